@@ -3,6 +3,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <time.h>
+#include <unistd.h>
 
 int64_t deadline_now_us(void)
 {
@@ -59,4 +60,10 @@ int deadline_poll_ms(const struct deadline *deadline)
 {
     int64_t ms = (deadline_left_us(deadline) + 999) / 1000;
     return ms > 1000 ? 1000 : (int)ms;
+}
+
+void deadline_nap(void)
+{
+    enum { NAP_US = 1000 };
+    usleep(NAP_US);
 }

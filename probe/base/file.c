@@ -20,7 +20,7 @@ static bool is_fifo(int fd)
     return fstat(fd, &status) == 0 && S_ISFIFO(status.st_mode);
 }
 
-/* From here on it waits as others do. */
+/* Makes later reads and writes block, as usual. */
 static int made_to_wait(int fd)
 {
     int flags = fcntl(fd, F_GETFL);
@@ -37,7 +37,7 @@ static int given_up(int fd)
     return -1;
 }
 
-/* A pipe that nobody has written to yet reads as an empty file. */
+/* A non-blocking read of a pipe without a writer looks like an empty file. */
 int file_open_to_read(const char *path, const volatile sig_atomic_t *cancel)
 {
     int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
@@ -50,7 +50,7 @@ int file_open_to_read(const char *path, const volatile sig_atomic_t *cancel)
     return made_to_wait(fd);
 }
 
-/* A pipe that nobody reads refuses its writer. */
+/* A non-blocking open for writing fails while the pipe has no reader. */
 int file_open_to_write(const char *path, const volatile sig_atomic_t *cancel)
 {
     for (;;) {

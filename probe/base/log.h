@@ -1,6 +1,6 @@
 /*
- * The log: what goes to a probe or a server and what comes back, for a report of a fault. Whoever has
- * something to tell is handed one; NULL is a log that nobody reads.
+ * The log: what goes to a probe or a server and what comes back, for bug reports. NULL is a log that is
+ * switched off.
  */
 #pragma once
 
@@ -8,19 +8,19 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* LOG_BRIEF: what was connected to, and what it says it is. LOG_ALL: each packet and command as well. */
+/* LOG_BRIEF: what we connected to and how it identifies itself. LOG_ALL: also each packet and command. */
 enum log_level { LOG_BRIEF = 1, LOG_ALL };
 
 struct log {
     FILE *out;
     unsigned level;
-    int64_t begun_us; /* times are told from here on */
+    int64_t begun_us; /* the log's times count from here */
 };
 
 void log_line(const struct log *log, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* Somebody else's words, a line each; what cannot be printed is escaped. */
+/* Logs another program's output, line by line; unprintable bytes are escaped. */
 void log_words(const struct log *log, const char *who, const char *words, size_t n);
-/* `way` is '>' for what is sent and '<' for what has come; `what` is words on it, or NULL. */
+/* `way` is '>' for sent and '<' for received bytes; `what` is a remark or NULL. */
 void log_bytes(const struct log *log, char way, const char *who, const uint8_t *bytes, size_t n,
                const char *what);
 void log_text(const struct log *log, char way, const char *who, const char *text, size_t n);

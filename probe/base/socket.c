@@ -6,9 +6,42 @@
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
+
+/* A decimal number from 1 to 65535, and nothing else. */
+static bool read_port(const char *text, uint16_t *port)
+{
+    char *end;
+    errno = 0;
+    unsigned long value = strtoul(text, &end, 10);
+    if (*text < '1' || *text > '9' || *end != '\0' || errno != 0 || value > UINT16_MAX)
+        return false;
+    *port = (uint16_t)value;
+    return true;
+}
+
+bool socket_address_read(const char *text, char *host, size_t size, uint16_t *port, struct error *error)
+{
+    bool bracket = text[0] == '[';
+    const char *name = text + bracket;
+    size_t length = strcspn(name, bracket ? "]" : ":");
+    const char *rest = name + length; /* ":PORT" or nothing */
+    if (bracket && *rest++ != ']')
+        return error_set(error, ERROR_USAGE, "--probe: \"%.64s\" has no closing bracket", text);
+    if (!bracket && *rest == ':' && strchr(rest + 1, ':') != NULL)
+        return error_set(error, ERROR_USAGE, "--probe: put the IPv6 address in \"%.64s\" in brackets", text);
+    if (length >= size)
+        return error_set(error, ERROR_USAGE, "--probe: the host's name is too long");
+    if (*rest != '\0' && (*rest != ':' || !read_port(rest + 1, port)))
+        return error_set(error, ERROR_USAGE, "--probe: \"%.32s\" is not a port: 1 to 65535",
+                         rest + (*rest == ':'));
+    if (length > 0)
+        snprintf(host, size, "%.*s", (int)length, name);
+    return true;
+}
 
 bool socket_wait(int fd, short events, const struct deadline *deadline)
 {
@@ -16,14 +49,14 @@ bool socket_wait(int fd, short events, const struct deadline *deadline)
         struct pollfd one = {.fd = fd, .events = events};
         int ready = poll(&one, 1, deadline_poll_ms(deadline));
         if (ready > 0 || (ready < 0 && errno != EINTR))
-            return true; /* whatever is wrong shows in the call that follows */
+            return true; /* the call that follows shows what is wrong */
         if (deadline_passed(deadline))
             return false;
     }
 }
 
-/* 0, or an errno. */
-static int finish(int fd, const struct deadline *deadline)
+/* Waits until the connection stands; 0, or an errno. */
+static int finish_connecting(int fd, const struct deadline *deadline)
 {
     int failure = 0;
     socklen_t size = sizeof failure;
@@ -39,7 +72,7 @@ static int connect_one(const struct addrinfo *to, int *out, const struct deadlin
         return errno;
     int failure = 0;
     if (connect(fd, to->ai_addr, to->ai_addrlen) != 0)
-        failure = errno == EINPROGRESS || errno == EINTR ? finish(fd, deadline) : errno;
+        failure = errno == EINPROGRESS || errno == EINTR ? finish_connecting(fd, deadline) : errno;
     if (failure != 0) {
         close(fd);
         return failure;
@@ -76,9 +109,62 @@ int socket_connect(const char *host, uint16_t port, const struct deadline *deadl
     return -1;
 }
 
-/* A peer that dies resets the connection when it has left something unread, and else ends it. */
-const char *socket_failure(int failure)
+static bool would_block(int failure)
 {
-    bool closed = failure == 0 || failure == ECONNRESET || failure == EPIPE;
-    return closed ? "it closed the connection" : strerror(failure);
+    return failure == EAGAIN || failure == EWOULDBLOCK || failure == EINTR;
+}
+
+ssize_t socket_try_send(int fd, const void *bytes, size_t n)
+{
+    ssize_t sent = send(fd, bytes, n, MSG_NOSIGNAL);
+    return sent >= 0 ? sent : would_block(errno) ? 0 : -errno;
+}
+
+ssize_t socket_try_receive(int fd, void *bytes, size_t room)
+{
+    ssize_t got = recv(fd, bytes, room, 0);
+    if (got == 0)
+        return -ECONNRESET;
+    return got > 0 ? got : would_block(errno) ? 0 : -errno;
+}
+
+int socket_send(int fd, const void *bytes, size_t n, const struct deadline *deadline)
+{
+    for (const char *at = bytes; n > 0;) {
+        ssize_t sent = socket_try_send(fd, at, n);
+        if (sent < 0)
+            return (int)-sent;
+        if (sent == 0 && !socket_wait(fd, POLLOUT, deadline))
+            return SOCKET_LATE;
+        at += sent;
+        n -= (size_t)sent;
+    }
+    return 0;
+}
+
+int socket_receive(int fd, void *bytes, size_t n, const struct deadline *deadline)
+{
+    for (char *at = bytes; n > 0;) {
+        ssize_t got = socket_try_receive(fd, at, n);
+        if (got < 0)
+            return (int)-got;
+        if (got == 0 && !socket_wait(fd, POLLIN, deadline))
+            return SOCKET_LATE;
+        at += got;
+        n -= (size_t)got;
+    }
+    return 0;
+}
+
+/* A peer that dies resets the connection if it left something unread, and ends it otherwise. */
+bool socket_was_closed(int failure)
+{
+    return failure == ECONNRESET || failure == EPIPE;
+}
+
+const char *socket_failure(int failure, const char *late)
+{
+    if (failure == SOCKET_LATE)
+        return late;
+    return socket_was_closed(failure) ? "it closed the connection" : strerror(failure);
 }

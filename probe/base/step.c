@@ -1,5 +1,8 @@
 #include "base/step.h"
 
+#include <inttypes.h>
+#include <stdio.h>
+
 struct step step_read(struct address at)
 {
     return (struct step){.op = OP_READ, .at = at};
@@ -50,7 +53,7 @@ size_t steps_add(struct steps *list, struct step step)
     return list->n++;
 }
 
-/* A copy of something that was saved, or borrowed, before `done`. */
+/* Whether this step restores something that was saved or borrowed before `done`. */
 static bool puts_back(const struct step *steps, size_t at, size_t done)
 {
     size_t back = steps[at].borrowed != 0 ? steps[at].borrowed : steps[at].back;
@@ -69,8 +72,8 @@ bool steps_borrowed(const struct step *steps, size_t n, size_t done, size_t *fro
     bool at_once = steps[last].borrowed == 0;
     if (at_once && done <= last && steps[done].op == OP_COPY)
         return true;
-    /* It is not known how far that had come. What was borrowed at once is put back from the copy on that was
-     * under way; else all is, and it does not matter. */
+    /* The step at `done` may have been carried out. What was borrowed at once is restored from the copy under
+     * way on; otherwise everything is restored, which does no harm. */
     *from = steps[last].back > last ? 0 : last - steps[last].back;
     while (!puts_back(steps, *from, done))
         ++*from;
@@ -79,4 +82,26 @@ bool steps_borrowed(const struct step *steps, size_t n, size_t done, size_t *fro
             *from = i;
     *from -= *from > 0 && steps[*from - 1].op == OP_UNTIL;
     return true;
+}
+
+void step_name(const struct step *step, const char *view, char *out, size_t size)
+{
+    const struct address *at = &step->at;
+    const char *verb = step->op == OP_WRITE ? "write" : "read";
+    switch ((enum space)at->space) {
+    case SPACE_MEMORY:
+        snprintf(out, size, "%s 0x%08" PRIx64 " (%u byte%s)%s%s", verb, at->offset, at->size,
+                 at->size == 1 ? "" : "s", view != NULL ? " on " : "", view != NULL ? view : "");
+        return;
+    case SPACE_AP:
+        snprintf(out, size, "%s register 0x%02" PRIx64 " of AP %u", verb, at->offset, at->unit & 0xFFU);
+        return;
+    case SPACE_DP:
+        snprintf(out, size, "%s register 0x%02" PRIx64 " of the debug port", verb, at->offset);
+        return;
+    case SPACE_MSR:
+    case SPACE_CP15:
+        break;
+    }
+    snprintf(out, size, "%s 0x%" PRIx64 " of CPU %u", verb, at->offset, at->unit);
 }

@@ -1,6 +1,6 @@
 /*
- * Steps: what a link executes. A measurement is planned as a list of register accesses and waits,
- * and a link runs the list as near to the target as it can. Steps know nothing of cores or counters.
+ * Steps: what a link executes. A measurement is a list of register accesses and waits; a link runs the list
+ * as near to the target as it can. Steps know nothing of cores or counters.
  */
 #pragma once
 
@@ -13,7 +13,7 @@ enum space {
     SPACE_AP,     /* a register of an access port; unit = AP number, offset as in ADIv5 */
     SPACE_DP,     /* a register of the debug port */
     SPACE_MSR,    /* an x86 model-specific register; unit = CPU number */
-    SPACE_CP15,   /* a coprocessor register, which only the halted core itself reaches: no link has these */
+    SPACE_CP15,   /* a coprocessor register: only the halted core itself reaches it, no link does */
 };
 
 struct address {
@@ -29,30 +29,31 @@ enum op {
     OP_UNTIL,  /* read again until (read & mask) == value; result: the read that matched */
     OP_EXPECT, /* a read with (read & mask) == value, else the list ends: UNEXPECTED; result: the read */
     OP_COPY,   /* a write of the result of the step `back` before it; result: unspecified */
-    OP_CHECK,  /* OP_EXPECT of the result of the step `back` before it, for what is read once; result: that */
+    OP_CHECK,  /* OP_EXPECT on the result of the step `back` before it, without another read; result: that
+                  result */
     OP_TIME,   /* result: microseconds on the link's own steadily running clock, see below */
 };
 
 /*
- * OP_TIME bounds the moments at which the steps around it reach the target: with value TIME_BEFORE
- * the result is not later than the step after it, with TIME_AFTER not earlier than the step before it.
+ * OP_TIME bounds when the steps around it reach the target. With value TIME_BEFORE the result is not later
+ * than the step after it, with TIME_AFTER not earlier than the step before it.
  */
 enum { TIME_BEFORE, TIME_AFTER };
 
-enum { STEPS_MOST = UINT16_MAX }; /* of a list, whose places are numbers of 16 bits */
+enum { STEPS_MOST = UINT16_MAX }; /* a list's indexes have 16 bits */
 
 struct step {
     struct address at;
     uint64_t value, mask;
     enum op op;
     uint16_t back;
-    uint16_t borrowed; /* OP_COPY: so many steps before it something is borrowed; 0: `back` */
-    uint16_t behind;   /* OP_COPY: so many steps behind it belong to what it puts back */
+    uint16_t borrowed; /* OP_COPY: how many steps before it a resource is borrowed; 0: `back` */
+    uint16_t behind;   /* OP_COPY: how many steps after it belong to the restoring */
 };
 
 enum why {
     DONE,
-    NOT_YET,      /* an OP_UNTIL ran out of its slice: the caller decides whether to go on from there */
+    NOT_YET,      /* an OP_UNTIL used up its slice: the caller decides whether to go on from there */
     UNEXPECTED,   /* an OP_EXPECT did not match */
     TARGET_WAIT,  /* the target did not answer in time: asleep, or clocks off */
     TARGET_FAULT, /* the target refused the access */
@@ -72,7 +73,7 @@ struct step step_until(struct address at, uint64_t mask, uint64_t value);
 struct step step_expect(struct address at, uint64_t mask, uint64_t value);
 struct step step_copy(struct address at, size_t back);
 struct step step_check(size_t back, uint64_t mask, uint64_t value);
-/* Of a result that is only taken `borrowed` steps before the copy for what it stands for. */
+/* A copy of an older result; what it restores is borrowed only `borrowed` steps before the copy. */
 struct step step_copy_since(struct address at, size_t back, size_t borrowed);
 struct step step_time(unsigned which);
 
@@ -85,10 +86,13 @@ struct steps {
 };
 
 /*
- * Whether a list of `n` steps that came to `done` has borrowed something: results that OP_COPY steps are yet
- * to put back. Steps [*from, *end) do that, a wait in front of them included.
+ * Whether a list of `n` steps that ended at `done` still holds something borrowed, which later OP_COPY steps
+ * restore. Steps [*from, *end) do that, including a wait in front of them.
  */
 bool steps_borrowed(const struct step *steps, size_t n, size_t done, size_t *from, size_t *end);
 
 /* Returns the index at which the step's result will be found. */
 size_t steps_add(struct steps *list, struct step step);
+
+/* The access in words: "read 0x40000000 (4 bytes) on rp2040.core0"; `view` may be NULL. */
+void step_name(const struct step *step, const char *view, char *out, size_t size);

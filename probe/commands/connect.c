@@ -19,34 +19,17 @@
 enum { CONNECT_MS = 5000, START_MS = 20000, LIST_MS = 3000, OPENOCD_TCL_PORT = 6666 };
 enum { INSTALLED = 3, INSTALLED_ROOM = PATH_MAX + 64 };
 
-/* ":HOST", ":HOST:PORT", ":[::1]:PORT"; a missing part stays unchanged */
-static bool read_place(const char *place, char *host, size_t size, uint16_t *port, struct error *error)
-{
-    if (place[0] == '\0')
-        return true;
-    const char *at = place + 1;
-    const char *colon = at[0] == '[' ? strstr(at, "]:") : strrchr(at, ':');
-    size_t length = colon != NULL ? (size_t)(colon - at) : strlen(at);
-    const char *number = colon != NULL ? colon + (at[0] == '[' ? 2 : 1) : NULL;
-    if (at[0] == '[') {
-        at++;
-        length = colon != NULL ? length - 1 : strcspn(at, "]");
-    }
-    if (length >= size)
-        return error_set(error, ERROR_USAGE, "--probe: the host's name is too long");
-    if (length > 0)
-        snprintf(host, size, "%.*s", (int)length, at);
-    if (number != NULL) {
-        return value_port(number, port) ||
-               error_set(error, ERROR_USAGE, "--probe: \"%.32s\" is no port: 1 to 65535", number);
-    }
-    return true;
-}
-
 static bool is_kind(const char *probe, const char *kind)
 {
     size_t length = strlen(kind);
     return strncmp(probe, kind, length) == 0 && (probe[length] == '\0' || probe[length] == ':');
+}
+
+/* What follows the probe's kind and its colon. */
+static const char *address_of(const char *probe)
+{
+    const char *colon = strchr(probe, ':');
+    return colon != NULL ? colon + 1 : "";
 }
 
 static struct link *connect_openocd(const struct context *context, const char *probe, struct error *error)
@@ -60,7 +43,7 @@ static struct link *connect_openocd(const struct context *context, const char *p
                   probe);
         return NULL;
     }
-    if (!read_place(probe + strlen("openocd"), host, sizeof host, &port, error))
+    if (!socket_address_read(address_of(probe), host, sizeof host, &port, error))
         return NULL;
     struct deadline deadline = deadline_in_ms(patience_ms(CONNECT_MS), context->cancel);
     return openocd_connect(host, port, context->log, &deadline, error);
@@ -71,7 +54,7 @@ static struct link *connect_gdb(const struct context *context, const char *probe
 {
     char host[256] = "localhost";
     uint16_t port = 0;
-    if (!read_place(probe + strlen("gdb"), host, sizeof host, &port, error))
+    if (!socket_address_read(address_of(probe), host, sizeof host, &port, error))
         return NULL;
     if (port == 0) {
         error_set(error, ERROR_USAGE, "--probe %.64s: a GDB server is named by gdb:HOST:PORT", probe);

@@ -201,7 +201,7 @@ static bool measure_once(struct delta_command *self, const struct clock *clock, 
     if (engine == NULL)
         return error_set(error, ERROR_SYSTEM, "out of memory");
     struct deadline deadline = session_deadline(session);
-    session->device.chosen->core.slow = clock->hz > 0 && clock->hz < SLOW_HZ;
+    session->device.slow_clock = clock->hz > 0 && clock->hz < SLOW_HZ;
     bool ok = engine->ops->arm(engine, &self->region, &deadline, error);
     if (ok) { /* only now are the engine's limits known */
         session_conditions(session, clock, &self->conditions);
@@ -369,7 +369,7 @@ static bool is_printable(const struct delta_command *self, const struct error *e
 
 static bool check_run_control(const struct session *session, struct error *error)
 {
-    return session->device.debugger != NULL || session->device.chosen->core.ops->add_run != NULL ||
+    return session->device.debugger != NULL || core_has_run_control(&session->device.chosen->core) ||
            error_advise(
                error, ERROR_USAGE, "",
                "delta needs run control, and a processor's MSRs have none: --probe gdb:HOST:PORT gives it, "

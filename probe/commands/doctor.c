@@ -391,7 +391,7 @@ static bool read_twice(struct device *device, uint64_t *first, uint64_t *second,
 static bool check_movement(const struct session *session, bool moves, uint64_t status, struct error *error)
 {
     const struct core *counted = &device_counted(&session->device)->core;
-    if (moves || counted->ops->state(counted, status) == CORE_ASLEEP)
+    if (moves || core_state_of(counted, status) == CORE_ASLEEP)
         return true;
     name_stoppers(session);
     return error_set(error, ERROR_NO_COUNTER, "%s stands still while the core runs",
@@ -418,7 +418,7 @@ static bool try_counter(struct session *session, struct error *error)
         return false;
     }
     if (!read_twice(device, &first, &second, &ms, &deadline, error) ||
-        !ledger_read(device->ledger, counted->ops->status(counted), &status, &deadline, error))
+        !ledger_read(device->ledger, core_status_register(counted), &status, &deadline, error))
         return false;
     const char *name = device->reading.counters[0].name;
     bool moves = first != second;

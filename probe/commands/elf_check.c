@@ -317,8 +317,8 @@ static bool check_segment(struct session *session, const struct segment *segment
 static bool check_memory(struct session *session, struct error *error)
 {
     enum { SEGMENTS = 16 };
-    struct segment segments[SEGMENTS + 1];               /* and the note */
-    if (session->device.chosen->core.family == CORE_KNC) /* a card's memory is not readable */
+    struct segment segments[SEGMENTS + 1]; /* and the note */
+    if (session->device.chosen->core.memory_hidden)
         return true;
     size_t n = symbols_segments(session->symbols, segments, SEGMENTS);
     n += symbols_build_note(session->symbols, &segments[n]);

@@ -44,18 +44,18 @@ static bool read_comparators(struct session *session, const struct core *core, s
                              struct error *error)
 {
     struct deadline deadline = session_deadline(session);
-    struct setting on = core->ops->comparators_on(core);
+    struct setting on = core_comparators_on(core);
     uint64_t value, address, words[COMPARATOR_WORDS];
     out->n = 0;
     if (!ledger_read(session->device.ledger, on.at, &value, &deadline, error))
         return false;
     bool enabled = (value & on.test) == on.set;
     for (unsigned i = 0; i < core->comparators; i++) {
-        for (unsigned w = 0; w < core->ops->comparator_words; w++)
-            if (!ledger_read(session->device.ledger, core->ops->comparator(core, i, w), &words[w], &deadline,
+        for (unsigned w = 0; w < core_comparator_words(core); w++)
+            if (!ledger_read(session->device.ledger, core_comparator(core, i, w), &words[w], &deadline,
                              error))
                 return false;
-        if (enabled && out->n < COMPARATORS && core->ops->comparator_used(core, words, &address))
+        if (enabled && out->n < COMPARATORS && core_comparator_used(core, words, &address))
             out->used[out->n++] = address;
     }
     return true;
@@ -210,7 +210,7 @@ static void print_threads(const struct session *session)
     const struct device_core *cores = session->device.cores;
     size_t n = 0;
     for (size_t i = 0; i < session->device.n_cores; i++) {
-        if (session->device.cores[i].core.family != CORE_KNC)
+        if (!session->device.cores[i].core.numbered_by_unit)
             continue;
         if (n++ == 0)
             cores = &session->device.cores[i];
@@ -283,7 +283,7 @@ static bool print(struct session *session, bool opened, struct error *error)
     if (session->device.cores_cut)
         fprintf(out, "\nthere are more cores: %zu are looked at\n", session->device.room);
     print_threads(session);
-    if (session->device.chosen->core.family != CORE_KNC)
+    if (!session->device.chosen->core.memory_hidden)
         print_clock(session);
     return true;
 }
@@ -374,7 +374,7 @@ static bool put_core(struct session *session, size_t number, bool *written, stru
         json_part_append(&line, blocks, take(&line, one));
     }
     json_part_array(&line, "counters", blocks);
-    bool ok = core->core.family == CORE_KNC || put_breakpoints(session, core, &line, error);
+    bool ok = core->core.numbered_by_unit || put_breakpoints(session, core, &line, error);
     *written = json_part_write(session->context->out, line) && *written;
     return ok;
 }

@@ -5,7 +5,7 @@
 #pragma once
 
 #include "base/error.h"
-#include "engine/process.h"
+#include "engine/engine.h"
 #include "find/coresight.h"
 #include "report/counts.h"
 

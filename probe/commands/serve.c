@@ -115,7 +115,7 @@ static bool calibrate(struct serve_command *self, struct error *error)
         halt_cost_end(&self->halts);
     }
     deadline = session_deadline(&self->session);
-    return debugger_engine_look(self->engine, self->last, &reset, &deadline, error);
+    return debugger_engine_read(self->engine, self->last, &reset, &deadline, error);
 }
 
 static bool take_stop(struct serve_command *self, unsigned pairs, bool look, struct error *error)
@@ -127,7 +127,7 @@ static bool take_stop(struct serve_command *self, unsigned pairs, bool look, str
     struct deadline deadline = session_deadline(&self->session);
     bool reset = false;
     int64_t us = self->resumed_us > 0 ? deadline_now_us() - self->resumed_us : 0;
-    if (!debugger_engine_look(self->engine, values, &reset, &deadline, error))
+    if (!debugger_engine_read(self->engine, values, &reset, &deadline, error))
         return false;
     if (reset)
         return error_set(error, ERROR_RESET, "the target was reset");

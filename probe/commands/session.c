@@ -211,7 +211,7 @@ void session_conditions(struct session *session, const struct clock *clock, stru
     const struct device *device = &session->device;
     *out = (struct conditions){.clock_hz = clock->hz, .clock_error_hz = clock->error_hz};
     link_describe(session->link, out->link, sizeof out->link);
-    if (device->chosen->core.family == CORE_KNC)
+    if (device->chosen->core.numbered_by_unit)
         snprintf(out->core, sizeof out->core, "%.31s CPU %u, core %u", device->chosen->core.name,
                  (unsigned)device->chosen->core.unit, device->chosen->view.core_id);
     else if (device->remote != NULL)

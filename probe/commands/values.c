@@ -115,15 +115,6 @@ bool value_many(const char *text, uint64_t most, uint64_t *out)
     return true;
 }
 
-bool value_port(const char *text, uint16_t *out)
-{
-    uint64_t port;
-    if (!value_count(text, UINT16_MAX, &port) || port == 0 || text[0] == '0')
-        return false;
-    *out = (uint16_t)port;
-    return true;
-}
-
 bool value_separator(const char *text, const char **out)
 {
     bool tab = strcmp(text, "\\t") == 0;

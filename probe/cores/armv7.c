@@ -1,20 +1,13 @@
 #include "cores/architectures.h"
-#include "cores/armv7_spares.h"
 #include "cores/armv7_transfer.h"
+#include "cores/core_ops.h"
 #include "cores/injected.h"
 
 #include <stdio.h>
 #include <string.h>
 
-/* DBGDRCR, C11.11. A step leaves Debug state by another value than a run, which tells them apart in a
- * list. */
-enum {
-    HALT_REQUEST = 1 << 0,
-    RESTART_REQUEST = 1 << 1,
-    CLEAR_STICKY = 1 << 2,
-    RUN = RESTART_REQUEST | CLEAR_STICKY,
-    STEP = RESTART_REQUEST
-};
+/* A step leaves Debug state by another value than a run, so that a list tells which it is. */
+enum { RUN = DBGDRCR_RESTART | DBGDRCR_CLEAR_STICKY, STEP = DBGDRCR_RESTART };
 
 /* DBGBCR, C11.11: in all modes, of both security states. */
 enum {
@@ -27,11 +20,6 @@ enum {
     BCR_LINKED_CONTEXT = 3 << 20,
 };
 
-enum { PRCR_CORENPDRQ = 1 << 0, PRCR_CWRR = 1 << 1 };
-enum { VCR_RESET = 1 << 0, PRSR_SPD = 1 << 1, PRSR_R = 1 << 2, PRSR_SR = 1 << 3 };
-enum { LSR_LOCKED = 1 << 1, OSLSR_LOCKED = 1 << 1 };
-static const uint32_t KEY = 0xC5ACCE55; /* opens DBGLAR, and closes DBGOSLAR: C11.11 */
-
 /* CPSR: mode, and A, I, F; a reset enters Supervisor mode with all of these set, B1.9. */
 enum { CPSR_ENTERED = 0x1DF, CPSR_AT_RESET = 0x1D3 };
 
@@ -40,20 +28,20 @@ enum { CPSR_ENTERED = 0x1DF, CPSR_AT_RESET = 0x1D3 };
 static size_t settings(const struct core *core, struct setting *out, size_t room)
 {
     const struct setting all[] = {
-        /* Locked again by anything but the key; DBGLAR itself cannot be read. */
-        {.at = armv7_word(core, DBGLAR),
-         .test_at = armv7_word(core, DBGLSR),
+        /* Any value but the key locks again. DBGLAR cannot be read. */
+        {.at = armv7_word(core, CORESIGHT_LAR),
+         .test_at = armv7_word(core, CORESIGHT_LSR),
          .lock = true,
          .test = LSR_LOCKED,
-         .key = KEY,
+         .key = LAR_KEY,
          .restore = {.mask = 1}},
         {.at = armv7_word(core, DBGOSLAR),
          .test_at = armv7_word(core, DBGOSLSR),
          .test = OSLSR_LOCKED,
-         .restore = {.mask = 1, .key = KEY}},
-        /* Only looked at, which clears what it tells of resets before. */
+         .restore = {.mask = 1, .key = LAR_KEY}},
+        /* Only read, which clears the flags of earlier resets. */
         {.at = armv7_word(core, DBGPRSR)},
-        /* A core that loses its power loses its comparators. CWRR, beside it, would reset the core. */
+        /* Without power the core loses its comparators. CWRR in the same register would reset the core. */
         {.at = armv7_word(core, DBGPRCR),
          .test = PRCR_CORENPDRQ,
          .set = PRCR_CORENPDRQ,
@@ -62,8 +50,8 @@ static size_t settings(const struct core *core, struct setting *out, size_t room
         /* A reset stops the core at once, instead of letting it run on without breakpoints. */
         {.at = armv7_word(core, DBGVCR),
          .only_to_stop = true,
-         .test = VCR_RESET,
-         .set = VCR_RESET,
+         .test = DBGVCR_RESET,
+         .set = DBGVCR_RESET,
          .keep = UINT64_MAX},
     };
     size_t n = sizeof all / sizeof *all;
@@ -86,21 +74,21 @@ static struct address control_address(const struct core *core)
     return armv7_word(core, DBGDSCR);
 }
 
-/* Not DBGDSCR: a reset shows there only for as long as the core stands where it was caught. */
-static struct address cause_register(const struct core *core)
+/* Not DBGDSCR, which shows a reset only while the core stays halted where the reset was caught. */
+static struct address reset_register(const struct core *core)
 {
     return armv7_word(core, DBGPRSR);
 }
 
-/* Halting debug goes before monitor debug, which is off for the time. Always written, for the lists write it
- * too: so it is held, and put back. */
+/* Halting debug has priority over monitor debug, which is off meanwhile. Always written, because the lists
+ * write this register too: so the ledger holds the old value and restores it. */
 static struct setting comparators_on(const struct core *core)
 {
     return (struct setting){.at = armv7_word(core, DBGDSCR),
-                            .test = HDBGEN,
+                            .test = DBGDSCR_HDBGEN,
                             .always = true,
-                            .set = HDBGEN,
-                            .restore = {.mask = DSCR_KEPT}};
+                            .set = DBGDSCR_HDBGEN,
+                            .restore = {.mask = DBGDSCR_KEPT}};
 }
 
 /* --- run control ---------------------------------------------------------------------------------------- */
@@ -108,61 +96,60 @@ static struct setting comparators_on(const struct core *core)
 static enum core_state state_of(const struct core *core, uint64_t status)
 {
     (void)core;
-    return (status & STOPPED) == STOPPED ? CORE_HALTED : CORE_RUNNING;
+    return (status & DBGDSCR_STOPPED) == DBGDSCR_STOPPED ? CORE_HALTED : CORE_RUNNING;
 }
 
-/* The stop before is not taken for the next: RESTARTED is 0 until the core has left it. */
+/* RESTARTED is 0 until the core has left the previous stop, which is thus not mistaken for the next. */
 static void add_wait_halt(const struct core *core, struct steps *list)
 {
-    steps_add(list, step_until(armv7_word(core, DBGDSCR), STOPPED, STOPPED));
+    steps_add(list, step_until(armv7_word(core, DBGDSCR), DBGDSCR_STOPPED, DBGDSCR_STOPPED));
 }
 
-/* ITRen must be clear and no exception bit stick when Debug state is left, C5. */
+/* ITRen and the sticky exception bits must be clear when the core leaves Debug state, C5. */
 static void add_run(const struct core *core, struct steps *list)
 {
-    armv7_set_control(core, list, HDBGEN);
+    armv7_set_control(core, list, DBGDSCR_HDBGEN);
     armv7_add_write(core, list, DBGDRCR, RUN);
 }
 
-/* While what was transferred is still at hand, it costs less than before add_run. */
+/* Costs less here than in add_run, as DBGDSCR was written last. */
 static void add_registers_done(const struct core *core, struct steps *list)
 {
-    armv7_set_control(core, list, HDBGEN);
+    armv7_set_control(core, list, DBGDSCR_HDBGEN);
 }
 
-/* A request that comes while Debug state is being left is ignored, C5. */
+static void add_ready(const struct core *core, struct steps *list)
+{
+    armv7_add_write(core, list, DBGDRCR, DBGDRCR_CLEAR_STICKY);
+    steps_add(list, step_until(armv7_word(core, DBGDSCR), DBGDSCR_INSTRCOMPL_L, DBGDSCR_INSTRCOMPL_L));
+}
+
+/* The core ignores a request while it leaves Debug state, C5. */
 static void add_halt(const struct core *core, struct steps *list)
 {
-    armv7_set_control(core, list, HDBGEN);
-    steps_add(list, step_until(armv7_word(core, DBGDSCR), RESTARTED, RESTARTED));
-    armv7_add_write(core, list, DBGDRCR, HALT_REQUEST);
+    armv7_set_control(core, list, DBGDSCR_HDBGEN);
+    steps_add(list, step_until(armv7_word(core, DBGDSCR), DBGDSCR_RESTARTED, DBGDSCR_RESTARTED));
+    armv7_add_write(core, list, DBGDRCR, DBGDRCR_HALT);
     add_wait_halt(core, list);
 }
 
 /* --- comparators ---------------------------------------------------------------------------------------- */
 
-/* The bytes of the word that belong to the instruction, or to the first half of a long Thumb one. */
+/* Selects the bytes of the instruction in its word, or of the first half of a 32-bit Thumb instruction. */
 static uint32_t match_control(uint64_t code)
 {
     uint32_t bytes = !(code & 1) ? 0xF : code & 2 ? 0xC : 0x3;
     return BCR_ENABLE | BCR_ANY_MODE | bytes << BCR_BYTES;
 }
 
-static uint32_t stop_control(const struct core *core, uint64_t code)
+static uint32_t stop_control(const struct breakpoint_setup *setup, uint64_t code)
 {
-    return match_control(code) | (core->linked ? BCR_LINKED | core->linked_to << BCR_LINKED_TO : 0);
+    return match_control(code) | (setup->linked ? BCR_LINKED | setup->linked_to << BCR_LINKED_TO : 0);
 }
 
 static uint32_t match_value(uint64_t code)
 {
     return code & 0xFFFFFFFC;
-}
-
-static bool can_compare(const struct core *core, uint64_t address)
-{
-    (void)core;
-    (void)address;
-    return true;
 }
 
 static struct address comparator_address(const struct core *core, unsigned n, unsigned word)
@@ -177,8 +164,8 @@ static bool comparator_used(const struct core *core, const uint64_t *words, uint
     return (words[0] & BCR_ENABLE) != 0;
 }
 
-static void add_comparator(const struct core *core, struct steps *list, unsigned n, uint64_t from,
-                           uint64_t to)
+static void add_comparator(const struct core *core, const struct breakpoint_setup *setup, struct steps *list,
+                           unsigned n, uint64_t from, uint64_t to)
 {
     bool fresh = from == UINT64_MAX;
     if (to == UINT64_MAX) {
@@ -188,15 +175,15 @@ static void add_comparator(const struct core *core, struct steps *list, unsigned
     if (fresh || match_value(from) != match_value(to))
         armv7_add_write(core, list, DBGBVR0 + 4 * n, match_value(to));
     if (fresh || match_control(from) != match_control(to))
-        armv7_add_write(core, list, DBGBCR0 + 4 * n, stop_control(core, to));
+        armv7_add_write(core, list, DBGBCR0 + 4 * n, stop_control(setup, to));
 }
 
-/* Stops at the first instruction that is not the one here, C3.3. One that jumps to itself is never done. */
+/* Stops at the first instruction at another address, C3.3. An instruction that jumps to itself never ends. */
 static void add_single_step(const struct core *core, struct steps *list, unsigned n, uint64_t here)
 {
     armv7_add_write(core, list, DBGBVR0 + 4 * n, match_value(here));
     armv7_add_write(core, list, DBGBCR0 + 4 * n, match_control(here) | BCR_MISMATCH);
-    armv7_set_control(core, list, HDBGEN | INTDIS);
+    armv7_set_control(core, list, DBGDSCR_HDBGEN | DBGDSCR_INTDIS);
     armv7_add_write(core, list, DBGDRCR, STEP);
     add_wait_halt(core, list);
     armv7_add_write(core, list, DBGBCR0 + 4 * n, 0);
@@ -204,33 +191,17 @@ static void add_single_step(const struct core *core, struct steps *list, unsigne
 
 /* --- stops ---------------------------------------------------------------------------------------------- */
 
-static void add_clear_breakpoint(const struct core *core, struct steps *list)
-{
-    (void)core; /* RESTARTED tells one stop from the next */
-    (void)list;
-}
-
-static size_t add_reset_seen(const struct core *core, struct steps *list)
-{
-    return steps_add(list, step_read(armv7_word(core, DBGPRSR)));
-}
-
-/* Also when power was lost, and the comparators with it. */
+/* A loss of power counts as a reset, because it clears the comparators. */
 static bool reset_seen_in(const struct core *core, uint64_t value)
 {
     (void)core;
     return (value & (PRSR_SPD | PRSR_R | PRSR_SR)) != 0;
 }
 
-static size_t add_cause(const struct core *core, struct steps *list)
-{
-    return steps_add(list, step_read(armv7_word(core, DBGDSCR)));
-}
-
 static enum stop_cause cause_of(const struct core *core, uint64_t cause, uint64_t status_register)
 {
     (void)core;
-    switch (cause >> MOE_SHIFT & MOE_MASK) {
+    switch (cause & DBGDSCR_MOE) {
     case MOE_HALT_REQUEST:
     case MOE_EXTERNAL_REQUEST:
         return STOP_REQUEST;
@@ -252,90 +223,115 @@ static void add_reset(const struct core *core, struct steps *list)
     armv7_add_write(core, list, DBGPRCR, PRCR_CWRR);
 }
 
-static size_t add_pending(const struct core *core, struct steps *list)
+/* --- proofs --------------------------------------------------------------------------------------------- */
+
+static void begin_proofs(const struct core *core, struct steps *list, struct core_proof *proofs, size_t n,
+                         bool wait)
 {
-    (void)core;
-    (void)list;
-    return SIZE_MAX;
+    (void)wait; /* DBGDSCR tells when a transfer is done */
+    for (size_t i = 0; i < n; i++)
+        proofs[i].at = armv7_add_register(core, list, proofs[i].which);
+    add_registers_done(core, list);
 }
 
-static bool pending_in(const struct core *core, uint64_t value)
+static void end_proofs(const struct core *core, struct steps *list, const struct core_proof *proofs, size_t n)
 {
     (void)core;
-    (void)value;
-    return false;
+    for (size_t i = 0; i < n; i++)
+        steps_add(list, step_check(list->n - proofs[i].at, UINT64_MAX, proofs[i].value));
 }
 
-/* --- what there is no need for -------------------------------------------------------------------------- */
+/* --- whose code it is in, and how a function was entered ------------------------------------------------ */
 
-static uint16_t breakpoint_instruction(const struct core *core, uint8_t *size)
+static size_t add_mode(const struct core *core, struct steps *list)
 {
-    (void)core;
-    *size = 0;
-    return 0;
+    return armv7_add_register(core, list, CORE_STATUS);
 }
 
-static void add_code_changed(const struct core *core, struct steps *list, uint64_t address)
+static bool in_user_mode(const struct core *core, uint64_t mode)
 {
     (void)core;
-    (void)list;
-    (void)address;
+    return (mode & CPSR_MODE) == CPSR_USER;
 }
 
-static bool returns_by_frame(const struct core *core, uint64_t lr)
+/* User mode cannot read it. */
+static size_t add_context(const struct core *core, struct steps *list)
+{
+    const struct step read = step_read(cp15_register(13, 0, 0, 1)); /* CONTEXTIDR, DDI 0406C B4.1 */
+    size_t at;
+    armv7_add_coprocessor(core, list, &read, 1, true, &at);
+    return at;
+}
+
+/* CPSR[4:0], DDI 0406C B1.3.1: modes that an exception enters, with an LR of their own. Not Supervisor mode:
+ * there LR does hold where an SVC came from, and start code runs in it. */
+static const struct {
+    uint8_t mode;
+    const char *name;
+} modes[] = {{0x11, "FIQ"}, {0x12, "IRQ"}, {0x17, "Abort"}, {0x1B, "Undefined"}};
+
+static const char *exception_mode(const struct core *core, uint64_t status)
 {
     (void)core;
-    (void)lr;
-    return false;
+    for (size_t i = 0; i < sizeof modes / sizeof *modes; i++)
+        if ((status & CPSR_MODE) == modes[i].mode)
+            return modes[i].name;
+    return NULL;
+}
+
+/* Encodings A1 and A2 of A8.8.25 (BL, BLX to a place) and A1 of A8.8.26 (BLX by a register). */
+static bool called_from(const struct core *core, uint64_t lr, uint32_t before, uint64_t function)
+{
+    (void)core;
+    if (lr & 1) /* a return to Thumb code; after an exception bit 0 is clear */
+        return true;
+    if (lr & 2)
+        return false;
+    if ((before & 0x0FFFFFF0) == 0x012FFF30)
+        return true;
+    bool exchanges = before >> 25 == 0x7D, links = (before >> 24 & 0xF) == 0xB && before >> 28 != 0xF;
+    if (!exchanges && !links)
+        return false;
+    uint32_t offset = (before & 0x00FFFFFF) << 2;
+    offset |= (offset & 0x02000000) ? 0xFC000000 : 0;
+    offset |= exchanges ? before >> 23 & 2 : 0;
+    return (uint32_t)(lr + 4 + offset) == (uint32_t)core_code_place(function);
 }
 
 static const struct core_ops armv7_ops = {
+    .state = &(const struct core_state_ops){.status_register = control_address, .state_of = state_of},
+    .run = &(const struct core_run_ops){.settings = settings,
+                                        .commands = commands,
+                                        .debug_enable = control_address,
+                                        .add_wait_halt = add_wait_halt,
+                                        .add_run = add_run,
+                                        .add_halt = add_halt,
+                                        .add_single_step = add_single_step,
+                                        .add_reset = add_reset},
+    .stop = &(const struct core_stop_ops){.reset_register = reset_register,
+                                          .reset_seen = reset_seen_in,
+                                          .cause = cause_of},
+    .registers = &(const struct core_register_ops){.add_ready = add_ready,
+                                                   .add_register = armv7_add_register,
+                                                   .register_value = armv7_register_value,
+                                                   .add_registers_done = add_registers_done,
+                                                   .add_expect_stop = armv7_add_expect_stop,
+                                                   .begin_proofs = begin_proofs,
+                                                   .end_proofs = end_proofs,
+                                                   .add_coprocessor = armv7_add_coprocessor},
+    .breakpoints = &(const struct core_breakpoint_ops){.comparators_on = comparators_on,
+                                                       .comparator_words = 2,
+                                                       .comparator = comparator_address,
+                                                       .comparator_used = comparator_used,
+                                                       .add_comparator = add_comparator},
+    .processes =
+        &(const struct core_process_ops){.add_mode = add_mode,
+                                         .in_user_mode = in_user_mode,
+                                         .add_context = add_context,
+                                         .context_off = BCR_LINKED_CONTEXT | 0xF << BCR_BYTES | BCR_ANY_MODE,
+                                         .context_on = BCR_ENABLE},
+    .returns = &(const struct core_return_ops){.exception_mode = exception_mode, .called_from = called_from},
     .injected = &armv7_injected,
-    .settings = settings,
-    .commands = commands,
-    .debug_enable = control_address,
-    .cause_register = cause_register,
-    .status = control_address,
-    .state = state_of,
-    .add_wait_halt = add_wait_halt,
-    .add_run = add_run,
-    .add_halt = add_halt,
-    .add_single_step = add_single_step,
-    .add_register = armv7_add_register,
-    .register_value = armv7_register_value,
-    .add_expect_register = armv7_add_expect_register,
-    .add_registers_done = add_registers_done,
-    .add_held_proofs = armv7_add_held_proofs,
-    .holding_word = armv7_holding_word,
-    .add_ready = armv7_add_ready,
-    .add_coprocessor = armv7_add_coprocessor,
-    .add_clear_breakpoint = add_clear_breakpoint,
-    .add_wait_breakpoint = add_wait_halt,
-    .add_reset_seen = add_reset_seen,
-    .reset_seen = reset_seen_in,
-    .add_reset_since = add_reset_seen,
-    .reset_since = reset_seen_in,
-    .add_cause = add_cause,
-    .cause = cause_of,
-    .add_reset = add_reset,
-    .add_pending = add_pending,
-    .pending = pending_in,
-    .add_mode = armv7_add_mode,
-    .in_user_mode = armv7_in_user_mode,
-    .add_context = armv7_add_context,
-    .context_control = BCR_LINKED_CONTEXT | 0xF << BCR_BYTES | BCR_ANY_MODE,
-    .context_on = BCR_ENABLE,
-    .can_compare = can_compare,
-    .comparators_on = comparators_on,
-    .comparator_words = 2,
-    .comparator = comparator_address,
-    .comparator_used = comparator_used,
-    .add_comparator = add_comparator,
-    .breakpoint_instruction = breakpoint_instruction,
-    .add_code_changed = add_code_changed,
-    .exception_mode = armv7_exception_mode,
-    .called_from = armv7_called_from,
-    .returns_by_frame = returns_by_frame,
 };
 
 /* --- which core it is ----------------------------------------------------------------------------------- */
@@ -343,7 +339,7 @@ static const struct core_ops armv7_ops = {
 void armv7_add_identity(uint16_t unit, uint64_t debug_base, struct steps *list)
 {
     static const uint32_t offsets[ARMV7_IDENTITY] = {
-        [ARMV7_MIDR] = MIDR, [ARMV7_DIDR] = DBGDIDR, [ARMV7_AUTHSTATUS] = DBGAUTHSTATUS};
+        [ARMV7_MIDR] = DBGMIDR, [ARMV7_DIDR] = DBGDIDR, [ARMV7_AUTHSTATUS] = CORESIGHT_AUTHSTATUS};
     const struct core core = {.unit = unit, .debug_base = debug_base};
     for (size_t i = 0; i < ARMV7_IDENTITY; i++)
         steps_add(list, step_read(armv7_word(&core, offsets[i])));
@@ -376,77 +372,12 @@ bool armv7_identify(uint16_t unit, uint64_t debug_base, const uint64_t *values, 
                          .unit = unit,
                          .debug_base = debug_base,
                          .id = id,
-                         .comparators =
-                             core_may_halt((uint32_t)values[ARMV7_AUTHSTATUS]) ? (didr >> 24 & 0xF) + 1 : 0,
-                         .whole_comparators = armv7_whole_comparators(didr),
+                         .comparators = core_may_halt((uint32_t)values[ARMV7_AUTHSTATUS])
+                                            ? (didr >> DIDR_BREAKPOINTS & 0xF) + 1
+                                            : 0,
                          .processes = strncmp(name, "Cortex-A", sizeof "Cortex-A" - 1) == 0,
-                         .context_comparators = armv7_context_comparators(didr)};
+                         .context_comparators = (didr >> DIDR_CONTEXTS & 0xF) + 1};
     out->keeps_secure = core_keeps_secure(out, (uint32_t)values[ARMV7_AUTHSTATUS]);
     snprintf(out->name, sizeof out->name, "%s r%up%u", name, id >> 20 & 0xF, id & 0xF);
     return true;
-}
-
-enum { CPSR_MODE = 0x1F, CPSR_USER = 0x10 }; /* DDI 0406C B1.3.1 */
-
-enum { CTX_CMPS = 20, CTX_CMPS_MASK = 0xF }; /* DBGDIDR, DDI 0406C C11.11: so many and one */
-
-unsigned armv7_context_comparators(uint32_t didr)
-{
-    return (didr >> CTX_CMPS & CTX_CMPS_MASK) + 1;
-}
-
-size_t armv7_add_mode(const struct core *core, struct steps *list)
-{
-    return armv7_add_register(core, list, CORE_STATUS);
-}
-
-bool armv7_in_user_mode(const struct core *core, uint64_t mode)
-{
-    (void)core;
-    return (mode & CPSR_MODE) == CPSR_USER;
-}
-
-/* User mode cannot read it. */
-size_t armv7_add_context(const struct core *core, struct steps *list)
-{
-    const struct step read = step_read(cp15_register(13, 0, 0, 1)); /* CONTEXTIDR, DDI 0406C B4.1 */
-    size_t at;
-    armv7_add_coprocessor(core, list, &read, 1, true, &at);
-    return at;
-}
-
-/* CPSR[4:0], DDI 0406C B1.3.1: modes that are entered by an exception, with an LR of their own. In Supervisor
- * mode LR does say where an SVC came from, and start code stays in it. */
-static const struct {
-    uint8_t mode;
-    const char *name;
-} modes[] = {{0x11, "FIQ"}, {0x12, "IRQ"}, {0x17, "Abort"}, {0x1B, "Undefined"}};
-enum { MODE = 0x1F };
-
-const char *armv7_exception_mode(const struct core *core, uint64_t status)
-{
-    (void)core;
-    for (size_t i = 0; i < sizeof modes / sizeof *modes; i++)
-        if ((status & MODE) == modes[i].mode)
-            return modes[i].name;
-    return NULL;
-}
-
-/* Encodings A1 and A2 of A8.8.25 (BL, BLX to a place) and A1 of A8.8.26 (BLX by a register). */
-bool armv7_called_from(const struct core *core, uint64_t lr, uint32_t before, uint64_t function)
-{
-    (void)core;
-    if (lr & 1) /* in Thumb code; an exception leaves an address */
-        return true;
-    if (lr & 2)
-        return false;
-    if ((before & 0x0FFFFFF0) == 0x012FFF30)
-        return true;
-    bool exchanges = before >> 25 == 0x7D, links = (before >> 24 & 0xF) == 0xB && before >> 28 != 0xF;
-    if (!exchanges && !links)
-        return false;
-    uint32_t offset = (before & 0x00FFFFFF) << 2;
-    offset |= (offset & 0x02000000) ? 0xFC000000 : 0;
-    offset |= exchanges ? before >> 23 & 2 : 0;
-    return (uint32_t)(lr + 4 + offset) == (uint32_t)core_code_place(function);
 }

@@ -1,10 +1,12 @@
 #include "cores/armv7_transfer.h"
 
-enum { CPSR_T = 1 << 5 };
+#include "cores/injected.h"
 
 /* Instructions for DBGITR, always in the ARM encoding. */
 static const uint32_t MCR_DTRTX = 0xEE000E15; /* MCR p14, 0, R0, c0, c5, 0 */
 static const uint32_t MRC_DTRRX = 0xEE100E15; /* MRC p14, 0, R0, c0, c5, 0 */
+enum { RT_SHIFT = 12 };                       /* of the register in MCR, MOVW and MOVT, A8.8 */
+static const uint32_t MOVW = 0xE3000000, MOVT = 0xE3400000;
 static const uint32_t MOV_R0_PC = 0xE1A0000F;
 static const uint32_t MRS_R0_CPSR = 0xE10F0000;
 enum { AHEAD_ARM = 8, AHEAD_THUMB = 4 }; /* by how much R15 reads ahead, C5 */
@@ -26,7 +28,7 @@ static bool is_under_way(const struct core *core, const struct steps *list)
     for (size_t i = list->n; i-- > 0;) {
         const struct step *step = &list->items[i];
         bool waits = step->op == OP_UNTIL || step->op == OP_EXPECT;
-        if (waits && step->at.offset == control.offset && (step->value & INSTRCOMPL_L))
+        if (waits && step->at.offset == control.offset && (step->value & DBGDSCR_INSTRCOMPL_L))
             return false;
         if (step->at.offset == instruction.offset)
             return true;
@@ -45,28 +47,36 @@ bool armv7_set_control(const struct core *core, struct steps *list, uint32_t val
             return false;
         break;
     }
-    if ((value & ITREN) && is_under_way(core, list))
-        steps_add(list, step_until(control, INSTRCOMPL_L, INSTRCOMPL_L));
+    if ((value & DBGDSCR_ITREN) && is_under_way(core, list))
+        steps_add(list, step_until(control, DBGDSCR_INSTRCOMPL_L, DBGDSCR_INSTRCOMPL_L));
     steps_add(list, step_write(control, value));
     return true;
 }
 
 static void add_wait_done(const struct core *core, struct steps *list)
 {
-    steps_add(list, step_until(armv7_word(core, DBGDSCR), INSTRCOMPL_L, INSTRCOMPL_L));
+    steps_add(list, step_until(armv7_word(core, DBGDSCR), DBGDSCR_INSTRCOMPL_L, DBGDSCR_INSTRCOMPL_L));
 }
 
-/* The next one is taken only after a read of DBGDSCR has shown that this one is done, C8. */
-static void add_instruction(const struct core *core, struct steps *list, uint32_t instruction)
+void armv7_add_instruction(const struct core *core, struct steps *list, uint32_t instruction)
 {
     armv7_add_write(core, list, DBGITR, instruction);
     add_wait_done(core, list);
 }
 
-/* One of the general registers into DBGDTRTX. Reading that empties it only after TXfull was seen. */
+/* Does not use DBGDTRRX, which must be empty when R0 is restored through it. */
+void armv7_add_constant(const struct core *core, struct steps *list, unsigned general, uint32_t value)
+{
+    uint32_t low = value & 0xFFFF, high = value >> 16;
+    armv7_add_instruction(core, list, MOVW | (low & 0xF000) << 4 | general << RT_SHIFT | (low & 0xFFF));
+    if (high != 0)
+        armv7_add_instruction(core, list, MOVT | (high & 0xF000) << 4 | general << RT_SHIFT | (high & 0xFFF));
+}
+
+/* Moves a general register into DBGDTRTX. A read empties that only after TXfull was seen. */
 static void add_transfer(const struct core *core, struct steps *list, uint32_t number)
 {
-    const uint32_t there = INSTRCOMPL_L | TXFULL_L;
+    const uint32_t there = DBGDSCR_INSTRCOMPL_L | DBGDSCR_TXFULL_L;
     armv7_add_write(core, list, DBGITR, MCR_DTRTX | number << RT_SHIFT);
     steps_add(list, step_until(armv7_word(core, DBGDSCR), there, there));
 }
@@ -76,7 +86,8 @@ static size_t take_transferred(const struct core *core, struct steps *list)
     return steps_add(list, step_read(armv7_word(core, DBGDTRTX)));
 }
 
-uint32_t armv7_register_number(enum core_register which)
+/* The number of a general register, LR or SP in instructions. */
+static uint32_t register_number(enum core_register which)
 {
     return which >= CORE_R0 ? (uint32_t)(which - CORE_R0) : which == CORE_LR ? 14 : 13;
 }
@@ -86,31 +97,32 @@ static bool goes_through_r0(enum core_register which)
     return which == CORE_PC || which == CORE_STATUS;
 }
 
-/* Leaves the register in DBGDTRTX, and all else as it was. A message of the program that nobody fetched is
- * taken out of DBGDTRTX first: it must not pass for R0. */
+/* Leaves the register in DBGDTRTX, and restores all else. First reads what the program may have left in
+ * DBGDTRTX, which would be taken for R0. */
 static void add_through_r0(const struct core *core, struct steps *list, enum core_register which,
                            bool cpsr_too)
 {
-    size_t control = steps_add(list, step_until(armv7_word(core, DBGDSCR), INSTRCOMPL_L, INSTRCOMPL_L));
-    steps_add(list, step_write(armv7_word(core, DBGDSCR), HDBGEN | ITREN));
+    size_t control =
+        steps_add(list, step_until(armv7_word(core, DBGDSCR), DBGDSCR_INSTRCOMPL_L, DBGDSCR_INSTRCOMPL_L));
+    steps_add(list, step_write(armv7_word(core, DBGDSCR), DBGDSCR_HDBGEN | DBGDSCR_ITREN));
     take_transferred(core, list);
     add_transfer(core, list, 0);
     size_t r0 = take_transferred(core, list);
-    /* It is to be with us before it is changed, should the link be lost with what was on its way. */
+    /* Makes sure that R0 has arrived before it is changed: the link may be lost with packets in flight. */
     steps_add(list, step_check(list->n - r0, 0, 0));
     if (cpsr_too) {
-        add_instruction(core, list, MRS_R0_CPSR);
+        armv7_add_instruction(core, list, MRS_R0_CPSR);
         add_transfer(core, list, 0);
         take_transferred(core, list);
     }
-    add_instruction(core, list, which == CORE_PC ? MOV_R0_PC : MRS_R0_CPSR);
+    armv7_add_instruction(core, list, which == CORE_PC ? MOV_R0_PC : MRS_R0_CPSR);
     add_transfer(core, list, 0);
-    add_wait_done(core, list); /* for whoever begins here, to give it back */
+    add_wait_done(core, list); /* a list that restores R0 may begin here */
     steps_add(list, step_copy(armv7_word(core, DBGDTRRX), list->n - r0));
-    add_instruction(core, list, MRC_DTRRX);
+    armv7_add_instruction(core, list, MRC_DTRRX);
     steps_add(list, step_copy(armv7_word(core, DBGDSCR), list->n - control));
 }
-/* From the result of the CPSR to that of the PC. */
+/* The distance between the results of CPSR and PC. */
 enum { CPSR_BEFORE_PC = 10 };
 
 size_t armv7_add_register(const struct core *core, struct steps *list, enum core_register which)
@@ -118,11 +130,16 @@ size_t armv7_add_register(const struct core *core, struct steps *list, enum core
     if (goes_through_r0(which)) {
         add_through_r0(core, list, which, which == CORE_PC);
     } else {
-        if (armv7_set_control(core, list, HDBGEN | ITREN))
+        if (armv7_set_control(core, list, DBGDSCR_HDBGEN | DBGDSCR_ITREN))
             take_transferred(core, list);
-        add_transfer(core, list, armv7_register_number(which));
+        add_transfer(core, list, register_number(which));
     }
     return take_transferred(core, list);
+}
+
+uint64_t armv7_pc(uint64_t r15, uint64_t cpsr)
+{
+    return (cpsr & CPSR_T) != 0 ? ((r15 - AHEAD_THUMB) & 0xFFFFFFFE) | 1 : (r15 - AHEAD_ARM) & 0xFFFFFFFC;
 }
 
 uint64_t armv7_register_value(const struct core *core, enum core_register which, const uint64_t *results,
@@ -131,45 +148,33 @@ uint64_t armv7_register_value(const struct core *core, enum core_register which,
     (void)core;
     if (which != CORE_PC)
         return results[index];
-    bool thumb = (results[index - CPSR_BEFORE_PC] & CPSR_T) != 0;
-    return thumb ? ((results[index] - AHEAD_THUMB) & 0xFFFFFFFE) | 1
-                 : (results[index] - AHEAD_ARM) & 0xFFFFFFFC;
+    return armv7_pc(results[index], results[index - CPSR_BEFORE_PC]);
 }
 
-/* When nobody else has a breakpoint, a stop at one is at ours, and so where that was put: no register needs
- * to be transferred. Otherwise the PC as it reads there. */
-void armv7_add_expect_register(const struct core *core, struct steps *list, enum core_register which,
-                               uint64_t value, bool repeated)
+/* If ours is the only breakpoint, a stop at a breakpoint is at ours, and no register needs to be read.
+ * Otherwise this checks R15 as it reads in Debug state. */
+void armv7_add_expect_stop(const struct core *core, const struct breakpoint_setup *setup, struct steps *list,
+                           uint64_t place, bool wait)
 {
-    size_t at;
-    (void)repeated;
-    if (which == CORE_PC && core->sole_breakpoint) {
-        steps_add(list, step_expect(armv7_word(core, DBGDSCR), HOW_STOPPED, AT_BREAKPOINT));
+    (void)wait; /* DBGDSCR tells when a transfer is done */
+    if (setup->sole) {
+        steps_add(list, step_expect(armv7_word(core, DBGDSCR), DBGDSCR_STOPPED | DBGDSCR_MOE,
+                                    DBGDSCR_STOPPED | MOE_BREAKPOINT));
         return;
     }
-    if (which == CORE_PC)
-        value = (value & 1) ? core_code_place(value) + AHEAD_THUMB : value + AHEAD_ARM;
-    if (goes_through_r0(which)) {
-        add_through_r0(core, list, which, false);
-        at = take_transferred(core, list);
-    } else {
-        at = armv7_add_register(core, list, which);
-    }
-    steps_add(list, step_check(list->n - at, UINT32_MAX, value & UINT32_MAX));
+    uint64_t reads = (place & 1) ? core_code_place(place) + AHEAD_THUMB : place + AHEAD_ARM;
+    add_through_r0(core, list, CORE_PC, false);
+    size_t at = take_transferred(core, list);
+    steps_add(list, step_check(list->n - at, UINT32_MAX, reads & UINT32_MAX));
 }
 
-/* Instructions for DBGITR, in the ARM encoding, DDI 0406C A8.8. All of them go through R0. */
-/* MCR p14, 0, R0, c0, c5, 0 */
-/* MRC p14, 0, R0, c0, c5, 0 */
-static const uint32_t MCR_CP15 = 0xEE000F10, MRC_CP15 = 0xEE100F10;
-static const uint32_t MOVW_R0 = 0xE3000000, MOVT_R0 = 0xE3400000;
-static const uint32_t ARMV7_COPROCESSOR_MRS_R0_CPSR = 0xE10F0000, MSR_CPSR_R0 = 0xE12FF000; /* all of it */
-static const uint32_t MSR_CPSR_C_R0 = 0xE121F000;
-static const uint32_t ISB = 0xF57FF06F;
+/* --- CP15 ----------------------------------------------------------------------------------------------- */
+
+static const uint32_t MCR_CP15 = 0xEE000F10, MRC_CP15 = 0xEE100F10, ISB = 0xF57FF06F;
+static const uint32_t MSR_CPSR_R0 = 0xE12FF000, MSR_CPSR_C_R0 = 0xE121F000; /* all of it; bits 7:0 */
 
 enum { CRN = 16, OPC1 = 21, OPC2 = 5, SELECTED = 32 };
 enum { SUPERVISOR = 0xD3 }; /* CPSR[7:0], B1.3.3: with I and F */
-enum { CLEAR_STICKY = 1 << 2, RXFULL_L = 1 << 27 };
 
 struct address cp15_register(unsigned crn, unsigned opc1, unsigned crm, unsigned opc2)
 {
@@ -194,54 +199,32 @@ static uint32_t selector(void)
     return (uint32_t)cp15_register(9, 0, 12, 5).offset; /* PMSELR */
 }
 
-/* The next instruction is taken only after a read of DBGDSCR has shown that this one is done, C8. */
-static void add_wait(const struct core *core, struct steps *list, uint32_t flags)
-{
-    steps_add(list, step_until(armv7_word(core, DBGDSCR), flags, flags));
-}
-
-static void armv7_coprocessor_add_instruction(const struct core *core, struct steps *list,
-                                              uint32_t instruction)
-{
-    armv7_add_write(core, list, DBGITR, instruction);
-    add_wait(core, list, INSTRCOMPL_L);
-}
-
-/* R0 to us, by way of DBGDTRTX; returns the index of its value. */
+/* Returns the index of the value of R0. */
 static size_t take_r0(const struct core *core, struct steps *list)
 {
-    armv7_add_write(core, list, DBGITR, MCR_DTRTX);
-    add_wait(core, list, INSTRCOMPL_L | TXFULL_L);
-    return steps_add(list, step_read(armv7_word(core, DBGDTRTX)));
+    add_transfer(core, list, 0);
+    return take_transferred(core, list);
 }
 
-/* What was taken at `saved`, into R0. While an exception sticks in DBGDSCR no instruction would be taken. */
+/* Moves the result at `saved` back into R0. `unstick`: clears a sticky exception first, which would block
+ * instructions. */
 static void give_r0(const struct core *core, struct steps *list, size_t saved, bool unstick)
 {
     struct step copy = step_copy(armv7_word(core, DBGDTRRX), list->n - saved);
     copy.behind = unstick ? 3 : 2;
     steps_add(list, copy);
     if (unstick)
-        armv7_add_write(core, list, DBGDRCR, CLEAR_STICKY);
-    armv7_coprocessor_add_instruction(core, list, MRC_DTRRX);
-}
-
-/* Not by way of DBGDTRRX: nothing may be left in there when R0 has to be given back. */
-static void set_r0(const struct core *core, struct steps *list, uint32_t value)
-{
-    uint32_t low = value & 0xFFFF, high = value >> 16;
-    armv7_coprocessor_add_instruction(core, list, MOVW_R0 | (low & 0xF000) << 4 | (low & 0xFFF));
-    if (high != 0)
-        armv7_coprocessor_add_instruction(core, list, MOVT_R0 | (high & 0xF000) << 4 | (high & 0xFFF));
+        armv7_add_write(core, list, DBGDRCR, DBGDRCR_CLEAR_STICKY);
+    armv7_add_instruction(core, list, MRC_DTRRX);
 }
 
 static void select_counter(const struct core *core, struct steps *list, const struct address *at)
 {
     if (!is_selected(at))
         return;
-    set_r0(core, list, (uint32_t)(at->offset >> SELECTED) - 1);
-    armv7_coprocessor_add_instruction(core, list, MCR_CP15 | selector());
-    armv7_coprocessor_add_instruction(core, list, ISB);
+    armv7_add_constant(core, list, 0, (uint32_t)(at->offset >> SELECTED) - 1);
+    armv7_add_instruction(core, list, MCR_CP15 | selector());
+    armv7_add_instruction(core, list, ISB);
 }
 
 static size_t add_access(const struct core *core, struct steps *list, const struct step *access)
@@ -249,21 +232,21 @@ static size_t add_access(const struct core *core, struct steps *list, const stru
     uint32_t place = (uint32_t)access->at.offset;
     select_counter(core, list, &access->at);
     if (access->op == OP_READ) {
-        armv7_coprocessor_add_instruction(core, list, MRC_CP15 | place);
+        armv7_add_instruction(core, list, MRC_CP15 | place);
         return take_r0(core, list);
     }
-    set_r0(core, list, (uint32_t)access->value);
-    armv7_coprocessor_add_instruction(core, list, MCR_CP15 | place);
-    armv7_coprocessor_add_instruction(core, list, ISB);
+    armv7_add_constant(core, list, 0, (uint32_t)access->value);
+    armv7_add_instruction(core, list, MCR_CP15 | place);
+    armv7_add_instruction(core, list, ISB);
     return SIZE_MAX;
 }
 
-/* Nothing is under way any more, of an access that ended early. A debugger's message that the program has not
- * taken yet would be taken for R0. */
+/* Proves that no earlier access is still under way, and that DBGDTRRX is empty: a message to the program in
+ * it would be taken for R0. */
 static void add_proof_of_quiet(const struct core *core, struct steps *list)
 {
-    add_wait(core, list, INSTRCOMPL_L);
-    steps_add(list, step_expect(armv7_word(core, DBGDSCR), RXFULL_L, 0));
+    add_wait_done(core, list);
+    steps_add(list, step_expect(armv7_word(core, DBGDSCR), DBGDSCR_RXFULL_L, 0));
 }
 
 void armv7_add_coprocessor(const struct core *core, struct steps *list, const struct step *accesses, size_t n,
@@ -275,32 +258,142 @@ void armv7_add_coprocessor(const struct core *core, struct steps *list, const st
         selects = selects || is_selected(&accesses[i].at);
     if (privileged)
         add_proof_of_quiet(core, list);
-    /* A message of the program that nobody fetched must not pass for R0 */
-    if (armv7_set_control(core, list, HDBGEN | ITREN))
+    /* The program's unread message must not be taken for R0. */
+    if (armv7_set_control(core, list, DBGDSCR_HDBGEN | DBGDSCR_ITREN))
         steps_add(list, step_read(armv7_word(core, DBGDTRTX)));
     size_t r0 = take_r0(core, list);
     if (privileged) {
-        armv7_coprocessor_add_instruction(core, list, ARMV7_COPROCESSOR_MRS_R0_CPSR);
+        armv7_add_instruction(core, list, MRS_R0_CPSR);
         cpsr = take_r0(core, list);
-        set_r0(core, list, SUPERVISOR);
-        armv7_coprocessor_add_instruction(core, list, MSR_CPSR_C_R0);
-        armv7_coprocessor_add_instruction(core, list, ISB);
+        armv7_add_constant(core, list, 0, SUPERVISOR);
+        armv7_add_instruction(core, list, MSR_CPSR_C_R0);
+        armv7_add_instruction(core, list, ISB);
     }
     if (selects) {
-        armv7_coprocessor_add_instruction(core, list, MRC_CP15 | selector());
+        armv7_add_instruction(core, list, MRC_CP15 | selector());
         select = take_r0(core, list);
     }
     for (size_t i = 0; i < n; i++)
         at[i] = add_access(core, list, &accesses[i]);
-    add_wait(core, list, INSTRCOMPL_L); /* for whoever begins here, to give it back */
+    add_wait_done(core, list); /* a list that restores R0 may begin here */
     if (selects) {
         give_r0(core, list, select, privileged);
-        armv7_coprocessor_add_instruction(core, list, MCR_CP15 | selector());
+        armv7_add_instruction(core, list, MCR_CP15 | selector());
     }
     if (privileged) {
         give_r0(core, list, cpsr, true);
-        armv7_coprocessor_add_instruction(core, list, MSR_CPSR_R0);
-        armv7_coprocessor_add_instruction(core, list, ISB);
+        armv7_add_instruction(core, list, MSR_CPSR_R0);
+        armv7_add_instruction(core, list, ISB);
     }
     give_r0(core, list, r0, privileged);
 }
+
+/* --- injected code -------------------------------------------------------------------------------------- */
+
+/* CPSR, DDI 0406C B1.3.3. */
+enum { MODE_HYP = 0x1A, MODE_SYSTEM = 0x1F, MASKS = 7 << 6 };
+static const uint32_t NOT_KEPT = 0x0700FE00; /* IT, J, E */
+static const uint32_t VECTORS = 0x1A00001A;  /* DBGVCR: undefined instruction and both aborts, C11.11 */
+
+/* MOVW R2, mode with I and F; MSR CPSR_c, R2. */
+#define IN_MODE(mode) 0xE30020C0 | (mode), 0xE121F002
+enum { ABORT_MODE = 0x17, UNDEFINED_MODE = 0x1B };
+
+/* The PC is set after the state, a change of which corrupts it, C5.3. The rest: DFSR, IFSR, DFAR and IFAR,
+ * B3.17, then LR and SPSR of the two modes that an exception would enter. */
+static const struct injected_register registers[INJECTED_OTHERS] = {
+    [INJECTED_PC] = {{0xE1A0000F}, {0xE1A0F000}},
+    [INJECTED_STATE] = {{0xE10F0000}, {0xE12FF000}}, /* MRS; MSR CPSR_fsxc */
+    {{0xEE150F10}, {0xEE050F10}},
+    {{0xEE150F30}, {0xEE050F30}},
+    {{0xEE160F10}, {0xEE060F10}},
+    {{0xEE160F50}, {0xEE060F50}},
+    {{IN_MODE(ABORT_MODE), 0xE1A0000E}, {IN_MODE(ABORT_MODE), 0xE1A0E000}},
+    {{IN_MODE(ABORT_MODE), 0xE14F0000}, {IN_MODE(ABORT_MODE), 0xE16FF000}},
+    {{IN_MODE(UNDEFINED_MODE), 0xE1A0000E}, {IN_MODE(UNDEFINED_MODE), 0xE1A0E000}},
+    {{IN_MODE(UNDEFINED_MODE), 0xE14F0000}, {IN_MODE(UNDEFINED_MODE), 0xE16FF000}},
+};
+
+static void add_begin(const struct core *core, struct steps *list)
+{
+    armv7_add_write(core, list, DBGDRCR, DBGDRCR_CLEAR_STICKY);
+    armv7_add_write(core, list, DBGDSCR, DBGDSCR_HDBGEN | DBGDSCR_ITREN);
+    steps_add(list, step_read(armv7_word(core, DBGDTRTX)));
+}
+
+static void add_constant(const struct core *core, struct steps *list, unsigned general, uint64_t value)
+{
+    armv7_add_constant(core, list, general, (uint32_t)value);
+}
+
+static void add_proof(const struct core *core, struct steps *list)
+{
+    steps_add(list, step_expect(armv7_word(core, DBGDSCR), DBGDSCR_HALTED | DBGDSCR_STICKY, DBGDSCR_HALTED));
+}
+
+static void add_wait_stop(const struct core *core, struct steps *list)
+{
+    steps_add(list, step_until(armv7_word(core, DBGDSCR), DBGDSCR_STOPPED, DBGDSCR_STOPPED));
+}
+
+static size_t others(const struct core *core, uint64_t status, struct injected_register *out)
+{
+    (void)core;
+    (void)status;
+    for (size_t i = 0; i < INJECTED_OTHERS; i++)
+        out[i] = registers[i];
+    return INJECTED_OTHERS;
+}
+
+static uint64_t pc(uint64_t moved, uint64_t state)
+{
+    return core_code_place(armv7_pc(moved, state));
+}
+
+/* System mode has the stack and the translation of User mode. */
+static uint64_t state_for(uint64_t found)
+{
+    uint64_t kept = found & ~(uint64_t)(NOT_KEPT | CPSR_T | CPSR_MODE);
+    return kept | MASKS | ((found & CPSR_MODE) == CPSR_USER ? MODE_SYSTEM : found & CPSR_MODE);
+}
+
+static const char *hindrance(const struct core *core, uint64_t status, uint64_t state)
+{
+    (void)core;
+    (void)status;
+    return (state & CPSR_MODE) == MODE_HYP ? "it is in Hyp mode" : NULL;
+}
+
+static struct address guard(const struct core *core)
+{
+    return armv7_word(core, DBGVCR);
+}
+
+static uint32_t guard_bits(uint64_t status)
+{
+    (void)status;
+    return VECTORS;
+}
+
+/* DCCMVAU, DSB, ICIMVAU, BPIALL, DSB, ISB: B2.2.9. */
+const struct injected_kind armv7_injected = {
+    .stack_to_r0 = 0xE1A0000D,
+    .load = 0xE5910000,
+    .store = 0xE5810000,
+    .next = 4,
+    .clean_line = 0xEE071F3B,
+    .clean_done = 0xF57FF04F,
+    .forget_line = 0xEE071F35,
+    .forget_done = {0xEE070FD5, 0xF57FF04F, 0xF57FF06F},
+    .add_begin = add_begin,
+    .add_instruction = armv7_add_instruction,
+    .add_constant = add_constant,
+    .add_proof = add_proof,
+    .add_wait_stop = add_wait_stop,
+    .others = others,
+    .pc = pc,
+    .state = state_for,
+    .hindrance = hindrance,
+    .guard = guard,
+    .guard_bits = guard_bits,
+};

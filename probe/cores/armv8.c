@@ -1,28 +1,17 @@
 #include "cores/architectures.h"
 #include "cores/armv8_transfer.h"
+#include "cores/core_ops.h"
 #include "cores/injected.h"
 
 #include <stdio.h>
 
-/* EDECR, DDI 0487 H9.2. */
-enum { CATCH_RESET = 1 << 1, STEP = 1 << 2 };
-/* EDSCR.STATUS of a step: of its three values, these bits. */
-enum { STEPPED_BITS = 0x1B, STEPPED = 0x1B };
-
 /* DBGBCR, DDI 0487 D13.3: all four bytes, at all levels of both security states. */
 enum { BCR_ENABLE = 1 << 0, BCR_EVERYWHERE = 0x21E7 };
-/* Its BT and LBN; that of the one to be linked to holds the rest as the architecture wants it, D2.9. */
+/* BT and LBN; and the value that the architecture requires in the comparator that is linked to, D2.9. */
 enum { BCR_LINKED = 1 << 20, BCR_LINKED_TO = 16, BCR_LINKED_CONTEXT = 0x3001E6 };
-enum { COMPARATOR_STRIDE = 16 };
 
-enum { PRSR_SPD = 1 << 1, PRSR_R = 1 << 2, PRSR_SR = 1 << 3, PRSR_OSLK = 1 << 5 };
-enum { PRCR_CORENPDRQ = 1 << 0, PRCR_CWRR = 1 << 1 };
-enum { LSR_LOCKED = 1 << 1, OSLAR_LOCK = 1 };
-static const uint32_t KEY = 0xC5ACCE55; /* opens EDLAR and CTILAR */
-
-/* Trigger outputs, and CTICONTROL.GLBEN: DDI 0487 H5.4. Bits of channels that there are not are ignored in
- * CTIAPPPULSE; one of them tells a step from a run in a list. */
-enum { OUTPUT_HALT, OUTPUT_RUN, OUTPUTS, TRIGGERS_ON = 1 };
+/* A channel that does not exist is ignored in CTIAPPPULSE: so a list tells a step from a run. DDI 0487 H5.4.
+ */
 static const uint32_t IS_A_STEP = UINT32_C(1) << 31;
 
 /* --- settings ------------------------------------------------------------------------------------------- */
@@ -39,11 +28,15 @@ static void add_setting(struct settings *list, struct setting setting)
     list->n++;
 }
 
-/* Locked again by anything but the key; the lock's register itself cannot be read. */
+/* Any value but the key locks again. The lock register cannot be read. */
 static struct setting open_lock(struct address lock, struct address status)
 {
-    return (struct setting){
-        .at = lock, .test_at = status, .lock = true, .test = LSR_LOCKED, .key = KEY, .restore = {.mask = 1}};
+    return (struct setting){.at = lock,
+                            .test_at = status,
+                            .lock = true,
+                            .test = LSR_LOCKED,
+                            .key = LAR_KEY,
+                            .restore = {.mask = 1}};
 }
 
 static struct setting make(struct address at, uint32_t test, uint32_t set, uint32_t keep)
@@ -51,48 +44,48 @@ static struct setting make(struct address at, uint32_t test, uint32_t set, uint3
     return (struct setting){.at = at, .test = test, .set = set, .keep = keep};
 }
 
-/* An interface that was off must not wake up with what it held, which is arbitrary after power-on. One that
- * is on keeps all that is on other channels than ours, and ours stay behind its gate. */
+/* If the interface was off, its registers hold arbitrary values since power-on, so all are cleared. If it was
+ * on, only our channels are changed, and the gate keeps them from other components. */
 static void add_triggers(const struct core *core, struct settings *list)
 {
     const uint32_t ours[] = {core->halt_channel, core->run_channel};
     for (uint32_t i = 0; i < ARMV8_TRIGGERS && core->triggers_off; i++) {
         add_setting(list, make(core_cti(core, CTIINEN0 + 4 * i), UINT32_MAX, 0, 0));
-        if (i >= OUTPUTS)
+        if (i >= CTI_OUTPUTS)
             add_setting(list, make(core_cti(core, CTIOUTEN0 + 4 * i), UINT32_MAX, 0, 0));
     }
-    for (uint32_t i = 0; i < OUTPUTS; i++)
+    for (uint32_t i = 0; i < CTI_OUTPUTS; i++)
         add_setting(list, make(core_cti(core, CTIOUTEN0 + 4 * i), core->triggers_off ? UINT32_MAX : ours[i],
                                ours[i], core->triggers_off ? 0 : UINT32_MAX));
     uint32_t channels = core->halt_channel | core->run_channel;
     add_setting(list, make(core_cti(core, CTIGATE), channels, 0, ~channels));
-    add_setting(list, make(core_cti(core, CTICONTROL), TRIGGERS_ON, TRIGGERS_ON, UINT32_MAX));
+    add_setting(list, make(core_cti(core, CTICONTROL), CTICONTROL_GLBEN, CTICONTROL_GLBEN, UINT32_MAX));
 }
 
 static size_t settings(const struct core *core, struct setting *out, size_t room)
 {
     struct settings list = {.out = out, .room = room};
-    add_setting(&list, open_lock(armv8_word(core, EDLAR), armv8_word(core, EDLSR)));
-    /* That EDPRSR is read clears what it tells of resets before. */
-    add_setting(&list, (struct setting){.at = armv8_word(core, OSLAR),
+    add_setting(&list, open_lock(armv8_word(core, CORESIGHT_LAR), armv8_word(core, CORESIGHT_LSR)));
+    /* Reading EDPRSR clears the flags of earlier resets. */
+    add_setting(&list, (struct setting){.at = armv8_word(core, OSLAR_EL1),
                                         .test_at = armv8_word(core, EDPRSR),
                                         .test = PRSR_OSLK,
                                         .restore = {.mask = OSLAR_LOCK, .key = OSLAR_LOCK}});
-    /* A core that loses its power loses its comparators. Ignored while the OS lock is set. CWRR, beside it,
-     * would reset the core: H9.2.42. */
+    /* Without power the core loses its comparators. Ignored while the OS lock is set. CWRR in the same
+     * register would reset the core: H9.2.42. */
     add_setting(&list, (struct setting){.at = armv8_word(core, EDPRCR),
                                         .test = PRCR_CORENPDRQ,
                                         .set = PRCR_CORENPDRQ,
                                         .keep = UINT32_MAX & ~PRCR_CWRR,
                                         .restore = {.mask = UINT32_MAX & ~PRCR_CWRR}});
-    /* A reset stops the core at once, instead of letting it run on. Held, for single steps write it too. */
+    /* A reset stops the core at once. Always written, because single steps write this register too. */
     add_setting(&list, (struct setting){.at = armv8_word(core, EDECR),
-                                        .test = CATCH_RESET,
+                                        .test = EDECR_RCE,
                                         .always = true,
                                         .only_to_stop = true,
-                                        .set = CATCH_RESET});
+                                        .set = EDECR_RCE});
     if (core->unstoppable == NULL) {
-        add_setting(&list, open_lock(core_cti(core, CTILAR), core_cti(core, CTILSR)));
+        add_setting(&list, open_lock(core_cti(core, CORESIGHT_LAR), core_cti(core, CORESIGHT_LSR)));
         add_triggers(core, &list);
     }
     return list.n < room ? list.n : room;
@@ -101,8 +94,8 @@ static size_t settings(const struct core *core, struct setting *out, size_t room
 static size_t commands(const struct core *core, struct address *out, size_t room)
 {
     const struct address acting[] = {
-        armv8_word(core, DBGDTRRX), armv8_word(core, EDITR), armv8_word(core, EDSCR),
-        armv8_word(core, DBGDTRTX), armv8_word(core, EDRCR), core_cti(core, CTIAPPPULSE),
+        armv8_word(core, DBGDTRRX_EL0), armv8_word(core, EDITR), armv8_word(core, EDSCR),
+        armv8_word(core, DBGDTRTX_EL0), armv8_word(core, EDRCR), core_cti(core, CTIAPPPULSE),
         core_cti(core, CTIINTACK),
     };
     size_t n = sizeof acting / sizeof *acting - (core->cti_base == 0 ? 2 : 0);
@@ -116,19 +109,19 @@ static struct address control_address(const struct core *core)
     return armv8_word(core, EDSCR);
 }
 
-static struct address cause_register(const struct core *core)
+static struct address reset_register(const struct core *core)
 {
     return armv8_word(core, EDPRSR);
 }
 
-/* Always written, for the lists write it too: so it is held, and put back. */
+/* Always written, because the lists write it too: so the ledger holds the old value and restores it. */
 static struct setting comparators_on(const struct core *core)
 {
     return (struct setting){.at = armv8_word(core, EDSCR),
-                            .test = HDE,
+                            .test = EDSCR_HDE,
                             .always = true,
-                            .set = HDE,
-                            .restore = {.mask = HDE | TDA | INTDIS}};
+                            .set = EDSCR_HDE,
+                            .restore = {.mask = EDSCR_HDE | EDSCR_TDA | EDSCR_INTDIS}};
 }
 
 /* --- run control ---------------------------------------------------------------------------------------- */
@@ -136,14 +129,14 @@ static struct setting comparators_on(const struct core *core)
 static enum core_state state_of(const struct core *core, uint64_t status)
 {
     (void)core;
-    return (status & HALTED) == HALTED ? CORE_HALTED : CORE_RUNNING;
+    return (status & EDSCR_HALTED) == EDSCR_HALTED ? CORE_HALTED : CORE_RUNNING;
 }
 
 static const char *unreadable(const struct core *core, uint64_t status)
 {
     (void)core;
-    unsigned level = status >> EL_SHIFT & 3;
-    return (status >> RW_SHIFT >> level & 1) != 0 ? NULL : "it is in AArch32 state";
+    unsigned level = status >> EDSCR_EL_SHIFT & 3;
+    return (status >> EDSCR_RW_SHIFT >> level & 1) != 0 ? NULL : "it is in AArch32 state";
 }
 
 static void pulse(const struct core *core, struct steps *list, uint32_t channels)
@@ -153,52 +146,44 @@ static void pulse(const struct core *core, struct steps *list, uint32_t channels
 
 static void add_wait_halt(const struct core *core, struct steps *list)
 {
-    steps_add(list, step_until(armv8_word(core, EDSCR), HALTED, HALTED));
+    steps_add(list, step_until(armv8_word(core, EDSCR), EDSCR_HALTED, EDSCR_HALTED));
 }
 
 static void add_run(const struct core *core, struct steps *list)
 {
-    armv8_set_control(core, list, LEAVING);
+    armv8_set_control(core, list, EDSCR_LEAVING);
     pulse(core, list, core->run_channel);
 }
 
-/* The request stays until it is acknowledged, and would stop the core again. A step that was under way ends
- * with this as well. */
+/* The halt request stays until acknowledged, and would stop the core again. This also ends a single step. */
 static void add_halt(const struct core *core, struct steps *list)
 {
-    armv8_set_control(core, list, HDE);
+    armv8_set_control(core, list, EDSCR_HDE);
     pulse(core, list, core->halt_channel);
     add_wait_halt(core, list);
-    armv8_add_write(core, list, EDECR, CATCH_RESET);
-    steps_add(list, step_write(core_cti(core, CTIINTACK), 1 << OUTPUT_HALT));
-    steps_add(list, step_until(core_cti(core, CTITRIGOUTSTATUS), 1 << OUTPUT_HALT, 0));
+    armv8_add_write(core, list, EDECR, EDECR_RCE);
+    steps_add(list, step_write(core_cti(core, CTIINTACK), 1 << CTI_OUTPUT_HALT));
+    steps_add(list, step_until(core_cti(core, CTITRIGOUTSTATUS), 1 << CTI_OUTPUT_HALT, 0));
 }
 
 static void add_single_step(const struct core *core, struct steps *list, unsigned n, uint64_t here)
 {
     (void)n;
     (void)here;
-    armv8_add_write(core, list, EDECR, CATCH_RESET | STEP);
-    armv8_set_control(core, list, LEAVING | INTDIS);
+    armv8_add_write(core, list, EDECR, EDECR_RCE | EDECR_SS);
+    armv8_set_control(core, list, EDSCR_LEAVING | EDSCR_INTDIS);
     pulse(core, list, core->run_channel | IS_A_STEP);
-    steps_add(list, step_until(armv8_word(core, EDSCR), HALTED | MA, HALTED));
-    steps_add(list, step_expect(armv8_word(core, EDSCR), STEPPED_BITS, STEPPED));
-    armv8_add_write(core, list, EDECR, CATCH_RESET);
+    steps_add(list, step_until(armv8_word(core, EDSCR), EDSCR_HALTED | EDSCR_MA, EDSCR_HALTED));
+    steps_add(list, step_expect(armv8_word(core, EDSCR), EDSCR_STEPPED, EDSCR_STEPPED));
+    armv8_add_write(core, list, EDECR, EDECR_RCE);
 }
 
 /* --- comparators ---------------------------------------------------------------------------------------- */
 
-static bool can_compare(const struct core *core, uint64_t address)
-{
-    (void)core;
-    (void)address;
-    return true;
-}
-
 static struct address comparator_address(const struct core *core, unsigned n, unsigned word)
 {
-    uint32_t offset = word == 0 ? DBGBCR0 : DBGBVR0 + 4 * (word - 1);
-    return armv8_word(core, offset + COMPARATOR_STRIDE * n);
+    uint32_t offset = word == 0 ? DBGBCR0_EL1 : DBGBVR0_EL1 + 4 * (word - 1);
+    return armv8_word(core, offset + ARMV8_COMPARATOR_STRIDE * n);
 }
 
 static bool comparator_used(const struct core *core, const uint64_t *words, uint64_t *address)
@@ -208,8 +193,8 @@ static bool comparator_used(const struct core *core, const uint64_t *words, uint
     return (words[0] & BCR_ENABLE) != 0;
 }
 
-static void add_comparator(const struct core *core, struct steps *list, unsigned n, uint64_t from,
-                           uint64_t to)
+static void add_comparator(const struct core *core, const struct breakpoint_setup *setup, struct steps *list,
+                           unsigned n, uint64_t from, uint64_t to)
 {
     bool fresh = from == UINT64_MAX;
     if (to == UINT64_MAX) {
@@ -223,7 +208,7 @@ static void add_comparator(const struct core *core, struct steps *list, unsigned
     if (fresh)
         steps_add(list, step_write(comparator_address(core, n, 0),
                                    BCR_EVERYWHERE |
-                                       (core->linked ? BCR_LINKED | core->linked_to << BCR_LINKED_TO : 0)));
+                                       (setup->linked ? BCR_LINKED | setup->linked_to << BCR_LINKED_TO : 0)));
 }
 
 /* --- processes ------------------------------------------------------------------------------------------ */
@@ -236,50 +221,33 @@ static size_t add_mode(const struct core *core, struct steps *list)
 static bool in_user_mode(const struct core *core, uint64_t mode)
 {
     (void)core;
-    return (mode >> EL_SHIFT & 3) == 0;
+    return (mode >> EDSCR_EL_SHIFT & 3) == 0;
 }
 
 /* --- stops ---------------------------------------------------------------------------------------------- */
 
-static void add_clear_breakpoint(const struct core *core, struct steps *list)
-{
-    (void)core; /* EDSCR.MA tells one stop from the next */
-    (void)list;
-}
-
-static size_t add_reset_seen(const struct core *core, struct steps *list)
-{
-    return steps_add(list, step_read(armv8_word(core, EDPRSR)));
-}
-
-/* Also when power was lost, and the comparators with it. */
+/* A loss of power counts as a reset, because it clears the comparators. */
 static bool reset_seen_in(const struct core *core, uint64_t value)
 {
     (void)core;
     return (value & (PRSR_SPD | PRSR_R | PRSR_SR)) != 0;
 }
 
-static size_t add_cause(const struct core *core, struct steps *list)
-{
-    return steps_add(list, step_read(armv8_word(core, EDSCR)));
-}
-
 static enum stop_cause cause_of(const struct core *core, uint64_t cause, uint64_t status_register)
 {
-    enum { REQUEST = 0x13, RESET_CATCH = 0x27, WATCHPOINT = 0x2B, HLT = 0x2F, EXCEPTION_CATCH = 0x37 };
     (void)core;
     (void)status_register;
-    switch (cause & STATUS) {
-    case AT_BREAKPOINT:
-    case HLT:
+    switch (cause & EDSCR_STATUS) {
+    case EDSCR_AT_BREAKPOINT:
+    case EDSCR_AT_HLT:
         return STOP_BREAKPOINT;
-    case REQUEST:
+    case EDSCR_AT_REQUEST:
         return STOP_REQUEST;
-    case RESET_CATCH:
+    case EDSCR_AT_RESET:
         return STOP_RESET;
-    case EXCEPTION_CATCH:
+    case EDSCR_AT_EXCEPTION:
         return STOP_FAULT;
-    case WATCHPOINT:
+    case EDSCR_AT_WATCHPOINT:
         return STOP_WATCHPOINT;
     default:
         return STOP_OTHER;
@@ -291,91 +259,43 @@ static void add_reset(const struct core *core, struct steps *list)
     armv8_add_write(core, list, EDPRCR, PRCR_CWRR);
 }
 
-static size_t add_pending(const struct core *core, struct steps *list)
-{
-    (void)core;
-    (void)list;
-    return SIZE_MAX;
-}
-
-static bool pending_in(const struct core *core, uint64_t value)
-{
-    (void)core;
-    (void)value;
-    return false;
-}
-
-/* --- what there is no need for -------------------------------------------------------------------------- */
-
-static uint16_t breakpoint_instruction(const struct core *core, uint8_t *size)
-{
-    (void)core;
-    *size = 0;
-    return 0;
-}
-
-static void add_code_changed(const struct core *core, struct steps *list, uint64_t address)
-{
-    (void)core;
-    (void)list;
-    (void)address;
-}
-
-static bool returns_by_frame(const struct core *core, uint64_t lr)
-{
-    (void)core;
-    (void)lr;
-    return false;
-}
-
-const struct core_ops armv8_ops = {
+static const struct core_ops armv8_ops = {
+    .state = &(const struct core_state_ops){.status_register = control_address,
+                                            .state_of = state_of,
+                                            .unreadable = unreadable},
+    .run = &(const struct core_run_ops){.settings = settings,
+                                        .commands = commands,
+                                        .debug_enable = control_address,
+                                        .add_wait_halt = add_wait_halt,
+                                        .add_run = add_run,
+                                        .add_halt = add_halt,
+                                        .add_single_step = add_single_step,
+                                        .add_reset = add_reset,
+                                        .requests_stay = true},
+    .stop = &(const struct core_stop_ops){.reset_register = reset_register,
+                                          .reset_seen = reset_seen_in,
+                                          .cause = cause_of},
+    .registers = &(const struct core_register_ops){.add_register = armv8_add_register,
+                                                   .register_value = armv8_register_value,
+                                                   .add_recover_instruction = armv8_add_recover_instruction,
+                                                   .add_expect_stop = armv8_add_expect_stop,
+                                                   .begin_proofs = armv8_begin_proofs},
+    .breakpoints = &(const struct core_breakpoint_ops){.comparators_on = comparators_on,
+                                                       .comparator_words = 3,
+                                                       .comparator = comparator_address,
+                                                       .comparator_used = comparator_used,
+                                                       .add_comparator = add_comparator},
+    .processes = &(const struct core_process_ops){.add_mode = add_mode,
+                                                  .in_user_mode = in_user_mode,
+                                                  .context_off = BCR_LINKED_CONTEXT,
+                                                  .context_on = BCR_ENABLE},
     .injected = &armv8_injected,
-    .settings = settings,
-    .commands = commands,
-    .debug_enable = control_address,
-    .cause_register = cause_register,
-    .status = control_address,
-    .state = state_of,
-    .unreadable = unreadable,
-    .add_wait_halt = add_wait_halt,
-    .add_run = add_run,
-    .add_halt = add_halt,
-    .add_single_step = add_single_step,
-    .add_register = armv8_add_register,
-    .add_recover_instruction = armv8_add_recover_instruction,
-    .register_value = armv8_register_value,
-    .add_expect_register = armv8_add_expect_register,
-    .add_proofs = armv8_add_proofs,
-    .add_clear_breakpoint = add_clear_breakpoint,
-    .add_wait_breakpoint = add_wait_halt,
-    .add_reset_seen = add_reset_seen,
-    .reset_seen = reset_seen_in,
-    .add_reset_since = add_reset_seen,
-    .reset_since = reset_seen_in,
-    .add_cause = add_cause,
-    .cause = cause_of,
-    .requests_stay = true,
-    .add_reset = add_reset,
-    .add_pending = add_pending,
-    .pending = pending_in,
-    .add_mode = add_mode,
-    .in_user_mode = in_user_mode,
-    .context_control = BCR_LINKED_CONTEXT,
-    .context_on = BCR_ENABLE,
-    .can_compare = can_compare,
-    .comparators_on = comparators_on,
-    .comparator_words = 3,
-    .comparator = comparator_address,
-    .comparator_used = comparator_used,
-    .add_comparator = add_comparator,
-    .breakpoint_instruction = breakpoint_instruction,
-    .add_code_changed = add_code_changed,
-    .returns_by_frame = returns_by_frame,
 };
 
-/* DEVARCH.ARCHID, DDI 0487 H9.2: the version of the architecture above what they have in common. */
+/* --- which core it is ----------------------------------------------------------------------------------- */
+
+/* DEVARCH.ARCHID, DDI 0487 H9.2: the version of the architecture stands above the common bits. */
 enum { ARCHID_FAMILY = 0xFFF, ARCHID_A = 0xA15, ARCHID_V8 = 6, ARCHID_V8R = 0x6A05 };
-enum { DFR_BREAKPOINTS = 12, DFR_CONTEXTS = 28 }; /* ID_AA64DFR0.BRPs, CTX_CMPs: so many and one */
 enum { DEVID_TRIGGERS = 8, DEVID_CHANNELS = 16 }; /* CTIDEVID.NUMTRIG, NUMCHAN */
 enum { DEVID_TRIGGERS_MASK = 0xFF, CHANNELS_MASK = 0x3F };
 enum { ARM = 0x41, R52 = 0xD13 };
@@ -388,9 +308,9 @@ bool armv8_is_archid(uint16_t archid)
 void armv8_add_identity(uint16_t unit, uint64_t debug_base, uint64_t cti_base, struct steps *list)
 {
     const struct core core = {.unit = unit, .debug_base = debug_base, .cti_base = cti_base};
-    steps_add(list, step_read(armv8_word(&core, MIDR)));
+    steps_add(list, step_read(armv8_word(&core, MIDR_EL1)));
     steps_add(list, step_read(armv8_word(&core, EDDFR)));
-    steps_add(list, step_read(armv8_word(&core, DBGAUTHSTATUS)));
+    steps_add(list, step_read(armv8_word(&core, CORESIGHT_AUTHSTATUS)));
     if (cti_base == 0)
         return;
     steps_add(list, step_read(core_cti(&core, CTICONTROL)));
@@ -431,14 +351,14 @@ static uint32_t last_of(uint32_t channels)
     return last;
 }
 
-/* The last two that nothing is on, for other debuggers start with the first: OpenOCD takes 0 and 1, and so
- * may one that has not come yet. */
+/* Takes the last two unused channels. Other debuggers start with the first: OpenOCD takes 0 and 1, perhaps
+ * later. */
 static void choose_channels(const uint64_t *values, struct core *core)
 {
     uint32_t triggers = values[ARMV8_TRIGGER_CHANNELS] >> DEVID_TRIGGERS & DEVID_TRIGGERS_MASK;
     uint32_t channels = values[ARMV8_TRIGGER_CHANNELS] >> DEVID_CHANNELS & CHANNELS_MASK;
     uint32_t free = channels >= 31 ? 0x7FFFFFFF : (UINT32_C(1) << channels) - 1;
-    core->triggers_off = (values[ARMV8_TRIGGER_CONTROL] & TRIGGERS_ON) == 0;
+    core->triggers_off = (values[ARMV8_TRIGGER_CONTROL] & CTICONTROL_GLBEN) == 0;
     for (uint32_t i = 0; i < ARMV8_TRIGGERS && i < triggers && !core->triggers_off; i++)
         free &= ~(uint32_t)(values[ARMV8_INPUTS + i] | values[ARMV8_OUTPUTS + i]);
     core->run_channel = last_of(free);

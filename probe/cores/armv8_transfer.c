@@ -1,21 +1,23 @@
 #include "cores/armv8_transfer.h"
 
+#include "cores/injected.h"
+
 /* Instructions for EDITR. */
-static const uint32_t MSR_DTR = 0xD5130400;   /* MSR DBGDTR_EL0, X0: its halves go to DBGDTRTX and DBGDTRRX */
-static const uint32_t MRS_DTR = 0xD5330400;   /* MRS X0, DBGDTR_EL0: DBGDTRRX is the low half */
+static const uint32_t MSR_DTR =
+    0xD5130400; /* MSR DBGDTR_EL0, X0: its halves go to DBGDTRTX_EL0 and DBGDTRRX_EL0 */
+static const uint32_t MRS_DTR = 0xD5330400;   /* MRS X0, DBGDTR_EL0: DBGDTRRX_EL0 is the low half */
 static const uint32_t MRS_DTRRX = 0xD5330500; /* MRS X0, DBGDTRRX_EL0 */
 static const uint32_t MOV_X0_SP = 0x910003E0;
 static const uint32_t MRS_X0_DLR = 0xD53B4520;   /* the PC to go on from */
 static const uint32_t MRS_X0_DSPSR = 0xD53B4500; /* PSTATE */
-enum { CLEAR_STICKY = 1 << 2 };                  /* EDRCR.CSE */
 
-/* A stop at a breakpoint, in AArch64 state at all levels, entered since LEAVING was written. */
+/* A stop at a breakpoint, in AArch64 state at all levels, since EDSCR_LEAVING was written. */
 enum {
-    HOW_STOPPED = STATUS | ERR | 0xF << RW_SHIFT | CONTROL | ITE,
-    STOPPED_WELL = AT_BREAKPOINT | 0xF << RW_SHIFT | HDE | ITE,
-    /* Nothing of a debugger's or the program's is under way in the data transfer registers. */
-    CHANNEL = ERR | ITE | TXFULL | RXFULL,
-    CHANNEL_FREE = ITE
+    HOW_STOPPED = EDSCR_STATUS | EDSCR_ERR | 0xF << EDSCR_RW_SHIFT | EDSCR_CONTROL | EDSCR_ITE,
+    STOPPED_WELL = EDSCR_AT_BREAKPOINT | 0xF << EDSCR_RW_SHIFT | EDSCR_HDE | EDSCR_ITE,
+    /* The data transfer registers are empty. */
+    CHANNEL = EDSCR_ERR | EDSCR_ITE | EDSCR_TXFULL | EDSCR_RXFULL,
+    CHANNEL_FREE = EDSCR_ITE
 };
 
 struct address armv8_word(const struct core *core, uint32_t offset)
@@ -28,7 +30,7 @@ void armv8_add_write(const struct core *core, struct steps *list, uint32_t offse
     steps_add(list, step_write(armv8_word(core, offset), value));
 }
 
-/* Whether the core was let go by this step. */
+/* Whether this step resumes the core. */
 static bool lets_run(const struct core *core, const struct step *step)
 {
     return step->op == OP_WRITE && step->at.offset == core_cti(core, CTIAPPPULSE).offset;
@@ -46,9 +48,9 @@ void armv8_set_control(const struct core *core, struct steps *list, uint32_t val
         if (step->op == OP_COPY)
             break;
         bool shown = step->op != OP_WRITE;
-        if (shown && (step->mask & CONTROL) != CONTROL)
+        if (shown && (step->mask & EDSCR_CONTROL) != EDSCR_CONTROL)
             continue;
-        if ((step->value & CONTROL & (entered ? ~(uint64_t)MA : UINT64_MAX)) == value)
+        if ((step->value & EDSCR_CONTROL & (entered ? ~(uint64_t)EDSCR_MA : UINT64_MAX)) == value)
             return;
         if (!shown && i + 1 == list->n) {
             step->value = value;
@@ -59,19 +61,18 @@ void armv8_set_control(const struct core *core, struct steps *list, uint32_t val
     steps_add(list, step_write(control, value));
 }
 
-/* The next one is taken only when this one is done. */
-static void add_instruction(const struct core *core, struct steps *list, uint32_t instruction)
+void armv8_add_instruction(const struct core *core, struct steps *list, uint32_t instruction)
 {
     armv8_add_write(core, list, EDITR, instruction);
-    steps_add(list, step_until(armv8_word(core, EDSCR), ITE, ITE));
+    steps_add(list, step_until(armv8_word(core, EDSCR), EDSCR_ITE, EDSCR_ITE));
 }
 
-/* One that fills DBGDTRTX. HDE, which is set all the time, makes the wait another question than that above:
- * a link may guess the whole word by which one is answered, and TXfull is in that. */
+/* Executes an instruction that fills DBGDTRTX_EL0. HDE is always set; it makes this wait differ from that
+ * above, because a link may predict the whole word that answers a wait, and TXfull is part of it. */
 static void add_show(const struct core *core, struct steps *list, uint32_t number)
 {
     armv8_add_write(core, list, EDITR, MSR_DTR | number);
-    steps_add(list, step_until(armv8_word(core, EDSCR), ITE | HDE, ITE | HDE));
+    steps_add(list, step_until(armv8_word(core, EDSCR), EDSCR_ITE | EDSCR_HDE, EDSCR_ITE | EDSCR_HDE));
 }
 
 static void add_expect_control(const struct core *core, struct steps *list, uint32_t mask, uint32_t value)
@@ -84,32 +85,33 @@ static size_t add_read(const struct core *core, struct steps *list, uint32_t off
     return steps_add(list, step_read(armv8_word(core, offset)));
 }
 
-/* A register is shown in DBGDTRTX, whose read empties it, and in DBGDTRRX, which can be read again. */
+/* The low half is in DBGDTRTX_EL0, which a read empties, the high half in DBGDTRRX_EL0, which can be read
+ * again. */
 static size_t take_shown(const struct core *core, struct steps *list)
 {
-    size_t at = add_read(core, list, DBGDTRTX);
-    add_read(core, list, DBGDTRRX);
+    size_t at = add_read(core, list, DBGDTRTX_EL0);
+    add_read(core, list, DBGDTRRX_EL0);
     return at;
 }
 
-/* A message of the program that nobody fetched is taken out of DBGDTRTX, and if there was none that is no
- * error: it must not pass for a register. */
+/* Reads what the program may have left in DBGDTRTX_EL0, which would be taken for a register. If it was empty,
+ * the error that this causes is cleared. */
 static void empty_channel(const struct core *core, struct steps *list)
 {
-    add_read(core, list, DBGDTRTX);
-    armv8_add_write(core, list, EDRCR, CLEAR_STICKY);
+    add_read(core, list, DBGDTRTX_EL0);
+    armv8_add_write(core, list, EDRCR, EDRCR_CSE);
 }
 
-/* Where X0 is about to be given back it may serve to empty DBGDTRRX. That EDSCR was given back before, with
- * MA in it, may be all that is not known. */
+/* When X0 is about to be restored, it may be used to empty DBGDTRRX_EL0. EDSCR may have been restored before,
+ * with MA set. */
 void armv8_add_recover_instruction(const struct core *core, struct steps *list, const struct step *first)
 {
-    if (first->at.offset != armv8_word(core, DBGDTRTX).offset)
+    if (first->at.offset != armv8_word(core, DBGDTRTX_EL0).offset)
         return;
-    armv8_add_write(core, list, EDSCR, HDE);
-    armv8_add_write(core, list, EDRCR, CLEAR_STICKY);
-    steps_add(list, step_until(armv8_word(core, EDSCR), ITE, ITE));
-    add_instruction(core, list, MRS_DTRRX);
+    armv8_add_write(core, list, EDSCR, EDSCR_HDE);
+    armv8_add_write(core, list, EDRCR, EDRCR_CSE);
+    steps_add(list, step_until(armv8_word(core, EDSCR), EDSCR_ITE, EDSCR_ITE));
+    armv8_add_instruction(core, list, MRS_DTRRX);
 }
 
 static bool goes_through_x0(enum core_register which)
@@ -127,15 +129,14 @@ static uint32_t moving_to_x0(enum core_register which)
     return which == CORE_PC ? MRS_X0_DLR : which == CORE_STATUS ? MRS_X0_DSPSR : MOV_X0_SP;
 }
 
-/* What is to be given back once X0 is changed. */
+/* Results that must be restored once X0 is changed. */
 struct borrowed {
     size_t control, low, high, since;
 };
 
 /*
- * An access that the wire garbled and that is then made again may read DBGDTRTX twice. What comes then is
- * unknown, and ERR is set, with which no instruction is taken: so X0, which is saved before it is changed, is
- * still whole where ERR is looked for.
+ * A garbled access that is repeated may read DBGDTRTX_EL0 twice. The second value is unknown, and ERR is set,
+ * which blocks instructions. X0 is saved before it is changed, so it is still intact where ERR is checked.
  */
 static struct borrowed add_borrow(const struct core *core, struct steps *list)
 {
@@ -143,8 +144,8 @@ static struct borrowed add_borrow(const struct core *core, struct steps *list)
     add_show(core, list, 0);
     out.low = take_shown(core, list);
     out.high = out.low + 1;
-    out.since = list->n; /* once that is known: of what comes next it may not be known whether it was done */
-    add_expect_control(core, list, ERR | TXFULL, 0);
+    out.since = list->n; /* from here on it may be unknown whether a step was done */
+    add_expect_control(core, list, EDSCR_ERR | EDSCR_TXFULL, 0);
     return out;
 }
 
@@ -153,31 +154,31 @@ static void add_copy(const struct core *core, struct steps *list, uint32_t offse
     steps_add(list, step_copy_since(armv8_word(core, offset), list->n - from, list->n - since));
 }
 
-/* May be begun again at any step, once untangled. */
+/* May begin again at any step, after armv8_add_recover_instruction. */
 static void give_back(const struct core *core, struct steps *list, const struct borrowed *borrowed)
 {
-    add_copy(core, list, DBGDTRTX, borrowed->high, borrowed->since);
-    add_copy(core, list, DBGDTRRX, borrowed->low, borrowed->since);
-    add_instruction(core, list, MRS_DTR); /* ignored with ERR */
-    add_expect_control(core, list, ERR | ITE | RXFULL, ITE);
+    add_copy(core, list, DBGDTRTX_EL0, borrowed->high, borrowed->since);
+    add_copy(core, list, DBGDTRRX_EL0, borrowed->low, borrowed->since);
+    armv8_add_instruction(core, list, MRS_DTR); /* ignored with EDSCR_ERR */
+    add_expect_control(core, list, EDSCR_ERR | EDSCR_ITE | EDSCR_RXFULL, EDSCR_ITE);
     add_copy(core, list, EDSCR, borrowed->control, borrowed->control);
 }
 
 size_t armv8_add_register(const struct core *core, struct steps *list, enum core_register which)
 {
     size_t control = add_read(core, list, EDSCR);
-    armv8_set_control(core, list, HDE);
+    armv8_set_control(core, list, EDSCR_HDE);
     empty_channel(core, list);
     if (!goes_through_x0(which)) {
         add_show(core, list, number_of(which));
         size_t shown = take_shown(core, list);
-        add_expect_control(core, list, ERR | TXFULL, 0);
+        add_expect_control(core, list, EDSCR_ERR | EDSCR_TXFULL, 0);
         return shown;
     }
     struct borrowed borrowed = add_borrow(core, list);
     borrowed.control = control;
-    add_instruction(core, list, MRS_DTRRX); /* a message that the program did not fetch */
-    add_instruction(core, list, moving_to_x0(which));
+    armv8_add_instruction(core, list, MRS_DTRRX); /* drops a message that the program has not read */
+    armv8_add_instruction(core, list, moving_to_x0(which));
     add_show(core, list, 0);
     size_t at = take_shown(core, list);
     give_back(core, list, &borrowed);
@@ -192,12 +193,14 @@ uint64_t armv8_register_value(const struct core *core, enum core_register which,
     return (results[at] & UINT32_MAX) | results[at + 1] << 32;
 }
 
-/* Whatever goes through X0, it is the checks that end a packet, and X0 is given back by the next. */
-void armv8_add_proofs(const struct core *core, struct steps *list, struct core_proof *proofs, size_t n)
+/* The checks end a packet; X0 is given back in the next one. */
+void armv8_begin_proofs(const struct core *core, struct steps *list, struct core_proof *proofs, size_t n,
+                        bool wait)
 {
+    (void)wait; /* EDSCR tells when a transfer is done */
     struct borrowed borrowed = {0};
     bool borrows = false;
-    armv8_set_control(core, list, HDE);
+    armv8_set_control(core, list, EDSCR_HDE);
     size_t control = add_read(core, list, EDSCR);
     add_expect_control(core, list, CHANNEL, CHANNEL_FREE);
     for (size_t i = 0; i < n; i++) {
@@ -213,7 +216,7 @@ void armv8_add_proofs(const struct core *core, struct steps *list, struct core_p
     for (size_t i = 0; i < n; i++) {
         if (!goes_through_x0(proofs[i].which))
             continue;
-        add_instruction(core, list, moving_to_x0(proofs[i].which));
+        armv8_add_instruction(core, list, moving_to_x0(proofs[i].which));
         add_show(core, list, 0);
         proofs[i].at = take_shown(core, list);
     }
@@ -226,27 +229,124 @@ void armv8_add_proofs(const struct core *core, struct steps *list, struct core_p
         give_back(core, list, &borrowed);
 }
 
-/*
- * When nobody else has a breakpoint, a stop at one is at ours, and so where that was put: no register needs
- * to be transferred. What comes next is likely to be that the core runs again, so that is prepared at once.
- */
-static void expect_place(const struct core *core, struct steps *list, uint64_t value)
+/* Without another breakpoint, a stop at one is at ours: no register needs to be transferred. The core is
+ * likely to run again next, so that is prepared at once. */
+void armv8_add_expect_stop(const struct core *core, const struct breakpoint_setup *setup, struct steps *list,
+                           uint64_t place, bool wait)
 {
     add_expect_control(core, list, HOW_STOPPED, STOPPED_WELL);
-    if (core->sole_breakpoint) {
-        armv8_set_control(core, list, LEAVING);
-        return;
-    }
-    armv8_add_proofs(core, list, &(struct core_proof){.which = CORE_PC, .value = value}, 1);
+    if (setup->sole)
+        armv8_set_control(core, list, EDSCR_LEAVING);
+    else
+        armv8_begin_proofs(core, list, &(struct core_proof){.which = CORE_PC, .value = place}, 1, wait);
 }
 
-void armv8_add_expect_register(const struct core *core, struct steps *list, enum core_register which,
-                               uint64_t value, bool repeated)
+/* --- injected code -------------------------------------------------------------------------------------- */
+
+/* PSTATE as DSPSR_EL0 has it, DDI 0487 C5.2.19: D, A, I, F; SS and IL, BTYPE. */
+enum { MASKS = 0xF << 6 };
+static const uint32_t NOT_KEPT = 3 << 20 | 3 << 10;
+static const uint32_t MOVZ = 0xD2800000, MOVK = 0xF2800000;
+
+/* MRS and MSR of X0, of ELR, SPSR, ESR and FAR at EL1; op1 makes another level of it: C5.2. */
+static const uint32_t MRS_AT_EL1[] = {0xD5384020, 0xD5384000, 0xD5385200, 0xD5386000};
+enum { FAULTS = sizeof MRS_AT_EL1 / sizeof *MRS_AT_EL1, READS = 1 << 21, OP1_SHIFT = 16 };
+
+static void add_begin(const struct core *core, struct steps *list)
 {
-    (void)repeated;
-    if (which == CORE_PC) {
-        expect_place(core, list, value);
-        return;
-    }
-    armv8_add_proofs(core, list, &(struct core_proof){.which = which, .value = value}, 1);
+    armv8_add_write(core, list, EDRCR, EDRCR_CSE);
+    armv8_add_write(core, list, EDSCR, EDSCR_HDE);
 }
+
+static void add_constant(const struct core *core, struct steps *list, unsigned general, uint64_t value)
+{
+    armv8_add_instruction(core, list, MOVZ | (uint32_t)(value & 0xFFFF) << 5 | general);
+    for (uint32_t i = 1; i < 4; i++) {
+        uint32_t part = value >> (16 * i) & 0xFFFF;
+        if (part != 0)
+            armv8_add_instruction(core, list, MOVK | i << 21 | part << 5 | general);
+    }
+}
+
+static void add_proof(const struct core *core, struct steps *list)
+{
+    steps_add(list, step_expect(armv8_word(core, EDSCR), EDSCR_ERR | EDSCR_HALTED, EDSCR_HALTED));
+}
+
+/* EDSCR.EDSCR_MA is 0 only once it has stopped again. */
+static void add_wait_stop(const struct core *core, struct steps *list)
+{
+    steps_add(list, step_until(armv8_word(core, EDSCR), EDSCR_HALTED | EDSCR_MA, EDSCR_HALTED));
+}
+
+static unsigned level_of(uint64_t status)
+{
+    return status >> EDSCR_EL_SHIFT & 3;
+}
+
+static size_t others(const struct core *core, uint64_t status, struct injected_register *out)
+{
+    static const uint32_t op1[] = {0, 0, 4, 6};
+    (void)core;
+    out[INJECTED_PC] = (struct injected_register){{0xD53B4520}, {0xD51B4520}}; /* DLR_EL0 */
+    out[INJECTED_STATE] = (struct injected_register){{0xD53B4500}, {0xD51B4500}};
+    for (size_t i = 0; i < FAULTS; i++) {
+        uint32_t mrs = MRS_AT_EL1[i] | op1[level_of(status)] << OP1_SHIFT;
+        out[INJECTED_FAULTS + i] = (struct injected_register){{mrs}, {mrs & ~(uint32_t)READS}};
+    }
+    return INJECTED_FAULTS + FAULTS;
+}
+
+static uint64_t pc(uint64_t moved, uint64_t state)
+{
+    (void)state;
+    return moved;
+}
+
+static uint64_t state_for(uint64_t found)
+{
+    return (found & ~(uint64_t)NOT_KEPT) | MASKS;
+}
+
+/* From EL0 the way to EL1 leads through DCPS1, which spoils ELR_EL1, SPSR_EL1 and ESR_EL1: H2.4.6. */
+static const char *hindrance(const struct core *core, uint64_t status, uint64_t state)
+{
+    (void)state;
+    const char *unreadable = core_unreadable(core, status);
+    return unreadable != NULL ? unreadable : level_of(status) == 0 ? "it is in user mode (EL0)" : NULL;
+}
+
+static struct address guard(const struct core *core)
+{
+    return armv8_word(core, EDECCR);
+}
+
+static uint32_t guard_bits(uint64_t status)
+{
+    return UINT32_C(0x11) << level_of(status);
+}
+
+/* DC CVAU, DSB ISH, IC IVAU, DSB ISH, ISB: DDI 0487 B2.4.4. */
+const struct injected_kind armv8_injected = {
+    .stack_to_r0 = 0x910003E0,
+    .load = 0xB9400020,
+    .store = 0xB9000020,
+    .next = 1 << 10,
+    .clean_line = 0xD50B7B21,
+    .clean_done = 0xD5033B9F,
+    .forget_line = 0xD50B7521,
+    .forget_done = {0xD5033B9F, 0xD5033FDF},
+    .drain = 0xD5330500, /* MRS X0, DBGDTRRX_EL0 */
+    .wide = true,
+    .add_begin = add_begin,
+    .add_instruction = armv8_add_instruction,
+    .add_constant = add_constant,
+    .add_proof = add_proof,
+    .add_wait_stop = add_wait_stop,
+    .others = others,
+    .pc = pc,
+    .state = state_for,
+    .hindrance = hindrance,
+    .guard = guard,
+    .guard_bits = guard_bits,
+};

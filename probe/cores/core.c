@@ -1,8 +1,13 @@
-#include "cores/core.h"
+#include "cores/core_ops.h"
 
 static struct address word(uint16_t unit, uint64_t offset)
 {
     return (struct address){.space = SPACE_MEMORY, .size = 4, .unit = unit, .offset = offset};
+}
+
+unsigned core_part(const struct core *core)
+{
+    return core->id >> 4 & 0xFFF;
 }
 
 uint64_t core_code(const struct core *core, uint64_t address, bool thumb)
@@ -25,8 +30,8 @@ uint64_t core_place(const struct core *core, uint64_t code)
     return core->family == CORE_X86_64 ? code : core_code_place(code);
 }
 
-/* A field a kind of debug and security state; 2 is "there, not allowed", 3 allowed. What does not say either
- * is taken for allowed. DDI 0406C C11.11, DDI 0487 H9.2. */
+/* One field for each kind of debug and security state: 2 is implemented but not allowed, 3 allowed; other
+ * values count as allowed. DDI 0406C C11.11, DDI 0487 H9.2. */
 bool core_may_halt(uint32_t authstatus)
 {
     unsigned other = authstatus & 3, secure = authstatus >> 4 & 3;
@@ -38,41 +43,6 @@ bool core_keeps_secure(const struct core *core, uint32_t authstatus)
     return core->processes && core_may_halt(authstatus) && (authstatus >> 4 & 3) == 2;
 }
 
-uint64_t core_register_value(const struct core *core, enum core_register which, const uint64_t *results,
-                             size_t at)
-{
-    return core->ops->register_value == NULL ? results[at]
-                                             : core->ops->register_value(core, which, results, at);
-}
-
-void core_begin_proofs(const struct core *core, struct steps *list, struct core_proof *proofs, size_t n)
-{
-    const struct core_ops *ops = core->ops;
-    if (ops->add_proofs != NULL) {
-        ops->add_proofs(core, list, proofs, n);
-        return;
-    }
-    if (core->spares.state == SPARES_WORK) {
-        ops->add_held_proofs(core, list, proofs, n, false);
-        return;
-    }
-    for (size_t i = 0; i < n; i++) {
-        if (ops->add_registers_done == NULL)
-            ops->add_expect_register(core, list, proofs[i].which, proofs[i].value, false);
-        else
-            proofs[i].at = ops->add_register(core, list, proofs[i].which);
-    }
-    if (ops->add_registers_done != NULL)
-        ops->add_registers_done(core, list);
-}
-
-void core_end_proofs(const struct core *core, struct steps *list, const struct core_proof *proofs, size_t n)
-{
-    bool to_look_at = core->ops->add_registers_done != NULL && core->spares.state != SPARES_WORK;
-    for (size_t i = 0; i < n && to_look_at; i++)
-        steps_add(list, step_check(list->n - proofs[i].at, UINT64_MAX, proofs[i].value));
-}
-
 const char *core_may_be_unseen(const struct core *core)
 {
     if (core->keeps_secure)
@@ -80,13 +50,6 @@ const char *core_may_be_unseen(const struct core *core)
     return core->security == SECURITY_HIDDEN
                ? ". The chip allows no Secure debug (DAUTHSTATUS): Secure code is never stopped"
                : "";
-}
-
-void core_add_let_go(const struct core *core, struct steps *list)
-{
-    if (core->ops->add_hold != NULL)
-        core->ops->add_hold(core, list, false);
-    core->ops->add_run(core, list);
 }
 
 struct address core_word(const struct core *core, uint64_t offset)
@@ -107,4 +70,345 @@ struct address core_pmu(const struct core *core, uint64_t offset)
 struct address core_cti(const struct core *core, uint64_t offset)
 {
     return word(core->unit, core->cti_base + offset);
+}
+
+/* --- debug registers ------------------------------------------------------------------------------------ */
+
+bool core_has_run_control(const struct core *core)
+{
+    return core->ops->run != NULL;
+}
+
+size_t core_settings(const struct core *core, struct setting *out, size_t room)
+{
+    return core_has_run_control(core) ? core->ops->run->settings(core, out, room) : 0;
+}
+
+size_t core_commands(const struct core *core, struct address *out, size_t room)
+{
+    return core_has_run_control(core) ? core->ops->run->commands(core, out, room) : 0;
+}
+
+struct address core_debug_enable(const struct core *core)
+{
+    return core->ops->run->debug_enable(core);
+}
+
+struct address core_status_register(const struct core *core)
+{
+    return core->ops->state->status_register(core);
+}
+
+enum core_state core_state_of(const struct core *core, uint64_t status)
+{
+    return core->ops->state->state_of(core, status);
+}
+
+bool core_may_be_unreadable(const struct core *core)
+{
+    return core->ops->state->unreadable != NULL;
+}
+
+const char *core_unreadable(const struct core *core, uint64_t status)
+{
+    return core_may_be_unreadable(core) ? core->ops->state->unreadable(core, status) : NULL;
+}
+
+void core_add_wait_halt(const struct core *core, struct steps *list)
+{
+    core->ops->run->add_wait_halt(core, list);
+}
+
+void core_add_run(const struct core *core, struct steps *list)
+{
+    core->ops->run->add_run(core, list);
+}
+
+void core_add_halt(const struct core *core, struct steps *list)
+{
+    core->ops->run->add_halt(core, list);
+}
+
+bool core_requests_stay(const struct core *core)
+{
+    return core->ops->run->requests_stay;
+}
+
+void core_add_single_step(const struct core *core, struct steps *list, unsigned n, uint64_t here)
+{
+    core->ops->run->add_single_step(core, list, n, here);
+}
+
+void core_add_reset(const struct core *core, struct steps *list)
+{
+    core->ops->run->add_reset(core, list);
+}
+
+void core_add_clear_breakpoint(const struct core *core, struct steps *list)
+{
+    if (core->ops->stop->add_clear_breakpoint != NULL)
+        core->ops->stop->add_clear_breakpoint(core, list);
+}
+
+void core_add_wait_breakpoint(const struct core *core, struct steps *list)
+{
+    if (core->ops->stop->add_wait_breakpoint != NULL)
+        core->ops->stop->add_wait_breakpoint(core, list);
+    else
+        core_add_wait_halt(core, list);
+}
+
+struct address core_reset_register(const struct core *core)
+{
+    return core->ops->stop->reset_register(core);
+}
+
+size_t core_add_reset_seen(const struct core *core, struct steps *list)
+{
+    return steps_add(list, step_read(core_reset_register(core)));
+}
+
+bool core_reset_seen(const struct core *core, uint64_t value)
+{
+    return core->ops->stop->reset_seen(core, value);
+}
+
+size_t core_add_reset_since(const struct core *core, struct steps *list)
+{
+    const struct core_stop_ops *ops = core->ops->stop;
+    return ops->since_register == NULL ? core_add_reset_seen(core, list)
+                                       : steps_add(list, step_read(ops->since_register(core)));
+}
+
+bool core_reset_since(const struct core *core, uint64_t value)
+{
+    const struct core_stop_ops *ops = core->ops->stop;
+    return ops->reset_since == NULL ? core_reset_seen(core, value) : ops->reset_since(core, value);
+}
+
+struct address core_cause_register(const struct core *core)
+{
+    const struct core_stop_ops *ops = core->ops->stop;
+    return ops->cause_register == NULL ? core_status_register(core) : ops->cause_register(core);
+}
+
+size_t core_add_cause(const struct core *core, struct steps *list)
+{
+    return steps_add(list, step_read(core_cause_register(core)));
+}
+
+enum stop_cause core_cause(const struct core *core, uint64_t cause, uint64_t status)
+{
+    return core->ops->stop->cause(core, cause, status);
+}
+
+/* --- interrupts ----------------------------------------------------------------------------------------- */
+
+bool core_can_hold(const struct core *core)
+{
+    return core->ops->interrupts != NULL;
+}
+
+void core_add_hold(const struct core *core, struct steps *list, bool held)
+{
+    core->ops->interrupts->add_hold(core, list, held);
+}
+
+void core_add_run_held(const struct core *core, struct steps *list)
+{
+    core->ops->interrupts->add_run_held(core, list);
+}
+
+void core_add_let_go(const struct core *core, struct steps *list)
+{
+    if (core_can_hold(core))
+        core_add_hold(core, list, false);
+    core_add_run(core, list);
+}
+
+size_t core_add_pending(const struct core *core, struct steps *list)
+{
+    const struct core_interrupt_ops *ops = core->ops->interrupts;
+    return ops == NULL ? SIZE_MAX : steps_add(list, step_read(ops->pending_register(core)));
+}
+
+bool core_pending(const struct core *core, uint64_t value)
+{
+    return core_can_hold(core) && core->ops->interrupts->pending(core, value);
+}
+
+bool core_held_pending(const struct core *core, uint64_t value)
+{
+    return core_can_hold(core) && core->ops->interrupts->held_pending(core, value);
+}
+
+bool core_entered(const struct core *core, uint64_t before, uint64_t after)
+{
+    return core_can_hold(core) && core->ops->interrupts->entered(core, before, after);
+}
+
+/* --- registers of a halted core ------------------------------------------------------------------------- */
+
+void core_add_ready(const struct core *core, struct steps *list)
+{
+    if (core->ops->registers->add_ready != NULL)
+        core->ops->registers->add_ready(core, list);
+}
+
+size_t core_add_register(const struct core *core, struct steps *list, enum core_register which)
+{
+    return core->ops->registers->add_register(core, list, which);
+}
+
+uint64_t core_register_value(const struct core *core, enum core_register which, const uint64_t *results,
+                             size_t at)
+{
+    const struct core_register_ops *ops = core->ops->registers;
+    return ops->register_value == NULL ? results[at] : ops->register_value(core, which, results, at);
+}
+
+void core_add_recover_instruction(const struct core *core, struct steps *list, const struct step *first)
+{
+    if (core->ops->registers->add_recover_instruction != NULL)
+        core->ops->registers->add_recover_instruction(core, list, first);
+}
+
+void core_add_registers_done(const struct core *core, struct steps *list)
+{
+    if (core->ops->registers->add_registers_done != NULL)
+        core->ops->registers->add_registers_done(core, list);
+}
+
+void core_add_expect_stop(const struct core *core, const struct breakpoint_setup *setup, struct steps *list,
+                          uint64_t place, bool wait)
+{
+    core->ops->registers->add_expect_stop(core, setup, list, place, wait);
+}
+
+void core_begin_proofs(const struct core *core, struct steps *list, struct core_proof *proofs, size_t n,
+                       bool wait)
+{
+    core->ops->registers->begin_proofs(core, list, proofs, n, wait);
+}
+
+void core_end_proofs(const struct core *core, struct steps *list, const struct core_proof *proofs, size_t n)
+{
+    if (core->ops->registers->end_proofs != NULL)
+        core->ops->registers->end_proofs(core, list, proofs, n);
+}
+
+void core_add_coprocessor(const struct core *core, struct steps *list, const struct step *accesses, size_t n,
+                          bool privileged, size_t *at)
+{
+    core->ops->registers->add_coprocessor(core, list, accesses, n, privileged, at);
+}
+
+const struct injected_kind *core_injected(const struct core *core)
+{
+    return core->ops->injected;
+}
+
+/* --- breakpoints ---------------------------------------------------------------------------------------- */
+
+bool core_can_compare(const struct core *core, uint64_t address)
+{
+    const struct core_breakpoint_ops *ops = core->ops->breakpoints;
+    return ops->can_compare == NULL || ops->can_compare(core, address);
+}
+
+struct setting core_comparators_on(const struct core *core)
+{
+    return core->ops->breakpoints->comparators_on(core);
+}
+
+unsigned core_comparator_words(const struct core *core)
+{
+    return core->ops->breakpoints->comparator_words;
+}
+
+struct address core_comparator(const struct core *core, unsigned n, unsigned word)
+{
+    return core->ops->breakpoints->comparator(core, n, word);
+}
+
+bool core_comparator_used(const struct core *core, const uint64_t *words, uint64_t *address)
+{
+    return core->ops->breakpoints->comparator_used(core, words, address);
+}
+
+void core_add_comparator(const struct core *core, const struct breakpoint_setup *setup, struct steps *list,
+                         unsigned n, uint64_t from, uint64_t to)
+{
+    core->ops->breakpoints->add_comparator(core, setup, list, n, from, to);
+}
+
+uint16_t core_breakpoint_instruction(const struct core *core, uint8_t *size)
+{
+    *size = core->ops->breakpoints->add_code_changed == NULL ? 0 : 2;
+    return core->ops->breakpoints->instruction;
+}
+
+void core_add_code_changed(const struct core *core, struct steps *list, uint64_t address)
+{
+    if (core->ops->breakpoints->add_code_changed != NULL)
+        core->ops->breakpoints->add_code_changed(core, list, address);
+}
+
+/* --- processes ------------------------------------------------------------------------------------------ */
+
+size_t core_add_mode(const struct core *core, struct steps *list)
+{
+    return core->ops->processes->add_mode(core, list);
+}
+
+bool core_in_user_mode(const struct core *core, uint64_t mode)
+{
+    return core->ops->processes->in_user_mode(core, mode);
+}
+
+bool core_add_context(const struct core *core, struct steps *list, size_t *at)
+{
+    if (core->ops->processes->add_context == NULL)
+        return false;
+    *at = core->ops->processes->add_context(core, list);
+    return true;
+}
+
+uint64_t core_context_comparator(const struct core *core, bool on)
+{
+    return core->ops->processes->context_off | (on ? core->ops->processes->context_on : 0);
+}
+
+/* --- where a function returns to ------------------------------------------------------------------------ */
+
+bool core_has_exception_modes(const struct core *core)
+{
+    return core->ops->returns != NULL && core->ops->returns->exception_mode != NULL;
+}
+
+const char *core_exception_mode(const struct core *core, uint64_t status)
+{
+    return core_has_exception_modes(core) ? core->ops->returns->exception_mode(core, status) : NULL;
+}
+
+bool core_called_from(const struct core *core, uint64_t lr, uint32_t before, uint64_t function)
+{
+    return !core_has_exception_modes(core) || core->ops->returns->called_from(core, lr, before, function);
+}
+
+bool core_returns_by_frame(const struct core *core, uint64_t lr)
+{
+    const struct core_return_ops *ops = core->ops->returns;
+    return ops != NULL && ops->by_frame != NULL && ops->by_frame(core, lr);
+}
+
+const char *core_no_return(const struct core *core, uint64_t lr)
+{
+    const struct core_return_ops *ops = core->ops->returns;
+    return ops != NULL && ops->no_return != NULL ? ops->no_return(core, lr) : NULL;
+}
+
+struct return_place core_frame_return(const struct core *core, uint64_t sp, const uint64_t *words)
+{
+    return core->ops->returns->frame_return(core, sp, words);
 }

@@ -1,6 +1,7 @@
 /*
- * Cores: the processor under test, as a maker of steps. A core knows which registers stop it, start it and
- * tell where it is; it adds the steps for that to a list and reads the results, and never touches a link.
+ * Cores: the processor under test. A core knows which of its registers stop it, start it and show where it
+ * is. It adds steps for that to a list and interprets the results; it never uses a link. After discovery a
+ * struct core is constant.
  */
 #pragma once
 
@@ -15,9 +16,9 @@ enum core_register {
     CORE_PC,
     CORE_SP,
     CORE_LR,
-    CORE_PSP, /* what the stack is in threads, where that is another one */
+    CORE_PSP, /* the stack pointer of threads, if the core has a second one */
     CORE_STATUS,
-    CORE_R0 = 16, /* the general ones follow */
+    CORE_R0 = 16, /* the other general registers follow */
 };
 
 enum core_state {
@@ -25,170 +26,42 @@ enum core_state {
     CORE_ASLEEP,
     CORE_HALTED,
     CORE_LOCKUP,
-    CORE_HIDDEN, /* a lock is closed or the power is off: its debug registers refuse to be read */
+    CORE_HIDDEN, /* a lock is closed or the power is off: its debug registers cannot be read */
 };
 
 enum stop_cause {
     STOP_BREAKPOINT,
-    STOP_REQUEST, /* a debugger asked for it */
+    STOP_REQUEST, /* a debugger requested it */
     STOP_RESET,
     STOP_FAULT, /* caught at an exception vector */
     STOP_WATCHPOINT,
     STOP_OTHER,
 };
 
-/* Where a function returns to, found at its entry. */
+/* Where a function returns to, as found at its entry. */
 struct return_place {
     uint64_t pc;
-    uint64_t sp; /* the stack pointer there, which tells this frame from another */
+    uint64_t sp; /* the stack pointer there, which identifies the frame */
 };
 
-struct core;
+struct core_ops; /* cores/core_ops.h */
 struct injected_kind;
 
 /* A register that must have this value. */
 struct core_proof {
     enum core_register which;
     uint64_t value;
-    size_t at; /* for core_end_proofs */
+    size_t at; /* the result that has it, for core_end_proofs */
 };
 
-struct core_ops {
-    const struct injected_kind *injected; /* how it runs code of ours; NULL: it cannot */
-
-    /* What must be set for the time of a run, and which registers act instead of holding a value. */
-    size_t (*settings)(const struct core *, struct setting *out, size_t room);
-    size_t (*commands)(const struct core *, struct address *out, size_t room);
-    /* The setting among them that switches debug on; undone last, and kept when the core is left halted. */
-    struct address (*debug_enable)(const struct core *);
-    /* What reset_seen takes is read from it. This, debug_enable and all that is about resets and causes is
-     * NULL where only a debugger stops it. */
-    struct address (*cause_register)(const struct core *);
-
-    /* The register that every wait reads, and what a value read from it says. */
-    struct address (*status)(const struct core *);
-    enum core_state (*state)(const struct core *, uint64_t status);
-    /* Why the registers of a core that is halted with this status cannot be read; NULL: they can. The
-     * operation itself may be NULL as well, and then a stop is looked at in one list. */
-    const char *(*unreadable)(const struct core *, uint64_t status);
-
-    void (*add_wait_halt)(const struct core *, struct steps *);
-    void (*add_run)(const struct core *, struct steps *);
-    void (*add_halt)(const struct core *, struct steps *);
-    /* While it is halted: interrupts are held off from here on, or no more; add_run_held lets it run with
-     * them held off. What cannot be held off is told by held_pending, of what add_pending has read. All NULL:
-     * it cannot. */
-    void (*add_hold)(const struct core *, struct steps *, bool held);
-    void (*add_run_held)(const struct core *, struct steps *);
-    bool (*held_pending)(const struct core *, uint64_t value);
-    /* One instruction with interrupts held off, from `here`; ends halted. Comparator `n` is off, serves for
-     * it where one is needed, and is off again afterwards. */
-    void (*add_single_step)(const struct core *, struct steps *, unsigned n, uint64_t here);
-
-    /* The index by which core_register_value finds its value. What of the program's is borrowed for that is
-     * given back by OP_COPY steps: a list that ended between must be taken on to the last of them. */
-    size_t (*add_register)(const struct core *, struct steps *, enum core_register);
-    /* What must come before step `first` begins to give back what a list that ended early has borrowed. May
-     * be NULL. */
-    void (*add_recover_instruction)(const struct core *, struct steps *, const struct step *first);
-    /* NULL: the value is the result at that index. */
-    uint64_t (*register_value)(const struct core *, enum core_register, const uint64_t *results, size_t at);
-    /* `repeated`: this register was transferred last, so that only waiting tells a new value from the old
-     * one. A proof that comes too early fails, and is looked into; it never holds by mistake. */
-    void (*add_expect_register)(const struct core *, struct steps *, enum core_register, uint64_t value,
-                                bool repeated);
-    /* Registers come through one that is emptied by reading, where no probe can match: ends their transfer.
-     * NULL where add_expect_register serves for all. */
-    void (*add_registers_done)(const struct core *, struct steps *);
-    /* Several at once, with all that looks at them, in fewer round trips. May be NULL. */
-    void (*add_proofs)(const struct core *, struct steps *, struct core_proof *, size_t n);
-
-    /* Proofs of registers that are left in the values of two spare comparators, where a probe can look as
-     * often as it likes; at most two. `fresh`: nothing is known of what these hold, nor that it works.
-     * What keeps a comparator so: in its first word. Both NULL: never, and `whole_comparators` is 0. */
-    void (*add_held_proofs)(const struct core *, struct steps *, const struct core_proof *proofs, size_t n,
-                            bool fresh);
-    uint64_t (*holding_word)(const struct core *, unsigned n);
-    /* Before registers are read after a list that ended early: nothing is under way in the halted core, and
-     * no refusal sticks. NULL: nothing can. */
-    void (*add_ready)(const struct core *, struct steps *);
-
-    /* Registers in SPACE_CP15, by instructions that the halted core executes; of a read the result's index
-     * goes to at[i]. `privileged`: in whatever mode it was halted, and only if nothing of the program's is in
-     * the way of that. What is borrowed is given back as above. NULL: there are none. */
-    void (*add_coprocessor)(const struct core *, struct steps *, const struct step *accesses, size_t n,
-                            bool privileged, size_t *at);
-
-    /* For a stop that looks like the one before: clear its cause before running, then wait for it to come
-     * again. The status may still show the old halt for a moment. */
-    void (*add_clear_breakpoint)(const struct core *, struct steps *);
-    void (*add_wait_breakpoint)(const struct core *, struct steps *);
-    /* Whether there was a reset since the run began, to be read after a stop; clearing the cause keeps it. */
-    size_t (*add_reset_seen)(const struct core *, struct steps *);
-    bool (*reset_seen)(const struct core *, uint64_t value);
-    /* Whether there was one since it was looked at last, while the core runs and nothing catches resets. */
-    size_t (*add_reset_since)(const struct core *, struct steps *);
-    bool (*reset_since)(const struct core *, uint64_t value);
-    size_t (*add_cause)(const struct core *, struct steps *);
-    enum stop_cause (*cause)(const struct core *, uint64_t cause, uint64_t status_register);
-
-    /* Asks for a reset: of the chip where the core can, else of the core itself, which may be refused without
-     * a word. NULL where only a debugger resets it. */
-    void (*add_reset)(const struct core *, struct steps *);
-
-    bool requests_stay; /* a debugger's request stops the core again and again, until it acknowledges it */
-
-    /* Whether an interrupt will run before the next instruction; SIZE_MAX where the core cannot tell. */
-    size_t (*add_pending)(const struct core *, struct steps *);
-    bool (*pending)(const struct core *, uint64_t value);
-    /* Whether a handler was entered between two such reads; NULL where nothing `steps_into_handlers`. */
-    bool (*entered)(const struct core *, uint64_t before, uint64_t after);
-
-    /* What tells whether it stopped in a program of an operating system, where other programs may have other
-     * code at the same address; and CONTEXTIDR, which tells them apart, NULL: it cannot be read there. For
-     * cores that have `processes` only. */
-    size_t (*add_mode)(const struct core *, struct steps *);
-    bool (*in_user_mode)(const struct core *, uint64_t mode);
-    size_t (*add_context)(const struct core *, struct steps *);
-    uint64_t context_control; /* what a comparator of CONTEXTIDR that others are linked to has in its first
-                                 register, where it is off as yet; and what switches it on */
-    uint64_t context_on;
-
-    /* Breakpoint comparators, of so many registers each; the first is the one in which 0 is off. */
-    bool (*can_compare)(const struct core *, uint64_t address);
-    struct setting (*comparators_on)(const struct core *); /* as a whole */
-    unsigned comparator_words;
-    struct address (*comparator)(const struct core *, unsigned n, unsigned word);
-    bool (*comparator_used)(const struct core *, const uint64_t *words, uint64_t *address);
-    /* Moves comparator `n`; UINT64_MAX: nowhere. */
-    void (*add_comparator)(const struct core *, struct steps *, unsigned n, uint64_t from, uint64_t to);
-    /* A breakpoint instruction for code that no comparator reaches, and what makes the core see it. */
-    uint16_t (*breakpoint_instruction)(const struct core *, uint8_t *size);
-    void (*add_code_changed)(const struct core *, struct steps *, uint64_t address);
-
-    /* Exception handlers whose LR is no return address: the exception mode that a CORE_STATUS shows, NULL for
-     * none, and whether the word before LR is a call of `function` all the same. Both NULL: there are none.
-     */
-    const char *(*exception_mode)(const struct core *, uint64_t status);
-    bool (*called_from)(const struct core *, uint64_t lr, uint32_t before, uint64_t function);
-
-    /* Whether `lr` at a function's entry is no return address: that of a handler on Cortex-M, and any on
-     * x86-64, where the stack has it: which words of it, and what they say. These two are NULL elsewhere. */
-    bool (*returns_by_frame)(const struct core *, uint64_t lr);
-    /* Why `lr` at a function's entry is neither that nor a place; NULL: it is one of them. May be NULL. */
-    const char *(*no_return)(const struct core *, uint64_t lr);
-    uint64_t (*frame)(const struct core *, uint64_t lr, uint64_t sp, uint64_t psp); /* of FRAME_WORDS words */
-    struct return_place (*frame_return)(const struct core *, uint64_t lr, uint64_t frame,
-                                        const uint64_t *words);
+/* How our breakpoint comparator is to match. */
+struct breakpoint_setup {
+    bool linked; /* only while comparator `linked_to` matches */
+    unsigned linked_to;
+    bool sole; /* no other breakpoint is set: a stop at a breakpoint is at ours */
 };
 
 enum { CORE_SETTINGS = 40, FRAME_WORDS = 8, COMPARATOR_WORDS = 3 };
-
-/* Two comparators that are off and nobody's, as places for registers; the first holds a whole word. */
-struct core_spares {
-    enum { SPARES_NONE, SPARES_UNTRIED, SPARES_WORK } state;
-    unsigned first, second;
-};
 
 /* The Security Extension of Armv8-M: none, Secure code can be debugged, or it runs unseen. */
 enum core_security { SECURITY_NONE, SECURITY_OPEN, SECURITY_HIDDEN };
@@ -199,7 +72,7 @@ struct core {
     const struct core_ops *ops;
     enum core_family family;
     uint16_t unit; /* the link's view that reaches its registers, and, on Cortex-M, its memory */
-    /* What Cortex-M does not have: its registers are memory at places that never change. */
+    /* Not used for Cortex-M, whose registers are memory at fixed addresses. */
     uint16_t memory_unit;          /* the view that shows memory as the core sees it */
     uint64_t debug_base, cti_base; /* on `unit`; 0: none */
     uint64_t pmu_base;             /* on `pmu_unit`, which is `unit` unless the user says so */
@@ -208,59 +81,189 @@ struct core {
     uint32_t id;          /* CPUID or MIDR */
     unsigned comparators; /* for code */
     unsigned comparator_revision;
-    /* So many of them, the last ones, hold a whole word, which the halted core itself can put there. */
-    unsigned whole_comparators;
-    struct core_spares spares;
-    /* A breakpoint that is reached just when an exception comes may halt it in that one's handler */
+    /* If an exception comes just when a breakpoint is reached, the core may halt in its handler. */
     bool halts_in_handler;
-    /* Its clock is so slow that a register transfer may outlast a probe's next access. */
-    bool slow;
-    /* A single step enters a handler that is held off, and executes nothing */
+    /* A single step enters a handler that is held off, and executes no instruction. */
     bool steps_into_handlers;
     enum core_security security;
     const char *unstoppable; /* why it cannot be halted; NULL: it can */
     bool keeps_secure;       /* it does not halt in Secure code: SPIDEN is low */
-    /* Channels of the cross trigger interface, as bits: those that halt it and let it run for us; whether the
-     * interface was found switched off, when what it held counts for nothing. */
+    /* Channels of the cross trigger interface that halt and resume it for us, as bits. triggers_off: the
+     * interface was off, so that its registers hold arbitrary values. */
     uint32_t halt_channel, run_channel;
     bool triggers_off;
-    bool processes;               /* an MMU may show each program another memory */
-    unsigned context_comparators; /* so many of the last comparators can compare CONTEXTIDR as well */
-    bool linked;                  /* ours is to match only where comparator `linked_to` matches */
-    unsigned linked_to;
-    bool sole_breakpoint; /* nobody else has one: a stop at a breakpoint is at ours */
-    bool caches;          /* instructions written by a debugger need maintenance to be seen */
+    bool numbered_by_unit; /* users know it by the number of its own system, which is `unit` */
+    bool memory_hidden;    /* the link shows no memory of it */
+    bool processes;        /* an MMU may show each program another memory */
+    unsigned
+        context_comparators; /* how many of the comparators, the last ones, can also compare CONTEXTIDR */
+    bool caches;             /* instructions that a debugger writes need cache maintenance */
 };
 
+/* The part number in MIDR or CPUID. */
+unsigned core_part(const struct core *core);
+
 /*
- * Places in code. Where a core has two instruction sets, bit 0 tells which one an address is in (Thumb: 1),
- * as in LR: comparators and the PC that is read differ by that. Elsewhere it is 0.
+ * Addresses of code. If a core has two instruction sets, bit 0 says which one the code is in (1: Thumb), as
+ * in LR, because comparators and the PC as read depend on that. On other cores bit 0 is 0.
  */
 uint64_t core_code(const struct core *core, uint64_t address, bool thumb);
 uint64_t core_code_of_lr(const struct core *core, uint64_t lr);
-uint64_t core_code_place(uint64_t code); /* without that bit, as people know it */
-/* Likewise, on a core that may have instructions anywhere as well. */
+uint64_t core_code_place(uint64_t code); /* without that bit */
+/* The same for x86-64, where instructions may begin at any address. */
 uint64_t core_place(const struct core *core, uint64_t code);
-/* DBGAUTHSTATUS of Armv7 and Armv8: whether a debugger may halt it, in either security state. */
+/* Whether DBGAUTHSTATUS of Armv7 or Armv8 lets a debugger halt the core in either security state. */
 bool core_may_halt(uint32_t authstatus);
-/* Likewise, whether only outside the Secure state. Cortex-R has none, and says the same of it (0xAF). */
+/* Whether it allows that only outside the Secure state. Cortex-R has no such state, but the same value
+ * (0xAF). */
 bool core_keeps_secure(const struct core *core, uint32_t authstatus);
-/* The value of a register, `at` from add_register. */
-uint64_t core_register_value(const struct core *core, enum core_register which, const uint64_t *results,
-                             size_t at);
-/*
- * Proofs of registers: what brings them here, and then what looks at them, which may cost a round trip.
- * Between the two, other things can be read on the way.
- */
-void core_begin_proofs(const struct core *core, struct steps *list, struct core_proof *proofs, size_t n);
-void core_end_proofs(const struct core *core, struct steps *list, const struct core_proof *proofs, size_t n);
-/* What a stop that never comes may be owed to, to be put behind "not reached"; "" if nothing is known. */
+/* A likely cause of a stop that never comes, to be put behind "not reached"; "" if none is known. */
 const char *core_may_be_unseen(const struct core *core);
-/* Resumes a halted core, and ends what was held off there. */
-void core_add_let_go(const struct core *core, struct steps *list);
 /* Word-sized memory as the core sees it. */
 struct address core_word(const struct core *core, uint64_t offset);
 /* Words of its debug registers, of its PMU and of its cross trigger interface. */
 struct address core_debug(const struct core *core, uint64_t offset);
 struct address core_pmu(const struct core *core, uint64_t offset);
 struct address core_cti(const struct core *core, uint64_t offset);
+
+/* --- debug registers ------------------------------------------------------------------------------------ */
+
+/* Whether its debug registers stop and start it. If not, only a debugger does: core_settings and
+ * core_commands return 0, and no other function from here to the comparators may be called. */
+bool core_has_run_control(const struct core *core);
+/* What must be set during a run, and which registers act instead of holding a value; both return how many. */
+size_t core_settings(const struct core *core, struct setting *out, size_t room);
+size_t core_commands(const struct core *core, struct address *out, size_t room);
+/* The setting among them that switches debug on; undone last, and kept when the core is left halted. */
+struct address core_debug_enable(const struct core *core);
+
+/* The register that every wait reads, and what a value of it says. */
+struct address core_status_register(const struct core *core);
+enum core_state core_state_of(const struct core *core, uint64_t status);
+/* Why the registers of a core that is halted with this status cannot be read; NULL: they can. */
+const char *core_unreadable(const struct core *core, uint64_t status);
+bool core_may_be_unreadable(const struct core *core); /* else core_unreadable is always NULL */
+
+void core_add_wait_halt(const struct core *core, struct steps *list);
+void core_add_run(const struct core *core, struct steps *list);
+void core_add_halt(const struct core *core, struct steps *list);
+/* A debugger's request stops the core again and again, until the debugger acknowledges it. */
+bool core_requests_stay(const struct core *core);
+/* Executes the instruction at `here` with interrupts held off; ends halted. Comparator `n` must be off, may
+ * be used for the step, and is off again afterwards. */
+void core_add_single_step(const struct core *core, struct steps *list, unsigned n, uint64_t here);
+/* Resets the chip if the core can do that, else the core itself, which may ignore it. */
+void core_add_reset(const struct core *core, struct steps *list);
+
+/* For a stop that looks like the one before: clear its cause before running, then wait for it to come again.
+ * The status may still show the old halt for a moment. */
+void core_add_clear_breakpoint(const struct core *core, struct steps *list);
+void core_add_wait_breakpoint(const struct core *core, struct steps *list);
+/* Whether the core was reset since the run began. Read after a stop; clearing the cause keeps it. */
+struct address core_reset_register(const struct core *core);
+size_t core_add_reset_seen(const struct core *core, struct steps *list);
+bool core_reset_seen(const struct core *core, uint64_t value);
+/* Whether it was reset since the last such read, while it runs and nothing catches resets. */
+size_t core_add_reset_since(const struct core *core, struct steps *list);
+bool core_reset_since(const struct core *core, uint64_t value);
+/* Why it stopped. `status`: its CORE_STATUS, 0 if that is not known. */
+struct address core_cause_register(const struct core *core);
+size_t core_add_cause(const struct core *core, struct steps *list);
+enum stop_cause core_cause(const struct core *core, uint64_t cause, uint64_t status);
+
+/* --- interrupts ----------------------------------------------------------------------------------------- */
+
+/* Whether interrupts can be held off; if not, neither of the next two may be called. */
+bool core_can_hold(const struct core *core);
+/* On a halted core: interrupts are held off from here on, or no longer. */
+void core_add_hold(const struct core *core, struct steps *list, bool held);
+void core_add_run_held(const struct core *core, struct steps *list);
+/* Resumes a halted core, with interrupts. */
+void core_add_let_go(const struct core *core, struct steps *list);
+/* Whether an interrupt will run before the next instruction, or one that cannot be held off; SIZE_MAX and
+ * false if the core cannot tell. */
+size_t core_add_pending(const struct core *core, struct steps *list);
+bool core_pending(const struct core *core, uint64_t value);
+bool core_held_pending(const struct core *core, uint64_t value);
+/* Whether a handler was entered between two such reads. */
+bool core_entered(const struct core *core, uint64_t before, uint64_t after);
+
+/* --- registers of a halted core ------------------------------------------------------------------------- */
+
+/* Nothing is under way in the core, and no refusal sticks. Comes before registers are read after a list that
+ * ended early. */
+void core_add_ready(const struct core *core, struct steps *list);
+/* Returns the index by which core_register_value finds the value. OP_COPY steps give back what was borrowed
+ * of the program's: a list that ended between must be continued to the last of them. */
+size_t core_add_register(const struct core *core, struct steps *list, enum core_register which);
+uint64_t core_register_value(const struct core *core, enum core_register which, const uint64_t *results,
+                             size_t at);
+/* What must come before step `first` begins to give back what a list that ended early has borrowed. */
+void core_add_recover_instruction(const struct core *core, struct steps *list, const struct step *first);
+/* Ends the transfer of registers. */
+void core_add_registers_done(const struct core *core, struct steps *list);
+/*
+ * Proves that the core has stopped at the breakpoint at `place`. `wait`: for the transfer to end, where no
+ * probe can tell a new value from the old one: the PC was transferred last, or the core's clock is slow. A
+ * proof that comes too early fails, and is looked into; it never holds by mistake.
+ */
+void core_add_expect_stop(const struct core *core, const struct breakpoint_setup *setup, struct steps *list,
+                          uint64_t place, bool wait);
+/*
+ * Proofs of registers: what reads them, and then what checks them, which may cost a round trip. Other things
+ * can be read in between. `wait` as above.
+ */
+void core_begin_proofs(const struct core *core, struct steps *list, struct core_proof *proofs, size_t n,
+                       bool wait);
+void core_end_proofs(const struct core *core, struct steps *list, const struct core_proof *proofs, size_t n);
+/* Accesses to registers in SPACE_CP15, by instructions that the halted core executes; at[i] is the index of
+ * the result of a read. `privileged`: whatever mode it is in, and only if nothing of the program's prevents
+ * it. What is borrowed is given back as above. */
+void core_add_coprocessor(const struct core *core, struct steps *list, const struct step *accesses, size_t n,
+                          bool privileged, size_t *at);
+/* How it runs code of ours; NULL: it cannot. */
+const struct injected_kind *core_injected(const struct core *core);
+
+/* --- breakpoints ---------------------------------------------------------------------------------------- */
+
+bool core_can_compare(const struct core *core, uint64_t address);
+/* Switches the comparators on as a whole. */
+struct setting core_comparators_on(const struct core *core);
+/* A comparator has so many registers, at most COMPARATOR_WORDS; in the first, 0 is off. */
+unsigned core_comparator_words(const struct core *core);
+struct address core_comparator(const struct core *core, unsigned n, unsigned word);
+bool core_comparator_used(const struct core *core, const uint64_t *words, uint64_t *address);
+/* Moves comparator `n`; UINT64_MAX: nowhere. */
+void core_add_comparator(const struct core *core, const struct breakpoint_setup *setup, struct steps *list,
+                         unsigned n, uint64_t from, uint64_t to);
+/* A breakpoint instruction for code that no comparator reaches, and what makes the core see it. *size is 0 if
+ * every comparator reaches all code. */
+uint16_t core_breakpoint_instruction(const struct core *core, uint8_t *size);
+void core_add_code_changed(const struct core *core, struct steps *list, uint64_t address);
+
+/* --- processes, for cores that have `processes` --------------------------------------------------------- */
+
+/* Whether it stopped in a program of an operating system, where other programs may have other code at the
+ * same address. */
+size_t core_add_mode(const struct core *core, struct steps *list);
+bool core_in_user_mode(const struct core *core, uint64_t mode);
+/* CONTEXTIDR, which differs from process to process; false: it cannot be read there. */
+bool core_add_context(const struct core *core, struct steps *list, size_t *at);
+/* The first register of a comparator of CONTEXTIDR that others are linked to. */
+uint64_t core_context_comparator(const struct core *core, bool on);
+
+/* --- where a function returns to ------------------------------------------------------------------------ */
+
+/* Whether an exception handler may have an LR that is no return address. */
+bool core_has_exception_modes(const struct core *core);
+/* The exception mode that a CORE_STATUS shows, in which a called function may be as well; NULL: none. */
+const char *core_exception_mode(const struct core *core, uint64_t status);
+/* Whether the word before LR is a call of `function`. */
+bool core_called_from(const struct core *core, uint64_t lr, uint32_t before, uint64_t function);
+/* Whether LR at a function's entry is no return address, but the stack has it: in a handler on Cortex-M, and
+ * always on x86-64. */
+bool core_returns_by_frame(const struct core *core, uint64_t lr);
+/* Why LR at a function's entry is neither of the two; NULL: it is one. */
+const char *core_no_return(const struct core *core, uint64_t lr);
+/* For x86-64: what the FRAME_WORDS words at the stack pointer say. */
+struct return_place core_frame_return(const struct core *core, uint64_t sp, const uint64_t *words);

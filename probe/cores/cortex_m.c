@@ -1,52 +1,10 @@
 #include "cores/architectures.h"
+#include "cores/arm_debug.h"
+#include "cores/core_ops.h"
 
 #include <stdio.h>
 
-/* System control and debug, DDI 0403 B3.2.2, C1.6; the subset of Armv6-M in DDI 0419 B3.2.2, C1.6. */
-enum {
-    CPUID = 0xE000ED00,
-    ICSR = 0xE000ED04,
-    VTOR = 0xE000ED08,
-    AIRCR = 0xE000ED0C,
-    CCR = 0xE000ED14,
-    DFSR = 0xE000ED30,
-    DHCSR = 0xE000EDF0,
-    DCRSR = 0xE000EDF4,
-    DCRDR = 0xE000EDF8,
-    DEMCR = 0xE000EDFC,
-    ICIMVAU = 0xE000EF58,
-    DCCMVAU = 0xE000EF64,
-    DAUTHSTATUS = 0xE000EFB8, /* Armv8-M only, DDI 0553 D1.2 */
-    FP_CTRL = 0xE0002000,     /* BP_CTRL on Armv6-M */
-    FP_COMP0 = 0xE0002008,
-};
-
-enum {
-    ICSR_ISRPREEMPT = 1 << 23, /* a pending exception will be taken on leaving Debug state */
-    ICSR_VECTACTIVE = 0x1FF,
-    CCR_IC = 1 << 17,
-    C_DEBUGEN = 1 << 0,
-    C_HALT = 1 << 1,
-    C_STEP = 1 << 2,
-    C_MASKINTS = 1 << 3,
-    S_REGRDY = 1 << 16,
-    S_HALT = 1 << 17,
-    S_SLEEP = 1 << 18,
-    S_LOCKUP = 1 << 19,
-    S_RESET_ST = 1 << 25,
-    DFSR_HALTED = 1 << 0,
-    DFSR_BKPT = 1 << 1,
-    DFSR_DWTTRAP = 1 << 2,
-    DFSR_VCATCH = 1 << 3,
-    DFSR_ALL = 0x1F,
-    DEMCR_VC_CORERESET = 1 << 0,
-    FP_CTRL_ENABLE = 1 << 0,
-    FP_CTRL_KEY = 1 << 1,
-    IPSR = 0x1FF,
-};
-
-static const uint32_t DHCSR_KEY = 0xA05F0000, AIRCR_SYSRESETREQ = 0x05FA0004, ICSR_NMIPENDSET = 1U << 31;
-/* The LR of a Non-secure function that the Secure state has called, DDI 0553 B3.15; bit 0 is the state's. */
+/* LR in a Non-secure function called from the Secure state, DDI 0553 B3.15; bit 0 is the security state. */
 static const uint32_t FNC_RETURN = 0xFEFFFFFE;
 
 static struct address word_at(uint16_t unit, uint32_t offset)
@@ -57,19 +15,18 @@ static struct address word_at(uint16_t unit, uint32_t offset)
 static size_t settings(const struct core *core, struct setting *out, size_t room)
 {
     const struct setting all[] = {
-        /* Restored to C_DEBUGEN alone: whether the core is to be halted at the end is no matter of a
-           register. */
+        /* Only C_DEBUGEN is restored: the device decides whether the core stays halted. */
         {.at = word_at(core->unit, DHCSR),
-         .test = C_DEBUGEN,
-         .set = C_DEBUGEN,
+         .test = DHCSR_C_DEBUGEN,
+         .set = DHCSR_C_DEBUGEN,
          .key = DHCSR_KEY,
-         .restore = {.mask = C_DEBUGEN, .key = DHCSR_KEY}},
-        /* Before a reset can be caught: what it leaves here must stay. */
+         .restore = {.mask = DHCSR_C_DEBUGEN, .key = DHCSR_KEY}},
+        /* Cleared before resets are caught, for the flag of one must stay. */
         {.at = word_at(core->unit, DFSR),
          .always = true,
          .set = DFSR_ALL,
          .restore = {.how = RESTORE_CLEAR_NEW, .mask = DFSR_ALL}},
-        /* A reset must stop the core: polling DHCSR clears the sticky bit that would tell of it. */
+        /* A reset must stop the core, because polling DHCSR clears its sticky reset bit. */
         {.at = word_at(core->unit, DEMCR),
          .test = DEMCR_VC_CORERESET,
          .set = DEMCR_VC_CORERESET,
@@ -90,16 +47,6 @@ static size_t commands(const struct core *core, struct address *out, size_t room
     return n;
 }
 
-static struct address debug_enable(const struct core *core)
-{
-    return word_at(core->unit, DHCSR);
-}
-
-static struct address cause_register(const struct core *core)
-{
-    return word_at(core->unit, DFSR);
-}
-
 static struct setting comparators_on(const struct core *core)
 {
     return (struct setting){.at = word_at(core->unit, FP_CTRL),
@@ -109,7 +56,7 @@ static struct setting comparators_on(const struct core *core)
                             .restore = {.mask = FP_CTRL_ENABLE, .key = FP_CTRL_KEY}};
 }
 
-static struct address status_address(const struct core *core)
+static struct address control_address(const struct core *core)
 {
     return word_at(core->unit, DHCSR);
 }
@@ -117,21 +64,21 @@ static struct address status_address(const struct core *core)
 static enum core_state state_of(const struct core *core, uint64_t status)
 {
     (void)core;
-    if (status & S_HALT)
+    if (status & DHCSR_S_HALT)
         return CORE_HALTED;
-    if (status & S_LOCKUP)
+    if (status & DHCSR_S_LOCKUP)
         return CORE_LOCKUP;
-    return status & S_SLEEP ? CORE_ASLEEP : CORE_RUNNING;
+    return status & DHCSR_S_SLEEP ? CORE_ASLEEP : CORE_RUNNING;
 }
 
 static void add_wait_halt(const struct core *core, struct steps *list)
 {
-    steps_add(list, step_until(word_at(core->unit, DHCSR), S_HALT, S_HALT));
+    steps_add(list, step_until(word_at(core->unit, DHCSR), DHCSR_S_HALT, DHCSR_S_HALT));
 }
 
 static void write_control(const struct core *core, struct steps *list, uint32_t bits)
 {
-    steps_add(list, step_write(word_at(core->unit, DHCSR), DHCSR_KEY | C_DEBUGEN | bits));
+    steps_add(list, step_write(word_at(core->unit, DHCSR), DHCSR_KEY | DHCSR_C_DEBUGEN | bits));
 }
 
 static void add_run(const struct core *core, struct steps *list)
@@ -141,19 +88,19 @@ static void add_run(const struct core *core, struct steps *list)
 
 static void add_halt(const struct core *core, struct steps *list)
 {
-    write_control(core, list, C_HALT);
+    write_control(core, list, DHCSR_C_HALT);
     add_wait_halt(core, list);
 }
 
-/* C_MASKINTS may change only while C_HALT stays set, DDI 0403 C1.6.2. */
+/* DHCSR_C_MASKINTS may change only while DHCSR_C_HALT stays set, DDI 0403 C1.6.2. */
 static void add_hold(const struct core *core, struct steps *list, bool held)
 {
-    write_control(core, list, C_HALT | (held ? C_MASKINTS : 0));
+    write_control(core, list, DHCSR_C_HALT | (held ? DHCSR_C_MASKINTS : 0));
 }
 
 static void add_run_held(const struct core *core, struct steps *list)
 {
-    write_control(core, list, C_MASKINTS);
+    write_control(core, list, DHCSR_C_MASKINTS);
 }
 
 static void add_single_step(const struct core *core, struct steps *list, unsigned n, uint64_t here)
@@ -162,7 +109,7 @@ static void add_single_step(const struct core *core, struct steps *list, unsigne
     (void)here;
     add_hold(core, list, true);
     steps_add(list, step_write(word_at(core->unit, DFSR), DFSR_HALTED));
-    write_control(core, list, C_STEP | C_MASKINTS);
+    write_control(core, list, DHCSR_C_STEP | DHCSR_C_MASKINTS);
     steps_add(list, step_until(word_at(core->unit, DFSR), DFSR_HALTED, DFSR_HALTED));
     add_wait_halt(core, list);
     add_hold(core, list, false);
@@ -175,7 +122,7 @@ static void add_transfer(const struct core *core, struct steps *list, enum core_
     uint8_t number = which >= CORE_R0 ? (uint8_t)(which - CORE_R0) : selector[which];
     steps_add(list, step_write(word_at(core->unit, DCRSR), number));
     if (wait)
-        steps_add(list, step_until(word_at(core->unit, DHCSR), S_REGRDY, S_REGRDY));
+        steps_add(list, step_until(word_at(core->unit, DHCSR), DHCSR_S_REGRDY, DHCSR_S_REGRDY));
 }
 
 static size_t add_register(const struct core *core, struct steps *list, enum core_register which)
@@ -184,12 +131,26 @@ static size_t add_register(const struct core *core, struct steps *list, enum cor
     return steps_add(list, step_read(word_at(core->unit, DCRDR)));
 }
 
-static void add_expect_register(const struct core *core, struct steps *list, enum core_register which,
-                                uint64_t value, bool repeated)
+/* DCRSR must not be written before the transfer is done, DDI 0403 C1.6.3. */
+static void add_expect(const struct core *core, struct steps *list, enum core_register which, uint64_t value,
+                       bool wait)
 {
-    /* DCRSR must not be written before the transfer is done, DDI 0403 C1.6.3. */
-    add_transfer(core, list, which, repeated || core->slow);
+    add_transfer(core, list, which, wait);
     steps_add(list, step_expect(word_at(core->unit, DCRDR), UINT32_MAX, value));
+}
+
+static void add_expect_stop(const struct core *core, const struct breakpoint_setup *setup, struct steps *list,
+                            uint64_t place, bool wait)
+{
+    (void)setup;
+    add_expect(core, list, CORE_PC, place, wait);
+}
+
+static void begin_proofs(const struct core *core, struct steps *list, struct core_proof *proofs, size_t n,
+                         bool wait)
+{
+    for (size_t i = 0; i < n; i++)
+        add_expect(core, list, proofs[i].which, proofs[i].value, wait);
 }
 
 static void add_clear_breakpoint(const struct core *core, struct steps *list)
@@ -203,11 +164,10 @@ static void add_wait_breakpoint(const struct core *core, struct steps *list)
     add_wait_halt(core, list);
 }
 
-/* A reset while the core is halted changes its PC under us; the vector catch stays in DFSR until it is
- * cleared. */
-static size_t add_reset_seen(const struct core *core, struct steps *list)
+/* A reset of the halted core changes its PC; the vector catch stays in DFSR until it is cleared. */
+static struct address cause_register(const struct core *core)
 {
-    return steps_add(list, step_read(word_at(core->unit, DFSR)));
+    return word_at(core->unit, DFSR);
 }
 
 static bool reset_seen_in(const struct core *core, uint64_t value)
@@ -217,29 +177,19 @@ static bool reset_seen_in(const struct core *core, uint64_t value)
 }
 
 /* Sticky until it is read, DDI 0403 C1.6.2. */
-static size_t add_reset_since(const struct core *core, struct steps *list)
-{
-    return steps_add(list, step_read(word_at(core->unit, DHCSR)));
-}
-
 static bool reset_since(const struct core *core, uint64_t value)
 {
     (void)core;
-    return (value & S_RESET_ST) != 0;
-}
-
-static size_t add_cause(const struct core *core, struct steps *list)
-{
-    return steps_add(list, step_read(word_at(core->unit, DFSR)));
+    return (value & DHCSR_S_RESET_ST) != 0;
 }
 
 static enum stop_cause cause_of(const struct core *core, uint64_t cause, uint64_t status_register)
 {
     (void)core;
-    /* No exception is active after a reset, one is after any other catch. With a breakpoint hit since then it
-     * was a reset while halted, for any other catch would have been seen. */
+    /* After a reset no exception is active; after any other catch one is. If a breakpoint was hit since, the
+     * core was reset while halted: another catch would have been seen. */
     if (cause & DFSR_VCATCH)
-        return (status_register & IPSR) && !(cause & DFSR_BKPT) ? STOP_FAULT : STOP_RESET;
+        return (status_register & XPSR_IPSR) && !(cause & DFSR_BKPT) ? STOP_FAULT : STOP_RESET;
     if (cause & DFSR_BKPT)
         return STOP_BREAKPOINT;
     if (cause & DFSR_DWTTRAP)
@@ -252,9 +202,9 @@ static void add_reset(const struct core *core, struct steps *list)
     steps_add(list, step_write(word_at(core->unit, AIRCR), AIRCR_SYSRESETREQ));
 }
 
-static size_t add_pending(const struct core *core, struct steps *list)
+static struct address pending_register(const struct core *core)
 {
-    return steps_add(list, step_read(word_at(core->unit, ICSR)));
+    return word_at(core->unit, ICSR);
 }
 
 static bool pending_in(const struct core *core, uint64_t value)
@@ -269,7 +219,7 @@ static bool entered(const struct core *core, uint64_t before, uint64_t after)
     return ((before ^ after) & ICSR_VECTACTIVE) != 0;
 }
 
-/* C_MASKINTS holds off PendSV, SysTick and the external interrupts only, DDI 0403 C1.6.2. */
+/* DHCSR_C_MASKINTS holds off PendSV, SysTick and the external interrupts only, DDI 0403 C1.6.2. */
 static bool held_pending(const struct core *core, uint64_t value)
 {
     (void)core;
@@ -295,9 +245,10 @@ static uint64_t comparator_value(const struct core *core, uint64_t address)
     return (address & 0x1FFFFFFCU) | (address & 2 ? 0x80000000U : 0x40000000U) | 1;
 }
 
-static void add_comparator(const struct core *core, struct steps *list, unsigned n, uint64_t from,
-                           uint64_t to)
+static void add_comparator(const struct core *core, const struct breakpoint_setup *setup, struct steps *list,
+                           unsigned n, uint64_t from, uint64_t to)
 {
+    (void)setup;
     (void)from;
     steps_add(list,
               step_write(comparator_address(core, n, 0), to == UINT64_MAX ? 0 : comparator_value(core, to)));
@@ -311,13 +262,6 @@ static bool comparator_used(const struct core *core, const uint64_t *words, uint
     else
         *address = (value & 0x1FFFFFFCU) | (value >> 30 == 2 ? 2 : 0);
     return (value & 1) != 0;
-}
-
-static uint16_t breakpoint_instruction(const struct core *core, uint8_t *size)
-{
-    (void)core;
-    *size = 2;
-    return 0xBE50; /* not 0xBEAB, which means semihosting */
 }
 
 static void add_code_changed(const struct core *core, struct steps *list, uint64_t address)
@@ -344,44 +288,44 @@ static const char *no_return(const struct core *core, uint64_t lr)
                : NULL;
 }
 
+enum { BKPT = 0xBE50 }; /* not 0xBEAB, which is semihosting */
+
 static const struct core_ops cortex_m_ops = {
-    .settings = settings,
-    .commands = commands,
-    .debug_enable = debug_enable,
-    .cause_register = cause_register,
-    .comparators_on = comparators_on,
-    .status = status_address,
-    .state = state_of,
-    .add_wait_halt = add_wait_halt,
-    .add_run = add_run,
-    .add_halt = add_halt,
-    .add_hold = add_hold,
-    .add_run_held = add_run_held,
-    .held_pending = held_pending,
-    .entered = entered,
-    .add_single_step = add_single_step,
-    .add_register = add_register,
-    .add_expect_register = add_expect_register,
-    .add_clear_breakpoint = add_clear_breakpoint,
-    .add_wait_breakpoint = add_wait_breakpoint,
-    .add_reset_seen = add_reset_seen,
-    .reset_seen = reset_seen_in,
-    .add_reset_since = add_reset_since,
-    .reset_since = reset_since,
-    .add_cause = add_cause,
-    .cause = cause_of,
-    .add_reset = add_reset,
-    .add_pending = add_pending,
-    .pending = pending_in,
-    .can_compare = can_compare,
-    .comparator_words = 1,
-    .comparator = comparator_address,
-    .comparator_used = comparator_used,
-    .add_comparator = add_comparator,
-    .breakpoint_instruction = breakpoint_instruction,
-    .add_code_changed = add_code_changed,
-    .returns_by_frame = returns_by_frame,
-    .no_return = no_return,
+    .state = &(const struct core_state_ops){.status_register = control_address, .state_of = state_of},
+    .run = &(const struct core_run_ops){.settings = settings,
+                                        .commands = commands,
+                                        .debug_enable = control_address,
+                                        .add_wait_halt = add_wait_halt,
+                                        .add_run = add_run,
+                                        .add_halt = add_halt,
+                                        .add_single_step = add_single_step,
+                                        .add_reset = add_reset},
+    .stop = &(const struct core_stop_ops){.add_clear_breakpoint = add_clear_breakpoint,
+                                          .add_wait_breakpoint = add_wait_breakpoint,
+                                          .reset_register = cause_register,
+                                          .reset_seen = reset_seen_in,
+                                          .since_register = control_address,
+                                          .reset_since = reset_since,
+                                          .cause_register = cause_register,
+                                          .cause = cause_of},
+    .interrupts = &(const struct core_interrupt_ops){.add_hold = add_hold,
+                                                     .add_run_held = add_run_held,
+                                                     .pending_register = pending_register,
+                                                     .pending = pending_in,
+                                                     .held_pending = held_pending,
+                                                     .entered = entered},
+    .registers = &(const struct core_register_ops){.add_register = add_register,
+                                                   .add_expect_stop = add_expect_stop,
+                                                   .begin_proofs = begin_proofs},
+    .breakpoints = &(const struct core_breakpoint_ops){.can_compare = can_compare,
+                                                       .comparators_on = comparators_on,
+                                                       .comparator_words = 1,
+                                                       .comparator = comparator_address,
+                                                       .comparator_used = comparator_used,
+                                                       .add_comparator = add_comparator,
+                                                       .instruction = BKPT,
+                                                       .add_code_changed = add_code_changed},
+    .returns = &(const struct core_return_ops){.by_frame = returns_by_frame, .no_return = no_return},
 };
 
 void cortex_m_add_identity(uint16_t unit, struct steps *list)
@@ -402,8 +346,8 @@ static const struct {
     {0x132, "Star-MC1"},
 };
 
-/* Of its SDEN (Software Developers Errata Notice) erratum 3092511 is all revisions', 702596 r0p0's and
- * r0p1's. */
+/* Errata of the Cortex-M7 (Software Developers Errata Notice): 3092511 in all revisions, 702596 in r0p0 and
+ * r0p1. */
 enum { PART_M7 = 0xC27, PART_STAR = 0x132, REVISION = 0xF << 20 };
 enum { FIRST_V8_PART = 0xD00, SID = 3 << 4, SID_ALLOWED = 3 << 4, SID_REFUSED = 2 << 4 };
 
@@ -435,13 +379,12 @@ bool cortex_m_identify(uint16_t unit, const uint64_t *values, struct core *out)
 
 bool cortex_m_is_v6(const struct core *core)
 {
-    return (core->id >> 16 & 0xF) == 0xC && (core->id >> 4 & 0xFFF) < 0xD00;
+    return (core->id >> 16 & 0xF) == 0xC && core_part(core) < FIRST_V8_PART;
 }
 
 bool cortex_m_is_v8(const struct core *core)
 {
-    unsigned part = core->id >> 4 & 0xFFF;
-    return core->family == CORE_M && (part >= FIRST_V8_PART || part == PART_STAR);
+    return core->family == CORE_M && (core_part(core) >= FIRST_V8_PART || core_part(core) == PART_STAR);
 }
 
 bool cortex_m_is_baseline(const struct core *core)
@@ -463,7 +406,7 @@ void cortex_m_take_authentication(struct core *core, uint64_t status)
 
 bool cortex_m_has_dwt_lock(const struct core *core)
 {
-    return core->family == CORE_M && (core->id >> 4 & 0xFFF) == PART_M7;
+    return core->family == CORE_M && core_part(core) == PART_M7;
 }
 
 struct address cortex_m_vectors(const struct core *core)

@@ -1,8 +1,133 @@
 #include "cores/halt_sources.h"
 
 #include "cores/architectures.h"
-#include "cores/armv7_transfer.h"
-#include "cores/watchpoints.h"
+#include "cores/arm_debug.h"
+
+/* --- watchpoints of Cortex-M ---------------------------------------------------------------------------- */
+
+enum { STRIDE = 16, NUMCOMP = 28, MATCHED = 1 << 24 };
+enum { WORD_BITS = 2 }; /* the bits of an address that select a byte of a word */
+
+/* Armv6-M and Armv7-M: 0 is off, unless CYCMATCH is set. A comparator of data values uses the addresses in
+ * one or two others, which may be off. */
+enum {
+    FUNCTION = 0xF,
+    CYCMATCH = 1 << 7,
+    DATAVMATCH = 1 << 8,
+    DATAVADDR0 = 12,
+    DATAVADDR1 = 16,
+    WRITES = 6,
+};
+
+/* Armv8-M: MATCH 0 is off. A range limit or a linked value uses the comparator before it as well. */
+enum {
+    MATCH = 0xF,
+    ACTION = 3 << 4,
+    DATAVSIZE = 3 << 10,
+    INSTRUCTION_LIMIT = 3,
+    DATA_LIMIT = 7,
+    LINKED_VALUE = 11,
+    WRITES_TO_WORD = 5 | 1 << 4 | 2 << 10, /* data address, debug event, four bytes */
+    ID = 27,
+    ID_DATA_ADDRESS = 1 << 3,
+};
+
+struct address watchpoints_trace(const struct core *core)
+{
+    return core_word(core, DEMCR);
+}
+
+uint64_t watchpoints_trace_on(void)
+{
+    return DEMCR_TRCENA;
+}
+
+struct address watchpoints_control(const struct core *core)
+{
+    return core_word(core, DWT_CTRL);
+}
+
+unsigned watchpoints_count(uint64_t control)
+{
+    return control >> NUMCOMP & 0xF;
+}
+
+struct address watchpoints_function(const struct core *core, unsigned n)
+{
+    return core_word(core, DWT_FUNCTION0 + STRIDE * n);
+}
+
+struct address watchpoints_place(const struct core *core, unsigned n)
+{
+    return core_word(core, DWT_COMP0 + STRIDE * n);
+}
+
+static uint32_t used_on_v7(const uint64_t *functions, unsigned n)
+{
+    uint32_t used = 0;
+    for (unsigned i = 0; i < n; i++) {
+        uint64_t function = functions[i];
+        if ((function & (FUNCTION | CYCMATCH)) == 0)
+            continue;
+        used |= 1U << i;
+        if (function & DATAVMATCH)
+            used |= 1U << (function >> DATAVADDR0 & 0xF) | 1U << (function >> DATAVADDR1 & 0xF);
+    }
+    return used;
+}
+
+static uint32_t used_on_v8(const uint64_t *functions, unsigned n)
+{
+    uint32_t used = 0;
+    for (unsigned i = 0; i < n; i++) {
+        unsigned match = functions[i] & MATCH;
+        bool pair = match == INSTRUCTION_LIMIT || match == DATA_LIMIT || match == LINKED_VALUE;
+        if (match != 0)
+            used |= 1U << i | (pair && i > 0 ? 1U << (i - 1) : 0);
+    }
+    return used;
+}
+
+int watchpoints_find(const struct core *core, const uint64_t *functions, unsigned n, bool *others)
+{
+    bool v8 = cortex_m_is_v8(core);
+    uint32_t used = v8 ? used_on_v8(functions, n) : used_on_v7(functions, n);
+    *others = used != 0;
+    for (unsigned i = n; i-- > 0;)
+        if ((used & 1U << i) == 0 && (!v8 || (functions[i] >> ID & ID_DATA_ADDRESS)))
+            return (int)i;
+    return -1;
+}
+
+size_t watchpoints_settings(const struct core *core, unsigned n, uint64_t word, struct setting *out,
+                            size_t room)
+{
+    bool v8 = cortex_m_is_v8(core);
+    const struct setting comparator = {
+        .at = watchpoints_place(core, n), .always = true, .test = UINT32_MAX, .set = word};
+    const struct setting mask = {.at = core_word(core, DWT_MASK0 + STRIDE * n),
+                                 .always = true,
+                                 .test = 0x1F,
+                                 .set = WORD_BITS,
+                                 .restore = {.mask = 0x1F}};
+    const struct setting on = {.at = watchpoints_function(core, n),
+                               .always = true,
+                               .test = v8 ? MATCH | ACTION | DATAVSIZE : FUNCTION,
+                               .set = v8 ? WRITES_TO_WORD : WRITES,
+                               .restore = {.mask = ~(uint64_t)MATCHED}};
+    const struct setting all[] = {comparator, v8 ? on : mask, on};
+    size_t count = v8 ? 2 : 3;
+    for (size_t i = 0; i < count && i < room; i++)
+        out[i] = all[i];
+    return count < room ? count : room;
+}
+
+bool watchpoints_matched(uint64_t function)
+{
+    return (function & MATCHED) != 0;
+}
+
+/* --- what stops a core ---------------------------------------------------------------------------------- */
 
 struct list {
     struct core_stop *out;
@@ -24,20 +149,11 @@ static struct core_stop bits(const char *name, struct address at, uint64_t which
 
 /* --- Cortex-M: DDI 0403 C1.6.5, C1.8; DDI 0553 D1.2 for Armv8-M ----------------------------------------- */
 
-enum {
-    DHCSR = 0xE000EDF0,
-    VC_CORERESET = 1 << 0,
-    VC_EXCEPTIONS = 0x7F0,
-    ARMV8M = 0xD20, /* part numbers from here on */
-};
-
-static const uint32_t DHCSR_KEY = 0xA05F0000;
-
 static void add_cortex_m(const struct core *core, const uint64_t *identity, struct list *list)
 {
     struct address demcr = watchpoints_trace(core);
     bool traced = (identity[0] & watchpoints_trace_on()) != 0;
-    bool v8m = (core->id >> 4 & 0xFFF) >= ARMV8M;
+    bool v8m = cortex_m_is_v8(core);
     for (unsigned i = 0; traced && i < watchpoints_count(identity[1]); i++) {
         struct core_stop watch = {
             .name = "watchpoint", .at = watchpoints_function(core, i), .place = watchpoints_place(core, i)};
@@ -48,64 +164,44 @@ static void add_cortex_m(const struct core *core, const uint64_t *identity, stru
         watch.keep = ~watch.field;
         add(list, watch);
     }
-    add(list, bits("catch of a reset (DEMCR.VC_CORERESET)", demcr, VC_CORERESET));
-    add(list, bits("catch of faults (DEMCR)", demcr, VC_EXCEPTIONS));
+    add(list, bits("catch of a reset (DEMCR.VC_CORERESET)", demcr, DEMCR_VC_CORERESET));
+    add(list, bits("catch of faults (DEMCR)", demcr, DEMCR_VC_EXCEPTIONS));
 }
 
 /* --- Armv7-A and -R: DDI 0406C C11.11 ------------------------------------------------------------------- */
 
-enum { V7_DBGECR = 0x024, V7_DBGWVR0 = 0x180, V7_DBGWCR0 = 0x1C0, V7_WATCHPOINTS = 28 };
-enum { V7_KEPT = UDCCDIS | MDBGEN | ADADISCARD | EXTDCCMODE };
-
 static void add_armv7(const struct core *core, const uint64_t *identity, struct list *list)
 {
-    for (uint32_t i = 0; i < (identity[0] >> V7_WATCHPOINTS & 0xF) + 1; i++)
+    for (uint32_t i = 0; i < (identity[0] >> DIDR_WATCHPOINTS & 0xF) + 1; i++)
         add(list, (struct core_stop){.name = "watchpoint",
-                                     .at = core_debug(core, V7_DBGWCR0 + 4 * i),
+                                     .at = core_debug(core, DBGWCR0 + 4 * i),
                                      .field = 1,
                                      .low = 1,
                                      .high = 1,
-                                     .place = core_debug(core, V7_DBGWVR0 + 4 * i)});
+                                     .place = core_debug(core, DBGWVR0 + 4 * i)});
     add(list, bits("catch of a reset (DBGVCR)", core_debug(core, DBGVCR), 1));
     add(list, bits("catch of vectors (DBGVCR)", core_debug(core, DBGVCR), 0xFFFFFFFE));
-    add(list, bits("catch of the OS lock (DBGECR)", core_debug(core, V7_DBGECR), 1));
+    add(list, bits("catch of the OS lock (DBGECR)", core_debug(core, DBGECR), 1));
 }
 
 /* --- Armv8-A: DDI 0487 H8, H9 --------------------------------------------------------------------------- */
 
-enum {
-    V8_EDECR = 0x024,
-    V8_EDSCR = 0x088,
-    V8_EDRCR = 0x090,
-    V8_EDECCR = 0x098,
-    V8_DBGWVR0 = 0x800,
-    V8_DBGWCR0 = 0x808,
-    V8_EDDFR = 0xD28,
-    V8_STRIDE = 16,
-    V8_WATCHPOINTS = 20,
-    V8_CLEAR_STICKY = 1 << 2,
-    V8_TDA = 1 << 21,
-    V8_BUSY = 0x60000040, /* EDSCR.RXfull, TXfull, ERR */
-    V8_DEBUG = 0xC04000,  /* EDSCR.HDE and INTdis */
-    CTIOUTEN0 = 0x0A0,
-    OUTPUTS = 2,         /* that halt the core and let it run */
-    SERVERS = 0xFFFFFFFC /* channels but for 0 and 1, which OpenOCD takes */
-};
+enum { SERVERS = 0xFFFFFFFC }; /* all channels but 0 and 1, which OpenOCD uses */
 
 static void add_armv8(const struct core *core, const uint64_t *identity, struct list *list)
 {
-    struct address edecr = core_debug(core, V8_EDECR);
-    for (uint32_t i = 0; i < (identity[0] >> V8_WATCHPOINTS & 0xF) + 1; i++)
+    struct address edecr = core_debug(core, EDECR);
+    for (uint32_t i = 0; i < (identity[0] >> DFR_WATCHPOINTS & 0xF) + 1; i++)
         add(list, (struct core_stop){.name = "watchpoint",
-                                     .at = core_debug(core, V8_DBGWCR0 + V8_STRIDE * i),
+                                     .at = core_debug(core, DBGWCR0_EL1 + ARMV8_COMPARATOR_STRIDE * i),
                                      .field = 1,
                                      .low = 1,
                                      .high = 1,
-                                     .place = core_debug(core, V8_DBGWVR0 + V8_STRIDE * i)});
-    add(list, bits("catch of the OS lock (EDECR.OSUCE)", edecr, 1 << 0));
-    add(list, bits("catch of a reset (EDECR.RCE)", edecr, 1 << 1));
-    add(list, bits("single step (EDECR.SS)", edecr, 1 << 2));
-    add(list, bits("catch of exceptions (EDECCR)", core_debug(core, V8_EDECCR), 0xFFFF));
+                                     .place = core_debug(core, DBGWVR0_EL1 + ARMV8_COMPARATOR_STRIDE * i)});
+    add(list, bits("catch of the OS lock (EDECR.OSUCE)", edecr, EDECR_OSUCE));
+    add(list, bits("catch of a reset (EDECR.RCE)", edecr, EDECR_RCE));
+    add(list, bits("single step (EDECR.SS)", edecr, EDECR_SS));
+    add(list, bits("catch of exceptions (EDECCR)", core_debug(core, EDECCR), 0xFFFF));
 }
 
 /* --- of any --------------------------------------------------------------------------------------------- */
@@ -113,9 +209,9 @@ static void add_armv8(const struct core *core, const uint64_t *identity, struct 
 size_t stops_first(const struct core *core, bool server, struct core_stop *out, size_t room)
 {
     struct list list = {.out = out, .room = room};
-    static const char *const names[OUTPUTS] = {"trigger that halts the core (CTIOUTEN0)",
-                                               "trigger that lets it run (CTIOUTEN1)"};
-    for (uint32_t i = 0; i < OUTPUTS && core->family == CORE_ARMV8 && core->cti_base != 0; i++)
+    static const char *const names[CTI_OUTPUTS] = {"trigger that halts the core (CTIOUTEN0)",
+                                                   "trigger that lets it run (CTIOUTEN1)"};
+    for (uint32_t i = 0; i < CTI_OUTPUTS && core->family == CORE_ARMV8 && core->cti_base != 0; i++)
         add(&list, bits(names[i], core_cti(core, CTIOUTEN0 + 4 * i), server ? SERVERS : UINT32_MAX));
     return list.n;
 }
@@ -128,7 +224,7 @@ void stops_add_identity(const struct core *core, struct steps *list)
     } else if (core->family == CORE_ARMV7) {
         steps_add(list, step_read(core_debug(core, DBGDIDR)));
     } else if (core->family == CORE_ARMV8) {
-        steps_add(list, step_read(core_debug(core, V8_EDDFR)));
+        steps_add(list, step_read(core_debug(core, EDDFR)));
     }
 }
 
@@ -153,12 +249,13 @@ size_t stops_last(const struct core *core, struct core_stop *out, size_t room)
         debug.key = DHCSR_KEY;
         add(&list, debug);
     } else if (core->family == CORE_ARMV7) {
-        struct core_stop debug = bits(NULL, core_debug(core, DBGDSCR), HDBGEN | ITREN | INTDIS | DBGACK);
-        debug.keep = V7_KEPT;
+        struct core_stop debug = bits(NULL, core_debug(core, DBGDSCR),
+                                      DBGDSCR_HDBGEN | DBGDSCR_ITREN | DBGDSCR_INTDIS | DBGDSCR_DBGACK);
+        debug.keep = DBGDSCR_PROGRAMS;
         add(&list, debug);
     } else if (core->family == CORE_ARMV8) {
-        struct core_stop debug = bits(NULL, core_debug(core, V8_EDSCR), V8_DEBUG);
-        debug.keep = V8_TDA;
+        struct core_stop debug = bits(NULL, core_debug(core, EDSCR), EDSCR_HDE | EDSCR_INTDIS);
+        debug.keep = EDSCR_TDA;
         add(&list, debug);
     }
     return list.n;
@@ -167,14 +264,14 @@ size_t stops_last(const struct core *core, struct core_stop *out, size_t room)
 bool stops_may_have_borrowed(const struct core *core, uint64_t status)
 {
     if (core->family == CORE_ARMV7)
-        return (status & ITREN) != 0;
-    return core->family == CORE_ARMV8 && (status & V8_BUSY) != 0;
+        return (status & DBGDSCR_ITREN) != 0;
+    return core->family == CORE_ARMV8 && (status & (EDSCR_RXFULL | EDSCR_TXFULL | EDSCR_ERR)) != 0;
 }
 
 void stops_add_ready(const struct core *core, struct steps *list)
 {
     if (core->family == CORE_ARMV8)
-        steps_add(list, step_write(core_debug(core, V8_EDRCR), V8_CLEAR_STICKY));
-    else if (core->ops->add_ready != NULL)
-        core->ops->add_ready(core, list);
+        steps_add(list, step_write(core_debug(core, EDRCR), EDRCR_CSE));
+    else if (core_has_run_control(core))
+        core_add_ready(core, list);
 }

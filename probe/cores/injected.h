@@ -1,8 +1,6 @@
 /*
- * Injected code: a piece of code of ours that a halted core runs. Which registers that may change, how they
- * are taken and set by instructions that the core executes in Debug state, and how memory is reached as the
- * core itself sees it, through its own translation and caches. Data and steps; target/injected code.c carries
- * them out.
+ * Injected code: our code that a halted core runs. This says which registers it may change, how instructions
+ * in Debug state read and set them, and how the core reaches memory through its own translation and caches.
  */
 #pragma once
 
@@ -12,8 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What may change: R0 (X0) to R2, and what is moved by way of R0: the PC, the state, and what an exception in
- * the injected code itself would overwrite. They are set in the reverse order. */
+/* Registers that may change: R0 (X0) to R2, and those moved through R0: the PC, the state, and what an
+ * exception in the injected code would overwrite. They are restored in reverse order. */
 enum {
     INJECTED_GENERAL = 3,
     INJECTED_PC = 0,
@@ -32,28 +30,28 @@ struct injected_kind {
     uint32_t stack_to_r0;
     uint32_t load, store; /* R0, at the address in R1; the next word's is `next` more */
     uint32_t next;
-    /* Code that was written, seen by the core: for each line at the address in R1, then for all. */
+    /* Cache maintenance for code that was written: for each line at the address in R1, then once. */
     uint32_t clean_line, clean_done, forget_line, forget_done[3];
-    uint32_t drain; /* takes a word that nobody wants out of the channel; 0: not needed */
+    uint32_t drain; /* empties the debug communications channel; 0: not needed */
     bool wide;      /* registers have 64 bits */
 
-    /* Makes the core take instructions, whatever a list before left behind. */
+    /* Makes the core accept instructions, whatever the previous list left behind. */
     void (*add_begin)(const struct core *, struct steps *);
     void (*add_instruction)(const struct core *, struct steps *, uint32_t instruction);
     void (*add_constant)(const struct core *, struct steps *, unsigned general, uint64_t value);
-    /* That the instructions since add_begin were carried out, without an exception. */
+    /* Proves that the instructions since add_begin completed without an exception. */
     void (*add_proof)(const struct core *, struct steps *);
-    /* The stop after the one that it was let run from. */
+    /* Waits for the next stop. */
     void (*add_wait_stop)(const struct core *, struct steps *);
-    /* Which others there are, on a core that is halted with this status; how many. */
+    /* The other registers of a core that is halted with this status; returns how many. */
     size_t (*others)(const struct core *, uint64_t status, struct injected_register *out);
-    /* The PC as it is set, out of what was moved to R0. */
+    /* The value to set the PC to, from what was moved to R0. */
     uint64_t (*pc)(uint64_t moved, uint64_t state);
-    /* Privileged, interrupts masked, in the code's instruction set. */
+    /* The state for injected code: privileged, interrupts masked, in its instruction set. */
     uint64_t (*state)(uint64_t found);
-    /* Why it cannot be done in the state that the core is in; NULL: it can. */
+    /* Why the core cannot run it in its present state; NULL: it can. */
     const char *(*hindrance)(const struct core *, uint64_t status, uint64_t state);
-    /* What has exceptions stop the core before their handlers run: a register, and its bits. */
+    /* The register and bits that make exceptions halt the core before their handlers run. */
     struct address (*guard)(const struct core *);
     uint32_t (*guard_bits)(uint64_t status);
 };

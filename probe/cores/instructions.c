@@ -12,7 +12,7 @@ static bool narrow_falls_through(uint16_t code)
         return false;
     if ((code & 0xF500) == 0xB100 || (code & 0xFF00) == 0xBD00) /* CBZ, CBNZ, POP with the PC */
         return false;
-    if ((code & 0xFE00) == 0xBE00) /* BKPT, IT and hints; of these only NOP does nothing */
+    if ((code & 0xFE00) == 0xBE00) /* BKPT, IT and hints; of these only NOP falls through */
         return code == 0xBF00;
     return true;
 }

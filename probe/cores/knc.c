@@ -1,4 +1,8 @@
+/*
+ * Cores without run control of their own: threads of a Knights Corner, and programs on x86-64.
+ */
 #include "cores/architectures.h"
+#include "cores/core_ops.h"
 
 #include <stdio.h>
 
@@ -9,55 +13,32 @@ struct address knc_msr(const struct core *core, uint64_t number)
     return (struct address){.space = SPACE_MSR, .size = 8, .unit = core->unit, .offset = number};
 }
 
-static size_t no_settings(const struct core *core, struct setting *out, size_t room)
-{
-    (void)core;
-    (void)out;
-    (void)room;
-    return 0;
-}
-
-static size_t no_commands(const struct core *core, struct address *out, size_t room)
-{
-    (void)core;
-    (void)out;
-    (void)room;
-    return 0;
-}
-
-static struct address status(const struct core *core)
+static struct address status_register(const struct core *core)
 {
     return knc_msr(core, TSC);
 }
 
-/* Whoever answers runs: asleep or not, no register tells. */
-static enum core_state state(const struct core *core, uint64_t value)
+/* A thread that answers runs. No register says whether it sleeps. */
+static enum core_state state_of(const struct core *core, uint64_t value)
 {
     (void)core;
     (void)value;
     return CORE_RUNNING;
 }
 
-static const struct core_ops ops = {
-    .settings = no_settings, .commands = no_commands, .status = status, .state = state};
+static const struct core_ops knc_ops = {
+    .state = &(const struct core_state_ops){.status_register = status_register, .state_of = state_of}};
 
 void knc_describe(uint16_t cpu, struct core *out)
 {
-    *out = (struct core){.ops = &ops, .family = CORE_KNC, .unit = cpu};
+    *out = (struct core){
+        .ops = &knc_ops, .family = CORE_KNC, .unit = cpu, .numbered_by_unit = true, .memory_hidden = true};
     snprintf(out->name, sizeof out->name, "Knights Corner");
 }
 
 enum { RETURN_ADDRESS = 8 }; /* bytes that CALL pushes: Intel SDM volume 1, 6.4.1 */
 
-/* Signals are the debugger's, interrupts the system's: neither shows. */
-static size_t no_pending(const struct core *core, struct steps *list)
-{
-    (void)core;
-    (void)list;
-    return SIZE_MAX;
-}
-
-/* No register holds it at a function's entry. */
+/* At a function's entry only the stack holds the return address. */
 static bool returns_by_frame(const struct core *core, uint64_t lr)
 {
     (void)core;
@@ -65,28 +46,14 @@ static bool returns_by_frame(const struct core *core, uint64_t lr)
     return true;
 }
 
-static uint64_t frame(const struct core *core, uint64_t lr, uint64_t sp, uint64_t psp)
+static struct return_place frame_return(const struct core *core, uint64_t sp, const uint64_t *words)
 {
     (void)core;
-    (void)lr;
-    (void)psp;
-    return sp;
+    return (struct return_place){.pc = (words[0] & UINT32_MAX) | words[1] << 32, .sp = sp + RETURN_ADDRESS};
 }
 
-static struct return_place frame_return(const struct core *core, uint64_t lr, uint64_t at,
-                                        const uint64_t *words)
-{
-    (void)core;
-    (void)lr;
-    return (struct return_place){.pc = (words[0] & UINT32_MAX) | words[1] << 32, .sp = at + RETURN_ADDRESS};
-}
-
-static const struct core_ops x86_64_ops = {.settings = no_settings,
-                                           .commands = no_commands,
-                                           .add_pending = no_pending,
-                                           .returns_by_frame = returns_by_frame,
-                                           .frame = frame,
-                                           .frame_return = frame_return};
+static const struct core_ops x86_64_ops = {
+    .returns = &(const struct core_return_ops){.by_frame = returns_by_frame, .frame_return = frame_return}};
 
 void x86_64_describe(uint16_t unit, struct core *out)
 {

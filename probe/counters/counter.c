@@ -1,7 +1,5 @@
 #include "counters/counter.h"
 
-#include "counters/blocks.h"
-
 #include <string.h>
 
 size_t counter_kinds(const struct block_kind *const **out)

@@ -1,7 +1,7 @@
 /*
  * Counters: what counts on a core. A counter block is data: which registers hold its counters, how wide they
- * are and in which direction they go, and what must be set so that they count. Blocks are identified from
- * values that somebody else has read; nothing here touches a link.
+ * are, in which direction they go, and what must be set so that they count. Blocks are identified from values
+ * that the caller has read; nothing here uses a link.
  */
 #pragma once
 
@@ -18,14 +18,14 @@
 enum { EVENT_NAME = 96 };
 
 struct counter {
-    char name[EVENT_NAME];    /* the event it counts: "CPU_CYCLES"; "" when that is still to be chosen */
+    char name[EVENT_NAME];    /* the event it counts: "CPU_CYCLES"; "" if not chosen yet */
     struct address low, high; /* high.size 0: one word holds all */
     uint8_t bits;
-    uint8_t shift;     /* moves once in 2^shift counts: readings are taken times that, `bits` includes them */
-    uint8_t per_cycle; /* counts at most so many a cycle of the core; 0: unknown */
+    uint8_t shift; /* moves once in 2^shift counts; readings are multiplied by that, and `bits` includes it */
+    uint8_t per_cycle; /* the most counts in one cycle of the core; 0: unknown */
     bool down;
-    bool zero_is_top; /* a down counter that shows 0 for the last tick before its reload */
-    uint64_t modulus; /* counts to a wrap; 0: 2^bits */
+    bool zero_is_top; /* a down counter that reads 0 for the tick before its reload */
+    uint64_t modulus; /* counts from wrap to wrap; 0: 2^bits */
 };
 
 enum { BLOCK_COUNTERS = 32, BLOCK_SETTINGS = 48, BLOCK_IDENTITY = 12, BLOCK_PASS_SETTINGS = 80 };
@@ -41,57 +41,69 @@ struct counter_block {
     const struct block_kind *kind;
     char text[96];      /* "SysTick, 24 bits, reload 0xFFFFFF" */
     char state[96];     /* "runs", "idle", "in use by the program" */
-    char note[224];     /* what using it changes for the run; "" */
+    char note[224];     /* what using it changes for the program; "" */
     char unusable[128]; /* why it cannot be used; "" if it can */
     struct counter counters[BLOCK_COUNTERS];
     size_t n;
     struct setting settings[BLOCK_SETTINGS]; /* in this order */
     size_t n_settings;
-    bool look_again;    /* what it has is only known once the first of them holds: then it is identified anew,
-                           and    this is still set */
-    const char *events; /* the events that its counters can be given; NULL: each has its own */
+    bool look_again; /* what it has is known only once the first setting is made: then it is identified again,
+                        with this still set */
+    const char *events; /* the set of events that its counters can count; NULL: each has a fixed event */
     bool counts_cycles; /* counter 0 runs with the core's clock */
     struct pmu pmu;     /* of the kinds that are PMUs */
 };
 
 struct block_kind {
     const char *name; /* for --counter: "systick", "dwt" */
-    /* Its registers are in SPACE_CP15: they are looked at when the block is taken, and until then `identify`
-     * gets no values. */
+    /* Its registers are in SPACE_CP15: they are read when the block is taken, and `identify` gets no values
+     * before. */
     bool by_core;
     void (*add_identity)(const struct core *, struct steps *);
     /* False when the core has no such block. */
     bool (*identify)(const struct core *, const uint64_t *values, struct counter_block *out);
-    /* What makes the counters count these events, in this order; returns how many settings. NULL: they do. */
+    /* Settings that make the counters count these events, in this order; returns how many. NULL: none are
+     * needed. */
     size_t (*program)(const struct core *, const struct counter_block *, const struct counter_pick *,
                       size_t n, struct setting *out, size_t room);
-    /* Where counter 0 goes on while a program is halted: the event that counts the program's cycles. NULL: it
-     * does not. */
+    /* If counter 0 goes on while a program is halted: the event that counts the program's cycles. NULL: it
+     * stops. */
     const char *own_cycles;
-    /* Has the cycle counter move every 64th cycle; false when it is not ours to set. NULL: it never can. */
+    /* Makes the cycle counter move every 64th cycle; false if the program uses that counter. NULL: it never
+     * can. */
     bool (*divide)(const struct core *, struct counter_block *);
-    /* Which counters can count an event of `events`, as bits. NULL without such. */
+    /* The counters that can count an event of `events`, as bits. NULL if `events` is NULL. */
     uint32_t (*counters_for)(const struct counter_block *, uint32_t code);
-    /* Adds to a code what the user wrote behind an event's name, as in "NAME:cmask=2:inv"; NULL: nothing, and
-     * the code itself is to be checked. ERROR_USAGE. NULL where events cannot be modified. */
+    /* Adds to a code the modifiers behind an event's name, as in "NAME:cmask=2:inv". Modifiers NULL: only
+     * checks the code. ERROR_USAGE. NULL if events cannot be modified. */
     bool (*modify)(const char *modifiers, uint32_t *code, struct error *error);
 };
 
-/* An event that no core counts more than once a cycle. */
+/*
+ * The kinds: PMUv1 and PMUv2 as Armv7 cores show them on the debug bus (DDI 0406C appendix D2); PMUv1 of
+ * Cortex-A8, R4 and R5, which is in CP15 alone, so that only the halted core itself reaches it (DDI 0406C
+ * C12); PMUv3 of Armv8-A and -R (DDI 0487 chapter I5); that of Armv8.1-M (DDI 0553 D1.2); on Cortex-M the DWT
+ * with its cycle counter and five profiling counters (DDI 0403 C1.8), and SysTick, a 24-bit down counter (DDI
+ * 0403 B3.3); two counters of each thread of a Knights Corner, beside its time stamp counter (Intel 327357).
+ */
+extern const struct block_kind pmu_v7_kind, pmu_cp15_kind, pmu_v3_kind, pmu_v81m_kind;
+extern const struct block_kind dwt_kind, systick_kind, knc_kind;
+
+/* Whether no core counts this event more than once a cycle. */
 bool counter_event_is_slow(const char *name);
 
 /* All kinds, best first. */
 size_t counter_kinds(const struct block_kind *const **out);
 
-/* The counts from `from` to `to`, if fewer than a modulus went by; always less than that. */
+/* The counts from `from` to `to`, modulo the counter's modulus. */
 uint64_t counter_elapsed(const struct counter *counter, uint64_t from, uint64_t to);
 /* Counts since the last wrap. */
 uint64_t counter_phase(const struct counter *counter, uint64_t value);
 uint64_t counter_modulus(const struct counter *counter); /* UINT64_MAX for a 64-bit counter */
-/* By how much what went by between two readings may be off either way. */
+/* The largest error of an elapsed count, either way. */
 uint64_t counter_coarseness(const struct counter *counter);
 /* Adds the reads of one counter to a list; returns the index for counter_value. */
 size_t counter_add_read(const struct counter *counter, struct steps *list);
 uint64_t counter_value(const struct counter *counter, const uint64_t *results, size_t at);
-/* The high word that belongs to `low`, read between the two; right when less than 2^31 counts went by. */
+/* The high word for `low`, which was read between the two; right if fewer than 2^31 counts passed. */
 uint32_t counter_high(uint32_t before, uint32_t low, uint32_t after);

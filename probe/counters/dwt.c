@@ -1,15 +1,12 @@
-#include "counters/blocks.h"
+#include "counters/counter.h"
 
 #include "cores/architectures.h"
+#include "cores/arm_debug.h"
 
 #include <stdio.h>
 
-enum { DEMCR = 0xE000EDFC, DWT_CTRL = 0xE0001000, DWT_CYCCNT = 0xE0001004 };
-/* IHI 0029 B2.3 */
-enum { DWT_LAR = 0xE0001FB0, DWT_LSR = 0xE0001FB4, LSR_LOCKED = 1 << 1 };
-static const uint32_t LAR_KEY = 0xC5ACCE55;
+enum { DWT_BASE = 0xE0001000 };
 enum {
-    DEMCR_TRCENA = 1 << 24,
     CTRL_CYCCNTENA = 1 << 0,
     CTRL_CPIEVTENA = 1 << 17, /* EXC, SLEEP, LSU and FOLD follow */
     CTRL_NOPRFCNT = 1 << 24,
@@ -46,7 +43,7 @@ static bool identify(const struct core *core, const uint64_t *values, struct cou
     if (core->family != CORE_M)
         return false;
     uint64_t demcr = values[0], ctrl = values[1];
-    bool ours = out->look_again; /* TRCENA: it was off */
+    bool ours = out->look_again; /* TRCENA was off */
     *out = (struct counter_block){.kind = &dwt_kind, .events = "dwt", .counts_cycles = true};
     snprintf(out->text, sizeof out->text, "DWT CYCCNT, 32 bits");
     if (cortex_m_is_baseline(core)) {
@@ -72,13 +69,14 @@ static bool identify(const struct core *core, const uint64_t *values, struct cou
                                                         .keep = UINT64_MAX,
                                                         .watched = "DEMCR"};
     if (cortex_m_has_dwt_lock(core))
-        out->settings[out->n_settings++] = (struct setting){.at = core_word(core, DWT_LAR),
-                                                            .test_at = core_word(core, DWT_LSR),
-                                                            .lock = true,
-                                                            .test = LSR_LOCKED,
-                                                            .key = LAR_KEY,
-                                                            .restore = {.mask = 1}};
-    if (!runs) /* a counter that nobody runs gets its value back */
+        out->settings[out->n_settings++] =
+            (struct setting){.at = core_word(core, DWT_BASE + CORESIGHT_LAR),
+                             .test_at = core_word(core, DWT_BASE + CORESIGHT_LSR),
+                             .lock = true,
+                             .test = LSR_LOCKED,
+                             .key = LAR_KEY,
+                             .restore = {.mask = 1}};
+    if (!runs) /* a counter that was off gets its value back */
         out->settings[out->n_settings++] =
             (struct setting){.at = core_word(core, DWT_CYCCNT), .always = true, .keep = UINT64_MAX};
     out->settings[out->n_settings++] = (struct setting){.at = core_word(core, DWT_CTRL),
@@ -90,7 +88,7 @@ static bool identify(const struct core *core, const uint64_t *values, struct cou
     return true;
 }
 
-/* Switching one on clears it; one that counts already is left alone. */
+/* Switching a profiling counter on clears it, so one that counts already is left alone. */
 static size_t program(const struct core *core, const struct counter_block *block,
                       const struct counter_pick *picks, size_t n, struct setting *out, size_t room)
 {

@@ -1,12 +1,12 @@
 #include "counters/events.h"
 
-#include "counters/words.h"
+#include "counters/span.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* More than any core has; `use` may be nested, but not into itself, and not without end. */
+/* More than any core has. `use` may be nested to this depth, but not into itself. */
 enum { MOST_EVENTS = 1024, MOST_USES = 64, DEEPEST_USE = 8 };
 
 struct event_set {
@@ -109,7 +109,7 @@ static bool read_except(struct parser *p, unsigned line, struct span rest, size_
         if (!read_range(p, line, word, &first, &last))
             return false;
         size_t kept = from;
-        for (size_t i = from; i < set->n; i++) /* all of them came by one line */
+        for (size_t i = from; i < set->n; i++) /* they share one line number */
             if (set->events[i].code < first || set->events[i].code > last)
                 set->events[kept++] = set->events[i];
         if (kept == set->n)
@@ -172,7 +172,7 @@ static bool read_text(struct parser *p, struct span text)
     return true;
 }
 
-/* By the line that comes later, which is the one to be mended. */
+/* Reports the later line, which is the one to correct. */
 static bool check_unique(struct parser *p)
 {
     const struct event_set *set = p->set;

@@ -1,7 +1,7 @@
 /*
- * Events: what the counters of a core can be told to count, by name, code and a few words. The sets are text
- * files in probe/events, which the build puts into the program; a set may take over another's events with
- * `use`. Also what the user types for -e.
+ * Events that the counters of a core can count, by name, code and a few words. The sets are text files in
+ * probe/events, which the build embeds; a set may take over another's events with `use`. Also parses the
+ * argument of -e.
  */
 #pragma once
 
@@ -21,8 +21,8 @@ struct event {
 /* The events of one core, sorted by code. */
 struct event_set;
 
-/* An embedded set by its name ("cortex-a9", "dwt") in any case. NULL: there is none; the error lists those
- * that are. */
+/* An embedded set by its name ("cortex-a9", "dwt"), ignoring case. NULL: there is none; the error lists all
+ * names. */
 struct event_set *event_set_open(const char *cpu, struct error *error);
 
 /*
@@ -52,9 +52,9 @@ struct event_request {
     unsigned group; /* 0: alone; those with the same number must be counted together */
 };
 
-/* "CPU_CYCLES,{LD_RETIRED,ST_RETIRED},r11,0x11" is appended to the *n wishes that are there; they stay as
- * they were on an error, which is ERROR_USAGE. */
+/* Appends "CPU_CYCLES,{LD_RETIRED,ST_RETIRED},r11,0x11" to the *n requests in `out`, which an error
+ * (ERROR_USAGE) leaves unchanged. */
 bool event_requests_parse(const char *text, struct event_request *out, size_t room, size_t *n,
                           struct error *error);
-/* Codes that the set has a name for become that name. */
+/* Replaces codes by the names that the set has for them. */
 void event_requests_name(struct event_request *requests, size_t n, const struct event_set *set);

@@ -1,5 +1,5 @@
 #include "cores/architectures.h"
-#include "counters/blocks.h"
+#include "counters/counter.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -16,9 +16,22 @@ enum {
 };
 enum { COUNTERS = 2, COUNTER_BITS = 40, TSC_BITS = 64 };
 enum { FIRST = 1 << 1, BOTH = FIRST | 1 << 2 }; /* counters of a block, behind the TSC */
-/* Elements of a vector, of all threads of the core */
+/* one per element of a vector, in all threads of the core */
 enum { EVENTS_A_CYCLE = 16 * KNC_THREADS };
 enum { L2_MASK = 0x10, CODE_BITS = 0xFFFF };
+
+/* Bits of an event's code above event and unit mask (15:0), as in the event select registers, 327357 1.3.2;
+ * SPFLT is our own. */
+enum {
+    KNC_USER = 1 << 16,
+    KNC_KERNEL = 1 << 17,
+    KNC_EDGE = 1 << 18,
+    KNC_SPFLT = 1 << 19, /* reserved there; counts only while the program enables it by SPFLT */
+    KNC_ENABLE = 1 << 22,
+    KNC_ANY = 1 << 21,
+    KNC_INVERT = 1 << 23,
+    KNC_CMASK_SHIFT = 24,
+};
 
 enum { SELECT_0, SELECT_1, CONTROL, READS };
 
@@ -54,8 +67,8 @@ static void add_counters(const struct core *core, struct counter_block *out)
     out->n = COUNTERS + 1;
 }
 
-/* What comes of counting: values of counters that nobody runs, and flags of their overflows. These are put
- * back after the counters have been stopped again. */
+/* Counting changes the values of idle counters and sets their overflow flags. Both are restored after the
+ * counters have been stopped. */
 static void add_settings(const struct core *core, struct counter_block *out)
 {
     uint32_t idle = out->pmu.idle;
@@ -89,8 +102,7 @@ static uint64_t selection(uint32_t code)
     return (code & rings) != 0 ? value : value | rings;
 }
 
-/* Of registers that all counters share only our counters' bits are touched, then and when they are put back.
- */
+/* In registers that all counters share, only our counters' bits are written and restored. */
 static struct setting shared(const struct core *core, uint64_t number, const struct counter_block *block,
                              uint32_t which, uint32_t set)
 {
@@ -122,8 +134,8 @@ static size_t program(const struct core *core, const struct counter_block *block
     return count;
 }
 
-/* That the events of unit mask 0x10 are counted by counter 0 alone, but for two of them, is known from
- * libpfm4 and from Linux, which by their event alone has four more that no document lists. */
+/* Events of unit mask 0x10 are counted by counter 0 alone, but for two: libpfm4 and Linux say so. Linux adds
+ * four events that no document lists. */
 static bool is_of_counter_0(uint32_t code)
 {
     unsigned event = code & 0xFF;
@@ -137,22 +149,10 @@ static uint32_t counters_for(const struct counter_block *block, uint32_t code)
     return (is_of_counter_0(code) ? FIRST : BOTH) & block->pmu.free << 1;
 }
 
-static bool modify(const char *text, uint32_t *code, struct error *error)
-{
-    if (*code > CODE_BITS)
-        return error_set(error, ERROR_USAGE, "-e: 0x%X: a code holds an event and a unit mask, up to 0x%X",
-                         (unsigned)*code, (unsigned)CODE_BITS);
-    return text == NULL || knc_modifiers_read(text, code, error);
-}
+/* --- what may stand behind an event's name -------------------------------------------------------------- */
 
-const struct block_kind knc_kind = {.name = "pmu",
-                                    .add_identity = add_identity,
-                                    .identify = identify,
-                                    .own_cycles = "CPU_CLK_UNHALTED:u",
-                                    .program = program,
-                                    .counters_for = counters_for,
-                                    .modify = modify};
-
+/* u, k: user mode, kernel mode, by default both; any: all threads of the core; cmask=N: cycles with N events
+ * or more; inv: cycles with less. */
 static const struct word {
     const char *name;
     uint32_t bit;
@@ -199,7 +199,8 @@ static bool read_word(const char *text, size_t n, uint32_t *code, struct error *
     return true;
 }
 
-bool knc_modifiers_read(const char *text, uint32_t *code, struct error *error)
+/* "cmask=2:inv:u", as it stands behind an event's name. */
+static bool read_modifiers(const char *text, uint32_t *code, struct error *error)
 {
     uint32_t result = *code;
     for (const char *at = text;; at++) {
@@ -217,3 +218,19 @@ bool knc_modifiers_read(const char *text, uint32_t *code, struct error *error)
     *code = result;
     return true;
 }
+
+static bool modify(const char *text, uint32_t *code, struct error *error)
+{
+    if (*code > CODE_BITS)
+        return error_set(error, ERROR_USAGE, "-e: 0x%X: a code holds an event and a unit mask, up to 0x%X",
+                         (unsigned)*code, (unsigned)CODE_BITS);
+    return text == NULL || read_modifiers(text, code, error);
+}
+
+const struct block_kind knc_kind = {.name = "pmu",
+                                    .add_identity = add_identity,
+                                    .identify = identify,
+                                    .own_cycles = "CPU_CLK_UNHALTED:u",
+                                    .program = program,
+                                    .counters_for = counters_for,
+                                    .modify = modify};

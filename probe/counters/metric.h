@@ -1,13 +1,12 @@
 /*
- * Metrics: figures made of counts, such as cycles per instruction. They are text files, those in
- * probe/metrics are put into the program by the build and users have their own. Which events a metric needs
- * and what comes of their counts is all that is known here.
+ * Metrics: numbers made of counts, such as cycles per instruction. They are text files: those in
+ * probe/metrics, which the build embeds, and the user's own. This knows which events a metric needs, and
+ * computes its value from their counts.
  */
 #pragma once
 
 #include "base/error.h"
 #include "counters/counter.h"
-#include "counters/words.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -15,7 +14,7 @@
 
 enum { METRIC_UNIT = 16, METRIC_EVENTS = 16, METRIC_STEPS = 64, METRIC_TEXT = 160 };
 
-/* In reverse Polish notation. */
+/* One step in reverse Polish notation. */
 struct metric_step {
     enum metric_op {
         METRIC_NUMBER,
@@ -38,7 +37,7 @@ struct metric {
     char unit[METRIC_UNIT]; /* "": none */
     char text[METRIC_TEXT]; /* the expression as it was written, cut to fit */
     char events[METRIC_EVENTS][EVENT_NAME];
-    size_t n_events; /* those that it is made of: they are to be counted together */
+    size_t n_events; /* to be counted in one pass */
     struct metric_step steps[METRIC_STEPS];
     size_t n_steps;
 };
@@ -60,8 +59,8 @@ void metric_set_free(struct metric_set *set);
 
 size_t metric_set_count(const struct metric_set *set);
 const struct metric *metric_set_at(const struct metric_set *set, size_t i);
-/* The first metric of this name, in any case, all of whose events `has` knows. NULL: there is none. `has`
- * NULL: the first of the name, needed or not. */
+/* The first metric of this name (ignoring case) for which `has` is true of each event; NULL: there is none.
+ * `has` NULL: the first of the name. */
 const struct metric *metric_set_find(const struct metric_set *set, const char *name,
                                      bool (*has)(void *self, const char *event), void *self);
 
@@ -70,19 +69,6 @@ struct metric_input {
     double cycles, seconds, hz;
 };
 
-bool metric_uses(const struct metric *metric, enum metric_op op); /* METRIC_HZ: does it need the clock? */
-/* NaN where there is no such figure: something was not counted, or a division by zero. */
+bool metric_uses(const struct metric *metric, enum metric_op op); /* such as METRIC_HZ */
+/* NaN if a value was not counted, or after a division by zero. */
 double metric_evaluate(const struct metric *metric, const struct metric_input *input);
-
-/*
- * Expressions of metrics: from text to steps in reverse Polish notation.
- */
-struct metric_names {
-    const char (*names)[EVENT_NAME]; /* the events that may be used */
-    size_t n;
-    uint32_t used; /* bit i: names[i] was */
-};
-
-/* Fills in the metric's steps and the events that they use. On failure `what` is told, near `at`. */
-bool metric_expression_parse(struct span text, struct metric_names *names, struct metric *out,
-                             const char **what, struct span *at);

@@ -1,8 +1,7 @@
 /*
  * PMU: what the performance monitors of Armv7 (PMUv1, PMUv2), Armv8 (PMUv3) and Armv8.1-M have in common.
- * Most of their registers lie at the same offsets; a kind brings the places that differ, and what its
- * identity registers say. The names are those of PMUv3. DDI 0406C appendix D2, DDI 0487 chapter I5, DDI 0553B
- * D1.2.
+ * Most of their registers lie at the same offsets; a kind says which differ, and what its identity registers
+ * mean. Names are those of PMUv3. DDI 0406C appendix D2, DDI 0487 chapter I5, DDI 0553 D1.2.
  */
 #pragma once
 
@@ -23,7 +22,7 @@ struct pmu_places {
     uint16_t cycles;     /* the cycle counter */
     bool long_cycles;    /* it has 64 bits, in two words */
     bool locks;          /* there is a software lock */
-    uint32_t hindrances; /* bits of PMCR that keep counters from counting all that happens */
+    uint32_t hindrances; /* bits of PMCR that stop or slow counters */
 };
 
 /* PMCR, where a kind has them. */
@@ -38,8 +37,8 @@ enum {
 };
 
 /*
- * A PMU as it was found: filled in by its kind, but for what pmu_describe concludes. Where bits stand for
- * counters, bit n is event counter n and bit 31 the cycle counter, as in all its registers.
+ * A PMU as it was found. Its kind fills this in, except for what pmu_describe derives. In masks of counters,
+ * bit n is event counter n and bit 31 the cycle counter, as in the registers.
  */
 struct pmu {
     const struct pmu_places *places;
@@ -47,26 +46,26 @@ struct pmu {
     uint32_t control;             /* PMCR */
     uint32_t enabled, interrupts; /* PMCNTENSET, PMINTENSET */
     uint32_t cycle_filter;        /* PMCCFILTR */
-    uint32_t codes;               /* bits of an event type that hold the event */
-    uint32_t exclude, include;    /* bits of it that, set, leave out states, and take one in */
-    uint64_t common, extended;    /* which of the events from 0 and from 0x4000 on it has */
+    uint32_t codes;               /* the bits of an event type that hold the event code */
+    uint32_t exclude, include;    /* bits of it that exclude states, and the bit that includes one */
+    uint64_t common, extended;    /* as bits: the events from 0 and from 0x4000 that it has */
     bool divide;                  /* the cycle counter is to go every 64th cycle */
-    uint32_t free, idle;          /* concluded: counters not enabled by the program; not counting */
+    uint32_t free, idle;          /* derived: not enabled by the program; not counting */
 };
 
-/* What is read to identify every kind; its own reads follow. */
+/* The reads that identify every kind; a kind adds its own. */
 enum { PMU_CONTROL, PMU_ENABLED, PMU_INTERRUPTS, PMU_COMMON_READS };
 void pmu_add_common(const struct pmu_places *places, const struct core *core, struct steps *list);
 void pmu_take_common(struct pmu *pmu, const uint64_t *values);
-/* Of PMCEID0 and PMCEID1; where both are 0 they are not there, and nothing is known. */
+/* The events that PMCEID0 and PMCEID1 name; if both are 0 they do not exist, and any event may be there. */
 uint64_t pmu_event_bits(uint64_t low, uint64_t high);
 
-/* Fills in the counters, what they are used for, and the settings, after those that `out` may have. */
+/* Fills in the counters, their state and the settings, behind those that `out` already has. */
 void pmu_describe(const struct core *core, const struct pmu *found, struct counter_block *out);
 
 /* For struct block_kind. */
 bool pmu_divide(const struct core *core, struct counter_block *block);
-/* Likewise. CHAIN is offered where it counts the overflows of a pass's first event. */
+/* CHAIN is offered only on the counter above that of a pass's first event. */
 size_t pmu_program(const struct core *core, const struct counter_block *block,
                    const struct counter_pick *picks, size_t n, struct setting *out, size_t room);
 uint32_t pmu_counters_for(const struct counter_block *block, uint32_t code);

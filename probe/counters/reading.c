@@ -13,8 +13,8 @@ static bool is_split(const struct counter *counter)
     return counter->high.size != 0;
 }
 
-/* Words in a row cost a probe less than as many addresses: where several counters stand two words apart, the
- * words between them are read as well. */
+/* Consecutive words cost a probe less than single addresses: if several counters stand two words apart, the
+ * words between them are read too. */
 enum { ROW = 4, WORD = 4 };
 
 static bool is_behind(const struct reading *reading, size_t i)
@@ -59,7 +59,7 @@ static void add_by_core(const struct reading *reading, struct steps *list, size_
     struct step accesses[READING_ROOM] = {{.op = OP_READ}};
     size_t which[READING_ROOM], places[READING_ROOM];
     size_t n = pick(reading, true, accesses, which);
-    reading->by_core->ops->add_coprocessor(reading->by_core, list, accesses, n, false, places);
+    core_add_coprocessor(reading->by_core, list, accesses, n, false, places);
     for (size_t i = 0; i < n; i++)
         at[which[i]] = places[i];
     n = pick(reading, false, accesses, which);
@@ -67,7 +67,7 @@ static void add_by_core(const struct reading *reading, struct steps *list, size_
         at[which[i]] = counter_add_read(&reading->counters[which[i]], list);
 }
 
-/* What lies before the first value depends on the list; from there on it is always the same. */
+/* Steps before the first value depend on the list; from there on they are always the same. */
 static void take_by_core(const struct reading *reading, const uint64_t *results, size_t first, uint64_t *out)
 {
     struct step items[BY_CORE_STEPS];

@@ -1,7 +1,7 @@
 /*
- * Readings: which counters a run reads at each stop and each look, and where their values lie among a list's
- * results. The counters of one pass come first; what else is read beside them (a slower clock, a variable of
- * the program) follows. Pure.
+ * Readings: which counters a run reads at each stop and each poll, and where their values lie among a list's
+ * results. The counters of one pass come first; others that are read with them (a slower clock, a variable of
+ * the program) follow.
  */
 #pragma once
 
@@ -13,13 +13,13 @@
 #include <stdint.h>
 
 enum { READING_ROOM = 32 };
-enum { READING_STEPS = 3 * READING_ROOM }; /* of one reading without a core's help, at most */
+enum { READING_STEPS = 3 * READING_ROOM }; /* of one reading of memory-mapped counters, at most */
 
 struct reading {
     const struct core *by_core; /* some are in SPACE_CP15: this halted core reads them; else NULL */
     struct counter counters[READING_ROOM];
     size_t n;       /* all that is read */
-    size_t counted; /* of them, in front, the events that were asked for */
+    size_t counted; /* the first ones, which are the requested events */
 };
 
 /* False when it is full. */

@@ -1,4 +1,4 @@
-#include "counters/blocks.h"
+#include "counters/counter.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -6,8 +6,8 @@
 enum { SYST_CSR = 0xE000E010, SYST_RVR = 0xE000E014, SYST_CVR = 0xE000E018 };
 enum { CSR_ENABLE = 1 << 0, CSR_TICKINT = 1 << 1, CSR_CLKSOURCE = 1 << 2, RELOAD = 0xFFFFFF };
 
-/* Which of the banked registers a debugger's Secure access meets, DDI 0553 D1.2: those of the state that the
- * core is in at that moment, unless SBRSELEN says that SBRSEL does. CDS is written where CDSKEY is not. */
+/* A debugger's Secure access reaches the banked registers of the core's present security state, or those that
+ * SBRSEL selects if SBRSELEN is set: DDI 0553 D1.2. A write changes CDS unless CDSKEY is set. */
 enum { DSCSR = 0xE000EE08, SBRSELEN = 1 << 0, SBRSEL = 1 << 1, CDS = 1 << 16, CDSKEY = 1 << 17 };
 
 static const char syst_rvr[] = "SYST_RVR";
@@ -16,20 +16,20 @@ static void add_identity(const struct core *core, struct steps *list)
 {
     if (core->family != CORE_M)
         return;
-    /* The one read of CSR: it may clear COUNTFLAG, which the program could be waiting for. */
+    /* The only read of SYST_CSR: it may clear COUNTFLAG, for which the program may wait. */
     steps_add(list, step_read(core_word(core, SYST_CSR)));
     steps_add(list, step_read(core_word(core, SYST_RVR)));
     if (core->security == SECURITY_OPEN)
         steps_add(list, step_read(core_word(core, DSCSR)));
 }
 
-/* There are two: that of the state that the core is in when it is looked at, for as long as it is used. */
+/* Of the two SysTicks, selects that of the core's present security state for the whole run. */
 static void add_bank(const struct core *core, uint64_t dscsr, struct counter_block *out)
 {
     bool selected = dscsr & SBRSELEN, secure = (dscsr & (selected ? SBRSEL : CDS)) != 0;
     uint64_t bank = SBRSELEN | (secure ? SBRSEL : 0);
     out->look_again = !selected;
-    /* That it reads as zero is no harm: then accesses are Non-secure, and there is no other. */
+    /* DSCSR may read as zero: then accesses are Non-secure, and reach the only SysTick. */
     out->settings[out->n_settings++] = (struct setting){.at = core_word(core, DSCSR),
                                                         .test = secure ? SBRSELEN | SBRSEL : 0,
                                                         .set = bank,
@@ -67,7 +67,7 @@ static bool identify(const struct core *core, const uint64_t *values, struct cou
                  out->counts_cycles ? "" : ", from a clock that is not the core's");
         if (rvr == 0)
             snprintf(out->unusable, sizeof out->unusable, "its reload value is 0: it stands still");
-        /* SYST_CSR is not looked at: a read may take COUNTFLAG from the program. */
+        /* SYST_CSR is not watched: a read may clear the program's COUNTFLAG. */
         out->settings[out->n_settings++] = (struct setting){.at = core_word(core, SYST_RVR),
                                                             .test = RELOAD,
                                                             .set = rvr,

@@ -36,7 +36,7 @@ static struct outcome fault(const struct error *why, struct error *error)
 {
     bool lost = why->kind == ERROR_LINK_LOST || why->kind == ERROR_LINK_PROTOCOL;
     bool wait = why->kind == ERROR_ASLEEP || why->kind == ERROR_CANCELLED;
-    error_set(error, why->kind, "%s", why->text);
+    error_copy(error, why);
     return (struct outcome){.why = lost ? LINK_LOST : wait ? NOT_YET : TARGET_FAULT};
 }
 
@@ -285,7 +285,7 @@ static bool settle_m(struct debugger_link *self, const struct deadline *deadline
     debugger->access = (struct access){.settled = true, .used = ACCESS_MEMORY, .only_looks = true};
     if (!try_memory(self, deadline, &why)) {
         if (why.kind != ERROR_FAULT)
-            return error_set(error, why.kind, "%s", why.text);
+            return error_copy(error, &why);
         if (debugger->access.why[ACCESS_MEMORY][0] == '\0')
             explain(debugger, ACCESS_MEMORY, "%s", why.text);
     }

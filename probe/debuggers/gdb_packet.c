@@ -2,10 +2,8 @@
 
 #include "base/socket.h"
 
-#include <errno.h>
 #include <poll.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 enum { RUN_BASE = 29, RUN_FEWEST = 3, ESCAPE = 0x7d, ESCAPED_BY = 0x20 };
@@ -229,13 +227,14 @@ bool gdb_wire_lose(struct gdb_wire *wire, enum error_kind kind, const char *why,
     return error_set(error, kind, "%s", why);
 }
 
-static bool hang_up(struct gdb_wire *wire, int why, struct error *error)
+static bool hang_up(struct gdb_wire *wire, int failure, struct error *error)
 {
     wire->lost = true;
-    wire->hung_up = why == 0 || why == ECONNRESET || why == EPIPE;
+    wire->hung_up = socket_was_closed(failure);
     if (wire->hung_up)
         return error_set(error, ERROR_LINK_LOST, "the GDB server closed the connection");
-    return error_set(error, ERROR_LINK_LOST, "the connection to the GDB server failed: %s", strerror(why));
+    return error_set(error, ERROR_LINK_LOST, "the connection to the GDB server failed: %s",
+                     socket_failure(failure, ""));
 }
 
 static bool write_all(struct gdb_wire *wire, const char *bytes, size_t n, const struct deadline *deadline,
@@ -243,19 +242,10 @@ static bool write_all(struct gdb_wire *wire, const char *bytes, size_t n, const 
 {
     if (wire->lost)
         return error_set(error, ERROR_LINK_LOST, "the connection to the GDB server is lost");
-    while (n > 0) {
-        ssize_t sent = send(wire->fd, bytes, n, MSG_NOSIGNAL);
-        if (sent > 0) {
-            bytes += sent;
-            n -= (size_t)sent;
-        } else if (sent < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
-            if (!socket_wait(wire->fd, POLLOUT, deadline))
-                return gdb_wire_lose(wire, ERROR_LINK_LOST, "the GDB server takes no more packets", error);
-        } else if (sent < 0 && errno != EINTR) {
-            return hang_up(wire, errno, error);
-        }
-    }
-    return true;
+    int failure = socket_send(wire->fd, bytes, n, deadline);
+    if (failure == SOCKET_LATE)
+        return gdb_wire_lose(wire, ERROR_LINK_LOST, "the GDB server takes no more packets", error);
+    return failure == 0 || hang_up(wire, failure, error);
 }
 
 bool gdb_wire_send(struct gdb_wire *wire, const void *payload, size_t n, const struct deadline *deadline,
@@ -277,15 +267,15 @@ bool gdb_wire_send_raw(struct gdb_wire *wire, char byte, const struct deadline *
 /* Only what has come already; GDB_CAME_NOT: nothing has. */
 static enum gdb_came fill(struct gdb_wire *wire, struct error *error)
 {
-    ssize_t got = recv(wire->fd, wire->in, sizeof wire->in, 0);
+    ssize_t got = socket_try_receive(wire->fd, wire->in, sizeof wire->in);
     if (got > 0) {
         wire->in_n = (size_t)got;
         wire->in_taken = 0;
         return GDB_CAME;
     }
-    if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR))
+    if (got == 0)
         return GDB_CAME_NOT;
-    hang_up(wire, got == 0 ? 0 : errno, error);
+    hang_up(wire, (int)-got, error);
     return GDB_CAME_NEVER;
 }
 

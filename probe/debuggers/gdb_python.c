@@ -4,7 +4,6 @@
 #include "debuggers/gdb_packet.h"
 #include "debuggers/gdb_remote.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <poll.h>
@@ -12,7 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 enum {
@@ -53,22 +51,12 @@ static bool gdb_python_lose(struct gdb_python *python, enum error_kind kind, con
 static bool send_line(struct gdb_python *python, size_t n, const struct deadline *deadline,
                       struct error *error)
 {
-    const char *bytes = python->out;
     if (python->lost)
         return error_set(error, ERROR_LINK_LOST, "the way to GDB is lost");
-    while (n > 0) {
-        ssize_t sent = send(python->fd, bytes, n, MSG_NOSIGNAL);
-        if (sent > 0) {
-            bytes += sent;
-            n -= (size_t)sent;
-        } else if (sent < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
-            if (!socket_wait(python->fd, POLLOUT, deadline))
-                return gdb_python_lose(python, ERROR_LINK_LOST, "GDB takes no more requests", error);
-        } else if (sent < 0 && errno != EINTR) {
-            return gdb_python_lose(python, ERROR_LINK_LOST, "GDB is gone", error);
-        }
-    }
-    return true;
+    int failure = socket_send(python->fd, python->out, n, deadline);
+    if (failure == SOCKET_LATE)
+        return gdb_python_lose(python, ERROR_LINK_LOST, "GDB takes no more requests", error);
+    return failure == 0 || gdb_python_lose(python, ERROR_LINK_LOST, "GDB is gone", error);
 }
 
 /* Sends a line; the format has no line end. */
@@ -90,14 +78,11 @@ static bool fill(struct gdb_python *python, struct error *error)
 {
     if (python->used == LINE_ROOM)
         return gdb_python_lose(python, ERROR_LINK_PROTOCOL, "GDB answers in too long lines", error);
-    ssize_t got = recv(python->fd, python->in + python->used, LINE_ROOM - python->used, 0);
-    if (got > 0) {
-        python->used += (size_t)got;
-        return true;
-    }
-    if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR))
-        return false;
-    return gdb_python_lose(python, ERROR_LINK_LOST, "GDB is gone", error);
+    ssize_t got = socket_try_receive(python->fd, python->in + python->used, LINE_ROOM - python->used);
+    if (got < 0)
+        return gdb_python_lose(python, ERROR_LINK_LOST, "GDB is gone", error);
+    python->used += (size_t)got;
+    return got > 0;
 }
 
 /* The next line, valid until the next call; NULL: none before the deadline, or the socket is lost. */
@@ -384,7 +369,7 @@ static bool tell_server(struct debugger *debugger, const struct deadline *deadli
     if (facts->is_emulator)
         return true;
     if (!monitor(debugger, "version", text, sizeof text, deadline, &none))
-        return none.kind == ERROR_FAULT || error_set(error, none.kind, "%s", none.text);
+        return none.kind == ERROR_FAULT || error_copy(error, &none);
     snprintf(facts->server, sizeof facts->server, "%s", debugger_server_of(text));
     return true;
 }
@@ -402,8 +387,7 @@ static bool tell_profile(struct debugger *debugger, const struct deadline *deadl
         facts->profile = PROFILE_M;
     else
         facts->profile = PROFILE_ARM;
-    return none.kind == ERROR_NONE || none.kind == ERROR_FAULT ||
-           error_set(error, none.kind, "%s", none.text);
+    return none.kind == ERROR_NONE || none.kind == ERROR_FAULT || error_copy(error, &none);
 }
 
 static bool greet(struct debugger *debugger, const struct deadline *deadline, struct error *error)

@@ -386,7 +386,7 @@ static bool tell_server(struct gdb_session *session, struct debugger_facts *fact
         return true;
     }
     if (!gdb_monitor(session, "version", text, sizeof text, deadline, &refused))
-        return refused.kind == ERROR_FAULT || error_set(error, refused.kind, "%s", refused.text);
+        return refused.kind == ERROR_FAULT || error_copy(error, &refused);
     snprintf(facts->server, sizeof facts->server, "%s", debugger_server_of(text));
     return true;
 }
@@ -422,7 +422,7 @@ bool gdb_session_begin(struct gdb_session *session, struct debugger_facts *facts
                    ? error_set(error, ERROR_NO_PROBE,
                                "%s during the greeting: it may serve one client at a time, and have one",
                                why.text)
-                   : error_set(error, why.kind, "%s", why.text);
+                   : error_copy(error, &why);
     take_supported(session);
     if (session->has_no_ack) {
         if (!gdb_ask(session, "QStartNoAckMode", &length, deadline, error))

@@ -268,15 +268,14 @@ static bool read_running(struct device *device, uint64_t *values, uint64_t *befo
     struct witness_places places;
     struct steps list = {.items = items, .room = ROOM};
     const struct device_core *counted = look != NULL ? device_counted(device) : NULL;
-    const struct core_ops *ops = counted != NULL && device->debugger == NULL ? counted->core.ops : NULL;
-    bool tells_reset = ops != NULL && ops->add_reset_since != NULL;
+    bool tells_reset = counted != NULL && device->debugger == NULL && core_has_run_control(&counted->core);
     size_t reset = 0;
     size_t before = steps_add(&list, step_time(TIME_BEFORE));
     size_t at = reading_add(&device->reading, true, &list);
     size_t after = steps_add(&list, step_time(TIME_AFTER));
     if (look != NULL) {
         witness_add(&device->witness, counted != NULL ? &counted->core : NULL, &list, &places);
-        reset = tells_reset ? ops->add_reset_since(&counted->core, &list) : 0;
+        reset = tells_reset ? core_add_reset_since(&counted->core, &list) : 0;
     }
     if (!ledger_run(device->ledger, &list, results, deadline, error))
         return false;
@@ -286,8 +285,8 @@ static bool read_running(struct device *device, uint64_t *values, uint64_t *befo
     if (look == NULL)
         return true;
     look->changed = witness_changed(&device->witness, results, &places, &look->saw);
-    look->reset = tells_reset && ops->reset_since(&counted->core, results[reset]);
-    device->slept |= tells_reset && ops->state(&counted->core, results[reset]) == CORE_ASLEEP;
+    look->reset = tells_reset && core_reset_since(&counted->core, results[reset]);
+    device->slept |= tells_reset && core_state_of(&counted->core, results[reset]) == CORE_ASLEEP;
     return true;
 }
 
@@ -311,18 +310,17 @@ bool device_read(struct device *device, uint64_t *values, uint64_t *before_us, u
 static bool check_reset(struct device *device, const struct deadline *deadline, struct error *error)
 {
     const struct device_core *counted = device_counted(device);
-    const struct core_ops *ops = counted->core.ops;
     struct step items[4];
     uint64_t results[4];
     struct steps list = {.items = items, .room = 4};
     struct error reset = {0}, ignored = {0};
     if (!leave_core(device, deadline, &reset) && reset.kind == ERROR_RESET)
-        return error_set(error, reset.kind, "%s", reset.text);
-    if (device->debugger != NULL || ops->add_reset_since == NULL)
+        return error_copy(error, &reset);
+    if (device->debugger != NULL || !core_has_run_control(&counted->core))
         return true;
-    size_t at = ops->add_reset_since(&counted->core, &list);
+    size_t at = core_add_reset_since(&counted->core, &list);
     return !ledger_run(device->ledger, &list, results, deadline, &ignored) ||
-           !ops->reset_since(&counted->core, results[at]) ||
+           !core_reset_since(&counted->core, results[at]) ||
            error_set(error, ERROR_RESET, "the target was reset");
 }
 

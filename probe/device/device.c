@@ -22,7 +22,7 @@ void device_leave_as(struct device *device, enum leave leave)
 static bool allow_commands(struct device *device, const struct core *core, struct error *error)
 {
     struct address commands[LIST_ROOM];
-    size_t n = core->ops->commands(core, commands, LIST_ROOM);
+    size_t n = core_commands(core, commands, LIST_ROOM);
     for (size_t i = 0; i < n; i++)
         if (!ledger_allow(device->ledger, commands[i], error))
             return false;
@@ -55,13 +55,13 @@ static bool read_status(struct device *device, const struct core *core, uint64_t
 {
     uint64_t ignored;
     struct error unread = {0}, unseen = {0};
-    if (ledger_read(device->ledger, core->ops->status(core), status, deadline, &unread))
+    if (ledger_read(device->ledger, core_status_register(core), status, deadline, &unread))
         return true;
     bool refused = unread.kind == ERROR_FAULT || unread.kind == ERROR_ASLEEP;
-    if (refused && core->family != CORE_M && core->ops->cause_register != NULL &&
-        ledger_read(device->ledger, core->ops->cause_register(core), &ignored, deadline, &unseen))
-        return ledger_read(device->ledger, core->ops->status(core), status, deadline, error);
-    return error_set(error, unread.kind, "%s", unread.text);
+    if (refused && core->family != CORE_M && core_has_run_control(core) &&
+        ledger_read(device->ledger, core_reset_register(core), &ignored, deadline, &unseen))
+        return ledger_read(device->ledger, core_status_register(core), status, deadline, error);
+    return error_copy(error, &unread);
 }
 
 static bool look_by_registers(struct device *device, struct device_core *core,
@@ -72,17 +72,16 @@ static bool look_by_registers(struct device *device, struct device_core *core,
     core->state = CORE_HIDDEN;
     if (!read_status(device, &core->core, &status, deadline, &unread)) {
         bool refused = unread.kind == ERROR_FAULT || unread.kind == ERROR_ASLEEP;
-        return (refused && core->core.family != CORE_M) || error_set(error, unread.kind, "%s", unread.text);
+        return (refused && core->core.family != CORE_M) || error_copy(error, &unread);
     }
     core->status = status;
-    core->state = core->core.ops->state(&core->core, status);
-    if (core->state != CORE_HALTED ||
-        (core->core.ops->unreadable != NULL && core->core.ops->unreadable(&core->core, status) != NULL))
+    core->state = core_state_of(&core->core, status);
+    if (core->state != CORE_HALTED || core_unreadable(&core->core, status) != NULL)
         return true;
     struct step items[LIST_ROOM];
     uint64_t values[LIST_ROOM];
     struct steps list = {.items = items, .room = LIST_ROOM};
-    size_t at = core->core.ops->add_register(&core->core, &list, CORE_PC);
+    size_t at = core_add_register(&core->core, &list, CORE_PC);
     if (!allow_commands(device, &core->core, error) ||
         !ledger_run(device->ledger, &list, values, deadline, error))
         return false;
@@ -130,8 +129,7 @@ static bool sleep_for(struct device *device, int ms, const struct deadline *dead
 static bool halt_again(struct device *device, const struct deadline *deadline, struct error *error)
 {
     if (!link_server_run(device->link, device->chosen->server_unit, false, deadline, error) ||
-        (!link_has_server(device->link) &&
-         !tell_core(device, device->chosen->core.ops->add_halt, deadline, error)))
+        (!link_has_server(device->link) && !tell_core(device, core_add_halt, deadline, error)))
         return false;
     device->leave = LEAVE_AS_IT_IS;
     return true;
@@ -142,7 +140,7 @@ static bool halt_without_server(struct device *device, const struct deadline *de
 {
     if (device->leave != LEAVE_HALTED_AGAIN || link_has_server(device->link))
         return true;
-    ledger_forget(device->ledger, device->chosen->core.ops->debug_enable(&device->chosen->core));
+    ledger_forget(device->ledger, core_debug_enable(&device->chosen->core));
     return halt_again(device, deadline, error);
 }
 
@@ -169,12 +167,12 @@ static bool stood_already(struct device *device, const struct core *core, bool *
     uint64_t values[4];
     struct steps list = {.items = items, .room = 4};
     *stood = device->debugger->facts.was_halted;
-    if (*stood || core->ops->add_cause == NULL || core->family == CORE_M)
+    if (*stood || !core_has_run_control(core) || core->family == CORE_M)
         return true;
-    size_t at = core->ops->add_cause(core, &list);
+    size_t at = core_add_cause(core, &list);
     if (!ledger_run(device->ledger, &list, values, deadline, error))
         return false;
-    enum stop_cause cause = core->ops->cause(core, values[at], 0);
+    enum stop_cause cause = core_cause(core, values[at], 0);
     *stood = cause == STOP_BREAKPOINT || cause == STOP_WATCHPOINT || cause == STOP_FAULT;
     return true;
 }
@@ -262,8 +260,7 @@ static bool look_at_security(struct device *device, struct core *core, const str
         cortex_m_take_authentication(core, status);
         return true;
     }
-    return unread.kind == ERROR_FAULT || unread.kind == ERROR_ASLEEP ||
-           error_set(error, unread.kind, "%s", unread.text);
+    return unread.kind == ERROR_FAULT || unread.kind == ERROR_ASLEEP || error_copy(error, &unread);
 }
 
 /* A block that refuses to be read is listed all the same, and doctor tells why. */
@@ -290,7 +287,7 @@ static bool identify_blocks(struct device *device, struct device_core *core, con
             continue;
         }
         if (unread.kind != ERROR_FAULT && unread.kind != ERROR_ASLEEP)
-            return error_set(error, unread.kind, "%s", unread.text);
+            return error_copy(error, &unread);
         *block = (struct counter_block){.kind = kinds[i]};
         snprintf(block->text, sizeof block->text, "not identified");
         snprintf(block->unusable, sizeof block->unusable, "registers not readable");
@@ -428,15 +425,14 @@ bool device_choose(struct device *device, int number, struct error *error)
     if (counts_remotely(device))
         return choose_remote(device, number, error);
     size_t chosen = number < 0 ? debugged_core(device, device->preferred) : (size_t)number;
-    if (number >= 0 && device->cores[0].core.family == CORE_KNC) /* by the number of the CPU */
+    if (number >= 0 && device->cores[0].core.numbered_by_unit)
         for (chosen = 0; chosen < device->n_cores && device->cores[chosen].core.unit != number;)
             chosen++;
     if (chosen >= device->n_cores)
         return error_set(error, ERROR_NO_CORE, "there is no core %d: the last one%s is core %zu", number,
                          device->cores_cut ? " that is looked at" : "",
-                         device->cores[0].core.family == CORE_KNC
-                             ? device->cores[device->n_cores - 1].core.unit
-                             : device->n_cores - 1);
+                         device->cores[0].core.numbered_by_unit ? device->cores[device->n_cores - 1].core.unit
+                                                                : device->n_cores - 1);
     device->chosen = &device->cores[chosen];
     return check_core(device, chosen, error);
 }
@@ -509,10 +505,10 @@ bool device_run_for(struct device *device, int ms, const struct deadline *deadli
 static void keep_stop(struct device *device)
 {
     const struct core *core = &device->chosen->core;
-    if (core->ops->debug_enable != NULL)
-        ledger_forget(device->ledger, core->ops->debug_enable(core));
-    if (core->ops->cause_register != NULL)
-        ledger_forget(device->ledger, core->ops->cause_register(core));
+    if (core_has_run_control(core))
+        ledger_forget(device->ledger, core_debug_enable(core));
+    if (core_has_run_control(core))
+        ledger_forget(device->ledger, core_reset_register(core));
 }
 
 bool device_undo(struct device *device, const struct deadline *deadline, struct error *error)

@@ -54,6 +54,7 @@ struct device {
     bool divide;                         /* to be set before device_take_block: cycles by 64 */
     bool server_held;                    /* the server, if any, is kept away */
     enum leave leave;                    /* only device_leave_as sets it */
+    bool slow_clock;                     /* a register transfer may outlast a probe's next access */
     bool slept;                          /* it was seen asleep while it was counted */
     uint64_t stopped_at;                 /* LEAVE_HALTED_FOREIGN: where, if a reading found the core so */
 };

@@ -53,10 +53,9 @@ static bool look_for_reset(struct halted_access *self, bool *seen, const struct 
 {
     uint64_t cause = 0;
     *seen = false;
-    if (self->alone &&
-        !read_by_itself(self, self->core->ops->cause_register(self->core), &cause, deadline, error))
+    if (self->alone && !read_by_itself(self, core_reset_register(self->core), &cause, deadline, error))
         return false;
-    *seen = self->alone && self->core->ops->reset_seen(self->core, cause);
+    *seen = self->alone && core_reset_seen(self->core, cause);
     return true;
 }
 
@@ -100,7 +99,7 @@ static bool run_to(struct halted_access *self, size_t end, const struct deadline
         if (outcome.why == UNEXPECTED || (waits && deadline_passed(deadline)))
             return refuse(self, outcome.why, deadline, error);
         if (!waits)
-            return error_set(error, why.kind, "%s", why.text);
+            return error_copy(error, &why);
         if (outcome.why == TARGET_WAIT)
             usleep(NAP_US);
     }
@@ -114,13 +113,13 @@ static bool run(struct halted_access *self, const struct deadline *deadline, str
 
 static bool is_halted(const struct halted_access *self, uint64_t status)
 {
-    return self->core->ops->state(self->core, status) == CORE_HALTED;
+    return core_state_of(self->core, status) == CORE_HALTED;
 }
 
 static bool read_status(struct halted_access *self, uint64_t *status, const struct deadline *deadline,
                         struct error *error)
 {
-    return read_by_itself(self, self->core->ops->status(self->core), status, deadline, error);
+    return read_by_itself(self, core_status_register(self->core), status, deadline, error);
 }
 
 /* Restores what an access that ended in the middle has borrowed; after a reset there is nothing to restore.
@@ -171,7 +170,7 @@ static bool enter(struct halted_access *self, const struct deadline *deadline, s
         return false;
     if (!is_halted(self, status)) {
         self->asked = true;
-        self->core->ops->add_halt(self->core, &self->list);
+        core_add_halt(self->core, &self->list);
         if (!run(self, deadline, error))
             return false;
     }
@@ -185,24 +184,23 @@ static bool enter(struct halted_access *self, const struct deadline *deadline, s
  * one. */
 static bool let_go(struct halted_access *self, const struct deadline *deadline, struct error *error)
 {
-    const struct core_ops *ops = self->core->ops;
     new_list(self);
-    size_t status = steps_add(&self->list, step_read(ops->status(self->core)));
-    size_t cause = ops->add_cause(self->core, &self->list), reset = SIZE_MAX;
+    size_t status = steps_add(&self->list, step_read(core_status_register(self->core)));
+    size_t cause = core_add_cause(self->core, &self->list), reset = SIZE_MAX;
     if (self->alone)
-        reset = ops->add_reset_seen(self->core, &self->list);
+        reset = core_add_reset_seen(self->core, &self->list);
     if (!run(self, deadline, error))
         return false;
     bool halted = is_halted(self, self->results[status]);
-    bool ours = self->asked && ops->cause(self->core, self->results[cause], 0) == STOP_REQUEST;
-    if (reset != SIZE_MAX && ops->reset_seen(self->core, self->results[reset]))
+    bool ours = self->asked && core_cause(self->core, self->results[cause], 0) == STOP_REQUEST;
+    if (reset != SIZE_MAX && core_reset_seen(self->core, self->results[reset]))
         self->was_reset = self->reset_while_halted = true;
     self->stays = self->stays || (halted && self->was_reset);
     new_list(self);
     if (halted && (ours || self->caught) && !self->was_reset)
-        ops->add_run(self->core, &self->list);
+        core_add_run(self->core, &self->list);
     else if (halted)
-        steps_add(&self->list, step_write(ops->status(self->core), self->status));
+        steps_add(&self->list, step_write(core_status_register(self->core), self->status));
     return run(self, deadline, error);
 }
 
@@ -224,7 +222,7 @@ static bool do_accesses(struct halted_access *self, const struct step *accesses,
     size_t at[READING_ROOM];
     if (!enter(self, deadline, error))
         return false;
-    self->core->ops->add_coprocessor(self->core, &self->list, accesses, n, true, at);
+    core_add_coprocessor(self->core, &self->list, accesses, n, true, at);
     bool done = run(self, deadline, error);
     struct deadline soon = deadline_in_ms(patience_ms(RESTORE_MS), NULL);
     struct error later = {0}; /* the next call tries again */
@@ -286,11 +284,10 @@ static bool note_time(struct halted_access *self, unsigned which, uint64_t *us,
 /* Finds where a foreign stop is. */
 static bool look_where(struct halted_access *self, const struct deadline *deadline, struct error *error)
 {
-    const struct core_ops *ops = self->core->ops;
     if (!self->stood)
         return true;
     new_list(self);
-    size_t at = ops->add_register(self->core, &self->list, CORE_PC);
+    size_t at = core_add_register(self->core, &self->list, CORE_PC);
     if (!run(self, deadline, error))
         return false;
     self->stood_at = core_code_place(core_register_value(self->core, CORE_PC, self->results, at));

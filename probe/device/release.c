@@ -93,8 +93,7 @@ static bool take_comparators(struct device *device, enum pass pass, const struct
                              const struct deadline *deadline, struct error *error)
 {
     const struct core *core = core_of(device);
-    const struct core_ops *ops = core->ops;
-    struct setting on = ops->comparators_on(core);
+    struct setting on = core_comparators_on(core);
     uint64_t now;
     bool patched = false;
     if (!read_found(device, on.at, &now, deadline, error))
@@ -102,14 +101,14 @@ static bool take_comparators(struct device *device, enum pass pass, const struct
     bool act = (now & on.test) == on.set;
     for (unsigned i = 0; i < core->comparators; i++) {
         uint64_t words[COMPARATOR_WORDS], place = 0;
-        for (unsigned k = 0; k < ops->comparator_words; k++)
-            if (!ledger_read(device->ledger, ops->comparator(core, i, k), &words[k], deadline, error))
+        for (unsigned k = 0; k < core_comparator_words(core); k++)
+            if (!ledger_read(device->ledger, core_comparator(core, i, k), &words[k], deadline, error))
                 return false;
-        bool used = ops->comparator_used(core, words, &place), patch = used && is_patch(core, words[0]);
+        bool used = core_comparator_used(core, words, &place), patch = used && is_patch(core, words[0]);
         patched = patched || patch;
         if (!used || patch)
             continue;
-        if (pass == CLEAR && !write_for_good(device, ops->comparator(core, i, 0), 0, deadline, error))
+        if (pass == CLEAR && !write_for_good(device, core_comparator(core, i, 0), 0, deadline, error))
             return false;
         if (pass == TELL && act)
             sink->removed(sink->context, "breakpoint", true, core_code_place(place));
@@ -163,10 +162,10 @@ static bool put_code_back(struct device *device, uint64_t address, uint16_t code
     uint64_t results[4];
     struct steps list = {.items = items, .room = 4};
     struct address at = core_word(core_of(device), address);
-    (void)core_of(device)->ops->breakpoint_instruction(core_of(device), &at.size);
+    (void)core_breakpoint_instruction(core_of(device), &at.size);
     if (!write_for_good(device, at, code, deadline, error))
         return false;
-    core_of(device)->ops->add_code_changed(core_of(device), &list, address);
+    core_add_code_changed(core_of(device), &list, address);
     return list.n == 0 || ledger_run(device->ledger, &list, results, deadline, error);
 }
 
@@ -210,8 +209,8 @@ bool release_code(struct device *device, uint64_t address, const uint8_t *bytes,
 {
     const struct core *core = core_of(device);
     uint8_t width = 0;
-    (void)core->ops->breakpoint_instruction(core, &width);
-    if (width == 0 || core->ops->can_compare(core, address))
+    (void)core_breakpoint_instruction(core, &width);
+    if (width == 0 || core_can_compare(core, address))
         return true;
     size_t skip = (4 - address % 4) % 4;
     for (size_t at = skip; at + 4 <= size; at += CHUNK) {
@@ -235,9 +234,8 @@ static bool read_pc(struct device *device, void (*add_first)(const struct core *
     struct steps list = {.items = items, .room = LIST_ROOM};
     if (add_first != NULL)
         add_first(core, &list);
-    size_t at = core->ops->add_register(core, &list, CORE_PC);
-    if (core->ops->add_registers_done != NULL)
-        core->ops->add_registers_done(core, &list);
+    size_t at = core_add_register(core, &list, CORE_PC);
+    core_add_registers_done(core, &list);
     if (!ledger_run(device->ledger, &list, values, deadline, error))
         return false;
     *pc = core_code_place(core_register_value(core, CORE_PC, values, at));
@@ -250,10 +248,10 @@ static bool look(struct device *device, bool *halted, uint64_t *pc, const struct
     const struct core *core = core_of(device);
     uint64_t status;
     *pc = 0;
-    if (!ledger_read(device->ledger, core->ops->status(core), &status, deadline, error))
+    if (!ledger_read(device->ledger, core_status_register(core), &status, deadline, error))
         return false;
-    *halted = core->ops->state(core, status) == CORE_HALTED;
-    if (!*halted || (core->ops->unreadable != NULL && core->ops->unreadable(core, status) != NULL))
+    *halted = core_state_of(core, status) == CORE_HALTED;
+    if (!*halted || (core_unreadable(core, status) != NULL))
         return true;
     return read_pc(device, stops_add_ready, pc, deadline, error);
 }
@@ -266,7 +264,7 @@ static bool stands_at_instruction(struct device *device, uint64_t pc, const stru
     struct error unread = {0};
     uint64_t code;
     uint8_t width = 0;
-    (void)core->ops->breakpoint_instruction(core, &width);
+    (void)core_breakpoint_instruction(core, &width);
     at.size = 2;
     return width != 0 && ledger_read(device->ledger, at, &code, deadline, &unread) &&
            (code & BKPT_MASK) == BKPT;
@@ -355,7 +353,7 @@ static bool forget_resets(struct device *device, const struct deadline *deadline
 {
     const struct core *core = core_of(device);
     uint64_t cause;
-    return ledger_read(device->ledger, core->ops->cause_register(core), &cause, deadline, error);
+    return ledger_read(device->ledger, core_reset_register(core), &cause, deadline, error);
 }
 
 /* The target may refuse to answer during the reset. */
@@ -366,12 +364,12 @@ static bool wait_for_reset(struct device *device, const struct deadline *deadlin
     for (bool seen = false;; usleep(NAP_US)) {
         struct error unread = {0};
         uint64_t cause = 0, status = 0;
-        bool read = ledger_read(device->ledger, core->ops->cause_register(core), &cause, &soon, &unread) &&
-                    ledger_read(device->ledger, core->ops->status(core), &status, &soon, &unread);
+        bool read = ledger_read(device->ledger, core_reset_register(core), &cause, &soon, &unread) &&
+                    ledger_read(device->ledger, core_status_register(core), &status, &soon, &unread);
         if (!read && unread.kind != ERROR_FAULT && unread.kind != ERROR_ASLEEP)
-            return error_set(error, unread.kind, "%s", unread.text);
-        seen = seen || (read && core->ops->reset_seen(core, cause));
-        if (seen && read && core->ops->state(core, status) == CORE_HALTED)
+            return error_copy(error, &unread);
+        seen = seen || (read && core_reset_seen(core, cause));
+        if (seen && read && core_state_of(core, status) == CORE_HALTED)
             return true;
         if (deadline_cancelled(deadline))
             return error_set(error, ERROR_CANCELLED, "cancelled");
@@ -387,7 +385,7 @@ bool reset_run(struct device *device, const struct deadline *deadline, struct er
     struct step items[LIST_ROOM];
     uint64_t results[LIST_ROOM];
     struct steps list = {.items = items, .room = LIST_ROOM};
-    core->ops->add_run(core, &list);
+    core_add_run(core, &list);
     return ledger_run(device->ledger, &list, results, deadline, error);
 }
 
@@ -400,8 +398,8 @@ static void let_go_again(struct device *device, const struct error *error)
     uint64_t status;
     if (error->kind == ERROR_LINK_LOST || device->chosen->state == CORE_HALTED)
         return;
-    if (ledger_read(device->ledger, core->ops->status(core), &status, &last, &ignored) &&
-        core->ops->state(core, status) == CORE_HALTED)
+    if (ledger_read(device->ledger, core_status_register(core), &status, &last, &ignored) &&
+        core_state_of(core, status) == CORE_HALTED)
         (void)reset_run(device, &last, &ignored);
 }
 
@@ -412,14 +410,14 @@ bool reset_and_halt(struct device *device, const struct deadline *deadline, stru
     uint64_t results[LIST_ROOM];
     struct steps list = {.items = items, .room = LIST_ROOM};
     struct error refused = {0};
-    core->ops->add_reset(core, &list);
+    core_add_reset(core, &list);
     if (!allow(device, &list, error) || !apply_settings(device, deadline, error) ||
         !forget_resets(device, deadline, error))
         return false;
     /* The reset may cut off the access that asks for it. */
     if (!ledger_run(device->ledger, &list, results, deadline, &refused) && refused.kind != ERROR_FAULT &&
         refused.kind != ERROR_ASLEEP)
-        return error_set(error, refused.kind, "%s", refused.text);
+        return error_copy(error, &refused);
     if (wait_for_reset(device, deadline, error))
         return apply_settings(device, deadline, error);
     let_go_again(device, error);

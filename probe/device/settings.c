@@ -134,7 +134,7 @@ bool settings_apply_core(struct ledger *ledger, const struct core *core, enum ap
                          const struct deadline *deadline, struct error *error)
 {
     struct setting settings[CORE_SETTINGS];
-    size_t n = core->ops->settings(core, settings, CORE_SETTINGS);
+    size_t n = core_settings(core, settings, CORE_SETTINGS);
     for (size_t i = 0; i < n;) {
         bool again = false;
         if (is_wanted(&settings[i], what) &&
@@ -148,19 +148,18 @@ bool settings_apply_core(struct ledger *ledger, const struct core *core, enum ap
 bool settings_switch_on_comparators(struct ledger *ledger, const struct core *core,
                                     const struct deadline *deadline, struct error *error)
 {
-    const struct core_ops *ops = core->ops;
-    struct setting on = ops->comparators_on(core);
+    struct setting on = core_comparators_on(core);
     uint64_t now;
     if (!ledger_read(ledger, on.at, &now, deadline, error))
         return false;
     bool all_off = (now & on.test) != on.set;
     for (unsigned i = 0; all_off && i < core->comparators; i++) {
         uint64_t words[COMPARATOR_WORDS], ignored;
-        for (unsigned k = 0; k < ops->comparator_words; k++)
-            if (!ledger_read(ledger, ops->comparator(core, i, k), &words[k], deadline, error))
+        for (unsigned k = 0; k < core_comparator_words(core); k++)
+            if (!ledger_read(ledger, core_comparator(core, i, k), &words[k], deadline, error))
                 return false;
-        if (ops->comparator_used(core, words, &ignored) &&
-            !ledger_write(ledger, ops->comparator(core, i, 0), 0, (struct restore){0}, deadline, error))
+        if (core_comparator_used(core, words, &ignored) &&
+            !ledger_write(ledger, core_comparator(core, i, 0), 0, (struct restore){0}, deadline, error))
             return false;
     }
     return ledger_apply(ledger, &on, deadline, error);

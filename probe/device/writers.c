@@ -1,6 +1,6 @@
 #include "device/writers.h"
 
-#include "cores/watchpoints.h"
+#include "cores/halt_sources.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -96,7 +96,7 @@ static struct setting trace_on(const struct core *core)
 static bool enable_debug(struct watch *watch, struct error *error)
 {
     struct setting settings[CORE_SETTINGS];
-    size_t n = watch->core->ops->settings(watch->core, settings, CORE_SETTINGS);
+    size_t n = core_settings(watch->core, settings, CORE_SETTINGS);
     return apply(watch, settings, n, error);
 }
 
@@ -106,9 +106,9 @@ static bool read_state(struct watch *watch, enum core_state *state, struct error
 {
     struct deadline limit = soon(watch);
     uint64_t status;
-    if (!ledger_read(watch->ledger, watch->core->ops->status(watch->core), &status, &limit, error))
+    if (!ledger_read(watch->ledger, core_status_register(watch->core), &status, &limit, error))
         return false;
-    *state = watch->core->ops->state(watch->core, status);
+    *state = core_state_of(watch->core, status);
     return true;
 }
 
@@ -124,10 +124,10 @@ static bool look(struct watch *watch, struct look *out, struct error *error)
     size_t function = steps_add(&list, step_read(watchpoints_function(core, (unsigned)watch->comparator)));
     for (unsigned i = 0; i < WRITERS_CORE; i++) {
         which[i] = i < 13 ? CORE_R0 + i : named[i];
-        at[i] = core->ops->add_register(core, &list, which[i]);
+        at[i] = core_add_register(core, &list, which[i]);
     }
-    size_t status = core->ops->add_register(core, &list, CORE_STATUS);
-    size_t cause = core->ops->add_cause(core, &list); /* last: a reset until here is in it */
+    size_t status = core_add_register(core, &list, CORE_STATUS);
+    size_t cause = core_add_cause(core, &list); /* last: a reset until here is in it */
     if (!run_list(watch, &list, results, error))
         return false;
     *out = (struct look){.cause = results[cause],
@@ -150,8 +150,8 @@ static bool go_on(struct watch *watch, struct error *error)
         return false;
     if ((demcr & watchpoints_trace_on()) == 0)
         steps_add(&list, step_write(watchpoints_trace(core), demcr | watchpoints_trace_on()));
-    steps_add(&list, step_write(core->ops->cause_register(core), ALL_CAUSES));
-    core->ops->add_run(core, &list);
+    steps_add(&list, step_write(core_cause_register(core), ALL_CAUSES));
+    core_add_run(core, &list);
     return run_list(watch, &list, results, error);
 }
 
@@ -167,7 +167,7 @@ static bool undo_by_standing(void *context, const struct deadline *deadline, str
     uint64_t results[LIST_ROOM], demcr;
     struct steps list = {.items = items, .room = LIST_ROOM};
     if (device->leave != LEAVE_HALTED_FOREIGN)
-        core->ops->add_halt(core, &list);
+        core_add_halt(core, &list);
     return (list.n == 0 || ledger_run(device->ledger, &list, results, deadline, error)) &&
            ledger_read(device->ledger, trace, &demcr, deadline, error) &&
            ledger_write(device->ledger, trace, demcr | watchpoints_trace_on(), (struct restore){0}, deadline,
@@ -183,8 +183,8 @@ static bool undo_by_going_on(void *context, const struct deadline *deadline, str
     struct steps list = {.items = items, .room = LIST_ROOM};
     if (device->leave == LEAVE_HALTED_FOREIGN)
         return true;
-    steps_add(&list, step_write(core->ops->cause_register(core), ALL_CAUSES));
-    core->ops->add_run(core, &list);
+    steps_add(&list, step_write(core_cause_register(core), ALL_CAUSES));
+    core_add_run(core, &list);
     return ledger_run(device->ledger, &list, results, deadline, error);
 }
 
@@ -193,7 +193,7 @@ static bool halt(struct watch *watch, struct error *error)
     struct step items[LIST_ROOM];
     uint64_t results[LIST_ROOM];
     struct steps list = {.items = items, .room = LIST_ROOM};
-    watch->core->ops->add_halt(watch->core, &list);
+    core_add_halt(watch->core, &list);
     return run_list(watch, &list, results, error);
 }
 
@@ -316,7 +316,7 @@ static bool take_stop(struct watch *watch, const struct written_register *which,
         return false;
     if ((seen.cause & ALL_CAUSES) == 0) /* right after a resume the core may still read as halted */
         return true;
-    enum stop_cause cause = watch->core->ops->cause(watch->core, seen.cause, seen.status);
+    enum stop_cause cause = core_cause(watch->core, seen.cause, seen.status);
     *ours = cause == STOP_WATCHPOINT && (!watch->others || watchpoints_matched(seen.function));
     if (cause == STOP_RESET) {
         give_up(watch, "the target was reset meanwhile");

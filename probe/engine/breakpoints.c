@@ -1,214 +1,191 @@
 #include "engine/breakpoints.h"
 
-#include "cores/core.h"
-#include "engine/process.h"
-
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
-void breakpoints_init(struct breakpoints *breakpoints, struct ledger *ledger, struct core *core)
+enum { LIST_ROOM = 16, NEIGHBOURS_US = 100000, RESUME_TRIES = 3, NAP_US = 5000 };
+
+/* --- comparators ---------------------------------------------------------------------------------------- */
+
+static uint32_t bit(unsigned n)
 {
-    *breakpoints = (struct breakpoints){.ledger = ledger, .core = core};
+    return UINT32_C(1) << n;
 }
 
-void breakpoints_set_context(struct breakpoints *breakpoints, uint32_t context)
+/* Sets have 32 bits: enough for every core, but a garbled FP_CTRL can claim 127. */
+static unsigned count_comparators(const struct core *core)
 {
-    breakpoints->by_context = true;
-    breakpoints->context = context;
+    return core->comparators < 32 ? core->comparators : 32;
 }
 
-void breakpoints_want_extra(struct breakpoints *breakpoints, unsigned n)
+static uint32_t first_ones(unsigned n)
 {
-    breakpoints->n_wanted = n < POINTS_EXTRA ? n : POINTS_EXTRA;
+    return n < 32 ? bit(n) - 1 : UINT32_MAX;
 }
 
-static struct address instruction_at(const struct breakpoints *breakpoints, uint64_t address)
+/* The last `n` of them, as bits. */
+static uint32_t last_ones(const struct core *core, unsigned n)
 {
-    struct address at = core_word(breakpoints->core, address);
-    (void)breakpoints->core->ops->breakpoint_instruction(breakpoints->core, &at.size);
-    return at;
+    unsigned all = count_comparators(core);
+    return n >= all ? first_ones(all) : first_ones(all) & ~first_ones(all - n);
 }
 
-static const struct bkpt_patch *find_soft(const struct breakpoints *breakpoints, uint64_t address)
+/* Takes the last one of a set that is not empty. */
+static unsigned take_last(uint32_t *set)
 {
-    for (size_t i = 0; i < breakpoints->n_soft; i++)
-        if (breakpoints->soft[i].address == address)
-            return &breakpoints->soft[i];
-    return NULL;
+    unsigned n = 0;
+    while (*set >> n > 1)
+        n++;
+    *set &= ~bit(n);
+    return n;
+}
+
+static void add_taken(char *text, size_t size, uint64_t address)
+{
+    size_t used = strlen(text);
+    snprintf(text + used, size - used, " 0x%08" PRIX64, address);
+}
+
+/* To be restored; its value last, for the value may need the control to say what it is. */
+static bool hold_comparator(struct ledger *ledger, const struct core *core, unsigned n,
+                            const struct deadline *deadline, struct error *error)
+{
+    for (unsigned i = core_comparator_words(core); i-- > 0;)
+        if (!ledger_hold(ledger, core_comparator(core, n, i), (struct restore){0}, NULL, deadline, error))
+            return false;
+    return true;
+}
+
+static bool read_comparator(struct ledger *ledger, const struct core *core, unsigned n, bool *used,
+                            uint64_t *address, const struct deadline *deadline, struct error *error)
+{
+    uint64_t words[COMPARATOR_WORDS];
+    for (unsigned i = 0; i < core_comparator_words(core); i++)
+        if (!ledger_read(ledger, core_comparator(core, n, i), &words[i], deadline, error))
+            return false;
+    *used = core_comparator_used(core, words, address);
+    return true;
+}
+
+/* Switches off what is left over in a unit that is off as a whole, for it would act with ours. */
+static bool find_comparators(struct ledger *ledger, const struct core *core, struct comparators *out,
+                             const struct deadline *deadline, struct error *error)
+{
+    struct setting on = core_comparators_on(core);
+    uint64_t now;
+    *out = (struct comparators){.sole = true};
+    if (!ledger_read(ledger, on.at, &now, deadline, error))
+        return false;
+    bool all_off = (now & on.test) != on.set;
+    for (unsigned n = count_comparators(core); n-- > 0;) {
+        bool used;
+        uint64_t address;
+        if (!read_comparator(ledger, core, n, &used, &address, deadline, error))
+            return false;
+        if (used && all_off &&
+            !(hold_comparator(ledger, core, n, deadline, error) &&
+              ledger_write(ledger, core_comparator(core, n, 0), 0, (struct restore){0}, deadline, error)))
+            return false;
+        if (!used || all_off) {
+            out->free |= bit(n);
+            continue;
+        }
+        out->sole = false;
+        add_taken(out->taken, sizeof out->taken, address);
+        if ((last_ones(core, core->context_comparators) & bit(n)) != 0)
+            add_taken(out->taken_context, sizeof out->taken_context, address);
+    }
+    return true;
+}
+
+bool comparators_choose(const struct core *core, const struct comparators *found, bool by_context,
+                        struct comparator_choice *out, struct error *error)
+{
+    uint32_t free = found->free;
+    *out = (struct comparator_choice){0};
+    if (free == 0 && !by_context)
+        return error_set(error, ERROR_NO_COMPARATOR, "all %u breakpoint comparators are taken, by%s",
+                         core->comparators, found->taken);
+    if (by_context) {
+        uint32_t others = free & ~last_ones(core, core->context_comparators);
+        uint32_t able = free & ~others;
+        if (able == 0)
+            return error_set(error, ERROR_NO_COMPARATOR,
+                             "all %u breakpoint comparators that can compare contexts are taken, by%s",
+                             core->context_comparators, found->taken_context);
+        out->context = take_last(&able);
+        free = others | able;
+        if (free == 0)
+            return error_set(error, ERROR_NO_COMPARATOR,
+                             "--context takes two breakpoint comparators, and all others are taken, by%s",
+                             found->taken);
+    }
+    out->stop = take_last(&free);
+    out->rest = free;
+    return true;
 }
 
 static bool write_comparator(struct breakpoints *breakpoints, unsigned n, unsigned word, uint64_t value,
                              const struct deadline *deadline, struct error *error)
 {
-    return ledger_write(breakpoints->ledger, breakpoints->core->ops->comparator(breakpoints->core, n, word),
-                        value, (struct restore){0}, deadline, error);
+    return ledger_write(breakpoints->ledger, core_comparator(breakpoints->core, n, word), value,
+                        (struct restore){0}, deadline, error);
 }
 
-/* Matches nothing by itself: what is linked to it does, while the context is that. Only when it is known to
- * be one of contexts it holds the lowest bits of one. */
+/* A comparator of contexts never matches alone: it gates the one that is linked to it. Its control comes
+ * first: until it compares contexts, bits 1:0 of its value are dropped. */
 static bool set_context(struct breakpoints *breakpoints, const struct deadline *deadline, struct error *error)
 {
-    struct core *core = breakpoints->core;
-    const struct core_ops *ops = core->ops;
+    const struct core *core = breakpoints->core;
     unsigned n = breakpoints->context_comparator;
-    core->linked = breakpoints->by_context;
-    core->linked_to = n;
+    breakpoints->setup.linked = breakpoints->by_context;
+    breakpoints->setup.linked_to = n;
     if (!breakpoints->by_context)
         return true;
-    if (!comparators_hold(breakpoints->ledger, core, n, deadline, error))
+    if (!hold_comparator(breakpoints->ledger, core, n, deadline, error))
         return false;
-    if (!write_comparator(breakpoints, n, 0, ops->context_control, deadline, error))
+    if (!write_comparator(breakpoints, n, 0, core_context_comparator(core, false), deadline, error))
         return false;
-    for (unsigned i = 1; i < ops->comparator_words; i++)
+    for (unsigned i = 1; i < core_comparator_words(core); i++)
         if (!write_comparator(breakpoints, n, i, i == 1 ? breakpoints->context : 0, deadline, error))
             return false;
-    return write_comparator(breakpoints, n, 0, ops->context_control | ops->context_on, deadline, error);
+    return write_comparator(breakpoints, n, 0, core_context_comparator(core, true), deadline, error);
 }
 
 static bool take_comparators(struct breakpoints *breakpoints, const struct deadline *deadline,
                              struct error *error)
 {
-    struct core *core = breakpoints->core;
-    struct setting on = core->ops->comparators_on(core);
+    const struct core *core = breakpoints->core;
+    struct setting on = core_comparators_on(core);
     struct comparators found;
     struct comparator_choice choice;
     if (breakpoints->comparator_held)
         return true;
-    if (!comparators_find(breakpoints->ledger, core, &found, deadline, error))
+    if (!find_comparators(breakpoints->ledger, core, &found, deadline, error))
         return false;
     if (core->unstoppable != NULL)
         return error_set(error, ERROR_NO_CORE, "the core cannot be halted: %s", core->unstoppable);
     if (core->comparators == 0)
-        return error_set(error, ERROR_NO_COMPARATOR, "the core has no breakpoint comparators to be used");
+        return error_set(error, ERROR_NO_COMPARATOR,
+                         "the core has no breakpoint comparators that a debugger can use");
     if (!comparators_choose(core, &found, breakpoints->by_context, &choice, error))
         return false;
     for (breakpoints->n_extra = 0; breakpoints->n_extra < breakpoints->n_wanted && choice.rest != 0;
          breakpoints->n_extra++) {
-        breakpoints->extra[breakpoints->n_extra] = comparators_take_last(&choice.rest);
-        if (!comparators_hold(breakpoints->ledger, core, breakpoints->extra[breakpoints->n_extra], deadline,
-                              error))
+        breakpoints->extra[breakpoints->n_extra] = take_last(&choice.rest);
+        if (!hold_comparator(breakpoints->ledger, core, breakpoints->extra[breakpoints->n_extra], deadline,
+                             error))
             return false;
     }
-    core->sole_breakpoint = found.sole && breakpoints->n_extra == 0;
-    core->spares = choice.spares;
+    breakpoints->setup.sole = found.sole && breakpoints->n_extra == 0;
     breakpoints->comparator = choice.stop;
     breakpoints->context_comparator = choice.context;
-    breakpoints->comparator_held =
-        set_context(breakpoints, deadline, error) &&
-        comparators_hold(breakpoints->ledger, core, choice.stop, deadline, error) &&
-        ledger_apply(breakpoints->ledger, &on, deadline, error);
+    breakpoints->comparator_held = set_context(breakpoints, deadline, error) &&
+                                   hold_comparator(breakpoints->ledger, core, choice.stop, deadline, error) &&
+                                   ledger_apply(breakpoints->ledger, &on, deadline, error);
     return breakpoints->comparator_held;
-}
-
-static bool hold_spare(struct breakpoints *breakpoints, unsigned n, const struct deadline *deadline,
-                       struct error *error)
-{
-    const struct core_ops *ops = breakpoints->core->ops;
-    return ledger_hold(breakpoints->ledger, ops->comparator(breakpoints->core, n, 1), (struct restore){0},
-                       NULL, deadline, error) &&
-           ledger_write(breakpoints->ledger, ops->comparator(breakpoints->core, n, 0),
-                        ops->holding_word(breakpoints->core, n), (struct restore){0}, deadline, error);
-}
-
-bool breakpoints_hold_spares(struct breakpoints *breakpoints, const struct deadline *deadline,
-                             struct error *error)
-{
-    const struct core_spares *spares = &breakpoints->core->spares;
-    return hold_spare(breakpoints, spares->first, deadline, error) &&
-           hold_spare(breakpoints, spares->second, deadline, error);
-}
-
-static bool prepare_soft(struct breakpoints *breakpoints, uint64_t address, const struct deadline *deadline,
-                         struct error *error)
-{
-    if (find_soft(breakpoints, address) != NULL)
-        return true;
-    if (breakpoints->n_soft ==
-        POINTS_SOFT) { /* returns to many places: forget the one not used for longest */
-        size_t oldest = 0;
-        for (size_t i = 1; i < breakpoints->n_soft; i++)
-            if (breakpoints->soft[i].used < breakpoints->soft[oldest].used)
-                oldest = i;
-        if (!ledger_release(breakpoints->ledger,
-                            instruction_at(breakpoints, breakpoints->soft[oldest].address), deadline, error))
-            return false;
-        breakpoints->soft[oldest] = breakpoints->soft[--breakpoints->n_soft];
-    }
-    uint64_t original;
-    if (breakpoints->neighbours != NULL &&
-        !neighbours_guard(breakpoints->neighbours, address, deadline, error))
-        return false;
-    if (!ledger_hold(breakpoints->ledger, instruction_at(breakpoints, address), (struct restore){0},
-                     &original, deadline, error))
-        return error_prefix(error, "no breakpoint at 0x%08" PRIX64 ": ", address);
-    breakpoints->soft[breakpoints->n_soft++] = (struct bkpt_patch){.address = address, .original = original};
-    return true;
-}
-
-bool breakpoints_prepare(struct breakpoints *breakpoints, uint64_t address, const struct deadline *deadline,
-                         struct error *error)
-{
-    if (breakpoints->core->ops->can_compare(breakpoints->core, address))
-        return take_comparators(breakpoints, deadline, error);
-    if (!prepare_soft(breakpoints, address, deadline, error))
-        return false;
-    for (size_t i = 0; i < breakpoints->n_soft; i++)
-        if (breakpoints->soft[i].address == address)
-            breakpoints->soft[i].used = ++breakpoints->age;
-    return true;
-}
-
-static void write_instruction(const struct breakpoints *breakpoints, struct steps *list, uint64_t address,
-                              uint64_t code)
-{
-    steps_add(list, step_write(instruction_at(breakpoints, address), code));
-    breakpoints->core->ops->add_code_changed(breakpoints->core, list, address);
-}
-
-bool breakpoints_can_have_extra(const struct breakpoints *breakpoints, unsigned n, uint64_t address)
-{
-    return breakpoints->core->ops->can_compare(breakpoints->core, address)
-               ? n < breakpoints->n_extra
-               : find_soft(breakpoints, address) != NULL;
-}
-
-static void add_move(const struct breakpoints *breakpoints, struct steps *list, unsigned comparator,
-                     uint64_t from, uint64_t to)
-{
-    const struct core *core = breakpoints->core;
-    const struct bkpt_patch *soft_from = find_soft(breakpoints, from), *soft_to = find_soft(breakpoints, to);
-    uint8_t size;
-    if (from == to)
-        return;
-    if (soft_from != NULL)
-        write_instruction(breakpoints, list, from, soft_from->original);
-    uint64_t left = soft_from != NULL ? POINT_NONE : from, entered = soft_to != NULL ? POINT_NONE : to;
-    if (left != POINT_NONE || entered != POINT_NONE)
-        core->ops->add_comparator(core, list, comparator, left, entered);
-    if (soft_to != NULL)
-        write_instruction(breakpoints, list, to, core->ops->breakpoint_instruction(core, &size));
-}
-
-void breakpoints_add_move(const struct breakpoints *breakpoints, struct steps *list, uint64_t from,
-                          uint64_t to)
-{
-    add_move(breakpoints, list, breakpoints->comparator, from, to);
-}
-
-void breakpoints_add_extra(const struct breakpoints *breakpoints, struct steps *list, unsigned n,
-                           uint64_t from, uint64_t to)
-{
-    add_move(breakpoints, list, breakpoints->extra[n], from, to);
-}
-
-void breakpoints_add_proof(const struct breakpoints *breakpoints, struct steps *list, uint64_t address)
-{
-    uint8_t size;
-    if (find_soft(breakpoints, address) != NULL)
-        steps_add(list,
-                  step_expect(instruction_at(breakpoints, address), 0xFFFF,
-                              breakpoints->core->ops->breakpoint_instruction(breakpoints->core, &size)));
 }
 
 static bool is_off(const struct breakpoints *breakpoints, unsigned n, const struct deadline *deadline)
@@ -216,15 +193,14 @@ static bool is_off(const struct breakpoints *breakpoints, unsigned n, const stru
     const struct core *core = breakpoints->core;
     uint64_t words[COMPARATOR_WORDS] = {0}, ignored;
     struct error unread = {0};
-    return ledger_read(breakpoints->ledger, core->ops->comparator(core, n, 0), &words[0], deadline,
-                       &unread) &&
-           !core->ops->comparator_used(core, words, &ignored);
+    return ledger_read(breakpoints->ledger, core_comparator(core, n, 0), &words[0], deadline, &unread) &&
+           !core_comparator_used(core, words, &ignored);
 }
 
 bool breakpoints_check(const struct breakpoints *breakpoints, const struct deadline *deadline,
                        struct error *error)
 {
-    struct setting on = breakpoints->core->ops->comparators_on(breakpoints->core);
+    struct setting on = core_comparators_on(breakpoints->core);
     struct error unread = {0};
     uint64_t now;
     if (!breakpoints->comparator_held)
@@ -243,26 +219,300 @@ bool breakpoints_check(const struct breakpoints *breakpoints, const struct deadl
     return true;
 }
 
-static bool remove_soft(struct breakpoints *breakpoints, const struct deadline *deadline, struct error *error)
+/* --- neighbours ----------------------------------------------------------------------------------------- */
+
+/* Only Cortex-M gets breakpoint instructions. */
+static bool is_neighbour(const struct device *device, const struct device_core *core)
+{
+    return core != device->chosen && core->core.family == CORE_M && core->state != CORE_HIDDEN;
+}
+
+static bool switch_on(struct device *device, const struct core *core, const struct deadline *deadline,
+                      struct error *error)
+{
+    struct setting settings[CORE_SETTINGS];
+    struct address commands[LIST_ROOM], enable = core_debug_enable(core);
+    size_t n = core_settings(core, settings, CORE_SETTINGS);
+    size_t n_commands = core_commands(core, commands, LIST_ROOM);
+    for (size_t i = 0; i < n; i++)
+        if (settings[i].at.offset == enable.offset &&
+            !ledger_apply(device->ledger, &settings[i], deadline, error))
+            return false;
+    for (size_t i = 0; i < n_commands; i++)
+        if (!ledger_allow(device->ledger, commands[i], error))
+            return false;
+    return true;
+}
+
+/* A core without power or clock runs onto nothing. */
+static bool is_away(const struct error *why)
+{
+    return why->kind == ERROR_FAULT || why->kind == ERROR_ASLEEP;
+}
+
+static bool is_place(const struct breakpoints *breakpoints, uint64_t pc)
+{
+    for (size_t i = 0; i < breakpoints->n_places && i < BREAKPOINTS_PLACES; i++)
+        if (breakpoints->places[i] == pc)
+            return true;
+    return false;
+}
+
+/* Before a breakpoint instruction is written at `place`. */
+static bool guard_neighbours(struct breakpoints *breakpoints, uint64_t place, const struct deadline *deadline,
+                             struct error *error)
+{
+    struct device *device = breakpoints->device;
+    if (!is_place(breakpoints, place))
+        breakpoints->places[breakpoints->n_places++ % BREAKPOINTS_PLACES] = place;
+    for (size_t i = 0; !breakpoints->guarded && i < device->n_cores; i++) {
+        struct error why = {0};
+        if (is_neighbour(device, &device->cores[i]) &&
+            !switch_on(device, &device->cores[i].core, deadline, &why) && !is_away(&why))
+            return error_set(error, why.kind, "core %zu may run onto a breakpoint in RAM: %s", i, why.text);
+    }
+    breakpoints->guarded = true;
+    breakpoints->looked_us = deadline_now_us();
+    return true;
+}
+
+/* Whether a core stands at a breakpoint of ours. */
+static bool has_stopped(struct breakpoints *breakpoints, const struct device_core *one, bool *stopped,
+                        uint64_t *pc, const struct deadline *deadline, struct error *error)
+{
+    struct device *device = breakpoints->device;
+    const struct core *core = &one->core;
+    struct step items[LIST_ROOM];
+    uint64_t results[LIST_ROOM], status;
+    struct steps list = {.items = items, .room = LIST_ROOM};
+    *stopped = false;
+    if (!is_neighbour(device, one))
+        return true;
+    if (!ledger_read(device->ledger, core_status_register(core), &status, deadline, error))
+        return false;
+    if (core_state_of(core, status) != CORE_HALTED)
+        return true;
+    size_t at = core_add_register(core, &list, CORE_PC);
+    if (!ledger_run(device->ledger, &list, results, deadline, error))
+        return false;
+    *pc = core_code_place(core_register_value(core, CORE_PC, results, at));
+    *stopped = is_place(breakpoints, *pc);
+    return true;
+}
+
+bool breakpoints_check_neighbours(struct breakpoints *breakpoints, bool now, const struct deadline *deadline,
+                                  struct error *error)
+{
+    struct device *device = breakpoints->device;
+    int64_t us = deadline_now_us();
+    if (!breakpoints->guarded || (!now && us - breakpoints->looked_us < NEIGHBOURS_US))
+        return true;
+    breakpoints->looked_us = us;
+    for (size_t i = 0; i < device->n_cores; i++) {
+        bool stopped;
+        uint64_t pc;
+        if (!has_stopped(breakpoints, &device->cores[i], &stopped, &pc, deadline, error))
+            return false;
+        if (stopped)
+            return error_set(error, ERROR_ADDRESS,
+                             "core %zu has run onto the breakpoint at 0x%08" PRIX64
+                             " for core %zu: in RAM it is an instruction, in code that both run",
+                             i, pc, (size_t)(device->chosen - device->cores));
+    }
+    return true;
+}
+
+static bool resume_neighbour(struct breakpoints *breakpoints, const struct device_core *one,
+                             const struct deadline *deadline, struct error *error)
+{
+    const struct core *core = &one->core;
+    struct step items[LIST_ROOM];
+    uint64_t results[LIST_ROOM], pc;
+    struct steps list = {.items = items, .room = LIST_ROOM};
+    bool stopped;
+    if (!has_stopped(breakpoints, one, &stopped, &pc, deadline, error))
+        return false;
+    if (!stopped)
+        return true;
+    core_add_clear_breakpoint(core, &list);
+    core_add_let_go(core, &list);
+    return ledger_run(breakpoints->device->ledger, &list, results, deadline, error);
+}
+
+bool breakpoints_resume_neighbours(struct breakpoints *breakpoints, const struct deadline *deadline,
+                                   struct error *error)
+{
+    struct device *device = breakpoints->device;
+    for (size_t i = 0; breakpoints->guarded && i < device->n_cores; i++) {
+        struct error why = {0};
+        for (int tries = 0; tries < RESUME_TRIES; tries++) {
+            why = (struct error){0};
+            if (resume_neighbour(breakpoints, &device->cores[i], deadline, &why) || !is_away(&why))
+                break;
+            usleep(NAP_US);
+        }
+        if (why.kind != ERROR_NONE && !is_away(&why))
+            return error_copy(error, &why);
+    }
+    breakpoints->guarded = false;
+    breakpoints->n_places = 0;
+    return true;
+}
+
+/* --- breakpoint instructions ---------------------------------------------------------------------------- */
+
+static struct address instruction_at(const struct breakpoints *breakpoints, uint64_t address)
+{
+    struct address at = core_word(breakpoints->core, address);
+    (void)core_breakpoint_instruction(breakpoints->core, &at.size);
+    return at;
+}
+
+static const struct bkpt_patch *find_patch(const struct breakpoints *breakpoints, uint64_t address)
+{
+    for (size_t i = 0; i < breakpoints->n_patches; i++)
+        if (breakpoints->patches[i].address == address)
+            return &breakpoints->patches[i];
+    return NULL;
+}
+
+/* Makes room in a full table: drops the one that was used longest ago. */
+static bool drop_oldest(struct breakpoints *breakpoints, const struct deadline *deadline, struct error *error)
+{
+    size_t oldest = 0;
+    for (size_t i = 1; i < breakpoints->n_patches; i++)
+        if (breakpoints->patches[i].used < breakpoints->patches[oldest].used)
+            oldest = i;
+    if (!ledger_release(breakpoints->ledger,
+                        instruction_at(breakpoints, breakpoints->patches[oldest].address), deadline, error))
+        return false;
+    breakpoints->patches[oldest] = breakpoints->patches[--breakpoints->n_patches];
+    return true;
+}
+
+static bool prepare_patch(struct breakpoints *breakpoints, uint64_t address, const struct deadline *deadline,
+                          struct error *error)
+{
+    uint64_t original;
+    if (find_patch(breakpoints, address) != NULL)
+        return true;
+    if (breakpoints->n_patches == BREAKPOINTS_PATCHES && !drop_oldest(breakpoints, deadline, error))
+        return false;
+    if (breakpoints->device != NULL && !guard_neighbours(breakpoints, address, deadline, error))
+        return false;
+    if (!ledger_hold(breakpoints->ledger, instruction_at(breakpoints, address), (struct restore){0},
+                     &original, deadline, error))
+        return error_prefix(error, "no breakpoint at 0x%08" PRIX64 ": ", address);
+    breakpoints->patches[breakpoints->n_patches++] =
+        (struct bkpt_patch){.address = address, .original = original};
+    return true;
+}
+
+static void write_instruction(const struct breakpoints *breakpoints, struct steps *list, uint64_t address,
+                              uint64_t code)
+{
+    steps_add(list, step_write(instruction_at(breakpoints, address), code));
+    core_add_code_changed(breakpoints->core, list, address);
+}
+
+static bool remove_patch(struct breakpoints *breakpoints, const struct deadline *deadline,
+                         struct error *error)
 {
     struct step items[4];
     uint64_t results[4];
     struct steps list = {.items = items, .room = 4};
-    uint64_t address = breakpoints->soft[breakpoints->n_soft - 1].address;
-    breakpoints->core->ops->add_code_changed(breakpoints->core, &list, address);
+    uint64_t address = breakpoints->patches[breakpoints->n_patches - 1].address;
+    core_add_code_changed(breakpoints->core, &list, address);
     if (!ledger_release(breakpoints->ledger, instruction_at(breakpoints, address), deadline, error))
         return false;
     if (list.n > 0 && ledger_execute(breakpoints->ledger, &list, 0, results, deadline, error).why != DONE)
         return error_set(error, ERROR_FAULT,
                          "the core may still have a breakpoint at 0x%08" PRIX64 " in a cache", address);
-    breakpoints->n_soft--;
+    breakpoints->n_patches--;
     return true;
+}
+
+/* --- breakpoints ---------------------------------------------------------------------------------------- */
+
+void breakpoints_init(struct breakpoints *breakpoints, struct ledger *ledger, const struct core *core,
+                      struct device *device)
+{
+    *breakpoints = (struct breakpoints){.ledger = ledger, .core = core, .device = device};
+}
+
+void breakpoints_set_context(struct breakpoints *breakpoints, uint32_t context)
+{
+    breakpoints->by_context = true;
+    breakpoints->context = context;
+}
+
+void breakpoints_want_extra(struct breakpoints *breakpoints, unsigned n)
+{
+    breakpoints->n_wanted = n < BREAKPOINTS_EXTRA ? n : BREAKPOINTS_EXTRA;
+}
+
+bool breakpoints_prepare(struct breakpoints *breakpoints, uint64_t address, const struct deadline *deadline,
+                         struct error *error)
+{
+    if (core_can_compare(breakpoints->core, address))
+        return take_comparators(breakpoints, deadline, error);
+    if (!prepare_patch(breakpoints, address, deadline, error))
+        return false;
+    for (size_t i = 0; i < breakpoints->n_patches; i++)
+        if (breakpoints->patches[i].address == address)
+            breakpoints->patches[i].used = ++breakpoints->age;
+    return true;
+}
+
+bool breakpoints_can_have_extra(const struct breakpoints *breakpoints, unsigned n, uint64_t address)
+{
+    return core_can_compare(breakpoints->core, address) ? n < breakpoints->n_extra
+                                                        : find_patch(breakpoints, address) != NULL;
+}
+
+static void add_move(const struct breakpoints *breakpoints, struct steps *list, unsigned comparator,
+                     uint64_t from, uint64_t to)
+{
+    const struct core *core = breakpoints->core;
+    const struct bkpt_patch *patch_from = find_patch(breakpoints, from),
+                            *patch_to = find_patch(breakpoints, to);
+    uint8_t size;
+    if (from == to)
+        return;
+    if (patch_from != NULL)
+        write_instruction(breakpoints, list, from, patch_from->original);
+    uint64_t left = patch_from != NULL ? BREAKPOINT_NONE : from,
+             entered = patch_to != NULL ? BREAKPOINT_NONE : to;
+    if (left != BREAKPOINT_NONE || entered != BREAKPOINT_NONE)
+        core_add_comparator(core, &breakpoints->setup, list, comparator, left, entered);
+    if (patch_to != NULL)
+        write_instruction(breakpoints, list, to, core_breakpoint_instruction(core, &size));
+}
+
+void breakpoints_add_move(const struct breakpoints *breakpoints, struct steps *list, uint64_t from,
+                          uint64_t to)
+{
+    add_move(breakpoints, list, breakpoints->comparator, from, to);
+}
+
+void breakpoints_add_extra(const struct breakpoints *breakpoints, struct steps *list, unsigned n,
+                           uint64_t from, uint64_t to)
+{
+    add_move(breakpoints, list, breakpoints->extra[n], from, to);
+}
+
+void breakpoints_add_proof(const struct breakpoints *breakpoints, struct steps *list, uint64_t address)
+{
+    uint8_t size;
+    if (find_patch(breakpoints, address) != NULL)
+        steps_add(list, step_expect(instruction_at(breakpoints, address), 0xFFFF,
+                                    core_breakpoint_instruction(breakpoints->core, &size)));
 }
 
 bool breakpoints_remove(struct breakpoints *breakpoints, const struct deadline *deadline, struct error *error)
 {
-    while (breakpoints->n_soft > 0)
-        if (!remove_soft(breakpoints, deadline, error))
+    while (breakpoints->n_patches > 0)
+        if (!remove_patch(breakpoints, deadline, error))
             return false;
     for (unsigned i = 0; breakpoints->comparator_held && i < breakpoints->n_extra; i++)
         if (!write_comparator(breakpoints, breakpoints->extra[i], 0, 0, deadline, error))
@@ -276,160 +526,4 @@ bool breakpoints_remove(struct breakpoints *breakpoints, const struct deadline *
     }
     breakpoints->comparator_held = false;
     return true;
-}
-
-/* --- which are free ------------------------------------------------------------------------------------- */
-
-static uint32_t bit(unsigned n)
-{
-    return UINT32_C(1) << n;
-}
-
-/* The last `n` of them, as bits. */
-static uint32_t last_ones(const struct core *core, unsigned n)
-{
-    uint32_t all = bit(core->comparators) - 1;
-    return n >= core->comparators ? all : all & ~(bit(core->comparators - n) - 1);
-}
-
-static void add_taken(char *text, size_t size, uint64_t address)
-{
-    size_t used = strlen(text);
-    snprintf(text + used, size - used, " 0x%08" PRIX64, address);
-}
-
-static bool look_at(struct ledger *ledger, const struct core *core, unsigned n, bool *used, uint64_t *address,
-                    const struct deadline *deadline, struct error *error)
-{
-    uint64_t words[COMPARATOR_WORDS];
-    for (unsigned i = 0; i < core->ops->comparator_words; i++)
-        if (!ledger_read(ledger, core->ops->comparator(core, n, i), &words[i], deadline, error))
-            return false;
-    *used = core->ops->comparator_used(core, words, address);
-    return true;
-}
-
-bool comparators_hold(struct ledger *ledger, const struct core *core, unsigned n,
-                      const struct deadline *deadline, struct error *error)
-{
-    for (unsigned i = core->ops->comparator_words; i-- > 0;)
-        if (!ledger_hold(ledger, core->ops->comparator(core, n, i), (struct restore){0}, NULL, deadline,
-                         error))
-            return false;
-    return true;
-}
-
-bool comparators_find(struct ledger *ledger, const struct core *core, struct comparators *out,
-                      const struct deadline *deadline, struct error *error)
-{
-    struct setting on = core->ops->comparators_on(core);
-    uint64_t now;
-    *out = (struct comparators){.sole = true};
-    if (!ledger_read(ledger, on.at, &now, deadline, error))
-        return false;
-    bool all_off = (now & on.test) != on.set;
-    for (unsigned n = core->comparators; n-- > 0;) {
-        bool used;
-        uint64_t address;
-        if (!look_at(ledger, core, n, &used, &address, deadline, error))
-            return false;
-        if (used && all_off &&
-            !(comparators_hold(ledger, core, n, deadline, error) &&
-              ledger_write(ledger, core->ops->comparator(core, n, 0), 0, (struct restore){0}, deadline,
-                           error)))
-            return false;
-        if (!used || all_off) {
-            out->free |= bit(n);
-            continue;
-        }
-        out->sole = false;
-        add_taken(out->taken, sizeof out->taken, address);
-        if ((last_ones(core, core->context_comparators) & bit(n)) != 0)
-            add_taken(out->taken_context, sizeof out->taken_context, address);
-    }
-    return true;
-}
-
-/* --- which to take -------------------------------------------------------------------------------------- */
-
-unsigned comparators_take_last(uint32_t *set)
-{
-    unsigned n = 0;
-    while (*set >> n > 1)
-        n++;
-    *set &= ~bit(n);
-    return n;
-}
-
-/* Only while one is left to stop with; the first of the two must hold a whole word. */
-static void choose_spares(const struct core *core, uint32_t *free, struct core_spares *out)
-{
-    uint32_t rest = *free;
-    *out = (struct core_spares){.state = SPARES_NONE};
-    if ((rest & last_ones(core, core->whole_comparators)) == 0)
-        return;
-    unsigned first = comparators_take_last(&rest);
-    if (rest == 0)
-        return;
-    unsigned second = comparators_take_last(&rest);
-    if (rest == 0)
-        return;
-    *out = (struct core_spares){.state = SPARES_UNTRIED, .first = first, .second = second};
-    *free = rest;
-}
-
-bool comparators_choose(const struct core *core, const struct comparators *found, bool by_context,
-                        struct comparator_choice *out, struct error *error)
-{
-    uint32_t free = found->free;
-    *out = (struct comparator_choice){0};
-    if (free == 0 && !by_context)
-        return error_set(error, ERROR_NO_COMPARATOR, "all %u breakpoint comparators are taken, by%s",
-                         core->comparators, found->taken);
-    if (by_context) {
-        uint32_t others = free & ~last_ones(core, core->context_comparators);
-        uint32_t able = free & ~others;
-        if (able == 0)
-            return error_set(error, ERROR_NO_COMPARATOR,
-                             "all %u breakpoint comparators that can compare contexts are taken, by%s",
-                             core->context_comparators, found->taken_context);
-        out->context = comparators_take_last(&able);
-        free = others | able;
-        if (free == 0)
-            return error_set(error, ERROR_NO_COMPARATOR,
-                             "--context takes two breakpoint comparators, and all others are taken, by%s",
-                             found->taken);
-    }
-    choose_spares(core, &free, &out->spares);
-    out->stop = comparators_take_last(&free);
-    out->rest = free;
-    return true;
-}
-
-void process_note(const struct process *process, char *note, size_t size)
-{
-    size_t used = strlen(note);
-    const char *comma = used > 0 ? "; " : "";
-    if (process->which == PROCESS_ID)
-        snprintf(note + used, size - used, "%sonly where CONTEXTIDR is 0x%" PRIX32, comma, process->id);
-    else if (process->which == PROCESS_ANY)
-        snprintf(note + used, size - used, "%sin any process", comma);
-}
-
-bool process_check(const struct process *process, const struct core *core, struct error *error)
-{
-    if (process->which == PROCESS_NOT_SAID || core->processes)
-        return true;
-    if (core->family == CORE_M)
-        return error_set(error, ERROR_USAGE, "--context: a Cortex-M has no CONTEXTIDR");
-    return error_set(error, ERROR_USAGE,
-                     "--context: %s has no MMU, so that an address is the same code at any time", core->name);
-}
-
-bool process_check_debugged(const struct process *process, struct error *error)
-{
-    return process->which == PROCESS_NOT_SAID ||
-           error_set(
-               error, ERROR_USAGE,
-               "--context: a debugger halts the core here, and its breakpoints know nothing of contexts");
 }

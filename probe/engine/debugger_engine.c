@@ -1,7 +1,13 @@
+/*
+ * The debugger engine: hits through a debugger that owns the core. One breakpoint moves from the start to the
+ * end and back; the counters are read at each stop. Addresses of code are as core_code makes them.
+ */
 #include "cores/architectures.h"
 #include "cores/instructions.h"
+#include "debuggers/debugger.h"
+#include "device/device.h"
 #include "device/settings.h"
-#include "engine/debugger_stops.h"
+#include "engine/breakpoints.h"
 #include "engine/engine.h"
 #include "engine/stops.h"
 
@@ -11,198 +17,541 @@
 #include <string.h>
 #include <time.h>
 
-enum { LIST_ROOM = READING_STEPS + 8, READ_MS = 5000, STILL_MS = 20 };
+enum { SLICE_MS = 50, REQUEST_MS = 3000, READ_MS = 5000, GRACE_MS = 150, STILL_MS = 20 };
+enum { LIST_ROOM = READING_STEPS + WITNESS_ROOM + 8 };
+enum { THUMB_KIND = 2, X86_KIND = 1 }; /* sizes of instructions, as debuggers name them */
 
-static struct deadline some_time(const struct deadline *deadline)
+struct debugger_engine {
+    struct engine engine;
+    struct device *device;
+    struct debugger *debugger;
+    const struct core *core;
+    struct region region;
+
+    uint64_t breakpoint;       /* where the breakpoint is; BREAKPOINT_NONE: nowhere */
+    uint64_t left;             /* where it was before */
+    uint64_t guard;            /* a second one, set while a re-hit is tried */
+    unsigned n_set;            /* of `others` */
+    struct debugger_stop stop; /* the last one */
+    char thread[32];           /* that passed the start */
+    bool foreign_stop;
+    bool disturbed; /* a handler ran before the last stop was confirmed */
+
+    struct frame frame;
+    bool entry_checked;
+    uint64_t others[REGION_EXITS]; /* further stops until the end: the call, or a handler's other exits */
+    unsigned n_others;
+    bool can_watch;  /* the server has a second breakpoint, for the call */
+    bool call_known; /* of calls with return address `call_lr`: others[0] */
+    uint64_t call_lr;
+    /* What the core does when it is resumed onto the breakpoint where it stands. */
+    enum { REHIT_UNKNOWN, REHIT_STOPS_AGAIN, REHIT_STEPS_OVER } rehit;
+
+    const struct engine_request *request;
+    const struct engine_sink *sink;
+    struct raw_hit hit;
+    bool under_way; /* `hit`: its start was left */
+    uint64_t hits;  /* of this run */
+    bool enough;
+    bool at_start; /* the last hit ended where the next begins */
+    struct progress progress;
+};
+
+/* --- requests to the debugger --------------------------------------------------------------------------- */
+
+/* Each request has its own time: the caller's deadline is that of arming. */
+static struct deadline request_time(const struct deadline *deadline)
+{
+    return deadline_in_ms(patience_ms(REQUEST_MS), deadline->cancel);
+}
+
+static struct deadline read_time(const struct deadline *deadline)
 {
     return deadline_in_ms(patience_ms(READ_MS), deadline->cancel);
 }
 
-static uint64_t end_of(const struct debugger_engine *self)
+/* The name in GDB's target descriptions. */
+static void name_register(const struct core *core, enum core_register which, char *out, size_t size)
 {
-    return self->region.to_return ? self->place.pc : self->region.end;
+    static const char *const names[] = {
+        [CORE_PC] = "pc", [CORE_SP] = "sp", [CORE_LR] = "lr", [CORE_PSP] = "psp", [CORE_STATUS] = "cpsr"};
+    static const char *const x86_names[] = {
+        [CORE_PC] = "rip", [CORE_SP] = "rsp", [CORE_LR] = "", [CORE_PSP] = "", [CORE_STATUS] = "eflags"};
+    bool wide = core->family == CORE_ARMV8;
+    if (which >= CORE_R0)
+        snprintf(out, size, "%c%u", wide ? 'x' : 'r', (unsigned)(which - CORE_R0) & 31U);
+    else if (which == CORE_LR && wide)
+        snprintf(out, size, "x30");
+    else if (which == CORE_STATUS && core->family == CORE_M)
+        snprintf(out, size, "xpsr");
+    else if (core->family == CORE_X86_64)
+        snprintf(out, size, "%s", x86_names[which]);
+    else
+        snprintf(out, size, "%s", names[which]);
 }
 
-static bool is_pending(struct debugger_engine *self, bool *pending, const struct deadline *deadline,
-                       struct error *error)
+static bool read_register(struct debugger_engine *self, enum core_register which, uint64_t *out,
+                          const struct deadline *deadline, struct error *error)
 {
-    struct step items[2];
-    uint64_t results[2];
-    struct steps list = {.items = items, .room = 2};
-    struct deadline limit = some_time(deadline);
-    size_t at = self->core->ops->add_pending(self->core, &list);
-    *pending = false;
-    if (at == SIZE_MAX)
+    char name[8];
+    struct deadline limit = request_time(deadline);
+    name_register(self->core, which, name, sizeof name);
+    return self->debugger->ops->read_register(self->debugger, name, out, &limit, error);
+}
+
+static unsigned code_size(const struct debugger_engine *self, uint64_t code)
+{
+    bool thumb = self->core->family == CORE_M || (self->core->family == CORE_ARMV7 && (code & 1) != 0);
+    return self->core->family == CORE_X86_64 ? X86_KIND : thumb ? THUMB_KIND : 4;
+}
+
+static bool set_breakpoint(struct debugger_engine *self, uint64_t code, bool set,
+                           const struct deadline *deadline, struct error *error)
+{
+    struct deadline limit = request_time(deadline);
+    return self->debugger->ops->breakpoint(self->debugger, core_place(self->core, code),
+                                           code_size(self, code), set, &limit, error);
+}
+
+static bool move_breakpoint(struct debugger_engine *self, uint64_t to, const struct deadline *deadline,
+                            struct error *error)
+{
+    if (self->breakpoint == to)
         return true;
-    if (!ledger_run(self->device->ledger, &list, results, &limit, error))
+    if (self->breakpoint != BREAKPOINT_NONE &&
+        !set_breakpoint(self, self->breakpoint, false, deadline, error))
         return false;
-    *pending = self->core->ops->pending(self->core, results[at]);
+    if (self->breakpoint != BREAKPOINT_NONE)
+        self->left = self->breakpoint;
+    self->breakpoint = BREAKPOINT_NONE;
+    if (to != BREAKPOINT_NONE && !set_breakpoint(self, to, true, deadline, error))
+        return false;
+    self->breakpoint = to;
     return true;
 }
 
-/* --- a hit ---------------------------------------------------------------------------------------------- */
+/* Sets the breakpoints at `others`, or removes them. */
+static bool set_others(struct debugger_engine *self, bool set, const struct deadline *deadline,
+                       struct error *error)
+{
+    for (; set && self->n_set < self->n_others; self->n_set++)
+        if (!set_breakpoint(self, self->others[self->n_set], true, deadline, error))
+            return false;
+    for (; !set && self->n_set > 0; self->n_set--)
+        if (!set_breakpoint(self, self->others[self->n_set - 1], false, deadline, error))
+            return false;
+    return true;
+}
 
-/* Where the call of this entry was made, to see when it is made again. */
+static bool is_other(const struct debugger_engine *self, uint64_t pc)
+{
+    for (unsigned i = 0; i < self->n_set; i++)
+        if (core_place(self->core, self->others[i]) == core_place(self->core, pc))
+            return true;
+    return false;
+}
+
+/* Of the halted core: all counters, whether an interrupt pends, and whether there was a reset. Each may be
+ * NULL. */
+static bool read_counters(struct debugger_engine *self, uint64_t *values, bool *pending, bool *reset,
+                          const struct deadline *deadline, struct error *error)
+{
+    struct step items[LIST_ROOM];
+    uint64_t results[LIST_ROOM];
+    struct steps list = {.items = items, .room = LIST_ROOM};
+    struct deadline limit = read_time(deadline);
+    size_t at = values != NULL ? reading_add(&self->device->reading, false, &list) : SIZE_MAX;
+    size_t pending_at = pending != NULL ? core_add_pending(self->core, &list) : SIZE_MAX;
+    bool may_reset = reset != NULL && core_has_run_control(self->core);
+    struct witness_places places;
+    if (reset != NULL)
+        witness_add(&self->device->witness, self->core, &list, &places);
+    size_t reset_at = may_reset ? core_add_reset_seen(self->core, &list) : SIZE_MAX;
+    if (list.n > 0 && !ledger_run(self->device->ledger, &list, results, &limit, error))
+        return false;
+    if (values != NULL)
+        reading_take(&self->device->reading, false, results, at, values);
+    if (pending != NULL)
+        *pending = pending_at != SIZE_MAX && core_pending(self->core, results[pending_at]);
+    if (reset != NULL)
+        *reset = may_reset && core_reset_seen(self->core, results[reset_at]);
+    if (reset == NULL || *reset)
+        return true;
+    uint64_t saw = 0;
+    const struct witness_item *changed = witness_changed(&self->device->witness, results, &places, &saw);
+    return changed == NULL || witness_tell(changed, saw, error);
+}
+
+/* --- from stop to stop ---------------------------------------------------------------------------------- */
+
+static uint64_t end_of(const struct debugger_engine *self)
+{
+    return self->region.to_return ? self->frame.end.pc : self->region.end;
+}
+
+/* ERROR_START or ERROR_END if there was no progress for too long. */
+static bool check_time(const struct debugger_engine *self, struct error *error)
+{
+    return !progress_is_late(&self->progress, self->request) ||
+           progress_tell(&self->progress, self->request, self->core, self->under_way ? &self->hit : NULL,
+                         self->frame.end.pc, error);
+}
+
+/* Another thread may have reached the breakpoint before it was moved; the debugger reports that stop only
+ * now. */
+static bool is_outdated(struct debugger_engine *self, const char *previous, bool *outdated,
+                        const struct deadline *deadline, struct error *error)
+{
+    uint64_t pc;
+    *outdated = false;
+    if (self->stop.why != DEBUGGER_TRAP || self->stop.thread[0] == '\0' || self->left == BREAKPOINT_NONE ||
+        self->left == self->breakpoint || strcmp(self->stop.thread, previous) == 0)
+        return true;
+    if (!read_register(self, CORE_PC, &pc, deadline, error))
+        return false;
+    *outdated = core_place(self->core, pc) == core_place(self->core, self->left);
+    return true;
+}
+
+/* After a cancellation, a core that is about to stop by itself is not asked to: OpenOCD would keep the
+ * request for the next resume. */
+static bool stops_by_itself(struct debugger_engine *self)
+{
+    struct deadline grace = deadline_in_ms(patience_ms(GRACE_MS), NULL);
+    struct error ignored = {0};
+    return self->debugger->ops->wait(self->debugger, &self->stop, &grace, &ignored) == DEBUGGER_STOPPED;
+}
+
+/* Lets the core run until it stops; `wait` is for the sink. After a failure the core may still run. */
+static bool run_to_stop(struct debugger_engine *self, enum engine_wait wait, const struct deadline *deadline,
+                        struct error *error)
+{
+    const struct debugger_ops *ops = self->debugger->ops;
+    struct deadline limit = request_time(deadline);
+    struct debugger_stop previous = self->stop;
+    bool outdated;
+    if (!debugger_run(self->debugger, &limit, error))
+        return false;
+    for (;;) {
+        struct deadline slice = deadline_in_ms(SLICE_MS, deadline->cancel);
+        switch (ops->wait(self->debugger, &self->stop, &slice, error)) {
+        case DEBUGGER_STOPPED:
+            if (!is_outdated(self, previous.thread, &outdated, deadline, error))
+                return false;
+            if (!outdated)
+                return true;
+            limit = request_time(deadline);
+            if (!ops->go(self->debugger, DEBUGGER_RUN, &limit, error))
+                return false;
+            break;
+        case DEBUGGER_GONE:
+            return false;
+        case DEBUGGER_RUNS:
+            break;
+        }
+        if (deadline_cancelled(deadline))
+            return stops_by_itself(self) || error_set(error, ERROR_CANCELLED, "cancelled");
+        if (!check_time(self, error))
+            return false;
+        if (self->sink->tick != NULL)
+            self->sink->tick(self->sink->context, wait);
+    }
+}
+
+/* One instruction, with the breakpoint out of the way. */
+static bool single_step(struct debugger_engine *self, const struct deadline *deadline, struct error *error)
+{
+    const struct debugger_ops *ops = self->debugger->ops;
+    struct deadline limit = request_time(deadline);
+    if (!move_breakpoint(self, BREAKPOINT_NONE, deadline, error) ||
+        !ops->go(self->debugger, DEBUGGER_STEP, &limit, error))
+        return false;
+    switch (ops->wait(self->debugger, &self->stop, &limit, error)) {
+    case DEBUGGER_STOPPED:
+        return true;
+    case DEBUGGER_RUNS:
+        return deadline_cancelled(deadline)
+                   ? error_set(error, ERROR_CANCELLED, "cancelled")
+                   : error_set(error, ERROR_ASLEEP, "the core does not finish a single step");
+    case DEBUGGER_GONE:
+        break;
+    }
+    return false;
+}
+
+/* The server may have cleared the cause of the stop already; then only the PC shows the reset. */
+static bool is_reset(struct debugger_engine *self, uint64_t pc, const struct deadline *deadline)
+{
+    uint64_t cause, table, entry;
+    struct deadline limit = request_time(deadline);
+    struct error unread = {0};
+    struct ledger *ledger = self->device->ledger;
+    if (!core_has_run_control(self->core))
+        return false;
+    if (ledger_read(ledger, core_reset_register(self->core), &cause, &limit, &unread) &&
+        core_reset_seen(self->core, cause))
+        return true;
+    return self->core->family == CORE_M &&
+           ledger_read(ledger, cortex_m_vectors(self->core), &table, &limit, &unread) &&
+           ledger_read(ledger, core_word(self->core, table + 4), &entry, &limit, &unread) &&
+           core_code_place(entry) == pc;
+}
+
+/* While the core stands in a handler that ran just as the breakpoint was reached: lets it run on to the
+ * breakpoint. *pc is where it stands. */
+static bool leave_handlers(struct debugger_engine *self, uint64_t wanted, uint64_t *pc,
+                           const struct deadline *deadline, struct error *error)
+{
+    for (;;) {
+        uint64_t status = 0;
+        bool is = core_place(self->core, *pc) != core_place(self->core, wanted) &&
+                  self->stop.why == DEBUGGER_TRAP && self->core->halts_in_handler;
+        struct deadline limit = request_time(deadline);
+        if (!is)
+            return true;
+        if (!read_register(self, CORE_STATUS, &status, deadline, error) ||
+            !handler_stop_check(self->device->ledger, self->core, *pc, status, &is, &limit, error))
+            return false;
+        if (!is)
+            return true;
+        if (!check_time(self, error) || !run_to_stop(self, WAIT_END, deadline, error) ||
+            !read_register(self, CORE_PC, pc, deadline, error))
+            return false;
+        self->disturbed = self->hit.tainted = true;
+        self->hit.after_us = (uint64_t)deadline_now_us();
+        self->hit.pairs += 1 + self->stop.halts;
+        self->hit.steps += (self->stop.halts + 1) / 2;
+    }
+}
+
+static bool is_on_core(const struct debugger_engine *self, uint64_t pc, struct error *error)
+{
+    const char *name = self->device->chosen->view.name;
+    return self->stop.core[0] == '\0' || strcmp(self->stop.core, name) == 0 ||
+           error_set(error, ERROR_NO_CORE,
+                     "stopped on %s at 0x%08" PRIX64 ", and the counters are those of %s: -C says which core",
+                     self->stop.core, core_place(self->core, pc), name);
+}
+
+/* True if the core stands at `wanted`; otherwise ERROR_RESET, or ERROR_FOREIGN_STOP. */
+static bool confirm_stop(struct debugger_engine *self, uint64_t wanted, const struct deadline *deadline,
+                         struct error *error)
+{
+    static const enum stop_cause causes[] = {
+        [DEBUGGER_TRAP] = STOP_BREAKPOINT,   [DEBUGGER_REQUESTED] = STOP_REQUEST,
+        [DEBUGGER_FAULT] = STOP_FAULT,       [DEBUGGER_WATCHPOINT] = STOP_WATCHPOINT,
+        [DEBUGGER_OTHERS] = STOP_BREAKPOINT, [DEBUGGER_ENDED] = STOP_OTHER};
+    enum debugger_why why;
+    uint64_t pc;
+    if (!read_register(self, CORE_PC, &pc, deadline, error) ||
+        !leave_handlers(self, wanted, &pc, deadline, error) || !is_on_core(self, pc, error))
+        return false;
+    why = self->stop.why;
+    if (core_place(self->core, pc) == core_place(self->core, wanted) && why != DEBUGGER_WATCHPOINT &&
+        why != DEBUGGER_OTHERS)
+        return true;
+    if (why == DEBUGGER_REQUESTED && deadline_cancelled(deadline))
+        return error_set(error, ERROR_CANCELLED, "cancelled");
+    bool reset = is_reset(self, core_place(self->core, pc), deadline);
+    self->foreign_stop = !reset;
+    const char *who = why == DEBUGGER_FAULT   ? "a fault"
+                      : why == DEBUGGER_ENDED ? "the end of the program"
+                                              : NULL;
+    return foreign_stop_tell(&self->engine, self->core, reset ? STOP_RESET : causes[why], who, pc, error);
+}
+
+/* --- re-hits -------------------------------------------------------------------------------------------- */
+
+/* The instruction after the one at `here`; 0: the core may go elsewhere, or the length is unknown. */
+static uint64_t next_after(struct debugger_engine *self, uint64_t here, const struct deadline *deadline)
+{
+    uint8_t code[4];
+    unsigned size = 4;
+    struct error unread = {0};
+    struct deadline limit = read_time(deadline);
+    if (self->core->family == CORE_X86_64) /* its instructions vary in length */
+        return 0;
+    if (!self->debugger->ops->read_memory(self->debugger, core_place(self->core, here), code, sizeof code,
+                                          &limit, &unread))
+        return 0;
+    uint16_t first = (uint16_t)(code[0] | code[1] << 8), second = (uint16_t)(code[2] | code[3] << 8);
+    uint32_t word = first | (uint32_t)second << 16;
+    bool falls = self->core->family == CORE_ARMV8      ? a64_falls_through(word)
+                 : code_size(self, here) == THUMB_KIND ? thumb_falls_through(first, second, &size)
+                                                       : arm_falls_through(word);
+    return falls ? here + size : 0;
+}
+
+/*
+ * Finds out whether a resume onto our own breakpoint executes nothing. With a server that steps over its
+ * breakpoints, whole passages would look like the cost of a halt: a guard after the instruction shows it.
+ * *moved: the core went on to the guard.
+ */
+static bool try_rehit(struct debugger_engine *self, uint64_t here, bool *moved,
+                      const struct deadline *deadline, struct error *error)
+{
+    uint64_t guard = next_after(self, here, deadline), pc = 0;
+    struct error refused = {0};
+    *moved = false;
+    if (guard == 0)
+        return true;
+    if (!set_breakpoint(self, guard, true, deadline, &refused))
+        return refused.kind == ERROR_ADDRESS || refused.kind == ERROR_NO_COMPARATOR ||
+               error_copy(error, &refused);
+    self->guard = guard;
+    if (!run_to_stop(self, WAIT_END, deadline, error) || !read_register(self, CORE_PC, &pc, deadline, error))
+        return false; /* disarm removes the guard */
+    if (!set_breakpoint(self, guard, false, deadline, error))
+        return false;
+    self->guard = BREAKPOINT_NONE;
+    *moved = core_place(self->core, pc) == core_place(self->core, guard);
+    self->rehit =
+        core_place(self->core, pc) == core_place(self->core, here) ? REHIT_STOPS_AGAIN : REHIT_STEPS_OVER;
+    return *moved || confirm_stop(self, here, deadline, error);
+}
+
+/* From the stop at `here` to the same stop, delivered to the sink. *moved: the core went on while the first
+ * one was tried. */
+static bool run_rehits(struct debugger_engine *self, uint64_t here, unsigned rehits, bool *moved,
+                       const struct deadline *deadline, struct error *error)
+{
+    *moved = false;
+    if (rehits > 0 && self->rehit == REHIT_UNKNOWN && !try_rehit(self, here, moved, deadline, error))
+        return false;
+    if (self->rehit != REHIT_STOPS_AGAIN)
+        return true;
+    for (unsigned i = 0; i < rehits && i < ENGINE_REHITS; i++) {
+        struct raw_hit rehit = {.pairs = 1};
+        bool pending = false;
+        self->disturbed = false;
+        if (!read_counters(self, rehit.from, &pending, NULL, deadline, error) ||
+            !run_to_stop(self, WAIT_END, deadline, error) || !confirm_stop(self, here, deadline, error) ||
+            !read_counters(self, rehit.to, NULL, NULL, deadline, error))
+            return false;
+        if (!pending && !self->disturbed) /* else a handler ran in it */
+            self->sink->rehit(self->sink->context, &rehit);
+    }
+    return true;
+}
+
+/* --- the call that is measured -------------------------------------------------------------------------- */
+
+/* Finds the instruction that made this call, to stop there if it is made again. */
 static bool find_call(struct debugger_engine *self, const struct deadline *deadline, struct error *error)
 {
-    struct deadline limit = some_time(deadline);
-    uint64_t call = POINT_NONE;
-    if (self->call_known && self->call_lr == self->entry_lr)
+    struct deadline limit = read_time(deadline);
+    uint64_t call = BREAKPOINT_NONE;
+    if (self->call_known && self->call_lr == self->frame.lr)
         return true;
     self->n_others = 0;
     self->call_known = false;
     if (!self->can_watch)
         return true;
-    if (!entry_call(self->device, self->entry_lr, &call, &limit, error))
+    if (!entry_call(self->device, self->frame.lr, &call, &limit, error))
         return false;
-    self->call_lr = self->entry_lr;
+    self->call_lr = self->frame.lr;
     self->call_known = true;
     self->others[0] = call;
-    self->n_others = call != POINT_NONE;
+    self->n_others = call != BREAKPOINT_NONE;
     return true;
 }
 
-static void take_exit(struct debugger_engine *self, size_t i)
+/* x86-64: the return address is on the stack. */
+static bool read_stack(struct debugger_engine *self, uint64_t *words, const struct deadline *deadline,
+                       struct error *error)
 {
-    const struct exit_place *exit = &self->region.exits[i];
-    self->place = (struct return_place){.pc = core_code(self->core, exit->at, true),
-                                        .sp = (self->entry_sp - UINT64_C(4) * exit->popped) & UINT32_MAX};
+    struct step items[FRAME_WORDS];
+    struct steps list = {.items = items, .room = FRAME_WORDS};
+    struct deadline limit = read_time(deadline);
+    for (unsigned i = 0; i < FRAME_WORDS; i++)
+        steps_add(&list, step_read(core_word(self->core, self->frame.sp + UINT64_C(4) * i)));
+    return ledger_run(self->device->ledger, &list, words, &limit, error);
 }
 
-/* A handler ends at its own return: what comes then may be another handler, or another task. */
-static bool find_exits(struct debugger_engine *self, struct error *error)
+/* Once a run: the function was called, not entered by an exception. */
+static bool check_entry(struct debugger_engine *self, const struct deadline *deadline, struct error *error)
 {
-    if (!exits_check(&self->region, error))
+    uint64_t status = 0;
+    if (core_has_exception_modes(self->core) && !self->entry_checked &&
+        (!read_register(self, CORE_STATUS, &status, deadline, error) ||
+         !entry_check(self->device, status, self->frame.lr, self->region.start, deadline, error)))
         return false;
-    self->call_known = false;
-    self->n_others = (unsigned)self->region.n_exits - 1;
-    for (unsigned i = 0; i < self->n_others; i++)
-        self->others[i] = core_code(self->core, self->region.exits[i + 1].at, true);
-    take_exit(self, 0);
+    self->entry_checked = true;
     return true;
 }
 
-/* A call that is the last thing in its function does not return there, but to what happens to come next. */
-static bool check_return(const struct debugger_engine *self, struct error *error)
-{
-    const struct region *region = &self->region;
-    uint64_t to = core_place(self->core, self->place.pc);
-    if (!entry_check_return(self->core, self->entry_lr, error))
-        return false;
-    if (region->is_return == NULL || region->is_return(region->context, to))
-        return true;
-    return error_set(error, ERROR_STATE,
-                     "the call that returns to 0x%08" PRIX64
-                     " is the last instruction of its caller: it is not meant to return. Name an end as well",
-                     to);
-}
-
-/* Halted at a start in the same function as the end: where this frame is then. */
-static bool find_frame(struct debugger_engine *self, const struct deadline *deadline, struct error *error)
-{
-    uint64_t all = self->core->family == CORE_ARMV8 ? UINT64_MAX : UINT32_MAX;
-    if (!debugger_engine_register(self, self->region.start_base, &self->entry_sp, deadline, error))
-        return false;
-    self->place.sp = (self->entry_sp + (uint64_t)self->region.apart) & all;
-    return true;
-}
-
-/* Halted at a function's entry: learns where this call returns to. *inner: it was called by itself. */
+/* Halted at a function's entry: finds out where this call returns to. *inner: the function called itself. */
 static bool find_return(struct debugger_engine *self, bool *inner, const struct deadline *deadline,
                         struct error *error)
 {
-    const struct core_ops *ops = self->core->ops;
-    uint64_t status = 0;
-    bool has_lr = self->core->family != CORE_X86_64; /* there the stack has it */
-    if ((has_lr && !debugger_engine_register(self, CORE_LR, &self->entry_lr, deadline, error)) ||
-        !debugger_engine_register(self, CORE_SP, &self->entry_sp, deadline, error))
-        return false;
-    *inner = false;
-    if (ops->exception_mode != NULL && !self->from_call &&
-        (!debugger_engine_register(self, CORE_STATUS, &status, deadline, error) ||
-         !entry_check(self->device, status, self->entry_lr, self->region.start, deadline, error)))
-        return false;
-    self->from_call = true;
-    self->by_frame = ops->returns_by_frame(self->core, self->entry_lr);
-    if (!self->by_frame) {
-        self->place =
-            (struct return_place){.pc = core_code_of_lr(self->core, self->entry_lr), .sp = self->entry_sp};
-        *inner = self->place.pc >= self->region.low && self->place.pc < self->region.high;
-        self->inner += *inner;
-        return *inner || (check_return(self, error) && find_call(self, deadline, error));
-    }
-    if (has_lr)
-        return find_exits(self, error);
-    struct step items[FRAME_WORDS];
+    bool on_stack = frame_is_on_stack(self->core);
     uint64_t words[FRAME_WORDS];
-    struct steps list = {.items = items, .room = FRAME_WORDS};
-    struct deadline limit = some_time(deadline);
-    uint64_t frame = ops->frame(self->core, self->entry_lr, self->entry_sp, 0);
-    for (unsigned i = 0; i < FRAME_WORDS; i++)
-        steps_add(&list, step_read(core_word(self->core, frame + UINT64_C(4) * i)));
-    if (!ledger_run(self->device->ledger, &list, words, &limit, error))
+    if ((!on_stack && !read_register(self, CORE_LR, &self->frame.lr, deadline, error)) ||
+        !read_register(self, CORE_SP, &self->frame.sp, deadline, error) ||
+        !check_entry(self, deadline, error) || (on_stack && !read_stack(self, words, deadline, error)) ||
+        !frame_find_end(&self->frame, self->core, &self->region, words, inner, error))
         return false;
-    self->place = ops->frame_return(self->core, self->entry_lr, frame, words);
-    *inner = self->place.pc >= self->region.low && self->place.pc < self->region.high;
-    self->inner += *inner;
+    self->progress.inner += *inner;
+    if (!self->frame.is_handler)
+        return *inner || on_stack || find_call(self, deadline, error);
+    self->call_known = false;
+    self->n_others = (unsigned)self->region.n_exits - 1;
+    for (unsigned i = 0; i < self->n_others; i++)
+        self->others[i] = frame_exit(&self->frame, self->core, &self->region, i + 1).pc;
     return true;
 }
 
-/* Whether the stop at the end is that of this passage: of its core, and in its frame. */
-static bool is_this_passage(struct debugger_engine *self, bool *ours, const struct deadline *deadline,
-                            struct error *error)
+/* Halted at a start in the same function as the end. */
+static bool find_base(struct debugger_engine *self, const struct deadline *deadline, struct error *error)
 {
-    uint64_t sp = self->place.sp;
+    uint64_t base;
+    if (!read_register(self, self->region.start_base, &base, deadline, error))
+        return false;
+    frame_find_base(&self->frame, self->core, &self->region, base);
+    return true;
+}
+
+/* --- a hit ---------------------------------------------------------------------------------------------- */
+
+/* Whether the stop at the end belongs to this hit, by its thread and its stack pointer. */
+static bool is_this_hit(struct debugger_engine *self, bool *ours, const struct deadline *deadline,
+                        struct error *error)
+{
+    uint64_t sp = self->frame.end.sp;
     *ours = strcmp(self->stop.thread, self->thread) == 0;
     if (!*ours || !(self->region.to_return || self->region.in_function))
         return true;
     enum core_register base = self->region.in_function ? self->region.end_base : CORE_SP;
-    if (!debugger_engine_register(self, base, &sp, deadline, error))
+    if (!read_register(self, base, &sp, deadline, error))
         return false;
-    *ours = sp == self->place.sp;
+    *ours = sp == self->frame.end.sp;
     return true;
 }
 
-/* The breakpoints besides; `set` false: away with them. */
-static bool set_others(struct debugger_engine *self, bool set, const struct deadline *deadline,
-                       struct error *error)
-{
-    for (; set && self->n_set < self->n_others; self->n_set++)
-        if (!debugger_engine_point(self, self->others[self->n_set], true, deadline, error))
-            return false;
-    for (; !set && self->n_set > 0; self->n_set--)
-        if (!debugger_engine_point(self, self->others[self->n_set - 1], false, deadline, error))
-            return false;
-    return true;
-}
-
-/* What a stop is while the end is waited for. */
+/* What a stop means while the engine waits for the end. */
 enum stop_at { AT_END, AT_CALL_OF_ANOTHER, AT_CALL_AGAIN, AT_EXIT_NOT_TAKEN };
 
-/* In the frame of the call that is waited for it is made again: so that one has not returned, and never will.
- */
+/* A call that is made again in its own frame has not returned, and never will. */
 static bool look_at_call(struct debugger_engine *self, enum stop_at *what, const struct deadline *deadline,
                          struct error *error)
 {
     uint64_t sp = 0;
-    if (!debugger_engine_register(self, CORE_SP, &sp, deadline, error))
+    if (!read_register(self, CORE_SP, &sp, deadline, error))
         return false;
-    bool ours = sp == self->entry_sp && strcmp(self->stop.thread, self->thread) == 0;
+    bool ours = sp == self->frame.sp && strcmp(self->stop.thread, self->thread) == 0;
     *what = ours ? AT_CALL_AGAIN : AT_CALL_OF_ANOTHER;
     return true;
 }
 
-/* At one of a handler's other exits, which it may pass without returning. */
+/* At one of a handler's other exits, which it may not take. */
 static bool look_at_exit(struct debugger_engine *self, size_t which, enum stop_at *what,
                          const struct deadline *deadline, struct error *error)
 {
     uint64_t status = 0;
-    take_exit(self, which);
-    if (!self->region.exits[which].conditional)
-        return true;
-    if (!debugger_engine_register(self, CORE_STATUS, &status, deadline, error))
+    self->frame.end = frame_exit(&self->frame, self->core, &self->region, which);
+    if (self->region.exits[which].conditional && !read_register(self, CORE_STATUS, &status, deadline, error))
         return false;
-    if (!cortex_m_condition_holds(status))
+    if (!frame_takes_exit(&self->region, which, status))
         *what = AT_EXIT_NOT_TAKEN;
     return true;
 }
@@ -214,16 +563,16 @@ static bool look_at_stop(struct debugger_engine *self, enum stop_at *what, const
     *what = AT_END;
     if (self->n_set == 0 || self->stop.why != DEBUGGER_TRAP)
         return true;
-    if (!debugger_engine_register(self, CORE_PC, &pc, deadline, error))
+    if (!read_register(self, CORE_PC, &pc, deadline, error))
         return false;
     for (unsigned i = 0; i < self->n_set; i++)
         if (core_place(self->core, pc) == core_place(self->core, self->others[i]))
-            return self->by_frame ? look_at_exit(self, i + 1, what, deadline, error)
-                                  : look_at_call(self, what, deadline, error);
+            return self->frame.is_handler ? look_at_exit(self, i + 1, what, deadline, error)
+                                          : look_at_call(self, what, deadline, error);
     return true;
 }
 
-/* *again: the hit that was begun will not come. */
+/* Runs on until this hit ends. *again: it never will, for its call was made again. */
 static bool reach_end(struct debugger_engine *self, bool *again, const struct deadline *deadline,
                       struct error *error)
 {
@@ -231,34 +580,35 @@ static bool reach_end(struct debugger_engine *self, bool *again, const struct de
     for (;;) {
         bool pending = false, ours = false;
         enum stop_at what = AT_END;
-        if (self->by_frame && self->region.to_return && self->core->family == CORE_M)
-            take_exit(self, 0);
+        if (self->frame.is_handler && self->region.to_return) /* the unconditional exit first */
+            self->frame.end = frame_exit(&self->frame, self->core, &self->region, 0);
         uint64_t end = end_of(self);
-        if (!debugger_engine_check_time(self, error) || !debugger_engine_move(self, end, deadline, error) ||
-            !set_others(self, true, deadline, error) || !is_pending(self, &pending, deadline, error))
+        if (!check_time(self, error) || !move_breakpoint(self, end, deadline, error) ||
+            !set_others(self, true, deadline, error) ||
+            !read_counters(self, NULL, &pending, NULL, deadline, error))
             return false;
         self->hit.tainted = self->hit.tainted || pending;
         if (self->hit.past == 0 && self->region.start != end)
             self->hit.before_us = (uint64_t)deadline_now_us();
-        if (!debugger_engine_run(self, WAIT_END, deadline, error))
+        if (!run_to_stop(self, WAIT_END, deadline, error))
             return false;
         self->hit.after_us = (uint64_t)deadline_now_us();
         self->hit.pairs += self->stop.halts;
         self->hit.steps += (self->stop.halts + 1) / 2;
         if (!look_at_stop(self, &what, deadline, error))
             return false;
-        if (what == AT_END && (!debugger_engine_prove(self, end_of(self), deadline, error) ||
-                               !is_this_passage(self, &ours, deadline, error)))
+        if (what == AT_END && (!confirm_stop(self, end_of(self), deadline, error) ||
+                               !is_this_hit(self, &ours, deadline, error)))
             return false;
         *again = what == AT_CALL_AGAIN;
-        self->lost += *again;
+        self->progress.lost += *again;
         if (!set_others(self, false, deadline, error))
             return false;
         if (*again)
             return true;
         if (ours)
             return device_check_remote(self->device, &self->stop, error);
-        if (!debugger_engine_step(self, deadline, error))
+        if (!single_step(self, deadline, error))
             return false;
         self->hit.pairs += 2;
         self->hit.steps++;
@@ -269,11 +619,11 @@ static bool reach_end(struct debugger_engine *self, bool *again, const struct de
 static bool read_words(struct debugger_engine *self, const struct deadline *deadline, struct error *error)
 {
     const struct at_end *at_end = self->request->at_end;
-    struct deadline limit = some_time(deadline);
+    struct deadline limit = read_time(deadline);
     for (size_t i = 0; at_end != NULL && i < at_end->n; i++) {
         const struct at_end_word *word = &at_end->words[i];
         if (word->is_register
-                ? !debugger_engine_register(self, word->which, &self->hit.words[i], deadline, error)
+                ? !read_register(self, word->which, &self->hit.words[i], deadline, error)
                 : !ledger_read(self->device->ledger, word->at, &self->hit.words[i], &limit, error))
             return false;
     }
@@ -283,13 +633,11 @@ static bool read_words(struct debugger_engine *self, const struct deadline *dead
 static bool deliver(struct debugger_engine *self, const struct deadline *deadline, struct error *error)
 {
     bool reset = false;
-    if (!debugger_engine_read(self, self->hit.to, NULL, &reset, deadline, error) ||
+    if (!read_counters(self, self->hit.to, NULL, &reset, deadline, error) ||
         !read_words(self, deadline, error))
         return false;
-    if (reset) {
-        self->was_reset = true;
+    if (reset)
         return error_set(error, ERROR_RESET, "the target was reset");
-    }
     self->hit.end_address = end_of(self);
     self->hits++;
     if (!self->sink->hit(self->sink->context, &self->hit) || self->hits >= self->request->hits)
@@ -297,49 +645,51 @@ static bool deliver(struct debugger_engine *self, const struct deadline *deadlin
     return true;
 }
 
-/* Waits at the start, and for a function learns the way back. *again: this passage is none. */
-static bool reach_start(struct debugger_engine *self, bool *again, const struct deadline *deadline,
+/* Waits at the start, and finds out where the hit ends. *inner: a function called itself, and is stepped past
+ * its entry. */
+static bool reach_start(struct debugger_engine *self, bool *inner, const struct deadline *deadline,
                         struct error *error)
 {
-    *again = false;
-    if (!self->at_start && (!debugger_engine_move(self, self->region.start, deadline, error) ||
-                            !debugger_engine_run(self, WAIT_START, deadline, error)))
+    *inner = false;
+    if (!self->at_start && (!move_breakpoint(self, self->region.start, deadline, error) ||
+                            !run_to_stop(self, WAIT_START, deadline, error)))
         return false;
     self->at_start = false;
-    if (!debugger_engine_prove(self, self->region.start, deadline, error) ||
+    if (!confirm_stop(self, self->region.start, deadline, error) ||
         !device_check_remote(self->device, &self->stop, error))
         return false;
     snprintf(self->thread, sizeof self->thread, "%s", self->stop.thread);
     if (self->region.in_function)
-        return find_frame(self, deadline, error);
+        return find_base(self, deadline, error);
     if (!self->region.to_return)
         return true;
-    return find_return(self, again, deadline, error) &&
-           (!*again ||
-            (debugger_engine_check_time(self, error) && debugger_engine_step(self, deadline, error)));
+    if (!find_return(self, inner, deadline, error))
+        return false;
+    return !*inner || (check_time(self, error) && single_step(self, deadline, error));
 }
 
+/* One passage from start to end, with *rehits at either end if it becomes a hit; then *rehits is 0. */
 static bool pass_once(struct debugger_engine *self, unsigned *rehits, const struct deadline *deadline,
                       struct error *error)
 {
-    bool again = false, moved = false, round = false;
-    if (!reach_start(self, &again, deadline, error))
+    bool inner = false, again = false, moved = false;
+    if (!reach_start(self, &inner, deadline, error))
         return false;
-    if (again)
+    if (inner)
         return true;
-    if (!debugger_engine_rehits(self, self->region.start, *rehits, &moved, deadline, error))
+    if (!run_rehits(self, self->region.start, *rehits, &moved, deadline, error))
         return false;
     if (moved)
         return true;
-    round = self->region.start == end_of(self);
+    bool round = self->region.start == end_of(self);
     self->hit = (struct raw_hit){.pairs = round ? 2 : 1, .steps = round ? 1 : 0};
-    if (!debugger_engine_read(self, self->hit.from, NULL, NULL, deadline, error))
+    if (!read_counters(self, self->hit.from, NULL, NULL, deadline, error))
         return false;
     self->hit.before_us = (uint64_t)deadline_now_us();
     self->under_way = true;
-    if (self->lost == 0)
-        debugger_engine_step_forward(self);
-    if ((round && !debugger_engine_step(self, deadline, error)) || !reach_end(self, &again, deadline, error))
+    if (self->progress.lost == 0)
+        progress_note(&self->progress);
+    if ((round && !single_step(self, deadline, error)) || !reach_end(self, &again, deadline, error))
         return false;
     self->under_way = false;
     if (again) {
@@ -347,14 +697,14 @@ static bool pass_once(struct debugger_engine *self, unsigned *rehits, const stru
             self->sink->left(self->sink->context);
         return true;
     }
-    debugger_engine_step_forward(self);
+    progress_note(&self->progress);
     if (!deliver(self, deadline, error))
         return false;
     unsigned after = *rehits;
     *rehits = 0;
-    if (after > 0 && !debugger_engine_move(self, end_of(self), deadline, error))
+    if (after > 0 && !move_breakpoint(self, end_of(self), deadline, error))
         return false;
-    if (!debugger_engine_rehits(self, end_of(self), after, &moved, deadline, error))
+    if (!run_rehits(self, end_of(self), after, &moved, deadline, error))
         return false;
     self->at_start = round && !moved;
     return true;
@@ -362,73 +712,45 @@ static bool pass_once(struct debugger_engine *self, unsigned *rehits, const stru
 
 /* --- the engine ----------------------------------------------------------------------------------------- */
 
-/* A counter that goes on while the core stands would count the debugger's time. */
+/* A counter that runs while the core is halted would count the debugger's time. */
 static bool stands_still(struct debugger_engine *self, const struct deadline *deadline, struct error *error)
 {
     uint64_t before[READING_ROOM], after[READING_ROOM];
     const struct reading *reading = &self->device->reading;
-    if (!debugger_engine_read(self, before, NULL, NULL, deadline, error))
+    if (!read_counters(self, before, NULL, NULL, deadline, error))
         return false;
     nanosleep(&(struct timespec){.tv_nsec = STILL_MS * 1000000L}, NULL);
-    if (!debugger_engine_read(self, after, NULL, NULL, deadline, error))
+    if (!read_counters(self, after, NULL, NULL, deadline, error))
         return false;
     for (size_t i = 0; i < reading->counted; i++)
         if (before[i] != after[i])
-            return error_set(
-                error, ERROR_NO_COUNTER,
-                "%s goes on while the core is halted: what it would count is the debugger's time%s",
-                reading->counters[i].name, device_remote_advice(self->device));
+            return error_set(error, ERROR_NO_COUNTER,
+                             "%s goes on while the core is halted: it would count the debugger's time%s",
+                             reading->counters[i].name, device_remote_advice(self->device));
     return true;
 }
 
-static bool debugger_engine_run_hits(struct engine *engine, const struct engine_request *request,
-                                     const struct engine_sink *sink, const struct deadline *deadline,
-                                     struct error *error)
-{
-    struct debugger_engine *self = (struct debugger_engine *)engine;
-    unsigned rehits = request->rehits;
-    self->request = request;
-    self->sink = sink;
-    self->hits = 0;
-    self->enough = self->under_way = false;
-    debugger_engine_step_forward(self);
-    /* Of each pass, where others may run on what is counted */
-    if (self->device->remote != NULL && !stands_still(self, deadline, error))
-        return false;
-    while (!self->enough)
-        if (!pass_once(self, &rehits, deadline, error))
-            return false;
-    if (request->rehits > 0 && self->rehit != REHIT_STOPS_AGAIN)
-        snprintf(engine->uncalibrated, sizeof engine->uncalibrated, "%s",
-                 self->rehit == REHIT_STEPS_OVER
-                     ? "the debugger steps over a breakpoint when it resumes there"
-                 : self->core->family == CORE_X86_64
-                     ? "where an x86-64 instruction ends is not known, nor whether a resume steps over it"
-                     : "it cannot be told whether a resumed core stops again at once");
-    return true;
-}
-
-/* Whether the server has a breakpoint more, for a moment at the entry's second instruction. */
+/* Whether the server has a second breakpoint, tried for a moment after the entry's first instruction. */
 static bool try_second(struct debugger_engine *self, const struct deadline *deadline, struct error *error)
 {
     struct error refused = {0};
     self->can_watch = false;
-    uint64_t beside = self->region.start + debugger_engine_code_size(self, self->region.start);
+    uint64_t second = self->region.start + code_size(self, self->region.start);
     if (!self->region.may_be_left || !self->region.to_return || self->core->family == CORE_X86_64)
         return true;
-    self->can_watch = debugger_engine_point(self, beside, true, deadline, &refused);
+    self->can_watch = set_breakpoint(self, second, true, deadline, &refused);
     if (self->can_watch)
-        return debugger_engine_point(self, beside, false, deadline, error);
+        return set_breakpoint(self, second, false, deadline, error);
     if (refused.kind != ERROR_ADDRESS && refused.kind != ERROR_NO_COMPARATOR)
-        return error_set(error, refused.kind, "%s", refused.text);
+        return error_copy(error, &refused);
     snprintf(self->engine.limit, sizeof self->engine.limit,
-             "the server has no second breakpoint: a call that is left without returning, and made again, is "
-             "taken for one");
+             "the server has no second breakpoint: a call that is left without returning and made again "
+             "counts as one call");
     return true;
 }
 
-static bool debugger_engine_arm(struct engine *engine, const struct region *region,
-                                const struct deadline *deadline, struct error *error)
+static bool arm(struct engine *engine, const struct region *region, const struct deadline *deadline,
+                struct error *error)
 {
     struct debugger_engine *self = (struct debugger_engine *)engine;
     self->region = *region;
@@ -438,61 +760,73 @@ static bool debugger_engine_arm(struct engine *engine, const struct region *regi
         return false;
     if (!settings_apply_core(self->device->ledger, self->core, APPLY_ALL, deadline, error))
         return false;
-    /* Both ends, to know at once that they can be had */
+    /* Both ends, so that a refused one shows now */
     return stands_still(self, deadline, error) &&
-           (region->to_return || debugger_engine_move(self, self->region.end, deadline, error)) &&
-           debugger_engine_move(self, self->region.start, deadline, error) &&
-           try_second(self, deadline, error);
+           (region->to_return || move_breakpoint(self, self->region.end, deadline, error)) &&
+           move_breakpoint(self, self->region.start, deadline, error) && try_second(self, deadline, error);
+}
+
+static bool run(struct engine *engine, const struct engine_request *request, const struct engine_sink *sink,
+                const struct deadline *deadline, struct error *error)
+{
+    struct debugger_engine *self = (struct debugger_engine *)engine;
+    unsigned rehits = request->rehits;
+    self->request = request;
+    self->sink = sink;
+    self->hits = 0;
+    self->enough = self->under_way = false;
+    progress_note(&self->progress);
+    /* In each pass, if other programs run on the counted core */
+    if (self->device->remote != NULL && !stands_still(self, deadline, error))
+        return false;
+    while (!self->enough)
+        if (!pass_once(self, &rehits, deadline, error))
+            return false;
+    if (request->rehits > 0 && self->rehit != REHIT_STOPS_AGAIN)
+        snprintf(engine->uncalibrated, sizeof engine->uncalibrated, "%s",
+                 self->rehit == REHIT_STEPS_OVER ? "the debugger steps over a breakpoint where it resumes"
+                 : self->core->family == CORE_X86_64
+                     ? "it is not known where an x86-64 instruction ends, nor whether a resume steps over it"
+                     : "it is not known whether a resumed core stops again at once");
+    return true;
 }
 
 static bool clear_guard(struct debugger_engine *self, const struct deadline *deadline, struct error *error)
 {
-    if (self->guard != POINT_NONE && !debugger_engine_point(self, self->guard, false, deadline, error))
+    if (self->guard != BREAKPOINT_NONE && !set_breakpoint(self, self->guard, false, deadline, error))
         return false;
-    self->guard = POINT_NONE;
+    self->guard = BREAKPOINT_NONE;
     return true;
 }
 
-static bool is_other(const struct debugger_engine *self, uint64_t place)
-{
-    for (unsigned i = 0; i < self->n_set; i++)
-        if (core_place(self->core, self->others[i]) == place)
-            return true;
-    return false;
-}
-
-static bool debugger_engine_disarm(struct engine *engine, const struct deadline *deadline,
-                                   struct error *error)
+static bool disarm(struct engine *engine, const struct deadline *deadline, struct error *error)
 {
     struct debugger_engine *self = (struct debugger_engine *)engine;
     uint64_t pc = 0;
     bool ran = self->debugger->ops->is_running(self->debugger);
     if (!debugger_halt(self->debugger, &self->stop, error))
         return false;
-    if (ran && self->stop.why != DEBUGGER_REQUESTED) { /* it stopped by itself in the last moment */
-        if (!debugger_engine_register(self, CORE_PC, &pc, deadline, error))
+    if (ran && self->stop.why != DEBUGGER_REQUESTED) { /* it stopped by itself just before */
+        if (!read_register(self, CORE_PC, &pc, deadline, error))
             return false;
         self->engine.stopped_at = core_place(self->core, pc);
-        self->foreign = core_place(self->core, pc) != core_place(self->core, self->point) &&
-                        !is_other(self, core_place(self->core, pc));
+        self->foreign_stop = core_place(self->core, pc) != core_place(self->core, self->breakpoint) &&
+                             !is_other(self, core_place(self->core, pc));
     }
-    if (self->foreign)
+    if (self->foreign_stop)
         device_leave_as(self->device, LEAVE_HALTED_FOREIGN);
     return clear_guard(self, deadline, error) && set_others(self, false, deadline, error) &&
-           debugger_engine_move(self, POINT_NONE, deadline, error);
+           move_breakpoint(self, BREAKPOINT_NONE, deadline, error);
 }
 
-static void debugger_engine_free(struct engine *engine)
+static void free_engine(struct engine *engine)
 {
     free(engine);
 }
 
 struct engine *debugger_engine_new(struct device *device)
 {
-    static const struct engine_ops ops = {.arm = debugger_engine_arm,
-                                          .run = debugger_engine_run_hits,
-                                          .disarm = debugger_engine_disarm,
-                                          .free = debugger_engine_free};
+    static const struct engine_ops ops = {.arm = arm, .run = run, .disarm = disarm, .free = free_engine};
     struct debugger_engine *self = calloc(1, sizeof *self);
     if (self == NULL)
         return NULL;
@@ -500,134 +834,30 @@ struct engine *debugger_engine_new(struct device *device)
     self->device = device;
     self->debugger = device->debugger;
     self->core = &device->chosen->core;
-    self->point = self->left = self->guard = POINT_NONE;
+    self->breakpoint = self->left = self->guard = BREAKPOINT_NONE;
     return &self->engine;
 }
 
-enum { STEPWISE_REHIT_LIST_ROOM = READING_STEPS + WITNESS_ROOM + 8, REHITS = 32 };
+/* --- where the core stands ------------------------------------------------------------------------------ */
 
-bool debugger_engine_read(struct debugger_engine *self, uint64_t *values, bool *pending, bool *reset,
-                          const struct deadline *deadline, struct error *error)
-{
-    const struct core_ops *ops = self->core->ops;
-    struct step items[STEPWISE_REHIT_LIST_ROOM];
-    uint64_t results[STEPWISE_REHIT_LIST_ROOM];
-    struct steps list = {.items = items, .room = STEPWISE_REHIT_LIST_ROOM};
-    struct deadline limit = some_time(deadline);
-    size_t at = reading_add(&self->device->reading, false, &list);
-    size_t pending_at = pending != NULL ? ops->add_pending(self->core, &list) : SIZE_MAX;
-    bool may_reset = reset != NULL && ops->add_reset_seen != NULL;
-    struct witness_places places;
-    if (reset != NULL)
-        witness_add(&self->device->witness, self->core, &list, &places);
-    size_t reset_at = may_reset ? ops->add_reset_seen(self->core, &list) : SIZE_MAX;
-    if (!ledger_run(self->device->ledger, &list, results, &limit, error))
-        return false;
-    reading_take(&self->device->reading, false, results, at, values);
-    if (pending != NULL)
-        *pending = pending_at != SIZE_MAX && ops->pending(self->core, results[pending_at]);
-    if (reset != NULL)
-        *reset = may_reset && ops->reset_seen(self->core, results[reset_at]);
-    if (reset == NULL || *reset)
-        return true;
-    uint64_t saw = 0;
-    const struct witness_item *changed = witness_changed(&self->device->witness, results, &places, &saw);
-    return changed == NULL || witness_tell(changed, saw, error);
-}
-
-/* Where the instruction behind the one at `here` begins; 0: the core may go elsewhere. */
-static uint64_t next_after(struct debugger_engine *self, uint64_t here, const struct deadline *deadline)
-{
-    uint8_t code[4];
-    unsigned size = 4;
-    struct error unread = {0};
-    struct deadline limit = some_time(deadline);
-    if (self->core->family == CORE_X86_64) /* whose instructions are of any length */
-        return 0;
-    if (!self->debugger->ops->read_memory(self->debugger, core_place(self->core, here), code, sizeof code,
-                                          &limit, &unread))
-        return 0;
-    uint16_t first = (uint16_t)(code[0] | code[1] << 8), second = (uint16_t)(code[2] | code[3] << 8);
-    uint32_t word = first | (uint32_t)second << 16;
-    bool falls = self->core->family == CORE_ARMV8 ? a64_falls_through(word)
-                 : debugger_engine_code_size(self, here) == THUMB_KIND
-                     ? thumb_falls_through(first, second, &size)
-                     : arm_falls_through(word);
-    return falls ? here + size : 0;
-}
-
-/*
- * Whether a resume onto our own breakpoint executes nothing. A server that steps over its breakpoints would
- * make whole passages look like the cost of a halt: a second breakpoint behind the instruction tells. *moved:
- * the core did.
- */
-static bool try_rehit(struct debugger_engine *self, uint64_t here, bool *moved,
-                      const struct deadline *deadline, struct error *error)
-{
-    uint64_t guard = next_after(self, here, deadline), pc = 0;
-    struct error refused = {0};
-    *moved = false;
-    if (guard == 0)
-        return true;
-    if (!debugger_engine_point(self, guard, true, deadline, &refused))
-        return refused.kind == ERROR_ADDRESS || refused.kind == ERROR_NO_COMPARATOR ||
-               error_set(error, refused.kind, "%s", refused.text);
-    self->guard = guard;
-    bool ok = debugger_engine_run(self, WAIT_END, deadline, error) &&
-              debugger_engine_register(self, CORE_PC, &pc, deadline, error);
-    if (!ok)
-        return false; /* disarm takes the guard away */
-    if (!debugger_engine_point(self, guard, false, deadline, error))
-        return false;
-    self->guard = POINT_NONE;
-    *moved = core_place(self->core, pc) == core_place(self->core, guard);
-    self->rehit =
-        core_place(self->core, pc) == core_place(self->core, here) ? REHIT_STOPS_AGAIN : REHIT_STEPS_OVER;
-    return *moved || debugger_engine_prove(self, here, deadline, error);
-}
-
-bool debugger_engine_rehits(struct debugger_engine *self, uint64_t here, unsigned rehits, bool *moved,
-                            const struct deadline *deadline, struct error *error)
-{
-    *moved = false;
-    if (rehits > 0 && self->rehit == REHIT_UNKNOWN && !try_rehit(self, here, moved, deadline, error))
-        return false;
-    if (self->rehit != REHIT_STOPS_AGAIN)
-        return true;
-    for (unsigned i = 0; i < rehits && i < REHITS; i++) {
-        struct raw_hit rehit = {.pairs = 1};
-        bool pending = false;
-        self->disturbed = false;
-        if (!debugger_engine_read(self, rehit.from, &pending, NULL, deadline, error) ||
-            !debugger_engine_run(self, WAIT_END, deadline, error) ||
-            !debugger_engine_prove(self, here, deadline, error) ||
-            !debugger_engine_read(self, rehit.to, NULL, NULL, deadline, error))
-            return false;
-        if (!pending && !self->disturbed) /* else a handler ran in it */
-            self->sink->rehit(self->sink->context, &rehit);
-    }
-    return true;
-}
-
-static bool nothing(void *context, const struct raw_hit *hit)
-{
-    (void)context;
-    (void)hit;
-    return false;
-}
-
-/* Where the core stands, as code. */
+/* The PC, as code. */
 static bool find_here(struct debugger_engine *self, uint64_t *here, const struct deadline *deadline,
                       struct error *error)
 {
     enum { T_BIT = 1 << 5 };
     uint64_t pc, status = 0;
-    if (!debugger_engine_register(self, CORE_PC, &pc, deadline, error) ||
-        (self->core->family == CORE_ARMV7 &&
-         !debugger_engine_register(self, CORE_STATUS, &status, deadline, error)))
+    if (!read_register(self, CORE_PC, &pc, deadline, error) ||
+        (self->core->family == CORE_ARMV7 && !read_register(self, CORE_STATUS, &status, deadline, error)))
         return false;
     *here = core_code(self->core, pc, self->core->family == CORE_M || (status & T_BIT) != 0);
     return true;
+}
+
+static bool ignore_hit(void *context, const struct raw_hit *hit)
+{
+    (void)context;
+    (void)hit;
+    return false;
 }
 
 bool debugger_engine_calibrate_here(struct engine *engine, unsigned rehits, unsigned steps,
@@ -637,28 +867,28 @@ bool debugger_engine_calibrate_here(struct engine *engine, unsigned rehits, unsi
     enum { TIMEOUT_MS = 5000 };
     struct debugger_engine *self = (struct debugger_engine *)engine;
     const struct engine_request request = {.rehits = rehits, .timeout_ms = patience_ms(TIMEOUT_MS)};
-    struct engine_sink told = *sink;
+    struct engine_sink own = *sink;
     uint64_t here;
     bool moved = false;
-    if (told.hit == NULL)
-        told.hit = nothing;
+    if (own.hit == NULL)
+        own.hit = ignore_hit;
     self->request = &request;
-    self->sink = &told;
-    debugger_engine_step_forward(self);
+    self->sink = &own;
+    progress_note(&self->progress);
     for (;;) {
-        if (!find_here(self, &here, deadline, error) || !debugger_engine_move(self, here, deadline, error) ||
-            !debugger_engine_rehits(self, here, rehits, &moved, deadline, error) ||
-            !debugger_engine_move(self, POINT_NONE, deadline, error))
+        if (!find_here(self, &here, deadline, error) || !move_breakpoint(self, here, deadline, error) ||
+            !run_rehits(self, here, rehits, &moved, deadline, error) ||
+            !move_breakpoint(self, BREAKPOINT_NONE, deadline, error))
             return false;
         if (self->rehit != REHIT_UNKNOWN || steps-- == 0)
             return true;
-        if (!debugger_engine_step(self, deadline, error)) /* a branch, behind which no guard can be put */
+        if (!single_step(self, deadline, error)) /* past a branch: no place for a guard is known */
             return false;
     }
 }
 
-bool debugger_engine_look(struct engine *engine, uint64_t *values, bool *reset,
+bool debugger_engine_read(struct engine *engine, uint64_t *values, bool *reset,
                           const struct deadline *deadline, struct error *error)
 {
-    return debugger_engine_read((struct debugger_engine *)engine, values, NULL, reset, deadline, error);
+    return read_counters((struct debugger_engine *)engine, values, NULL, reset, deadline, error);
 }

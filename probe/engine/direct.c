@@ -1,17 +1,21 @@
+/*
+ * The direct engine: hits through the core's own debug registers. Once the start of one call is known, many
+ * hits are planned as one step list; if the list ends early, the step at which it ended says what happened,
+ * and the next list goes on from that segment of the hit.
+ */
 #include "cores/architectures.h"
 #include "device/settings.h"
 #include "engine/direct_list.h"
 #include "engine/engine.h"
-#include "engine/stops.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { LIST_RESERVE = 768, REHIT_STEPS = 40 };
+enum { LIST_RESERVE = 768, REHIT_STEPS = 40, HALT_READS = 12 };
 
-/* What belongs to a hit is told by the stack at both ends. */
+/* The stack shows at both ends which call a stop belongs to. */
 static bool is_framed(const struct direct_engine *self)
 {
     return self->region.to_return || self->region.in_function;
@@ -24,205 +28,191 @@ static struct hit_plan plan_of(const struct direct_engine *self, unsigned rehits
                              .reading = &self->device->reading,
                              .start = self->region.start,
                              .end = direct_end(self),
-                             .guess = self->region.to_return || self->region.in_function,
-                             .entry_lr = self->entry_lr,
-                             .entry_sp = self->entry_sp,
-                             .prove_frame = self->region.to_return || self->region.in_function,
-                             .end_sp = self->place.sp,
+                             .prove_entry = is_framed(self),
+                             .entry_lr = self->frame.lr,
+                             .entry_sp = self->frame.sp,
+                             .prove_frame = is_framed(self),
+                             .end_sp = self->frame.end.sp,
                              .in_function = self->region.in_function,
                              .start_base = self->region.start_base,
                              .end_base = self->region.end_base,
                              .others = self->others,
                              .n_others = self->n_others,
-                             .moved = self->moved,
+                             .breakpoint_at = self->breakpoint_at,
                              .rehits = rehits,
+                             .slow = self->device->slow_clock,
                              .witness = &self->device->witness,
                              .at_end = self->hits.request->at_end};
 }
 
-/* --- functions ------------------------------------------------------------------------------------------ */
-
-/* Where registers are known: whether they could be proved by way of two more comparators. */
-static bool try_spares(struct direct_engine *self, const struct deadline *deadline, struct error *error)
+/* Of the halted core. */
+static bool read_register(struct direct_engine *self, enum core_register which, uint64_t *out,
+                          const struct deadline *deadline, struct error *error)
 {
-    const struct core_proof known[] = {{.which = CORE_LR, .value = self->entry_lr},
-                                       {.which = CORE_SP, .value = self->entry_sp}};
-    struct core *core = self->breakpoints.core;
-    size_t at = 0;
-    uint64_t saw = 0;
-    if (core->spares.state != SPARES_UNTRIED)
-        return true;
-    core->spares.state = SPARES_NONE;
-    if (!breakpoints_hold_spares(&self->breakpoints, deadline, error))
-        return false;
     direct_new_registers(self);
-    core->ops->add_held_proofs(core, &self->list, known, 2, true);
-    if (!direct_run_list(self, &at, &saw, deadline, error))
+    size_t at = core_add_register(self->core, &self->list, which);
+    if (!direct_run_plain(self, deadline, error))
         return false;
-    if (at == self->list.n) {
-        core->spares.state = SPARES_WORK;
-        return true;
-    }
-    direct_new_registers(self);
-    return direct_run_plain(self, deadline, error);
+    *out = core_register_value(self->core, which, self->results, at);
+    return true;
 }
 
-/* Once a run: a function is called, or it is a handler. */
+static bool was_pending(const struct direct_engine *self, size_t at)
+{
+    return at != SIZE_MAX && core_pending(self->core, self->results[at]);
+}
+
+/* --- the start ------------------------------------------------------------------------------------------ */
+
+/* "CONTEXTIDR, which tells them apart, was 0x2 at this stop", if it can be read. */
+static bool describe_context(struct direct_engine *self, char *out, size_t size,
+                             const struct deadline *deadline, struct error *error)
+{
+    struct error unread = {0};
+    size_t at;
+    snprintf(out, size, "CONTEXTIDR, which tells them apart, cannot be read from there");
+    direct_new_registers(self);
+    if (!core_add_context(self->core, &self->list, &at))
+        return true;
+    if (direct_run_plain(self, deadline, &unread))
+        snprintf(out, size, "CONTEXTIDR, which tells them apart, was 0x%" PRIX64 " at this stop",
+                 self->results[at]);
+    return direct_restore_borrowed(self, deadline, error);
+}
+
+/* Halted at the start: ERROR_STATE in user mode, unless the user has named the process. */
+static bool check_mode(struct direct_engine *self, const struct deadline *deadline, struct error *error)
+{
+    char context[96];
+    direct_new_registers(self);
+    size_t mode = core_add_mode(self->core, &self->list);
+    if (!direct_run_plain(self, deadline, error))
+        return false;
+    self->mode_checked = true;
+    if (!core_in_user_mode(self->core, self->results[mode]))
+        return true;
+    if (!describe_context(self, context, sizeof context, deadline, error))
+        return false;
+    return error_set(
+        error, ERROR_STATE,
+        "0x%08" PRIX64 " is run in user mode: under an operating system other processes may have "
+        "other code there.\n%s. --context ID measures where it is ID only; --context any, wherever "
+        "that address is reached",
+        core_code_place(self->region.start), context);
+}
+
+/* Once a run: the function was called, not entered by an exception. */
 static bool check_entry(struct direct_engine *self, const struct deadline *deadline, struct error *error)
 {
-    const struct core_ops *ops = self->core->ops;
-    if (ops->exception_mode == NULL || self->from_call)
-        return true;
-    direct_new_registers(self);
-    size_t status = ops->add_register(self->core, &self->list, CORE_STATUS);
-    if (!direct_run_plain(self, deadline, error) ||
-        !entry_check(self->device, core_register_value(self->core, CORE_STATUS, self->results, status),
-                     self->entry_lr, self->region.start, deadline, error))
+    uint64_t status = 0;
+    if (core_has_exception_modes(self->core) && !self->entry_checked &&
+        (!read_register(self, CORE_STATUS, &status, deadline, error) ||
+         !entry_check(self->device, status, self->frame.lr, self->region.start, deadline, error)))
         return false;
-    self->from_call = true;
+    self->entry_checked = true;
     return true;
 }
 
-/* Where the call of this entry was made, so that it is seen when it is made again. */
+/* Finds the instruction that made this call, to stop there if it is made again. */
 static bool find_call(struct direct_engine *self, const struct deadline *deadline, struct error *error)
 {
-    uint64_t call = POINT_NONE;
-    if (self->by_frame)
+    uint64_t call = BREAKPOINT_NONE;
+    self->breakpoint_at = self->frame.end.pc;
+    if (self->watches_call && self->call_lr == self->frame.lr)
         return true;
-    self->moved = self->place.pc;
-    if (self->watching && self->call_lr == self->entry_lr)
-        return true;
-    self->watching = false;
+    self->watches_call = false;
     self->n_others = 0;
-    self->call_lr = self->entry_lr;
+    self->call_lr = self->frame.lr;
     if (!self->region.may_be_left)
         return true;
-    if (!entry_call(self->device, self->entry_lr, &call, deadline, error))
+    if (!entry_call(self->device, self->frame.lr, &call, deadline, error))
         return false;
-    if (call == POINT_NONE)
+    if (call == BREAKPOINT_NONE)
         return true;
-    /* Code that no comparator reaches needs none */
-    if (!self->core->ops->can_compare(self->core, call) &&
+    /* A breakpoint instruction needs no comparator. */
+    if (!core_can_compare(self->core, call) &&
         !breakpoints_prepare(&self->breakpoints, call, deadline, error))
         return false;
-    self->watching = breakpoints_can_have_extra(&self->breakpoints, 0, call);
+    self->watches_call = breakpoints_can_have_extra(&self->breakpoints, 0, call);
     self->others[0] = call;
-    self->n_others = self->watching;
+    self->n_others = self->watches_call;
     return true;
-}
-
-static struct return_place place_of_exit(const struct direct_engine *self, size_t i)
-{
-    const struct exit_place *exit = &self->region.exits[i];
-    return (struct return_place){.pc = core_code(self->core, exit->at, true),
-                                 .sp = (self->entry_sp - UINT64_C(4) * exit->popped) & UINT32_MAX};
 }
 
 /* Each hit is first expected at the exit that has no condition. */
 static void forget_exit(struct direct_engine *self)
 {
-    if (self->by_exit)
-        self->place = place_of_exit(self, 0);
-    self->by_exit = false;
+    if (self->took_other_exit)
+        self->frame.end = frame_exit(&self->frame, self->core, &self->region, 0);
+    self->took_other_exit = false;
 }
 
-/* A handler ends at its own return: what comes then may be another handler, or another task. */
+/* A handler ends at its own return: it may return to another handler or to another task. */
 static bool find_exits(struct direct_engine *self, const struct deadline *deadline, struct error *error)
 {
     const struct region *region = &self->region;
-    if (!exits_check(region, error))
-        return false;
-    self->watching = false;
+    self->watches_call = false;
     self->n_others = (unsigned)region->n_exits - 1;
-    self->place = place_of_exit(self, 0);
-    self->moved = self->place.pc;
+    self->breakpoint_at = self->frame.end.pc;
     for (unsigned i = 0; i < self->n_others; i++) {
-        self->others[i] = place_of_exit(self, i + 1).pc;
+        self->others[i] = frame_exit(&self->frame, self->core, region, i + 1).pc;
         if (!breakpoints_prepare(&self->breakpoints, self->others[i], deadline, error))
             return false;
         if (!breakpoints_can_have_extra(&self->breakpoints, i, self->others[i]))
             return error_set(error, ERROR_NO_COMPARATOR,
-                             "the handler returns at %zu places, and breakpoint comparators for %u are free: "
-                             "name an end",
+                             "the handler returns at %zu places, but only %u of them can get a breakpoint "
+                             "comparator: name an end",
                              region->n_exits, i + 1);
     }
     return true;
 }
 
-/* A call that is the last thing in its function does not return there, but to what happens to come next. */
-static bool check_return(const struct direct_engine *self, struct error *error)
+/* Halted at a start in the same function as the end: finds out where that frame ends. */
+static bool find_base(struct direct_engine *self, const struct deadline *deadline, struct error *error)
 {
-    const struct region *region = &self->region;
-    uint64_t to = core_code_place(self->place.pc);
-    if (!entry_check_return(self->core, self->entry_lr, error))
-        return false;
-    if (self->by_frame || region->is_return == NULL || region->is_return(region->context, to))
-        return true;
-    return error_set(error, ERROR_STATE,
-                     "the call that returns to 0x%08" PRIX64
-                     " is the last instruction of its caller: it is not meant to return. Name an end as well",
-                     to);
-}
-
-/* Halted at a start in the same function as the end: where this frame is then. */
-static bool find_frame(struct direct_engine *self, const struct deadline *deadline, struct error *error)
-{
-    const struct core_ops *ops = self->core->ops;
     enum core_register base = self->region.start_base;
     direct_new_registers(self);
-    size_t at = ops->add_register(self->core, &self->list, base);
-    size_t reset = ops->add_reset_seen(self->core, &self->list);
+    size_t at = core_add_register(self->core, &self->list, base);
+    size_t reset = core_add_reset_seen(self->core, &self->list);
     if (!direct_run_plain(self, deadline, error))
         return false;
-    if (ops->reset_seen(self->core, self->results[reset]))
+    if (core_reset_seen(self->core, self->results[reset]))
         return direct_tell_reset(self, error);
-    uint64_t value = core_register_value(self->core, base, self->results, at);
-    uint64_t all = self->core->family == CORE_ARMV8 ? UINT64_MAX : UINT32_MAX;
-    self->entry_sp = value;
-    self->place.sp = (value + (uint64_t)self->region.apart) & all;
-    self->guess = true;
+    frame_find_base(&self->frame, self->core, &self->region,
+                    core_register_value(self->core, base, self->results, at));
+    self->expects_frame = true;
     return true;
 }
 
-/* Halted at the entry: learns where this call returns to. Sets *inner when the caller is the function itself.
- */
+/* Halted at a function's entry: finds out where this call returns to. *inner: the function called itself. */
 static bool find_return(struct direct_engine *self, bool *inner, const struct deadline *deadline,
                         struct error *error)
 {
-    const struct core_ops *ops = self->core->ops;
     direct_new_registers(self);
-    size_t lr = ops->add_register(self->core, &self->list, CORE_LR);
-    size_t sp = ops->add_register(self->core, &self->list, CORE_SP);
-    size_t reset =
-        ops->add_reset_seen(self->core, &self->list); /* then these are another program's registers */
+    size_t lr = core_add_register(self->core, &self->list, CORE_LR);
+    size_t sp = core_add_register(self->core, &self->list, CORE_SP);
+    size_t reset = core_add_reset_seen(self->core, &self->list);
     if (!direct_run_plain(self, deadline, error))
         return false;
-    if (ops->reset_seen(self->core, self->results[reset]))
+    if (core_reset_seen(self->core, self->results[reset]))
         return direct_tell_reset(self, error);
-    self->entry_lr = core_register_value(self->core, CORE_LR, self->results, lr);
-    self->entry_sp = core_register_value(self->core, CORE_SP, self->results, sp);
-    if (!check_entry(self, deadline, error))
+    self->frame.lr = core_register_value(self->core, CORE_LR, self->results, lr);
+    self->frame.sp = core_register_value(self->core, CORE_SP, self->results, sp);
+    if (!check_entry(self, deadline, error) ||
+        !frame_find_end(&self->frame, self->core, &self->region, NULL, inner, error))
         return false;
-    self->by_frame = ops->returns_by_frame(self->core, self->entry_lr);
-    if (self->by_frame) {
-        if (!find_exits(self, deadline, error))
-            return false;
-    } else {
-        self->place =
-            (struct return_place){.pc = core_code_of_lr(self->core, self->entry_lr), .sp = self->entry_sp};
-    }
-    *inner = !self->by_frame && self->place.pc >= self->region.low && self->place.pc < self->region.high;
-    self->guess = !*inner;
-    self->inner += *inner;
-    if (!*inner && (!check_return(self, error) || !find_call(self, deadline, error)))
+    self->expects_frame = !*inner;
+    self->progress.inner += *inner;
+    if (*inner)
+        return true;
+    if (self->frame.is_handler ? !find_exits(self, deadline, error) : !find_call(self, deadline, error))
         return false;
-    if (!try_spares(self, deadline, error))
-        return false;
-    /* The start first, so that it is not the one that makes room. */
-    return *inner || (breakpoints_prepare(&self->breakpoints, self->region.start, deadline, error) &&
-                      breakpoints_prepare(&self->breakpoints, self->place.pc, deadline, error));
+    /* The start first: a full table of breakpoint instructions drops the one that was used longest ago. */
+    return breakpoints_prepare(&self->breakpoints, self->region.start, deadline, error) &&
+           breakpoints_prepare(&self->breakpoints, self->frame.end.pc, deadline, error);
 }
 
+/* Past the entry of a call that the function made itself. */
 static bool step_past_inner(struct direct_engine *self, const struct deadline *deadline, struct error *error)
 {
     struct hit_plan plan = plan_of(self, 0);
@@ -231,21 +221,21 @@ static bool step_past_inner(struct direct_engine *self, const struct deadline *d
     return direct_check_time(self, error) && direct_run_plain(self, deadline, error);
 }
 
-/* --- the run -------------------------------------------------------------------------------------------- */
+/* --- lists of hits -------------------------------------------------------------------------------------- */
 
 static void add_hit(struct direct_engine *self, enum segment from, unsigned rehits, bool reset_later)
 {
     struct hit_plan plan = plan_of(self, rehits);
     plan.reset_later = reset_later || self->ends_halted;
     plan.stay = self->ends_halted;
-    if (from > SEGMENT_ENTRY) /* proved by find_return or find_frame itself */
-        plan.guess = false;
+    if (from > SEGMENT_ENTRY) /* proved by find_return or find_base */
+        plan.prove_entry = false;
     struct hit_steps *hit_steps = hit_results_expect(&self->hits, plan.start == plan.end ? 2 : 1, plan.end);
     if (hit_steps != NULL)
         hit_plan_add(&plan, from, &self->list, hit_steps);
 }
 
-/* Hits that nothing stands for yet, neither in the list nor held. */
+/* Hits that no step of the list and no held hit stands for yet. */
 static uint64_t hits_left(const struct direct_engine *self)
 {
     uint64_t known = self->hits.hits + self->hits.n_held + self->hits.n;
@@ -267,14 +257,14 @@ static void begin_list(struct direct_engine *self)
     self->resume_first = false;
 }
 
-/* The last one, and others now and then, look for resets; all do where hits come slowly. Where more lists are
- * to come the core stays at the end of this one, and what lets it go is in one packet with the next start. */
+/* If hits are rare, each looks for resets; else the last one and some others do. If more lists follow, this
+ * one leaves the core halted at its end: then one packet resumes the core and waits for the next start. */
 static void plan_hits(struct direct_engine *self, enum segment from, unsigned rehits)
 {
     bool round = self->region.start == direct_end(self);
-    bool many = (!is_framed(self) || self->guess) && !self->by_exit;
-    bool hold = many && !self->slow;
-    self->slow = false;
+    bool many = (!is_framed(self) || self->expects_frame) && !self->took_other_exit;
+    bool hold = many && !self->waited;
+    self->waited = false;
     add_hit(self, from, rehits, false);
     for (size_t each = 0, before; many && !self->ends_halted && room_for(self, 1, 0);
          each = self->list.n - before + 1) {
@@ -286,19 +276,22 @@ static void plan_hits(struct direct_engine *self, enum segment from, unsigned re
     }
 }
 
-/* Waits at the start, where something is to be looked at before the first hit. */
+/* Waits at the start, to look at something before the first hit. */
 static bool reach_start(struct direct_engine *self, const struct deadline *deadline, struct error *error)
 {
     size_t at = 0;
     uint64_t saw = 0;
     begin_list(self);
-    self->core->ops->add_wait_halt(self->core, &self->list);
-    self->core->ops->add_expect_register(self->core, &self->list, CORE_PC, self->region.start, true);
+    core_add_wait_halt(self->core, &self->list);
+    core_add_expect_stop(self->core, &self->breakpoints.setup, &self->list, self->region.start, true);
     if (!direct_run_list(self, &at, &saw, deadline, error))
         return false;
     return at == self->list.n || direct_confirm_stop(self, self->region.start, deadline, error);
 }
 
+/* --- when a list ends early ----------------------------------------------------------------------------- */
+
+/* Steps past a stop at the end, or at an exit, that is not this hit's. */
 static bool go_on_after_wrong_frame(struct direct_engine *self, const struct deadline *deadline,
                                     struct error *error)
 {
@@ -307,45 +300,41 @@ static bool go_on_after_wrong_frame(struct direct_engine *self, const struct dea
     size_t pending = hit_plan_add_past_stop(&plan, direct_end(self), &self->list);
     if (!direct_check_time(self, error) || !direct_run_plain(self, deadline, error))
         return false;
-    hit_results_passed(&self->hits,
-                       pending != SIZE_MAX && self->core->ops->pending(self->core, self->results[pending]));
+    hit_results_passed(&self->hits, was_pending(self, pending));
     return true;
 }
 
-/* At the call that is watched. In the frame of the one that is waited for, that one has not returned, and
- * never will; in another, it is another's. */
+/* At the instruction that made the call. In this call's frame: it was left without returning, and is made
+ * again. In another frame: another call, which is stepped past. */
 static bool look_at_call(struct direct_engine *self, enum segment *from, const struct deadline *deadline,
                          struct error *error)
 {
     struct hit_plan plan = plan_of(self, 0);
-    direct_new_registers(self);
-    size_t sp = self->core->ops->add_register(self->core, &self->list, CORE_SP);
-    if (!direct_run_plain(self, deadline, error))
+    uint64_t sp = 0;
+    if (!read_register(self, CORE_SP, &sp, deadline, error))
         return false;
     self->halted_by_us = true;
-    bool ours = core_register_value(self->core, CORE_SP, self->results, sp) == self->entry_sp;
-    if (ours)
-        self->lost++;
+    bool ours = sp == self->frame.sp;
+    self->progress.lost += ours;
     if (!direct_check_time(self, error))
         return false;
     direct_new_list(self);
     size_t pending = SIZE_MAX;
-    if (ours)
+    if (ours) {
         hit_plan_add_resume(&plan, &self->list);
-    else
-        pending = hit_plan_add_past_stop(&plan, self->others[0], &self->list);
-    if (ours)
         hit_results_left(&self->hits);
+    } else {
+        pending = hit_plan_add_past_stop(&plan, self->others[0], &self->list);
+    }
     if (!direct_run_plain(self, deadline, error))
         return false;
     *from = ours ? SEGMENT_AT_START : SEGMENT_AT_END;
     if (!ours)
-        hit_results_passed(&self->hits, pending != SIZE_MAX &&
-                                            self->core->ops->pending(self->core, self->results[pending]));
+        hit_results_passed(&self->hits, was_pending(self, pending));
     return true;
 }
 
-/* The core has stopped only now: what the list took for the end of its run was the stop before. */
+/* The core has stopped only now: the list took the stop before for the end of the hit. */
 static bool note_time(struct direct_engine *self, const struct deadline *deadline, struct error *error)
 {
     direct_new_list(self);
@@ -356,39 +345,36 @@ static bool note_time(struct direct_engine *self, const struct deadline *deadlin
     return true;
 }
 
-/* At one of a handler's other exits, which it may pass without returning. */
+/* At one of a handler's other exits, which it may not take. */
 static bool look_at_exit(struct direct_engine *self, size_t which, enum segment *from,
                          const struct deadline *deadline, struct error *error)
 {
-    direct_new_registers(self);
-    size_t status = self->core->ops->add_register(self->core, &self->list, CORE_STATUS);
-    if (!direct_run_plain(self, deadline, error))
+    uint64_t status = 0;
+    if (!read_register(self, CORE_STATUS, &status, deadline, error))
         return false;
     self->halted_by_us = true;
-    self->place = place_of_exit(self, which);
-    self->by_exit = true;
+    self->frame.end = frame_exit(&self->frame, self->core, &self->region, which);
+    self->took_other_exit = true;
     *from = SEGMENT_FRAME;
-    if (!self->region.exits[which].conditional ||
-        cortex_m_condition_holds(core_register_value(self->core, CORE_STATUS, self->results, status)))
+    if (frame_takes_exit(&self->region, which, status))
         return note_time(self, deadline, error);
     *from = SEGMENT_AT_END;
     return go_on_after_wrong_frame(self, deadline, error);
 }
 
-/* Stopped in a handler that came just when the end was reached: that runs first, and the end is waited for
- * again. */
+/* Halted in a handler that ran just as the end was reached: it runs first, and the end is awaited again. */
 static bool go_on_in_handler(struct direct_engine *self, enum segment *from, const struct deadline *deadline,
                              struct error *error)
 {
     direct_new_list(self);
-    self->core->ops->add_clear_breakpoint(self->core, &self->list);
-    self->core->ops->add_run(self->core, &self->list);
+    core_add_clear_breakpoint(self->core, &self->list);
+    core_add_run(self->core, &self->list);
     *from = SEGMENT_AT_END;
     hit_results_interrupted(&self->hits);
     return direct_check_time(self, error) && direct_run_plain(self, deadline, error);
 }
 
-/* Not the end, as it seems, or seen before it was there. */
+/* The core did not stop at the end, or it was read before it had. */
 static bool confirm_end(struct direct_engine *self, enum segment *from, const struct deadline *deadline,
                         struct error *error)
 {
@@ -396,12 +382,13 @@ static bool confirm_end(struct direct_engine *self, enum segment *from, const st
     bool in_handler;
     *from = SEGMENT_FRAME;
     if (self->n_others > 0 || self->core->halts_in_handler) {
-        if (!direct_restore_borrowed(self, deadline, error) || !direct_look(self, &stop, deadline, error))
+        if (!direct_restore_borrowed(self, deadline, error) ||
+            !direct_read_stop(self, &stop, deadline, error))
             return false;
         bool ours = stop.unreadable == NULL && stop.cause == STOP_BREAKPOINT;
-        if (ours && self->watching && stop.pc == self->others[0])
+        if (ours && self->watches_call && stop.pc == self->others[0])
             return look_at_call(self, from, deadline, error);
-        for (unsigned i = 0; ours && !self->watching && i < self->n_others; i++)
+        for (unsigned i = 0; ours && !self->watches_call && i < self->n_others; i++)
             if (stop.pc == self->others[i])
                 return look_at_exit(self, i + 1, from, deadline, error);
         if (!direct_is_in_handler(self, &stop, &in_handler, deadline, error))
@@ -412,25 +399,24 @@ static bool confirm_end(struct direct_engine *self, enum segment *from, const st
     return direct_confirm_stop(self, direct_end(self), deadline, error) && note_time(self, deadline, error);
 }
 
-/* The stack pointer was not what it should be, or was read before it was there. */
+/* The stack pointer is another call's, or it was read before it was there. */
 static bool look_at_frame(struct direct_engine *self, enum segment *from, const struct deadline *deadline,
                           struct error *error)
 {
-    direct_new_registers(self);
-    enum core_register base = self->region.in_function ? self->region.end_base : CORE_SP;
-    size_t sp = self->core->ops->add_register(self->core, &self->list, base);
-    if (!direct_run_plain(self, deadline, error))
+    uint64_t sp = 0;
+    if (!read_register(self, self->region.in_function ? self->region.end_base : CORE_SP, &sp, deadline,
+                       error))
         return false;
-    bool ours = core_register_value(self->core, base, self->results, sp) == self->place.sp;
+    bool ours = sp == self->frame.end.sp;
     *from = ours ? SEGMENT_FINISH : SEGMENT_AT_END;
     return ours || go_on_after_wrong_frame(self, deadline, error);
 }
 
-/* A re-hit at the end went wrong after the end was read: the hit itself is whole. */
+/* A re-hit at the end failed after the end was read: the hit itself is complete. */
 static bool finish_by_hand(struct direct_engine *self, const struct hit_steps *hit_steps,
                            const struct deadline *deadline, struct error *error)
 {
-    struct hit_steps whole = *hit_steps; /* and its results, which looking at the stop overwrites */
+    struct hit_steps whole = *hit_steps; /* confirming the stop overwrites it, and its results */
     uint64_t results[LIST_ROOM];
     memcpy(results, self->results, sizeof results);
     if (!direct_confirm_stop(self, direct_end(self), deadline, error))
@@ -438,10 +424,10 @@ static bool finish_by_hand(struct direct_engine *self, const struct hit_steps *h
     direct_new_list(self);
     struct witness_places places;
     witness_add(&self->device->witness, self->core, &self->list, &places);
-    size_t reset = self->core->ops->add_reset_seen(self->core, &self->list); /* as in the list */
+    size_t reset = core_add_reset_seen(self->core, &self->list); /* as in the list */
     if (!direct_run_plain(self, deadline, error))
         return false;
-    if (self->core->ops->reset_seen(self->core, self->results[reset]))
+    if (core_reset_seen(self->core, self->results[reset]))
         return direct_tell_reset(self, error);
     uint64_t saw = 0;
     const struct witness_item *changed =
@@ -457,7 +443,7 @@ static bool finish_by_hand(struct direct_engine *self, const struct hit_steps *h
     return self->list.n == 0 || direct_run_plain(self, deadline, error);
 }
 
-/* What step `at` stands for in a list that ended there; sets the segment to go on from. */
+/* A list of hits ended at step `at`. Sets the segment to go on from. */
 static bool recover(struct direct_engine *self, size_t at, enum segment *from,
                     const struct deadline *deadline, struct error *error)
 {
@@ -467,7 +453,7 @@ static bool recover(struct direct_engine *self, size_t at, enum segment *from,
         *from = SEGMENT_ENTRY;
         return direct_confirm_stop(self, self->region.start, deadline, error);
     case SEGMENT_ENTRY:
-        self->guess = false;
+        self->expects_frame = false;
         *from = SEGMENT_ENTRY;
         return true;
     case SEGMENT_LEAVE:
@@ -489,30 +475,75 @@ static bool recover(struct direct_engine *self, size_t at, enum segment *from,
     return true;
 }
 
-static bool direct_run(struct engine *engine, const struct engine_request *request,
-                       const struct engine_sink *sink, const struct deadline *deadline, struct error *error)
+/* --- the engine ----------------------------------------------------------------------------------------- */
+
+static bool arm(struct engine *engine, const struct region *region, const struct deadline *deadline,
+                struct error *error)
+{
+    struct direct_engine *self = (struct direct_engine *)engine;
+    self->region = *region;
+    self->device->slept = false;
+    self->entry_checked = self->resume_first = false;
+    self->region.start = core_code(self->core, region->start, region->start_is_thumb);
+    self->region.end = core_code(self->core, region->end, region->end_is_thumb);
+    self->mode_checked = !self->core->processes || region->process.which != PROCESS_NOT_SAID;
+    if (!process_check(&region->process, self->core, error))
+        return false;
+    if (region->process.which == PROCESS_ID)
+        breakpoints_set_context(&self->breakpoints, region->process.id);
+    if (region->to_return) {
+        unsigned exits = region->n_exits > 1 ? (unsigned)region->n_exits - 1 : 0, call = region->may_be_left;
+        breakpoints_want_extra(&self->breakpoints, exits > call ? exits : call);
+    }
+    if (!settings_apply_core(self->device->ledger, self->core, APPLY_ALL, deadline, error))
+        return false;
+    if (!breakpoints_prepare(&self->breakpoints, self->region.start, deadline, error) ||
+        (!region->to_return && !breakpoints_prepare(&self->breakpoints, self->region.end, deadline, error)))
+        return false;
+    direct_new_list(self);
+    breakpoints_add_move(&self->breakpoints, &self->list, BREAKPOINT_NONE, self->region.start);
+    breakpoints_add_proof(&self->breakpoints, &self->list, self->region.start);
+    static const struct engine_sink quiet;
+    const struct engine_request soon = {.timeout_ms = deadline_left_us(deadline) / 1000};
+    size_t at = 0;
+    uint64_t saw = 0;
+    direct_begin(self, &soon, &quiet);
+    if (!direct_run_list(self, &at, &saw, deadline, error))
+        return false;
+    if (at < self->list.n)
+        return error_set(error, ERROR_ADDRESS, "no breakpoint can be put at 0x%08" PRIX64, region->start);
+    if (region->may_be_left && region->to_return && self->breakpoints.n_extra == 0 &&
+        self->breakpoints.comparator_held)
+        snprintf(engine->limit, sizeof engine->limit,
+                 "no second breakpoint comparator is free: a call that is left without returning and made "
+                 "again counts as one call");
+    return true;
+}
+
+static bool run(struct engine *engine, const struct engine_request *request, const struct engine_sink *sink,
+                const struct deadline *deadline, struct error *error)
 {
     struct direct_engine *self = (struct direct_engine *)engine;
     enum segment from = SEGMENT_AT_START;
-    /* Both ends of the first passage have to fit into one list. */
+    /* The re-hits at both ends of the first hit have to fit into one list. */
     size_t fit = (LIST_ROOM - LIST_RESERVE) / (2 * (REHIT_STEPS + reading_steps(&self->device->reading)));
-    unsigned rehits = request->rehits < REHITS ? request->rehits : REHITS;
+    unsigned rehits = request->rehits < ENGINE_REHITS ? request->rehits : ENGINE_REHITS;
     rehits = rehits < fit ? rehits : (unsigned)fit;
     direct_begin(self, request, sink);
-    self->slow = true;
+    self->waited = true;
     while (!self->hits.enough) {
         if (deadline_cancelled(deadline))
             return direct_confirm_held(self, error) && error_set(error, ERROR_CANCELLED, "cancelled");
-        if (!self->looked) {
-            if (!reach_start(self, deadline, error) || !direct_check_mode(self, deadline, error))
+        if (!self->mode_checked) {
+            if (!reach_start(self, deadline, error) || !check_mode(self, deadline, error))
                 return false;
             from = SEGMENT_ENTRY;
         }
-        if (is_framed(self) && !self->guess && from <= SEGMENT_ENTRY) {
+        if (is_framed(self) && !self->expects_frame && from <= SEGMENT_ENTRY) {
             bool inner = false;
             if (from == SEGMENT_AT_START && !reach_start(self, deadline, error))
                 return false;
-            if (self->region.in_function ? !find_frame(self, deadline, error)
+            if (self->region.in_function ? !find_base(self, deadline, error)
                                          : !find_return(self, &inner, deadline, error))
                 return false;
             if (inner && !step_past_inner(self, deadline, error))
@@ -541,74 +572,7 @@ static bool direct_run(struct engine *engine, const struct engine_request *reque
                  !recover(self, at, &from, deadline, error))
             return false;
     }
-    return direct_look_at_neighbours(self, true, error);
-}
-
-static void direct_free(struct engine *engine)
-{
-    free(engine);
-}
-
-struct engine *direct_new(struct device *device)
-{
-    static const struct engine_ops ops = {
-        .arm = direct_arm, .run = direct_run, .disarm = direct_disarm, .free = direct_free};
-    struct direct_engine *self = calloc(1, sizeof *self);
-    if (self == NULL)
-        return NULL;
-    self->engine.ops = &ops;
-    self->device = device;
-    self->core = &device->chosen->core;
-    breakpoints_init(&self->breakpoints, device->ledger, &device->chosen->core);
-    neighbours_init(&self->neighbours, device);
-    self->breakpoints.neighbours = &self->neighbours;
-    hit_results_init(&self->hits, self->core, &device->reading, &device->witness);
-    return &self->engine;
-}
-
-enum { LEAVE_LOOKS = 12 };
-
-bool direct_arm(struct engine *engine, const struct region *region, const struct deadline *deadline,
-                struct error *error)
-{
-    struct direct_engine *self = (struct direct_engine *)engine;
-    self->region = *region;
-    self->device->slept = false;
-    self->from_call = self->resume_first = false;
-    self->region.start = core_code(self->core, region->start, region->start_is_thumb);
-    self->region.end = core_code(self->core, region->end, region->end_is_thumb);
-    self->looked = !self->core->processes || region->process.which != PROCESS_NOT_SAID;
-    if (!process_check(&region->process, self->core, error))
-        return false;
-    if (region->process.which == PROCESS_ID)
-        breakpoints_set_context(&self->breakpoints, region->process.id);
-    if (region->to_return) {
-        unsigned exits = region->n_exits > 1 ? (unsigned)region->n_exits - 1 : 0, call = region->may_be_left;
-        breakpoints_want_extra(&self->breakpoints, exits > call ? exits : call);
-    }
-    if (!settings_apply_core(self->device->ledger, self->core, APPLY_ALL, deadline, error))
-        return false;
-    if (!breakpoints_prepare(&self->breakpoints, self->region.start, deadline, error) ||
-        (!region->to_return && !breakpoints_prepare(&self->breakpoints, self->region.end, deadline, error)))
-        return false;
-    direct_new_list(self);
-    breakpoints_add_move(&self->breakpoints, &self->list, POINT_NONE, self->region.start);
-    breakpoints_add_proof(&self->breakpoints, &self->list, self->region.start);
-    static const struct engine_sink quiet;
-    const struct engine_request soon = {.timeout_ms = deadline_left_us(deadline) / 1000};
-    size_t at = 0;
-    uint64_t saw = 0;
-    direct_begin(self, &soon, &quiet);
-    if (!direct_run_list(self, &at, &saw, deadline, error))
-        return false;
-    if (at < self->list.n)
-        return error_set(error, ERROR_ADDRESS, "no breakpoint can be put at 0x%08" PRIX64, region->start);
-    if (region->may_be_left && region->to_return && self->breakpoints.n_extra == 0 &&
-        self->breakpoints.comparator_held)
-        snprintf(engine->limit, sizeof engine->limit,
-                 "no second breakpoint comparator is free: a call that is left without returning, and made "
-                 "again, is taken for one");
-    return true;
+    return direct_check_neighbours(self, true, error);
 }
 
 static bool is_other(const struct direct_engine *self, uint64_t pc)
@@ -616,13 +580,12 @@ static bool is_other(const struct direct_engine *self, uint64_t pc)
     for (unsigned i = 0; i < self->n_others; i++)
         if (self->others[i] == pc)
             return true;
-    return self->n_others > 0 && self->moved == pc;
+    return self->n_others > 0 && self->breakpoint_at == pc;
 }
 
-/* Only a stop that we caused, or that we were in the middle of handling, is ours to leave. */
+/* Resumes the core, if we stopped it or it stands at a stop of ours. */
 static bool leave_stop(struct direct_engine *self, const struct deadline *deadline, struct error *error)
 {
-    const struct core_ops *ops = self->core->ops;
     uint64_t status = 0;
     struct stop stop = {0};
     struct error stays = {0};
@@ -630,15 +593,15 @@ static bool leave_stop(struct direct_engine *self, const struct deadline *deadli
     static const struct engine_request soon = {.timeout_ms = 1000};
     direct_begin(self, &soon, &quiet);
     bool busy = self->halted_by_us || self->was_reset, halted = !busy, in_handler;
-    /* A core that was let go may look halted for a moment yet, and one that steps may not yet. */
-    for (int i = 0; i < LEAVE_LOOKS && halted != busy; i++) {
-        if (!ledger_read(self->device->ledger, ops->status(self->core), &status, deadline, error))
+    /* Right after a resume the core may still read as halted; right after a step, not yet. */
+    for (int i = 0; i < HALT_READS && halted != busy; i++) {
+        if (!ledger_read(self->device->ledger, core_status_register(self->core), &status, deadline, error))
             return false;
-        halted = ops->state(self->core, status) == CORE_HALTED;
+        halted = core_state_of(self->core, status) == CORE_HALTED;
     }
-    if (!halted && self->held) { /* in what cannot be held off */
+    if (!halted && self->interrupts_held) { /* it runs in a handler that could not be held off */
         direct_new_list(self);
-        ops->add_halt(self->core, &self->list);
+        core_add_halt(self->core, &self->list);
         core_add_let_go(self->core, &self->list);
         return direct_run_plain(self, deadline, error);
     }
@@ -648,67 +611,49 @@ static bool leave_stop(struct direct_engine *self, const struct deadline *deadli
         device_leave_as(self->device, LEAVE_HALTED_RESET);
         return true;
     }
-    if (!direct_look(self, &stop, deadline, error) ||
+    if (!direct_read_stop(self, &stop, deadline, error) ||
         !direct_is_in_handler(self, &stop, &in_handler, deadline, error))
         return false;
-    /* Nobody but us has a breakpoint there, whatever state its code is in. */
-    bool other_code = stop.unreadable != NULL && stop.cause == STOP_BREAKPOINT && self->core->sole_breakpoint;
+    /* With the only breakpoint, a stop at one is ours even if its PC cannot be read. */
+    bool other_code =
+        stop.unreadable != NULL && stop.cause == STOP_BREAKPOINT && self->breakpoints.setup.sole;
     bool ours = busy || other_code || in_handler || stop.cause == STOP_RESET ||
                 stop.pc == self->region.start || stop.pc == direct_end(self) || is_other(self, stop.pc);
-    if (self->foreign || !ours) {
+    if (self->foreign_stop || !ours) {
         device_leave_as(self->device, LEAVE_HALTED_FOREIGN);
         self->engine.stopped_at = core_code_place(stop.pc);
         return true;
     }
     direct_new_list(self);
-    ops->add_halt(self->core,
-                  &self->list); /* ends a step that was under way, and the holding off of interrupts */
-    ops->add_run(self->core, &self->list);
+    core_add_halt(self->core, &self->list); /* ends a step and the holding off of interrupts */
+    core_add_run(self->core, &self->list);
     return direct_run_plain(self, deadline, error);
 }
 
-bool direct_disarm(struct engine *engine, const struct deadline *deadline, struct error *error)
+static bool disarm(struct engine *engine, const struct deadline *deadline, struct error *error)
 {
     struct direct_engine *self = (struct direct_engine *)engine;
-    return direct_give_back(self, deadline, error) &&
+    return direct_restore_borrowed(self, deadline, error) &&
            breakpoints_remove(&self->breakpoints, deadline, error) &&
-           neighbours_let_go(&self->neighbours, deadline, error) && leave_stop(self, deadline, error);
+           breakpoints_resume_neighbours(&self->breakpoints, deadline, error) &&
+           leave_stop(self, deadline, error);
 }
 
-/* "CONTEXTIDR, which tells them apart, was 0x2 at this stop", as far as it can be read. */
-static bool describe_context(struct direct_engine *self, char *out, size_t size,
-                             const struct deadline *deadline, struct error *error)
+static void free_engine(struct engine *engine)
 {
-    const struct core_ops *ops = self->core->ops;
-    struct error unread = {0};
-    snprintf(out, size, "CONTEXTIDR, which tells them apart, cannot be read from there");
-    if (ops->add_context == NULL)
-        return true;
-    direct_new_registers(self);
-    size_t at = ops->add_context(self->core, &self->list);
-    if (direct_run_plain(self, deadline, &unread))
-        snprintf(out, size, "CONTEXTIDR, which tells them apart, was 0x%" PRIX64 " at this stop",
-                 self->results[at]);
-    return direct_give_back(self, deadline, error);
+    free(engine);
 }
 
-bool direct_check_mode(struct direct_engine *self, const struct deadline *deadline, struct error *error)
+struct engine *direct_new(struct device *device)
 {
-    const struct core_ops *ops = self->core->ops;
-    char context[96];
-    direct_new_registers(self);
-    size_t mode = ops->add_mode(self->core, &self->list);
-    if (!direct_run_plain(self, deadline, error))
-        return false;
-    self->looked = true;
-    if (!ops->in_user_mode(self->core, self->results[mode]))
-        return true;
-    if (!describe_context(self, context, sizeof context, deadline, error))
-        return false;
-    return error_set(
-        error, ERROR_STATE,
-        "0x%08" PRIX64 " is run in user mode: under an operating system other processes may have "
-        "other code there.\n%s. --context ID measures where it is ID only; --context any, wherever "
-        "that address is reached",
-        core_code_place(self->region.start), context);
+    static const struct engine_ops ops = {.arm = arm, .run = run, .disarm = disarm, .free = free_engine};
+    struct direct_engine *self = calloc(1, sizeof *self);
+    if (self == NULL)
+        return NULL;
+    self->engine.ops = &ops;
+    self->device = device;
+    self->core = &device->chosen->core;
+    breakpoints_init(&self->breakpoints, device->ledger, &device->chosen->core, device);
+    hit_results_init(&self->hits, self->core, &device->reading, &device->witness);
+    return &self->engine;
 }

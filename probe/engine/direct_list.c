@@ -1,24 +1,65 @@
 #include "engine/direct_list.h"
 
-#include "engine/stops.h"
-
 #include <inttypes.h>
-#include <stdio.h>
 #include <unistd.h>
 
 enum {
-    SETTLE_TRIES = 2,
+    STOP_TRIES = 2,
     PLAIN_TRIES = 3,
     NAP_US = 5000,
-    LOOK_MS = 1000,
-    PATIENT_MS = 5000,
-    CHECK_US = 50000
+    READ_MS = 1000,
+    LIST_MS = 5000,
+    BREAKPOINTS_CHECK_US = 50000
 };
+
+/* For a single read, whatever deadline the list has. */
+static struct deadline read_time(const volatile sig_atomic_t *cancel)
+{
+    return deadline_in_ms(patience_ms(READ_MS), cancel);
+}
 
 uint64_t direct_end(const struct direct_engine *self)
 {
-    return self->region.to_return ? self->place.pc : self->region.end;
+    return self->region.to_return ? self->frame.end.pc : self->region.end;
 }
+
+bool direct_tell_reset(struct direct_engine *self, struct error *error)
+{
+    self->was_reset = true;
+    return error_set(error, ERROR_RESET, "the target was reset");
+}
+
+/* --- progress ------------------------------------------------------------------------------------------- */
+
+void direct_begin(struct direct_engine *self, const struct engine_request *request,
+                  const struct engine_sink *sink)
+{
+    hit_results_begin(&self->hits, request, sink);
+    self->advances = self->hits.advances;
+    progress_note(&self->progress);
+}
+
+static bool is_late(struct direct_engine *self)
+{
+    if (self->hits.advances != self->advances) {
+        self->advances = self->hits.advances;
+        progress_note(&self->progress);
+    }
+    return progress_is_late(&self->progress, self->hits.request);
+}
+
+static bool tell_late(const struct direct_engine *self, struct error *error)
+{
+    return progress_tell(&self->progress, self->hits.request, self->core,
+                         self->hits.under_way ? &self->hits.hit : NULL, self->frame.end.pc, error);
+}
+
+bool direct_check_time(struct direct_engine *self, struct error *error)
+{
+    return !is_late(self) || tell_late(self, error);
+}
+
+/* --- lists ---------------------------------------------------------------------------------------------- */
 
 void direct_new_list(struct direct_engine *self)
 {
@@ -31,8 +72,7 @@ void direct_new_list(struct direct_engine *self)
 void direct_new_registers(struct direct_engine *self)
 {
     direct_new_list(self);
-    if (self->core->ops->add_ready != NULL)
-        self->core->ops->add_ready(self->core, &self->list);
+    core_add_ready(self->core, &self->list);
 }
 
 static enum segment segment_at(const struct direct_engine *self, size_t at)
@@ -43,35 +83,32 @@ static enum segment segment_at(const struct direct_engine *self, size_t at)
 
 static bool at_wait(const struct direct_engine *self, size_t at)
 {
-    struct address status = self->core->ops->status(self->core);
+    struct address status = core_status_register(self->core);
     return at < self->list.n && self->items[at].op == OP_UNTIL &&
            self->items[at].at.offset == status.offset &&
-           self->core->ops->state(self->core, self->items[at].value) == CORE_HALTED;
+           core_state_of(self->core, self->items[at].value) == CORE_HALTED;
 }
 
-/* What the last write of the core's control register was. */
+/* Whether the last write of the core's control register holds interrupts off. */
 static void note_held(struct direct_engine *self, const struct step *control)
 {
-    const struct core_ops *ops = self->core->ops;
     struct step items[2] = {0};
     struct steps hold = {.items = items, .room = 2};
-    if (ops->add_hold == NULL)
+    if (!core_can_hold(self->core))
         return;
-    ops->add_hold(self->core, &hold, true);
-    ops->add_run_held(self->core, &hold);
-    self->held = control->value == items[0].value || control->value == items[1].value;
+    core_add_hold(self->core, &hold, true);
+    core_add_run_held(self->core, &hold);
+    self->interrupts_held = control->value == items[0].value || control->value == items[1].value;
 }
 
-/* Whether the core stands where we know it to: after a halt that was proved to be ours, or a step of our own.
- */
+/* Whether the core stands halted by us: after a halt that was proved to be ours, or after our own step. */
 static void note_halt(struct direct_engine *self, size_t done)
 {
-    const struct core_ops *ops = self->core->ops;
     struct step items[8];
     struct steps run = {.items = items, .room = 4}, held = {.items = items + 4, .room = 4};
-    ops->add_run(self->core, &run);
-    if (ops->add_run_held != NULL)
-        ops->add_run_held(self->core, &held);
+    core_add_run(self->core, &run);
+    if (core_can_hold(self->core))
+        core_add_run_held(self->core, &held);
     const struct step *let_go = &items[run.n - 1];
     bool proved = false, halted = false, noted = false;
     for (size_t i = done; i-- > 0;) {
@@ -93,75 +130,15 @@ static void note_halt(struct direct_engine *self, size_t done)
         self->halted_by_us = proved;
 }
 
-bool direct_tell_reset(struct direct_engine *self, struct error *error)
-{
-    self->was_reset = true;
-    return error_set(error, ERROR_RESET, "the target was reset");
-}
-
-void direct_begin(struct direct_engine *self, const struct engine_request *request,
-                  const struct engine_sink *sink)
-{
-    hit_results_begin(&self->hits, request, sink);
-    self->since_us = deadline_now_us();
-    self->steps = self->hits.steps;
-    self->inner = self->lost = 0;
-}
-
-static bool is_late(struct direct_engine *self)
-{
-    if (self->hits.steps != self->steps) {
-        self->steps = self->hits.steps;
-        self->since_us = deadline_now_us();
-        self->inner = self->lost = 0;
-    }
-    return deadline_now_us() - self->since_us > self->hits.request->timeout_ms * 1000;
-}
-
-static bool tell_end(const struct direct_engine *self, struct error *error)
-{
-    double seconds = (double)self->hits.request->timeout_ms / 1000;
-    char past[96] = "", lost[96] = "";
-    if (self->hits.under_way && self->hits.hit.past > 0)
-        snprintf(past, sizeof past, "; the core stopped %" PRIu64 " times there in another frame",
-                 self->hits.hit.past);
-    if (self->lost > 0)
-        snprintf(lost, sizeof lost, "; %" PRIu64 " calls in a row were left without returning", self->lost);
-    return error_set(error, ERROR_END, "the end was not reached within %.3g s of the start%s%s%s", seconds,
-                     past, lost, core_may_be_unseen(self->core));
-}
-
-static bool tell_start(const struct direct_engine *self, struct error *error)
-{
-    double seconds = (double)self->hits.request->timeout_ms / 1000;
-    if (self->inner == 0)
-        return error_set(error, ERROR_START, "the start was not reached within %.3g s%s", seconds,
-                         core_may_be_unseen(self->core));
-    return error_set(error, ERROR_START,
-                     "the start was reached %" PRIu64
-                     " times within %.3g s, each time with a return address inside the function itself "
-                     "(0x%08" PRIX64 "): name an end as well",
-                     self->inner, seconds, core_code_place(self->place.pc));
-}
-
-static bool tell_late(const struct direct_engine *self, struct error *error)
-{
-    return self->hits.under_way || self->lost > 0 ? tell_end(self, error) : tell_start(self, error);
-}
-
-bool direct_check_time(struct direct_engine *self, struct error *error)
-{
-    return !is_late(self) || tell_late(self, error);
-}
+/* --- while a list waits --------------------------------------------------------------------------------- */
 
 static bool was_reset_meanwhile(const struct direct_engine *self)
 {
     uint64_t cause;
-    struct deadline soon = deadline_in_ms(patience_ms(1000), NULL);
+    struct deadline soon = read_time(NULL);
     struct error ignored = {0};
-    return ledger_read(self->device->ledger, self->core->ops->cause_register(self->core), &cause, &soon,
-                       &ignored) &&
-           self->core->ops->reset_seen(self->core, cause);
+    return ledger_read(self->device->ledger, core_reset_register(self->core), &cause, &soon, &ignored) &&
+           core_reset_seen(self->core, cause);
 }
 
 static bool waited_in_vain(struct direct_engine *self, struct error *error)
@@ -169,36 +146,36 @@ static bool waited_in_vain(struct direct_engine *self, struct error *error)
     return was_reset_meanwhile(self) ? direct_tell_reset(self, error) : tell_late(self, error);
 }
 
-/* The list itself has the comparator off for a single step. */
+/* The list itself switched the comparator off for a single step. */
 static bool has_it_off(const struct direct_engine *self, size_t at)
 {
-    struct address control = self->core->ops->comparator(self->core, self->breakpoints.comparator, 0);
+    struct address control = core_comparator(self->core, self->breakpoints.comparator, 0);
     for (size_t i = at; i-- > 0;)
         if (self->items[i].op == OP_WRITE && self->items[i].at.offset == control.offset)
             return self->items[i].value == 0;
     return false;
 }
 
-/* Where each stop is a comparator's, one that is gone would be waited for in vain. A core that lost its power
- * lost them all. */
-static bool check_points(struct direct_engine *self, size_t at, bool last, const struct deadline *deadline,
-                         struct error *error)
+/* If every stop is a comparator's, the wait would never end once the comparator is cleared. A core that lost
+ * its power has lost them all. */
+static bool check_breakpoints(struct direct_engine *self, size_t at, bool late,
+                              const struct deadline *deadline, struct error *error)
 {
     struct error cleared = {0};
     uint8_t size = 0;
-    struct deadline soon = deadline_in_ms(patience_ms(LOOK_MS), deadline->cancel);
+    struct deadline soon = read_time(deadline->cancel);
     int64_t now = deadline_now_us();
-    (void)self->core->ops->breakpoint_instruction(self->core, &size);
-    if (size != 0 || (!last && now - self->checked_us < CHECK_US) || has_it_off(self, at))
+    (void)core_breakpoint_instruction(self->core, &size);
+    if (size != 0 || (!late && now - self->breakpoints_checked_us < BREAKPOINTS_CHECK_US) ||
+        has_it_off(self, at))
         return true;
-    self->checked_us = now;
+    self->breakpoints_checked_us = now;
     if (breakpoints_check(&self->breakpoints, &soon, &cleared))
         return true;
-    return was_reset_meanwhile(self) ? direct_tell_reset(self, error)
-                                     : error_set(error, cleared.kind, "%s", cleared.text);
+    return was_reset_meanwhile(self) ? direct_tell_reset(self, error) : error_copy(error, &cleared);
 }
 
-/* A write's fault may show with the step behind it only, unless the link checks each of them. To go on then
+/* Unless the link checks each write, a write's fault may show only at the step after it. To go on from there
  * would be to go on without the write. */
 static bool write_may_be_lost(const struct direct_engine *self, size_t at, enum why why)
 {
@@ -206,22 +183,34 @@ static bool write_may_be_lost(const struct direct_engine *self, size_t at, enum 
            !link_faults_are_exact(self->device->link);
 }
 
-/* The counters while they run, so that none wraps unseen. What a sleeping target does not show now, it may
- * show the next time. */
-static bool look_at_counters(struct direct_engine *self, const struct deadline *deadline, struct error *error)
+/* Reads the running counters, so that no wrap goes unseen. A sleeping target may refuse now and answer next
+ * time. */
+static bool poll_counters(struct direct_engine *self, const struct deadline *deadline, struct error *error)
 {
     uint64_t values[READING_ROOM], before_us, after_us;
     struct error unread = {0};
-    struct deadline soon = deadline_in_ms(patience_ms(LOOK_MS), deadline->cancel);
-    if (self->hits.sink->look == NULL || self->device->reading.by_core != NULL)
-        return true; /* or it would have to be halted for that */
+    struct deadline soon = read_time(deadline->cancel);
+    if (self->hits.sink->poll == NULL || self->device->reading.by_core != NULL)
+        return true; /* not wanted, or the core would have to be halted */
     if (device_read(self->device, values, &before_us, &after_us, &soon, &unread)) {
         hit_results_poll(&self->hits, values, before_us, after_us);
         return true;
     }
     bool over = unread.kind != ERROR_FAULT && unread.kind != ERROR_ASLEEP && unread.kind != ERROR_CANCELLED;
-    return !over || error_set(error, unread.kind, "%s", unread.text);
+    return !over || error_copy(error, &unread);
 }
+
+bool direct_check_neighbours(struct direct_engine *self, bool now, struct error *error)
+{
+    struct deadline soon = read_time(NULL);
+    struct error why = {0};
+    if (breakpoints_check_neighbours(&self->breakpoints, now, &soon, &why))
+        return true;
+    bool later = why.kind == ERROR_ASLEEP || why.kind == ERROR_FAULT;
+    return later || error_copy(error, &why);
+}
+
+/* --- hits that are held until a reset is ruled out ------------------------------------------------------ */
 
 static bool is_sound(struct direct_engine *self, struct error *error)
 {
@@ -231,12 +220,13 @@ static bool is_sound(struct direct_engine *self, struct error *error)
     return hits->changed == NULL || witness_tell(hits->changed, hits->changed_to, error);
 }
 
-/* The core may be running: what only it can show is looked at with the hits behind these. */
+/* The first witness that has changed. The core may be running: registers that only it can read are checked
+ * with the next hits. */
 static const struct witness_item *find_changed(const struct direct_engine *self, uint64_t *saw,
                                                struct error *unread)
 {
     const struct witness *witness = &self->device->witness;
-    struct deadline soon = deadline_in_ms(patience_ms(LOOK_MS), NULL);
+    struct deadline soon = read_time(NULL);
     for (size_t i = 0; i < witness->n; i++) {
         const struct witness_item *item = &witness->items[i];
         if (item->at.space != SPACE_CP15 && ledger_read(self->device->ledger, item->at, saw, &soon, unread) &&
@@ -251,7 +241,7 @@ static bool release_held(struct direct_engine *self, bool was_reset, struct erro
     struct hit_results *hits = &self->hits;
     if (!was_reset && hits->changed == NULL) {
         hits->changed = find_changed(self, &hits->changed_to, unread);
-        was_reset = hits->changed != NULL && was_reset_meanwhile(self); /* which changes them too */
+        was_reset = hits->changed != NULL && was_reset_meanwhile(self); /* a reset changes them, too */
     }
     if (unread->kind != ERROR_NONE)
         return false;
@@ -266,13 +256,12 @@ static bool confirm_held(struct direct_engine *self, int tries, struct error *er
     for (; self->hits.n_held > 0; tries--) {
         uint64_t cause;
         struct error unread = {0};
-        struct deadline soon = deadline_in_ms(patience_ms(LOOK_MS), NULL);
-        if (ledger_read(self->device->ledger, self->core->ops->cause_register(self->core), &cause, &soon,
-                        &unread) &&
-            release_held(self, self->core->ops->reset_seen(self->core, cause), &unread))
+        struct deadline soon = read_time(NULL);
+        if (ledger_read(self->device->ledger, core_reset_register(self->core), &cause, &soon, &unread) &&
+            release_held(self, core_reset_seen(self->core, cause), &unread))
             continue;
         if (tries <= 1)
-            return error_set(error, unread.kind, "%s", unread.text);
+            return error_copy(error, &unread);
         usleep(NAP_US);
     }
     return is_sound(self, error);
@@ -283,14 +272,30 @@ bool direct_confirm_held(struct direct_engine *self, struct error *error)
     return confirm_held(self, PLAIN_TRIES, error);
 }
 
-bool direct_look_at_neighbours(struct direct_engine *self, bool now, struct error *error)
+/* --- running a list ------------------------------------------------------------------------------------- */
+
+/* The step after `done` is not done yet. Whether to try it again; `waits`: it waits for a halt, `late`: there
+ * was no progress for too long. */
+static bool may_go_on(struct direct_engine *self, const struct outcome *outcome, bool waits, bool late,
+                      const struct error *refused, const struct deadline *deadline, struct error *error)
 {
-    struct deadline soon = deadline_in_ms(patience_ms(LOOK_MS), NULL);
-    struct error why = {0};
-    if (neighbours_look(&self->neighbours, now, &soon, &why))
-        return true;
-    bool later = why.kind == ERROR_ASLEEP || why.kind == ERROR_FAULT;
-    return later || error_set(error, why.kind, "%s", why.text);
+    bool at_end = waits && segment_at(self, self->done) == SEGMENT_AT_END;
+    if (outcome->why == NOT_YET) {
+        enum core_state state = waits ? core_state_of(self->core, outcome->saw) : CORE_RUNNING;
+        if (state == CORE_LOCKUP)
+            return error_set(error, ERROR_LOCKUP, "the core locked up");
+        if (waits && !check_breakpoints(self, self->done, late, deadline, error))
+            return false;
+        self->device->slept |= at_end && state == CORE_ASLEEP;
+        if (late)
+            return waited_in_vain(self, error);
+        return !at_end || poll_counters(self, deadline, error);
+    }
+    if (outcome->why == LINK_LOST || refused->kind == ERROR_SYSTEM || late ||
+        write_may_be_lost(self, self->done, outcome->why))
+        return error_copy(error, refused);
+    usleep(NAP_US);
+    return true;
 }
 
 bool direct_run_list(struct direct_engine *self, size_t *at, uint64_t *saw, const struct deadline *deadline,
@@ -299,7 +304,7 @@ bool direct_run_list(struct direct_engine *self, size_t *at, uint64_t *saw, cons
     size_t done = 0;
     for (;;) {
         struct error refused = {0};
-        struct deadline patient = deadline_in_ms(patience_ms(PATIENT_MS), deadline->cancel);
+        struct deadline patient = deadline_in_ms(patience_ms(LIST_MS), deadline->cancel);
         struct outcome outcome =
             ledger_execute(self->device->ledger, &self->list, done, self->results, &patient, &refused);
         done = outcome.done;
@@ -310,41 +315,21 @@ bool direct_run_list(struct direct_engine *self, size_t *at, uint64_t *saw, cons
         hit_results_take(&self->hits, self->results, done);
         if (!is_sound(self, error))
             return false;
-        if (outcome.why != LINK_LOST && !direct_look_at_neighbours(self, false, error))
+        if (outcome.why != LINK_LOST && !direct_check_neighbours(self, false, error))
             return false;
         bool refuses = outcome.why == TARGET_WAIT || outcome.why == TARGET_FAULT;
         bool cancelled = deadline_cancelled(deadline);
         struct error unread = {0};
-        self->slow = self->slow || refuses || (waits && outcome.saw != 0);
+        self->waited = self->waited || refuses || (waits && outcome.saw != 0);
         if ((refuses || waits || cancelled) && !confirm_held(self, 1, &unread) && !is_sound(self, error))
             return false;
-        bool in_vain = is_late(self);
-        switch (outcome.why) {
-        case DONE: /* unless the next list will tell of them */
+        bool late = is_late(self); /* it also notes the progress of this list */
+        if (outcome.why == DONE)   /* if the core stays halted, the next list confirms them */
             return (self->ends_halted && !cancelled) || direct_confirm_held(self, error);
-        case UNEXPECTED:
+        if (outcome.why == UNEXPECTED)
             return direct_confirm_held(self, error);
-        case NOT_YET:
-            if (waits && self->core->ops->state(self->core, outcome.saw) == CORE_LOCKUP)
-                return error_set(error, ERROR_LOCKUP, "the core locked up");
-            if (waits && !check_points(self, done, in_vain, deadline, error))
-                return false;
-            if (waits && segment_at(self, done) == SEGMENT_AT_END)
-                self->device->slept |= self->core->ops->state(self->core, outcome.saw) == CORE_ASLEEP;
-            if (in_vain)
-                return waited_in_vain(self, error);
-            if (waits && segment_at(self, done) == SEGMENT_AT_END && !look_at_counters(self, deadline, error))
-                return false;
-            break;
-        case TARGET_WAIT:
-        case TARGET_FAULT:
-            if (refused.kind == ERROR_SYSTEM || in_vain || write_may_be_lost(self, done, outcome.why))
-                return error_set(error, refused.kind, "%s", refused.text);
-            usleep(NAP_US);
-            break;
-        case LINK_LOST:
-            return error_set(error, refused.kind, "%s", refused.text);
-        }
+        if (!may_go_on(self, &outcome, waits, late, &refused, deadline, error))
+            return false;
         if (deadline_cancelled(deadline))
             return error_set(error, ERROR_CANCELLED, "cancelled");
         if (self->hits.enough)
@@ -355,12 +340,12 @@ bool direct_run_list(struct direct_engine *self, size_t *at, uint64_t *saw, cons
     }
 }
 
-/* Carries out the steps [from, end) of the list, once more. */
+/* Runs the steps [from, end) of the list once more. */
 static struct outcome run_again(struct direct_engine *self, size_t from, size_t end,
                                 const struct deadline *deadline, struct error *refused)
 {
     struct outcome outcome = {.why = DONE, .done = 0};
-    struct deadline patient = deadline_slice(deadline, patience_ms(PATIENT_MS));
+    struct deadline patient = deadline_slice(deadline, patience_ms(LIST_MS));
     struct steps part = self->list;
     part.n = end;
     while (from < end) {
@@ -375,16 +360,14 @@ static struct outcome run_again(struct direct_engine *self, size_t from, size_t 
     return outcome;
 }
 
-/* False: for now it refuses; ERROR_* when it must not be tried again. */
+/* Makes the core ready for step `from`. False: it refuses for now; an error means that it always will. */
 static bool recover_instruction(struct direct_engine *self, size_t from, const struct deadline *deadline,
                                 struct error *error)
 {
     struct step items[8];
     uint64_t results[8];
     struct steps list = {.items = items, .room = 8};
-    if (self->core->ops->add_recover_instruction == NULL)
-        return true;
-    self->core->ops->add_recover_instruction(self->core, &list, &self->items[from]);
+    core_add_recover_instruction(self->core, &list, &self->items[from]);
     return list.n == 0 ||
            ledger_execute(self->device->ledger, &list, 0, results, deadline, error).why == DONE;
 }
@@ -395,10 +378,10 @@ bool direct_restore_borrowed(struct direct_engine *self, const struct deadline *
     uint64_t status;
     if (!steps_borrowed(self->items, self->list.n, self->done, &from, &end))
         return true;
-    if (!ledger_read(self->device->ledger, self->core->ops->status(self->core), &status, deadline, error))
+    if (!ledger_read(self->device->ledger, core_status_register(self->core), &status, deadline, error))
         return false;
-    if (self->core->ops->state(self->core, status) != CORE_HALTED)
-        return true; /* after a reset: there is nobody left to give it back to */
+    if (core_state_of(self->core, status) != CORE_HALTED)
+        return true; /* after a reset: the program that they belong to is gone */
     struct outcome outcome = {.why = UNEXPECTED};
     struct error refused = {0};
     for (int i = 0; i < PLAIN_TRIES && outcome.why == UNEXPECTED; i++)
@@ -406,7 +389,7 @@ bool direct_restore_borrowed(struct direct_engine *self, const struct deadline *
             outcome = run_again(self, from, end, deadline, &refused);
     if (outcome.why != DONE)
         return error_set(error, refused.kind != ERROR_NONE ? refused.kind : ERROR_ASLEEP,
-                         "could not restore what was borrowed: %s", refused.text);
+                         "could not restore the registers that were borrowed: %s", refused.text);
     self->done = self->list.n;
     return true;
 }
@@ -415,7 +398,7 @@ static bool lets_run(const struct direct_engine *self)
 {
     struct step items[4] = {0};
     struct steps run = {.items = items, .room = 4};
-    self->core->ops->add_run(self->core, &run);
+    core_add_run(self->core, &run);
     for (size_t i = 0; i < self->list.n; i++)
         if (self->items[i].op == OP_WRITE && self->items[i].at.offset == items[run.n - 1].at.offset)
             return true;
@@ -433,54 +416,44 @@ bool direct_run_plain(struct direct_engine *self, const struct deadline *deadlin
             return true;
         if (!direct_restore_borrowed(self, deadline, error))
             return false;
-        if (lets_run(self)) /* a step that ended otherwise */
+        if (lets_run(self)) /* a single step that ended elsewhere */
             return direct_confirm_stop(self, UINT64_MAX, deadline, error);
     }
-    return error_set(error, ERROR_FAULT, "0x%08" PRIX64 " never showed what it must, but 0x%08" PRIX64,
+    return error_set(error, ERROR_FAULT, "0x%08" PRIX64 " never had the expected value, but 0x%08" PRIX64,
                      self->items[at].at.offset, saw);
 }
 
-bool direct_give_back(struct direct_engine *self, const struct deadline *deadline, struct error *error)
-{
-    if (!direct_restore_borrowed(self, deadline, error))
-        return false;
-    direct_new_list(self);
-    return true;
-}
+/* --- stops ---------------------------------------------------------------------------------------------- */
 
-/* --- when a stop is not what was expected --------------------------------------------------------------- */
-
-bool direct_look(struct direct_engine *self, struct stop *stop, const struct deadline *deadline,
-                 struct error *error)
+bool direct_read_stop(struct direct_engine *self, struct stop *stop, const struct deadline *deadline,
+                      struct error *error)
 {
-    const struct core_ops *ops = self->core->ops;
-    bool held = self->held;
+    bool held = self->interrupts_held;
     direct_new_list(self);
-    ops->add_wait_halt(self->core, &self->list);
+    core_add_wait_halt(self->core, &self->list);
     if (held)
-        ops->add_hold(self->core, &self->list, false);
-    size_t cause = ops->add_cause(self->core, &self->list);
-    if (ops->unreadable != NULL) {
+        core_add_hold(self->core, &self->list, false);
+    size_t cause = core_add_cause(self->core, &self->list);
+    if (core_may_be_unreadable(self->core)) {
         if (!direct_run_plain(self, deadline, error))
             return false;
         uint64_t status = self->results[cause];
-        const char *why = ops->unreadable(self->core, status);
+        const char *why = core_unreadable(self->core, status);
         if (why != NULL) {
-            *stop = (struct stop){.cause = ops->cause(self->core, status, 0), .unreadable = why};
+            *stop = (struct stop){.cause = core_cause(self->core, status, 0), .unreadable = why};
             return true;
         }
         direct_new_list(self);
-        cause = ops->add_cause(self->core, &self->list);
+        cause = core_add_cause(self->core, &self->list);
     }
-    if (ops->add_ready != NULL)
-        ops->add_ready(self->core, &self->list);
-    size_t pc = ops->add_register(self->core, &self->list, CORE_PC);
-    size_t status = ops->add_register(self->core, &self->list, CORE_STATUS);
+    core_add_ready(self->core, &self->list);
+    size_t pc = core_add_register(self->core, &self->list, CORE_PC);
+    size_t status = core_add_register(self->core, &self->list, CORE_STATUS);
     if (!direct_run_plain(self, deadline, error))
         return false;
     *stop = (struct stop){.pc = core_register_value(self->core, CORE_PC, self->results, pc),
                           .status = core_register_value(self->core, CORE_STATUS, self->results, status)};
-    stop->cause = ops->cause(self->core, self->results[cause], stop->status);
+    stop->cause = core_cause(self->core, self->results[cause], stop->status);
     return true;
 }
 
@@ -492,14 +465,13 @@ bool direct_is_in_handler(struct direct_engine *self, const struct stop *stop, b
            handler_stop_check(self->device->ledger, self->core, stop->pc, stop->status, is, deadline, error);
 }
 
-/* From a stop in a handler, which is nobody's, to the breakpoint where the handler returns. */
+/* Resumes the core in a handler and waits until it has returned to the breakpoint. */
 static bool leave_handler(struct direct_engine *self, const struct deadline *deadline, struct error *error)
 {
-    const struct core_ops *ops = self->core->ops;
     direct_new_list(self);
-    ops->add_clear_breakpoint(self->core, &self->list);
-    ops->add_run(self->core, &self->list);
-    ops->add_wait_breakpoint(self->core, &self->list);
+    core_add_clear_breakpoint(self->core, &self->list);
+    core_add_run(self->core, &self->list);
+    core_add_wait_breakpoint(self->core, &self->list);
     return direct_check_time(self, error) && direct_run_plain(self, deadline, error);
 }
 
@@ -509,13 +481,13 @@ bool direct_confirm_stop(struct direct_engine *self, uint64_t wanted, const stru
     struct stop stop = {0};
     if (!direct_restore_borrowed(self, deadline, error))
         return false;
-    for (int i = 0; i < SETTLE_TRIES; i++) {
-        if (!direct_look(self, &stop, deadline, error))
+    for (int i = 0; i < STOP_TRIES; i++) {
+        if (!direct_read_stop(self, &stop, deadline, error))
             return false;
         if (stop.unreadable != NULL && stop.cause != STOP_RESET)
             return error_set(error, ERROR_STATE, "the core has stopped, but %s: only AArch64 is measured",
                              stop.unreadable);
-        bool stays = stop.cause == STOP_REQUEST && self->core->ops->requests_stay;
+        bool stays = stop.cause == STOP_REQUEST && core_requests_stay(self->core);
         self->halted_by_us = stop.pc == wanted && stop.cause != STOP_RESET && !stays;
         if (self->halted_by_us)
             return true;
@@ -526,16 +498,7 @@ bool direct_confirm_stop(struct direct_engine *self, uint64_t wanted, const stru
             return false;
         i -= in_handler;
     }
-    self->engine.stopped_at = core_code_place(stop.pc);
     self->was_reset = stop.cause == STOP_RESET;
-    if (self->was_reset)
-        return error_set(error, ERROR_RESET, "the target was reset");
-    self->foreign = true;
-    static const char *const causes[] = {[STOP_BREAKPOINT] = "someone else's breakpoint",
-                                         [STOP_REQUEST] = "someone else's halt request",
-                                         [STOP_FAULT] = "an exception that a debugger catches",
-                                         [STOP_WATCHPOINT] = "someone else's watchpoint",
-                                         [STOP_OTHER] = "someone else"};
-    return error_set(error, ERROR_FOREIGN_STOP, "stopped by %s at 0x%08" PRIX64, causes[stop.cause],
-                     core_code_place(stop.pc));
+    self->foreign_stop = !self->was_reset;
+    return foreign_stop_tell(&self->engine, self->core, stop.cause, NULL, stop.pc, error);
 }

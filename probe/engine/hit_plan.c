@@ -1,34 +1,33 @@
 #include "engine/hit_plan.h"
 
-/* Reads the counters, and again after each of the re-hits: resumed onto its own breakpoint, the core stops
- * with nothing executed, so the counters have moved by what leaving and entering Debug state costs.
- * Interrupts that came up meanwhile wait until that is over. */
+/* Reads the counters, and again after each re-hit: resumed onto its own breakpoint, the core stops with
+ * nothing executed, so the counters have moved by what leaving and entering Debug state costs. Interrupts
+ * that came up meanwhile are held off. */
 static void add_rehits(const struct hit_plan *plan, uint64_t here, unsigned which, struct steps *list,
                        struct hit_steps *out)
 {
-    const struct core_ops *ops = plan->core->ops;
     if (which != 0 || !out->read_early)
         out->reading_at[which][0] = (uint16_t)reading_add(plan->reading, false, list);
-    bool held = plan->rehits > 0 && ops->add_hold != NULL;
+    bool held = plan->rehits > 0 && core_can_hold(plan->core);
     if (held)
-        ops->add_hold(plan->core, list, true);
+        core_add_hold(plan->core, list, true);
     for (unsigned i = 0; i < plan->rehits; i++) {
-        out->disturbed_at[which][i] = (uint16_t)ops->add_pending(plan->core, list);
-        ops->add_clear_breakpoint(plan->core, list);
-        held ? ops->add_run_held(plan->core, list) : ops->add_run(plan->core, list);
-        ops->add_wait_breakpoint(plan->core, list);
-        ops->add_expect_register(plan->core, list, CORE_PC, here, true);
+        out->disturbed_at[which][i] = (uint16_t)core_add_pending(plan->core, list);
+        core_add_clear_breakpoint(plan->core, list);
+        held ? core_add_run_held(plan->core, list) : core_add_run(plan->core, list);
+        core_add_wait_breakpoint(plan->core, list);
+        core_add_expect_stop(plan->core, &plan->breakpoints->setup, list, here, true);
         out->reading_at[which][i + 1] = (uint16_t)reading_add(plan->reading, false, list);
     }
     if (held)
-        ops->add_hold(plan->core, list, false);
+        core_add_hold(plan->core, list, false);
 }
 
 static void add_words(const struct hit_plan *plan, struct steps *list, struct hit_steps *out)
 {
     for (size_t i = 0; plan->at_end != NULL && i < plan->at_end->n; i++) {
         const struct at_end_word *word = &plan->at_end->words[i];
-        size_t at = word->is_register ? plan->core->ops->add_register(plan->core, list, word->which)
+        size_t at = word->is_register ? core_add_register(plan->core, list, word->which)
                                       : steps_add(list, step_read(word->at));
         out->words_at[i] = (uint16_t)at;
     }
@@ -36,17 +35,16 @@ static void add_words(const struct hit_plan *plan, struct steps *list, struct hi
 
 size_t hit_plan_add_past(const struct hit_plan *plan, uint64_t from, uint64_t to, struct steps *list)
 {
-    const struct core_ops *ops = plan->core->ops;
-    breakpoints_add_move(plan->breakpoints, list, from, POINT_NONE);
-    ops->add_single_step(plan->core, list, plan->breakpoints->comparator, from);
-    breakpoints_add_move(plan->breakpoints, list, POINT_NONE, to);
-    size_t pending = ops->add_pending(plan->core, list);
-    ops->add_run(plan->core, list);
+    breakpoints_add_move(plan->breakpoints, list, from, BREAKPOINT_NONE);
+    core_add_single_step(plan->core, list, plan->breakpoints->comparator, from);
+    breakpoints_add_move(plan->breakpoints, list, BREAKPOINT_NONE, to);
+    size_t pending = core_add_pending(plan->core, list);
+    core_add_run(plan->core, list);
     return pending;
 }
 
-/* The counters stand still: a few of them, read before the looking at LR and SP, spare a packet where that
- * ends one. */
+/* The counters stand still. If a check of LR and SP ends a packet, reading a few counters before it saves
+ * one. */
 enum { FEW = 2 };
 
 static void add_entry(const struct hit_plan *plan, struct steps *list, struct hit_steps *out)
@@ -56,7 +54,7 @@ static void add_entry(const struct hit_plan *plan, struct steps *list, struct hi
     struct core_proof base = {.which = plan->start_base, .value = plan->entry_sp};
     struct core_proof *proofs = plan->in_function ? &base : call;
     size_t n = plan->in_function ? 1 : 2;
-    core_begin_proofs(plan->core, list, proofs, n);
+    core_begin_proofs(plan->core, list, proofs, n, plan->slow);
     out->read_early = plan->rehits == 0 && plan->reading->n <= FEW;
     if (out->read_early)
         out->reading_at[0][0] = (uint16_t)reading_add(plan->reading, false, list);
@@ -66,29 +64,28 @@ static void add_entry(const struct hit_plan *plan, struct steps *list, struct hi
 static void add_frame(const struct hit_plan *plan, struct steps *list)
 {
     struct core_proof proof = {.which = plan->in_function ? plan->end_base : CORE_SP, .value = plan->end_sp};
-    core_begin_proofs(plan->core, list, &proof, 1);
+    core_begin_proofs(plan->core, list, &proof, 1, plan->slow);
     core_end_proofs(plan->core, list, &proof, 1);
 }
 
 static void add_others(const struct hit_plan *plan, struct steps *list, bool on)
 {
     for (unsigned i = 0; i < plan->n_others; i++)
-        breakpoints_add_extra(plan->breakpoints, list, i, on ? POINT_NONE : plan->others[i],
-                              on ? plan->others[i] : POINT_NONE);
+        breakpoints_add_extra(plan->breakpoints, list, i, on ? BREAKPOINT_NONE : plan->others[i],
+                              on ? plan->others[i] : BREAKPOINT_NONE);
 }
 
 static uint64_t moved_to(const struct hit_plan *plan)
 {
-    return plan->n_others > 0 ? plan->moved : plan->end;
+    return plan->n_others > 0 ? plan->breakpoint_at : plan->end;
 }
 
 static void add_leave(const struct hit_plan *plan, struct steps *list, struct hit_steps *out)
 {
-    const struct core_ops *ops = plan->core->ops;
     add_rehits(plan, plan->start, 0, list, out);
     if (plan->start == plan->end) {
         if (plan->core->steps_into_handlers)
-            out->pending_early_at = ops->add_pending(plan->core, list);
+            out->pending_early_at = core_add_pending(plan->core, list);
         out->before_at = steps_add(list, step_time(TIME_BEFORE));
         out->pending_at = hit_plan_add_past(plan, plan->start, plan->end, list);
         return;
@@ -96,21 +93,20 @@ static void add_leave(const struct hit_plan *plan, struct steps *list, struct hi
     breakpoints_add_move(plan->breakpoints, list, plan->start, moved_to(plan));
     add_others(plan, list, true);
     breakpoints_add_proof(plan->breakpoints, list, moved_to(plan));
-    out->pending_at = ops->add_pending(plan->core, list);
+    out->pending_at = core_add_pending(plan->core, list);
     out->before_at = steps_add(list, step_time(TIME_BEFORE));
-    ops->add_run(plan->core, list);
+    core_add_run(plan->core, list);
 }
 
 size_t hit_plan_add_past_stop(const struct hit_plan *plan, uint64_t here, struct steps *list)
 {
-    const struct core_ops *ops = plan->core->ops;
     add_others(plan, list, false);
-    breakpoints_add_move(plan->breakpoints, list, moved_to(plan), POINT_NONE);
-    ops->add_single_step(plan->core, list, plan->breakpoints->comparator, here);
-    breakpoints_add_move(plan->breakpoints, list, POINT_NONE, moved_to(plan));
+    breakpoints_add_move(plan->breakpoints, list, moved_to(plan), BREAKPOINT_NONE);
+    core_add_single_step(plan->core, list, plan->breakpoints->comparator, here);
+    breakpoints_add_move(plan->breakpoints, list, BREAKPOINT_NONE, moved_to(plan));
     add_others(plan, list, true);
-    size_t pending = ops->add_pending(plan->core, list);
-    ops->add_run(plan->core, list);
+    size_t pending = core_add_pending(plan->core, list);
+    core_add_run(plan->core, list);
     return pending;
 }
 
@@ -118,12 +114,11 @@ void hit_plan_add_resume(const struct hit_plan *plan, struct steps *list)
 {
     add_others(plan, list, false);
     breakpoints_add_move(plan->breakpoints, list, moved_to(plan), plan->start);
-    plan->core->ops->add_run(plan->core, list);
+    core_add_run(plan->core, list);
 }
 
 void hit_plan_add(const struct hit_plan *plan, enum segment from, struct steps *list, struct hit_steps *out)
 {
-    const struct core_ops *ops = plan->core->ops;
     bool round = plan->start == plan->end;
     *out = (struct hit_steps){.from = from,
                               .rehits = plan->rehits,
@@ -136,20 +131,21 @@ void hit_plan_add(const struct hit_plan *plan, enum segment from, struct steps *
             continue;
         switch ((enum segment)segment) {
         case SEGMENT_AT_START:
-            ops->add_wait_halt(plan->core, list);
-            ops->add_expect_register(plan->core, list, CORE_PC, plan->start, round);
+            core_add_wait_halt(plan->core, list);
+            core_add_expect_stop(plan->core, &plan->breakpoints->setup, list, plan->start,
+                                 round || plan->slow);
             break;
         case SEGMENT_ENTRY:
-            if (plan->guess)
+            if (plan->prove_entry)
                 add_entry(plan, list, out);
             break;
         case SEGMENT_LEAVE:
             add_leave(plan, list, out);
             break;
         case SEGMENT_AT_END:
-            ops->add_wait_halt(plan->core, list);
+            core_add_wait_halt(plan->core, list);
             out->after_at = steps_add(list, step_time(TIME_AFTER));
-            ops->add_expect_register(plan->core, list, CORE_PC, plan->end, round);
+            core_add_expect_stop(plan->core, &plan->breakpoints->setup, list, plan->end, round || plan->slow);
             break;
         case SEGMENT_FRAME:
             if (plan->prove_frame)
@@ -160,7 +156,7 @@ void hit_plan_add(const struct hit_plan *plan, enum segment from, struct steps *
             add_rehits(plan, plan->end, 1, list, out);
             if (!plan->reset_later) {
                 witness_add(plan->witness, plan->core, list, &out->witness_at);
-                out->reset_at = ops->add_reset_seen(plan->core, list); /* last: it spoils all of these */
+                out->reset_at = core_add_reset_seen(plan->core, list); /* last: it vouches for all of these */
             }
             if (!round && !plan->stay)
                 hit_plan_add_resume(plan, list);

@@ -1,6 +1,6 @@
 /*
- * A passage: the step list of one hit, in segments. The list can begin at any segment, so that a hit which
- * went another way than planned (another caller, another frame) goes on from where it stands. Pure.
+ * Plans the step list of one hit, in segments. The list can begin at any segment, so that a hit which went
+ * another way than planned (another caller, another frame) goes on from where the core stands. Pure.
  */
 #pragma once
 
@@ -16,28 +16,28 @@
 
 enum segment {
     SEGMENT_AT_START, /* wait for the halt, prove that it is at the start */
-    SEGMENT_ENTRY,    /* prove that return address and stack are as guessed */
-    SEGMENT_LEAVE,    /* calibrate, point at the end, read the counters, run */
+    SEGMENT_ENTRY,    /* prove that return address and stack are as expected */
+    SEGMENT_LEAVE,    /* make re-hits, read the counters, move the breakpoint to the end, run */
     SEGMENT_AT_END,   /* wait for the halt, prove that it is at the end */
     SEGMENT_FRAME,    /* prove that it is this call's frame */
-    SEGMENT_FINISH,   /* read the counters, calibrate, point at the start, run */
+    SEGMENT_FINISH,   /* read the counters, make re-hits, move the breakpoint to the start, run */
     SEGMENTS
 };
 
-enum { REHITS = 32, HIT_NEVER = UINT16_MAX };
+enum { HIT_NEVER = UINT16_MAX };
 
 struct hit_steps {
     size_t first[SEGMENTS + 1]; /* segment s is [first[s], first[s + 1]) of the list */
     enum segment from;
     unsigned rehits;
-    bool read_early;                  /* the counters, at the start: before the segment in which it is left */
+    bool read_early;                  /* the counters are read at the start in SEGMENT_ENTRY already */
     size_t pending_at;                /* SIZE_MAX: none */
-    size_t pending_early_at;          /* likewise, before a step that may enter a handler */
+    size_t pending_early_at;          /* before a step that may enter a handler; SIZE_MAX: none */
     size_t before_at, after_at;       /* OP_TIME */
-    size_t reset_at;                  /* SIZE_MAX: a passage behind it tells */
+    size_t reset_at;                  /* SIZE_MAX: a later hit of the list shows it */
     struct witness_places witness_at; /* with reset_at */
-    uint16_t reading_at[2][REHITS + 1]; /* at the start, at the end */
-    uint16_t disturbed_at[2][REHITS];   /* HIT_NEVER: nowhere */
+    uint16_t reading_at[2][ENGINE_REHITS + 1]; /* at the start, at the end */
+    uint16_t disturbed_at[2][ENGINE_REHITS];   /* HIT_NEVER: nowhere */
     uint16_t words_at[AT_END_WORDS];
 };
 
@@ -46,32 +46,32 @@ struct hit_plan {
     const struct breakpoints *breakpoints;
     const struct reading *reading;
     uint64_t start, end; /* equal for a loop's round */
-    bool guess;          /* entry_lr and entry_sp are to be proved */
+    bool prove_entry;    /* entry_lr and entry_sp are to be proved */
     uint64_t entry_lr, entry_sp;
     bool prove_frame; /* end_sp is to be proved */
     uint64_t end_sp;
-    /* Both ends are in one function: entry_sp and end_sp are values of these registers, LR is of no account
-     */
+    /* Both ends are in one function: entry_sp and end_sp are values of these registers, LR is ignored. */
     bool in_function;
     enum core_register start_base, end_base;
-    /* Stops besides, while the end is waited for; the comparator that moves goes to `moved`, `end` or one of
-     * several ends. */
+    /* Further stops until the end; with them, the breakpoint that moves is not at `end`, which may be one of
+     * them, but at `breakpoint_at`. */
     const uint64_t *others;
     unsigned n_others;
-    uint64_t moved;
+    uint64_t breakpoint_at;
     unsigned rehits;
+    bool slow; /* the core's clock: a register transfer may outlast a probe's next access */
     const struct witness *witness;
-    bool reset_later;            /* the passage behind it looks for resets, and at the witness, for both */
+    bool reset_later;            /* the next hit looks for resets, and at the witness, for both */
     bool stay;                   /* at the end: the next list begins with the move to the start */
     const struct at_end *at_end; /* NULL: nothing */
 };
 
 void hit_plan_add(const struct hit_plan *plan, enum segment from, struct steps *list, struct hit_steps *out);
-/* From wherever it stopped while the end was waited for, on to the start. */
+/* From a stop before or at the end, on to the start. */
 void hit_plan_add_resume(const struct hit_plan *plan, struct steps *list);
 /* The segment in which step `at` lies. */
 enum segment hit_steps_segment(const struct hit_steps *hit_steps, size_t at);
-/* While the end is waited for the core stands at `here`: past it, interrupts held off, and on. */
+/* Before the end the core stands at `here`: one instruction past it, interrupts held off, then on. */
 size_t hit_plan_add_past_stop(const struct hit_plan *plan, uint64_t here, struct steps *list);
 /* One instruction past a stop at `from`, interrupts held off, then on with the stop at `to`. */
 size_t hit_plan_add_past(const struct hit_plan *plan, uint64_t from, uint64_t to, struct steps *list);

@@ -45,23 +45,19 @@ const struct hit_steps *hit_results_current(const struct hit_results *hits)
 
 static bool was_pending(const struct hit_results *hits, const uint64_t *results, size_t at)
 {
-    return at != SIZE_MAX && hits->core->ops->pending(hits->core, results[at]);
+    return at != SIZE_MAX && core_pending(hits->core, results[at]);
 }
 
 static bool was_entered(const struct hit_results *hits, const struct hit_steps *hit_steps,
                         const uint64_t *results)
 {
     return hit_steps->pending_early_at != SIZE_MAX &&
-           hits->core->ops->entered(hits->core, results[hit_steps->pending_early_at],
-                                    results[hit_steps->pending_at]);
+           core_entered(hits->core, results[hit_steps->pending_early_at], results[hit_steps->pending_at]);
 }
 
 static bool was_disturbed(const struct hit_results *hits, const uint64_t *results, size_t at)
 {
-    const struct core_ops *ops = hits->core->ops;
-    if (ops->held_pending == NULL)
-        return was_pending(hits, results, at);
-    return ops->held_pending(hits->core, results[at]);
+    return core_held_pending(hits->core, results[at]);
 }
 
 static void deliver_rehits(const struct hit_results *hits, const struct hit_steps *hit_steps, unsigned which,
@@ -107,14 +103,14 @@ void hit_results_release(struct hit_results *hits, bool was_reset)
 static void begin_hit(struct hit_results *hits)
 {
     hits->under_way = true;
-    hits->looked = false;
-    hits->steps += !hits->again;
+    hits->polled = false;
+    hits->advances += !hits->again;
 }
 
 static void end_hit(struct hit_results *hits)
 {
     hits->under_way = hits->again = false;
-    hits->steps++;
+    hits->advances++;
 }
 
 void hit_results_deliver(struct hit_results *hits, const struct hit_steps *hit_steps, const uint64_t *results)
@@ -132,12 +128,12 @@ void hit_results_stopped(struct hit_results *hits, uint64_t after_us)
 
 void hit_results_poll(struct hit_results *hits, const uint64_t *values, uint64_t before_us, uint64_t after_us)
 {
-    struct raw_poll look = {.before_us = before_us, .after_us = after_us, .first = !hits->looked};
-    if (hits->sink->look == NULL || hits->n_held > 0) /* the sink takes looks for those of its next hit */
+    struct raw_poll poll = {.before_us = before_us, .after_us = after_us, .first = !hits->polled};
+    if (hits->sink->poll == NULL || hits->n_held > 0) /* the sink would take it for its next hit's */
         return;
-    memcpy(look.values, values, hits->reading->n * sizeof *values);
-    hits->looked = true;
-    hits->sink->look(hits->sink->context, &hits->hit, &look);
+    memcpy(poll.values, values, hits->reading->n * sizeof *values);
+    hits->polled = true;
+    hits->sink->poll(hits->sink->context, &hits->hit, &poll);
 }
 
 void hit_results_left(struct hit_results *hits)
@@ -188,7 +184,7 @@ static void take_segment(struct hit_results *hits, const struct expected_hit *ex
                 hits->held[hits->n_held++] = hits->hit;
             break;
         }
-        if (hits->core->ops->reset_seen(hits->core, results[hit_steps->reset_at]))
+        if (core_reset_seen(hits->core, results[hit_steps->reset_at]))
             hit_results_release(hits, true);
         else if (hits->changed == NULL)
             hits->changed =

@@ -1,6 +1,6 @@
 /*
- * Reception: takes results in as they come, segment by segment, and turns them into raw hits and re-hits for
- * the sink. Pure but for the calls to the sink.
+ * Takes the results of planned hits as they come, segment by segment, and makes raw hits and re-hits of them
+ * for the sink. Pure but for the calls to the sink.
  */
 #pragma once
 
@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A list looks for resets, and at the witness, once for so many hits, where they come fast. */
+/* Hits in a list, and hits that share one look for resets and at the witness if they come fast. */
 enum { HIT_RESULTS_ROOM = 64, HIT_RESULTS_HELD = 64 };
 
 struct hit_results {
@@ -22,9 +22,9 @@ struct hit_results {
     const struct engine_sink *sink;
     uint64_t hits; /* delivered since hit_results_begin */
     bool enough;
-    bool was_reset; /* in or before a hit: neither it nor any after it is delivered */
+    bool was_reset; /* in or before a hit: neither that hit nor a later one is delivered */
     const struct witness *witness;
-    const struct witness_item *changed; /* likewise: what counts depend on; NULL: nothing has */
+    const struct witness_item *changed; /* the same for a register of the witness; NULL: none has changed */
     uint64_t changed_to;
 
     struct expected_hit {
@@ -32,15 +32,15 @@ struct hit_results {
         unsigned pairs;
         uint64_t end;
     } expected[HIT_RESULTS_ROOM];
-    size_t n, current;  /* expected[current] is the first that has not come in whole */
+    size_t n, current;  /* expected[current] is the first incomplete one */
     enum segment next;  /* of that one */
-    struct raw_hit hit; /* under way; survives when a hit goes on in another list */
-    bool looked;        /* at its counters, since it began */
-    bool under_way;     /* its start was left, and its end is waited for */
-    bool again;         /* the call before did not return: this one is no step forward */
-    uint64_t steps;     /* forward: starts left and ends reached */
+    struct raw_hit hit; /* under way, if need be through several lists */
+    bool polled;        /* its counters were, since it began */
+    bool under_way;     /* its start was left, its end is not reached */
+    bool again;         /* the call before did not return: this start is no progress */
+    uint64_t advances;  /* starts left and ends reached */
 
-    struct raw_hit held[HIT_RESULTS_HELD]; /* whole, if there was no reset */
+    struct raw_hit held[HIT_RESULTS_HELD]; /* complete, unless there was a reset */
     size_t n_held;
 };
 
@@ -51,24 +51,24 @@ void hit_results_begin(struct hit_results *hits, const struct engine_request *re
                        const struct engine_sink *sink);
 /* A new list begins. */
 void hit_results_expect_none(struct hit_results *hits);
-/* Room for the next passage of the list; NULL when there is none. */
+/* Room for the next hit of the list; NULL: there is none. */
 struct hit_steps *hit_results_expect(struct hit_results *hits, unsigned pairs, uint64_t end);
 /* results[0..done) of the list are valid. */
 void hit_results_take(struct hit_results *hits, const uint64_t *results, size_t done);
-/* The passage that has not come in whole; NULL: all have. */
+/* The first hit that is not complete; NULL: all are. */
 const struct hit_steps *hit_results_current(const struct hit_results *hits);
 
-/* The counters as they were while the end was waited for. */
+/* The counters before the end was reached. */
 void hit_results_poll(struct hit_results *hits, const uint64_t *values, uint64_t before_us,
                       uint64_t after_us);
 
-/* For hits that go another way than planned: */
+/* For hits that went another way than planned: */
 void hit_results_stopped(struct hit_results *hits, uint64_t after_us);
 void hit_results_passed(struct hit_results *hits, bool tainted); /* a stop in another frame */
 void hit_results_interrupted(struct hit_results *hits);          /* a stop in a handler that ran first */
 void hit_results_left(struct hit_results *hits);                 /* it will never end */
-/* There was no reset in the hit; nor in those that are held, which go first. */
+/* There was no reset in this hit, nor in the held ones, which are delivered first. */
 void hit_results_deliver(struct hit_results *hits, const struct hit_steps *hit_steps,
                          const uint64_t *results);
-/* Whether there was a reset is known now, of all that is held. */
+/* Delivers the held hits, or drops them. */
 void hit_results_release(struct hit_results *hits, bool was_reset);

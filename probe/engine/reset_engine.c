@@ -1,3 +1,6 @@
+/*
+ * The reset engine: resets the core before each hit, then has another engine run that one hit.
+ */
 #include "engine/engine.h"
 
 #include "device/release.h"
@@ -16,7 +19,7 @@ struct reset_engine {
     bool enough;
 };
 
-/* The program has it: it stands from a reset until the program starts it again. */
+/* The program's own: after a reset the counter stands until the program starts it again. */
 static bool is_owned(const struct counter_block *block)
 {
     bool owned = false;
@@ -25,7 +28,7 @@ static bool is_owned(const struct counter_block *block)
     return owned;
 }
 
-/* Wide enough that a program which sets it to 0 is seen: see far_away. */
+/* Wide enough for move_far_away. */
 static bool is_wide(const struct counter_block *block)
 {
     const struct counter *first = &block->counters[0];
@@ -35,23 +38,22 @@ static bool is_wide(const struct counter_block *block)
 bool reset_engine_check(const struct device *device, const struct region *region, struct error *error)
 {
     const struct core *core = &device->chosen->core;
-    if (device->debugger != NULL || core->ops->add_reset == NULL)
+    if (device->debugger != NULL || !core_has_run_control(core))
         return error_set(
             error, ERROR_USAGE,
-            "--reset needs OpenOCD's Tcl port or a CMSIS-DAP probe: a GDB server resets in a way "
-            "of its own");
+            "--reset needs OpenOCD's Tcl port or a CMSIS-DAP probe: each GDB server resets in its "
+            "own way");
     if (is_owned(device->block) && !is_wide(device->block))
         return error_set(error, ERROR_NO_COUNTER,
-                         "%s is the program's, which stops with a reset until the program starts it: it "
-                         "cannot measure from there",
+                         "%s is the program's: after a reset it stands until the program starts it, so it "
+                         "cannot measure from a reset",
                          device->block->text);
     if (device->reading.by_core != NULL)
         return error_set(error, ERROR_NO_COUNTER,
-                         "%s is set up by instructions that the core executes, which is not done after a "
-                         "reset",
+                         "%s is set up by instructions that the core executes, which --reset cannot do",
                          device->block->text);
-    if (!core->ops->can_compare(core, region->start) ||
-        (!region->to_return && !core->ops->can_compare(core, region->end)))
+    if (!core_can_compare(core, region->start) ||
+        (!region->to_return && !core_can_compare(core, region->end)))
         return error_set(error, ERROR_ADDRESS,
                          "no breakpoint comparator reaches that code, and the program writes it after a "
                          "reset: --reset cannot stop there");
@@ -63,15 +65,15 @@ static struct reset_engine *reset_engine_of(struct engine *engine)
     return (struct reset_engine *)engine;
 }
 
-/* What the inner engine has to say. */
-static bool told(struct reset_engine *self, bool ok)
+/* Passes on what the inner engine says. */
+static bool pass_on(struct reset_engine *self, bool ok)
 {
     self->engine.stopped_at = self->inner->stopped_at;
     memcpy(self->engine.uncalibrated, self->inner->uncalibrated, sizeof self->engine.uncalibrated);
     return ok;
 }
 
-/* A program starts there, and never returns from it. */
+/* The program begins at a place from which it never returns. */
 static bool check_start(struct reset_engine *self, const struct deadline *deadline, struct error *error)
 {
     uint64_t pc = 0;
@@ -82,7 +84,7 @@ static bool check_start(struct reset_engine *self, const struct deadline *deadli
             error_set(error, ERROR_USAGE, "the program begins there, and does not return: name an end"));
 }
 
-/* Ours from here on. What it was before the reset is what the program wants it to be, and is put back. */
+/* From here on the block is ours. The program wants what it had before the reset: that is restored. */
 static bool take_over(struct device *device, const struct deadline *deadline, struct error *error)
 {
     for (size_t i = 0; i < device->block->n_settings; i++) {
@@ -95,9 +97,9 @@ static bool take_over(struct device *device, const struct deadline *deadline, st
     return true;
 }
 
-/* A program that starts by setting its counter to 0 would make a long region a short one. From here it makes
- * it a longer one than the time allows, which is seen. */
-static bool far_away(struct device *device, const struct deadline *deadline, struct error *error)
+/* If the program starts by setting its counter to 0, a long region would seem short. From a far value it
+ * seems longer than the time allows, and is found out. */
+static bool move_far_away(struct device *device, const struct deadline *deadline, struct error *error)
 {
     const struct step away = step_write(device->block->counters[0].low, FAR);
     struct steps list = {.items = (struct step[]){away}, .n = 1, .room = 1};
@@ -106,15 +108,16 @@ static bool far_away(struct device *device, const struct deadline *deadline, str
                                        ledger_run(device->ledger, &list, &result, deadline, error));
 }
 
-/* Some chips clear comparators, and all clear the counters, with what a reset does to the core. */
+/* A reset clears the counters, and on some chips the comparators. */
 static bool boot(struct reset_engine *self, const struct deadline *deadline, struct error *error)
 {
     const struct core *core = &self->device->chosen->core;
-    const struct setting on = core->ops->comparators_on(core);
+    const struct setting on = core_comparators_on(core);
     return reset_and_halt(self->device, deadline, error) && check_start(self, deadline, error) &&
            ledger_apply(self->device->ledger, &on, deadline, error) &&
-           device_renew_block(self->device, deadline, error) && far_away(self->device, deadline, error) &&
-           told(self, self->inner->ops->arm(self->inner, &self->region, deadline, error)) &&
+           device_renew_block(self->device, deadline, error) &&
+           move_far_away(self->device, deadline, error) &&
+           pass_on(self, self->inner->ops->arm(self->inner, &self->region, deadline, error)) &&
            reset_run(self->device, deadline, error);
 }
 
@@ -125,7 +128,7 @@ static bool arm(struct engine *engine, const struct region *region, const struct
     self->region = *region;
     if (!take_over(self->device, deadline, error))
         return false;
-    return told(self, self->inner->ops->arm(self->inner, region, deadline, error));
+    return pass_on(self, self->inner->ops->arm(self->inner, region, deadline, error));
 }
 
 static bool on_hit(void *context, const struct raw_hit *hit)
@@ -149,11 +152,11 @@ static void on_tick(void *context, enum engine_wait wait)
         self->sink->tick(self->sink->context, wait);
 }
 
-static void on_poll(void *context, const struct raw_hit *hit, const struct raw_poll *look)
+static void on_poll(void *context, const struct raw_hit *hit, const struct raw_poll *poll)
 {
     struct reset_engine *self = context;
-    if (self->sink->look != NULL)
-        self->sink->look(self->sink->context, hit, look);
+    if (self->sink->poll != NULL)
+        self->sink->poll(self->sink->context, hit, poll);
 }
 
 static bool run(struct engine *engine, const struct engine_request *request, const struct engine_sink *sink,
@@ -161,7 +164,7 @@ static bool run(struct engine *engine, const struct engine_request *request, con
 {
     struct reset_engine *self = reset_engine_of(engine);
     const struct engine_sink between = {
-        .context = self, .hit = on_hit, .rehit = on_rehit, .tick = on_tick, .look = on_poll};
+        .context = self, .hit = on_hit, .rehit = on_rehit, .tick = on_tick, .poll = on_poll};
     struct engine_request one = *request;
     one.hits = 1;
     self->sink = sink;
@@ -169,7 +172,7 @@ static bool run(struct engine *engine, const struct engine_request *request, con
     for (uint64_t i = 0; i < request->hits && !self->enough; i++) {
         struct deadline soon = deadline_in_ms(patience_ms(RESET_MS), deadline->cancel);
         if (!boot(self, &soon, error) ||
-            !told(self, self->inner->ops->run(self->inner, &one, &between, deadline, error)))
+            !pass_on(self, self->inner->ops->run(self->inner, &one, &between, deadline, error)))
             return false;
         one.rehits = 0;
     }
@@ -179,7 +182,7 @@ static bool run(struct engine *engine, const struct engine_request *request, con
 static bool disarm(struct engine *engine, const struct deadline *deadline, struct error *error)
 {
     struct reset_engine *self = reset_engine_of(engine);
-    return told(self, self->inner->ops->disarm(self->inner, deadline, error));
+    return pass_on(self, self->inner->ops->disarm(self->inner, deadline, error));
 }
 
 static void free_engine(struct engine *engine)

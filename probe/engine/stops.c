@@ -1,6 +1,88 @@
 #include "engine/stops.h"
 
+#include "cores/architectures.h"
+
 #include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+/* --- where a call ends ---------------------------------------------------------------------------------- */
+
+static bool check_exits(const struct region *region, struct error *error)
+{
+    if (region->n_exits == 0)
+        return error_set(
+            error, ERROR_STATE,
+            "this is an exception handler, and no instruction that returns from it is known: name an "
+            "end, as the address of its last instruction");
+    if (region->n_exits > REGION_EXITS)
+        return error_set(error, ERROR_STATE,
+                         "this is an exception handler that returns at more than %d places: name an end",
+                         REGION_EXITS);
+    return true;
+}
+
+bool frame_is_on_stack(const struct core *core)
+{
+    return core->family == CORE_X86_64;
+}
+
+struct return_place frame_exit(const struct frame *frame, const struct core *core,
+                               const struct region *region, size_t i)
+{
+    const struct exit_place *exit = &region->exits[i];
+    return (struct return_place){.pc = core_code(core, exit->at, true),
+                                 .sp = (frame->sp - UINT64_C(4) * exit->popped) & UINT32_MAX};
+}
+
+bool frame_takes_exit(const struct region *region, size_t i, uint64_t status)
+{
+    return !region->exits[i].conditional || cortex_m_condition_holds(status);
+}
+
+/* A call that is the last instruction of its function returns to whatever code happens to follow. */
+static bool check_return(const struct frame *frame, const struct core *core, const struct region *region,
+                         struct error *error)
+{
+    const char *why = core_no_return(core, frame->lr);
+    uint64_t to = core_place(core, frame->end.pc);
+    if (why != NULL)
+        return error_set(error, ERROR_STATE, "it is not known where this call returns: %s. Name an end, too",
+                         why);
+    if (region->is_return == NULL || region->is_return(region->context, to))
+        return true;
+    return error_set(error, ERROR_STATE,
+                     "the call that returns to 0x%08" PRIX64
+                     " is the last instruction of its caller: it is not meant to return. Name an end, too",
+                     to);
+}
+
+bool frame_find_end(struct frame *frame, const struct core *core, const struct region *region,
+                    const uint64_t *words, bool *inner, struct error *error)
+{
+    bool on_stack = frame_is_on_stack(core);
+    *inner = false;
+    frame->is_handler = !on_stack && core_returns_by_frame(core, frame->lr);
+    if (frame->is_handler) {
+        if (!check_exits(region, error))
+            return false;
+        frame->end = frame_exit(frame, core, region, 0);
+        return true;
+    }
+    frame->end = on_stack ? core_frame_return(core, frame->sp, words)
+                          : (struct return_place){.pc = core_code_of_lr(core, frame->lr), .sp = frame->sp};
+    *inner = frame->end.pc >= region->low && frame->end.pc < region->high;
+    return *inner || on_stack || check_return(frame, core, region, error);
+}
+
+void frame_find_base(struct frame *frame, const struct core *core, const struct region *region, uint64_t base)
+{
+    uint64_t all = core->family == CORE_ARMV8 ? UINT64_MAX : UINT32_MAX;
+    frame->sp = base;
+    frame->end.sp = (base + (uint64_t)region->apart) & all;
+}
+
+/* --- how a function was entered ------------------------------------------------------------------------- */
 
 /* DDI 0403 A7.7.18, A7.7.19: BL, and BLX (of an immediate: DDI 0406 A8.8.25); how long it is, or 0. */
 static unsigned thumb_call_size(uint16_t first, uint16_t second)
@@ -31,7 +113,7 @@ bool entry_call(struct device *device, uint64_t lr, uint64_t *call, const struct
     for (unsigned i = 0; i < (place % 4 == 0 ? 1 : 2); i++)
         if (!ledger_read(device->ledger, core_word(core, first + UINT64_C(4) * i), &words[i], deadline,
                          &unread))
-            return unread.kind == ERROR_FAULT || error_set(error, unread.kind, "%s", unread.text);
+            return unread.kind == ERROR_FAULT || error_copy(error, &unread);
     uint64_t both = (words[0] & UINT32_MAX) | words[1] << 32;
     uint32_t before = (uint32_t)(both >> 8 * (place - 4 - first));
     unsigned size = thumb                        ? thumb_call_size((uint16_t)before, (uint16_t)(before >> 16))
@@ -42,63 +124,95 @@ bool entry_call(struct device *device, uint64_t lr, uint64_t *call, const struct
     return true;
 }
 
-bool entry_check_return(const struct core *core, uint64_t lr, struct error *error)
-{
-    const char *why = core->ops->no_return != NULL ? core->ops->no_return(core, lr) : NULL;
-    return why == NULL || error_set(error, ERROR_STATE,
-                                    "where this call returns to is not known: %s. Name an end as well", why);
-}
-
 bool entry_check(struct device *device, uint64_t status, uint64_t lr, uint64_t function,
                  const struct deadline *deadline, struct error *error)
 {
     const struct core *core = &device->chosen->core;
-    const char *mode = core->ops->exception_mode(core, status);
+    const char *mode = core_exception_mode(core, status);
     struct error unread = {0};
     uint64_t before = 0;
     if (mode == NULL)
         return true;
     if ((lr & 3) == 0 && !ledger_read(device->ledger, core_word(core, lr - 4), &before, deadline, &unread))
-        return unread.kind == ERROR_FAULT || error_set(error, unread.kind, "%s", unread.text);
-    return core->ops->called_from(core, lr, (uint32_t)before, function) ||
+        return unread.kind == ERROR_FAULT || error_copy(error, &unread);
+    return core_called_from(core, lr, (uint32_t)before, function) ||
            error_set(error, ERROR_STATE,
                      "0x%08" PRIX64
-                     " was entered by an exception (%s mode), and where that returns to is not "
-                     "in LR: name an end, as the address of its last instruction",
+                     " was entered by an exception (%s mode), so that LR does not say where it "
+                     "returns: name an end, as the address of its last instruction",
                      core_code_place(function), mode);
 }
 
-bool exits_check(const struct region *region, struct error *error)
+/* --- no progress ---------------------------------------------------------------------------------------- */
+
+void progress_note(struct progress *progress)
 {
-    if (region->n_exits == 0)
-        return error_set(
-            error, ERROR_STATE,
-            "this is an exception handler, and no instruction is known by which it returns: name an "
-            "end, as the address of its last instruction");
-    if (region->n_exits > REGION_EXITS)
-        return error_set(error, ERROR_STATE,
-                         "this is an exception handler that returns at more than %d places: name an end",
-                         REGION_EXITS);
-    return true;
+    *progress = (struct progress){.since_us = deadline_now_us()};
 }
 
+bool progress_is_late(const struct progress *progress, const struct engine_request *request)
+{
+    return deadline_now_us() - progress->since_us > request->timeout_ms * 1000;
+}
+
+bool progress_tell(const struct progress *progress, const struct engine_request *request,
+                   const struct core *core, const struct raw_hit *hit, uint64_t to, struct error *error)
+{
+    double seconds = (double)request->timeout_ms / 1000;
+    char past[96] = "", lost[96] = "";
+    if (hit != NULL && hit->past > 0)
+        snprintf(past, sizeof past, "; the core stopped %" PRIu64 " times there in another frame", hit->past);
+    if (progress->lost > 0)
+        snprintf(lost, sizeof lost, "; %" PRIu64 " calls in a row were left without returning",
+                 progress->lost);
+    if (hit != NULL || progress->lost > 0)
+        return error_set(error, ERROR_END, "the end was not reached within %.3g s of the start%s%s%s",
+                         seconds, past, lost, core_may_be_unseen(core));
+    if (progress->inner == 0)
+        return error_set(error, ERROR_START, "the start was not reached within %.3g s%s", seconds,
+                         core_may_be_unseen(core));
+    return error_set(error, ERROR_START,
+                     "the start was reached %" PRIu64
+                     " times within %.3g s, each time with a return address inside the function itself "
+                     "(0x%08" PRIX64 "): name an end, too",
+                     progress->inner, seconds, core_place(core, to));
+}
+
+/* --- stops that are not ours ---------------------------------------------------------------------------- */
+
+bool foreign_stop_tell(struct engine *engine, const struct core *core, enum stop_cause cause, const char *who,
+                       uint64_t pc, struct error *error)
+{
+    static const char *const causes[] = {[STOP_BREAKPOINT] = "someone else's breakpoint",
+                                         [STOP_REQUEST] = "someone else's halt request",
+                                         [STOP_FAULT] = "an exception that a debugger catches",
+                                         [STOP_WATCHPOINT] = "someone else's watchpoint",
+                                         [STOP_OTHER] = "someone else"};
+    engine->stopped_at = core_place(core, pc);
+    if (cause == STOP_RESET)
+        return error_set(error, ERROR_RESET, "the target was reset");
+    return error_set(error, ERROR_FOREIGN_STOP, "stopped by %s at 0x%08" PRIX64,
+                     who != NULL ? who : causes[cause], engine->stopped_at);
+}
+
+/* DDI 0403 B1.4.2 (IPSR) and A7.7.17. */
 enum { IPSR = 0x1FF, BKPT = 0xBE00, BKPT_MASK = 0xFF00 };
 
-/* Whoever put a breakpoint there, in a comparator or into the code. */
+/* Any breakpoint at `pc`, in a comparator or in the code. */
 static bool find_breakpoint(struct ledger *ledger, const struct core *core, uint64_t pc, bool *found,
                             const struct deadline *deadline, struct error *error)
 {
     struct address code = core_word(core, pc);
     uint64_t words[COMPARATOR_WORDS], at, instruction;
-    struct setting on = core->ops->comparators_on(core);
+    struct setting on = core_comparators_on(core);
     *found = false;
     if (!ledger_read(ledger, on.at, words, deadline, error))
         return false;
     bool act = (words[0] & on.test) == on.set;
     for (unsigned i = 0; act && !*found && i < core->comparators; i++) {
-        if (!ledger_read(ledger, core->ops->comparator(core, i, 0), words, deadline, error))
+        if (!ledger_read(ledger, core_comparator(core, i, 0), words, deadline, error))
             return false;
-        *found = core->ops->comparator_used(core, words, &at) && at == core_code_place(pc);
+        *found = core_comparator_used(core, words, &at) && at == core_code_place(pc);
     }
     code.size = 2;
     if (*found)
@@ -118,10 +232,38 @@ bool handler_stop_check(struct ledger *ledger, const struct core *core, uint64_t
     if (!*is)
         return true;
     if (!find_breakpoint(ledger, core, pc, &found, deadline, &unread)) {
-        *is = false; /* what cannot be seen may be somebody's */
-        return unread.kind == ERROR_FAULT || unread.kind == ERROR_ASLEEP ||
-               error_set(error, unread.kind, "%s", unread.text);
+        *is = false; /* an unseen breakpoint may be another debugger's */
+        return unread.kind == ERROR_FAULT || unread.kind == ERROR_ASLEEP || error_copy(error, &unread);
     }
     *is = !found;
     return true;
+}
+
+/* --- processes ------------------------------------------------------------------------------------------ */
+
+void process_note(const struct process *process, char *note, size_t size)
+{
+    size_t used = strlen(note);
+    const char *comma = used > 0 ? "; " : "";
+    if (process->which == PROCESS_ID)
+        snprintf(note + used, size - used, "%sonly where CONTEXTIDR is 0x%" PRIX32, comma, process->id);
+    else if (process->which == PROCESS_ANY)
+        snprintf(note + used, size - used, "%sin any process", comma);
+}
+
+bool process_check(const struct process *process, const struct core *core, struct error *error)
+{
+    if (process->which == PROCESS_NOT_SAID || core->processes)
+        return true;
+    if (core->family == CORE_M)
+        return error_set(error, ERROR_USAGE, "--context: a Cortex-M has no CONTEXTIDR");
+    return error_set(error, ERROR_USAGE, "--context: %s has no MMU: an address is always the same code",
+                     core->name);
+}
+
+bool process_check_debugged(const struct process *process, struct error *error)
+{
+    return process->which == PROCESS_NOT_SAID ||
+           error_set(error, ERROR_USAGE,
+                     "--context: a debugger halts the core here, and its breakpoints match in any context");
 }

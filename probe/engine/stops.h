@@ -1,5 +1,6 @@
 /*
- * The entry of a function: whether the LR that is found there is that of a call, and where that was made.
+ * What both engines make of a stop: where the call that began there ends, which instruction made that call,
+ * who else stopped the core, and what to say if the awaited stop does not come. Nothing here moves the core.
  */
 #pragma once
 
@@ -11,30 +12,66 @@
 #include "links/ledger.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
-/* The instruction that made the call with this return address; UINT64_MAX where none is seen before it. */
+/* The call that is measured, as its start shows it. Places in code are as core_code makes them. */
+struct frame {
+    uint64_t lr, sp;         /* at the start; if both ends are in one function, `sp` is its `start_base` */
+    struct return_place end; /* where the call returns to, or the exit that a handler is expected to take */
+    bool is_handler;         /* of an exception on Cortex-M: it ends at one of the region's exits */
+};
+
+/* Whether a call's return address is on the stack, and LR does not exist. */
+bool frame_is_on_stack(const struct core *core);
+/*
+ * Halted at a function's entry, with lr and sp read: sets where this call ends. `words` are the FRAME_WORDS
+ * of the stack, for cores that keep the return address there. *inner: the function called itself, so that
+ * this entry begins no hit. ERROR_STATE if the call is not known to return.
+ */
+bool frame_find_end(struct frame *frame, const struct core *core, const struct region *region,
+                    const uint64_t *words, bool *inner, struct error *error);
+/* Halted at a start in the same function as the end: where that frame ends, by the value of start_base. */
+void frame_find_base(struct frame *frame, const struct core *core, const struct region *region,
+                     uint64_t base);
+/* Where a handler ends that takes its exit number `i`. */
+struct return_place frame_exit(const struct frame *frame, const struct core *core,
+                               const struct region *region, size_t i);
+/* Whether a handler halted at its exit number `i` leaves there, by its CORE_STATUS. */
+bool frame_takes_exit(const struct region *region, size_t i, uint64_t status);
+
+/* The instruction that made the call with this return address; UINT64_MAX if none is seen before it. */
 bool entry_call(struct device *device, uint64_t lr, uint64_t *call, const struct deadline *deadline,
                 struct error *error);
-/* ERROR_STATE where LR tells of a return that is no place in code. */
-bool entry_check_return(const struct core *core, uint64_t lr, struct error *error);
-/* ERROR_STATE where an exception came there and LR tells of no return. Where the memory before LR cannot be
- * read, calls are believed in. */
+/* ERROR_STATE if an exception came to this function, so that LR does not say where it returns. If the memory
+ * before LR cannot be read, it is taken for a call. */
 bool entry_check(struct device *device, uint64_t status, uint64_t lr, uint64_t function,
                  const struct deadline *deadline, struct error *error);
 
-/*
- * Exits of exception handlers, of Cortex-M: whether a handler can be measured by them.
- */
-/* ERROR_STATE where it is not known where the handler returns. */
-bool exits_check(const struct region *region, struct error *error);
+/* The time since a start was left or an end reached, and the stops since then that were neither. */
+struct progress {
+    int64_t since_us;
+    uint64_t inner; /* starts that the function reached by calling itself */
+    uint64_t lost;  /* calls in a row that were made again before they had returned */
+};
+
+void progress_note(struct progress *progress);
+bool progress_is_late(const struct progress *progress, const struct engine_request *request);
+/* Always false, with ERROR_START or ERROR_END. `hit` is under way, NULL if none is; `to` is where the last
+ * call returns to. */
+bool progress_tell(const struct progress *progress, const struct engine_request *request,
+                   const struct core *core, const struct raw_hit *hit, uint64_t to, struct error *error);
 
 /*
- * A stop that is nobody's. When a Cortex-M7 reaches a breakpoint just as an exception can be taken, it halts
- * at the handler's first instruction, and says that it was a breakpoint: erratum 3092511 of its SDEN. Let go,
- * the handler runs, and returns to the breakpoint.
- */
-/* Of a core that says it stopped at a breakpoint, with these PC and CORE_STATUS. False when the link fails.
+ * A Cortex-M7 that reaches a breakpoint just as an exception can be taken halts at the handler's first
+ * instruction and reports a breakpoint: erratum 3092511 of its SDEN. Resumed, it runs the handler and returns
+ * to the breakpoint. *is: whether a core that reports a breakpoint, with this PC and CORE_STATUS, did that.
+ * False if the link fails.
  */
 bool handler_stop_check(struct ledger *ledger, const struct core *core, uint64_t pc, uint64_t status,
                         bool *is, const struct deadline *deadline, struct error *error);
+
+/* Always false: ERROR_RESET, or ERROR_FOREIGN_STOP in the words of `who`, NULL for those of the cause. Leaves
+ * the place in `engine`. */
+bool foreign_stop_tell(struct engine *engine, const struct core *core, enum stop_cause cause, const char *who,
+                       uint64_t pc, struct error *error);

@@ -34,7 +34,7 @@ static bool read_port(struct found *found, uint16_t port, uint64_t offset, uint3
     }
     *value = (uint32_t)word;
     if (!read && why.kind != ERROR_FAULT && why.kind != ERROR_ASLEEP)
-        error_set(error, why.kind, "%s", why.text);
+        error_copy(error, &why);
     return read;
 }
 
@@ -105,7 +105,7 @@ static bool read_identity(struct found *found, const struct steps *list, uint64_
             return true;
     }
     if (unread.kind != ERROR_FAULT && unread.kind != ERROR_ASLEEP)
-        error_set(error, unread.kind, "%s", unread.text);
+        error_copy(error, &unread);
     return false;
 }
 

@@ -1,26 +1,27 @@
+/* Two links used as one. */
 #include "links/link.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-struct pair {
+struct combined {
     struct link link; /* first */
     struct link_ops ops;
     struct link *control, *counters;
 };
 
-static struct pair *self_of(struct link *link)
+static struct combined *self_of(struct link *link)
 {
-    return (struct pair *)link;
+    return (struct combined *)link;
 }
 
-static struct link *owner(const struct pair *self, const struct step *step)
+static struct link *owner(const struct combined *self, const struct step *step)
 {
     return step->at.space == SPACE_MSR ? self->counters : self->control;
 }
 
-/* How many steps from here are of one link. Each has a clock of its own: moments are told by ours. */
-static size_t gather(const struct pair *self, const struct step *steps, size_t n)
+/* How many steps from here belong to one link. The links' clocks differ: OP_TIME uses ours. */
+static size_t gather(const struct combined *self, const struct step *steps, size_t n)
 {
     size_t length = 0;
     while (length < n && steps[length].op != OP_TIME && owner(self, &steps[length]) == owner(self, &steps[0]))
@@ -31,7 +32,7 @@ static size_t gather(const struct pair *self, const struct step *steps, size_t n
 static struct outcome execute(struct link *link, const struct step *steps, size_t n, uint64_t *results,
                               const struct deadline *deadline, struct error *error)
 {
-    const struct pair *self = self_of(link);
+    const struct combined *self = self_of(link);
     for (size_t done = 0; done < n;) {
         size_t length = gather(self, steps + done, n - done);
         if (length == 0) {
@@ -51,7 +52,7 @@ static struct outcome execute(struct link *link, const struct step *steps, size_
 
 static size_t views(struct link *link, struct link_view *out, size_t room, struct error *error)
 {
-    const struct pair *self = self_of(link);
+    const struct combined *self = self_of(link);
     size_t first = link_views(self->control, out, room, error);
     if (first == 0)
         return 0;
@@ -85,8 +86,8 @@ static struct debugger *debugger_of(struct link *link)
     return link_debugger(self_of(link)->control);
 }
 
-/* What counts is put back before the core is let go. */
-static void close_pair(struct link *link)
+/* The counters' link restores its registers before the core's link lets go of the core. */
+static void close_combined(struct link *link)
 {
     link_close(self_of(link)->counters);
     link_close(self_of(link)->control);
@@ -95,7 +96,7 @@ static void close_pair(struct link *link)
 
 struct link *link_combined_new(struct link *control, struct link *counters, struct error *error)
 {
-    struct pair *self = calloc(1, sizeof *self);
+    struct combined *self = calloc(1, sizeof *self);
     if (self == NULL) {
         link_close(counters);
         link_close(control);
@@ -109,7 +110,7 @@ struct link *link_combined_new(struct link *control, struct link *counters, stru
                           .hold = hold,
                           .server_run = link_has_server(control) ? server_run : NULL,
                           .debugger = debugger_of,
-                          .close = close_pair,
+                          .close = close_combined,
                           .exact_faults = link_faults_are_exact(control) && link_faults_are_exact(counters),
                           .comes_back = link_comes_back(control) || link_comes_back(counters)};
     self->link.ops = &self->ops;

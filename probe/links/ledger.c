@@ -110,7 +110,7 @@ static bool do_step(struct ledger *ledger, const struct step *step, uint64_t *re
             return true;
         bool waits = outcome.why == NOT_YET || outcome.why == TARGET_WAIT;
         if (!waits)
-            return error_set(error, why.kind, "%s", why.text);
+            return error_copy(error, &why);
         if (deadline_passed(deadline))
             return error_set(error, deadline_cancelled(deadline) ? ERROR_CANCELLED : ERROR_ASLEEP,
                              "no answer in time for 0x%08" PRIx64 "%s%.200s", step->at.offset,
@@ -416,7 +416,7 @@ bool ledger_undo(struct ledger *ledger, const struct deadline *deadline, struct 
     struct error last = {0};
     if (!ledger_release_core(ledger, deadline, &last) && first.kind == ERROR_NONE)
         first = last;
-    return first.kind == ERROR_NONE || error_set(error, first.kind, "%s", first.text);
+    return first.kind == ERROR_NONE || error_copy(error, &first);
 }
 
 static void drop(struct ledger *ledger, struct entry *entry)

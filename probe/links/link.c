@@ -3,10 +3,10 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- steps on results: no link knows them. A copy becomes a plain write once the result is there; a check
- * is made here, with nothing sent behind what it checks. */
+/* ---- steps on results: links do not know them. A copy becomes a plain write once its result is there; a
+ * check is made here, before any later step is sent. */
 
-enum { COPIED = 64, BUDGET_US = 100000 };
+enum { COPIED = 64 };
 
 static size_t find_derived(const struct step *steps, size_t n)
 {
@@ -16,7 +16,7 @@ static size_t find_derived(const struct step *steps, size_t n)
     return at;
 }
 
-/* From a copy on, up to a check, or to a copy of a result that is not there yet. */
+/* Steps from a copy on, up to a check or to a copy whose result is not there yet. */
 static size_t make_copies(const struct step *steps, size_t n, const uint64_t *results, struct step *out)
 {
     size_t length = 0;
@@ -42,10 +42,10 @@ struct outcome link_execute(struct link *link, const struct step *steps, size_t 
                             const struct deadline *deadline, struct error *error)
 {
     size_t done = 0;
-    int64_t begun = deadline_now_us();
+    struct deadline budget = deadline_in_ms(LINK_BUDGET_MS, NULL);
     while (done < n) {
         struct step made[COPIED];
-        if (done > 0 && deadline_now_us() - begun > BUDGET_US)
+        if (done > 0 && deadline_passed(&budget))
             return (struct outcome){.why = NOT_YET, .done = done};
         const struct step *some = steps + done;
         if (some->op == OP_CHECK) {
@@ -93,10 +93,10 @@ struct debugger *link_debugger(struct link *link)
     return link->ops->debugger == NULL ? NULL : link->ops->debugger(link);
 }
 
-void link_leave_power(struct link *link, enum link_power spec)
+void link_leave_power(struct link *link, enum link_power power)
 {
     if (link->ops->leave_power != NULL)
-        link->ops->leave_power(link, spec);
+        link->ops->leave_power(link, power);
 }
 
 bool link_comes_back(const struct link *link)

@@ -1,13 +1,7 @@
-/*
- * An OpenOCD of ours as a child process.
- */
 #include "links/openocd_process.h"
-
-#include "links/openocd_tcl.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdint.h>
@@ -16,7 +10,6 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 enum {
@@ -31,20 +24,102 @@ enum {
 struct openocd_process {
     pid_t pid; /* 0: ended and reaped */
     int log_fd;
-    uint16_t port; /* 0: not said yet */
+    uint16_t port; /* 0: not known yet */
     const struct log *to;
-    char line[LINE_ROOM]; /* for it: what has come of a line that has not ended */
+    char line[LINE_ROOM]; /* the beginning of a line that has not ended */
     size_t line_used;
     char log[LOG_ROOM + 1];
     size_t used;
 };
+
+/* ---- words of its log */
+
+/* The gap between two words; the value is its length in the output. */
+enum gap { GAP_NONE = 0, GAP_BLANK = 1, GAP_LINE = 2 };
+
+static size_t put_gap(enum gap gap, char *out, size_t used, size_t room)
+{
+    if (gap == GAP_NONE || used == 0 || used + gap > room)
+        return used;
+    if (gap == GAP_LINE)
+        out[used++] = ';';
+    out[used++] = ' ';
+    return used;
+}
+
+void openocd_text_clean(const char *text, size_t length, char *out, size_t size)
+{
+    if (size == 0)
+        return;
+    size_t used = 0, room = size - 1;
+    enum gap gap = GAP_NONE;
+    for (size_t i = 0; i < length; i++) {
+        char byte = text[i];
+        if (byte == '\n' || byte == '\r') {
+            gap = GAP_LINE;
+        } else if (byte == ' ' || byte == '\t' || byte == '\0') {
+            gap = gap == GAP_NONE ? GAP_BLANK : gap;
+        } else {
+            used = put_gap(gap, out, used, room);
+            gap = GAP_NONE;
+            if (used >= room)
+                break;
+            if (byte < ' ' || byte > '~')
+                byte = '?';
+            out[used++] = byte;
+        }
+    }
+    out[used] = '\0';
+}
+
+/* "Error: open failed", "boards/x.cfg:6: Error: set BOARD_PORT ..." */
+static const char *error_in(const char *line, size_t length, size_t *left)
+{
+    static const char word[] = "Error: ";
+    for (size_t i = 0; i + sizeof word - 1 <= length; i++)
+        if (memcmp(line + i, word, sizeof word - 1) == 0) {
+            *left = length - i - (sizeof word - 1);
+            return line + i + sizeof word - 1;
+        }
+    return NULL;
+}
+
+bool openocd_text_errors(const char *log, size_t length, char *out, size_t size)
+{
+    size_t used = 0;
+    for (size_t at = 0; at < length && used + 2 < size;) {
+        const char *end = memchr(log + at, '\n', length - at);
+        size_t line = end != NULL ? (size_t)(end - log) - at : length - at, left = 0;
+        const char *words = error_in(log + at, line, &left);
+        if (words != NULL) {
+            char one[256];
+            openocd_text_clean(words, left, one, sizeof one);
+            bool again = used > 0 && strstr(out, one) != NULL;
+            if (!again) {
+                int more = snprintf(out + used, size - used, "%s%s", used > 0 ? "\n" : "", one);
+                used += (size_t)more < size - used ? (size_t)more : size - used - 1;
+            }
+        }
+        at += line + 1;
+    }
+    return used > 0;
+}
+
+bool openocd_text_is_wait(const char *cleaned)
+{
+    /* "Timeout during WAIT recovery" over JTAG, "... timed out" elsewhere. A stall that OpenOCD only
+     * mentions ("stalled (WAIT) - slowing down") is not it. */
+    return strcasestr(cleaned, "timeout") != NULL || strcasestr(cleaned, "timed out") != NULL;
+}
+
+/* ---- start */
 
 static const char *const quiet_options[] = {
     "-c", "tcl_port 0", "-c", "telnet_port disabled", "-c", "gdb_port disabled",
 };
 enum { QUIET_OPTIONS = sizeof quiet_options / sizeof quiet_options[0] };
 
-/* In the child: only what is safe between fork and exec. Does not return. */
+/* Runs in the child: only calls that are safe between fork and exec. */
 static _Noreturn void become_openocd(char *const *argv, int log_fd, int failure_fd, pid_t parent)
 {
     setpgid(0, 0);
@@ -68,7 +143,7 @@ static _Noreturn void become_openocd(char *const *argv, int log_fd, int failure_
 /* 0 when the child runs OpenOCD, else an errno. */
 static int fork_openocd(struct openocd_process *process, char *const *argv)
 {
-    /* Our OpenOCD must never wait for us to read its log: what does not fit into the pipe is lost */
+    /* OpenOCD must never block on its log: what does not fit into the pipe is lost */
     int log[2], failed[2];
     if (pipe2(log, O_CLOEXEC | O_NONBLOCK) != 0)
         return errno;
@@ -113,7 +188,7 @@ static void find_port(struct openocd_process *process)
     }
 }
 
-/* Line by line, as it comes; a long one in pieces. */
+/* Logs whole lines as they come; long ones in pieces. */
 static void pass_on(struct openocd_process *process, const char *text, size_t n)
 {
     for (size_t i = 0; process->to != NULL && i < n; i++) {
@@ -154,7 +229,7 @@ void openocd_process_read_log(struct openocd_process *process)
     }
 }
 
-/* Until there is something to read in the log, or it has ended. */
+/* Waits until the log has grown or ended, and reads it. */
 static void wait_for_log(struct openocd_process *process, const struct deadline *deadline)
 {
     struct pollfd fd = {.fd = process->log_fd, .events = POLLIN};
@@ -175,10 +250,8 @@ static bool has_ended(struct openocd_process *process)
 static bool ends_within(struct openocd_process *process, int64_t ms)
 {
     struct deadline deadline = deadline_in_ms(ms, NULL);
-    while (!has_ended(process) && !deadline_passed(&deadline)) {
-        struct timespec pause = {.tv_nsec = 2000000};
-        nanosleep(&pause, NULL);
-    }
+    while (!has_ended(process) && !deadline_passed(&deadline))
+        deadline_nap();
     return process->pid == 0;
 }
 
@@ -252,7 +325,7 @@ struct openocd_process *openocd_process_start(const char *const *options, size_t
     }
     process->log_fd = -1;
     process->to = log;
-    /* Ours come first: they are refused after an `init` of the user's */
+    /* Our options come first: OpenOCD refuses them after the user's `init` */
     size_t used = 0;
     argv[used++] = (char *)"openocd";
     for (size_t i = 0; i < QUIET_OPTIONS; i++)
@@ -272,126 +345,17 @@ struct openocd_process *openocd_process_start(const char *const *options, size_t
     return process;
 }
 
-uint16_t openocd_process_port(const struct openocd_process *process)
-{
-    return process->port;
-}
-
 pid_t openocd_process_pid(const struct openocd_process *process)
 {
     return process->pid;
 }
 
+uint16_t openocd_process_port(const struct openocd_process *process)
+{
+    return process->port;
+}
+
 int openocd_process_log_fd(const struct openocd_process *process)
 {
     return process->log_fd;
-}
-
-enum { UNIT_AP = 0x10000, UNIT_DP = 0x20000 };
-
-static bool continues(const struct step *before, const struct step *after)
-{
-    return after->op == OP_READ && after->at.space == SPACE_MEMORY && after->at.unit == before->at.unit &&
-           after->at.size == before->at.size && after->at.offset == before->at.offset + before->at.size &&
-           after->at.offset > before->at.offset;
-}
-
-size_t openocd_item_length(const struct step *steps, size_t n)
-{
-    size_t length = 1;
-    if (steps[0].op == OP_READ && steps[0].at.space == SPACE_MEMORY)
-        while (length < n && length < OPENOCD_BLOCK && continues(&steps[length - 1], &steps[length]))
-            length++;
-    return length;
-}
-
-const char *openocd_step_refusal(const struct step *step, size_t targets)
-{
-    const struct address *at = &step->at;
-    if (step->op == OP_TIME)
-        return NULL;
-    switch ((enum space)at->space) {
-    case SPACE_MEMORY:
-        if (at->unit >= targets)
-            return "there is no such target";
-        if (at->size != 1 && at->size != 2 && at->size != 4 && at->size != 8)
-            return "no access has that size";
-        return NULL;
-    case SPACE_AP:
-        if (at->size != 4 || at->offset > 0xffc || at->offset % 4 != 0)
-            return "there is no such register";
-        return NULL;
-    case SPACE_DP:
-        if (at->size != 4 || at->offset > 0xfc || at->offset % 4 != 0)
-            return "there is no such register";
-        return NULL;
-    case SPACE_MSR:
-    case SPACE_CP15:
-        break;
-    }
-    return "it cannot be reached through OpenOCD";
-}
-
-static uint64_t fitted(uint64_t value, unsigned size)
-{
-    return size < 8 ? value & ((UINT64_C(1) << (8 * size)) - 1) : value;
-}
-
-static unsigned unit_number(const struct address *at)
-{
-    switch ((enum space)at->space) {
-    case SPACE_AP:
-        return UNIT_AP + at->unit;
-    case SPACE_DP:
-        return UNIT_DP + at->unit;
-    case SPACE_MEMORY:
-    case SPACE_MSR:
-    case SPACE_CP15:
-        break;
-    }
-    return at->unit;
-}
-
-static int write_item(const struct step *step, size_t length, char *out, size_t size)
-{
-    const struct address *at = &step->at;
-    uint64_t a = length, b = 0;
-    unsigned op = 0;
-    switch (step->op) {
-    case OP_READ:
-        break;
-    case OP_WRITE:
-        op = 1;
-        a = fitted(step->value, at->size);
-        break;
-    case OP_UNTIL:
-    case OP_EXPECT:
-        op = step->op == OP_UNTIL ? 2 : 3;
-        a = step->mask;
-        b = step->value;
-        break;
-    case OP_COPY: /* not for links */
-    case OP_CHECK:
-    case OP_TIME:
-        return snprintf(out, size, "4 0 0 0 0 0 ");
-    }
-    return snprintf(out, size, "%u %u %u 0x%" PRIx64 " 0x%" PRIx64 " 0x%" PRIx64 " ", op, unit_number(at),
-                    8U * at->size, at->offset, a, b);
-}
-
-size_t openocd_program_write(const struct step *steps, size_t n, size_t targets, char *out, size_t size)
-{
-    size_t covered = 0, used = 0;
-    out[0] = '\0';
-    while (covered < n && openocd_step_refusal(&steps[covered], targets) == NULL) {
-        size_t length = openocd_item_length(steps + covered, n - covered);
-        int written = write_item(&steps[covered], length, out + used, size - used);
-        if (written < 0 || (size_t)written >= size - used) {
-            out[used] = '\0';
-            break;
-        }
-        used += (size_t)written;
-        covered += length;
-    }
-    return covered;
 }

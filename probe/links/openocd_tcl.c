@@ -1,21 +1,14 @@
-/*
- * The socket to OpenOCD's Tcl port.
- */
 #include "links/openocd_tcl.h"
 
+#include "base/socket.h"
 #include "links/openocd_process.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <netdb.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
+#include <inttypes.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 enum { END_OF_TEXT = 0x1a, READ_AT_LEAST = 4096, SPOKEN_ANSWER = 1 << 18 };
 
@@ -24,7 +17,7 @@ static enum openocd_end deadline_end(const struct deadline *deadline)
     return deadline_cancelled(deadline) ? OPENOCD_CANCELLED : OPENOCD_SILENT;
 }
 
-/* Until the socket is ready for `events`, an error is pending on it, or the deadline passes. */
+/* As socket_wait; meanwhile the log of an OpenOCD of ours is read. */
 static enum openocd_end wait_for(struct openocd_rpc *rpc, short events, const struct deadline *deadline)
 {
     for (;;) {
@@ -43,61 +36,11 @@ static enum openocd_end wait_for(struct openocd_rpc *rpc, short events, const st
     }
 }
 
-/* 0, or an errno. */
-static int connect_one(struct openocd_rpc *rpc, const struct addrinfo *to, const struct deadline *deadline)
-{
-    rpc->fd = socket(to->ai_family, to->ai_socktype | SOCK_CLOEXEC | SOCK_NONBLOCK, to->ai_protocol);
-    if (rpc->fd < 0)
-        return errno;
-    int failure = 0;
-    if (connect(rpc->fd, to->ai_addr, to->ai_addrlen) != 0) {
-        failure = errno;
-        if (failure == EINPROGRESS || failure == EINTR) {
-            socklen_t size = sizeof failure;
-            enum openocd_end end = wait_for(rpc, POLLOUT, deadline);
-            if (end != OPENOCD_ANSWERED)
-                failure = end == OPENOCD_CANCELLED ? ECANCELED : ETIMEDOUT;
-            else if (getsockopt(rpc->fd, SOL_SOCKET, SO_ERROR, &failure, &size) != 0)
-                failure = errno;
-        }
-    }
-    if (failure != 0) {
-        close(rpc->fd);
-        rpc->fd = -1;
-        return failure;
-    }
-    int one = 1;
-    setsockopt(rpc->fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
-    return 0;
-}
-
 bool openocd_rpc_open(struct openocd_rpc *rpc, const char *host, uint16_t port,
                       const struct deadline *deadline, struct error *error)
 {
-    rpc->fd = -1;
-    char service[8];
-    snprintf(service, sizeof service, "%u", (unsigned)port);
-    struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICSERV};
-    struct addrinfo *list = NULL;
-    int unknown = getaddrinfo(host, service, &hints, &list);
-    if (unknown != 0)
-        return error_set(error, ERROR_NO_PROBE, "cannot find the host %.200s: %s", host,
-                         gai_strerror(unknown));
-    int failure = 0;
-    for (const struct addrinfo *to = list; to != NULL && rpc->fd < 0; to = to->ai_next) {
-        failure = connect_one(rpc, to, deadline);
-        if (failure == ECANCELED)
-            break;
-    }
-    freeaddrinfo(list);
-    if (rpc->fd >= 0)
-        return true;
-    if (failure == ECANCELED)
-        return error_set(error, ERROR_CANCELLED, "cancelled");
-    if (failure == ECONNREFUSED)
-        return error_set(error, ERROR_NO_PROBE, "nothing listens on %.200s:%s", host, service);
-    return error_set(error, ERROR_NO_PROBE, "cannot connect to %.200s:%s: %s", host, service,
-                     strerror(failure));
+    rpc->fd = socket_connect(host, port, deadline, error);
+    return rpc->fd >= 0;
 }
 
 void openocd_rpc_close(struct openocd_rpc *rpc)
@@ -110,7 +53,7 @@ void openocd_rpc_close(struct openocd_rpc *rpc)
     rpc->used = rpc->room = rpc->consumed = 0;
 }
 
-/* Asked and answered at once: the answer waits in the buffer as if it had come over a socket. */
+/* Sends through the transport; the answer then waits in the buffer as if it had come over a socket. */
 static enum openocd_end speak(struct openocd_rpc *rpc, const char *request, size_t length,
                               const struct deadline *deadline)
 {
@@ -137,21 +80,16 @@ enum openocd_end openocd_rpc_send(struct openocd_rpc *rpc, const char *request, 
 {
     log_text(rpc->log, '>', "tcl", request, length > 0 ? length - 1 : 0);
     if (rpc->transport != NULL)
-        return speak(rpc, request, length > 0 ? length - 1 : 0, deadline); /* its 0x1a is the socket's */
+        return speak(rpc, request, length > 0 ? length - 1 : 0, deadline); /* without the socket's 0x1a */
     while (length > 0) {
         if (rpc->fd < 0)
             return OPENOCD_CLOSED;
-        ssize_t sent = send(rpc->fd, request, length, MSG_NOSIGNAL);
-        if (sent > 0) {
-            request += sent;
-            length -= (size_t)sent;
-        } else if (sent < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
-            enum openocd_end end = wait_for(rpc, POLLOUT, deadline);
-            if (end != OPENOCD_ANSWERED)
-                return end;
-        } else if (sent < 0 && errno != EINTR) {
-            return OPENOCD_CLOSED;
-        }
+        ssize_t sent = socket_try_send(rpc->fd, request, length);
+        enum openocd_end end = sent == 0 ? wait_for(rpc, POLLOUT, deadline) : OPENOCD_ANSWERED;
+        if (sent < 0 || end != OPENOCD_ANSWERED)
+            return sent < 0 ? OPENOCD_CLOSED : end;
+        request += sent;
+        length -= (size_t)sent;
     }
     return OPENOCD_ANSWERED;
 }
@@ -198,12 +136,11 @@ enum openocd_end openocd_rpc_receive(struct openocd_rpc *rpc, size_t largest, co
         enum openocd_end ready = wait_for(rpc, POLLIN, deadline);
         if (ready != OPENOCD_ANSWERED)
             return ready;
-        ssize_t got = recv(rpc->fd, rpc->buffer + rpc->used, rpc->room - rpc->used, 0);
-        if (got > 0)
-            rpc->used += (size_t)got;
-        else if (got == 0 || (errno != EINTR && errno != EAGAIN && errno != EWOULDBLOCK))
+        ssize_t got = socket_try_receive(rpc->fd, rpc->buffer + rpc->used, rpc->room - rpc->used);
+        if (got < 0)
             return OPENOCD_CLOSED;
-        /* An endless answer in small pieces always finds the socket ready */
+        rpc->used += (size_t)got;
+        /* An endless answer in small pieces always leaves the socket ready */
         if (deadline_passed(deadline) &&
             (rpc->used == seen || memchr(rpc->buffer + seen, END_OF_TEXT, rpc->used - seen) == NULL))
             return deadline_end(deadline);
@@ -214,6 +151,117 @@ const char *openocd_rpc_pending(const struct openocd_rpc *rpc, size_t *length)
 {
     *length = rpc->used - rpc->consumed;
     return rpc->buffer == NULL ? "" : rpc->buffer + rpc->consumed;
+}
+
+/* ---- the request for a list of steps */
+
+enum { UNIT_AP = 0x10000, UNIT_DP = 0x20000 };
+
+static bool continues(const struct step *before, const struct step *after)
+{
+    return after->op == OP_READ && after->at.space == SPACE_MEMORY && after->at.unit == before->at.unit &&
+           after->at.size == before->at.size && after->at.offset == before->at.offset + before->at.size &&
+           after->at.offset > before->at.offset;
+}
+
+size_t openocd_item_length(const struct step *steps, size_t n)
+{
+    size_t length = 1;
+    if (steps[0].op == OP_READ && steps[0].at.space == SPACE_MEMORY)
+        while (length < n && length < OPENOCD_BLOCK && continues(&steps[length - 1], &steps[length]))
+            length++;
+    return length;
+}
+
+const char *openocd_step_refusal(const struct step *step, size_t targets)
+{
+    const struct address *at = &step->at;
+    if (step->op == OP_TIME)
+        return NULL;
+    switch ((enum space)at->space) {
+    case SPACE_MEMORY:
+        if (at->unit >= targets)
+            return "there is no such target";
+        if (at->size != 1 && at->size != 2 && at->size != 4 && at->size != 8)
+            return "no access has that size";
+        return NULL;
+    case SPACE_AP:
+        if (at->size != 4 || at->offset > 0xffc || at->offset % 4 != 0)
+            return "there is no such register";
+        return NULL;
+    case SPACE_DP:
+        if (at->size != 4 || at->offset > 0xfc || at->offset % 4 != 0)
+            return "there is no such register";
+        return NULL;
+    case SPACE_MSR:
+    case SPACE_CP15:
+        break;
+    }
+    return "it cannot be reached through OpenOCD";
+}
+
+static uint64_t fitted(uint64_t value, unsigned size)
+{
+    return size < 8 ? value & ((UINT64_C(1) << (8 * size)) - 1) : value;
+}
+
+static unsigned unit_number(const struct address *at)
+{
+    switch ((enum space)at->space) {
+    case SPACE_AP:
+        return UNIT_AP + at->unit;
+    case SPACE_DP:
+        return UNIT_DP + at->unit;
+    case SPACE_MEMORY:
+    case SPACE_MSR:
+    case SPACE_CP15:
+        break;
+    }
+    return at->unit;
+}
+
+static int write_item(const struct step *step, size_t length, char *out, size_t size)
+{
+    const struct address *at = &step->at;
+    uint64_t a = length, b = 0;
+    unsigned op = 0;
+    switch (step->op) {
+    case OP_READ:
+        break;
+    case OP_WRITE:
+        op = 1;
+        a = fitted(step->value, at->size);
+        break;
+    case OP_UNTIL:
+    case OP_EXPECT:
+        op = step->op == OP_UNTIL ? 2 : 3;
+        a = step->mask;
+        b = step->value;
+        break;
+    case OP_COPY: /* not for links */
+    case OP_CHECK:
+    case OP_TIME:
+        return snprintf(out, size, "4 0 0 0 0 0 ");
+    }
+    return snprintf(out, size, "%u %u %u 0x%" PRIx64 " 0x%" PRIx64 " 0x%" PRIx64 " ", op, unit_number(at),
+                    8U * at->size, at->offset, a, b);
+}
+
+size_t openocd_program_write(const struct step *steps, size_t n, size_t targets, char *out, size_t size)
+{
+    size_t covered = 0, used = 0;
+    out[0] = '\0';
+    while (covered < n && openocd_step_refusal(&steps[covered], targets) == NULL) {
+        size_t length = openocd_item_length(steps + covered, n - covered);
+        int written = write_item(&steps[covered], length, out + used, size - used);
+        if (written < 0 || (size_t)written >= size - used) {
+            out[used] = '\0';
+            break;
+        }
+        used += (size_t)written;
+        covered += length;
+    }
+    return covered;
 }
 
 /* ---- words and numbers */
@@ -231,7 +279,7 @@ static int digit_value(char c)
     return -1;
 }
 
-/* A number of at most 64 bits, decimal or 0x..., and nothing else. */
+/* A number of at most 64 bits, decimal or 0x.... */
 static bool take_number(struct cursor *cursor, uint64_t *value)
 {
     uint64_t base = 10;
@@ -324,7 +372,7 @@ static bool take_result(struct cursor *cursor, const struct step *step, bool fir
     return step->op == OP_READ || is_met(step, *result);
 }
 
-/* Why the list ended where it did must be something that the step there can cause. */
+/* Whether the step at `done` can have ended the list in this way. */
 static bool is_plausible(const struct openocd_reply *reply, const struct step *steps, size_t n, size_t done)
 {
     if (reply->why == DONE)
@@ -358,7 +406,7 @@ bool openocd_reply_take(const struct openocd_reply *reply, const struct step *st
             taken++;
         }
     }
-    /* Part of a block may have been read before it failed or time was up */
+    /* A block may have been read in part before it failed or time was up */
     if ((reply->why == TARGET_FAULT || reply->why == NOT_YET) && done < n) {
         size_t length = openocd_item_length(steps + done, n - done);
         for (; length > 1 && taken < reply->count; length--, done++, taken++)
@@ -373,7 +421,7 @@ bool openocd_reply_take(const struct openocd_reply *reply, const struct step *st
 
 /* ---- the list of targets */
 
-/* "type,PORT,COREID,DBGBASE" where OpenOCD knows it. Numbers that are none leave the place unknown. */
+/* "type,PORT,COREID,DBGBASE" if OpenOCD knows these; nonsense in it counts as unknown. */
 static void take_place(struct link_view *view)
 {
     char *comma = strchr(view->type, ',');
@@ -449,82 +497,4 @@ bool openocd_version_read(const char *text, unsigned *major, unsigned *minor)
     *major = (unsigned)first;
     *minor = (unsigned)second;
     return true;
-}
-
-/* What stands between two words, by its length: a line end weighs more than a blank. */
-enum gap { GAP_NONE = 0, GAP_BLANK = 1, GAP_LINE = 2 };
-
-static size_t put_gap(enum gap gap, char *out, size_t used, size_t room)
-{
-    if (gap == GAP_NONE || used == 0 || used + gap > room)
-        return used;
-    if (gap == GAP_LINE)
-        out[used++] = ';';
-    out[used++] = ' ';
-    return used;
-}
-
-void openocd_text_clean(const char *text, size_t length, char *out, size_t size)
-{
-    if (size == 0)
-        return;
-    size_t used = 0, room = size - 1;
-    enum gap gap = GAP_NONE;
-    for (size_t i = 0; i < length; i++) {
-        char byte = text[i];
-        if (byte == '\n' || byte == '\r') {
-            gap = GAP_LINE;
-        } else if (byte == ' ' || byte == '\t' || byte == '\0') {
-            gap = gap == GAP_NONE ? GAP_BLANK : gap;
-        } else {
-            used = put_gap(gap, out, used, room);
-            gap = GAP_NONE;
-            if (used >= room)
-                break;
-            if (byte < ' ' || byte > '~')
-                byte = '?';
-            out[used++] = byte;
-        }
-    }
-    out[used] = '\0';
-}
-
-/* "Error: open failed", "boards/x.cfg:6: Error: set BOARD_PORT ..." */
-static const char *error_in(const char *line, size_t length, size_t *left)
-{
-    static const char word[] = "Error: ";
-    for (size_t i = 0; i + sizeof word - 1 <= length; i++)
-        if (memcmp(line + i, word, sizeof word - 1) == 0) {
-            *left = length - i - (sizeof word - 1);
-            return line + i + sizeof word - 1;
-        }
-    return NULL;
-}
-
-bool openocd_text_errors(const char *log, size_t length, char *out, size_t size)
-{
-    size_t used = 0;
-    for (size_t at = 0; at < length && used + 2 < size;) {
-        const char *end = memchr(log + at, '\n', length - at);
-        size_t line = end != NULL ? (size_t)(end - log) - at : length - at, left = 0;
-        const char *words = error_in(log + at, line, &left);
-        if (words != NULL) {
-            char one[256];
-            openocd_text_clean(words, left, one, sizeof one);
-            bool again = used > 0 && strstr(out, one) != NULL;
-            if (!again) {
-                int more = snprintf(out + used, size - used, "%s%s", used > 0 ? "\n" : "", one);
-                used += (size_t)more < size - used ? (size_t)more : size - used - 1;
-            }
-        }
-        at += line + 1;
-    }
-    return used > 0;
-}
-
-bool openocd_text_is_wait(const char *cleaned)
-{
-    /* "Timeout during WAIT recovery" over JTAG, "... timed out" elsewhere. A stall that OpenOCD only
-     * mentions ("stalled (WAIT) - slowing down") is not it. */
-    return strcasestr(cleaned, "timeout") != NULL || strcasestr(cleaned, "timed out") != NULL;
 }

@@ -301,7 +301,7 @@ static bool run_some(struct delta *delta, struct engine *engine, uint64_t hits, 
                                .rehit = on_rehit,
                                .left = on_left,
                                .tick = on_tick,
-                               .look = on_poll};
+                               .poll = on_poll};
     struct engine_request request = {.hits = hits,
                                      .rehits = rehits,
                                      .timeout_ms = delta->options->timeout_ms,

@@ -1,6 +1,6 @@
 #include "measure/plan.h"
 
-#include "counters/words.h"
+#include "counters/span.h"
 #include "symbols/names.h"
 
 #include <inttypes.h>

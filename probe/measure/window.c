@@ -141,7 +141,7 @@ bool cpu_windows_take_all(struct cpu_windows *windows, struct device *device, co
     for (size_t i = 0; i < device->n_cores; i++) {
         struct cpu_windows_member *member = &windows->members[i];
         member->core = &device->cores[i];
-        if (member->core->core.family != CORE_KNC)
+        if (!member->core->core.numbered_by_unit)
             return error_set(error, ERROR_USAGE,
                              "-a is for the threads of a Knights Corner card; here -C N takes a core");
         if (!take_one(windows, member, block, deadline, error))

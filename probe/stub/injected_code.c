@@ -52,7 +52,7 @@ static void list_show(struct injected_list *self, unsigned general)
     }
     self->kind->add_proof(self->core, &self->list);
     self->taken[self->n_taken++] =
-        self->core->ops->add_register(self->core, &self->list, (enum core_register)(CORE_R0 + general));
+        core_add_register(self->core, &self->list, (enum core_register)(CORE_R0 + general));
 }
 
 static bool list_try(struct injected_list *self, const struct deadline *deadline, struct error *error)
@@ -70,7 +70,7 @@ static bool list_try(struct injected_list *self, const struct deadline *deadline
             return error_set(error, ERROR_PLACE,
                              "the core refuses an instruction in Debug state (0x%08" PRIX64 ")", outcome.saw);
         if (!waits)
-            return error_set(error, why.kind, "%s", why.text);
+            return error_copy(error, &why);
         if (deadline_passed(deadline))
             return error_set(error, deadline_cancelled(deadline) ? ERROR_CANCELLED : ERROR_ASLEEP,
                              "the core does not execute instructions in time");
@@ -92,7 +92,7 @@ static bool list_run(struct injected_list *self, const struct deadline *deadline
         if (list_try(self, deadline, &last))
             return true;
     }
-    return error_set(error, last.kind, "%s", last.text);
+    return error_copy(error, &last);
 }
 
 static uint64_t list_shown(const struct injected_list *self, size_t n)
@@ -139,10 +139,9 @@ struct injected_code {
 static bool read_status(struct injected_code *self, uint64_t *status, bool *halted,
                         const struct deadline *deadline, struct error *error)
 {
-    const struct core_ops *ops = self->core->ops;
-    if (!ledger_read(self->device->ledger, ops->status(self->core), status, deadline, error))
+    if (!ledger_read(self->device->ledger, core_status_register(self->core), status, deadline, error))
         return false;
-    *halted = ops->state(self->core, *status) == CORE_HALTED;
+    *halted = core_state_of(self->core, *status) == CORE_HALTED;
     return true;
 }
 
@@ -150,11 +149,11 @@ static bool halt(struct injected_code *self, enum stop_cause *cause, const struc
                  struct error *error)
 {
     list_new(&self->work);
-    self->core->ops->add_halt(self->core, &self->work.list);
-    size_t at = self->core->ops->add_cause(self->core, &self->work.list);
+    core_add_halt(self->core, &self->work.list);
+    size_t at = core_add_cause(self->core, &self->work.list);
     if (!list_run(&self->work, deadline, error))
         return false;
-    *cause = self->core->ops->cause(self->core, self->work.results[at], 0);
+    *cause = core_cause(self->core, self->work.results[at], 0);
     return true;
 }
 
@@ -162,12 +161,11 @@ static bool halt(struct injected_code *self, enum stop_cause *cause, const struc
 static bool look_for_reset(struct injected_code *self, bool *seen, const struct deadline *deadline,
                            struct error *error)
 {
-    const struct core_ops *ops = self->core->ops;
     list_new(&self->work);
-    size_t at = ops->add_reset_seen(self->core, &self->work.list);
+    size_t at = core_add_reset_seen(self->core, &self->work.list);
     if (!list_run(&self->work, deadline, error))
         return false;
-    *seen = ops->reset_seen(self->core, self->work.results[at]);
+    *seen = core_reset_seen(self->core, self->work.results[at]);
     return true;
 }
 
@@ -206,10 +204,10 @@ static bool let_go(void *context, const struct deadline *deadline, struct error 
     (void)ledger_old(self->device->ledger, self->kind->guard(self->core), &guard);
     list_new(&self->work);
     if (halted && self->was_halted) {
-        steps_add(&self->work.list, step_write(self->core->ops->status(self->core), self->as_found));
+        steps_add(&self->work.list, step_write(core_status_register(self->core), self->as_found));
     } else if (halted) {
         add_guard(self, guard);
-        self->core->ops->add_run(self->core, &self->work.list);
+        core_add_run(self->core, &self->work.list);
     }
     return self->work.list.n == 0 || list_run(&self->work, deadline, error);
 }
@@ -548,7 +546,7 @@ static void plan_run(struct injected_code *self, size_t entry, const uint64_t *a
     kind->add_constant(self->core, list, 0, arguments[0]);
     kind->add_proof(self->core, list);
     add_guard(self, self->guard | kind->guard_bits(status));
-    self->core->ops->add_run(self->core, list);
+    core_add_run(self->core, list);
     kind->add_wait_stop(self->core, list);
     add_guard(self, self->guard);
 }
@@ -603,7 +601,7 @@ bool injected_run(struct injected_code *self, size_t entry, const uint64_t *argu
         if (deadline_passed(deadline))
             break;
     }
-    return error_set(error, last.kind, "%s", last.text);
+    return error_copy(error, &last);
 }
 
 /* --- creation ------------------------------------------------------------------------------------------- */
@@ -615,7 +613,7 @@ struct injected_code *injected_new(struct device *device)
         return NULL;
     self->device = device;
     self->core = &device->chosen->core;
-    self->kind = self->core->ops->injected;
+    self->kind = core_injected(self->core);
     self->work = (struct injected_list){.ledger = device->ledger, .core = self->core, .kind = self->kind};
     return self;
 }

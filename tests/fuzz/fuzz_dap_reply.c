@@ -2,8 +2,8 @@
  * Any bytes as what a probe answers: the decoder, the Info answers, the scan chain. Whatever they say, no
  * step below the one where it ended may lack its result, and none above it may have one.
  */
-#include "links/dap/connect.h"
 #include "links/dap/decoder.h"
+#include "links/dap/wires.h"
 
 #include <stddef.h>
 #include <stdint.h>

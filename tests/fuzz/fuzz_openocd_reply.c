@@ -1,6 +1,7 @@
 /*
  * The reader of OpenOCD's answers: the first bytes make a list of steps, the rest is the answer to it.
  */
+#include "links/openocd_process.h"
 #include "links/openocd_tcl.h"
 
 #include <stddef.h>

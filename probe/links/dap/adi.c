@@ -1,9 +1,6 @@
 #include "links/dap/adi.h"
 
-#include "links/dap/ap_state.h"
-#include "links/dap/connect.h"
-
-#include <unistd.h>
+#include "links/dap/wires.h"
 
 /* IHI 0031 B2.2.1 (ABORT) and B2.2.2 (CTRL/STAT). */
 enum {
@@ -14,20 +11,21 @@ enum {
     STAT_STICKY = STAT_STICKY_ORUN | STAT_STICKY_CMP | STAT_STICKY_ERR,
 };
 
-static const uint32_t POWER_REQUESTS = 1U << 28 | 1U << 30;
+/* CTRL/STAT, IHI 0031 B2.2.2: power requests, each acknowledged by the bit above it; the modes of access. */
+static const uint32_t CDBGPWRUPREQ = 1U << 28, CDBGPWRUPACK = 1U << 29, CSYSPWRUPREQ = 1U << 30,
+                      CSYSPWRUPACK = 1U << 31, STAT_MODES = 0xF0D;
 
 enum {
-    WAIT_RETRY_US = 5000, /* how long the firmware repeats what is answered with WAIT */
-    PATIENT_US = 100000,  /* likewise once an access has taken longer */
-    WAIT_US = 200000,     /* how long an access may take, a page of flash being erased or a slow clock */
-    WAIT_NAP_US = 1000,
-    PATIENT_MATCHES = 4, /* re-reads meanwhile, each of which may take as long */
-    WAIT_BITS = 13,      /* on the wires, each time */
-    IDLE_BITS = 2,       /* behind each transfer: the target's side may need clocks to end it */
+    WAIT_RETRY_US = 5000, /* how long the firmware repeats an access answered by WAIT */
+    PATIENT_US = 100000,  /* the same, once an access has taken longer */
+    WAIT_US = 200000,     /* how long an access may take: flash being erased, or a slow clock */
+    PATIENT_MATCHES = 4,  /* re-reads while `patient`: each may take that long */
+    WAIT_BITS = 13,       /* on the wires for each WAIT */
+    IDLE_BITS = 2,        /* after each transfer: the target may need clocks to finish it */
     READ_BITS = 46 + IDLE_BITS,
-    LONG_SLICE_US = 10000, /* a match that does not come out is over after this */
+    LONG_SLICE_US = 10000, /* a match is given up after this */
     SHORT_SLICE_US = 1000,
-    LATENCY_US = 10000, /* of a slow way to the probe */
+    LATENCY_US = 10000, /* of a slow connection to the probe */
     IMPATIENCE = 32,
     MATCH_TRIAL = 500,
     MATCH_TRIES = 2,
@@ -62,14 +60,14 @@ static enum adi_end end_of(uint8_t ack)
     return (ack & ACK_BITS) == ACK_WAIT ? ADI_WAIT : (ack & ACK_BITS) == ACK_FAULT ? ADI_FAULT : ADI_NO_ACK;
 }
 
-/* Whether its word comes only with the next transfer. */
+/* Whether its word comes with the next transfer. */
 static bool is_posted(const struct adi *adi, const struct adi_access *access)
 {
     return (access->request & (TRANSFER_READ | TRANSFER_MATCH_VALUE)) == TRANSFER_READ &&
            (adi->jtag || (access->request & TRANSFER_AP));
 }
 
-/* A reply that fills the packet up, whatever is in it, is what the way from the probe makes of each. */
+/* A reply of the full packet size, whatever it holds, means that the probe pads its replies. */
 static bool right_length(struct adi *adi, size_t length, size_t due, bool whole)
 {
     if (length > due && (adi->probe->carrier->padded || length == adi->probe->info.packet_size))
@@ -77,7 +75,7 @@ static bool right_length(struct adi *adi, size_t length, size_t due, bool whole)
     return length >= due && (!whole || adi->padded || length == due);
 }
 
-/* False when the reply is none to such a list. */
+/* False: the reply does not fit such a list. */
 static bool take_reply(struct adi *adi, const uint8_t *reply, size_t length, struct adi_access *list,
                        size_t n, size_t *done, enum adi_end *end)
 {
@@ -112,7 +110,7 @@ static enum adi_end broken(struct adi *adi, struct error *error)
     return ADI_LOST;
 }
 
-/* *understood: the probe answered such a list. */
+/* *understood: the reply fits the list. */
 static enum adi_end exchange(struct adi *adi, struct adi_access *list, size_t n, size_t *done,
                              bool *understood, struct error *error)
 {
@@ -152,7 +150,7 @@ enum adi_end adi_write_dp(struct adi *adi, uint8_t offset, uint32_t value, struc
     return adi_transfer(adi, &access, 1, &done, error);
 }
 
-/* ---- the way to the debug port */
+/* ---- selecting a debug port */
 
 static enum adi_end select_once(struct adi *adi, size_t number, struct error *error)
 {
@@ -188,16 +186,16 @@ bool adi_slow_down(struct adi *adi, struct error *error)
     if (wires_clock(adi->probe, adi->hz / 2, &refused))
         adi->hz /= 2;
     else if (adi->probe->lost)
-        return error_set(error, refused.kind, "%s", refused.text);
-    return true; /* at the clock that there is, if it takes no slower one */
+        return error_copy(error, &refused);
+    return true; /* at the present clock if the probe takes no slower one */
 }
 
-/* Firmware may fall back to a clock of its own with a sequence on the wires. */
+/* Sets the clock again: firmware may change it with a sequence on the wires. */
 static enum adi_end keep_clock(struct adi *adi, struct error *error)
 {
     struct error refused = {0};
     if (!wires_clock(adi->probe, adi->hz, &refused) && adi->probe->lost) {
-        error_set(error, refused.kind, "%s", refused.text);
+        error_copy(error, &refused);
         return ADI_LOST;
     }
     return ADI_OK;
@@ -230,7 +228,7 @@ static enum adi_end write_abort(struct adi *adi, uint32_t value, struct error *e
 {
     if (!adi->jtag)
         return adi_write_dp(adi, DP_ABORT, value, error);
-    uint8_t packet[PROTOCOL_ROOM]; /* an instruction of its own, which DAP_Transfer does not know */
+    uint8_t packet[PROTOCOL_ROOM]; /* over JTAG an instruction of its own, which DAP_Transfer does not know */
     size_t n = protocol_write_abort(packet, adi->index, value);
     return probe_tell(adi->probe, packet, n, "abort an access", error) == ANSWER_GOOD ? ADI_OK : ADI_LOST;
 }
@@ -242,8 +240,8 @@ static enum adi_end clear_sticky(struct adi *adi, bool give_up, struct error *er
         end = write_abort(adi, (adi->jtag ? 0 : ABORT_CLEAR) | (give_up ? ABORT_TRANSACTION : 0), error);
     if (end != ADI_OK || !adi->jtag)
         return end;
-    /* JTAG-DP clears them by ones written to CTRL/STAT */
-    return adi_write_dp(adi, DP_CTRL_STAT, POWER_REQUESTS | STAT_STICKY, error);
+    /* a JTAG-DP clears them by ones written to CTRL/STAT */
+    return adi_write_dp(adi, DP_CTRL_STAT, CDBGPWRUPREQ | CSYSPWRUPREQ | STAT_STICKY, error);
 }
 
 enum adi_end adi_clear_sticky(struct adi *adi, struct error *error)
@@ -251,11 +249,134 @@ enum adi_end adi_clear_sticky(struct adi *adi, struct error *error)
     return clear_sticky(adi, false, error);
 }
 
+/* ---- debug power */
+
+/* The least number of reads before we give up: the host may be slower than the target. */
+enum { SYSTEM_LOOKS = 100, DOWN_LOOKS = 20, POWER_TRIES = 2 };
+
+static struct adi_power *power_of(const struct adi *adi)
+{
+    return (struct adi_power *)&adi->power[adi->selected < ADI_PORTS ? adi->selected : 0];
+}
+
+/* Waits until the bits of CTRL/STAT are `wanted`; ADI_WAIT: they never were. */
+static enum adi_end wait_for(struct adi *adi, uint32_t bits, uint32_t wanted, unsigned looks,
+                             const struct deadline *deadline, struct error *error)
+{
+    for (unsigned i = 0;; i++) {
+        uint32_t stat = 0;
+        enum adi_end end = adi_read_dp(adi, DP_CTRL_STAT, &stat, error);
+        if (end != ADI_OK || (stat & bits) == wanted)
+            return end;
+        if (i >= looks && (deadline == NULL || deadline_passed(deadline)))
+            return ADI_WAIT;
+        deadline_nap();
+    }
+}
+
+/* Notes what another debugger requested before us. If we come again after a lost link, the port may show our
+ * own requests; after a loss of power it shows none: so only bits seen both times count. */
+static void note_found(struct adi_power *power, uint32_t stat)
+{
+    uint32_t found = stat & (CDBGPWRUPREQ | CSYSPWRUPREQ | STAT_MODES);
+    power->found = power->known ? power->found & found : found;
+    power->known = true;
+}
+
+enum adi_end adi_power_up(struct adi *adi, const struct deadline *deadline, struct error *error)
+{
+    uint32_t stat = 0;
+    struct adi_power *power = power_of(adi);
+    enum adi_end end = adi->jtag ? ADI_OK : adi_clear_sticky(adi, error);
+    if (end == ADI_OK)
+        end = adi_write_dp(adi, DP_SELECT, 0, error);
+    if (end == ADI_OK)
+        end = adi_read_dp(adi, DP_CTRL_STAT, &stat, error);
+    if (end != ADI_OK)
+        return end;
+    note_found(power, stat);
+    power->up = 0;
+    end = adi->jtag ? adi_clear_sticky(adi, error) : ADI_OK; /* which also requests power */
+    if (end == ADI_OK)
+        end = adi_write_dp(adi, DP_CTRL_STAT, CDBGPWRUPREQ | CSYSPWRUPREQ, error);
+    if (end == ADI_OK)
+        end = wait_for(adi, CDBGPWRUPACK, CDBGPWRUPACK, 0, deadline, error);
+    if (end != ADI_OK)
+        return end;
+    end = wait_for(adi, CSYSPWRUPACK, CSYSPWRUPACK, SYSTEM_LOOKS, NULL, error);
+    if (end == ADI_OK || end == ADI_WAIT)
+        power->up = CDBGPWRUPACK | (end == ADI_OK ? CSYSPWRUPACK : 0);
+    return end == ADI_WAIT ? ADI_OK : end;
+}
+
+/* Whether CTRL/STAT still shows the acknowledges that the selected port had. */
+static bool adi_power_is_up(const struct adi *adi, uint32_t stat)
+{
+    uint32_t up = power_of(adi)->up;
+    return up != 0 && (stat & up) == up;
+}
+
+bool adi_power_lacks_system(const struct adi *adi, size_t port)
+{
+    return adi->power[port].up == CDBGPWRUPACK;
+}
+
+bool adi_power_is_ours(const struct adi *adi)
+{
+    bool ours = false;
+    for (size_t i = 0; i < ADI_PORTS; i++)
+        ours = ours || adi->power[i].known;
+    return ours;
+}
+
+/* System power goes first, then debug power. */
+static enum adi_end take_down(struct adi *adi, struct error *error)
+{
+    enum adi_end end = adi_write_dp(adi, DP_CTRL_STAT, CDBGPWRUPREQ, error);
+    if (end == ADI_OK)
+        end = wait_for(adi, CSYSPWRUPACK, 0, DOWN_LOOKS, NULL, error);
+    if (end == ADI_OK || end == ADI_WAIT)
+        end = adi_write_dp(adi, DP_CTRL_STAT, 0, error);
+    return end == ADI_OK ? wait_for(adi, CDBGPWRUPACK, 0, DOWN_LOOKS, NULL, error) : end;
+}
+
+static enum adi_end leave_port(struct adi *adi, const struct adi_power *power, enum link_power leave,
+                               struct error *error)
+{
+    uint32_t left = leave == LINK_POWER_DOWN ? 0 : power->found;
+    if (leave == LINK_POWER_UP)
+        left |= CDBGPWRUPREQ | CSYSPWRUPREQ;
+    enum adi_end end = adi_clear_sticky(adi, error);
+    if (end == ADI_OK)
+        end = adi_write_dp(adi, DP_SELECT, 0, error);
+    if (end == ADI_OK && (left & CDBGPWRUPREQ) == 0)
+        end = take_down(adi, error);
+    if ((end == ADI_OK || end == ADI_WAIT) && left != 0)
+        end = adi_write_dp(adi, DP_CTRL_STAT, left, error);
+    return end;
+}
+
+void adi_power_leave(struct adi *adi, enum link_power leave, struct error *error)
+{
+    for (size_t i = 0; i < adi->n_ports && i < ADI_PORTS; i++)
+        for (int try = 0; adi->power[i].known && !adi->probe->lost && try < POWER_TRIES; try++) {
+            enum adi_end end = adi_select(adi, i, error);
+            if (end == ADI_OK)
+                end = leave_port(adi, &adi->power[i], leave, error);
+            if (end == ADI_OK ||
+                end == ADI_WAIT) /* the request is withdrawn, even if the acknowledge stays */
+                break;
+            adi->selected = SIZE_MAX; /* select it afresh, from a line reset on */
+        }
+}
+
+/* ---- after a failure */
+
 static enum adi_health health_of(struct adi *adi, uint32_t stat, struct error *error)
 {
-    if (!power_is_up(adi, stat)) {
+    if (!adi_power_is_up(adi, stat)) {
         struct deadline soon = deadline_in_ms(patience_ms(100), NULL);
-        enum adi_end end = power_up(adi, &soon, error);
+        enum adi_end end = adi_power_up(adi, &soon, error);
         return end == ADI_LOST ? ADI_GONE : end == ADI_OK ? ADI_POWERLESS : ADI_SILENT;
     }
     if (stat & (STAT_STICKY_ERR | STAT_STICKY_ORUN | STAT_STICKY_CMP))
@@ -264,9 +385,9 @@ static enum adi_health health_of(struct adi *adi, uint32_t stat, struct error *e
 }
 
 /*
- * An access is under way: RDBUFF is answered when it has ended. Only what takes too long is aborted, for
- * behind an abort an access port may be of no use (IHI 0031 B1.3). ADI_WAIT: it takes too long, or the port
- * accepts nothing although nothing is under way.
+ * Waits for the access under way: the port answers a read of RDBUFF once it has ended. Aborting is the last
+ * resort, since an access port may be unusable afterwards (IHI 0031 B1.3). ADI_WAIT: the access takes too
+ * long, or the port accepts nothing although nothing is under way.
  */
 static enum adi_end wait_out(struct adi *adi, struct error *error)
 {
@@ -277,7 +398,7 @@ static enum adi_end wait_out(struct adi *adi, struct error *error)
     enum adi_end end;
     while ((end = adi_read_dp(adi, DP_RDBUFF, &ignored, error)) == ADI_WAIT &&
            deadline_now_us() - adi->waits_since_us < most_us)
-        usleep(WAIT_NAP_US);
+        deadline_nap();
     if (end != ADI_OK)
         return end;
     if (deadline_now_us() - adi->waits_since_us >= most_us && adi->patient)
@@ -294,9 +415,9 @@ bool adi_end_wait(struct adi *adi, struct error *error)
     return !patient || adi_configure(adi, adi->match_retry, error);
 }
 
-/* What the access that took long has come to may stick. */
-static enum adi_health settle(struct adi *adi, enum adi_end end, enum adi_health otherwise,
-                              struct error *error)
+/* A slow access may have left a sticky flag. */
+static enum adi_health result_of_late_access(struct adi *adi, enum adi_end end, enum adi_health otherwise,
+                                             struct error *error)
 {
     if (end == ADI_FAULT)
         end = clear_sticky(adi, false, error) == ADI_LOST ? ADI_LOST : end;
@@ -322,13 +443,13 @@ enum adi_health adi_mend(struct adi *adi, enum adi_end failure, struct error *er
         end = adi_resume(adi, error);
     if (end == ADI_OK)
         end = adi_read_dp(adi, DP_CTRL_STAT, &stat, error);
-    if (end == ADI_WAIT && !stuck) { /* over JTAG an access that is under way holds up this, too */
+    if (end == ADI_WAIT && !stuck) { /* over JTAG an access under way also delays this */
         before = wait_out(adi, error);
         stuck = before == ADI_WAIT;
         if (!stuck)
             end = adi_read_dp(adi, DP_CTRL_STAT, &stat, error);
     }
-    if (end == ADI_WAIT || end == ADI_FAULT) { /* only older ports answer CTRL/STAT like that */
+    if (end == ADI_WAIT || end == ADI_FAULT) { /* only older ports answer CTRL/STAT by WAIT or FAULT */
         stuck = stuck || end == ADI_WAIT;
         end = clear_sticky(adi, stuck, error);
         if (end == ADI_OK)
@@ -337,7 +458,7 @@ enum adi_health adi_mend(struct adi *adi, enum adi_end failure, struct error *er
     if (end == ADI_OK)
         end = clear_sticky(adi, stuck, error);
     if (end == ADI_OK && !stuck && !late && adi_read_dp(adi, DP_RDBUFF, &ignored, error) == ADI_WAIT) {
-        before = wait_out(adi, error); /* an access from before is still under way */
+        before = wait_out(adi, error); /* an earlier access is still under way */
         stuck = before == ADI_WAIT;
         if (stuck)
             end = clear_sticky(adi, true, error);
@@ -346,9 +467,9 @@ enum adi_health adi_mend(struct adi *adi, enum adi_end failure, struct error *er
         return ADI_GONE;
     if (end != ADI_OK)
         return failure == ADI_NO_ACK ? ADI_SILENT : adi_mend(adi, ADI_NO_ACK, error);
-    enum adi_health health = settle(adi, before, health_of(adi, stat, error), error);
+    enum adi_health health = result_of_late_access(adi, before, health_of(adi, stat, error), error);
     if (stuck) {
-        adi->waits_since_us = 0; /* the next one has its own time */
+        adi->waits_since_us = 0; /* the next access gets its own time */
         return health == ADI_FINE || health == ADI_REFUSED ? ADI_STUCK : health;
     }
     return late && health == ADI_FINE ? ADI_LATE : health;
@@ -379,9 +500,9 @@ static uint16_t retries_for(const struct adi *adi)
 }
 
 /*
- * A list as the compiler makes them, of registers that hold still: a write, a word, the mask, matches, and a
- * word behind them. True when it ends as `wanted`; what is answered otherwise, or not understood at all, says
- * that this firmware does not compare, or not rightly. *us is how long the packet took.
+ * Sends a list like the compiler's, on registers that do not change: a write, a word, the mask, matches, and
+ * a word after them. True if it ends as `wanted`; otherwise this firmware does not compare values, or not
+ * rightly. *us is how long the packet took.
  */
 static bool try_match(struct adi *adi, uint32_t dpidr, enum adi_end wanted, int64_t *us, struct error *error)
 {
@@ -405,9 +526,8 @@ static bool try_match(struct adi *adi, uint32_t dpidr, enum adi_end wanted, int6
 }
 
 /*
- * Over JTAG each read is posted, and what keeps a match away from one costs five bytes. Whether this firmware
- * needs that: matches directly behind reads of both ports, which fail, and then come out well. IDR holds
- * still.
+ * Over JTAG each read is posted, and separating a match from one costs five bytes. This tests whether the
+ * firmware needs that: matches directly after reads of both ports, failing and matching. IDR does not change.
  */
 static bool keeps_place(struct adi *adi, struct error *error)
 {
@@ -447,7 +567,7 @@ bool adi_measure_match(struct adi *adi, struct error *error)
     if (!adi_configure(adi, MATCH_TRIAL, error))
         return false;
     adi->match = false;
-    for (int i = 0; i < MATCH_TRIES && !adi->match; i++) { /* noise looks like firmware that cannot */
+    for (int i = 0; i < MATCH_TRIES && !adi->match; i++) { /* noise looks like firmware without value match */
         if (i > 0 && adi_mend(adi, ADI_NO_ACK, error) == ADI_GONE)
             return false;
         enum adi_end end = adi_read_dp(adi, DP_DPIDR, &dpidr, error);
@@ -462,7 +582,7 @@ bool adi_measure_match(struct adi *adi, struct error *error)
     adi->match_ns = adi->match_least_ns = (uint32_t)one_ns;
     adi->impatient = 0;
     adi->match_retry = retries_for(adi);
-    if (!adi->match) /* leaves nothing sticky, but who knows what it made of it */
+    if (!adi->match) /* such firmware may have done anything with these requests */
         return adi_mend(adi, ADI_NO_ACK, error) != ADI_GONE && adi_configure(adi, 1, error);
     if (adi->jtag) {
         if (!adi_configure(adi, 1, error))

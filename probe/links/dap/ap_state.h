@@ -1,22 +1,18 @@
 /*
- * Reaching a register: which of SELECT, CSW and TAR must be written before an access, given what they hold
- * already, and whether the access then goes through DRW or through one of the four banked registers that
- * show the 16 bytes around TAR. What was sent once is not sent again.
+ * The state of the access ports: decides which of SELECT, CSW and TAR an access needs written, given what
+ * they hold, and whether it goes through DRW or through one of the four banked registers that show the 16
+ * bytes around TAR.
  */
 #pragma once
 
 #include "base/step.h"
-#include "links/dap/adi.h"
 #include "links/dap/protocol.h"
-#include "links/link.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-struct adi;
-
-/* Debug port, IHI 0031 B2.2; in bank 0 unless said otherwise. */
+/* Debug port registers, IHI 0031 B2.2, in bank 0. */
 enum dp_register {
     DP_ABORT = 0x0,
     DP_DPIDR = 0x0,
@@ -24,10 +20,10 @@ enum dp_register {
     DP_SELECT = 0x8,
     DP_RDBUFF = 0xC,
 };
-/* Bits of CTRL/STAT, IHI 0031 B2.2.2: an access overran, or the target's bus refused one. */
+/* Bits of CTRL/STAT, IHI 0031 B2.2.2: an access came too early, or the target's bus refused one. */
 enum { STAT_STICKY_ORUN = 1 << 1, STAT_STICKY_ERR = 1 << 5 };
 
-/* MEM-AP, IHI 0031 C2.6; ADIv6 has them 0xD00 higher. */
+/* MEM-AP registers, IHI 0031 C2.6; ADIv6 has them 0xD00 higher. */
 enum ap_register {
     AP_CSW = 0x00,
     AP_TAR = 0x04,
@@ -48,65 +44,46 @@ enum {
     CSW_IN_PROGRESS = 1 << 7,
 };
 
-enum { REACH_PORTS = 64 };
+enum { AP_STATE_PORTS = 64 };
 
 struct access_port {
-    uint16_t unit; /* debug port's number << 8 | number of the access port */
+    uint16_t unit; /* debug port << 8 | access port */
     bool v6;
     bool memory;                  /* a MEM-AP */
     bool narrow;                  /* takes bytes and halfwords */
     uint32_t base;                /* of its registers, ADIv6 */
-    uint32_t csw_base, csw_found; /* without size and increment; as it was before us */
+    uint32_t csw_base, csw_found; /* CSW without size and increment; CSW before us */
     uint32_t idr;
-    uint32_t tar_high_found; /* TAR[63:32] as it was before us, where there is one; since then it is 0 */
+    uint32_t tar_high_found; /* TAR[63:32] before us; now 0, or it does not exist */
     bool csw_known, tar_known;
     uint32_t csw, tar;
 };
 
 struct ap_state {
-    struct access_port ports[REACH_PORTS];
+    struct access_port ports[AP_STATE_PORTS];
     size_t n;
     bool cut; /* there are more ports */
     bool select_known, mask_known;
     uint32_t select, mask;
 };
 
-struct access_port *ap_state_port(struct ap_state *ap, uint16_t unit); /* NULL: there is none */
-/* After a failure, or after others had the debug port: nothing is known any more. */
+struct access_port *ap_state_port(struct ap_state *ap, uint16_t unit); /* NULL: none */
+/* Nothing is known any more: after a failure, or after accesses that did not come through here. */
 void ap_state_forget(struct ap_state *ap);
-/* The value of SELECT for a register of an access port. */
+/* The value of Puts a write of SELECT for the port's register if needed. */
 uint32_t ap_state_select(const struct access_port *port, uint32_t offset);
 
 /*
- * Puts what must come before the access of steps[at] into the packet and returns the register's bits of the
- * request in *request. False when the packet is full: what was put stays right for the next one.
+ * Puts the writes that steps[at] needs first into the packet; *request gets the register bits of its own
+ * request. False if the packet is full: the writes that were put stay valid for the next packet.
  */
 bool ap_state_step(struct ap_state *ap, struct packet *packet, const struct step *steps, size_t n, size_t at,
                    uint8_t *request);
-/* The access was put: follows what it does to TAR, SELECT and CSW. */
+/* The access was put: records what it does to TAR, SELECT and CSW. */
 void ap_state_done(struct ap_state *ap, const struct step *step, uint8_t request);
 /* SELECT for a register of an access port. */
 bool ap_state_register(struct ap_state *ap, struct packet *packet, const struct access_port *port,
                        uint32_t offset, size_t step);
 bool ap_state_mask(struct ap_state *ap, struct packet *packet, uint32_t mask, uint32_t step);
-/* Once more what it is. */
+/* Puts the present mask again. */
 bool ap_state_mask_again(struct ap_state *ap, struct packet *packet, uint32_t step);
-
-/*
- * Debug power: switched on when we come, and put back to what it was when we go. A debug port that another
- * debugger has powered stays so; one that nobody used goes back to sleep, for it keeps clocks and regulators
- * of the target awake.
- */
-/*
- * The selected port: requests debug and system power and waits for it; clears what an earlier debugger left
- * sticking. Some chips never acknowledge system power, and are reached without.
- */
-enum adi_end power_up(struct adi *adi, const struct deadline *deadline, struct error *error);
-/* Whether CTRL/STAT still shows the power that the selected port had. */
-bool power_is_up(const struct adi *adi, uint32_t stat);
-/* Where it is reached without. */
-bool power_lacks_system(const struct adi *adi, size_t port);
-/* Whether any port was powered up. */
-bool power_is_ours(const struct adi *adi);
-/* Every port that was powered up, as far as it still answers. */
-void power_leave(struct adi *adi, enum link_power spec, struct error *error);

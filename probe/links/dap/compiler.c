@@ -1,6 +1,92 @@
 #include "links/dap/compiler.h"
 
-/* Enough room that a byte more does not make a packet more. */
+/* ---- predictions */
+
+enum { STRIKES = 3 };
+
+enum predict_advice {
+    PREDICT_NOTHING, /* match with the step's own mask */
+    PREDICT_LEARN,   /* the same, then read the word for predict_learn */
+    PREDICT_WORD,    /* match all bits of *word */
+};
+
+static const struct predicted_write *last_write(const struct predictor *predictor, const struct step *step)
+{
+    for (size_t i = 0; i < PREDICT_WRITES; i++) {
+        const struct predicted_write *write = &predictor->writes[i];
+        if (write->used && write->unit == step->at.unit && write->offset == step->at.offset)
+            return write;
+    }
+    return NULL;
+}
+
+static void predict_note_write(struct predictor *predictor, const struct step *step)
+{
+    struct predicted_write *write = (struct predicted_write *)last_write(predictor, step);
+    if (write == NULL)
+        write = &predictor->writes[predictor->next_write++ % PREDICT_WRITES];
+    *write = (struct predicted_write){.unit = step->at.unit,
+                                      .used = true,
+                                      .offset = (uint32_t)step->at.offset,
+                                      .value = (uint32_t)step->value};
+}
+
+/* *entry identifies the question in later calls. */
+static enum predict_advice predict_ask(struct predictor *predictor, const struct step *step, uint8_t *entry,
+                                       uint32_t *word)
+{
+    const struct predicted_write *write = last_write(predictor, step);
+    struct prediction wanted = {.unit = step->at.unit,
+                                .used = true,
+                                .after_write = write != NULL,
+                                .offset = (uint32_t)step->at.offset,
+                                .mask = (uint32_t)step->mask,
+                                .value = (uint32_t)step->value,
+                                .written = write != NULL ? write->value : 0};
+    *entry = 0;
+    if (wanted.mask == UINT32_MAX)
+        return PREDICT_NOTHING;
+    for (size_t i = 0; i < PREDICTIONS; i++) {
+        const struct prediction *one = &predictor->entries[i];
+        if (!one->used || one->unit != wanted.unit || one->offset != wanted.offset ||
+            one->mask != wanted.mask || one->value != wanted.value ||
+            one->after_write != wanted.after_write || one->written != wanted.written)
+            continue;
+        *entry = (uint8_t)i;
+        *word = one->word;
+        if (one->strikes >= STRIKES)
+            return PREDICT_NOTHING;
+        return one->known ? PREDICT_WORD : PREDICT_LEARN;
+    }
+    *entry = (uint8_t)(predictor->next++ % PREDICTIONS);
+    predictor->entries[*entry] = wanted;
+    return PREDICT_LEARN;
+}
+
+void predict_learn(struct predictor *predictor, uint8_t entry, uint32_t word)
+{
+    struct prediction *one = &predictor->entries[entry % PREDICTIONS];
+    if ((word & one->mask) != one->value)
+        return;
+    one->word = word;
+    one->known = true;
+}
+
+void predict_came_true(struct predictor *predictor, uint8_t entry)
+{
+    predictor->entries[entry % PREDICTIONS].strikes = 0;
+}
+
+void predict_failed(struct predictor *predictor, uint8_t entry, uint32_t saw)
+{
+    struct prediction *one = &predictor->entries[entry % PREDICTIONS];
+    if (saw != one->word && one->strikes < STRIKES)
+        one->strikes++;
+}
+
+/* ---- packets */
+
+/* Smaller packets have no room for guards: a byte more may cost a packet. */
 enum { GUARDS_FROM = 128 };
 
 struct compiling {
@@ -65,10 +151,10 @@ static bool put_check(struct compiling *c)
 }
 
 /*
- * Before a match, a write must be known to be finished: a failure of the match would otherwise not tell which
- * of the two failed. And some firmware loses its place when a match comes directly behind a posted read: over
- * SWD a read of RDBUFF fetches its word first; over JTAG, where each read is posted, only a write does, and
- * the mask again is one that stays inside the probe.
+ * A write must have finished before a match: otherwise a failure does not show which of the two failed. And
+ * some firmware mishandles a match directly after a posted read. Over SWD a read of RDBUFF fetches the word
+ * first. Over JTAG each read is posted, so only a write helps; a write of the same mask stays inside the
+ * probe.
  */
 static bool put_guard(struct compiling *c)
 {
@@ -84,7 +170,7 @@ static bool put_guard(struct compiling *c)
     return packet_put(c->packet, note, NULL);
 }
 
-/* What the step's number looks like on the bus: a narrow access has its own byte lanes. */
+/* A step's value on the bus: a narrow access uses its own byte lanes. */
 static uint32_t on_bus(const struct step *step, uint64_t number, unsigned lane)
 {
     if (step->at.size >= 4)
@@ -92,7 +178,7 @@ static uint32_t on_bus(const struct step *step, uint64_t number, unsigned lane)
     return (uint32_t)(number & ((1U << 8 * step->at.size) - 1)) << lane;
 }
 
-/* Bits that no access of that size can show never match. */
+/* False if the value has bits that an access of this size cannot show. */
 static bool can_match(const struct step *step)
 {
     uint64_t shown = (UINT64_C(1) << 8 * step->at.size) - 1;
@@ -124,12 +210,12 @@ static bool compile_match(struct compiling *c, uint8_t request, struct note note
     if (advice == PREDICT_LEARN) {
         note.kind = NOTE_LEARN;
         note.request = (uint8_t)(request | TRANSFER_READ);
-        packet_put(c->packet, note, NULL); /* or another time */
+        packet_put(c->packet, note, NULL); /* if it fits */
     }
     return true;
 }
 
-/* A wait or a proof that we decide ourselves. */
+/* A wait or proof that we decide ourselves. */
 static bool compile_look(struct compiling *c, uint8_t request, struct note note)
 {
     note.kind = NOTE_LOOK;
@@ -151,7 +237,7 @@ static bool compile_check(struct compiling *c, uint8_t request, struct note note
     return true;
 }
 
-/* A proof on the register whose whole word has just been matched: nothing needs to be read again. */
+/* A proof on the register whose whole word was just matched needs no read. */
 static bool is_implied(struct compiling *c)
 {
     const struct step *step = &c->steps[c->at];
@@ -210,7 +296,7 @@ static bool compile_access(struct compiling *c)
     return put;
 }
 
-/* Debug port of a step; that of SPACE_DP is numbered in the same bits. */
+/* A step's debug port; SPACE_DP has its number in the same bits. */
 static unsigned debug_port(const struct step *step)
 {
     return step->at.unit >> 8;
@@ -225,7 +311,7 @@ static void compile_steps(struct compiling *c)
         if (step->op == OP_TIME) {
             c->at++;
             if (step->value == TIME_AFTER)
-                packet->end = c->at; /* the times before it lie no later */
+                packet->end = c->at; /* the times before it are not later */
             continue;
         }
         if (compiler_refusal(c->compiler, step) != NULL)
@@ -249,7 +335,7 @@ static void compile_steps(struct compiling *c)
         packet->end++;
 }
 
-/* Trusts nothing that the packet before may not have done. */
+/* Assumes nothing that the previous packet may not have done. */
 static bool open_gate(struct compiling *c, const struct access_port *port, uint32_t token)
 {
     struct ap_state *ap = &c->compiler->ap;
@@ -299,79 +385,4 @@ void compiler_packet(struct compiler *compiler, const struct step *steps, size_t
 void compiler_forget(struct compiler *compiler)
 {
     ap_state_forget(&compiler->ap);
-}
-
-enum { STRIKES = 3 };
-
-static const struct predicted_write *last_write(const struct predictor *predictor, const struct step *step)
-{
-    for (size_t i = 0; i < PREDICT_WRITES; i++) {
-        const struct predicted_write *write = &predictor->writes[i];
-        if (write->used && write->unit == step->at.unit && write->offset == step->at.offset)
-            return write;
-    }
-    return NULL;
-}
-
-void predict_note_write(struct predictor *predictor, const struct step *step)
-{
-    struct predicted_write *write = (struct predicted_write *)last_write(predictor, step);
-    if (write == NULL)
-        write = &predictor->writes[predictor->next_write++ % PREDICT_WRITES];
-    *write = (struct predicted_write){.unit = step->at.unit,
-                                      .used = true,
-                                      .offset = (uint32_t)step->at.offset,
-                                      .value = (uint32_t)step->value};
-}
-
-enum predict_advice predict_ask(struct predictor *predictor, const struct step *step, uint8_t *entry,
-                                uint32_t *word)
-{
-    const struct predicted_write *write = last_write(predictor, step);
-    struct prediction wanted = {.unit = step->at.unit,
-                                .used = true,
-                                .after_write = write != NULL,
-                                .offset = (uint32_t)step->at.offset,
-                                .mask = (uint32_t)step->mask,
-                                .value = (uint32_t)step->value,
-                                .written = write != NULL ? write->value : 0};
-    *entry = 0;
-    if (wanted.mask == UINT32_MAX)
-        return PREDICT_NOTHING;
-    for (size_t i = 0; i < PREDICTIONS; i++) {
-        const struct prediction *one = &predictor->entries[i];
-        if (!one->used || one->unit != wanted.unit || one->offset != wanted.offset ||
-            one->mask != wanted.mask || one->value != wanted.value ||
-            one->after_write != wanted.after_write || one->written != wanted.written)
-            continue;
-        *entry = (uint8_t)i;
-        *word = one->word;
-        if (one->strikes >= STRIKES)
-            return PREDICT_NOTHING;
-        return one->known ? PREDICT_WORD : PREDICT_LEARN;
-    }
-    *entry = (uint8_t)(predictor->next++ % PREDICTIONS);
-    predictor->entries[*entry] = wanted;
-    return PREDICT_LEARN;
-}
-
-void predict_learn(struct predictor *predictor, uint8_t entry, uint32_t word)
-{
-    struct prediction *one = &predictor->entries[entry % PREDICTIONS];
-    if ((word & one->mask) != one->value)
-        return;
-    one->word = word;
-    one->known = true;
-}
-
-void predict_came_true(struct predictor *predictor, uint8_t entry)
-{
-    predictor->entries[entry % PREDICTIONS].strikes = 0;
-}
-
-void predict_failed(struct predictor *predictor, uint8_t entry, uint32_t saw)
-{
-    struct prediction *one = &predictor->entries[entry % PREDICTIONS];
-    if (saw != one->word && one->strikes < STRIKES)
-        one->strikes++;
 }

@@ -1,9 +1,9 @@
 #include "links/dap/connect.h"
 
-#include "links/dap/ap_state.h"
+#include "links/dap/wires.h"
 
-/* TARGETSEL of chips with several debug ports on two wires, IHI 0031 B2.2.13. Never more than their cores:
- * the RP2040's number 15 resets the chip when it is powered up. */
+/* TARGETSEL of chips with several debug ports on two wires, IHI 0031 B2.2.13. Only the cores' ports: powering
+ * up the RP2040's number 15 resets the chip. */
 static const struct {
     uint32_t device;
     size_t n;
@@ -18,14 +18,17 @@ enum {
     TRIES = 2,
 };
 
-static const uint32_t TARGETID_NUMBER = 0xF0000000; /* differs between the ports of a chip */
+/* The only bits of TARGETID that differ between the ports of a chip. */
+static const uint32_t TARGETID_NUMBER = 0xF0000000;
+
+/* ---- SWD and JTAG */
 
 static unsigned version_of(uint32_t dpidr)
 {
     return dpidr >> 12 & 0xF;
 }
 
-/* A first answer: several ports that speak at once give the same one. */
+/* Reads DPIDR. Several ports may answer at once: they give the same value. */
 static enum adi_end first_answer(struct adi *adi, struct error *error)
 {
     enum adi_end end = adi_read_dp(adi, DP_DPIDR, &adi->dpidr, error);
@@ -41,7 +44,7 @@ static enum adi_end try_target(struct adi *adi, uint32_t device, struct error *e
     return first_answer(adi, error);
 }
 
-/* Whether what answers is one of several ports of a chip that is known to have them. */
+/* Finds out whether the port is one of several of a chip in `multidrop`. */
 static enum adi_end look_for_more(struct adi *adi, struct error *error)
 {
     uint32_t id = 0;
@@ -63,7 +66,7 @@ static enum adi_end look_for_more(struct adi *adi, struct error *error)
     return ADI_OK;
 }
 
-/* *cannot says why a chip with several ports would not be seen. */
+/* *cannot: why this probe would not see a chip with several ports. */
 static enum adi_end connect_wires(struct adi *adi, struct error *cannot, struct error *error)
 {
     enum adi_end end = ADI_NO_ACK;
@@ -81,7 +84,7 @@ static enum adi_end connect_wires(struct adi *adi, struct error *cannot, struct 
              i++) {
             end = try_target(adi, multidrop[i].device, cannot);
             if (end == ADI_LOST)
-                error_set(error, cannot->kind, "%s", cannot->text);
+                error_copy(error, cannot);
         }
         if (end == ADI_LOST)
             return end;
@@ -91,7 +94,7 @@ static enum adi_end connect_wires(struct adi *adi, struct error *cannot, struct 
     return end == ADI_OK ? look_for_more(adi, error) : end;
 }
 
-/* True when the wires carry the clock: the same register, many times, reads the same. */
+/* ADI_OK if the wires carry the clock: many reads of one register agree. */
 static enum adi_end check_clock(struct adi *adi, struct error *error)
 {
     struct adi_access list[CHECKS];
@@ -111,7 +114,7 @@ static bool choose_port(struct adi *adi, uint8_t port, struct error *error)
     return wires_connect(adi->probe, port, error);
 }
 
-/* At the clock that is set. */
+/* Tries SWD at the present clock. */
 static enum adi_end try_swd(struct adi *adi, struct error *cannot, struct error *error)
 {
     if (!adi_configure(adi, 1, error))
@@ -119,14 +122,14 @@ static enum adi_end try_swd(struct adi *adi, struct error *cannot, struct error 
     enum adi_end end = connect_wires(adi, cannot, error);
     if (end == ADI_OK)
         end = adi_select(adi, 0, error);
-    if (end == ADI_OK) /* firmware may fall back to a clock of its own with the sequences */
+    if (end == ADI_OK) /* firmware may change the clock with a sequence */
         end = wires_clock(adi->probe, adi->hz, error) ? check_clock(adi, error) : ADI_LOST;
     return end;
 }
 
 static bool connect_swd(struct adi *adi, struct error *error)
 {
-    static const char nobody[] =
+    static const char silence[] =
         "no target answers over SWD: is it powered, and are SWCLK, SWDIO and ground connected?";
     uint8_t packet[PROTOCOL_ROOM];
     if (!choose_port(adi, DAP_PORT_SWD, error))
@@ -142,14 +145,14 @@ static bool connect_swd(struct adi *adi, struct error *error)
         if (end == ADI_OK)
             return true;
         if (end == ADI_LOST || (adi->hz / 2 < HZ_LEAST && !clocked))
-            return error_set(error, refused.kind, "%s", refused.text);
+            return error_copy(error, &refused);
         if (adi->hz / 2 < HZ_LEAST)
-            return error_set(error, ERROR_NO_TARGET, "%s%s%s", nobody,
+            return error_set(error, ERROR_NO_TARGET, "%s%s%s", silence,
                              cannot.kind != ERROR_NONE ? " An RP2040 would not be seen: " : "", cannot.text);
     }
 }
 
-/* At the clock that is set. The error says why not; the probe may be lost. */
+/* Tries JTAG at the present clock. False with an error; the probe may be lost. */
 static bool try_chain(struct adi *adi, struct error *error)
 {
     struct chain chain;
@@ -178,7 +181,7 @@ static bool connect_jtag(struct adi *adi, struct error *error)
         bool takes = wires_clock(adi->probe, adi->hz, &refused);
         if (takes && try_chain(adi, &refused))
             return true;
-        if (takes || !clocked) /* a clock that is refused says the least */
+        if (takes || !clocked) /* a refused clock is the least informative reason */
             why = refused;
         clocked = clocked || takes;
         if (adi->probe->lost || adi->hz / 2 < HZ_LEAST)
@@ -187,16 +190,16 @@ static bool connect_jtag(struct adi *adi, struct error *error)
     }
 }
 
-/* A moment's noise is no port that is not there. */
+/* Retried, so that noise does not make a port seem absent. */
 static enum adi_end power_port(struct adi *adi, size_t number, struct error *error)
 {
     enum adi_end end = ADI_NO_ACK;
     for (int i = 0; i < TRIES && end != ADI_OK && end != ADI_LOST; i++) {
         struct deadline deadline = deadline_in_ms(patience_ms(POWER_MS), NULL);
-        adi->selected = i == 0 ? adi->selected : SIZE_MAX; /* from a line reset on */
+        adi->selected = i == 0 ? adi->selected : SIZE_MAX; /* select it afresh, from a line reset on */
         end = adi_select(adi, number, error);
         if (end == ADI_OK)
-            end = power_up(adi, &deadline, error);
+            end = adi_power_up(adi, &deadline, error);
     }
     return end;
 }
@@ -207,7 +210,7 @@ static bool power_ports(struct adi *adi, struct error *error)
         enum adi_end end = power_port(adi, i, error);
         if (end == ADI_LOST)
             return false;
-        if (end == ADI_NO_ACK && i > 0) { /* one of several need not be there */
+        if (end == ADI_NO_ACK && i > 0) { /* the further ports are optional */
             adi->n_ports = i;
             break;
         }
@@ -241,11 +244,306 @@ bool connect_target(struct adi *adi, enum dap_wires wires, uint32_t hz, const st
     if (!connected) {
         error_set(&refused, ERROR_LINK_PROTOCOL, "%s: it cannot speak %s", adi->probe->carrier->name,
                   wires == DAP_WIRES_JTAG ? "JTAG" : "SWD");
-        return error_set(error, refused.kind, "%s", refused.text);
+        return error_copy(error, &refused);
     }
     (void)probe_tell(adi->probe, packet, protocol_host_status(packet, true), "light its lamp", &refused);
     return power_ports(adi, error) && adi_measure_match(adi, error);
 }
+
+/* ---- access ports */
+
+/* IDR, IHI 0031 C2.6.4. */
+enum { IDR_CLASS = 0xF << 13, IDR_CLASS_MEMORY = 8 << 13, IDR_TYPE = 0xF };
+enum { TYPE_AHB3 = 1, TYPE_APB = 2, TYPE_AHB5 = 5, TYPE_APB4 = 6, TYPE_AHB5_HPROT = 8 };
+
+/* CSW, IHI 0031 C2.6.3 and E1: the attributes of a debugger's accesses on the bus. */
+enum { CSW_READ_ONLY = 1 << 6 | 1 << 7, CSW_KEPT_OUT = CSW_SIZE | CSW_INCREMENT | CSW_READ_ONLY };
+static const uint32_t CSW_AHB_DEBUGGER = 0x22000000, CSW_APB_DEBUGGER = 0x80000000;
+/* AHB: Non-secure transfers; Secure ones are allowed. Chips differ in their reset values. */
+static const uint32_t CSW_HNONSEC = 1U << 30, CSW_SPIDEN = 1U << 23;
+
+/* CoreSight identification, IHI 0029 B2; ROM tables of class 9, D7. */
+enum {
+    ROM_DEVARCH = 0xFBC,
+    ROM_DEVID = 0xFC8,
+    ROM_CIDR1 = 0xFF4,
+    CLASS_CORESIGHT = 9,
+    ARCHID_ROM = 0x0AF7,
+    ARCHID_MEM_AP = 0x0A17,
+    ROM_ENTRIES = 512,
+    ROM_DEPTH = 4,
+    ENTRY_PRESENT = 3,
+};
+
+/*
+ * How many absent numbers in a row end the search. Some microcontrollers hang on an access to a port that
+ * does not exist; these have only AHB-APs, with consecutive numbers.
+ */
+enum { ABSENT_IN_A_ROW = 8, ABSENT_ON_A_MICROCONTROLLER = 3 };
+/* Aliases: port 0 repeated this often, or repeated groups of ports, end the search. */
+enum { ALIASES_IN_A_ROW = 4, ALIAS_GROUP = 8, ALIAS_NUMBERS = 16 };
+enum { CFG_LARGE_ADDRESS = 1 << 1 };
+enum { PORTS_V5 = 256, BASEPTR_BANK = 2, DPIDR1_BANK = 1, SELECT1_BANK = 5, ADDRESS_SIZE = 0x7F };
+
+struct finding {
+    struct adi *adi;
+    struct ap_state *ap;
+    uint16_t number; /* debug port in bits 15:8 */
+    unsigned found;  /* access ports of this debug port */
+    struct error *error;
+};
+
+/* One access to an access port's register. A failure is tried again: after noise an access port would seem
+ * absent, and the second core would be taken for the first. False only if the probe is lost. */
+static bool access_ap(struct finding *f, uint32_t select, struct adi_access *access, bool *worked)
+{
+    *worked = false;
+    for (int i = 0; i < TRIES && !*worked; i++) {
+        struct adi_access list[] = {{.request = DP_SELECT, .value = select & ~0xFU},
+                                    *access,
+                                    {.request = TRANSFER_READ | DP_CTRL_STAT}};
+        size_t done, n = f->adi->jtag ? 3 : 2; /* over JTAG only CTRL/STAT shows a fault */
+        enum adi_end end = adi_transfer(f->adi, list, n, &done, f->error);
+        if (end == ADI_OK && n == 3 && (list[2].value & (STAT_STICKY_ERR | STAT_STICKY_ORUN)))
+            end = ADI_FAULT;
+        if (end != ADI_OK && adi_mend(f->adi, end, f->error) == ADI_GONE)
+            return false;
+        *worked = end == ADI_OK;
+        access->value = list[1].value;
+    }
+    return true;
+}
+
+/* Reads 0 if the access fails. */
+static bool read_ap(struct finding *f, uint32_t select, uint8_t reg, uint32_t *value)
+{
+    struct adi_access access = {.request = TRANSFER_AP | TRANSFER_READ | (reg & TRANSFER_REGISTER)};
+    bool worked, there = access_ap(f, select, &access, &worked);
+    *value = worked ? access.value : 0;
+    return there;
+}
+
+static bool write_ap(struct finding *f, uint32_t select, uint8_t reg, uint32_t value)
+{
+    struct adi_access access = {.request = TRANSFER_AP | (reg & TRANSFER_REGISTER), .value = value};
+    bool worked;
+    return access_ap(f, select, &access, &worked);
+}
+
+static uint32_t debugger_bits(uint32_t idr)
+{
+    switch (idr & IDR_TYPE) {
+    case TYPE_AHB3:
+    case TYPE_AHB5:
+    case TYPE_AHB5_HPROT:
+        return CSW_AHB_DEBUGGER;
+    case TYPE_APB:
+    case TYPE_APB4:
+        return CSW_APB_DEBUGGER;
+    default:
+        return 0;
+    }
+}
+
+/* CSW's value with the security bit that the port accepted. */
+static uint32_t with_security(uint32_t idr, uint32_t written, uint32_t back)
+{
+    if (debugger_bits(idr) != CSW_AHB_DEBUGGER)
+        return written;
+    return (written & ~CSW_HNONSEC) | (back & CSW_SPIDEN ? 0 : CSW_HNONSEC);
+}
+
+/* Clears TAR[63:32]: all our addresses have 32 bits, and an earlier debugger may have left a value there. */
+static bool clear_upper_address(struct finding *f, struct access_port *port)
+{
+    uint32_t cfg, select = ap_state_select(port, AP_TAR_HIGH);
+    port->tar_high_found = 0;
+    if (!read_ap(f, ap_state_select(port, AP_CFG), AP_CFG & 0xF, &cfg))
+        return false;
+    if ((cfg & CFG_LARGE_ADDRESS) == 0)
+        return true;
+    return read_ap(f, select, AP_TAR_HIGH, &port->tar_high_found) &&
+           (port->tar_high_found == 0 || write_ap(f, select, AP_TAR_HIGH, 0));
+}
+
+static bool add_port(struct finding *f, bool v6, uint32_t base, uint8_t number, uint32_t idr)
+{
+    struct ap_state *ap = f->ap;
+    uint32_t csw, back;
+    if (ap->n == AP_STATE_PORTS) {
+        ap->cut = true;
+        return true;
+    }
+    struct access_port *port = &ap->ports[ap->n];
+    *port = (struct access_port){.unit = (uint16_t)(f->number | number),
+                                 .v6 = v6,
+                                 .base = base,
+                                 .idr = idr,
+                                 .memory = (idr & IDR_CLASS) == IDR_CLASS_MEMORY};
+    if (port->memory) {
+        uint32_t select = ap_state_select(port, AP_CSW);
+        if (!read_ap(f, select, AP_CSW, &csw))
+            return false;
+        port->csw_found = csw;
+        port->csw_base = (csw & ~(uint32_t)CSW_KEPT_OUT) | debugger_bits(idr);
+        if (!write_ap(f, select, AP_CSW, port->csw_base) || !read_ap(f, select, AP_CSW, &back))
+            return false;
+        port->csw_base = with_security(idr, port->csw_base, back);
+        port->narrow = (back & CSW_SIZE) == 0; /* a size that is not implemented reads back as another */
+        if (!clear_upper_address(f, port))
+            return false;
+    }
+    ap->n++;
+    f->found++;
+    return true;
+}
+
+static bool is_microcontroller(const struct finding *f, size_t first)
+{
+    for (size_t i = first; i < f->ap->n; i++) {
+        uint32_t idr = f->ap->ports[i].idr;
+        if (f->ap->ports[i].memory && debugger_bits(idr) != CSW_AHB_DEBUGGER)
+            return false;
+    }
+    return f->ap->n > first;
+}
+
+/* What distinguishes ports. */
+struct identity {
+    uint32_t idr, base;
+};
+
+/* How many ports exist if APSEL is decoded only in part; 0: no sign of that. */
+static unsigned count_before_aliases(const struct identity *ports, unsigned n)
+{
+    for (unsigned group = 1; group <= ALIAS_GROUP; group *= 2) {
+        unsigned i = group, wanted = group == 1 ? 1 + ALIASES_IN_A_ROW : ALIAS_NUMBERS;
+        while (i < n && ports[i].idr == ports[i % group].idr && ports[i].base == ports[i % group].base)
+            i++;
+        if (n >= wanted && i == n && ports[0].idr != 0)
+            return group;
+    }
+    return 0;
+}
+
+static bool find_by_number(struct finding *f)
+{
+    struct identity seen[ALIAS_NUMBERS];
+    size_t first = f->ap->n;
+    unsigned absent = 0;
+    for (unsigned number = 0; number < PORTS_V5; number++) {
+        uint32_t idr, base = 0;
+        if (!read_ap(f, number << 24 | (AP_IDR & 0xF0), AP_IDR & 0xF, &idr) ||
+            ((idr & IDR_CLASS) == IDR_CLASS_MEMORY &&
+             !read_ap(f, number << 24 | (AP_BASE & 0xF0), AP_BASE & 0xF, &base)))
+            return false;
+        absent = idr == 0 ? absent + 1 : 0;
+        if (idr != 0 && !add_port(f, false, 0, (uint8_t)number, idr))
+            return false;
+        if (absent >= (is_microcontroller(f, first) ? ABSENT_ON_A_MICROCONTROLLER : ABSENT_IN_A_ROW))
+            return true;
+        if (number >= ALIAS_NUMBERS)
+            continue;
+        seen[number] = (struct identity){.idr = idr, .base = base};
+        unsigned ports = count_before_aliases(seen, number + 1);
+        if (ports == 0)
+            continue;
+        while (f->ap->n > first && (f->ap->ports[f->ap->n - 1].unit & 0xFF) >= ports)
+            f->ap->n--;
+        return true;
+    }
+    return true;
+}
+
+static bool find_in_rom(struct finding *f, uint32_t base, unsigned depth);
+
+static bool look_at_component(struct finding *f, uint32_t base, unsigned depth)
+{
+    uint32_t cidr1, devarch, idr;
+    if (!read_ap(f, base + ROM_CIDR1, ROM_CIDR1 & 0xF, &cidr1) ||
+        !read_ap(f, base + ROM_DEVARCH, ROM_DEVARCH & 0xF, &devarch))
+        return false;
+    if ((cidr1 >> 4 & 0xF) != CLASS_CORESIGHT)
+        return true;
+    if ((devarch & 0xFFFF) == ARCHID_ROM)
+        return depth == 0 || find_in_rom(f, base, depth - 1);
+    if ((devarch & 0xFFFF) != ARCHID_MEM_AP || f->found > 0xFF)
+        return true;
+    uint32_t at = base + AP_IN_V6 + AP_IDR;
+    return read_ap(f, at, at & 0xF, &idr) && add_port(f, true, base, (uint8_t)f->found, idr);
+}
+
+static bool find_in_rom(struct finding *f, uint32_t base, unsigned depth)
+{
+    uint32_t devid;
+    if (!read_ap(f, base + ROM_DEVID, ROM_DEVID & 0xF, &devid))
+        return false;
+    unsigned stride = (devid & 0xF) == 0 ? 4 : 8;
+    for (unsigned i = 0; i < ROM_ENTRIES / (stride / 4); i++) {
+        uint32_t entry, high = 0, at = base + i * stride;
+        if (!read_ap(f, at, at & 0xF, &entry) || (stride == 8 && !read_ap(f, at, (at & 0xF) + 4, &high)))
+            return false;
+        if ((entry & 3) == 0)
+            return true;
+        if ((entry & 3) == ENTRY_PRESENT && high == 0 &&
+            !look_at_component(f, base + (entry & 0xFFFFF000), depth))
+            return false;
+    }
+    return true;
+}
+
+/* IHI 0074 B2.2: SELECT1 holds the upper word of longer addresses; an earlier debugger may have left a value
+ * there. */
+static enum adi_end clear_select1(struct finding *f)
+{
+    uint32_t dpidr1 = 0;
+    enum adi_end end = adi_write_dp(f->adi, DP_SELECT, DPIDR1_BANK, f->error);
+    if (end == ADI_OK)
+        end = adi_read_dp(f->adi, DP_DPIDR, &dpidr1, f->error);
+    if (end != ADI_OK || (dpidr1 & ADDRESS_SIZE) <= 32)
+        return end;
+    end = adi_write_dp(f->adi, DP_SELECT, SELECT1_BANK, f->error);
+    return end == ADI_OK ? adi_write_dp(f->adi, DP_CTRL_STAT, 0, f->error) : end;
+}
+
+/* ADIv6: BASEPTR (IHI 0074 B2.2.2) has the address of the first component. */
+static bool find_by_address(struct finding *f)
+{
+    uint32_t pointer = 0;
+    enum adi_end end = clear_select1(f);
+    if (end == ADI_OK)
+        end = adi_write_dp(f->adi, DP_SELECT, BASEPTR_BANK, f->error);
+    if (end == ADI_OK)
+        end = adi_read_dp(f->adi, DP_DPIDR, &pointer, f->error);
+    if (end == ADI_LOST || adi_write_dp(f->adi, DP_SELECT, 0, f->error) == ADI_LOST)
+        return false;
+    return end != ADI_OK || (pointer & 1) == 0 || look_at_component(f, pointer & 0xFFFFF000, ROM_DEPTH);
+}
+
+bool connect_find_ports(struct adi *adi, struct ap_state *ap, const struct deadline *deadline,
+                        struct error *error)
+{
+    enum { VERSION_V6 = 3 };
+    ap->n = 0;
+    ap->cut = false;
+    for (size_t i = 0; i < adi->n_ports; i++) {
+        struct finding f = {.adi = adi, .ap = ap, .number = (uint16_t)(i << 8), .error = error};
+        enum adi_end end = adi_select(adi, i, error);
+        if (end == ADI_LOST)
+            return false;
+        if (end != ADI_OK)
+            return error_set(error, ERROR_NO_TARGET, "debug port %zu stopped answering", i);
+        bool by_address = !adi->jtag && (adi->dpidr >> 12 & 0xF) >= VERSION_V6;
+        if (!(by_address ? find_by_address(&f) : find_by_number(&f)))
+            return false;
+        if (deadline_cancelled(deadline))
+            return error_set(error, ERROR_CANCELLED, "cancelled");
+    }
+    ap_state_forget(ap);
+    return true;
+}
+
+/* ---- a clock that brings data through whole */
 
 enum {
     PATTERNS = 36,
@@ -253,17 +551,17 @@ enum {
     PAIRS = ADI_BATCH / 2,
 };
 
-/* A port that only transfers whole words has no bits 1:0 there (IHI 0031, the MEM-AP's TAR). */
+/* A port that transfers only whole words has no bits 1:0 in TAR (IHI 0031). */
 static const uint32_t KEPT = ~UINT32_C(3);
 
-/* Bits that all change, that never do, and each alone. */
+/* Alternating bits, all zeros, all ones, and each bit alone. */
 static uint32_t pattern(unsigned number)
 {
     static const uint32_t first[] = {0x55555555, 0xAAAAAAAA, 0x00000000, 0xFFFFFFFF};
     return number < 4 ? first[number] : UINT32_C(1) << (number - 4);
 }
 
-/* What TAR is given it gives back; if not, it ends as a match that fails does. */
+/* Writes patterns to TAR and reads them back; ADI_MISMATCH if one differs. */
 static enum adi_end carry_patterns(struct adi *adi, const struct access_port *port, struct error *error)
 {
     size_t done;
@@ -284,7 +582,7 @@ static enum adi_end carry_patterns(struct adi *adi, const struct access_port *po
     return end;
 }
 
-/* A moment's trouble does not speak against a clock; damaged data does. */
+/* Other failures are retried; damaged data at once means that the clock is too fast. */
 static enum adi_end try_clock(struct adi *adi, const struct access_port *port, struct error *error)
 {
     enum adi_end end = ADI_NO_ACK;
@@ -296,7 +594,7 @@ static enum adi_end try_clock(struct adi *adi, const struct access_port *port, s
     return end;
 }
 
-/* Slower until all patterns come back. If no clock helps, the clock is not the cause. */
+/* Slows down until all patterns come back. If no clock helps, restores the first one. */
 static bool find_clock(struct adi *adi, const struct access_port *port, struct error *error)
 {
     for (uint32_t first = adi->hz;;) {
@@ -332,93 +630,4 @@ bool connect_check_clock(struct adi *adi, struct ap_state *ap, struct error *err
     (void)adi_transfer(adi, list, 2, &done, error);
     ap_state_forget(ap);
     return !adi->probe->lost && (adi->hz == first || adi_measure_match(adi, error));
-}
-
-/* IHI 0031 B4.3.3 (line reset, 50 ones at least) and B5.3 (switching); the selection alert is B5.3.4. */
-static const uint8_t line_reset[] = {0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0x00};
-static const uint8_t jtag_to_swd[] = {0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0x9E, 0xE7,
-                                      0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0x00};
-/* Eight ones and 0x33BBBBBA in 31 bits leave JTAG; line reset and 0xE3BC leave SWD */
-static const uint8_t to_dormant[] = {0xFF, 0xBA, 0xBB, 0xBB, 0xB3, 0xFF, 0xFF,
-                                     0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xBC, 0xE3};
-static const uint8_t dormant_to_swd[] = {
-    0xFF, 0x92, 0xF3, 0x09, 0x62, 0x95, 0x2D, 0x85, 0x86, 0xE9,
-    0xAF, 0xDD, 0xE3, 0xA2, 0x0E, 0xBC, 0x19, 0xA0, 0xF1, /* four zeros, 0x1A, ones */
-    0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0x00};
-static const uint8_t swd_to_jtag[] = {0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0x3C, 0xE7, 0xFF};
-static const uint8_t tap_reset[] = {0xFF, 0x00};
-
-const uint8_t *wires_bits(enum wires_sequence sequence, unsigned *n)
-{
-    static const struct {
-        const uint8_t *bits;
-        unsigned n;
-    } all[WIRES_SEQUENCES] = {
-        [WIRES_LINE_RESET] = {line_reset, 8 * sizeof line_reset},
-        [WIRES_JTAG_TO_SWD] = {jtag_to_swd, 8 * sizeof jtag_to_swd},
-        [WIRES_TO_DORMANT] = {to_dormant, 8 * sizeof to_dormant},
-        [WIRES_DORMANT_TO_SWD] = {dormant_to_swd, 8 * sizeof dormant_to_swd},
-        [WIRES_SWD_TO_JTAG] = {swd_to_jtag, 8 * sizeof swd_to_jtag},
-        [WIRES_TAP_RESET] = {tap_reset, 9},
-    };
-    *n = all[sequence].n;
-    return all[sequence].bits;
-}
-
-bool wires_connect(struct dap_probe *probe, uint8_t port, struct error *error)
-{
-    uint8_t packet[PROTOCOL_ROOM], reply[CARRIER_ROOM], got = 0;
-    size_t length;
-    /* Some do not connect anew before that. What they answer to it says nothing */
-    if (!probe_ask(probe, packet, protocol_disconnect(packet), reply, &length, error) ||
-        !probe_ask(probe, packet, protocol_connect(packet, port), reply, &length, error))
-        return false;
-    if (protocol_connected(reply, length, &got) != ANSWER_GOOD || got != port)
-        return error_set(error, ERROR_LINK_PROTOCOL, "%s: it cannot speak %s", probe->carrier->name,
-                         port == DAP_PORT_JTAG ? "JTAG" : "SWD");
-    probe->port = port;
-    probe->unanswered = false;
-    /* Not every probe drives nTRST high by itself; one that has no such pin, or command, need not */
-    return port != DAP_PORT_JTAG ||
-           probe_ask(probe, packet, protocol_pins(packet, DAP_PIN_TRST, DAP_PIN_TRST), reply, &length, error);
-}
-
-/* Behind an acknowledge that never came, some firmware leaves SWDIO an input, and drives no sequence on it.
- */
-static bool take_line(struct dap_probe *probe, struct error *error)
-{
-    uint8_t packet[PROTOCOL_ROOM], reply[CARRIER_ROOM];
-    size_t length;
-    if (!probe->unanswered || probe->port != DAP_PORT_SWD)
-        return true;
-    probe->unanswered = false;
-    return probe_ask(probe, packet, protocol_connect(packet, probe->port), reply, &length, error);
-}
-
-bool wires_send(struct dap_probe *probe, enum wires_sequence sequence, struct error *error)
-{
-    uint8_t packet[PROTOCOL_ROOM];
-    unsigned n;
-    const uint8_t *bits = wires_bits(sequence, &n);
-    if (!take_line(probe, error))
-        return false;
-    size_t length = protocol_swj_sequence(packet, bits, n);
-    return probe_tell(probe, packet, length, "send a sequence on the wires", error) == ANSWER_GOOD;
-}
-
-bool wires_target_select(struct dap_probe *probe, uint32_t device, struct error *error)
-{
-    uint8_t packet[PROTOCOL_ROOM];
-    if (!wires_send(probe, WIRES_LINE_RESET, error))
-        return false;
-    size_t length = protocol_target_select(packet, device);
-    return probe_tell(probe, packet, length, "choose among several debug ports (DAP_SWD_Sequence)", error) ==
-           ANSWER_GOOD;
-}
-
-bool wires_clock(struct dap_probe *probe, uint32_t hz, struct error *error)
-{
-    uint8_t packet[PROTOCOL_ROOM];
-    size_t length = protocol_clock(packet, hz);
-    return probe_tell(probe, packet, length, "set the clock", error) == ANSWER_GOOD;
 }

@@ -51,7 +51,7 @@ static bool begin(struct dap *dap, const struct deadline *deadline, struct error
         return false;
     }
     struct adi fresh = {.probe = &dap->probe};
-    memcpy(fresh.power, executor->adi.power, sizeof fresh.power); /* as found the first time */
+    memcpy(fresh.power, executor->adi.power, sizeof fresh.power); /* as found at the first connection */
     executor->adi = fresh;
     if (!probe_identify(&dap->probe, deadline, error) ||
         !connect_target(&executor->adi, dap->spec.wires, dap->spec.hz, deadline, error))
@@ -60,7 +60,7 @@ static bool begin(struct dap *dap, const struct deadline *deadline, struct error
     return true;
 }
 
-/* The probe is back, or another call finds it gone for good. What the access ports held is what we left. */
+/* Connects again to a lost probe. The access ports hold what we left in them. */
 static bool reopen(struct dap *dap, const struct deadline *deadline, struct error *error)
 {
     struct deadline soon = deadline_slice(deadline, patience_ms(REOPEN_MS));
@@ -76,18 +76,17 @@ static bool reopen(struct dap *dap, const struct deadline *deadline, struct erro
 
 /* ---- link */
 
-/* What a probe that loses packets was asked was nothing but reads: they are done again, one packet at a time.
- */
+/* A probe lost packets that overlapped. They held only reads: repeats them, one packet at a time. */
 static bool go_on_singly(struct dap *dap, const struct deadline *deadline, struct error *error)
 {
     struct error why = {0};
     struct deadline soon = deadline_in_ms(patience_ms(REOPEN_MS), deadline->cancel);
     unsigned most = dap->probe.most;
-    if (!probe_lost_in_crowd(&dap->probe))
+    if (!probe_lost_overlapped(&dap->probe))
         return false;
     dap->probe.most = 1;
     if (!reopen(dap, &soon, &why)) {
-        dap->probe.most = most; /* it is gone, whatever was in flight */
+        dap->probe.most = most; /* the probe is gone, so overlapping was not the cause */
         return false;
     }
     log_line(dap->spec.log, "%s; one packet at a time from now on", error->text);
@@ -154,14 +153,14 @@ static void dap_describe(struct link *link, char *out, size_t size)
              dap->executor.compiler.ap.cut ? ", not all access ports are looked at" : "");
 }
 
-static void dap_leave_power(struct link *link, enum link_power spec)
+static void dap_leave_power(struct link *link, enum link_power power)
 {
     struct dap *dap = dap_of(link);
-    if (spec > dap->leave_power)
-        dap->leave_power = spec;
+    if (power > dap->leave_power)
+        dap->leave_power = power;
 }
 
-/* What our accesses look like on the bus was ours alone to decide. */
+/* Restores CSW and the upper half of TAR. */
 static void restore_ports(struct dap *dap)
 {
     struct adi *adi = &dap->executor.adi;
@@ -178,18 +177,18 @@ static void restore_ports(struct dap *dap)
     }
 }
 
-/* The probe may be lost just then, and be back at once. One that was waited for in vain has no carrier. */
+/* The probe may be lost meanwhile and come back. A probe that did not come back has no carrier. */
 static void leave_target(struct dap *dap)
 {
     struct error ignored = {0};
     for (int i = 0; i < CLOSE_TRIES && dap->probe.carrier != NULL; i++) {
         struct deadline deadline = deadline_in_ms(patience_ms(REOPEN_MS), NULL);
         bool back =
-            !dap->probe.lost || (power_is_ours(&dap->executor.adi) && reopen(dap, &deadline, &ignored));
+            !dap->probe.lost || (adi_power_is_ours(&dap->executor.adi) && reopen(dap, &deadline, &ignored));
         if (!back)
             return;
         restore_ports(dap);
-        power_leave(&dap->executor.adi, dap->leave_power, &ignored);
+        adi_power_leave(&dap->executor.adi, dap->leave_power, &ignored);
         if (!dap->probe.lost)
             return;
     }
@@ -220,7 +219,7 @@ static void log_ports(const struct dap *dap)
         log_line(dap->spec.log, "DP %d AP %d: IDR 0x%08" PRIx32 ", CSW 0x%08" PRIx32, ap->ports[i].unit >> 8,
                  ap->ports[i].unit & 0xFF, ap->ports[i].idr, ap->ports[i].csw_found);
     for (size_t i = 0; i < adi->n_ports; i++)
-        if (power_lacks_system(adi, i))
+        if (adi_power_lacks_system(adi, i))
             log_line(dap->spec.log, "DP %zu: system power is not acknowledged (CSYSPWRUPACK)", i);
 }
 
@@ -244,10 +243,9 @@ struct link *dap_open(const struct probe_spec *spec, const struct deadline *dead
     if (begin(dap, deadline, error) &&
         connect_find_ports(&dap->executor.adi, &dap->executor.compiler.ap, deadline, error) &&
         connect_check_clock(&dap->executor.adi, &dap->executor.compiler.ap, error)) {
-        dap->spec.hz = dap->executor.adi.hz; /* should it come back */
+        dap->spec.hz = dap->executor.adi.hz; /* for reopening */
         executor_begin(&dap->executor);
-        if (dap->spec.kind != DAP_TCP &&
-            dap->probe.carrier->serial[0] != '\0') /* this one, should it come back */
+        if (dap->spec.kind != DAP_TCP && dap->probe.carrier->serial[0] != '\0') /* reopen only this probe */
             snprintf(dap->spec.serial, sizeof dap->spec.serial, "%s", dap->probe.carrier->serial);
         log_ports(dap);
         return &dap->link;

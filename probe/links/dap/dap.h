@@ -1,10 +1,10 @@
 /*
- * The CMSIS-DAP link: a debug probe driven directly, without a server in between. Steps run inside the probe,
- * many in one packet. A view is an access port; its unit is the debug port's number in bits 15:8 and the
- * number of the access port below (ADIv6: its place in the order in which the ROM tables list them).
+ * The CMSIS-DAP link: drives a debug probe without a server. Steps run inside the probe, many in one packet.
+ * A view is an access port; its unit has the debug port in bits 15:8 and the access port's number below
+ * (ADIv6: its place in the order of the ROM tables).
  *
- * The result of an *until* or *expect* that the probe itself decided holds the bits that were asked for; the
- * others are what they usually are, or 0.
+ * If the probe itself decided an OP_UNTIL or OP_EXPECT, only the result's bits under the mask are measured;
+ * the others are predicted, or 0.
  */
 #pragma once
 
@@ -15,18 +15,18 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* NULL on error. A link that is lost is opened anew, with all that it was, by the next call that needs it. */
+/* NULL on error. The next call reopens a lost link with the same settings. */
 struct link *dap_open(const struct probe_spec *spec, const struct deadline *deadline, struct error *error);
-/* USB packets, TCP messages: those sent so far. */
+/* Packets sent so far. */
 uint64_t dap_packets(const struct link *link);
 
-/* What is plugged in, for people to read. */
+/* A probe that is plugged in, for `info`. */
 struct dap_listed {
     struct dap_found found;
-    struct dap_info info; /* empty when it cannot be opened: found.problem says why */
-    unsigned window;      /* packets that would be in flight */
+    struct dap_info info; /* empty if found.problem says why the probe cannot be opened */
+    unsigned window;      /* packets in flight that we would use */
 };
 
 size_t dap_list(struct dap_listed *out, size_t room, const struct deadline *deadline);
-/* Adapters of other kinds, but for those that are in that list. */
+/* Adapters of other kinds that are not in the list `listed`. */
 size_t dap_list_adapters(const struct dap_listed *listed, size_t n, struct adapter_found *out, size_t room);

@@ -5,11 +5,11 @@ struct decoding {
     const struct packet *packet;
     const struct step *steps;
     const uint8_t *reply;
-    size_t n, used; /* bytes of the reply; of them taken */
+    size_t n, used; /* bytes of the reply; bytes taken */
     uint64_t *results;
     struct decoded out;
-    size_t look;   /* step of the look that came out well, SIZE_MAX: none */
-    size_t looked; /* step of the look */
+    size_t look;   /* step whose look succeeded; SIZE_MAX: none */
+    size_t looked; /* step that was looked at; SIZE_MAX: none */
 };
 
 static uint32_t next_word(struct decoding *d)
@@ -25,7 +25,7 @@ static uint64_t off_bus(const struct decoding *d, const struct note *note, uint3
     return size >= 4 ? word : word >> note->lane & ((1U << 8 * size) - 1);
 }
 
-/* The last transfer below `count` that went over the wires. */
+/* The last transfer before `count` that went over the wires. */
 static const struct note *wire_note_below(const struct packet *packet, size_t count)
 {
     for (size_t i = count; i-- > 0;)
@@ -34,7 +34,7 @@ static const struct note *wire_note_below(const struct packet *packet, size_t co
     return NULL;
 }
 
-/* Whether a look alone decides: it has no match behind it. */
+/* Whether a look alone decides: no match follows it. */
 static bool look_decides(const struct packet *packet, const struct note *look)
 {
     for (const struct note *note = look + 1; note < packet->notes + packet->n; note++)
@@ -43,7 +43,7 @@ static bool look_decides(const struct packet *packet, const struct note *look)
     return true;
 }
 
-/* False when the look says that the packet ends here. */
+/* False: the packet ends here. */
 static bool take_look(struct decoding *d, const struct note *note, uint32_t word)
 {
     const struct step *step = &d->steps[note->step];
@@ -74,7 +74,7 @@ static void take_match(struct decoding *d, const struct note *note)
         predict_came_true(&d->compiler->predictor, note->entry);
 }
 
-/* One transfer that was carried out. False when it ends the packet. */
+/* Takes one transfer that was carried out. False: the packet ends here. */
 static bool take(struct decoding *d, const struct note *note)
 {
     uint32_t word = note_answers(note) ? next_word(d) : 0;
@@ -112,8 +112,8 @@ static bool take(struct decoding *d, const struct note *note)
 }
 
 /*
- * The first `good` transfers. With `exact` nothing comes behind their words: a reply that is longer was given
- * by a firmware that read something else than was written. After a failure some add a word too many.
+ * Takes the first `good` transfers. `exact`: the reply must end with their words, since a longer reply comes
+ * from firmware that read the request differently. After a failure some firmware adds a word.
  */
 static bool take_all(struct decoding *d, size_t good, bool exact)
 {
@@ -140,7 +140,7 @@ static void mismatch(struct decoding *d, size_t count)
         d->out.end = DECODE_NO_ACK;
         return;
     }
-    if (d->look == note->step) { /* it did come out, a moment before */
+    if (d->look == note->step) { /* the look before it succeeded */
         d->out.step = note->step + 1;
         return;
     }
@@ -151,9 +151,8 @@ static void mismatch(struct decoding *d, size_t count)
 }
 
 /*
- * Transfer number `count` was not acknowledged, or what follows the last one was not. Writes are buffered,
- * and a read of an access port brings its word with the next transfer: so it may be the one before that
- * failed.
+ * Transfer `count`, or what follows the last one, was not acknowledged. Writes are buffered, and a read of an
+ * access port brings its word with the next transfer: so the transfer before may be the one that failed.
  */
 static void not_acknowledged(struct decoding *d, size_t count, enum decode_end end)
 {
@@ -165,13 +164,12 @@ static void not_acknowledged(struct decoding *d, size_t count, enum decode_end e
     } else if (before != NULL && before->kind == NOTE_WRITE) {
         d->out.write = true;
         d->out.written = before->step;
-        /* Unguarded: that a core falls asleep in the wait is far likelier than that the write before it fails
-         */
+        /* No guard between them: a core falling asleep in the wait is far likelier than a failing write */
         d->out.behind = count < packet->n && failed->kind == NOTE_MATCH;
         if (end != DECODE_NO_ACK && !d->out.behind)
             failed = before;
     }
-    if (failed == NULL) /* nothing was carried out of a packet with nothing in it */
+    if (failed == NULL) /* an empty packet */
         failed = &packet->notes[0];
     if (!take_all(d, (size_t)(failed - packet->notes), false))
         return;
@@ -216,7 +214,7 @@ struct decoded decode(struct compiler *compiler, const struct packet *packet, co
         }
         return d.out;
     }
-    /* What is none of the three is what was on the line: 0 where it is held low, 7 where it is pulled up */
+    /* Any other acknowledge is what was on the line: 0 if it is held low, 7 if it is pulled up */
     enum decode_end end = DECODE_NO_ACK;
     if ((ack & ACK_PROTOCOL_ERROR) == 0 && (ack & ACK_BITS) == ACK_WAIT)
         end = DECODE_WAIT;

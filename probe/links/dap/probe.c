@@ -3,14 +3,14 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { SEND_MS = 1000, REPLY_MS = 8000, CPU_WINDOWS_MS = 800, STALE = 8, SILENCE_MS = 700 };
+enum { SEND_MS = 1000, REPLY_MS = 8000, OVERLAPPED_MS = 800, STALE = 8, SILENCE_MS = 700 };
 
 static bool receive(struct dap_probe *probe, uint8_t *reply, size_t *n, const struct deadline *deadline,
                     struct error *error)
 {
     probe->lost = !carrier_receive(probe->carrier, reply, CARRIER_ROOM, n, deadline, error);
     if (probe->lost) {
-        probe->crowded = probe->crowded && deadline_passed(deadline); /* else it was unplugged */
+        probe->overlapped = probe->overlapped && deadline_passed(deadline); /* otherwise it was unplugged */
         return false;
     }
     probe->in_flight -= probe->in_flight > 0;
@@ -24,7 +24,7 @@ bool probe_send(struct dap_probe *probe, const uint8_t *packet, size_t n, struct
     if (probe->lost)
         return error_set(error, ERROR_LINK_LOST, "%s is gone", probe->carrier->name);
     probe->packets++;
-    probe->crowded = probe->in_flight++ > 0;
+    probe->overlapped = probe->in_flight++ > 0;
     log_bytes(probe->log, '>', "dap", packet, n, n > 0 ? protocol_name(packet[0]) : NULL);
     probe->lost = !carrier_send(probe->carrier, packet, n, &deadline, error);
     return !probe->lost;
@@ -32,8 +32,9 @@ bool probe_send(struct dap_probe *probe, const uint8_t *packet, size_t n, struct
 
 bool probe_receive(struct dap_probe *probe, uint8_t *reply, size_t *n, struct error *error)
 {
-    /* Packets of which several are in flight hold nothing but reads: none of them takes long */
-    struct deadline deadline = deadline_in_ms(patience_ms(probe->crowded ? CPU_WINDOWS_MS : REPLY_MS), NULL);
+    /* Overlapping packets hold only reads, which do not take long */
+    struct deadline deadline =
+        deadline_in_ms(patience_ms(probe->overlapped ? OVERLAPPED_MS : REPLY_MS), NULL);
     *n = 0;
     if (probe->lost)
         return error_set(error, ERROR_LINK_LOST, "%s is gone", probe->carrier->name);
@@ -62,7 +63,7 @@ enum protocol_answer probe_tell(struct dap_probe *probe, const uint8_t *packet, 
     return answer;
 }
 
-/* Whether that may be the answer to a question for the capabilities. */
+/* Whether the reply can answer a question for the capabilities. */
 static bool answers_first(const uint8_t *reply, size_t n)
 {
     enum protocol_answer answer = protocol_check(reply, n, DAP_INFO);
@@ -76,7 +77,7 @@ static bool answers_second(const uint8_t *reply, size_t n)
     return answer == ANSWER_UNKNOWN || answer == ANSWER_GOOD;
 }
 
-/* Asks, and skips replies to another program's requests. */
+/* Asks, and skips replies to an earlier program's requests. */
 static bool ask_first(struct dap_probe *probe, const uint8_t *packet, size_t n,
                       bool (*answers)(const uint8_t *, size_t), const struct deadline *limit,
                       struct error *error)
@@ -95,8 +96,8 @@ static bool ask_first(struct dap_probe *probe, const uint8_t *packet, size_t n,
     return error_set(error, ERROR_LINK_PROTOCOL, "%s does not speak CMSIS-DAP", probe->carrier->name);
 }
 
-/* Two questions whose answers cannot be taken for each other: what a program before us was told of the probe,
- * and left behind, may pass for the first. */
+/* Asks two questions whose answers differ: a reply that an earlier program left behind can pass for the
+ * answer to the first one only. */
 static bool find_beginning(struct dap_probe *probe, const struct deadline *deadline, struct error *error)
 {
     uint8_t packet[PROTOCOL_ROOM];
@@ -108,8 +109,8 @@ static bool find_beginning(struct dap_probe *probe, const struct deadline *deadl
     return ask_first(probe, packet, n, answers_second, &limit, error);
 }
 
-/* On bulk endpoints whose packets are smaller than the probe's own, a full one would not end the transfer:
- * nobody agrees who sends an empty one behind it. */
+/* If the endpoint's packets are smaller than the probe's, a full one does not end the transfer, and probes
+ * differ in whether they then send an empty one. */
 static void fit_packets(struct dap_probe *probe)
 {
     size_t largest = probe->carrier->largest;
@@ -118,7 +119,7 @@ static void fit_packets(struct dap_probe *probe)
     probe->carrier->packet_size = probe->info.packet_size;
 }
 
-/* A text that is longer than an endpoint's packet comes in several. */
+/* A text longer than an endpoint's packet comes in several packets. */
 static bool receive_rest(struct dap_probe *probe, uint8_t *reply, size_t *n, struct error *error)
 {
     size_t piece = probe->carrier->padded ? 0 : probe->carrier->largest;
@@ -136,14 +137,14 @@ static bool receive_rest(struct dap_probe *probe, uint8_t *reply, size_t *n, str
 
 bool probe_identify(struct dap_probe *probe, const struct deadline *deadline, struct error *error)
 {
-    /* The size first: the strings may need it */
+    /* The size first: long strings need it */
     static const uint8_t ids[] = {DAP_INFO_PACKET_SIZE, DAP_INFO_PACKET_COUNT, DAP_INFO_CAPABILITIES,
                                   DAP_INFO_VENDOR,      DAP_INFO_PRODUCT,      DAP_INFO_SERIAL,
                                   DAP_INFO_PROTOCOL,    DAP_INFO_FIRMWARE};
     probe->info =
         (struct dap_info){.packet_count = 1, .packet_size = CARRIER_SMALLEST, .capabilities = DAP_CAN_SWD};
     probe->in_flight = 0;
-    probe->crowded = false;
+    probe->overlapped = false;
     if (!find_beginning(probe, deadline, error))
         return false;
     for (size_t i = 0; i < sizeof ids; i++) {
@@ -171,9 +172,9 @@ bool probe_identify(struct dap_probe *probe, const struct deadline *deadline, st
     return true;
 }
 
-bool probe_lost_in_crowd(const struct dap_probe *probe)
+bool probe_lost_overlapped(const struct dap_probe *probe)
 {
-    return probe->lost && probe->crowded && probe->window > 1;
+    return probe->lost && probe->overlapped && probe->window > 1;
 }
 
 void probe_close(struct dap_probe *probe)

@@ -1,9 +1,9 @@
 #include "links/dap/probe_spec.h"
 
+#include "base/socket.h"
 #include "links/dap/carrier.h"
 
 #include <ctype.h>
-#include <errno.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 
 static const char usb_word[] = "cmsis-dap", tcp_word[] = "cmsis-dap-tcp";
 
-/* What follows the word and its colon; NULL when the text begins with another word. */
+/* The text after the word and its colon; NULL if the text begins with another word. */
 static const char *after(const char *text, const char *word)
 {
     size_t n = strlen(word);
@@ -44,37 +44,6 @@ static bool read_id(const char *text, char end, uint16_t *out)
     return text[4] == end;
 }
 
-static bool read_port(const char *text, uint16_t *out, struct error *error)
-{
-    char *end;
-    errno = 0;
-    unsigned long value = strtoul(text, &end, 10);
-    if (*text < '0' || *text > '9' || *end != '\0' || errno != 0 || value == 0 || value > 65535)
-        return error_set(error, ERROR_USAGE, "--probe: \"%.32s\" is no port", text);
-    *out = (uint16_t)value;
-    return true;
-}
-
-static bool read_host(const char *text, struct probe_spec *out, struct error *error)
-{
-    bool bracket = text[0] == '[';
-    const char *end = bracket ? strchr(text, ']') : strchr(text, ':');
-    if (bracket && (end == NULL || (end[1] != '\0' && end[1] != ':')))
-        return error_set(error, ERROR_USAGE, "--probe: an address in brackets must end with one");
-    if (end == NULL)
-        end = text + strlen(text);
-    else if (!bracket && strchr(end + 1, ':') != NULL)
-        return error_set(error, ERROR_USAGE, "--probe: put an IPv6 address in brackets");
-    const char *host = text + bracket;
-    size_t length = (size_t)(end - host);
-    if (length >= sizeof out->host)
-        return error_set(error, ERROR_USAGE, "--probe: the host's name is too long");
-    if (length > 0)
-        snprintf(out->host, sizeof out->host, "%.*s", (int)length, host);
-    const char *port = bracket && *end != '\0' ? end + 1 : end;
-    return *port == '\0' || read_port(port + 1, &out->port, error);
-}
-
 bool probe_spec_read(const char *probe, struct probe_spec *out, struct error *error)
 {
     *out = (struct probe_spec){.port = DAP_TCP_PORT};
@@ -82,7 +51,7 @@ bool probe_spec_read(const char *probe, struct probe_spec *out, struct error *er
     const char *rest = after(probe, tcp_word);
     if (rest != NULL) {
         out->kind = DAP_TCP;
-        return read_host(rest, out, error);
+        return socket_address_read(rest, out->host, sizeof out->host, &out->port, error);
     }
     rest = after(probe, usb_word);
     if (rest == NULL)
@@ -108,9 +77,9 @@ void usb_choice_name(const struct dap_found *found, char *out, size_t size)
 
 bool usb_choice_is_probe(const struct dap_found *found)
 {
-    /* Each unit of these is a CMSIS-DAP probe and nothing else, however it calls itself: EDBG, Atmel-ICE;
-     * KitProg1 and 2, MiniProg4, KitProg3; DAPLink; Orbtrace; WCH-Link, which has another number where it
-     * speaks something else; LPC-Link2, MCU-Link; Debug Probe; ULINKplus */
+    /* These IDs belong to CMSIS-DAP probes only, whatever name the device has: EDBG, Atmel-ICE; KitProg1 and
+     * 2, MiniProg4, KitProg3; DAPLink; Orbtrace; WCH-Link in its CMSIS-DAP mode; LPC-Link2, MCU-Link; Debug
+     * Probe; ULINKplus */
     static const struct {
         uint16_t vendor, product;
     } known[] = {
@@ -128,7 +97,7 @@ bool usb_choice_is_probe(const struct dap_found *found)
 bool usb_choice_takes_several(const struct dap_found *found, const char **words)
 {
     enum { DAPLINK = 0x0204, DEBUG_PROBE = 0x000C, PICOPROBE = 0x0004 };
-    /* Until 2.3.1, whichever number they announced: packets merged into one, replies with another's length */
+    /* Before 2.3.1, whatever packet count they announce: they merge packets and mix up lengths of replies */
     static const char old_debugprobe[] = "its firmware loses others before 2.3.1";
     const uint16_t first_good = 0x0231;
     *words = NULL;
@@ -156,7 +125,7 @@ static bool is_same(const struct dap_found *a, const struct dap_found *b)
            a->kind != b->kind;
 }
 
-/* Whether an earlier one is the same probe. */
+/* Whether an earlier entry is the same probe. */
 static bool is_again(const struct dap_found *list, size_t i)
 {
     for (size_t k = 0; k < i; k++)

@@ -101,7 +101,7 @@ size_t protocol_pins(uint8_t *out, uint8_t levels, uint8_t select)
     out[0] = DAP_SWJ_PINS;
     out[1] = levels;
     out[2] = select;
-    return 3 + put_32(out + 3, 0); /* without a wait for them */
+    return 3 + put_32(out + 3, 0); /* do not wait for the pins */
 }
 
 size_t protocol_swd_configure(uint8_t *out)
@@ -132,7 +132,7 @@ size_t protocol_target_select(uint8_t *out, uint32_t device)
     out[1] = 3;
     out[2] = 8;
     out[3] = HEADER;
-    out[4] = DIN | 5; /* turnaround, three bits of nobody's ACK, turnaround */
+    out[4] = DIN | 5; /* turnaround, three bits of an ACK that no target drives, turnaround */
     out[5] = 33;
     put_32(out + 6, device);
     out[10] = parity_32(device);
@@ -258,7 +258,7 @@ bool protocol_take_info(struct dap_info *info, uint8_t id, const uint8_t *reply,
         if (protocol_info_number(reply, n, &value) && value > 0)
             info->packet_count = value;
         break;
-    case DAP_INFO_PACKET_SIZE: /* what is smaller than any probe's is taken for no answer */
+    case DAP_INFO_PACKET_SIZE: /* less than the smallest packet counts as no answer */
         if (protocol_info_number(reply, n, &value) && value >= CARRIER_SMALLEST)
             info->packet_size = value < CARRIER_ROOM ? value : CARRIER_ROOM;
         break;

@@ -1,6 +1,6 @@
 /*
- * The CMSIS-DAP protocol as bytes: requests are written into a buffer, replies are read with every length
- * checked. Pure. DAP_Transfer is the compiler's.
+ * The CMSIS-DAP protocol as bytes: writes requests into a buffer, reads replies and checks every length.
+ * Pure. The compiler makes the contents of DAP_Transfer.
  */
 #pragma once
 
@@ -62,17 +62,17 @@ enum {
     ACK_MISMATCH = 1 << 4,
 };
 
-enum { PROTOCOL_ROOM = 64 }; /* every request below fits the smallest packet */
+enum { PROTOCOL_ROOM = 64 }; /* each request below fits the smallest packet */
 
 struct dap_info {
     char vendor[64], product[64], serial[64], protocol[32], firmware[32];
     uint8_t capabilities;
-    bool capabilities_known; /* old firmware does not tell: SWD is assumed */
+    bool capabilities_known; /* false for old firmware: SWD is assumed */
     unsigned packet_count;   /* at least 1 */
     size_t packet_size;
 };
 
-/* What a command is called, NULL for one that is not in the list above. */
+/* The command's name; NULL: not in the list above. */
 const char *protocol_name(uint8_t command);
 
 /* Requests; each returns its length. */
@@ -88,34 +88,34 @@ size_t protocol_pins(uint8_t *out, uint8_t levels, uint8_t select);
 size_t protocol_swd_configure(uint8_t *out);
 /* Up to 256 bits on SWDIO/TMS, least significant first. */
 size_t protocol_swj_sequence(uint8_t *out, const uint8_t *bits, unsigned n);
-/* A write to TARGETSEL, which no target acknowledges: DAP_Transfer cannot do it. */
+/* A write to TARGETSEL: no target acknowledges it, so DAP_Transfer cannot do it. */
 size_t protocol_target_select(uint8_t *out, uint32_t device);
-/* `n` (1 to 64) clocks with TMS held; what TDO brought is wanted back, or not. */
+/* `n` (1 to 64) clocks with TMS held; `capture`: the reply brings what came on TDO. */
 size_t protocol_jtag_sequence(uint8_t *out, bool tms, bool capture, const uint8_t *tdi, unsigned n);
 size_t protocol_jtag_configure(uint8_t *out, const uint8_t *ir_lengths, size_t n);
 
 enum protocol_answer {
     ANSWER_GOOD,
     ANSWER_UNKNOWN, /* the firmware does not have this command */
-    ANSWER_REFUSED, /* it has, and says that it failed */
-    ANSWER_BROKEN,  /* too short, or the answer to something else */
+    ANSWER_REFUSED, /* the command failed */
+    ANSWER_BROKEN,  /* the reply is too short, or answers another command */
 };
 
 enum protocol_answer protocol_check(const uint8_t *reply, size_t n, uint8_t command);
 /* For commands that answer with a status byte. */
 enum protocol_answer protocol_status(const uint8_t *reply, size_t n, uint8_t command);
 enum protocol_answer protocol_connected(const uint8_t *reply, size_t n, uint8_t *port);
-/* Copies what is printable; an empty string when the probe has none. False when the reply is broken. */
+/* Copies the printable characters, none if the probe has no such text. False: the reply is broken. */
 bool protocol_info_text(const uint8_t *reply, size_t n, char *out, size_t size);
-/* False also when the probe has none. */
+/* False also if the probe has no such number. */
 bool protocol_info_number(const uint8_t *reply, size_t n, uint32_t *value);
 bool protocol_jtag_captured(const uint8_t *reply, size_t n, uint8_t *out, unsigned bits);
-/* Takes one Info answer into `info`. False when the reply is broken; what is missing keeps its old value. */
+/* Takes one answer into `info`; a missing value keeps the old one. False: the reply is broken. */
 bool protocol_take_info(struct dap_info *info, uint8_t id, const uint8_t *reply, size_t n);
 
 /*
- * A packet under construction: the bytes of one DAP_Transfer request, and for each transfer in it a note of
- * what it is for, by which the reply is read. Never longer than the probe takes, nor its reply.
+ * A packet under construction: the bytes of one DAP_Transfer request, and a note for each transfer, by which
+ * the decoder reads the reply. Neither the packet nor its reply exceeds the probe's packet size.
  */
 enum note_kind {
     NOTE_SETUP, /* SELECT, CSW, TAR */
@@ -123,43 +123,42 @@ enum note_kind {
     NOTE_READ,  /* a step's read; the reply holds a word */
     NOTE_WRITE, /* a step's write */
     NOTE_MATCH, /* a step's read until the value matches */
-    NOTE_LOOK,  /* one read for a step that waits or proves; the reply holds a word, and we compare */
-    NOTE_LEARN, /* the whole word behind the match before it */
-    NOTE_GATE,  /* a match that fails unless the packet before it was carried out whole */
-    NOTE_GUARD, /* read of RDBUFF: whatever came before it is finished */
-    NOTE_CHECK, /* read of CTRL/STAT, which alone tells of a fault over JTAG */
+    NOTE_LOOK,  /* one read for a wait or proof; the reply holds a word, and we compare it */
+    NOTE_LEARN, /* reads the whole word after the match before it */
+    NOTE_GATE,  /* a match that fails unless the packet before it was carried out completely */
+    NOTE_GUARD, /* read of RDBUFF: everything before it has finished */
+    NOTE_CHECK, /* read of CTRL/STAT: over JTAG only this shows a fault */
 };
 
 struct note {
     uint8_t kind;
     uint8_t request;  /* register, direction, port: as sent */
-    uint8_t lane;     /* bits that a narrow access is shifted by */
+    uint8_t lane;     /* shift in bits of a narrow access */
     uint8_t entry;    /* NOTE_MATCH, NOTE_LEARN: the prediction's */
-    bool predicted;   /* NOTE_MATCH: on a predicted word, which says more than the step asks */
-    uint32_t step;    /* which it serves */
-    uint32_t implied; /* NOTE_MATCH: the last step behind it that asks what its whole word has answered; or
-                         `step` */
-    uint32_t word;    /* NOTE_MATCH: what was matched */
+    bool predicted;   /* NOTE_MATCH: on a predicted whole word, not only the step's bits */
+    uint32_t step;    /* the step it belongs to */
+    uint32_t implied; /* NOTE_MATCH: the last proof after it that its whole word also answers; or `step` */
+    uint32_t word;    /* NOTE_MATCH: the value */
 };
 
-/* Steps [first, end) have their access in here, or are times that belong to it. */
+/* Steps [first, end) have their accesses here, or are times between them. */
 struct packet {
     uint8_t bytes[CARRIER_ROOM];
     size_t length;
-    size_t answer; /* bytes of a reply that tells of full success */
+    size_t answer; /* bytes of the reply if all succeeds */
     size_t n;
     struct note notes[TRANSFER_MOST];
     size_t first, end;
-    size_t limit; /* bytes, either way */
+    size_t limit; /* bytes, of the packet and of its reply */
     struct packet_reserve {
         size_t transfers, length, answer;
-    } reserve; /* room for what must close the packet */
+    } reserve; /* room for the transfers that close the packet */
 };
 
 void packet_begin(struct packet *packet, size_t limit, uint8_t index, size_t first);
-/* False when it no longer fits before the reserve, with nothing changed. `data` may be NULL. */
+/* False, with nothing changed, if it does not fit before the reserve. `data` may be NULL. */
 bool packet_put(struct packet *packet, struct note note, const uint32_t *data);
-/* Whether a transfer is answered by a word. */
+/* Whether the reply has a word for it. */
 bool note_answers(const struct note *note);
-/* Whether its word comes only with the next transfer: a read of an access port, over JTAG each read. */
+/* Whether its word comes with the next transfer: a read of an access port; over JTAG every read. */
 bool note_posted(const struct note *note, bool jtag);

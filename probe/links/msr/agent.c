@@ -1,17 +1,80 @@
-/* MSRs of another machine: the client of the agent that serves them, target-stub/knc. */
+/* MSRs of another machine: the client of target-stub/knc. */
 #include "base/socket.h"
 #include "links/msr/msr.h"
 
-#include <errno.h>
 #include <inttypes.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
-/* An answer that is under way is waited for even after Ctrl-C: without it nothing can be put back. */
+/* ---- frames */
+
+static void put(uint8_t *to, uint64_t value, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        to[i] = (uint8_t)(value >> 8 * i);
+}
+
+static uint64_t get(const uint8_t *from, size_t n)
+{
+    uint64_t value = 0;
+    for (size_t i = n; i-- > 0;)
+        value = value << 8 | from[i];
+    return value;
+}
+
+size_t frame_request(const struct msr_op *ops, size_t n, unsigned serial, uint8_t *out)
+{
+    static const uint8_t tag[4] = {'P', 'M', 'R', 'q'};
+    memcpy(out, tag, sizeof tag);
+    put(out + 4, n, 2);
+    put(out + 6, serial, 2);
+    for (size_t i = 0; i < n; i++) {
+        uint8_t *op = out + FRAME_HEADER + i * FRAME_OP;
+        put(op, ops[i].kind, 2);
+        put(op + 2, ops[i].cpu, 2);
+        put(op + 4, ops[i].number, 4);
+        put(op + 8, ops[i].value, 8);
+    }
+    return FRAME_HEADER + n * FRAME_OP;
+}
+
+bool frame_greeting(const uint8_t *header, size_t *n_cpus, bool *busy)
+{
+    *n_cpus = (size_t)get(header + 4, 2);
+    *busy = get(header + 6, 2) != 0;
+    return memcmp(header, "PMR1", 4) == 0 && *n_cpus <= MSR_CPUS && (*busy || *n_cpus > 0);
+}
+
+bool frame_cpus(const uint8_t *bytes, size_t n, struct msr_cpu *out)
+{
+    for (size_t i = 0; i < n; i++) {
+        out[i] = (struct msr_cpu){.number = (uint16_t)get(bytes + i * FRAME_CPU, 2),
+                                  .core = (uint16_t)get(bytes + i * FRAME_CPU + 2, 2)};
+        if (i > 0 && out[i].number <= out[i - 1].number)
+            return false;
+    }
+    return true;
+}
+
+bool frame_reply(const uint8_t *header, size_t asked, unsigned serial, size_t *done, enum frame_why *why)
+{
+    *done = (size_t)get(header + 4, 2);
+    *why = (enum frame_why)header[6];
+    return memcmp(header, "PMRa", 4) == 0 && *done <= asked && header[6] <= FRAME_NONSENSE &&
+           header[7] == (serial & 0xFF) && (*why == FRAME_DONE) == (*done == asked);
+}
+
+void frame_values(const uint8_t *bytes, size_t n, uint64_t *out)
+{
+    for (size_t i = 0; i < n; i++)
+        out[i] = get(bytes + i * FRAME_VALUE, FRAME_VALUE);
+}
+
+/* ---- the link */
+
+/* An answer under way is awaited even after Ctrl-C: without it nothing can be restored. */
 enum { ANSWER_MS = 5000 };
 
 struct msr_agent {
@@ -31,39 +94,16 @@ static bool lose(struct msr_agent *agent, enum error_kind kind, const char *what
 static bool send_all(struct msr_agent *agent, const uint8_t *bytes, size_t n, const struct deadline *deadline,
                      struct error *error)
 {
-    while (n > 0) {
-        ssize_t sent = send(agent->fd, bytes, n, MSG_NOSIGNAL);
-        if (sent > 0) {
-            bytes += sent;
-            n -= (size_t)sent;
-        } else if (sent < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
-            if (!socket_wait(agent->fd, POLLOUT, deadline))
-                return lose(agent, ERROR_LINK_LOST, "it takes no more requests", error);
-        } else if (sent < 0 && errno != EINTR) {
-            return lose(agent, ERROR_LINK_LOST, socket_failure(errno), error);
-        }
-    }
-    return true;
+    int failure = socket_send(agent->fd, bytes, n, deadline);
+    return failure == 0 ||
+           lose(agent, ERROR_LINK_LOST, socket_failure(failure, "it takes no more requests"), error);
 }
 
 static bool receive_all(struct msr_agent *agent, uint8_t *bytes, size_t n, const struct deadline *deadline,
                         struct error *error)
 {
-    while (n > 0) {
-        ssize_t got = recv(agent->fd, bytes, n, 0);
-        if (got > 0) {
-            bytes += got;
-            n -= (size_t)got;
-        } else if (got == 0) {
-            return lose(agent, ERROR_LINK_LOST, socket_failure(0), error);
-        } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
-            if (!socket_wait(agent->fd, POLLIN, deadline))
-                return lose(agent, ERROR_LINK_LOST, "no answer", error);
-        } else if (errno != EINTR) {
-            return lose(agent, ERROR_LINK_LOST, socket_failure(errno), error);
-        }
-    }
-    return true;
+    int failure = socket_receive(agent->fd, bytes, n, deadline);
+    return failure == 0 || lose(agent, ERROR_LINK_LOST, socket_failure(failure, "no answer"), error);
 }
 
 static enum why explain(const struct msr_agent *agent, const struct msr_op *op, enum frame_why why,
@@ -160,66 +200,4 @@ struct link *msr_agent_open(const char *host, uint16_t port, const struct deadli
         return &agent->msr.link;
     close_agent(&agent->msr);
     return NULL;
-}
-
-static void put(uint8_t *to, uint64_t value, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        to[i] = (uint8_t)(value >> 8 * i);
-}
-
-static uint64_t get(const uint8_t *from, size_t n)
-{
-    uint64_t value = 0;
-    for (size_t i = n; i-- > 0;)
-        value = value << 8 | from[i];
-    return value;
-}
-
-size_t frame_request(const struct msr_op *ops, size_t n, unsigned serial, uint8_t *out)
-{
-    static const uint8_t tag[4] = {'P', 'M', 'R', 'q'};
-    memcpy(out, tag, sizeof tag);
-    put(out + 4, n, 2);
-    put(out + 6, serial, 2);
-    for (size_t i = 0; i < n; i++) {
-        uint8_t *op = out + FRAME_HEADER + i * FRAME_OP;
-        put(op, ops[i].kind, 2);
-        put(op + 2, ops[i].cpu, 2);
-        put(op + 4, ops[i].number, 4);
-        put(op + 8, ops[i].value, 8);
-    }
-    return FRAME_HEADER + n * FRAME_OP;
-}
-
-bool frame_greeting(const uint8_t *header, size_t *n_cpus, bool *busy)
-{
-    *n_cpus = (size_t)get(header + 4, 2);
-    *busy = get(header + 6, 2) != 0;
-    return memcmp(header, "PMR1", 4) == 0 && *n_cpus <= MSR_CPUS && (*busy || *n_cpus > 0);
-}
-
-bool frame_cpus(const uint8_t *bytes, size_t n, struct msr_cpu *out)
-{
-    for (size_t i = 0; i < n; i++) {
-        out[i] = (struct msr_cpu){.number = (uint16_t)get(bytes + i * FRAME_CPU, 2),
-                                  .core = (uint16_t)get(bytes + i * FRAME_CPU + 2, 2)};
-        if (i > 0 && out[i].number <= out[i - 1].number)
-            return false;
-    }
-    return true;
-}
-
-bool frame_reply(const uint8_t *header, size_t asked, unsigned serial, size_t *done, enum frame_why *why)
-{
-    *done = (size_t)get(header + 4, 2);
-    *why = (enum frame_why)header[6];
-    return memcmp(header, "PMRa", 4) == 0 && *done <= asked && header[6] <= FRAME_NONSENSE &&
-           header[7] == (serial & 0xFF) && (*why == FRAME_DONE) == (*done == asked);
-}
-
-void frame_values(const uint8_t *bytes, size_t n, uint64_t *out)
-{
-    for (size_t i = 0; i < n; i++)
-        out[i] = get(bytes + i * FRAME_VALUE, FRAME_VALUE);
 }

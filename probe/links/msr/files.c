@@ -1,4 +1,4 @@
-/* MSRs of this machine: /dev/cpu/N/msr, where the offset in the file is the register's number. */
+/* MSRs of this machine: /dev/cpu/N/msr; the offset in the file is the register's number. */
 #include "links/msr/msr.h"
 
 #include <dirent.h>
@@ -18,7 +18,7 @@ struct msr_files {
     int fds[MSR_CPUS]; /* as in msr.cpus */
 };
 
-/* Which of the three it is, only the message can tell. */
+/* ERROR_NO_MSR has several causes; only the text tells them apart. */
 static bool explain(const char *path, int failure, struct error *error)
 {
     if (failure == ENOENT)
@@ -94,7 +94,7 @@ static void close_files(struct msr_link *link)
     free(files);
 }
 
-/* A card's system numbers its threads otherwise than by cores. */
+/* A card's system does not number its threads core by core. */
 static uint16_t core_of(const struct msr_files *files, unsigned cpu)
 {
     char path[PATH];

@@ -1,7 +1,6 @@
 /*
- * Model-specific registers of x86 processors as a link: those of this machine through its msr driver, or
- * those of another one through the agent of target-stub/knc. A view is a CPU as the system there numbers
- * them.
+ * Model-specific registers of x86 processors as a link: of this machine through its msr driver, or of another
+ * machine through the agent of target-stub/knc. A view is a CPU; its unit is the number that system gives it.
  */
 #pragma once
 
@@ -15,14 +14,12 @@
 /* "msr..." or "msr-agent..." */
 bool msr_spec_is(const char *probe);
 /*
- * "msr[:CPU][@DIR]": one CPU or all there are; DIR stands for the root of the file system.
- * "msr-agent:HOST[:PORT]"
+ * "msr[:CPU][@DIR]": one CPU or all; DIR replaces the root of the file system. "msr-agent:HOST[:PORT]"
  */
 struct link *msr_connect(const char *probe, const struct deadline *deadline, struct error *error);
 
 /*
- * Lists of steps on MSRs: cut into batches of plain accesses, which a carrier takes to where the registers
- * are.
+ * A list of steps is cut into batches of plain accesses; a carrier takes these to the registers.
  */
 enum { MSR_CPUS = 256, MSR_BATCH = 64 };
 enum { MSR_AGENT_PORT = 2001 };
@@ -46,15 +43,14 @@ struct msr_link {
     size_t n_cpus;
 };
 
-/* One after the other up to the first that fails; *done are. DONE, TARGET_FAULT, or LINK_LOST with `error`.
- */
+/* Accesses in order up to the first that fails; *done counts them. DONE, TARGET_FAULT or LINK_LOST. */
 struct msr_carrier_ops {
     enum why (*run)(struct msr_link *, const struct msr_op *ops, size_t n, uint64_t *results, size_t *done,
                     struct error *error);
     void (*close)(struct msr_link *);
 };
 
-/* Makes it a link; the rest is filled in already. */
+/* Sets the link's operations; the caller fills in the rest first. */
 void msr_link_init(struct msr_link *link, const struct msr_carrier_ops *carrier);
 
 struct link *msr_files_open(const char *root, int cpu, struct error *error); /* cpu -1: all */
@@ -62,23 +58,20 @@ struct link *msr_agent_open(const char *host, uint16_t port, const struct deadli
                             struct error *error);
 
 /*
- * What goes between this link and the agent on a card, as bytes; pure. All numbers are little-endian.
+ * Messages between this link and the agent on a card; pure. All numbers are little-endian.
  *
  *     greeting   "PMR1"  u16 CPUs  u16 busy            then for each CPU: u16 number, u16 core
  *     request    "PMRq"  u16 accesses  u16 serial      each: u8 kind, u8 0, u16 CPU, u32 MSR, u64 value
  *     reply      "PMRa"  u16 done  u8 why  u8 serial   each that is done: u64 value
  */
 enum { FRAME_HEADER = 8, FRAME_CPU = 4, FRAME_OP = 16, FRAME_VALUE = 8 };
-enum {
-    FRAME_REQUEST = FRAME_HEADER + MSR_BATCH * FRAME_OP,
-    FRAME_REPLY = FRAME_HEADER + MSR_BATCH * FRAME_VALUE
-};
+enum { FRAME_REQUEST = FRAME_HEADER + MSR_BATCH * FRAME_OP };
 
 enum frame_why { FRAME_DONE, FRAME_REFUSED, FRAME_FAULT, FRAME_NONSENSE };
 
 /* `out` has room for FRAME_REQUEST; returns the length. */
 size_t frame_request(const struct msr_op *ops, size_t n, unsigned serial, uint8_t *out);
-/* False: not what an agent sends. */
+/* False: not sent by an agent. */
 bool frame_greeting(const uint8_t *header, size_t *n_cpus, bool *busy);
 bool frame_cpus(const uint8_t *bytes, size_t n, struct msr_cpu *out); /* rising, each once */
 bool frame_reply(const uint8_t *header, size_t asked, unsigned serial, size_t *done, enum frame_why *why);

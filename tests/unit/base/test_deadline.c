@@ -1,4 +1,4 @@
-/* How long others are waited for, and by what factor. */
+/* Deadlines, slices, and the factor on patience. */
 #include "../test.h"
 
 #include "base/deadline.h"

@@ -15,7 +15,7 @@ static struct address at(uint64_t offset)
     return (struct address){.space = SPACE_MEMORY, .size = 4, .offset = offset};
 }
 
-/* For each number of steps done where it goes on; NOTHING: nothing is owed. */
+/* Where the restoring begins, for each number of steps done; NOTHING: nothing to restore. */
 static void check(const struct step *steps, size_t n, const int *wanted, size_t wanted_end)
 {
     for (size_t done = 0; done <= n; done++) {
@@ -72,7 +72,7 @@ TEST(a_wait_before_the_copy_comes_with_it)
     CHECK(steps, 5, NOTHING, 2, 2, 3, 2, NOTHING);
 }
 
-/* As a coprocessor access does it: R0, the status, the selector; given back the other way round, each through
+/* As in a coprocessor access: R0, the status, the selector; given back the other way round, each through
  * R0, so that what was under way begins again at its own copy and not at the last one. */
 static const struct step *three_values(void)
 {
@@ -120,7 +120,7 @@ TEST(several_values_are_put_back_in_their_order)
     check(three_values(), COUNT(wanted) - 1, wanted, 15);
 }
 
-/* A value taken at once, which only stands for something that is borrowed later: before that nothing is owed.
+/* A value read early, for something borrowed later: nothing to restore before that.
  */
 TEST(what_is_taken_early_is_owed_once_it_is_borrowed)
 {

@@ -66,16 +66,6 @@ TEST(many)
     assert_false(value_many("2k", 1999, &value));
 }
 
-TEST(ports)
-{
-    static const char *const wrong[] = {"", "0", "+6666", " 1", "65536", "0x10", "010", "1x"};
-    uint16_t port = 0;
-    assert_true(value_port("65535", &port) && port == 65535);
-    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
-        if (value_port(wrong[i], &port))
-            fail_msg("\"%s\" is read", wrong[i]);
-}
-
 TEST(formats)
 {
     enum format format = FORMAT_TEXT;

@@ -163,14 +163,11 @@ RIG_TEST(a_real_time_core_is_not_refused)
 }
 
 /* A link lost at any access, which comes back: everything is put back. */
-static void lose_anywhere(const struct model_event *script, const struct region *region,
-                          void (*prepare)(struct model *))
+static void lose_anywhere(const struct model_event *script, const struct region *region)
 {
     bool reached = true;
     for (long at = 0; reached; at++) {
         struct rig *rig = rig_fresh(script, COUNT(processes));
-        if (prepare != NULL)
-            prepare(&rig->model);
         rig_begin(rig);
         long from = rig->model.accesses;
         rig->model.trouble_at = from + at;
@@ -187,6 +184,6 @@ static void lose_anywhere(const struct model_event *script, const struct region 
 RIG_TEST(the_link_lost_anywhere)
 {
     const struct region all = of(true, PROCESS_NOT_SAID, 0), one = of(false, PROCESS_ID, 0x1236);
-    lose_anywhere(processes, &all, NULL);
-    lose_anywhere(processes, &one, NULL);
+    lose_anywhere(processes, &all);
+    lose_anywhere(processes, &one);
 }

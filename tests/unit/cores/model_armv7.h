@@ -34,10 +34,6 @@ struct model {
     bool restarted, complete, complete_l, tx_full, tx_l, rx_full, rx_l;
     uint32_t control, sticky, dtr_tx, dtr_rx;
     uint32_t bvr[MODEL_COMPARATORS], bcr[MODEL_COMPARATORS], vcr;
-    bool extended;                                     /* the core reaches all debug registers by CP14 ... */
-    bool refuses;                                      /* ... but does not do it */
-    bool narrow;                                       /* no comparator holds a whole word */
-    unsigned taken, refused;                           /* messages in DBGDTRTX; instructions */
     bool has_lock, locked, lies, os_locked, was_reset; /* lies: the lock says that there is none */
     uint32_t prcr;
     uint32_t counter;
@@ -197,11 +193,11 @@ static inline void model_leave(struct model *m)
         model_step(m);
 }
 
-/* The last two can compare a context ID, and are as wide as that while they are set to. */
+/* The last two can compare a context ID, and hold all 32 bits while they are set to. */
 static inline void model_write_bvr(struct model *m, unsigned n, uint32_t value)
 {
     uint32_t kind = m->bcr[n] >> 20 & 0xF;
-    bool wide = !m->narrow && n >= MODEL_COMPARATORS - 2 && (kind == 2 || kind == 3);
+    bool wide = n >= MODEL_COMPARATORS - 2 && (kind == 2 || kind == 3);
     m->careless += !wide && (m->bcr[n] & 1) != 0 && (value & 3) != 0;
     m->bvr[n] = wide ? value : value & ~3U;
 }
@@ -243,29 +239,24 @@ static inline void model_do(struct model *m)
         m->careless += m->tx_full;
         m->dtr_tx = m->r[rt];
         m->tx_full = true;
-        m->taken++;
     } else if ((op & 0xFFFF0FFF) == 0xEE100E15 && rt < 15) { /* MRC */
         m->careless += !m->rx_full;
         m->r[rt] = m->dtr_rx;
         m->rx_full = false;
-    } else if ((op & 0xFFFF0FF0) == 0xEE000E90 && rt < 15 && (op & 0xF) < MODEL_COMPARATORS && m->extended &&
-               !m->refuses && (m->cpsr & 0xF) != 0) { /* MCR p14, 0, Rt, c0, cn, 4; not in User mode */
-        model_write_bvr(m, op & 0xF, m->r[rt]);
     } else if (op == 0xE1A0000F) { /* MOV R0, PC */
         m->r[0] = m->pc + (model_thumb(m) ? 4 : 8);
     } else if (op == 0xE10F0000) { /* MRS R0, CPSR */
         m->r[0] = m->cpsr;
     } else if (!model_do_in_another_mode(m)) {
         m->sticky |= 0x100;
-        m->refused++;
-        m->careless += (op & 0xFFFF0FF0) != 0xEE000E90; /* that one may be tried */
+        m->careless++;
     }
 }
 
 static inline void model_write_itr(struct model *m, uint32_t op)
 {
     if (!m->halted || !(m->control & 0x2000) || !m->complete_l || m->sticky) {
-        m->careless += m->halted && !m->extended; /* it is ignored, which may be found out afterwards */
+        m->careless += m->halted;
         return;
     }
     m->instruction = op;

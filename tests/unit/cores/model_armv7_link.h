@@ -45,7 +45,7 @@ static inline uint32_t model_read_debug(struct model *m, uint32_t offset)
     bool sr = m->was_reset;
     switch (offset) {
     case 0x000:
-        return m->extended ? 0x33131000 : 0x33141000;
+        return 0x33141000;
     case 0x01C:
         return m->vcr;
     case 0x088:

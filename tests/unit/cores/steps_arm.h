@@ -49,8 +49,8 @@ TEST(a_read_that_is_cancelled_gives_back_what_it_borrowed)
             m->what = MODEL_CANCEL;
             m->trouble_at = m->accesses + at;
             fresh();
-            (void)core.ops->add_register(&core, &list, CORE_PC);
-            size_t n = core.ops->commands(&core, acting, COUNT(acting));
+            (void)core_add_register(&core, &list, CORE_PC);
+            size_t n = core_commands(&core, acting, COUNT(acting));
             for (size_t i = 0; i < n; i++)
                 assert_true(ledger_allow(ledger, acting[i], &error));
             (void)ledger_execute(ledger, &list, 0, results, &deadline, &error);

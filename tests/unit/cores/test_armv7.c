@@ -117,34 +117,34 @@ TEST(moves_write_what_changes)
     };
     for (size_t i = 0; i < COUNT(moves); i++) {
         fresh();
-        core.ops->add_comparator(&core, &list, 2, moves[i].from, moves[i].to);
+        core_add_comparator(&core, &(struct breakpoint_setup){0}, &list, 2, moves[i].from, moves[i].to);
         assert_int_equal(list.n, moves[i].n);
         for (size_t k = 0; k < list.n; k++)
             assert_write(k, moves[i].offset[k], moves[i].value[k]);
     }
     uint64_t arm[] = {0x1E7, 0x8000}, thumb[] = {0x187, 0x8000}, off[] = {0x1E6, 0x8000}, address;
-    assert_true(core.ops->comparator_used(&core, arm, &address));
+    assert_true(core_comparator_used(&core, arm, &address));
     assert_int_equal(address, 0x8000);
-    assert_true(core.ops->comparator_used(&core, thumb, &address));
+    assert_true(core_comparator_used(&core, thumb, &address));
     assert_int_equal(address, 0x8002);
-    assert_false(core.ops->comparator_used(&core, off, &address));
-    assert_int_equal(core.ops->comparator(&core, 5, 0).offset, 0x80090154);
-    assert_int_equal(core.ops->comparator(&core, 5, 1).offset, 0x80090114);
+    assert_false(core_comparator_used(&core, off, &address));
+    assert_int_equal(core_comparator(&core, 5, 0).offset, 0x80090154);
+    assert_int_equal(core_comparator(&core, 5, 1).offset, 0x80090114);
 }
 
 TEST(runs_without_instruction_transfer)
 {
     struct core core = a9();
     fresh();
-    core.ops->add_run(&core, &list);
+    core_add_run(&core, &list);
     assert_int_equal(list.n, 2);
     assert_write(0, 0x088, 0x4000);
     assert_write(1, 0x090, 0x6);
-    core.ops->add_run(&core, &list); /* nothing changed it since */
+    core_add_run(&core, &list); /* nothing changed it since */
     assert_int_equal(list.n, 3);
     assert_write(2, 0x090, 0x6);
     struct core_proof proofs[] = {{.which = CORE_LR, .value = 0x8805}, {.which = CORE_SP, .value = 0x9F00}};
-    core_begin_proofs(&core, &list, proofs, 2);
+    core_begin_proofs(&core, &list, proofs, 2, false);
     steps_add(&list, step_read(core_word(&core, 0)));
     core_end_proofs(&core, &list, proofs, 2);
     assert_int_equal(list.n, 15);
@@ -161,7 +161,7 @@ TEST(runs_without_instruction_transfer)
         assert_int_equal(items[13 + i].back, i == 0 ? 6 : 4);
         assert_int_equal(items[13 + i].value, proofs[i].value);
     }
-    core.ops->add_run(&core, &list);
+    core_add_run(&core, &list);
     assert_int_equal(list.n, 16);
     assert_write(15, 0x090, 0x6);
 }
@@ -169,9 +169,8 @@ TEST(runs_without_instruction_transfer)
 TEST(the_only_breakpoint_needs_no_transfer)
 {
     struct core core = a9();
-    core.sole_breakpoint = true;
     fresh();
-    core.ops->add_expect_register(&core, &list, CORE_PC, 0x8001, true);
+    core_add_expect_stop(&core, &(struct breakpoint_setup){.sole = true}, &list, 0x8001, true);
     assert_int_equal(list.n, 1);
     assert_step(0, OP_EXPECT, 0x088, 0x3F, 0x07);
 }
@@ -179,26 +178,25 @@ TEST(the_only_breakpoint_needs_no_transfer)
 TEST(stops_are_told_apart)
 {
     struct core core = a9();
-    const struct core_ops *ops = core.ops;
-    assert_int_equal(ops->cause(&core, 0x03, 0x10), STOP_REQUEST);
-    assert_int_equal(ops->cause(&core, 0x07, 0x10), STOP_BREAKPOINT);
-    assert_int_equal(ops->cause(&core, 0x0B, 0x10), STOP_WATCHPOINT);
-    assert_int_equal(ops->cause(&core, 0x0F, 0x10), STOP_BREAKPOINT);
-    assert_int_equal(ops->cause(&core, 0x13, 0x10), STOP_REQUEST);
-    assert_int_equal(ops->cause(&core, 0x17, 0x1D3), STOP_RESET);
-    assert_int_equal(ops->cause(&core, 0x17, 0x400001F3), STOP_RESET); /* in Thumb, flags set */
-    assert_int_equal(ops->cause(&core, 0x17, 0x1DB), STOP_FAULT);
-    assert_int_equal(ops->cause(&core, 0x17, 0x93), STOP_FAULT);
-    assert_int_equal(ops->cause(&core, 0x23, 0x10), STOP_OTHER);
-    assert_int_equal(ops->cause(&core, 0x2B, 0x10), STOP_WATCHPOINT);
-    assert_int_equal(ops->state(&core, 0x03), CORE_HALTED);
-    assert_int_equal(ops->state(&core, 0x02), CORE_RUNNING);
-    assert_int_equal(ops->state(&core, 0x01), CORE_RUNNING); /* on its way out */
-    assert_false(ops->reset_seen(&core, 0x1));
-    assert_false(ops->reset_seen(&core, 0x31));
-    assert_true(ops->reset_seen(&core, 0x9));
-    assert_true(ops->reset_seen(&core, 0x3));
-    assert_true(ops->reset_seen(&core, 0x5));
+    assert_int_equal(core_cause(&core, 0x03, 0x10), STOP_REQUEST);
+    assert_int_equal(core_cause(&core, 0x07, 0x10), STOP_BREAKPOINT);
+    assert_int_equal(core_cause(&core, 0x0B, 0x10), STOP_WATCHPOINT);
+    assert_int_equal(core_cause(&core, 0x0F, 0x10), STOP_BREAKPOINT);
+    assert_int_equal(core_cause(&core, 0x13, 0x10), STOP_REQUEST);
+    assert_int_equal(core_cause(&core, 0x17, 0x1D3), STOP_RESET);
+    assert_int_equal(core_cause(&core, 0x17, 0x400001F3), STOP_RESET); /* in Thumb, flags set */
+    assert_int_equal(core_cause(&core, 0x17, 0x1DB), STOP_FAULT);
+    assert_int_equal(core_cause(&core, 0x17, 0x93), STOP_FAULT);
+    assert_int_equal(core_cause(&core, 0x23, 0x10), STOP_OTHER);
+    assert_int_equal(core_cause(&core, 0x2B, 0x10), STOP_WATCHPOINT);
+    assert_int_equal(core_state_of(&core, 0x03), CORE_HALTED);
+    assert_int_equal(core_state_of(&core, 0x02), CORE_RUNNING);
+    assert_int_equal(core_state_of(&core, 0x01), CORE_RUNNING); /* on its way out */
+    assert_false(core_reset_seen(&core, 0x1));
+    assert_false(core_reset_seen(&core, 0x31));
+    assert_true(core_reset_seen(&core, 0x9));
+    assert_true(core_reset_seen(&core, 0x3));
+    assert_true(core_reset_seen(&core, 0x5));
 }
 
 /* Of a halted core, as they read there, with nothing left behind. */
@@ -224,7 +222,7 @@ TEST(registers_are_read_in_both_instruction_sets)
             m->tx_full = true; /* a message that nobody fetched */
             m->dtr_tx = 0xBAD;
             fresh();
-            size_t pc = core.ops->add_register(&core, &list, CORE_PC);
+            size_t pc = core_add_register(&core, &list, CORE_PC);
             assert_int_equal(link_execute(&m->link, items, list.n, results, &deadline, &error).why, DONE);
             assert_int_equal(core_register_value(&core, CORE_PC, results, pc), 0x8000 + 3 * thumb);
             assert_int_equal(m->control, 0xD000);
@@ -234,7 +232,7 @@ TEST(registers_are_read_in_both_instruction_sets)
             m->tx_full = m->tx_l = true; /* seen by what waited for the halt */
             fresh();
             for (size_t i = 0; i < COUNT(which); i++)
-                at[i] = core.ops->add_register(&core, &list, which[i]);
+                at[i] = core_add_register(&core, &list, which[i]);
             assert_int_equal(link_execute(&m->link, items, list.n, results, &deadline, &error).why, DONE);
             for (size_t i = 0; i < COUNT(which); i++)
                 assert_int_equal(core_register_value(&core, which[i], results, at[i]), values[i]);
@@ -265,4 +263,45 @@ TEST(r0_is_with_us_before_it_is_changed)
         }
         assert_true(shown != 0 && shown < checked && checked < changed);
     }
+}
+
+TEST(modes_that_exceptions_enter)
+{
+    struct core core = a9();
+    assert_string_equal(core_exception_mode(&core, 0x600001D1), "FIQ");
+    assert_string_equal(core_exception_mode(&core, 0x20000192), "IRQ");
+    assert_string_equal(core_exception_mode(&core, 0x800001D7), "Abort");
+    assert_string_equal(core_exception_mode(&core, 0x1FB), "Undefined");
+    static const uint32_t others[] = {0x10, 0x1F, 0x1D3, 0x600001D6, 0x1DA};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        assert_null(core_exception_mode(&core, others[i]));
+}
+
+/* Encodings as an assembler gives them. */
+TEST(calls)
+{
+    struct core core = a9();
+    static const struct {
+        uint32_t lr, before, function;
+        bool is_call;
+    } entries[] = {
+        {0x8004, 0xEB00003E, 0x8100, true},         /* 8000: bl 0x8100 */
+        {0x8004, 0x0B00003E, 0x8100, true},         /* bleq */
+        {0x8004, 0xEB00003E, 0x8200, false},        /* another function's */
+        {0x8204, 0xEBFFFFBE, 0x8100, true},         /* 8200: bl 0x8100, backwards */
+        {0x8004, 0xFA00003E, 0x8101, true},         /* blx 0x8100 */
+        {0x8004, 0xFB00003E, 0x8103, true},         /* blx 0x8102 */
+        {0x8004, 0xFA00003E, 0x8103, false},        /* another one in the same word */
+        {0x8004, 0xE12FFF33, 0x8100, true},         /* blx r3: may be anywhere */
+        {0x8004, 0xEA00003E, 0x8100, false},        /* b */
+        {0x8004, 0xE5900000, 0x8100, false},        /* ldr */
+        {0x8004, 0xEF000000, 0x8100, false},        /* svc */
+        {0x8006, 0xEB00003E, 0x8100, false},        /* from Thumb code, and no call */
+        {0x8005, 0, 0x8100, true},                  /* a call from there */
+        {0x00000004, 0xEBFFFFFC, 0xFFFFFFF8, true}, /* round the end of the address space */
+    };
+    for (size_t i = 0; i < sizeof entries / sizeof *entries; i++)
+        if (core_called_from(&core, entries[i].lr, entries[i].before, entries[i].function) !=
+            entries[i].is_call)
+            fail_msg("entry %zu", i);
 }

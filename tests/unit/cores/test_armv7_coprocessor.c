@@ -252,7 +252,7 @@ TEST(a_reading_of_a_hit_changes_no_mode)
         set_up(states[i], 0);
         b.model.monitor.user = 1;
         accesses[2] = step_read(cp15_register(9, 0, 13, 0));
-        steps_add(&b.list, step_until(armv7_word(&b.core, DBGDSCR), HALTED, HALTED));
+        steps_add(&b.list, step_until(armv7_word(&b.core, DBGDSCR), DBGDSCR_HALTED, DBGDSCR_HALTED));
         add(3, false);
         for (size_t k = 0; k < b.list.n; k++)
             assert_false(b.items[k].op == OP_WRITE && (b.items[k].value & 0xFFFFF000) == 0xE121F000);

@@ -12,7 +12,6 @@ enum { WRITES_FOR_40 = 40 * 4 + 1 };
 static void set_way(struct model *m, unsigned way)
 {
     m->has_lock = m->locked = m->os_locked = way & 4;
-    m->extended = way & 16;
     if (way & 8)
         model_add_theirs(m);
 }

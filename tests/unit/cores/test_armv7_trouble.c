@@ -1,26 +1,18 @@
 /* The engine on an Armv7 core when the same thing goes wrong at any access: trouble_arm.h. */
 #include "rig_armv7.h"
 
-/* Another debugger's breakpoint, everything slow, and a core that reaches its own debug registers. */
-enum { THEIRS = 1, SLOW = 2, EXTENDED = 4 };
+/* Another debugger's breakpoint, and everything slow. */
+enum { THEIRS = 1, SLOW = 2 };
 
 static const struct way {
     unsigned what;
     long soak, check;
-} ways[] = {{0, 1, 20},
-            {THEIRS, 1, 20},
-            {SLOW, 3, 30},
-            {SLOW | THEIRS, 3, 30},
-            {EXTENDED, 1, 20},
-            {EXTENDED | THEIRS, 1, 20},
-            {EXTENDED | SLOW, 3, 30},
-            {EXTENDED | SLOW | THEIRS, 3, 30}};
+} ways[] = {{0, 1, 20}, {THEIRS, 1, 20}, {SLOW, 3, 30}, {SLOW | THEIRS, 3, 30}};
 
 #include "trouble_arm.h"
 
 static void set_way(struct model *m, unsigned way)
 {
-    m->extended = way & EXTENDED;
     m->slow_itr = m->slow_exit = way & SLOW ? 3 : 0;
     if (way & THEIRS)
         model_add_theirs(m);

@@ -42,32 +42,32 @@ TEST(moves_write_what_changes)
     };
     for (size_t i = 0; i < COUNT(moves); i++) {
         fresh();
-        core.ops->add_comparator(&core, &list, 2, moves[i].from, moves[i].to);
+        core_add_comparator(&core, &(struct breakpoint_setup){0}, &list, 2, moves[i].from, moves[i].to);
         assert_int_equal(list.n, moves[i].n);
         for (size_t k = 0; k < list.n; k++)
             assert_write(k, moves[i].offset[k], moves[i].value[k]);
     }
     uint64_t on[] = {0x21E7, 0x80000, 0xFFFF8000}, off[] = {0x21E6, 0x80000, 0}, address;
-    assert_true(core.ops->comparator_used(&core, on, &address));
+    assert_true(core_comparator_used(&core, on, &address));
     assert_true(address == KERNEL + 0x80000);
-    assert_false(core.ops->comparator_used(&core, off, &address));
-    assert_int_equal(core.ops->comparator(&core, 5, 0).offset, 0x410458);
-    assert_int_equal(core.ops->comparator(&core, 5, 1).offset, 0x410450);
-    assert_int_equal(core.ops->comparator(&core, 5, 2).offset, 0x410454);
-    assert_true(core.ops->can_compare(&core, UINT64_MAX - 3));
+    assert_false(core_comparator_used(&core, off, &address));
+    assert_int_equal(core_comparator(&core, 5, 0).offset, 0x410458);
+    assert_int_equal(core_comparator(&core, 5, 1).offset, 0x410450);
+    assert_int_equal(core_comparator(&core, 5, 2).offset, 0x410454);
+    assert_true(core_can_compare(&core, UINT64_MAX - 3));
 }
 
 TEST(runs_through_its_channel)
 {
     struct core core = a53();
     fresh();
-    core.ops->add_run(&core, &list);
+    core_add_run(&core, &list);
     assert_int_equal(list.n, 2);
     assert_write(0, 0x088, 0x104000); /* HDE, and MA for the next stop to clear */
     assert_write(1, 0x10000 + 0x01C, core.run_channel);
-    core.ops->add_wait_halt(&core, &list);
+    core_add_wait_halt(&core, &list);
     assert_step(2, OP_UNTIL, 0x088, 3, 3);
-    core.ops->add_run(&core, &list); /* that stop may have cleared it */
+    core_add_run(&core, &list); /* that stop may have cleared it */
     assert_int_equal(list.n, 5);
     assert_write(3, 0x088, 0x104000);
 }
@@ -76,7 +76,7 @@ TEST(halts_and_acknowledges)
 {
     struct core core = a53();
     fresh();
-    core.ops->add_halt(&core, &list);
+    core_add_halt(&core, &list);
     assert_int_equal(list.n, 6);
     assert_write(0, 0x088, 0x4000);
     assert_write(1, 0x10000 + 0x01C, core.halt_channel);
@@ -90,7 +90,7 @@ TEST(steps_with_interrupts_held_off)
 {
     struct core core = a53();
     fresh();
-    core.ops->add_single_step(&core, &list, 5, 0x80000);
+    core_add_single_step(&core, &list, 5, 0x80000);
     assert_int_equal(list.n, 6);
     assert_write(0, 0x024, 6);
     assert_write(1, 0x088, 0xD04000);
@@ -105,13 +105,12 @@ TEST(steps_with_interrupts_held_off)
 TEST(the_only_breakpoint_needs_no_transfer)
 {
     struct core core = a53();
-    core.sole_breakpoint = true;
     fresh();
-    core.ops->add_expect_register(&core, &list, CORE_PC, 0x80000, true);
+    core_add_expect_stop(&core, &(struct breakpoint_setup){.sole = true}, &list, 0x80000, true);
     assert_int_equal(list.n, 2);
     assert_step(0, OP_EXPECT, 0x088, 0x1D07C7F, 0x1007C07);
     assert_write(1, 0x088, 0x104000);
-    core.ops->add_run(&core, &list);
+    core_add_run(&core, &list);
     assert_int_equal(list.n, 3);
     assert_write(2, 0x10000 + 0x01C, core.run_channel);
 }
@@ -123,7 +122,7 @@ TEST(proofs_share_a_round_trip)
     struct core_proof proofs[] = {{.which = CORE_LR, .value = KERNEL + 0x80804},
                                   {.which = CORE_SP, .value = KERNEL + 0x9F00}};
     fresh();
-    core_begin_proofs(&core, &list, proofs, 2);
+    core_begin_proofs(&core, &list, proofs, 2, false);
     core_end_proofs(&core, &list, proofs, 2);
     size_t first = 0, looks = 0;
     while (first < list.n && items[first].op != OP_CHECK)
@@ -148,7 +147,6 @@ TEST(proofs_share_a_round_trip)
 TEST(stops_are_told_apart)
 {
     struct core core = a53();
-    const struct core_ops *ops = core.ops;
     static const struct {
         uint32_t status;
         enum stop_cause cause;
@@ -158,15 +156,15 @@ TEST(stops_are_told_apart)
         {0x3B, STOP_OTHER},      {0x33, STOP_OTHER},      {0x23, STOP_OTHER},
     };
     for (size_t i = 0; i < COUNT(known); i++) {
-        assert_int_equal(ops->cause(&core, 0x1007D00 | known[i].status, 0), known[i].cause);
-        assert_int_equal(ops->state(&core, 0x1007D00 | known[i].status), CORE_HALTED);
+        assert_int_equal(core_cause(&core, 0x1007D00 | known[i].status, 0), known[i].cause);
+        assert_int_equal(core_state_of(&core, 0x1007D00 | known[i].status), CORE_HALTED);
     }
-    assert_int_equal(ops->state(&core, 0x02), CORE_RUNNING);
-    assert_int_equal(ops->state(&core, 0x01), CORE_RUNNING); /* on its way out */
-    assert_false(ops->reset_seen(&core, 0x811));
-    assert_true(ops->reset_seen(&core, 0x2 | 1));
-    assert_true(ops->reset_seen(&core, 0x4 | 1));
-    assert_true(ops->reset_seen(&core, 0x8 | 1));
+    assert_int_equal(core_state_of(&core, 0x02), CORE_RUNNING);
+    assert_int_equal(core_state_of(&core, 0x01), CORE_RUNNING); /* on its way out */
+    assert_false(core_reset_seen(&core, 0x811));
+    assert_true(core_reset_seen(&core, 0x2 | 1));
+    assert_true(core_reset_seen(&core, 0x4 | 1));
+    assert_true(core_reset_seen(&core, 0x8 | 1));
 }
 
 /* The level that it is at, and which of the levels are in AArch32 state. */
@@ -175,7 +173,7 @@ TEST(another_state_is_not_read)
     struct core core = a53();
     for (uint32_t level = 0; level < 4; level++)
         for (uint32_t wide = 0; wide < 16; wide++) {
-            const char *why = core.ops->unreadable(&core, 0x1004007 | level << 8 | wide << 10);
+            const char *why = core_unreadable(&core, 0x1004007 | level << 8 | wide << 10);
             if (wide >> level & 1)
                 assert_null(why);
             else
@@ -211,7 +209,7 @@ TEST(registers_are_read_through_the_channel)
         size_t at[COUNT(which)];
         fresh();
         for (size_t i = 0; i < COUNT(which); i++)
-            at[i] = core.ops->add_register(&core, &list, which[i]);
+            at[i] = core_add_register(&core, &list, which[i]);
         assert_false(list.overflow);
         assert_int_equal(link_execute(&m->link, items, list.n, results, &deadline, &error).why, DONE);
         for (size_t i = 0; i < COUNT(which); i++)

@@ -61,14 +61,14 @@ TEST(interrupts_are_held_off_while_it_stays_halted)
     struct step items[4];
     struct steps list = {.items = items, .room = 4};
     static const uint64_t values[] = {0xA05F000B, 0xA05F0009, 0xA05F0003, 0xA05F0001};
-    core.ops->add_hold(&core, &list, true);
-    core.ops->add_run_held(&core, &list);
+    core_add_hold(&core, &list, true);
+    core_add_run_held(&core, &list);
     core_add_let_go(&core, &list);
     assert_int_equal(list.n, 4);
     for (size_t i = 0; i < list.n; i++)
         assert_int_equal(items[i].value, values[i]);
-    assert_true(core.ops->held_pending(&core, 0x80000000)); /* NMI */
-    assert_false(core.ops->held_pending(&core, 0x14C00000));
+    assert_true(core_held_pending(&core, 0x80000000)); /* NMI */
+    assert_false(core_held_pending(&core, 0x14C00000));
 }
 
 /* What is written to move comparator 3 there. */
@@ -76,7 +76,7 @@ static uint64_t moved_to(const struct core *core, uint64_t to)
 {
     struct step items[2];
     struct steps list = {.items = items, .room = 2};
-    core->ops->add_comparator(core, &list, 3, 0x10000000, to);
+    core_add_comparator(core, &(struct breakpoint_setup){0}, &list, 3, 0x10000000, to);
     assert_int_equal(list.n, 1);
     assert_int_equal(items[0].op, OP_WRITE);
     assert_int_equal(items[0].at.offset, 0xE0002014);
@@ -85,7 +85,7 @@ static uint64_t moved_to(const struct core *core, uint64_t to)
 
 static bool in_use(const struct core *core, uint64_t value, uint64_t *address)
 {
-    return core->ops->comparator_used(core, &value, address);
+    return core_comparator_used(core, &value, address);
 }
 
 TEST(comparators_match_halfwords)
@@ -99,35 +99,35 @@ TEST(comparators_match_halfwords)
     assert_true(in_use(&v1, 0x90000101, &address));
     assert_int_equal(address, 0x10000102);
     assert_false(in_use(&v1, 0x90000100, &address));
-    assert_true(v1.ops->can_compare(&v1, 0x1FFFFFFE));
-    assert_false(v1.ops->can_compare(&v1, 0x20000000));
-    assert_true(v2.ops->can_compare(&v2, 0x60000000));
+    assert_true(core_can_compare(&v1, 0x1FFFFFFE));
+    assert_false(core_can_compare(&v1, 0x20000000));
+    assert_true(core_can_compare(&v2, 0x60000000));
 }
 
 TEST(stops_are_told_apart)
 {
     struct core core = identify(0x410FC241, 0x260);
-    assert_int_equal(core.ops->cause(&core, 0x2, 0x01000000), STOP_BREAKPOINT);
-    assert_int_equal(core.ops->cause(&core, 0x1, 0x01000000), STOP_REQUEST);
-    assert_int_equal(core.ops->cause(&core, 0x8, 0x01000000), STOP_RESET);
-    assert_int_equal(core.ops->cause(&core, 0x8, 0x01000003), STOP_FAULT);
-    assert_int_equal(core.ops->cause(&core, 0x4, 0x01000000), STOP_WATCHPOINT);
-    assert_int_equal(core.ops->state(&core, 0x00030001), CORE_HALTED);
-    assert_int_equal(core.ops->state(&core, 0x00050001), CORE_ASLEEP);
-    assert_int_equal(core.ops->state(&core, 0x00090001), CORE_LOCKUP);
-    assert_int_equal(core.ops->state(&core, 0x01010001), CORE_RUNNING);
+    assert_int_equal(core_cause(&core, 0x2, 0x01000000), STOP_BREAKPOINT);
+    assert_int_equal(core_cause(&core, 0x1, 0x01000000), STOP_REQUEST);
+    assert_int_equal(core_cause(&core, 0x8, 0x01000000), STOP_RESET);
+    assert_int_equal(core_cause(&core, 0x8, 0x01000003), STOP_FAULT);
+    assert_int_equal(core_cause(&core, 0x4, 0x01000000), STOP_WATCHPOINT);
+    assert_int_equal(core_state_of(&core, 0x00030001), CORE_HALTED);
+    assert_int_equal(core_state_of(&core, 0x00050001), CORE_ASLEEP);
+    assert_int_equal(core_state_of(&core, 0x00090001), CORE_LOCKUP);
+    assert_int_equal(core_state_of(&core, 0x01010001), CORE_RUNNING);
 }
 
 TEST(tells_handlers_from_calls)
 {
     struct core m4 = identify(0x410FC241, 0x260);
-    assert_true(m4.ops->returns_by_frame(&m4, 0xFFFFFFF9));
-    assert_true(m4.ops->returns_by_frame(&m4, 0xFFFFFFE1));
-    assert_false(m4.ops->returns_by_frame(&m4, 0x08000101));
-    assert_null(m4.ops->no_return(&m4, 0xFFFFFFF9));
-    assert_null(m4.ops->no_return(&m4, 0x08000101));
-    assert_non_null(m4.ops->no_return(&m4, 0xFEFFFFFF));
-    assert_non_null(m4.ops->no_return(&m4, 0xFEFFFFFE));
+    assert_true(core_returns_by_frame(&m4, 0xFFFFFFF9));
+    assert_true(core_returns_by_frame(&m4, 0xFFFFFFE1));
+    assert_false(core_returns_by_frame(&m4, 0x08000101));
+    assert_null(core_no_return(&m4, 0xFFFFFFF9));
+    assert_null(core_no_return(&m4, 0x08000101));
+    assert_non_null(core_no_return(&m4, 0xFEFFFFFF));
+    assert_non_null(core_no_return(&m4, 0xFEFFFFFE));
 }
 
 /* xPSR, and whether what comes next is done: EQ and NE, LT and GE, the last but one and the last of a block.
@@ -154,14 +154,14 @@ TEST(resumes_with_key_and_debug_on)
     struct core core = identify(0x410CC601, 0x40);
     struct step items[16];
     struct steps list = {.items = items, .room = 16};
-    core.ops->add_run(&core, &list);
+    core_add_run(&core, &list);
     assert_int_equal(list.n, 1);
     assert_int_equal(items[0].op, OP_WRITE);
     assert_int_equal(items[0].at.offset, 0xE000EDF0);
     assert_int_equal(items[0].at.unit, 3);
     assert_int_equal(items[0].value, 0xA05F0001);
     list.n = 0;
-    size_t at = core.ops->add_register(&core, &list, CORE_PC);
+    size_t at = core_add_register(&core, &list, CORE_PC);
     assert_int_equal(items[0].at.offset, 0xE000EDF4);
     assert_int_equal(items[0].value, 15);
     assert_int_equal(items[1].op, OP_UNTIL);

@@ -10,9 +10,8 @@ TEST(test_returns_to_what_call_has_pushed)
     const uint64_t sp = UINT64_C(0x7FFFFFFFE3F8);
     struct core core;
     x86_64_describe(0, &core);
-    assert_true(core.ops->returns_by_frame(&core, 0));
-    assert_int_equal(core.ops->frame(&core, 0, sp, 0x1234), sp);
-    struct return_place place = core.ops->frame_return(&core, 0, sp, words);
+    assert_true(core_returns_by_frame(&core, 0));
+    struct return_place place = core_frame_return(&core, sp, words);
     assert_int_equal(place.pc, UINT64_C(0x7FFF89ABCDE1));
     assert_int_equal(place.sp, sp + 8);
 }
@@ -42,10 +41,9 @@ TEST(test_has_nothing_that_only_a_debugger_has)
     assert_string_equal(core.name, "x86-64");
     assert_int_equal(core.comparators, 0);
     assert_non_null(core.unstoppable);
-    assert_int_equal(core.ops->settings(&core, settings, CORE_SETTINGS), 0);
-    assert_int_equal(core.ops->commands(&core, commands, 1), 0);
-    assert_int_equal(core.ops->add_pending(&core, &list), SIZE_MAX);
+    assert_int_equal(core_settings(&core, settings, CORE_SETTINGS), 0);
+    assert_int_equal(core_commands(&core, commands, 1), 0);
+    assert_int_equal(core_add_pending(&core, &list), SIZE_MAX);
     assert_int_equal(list.n, 0);
-    assert_null(core.ops->add_run);
-    assert_null(core.ops->cause_register);
+    assert_false(core_has_run_control(&core));
 }

@@ -4,7 +4,6 @@
 #include "../test.h"
 
 #include "cores/architectures.h"
-#include "counters/blocks.h"
 #include "counters/counter.h"
 
 #include <string.h>

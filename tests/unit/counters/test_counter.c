@@ -1,5 +1,4 @@
 #include "cores/architectures.h"
-#include "counters/blocks.h"
 #include "counters/counter.h"
 #include "test.h"
 

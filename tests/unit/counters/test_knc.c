@@ -2,7 +2,7 @@
 #include "../test.h"
 
 #include "cores/architectures.h"
-#include "counters/blocks.h"
+#include "counters/counter.h"
 #include "counters/events.h"
 #include "links/ledger.h"
 #include "measure/plan.h"
@@ -149,7 +149,7 @@ FRESH_TEST(what_was_changed_goes_back_in_an_order_that_loses_nothing)
     apply(block.settings, block.n_settings);
     assert_int_equal(thread.n_writes, 0);
     const struct counter_pick picks[] = {
-        {.counter = 0}, {.counter = 1, .code = 0x10CB}, {.counter = 2, .code = 0x0 | KNC_USER | KNC_SPFLT}};
+        {.counter = 0}, {.counter = 1, .code = 0x10CB}, {.counter = 2, .code = 0x0 | 1 << 16 | 1 << 19}};
     program(picks, 3);
     WROTE({0x28, 0x4310CB}, {0x29, 0x410000}, {0x2C, 0x8000000000000002}, {0x2F, 0x3});
     const struct counter_pick again[] = {{.counter = 0}, {.counter = 1, .code = 0x02AA10CC}};
@@ -226,7 +226,7 @@ static uint32_t modified(uint32_t code, const char *text, const char *what)
 FRESH_TEST(modifiers_are_bits_of_the_code)
 {
     assert_int_equal(modified(0x10CB, "cmask=2:inv:u", NULL), 0x028110CB);
-    assert_int_equal(modified(0, "k", NULL), KNC_KERNEL);
+    assert_int_equal(modified(0, "k", NULL), 1 << 17);
     assert_int_equal(modified(0x16, "U:K:EDGE:any:spflt", NULL), 0x002F0016);
     assert_int_equal(modified(0x16, "cmask=255", NULL), 0xFF000016);
     assert_int_equal(modified(0xFFFF, NULL, NULL), 0xFFFF);

@@ -4,7 +4,6 @@
 #include "../cores/model_armv7_cp15.h"
 #include "test.h"
 
-#include "counters/blocks.h"
 #include "counters/counter.h"
 #include "links/ledger.h"
 

@@ -1,4 +1,4 @@
-#include "counters/blocks.h"
+#include "counters/counter.h"
 #include "fake_pmu.h"
 
 enum { BASE = 0x80430000, A53 = 0x410FD034, A55 = 0x412FD050, CFGR_6 = 0x0001FF06 };

@@ -1,4 +1,4 @@
-#include "counters/blocks.h"
+#include "counters/counter.h"
 #include "fake_pmu.h"
 
 enum { BASE = 0x80091000, A5 = 0x410FC051, A7 = 0x410FC075, A9 = 0x413FC090 };

@@ -1,4 +1,4 @@
-#include "counters/blocks.h"
+#include "counters/counter.h"
 #include "fake_pmu.h"
 #include "measure/plan.h"
 

@@ -296,7 +296,7 @@ FRESH_TEST(a_stop_that_is_not_ours_keeps_debug_on)
     open_it();
     assert_true(take(false));
     struct setting settings[8];
-    size_t n = f.device.chosen->core.ops->settings(&f.device.chosen->core, settings, 8);
+    size_t n = core_settings(&f.device.chosen->core, settings, 8);
     for (size_t i = 0; i < n; i++)
         assert_true(ledger_apply(f.device.ledger, &settings[i], &f.deadline, &f.error));
     model_halt_request(&f.model, 0x1240);

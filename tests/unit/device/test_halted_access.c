@@ -22,7 +22,7 @@ static int clock_of_the_impatient(struct timespec *now)
 
 TEST_TIME(clock_of_the_impatient, test_no_nap)
 
-enum { PMCR = 0x41151800, TYPE = 0x68, ENABLED = 0x80000002, VALUE = 0xB0000002 };
+enum { PMCR_FOUND = 0x41151800, TYPE = 0x68, ENABLED = 0x80000002, VALUE = 0xB0000002 };
 
 static const struct model_event busy[] = {{.cycles = 400, .grow = GROW, .pc = 0x8000, .sp = 0x9F00},
                                           {.cycles = 90, .pc = 0x8101, .sp = 0x9F00}};
@@ -32,7 +32,8 @@ static struct rig *set_up(unsigned slow)
     struct rig *rig = rig_fresh(busy, COUNT(busy));
     struct model *m = &rig->model;
     m->slow_itr = m->slow_exit = slow;
-    m->monitor = (struct v7_monitor){.control = PMCR, .select = 7, .type = {1, 2, 3}, .value = {4, VALUE, 6}};
+    m->monitor =
+        (struct v7_monitor){.control = PMCR_FOUND, .select = 7, .type = {1, 2, 3}, .value = {4, VALUE, 6}};
     m->program_select = 7;
     m->vcr = 0x80;
     rig_begin(rig);
@@ -127,7 +128,7 @@ RIG_TEST(a_core_that_runs_is_halted_for_it_and_let_go)
         assert_int_equal(rig->model.monitor.enabled, ENABLED);
         assert_true(read_both(rig, values));
         assert_int_equal(rig->model.entries, 2);
-        assert_int_equal(values[0], PMCR);
+        assert_int_equal(values[0], PMCR_FOUND);
         assert_int_equal(values[1], VALUE);
         uint64_t stood_at;
         assert_false(halted_access_stood(rig->device.halted_access, &stood_at));
@@ -143,7 +144,7 @@ RIG_TEST(another_access_lets_the_core_go_first)
     assert_true(prepare(rig));
     assert_true(
         ledger_read(rig->device.ledger, cp15_register(9, 0, 12, 0), &value, &rig->deadline, &rig->error));
-    assert_int_equal(value, PMCR);
+    assert_int_equal(value, PMCR_FOUND);
     assert_true(rig->model.halted); /* for the next one */
     assert_true(ledger_read(rig->device.ledger, core_debug(&rig->device.chosen->core, 0x314), &value,
                             &rig->deadline, &rig->error));
@@ -200,7 +201,7 @@ RIG_TEST(what_stops_for_another_reason_is_left_to_who_waits_for_that)
         rig->model.busy = 0;
         assert_true(
             ledger_read(rig->device.ledger, cp15_register(9, 0, 12, 0), &value, &rig->deadline, &rig->error));
-        assert_int_equal(value, PMCR);
+        assert_int_equal(value, PMCR_FOUND);
         assert_true(ledger_release_core(rig->device.ledger, &rig->deadline, &rig->error));
         assert_int_equal(rig->model.halted, rig->model.moe == 3);
         assert_int_equal(rig->model.corrupted + rig->model.careless, 0);
@@ -246,9 +247,9 @@ static void at_every_access(enum model_trouble what)
             if (!test_takes(&sweep, at))
                 continue;
             struct rig *rig = set_up(slow);
-            uint64_t values[2] = {PMCR, VALUE};
+            uint64_t values[2] = {PMCR_FOUND, VALUE};
             bool done = go_with(rig, what, at, values);
-            bool same = values[0] == PMCR && values[1] == VALUE;
+            bool same = values[0] == PMCR_FOUND && values[1] == VALUE;
             const char *left = end(rig);
             struck = rig->model.accesses > rig->model.trouble_at;
             if (!done && rig->error.kind == ERROR_NONE)
@@ -305,7 +306,7 @@ RIG_TEST(a_reset_anywhere)
     for (bool struck = true; struck; at++) {
         struct rig *rig = set_up(at % 2 ? 3 : 0);
         struct model *m = &rig->model;
-        uint64_t values[2] = {PMCR, VALUE};
+        uint64_t values[2] = {PMCR_FOUND, VALUE};
         struct error undoing = {0}, leaving = {0};
         rig->deadline = deadline_in_ms(2000, NULL);
         impatience = 5000;
@@ -322,7 +323,7 @@ RIG_TEST(a_reset_anywhere)
             fail_msg("at %ld: %s; %s", at, rig->error.text, undoing.text);
         if (m->halted != stays || (stays && leaving.kind != ERROR_RESET))
             fail_msg("at %ld: halted %d, %s", at, m->halted, leaving.text);
-        if (struck && done && !stays && (values[0] != PMCR || values[1] != VALUE))
+        if (struck && done && !stays && (values[0] != PMCR_FOUND || values[1] != VALUE))
             fail_msg("at %ld: a wrong value", at);
         if (!done && rig->error.kind != ERROR_RESET)
             fail_msg("at %ld: %s", at, rig->error.text);

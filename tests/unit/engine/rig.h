@@ -14,6 +14,15 @@
 
 enum { RIG_HITS = 64, RIG_REHITS = 512, RIG_COST = 11 }; /* the model's leave_cost and enter_cost */
 
+/* A program that comes by the same two places again and again. */
+static const struct region part = {.start = 0x1000, .end = 0x1100};
+static const struct region whole = {.start = 0x1000, .to_return = true, .low = 0x1000, .high = 0x1080};
+
+static const struct model_event to_end[] = {
+    {.kind = MODEL_AT, .cycles = 500, .pc = 0x1000, .sp = 0x20007F00, .lr = 0x2005},
+    {.kind = MODEL_AT, .cycles = 1000, .grow = 7, .pc = 0x1100, .sp = 0x20007F00, .lr = 0x2005},
+};
+
 struct rig {
     struct model_core model, before;
     struct device device;
@@ -96,6 +105,15 @@ static inline void rig_begin(struct rig *rig)
 static inline bool rig_arm(struct rig *rig, const struct region *region)
 {
     return rig->engine->ops->arm(rig->engine, region, &rig->deadline, &rig->error);
+}
+
+/* A script that is run from its beginning, with the engine armed. */
+static inline struct rig *rig_armed(const struct model_event *script, size_t n, const struct region *region)
+{
+    struct rig *rig = rig_fresh(script, n);
+    rig_begin(rig);
+    assert_true(rig_arm(rig, region));
+    return rig;
 }
 
 static inline bool rig_run(struct rig *rig, uint64_t hits, unsigned rehits)

@@ -1,6 +1,6 @@
 /*
- * Points: which comparator is taken, what becomes of those that are there, and breakpoint instructions in
- * RAM.
+ * Breakpoints: which comparators are taken for what, what becomes of those of other debuggers, and breakpoint
+ * instructions in RAM.
  */
 #include "../model_link.h"
 #include "../test.h"
@@ -27,7 +27,7 @@ static void begin(void)
     assert_true(cortex_m_identify(0, identity, &f.core));
     f.before = f.model;
     f.ledger = ledger_new(&f.model.link);
-    breakpoints_init(&f.breakpoints, f.ledger, &f.core);
+    breakpoints_init(&f.breakpoints, f.ledger, &f.core, NULL);
 }
 
 static int set_up(void **state)
@@ -59,7 +59,7 @@ static enum why move(uint64_t from, uint64_t to)
     uint64_t results[16];
     struct steps list = {.items = items, .room = 16};
     breakpoints_add_move(&f.breakpoints, &list, from, to);
-    if (to != POINT_NONE)
+    if (to != BREAKPOINT_NONE)
         breakpoints_add_proof(&f.breakpoints, &list, to);
     assert_false(list.overflow);
     return ledger_execute(f.ledger, &list, 0, results, &f.deadline, &f.error).why;
@@ -84,7 +84,7 @@ static void assert_undone(void)
 FRESH_TEST(the_last_free_comparator_is_taken)
 {
     f.model.fp_ctrl |= 1;
-    f.model.comparators[0] = 0x40002001; /* somebody else's */
+    f.model.comparators[0] = 0x40002001; /* another debugger's */
     f.model.comparators[5] = 0x80002003;
     f.model.comparators[4] = 0x40002000; /* off, with a value of its own */
     begin();
@@ -92,12 +92,12 @@ FRESH_TEST(the_last_free_comparator_is_taken)
     assert_int_equal(f.breakpoints.comparator, 4);
     assert_true(prepare(OTHER)); /* one is enough for all */
     assert_int_equal(ledger_held(f.ledger), 1);
-    assert_int_equal(move(POINT_NONE, CODE), DONE);
+    assert_int_equal(move(BREAKPOINT_NONE, CODE), DONE);
     assert_true(stops_at(CODE) && !stops_at(OTHER));
     assert_int_equal(move(CODE, OTHER), DONE);
     assert_true(stops_at(OTHER) && !stops_at(CODE));
     assert_true(stops_at(0x2000)); /* theirs still stops */
-    assert_int_equal(move(OTHER, POINT_NONE), DONE);
+    assert_int_equal(move(OTHER, BREAKPOINT_NONE), DONE);
     assert_false(stops_at(OTHER));
     assert_undone();
 }
@@ -138,7 +138,7 @@ FRESH_TEST(leftovers_in_a_unit_that_is_off_do_not_stop)
     assert_int_equal(f.model.fp_ctrl & 1, 1);
     for (uint32_t i = 0; i < 6; i++)
         assert_false(stops_at(0x2000 + 0x10 * i));
-    assert_int_equal(move(POINT_NONE, CODE), DONE);
+    assert_int_equal(move(BREAKPOINT_NONE, CODE), DONE);
     assert_true(stops_at(CODE));
     assert_undone();
 }
@@ -149,8 +149,8 @@ FRESH_TEST(newer_units_reach_all_of_memory)
     f.model.fp_ctrl = 0x10000080;
     begin();
     assert_true(prepare(RAM + 2));
-    assert_int_equal(f.breakpoints.n_soft, 0);
-    assert_int_equal(move(POINT_NONE, RAM + 2), DONE);
+    assert_int_equal(f.breakpoints.n_patches, 0);
+    assert_int_equal(move(BREAKPOINT_NONE, RAM + 2), DONE);
     assert_true(stops_at(RAM + 2) && !stops_at(RAM));
     assert_undone();
 }
@@ -185,7 +185,7 @@ FRESH_TEST(code_in_ram_gets_an_instruction)
     begin();
     assert_true(prepare(RAM));
     assert_int_equal(model_halfword(&f.model, RAM), 0xB570); /* not yet */
-    assert_int_equal(move(POINT_NONE, RAM), DONE);
+    assert_int_equal(move(BREAKPOINT_NONE, RAM), DONE);
     assert_true(stops_at(RAM));
     assert_int_equal(model_halfword(&f.model, RAM + 2), 0xF000);
     assert_int_equal(f.model.fp_ctrl & 1, 0); /* no comparator was needed */
@@ -202,32 +202,32 @@ FRESH_TEST(an_instruction_that_is_not_taken_fails_its_proof)
     f.model.ram_is_rom = true;
     begin();
     assert_true(prepare(RAM));
-    assert_int_equal(move(POINT_NONE, RAM), UNEXPECTED);
+    assert_int_equal(move(BREAKPOINT_NONE, RAM), UNEXPECTED);
     assert_undone();
 }
 
 FRESH_TEST(room_is_made_by_forgetting_the_oldest)
 {
     begin();
-    for (uint32_t i = 0; i < POINTS_SOFT; i++) {
+    for (uint32_t i = 0; i < BREAKPOINTS_PATCHES; i++) {
         model_cell(&f.model, RAM + 4 * i)->code = (uint16_t)(0x4000 + i);
         assert_true(prepare(RAM + 4 * i));
     }
     f.before = f.model;
     assert_true(prepare(RAM)); /* used again: the second is the oldest now */
-    assert_int_equal(move(POINT_NONE, RAM + 4), DONE);
-    assert_int_equal(f.breakpoints.n_soft, POINTS_SOFT);
+    assert_int_equal(move(BREAKPOINT_NONE, RAM + 4), DONE);
+    assert_int_equal(f.breakpoints.n_patches, BREAKPOINTS_PATCHES);
     assert_true(prepare(RAM + 0x100));
-    assert_int_equal(f.breakpoints.n_soft, POINTS_SOFT);
+    assert_int_equal(f.breakpoints.n_patches, BREAKPOINTS_PATCHES);
     assert_int_equal(model_halfword(&f.model, RAM + 4), 0x4001); /* put back when it was forgotten */
-    assert_int_equal(move(POINT_NONE, RAM), DONE);
+    assert_int_equal(move(BREAKPOINT_NONE, RAM), DONE);
     assert_true(stops_at(RAM));
     assert_int_equal(move(RAM, RAM + 0x100), DONE);
     assert_true(stops_at(RAM + 0x100));
     for (uint32_t i = 0; i < 40; i++) {
         assert_true(prepare(RAM + 0x200 + 2 * i));
-        assert_true(f.breakpoints.n_soft <= POINTS_SOFT);
-        assert_true(ledger_held(f.ledger) <= POINTS_SOFT);
+        assert_true(f.breakpoints.n_patches <= BREAKPOINTS_PATCHES);
+        assert_true(ledger_held(f.ledger) <= BREAKPOINTS_PATCHES);
     }
     assert_undone();
 }
@@ -241,7 +241,7 @@ FRESH_TEST(an_address_that_cannot_be_read_is_named)
     assert_false(prepare(RAM));
     assert_int_equal(f.error.kind, ERROR_FAULT);
     assert_non_null(strstr(f.error.text, "0x20000400"));
-    assert_int_equal(f.breakpoints.n_soft, 0);
+    assert_int_equal(f.breakpoints.n_patches, 0);
     assert_undone();
 }
 
@@ -251,9 +251,9 @@ FRESH_TEST(removing_can_be_tried_again)
         set_up(NULL);
         begin();
         assert_true(prepare(CODE) && prepare(RAM) && prepare(RAM + 8));
-        assert_int_equal(move(POINT_NONE, RAM), DONE);
-        assert_int_equal(move(POINT_NONE, RAM + 8), DONE);
-        assert_int_equal(move(POINT_NONE, CODE), DONE);
+        assert_int_equal(move(BREAKPOINT_NONE, RAM), DONE);
+        assert_int_equal(move(BREAKPOINT_NONE, RAM + 8), DONE);
+        assert_int_equal(move(BREAKPOINT_NONE, CODE), DONE);
         f.model.trouble_at = f.model.accesses + k;
         f.model.trouble_for = 1;
         f.model.what = TROUBLE_LOST;
@@ -267,4 +267,82 @@ FRESH_TEST(removing_can_be_tried_again)
         ledger_free(f.ledger);
     }
     f.ledger = NULL;
+}
+
+/* --- every set of free comparators ------------------------------------------------------------------------
+ */
+
+enum { N = 6, CONTEXTS = 2, SETS = 1 << N };
+
+static unsigned count(uint32_t set)
+{
+    unsigned n = 0;
+    for (; set != 0; set &= set - 1)
+        n++;
+    return n;
+}
+
+static const struct core core = {.comparators = N, .context_comparators = CONTEXTS};
+static const uint32_t able = 3U << (N - CONTEXTS);
+
+TEST(without_a_context)
+{
+    for (uint32_t free = 1; free < SETS; free++) {
+        const struct comparators found = {.free = free};
+        struct comparator_choice choice;
+        struct error error = {0};
+        assert_true(comparators_choose(&core, &found, false, &choice, &error));
+        uint32_t taken = 1U << choice.stop;
+        assert_int_equal(taken & ~free, 0);
+        assert_int_equal(choice.rest, free & ~taken);
+        assert_true(taken > choice.rest); /* the last one: other debuggers start with the first */
+    }
+}
+
+TEST(with_a_context)
+{
+    for (uint32_t free = 0; free < SETS; free++) {
+        const struct comparators found = {
+            .free = free, .taken = " 0x00000010 0x00000020", .taken_context = " 0x00000020"};
+        struct comparator_choice choice;
+        struct error error = {0};
+        bool ok = comparators_choose(&core, &found, true, &choice, &error);
+        assert_int_equal(ok, (free & able) != 0 && count(free) >= 2);
+        if (!ok) {
+            assert_int_equal(error.kind, ERROR_NO_COMPARATOR);
+            assert_non_null(strstr(error.text, (free & able) == 0
+                                                   ? "all 2 breakpoint comparators that can compare contexts "
+                                                     "are taken, by 0x00000020"
+                                                   : "takes two breakpoint comparators, and all others are "
+                                                     "taken, by 0x00000010 0x00000020"));
+            continue;
+        }
+        uint32_t taken = 1U << choice.stop | 1U << choice.context;
+        assert_true(able >> choice.context & 1);
+        assert_int_equal(count(taken), 2); /* not one for both */
+        assert_int_equal(taken & ~free, 0);
+        assert_int_equal(choice.rest, free & ~taken);
+    }
+}
+
+TEST(none_is_free)
+{
+    const struct comparators found = {.taken = " 0x00000010"};
+    struct comparator_choice choice;
+    struct error error = {0};
+    assert_false(comparators_choose(&core, &found, false, &choice, &error));
+    assert_int_equal(error.kind, ERROR_NO_COMPARATOR);
+    assert_string_equal(error.text, "all 6 breakpoint comparators are taken, by 0x00000010");
+}
+
+TEST(no_more_than_32_are_taken)
+{
+    const struct core many = {.comparators = 127, .context_comparators = CONTEXTS};
+    const struct comparators found = {.free = UINT32_MAX};
+    struct comparator_choice choice;
+    struct error error = {0};
+    assert_true(comparators_choose(&many, &found, true, &choice, &error));
+    assert_int_equal(choice.context, 31);
+    assert_int_equal(choice.stop, 30);
+    assert_int_equal(choice.rest, UINT32_MAX >> 2);
 }

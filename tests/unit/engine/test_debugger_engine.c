@@ -1,5 +1,5 @@
 /*
- * The debugger engine through a modelled debugger: every kind of passage, calibration where the debugger
+ * The debugger engine through a modelled debugger: every kind of region, calibration if the debugger
  * stops again and where it does not, and stops that are not ours.
  */
 #include "../model_debugger.h"
@@ -19,7 +19,7 @@ static int tear_down(void **state)
 
 #define TIDY_TEST(name) TEST_WITH(name, NULL, tear_down)
 
-/* As a measurement begins; false where that is refused. */
+/* As a measurement begins; false if it is refused. */
 static bool begin(struct rig *rig)
 {
     rig->deadline = deadline_in_ms(60000, &rig->model.cancelled);
@@ -72,7 +72,7 @@ static void end(struct rig *rig, bool halted)
     assert_string_equal(difference == NULL ? "" : difference, "");
 }
 
-TIDY_TEST(every_passage_is_exact)
+TIDY_TEST(every_hit_is_exact)
 {
     for (size_t i = 0; i < COUNT(scenes); i++) {
         if (scenes[i].region.start >= MODEL_RAM) /* where such a debugger has no breakpoint */
@@ -94,7 +94,7 @@ TIDY_TEST(every_passage_is_exact)
     }
 }
 
-/* That comes up where the core stands, runs at the next resume, and is no part of what a halt costs. */
+/* It comes up while the core is halted and runs at the next resume; a halt does not cost that. */
 TIDY_TEST(an_interrupt_is_not_what_a_halt_costs)
 {
     enum { REHITS = 6, RESUMES = 2 * (REHITS + 2) };
@@ -115,7 +115,7 @@ TIDY_TEST(an_interrupt_is_not_what_a_halt_costs)
 }
 
 /* Halts of the debugger's own, of which every second one is a step. */
-/* A Cortex-M7's erratum 3092511: it halts in the handler, and nobody has a breakpoint there. */
+/* A Cortex-M7's erratum 3092511: it halts in the handler, which has no breakpoint. */
 TIDY_TEST(an_interrupt_right_at_the_breakpoint_of_an_m7)
 {
     static const struct model_event script[] = {
@@ -201,7 +201,7 @@ TIDY_TEST(contexts_are_refused)
     end(rig, false);
 }
 
-/* GDB does: what a passage takes must not be called the cost of a halt. */
+/* GDB does: the time of a passage is not the cost of a halt. */
 TIDY_TEST(a_debugger_that_steps_over_is_not_calibrated)
 {
     struct rig *rig = begin_scene(0);
@@ -218,7 +218,7 @@ TIDY_TEST(a_debugger_that_steps_over_is_not_calibrated)
 }
 
 /* Where a branch stands at both ends, or there is one breakpoint only, nothing tells. */
-TIDY_TEST(what_cannot_be_told_is_said)
+TIDY_TEST(why_there_is_no_calibration_is_said)
 {
     for (int i = 0; i < 2; i++) {
         struct rig *rig = begin_scene(0);
@@ -230,13 +230,13 @@ TIDY_TEST(what_cannot_be_told_is_said)
         assert_true(rig_arm(rig, &scenes[0].region));
         assert_true(rig_run(rig, HITS, 10));
         assert_int_equal(rig->n_rehits, 0);
-        assert_non_null(strstr(rig->engine->uncalibrated, "cannot be told"));
+        assert_non_null(strstr(rig->engine->uncalibrated, "it is not known whether"));
         assert_int_equal(rig->n_hits, HITS);
         end(rig, false);
     }
 }
 
-TIDY_TEST(somebody_elses_stop_is_left)
+TIDY_TEST(a_foreign_stop_is_left_alone)
 {
     static const struct model_event script[] = {
         {.cycles = 150, .pc = 0x1000, .sp = 0x20007F00, .lr = 0x2005},
@@ -273,7 +273,7 @@ TIDY_TEST(a_late_stop_is_passed_over)
     end(rig, false);
 }
 
-/* One that nobody had a breakpoint for. */
+/* Without a breakpoint. */
 TIDY_TEST(another_threads_stop_elsewhere_is_not_ours)
 {
     struct rig *rig = begin_scene(0);

@@ -1,7 +1,7 @@
 /*
- * the direct engine's decisions: what it makes of every kind of stop.
+ * The direct engine's decisions: what it makes of every kind of stop.
  */
-#include "part.h"
+#include "rig.h"
 
 /* The engine's own naps; the model's time goes by with accesses. */
 TEST_TIME(NULL, test_no_nap)
@@ -42,9 +42,7 @@ RIG_TEST(a_round_is_stepped_past_its_own_point)
         {.kind = MODEL_AT, .cycles = 1000, .grow = 7, .pc = 0x1000, .sp = 0x20007F00},
     };
     struct region region = {.start = START, .end = START};
-    struct rig *rig = rig_fresh(loop, COUNT(loop));
-    rig_begin(rig);
-    assert_true(rig_arm(rig, &region));
+    struct rig *rig = rig_armed(loop, COUNT(loop), &region);
     assert_true(rig_run(rig, 1, 3));
     assert_true(rig_run(rig, 20, 0)); /* one stop is the end of one and the start of the next */
     rig_check_hits(rig, 21, 1007, 7); /* the first round led to the start */
@@ -61,9 +59,7 @@ static const struct model_event function[] = {
 };
 RIG_TEST(a_function_ends_where_it_returns_to)
 {
-    struct rig *rig = rig_fresh(function, COUNT(function));
-    rig_begin(rig);
-    assert_true(rig_arm(rig, &whole));
+    struct rig *rig = rig_armed(function, COUNT(function), &whole);
     long lists = rig->model.lists;
     assert_true(rig_run(rig, 60, 0));
     rig_check_hits(rig, 60, 1000, 7);
@@ -78,9 +74,7 @@ RIG_TEST(it_may_return_to_the_instruction_behind_it)
         {.kind = MODEL_AT, .cycles = 500, .pc = 0x1000, .sp = 0x20007F00, .lr = 0x1081},
         {.kind = MODEL_AT, .cycles = 1000, .grow = 7, .pc = 0x1080, .sp = 0x20007F00},
     };
-    struct rig *rig = rig_fresh(script, COUNT(script));
-    rig_begin(rig);
-    assert_true(rig_arm(rig, &whole));
+    struct rig *rig = rig_armed(script, COUNT(script), &whole);
     assert_string_equal(rig_run(rig, 5, 0) ? "" : rig->error.text, "");
     rig_check_hits(rig, 5, 1000, 7);
     rig_end_clean(rig);
@@ -98,9 +92,7 @@ RIG_TEST(callers_may_change_from_hit_to_hit)
         {.kind = MODEL_AT, .cycles = 500, .pc = 0x1000, .sp = 0x20007E80, .lr = 0x3003},
         {.kind = MODEL_AT, .cycles = 4000, .grow = 4000, .pc = 0x3002, .sp = 0x20007E80},
     };
-    struct rig *rig = rig_fresh(callers, COUNT(callers));
-    rig_begin(rig);
-    assert_true(rig_arm(rig, &whole));
+    struct rig *rig = rig_armed(callers, COUNT(callers), &whole);
     assert_true(rig_run(rig, 40, 3));
     assert_int_equal(rig->n_rehits, 6); /* with the first hit only, however many lists it takes */
     rig_check_hits(rig, 40, 1000, 1000);
@@ -120,9 +112,7 @@ RIG_TEST(returns_in_deeper_frames_are_stepped_past)
         {.kind = MODEL_AT, .cycles = 100, .pc = 0x2004, .sp = 0x20007F00},
     };
     for (unsigned rehits = 0; rehits < 8; rehits += 4) {
-        struct rig *rig = rig_fresh(recursion, COUNT(recursion));
-        rig_begin(rig);
-        assert_true(rig_arm(rig, &whole));
+        struct rig *rig = rig_armed(recursion, COUNT(recursion), &whole);
         assert_true(rig_run(rig, 10, rehits));
         assert_int_equal(rig->n_hits, 10);
         for (size_t i = 0; i < 10; i++) {
@@ -144,9 +134,7 @@ RIG_TEST(recursion_found_in_the_middle_is_left_first)
         {.kind = MODEL_AT, .cycles = 50, .pc = 0x1000, .sp = 0x20007E00, .lr = 0x1041},
         {.kind = MODEL_AT, .cycles = 950, .grow = 7, .pc = 0x2004, .sp = 0x20007F00},
     };
-    struct rig *rig = rig_fresh(inside, COUNT(inside));
-    rig_begin(rig);
-    assert_true(rig_arm(rig, &whole));
+    struct rig *rig = rig_armed(inside, COUNT(inside), &whole);
     assert_true(rig_run(rig, 12, 0));
     rig_check_hits(rig, 12, 1000, 7);
     rig_end_clean(rig);
@@ -185,15 +173,11 @@ RIG_TEST(from_ram_to_flash_and_back)
         {.kind = MODEL_AT, .cycles = 1000, .grow = 7, .pc = 0x20000440, .sp = 0x20007F00},
     };
     struct region region = {.start = RAM_CODE, .to_return = true};
-    struct rig *rig = rig_fresh(mixed, COUNT(mixed));
-    rig_begin(rig);
-    assert_true(rig_arm(rig, &region));
+    struct rig *rig = rig_armed(mixed, COUNT(mixed), &region);
     assert_true(rig_run(rig, 10, 3));
     rig_check_hits(rig, 10, 1000, 7);
     rig_end_clean(rig);
-    rig = rig_fresh(other_way, COUNT(other_way));
-    rig_begin(rig);
-    assert_true(rig_arm(rig, &whole));
+    rig = rig_armed(other_way, COUNT(other_way), &whole);
     assert_true(rig_run(rig, 10, 3));
     rig_check_hits(rig, 10, 1000, 7);
     rig_end_clean(rig);
@@ -235,9 +219,7 @@ RIG_TEST(the_start_stays_however_many_places_it_returns_to)
         *event++ = (struct model_event){.cycles = 500, .pc = RAM_CODE, .sp = SP, .lr = back | 1};
         *event++ = (struct model_event){.cycles = 1000 + 7 * i, .grow = 84, .pc = back, .sp = SP};
     }
-    struct rig *rig = rig_fresh(script, COUNT(script));
-    rig_begin(rig);
-    assert_true(rig_arm(rig, &region));
+    struct rig *rig = rig_armed(script, COUNT(script), &region);
     (void)rig_run(rig, EVENTS, 0);
     rig_check_hits(rig, EVENTS, 1000, 7);
     rig_end_clean(rig);

@@ -1,8 +1,8 @@
 /*
- * the direct engine and a Cortex-M7's erratum 3092511: a breakpoint that is reached just as an interrupt
+ * The direct engine and a Cortex-M7's erratum 3092511: a breakpoint that is reached just as an interrupt
  * comes up halts the core in the handler, which has no breakpoint.
  */
-#include "part.h"
+#include "rig.h"
 
 /* Time is the model's, also while the engine naps. */
 TEST_TIME(rig_clock, rig_nap)
@@ -71,7 +71,7 @@ RIG_TEST(the_end_of_a_run_finds_it_there)
     rig_end_clean(rig);
 }
 
-static const struct model_event somebody[] = {
+static const struct model_event in_handler[] = {
     {.cycles = 500, .pc = 0x1000, .sp = 0x20007F00, .lr = 0x2005},
     {.cycles = 1000, .pc = 0x1100, .sp = 0x20007F00, .pended = true},
 };
@@ -87,15 +87,15 @@ static void check_foreign(struct rig *rig)
     assert_true(rig->model.halted);
 }
 
-RIG_TEST(a_breakpoint_in_the_handler_is_somebody_elses)
+RIG_TEST(a_breakpoint_in_the_handler_is_foreign)
 {
-    struct rig *rig = rig_fresh(somebody, COUNT(somebody));
+    struct rig *rig = rig_fresh(in_handler, COUNT(in_handler));
     model_be_m7(&rig->model);
     rig->model.comparators[0] = MODEL_HANDLER | 1;
     rig->model.fp_ctrl |= 1;
     rig_begin(rig);
     check_foreign(rig);
-    rig = rig_fresh(somebody, COUNT(somebody));
+    rig = rig_fresh(in_handler, COUNT(in_handler));
     model_be_m7(&rig->model);
     model_poke(&rig->model, MODEL_HANDLER, 0xBF00BE00);
     rig_begin(rig);
@@ -104,7 +104,7 @@ RIG_TEST(a_breakpoint_in_the_handler_is_somebody_elses)
 
 RIG_TEST(no_other_core_stops_so)
 {
-    struct rig *rig = rig_fresh(somebody, COUNT(somebody));
+    struct rig *rig = rig_fresh(in_handler, COUNT(in_handler));
     rig->model.halts_in_handler = true;
     rig_begin(rig);
     check_foreign(rig);

@@ -1,9 +1,9 @@
 /*
- * the direct engine and calls that do not return: they are seen where a second comparator is free, no hit
+ * The direct engine and calls that do not return: they are seen where a second comparator is free, no hit
  * spans two of them, and no run waits for ever. Handlers, which end at their own return. Frames of START and
  * END.
  */
-#include "part.h"
+#include "rig.h"
 
 /* Time is the model's, also while the engine naps. */
 TEST_TIME(rig_clock, rig_nap)

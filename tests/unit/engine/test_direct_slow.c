@@ -1,8 +1,7 @@
 /*
- * the direct engine and a core that is slower than its link: Debug state is left late, so that DHCSR still
+ * The direct engine and a core that is slower than its link: Debug state is left late, so that DHCSR still
  * shows the stop before, and registers are transferred late, so that DCRDR still holds the one before.
  */
-#include "part.h"
 #include "scenes.h"
 
 /* Time is the model's, also while the engine naps. */
@@ -206,7 +205,7 @@ RIG_TEST(a_core_of_a_slow_clock_is_not_hurried)
         for (uint32_t transfer = 1; transfer < 8; transfer += 3) {
             struct rig *rig = set_up(&scenes[i]);
             rig->model.transfer = transfer;
-            rig->device.chosen->core.slow = true;
+            rig->device.slow_clock = true;
             struct end end = go(rig, &scenes[i]);
             unsigned hasty = rig->model.hasty;
             const char *words = judge(rig, &end, must_succeed, NULL);

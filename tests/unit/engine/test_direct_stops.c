@@ -1,15 +1,15 @@
 /*
- * the direct engine and stops that are not what was planned: somebody else's, resets, lockup, sleep, and a
+ * The direct engine and unplanned stops: foreign ones, resets, lockup, sleep, and a
  * core that is slow to leave Debug state.
  */
-#include "part.h"
+#include "rig.h"
 
 /* Time is the model's, also while the engine naps. */
 TEST_TIME(rig_clock, rig_nap)
 
 enum { SOMEWHERE = 0x1048 };
 
-/* --- somebody else -------------------------------------------------------------------------------------- */
+/* --- foreign stops -------------------------------------------------------------------------------------- */
 
 static const struct model_event halted_inside[] = {
     {.kind = MODEL_AT, .cycles = 500, .pc = 0x1000, .sp = 0x20007F00, .lr = 0x2005},
@@ -126,7 +126,7 @@ RIG_TEST(waits_and_transfers_go_on_after_every_slice)
     rig_end_clean(rig);
 }
 
-RIG_TEST(start_and_end_that_never_come_are_told_apart)
+RIG_TEST(start_and_end_that_never_come_have_their_own_errors)
 {
     for (size_t reached = 0; reached < 2; reached++) {
         struct rig *rig = rig_fresh(to_end, reached);
@@ -176,7 +176,7 @@ RIG_TEST(a_sleeping_core_is_waited_for)
         rig->model.deep_sleep = deep != 0;
         assert_true(rig_run(rig, 3, 0));
         rig_check_hits(rig, 3, 1000, 7);
-        rig->model.deep_sleep = false; /* somebody wakes it for the end */
+        rig->model.deep_sleep = false; /* awake, so that the end can clean up */
         rig_end_clean(rig);
     }
 }
@@ -187,9 +187,7 @@ RIG_TEST(lockup_is_an_error_of_its_own)
         {.kind = MODEL_AT, .cycles = 500, .pc = 0x1000, .sp = 0x20007F00, .lr = 0x2005},
         {.kind = MODEL_LOCKUP, .cycles = 100},
     };
-    struct rig *rig = rig_fresh(dying, COUNT(dying));
-    rig_begin(rig);
-    assert_true(rig_arm(rig, &part));
+    struct rig *rig = rig_armed(dying, COUNT(dying), &part);
     assert_false(rig_run(rig, 10, 3));
     assert_int_equal(rig->error.kind, ERROR_LOCKUP);
     assert_int_equal(rig->n_hits, 0);
@@ -198,9 +196,7 @@ RIG_TEST(lockup_is_an_error_of_its_own)
 
 RIG_TEST(cancelling_ends_a_wait)
 {
-    struct rig *rig = rig_fresh(to_end, COUNT(to_end));
-    rig_begin(rig);
-    assert_true(rig_arm(rig, &part));
+    struct rig *rig = rig_armed(to_end, COUNT(to_end), &part);
     assert_true(rig_run(rig, 2, 0));
     rig->model.slice = 1;
     rig->model.cancelled = 1;
@@ -234,9 +230,7 @@ RIG_TEST(a_reset_ends_the_run)
 
 RIG_TEST(a_reset_after_the_last_hit_does_not_leave_the_core_halted)
 {
-    struct rig *rig = rig_fresh(to_end, COUNT(to_end));
-    rig_begin(rig);
-    assert_true(rig_arm(rig, &part));
+    struct rig *rig = rig_armed(to_end, COUNT(to_end), &part);
     assert_true(rig_run(rig, 3, 0));
     model_reset(&rig->model);
     rig_end_clean(rig);
@@ -251,9 +245,7 @@ RIG_TEST(a_return_to_the_secure_state_is_refused)
         {.cycles = 500, .pc = 0x1000, .sp = 0x20007F00, .lr = 0xFEFFFFFF},
         {.cycles = 1000, .pc = 0x2004, .sp = 0x20007F00},
     };
-    struct rig *rig = rig_fresh(script, COUNT(script));
-    rig_begin(rig);
-    assert_true(rig_arm(rig, &whole));
+    struct rig *rig = rig_armed(script, COUNT(script), &whole);
     assert_false(rig_run(rig, 10, 3));
     assert_int_equal(rig->error.kind, ERROR_STATE);
     assert_non_null(strstr(rig->error.text, "called from the Secure state"));

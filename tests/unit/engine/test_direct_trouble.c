@@ -1,5 +1,5 @@
 /*
- * the direct engine and trouble at any access whatever: for every kind of region and of trouble, at every k,
+ * The direct engine and trouble at any access whatever: for every kind of region and of trouble, at every k,
  * no hit with a wrong value, no hang, and in the end everything as it was found.
  */
 #include "scenes.h"
@@ -215,7 +215,7 @@ static const char *left_halted(struct rig *rig, const struct end *end)
                                                                         : words;
 }
 
-RIG_TEST(somebody_else_may_halt_the_core_anywhere)
+RIG_TEST(another_debugger_may_halt_the_core_anywhere)
 {
     everywhere(TROUBLE_HALT, 1, left_halted);
 }

@@ -1,5 +1,5 @@
 /*
- * Passages: which steps a hit is made of, and where in the list its results will be found.
+ * Hit plans: the steps of a hit, and where in the list its results will be.
  */
 #include "../test.h"
 
@@ -112,7 +112,7 @@ FRESH_TEST(a_hit_from_start_to_end)
     assert_step(0, OP_UNTIL, DHCSR, 0x20000);
     assert_int_equal(items[0].mask, 0x20000);
     assert_proof(0, first[SEGMENT_ENTRY], 15, 0x1000);
-    assert_int_equal(first[SEGMENT_ENTRY], first[SEGMENT_LEAVE]); /* no guess to be proved */
+    assert_int_equal(first[SEGMENT_ENTRY], first[SEGMENT_LEAVE]); /* no call to be proved */
 
     /* Read, point at the end, look for interrupts, run: in this order, and nothing between the time and run.
      */
@@ -157,7 +157,7 @@ FRESH_TEST(resets_are_looked_for_after_the_reading)
 FRESH_TEST(a_function_proves_its_call_and_its_frame)
 {
     struct hit_plan plan = plan_to(0x2004);
-    plan.guess = plan.prove_frame = true;
+    plan.prove_entry = plan.prove_frame = true;
     hit_plan_add(&plan, SEGMENT_AT_START, &list, &hit_steps);
     assert_segments(SEGMENT_AT_START);
     const size_t *first = hit_steps.first;
@@ -166,12 +166,12 @@ FRESH_TEST(a_function_proves_its_call_and_its_frame)
     assert_proof(first[SEGMENT_FRAME], first[SEGMENT_FINISH], 13, 0x20007F40);
 }
 
-FRESH_TEST(a_passage_can_begin_at_any_segment)
+FRESH_TEST(a_hit_can_begin_at_any_segment)
 {
     for (int from = SEGMENT_AT_START; from < SEGMENTS; from++) {
         set_up(NULL);
         struct hit_plan plan = plan_to(0x2004);
-        plan.guess = plan.prove_frame = true;
+        plan.prove_entry = plan.prove_frame = true;
         plan.rehits = 2;
         hit_plan_add(&plan, (enum segment)from, &list, &hit_steps);
         assert_segments((enum segment)from);
@@ -182,7 +182,7 @@ FRESH_TEST(a_passage_can_begin_at_any_segment)
     }
 }
 
-FRESH_TEST(indices_hold_behind_other_passages)
+FRESH_TEST(indices_hold_after_other_hits)
 {
     struct hit_plan plan = plan_to(0x1100);
     struct hit_steps second;
@@ -204,11 +204,11 @@ FRESH_TEST(indices_hold_behind_other_passages)
 FRESH_TEST(rehits_prove_themselves)
 {
     struct hit_plan plan = plan_to(0x1100);
-    plan.rehits = REHITS;
+    plan.rehits = ENGINE_REHITS;
     hit_plan_add(&plan, SEGMENT_AT_START, &list, &hit_steps);
     assert_segments(SEGMENT_AT_START);
     for (unsigned which = 0; which < 2; which++)
-        for (unsigned i = 0; i < REHITS; i++) {
+        for (unsigned i = 0; i < ENGINE_REHITS; i++) {
             size_t from = hit_steps.reading_at[which][i], to = hit_steps.reading_at[which][i + 1];
             assert_step(to, OP_READ, COUNTER, 0);
             assert_step(hit_steps.disturbed_at[which][i], OP_READ, ICSR, 0);
@@ -223,7 +223,7 @@ FRESH_TEST(rehits_prove_themselves)
         }
     for (unsigned which = 0; which < 2; which++) {
         assert_step(hit_steps.reading_at[which][0] + 1, OP_WRITE, DHCSR, 0xA05F000B);
-        assert_step(hit_steps.reading_at[which][REHITS] + 1, OP_WRITE, DHCSR, 0xA05F0003);
+        assert_step(hit_steps.reading_at[which][ENGINE_REHITS] + 1, OP_WRITE, DHCSR, 0xA05F0003);
     }
 }
 
@@ -262,8 +262,8 @@ FRESH_TEST(past_a_wrong_frame_and_on)
 
 FRESH_TEST(an_instruction_in_ram_is_written_and_proved)
 {
-    breakpoints.soft[0] = (struct bkpt_patch){.address = 0x20000440, .original = 0xBD70};
-    breakpoints.n_soft = 1;
+    breakpoints.patches[0] = (struct bkpt_patch){.address = 0x20000440, .original = 0xBD70};
+    breakpoints.n_patches = 1;
     struct hit_plan plan = plan_to(0x20000440);
     hit_plan_add(&plan, SEGMENT_AT_START, &list, &hit_steps);
     assert_segments(SEGMENT_AT_START);

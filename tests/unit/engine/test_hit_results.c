@@ -1,5 +1,5 @@
 /*
- * Reception: hits that come without a word about resets wait until one behind them, or somebody else, tells.
+ * Hit results: a hit without a look for resets is held until a later hit, or the engine, has looked.
  */
 #include "../test.h"
 
@@ -41,7 +41,7 @@ static int set_up(void **state)
 {
     (void)state;
     static const uint64_t m4[CORTEX_M_IDENTITY] = {[CORTEX_M_CPUID] = 0x410FC241, [CORTEX_M_FP_CTRL] = 0x260};
-    static const struct engine_sink sink = {.hit = on_hit, .look = on_poll};
+    static const struct engine_sink sink = {.hit = on_hit, .poll = on_poll};
     memset(&breakpoints, 0, sizeof breakpoints);
     memset(results, 0, sizeof results);
     list = (struct steps){.items = items, .room = ROOM};
@@ -124,7 +124,7 @@ FRESH_TEST(a_reset_takes_all_that_is_held)
     assert_got(1);
 }
 
-FRESH_TEST(somebody_else_may_have_looked)
+FRESH_TEST(the_engine_may_have_looked)
 {
     (void)add(100, true);
     (void)add(101, true);

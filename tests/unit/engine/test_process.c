@@ -1,8 +1,8 @@
-/* Processes: where there are none to choose among, a choice is refused. */
+/* Processes: a core that has none to choose from refuses a choice. */
 #include "../test.h"
 
 #include "cores/core.h"
-#include "engine/process.h"
+#include "engine/engine.h"
 
 #include <string.h>
 

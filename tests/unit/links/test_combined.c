@@ -1,4 +1,4 @@
-/* A pair of links: which one carries out what, and what the two are to whoever uses them. */
+/* Two links used as one: which link carries out which step, and how the pair looks to its user. */
 #include "links/link.h"
 
 #include "fake_link.h"
@@ -136,7 +136,7 @@ FRESH_TEST(test_goes_where_it_belongs)
     assert_int_equal(results[0], 1);
     assert_int_equal(results[2], 2);
     assert_int_equal(results[3], 3);
-    assert_int_equal(both->control.calls, 2); /* what belongs together goes together */
+    assert_int_equal(both->control.calls, 2); /* consecutive steps of one link go in one call */
     assert_int_equal(both->counters.calls, 1);
     assert_int_equal(both->counters.fake.n_writes, 0);
 }
@@ -155,7 +155,7 @@ FRESH_TEST(test_copies_from_one_to_the_other)
     assert_int_equal(*fake_at(&both->control.fake, 0x40), 99);
 }
 
-/* Nothing behind the step that failed, on either side. */
+/* Nothing after the failed step runs, on either link. */
 FRESH_TEST(test_stops_where_one_fails)
 {
     static const enum why whys[] = {TARGET_FAULT, LINK_LOST, TARGET_WAIT};
@@ -218,7 +218,7 @@ FRESH_TEST(test_shows_both)
     assert_string_equal(views[1].name, "control 1");
     assert_string_equal(views[2].name, "counters 0");
     assert_int_equal(link_views(both->pair, views, 3, &error), 3);
-    assert_int_equal(link_views(both->pair, views, 2, &error), 0); /* without counters it is no pair */
+    assert_int_equal(link_views(both->pair, views, 2, &error), 0); /* a pair needs counters */
     both->control.n_views = 0;
     assert_int_equal(link_views(both->pair, views, 8, &error), 0);
     link_describe(both->pair, text, sizeof text);
@@ -233,7 +233,7 @@ FRESH_TEST(test_is_what_the_first_is)
     struct error error = {0};
     assert_null(link_debugger(both->pair));
     assert_false(link_has_server(both->pair));
-    assert_true(link_hold(both->pair, true, &error)); /* there is nobody to hold */
+    assert_true(link_hold(both->pair, true, &error)); /* no server to hold */
     both->control.ops.hold = both->counters.ops.hold = hold_half;
     both->control.ops.debugger = debugger_of_half;
     assert_true(link_hold(both->pair, true, &error));

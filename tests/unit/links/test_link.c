@@ -1,4 +1,4 @@
-/* Copies and checks of results: no link knows them; they are made once the result is there. */
+/* Copies and checks of results: link_execute makes them once the result is there. */
 #include "../test.h"
 
 #include "links/link.h"
@@ -91,7 +91,7 @@ FRESH_TEST(a_result_far_behind_is_found)
     assert_int_equal(f.written[1], results[ROOM - 1 - 200]);
 }
 
-/* Ended early, the caller goes on with the rest of the list: the results before it lie in front. */
+/* After an early end the caller goes on with the rest of the list; earlier results lie before `results`. */
 FRESH_TEST(what_was_read_by_the_call_before_can_be_copied)
 {
     const struct step steps[] = {step_read(at), step_read(at), step_read(at), step_copy(at, 3),
@@ -148,7 +148,7 @@ FRESH_TEST(nothing_runs_behind_a_failure)
     assert_int_equal(f.n_written, 1);
 }
 
-/* As many as a core has registers, one behind another, ended and gone on from at every step. */
+/* As many copies as a core has registers, ended and continued at every step. */
 FRESH_TEST(many_copies_in_a_row)
 {
     enum { MANY = 100, ALL = 200 };
@@ -172,7 +172,7 @@ FRESH_TEST(many_copies_in_a_row)
     }
 }
 
-/* A write between is not taken for a result, nor a copy for the end of what it can copy. */
+/* A write in between is no result, and a copy does not end the range of steps that can be copied. */
 FRESH_TEST(copies_among_other_steps)
 {
     const struct step steps[] = {step_read(at),    step_write(at, 7), step_copy(at, 2), step_write(at, 8),

@@ -10,7 +10,7 @@ static struct address word(uint64_t offset)
     return (struct address){.space = SPACE_MEMORY, .size = 4, .unit = 0, .offset = offset};
 }
 
-static const int64_t LONG_MS = 60000; /* no busy machine takes that for what ends by itself */
+static const int64_t LONG_MS = 60000; /* much longer than anything here takes, even on a busy machine */
 
 static struct outcome run_within(const struct step *steps, size_t n, uint64_t *results, int64_t ms)
 {

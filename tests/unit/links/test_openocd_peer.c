@@ -1,5 +1,5 @@
 /*
- * What is made of other things than OpenOCD, and of an OpenOCD that goes wrong.
+ * Other servers in OpenOCD's place, and an OpenOCD that goes wrong.
  */
 #include "openocd_peer.h"
 

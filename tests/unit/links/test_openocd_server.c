@@ -90,7 +90,7 @@ CLEAN_TEST(test_ports_and_their_registers)
     assert_int_equal(results[0], 0x44770002);
     assert_int_equal(results[1], 0x24770011);
     assert_int_equal(results[2], 0x2ba01477);
-    assert_non_null(strstr(fake.error.text, "cannot read register 0x00 of the DP: OpenOCD says: "));
+    assert_non_null(strstr(fake.error.text, "cannot read register 0x00 of the debug port: OpenOCD says: "));
     assert_string_equal(fake_eval(&fake, "join $asked ,"),
                         "tap.a apreg 1 0xfc,tap.b apreg 0 0xfc,tap.a dpreg 0x0,tap.a dpreg 0x8 0xf0");
 }
@@ -115,7 +115,7 @@ CLEAN_TEST(test_hold_leaves_polling_as_it_was)
     assert_true(link_hold(fake.link, true, &fake.error));
     assert_true(link_hold(fake.link, false, &fake.error));
     assert_string_equal(fake_eval(&fake, "set polling"), "on");
-    /* The target that the question is put to is one that has nothing to be disturbed */
+    /* The question goes to a target where it disturbs nothing */
     assert_string_equal(fake_eval(&fake, "join $asked ,"),
                         "select two.mem,poll,select one.cpu,poll off,poll off,poll on");
     fake_eval(&fake, "set polling off");

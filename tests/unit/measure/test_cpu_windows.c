@@ -1,7 +1,7 @@
 /* All threads of a card: each with a window of its own, what is free on all, and what goes wrong on one. */
 #include "../test.h"
 
-#include "counters/blocks.h"
+#include "counters/counter.h"
 #include "measure/window.h"
 
 #include <stdio.h>
@@ -122,7 +122,7 @@ FRESH_TEST(every_thread_has_its_own_count)
 
 FRESH_TEST(what_one_uses_nobody_is_given)
 {
-    card.at[5][SELECT0] = KNC_ENABLE;
+    card.at[5][SELECT0] = (1 << 22);
     card.at[5][CONTROL] = 1;
     assert_true(take());
     for (size_t i = 0; i < CPUS; i++)

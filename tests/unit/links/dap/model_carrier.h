@@ -4,6 +4,7 @@
 #include "dap_model.h"
 #include "links/dap/connect.h"
 #include "links/dap/executor.h"
+#include "links/dap/wires.h"
 #include "test.h"
 
 #include <unistd.h>

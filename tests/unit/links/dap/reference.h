@@ -1,4 +1,4 @@
-/* What a list of steps comes to when it is carried out one by one, to compare the executor with. */
+/* Carries out a list of steps one by one, for comparison with the executor. */
 #pragma once
 
 #include "model_carrier.h"
@@ -60,7 +60,7 @@ static void assert_same_results(const struct step *steps, size_t done, const uin
     }
 }
 
-/* Everything that was written, with at most `slack` writes more than wanted; never another order. */
+/* Checks the writes: in the wanted order, with at most `slack` more than wanted. */
 static void assert_same_writes(const struct model *got, const struct model *wanted, size_t slack)
 {
     static struct model_access a[MODEL_LOG], b[MODEL_LOG];

@@ -1,4 +1,4 @@
-/* The clock that data must come through at. */
+/* The clock at which data must come through undamaged. */
 #include "model_carrier.h"
 
 enum { FAST = 10000000 };

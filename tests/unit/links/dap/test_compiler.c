@@ -1,4 +1,4 @@
-/* Packets by their bytes, and replies with everything wrong that can be. */
+/* Packets by their bytes, and replies with every kind of error. */
 #include "links/dap/decoder.h"
 #include "test.h"
 
@@ -28,7 +28,7 @@ static void begin(size_t packet_size)
     compiler.ap.ports[0] = (struct access_port){.memory = true, .narrow = true, .csw_base = 0x23000040};
 }
 
-/* As if the port stood at `tar` already, with the mask and the bank that most cases want. */
+/* Sets TAR, the mask and the bank that most cases want. */
 static void stand_at(uint32_t tar, bool banked)
 {
     struct access_port *port = &compiler.ap.ports[0];
@@ -256,7 +256,8 @@ TEST(test_a_mask_write_behind_a_word_over_jtag_where_it_must_be)
                   "0d 03 00 00 00 06 20 ff ff ff ff 1f 04 00 00 00 06");
 }
 
-/* Each word comes with the transfer behind it, a check's too: it may be missing though it counts as done. */
+/* Each word, a check's too, comes with the next transfer: it may be missing though its transfer counts as
+ * done. */
 TEST(test_posted_checks_over_jtag)
 {
     struct step steps[] = {step_read(word(0x1000)), step_write(word(0x1000), 1), step_read(word(0x1000))};
@@ -272,7 +273,7 @@ TEST(test_posted_checks_over_jtag)
         struct decoded decoded = answer(steps, behind_check, sizeof behind_check);
         assert_int_equal(decoded.end, DECODE_NO_ACK);
         assert_int_equal(decoded.step, 2);
-        assert_int_equal(decoded.unchecked, 0); /* whether the write was refused nobody has seen */
+        assert_int_equal(decoded.unchecked, 0); /* unknown whether the write was refused */
         assert_int_equal(results[0], 0x11);
         decoded = answer(steps, at_end, sizeof at_end);
         assert_int_equal(decoded.end, DECODE_NO_ACK);

@@ -1,4 +1,4 @@
-/* The way to a target: what is on the wires, and what becomes of it when something is missing. */
+/* Connecting to a target: what goes over the wires, and what happens if something is missing. */
 #include "model_carrier.h"
 
 #include "links/dap/ap_state.h"
@@ -38,7 +38,7 @@ TEST(test_one_port)
     assert_int_equal(bench.model.n_log, 0); /* nothing of the target was touched */
 }
 
-/* CSW.HNONSEC, however it was found: Secure transfers where they are allowed. */
+/* CSW.HNONSEC, whatever its value before: Secure transfers if they are allowed. */
 TEST(test_transfers_are_as_secure_as_they_may_be)
 {
     for (int row = 0; row < 4; row++) {
@@ -169,7 +169,7 @@ TEST(test_probe_lost_anywhere)
     }
 }
 
-/* Whatever is wrong on the wires once while we look around: all is found, and as fast as without it. */
+/* One disturbance during the search: all ports are found, and the clock stays. */
 TEST(test_trouble_while_connecting)
 {
     for (unsigned ports = 1; ports <= 2; ports++)
@@ -205,7 +205,7 @@ TEST(test_system_power_that_never_comes)
         assert_true(bench_connect(&bench));
         assert_int_equal(bench.executor.adi.n_ports, ports);
         for (size_t i = 0; i < ports; i++)
-            assert_true(power_lacks_system(&bench.executor.adi, i));
+            assert_true(adi_power_lacks_system(&bench.executor.adi, i));
         /* and is no sign of a loss of power either */
         assert_int_equal(adi_mend(&bench.executor.adi, ADI_NO_ACK, &bench.error), ADI_FINE);
     }
@@ -215,7 +215,7 @@ TEST(test_power_is_left_as_it_was_found)
 {
     static const struct {
         uint32_t found;
-        enum link_power spec;
+        enum link_power leave;
         uint32_t left;
     } cases[] = {
         {0, LINK_POWER_AS_FOUND, 0},
@@ -234,9 +234,9 @@ TEST(test_power_is_left_as_it_was_found)
             bench.model.ports[0].control = cases[i].found;
             assert_true(bench_connect(&bench));
             bench.model.ports[0].sticky = true; /* whatever the last thing was that happened */
-            power_leave(&bench.executor.adi, cases[i].spec, &bench.error);
+            adi_power_leave(&bench.executor.adi, cases[i].leave, &bench.error);
             assert_int_equal(bench.model.ports[0].control & 0x5000000F, cases[i].left);
-            if (ports > 1 && cases[i].spec != LINK_POWER_UP)
+            if (ports > 1 && cases[i].leave != LINK_POWER_UP)
                 assert_int_equal(bench.model.ports[1].control, 0);
         }
 }
@@ -249,7 +249,7 @@ TEST(test_power_that_was_lost_is_nobodys)
     bench.model.ports[0].control = 0;
     assert_int_equal(adi_mend(&bench.executor.adi, ADI_NO_ACK, &bench.error), ADI_POWERLESS);
     assert_int_equal(bench.model.ports[0].control, 0x50000000);
-    power_leave(&bench.executor.adi, LINK_POWER_AS_FOUND, &bench.error);
+    adi_power_leave(&bench.executor.adi, LINK_POWER_AS_FOUND, &bench.error);
     assert_int_equal(bench.model.ports[0].control, 0);
 }
 
@@ -263,7 +263,7 @@ TEST(test_trouble_while_power_is_taken_down)
             assert_true(bench_connect(&bench));
             bench.model.trouble = (enum model_trouble)trouble;
             bench.model.trouble_at = bench.model.transactions + at;
-            power_leave(&bench.executor.adi, LINK_POWER_AS_FOUND, &bench.error);
+            adi_power_leave(&bench.executor.adi, LINK_POWER_AS_FOUND, &bench.error);
             assert_int_equal(bench.model.ports[0].control | bench.model.ports[1].control, 0);
         }
 }
@@ -288,7 +288,7 @@ TEST(test_more_access_ports_than_are_looked_at)
     begin();
     bench.model.aps = 100;
     assert_true(bench_connect(&bench));
-    assert_int_equal(bench.executor.compiler.ap.n, REACH_PORTS);
+    assert_int_equal(bench.executor.compiler.ap.n, AP_STATE_PORTS);
     assert_true(bench.executor.compiler.ap.cut);
 }
 

@@ -1,4 +1,4 @@
-/* What a device says of itself over USB. */
+/* USB and HID descriptors. */
 #include "links/dap/carrier.h"
 #include "test.h"
 

@@ -1,4 +1,4 @@
-/* The executor's single duties: rows of reads, waits, refusals, times, power. */
+/* The executor: rows of reads, waits, refusals, times, power. */
 #include "reference.h"
 
 /* ---- rows of reads, several packets in flight */

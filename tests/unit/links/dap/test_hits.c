@@ -51,7 +51,7 @@ static size_t plan(bool function, struct steps *list, size_t hits)
                             .reading = &reading,
                             .start = 0x10000200,
                             .end = 0x10000300,
-                            .guess = function,
+                            .prove_entry = function,
                             .entry_lr = 0x10000301,
                             .entry_sp = 0x20001000,
                             .prove_frame = function,

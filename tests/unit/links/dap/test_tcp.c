@@ -20,9 +20,9 @@ struct peer {
     uint16_t port;
     pthread_t thread;
     atomic_int manner;
-    atomic_int stale;   /* replies for somebody else before the first */
-    atomic_int told;    /* and answers to what somebody else wanted to know of the probe */
-    atomic_int packets; /* until it hangs up */
+    atomic_int stale;   /* replies to an earlier program before the first */
+    atomic_int told;    /* answers to an earlier program's questions about the probe */
+    atomic_int packets; /* sent before it hangs up */
 };
 
 static bool read_all(int fd, uint8_t *out, size_t n)

@@ -1,8 +1,8 @@
-#include "counters/words.h"
+#include "counters/span.h"
 
 #include <string.h>
 
-/* Not <ctype.h>'s: these do not change with the locale. */
+/* Unlike those of <ctype.h>, these do not depend on the locale. */
 static bool is_blank(char c)
 {
     return c == ' ' || c == '\t' || c == '\r';
@@ -91,7 +91,8 @@ bool span_is_printable(struct span span)
     return true;
 }
 
-bool span_hex(struct span span, uint32_t *out)
+/* Hexadecimal digits only, at most 32 bits of value. */
+static bool read_hex(struct span span, uint32_t *out)
 {
     uint32_t value = 0;
     for (size_t i = 0; i < span.n; i++) {
@@ -107,9 +108,9 @@ bool span_hex(struct span span, uint32_t *out)
 bool span_is_code(struct span span, uint32_t *code)
 {
     if (span.n > 1 && span.at[0] == 'r')
-        return span_hex(span_from(span, 1), code);
+        return read_hex(span_from(span, 1), code);
     return span.n > 2 && span.at[0] == '0' && (span.at[1] | 0x20) == 'x' &&
-           span_hex(span_from(span, 2), code);
+           read_hex(span_from(span, 2), code);
 }
 
 bool span_is_event_name(struct span span)

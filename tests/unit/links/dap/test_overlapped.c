@@ -1,4 +1,4 @@
-/* Several packets in flight with a probe that may not bear them. Time passes only while nothing comes. */
+/* Several packets in flight with a probe that may lose some. Time passes only while no reply comes. */
 #include "model_carrier.h"
 
 static int64_t now_us;
@@ -36,12 +36,12 @@ TEST(test_a_reply_of_a_row_never_comes)
         struct deadline deadline = deadline_in_ms(20000, NULL);
         struct outcome outcome = executor_run(&bench.executor, steps, ROW, got, &deadline, &bench.error);
         assert_int_equal(outcome.why, LINK_LOST);
-        assert_true(probe_lost_in_crowd(&bench.probe));
+        assert_true(probe_lost_overlapped(&bench.probe));
         assert_int_equal(outcome.done, 0);
     }
 }
 
-/* Of bulk endpoints a full packet does not end a transfer that could be longer; a report always has one size.
+/* On bulk endpoints a full packet does not end a longer transfer; a report always has the same size.
  */
 TEST(packets_fit_the_endpoints)
 {

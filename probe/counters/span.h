@@ -1,6 +1,6 @@
 /*
- * Words: event and metric files, and what is typed for -e, are text of ASCII words. This cuts such text into
- * lines and words, wherever it came from: any bytes are safe to hand in, none of them needs to be a NUL.
+ * Spans: event and metric files, and the text after -e, are ASCII words. This cuts such text into lines and
+ * words. Any bytes are safe to hand in, and none of them needs to be a NUL.
  */
 #pragma once
 
@@ -18,10 +18,10 @@ struct lines {
     unsigned line; /* the number of the last line that was taken */
 };
 
-/* For printf's "%.*s", and not more of it than a message should quote. */
+/* For printf's "%.*s"; at most as much as a message should quote. */
 #define SPAN_QUOTE(span) (int)((span).n < 40 ? (span).n : 40), (span).at
 
-/* The next line that has something in it, without its comment and the blanks around it. False at the end. */
+/* The next line that is not empty, without comment and surrounding blanks. False at the end. */
 bool lines_next(struct lines *lines, struct span *line);
 struct span span_trimmed(struct span span); /* without the blanks around it */
 /* Takes the first word off; false when there is none. */
@@ -31,8 +31,6 @@ bool span_is(struct span span, const char *word);
 bool span_copy(struct span span, char *out, size_t size);
 /* True when all of it can be printed: no control characters, nothing beyond ASCII. */
 bool span_is_printable(struct span span);
-/* Hexadecimal digits only, at most 32 bits of value. */
-bool span_hex(struct span span, uint32_t *out);
 
 /* [A-Za-z0-9_.:=-], and not read as a code instead. */
 bool span_is_event_name(struct span span);

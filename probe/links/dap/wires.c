@@ -1,7 +1,97 @@
-#include "links/dap/connect.h"
+#include "links/dap/wires.h"
 
 #include <inttypes.h>
 #include <string.h>
+
+/* IHI 0031 B4.3.3 (line reset, 50 ones at least) and B5.3 (switching); the selection alert is B5.3.4. */
+static const uint8_t line_reset[] = {0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0x00};
+static const uint8_t jtag_to_swd[] = {0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0x9E, 0xE7,
+                                      0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0x00};
+/* Eight ones and 0x33BBBBBA in 31 bits leave JTAG; line reset and 0xE3BC leave SWD */
+static const uint8_t to_dormant[] = {0xFF, 0xBA, 0xBB, 0xBB, 0xB3, 0xFF, 0xFF,
+                                     0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xBC, 0xE3};
+static const uint8_t dormant_to_swd[] = {
+    0xFF, 0x92, 0xF3, 0x09, 0x62, 0x95, 0x2D, 0x85, 0x86, 0xE9,
+    0xAF, 0xDD, 0xE3, 0xA2, 0x0E, 0xBC, 0x19, 0xA0, 0xF1, /* four zeros, 0x1A, ones */
+    0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0x00};
+static const uint8_t swd_to_jtag[] = {0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0x3C, 0xE7, 0xFF};
+static const uint8_t tap_reset[] = {0xFF, 0x00};
+
+const uint8_t *wires_bits(enum wires_sequence sequence, unsigned *n)
+{
+    static const struct {
+        const uint8_t *bits;
+        unsigned n;
+    } all[WIRES_SEQUENCES] = {
+        [WIRES_LINE_RESET] = {line_reset, 8 * sizeof line_reset},
+        [WIRES_JTAG_TO_SWD] = {jtag_to_swd, 8 * sizeof jtag_to_swd},
+        [WIRES_TO_DORMANT] = {to_dormant, 8 * sizeof to_dormant},
+        [WIRES_DORMANT_TO_SWD] = {dormant_to_swd, 8 * sizeof dormant_to_swd},
+        [WIRES_SWD_TO_JTAG] = {swd_to_jtag, 8 * sizeof swd_to_jtag},
+        [WIRES_TAP_RESET] = {tap_reset, 9},
+    };
+    *n = all[sequence].n;
+    return all[sequence].bits;
+}
+
+bool wires_connect(struct dap_probe *probe, uint8_t port, struct error *error)
+{
+    uint8_t packet[PROTOCOL_ROOM], reply[CARRIER_ROOM], got = 0;
+    size_t length;
+    /* Some probes do not connect again without a disconnect. Its answer does not matter */
+    if (!probe_ask(probe, packet, protocol_disconnect(packet), reply, &length, error) ||
+        !probe_ask(probe, packet, protocol_connect(packet, port), reply, &length, error))
+        return false;
+    if (protocol_connected(reply, length, &got) != ANSWER_GOOD || got != port)
+        return error_set(error, ERROR_LINK_PROTOCOL, "%s: it cannot speak %s", probe->carrier->name,
+                         port == DAP_PORT_JTAG ? "JTAG" : "SWD");
+    probe->port = port;
+    probe->unanswered = false;
+    /* Not every probe drives nTRST high by itself. A probe without this pin or command may refuse */
+    return port != DAP_PORT_JTAG ||
+           probe_ask(probe, packet, protocol_pins(packet, DAP_PIN_TRST, DAP_PIN_TRST), reply, &length, error);
+}
+
+/* After a missing acknowledge, some firmware leaves SWDIO an input and does not drive sequences on it. */
+static bool take_line(struct dap_probe *probe, struct error *error)
+{
+    uint8_t packet[PROTOCOL_ROOM], reply[CARRIER_ROOM];
+    size_t length;
+    if (!probe->unanswered || probe->port != DAP_PORT_SWD)
+        return true;
+    probe->unanswered = false;
+    return probe_ask(probe, packet, protocol_connect(packet, probe->port), reply, &length, error);
+}
+
+bool wires_send(struct dap_probe *probe, enum wires_sequence sequence, struct error *error)
+{
+    uint8_t packet[PROTOCOL_ROOM];
+    unsigned n;
+    const uint8_t *bits = wires_bits(sequence, &n);
+    if (!take_line(probe, error))
+        return false;
+    size_t length = protocol_swj_sequence(packet, bits, n);
+    return probe_tell(probe, packet, length, "send a sequence on the wires", error) == ANSWER_GOOD;
+}
+
+bool wires_target_select(struct dap_probe *probe, uint32_t device, struct error *error)
+{
+    uint8_t packet[PROTOCOL_ROOM];
+    if (!wires_send(probe, WIRES_LINE_RESET, error))
+        return false;
+    size_t length = protocol_target_select(packet, device);
+    return probe_tell(probe, packet, length, "choose among several debug ports (DAP_SWD_Sequence)", error) ==
+           ANSWER_GOOD;
+}
+
+bool wires_clock(struct dap_probe *probe, uint32_t hz, struct error *error)
+{
+    uint8_t packet[PROTOCOL_ROOM];
+    size_t length = protocol_clock(packet, hz);
+    return probe_tell(probe, packet, length, "set the clock", error) == ANSWER_GOOD;
+}
+
+/* ---- the scan chain: what its bits say */
 
 /* IDCODE, IEEE 1149.1 clause 12: bit 0 is one, bits 11:1 the maker. Arm's debug ports: IHI 0031 B3.4. */
 enum { ID_PRESENT = 1, ARM_PORT_IR = 4 };
@@ -29,7 +119,7 @@ bool chain_read_ids(struct chain *chain, const uint8_t *bits, size_t n_bits)
         uint32_t id = 0;
         for (size_t i = 0; i < 32; i++)
             id |= (uint32_t)bit_at(bits, at + i) << i;
-        if (id == UINT32_MAX) /* our own ones: the chain is over */
+        if (id == UINT32_MAX) /* our own ones: the chain has ended */
             return chain->n > 0;
         if (chain->n == CHAIN_DEVICES)
             return false;
@@ -46,7 +136,7 @@ static bool is_arm_port(uint32_t id)
 
 bool chain_read_lengths(struct chain *chain, const uint8_t *bits, size_t length)
 {
-    /* Every instruction register captures ...01, so one may begin wherever a one is followed by a zero */
+    /* Every instruction register captures ...01, so one can begin at each one that a zero follows */
     size_t starts[CHAIN_IR_BITS], n = 0, unknown = chain->n, left = length;
     for (size_t i = 0; i + 1 < length && n < CHAIN_IR_BITS; i++)
         if (bit_at(bits, i) && !bit_at(bits, i + 1))
@@ -58,7 +148,7 @@ bool chain_read_lengths(struct chain *chain, const uint8_t *bits, size_t length)
     }
     if (clear)
         return true;
-    /* Ambiguous: the debug ports' are known, and one other can have what is left */
+    /* Ambiguous: the debug ports' lengths are known, and one other device can have the rest */
     for (size_t i = 0; i < chain->n; i++)
         if (is_arm_port(chain->id[i]) && left >= ARM_PORT_IR) {
             chain->ir[i] = ARM_PORT_IR;
@@ -72,8 +162,8 @@ bool chain_read_lengths(struct chain *chain, const uint8_t *bits, size_t length)
 }
 
 /*
- * A JTAG-DP of protocol 1 tells OK from FAULT by two acknowledges (IHI 0074, JTAG-DP; the IDCODEs are those
- * of CoreSight SoC-600, with four and eight bits of instructions). CMSIS-DAP knows those of protocol 0 only.
+ * A JTAG-DP of protocol 1 has different acknowledges for OK and FAULT (IHI 0074, JTAG-DP; IDCODEs of
+ * CoreSight SoC-600 with four and eight bits of instructions). CMSIS-DAP knows protocol 0 only.
  */
 static bool is_newer_port(uint32_t id)
 {
@@ -127,7 +217,8 @@ static bool shift(struct dap_probe *probe, uint8_t fill, uint8_t *out, size_t n,
 static bool measure_ir(struct dap_probe *probe, struct chain *chain, struct error *error)
 {
     uint8_t captured[CHAIN_IR_BITS / 8], after[CHAIN_IR_BITS / 8];
-    /* From Run-Test/Idle: 1, 1, 0, 0 to Shift-IR. Ones make every device bypass; then zeros show the length
+    /* TMS 1, 1, 0, 0 leads from Run-Test/Idle to Shift-IR. Ones select bypass everywhere; then zeros show the
+     * length
      */
     if (!clocks(probe, true, 2, error) || !clocks(probe, false, 2, error) ||
         !shift(probe, 0xFF, captured, CHAIN_IR_BITS, error) ||
@@ -140,7 +231,7 @@ static bool measure_ir(struct dap_probe *probe, struct chain *chain, struct erro
         return false;
     if (length < 2 || length >= CHAIN_IR_BITS || !chain_read_lengths(chain, captured, length))
         return error_set(error, ERROR_NO_TARGET,
-                         "the JTAG chain's instruction registers cannot be told apart");
+                         "the JTAG chain's instruction registers have unknown lengths");
     return true;
 }
 

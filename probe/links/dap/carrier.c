@@ -1,404 +1,25 @@
 #include "links/dap/carrier.h"
 
+#include "base/socket.h"
+
+#include <errno.h>
+#include <hidapi.h>
 #include <libusb.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum { IN_FLIGHT = 8, CLOSE_MS = 1000, STRING_ROOM = 128, DEPTH = 7 };
+#include <unistd.h>
 
 static const char no_permission[] =
     "no permission: install udev/60-pmu-probe.rules (make install does) and plug "
     "the probe in again";
 
-/* One packet under way and the reply that it will bring. */
-struct exchange {
-    struct libusb_transfer *out, *in;
-    uint8_t request[CARRIER_ROOM], reply[DESCRIPTORS_REPLY];
-    int out_busy, in_busy; /* libusb clears them, in our own thread */
-};
-
-struct usb {
-    struct carrier carrier; /* first */
-    libusb_context *context;
-    libusb_device_handle *handle;
-    struct interface_place place;
-    bool claimed;
-    struct exchange exchanges[IN_FLIGHT];
-    unsigned sent, received; /* in flight are those between */
-};
-
-/* ---- finding the interface */
-
-static bool read_interface(const struct libusb_interface_descriptor *from, struct interface_place *out)
+static bool lost(const struct carrier *carrier, const char *what, struct error *error)
 {
-    struct interface_descriptor plain = {.number = from->bInterfaceNumber,
-                                         .class = from->bInterfaceClass,
-                                         .name = from->iInterface,
-                                         .n_endpoints = from->bNumEndpoints};
-    for (size_t i = 0; i < plain.n_endpoints && i < DESCRIPTORS_ENDPOINTS; i++)
-        plain.endpoints[i] = (struct endpoint_descriptor){.address = from->endpoint[i].bEndpointAddress,
-                                                          .attributes = from->endpoint[i].bmAttributes,
-                                                          .packet = from->endpoint[i].wMaxPacketSize};
-    return descriptors_read_interface(&plain, out);
+    return error_set(error, ERROR_LINK_LOST, "%s: %s", carrier->name, what);
 }
 
-/* Those of the right shape; *has_hid: there is one for reports, too. */
-static size_t find_interfaces(libusb_device *device, struct interface_place *out, size_t room, bool *has_hid)
-{
-    struct libusb_config_descriptor *config;
-    size_t n = 0;
-    *has_hid = false;
-    if (libusb_get_active_config_descriptor(device, &config) != 0 &&
-        libusb_get_config_descriptor(device, 0, &config) != 0)
-        return 0;
-    for (int i = 0; i < config->bNumInterfaces && n < room; i++) {
-        if (config->interface[i].num_altsetting <= 0)
-            continue;
-        const struct libusb_interface_descriptor *one = &config->interface[i].altsetting[0];
-        *has_hid = *has_hid || one->bInterfaceClass == LIBUSB_CLASS_HID;
-        n += read_interface(one, &out[n]);
-    }
-    libusb_free_config_descriptor(config);
-    return n;
-}
-
-static void read_string(libusb_device_handle *handle, int index, char *out, size_t size)
-{
-    unsigned char text[STRING_ROOM];
-    int n = index == 0 ? 0 : libusb_get_string_descriptor_ascii(handle, (uint8_t)index, text, sizeof text);
-    (void)descriptors_text(text, n > 0 ? (size_t)n : 0, out, size);
-}
-
-/* Picks the interface whose string says what it is. Where only the device does, the first, unless it can be
- * spoken to by reports: then the other one may be for something else. */
-static bool choose_interface(libusb_device *device, libusb_device_handle *handle,
-                             const struct dap_found *found, struct interface_place *out)
-{
-    struct interface_place places[8];
-    bool has_hid;
-    size_t n = find_interfaces(device, places, sizeof places / sizeof *places, &has_hid);
-    for (size_t i = 0; i < n; i++) {
-        char name[STRING_ROOM];
-        read_string(handle, places[i].name, name, sizeof name);
-        *out = places[i];
-        if (descriptors_name_probe(name))
-            return true;
-    }
-    if (n == 0 || has_hid || !usb_choice_is_probe(found))
-        return false;
-    *out = places[0];
-    return true;
-}
-
-/* What the kernel read when the device was plugged in, for a device that may not be opened. */
-static void read_attribute(libusb_device *device, const char *attribute, char *out, size_t size)
-{
-    uint8_t ports[DEPTH];
-    char path[160];
-    out[0] = '\0';
-    int n = libusb_get_port_numbers(device, ports, DEPTH);
-    size_t used =
-        (size_t)snprintf(path, sizeof path, "/sys/bus/usb/devices/%u", libusb_get_bus_number(device));
-    for (int i = 0; i < n; i++)
-        used += (size_t)snprintf(path + used, sizeof path - used, "%c%u", i == 0 ? '-' : '.', ports[i]);
-    snprintf(path + used, sizeof path - used, "/%s", attribute);
-    FILE *file = fopen(path, "re");
-    if (file == NULL)
-        return;
-    uint8_t text[STRING_ROOM];
-    (void)descriptors_text(text, fread(text, 1, sizeof text, file), out, size);
-    fclose(file);
-}
-
-static void name_place(libusb_device *device, char *out, size_t size)
-{
-    snprintf(out, size, "%u/%u", libusb_get_bus_number(device), libusb_get_device_address(device));
-}
-
-/* False when it is no probe. */
-static bool look_at(libusb_device *device, const struct libusb_device_descriptor *descriptor,
-                    const struct probe_spec *spec, struct dap_found *out)
-{
-    libusb_device_handle *handle;
-    struct interface_place place;
-    *out = (struct dap_found){.kind = DAP_USB,
-                              .vendor = descriptor->idVendor,
-                              .product = descriptor->idProduct,
-                              .release = descriptor->bcdDevice,
-                              .by_hand = probe_spec_names(spec, descriptor->idVendor, descriptor->idProduct)};
-    name_place(device, out->place, sizeof out->place);
-    int failure = libusb_open(device, &handle);
-    if (failure == 0) {
-        read_string(handle, descriptor->iSerialNumber, out->serial, sizeof out->serial);
-        read_string(handle, descriptor->iProduct, out->name, sizeof out->name);
-        bool ours = choose_interface(device, handle, out, &place);
-        libusb_close(handle);
-        return ours;
-    }
-    read_attribute(device, "product", out->name, sizeof out->name);
-    read_attribute(device, "serial", out->serial, sizeof out->serial);
-    snprintf(out->problem, sizeof out->problem, "%s",
-             failure == LIBUSB_ERROR_ACCESS ? no_permission : libusb_strerror(failure));
-    return usb_choice_is_probe(out);
-}
-
-/* What is done with each device that is plugged in. */
-struct visit {
-    void (*device)(struct visit *, libusb_device *, const struct libusb_device_descriptor *);
-    const struct probe_spec *spec;
-    struct dap_found *probes;
-    struct adapter_found *adapters;
-    size_t n, room;
-};
-
-static size_t visit_all(struct visit *visit)
-{
-    libusb_context *context;
-    libusb_device **devices;
-    if (libusb_init(&context) != 0)
-        return 0;
-    ssize_t count = libusb_get_device_list(context, &devices);
-    for (ssize_t i = 0; i < count && visit->n < visit->room; i++) {
-        struct libusb_device_descriptor descriptor;
-        if (libusb_get_device_descriptor(devices[i], &descriptor) == 0)
-            visit->device(visit, devices[i], &descriptor);
-    }
-    if (count >= 0)
-        libusb_free_device_list(devices, 1);
-    libusb_exit(context);
-    return visit->n;
-}
-
-static void visit_probe(struct visit *visit, libusb_device *device,
-                        const struct libusb_device_descriptor *descriptor)
-{
-    struct interface_place place;
-    bool has_hid;
-    if (find_interfaces(device, &place, 1, &has_hid) > 0)
-        visit->n += look_at(device, descriptor, visit->spec, &visit->probes[visit->n]);
-}
-
-static void visit_adapter(struct visit *visit, libusb_device *device,
-                          const struct libusb_device_descriptor *descriptor)
-{
-    struct adapter_found *found = &visit->adapters[visit->n];
-    *found = (struct adapter_found){.adapter = adapter_find(descriptor->idVendor, descriptor->idProduct),
-                                    .vendor = descriptor->idVendor,
-                                    .product = descriptor->idProduct};
-    if (found->adapter == NULL)
-        return;
-    read_attribute(device, "product", found->name, sizeof found->name);
-    read_attribute(device, "serial", found->serial, sizeof found->serial);
-    visit->n++;
-}
-
-size_t usb_list(const struct probe_spec *spec, struct dap_found *out, size_t room)
-{
-    return visit_all(&(struct visit){.device = visit_probe, .spec = spec, .probes = out, .room = room});
-}
-
-size_t usb_list_adapters(struct adapter_found *out, size_t room)
-{
-    return visit_all(&(struct visit){.device = visit_adapter, .adapters = out, .room = room});
-}
-
-/* ---- packets */
-
-static bool lost(struct usb *usb, const char *what, struct error *error)
-{
-    return error_set(error, ERROR_LINK_LOST, "%s: %s", usb->carrier.name, what);
-}
-
-static void LIBUSB_CALL finished(struct libusb_transfer *transfer)
-{
-    *(int *)transfer->user_data = 0;
-}
-
-/* Lets libusb work until *busy is cleared. False when the deadline passes first. */
-static bool work(struct usb *usb, const int *busy, const struct deadline *deadline)
-{
-    while (*busy) {
-        int64_t us = deadline_left_us(deadline);
-        if (us == 0)
-            return false;
-        if (us > 1000000)
-            us = 1000000;
-        struct timeval slice = {.tv_sec = us / 1000000, .tv_usec = us % 1000000};
-        (void)libusb_handle_events_timeout(usb->context, &slice);
-    }
-    return true;
-}
-
-static const char *words_for(int status)
-{
-    switch (status) {
-    case LIBUSB_TRANSFER_NO_DEVICE:
-        return "it was unplugged";
-    case LIBUSB_TRANSFER_STALL:
-        return "it refuses the packet";
-    case LIBUSB_TRANSFER_OVERFLOW:
-        return "a reply is longer than it said";
-    default:
-        return "the transfer failed: was it unplugged?";
-    }
-}
-
-static int reply_room(const struct usb *usb)
-{
-    return (int)descriptors_reply_room(usb->place.in_packet, usb->carrier.packet_size);
-}
-
-static bool usb_send(struct carrier *carrier, const uint8_t *packet, size_t n,
-                     const struct deadline *deadline, struct error *error)
-{
-    struct usb *usb = (struct usb *)carrier;
-    struct exchange *exchange = &usb->exchanges[usb->sent % IN_FLIGHT];
-    if (n > CARRIER_ROOM || usb->sent - usb->received >= IN_FLIGHT)
-        return error_set(error, ERROR_SYSTEM, "too many packets in flight");
-    if (!work(usb, &exchange->out_busy, deadline))
-        return lost(usb, "it takes no more packets", error);
-    memcpy(exchange->request, packet, n);
-    libusb_fill_bulk_transfer(exchange->in, usb->handle, usb->place.in, exchange->reply, reply_room(usb),
-                              finished, &exchange->in_busy, 0);
-    libusb_fill_bulk_transfer(exchange->out, usb->handle, usb->place.out, exchange->request, (int)n, finished,
-                              &exchange->out_busy, 0);
-    int failure = libusb_submit_transfer(exchange->in);
-    exchange->in_busy = failure == 0;
-    usb->sent++;
-    if (failure == 0) {
-        failure = libusb_submit_transfer(exchange->out);
-        exchange->out_busy = failure == 0;
-    }
-    if (failure == 0)
-        return true;
-    return lost(usb, failure == LIBUSB_ERROR_NO_DEVICE ? "it was unplugged" : libusb_strerror(failure),
-                error);
-}
-
-/* A reply beyond those that were asked for: one that was left behind for an earlier program. */
-static bool ask_for_more(struct usb *usb, struct exchange *exchange, struct error *error)
-{
-    libusb_fill_bulk_transfer(exchange->in, usb->handle, usb->place.in, exchange->reply, reply_room(usb),
-                              finished, &exchange->in_busy, 0);
-    int failure = libusb_submit_transfer(exchange->in);
-    exchange->in_busy = failure == 0;
-    usb->sent++;
-    return failure == 0 || lost(usb, libusb_strerror(failure), error);
-}
-
-static bool usb_receive(struct carrier *carrier, uint8_t *packet, size_t room, size_t *n,
-                        const struct deadline *deadline, struct error *error)
-{
-    struct usb *usb = (struct usb *)carrier;
-    struct exchange *exchange = &usb->exchanges[usb->received % IN_FLIGHT];
-    if (usb->received == usb->sent && !ask_for_more(usb, exchange, error))
-        return false;
-    if (!work(usb, &exchange->in_busy, deadline)) {
-        if (!exchange->out_busy && exchange->out->status != LIBUSB_TRANSFER_COMPLETED)
-            return lost(usb, words_for(exchange->out->status), error);
-        return lost(usb, "no answer", error);
-    }
-    usb->received++;
-    if (exchange->in->status != LIBUSB_TRANSFER_COMPLETED)
-        return lost(usb, words_for(exchange->in->status), error);
-    size_t length = exchange->in->actual_length > 0 ? (size_t)exchange->in->actual_length : 0;
-    if (length > room)
-        return error_set(error, ERROR_LINK_PROTOCOL, "%s: a reply of %zu bytes is too long",
-                         usb->carrier.name, length);
-    memcpy(packet, exchange->reply, length);
-    *n = length;
-    return true;
-}
-
-static void usb_close(struct carrier *carrier)
-{
-    struct usb *usb = (struct usb *)carrier;
-    struct deadline deadline = deadline_in_ms(patience_ms(CLOSE_MS), NULL);
-    bool quiet = true;
-    for (size_t i = 0; i < IN_FLIGHT; i++) {
-        struct exchange *exchange = &usb->exchanges[i];
-        if (exchange->out_busy)
-            (void)libusb_cancel_transfer(exchange->out);
-        if (exchange->in_busy)
-            (void)libusb_cancel_transfer(exchange->in);
-        quiet =
-            work(usb, &exchange->out_busy, &deadline) && work(usb, &exchange->in_busy, &deadline) && quiet;
-    }
-    if (!quiet) /* libusb may still write into it: better leaked than freed */
-        return;
-    for (size_t i = 0; i < IN_FLIGHT; i++) {
-        libusb_free_transfer(usb->exchanges[i].out);
-        libusb_free_transfer(usb->exchanges[i].in);
-    }
-    if (usb->claimed)
-        (void)libusb_release_interface(usb->handle, usb->place.interface);
-    if (usb->handle != NULL)
-        libusb_close(usb->handle);
-    if (usb->context != NULL)
-        libusb_exit(usb->context);
-    free(usb);
-}
-
-/* ---- open */
-
-static int open_place(struct usb *usb, const struct dap_found *found)
-{
-    libusb_device **devices;
-    int failure = LIBUSB_ERROR_NO_DEVICE;
-    ssize_t count = libusb_get_device_list(usb->context, &devices);
-    for (ssize_t i = 0; i < count; i++) {
-        char name[sizeof found->place];
-        name_place(devices[i], name, sizeof name);
-        if (strcmp(name, found->place) != 0)
-            continue;
-        failure = libusb_open(devices[i], &usb->handle);
-        if (failure == 0 && !choose_interface(devices[i], usb->handle, found, &usb->place))
-            failure = LIBUSB_ERROR_NOT_FOUND;
-    }
-    if (count >= 0)
-        libusb_free_device_list(devices, 1);
-    return failure;
-}
-
-struct carrier *usb_connect(const struct dap_found *found, struct error *error)
-{
-    static const struct carrier_ops ops = {.send = usb_send, .receive = usb_receive, .close = usb_close};
-    char name[96];
-    struct usb *usb = calloc(1, sizeof *usb);
-    bool ready = usb != NULL;
-    for (size_t i = 0; ready && i < IN_FLIGHT; i++) {
-        usb->exchanges[i].out = libusb_alloc_transfer(0);
-        usb->exchanges[i].in = libusb_alloc_transfer(0);
-        ready = usb->exchanges[i].out != NULL && usb->exchanges[i].in != NULL;
-    }
-    usb_choice_name(found, name, sizeof name);
-    int failure = ready ? libusb_init(&usb->context) : LIBUSB_ERROR_NO_MEM;
-    if (failure == 0)
-        failure = open_place(usb, found);
-    if (failure == 0) {
-        (void)libusb_set_auto_detach_kernel_driver(usb->handle, 1);
-        failure = libusb_claim_interface(usb->handle, usb->place.interface);
-        usb->claimed = failure == 0;
-    }
-    if (failure == 0) {
-        usb->carrier.ops = &ops;
-        usb->carrier.largest = usb->place.packet > CARRIER_SMALLEST ? usb->place.packet : CARRIER_SMALLEST;
-        usb->carrier.takes_several = usb_choice_takes_several(found, &usb->carrier.loses_several);
-        snprintf(usb->carrier.name, sizeof usb->carrier.name, "cmsis-dap %s", name);
-        snprintf(usb->carrier.serial, sizeof usb->carrier.serial, "%s", found->serial);
-        return &usb->carrier;
-    }
-    if (failure == LIBUSB_ERROR_ACCESS)
-        error_set(error, ERROR_NO_PROBE, "%s: %s", name, no_permission);
-    else if (failure == LIBUSB_ERROR_BUSY)
-        error_set(error, ERROR_NO_PROBE, "%s: another program uses it", name);
-    else
-        error_set(error, ERROR_NO_PROBE, "%s: %s", name, libusb_strerror(failure));
-    if (usb != NULL)
-        usb_close(&usb->carrier);
-    return NULL;
-}
+/* ---- descriptors */
 
 enum {
     CLASS_NONE = 0,
@@ -418,7 +39,7 @@ bool descriptors_read_interface(const struct interface_descriptor *from, struct 
 {
     const struct endpoint_descriptor *first = &from->endpoints[0], *second = &from->endpoints[1];
     size_t in = second->packet & PACKET_BYTES,
-           out_packet = first->packet & PACKET_BYTES; /* above it, what high bandwidth adds */
+           out_packet = first->packet & PACKET_BYTES; /* the bits above are for high bandwidth */
     if ((from->class != CLASS_VENDOR && from->class != CLASS_NONE) || from->n_endpoints < 2 ||
         !is_bulk(first, false) || !is_bulk(second, true) || in == 0 || out_packet == 0)
         return false;
@@ -497,4 +118,603 @@ size_t descriptors_report_size(const uint8_t *descriptor, size_t n)
         at += 1 + length;
     }
     return total / 8 <= CARRIER_ROOM ? (size_t)(total / 8) : 0;
+}
+
+/* ---- CMSIS-DAP v2: bulk endpoints */
+
+enum { IN_FLIGHT = 8, CLOSE_MS = 1000, STRING_ROOM = 128, DEPTH = 7 };
+
+/* One packet in flight and its reply. */
+struct exchange {
+    struct libusb_transfer *out, *in;
+    uint8_t request[CARRIER_ROOM], reply[DESCRIPTORS_REPLY];
+    int out_busy, in_busy; /* cleared by libusb in our own thread */
+};
+
+struct usb {
+    struct carrier carrier; /* first */
+    libusb_context *context;
+    libusb_device_handle *handle;
+    struct interface_place place;
+    bool claimed;
+    struct exchange exchanges[IN_FLIGHT];
+    unsigned sent, received; /* those between are in flight */
+};
+
+static bool read_interface(const struct libusb_interface_descriptor *from, struct interface_place *out)
+{
+    struct interface_descriptor plain = {.number = from->bInterfaceNumber,
+                                         .class = from->bInterfaceClass,
+                                         .name = from->iInterface,
+                                         .n_endpoints = from->bNumEndpoints};
+    for (size_t i = 0; i < plain.n_endpoints && i < DESCRIPTORS_ENDPOINTS; i++)
+        plain.endpoints[i] = (struct endpoint_descriptor){.address = from->endpoint[i].bEndpointAddress,
+                                                          .attributes = from->endpoint[i].bmAttributes,
+                                                          .packet = from->endpoint[i].wMaxPacketSize};
+    return descriptors_read_interface(&plain, out);
+}
+
+/* Lists the interfaces of the right form; *has_hid: one for HID reports exists too. */
+static size_t find_interfaces(libusb_device *device, struct interface_place *out, size_t room, bool *has_hid)
+{
+    struct libusb_config_descriptor *config;
+    size_t n = 0;
+    *has_hid = false;
+    if (libusb_get_active_config_descriptor(device, &config) != 0 &&
+        libusb_get_config_descriptor(device, 0, &config) != 0)
+        return 0;
+    for (int i = 0; i < config->bNumInterfaces && n < room; i++) {
+        if (config->interface[i].num_altsetting <= 0)
+            continue;
+        const struct libusb_interface_descriptor *one = &config->interface[i].altsetting[0];
+        *has_hid = *has_hid || one->bInterfaceClass == LIBUSB_CLASS_HID;
+        n += read_interface(one, &out[n]);
+    }
+    libusb_free_config_descriptor(config);
+    return n;
+}
+
+static void read_string(libusb_device_handle *handle, int index, char *out, size_t size)
+{
+    unsigned char text[STRING_ROOM];
+    int n = index == 0 ? 0 : libusb_get_string_descriptor_ascii(handle, (uint8_t)index, text, sizeof text);
+    (void)descriptors_text(text, n > 0 ? (size_t)n : 0, out, size);
+}
+
+/* Picks the interface that is named as CMSIS-DAP. If only the device is, picks the first interface, unless
+ * there is one for HID reports: then the bulk interface may serve something else. */
+static bool choose_interface(libusb_device *device, libusb_device_handle *handle,
+                             const struct dap_found *found, struct interface_place *out)
+{
+    struct interface_place places[8];
+    bool has_hid;
+    size_t n = find_interfaces(device, places, sizeof places / sizeof *places, &has_hid);
+    for (size_t i = 0; i < n; i++) {
+        char name[STRING_ROOM];
+        read_string(handle, places[i].name, name, sizeof name);
+        *out = places[i];
+        if (descriptors_name_probe(name))
+            return true;
+    }
+    if (n == 0 || has_hid || !usb_choice_is_probe(found))
+        return false;
+    *out = places[0];
+    return true;
+}
+
+/* Reads what the kernel keeps about a device, because we may not be allowed to open it. */
+static void read_attribute(libusb_device *device, const char *attribute, char *out, size_t size)
+{
+    uint8_t ports[DEPTH];
+    char path[160];
+    out[0] = '\0';
+    int n = libusb_get_port_numbers(device, ports, DEPTH);
+    size_t used =
+        (size_t)snprintf(path, sizeof path, "/sys/bus/usb/devices/%u", libusb_get_bus_number(device));
+    for (int i = 0; i < n; i++)
+        used += (size_t)snprintf(path + used, sizeof path - used, "%c%u", i == 0 ? '-' : '.', ports[i]);
+    snprintf(path + used, sizeof path - used, "/%s", attribute);
+    FILE *file = fopen(path, "re");
+    if (file == NULL)
+        return;
+    uint8_t text[STRING_ROOM];
+    (void)descriptors_text(text, fread(text, 1, sizeof text, file), out, size);
+    fclose(file);
+}
+
+static void name_place(libusb_device *device, char *out, size_t size)
+{
+    snprintf(out, size, "%u/%u", libusb_get_bus_number(device), libusb_get_device_address(device));
+}
+
+/* False: not a probe. */
+static bool look_at(libusb_device *device, const struct libusb_device_descriptor *descriptor,
+                    const struct probe_spec *spec, struct dap_found *out)
+{
+    libusb_device_handle *handle;
+    struct interface_place place;
+    *out = (struct dap_found){.kind = DAP_USB,
+                              .vendor = descriptor->idVendor,
+                              .product = descriptor->idProduct,
+                              .release = descriptor->bcdDevice,
+                              .by_hand = probe_spec_names(spec, descriptor->idVendor, descriptor->idProduct)};
+    name_place(device, out->place, sizeof out->place);
+    int failure = libusb_open(device, &handle);
+    if (failure == 0) {
+        read_string(handle, descriptor->iSerialNumber, out->serial, sizeof out->serial);
+        read_string(handle, descriptor->iProduct, out->name, sizeof out->name);
+        bool ours = choose_interface(device, handle, out, &place);
+        libusb_close(handle);
+        return ours;
+    }
+    read_attribute(device, "product", out->name, sizeof out->name);
+    read_attribute(device, "serial", out->serial, sizeof out->serial);
+    snprintf(out->problem, sizeof out->problem, "%s",
+             failure == LIBUSB_ERROR_ACCESS ? no_permission : libusb_strerror(failure));
+    return usb_choice_is_probe(out);
+}
+
+/* What to do with each device that is plugged in. */
+struct visit {
+    void (*device)(struct visit *, libusb_device *, const struct libusb_device_descriptor *);
+    const struct probe_spec *spec;
+    struct dap_found *probes;
+    struct adapter_found *adapters;
+    size_t n, room;
+};
+
+static size_t visit_all(struct visit *visit)
+{
+    libusb_context *context;
+    libusb_device **devices;
+    if (libusb_init(&context) != 0)
+        return 0;
+    ssize_t count = libusb_get_device_list(context, &devices);
+    for (ssize_t i = 0; i < count && visit->n < visit->room; i++) {
+        struct libusb_device_descriptor descriptor;
+        if (libusb_get_device_descriptor(devices[i], &descriptor) == 0)
+            visit->device(visit, devices[i], &descriptor);
+    }
+    if (count >= 0)
+        libusb_free_device_list(devices, 1);
+    libusb_exit(context);
+    return visit->n;
+}
+
+static void visit_probe(struct visit *visit, libusb_device *device,
+                        const struct libusb_device_descriptor *descriptor)
+{
+    struct interface_place place;
+    bool has_hid;
+    if (find_interfaces(device, &place, 1, &has_hid) > 0)
+        visit->n += look_at(device, descriptor, visit->spec, &visit->probes[visit->n]);
+}
+
+static void visit_adapter(struct visit *visit, libusb_device *device,
+                          const struct libusb_device_descriptor *descriptor)
+{
+    struct adapter_found *found = &visit->adapters[visit->n];
+    *found = (struct adapter_found){.adapter = adapter_find(descriptor->idVendor, descriptor->idProduct),
+                                    .vendor = descriptor->idVendor,
+                                    .product = descriptor->idProduct};
+    if (found->adapter == NULL)
+        return;
+    read_attribute(device, "product", found->name, sizeof found->name);
+    read_attribute(device, "serial", found->serial, sizeof found->serial);
+    visit->n++;
+}
+
+size_t usb_list(const struct probe_spec *spec, struct dap_found *out, size_t room)
+{
+    return visit_all(&(struct visit){.device = visit_probe, .spec = spec, .probes = out, .room = room});
+}
+
+size_t usb_list_adapters(struct adapter_found *out, size_t room)
+{
+    return visit_all(&(struct visit){.device = visit_adapter, .adapters = out, .room = room});
+}
+
+static void LIBUSB_CALL finished(struct libusb_transfer *transfer)
+{
+    *(int *)transfer->user_data = 0;
+}
+
+/* Lets libusb work until *busy is cleared; false if the deadline passes first. */
+static bool work(struct usb *usb, const int *busy, const struct deadline *deadline)
+{
+    while (*busy) {
+        int64_t us = deadline_left_us(deadline);
+        if (us == 0)
+            return false;
+        if (us > 1000000)
+            us = 1000000;
+        struct timeval slice = {.tv_sec = us / 1000000, .tv_usec = us % 1000000};
+        (void)libusb_handle_events_timeout(usb->context, &slice);
+    }
+    return true;
+}
+
+static const char *words_for(int status)
+{
+    switch (status) {
+    case LIBUSB_TRANSFER_NO_DEVICE:
+        return "it was unplugged";
+    case LIBUSB_TRANSFER_STALL:
+        return "it refuses the packet";
+    case LIBUSB_TRANSFER_OVERFLOW:
+        return "a reply is longer than it said";
+    default:
+        return "the transfer failed: was it unplugged?";
+    }
+}
+
+static int reply_room(const struct usb *usb)
+{
+    return (int)descriptors_reply_room(usb->place.in_packet, usb->carrier.packet_size);
+}
+
+static bool usb_send(struct carrier *carrier, const uint8_t *packet, size_t n,
+                     const struct deadline *deadline, struct error *error)
+{
+    struct usb *usb = (struct usb *)carrier;
+    struct exchange *exchange = &usb->exchanges[usb->sent % IN_FLIGHT];
+    if (n > CARRIER_ROOM || usb->sent - usb->received >= IN_FLIGHT)
+        return error_set(error, ERROR_SYSTEM, "too many packets in flight");
+    if (!work(usb, &exchange->out_busy, deadline))
+        return lost(&usb->carrier, "it takes no more packets", error);
+    memcpy(exchange->request, packet, n);
+    libusb_fill_bulk_transfer(exchange->in, usb->handle, usb->place.in, exchange->reply, reply_room(usb),
+                              finished, &exchange->in_busy, 0);
+    libusb_fill_bulk_transfer(exchange->out, usb->handle, usb->place.out, exchange->request, (int)n, finished,
+                              &exchange->out_busy, 0);
+    int failure = libusb_submit_transfer(exchange->in);
+    exchange->in_busy = failure == 0;
+    usb->sent++;
+    if (failure == 0) {
+        failure = libusb_submit_transfer(exchange->out);
+        exchange->out_busy = failure == 0;
+    }
+    if (failure == 0)
+        return true;
+    return lost(&usb->carrier,
+                failure == LIBUSB_ERROR_NO_DEVICE ? "it was unplugged" : libusb_strerror(failure), error);
+}
+
+/* Asks for a reply without a packet: one that an earlier program left behind. */
+static bool ask_for_more(struct usb *usb, struct exchange *exchange, struct error *error)
+{
+    libusb_fill_bulk_transfer(exchange->in, usb->handle, usb->place.in, exchange->reply, reply_room(usb),
+                              finished, &exchange->in_busy, 0);
+    int failure = libusb_submit_transfer(exchange->in);
+    exchange->in_busy = failure == 0;
+    usb->sent++;
+    return failure == 0 || lost(&usb->carrier, libusb_strerror(failure), error);
+}
+
+static bool usb_receive(struct carrier *carrier, uint8_t *packet, size_t room, size_t *n,
+                        const struct deadline *deadline, struct error *error)
+{
+    struct usb *usb = (struct usb *)carrier;
+    struct exchange *exchange = &usb->exchanges[usb->received % IN_FLIGHT];
+    if (usb->received == usb->sent && !ask_for_more(usb, exchange, error))
+        return false;
+    if (!work(usb, &exchange->in_busy, deadline)) {
+        if (!exchange->out_busy && exchange->out->status != LIBUSB_TRANSFER_COMPLETED)
+            return lost(&usb->carrier, words_for(exchange->out->status), error);
+        return lost(&usb->carrier, "no answer", error);
+    }
+    usb->received++;
+    if (exchange->in->status != LIBUSB_TRANSFER_COMPLETED)
+        return lost(&usb->carrier, words_for(exchange->in->status), error);
+    size_t length = exchange->in->actual_length > 0 ? (size_t)exchange->in->actual_length : 0;
+    if (length > room)
+        return error_set(error, ERROR_LINK_PROTOCOL, "%s: a reply of %zu bytes is too long",
+                         usb->carrier.name, length);
+    memcpy(packet, exchange->reply, length);
+    *n = length;
+    return true;
+}
+
+static void usb_close(struct carrier *carrier)
+{
+    struct usb *usb = (struct usb *)carrier;
+    struct deadline deadline = deadline_in_ms(patience_ms(CLOSE_MS), NULL);
+    bool quiet = true;
+    for (size_t i = 0; i < IN_FLIGHT; i++) {
+        struct exchange *exchange = &usb->exchanges[i];
+        if (exchange->out_busy)
+            (void)libusb_cancel_transfer(exchange->out);
+        if (exchange->in_busy)
+            (void)libusb_cancel_transfer(exchange->in);
+        quiet =
+            work(usb, &exchange->out_busy, &deadline) && work(usb, &exchange->in_busy, &deadline) && quiet;
+    }
+    if (!quiet) /* libusb may still write into it: leak it */
+        return;
+    for (size_t i = 0; i < IN_FLIGHT; i++) {
+        libusb_free_transfer(usb->exchanges[i].out);
+        libusb_free_transfer(usb->exchanges[i].in);
+    }
+    if (usb->claimed)
+        (void)libusb_release_interface(usb->handle, usb->place.interface);
+    if (usb->handle != NULL)
+        libusb_close(usb->handle);
+    if (usb->context != NULL)
+        libusb_exit(usb->context);
+    free(usb);
+}
+
+/* ---- open */
+
+static int open_place(struct usb *usb, const struct dap_found *found)
+{
+    libusb_device **devices;
+    int failure = LIBUSB_ERROR_NO_DEVICE;
+    ssize_t count = libusb_get_device_list(usb->context, &devices);
+    for (ssize_t i = 0; i < count; i++) {
+        char name[sizeof found->place];
+        name_place(devices[i], name, sizeof name);
+        if (strcmp(name, found->place) != 0)
+            continue;
+        failure = libusb_open(devices[i], &usb->handle);
+        if (failure == 0 && !choose_interface(devices[i], usb->handle, found, &usb->place))
+            failure = LIBUSB_ERROR_NOT_FOUND;
+    }
+    if (count >= 0)
+        libusb_free_device_list(devices, 1);
+    return failure;
+}
+
+struct carrier *usb_connect(const struct dap_found *found, struct error *error)
+{
+    static const struct carrier_ops ops = {.send = usb_send, .receive = usb_receive, .close = usb_close};
+    char name[96];
+    struct usb *usb = calloc(1, sizeof *usb);
+    bool ready = usb != NULL;
+    for (size_t i = 0; ready && i < IN_FLIGHT; i++) {
+        usb->exchanges[i].out = libusb_alloc_transfer(0);
+        usb->exchanges[i].in = libusb_alloc_transfer(0);
+        ready = usb->exchanges[i].out != NULL && usb->exchanges[i].in != NULL;
+    }
+    usb_choice_name(found, name, sizeof name);
+    int failure = ready ? libusb_init(&usb->context) : LIBUSB_ERROR_NO_MEM;
+    if (failure == 0)
+        failure = open_place(usb, found);
+    if (failure == 0) {
+        (void)libusb_set_auto_detach_kernel_driver(usb->handle, 1);
+        failure = libusb_claim_interface(usb->handle, usb->place.interface);
+        usb->claimed = failure == 0;
+    }
+    if (failure == 0) {
+        usb->carrier.ops = &ops;
+        usb->carrier.largest = usb->place.packet > CARRIER_SMALLEST ? usb->place.packet : CARRIER_SMALLEST;
+        usb->carrier.takes_several = usb_choice_takes_several(found, &usb->carrier.loses_several);
+        snprintf(usb->carrier.name, sizeof usb->carrier.name, "cmsis-dap %s", name);
+        snprintf(usb->carrier.serial, sizeof usb->carrier.serial, "%s", found->serial);
+        return &usb->carrier;
+    }
+    if (failure == LIBUSB_ERROR_ACCESS)
+        error_set(error, ERROR_NO_PROBE, "%s: %s", name, no_permission);
+    else if (failure == LIBUSB_ERROR_BUSY)
+        error_set(error, ERROR_NO_PROBE, "%s: another program uses it", name);
+    else
+        error_set(error, ERROR_NO_PROBE, "%s: %s", name, libusb_strerror(failure));
+    if (usb != NULL)
+        usb_close(&usb->carrier);
+    return NULL;
+}
+
+/* ---- CMSIS-DAP v1: HID reports */
+
+enum { DESCRIPTOR_ROOM = 4096, REPORT = 64, VENDOR_PAGES = 0xFF00, NXP = 0x1FC9 };
+
+struct hid {
+    struct carrier carrier; /* first */
+    hid_device *device;
+    size_t report; /* bytes, without the report's number */
+};
+
+static size_t read_report_size(const char *path)
+{
+    uint8_t descriptor[DESCRIPTOR_ROOM];
+    char name[256];
+    const char *node = strrchr(path, '/');
+    snprintf(name, sizeof name, "/sys/class/hidraw/%.200s/device/report_descriptor",
+             node != NULL ? node + 1 : path);
+    FILE *file = fopen(name, "re");
+    if (file == NULL)
+        return REPORT;
+    size_t n = fread(descriptor, 1, sizeof descriptor, file);
+    fclose(file);
+    size_t size = descriptors_report_size(descriptor, n);
+    return size >= REPORT ? size : REPORT;
+}
+
+/* NXP's probes have more interfaces, on other vendor-defined pages. */
+static bool is_dap_page(const struct hid_device_info *one)
+{
+    if (one->vendor_id == NXP)
+        return one->usage_page == VENDOR_PAGES;
+    return one->usage_page == 0 || one->usage_page >= VENDOR_PAGES;
+}
+
+size_t hid_list(const struct probe_spec *spec, struct dap_found *out, size_t room)
+{
+    size_t n = 0;
+    struct hid_device_info *all = hid_enumerate(0, 0);
+    for (const struct hid_device_info *one = all; one != NULL && n < room; one = one->next) {
+        struct dap_found *found = &out[n];
+        *found = (struct dap_found){.kind = DAP_HID,
+                                    .vendor = one->vendor_id,
+                                    .product = one->product_id,
+                                    .release = one->release_number};
+        descriptors_wide_text(one->product_string, found->name, sizeof found->name);
+        descriptors_wide_text(one->serial_number, found->serial, sizeof found->serial);
+        found->by_hand = probe_spec_names(spec, found->vendor, found->product);
+        if (!is_dap_page(one) || !usb_choice_is_probe(found) || strlen(one->path) >= sizeof found->place)
+            continue;
+        snprintf(found->place, sizeof found->place, "%s", one->path);
+        if (access(one->path, R_OK | W_OK) != 0)
+            snprintf(found->problem, sizeof found->problem, "%s",
+                     errno == EACCES ? no_permission : strerror(errno));
+        n++;
+    }
+    hid_free_enumeration(all);
+    (void)hid_exit();
+    return n;
+}
+
+static bool hid_send(struct carrier *carrier, const uint8_t *packet, size_t n,
+                     const struct deadline *deadline, struct error *error)
+{
+    struct hid *hid = (struct hid *)carrier;
+    uint8_t report[1 + CARRIER_ROOM] = {0}; /* report number 0: reports are not numbered */
+    (void)deadline;
+    if (n > hid->report)
+        return error_set(error, ERROR_SYSTEM, "a packet grew too long");
+    memcpy(report + 1, packet, n);
+    int put;
+    do { /* a signal may interrupt it */
+        errno = 0;
+        put = hid_write(hid->device, report, 1 + hid->report);
+    } while (put < 0 && errno == EINTR);
+    return put >= 0 || lost(&hid->carrier, "it was unplugged", error);
+}
+
+static bool hid_receive(struct carrier *carrier, uint8_t *packet, size_t room, size_t *n,
+                        const struct deadline *deadline, struct error *error)
+{
+    struct hid *hid = (struct hid *)carrier;
+    for (;;) {
+        errno = 0;
+        int got = hid_read_timeout(hid->device, packet, room, deadline_poll_ms(deadline));
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return lost(&hid->carrier, "it was unplugged", error);
+        if (got > 0) {
+            *n = (size_t)got;
+            return true;
+        }
+        if (deadline_passed(deadline))
+            return lost(&hid->carrier, "no answer", error);
+    }
+}
+
+static void hid_end(struct carrier *carrier)
+{
+    struct hid *hid = (struct hid *)carrier;
+    hid_close(hid->device);
+    (void)hid_exit();
+    free(hid);
+}
+
+struct carrier *hid_connect(const struct dap_found *found, struct error *error)
+{
+    static const struct carrier_ops ops = {.send = hid_send, .receive = hid_receive, .close = hid_end};
+    char name[96];
+    usb_choice_name(found, name, sizeof name);
+    if (found->problem[0] != '\0') {
+        error_set(error, ERROR_NO_PROBE, "%s: %s", name, found->problem);
+        return NULL;
+    }
+    struct hid *hid = calloc(1, sizeof *hid);
+    if (hid == NULL) {
+        error_set(error, ERROR_SYSTEM, "out of memory");
+        return NULL;
+    }
+    hid->device = hid_open_path(found->place);
+    if (hid->device == NULL) {
+        free(hid);
+        error_set(error, ERROR_NO_PROBE, "%s: it cannot be opened: does another program use it?", name);
+        return NULL;
+    }
+    hid->report = read_report_size(found->place);
+    hid->carrier.ops = &ops;
+    hid->carrier.takes_several = usb_choice_takes_several(found, &hid->carrier.loses_several);
+    hid->carrier.largest = hid->report;
+    hid->carrier.padded = true;
+    snprintf(hid->carrier.name, sizeof hid->carrier.name, "cmsis-dap %s", name);
+    snprintf(hid->carrier.serial, sizeof hid->carrier.serial, "%s", found->serial);
+    return &hid->carrier;
+}
+
+/* ---- CMSIS-DAP over TCP */
+
+enum { TCP_HEADER = 8, TCP_REQUEST = 1, TCP_RESPONSE = 2 };
+
+struct tcp {
+    struct carrier carrier; /* first */
+    int fd;
+};
+
+/* `failure` is 0 if all bytes went through. */
+static bool went_through(const struct tcp *tcp, int failure, const char *late, struct error *error)
+{
+    return failure == 0 || lost(&tcp->carrier, socket_failure(failure, late), error);
+}
+
+static bool tcp_receive_all(const struct tcp *tcp, uint8_t *bytes, size_t n, const struct deadline *deadline,
+                            struct error *error)
+{
+    return went_through(tcp, socket_receive(tcp->fd, bytes, n, deadline), "no answer", error);
+}
+
+static bool tcp_send(struct carrier *carrier, const uint8_t *packet, size_t n,
+                     const struct deadline *deadline, struct error *error)
+{
+    uint8_t bytes[TCP_HEADER + CARRIER_ROOM] = {'D',         'A', 'P', 0, (uint8_t)n, (uint8_t)(n >> 8),
+                                                TCP_REQUEST, 0};
+    if (n > CARRIER_ROOM)
+        return error_set(error, ERROR_SYSTEM, "a packet grew too long");
+    memcpy(bytes + TCP_HEADER, packet, n);
+    const struct tcp *tcp = (struct tcp *)carrier;
+    return went_through(tcp, socket_send(tcp->fd, bytes, TCP_HEADER + n, deadline),
+                        "it takes no more packets", error);
+}
+
+static bool tcp_receive(struct carrier *carrier, uint8_t *packet, size_t room, size_t *n,
+                        const struct deadline *deadline, struct error *error)
+{
+    static const uint8_t signature[4] = {'D', 'A', 'P', 0};
+    struct tcp *tcp = (struct tcp *)carrier;
+    uint8_t header[TCP_HEADER];
+    if (!tcp_receive_all(tcp, header, TCP_HEADER, deadline, error))
+        return false;
+    size_t length = header[4] | (size_t)header[5] << 8;
+    if (memcmp(header, signature, sizeof signature) != 0 || header[6] != TCP_RESPONSE)
+        return error_set(error, ERROR_LINK_PROTOCOL, "%s does not speak CMSIS-DAP over TCP",
+                         tcp->carrier.name);
+    if (length > room)
+        return error_set(error, ERROR_LINK_PROTOCOL, "%s: a reply of %zu bytes is too long",
+                         tcp->carrier.name, length);
+    *n = length;
+    return tcp_receive_all(tcp, packet, length, deadline, error);
+}
+
+static void tcp_close(struct carrier *carrier)
+{
+    struct tcp *tcp = (struct tcp *)carrier;
+    if (tcp->fd >= 0)
+        close(tcp->fd);
+    free(tcp);
+}
+
+struct carrier *tcp_connect(const char *host, uint16_t port, const struct deadline *deadline,
+                            struct error *error)
+{
+    static const struct carrier_ops ops = {.send = tcp_send, .receive = tcp_receive, .close = tcp_close};
+    int fd = socket_connect(host, port, deadline, error);
+    struct tcp *tcp = fd >= 0 ? calloc(1, sizeof *tcp) : NULL;
+    if (tcp == NULL) {
+        if (fd >= 0)
+            close(fd);
+        error_set(error, ERROR_SYSTEM, "out of memory"); /* keeps an earlier error */
+        return NULL;
+    }
+    tcp->fd = fd;
+    tcp->carrier.ops = &ops;
+    tcp->carrier.takes_several = true; /* each starts with its length: firmware cannot merge two */
+    snprintf(tcp->carrier.name, sizeof tcp->carrier.name, "cmsis-dap-tcp %.128s:%u", host, (unsigned)port);
+    return &tcp->carrier;
 }

@@ -1,13 +1,13 @@
+/* Steps on MSRs as batches for a carrier, and how --probe names one. */
 #include "links/msr/msr.h"
+
+#include "base/socket.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
-
-enum { SLICE_MS = 50, NAP_NS = 200000 };
 
 static bool is_register(struct address at)
 {
@@ -29,7 +29,7 @@ static struct msr_op op_of(const struct step *step)
                            .value = step->op == OP_WRITE ? step->value : 0};
 }
 
-/* Nothing may follow a read that ends the list if it does not match. */
+/* A batch ends with a read that may end the list. */
 static size_t gather(const struct step *steps, size_t n, struct msr_op *out)
 {
     size_t count = 0;
@@ -45,7 +45,7 @@ static struct outcome execute(struct link *link, const struct step *steps, size_
                               const struct deadline *deadline, struct error *error)
 {
     struct msr_link *msr = (struct msr_link *)link;
-    struct deadline slice = deadline_slice(deadline, SLICE_MS);
+    struct deadline slice = deadline_slice(deadline, LINK_SLICE_MS);
     for (size_t done = 0; done < n;) {
         struct msr_op ops[MSR_BATCH];
         size_t count = gather(steps + done, n - done, ops), ran = 0;
@@ -67,7 +67,7 @@ static struct outcome execute(struct link *link, const struct step *steps, size_
             return (struct outcome){.why = UNEXPECTED, .done = done, .saw = value};
         if (deadline_passed(&slice))
             return (struct outcome){.why = NOT_YET, .done = done, .saw = value};
-        nanosleep(&(struct timespec){.tv_nsec = NAP_NS}, NULL);
+        deadline_nap();
     }
     return (struct outcome){.why = DONE, .done = n};
 }
@@ -106,7 +106,7 @@ void msr_link_init(struct msr_link *link, const struct msr_carrier_ops *carrier)
 static const char files_word[] = "msr", agent_word[] = "msr-agent";
 enum { MOST_CPU = 4095 };
 
-/* What follows the word; NULL: it is another one. */
+/* The text after the word, from one of the characters of `next` on; NULL: another word. */
 static const char *after(const char *probe, const char *word, const char *next)
 {
     size_t length = strlen(word);
@@ -145,31 +145,13 @@ static struct link *connect_files(const char *rest, struct error *error)
     return msr_files_open(at != NULL ? at + 1 : "", one ? (int)cpu : -1, error);
 }
 
-/* ":HOST", ":HOST:PORT", ":[::1]:PORT" */
 static struct link *connect_agent(const char *rest, const struct deadline *deadline, struct error *error)
 {
     char host[256] = "localhost";
-    unsigned long port = MSR_AGENT_PORT;
-    const char *begin = *rest == ':' ? rest + 1 : rest;
-    bool bracket = *begin == '[';
-    const char *end = bracket ? strchr(begin, ']') : strchr(begin, ':');
-    if (end == NULL)
-        end = begin + strlen(begin);
-    size_t length = (size_t)(end - begin) - bracket;
-    const char *behind = bracket && *end == ']' ? end + 1 : end;
-    bool readable = length < sizeof host && (*behind == ':' || *behind == '\0') && (!bracket || *end == ']');
-    if (readable && *behind == ':')
-        readable = read_number(behind + 1, behind + strlen(behind), UINT16_MAX, &port) && port > 0;
-    if (!readable) {
-        error_set(error, ERROR_USAGE,
-                  "--probe msr-agent%.64s: expected msr-agent:HOST[:PORT], an IPv6 address in "
-                  "brackets",
-                  rest);
+    uint16_t port = MSR_AGENT_PORT;
+    if (!socket_address_read(rest + (*rest == ':'), host, sizeof host, &port, error))
         return NULL;
-    }
-    if (length > 0)
-        snprintf(host, sizeof host, "%.*s", (int)length, begin + bracket);
-    return msr_agent_open(host, (uint16_t)port, deadline, error);
+    return msr_agent_open(host, port, deadline, error);
 }
 
 struct link *msr_connect(const char *probe, const struct deadline *deadline, struct error *error)

@@ -1,0 +1,211 @@
+/*
+ * Registers by which a debugger reaches Arm cores: addresses on Cortex-M, offsets in a component elsewhere,
+ * and their bits, by the names of the architecture manuals: DDI 0403 for Cortex-M, DDI 0406C for Armv7-A and
+ * -R, DDI 0487 for Armv8-A.
+ */
+#pragma once
+
+#include <stdint.h>
+
+/* --- CoreSight components: IHI 0029 B2.3 ---------------------------------------------------------------- */
+
+enum {
+    CORESIGHT_LAR = 0xFB0,
+    CORESIGHT_LSR = 0xFB4,
+    CORESIGHT_AUTHSTATUS = 0xFB8,
+    CORESIGHT_DEVARCH = 0xFBC
+};
+enum { LSR_LOCKED = 1 << 1 };
+static const uint32_t LAR_KEY = 0xC5ACCE55; /* unlocks; any other value locks */
+
+/* --- Cortex-M: DDI 0403 B3.2.2, C1.6 to C1.11; DDI 0419 for Armv6-M; DDI 0553 D1.2 for Armv8-M ---------- */
+
+enum {
+    DWT_CTRL = 0xE0001000,
+    DWT_CYCCNT = 0xE0001004,
+    DWT_COMP0 = 0xE0001020,
+    DWT_MASK0 = 0xE0001024,
+    DWT_FUNCTION0 = 0xE0001028,
+    FP_CTRL = 0xE0002000, /* BP_CTRL on Armv6-M */
+    FP_COMP0 = 0xE0002008,
+    CPUID = 0xE000ED00,
+    ICSR = 0xE000ED04,
+    VTOR = 0xE000ED08,
+    AIRCR = 0xE000ED0C,
+    CCR = 0xE000ED14,
+    DFSR = 0xE000ED30,
+    DHCSR = 0xE000EDF0,
+    DCRSR = 0xE000EDF4,
+    DCRDR = 0xE000EDF8,
+    DEMCR = 0xE000EDFC,
+    ICIMVAU = 0xE000EF58,
+    DCCMVAU = 0xE000EF64,
+    DAUTHSTATUS = 0xE000EFB8, /* Armv8-M only */
+};
+
+enum {
+    ICSR_ISRPREEMPT = 1 << 23, /* an exception will be taken on leaving Debug state */
+    ICSR_VECTACTIVE = 0x1FF,
+    CCR_IC = 1 << 17,
+    DFSR_HALTED = 1 << 0,
+    DFSR_BKPT = 1 << 1,
+    DFSR_DWTTRAP = 1 << 2,
+    DFSR_VCATCH = 1 << 3,
+    DFSR_ALL = 0x1F,
+    DHCSR_C_DEBUGEN = 1 << 0,
+    DHCSR_C_HALT = 1 << 1,
+    DHCSR_C_STEP = 1 << 2,
+    DHCSR_C_MASKINTS = 1 << 3,
+    DHCSR_S_REGRDY = 1 << 16,
+    DHCSR_S_HALT = 1 << 17,
+    DHCSR_S_SLEEP = 1 << 18,
+    DHCSR_S_LOCKUP = 1 << 19,
+    DHCSR_S_RESET_ST = 1 << 25, /* sticky until it is read */
+    DEMCR_VC_CORERESET = 1 << 0,
+    DEMCR_VC_EXCEPTIONS = 0x7F0,
+    DEMCR_TRCENA = 1 << 24,
+    FP_CTRL_ENABLE = 1 << 0,
+    FP_CTRL_KEY = 1 << 1,
+    XPSR_IPSR = 0x1FF,
+};
+static const uint32_t DHCSR_KEY = 0xA05F0000, AIRCR_SYSRESETREQ = 0x05FA0004, ICSR_NMIPENDSET = 1U << 31;
+
+/* --- Armv7-A and -R: DDI 0406C table C11-1, C11.11 ------------------------------------------------------ */
+
+enum {
+    DBGDIDR = 0x000,
+    DBGVCR = 0x01C,
+    DBGECR = 0x024,
+    DBGDTRRX = 0x080,
+    DBGITR = 0x084,
+    DBGDSCR = 0x088,
+    DBGDTRTX = 0x08C,
+    DBGDRCR = 0x090,
+    DBGBVR0 = 0x100,
+    DBGBCR0 = 0x140,
+    DBGWVR0 = 0x180,
+    DBGWCR0 = 0x1C0,
+    DBGOSLAR = 0x300,
+    DBGOSLSR = 0x304,
+    DBGPRCR = 0x310,
+    DBGPRSR = 0x314,
+    DBGMIDR = 0xD00,
+};
+
+enum {
+    DBGDSCR_HALTED = 1 << 0,
+    DBGDSCR_RESTARTED = 1 << 1, /* 0 from the request to leave Debug state until that is done */
+    DBGDSCR_STOPPED = DBGDSCR_HALTED | DBGDSCR_RESTARTED,
+    DBGDSCR_MOE = 0xF << 2, /* how Debug state was entered */
+    DBGDSCR_STICKY = 0x1C0, /* exceptions */
+    DBGDSCR_DBGACK = 1 << 10,
+    DBGDSCR_INTDIS = 1 << 11,
+    DBGDSCR_UDCCDIS = 1 << 12,
+    DBGDSCR_ITREN = 1 << 13,
+    DBGDSCR_HDBGEN = 1 << 14,
+    DBGDSCR_MDBGEN = 1 << 15,
+    DBGDSCR_ADADISCARD = 1 << 19,
+    DBGDSCR_EXTDCCMODE = 3 << 20,
+    DBGDSCR_INSTRCOMPL_L = 1 << 24,
+    DBGDSCR_TXFULL_L = 1 << 26,
+    DBGDSCR_RXFULL_L = 1 << 27,
+    DBGDSCR_PROGRAMS = DBGDSCR_UDCCDIS | DBGDSCR_MDBGEN | DBGDSCR_ADADISCARD | DBGDSCR_EXTDCCMODE,
+};
+enum { /* DBGDSCR.MOE */
+       MOE_HALT_REQUEST = 0 << 2,
+       MOE_BREAKPOINT = 1 << 2,
+       MOE_ASYNC_WATCHPOINT = 2 << 2,
+       MOE_BKPT = 3 << 2,
+       MOE_EXTERNAL_REQUEST = 4 << 2,
+       MOE_VECTOR_CATCH = 5 << 2,
+       MOE_SYNC_WATCHPOINT = 10 << 2,
+};
+enum { DBGDRCR_HALT = 1 << 0, DBGDRCR_RESTART = 1 << 1, DBGDRCR_CLEAR_STICKY = 1 << 2 };
+enum { OSLSR_LOCKED = 1 << 1 };
+enum { DIDR_CONTEXTS = 20, DIDR_BREAKPOINTS = 24, DIDR_WATCHPOINTS = 28 }; /* so many and one */
+enum { DBGVCR_RESET = 1 << 0 };
+enum { CPSR_MODE = 0x1F, CPSR_USER = 0x10, CPSR_T = 1 << 5 }; /* B1.3.3 */
+
+/* Of Armv8, too: EDPRCR, EDPRSR. */
+enum { PRCR_CORENPDRQ = 1 << 0, PRCR_CWRR = 1 << 1 };
+enum { PRSR_SPD = 1 << 1, PRSR_R = 1 << 2, PRSR_SR = 1 << 3, PRSR_OSLK = 1 << 5 };
+
+/* --- Armv8-A: DDI 0487 tables H8-4 and H8-6, H9.2 ------------------------------------------------------- */
+
+enum {
+    EDECR = 0x024,
+    DBGDTRRX_EL0 = 0x080,
+    EDITR = 0x084,
+    EDSCR = 0x088,
+    DBGDTRTX_EL0 = 0x08C,
+    EDRCR = 0x090,
+    EDECCR = 0x098,
+    OSLAR_EL1 = 0x300,
+    EDPRCR = 0x310,
+    EDPRSR = 0x314,
+    DBGBVR0_EL1 = 0x400,
+    DBGBCR0_EL1 = 0x408,
+    DBGWVR0_EL1 = 0x800,
+    DBGWCR0_EL1 = 0x808,
+    MIDR_EL1 = 0xD00,
+    EDDFR = 0xD28,
+    ARMV8_COMPARATOR_STRIDE = 16,
+};
+
+/* Of the cross trigger interface: trigger output 0 halts the core, 1 lets it run. */
+enum {
+    CTICONTROL = 0x000,
+    CTIINTACK = 0x010,
+    CTIAPPPULSE = 0x01C,
+    CTIINEN0 = 0x020,
+    CTIOUTEN0 = 0x0A0,
+    CTITRIGOUTSTATUS = 0x134,
+    CTIGATE = 0x140,
+    CTIDEVID = 0xFC8,
+};
+enum { CTI_OUTPUT_HALT, CTI_OUTPUT_RUN, CTI_OUTPUTS, CTICONTROL_GLBEN = 1 };
+
+enum {
+    EDSCR_STATUS = 0x3F,
+    EDSCR_HALTED = 3, /* the low bits of STATUS in Debug state; 2 is running, 1 on its way out */
+    EDSCR_ERR = 1 << 6,
+    EDSCR_EL_SHIFT = 8,
+    EDSCR_RW_SHIFT = 10, /* a bit for each Exception level: it is in AArch64 state */
+    EDSCR_HDE = 1 << 14,
+    EDSCR_MA = 1 << 20, /* ignored while the core runs, and cleared when it enters Debug state */
+    EDSCR_TDA = 1 << 21,
+    EDSCR_INTDIS = 3 << 22,
+    EDSCR_ITE = 1 << 24, /* it takes an instruction */
+    EDSCR_TXFULL = 1 << 29,
+    EDSCR_RXFULL = 1 << 30,
+};
+enum { /* EDSCR.STATUS in Debug state */
+       EDSCR_AT_BREAKPOINT = 0x07,
+       EDSCR_AT_REQUEST = 0x13,
+       EDSCR_STEPPED = 0x1B, /* and two more values with these bits */
+       EDSCR_AT_RESET = 0x27,
+       EDSCR_AT_WATCHPOINT = 0x2B,
+       EDSCR_AT_HLT = 0x2F,
+       EDSCR_AT_EXCEPTION = 0x37,
+};
+enum { EDECR_OSUCE = 1 << 0, EDECR_RCE = 1 << 1, EDECR_SS = 1 << 2, EDRCR_CSE = 1 << 2, OSLAR_LOCK = 1 };
+enum { DFR_BREAKPOINTS = 12, DFR_WATCHPOINTS = 20, DFR_CONTEXTS = 28 }; /* so many and one */
+
+/* --- performance monitors: DDI 0406C table D2-1, DDI 0487 chapter I5, DDI 0553 D1.2 --------------------- */
+
+enum {
+    PMEVCNTR0 = 0x000,
+    PMCCNTR_V7 = 0x07C,
+    PMEVTYPER0 = 0x400,
+    PMCCFILTR = 0x47C, /* PMXEVTYPER31 on Armv7 */
+    PMCNTENSET = 0xC00,
+    PMCNTENCLR = 0xC20,
+    PMINTENSET = 0xC40,
+    PMINTENCLR = 0xC60,
+    PMOVSCLR = 0xC80, /* PMOVSR on Armv7 */
+    PMCFGR = 0xE00,   /* PMU_TYPE on Armv8.1-M */
+    PMCR = 0xE04,
+    PMUSERENR = 0xE08,
+    PMCEID0 = 0xE20,
+    PMCEID1 = 0xE24,
+};

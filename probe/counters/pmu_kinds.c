@@ -1,0 +1,349 @@
+/*
+ * The kinds of PMU: which cores have one, where its registers lie, and what its identity says.
+ */
+#include "cores/arm_debug.h"
+#include "cores/armv7_transfer.h"
+#include "counters/counter.h"
+#include "counters/pmu.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Bits of an event type that hold the event: PMXEVTYPER.evtCount, which is wider from Armv8.1 on. */
+enum { CODES_V7 = 0xFF, CODES_V8 = 0x3FF, CODES_V81 = 0xFFFF };
+enum { PMCR_N_SHIFT = 11, PMCR_N = 0x1F, PMCFGR_N = 0xFF, ARM = 0x41 };
+
+/* --- which cores ---------------------------------------------------------------------------------------- */
+
+enum pmu_kind { PMU_CP15, PMU_V7, PMU_V3, PMU_V81M };
+
+/*
+ * By part number in MIDR or CPUID. PMUv1 has no register that says which common events there are; the TRMs
+ * do. What a core that is not listed cannot count of its events shows when it is programmed.
+ */
+struct pmu_part {
+    uint16_t part;
+    enum pmu_kind kind;
+    const char *events;
+    uint8_t version;  /* of PMU_V7 */
+    uint8_t counters; /* of PMU_CP15, before its registers can be read */
+    bool hyp;         /* has Hyp mode */
+    uint16_t codes;
+    uint32_t common;
+};
+
+static const struct pmu_part parts[] = {
+    {0xC08, PMU_CP15, "cortex-a8", 1, 4, false, CODES_V7, 0x0007FFFF}, /* DDI 0344 3.2.49 */
+    {0xC14, PMU_CP15, "cortex-r4", 1, 3, false, CODES_V7, 0x0005FFDB}, /* DDI 0363 table 6-1 */
+    {0xC15, PMU_CP15, "cortex-r5", 1, 3, false, CODES_V7, 0x0005FFDB}, /* DDI 0460 table 6-1 */
+    {0xC05, PMU_V7, "cortex-a5", 2, 0, false, CODES_V7, 0},
+    {0xC07, PMU_V7, "cortex-a7", 2, 0, true, CODES_V7, 0},
+    {0xC09, PMU_V7, "cortex-a9", 1, 0, false, CODES_V7, 0x0007BEFF}, /* DDI 0388 table 11-5 */
+    {0xC0D, PMU_V7, "cortex-a17", 2, 0, true, CODES_V7, 0},          /* Cortex-A12, which became it */
+    {0xC0E, PMU_V7, "cortex-a17", 2, 0, true, CODES_V7, 0},
+    {0xC0F, PMU_V7, "cortex-a15", 2, 0, true, CODES_V7, 0},
+    {0xC17, PMU_V7, "cortex-r7", 1, 0, false, CODES_V7, 0x0015FFDB}, /* DDI 0458 */
+    {0xC18, PMU_V7, "cortex-r8", 1, 0, false, CODES_V7, 0x0015FFDB},
+    {0xD03, PMU_V3, "cortex-a53", 3, 0, true, CODES_V8, 0},
+    {0xD05, PMU_V3, "cortex-a55", 3, 0, true, CODES_V81, 0},
+    {0xD07, PMU_V3, "cortex-a57", 3, 0, true, CODES_V8, 0},
+    {0xD08, PMU_V3, "cortex-a72", 3, 0, true, CODES_V8, 0},
+    {0xD0B, PMU_V3, "cortex-a76", 3, 0, true, CODES_V81, 0},
+    {0xD13, PMU_V3, "cortex-r52", 3, 0, true, CODES_V8, 0},
+    {0xD22, PMU_V81M, "cortex-m55", 0, 0, false, CODES_V81, 0},
+    {0xD23, PMU_V81M, "cortex-m85", 0, 0, false, CODES_V81, 0},
+    {0xD24, PMU_V81M, "cortex-m52", 0, 0, false, CODES_V81, 0}, /* Arm China's */
+};
+
+static const struct pmu_part unknown_v7 = {
+    .version = 1, .codes = CODES_V7, .common = UINT32_MAX, .events = "armv7-common"};
+static const struct pmu_part unknown_v3 = {.codes = CODES_V81, .events = "armv8-pmuv3-common"};
+
+static const struct pmu_part *find_part(const struct core *core, enum pmu_kind kind,
+                                        const struct pmu_part *unknown)
+{
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        if (parts[i].kind == kind && parts[i].part == core_part(core) &&
+            (core->id >> 24 == ARM || kind == PMU_V81M))
+            return &parts[i];
+    return unknown;
+}
+
+/* --- PMUv1 and PMUv2 on the debug bus ------------------------------------------------------------------- */
+
+/* PMXEVTYPER, DDI 0406C B4.1: P, U and their Non-secure sides; and Hyp mode, which is not counted without its
+ * bit. */
+static const uint32_t V7_EXCLUDE = 0xF0000000, V7_INCLUDE_HYP = 0x08000000;
+static const uint32_t V7_CHAIN = UINT32_C(1) << 0x1E; /* reserved here */
+
+static const struct pmu_places v7_places = {.at = core_pmu,
+                                            .stride = 4,
+                                            .bits = 32,
+                                            .cycles = PMCCNTR_V7,
+                                            .locks = true,
+                                            .hindrances = PMU_DIVIDE | PMU_STOP_PROHIBITED};
+
+static bool has_v7(const struct core *core)
+{
+    return core->family == CORE_ARMV7 && core->pmu_base != 0;
+}
+
+enum { V7_FILTER = PMU_COMMON_READS, V7_EVENTS };
+
+static void v7_add_identity(const struct core *core, struct steps *list)
+{
+    if (!has_v7(core))
+        return;
+    pmu_add_common(&v7_places, core, list);
+    if (find_part(core, PMU_V7, &unknown_v7)->version < 2)
+        return;
+    steps_add(list, step_read(core_pmu(core, PMCCFILTR)));
+    steps_add(list, step_read(core_pmu(core, PMCEID0)));
+    steps_add(list, step_read(core_pmu(core, PMCEID1)));
+}
+
+static bool v7_identify(const struct core *core, const uint64_t *values, struct counter_block *out)
+{
+    if (!has_v7(core))
+        return false;
+    const struct pmu_part *part = find_part(core, PMU_V7, &unknown_v7);
+    struct pmu pmu = {.places = &v7_places, .codes = part->codes, .common = part->common};
+    pmu_take_common(&pmu, values);
+    pmu.n = pmu.control >> PMCR_N_SHIFT & PMCR_N;
+    if (part->version >= 2) {
+        pmu.cycle_filter = (uint32_t)values[V7_FILTER];
+        pmu.common = pmu_event_bits(values[V7_EVENTS], values[V7_EVENTS + 1]);
+        pmu.exclude = V7_EXCLUDE;
+        pmu.include = part->hyp ? V7_INCLUDE_HYP : 0;
+    }
+    pmu.common &= ~(uint64_t)V7_CHAIN;
+    *out = (struct counter_block){.kind = &pmu_v7_kind, .events = part->events};
+    pmu_describe(core, &pmu, out);
+    snprintf(out->text, sizeof out->text, "PMUv%u, %u counters", part->version, out->pmu.n);
+    return true;
+}
+
+const struct block_kind pmu_v7_kind = {.name = "pmu",
+                                       .add_identity = v7_add_identity,
+                                       .identify = v7_identify,
+                                       .program = pmu_program,
+                                       .divide = pmu_divide,
+                                       .counters_for = pmu_counters_for};
+
+/* --- PMUv3 ---------------------------------------------------------------------------------------------- */
+
+/* PMEVTYPER<n>_EL0: P, U, their Non-secure sides and M leave out states as they differ from each other; EL2
+ * is not counted without its bit. */
+static const uint32_t V3_EXCLUDE = 0xF4000000, V3_INCLUDE_EL2 = 0x08000000;
+
+/* An event counter of 64 bits (PMUv3p5) wraps in its low word as one of 32 does: it is read as such. */
+static const struct pmu_places v3_places = {.at = core_pmu,
+                                            .stride = 8,
+                                            .bits = 32,
+                                            .cycles = 0x0F8,
+                                            .long_cycles = true,
+                                            .locks = true,
+                                            .hindrances =
+                                                PMU_DIVIDE | PMU_STOP_PROHIBITED | PMU_FREEZE_ON_OVERFLOW};
+
+static bool has_v3(const struct core *core)
+{
+    return core->family == CORE_ARMV8 && core->pmu_base != 0;
+}
+
+enum { V3_CONFIGURATION = PMU_COMMON_READS, V3_FILTER, V3_EVENTS, V3_EVENT_WORDS = 4 };
+
+static void v3_add_identity(const struct core *core, struct steps *list)
+{
+    if (!has_v3(core))
+        return;
+    pmu_add_common(&v3_places, core, list);
+    steps_add(list, step_read(core_pmu(core, PMCFGR)));
+    steps_add(list, step_read(core_pmu(core, PMCCFILTR)));
+    for (size_t i = 0; i < V3_EVENT_WORDS; i++)
+        steps_add(list, step_read(core_pmu(core, PMCEID0 + 4 * i)));
+}
+
+static bool v3_identify(const struct core *core, const uint64_t *values, struct counter_block *out)
+{
+    if (!has_v3(core))
+        return false;
+    const struct pmu_part *part = find_part(core, PMU_V3, &unknown_v3);
+    struct pmu pmu = {.places = &v3_places,
+                      .n = values[V3_CONFIGURATION] & PMCFGR_N,
+                      .cycle_filter = (uint32_t)values[V3_FILTER],
+                      .codes = part->codes,
+                      .exclude = V3_EXCLUDE,
+                      .include = V3_INCLUDE_EL2,
+                      .common = pmu_event_bits(values[V3_EVENTS], values[V3_EVENTS + 1]),
+                      .extended = values[V3_EVENTS + 2] | values[V3_EVENTS + 3] << 32};
+    pmu_take_common(&pmu, values);
+    *out = (struct counter_block){.kind = &pmu_v3_kind, .events = part->events};
+    pmu_describe(core, &pmu, out);
+    snprintf(out->text, sizeof out->text, "PMUv3, %u counters", out->pmu.n);
+    return true;
+}
+
+const struct block_kind pmu_v3_kind = {.name = "pmu",
+                                       .add_identity = v3_add_identity,
+                                       .identify = v3_identify,
+                                       .program = pmu_program,
+                                       .divide = pmu_divide,
+                                       .counters_for = pmu_counters_for};
+
+/* --- Armv8.1-M ------------------------------------------------------------------------------------------ */
+
+static const uint32_t V81M_BASE = 0xE0003000;
+enum { DEVARCH_MASK = 0x10FFFF, DEVARCH_PMU = 0x100A06 }; /* present, and what it is */
+enum { USUAL_COUNTERS = 8 };                              /* of all cores so far */
+
+static struct address v81m_at(const struct core *core, uint64_t offset)
+{
+    return core_word(core, V81M_BASE + offset);
+}
+
+static const struct pmu_places v81m_places = {.at = v81m_at,
+                                              .stride = 4,
+                                              .bits = 16,
+                                              .cycles = PMCCNTR_V7,
+                                              .hindrances = PMU_STOP_PROHIBITED | PMU_FREEZE_ON_OVERFLOW};
+
+/* On other cores nothing may be read at these addresses. */
+static const struct pmu_part *v81m_part(const struct core *core)
+{
+    return core->family == CORE_M ? find_part(core, PMU_V81M, NULL) : NULL;
+}
+
+enum { V81M_CONFIGURATION = PMU_COMMON_READS, V81M_ARCHITECTURE, V81M_TRACE };
+
+static void v81m_add_identity(const struct core *core, struct steps *list)
+{
+    if (v81m_part(core) == NULL)
+        return;
+    pmu_add_common(&v81m_places, core, list);
+    steps_add(list, step_read(v81m_at(core, PMCFGR)));
+    steps_add(list, step_read(v81m_at(core, CORESIGHT_DEVARCH)));
+    steps_add(list, step_read(core_word(core, DEMCR)));
+}
+
+/* While trace is off no counter counts, and the registers need not show the truth. */
+static void take_untraced(struct pmu *pmu)
+{
+    pmu->control = pmu->enabled = 0;
+    pmu->interrupts = UINT32_MAX;
+    if (pmu->n == 0)
+        pmu->n = USUAL_COUNTERS;
+}
+
+static bool v81m_identify(const struct core *core, const uint64_t *values, struct counter_block *out)
+{
+    const struct pmu_part *part = v81m_part(core);
+    if (part == NULL || (values[V81M_ARCHITECTURE] & DEVARCH_MASK) != DEVARCH_PMU)
+        return false;
+    struct pmu pmu = {.places = &v81m_places,
+                      .n = values[V81M_CONFIGURATION] & PMCFGR_N,
+                      .codes = part->codes,
+                      .common = UINT64_MAX,
+                      .extended = UINT64_MAX};
+    pmu_take_common(&pmu, values);
+    if ((values[V81M_TRACE] & DEMCR_TRCENA) == 0)
+        take_untraced(&pmu);
+    *out = (struct counter_block){.kind = &pmu_v81m_kind, .events = part->events};
+    out->settings[out->n_settings++] = (struct setting){.at = core_word(core, DEMCR),
+                                                        .test = DEMCR_TRCENA,
+                                                        .set = DEMCR_TRCENA,
+                                                        .keep = UINT64_MAX,
+                                                        .watched = "DEMCR"};
+    pmu_describe(core, &pmu, out);
+    snprintf(out->text, sizeof out->text, "Armv8.1-M PMU, %u counters of 16 bits", out->pmu.n);
+    return true;
+}
+
+const struct block_kind pmu_v81m_kind = {.name = "pmu",
+                                         .add_identity = v81m_add_identity,
+                                         .identify = v81m_identify,
+                                         .program = pmu_program,
+                                         .counters_for = pmu_counters_for};
+
+/* --- PMUv1 in CP15 alone -------------------------------------------------------------------------------- */
+
+enum { PMUSERENR_EN = 1 << 0 };
+
+/* The registers by their offsets in a mapped PMU; CRm and opc2 in c9, DDI 0406C table B3-42. */
+static struct address cp15_at(const struct core *core, uint64_t offset)
+{
+    static const struct {
+        uint16_t offset;
+        uint8_t crm, opc2;
+    } plain[] = {{PMCR, 12, 0},       {PMCNTENSET, 12, 1}, {PMCNTENCLR, 12, 2}, {PMOVSCLR, 12, 3},
+                 {PMINTENSET, 14, 1}, {PMINTENCLR, 14, 2}, {PMCCNTR_V7, 13, 0}, {PMUSERENR, 14, 0}};
+    (void)core;
+    for (size_t i = 0; i < sizeof plain / sizeof *plain; i++)
+        if (plain[i].offset == offset)
+            return cp15_register(9, 0, plain[i].crm, plain[i].opc2);
+    if (offset >= PMEVTYPER0)
+        return cp15_selected((unsigned)(offset - PMEVTYPER0) / 4, 9, 0, 13, 1);
+    return cp15_selected((unsigned)(offset - PMEVCNTR0) / 4, 9, 0, 13, 2);
+}
+
+static const struct pmu_places cp15_places = {.at = cp15_at,
+                                              .stride = 4,
+                                              .bits = 32,
+                                              .cycles = PMCCNTR_V7,
+                                              .hindrances = PMU_DIVIDE | PMU_STOP_PROHIBITED};
+
+static const struct pmu_part *cp15_part(const struct core *core)
+{
+    return core->family == CORE_ARMV7 && core->pmu_base == 0 ? find_part(core, PMU_CP15, NULL) : NULL;
+}
+
+static void cp15_add_identity(const struct core *core, struct steps *list)
+{
+    if (cp15_part(core) != NULL)
+        pmu_add_common(&cp15_places, core, list);
+}
+
+/* A hit may stop the core in User mode, in which PMUSERENR must allow it to read the counters. */
+static void add_user_access(const struct core *core, struct counter_block *out)
+{
+    out->settings[out->n_settings++] = (struct setting){.at = cp15_at(core, PMUSERENR),
+                                                        .test = PMUSERENR_EN,
+                                                        .set = PMUSERENR_EN,
+                                                        .restore = {.mask = PMUSERENR_EN}};
+}
+
+static void add_halts_note(struct counter_block *out)
+{
+    static const char halts[] = "the core is halted briefly to set and to read its counters";
+    size_t used = strlen(out->note);
+    snprintf(out->note + used, sizeof out->note - used, "%s%s", used > 0 ? "; " : "", halts);
+}
+
+static bool cp15_identify(const struct core *core, const uint64_t *values, struct counter_block *out)
+{
+    const struct pmu_part *part = cp15_part(core);
+    if (part == NULL)
+        return false;
+    *out = (struct counter_block){.kind = &pmu_cp15_kind, .events = part->events};
+    struct pmu pmu = {
+        .places = &cp15_places, .codes = part->codes, .common = part->common, .n = part->counters};
+    if (values != NULL) {
+        pmu_take_common(&pmu, values);
+        pmu.n = pmu.control >> PMCR_N_SHIFT & PMCR_N;
+        add_user_access(core, out);
+        pmu_describe(core, &pmu, out);
+        add_halts_note(out);
+    } else {
+        snprintf(out->state, sizeof out->state, "seen only while the core is halted");
+    }
+    snprintf(out->text, sizeof out->text, "PMUv1 in CP15, %u counters", values != NULL ? out->pmu.n : pmu.n);
+    return true;
+}
+
+const struct block_kind pmu_cp15_kind = {.name = "pmu",
+                                         .by_core = true,
+                                         .add_identity = cp15_add_identity,
+                                         .identify = cp15_identify,
+                                         .program = pmu_program,
+                                         .divide = pmu_divide,
+                                         .counters_for = pmu_counters_for};

@@ -1,0 +1,40 @@
+/* Where a server listens, as --probe names it. Connections themselves: tests/system. */
+#include "../test.h"
+
+#include "base/socket.h"
+
+#include <string.h>
+
+TEST(an_address_is_a_host_and_a_port_each_with_a_default)
+{
+    static const struct {
+        const char *text, *host;
+        uint16_t port;
+    } good[] = {{"", "localhost", 6666},    {"board.lab", "board.lab", 6666},
+                {"board:1", "board", 1},    {":65535", "localhost", 65535},
+                {"[::1]", "::1", 6666},     {"[fe80::1%eth0]:4441", "fe80::1%eth0", 4441},
+                {"[]:80", "localhost", 80}, {"[10.0.0.1]:80", "10.0.0.1", 80}};
+    static const char *const wrong[] = {
+        "::1",     "::1:6666", "a:b:1",   "[::1",   "[::1]x", "[::1]6666", "h:",   "h:0",
+        "h:+6666", "h: 1",     "h:65536", "h:0x10", "h:010",  "h:1x",      "h:-1", "h:99999999999999999999"};
+    struct error error = {0};
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+        char host[32] = "localhost";
+        uint16_t port = 6666;
+        if (!socket_address_read(good[i].text, host, sizeof host, &port, &error) ||
+            strcmp(host, good[i].host) != 0 || port != good[i].port)
+            fail_msg("%s: %s %u", good[i].text, host, (unsigned)port);
+    }
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        char host[32] = "localhost";
+        uint16_t port = 6666;
+        error = (struct error){0};
+        if (socket_address_read(wrong[i], host, sizeof host, &port, &error) || error.kind != ERROR_USAGE ||
+            strcmp(host, "localhost") != 0 || port != 6666)
+            fail_msg("\"%s\" is read", wrong[i]);
+    }
+    char small[4] = "";
+    uint16_t port = 0;
+    assert_true(socket_address_read("abc", small, sizeof small, &port, &error));
+    assert_false(socket_address_read("abcd", small, sizeof small, &port, &error));
+}
