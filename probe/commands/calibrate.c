@@ -5,7 +5,6 @@
 #include "debuggers/debugger.h"
 #include "engine/engine.h"
 #include "measure/evaluation.h"
-#include "report/fold.h"
 #include "report/json.h"
 #include "report/number.h"
 #include "report/terminal.h"

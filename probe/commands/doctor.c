@@ -4,7 +4,6 @@
 #include "commands/session.h"
 #include "device/writers.h"
 #include "measure/plausible.h"
-#include "report/fold.h"
 #include "report/json.h"
 #include "report/terminal.h"
 

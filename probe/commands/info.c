@@ -4,7 +4,6 @@
 #include "debuggers/debugger.h"
 #include "device/doctor.h"
 #include "links/link.h"
-#include "report/fold.h"
 #include "report/json.h"
 #include "report/terminal.h"
 

@@ -3,7 +3,6 @@
 #include "commands/session.h"
 #include "counters/events.h"
 #include "counters/metric.h"
-#include "report/fold.h"
 #include "report/json.h"
 #include "report/terminal.h"
 #include "symbols/names.h"

@@ -2,7 +2,6 @@
 
 #include "commands/command.h"
 #include "counters/events.h"
-#include "report/fold.h"
 #include "report/terminal.h"
 #include "symbols/names.h"
 

@@ -16,7 +16,7 @@ enum { CHUNK = 1 << 16, FACT = 160 };
 struct reading {
     struct baseline *out;
     struct error *error;
-    unsigned line; /* from 1; 0: of the file as a whole */
+    unsigned line; /* from 1; 0: the whole file */
     bool header, summary;
 };
 
@@ -40,7 +40,7 @@ static void take_text(char *out, size_t size, const json_t *object, const char *
     utf8_clean(out, size, text != NULL ? text : "");
 }
 
-/* False where it is absent, or is no number from 0 on. */
+/* False if it is absent, negative or no number. */
 static bool take_real(double *out, const json_t *object, const char *key)
 {
     const json_t *value = json_object_get(object, key);
@@ -56,7 +56,7 @@ static bool take_unsigned(uint64_t *out, const json_t *object, const char *key)
     double real = json_real_value(value);
     if (json_is_integer(value) && json_integer_value(value) >= 0)
         *out = (uint64_t)json_integer_value(value);
-    else if (json_is_real(value) && real >= 0 && real <= 0x1p64) /* beyond 2^63-1 they are written as reals */
+    else if (json_is_real(value) && real >= 0 && real <= 0x1p64) /* counts beyond 2^63-1 are reals */
         *out = real < 0x1p64 ? (uint64_t)real : UINT64_MAX;
     else
         return false;
@@ -111,7 +111,7 @@ static bool take_column(struct reading *reading, const char *name, const json_t 
         (!take_real(&side->mean, object, "mean") || !take_real(&side->sd, object, "sd") ||
          !take_unsigned(&side->min, object, "min") || !take_unsigned(&side->max, object, "max")))
         return fails(reading, "mean, sd, min or max of %.48s is missing or no count", column->name);
-    /* An older file does not say */
+    /* Older files do not have it */
     struct series_error known = {0};
     if (take_real(&known.standard, object, "mean_error") && take_real(&known.df, object, "mean_error_df") &&
         take_real(&known.drift, object, "drift"))
@@ -161,7 +161,7 @@ static bool take_line(struct reading *reading, json_t *object)
     return strcmp(type, "summary") != 0 || take_summary(reading, object);
 }
 
-/* `last`: nothing follows it, not even its own line's end. */
+/* `last`: the file ends in this line, without a newline. */
 static bool read_line(struct reading *reading, const char *line, size_t length, bool last)
 {
     if (length > BASELINE_LINE_MAX)
@@ -211,7 +211,7 @@ bool baseline_parse(const char *text, size_t size, const char *path, struct base
     return reading.summary || fails(&reading, "no summary: that run was cut off");
 }
 
-/* NULL: for `why`. */
+/* NULL: *why says why. */
 static char *read_all(FILE *file, size_t *size, const char **why)
 {
     char *text = NULL, *more;

@@ -1,6 +1,6 @@
 /*
- * Baselines: an earlier run, read back from the JSON lines that it wrote (schema pmu-probe/1). The file is
- * taken as coming from anywhere: its size, its lines and its columns are bounded, and every text is clean.
+ * Baselines: an earlier run, read from the JSON lines that it wrote (schema pmu-probe/1). The file is not
+ * trusted: its size, its lines and its columns are bounded, and every text is cleaned.
  */
 #pragma once
 
@@ -18,23 +18,23 @@ enum { BASELINE_FILE_MAX = 64 << 20, BASELINE_LINE_MAX = 1 << 20 };
 struct baseline_column {
     char name[UTF8_CLEAN_ROOM(48)];
     bool unsupported;
-    bool calibrated; /* what a halt adds was removed */
+    bool calibrated; /* the cost of halts was removed */
     struct verdict_side side;
 };
 
 struct baseline {
     char file[256];
     char started[32];             /* "2026-11-20T09:15:00Z" */
-    char ended[256];              /* why it ended before its time; else "" */
+    char ended[256];              /* why it ended early; else "" */
     struct conditions conditions; /* without addresses and sources */
     size_t n;
     struct baseline_column columns[RESULT_COLUMNS];
 };
 
-/* False: ERROR_USAGE with the fact: no such file, not JSON, no summary (a run that was cut off), another
-   schema. `path` may be a pipe; `cancel`, which may be NULL, ends the wait for its other end. */
+/* ERROR_USAGE: no such file, not JSON, no summary (a run that was cut off), another schema. `path` may be a
+   pipe; `cancel`, which may be NULL, ends the wait for its other end. */
 bool baseline_read(const char *path, const volatile sig_atomic_t *cancel, struct baseline *out,
                    struct error *error);
-/* The same of a file's bytes; `path` is for the words. */
+/* The same for the bytes of a file; `path` is for messages. */
 bool baseline_parse(const char *text, size_t size, const char *path, struct baseline *out,
                     struct error *error);

@@ -1,6 +1,5 @@
 #include "report/comparison.h"
 
-#include "report/fold.h"
 #include "report/json.h"
 #include "report/number.h"
 #include "report/terminal.h"

@@ -1,6 +1,5 @@
 #include "report/counts.h"
 
-#include "report/fold.h"
 #include "report/formats.h"
 #include "report/json.h"
 #include "report/number.h"

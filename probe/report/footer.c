@@ -1,6 +1,5 @@
 #include "report/text.h"
 
-#include "report/fold.h"
 #include "report/number.h"
 #include "report/terminal.h"
 
@@ -134,7 +133,7 @@ static void put_undisturbed(const struct footer *footer)
                  open == 1 ? "" : "s");
 }
 
-/* The words that --on-max asked for. */
+/* The values that --on-max requested. */
 static void put_words(const struct footer *footer)
 {
     const struct summary *summary = footer->summary;

@@ -9,8 +9,8 @@
 
 enum { FIELD = 512 };
 
-/* As text or in an attribute's quotes. A clean text has no character that XML 1.0 forbids (its section 2.2)
-   but U+FFFE and U+FFFF. */
+/* Text, or the value of an attribute. XML 1.0 (section 2.2) forbids U+FFFE and U+FFFF, which a clean text may
+   still have. */
 static void put(FILE *out, const char *text)
 {
     static const struct {
@@ -43,7 +43,7 @@ static void put_count(FILE *out, const char *name, uint64_t value)
     fprintf(out, " %s=\"%" PRIu64 "\"", name, value);
 }
 
-/* Plain decimals: some readers of these files know no exponents. */
+/* Plain decimals: some readers of these files do not know exponents. */
 static void put_seconds(FILE *out, double seconds, int decimals)
 {
     fprintf(out, " time=\"%.*f\"", decimals, isfinite(seconds) && seconds >= 0 ? seconds : 0);
@@ -114,7 +114,7 @@ static bool is_counted(const struct column *column)
 
 enum outcome { PASSED, FAILED, SKIPPED };
 
-/* Of `column`, of `line`, or of both; either may be NULL, not both. */
+/* Either may be NULL, but not both. */
 static enum outcome outcome_of(const struct column *column, const struct verdict_line *line)
 {
     if (line == NULL)
@@ -160,7 +160,7 @@ static void put_numbers(FILE *out, const struct column *column)
     fputs("</system-out>\n", out);
 }
 
-/* The first column counts cycles; what else is counted has no duration. */
+/* Only the first column, which counts cycles, has a duration. */
 static double seconds_of(const struct summary *summary, const struct column *column)
 {
     double hz = summary->conditions.clock_hz;
@@ -197,7 +197,7 @@ static void put_case(FILE *out, const struct summary *summary, const struct comp
     fputs("  </testcase>\n", out);
 }
 
-/* With `out` NULL they are only counted. */
+/* Counts the cases by outcome; prints them unless `out` is NULL. */
 static void each_case(FILE *out, const struct summary *summary, const struct comparison *comparison,
                       size_t counts[3])
 {

@@ -9,7 +9,7 @@
 
 enum { FIELD = 512 };
 
-/* A backslash makes any ASCII punctuation plain, in tables too. Inside a word '_' is plain already. */
+/* A backslash makes any ASCII punctuation plain text, in tables too. Inside a word '_' needs none. */
 static void put(FILE *out, const char *text)
 {
     char clean[UTF8_CLEAN_ROOM(FIELD)], before = ' ';
@@ -39,7 +39,7 @@ static void put_title(FILE *out, const struct conditions *conditions)
             fputs(" to ", out);
             put(out, conditions->end);
         }
-        fputs("  \n", out); /* two blanks: a new line */
+        fputs("  \n", out); /* two blanks: a line break */
     }
     for (size_t i = 0, put_before = 0; i < sizeof first / sizeof *first; i++) {
         if (first[i][0] == '\0')

@@ -1,6 +1,6 @@
 /*
  * Numbers for people (grouped by thousands, with units) and for programs. Each function writes into the
- * caller's buffer and returns it. A number that does not fit becomes "#", never a shorter number.
+ * caller's buffer and returns it. A number that does not fit becomes "#"; it is never cut.
  */
 #pragma once
 

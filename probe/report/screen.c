@@ -1,6 +1,5 @@
 #include "report/screen.h"
 
-#include "report/fold.h"
 #include "report/number.h"
 #include "report/terminal.h"
 

@@ -4,7 +4,6 @@
  * no number is cut. Rows that cover fewer hits than the others form a second table. Notes below both explain
  * the words.
  */
-#include "report/fold.h"
 #include "report/number.h"
 #include "report/terminal.h"
 #include "report/text.h"

@@ -37,6 +37,25 @@ const char *utf8_clean(char *out, size_t size, const char *text);
 size_t utf8_width(const char *text);
 
 /*
+ * Lines that fold: pieces of text side by side, as many as fit into a line. A piece is never cut.
+ */
+struct fold {
+    FILE *out;
+    size_t columns, indent; /* indent: of the lines after the first */
+    size_t used;            /* columns of the current line */
+};
+
+/* Puts `gap` blanks between this piece and the one before. The piece must be clean. */
+void fold_put(struct fold *fold, const char *piece, size_t gap);
+void fold_end(struct fold *fold); /* ends the current line, if it has any text */
+/* `left`, and to its right a text that folds below its own beginning. */
+void fold_beside(FILE *out, size_t columns, const char *left, const char *text);
+/* A whole text, folded between its words. */
+void fold_text(FILE *out, size_t columns, size_t indent, const char *text);
+/* The same if `at` columns of the first line are used. */
+void fold_text_at(FILE *out, size_t columns, size_t at, size_t indent, const char *text);
+
+/*
  * A progress line for steps longer than a second. It is shown on a terminal only, rewritten in place and
  * erased at the end, so neither a log nor the result contains it.
  */

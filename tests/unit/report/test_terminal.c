@@ -1,7 +1,6 @@
 /* What a terminal can show, by its environment. */
 #include "golden.h"
 
-#include "report/fold.h"
 #include "report/terminal.h"
 
 #include <locale.h>
@@ -70,6 +69,17 @@ TERMINAL_TEST(characters)
     assert_string_equal(terminal_text(text, sizeof text, "± 3 µs é\033"), "+- 3 us ??");
     assert_string_equal(terminal_or("±", "+-"), "+-");
     assert_string_equal(terminal_text(text, sizeof text, "±±±±"), "+-+-+-+-");
+}
+
+TEST(words_are_wrapped)
+{
+    FILE *out = output();
+    fold_text_at(out, 80, 0, 4, "one two");
+    for (int i = 0; i < 70; i++)
+        fputc('-', out);
+    fold_text_at(out, 80, 70, 2, "ten µµµµµ below"); /* characters, not bytes */
+    output_is("one two\n"
+              "----------------------------------------------------------------------ten µµµµµ\n  below\n");
 }
 
 TEST(texts_fold_beside_others)
