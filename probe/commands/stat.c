@@ -7,6 +7,7 @@
 #include "measure/window.h"
 #include "report/counts.h"
 #include "report/number.h"
+#include "report/progress.h"
 #include "report/terminal.h"
 #include "report/text.h"
 
