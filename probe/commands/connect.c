@@ -8,6 +8,7 @@
 #include "links/link.h"
 #include "links/msr/msr.h"
 #include "links/openocd.h"
+#include "report/progress.h"
 #include "report/terminal.h"
 
 #include <limits.h>

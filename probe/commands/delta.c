@@ -8,6 +8,7 @@
 #include "report/comparison.h"
 #include "report/formats.h"
 #include "report/json.h"
+#include "report/progress.h"
 #include "report/terminal.h"
 #include "report/text.h"
 

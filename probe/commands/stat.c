@@ -3,8 +3,7 @@
 #include "commands/sampling.h"
 #include "debuggers/debugger.h"
 #include "report/number.h"
-#include "report/terminal.h"
-#include "report/text.h"
+#include "report/progress.h"
 
 #include <inttypes.h>
 #include <math.h>

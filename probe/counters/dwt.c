@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 
-enum { DWT_BASE = 0xE0001000 };
+static const uint32_t DWT_BASE = 0xE0001000;
 enum {
     CTRL_CYCCNTENA = 1 << 0,
     CTRL_CPIEVTENA = 1 << 17, /* EXC, SLEEP, LSU and FOLD follow */

@@ -1,7 +1,6 @@
-#include "counters/pmu.h"
+#include "counters/counter.h"
 
 #include "cores/arm_debug.h"
-#include "counters/counter.h"
 
 #include <stdio.h>
 

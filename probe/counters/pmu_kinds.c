@@ -4,7 +4,6 @@
 #include "cores/arm_debug.h"
 #include "cores/armv7_transfer.h"
 #include "counters/counter.h"
-#include "counters/pmu.h"
 
 #include <stdio.h>
 #include <string.h>

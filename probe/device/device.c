@@ -128,6 +128,8 @@ static bool sleep_for(struct device *device, int ms, const struct deadline *dead
 
 static bool halt_again(struct device *device, const struct deadline *deadline, struct error *error)
 {
+    if (device->chosen == NULL)
+        return true;
     if (!link_server_run(device->link, device->chosen->server_unit, false, deadline, error) ||
         (!link_has_server(device->link) && !tell_core(device, core_add_halt, deadline, error)))
         return false;

@@ -6,7 +6,6 @@
 #pragma once
 
 #include "measure/result.h"
-#include "report/counts.h"
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -14,6 +13,10 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <time.h>
+
+struct counts;
+struct cores_row;
+struct cores_table;
 
 /* All return false when the line could not be written whole (disk full, out of memory); errno says why.
  * json_header and json_hit use only the names of the columns. */

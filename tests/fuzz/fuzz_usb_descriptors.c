@@ -3,7 +3,6 @@
  * descriptors. Whatever it says, what comes of it fits the buffers that it is used with, and is printable.
  */
 #include "links/dap/carrier.h"
-#include "links/dap/probe_spec.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "links/dap/adi.h"
-#include "links/dap/probe_spec.h"
+#include "links/dap/carrier.h"
 
 #include <stdbool.h>
 #include <stddef.h>

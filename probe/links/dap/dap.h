@@ -8,7 +8,7 @@
  */
 #pragma once
 
-#include "links/dap/probe_spec.h"
+#include "links/dap/carrier.h"
 #include "links/dap/protocol.h"
 #include "links/link.h"
 

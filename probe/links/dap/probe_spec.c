@@ -1,7 +1,6 @@
-#include "links/dap/probe_spec.h"
+#include "links/dap/carrier.h"
 
 #include "base/socket.h"
-#include "links/dap/carrier.h"
 
 #include <ctype.h>
 #include <stddef.h>

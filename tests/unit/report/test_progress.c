@@ -1,6 +1,6 @@
 #include "../test.h"
 
-#include "report/terminal.h"
+#include "report/progress.h"
 
 #include <fcntl.h>
 #include <stdio.h>

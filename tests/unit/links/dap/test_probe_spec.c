@@ -1,5 +1,5 @@
 /* The argument of --probe, and which of the probes plugged in it selects. */
-#include "links/dap/probe_spec.h"
+#include "links/dap/carrier.h"
 #include "test.h"
 
 #include <stdio.h>
