@@ -1,5 +1,7 @@
 #include "links/link.h"
 
+#include "base/state.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -127,8 +129,33 @@ bool link_server_reset(struct link *link, uint16_t unit, bool halt, const struct
     return link->ops->server_reset == NULL || link->ops->server_reset(link, unit, halt, deadline, error);
 }
 
+bool link_claim(struct link *link, const char *name, struct error *error)
+{
+    snprintf(link->name, sizeof link->name, "%s", name);
+    return link->lock != NULL || lock_take(name, &link->lock, error);
+}
+
+const char *link_identity(const struct link *link)
+{
+    return link->name;
+}
+
+void link_state(struct link *link, char *out, size_t size)
+{
+    out[0] = '\0';
+    if (link->ops->state != NULL)
+        link->ops->state(link, out, size);
+}
+
+bool link_adopt(struct link *link, const char *state)
+{
+    return state[0] == '\0' || (link->ops->adopt != NULL && link->ops->adopt(link, state));
+}
+
 void link_close(struct link *link)
 {
+    struct lock *lock = link != NULL ? link->lock : NULL;
     if (link != NULL)
         link->ops->close(link);
+    lock_free(lock);
 }

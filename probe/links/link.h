@@ -55,13 +55,23 @@ struct link_ops {
     struct debugger *(*debugger)(struct link *);
     /* NULL: a server decides about the power. */
     void (*leave_power)(struct link *, enum link_power);
+    /* What the link itself has changed at the target's end, as text; and takes that over from a run that did
+     * not end, to put it back at the close. NULL: nothing. */
+    void (*state)(struct link *, char *out, size_t size);
+    bool (*adopt)(struct link *, const char *state);
     void (*close)(struct link *);
     bool exact_faults; /* TARGET_FAULT names the very step; else that step or the one before it failed */
     bool comes_back;   /* the next call reopens a lost link */
 };
 
+struct lock;
+
+enum { LINK_NAME = 256 };
+
 struct link {
     const struct link_ops *ops; /* first member of each link's own struct */
+    char name[LINK_NAME];       /* see link_claim */
+    struct lock *lock;
 };
 
 enum {
@@ -99,7 +109,13 @@ void link_leave_power(struct link *link, enum link_power power);
 bool link_comes_back(const struct link *link);
 bool link_faults_are_exact(const struct link *link);
 bool link_has_server(const struct link *link);
-void link_close(struct link *link); /* NULL is allowed */
+/* Before a link touches the other end: this is what it is called in journals, and it is kept from other
+ * pmu-probes until link_close. ERROR_IN_USE: one of them has it. */
+bool link_claim(struct link *link, const char *name, struct error *error);
+const char *link_identity(const struct link *link); /* "": unknown */
+void link_state(struct link *link, char *out, size_t size);
+bool link_adopt(struct link *link, const char *state); /* false: it does not fit */
+void link_close(struct link *link);                    /* NULL is allowed */
 
 /*
  * Two links used as one: `control` reaches the core, `counters` the model-specific registers of an x86

@@ -27,16 +27,25 @@ static struct dap *dap_of(struct link *link)
 
 /* ---- open */
 
-static struct carrier *open_carrier(const struct probe_spec *spec, const struct deadline *deadline,
-                                    struct error *error)
+/* A probe without a serial number is known by where it is plugged in. */
+static bool claim(struct dap *dap, const struct dap_found *found, struct error *error)
 {
+    char name[sizeof dap->link.name];
+    snprintf(name, sizeof name, "cmsis-dap %s%.100s", found->serial[0] != '\0' ? "" : "at ",
+             found->serial[0] != '\0' ? found->serial : found->place);
+    return link_claim(&dap->link, name, error);
+}
+
+static struct carrier *open_carrier(struct dap *dap, const struct deadline *deadline, struct error *error)
+{
+    const struct probe_spec *spec = &dap->spec;
     struct dap_found list[FOUND];
     if (spec->kind == DAP_TCP)
         return tcp_connect(spec->host, spec->port, deadline, error);
     size_t n = usb_list(spec, list, FOUND);
     n += hid_list(spec, list + n, FOUND - n);
     const struct dap_found *found = usb_choice_choose(list, n, spec, error);
-    if (found == NULL)
+    if (found == NULL || !claim(dap, found, error))
         return NULL;
     return found->kind == DAP_USB ? usb_connect(found, error) : hid_connect(found, error);
 }
@@ -45,7 +54,7 @@ static bool begin(struct dap *dap, const struct deadline *deadline, struct error
 {
     struct executor *executor = &dap->executor;
     dap->probe.lost = false;
-    dap->probe.carrier = open_carrier(&dap->spec, deadline, error);
+    dap->probe.carrier = open_carrier(dap, deadline, error);
     if (dap->probe.carrier == NULL) {
         dap->probe.lost = true;
         return false;
@@ -153,6 +162,50 @@ static void dap_describe(struct link *link, char *out, size_t size)
              dap->executor.compiler.ap.cut ? ", not all access ports are looked at" : "");
 }
 
+/* The power of each debug port, and CSW and TAR[63:32] of each access port, as found. */
+static void dap_state(struct link *link, char *out, size_t size)
+{
+    const struct dap *dap = dap_of(link);
+    const struct adi *adi = &dap->executor.adi;
+    const struct ap_state *ap = &dap->executor.compiler.ap;
+    size_t used = 0;
+    for (size_t i = 0; i < adi->n_ports && i < ADI_PORTS && used < size; i++)
+        if (adi->power[i].known)
+            used +=
+                (size_t)snprintf(out + used, size - used, "power %zx %" PRIx32 ";", i, adi->power[i].found);
+    for (size_t i = 0; i < ap->n && used < size; i++)
+        if (ap->ports[i].memory)
+            used += (size_t)snprintf(out + used, size - used, "port %x %" PRIx32 " %" PRIx32 ";",
+                                     ap->ports[i].unit, ap->ports[i].csw_found, ap->ports[i].tar_high_found);
+    if (used >= size) /* not all of it fits: none of it is better than half */
+        out[0] = '\0';
+}
+
+static bool dap_adopt(struct link *link, const char *state)
+{
+    struct dap *dap = dap_of(link);
+    unsigned which;
+    uint32_t one, two;
+    int used = 0;
+    for (; *state != '\0'; state += used) {
+        used = 0;
+        if (sscanf(state, "power %x %" SCNx32 ";%n", &which, &one, &used) == 2 && used > 0 &&
+            which < ADI_PORTS) {
+            dap->executor.adi.power[which].found = one;
+            continue;
+        }
+        if (sscanf(state, "port %x %" SCNx32 " %" SCNx32 ";%n", &which, &one, &two, &used) != 3 || used == 0)
+            return false;
+        struct access_port *port =
+            which <= UINT16_MAX ? ap_state_port(&dap->executor.compiler.ap, (uint16_t)which) : NULL;
+        if (port == NULL)
+            return false;
+        port->csw_found = one;
+        port->tar_high_found = two;
+    }
+    return true;
+}
+
 static void dap_leave_power(struct link *link, enum link_power power)
 {
     struct dap *dap = dap_of(link);
@@ -229,6 +282,8 @@ struct link *dap_open(const struct probe_spec *spec, const struct deadline *dead
                                         .views = dap_views,
                                         .describe = dap_describe,
                                         .leave_power = dap_leave_power,
+                                        .state = dap_state,
+                                        .adopt = dap_adopt,
                                         .close = dap_close,
                                         .comes_back = true};
     struct dap *dap = calloc(1, sizeof *dap);
@@ -250,7 +305,7 @@ struct link *dap_open(const struct probe_spec *spec, const struct deadline *dead
         log_ports(dap);
         return &dap->link;
     }
-    dap_close(&dap->link);
+    link_close(&dap->link);
     return NULL;
 }
 
