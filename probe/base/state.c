@@ -12,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { WORDS = 96, TRIES = 8 };
+enum { WORDS = 96, TRIES = 8, LOCK_NOTE = 1024 };
 
 /* --- the folder ----------------------------------------------------------------------------------------- */
 
@@ -62,6 +62,7 @@ void state_key(const char *text, char out[STATE_KEY])
 
 struct lock {
     int fd;
+    char left[LOCK_NOTE];
     char path[];
 };
 
@@ -111,6 +112,38 @@ static bool is_there(int fd, const char *path)
            held.st_dev == named.st_dev;
 }
 
+/* The first line is the process, the second its note. */
+static void read_left(struct lock *lock)
+{
+    char text[LOCK_NOTE + 32] = "";
+    ssize_t n = pread(lock->fd, text, sizeof text - 1, 0);
+    const char *line = n > 0 ? strchr(text, '\n') : NULL;
+    if (line == NULL)
+        return;
+    size_t length = strcspn(line + 1, "\n");
+    if (length < sizeof lock->left) {
+        memcpy(lock->left, line + 1, length);
+        lock->left[length] = '\0';
+    }
+}
+
+void lock_note(struct lock *lock, const char *text)
+{
+    char line[LOCK_NOTE + 32];
+    if (lock == NULL)
+        return;
+    int used = snprintf(line, sizeof line, "%ld\n%s\n", (long)getpid(), text);
+    if (used < 0 || (size_t)used >= sizeof line)
+        return;
+    if (pwrite(lock->fd, line, (size_t)used, 0) == used)
+        (void)!ftruncate(lock->fd, used);
+}
+
+const char *lock_left(const struct lock *lock)
+{
+    return lock != NULL ? lock->left : "";
+}
+
 bool lock_take(const char *name, struct lock **out, struct error *error)
 {
     char folder[PATH_MAX], key[STATE_KEY];
@@ -120,7 +153,7 @@ bool lock_take(const char *name, struct lock **out, struct error *error)
         return true;
     state_key(name, key);
     size_t size = strlen(folder) + sizeof key + sizeof "/.lock";
-    struct lock *lock = malloc(sizeof *lock + size);
+    struct lock *lock = calloc(1, sizeof *lock + size);
     if (lock == NULL)
         return error_set(error, ERROR_SYSTEM, "out of memory");
     snprintf(lock->path, size, "%s/%s.lock", folder, key);
@@ -137,8 +170,8 @@ bool lock_take(const char *name, struct lock **out, struct error *error)
             return !taken; /* a file system without locks */
         }
         if (is_there(lock->fd, lock->path)) {
-            if (ftruncate(lock->fd, 0) == 0)
-                dprintf(lock->fd, "%ld\n", (long)getpid());
+            read_left(lock);
+            lock_note(lock, lock->left);
             *out = lock;
             return true;
         }

@@ -25,4 +25,8 @@ struct lock;
  * state folder nothing is locked: *out is NULL then, too, and the result true.
  */
 bool lock_take(const char *name, struct lock **out, struct error *error);
-void lock_free(struct lock *lock); /* NULL is allowed */
+/* What whoever holds the lock next finds, if we do not end by ourselves. NULL is allowed as `lock`. */
+void lock_note(struct lock *lock, const char *text);
+const char *
+lock_left(const struct lock *lock); /* what the last one noted, and did not take back; "": nothing */
+void lock_free(struct lock *lock);  /* NULL is allowed */

@@ -34,13 +34,6 @@ static const char *address_of(const char *probe)
     return colon != NULL ? colon + 1 : "";
 }
 
-/* How messages and journals call the other end: this machine has one name. */
-static void name_end(char *out, size_t size, const char *kind, const char *host, uint16_t port)
-{
-    bool here = strcmp(host, "127.0.0.1") == 0 || strcmp(host, "::1") == 0;
-    snprintf(out, size, "%s %.150s:%u", kind, here ? "localhost" : host, port);
-}
-
 /* The link that was opened while `lock` was held; NULL: that failed. */
 static struct link *claimed(struct link *link, const char *name, struct lock *lock)
 {
@@ -68,7 +61,7 @@ static struct link *connect_openocd(const struct context *context, const char *p
     struct lock *lock;
     if (!socket_address_read(address_of(probe), host, sizeof host, &port, error))
         return NULL;
-    name_end(name, sizeof name, "openocd", host, port);
+    link_end_name(name, sizeof name, "openocd", host, port);
     if (!lock_take(name, &lock, error))
         return NULL;
     struct deadline deadline = deadline_in_ms(patience_ms(CONNECT_MS), context->cancel);
@@ -88,7 +81,7 @@ static struct link *connect_gdb(const struct context *context, const char *probe
     }
     char name[128], end[LINK_NAME];
     struct lock *lock;
-    name_end(end, sizeof end, "gdb", host, port);
+    link_end_name(end, sizeof end, "gdb", host, port);
     if (!lock_take(end, &lock, error))
         return NULL;
     struct deadline deadline = deadline_in_ms(patience_ms(CONNECT_MS), context->cancel);
@@ -130,15 +123,8 @@ static struct link *connect_dap(const struct context *context, const char *probe
     request.hz = (uint32_t)options->speed_hz;
     request.packets = options->packets < UINT16_MAX ? (unsigned)options->packets : UINT16_MAX;
     request.log = context->log;
-    char name[LINK_NAME];
-    struct lock *lock = NULL;
-    name_end(name, sizeof name, "cmsis-dap-tcp", request.host, request.port);
-    bool by_address = request.kind == DAP_TCP; /* a USB probe is locked when it is found */
-    if (by_address && !lock_take(name, &lock, error))
-        return NULL;
     struct deadline deadline = deadline_in_ms(patience_ms(CONNECT_MS), context->cancel);
-    struct link *link = dap_open(&request, &deadline, error);
-    return by_address ? claimed(link, name, lock) : link;
+    return dap_open(&request, &deadline, error);
 }
 
 size_t connect_list(const struct context *context, struct dap_listed *out, size_t room)

@@ -201,7 +201,6 @@ static void begin_journal(struct session *session)
         snprintf(head->link, sizeof head->link, "%s", link_identity(session->link));
         snprintf(head->command, sizeof head->command, "%.31s", options->command);
         snprintf(head->core, sizeof head->core, "%s", core->core.name);
-        link_state(session->link, head->state, sizeof head->state);
         say_how_to_connect(options, head);
         session->journal = journal_new(head, &none);
         free(head);

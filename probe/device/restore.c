@@ -3,6 +3,7 @@
 #include "cores/halt_sources.h"
 #include "debuggers/debugger.h"
 #include "device/release.h"
+#include "device/settings.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -35,6 +36,11 @@ static enum state state_of(const struct journal_entry *entry, uint64_t now)
     return (up & ~ones) == 0 && (down & ~zeros) == 0 ? STATE_OURS : STATE_OTHER;
 }
 
+static enum state state_by_status(const struct journal_entry *entry, uint64_t status)
+{
+    return entry->n_wrote > 0 && (status & entry->test) == entry->set ? STATE_OURS : STATE_AS_IT_WAS;
+}
+
 /* Whether it can be read while the core runs. */
 static bool is_in_sight(const struct journal_entry *entry)
 {
@@ -46,8 +52,11 @@ static bool read_state(struct device *device, const struct journal_entry *entry,
 {
     struct error unread = {0};
     uint64_t now = 0;
-    *seen = is_in_sight(entry) && ledger_read(device->ledger, entry->at, &now, deadline, &unread);
-    *state = *seen ? state_of(entry, now) : STATE_OTHER;
+    const struct address *at = entry->status.size != 0 ? &entry->status : &entry->at;
+    *seen = is_in_sight(entry) && ledger_read(device->ledger, *at, &now, deadline, &unread);
+    *state = !*seen                    ? STATE_OTHER
+             : entry->status.size != 0 ? state_by_status(entry, now)
+                                       : state_of(entry, now);
     bool hidden = unread.kind == ERROR_NONE || unread.kind == ERROR_FAULT || unread.kind == ERROR_ASLEEP;
     return hidden || error_copy(error, &unread);
 }
@@ -228,8 +237,6 @@ bool restore_run(struct device *device, const struct journal_file *file, struct 
                  const struct deadline *deadline, struct error *error)
 {
     *out = (struct restored){0};
-    if (!link_adopt(device->link, file->head.state))
-        return error_set(error, ERROR_NO_TARGET, "the debug port shows other access ports than before");
     if (device->chosen->state == CORE_LOCKUP)
         return error_set(error, ERROR_LOCKUP, "the core is locked up");
     if (!device_keep(device, deadline, error) || !give_back(device, file, deadline, error) ||
@@ -240,5 +247,20 @@ bool restore_run(struct device *device, const struct journal_file *file, struct 
         device_leave_as(device, LEAVE_HALTED_AGAIN);
         return true;
     }
+    /* What the run had set up counted as taken when the core was found */
+    out->again = device->chosen->core.unstoppable != NULL && device->debugger == NULL;
+    if (out->again)
+        return ledger_undo(device->ledger, deadline, error);
     return let_go(device, out, deadline, error);
+}
+
+bool restore_let_go(struct device *device, struct restored *out, const struct deadline *deadline,
+                    struct error *error)
+{
+    const struct core *core = &device->chosen->core;
+    /* As for a run, so that the undoing restores what it takes to let the core go */
+    return device_keep(device, deadline, error) &&
+           settings_apply_core(device->ledger, core, APPLY_ALL, deadline, error) &&
+           settings_switch_on_comparators(device->ledger, core, deadline, error) &&
+           let_go(device, out, deadline, error);
 }

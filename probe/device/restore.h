@@ -33,6 +33,7 @@ bool restore_look(struct device *device, const struct journal_file *file, struct
 struct restored {
     size_t registers, code; /* put back */
     size_t skipped;         /* left alone: something else has written them since */
+    bool again;             /* the device must be opened anew, and restore_let_go called */
     bool let_go;            /* the core was halted, at `stood_at`, and runs now */
     uint64_t stood_at;
     bool halted_again; /* it stopped again, at `stands_at`, and is left so */
@@ -43,3 +44,5 @@ struct restored {
  * case. */
 bool restore_run(struct device *device, const struct journal_file *file, struct restored *out,
                  const struct deadline *deadline, struct error *error);
+bool restore_let_go(struct device *device, struct restored *out, const struct deadline *deadline,
+                    struct error *error);

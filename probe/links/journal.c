@@ -188,12 +188,11 @@ static void add_head(struct journal *journal)
     for (size_t i = 0; i < head->n_words; i++)
         json_array_append_new(words, json_string(head->words[i]));
     add_line(journal,
-             json_pack("{s:s, s:s, s:I, s:I, s:s, s:s, s:o, s:o, s:i, s:i, s:b, s:s, s:o}", "journal", format,
+             json_pack("{s:s, s:s, s:I, s:I, s:s, s:s, s:o, s:o, s:i, s:i, s:b, s:o}", "journal", format,
                        "command", head->command, "process", (json_int_t)head->process, "started",
                        (json_int_t)head->started_s, "link", head->link, "core", head->core, "id",
                        number_json(head->id), "debug", number_json(head->debug), "unit", (int)head->unit,
-                       "number", (int)head->number, "was_halted", (int)head->was_halted, "state", head->state,
-                       "words", words));
+                       "number", (int)head->number, "was_halted", (int)head->was_halted, "words", words));
     char slot[SLOT];
     journal->slot_at = (off_t)journal->used;
     memset(slot, ' ', sizeof slot);
@@ -215,6 +214,11 @@ void journal_hold(struct journal *journal, size_t index, const struct journal_en
         json_object_set_new(line, "key", number_json(restore->key));
     if (restore->clear.size != 0)
         json_object_set_new(line, "clear", address_json(&restore->clear));
+    if (entry->status.size != 0) {
+        json_object_set_new(line, "status", address_json(&entry->status));
+        json_object_set_new(line, "test", number_json(entry->test));
+        json_object_set_new(line, "set", number_json(entry->set));
+    }
     if (restore->only_ours)
         json_object_set_new(line, "only_ours", json_true());
     add_line(journal, line);
@@ -369,7 +373,6 @@ static bool head_read(const json_t *json, struct journal_head *head, struct erro
     if (!text_read(json_object_get(json, "command"), head->command, sizeof head->command) ||
         !text_read(json_object_get(json, "link"), head->link, sizeof head->link) ||
         !text_read(json_object_get(json, "core"), head->core, sizeof head->core) ||
-        !text_read(json_object_get(json, "state"), head->state, sizeof head->state) ||
         !number_read(json_object_get(json, "id"), &id) || id > UINT32_MAX ||
         !number_read(json_object_get(json, "debug"), &head->debug) ||
         !count_read(json_object_get(json, "unit"), UINT16_MAX, &unit) ||
@@ -413,6 +416,14 @@ static bool restore_read(const json_t *json, struct restore *out)
     return way != RESTORE_PAIR || clear != NULL;
 }
 
+static bool status_read(const json_t *json, struct journal_entry *entry)
+{
+    const json_t *status = json_object_get(json, "status");
+    return status == NULL || (address_read(status, &entry->status) &&
+                              number_read(json_object_get(json, "test"), &entry->test) &&
+                              number_read(json_object_get(json, "set"), &entry->set));
+}
+
 static bool hold_read(const json_t *json, struct journal_file *file, struct error *error)
 {
     struct journal_entry entry = {0};
@@ -423,7 +434,8 @@ static bool hold_read(const json_t *json, struct journal_file *file, struct erro
         find_entry(file, json_object_get(json, "hold")) ||
         !count_read(json_object_get(json, "index"), file->n, &index) ||
         !address_read(json_object_get(json, "at"), &entry.at) ||
-        !number_read(json_object_get(json, "old"), &entry.old) || !restore_read(json, &entry.restore))
+        !number_read(json_object_get(json, "old"), &entry.old) || !restore_read(json, &entry.restore) ||
+        !status_read(json, &entry))
         return bad("a line that holds a register lacks something", error);
     entry.id = (unsigned)id;
     struct journal_entry *larger = realloc(file->entries, (file->n + 1) * sizeof *larger);

@@ -36,7 +36,6 @@ struct journal_head {
     bool was_halted;   /* before the run */
     int64_t started_s; /* since 1970 */
     long process;
-    char state[512]; /* link_state: what the link itself has changed */
     /* How to connect again: options of pmu-probe */
     char words[JOURNAL_WORDS][256];
     size_t n_words;
@@ -48,6 +47,10 @@ struct journal_entry {
     struct address at;
     struct restore restore;
     uint64_t old;
+    /* A register that cannot be read: what it was written for holds while (status & test) == set. Size 0: it
+     * can be read. */
+    struct address status;
+    uint64_t test, set;
     uint64_t wrote[JOURNAL_WROTE]; /* values that the run wrote, */
     size_t n_wrote;
     bool wrote_others; /* and maybe further ones */

@@ -197,20 +197,24 @@ static bool write_now(struct ledger *ledger, struct address at, uint64_t value,
     return do_step(ledger, &step, &result, deadline, error);
 }
 
-bool ledger_hold(struct ledger *ledger, struct address at, struct restore restore, uint64_t *old,
+static bool hold(struct ledger *ledger, struct journal_entry is, uint64_t *old,
                  const struct deadline *deadline, struct error *error)
 {
-    struct entry *entry = find_entry(ledger, at);
+    struct entry *entry = find_entry(ledger, is.at);
     if (entry == NULL) {
-        uint64_t value;
-        if (!make_room(ledger, error) || !ledger_read(ledger, at, &value, deadline, error))
+        if (!make_room(ledger, error) || !ledger_read(ledger, is.at, &is.old, deadline, error))
             return false;
-        entry = insert(ledger, ledger->n_held,
-                       (struct journal_entry){.at = at, .restore = restore, .old = value});
+        entry = insert(ledger, ledger->n_held, is);
     }
     if (old != NULL)
         *old = entry->is.old;
     return true;
+}
+
+bool ledger_hold(struct ledger *ledger, struct address at, struct restore restore, uint64_t *old,
+                 const struct deadline *deadline, struct error *error)
+{
+    return hold(ledger, (struct journal_entry){.at = at, .restore = restore}, old, deadline, error);
 }
 
 bool ledger_write(struct ledger *ledger, struct address at, uint64_t value, struct restore restore,
@@ -233,8 +237,14 @@ bool ledger_apply(struct ledger *ledger, const struct setting *setting, const st
         return true;
     if (setting->test_at.size != 0)
         now = 0;
-    return ledger_write(ledger, setting->at, (now & setting->keep) | setting->set | setting->key,
-                        setting->restore, deadline, error);
+    const struct journal_entry is = {.at = setting->at,
+                                     .restore = setting->restore,
+                                     .status = setting->test_at,
+                                     .test = setting->test,
+                                     .set = setting->set};
+    return hold(ledger, is, NULL, deadline, error) &&
+           write_now(ledger, setting->at, (now & setting->keep) | setting->set | setting->key, deadline,
+                     error);
 }
 
 bool ledger_same_page(struct address a, struct address b)
@@ -252,7 +262,9 @@ bool ledger_open(struct ledger *ledger, const struct setting *lock, const struct
         while (i < ledger->n_held &&
                (ledger->held[i].action.undo != NULL || !ledger_same_page(ledger->held[i].is.at, lock->at)))
             i++;
-        insert(ledger, i, (struct journal_entry){.at = lock->at, .restore = lock->restore});
+        /* What its status says is not believed. */
+        insert(ledger, i,
+               (struct journal_entry){.at = lock->at, .restore = lock->restore, .status = lock->test_at});
     }
     return write_now(ledger, lock->at, lock->key, deadline, error);
 }

@@ -140,16 +140,10 @@ const char *link_identity(const struct link *link)
     return link->name;
 }
 
-void link_state(struct link *link, char *out, size_t size)
+void link_end_name(char *out, size_t size, const char *kind, const char *host, uint16_t port)
 {
-    out[0] = '\0';
-    if (link->ops->state != NULL)
-        link->ops->state(link, out, size);
-}
-
-bool link_adopt(struct link *link, const char *state)
-{
-    return state[0] == '\0' || (link->ops->adopt != NULL && link->ops->adopt(link, state));
+    bool here = strcmp(host, "127.0.0.1") == 0 || strcmp(host, "::1") == 0;
+    snprintf(out, size, "%s %.150s:%u", kind, here ? "localhost" : host, port);
 }
 
 void link_close(struct link *link)

@@ -55,10 +55,6 @@ struct link_ops {
     struct debugger *(*debugger)(struct link *);
     /* NULL: a server decides about the power. */
     void (*leave_power)(struct link *, enum link_power);
-    /* What the link itself has changed at the target's end, as text; and takes that over from a run that did
-     * not end, to put it back at the close. NULL: nothing. */
-    void (*state)(struct link *, char *out, size_t size);
-    bool (*adopt)(struct link *, const char *state);
     void (*close)(struct link *);
     bool exact_faults; /* TARGET_FAULT names the very step; else that step or the one before it failed */
     bool comes_back;   /* the next call reopens a lost link */
@@ -113,9 +109,9 @@ bool link_has_server(const struct link *link);
  * pmu-probes until link_close. ERROR_IN_USE: one of them has it. */
 bool link_claim(struct link *link, const char *name, struct error *error);
 const char *link_identity(const struct link *link); /* "": unknown */
-void link_state(struct link *link, char *out, size_t size);
-bool link_adopt(struct link *link, const char *state); /* false: it does not fit */
-void link_close(struct link *link);                    /* NULL is allowed */
+/* "openocd localhost:6666": this machine has one name. */
+void link_end_name(char *out, size_t size, const char *kind, const char *host, uint16_t port);
+void link_close(struct link *link); /* NULL is allowed */
 
 /*
  * Two links used as one: `control` reaches the core, `counters` the model-specific registers of an x86
