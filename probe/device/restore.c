@@ -61,6 +61,12 @@ static bool read_state(struct device *device, const struct journal_entry *entry,
     return hidden || error_copy(error, &unread);
 }
 
+static bool has_borrowed(const struct device *device, const struct journal_file *file)
+{
+    return file->n_borrowed > 0 && device->chosen->state == CORE_HALTED &&
+           stops_has_borrowed(&device->chosen->core, device->chosen->status);
+}
+
 bool left_any(const struct left *left)
 {
     return left->ours > 0 || left->halted || left->borrowed;
@@ -85,7 +91,7 @@ bool restore_look(struct device *device, const struct journal_file *file, struct
                   const struct deadline *deadline, struct error *error)
 {
     *out = (struct left){.halted = device->chosen->state == CORE_HALTED && !file->head.was_halted};
-    out->borrowed = file->n_borrowed > 0 && device->chosen->state == CORE_HALTED;
+    out->borrowed = has_borrowed(device, file);
     for (size_t i = 0; i < file->n; i++) {
         bool seen;
         enum state state;
@@ -110,8 +116,7 @@ static bool give_back(struct device *device, const struct journal_file *file, co
     uint64_t results[LIST_ROOM];
     struct outcome outcome = {.why = UNEXPECTED};
     struct error why = {0};
-    if (file->n_borrowed == 0 || device->chosen->state != CORE_HALTED ||
-        !stops_may_have_borrowed(core, device->chosen->status))
+    if (!has_borrowed(device, file))
         return true;
     for (int i = 0; i < TRIES && outcome.why != DONE; i++) {
         struct steps list = {.items = items, .room = LIST_ROOM};

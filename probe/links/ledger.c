@@ -323,6 +323,31 @@ static void note_list(struct ledger *ledger, const struct steps *list, size_t fr
         ledger_sync(ledger);
 }
 
+/* Behind this step a register of the program may be changed that the list gives back later. */
+static bool arrives(const struct step *step)
+{
+    return step->op == OP_CHECK && step->mask == 0;
+}
+
+/* What gives back the registers of the program that are borrowed while the list goes on at `done`. */
+static void note_borrowed(struct ledger *ledger, const struct steps *list, size_t done,
+                          const uint64_t *results)
+{
+    struct step given[JOURNAL_BORROWED];
+    size_t from, end, n = 0;
+    if (ledger->journal == NULL)
+        return;
+    if (!steps_borrowed(list->items, list->n, done, &from, &end) || end - from > JOURNAL_BORROWED)
+        from = end = list->n;
+    for (size_t i = from; i < end; i++) {
+        struct step step = list->items[i];
+        if (step.op == OP_COPY)
+            step = step_write(step.at, results[i - step.back]);
+        given[n++] = step;
+    }
+    (void)journal_borrow(ledger->journal, given, n);
+}
+
 struct outcome ledger_execute(struct ledger *ledger, const struct steps *list, size_t from, uint64_t *results,
                               const struct deadline *deadline, struct error *error)
 {
@@ -332,12 +357,20 @@ struct outcome ledger_execute(struct ledger *ledger, const struct steps *list, s
     if (!ledger_release_core(ledger, deadline, error))
         return (struct outcome){.why = error->kind == ERROR_LINK_LOST ? LINK_LOST : TARGET_FAULT,
                                 .done = from};
-    struct outcome outcome =
-        link_execute(ledger->link, list->items + from, list->n - from, results + from, deadline, error);
-    outcome.done += from;
-    return outcome.why == NOT_YET && deadline_passed(deadline)
-               ? give_back(ledger, list, from, results, outcome, error)
-               : outcome;
+    struct outcome outcome = {.why = DONE, .done = from};
+    for (size_t end; outcome.why == DONE && outcome.done < list->n;) {
+        size_t at = outcome.done;
+        note_borrowed(ledger, list, at, results);
+        for (end = at + 1; end < list->n && !arrives(&list->items[end - 1]);)
+            end++;
+        outcome = link_execute(ledger->link, list->items + at, end - at, results + at, deadline, error);
+        outcome.done += at;
+    }
+    if (outcome.why == NOT_YET && deadline_passed(deadline))
+        outcome = give_back(ledger, list, from, results, outcome, error);
+    if (outcome.why == DONE)
+        note_borrowed(ledger, list, list->n, results);
+    return outcome;
 }
 
 bool ledger_run(struct ledger *ledger, const struct steps *list, uint64_t *results,

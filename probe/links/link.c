@@ -8,30 +8,33 @@
 /* ---- steps on results: links do not know them. A copy becomes a plain write once its result is there; a
  * check is made here, before any later step is sent. */
 
-enum { COPIED = 64 };
+enum { COPIED = 256 };
 
-static size_t find_derived(const struct step *steps, size_t n)
-{
-    size_t at = 0;
-    while (at < n && steps[at].op != OP_COPY && steps[at].op != OP_CHECK)
-        at++;
-    return at;
-}
-
-/* Steps from a copy on, up to a check or to a copy whose result is not there yet. */
-static size_t make_copies(const struct step *steps, size_t n, const uint64_t *results, struct step *out)
+/* How many steps can go out as they are, or with their copies made: up to a check, or to a copy whose result
+ * is not there yet. */
+static size_t find_part(const struct step *steps, size_t n, bool *copies)
 {
     size_t length = 0;
-    for (; length < n && length < COPIED && steps[length].op != OP_CHECK; length++) {
-        out[length] = steps[length];
+    *copies = false;
+    for (; length < n && steps[length].op != OP_CHECK; length++) {
         if (steps[length].op != OP_COPY)
             continue;
-        if (steps[length].back <= length && length > 0)
+        if (steps[length].back <= length || length >= COPIED)
             break;
-        out[length].op = OP_WRITE;
-        out[length].value = *(results + length - steps[length].back);
+        *copies = true;
     }
-    return length;
+    return *copies && length > COPIED ? COPIED : length;
+}
+
+static void make_copies(const struct step *steps, size_t n, const uint64_t *results, struct step *out)
+{
+    for (size_t i = 0; i < n; i++) {
+        out[i] = steps[i];
+        if (steps[i].op != OP_COPY)
+            continue;
+        out[i].op = OP_WRITE;
+        out[i].value = *(results + i - steps[i].back);
+    }
 }
 
 static bool check(const struct step *step, uint64_t *result)
@@ -56,9 +59,10 @@ struct outcome link_execute(struct link *link, const struct step *steps, size_t 
             done++;
             continue;
         }
-        size_t length = find_derived(some, n - done);
-        if (length == 0) {
-            length = make_copies(some, n - done, results + done, made);
+        bool copies;
+        size_t length = find_part(some, n - done, &copies);
+        if (copies) {
+            make_copies(some, length, results + done, made);
             some = made;
         }
         struct outcome outcome = link->ops->execute(link, some, length, results + done, deadline, error);
