@@ -5,6 +5,7 @@ import os
 import random
 import signal
 import sys
+import tempfile
 
 import pytest
 
@@ -70,6 +71,14 @@ def own_cpu(config):
     takes 40 % less time on one CPU than on two."""
     number = getattr(config, "workerinput", {}).get("workerid", "gw0")[2:]
     return {sorted(CPUS)[int(number) % len(CPUS)]}
+
+
+@pytest.fixture(autouse=True)
+def state_folder(monkeypatch):
+    """Of each test its own, in memory where there is a folder for that: what one leaves is nothing to the next."""
+    with tempfile.TemporaryDirectory(prefix="pmu-state-", dir="/dev/shm" if os.access("/dev/shm", os.W_OK) else None) as folder:
+        monkeypatch.setenv("XDG_STATE_HOME", folder)
+        yield os.path.join(folder, "pmu-probe")
 
 
 @pytest.fixture(autouse=True)

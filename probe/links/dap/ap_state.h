@@ -42,6 +42,8 @@ enum {
     CSW_INCREMENT = 3 << 4,
     CSW_INCREMENT_SINGLE = 1 << 4,
     CSW_IN_PROGRESS = 1 << 7,
+    CSW_READ_ONLY = 1 << 6 | CSW_IN_PROGRESS,
+    CSW_KEPT_OUT = CSW_SIZE | CSW_INCREMENT | CSW_READ_ONLY, /* of csw_base */
 };
 
 enum { AP_STATE_PORTS = 64 };

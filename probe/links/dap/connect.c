@@ -257,7 +257,6 @@ enum { IDR_CLASS = 0xF << 13, IDR_CLASS_MEMORY = 8 << 13, IDR_TYPE = 0xF };
 enum { TYPE_AHB3 = 1, TYPE_APB = 2, TYPE_AHB5 = 5, TYPE_APB4 = 6, TYPE_AHB5_HPROT = 8 };
 
 /* CSW, IHI 0031 C2.6.3 and E1: the attributes of a debugger's accesses on the bus. */
-enum { CSW_READ_ONLY = 1 << 6 | 1 << 7, CSW_KEPT_OUT = CSW_SIZE | CSW_INCREMENT | CSW_READ_ONLY };
 static const uint32_t CSW_AHB_DEBUGGER = 0x22000000, CSW_APB_DEBUGGER = 0x80000000;
 /* AHB: Non-secure transfers; Secure ones are allowed. Chips differ in their reset values. */
 static const uint32_t CSW_HNONSEC = 1U << 30, CSW_SPIDEN = 1U << 23;

@@ -22,8 +22,9 @@ struct dap {
     enum link_power leave_power;
     struct port_left {
         uint16_t unit;
-        uint32_t csw, tar_high;
-    } left[AP_STATE_PORTS]; /* by a run that did not end */
+        uint32_t csw, tar_high; /* before it, */
+        uint32_t ours;          /* and what it made of CSW, but for the bits of each access */
+    } left[AP_STATE_PORTS];     /* by a run that did not end */
     size_t n_left;
 };
 
@@ -43,11 +44,11 @@ static const struct port_left *find_left(const struct dap *dap, uint16_t unit)
     return NULL;
 }
 
-static size_t add_note(char *text, size_t used, unsigned unit, uint32_t csw, uint32_t tar_high)
+static size_t add_note(char *text, size_t used, const struct port_left *left)
 {
     if (used < NOTE)
-        used += (size_t)snprintf(text + used, NOTE - used, "port %x %" PRIx32 " %" PRIx32 ";", unit, csw,
-                                 tar_high);
+        used += (size_t)snprintf(text + used, NOTE - used, "port %x %" PRIx32 " %" PRIx32 " %" PRIx32 ";",
+                                 left->unit, left->csw, left->tar_high, left->ours);
     return used;
 }
 
@@ -65,10 +66,13 @@ static void note_state(void *context)
                                      adi->power[i].found);
     for (size_t i = 0; i < ap->n; i++)
         if (ap->ports[i].memory && find_left(dap, ap->ports[i].unit) == NULL)
-            used =
-                add_note(text, used, ap->ports[i].unit, ap->ports[i].csw_found, ap->ports[i].tar_high_found);
+            used = add_note(text, used,
+                            &(struct port_left){.unit = ap->ports[i].unit,
+                                                .csw = ap->ports[i].csw_found,
+                                                .tar_high = ap->ports[i].tar_high_found,
+                                                .ours = ap->ports[i].csw_base});
     for (size_t i = 0; i < dap->n_left; i++)
-        used = add_note(text, used, dap->left[i].unit, dap->left[i].csw, dap->left[i].tar_high);
+        used = add_note(text, used, &dap->left[i]);
     if (used < sizeof text)
         lock_note(dap->link.lock, text);
 }
@@ -78,23 +82,24 @@ static void take_left(struct dap *dap)
 {
     const char *text = lock_left(dap->link.lock);
     unsigned which;
-    uint32_t one, two;
+    uint32_t one, two, three;
     for (; text != NULL && *text != '\0'; text = strchr(text, ';'), text += text != NULL) {
         if (sscanf(text, "power %x %" SCNx32 ";", &which, &one) == 2 && which < ADI_PORTS)
             dap->executor.adi.power[which] = (struct adi_power){.known = true, .found = one};
-        else if (sscanf(text, "port %x %" SCNx32 " %" SCNx32 ";", &which, &one, &two) == 3 &&
+        else if (sscanf(text, "port %x %" SCNx32 " %" SCNx32 " %" SCNx32 ";", &which, &one, &two, &three) ==
+                     4 &&
                  which <= UINT16_MAX && dap->n_left < AP_STATE_PORTS)
             dap->left[dap->n_left++] =
-                (struct port_left){.unit = (uint16_t)which, .csw = one, .tar_high = two};
+                (struct port_left){.unit = (uint16_t)which, .csw = one, .tar_high = two, .ours = three};
     }
 }
 
-/* What was found there is what that run had made of it. */
+/* What was found there is what that run had made of it, unless something else has used the port since. */
 static void put_ports_left(struct dap *dap)
 {
     for (size_t i = 0; i < dap->n_left; i++) {
         struct access_port *port = ap_state_port(&dap->executor.compiler.ap, dap->left[i].unit);
-        if (port == NULL)
+        if (port == NULL || ((port->csw_found ^ dap->left[i].ours) & ~(uint32_t)CSW_KEPT_OUT) != 0)
             continue;
         port->csw_found = dap->left[i].csw;
         port->tar_high_found = dap->left[i].tar_high;

@@ -1,0 +1,206 @@
+"""What a run leaves that does not end, and the way back: the journal, `restore`, and what the next run says."""
+import glob
+import json
+import os
+import random
+import re
+import signal
+import time
+
+import pytest
+
+from harness import IN_RAM, SOAK, WORK_BY_DATA, Place, passages, places, returned, run_tool, wait_for
+from test_trace import CODE_IN_RAM
+
+KILLS = 12 if SOAK else 2
+LATEST = 0.6  # seconds, for a kill
+WAYS = [chip + wires for chip in ("m4", "rp2040", "m55", "a9", "a53", "r5") for wires in ("", "/swd", "/jtag", "/v2")
+        if (chip, wires) != ("rp2040", "/jtag")]
+# What runs on by itself, what a look at it changes, and what only transfers data: DCRDR, TAR, CSW's last size
+MOVES = {"pc", "sp", "lr", "xpsr", "cpsr", "cyccnt", "profile", "syst_cvr", "cycles", "counted", "instructions", "halts", "tar", "tar1",
+         "accesses", "ram_hash", "strays", "dcrdr", "moe", "aborts", "events", "pmccntr", "pmevcntr", "counters", "icsr", "sticky"}
+
+
+def snapshot(place):
+    state = {name: value for name, value in place.board.state().items() if name not in MOVES}
+    if place.server:  # OpenOCD uses the access ports beside us
+        state = {name: value for name, value in state.items() if not name.startswith(("csw", "control", "tar"))}
+    return state
+
+
+def journals(folder):
+    return glob.glob(os.path.join(folder, "*.journal"))
+
+
+def let_peer_finish(place):
+    """It carries out what it has been sent."""
+    if place.server:
+        place.server("version")
+    time.sleep(0.1)
+
+
+def killed(place, *args, hits=None):
+    process = place.start("delta", "-j", *(args or ["work_by_data"]), "-r", 10000000)
+    if hits is None:
+        time.sleep(random.uniform(0, LATEST))
+    else:
+        place.wait_for_stops(hits)
+    process.kill()
+    process.communicate()
+    let_peer_finish(place)
+
+
+def measures(place, *args):
+    result = place.delta(*(args or ["work_by_data"]), "-r", 3)
+    truth = [passage.cycles for passage in passages(place.board.log(), place.symbol((args or ["work_by_data"])[0]), returned)]
+    assert len(result.cycles) == 3 and all(cycles in truth for cycles in result.cycles)
+
+
+def assert_runs(place):
+    before = place.board.state()["cycles"]
+    place.board.wait_for(lambda state: state["run"] == "running" and state["cycles"] > before)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_killed_run_is_undone(way, state_folder):
+    with Place(way, "free", WORK_BY_DATA) as place:
+        random.seed(f"{os.environ['PMU_SEED']} restore {way}")
+        measures(place)
+        before = snapshot(place)
+        for hits in [30] + [None] * KILLS:
+            killed(place, hits=hits)
+            left = journals(state_folder)
+            result = run_tool("--elf", place.elf, "restore") if not place.usb else place.run("restore")
+            assert result.code == 0, result.err
+            assert hits is None or "put back" in result.out and "did not end" in result.out, (left, result.out)
+            assert journals(state_folder) == []
+            assert_runs(place)
+            if not left:  # killed before it changed the core, the next run puts the debug port back
+                assert place.run("info").code == 0
+            assert snapshot(place) == before
+            if place.server:
+                assert "polling: on" in place.server("capture poll")
+        measures(place)
+
+
+@pytest.mark.parametrize("way", ["m4", "a9/swd"])
+def test_the_next_run_names_it(way, state_folder):
+    with Place(way, "free", WORK_BY_DATA) as place:
+        before = snapshot(place)
+        killed(place, hits=30)
+        place.board.wait_for(lambda state: state["run"] == "halted")
+        changed = snapshot(place)
+        for command in (["delta", "work_by_data"], ["stat", "--for", "0.1"], ["calibrate", "work_by_data"]):
+            refused = place.run(*command)
+            assert refused.code == 3 and re.search(
+                r"a run of `delta` at \d\d:\d\d \(process \d+\) did not end\. It left core 0 \(Cortex-.*\) halted, and \d+ registers changed",
+                refused.err), refused.err
+            assert "pmu-probe restore puts the target back" in refused.err
+        for command in (["info"], ["list"]):
+            told = place.run(*command, elf=command != ["list"])
+            assert told.code == 0 and "did not end" in told.err and "pmu-probe restore" in told.err
+        assert snapshot(place) == changed, "nothing is changed by these"
+        assert place.run("restore").code == 0
+        assert snapshot(place) == before
+        measures(place)
+        again = place.run("restore")
+        assert again.code == 0 and "nothing to restore" in again.out
+
+
+@pytest.mark.parametrize("way", ["m4/swd", "rp2040"])
+def test_breakpoints_in_ram(way, state_folder):
+    with Place(way, "free", IN_RAM) as place:
+        code = place.board.read("in_ram", CODE_IN_RAM)
+        for _ in range(20):
+            killed(place, "in_ram", hits=30)
+            if place.board.read("in_ram", CODE_IN_RAM) != code:
+                break
+            assert place.run("restore").code == 0
+        assert place.board.read("in_ram", CODE_IN_RAM) != code
+        result = place.run("restore")
+        assert result.code == 0 and "breakpoint instructions in RAM" in result.out
+        assert place.board.read("in_ram", CODE_IN_RAM) == code
+        assert_runs(place)
+        measures(place, "in_ram")
+
+
+def test_a_target_that_lost_its_power_has_nothing_left(state_folder):
+    with Place("m4/swd", "free", WORK_BY_DATA) as place:
+        killed(place, hits=30)
+        assert journals(state_folder)
+        place.board.command("power off")
+        place.board.command("power on")
+        wait_for(lambda: place.board.state()["run"] == "running", "the program")
+        place.set_scenario(WORK_BY_DATA)
+        measures(place)
+        assert journals(state_folder) == []
+
+
+def test_a_stop_of_another_debugger_stays(state_folder):
+    """Its comparator is not among those that the run had."""
+    with Place("m4", "free", WORK_BY_DATA) as place:
+        killed(place, hits=30)
+        assert place.run("restore").code == 0
+        place.server("halt")
+        place.server("wait_halt 5000")
+        place.server(f"bp {place.symbol('Reset_Handler') & ~1:#x} 2 hw")
+        place.server("resume")
+        before = place.board.state()["fp_comp"]
+        killed(place, hits=30)
+        result = place.run("restore")
+        assert result.code == 0, result.err
+        assert place.board.state()["fp_comp"] == before
+
+
+def test_a_journal_of_another_target(state_folder):
+    with Place("m4/swd", "free", WORK_BY_DATA) as place:
+        killed(place, hits=30)
+        path, = journals(state_folder)
+        with open(path, encoding="ascii") as file:
+            lines = file.read().split("\n")
+        head = json.loads(lines[0])
+        head["id"] = "0x410fc210"
+        with open(path, "w", encoding="ascii") as file:
+            file.write("\n".join([json.dumps(head)] + lines[1:]))
+        changed = place.board.state()
+        result = place.run("restore")
+        assert result.code == 3 and "the target has no core 0 that is" in result.err
+        after = place.board.state()
+        assert after["fp_comp"] == changed["fp_comp"] and after["demcr"] == changed["demcr"] and after["run"] == "halted"
+        assert journals(state_folder) == [path]
+
+
+@pytest.mark.parametrize("way", ["m4", "m4/swd"])
+def test_one_at_a_time(way):
+    with Place(way, "free", WORK_BY_DATA) as place:
+        place.board.watch(0)
+        process = place.start("delta", "-j", "work_by_data", "-r", 10000000)
+        place.wait_for_stops(10)
+        for command in (["delta", "work_by_data"], ["stat", "--for", "0.1"], ["info"], ["restore"]):
+            second = place.run(*command)
+            assert second.code == 3 and f"is in use by process {process.pid} (" in second.err, second.err
+            assert "One pmu-probe at a time" in second.err
+        process.send_signal(signal.SIGINT)
+        out, _ = process.communicate()
+        assert '"end"' in out
+        assert place.run("info").code == 0
+
+
+def test_without_a_place_for_it(monkeypatch):
+    """The measurement goes on; it is told that there is no journal."""
+    monkeypatch.setenv("XDG_STATE_HOME", "/proc/none")
+    with Place("m4/swd", "free", WORK_BY_DATA) as place:
+        result = place.run("delta", "work_by_data", "-r", 3)
+        assert result.code == 0 and "no journal is kept" in result.err
+        quiet = place.run("delta", "-q", "work_by_data", "-r", 3)
+        assert quiet.code == 0 and quiet.err == ""
+
+
+def test_a_run_that_ends_leaves_no_file(state_folder):
+    with Place("a53/swd", "free", WORK_BY_DATA) as place:
+        for end in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            process = place.start("delta", "-j", "work_by_data", "-r", 10000000)
+            place.wait_for_stops(10)
+            process.send_signal(end)
+            process.communicate()
+            assert os.listdir(state_folder) == []
