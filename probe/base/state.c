@@ -63,6 +63,7 @@ void state_key(const char *text, char out[STATE_KEY])
 struct lock {
     int fd;
     char left[LOCK_NOTE];
+    bool noted; /* something must stay for the next one */
     char path[];
 };
 
@@ -132,6 +133,7 @@ void lock_note(struct lock *lock, const char *text)
     char line[LOCK_NOTE + 32];
     if (lock == NULL)
         return;
+    lock->noted = text[0] != '\0';
     int used = snprintf(line, sizeof line, "%ld\n%s\n", (long)getpid(), text);
     if (used < 0 || (size_t)used >= sizeof line)
         return;
@@ -185,7 +187,8 @@ void lock_free(struct lock *lock)
 {
     if (lock == NULL)
         return;
-    unlink(lock->path);
+    if (!lock->noted)
+        unlink(lock->path);
     close(lock->fd);
     free(lock);
 }

@@ -25,7 +25,7 @@ struct lock;
  * state folder nothing is locked: *out is NULL then, too, and the result true.
  */
 bool lock_take(const char *name, struct lock **out, struct error *error);
-/* What whoever holds the lock next finds, if we do not end by ourselves. NULL is allowed as `lock`. */
+/* What the next one to take the lock finds, also after a crash; "" once that is settled. NULL is allowed. */
 void lock_note(struct lock *lock, const char *text);
 const char *
 lock_left(const struct lock *lock); /* what the last one noted, and did not take back; "": nothing */

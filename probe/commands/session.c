@@ -134,11 +134,14 @@ bool session_check_left(struct session *session, struct error *error)
         }
         ok = is_left(session, file, &left, error);
         if (ok && left_any(&left)) {
+            link_leave_power(session->link, LINK_POWER_UP); /* for who puts it back */
             describe_left(&file->head, &left, error);
             ok = false;
         }
         journal_file_free(file);
     }
+    /* A killed run has left a server's polling off, even if nothing else */
+    ok = ok && (n == 0 || (link_hold(session->link, true, error) && link_hold(session->link, false, error)));
     free(paths);
     free(file);
     return ok;

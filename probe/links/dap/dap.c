@@ -261,8 +261,9 @@ static void dap_leave_power(struct link *link, enum link_power power)
 }
 
 /* Restores CSW and the upper half of TAR. */
-static void restore_ports(struct dap *dap)
+static bool restore_ports(struct dap *dap)
 {
+    bool all = true;
     struct adi *adi = &dap->executor.adi;
     const struct ap_state *ap = &dap->executor.compiler.ap;
     struct error ignored = {0};
@@ -272,9 +273,11 @@ static void restore_ports(struct dap *dap)
                                     {.request = TRANSFER_AP | AP_CSW, .value = port->csw_found},
                                     {.request = TRANSFER_AP | AP_TAR_HIGH, .value = port->tar_high_found}};
         size_t done;
-        if (port->memory && adi_select(adi, port->unit >> 8, &ignored) == ADI_OK)
-            (void)adi_transfer(adi, list, port->tar_high_found != 0 ? 3 : 2, &done, &ignored);
+        if (port->memory)
+            all = adi_select(adi, port->unit >> 8, &ignored) == ADI_OK &&
+                  adi_transfer(adi, list, port->tar_high_found != 0 ? 3 : 2, &done, &ignored) == ADI_OK && all;
     }
+    return all && !dap->probe.lost;
 }
 
 /* The probe may be lost meanwhile and come back. A probe that did not come back has no carrier. */
@@ -287,9 +290,11 @@ static void leave_target(struct dap *dap)
             !dap->probe.lost || (adi_power_is_ours(&dap->executor.adi) && reopen(dap, &deadline, &ignored));
         if (!back)
             return;
-        restore_ports(dap);
+        bool restored = restore_ports(dap);
         adi_power_leave(&dap->executor.adi, dap->leave_power, &ignored);
-        if (!dap->probe.lost)
+        if (restored && !dap->probe.lost && dap->leave_power != LINK_POWER_UP)
+            lock_note(dap->link.lock, "");
+        if (restored && !dap->probe.lost)
             return;
     }
 }
