@@ -56,7 +56,7 @@ def environment(folder):
 
 
 def complete(shell, folder, rows):
-    """The words of each row once TAB was pressed behind it: the shell itself prints them."""
+    """The words that the shell offers for each row when TAB is pressed at its end."""
     child = pexpect.spawn(SHELLS[shell][0], SHELLS[shell][1:], cwd=str(folder), env=environment(folder), encoding="utf-8",
                           timeout=WAIT, dimensions=(50, 1000))
     child.sendline(f"PS1='ready> '; {LOADS[shell]}; printf 'loa%s\\n' ded")
