@@ -68,7 +68,10 @@ def complete(shell, folder, rows):
         child.send(f"pmu-probe {row}\t{quote}\001printf '|%s' \005; echo\r")
         child.expect(r"\|pmu-probe\|([^\r\n]*)\r?\n")
         found.append(child.match.group(1).replace("|", " ").rstrip("/"))  # zsh takes it off behind a folder
-    child.close(force=True)
+    child.sendline("exit")  # close() kills, and gives up soon on a busy machine
+    child.expect(pexpect.EOF)
+    child.wait()
+    child.close()
     return found
 
 
