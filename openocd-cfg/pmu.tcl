@@ -1,5 +1,5 @@
-# pmu-probe's half inside OpenOCD 0.12 or later: it carries out lists of register steps next to the
-# target and answers in numbers. The tool sends this text over the Tcl port when it connects; a board
+# pmu-probe's part inside OpenOCD 0.12 or later. It carries out lists of register steps next to the
+# target, and answers in numbers. The tool sends this text over the Tcl port when it connects; a board
 # file that wants pmu_mem_ap loads it with: source [find pmu.tcl]
 #
 # A step is six words: op unit bits address a b
@@ -32,8 +32,8 @@ proc pmu_ap_of {target} {
     return $ap
 }
 
-# Cores other than Cortex-M have their debug registers on an APB-AP. Where the board file does not say
-# which, OpenOCD takes the first one, and so do we.
+# Cores other than Cortex-M have their debug registers on an APB-AP. If the board file does not say
+# which, OpenOCD takes the first one, and we do the same.
 proc pmu_find_apb {dap} {
     if {![info exists ::pmu_apb($dap)]} {
         set ::pmu_apb($dap) [pmu_look_for_apb $dap]
@@ -129,8 +129,8 @@ proc pmu_dp {dap what offset bits value} {
 }
 
 # Memory through an access port's registers. Words go through the four banked data registers, which never
-# move TAR, so that OpenOCD's idea of TAR (it follows our write of it) stays right. ::pmu_csw and ::pmu_at say
-# where CSW and TAR stand, and are forgotten between calls, when OpenOCD may have moved them.
+# move TAR. So OpenOCD's cached TAR stays right, as it follows our write. ::pmu_csw and ::pmu_at hold the
+# values of CSW and TAR. They are forgotten between calls, because OpenOCD may change both.
 proc pmu_window {dap ap base what address bits value} {
     if {$address > 0xffffffff || $address < 0} {
         error "address beyond 32 bits"
@@ -185,9 +185,9 @@ proc pmu_execute {sequence slice budget program} {
     pmu_answer $sequence pmu_interpret
 }
 
-# Runs a command that sets ::pmu_why, ::pmu_done, ::pmu_saw and ::pmu_results, and catches what OpenOCD
-# logs meanwhile: an error's reason is there and not in the Tcl result. The log is what `capture` returns,
-# unless nothing was logged.
+# Runs a command that sets ::pmu_why, ::pmu_done, ::pmu_saw and ::pmu_results, and catches OpenOCD's log,
+# because an error's reason is there and not in the Tcl result. `capture` returns the log, unless it is
+# empty.
 proc pmu_answer {sequence command} {
     set ::pmu_why 0
     set ::pmu_done 0
@@ -213,13 +213,13 @@ proc pmu_answer {sequence command} {
     pmu_say $answer
 }
 
-# OpenOCD prints what a request over the Tcl port returns: on its terminal and, while the target runs, on
-# GDB's. 0.12.0 does not where the request returns like `exit`; later ones would close the connection.
+# OpenOCD prints the result of a request over the Tcl port on its terminal and, while the target runs, on
+# GDB's. 0.12.0 prints nothing if the request returns like `exit`; later versions would close the connection.
 proc pmu_say {answer} {
     return -code $::pmu_saying $answer
 }
 
-# What is logged by a second try is the reason, and not what the first one logged
+# The log of a second try has the reason; that of the first does not count
 proc pmu_retry {command} {
     set ::pmu_command $command
     if {[catch {capture {set ::pmu_value [eval $::pmu_command]}} ::pmu_reason]} {
@@ -238,7 +238,7 @@ proc pmu_interpret {} {
     set last ""
     if {[catch {
         foreach {op unit bits address a b} $program {
-            # The clock is the wall's and may be set back
+            # The wall clock may be set back
             set now [clock milliseconds]
             if {$done && ($now - $start > $budget || $now < $start)} {
                 set why 1
@@ -252,7 +252,7 @@ proc pmu_interpret {} {
                 if {$a == 1} {
                     lappend results [$via read_memory $address $bits 1]
                 } else {
-                    # In pieces, the first of them small, for nobody knows how slow the adapter is
+                    # In pieces. The first is small, because the adapter may be slow
                     set piece 64
                     while {1} {
                         set n [expr {$a < $piece ? $a : $piece}]
@@ -309,7 +309,7 @@ proc pmu_interpret {} {
     } words]} {
         set why 3
         set ::pmu_words $words
-        # A write of TAR that failed leaves OpenOCD with a wrong idea of it: make it true again
+        # After a failed write of TAR, OpenOCD's cached TAR is wrong: write it again
         if {$::pmu_tar ne ""} {
             lassign $::pmu_tar dap ap register
             catch {$dap apreg $ap $register 0}
@@ -323,8 +323,8 @@ proc pmu_interpret {} {
 
 # ---- what there is
 
-# Where a target other than a Cortex-M is, behind its type: ,PORT,COREID,DBGBASE. PORT as in a unit, without
-# 0x10000
+# The place of a target other than a Cortex-M, after its type: ,PORT,COREID,DBGBASE. PORT is that of a unit,
+# without 0x10000
 proc pmu_place {target type} {
     set dap [pmu_dap_of $target]
     if {$dap eq "" || $type eq "cortex_m" || $type eq "hla_target"} {
@@ -345,7 +345,7 @@ proc pmu_place {target type} {
     return "$type,[expr {$number * 256 + $ap}],[expr {$id + 0}],[expr {$base + 0}]"
 }
 
-# A line a target: index state type name
+# A line for each target: index state type name
 proc pmu_open {} {
     array unset ::pmu_via
     array unset ::pmu_path
@@ -365,10 +365,10 @@ proc pmu_targets {} {
     pmu_say $lines
 }
 
-# ---- OpenOCD's own hands off, and on again
+# ---- keep OpenOCD away from the target, and let it back
 
-# `poll` without an argument says whether polling is on, but polls the current target too. A mem_ap has
-# nothing that could be disturbed; the choice of target is this connection's own. Without any target `poll`
+# `poll` without an argument says whether polling is on, but also polls the current target. So a mem_ap is
+# chosen, which nothing can disturb; the choice holds for this connection only. Without any target `poll`
 # would end OpenOCD.
 proc pmu_is_polling {} {
     set names [target names]
@@ -389,7 +389,7 @@ proc pmu_is_polling {} {
 
 proc pmu_hold {on} {
     if {$on} {
-        # Found set: a holder that died. What it found is what counts
+        # Set already: the holder died. The state that it found counts
         if {![info exists ::pmu_polling]} {
             set ::pmu_polling [pmu_is_polling]
         }
@@ -403,7 +403,7 @@ proc pmu_hold {on} {
     return ""
 }
 
-# Polled first: while held, OpenOCD's idea of the core may be old
+# Polled first: OpenOCD's state of the core may be old after it was kept away
 proc pmu_resume {unit} {
     set target [lindex [target names] $unit]
     catch {$target arp_poll}
@@ -431,7 +431,7 @@ proc pmu_halt {unit ms} {
 
 # ---- for board files, before init
 
-# A mem_ap target beside a core: memory and debug registers without asking the core
+# A mem_ap target beside a core reaches memory and debug registers without the core
 proc pmu_mem_ap {core {ap ""}} {
     if {$ap eq ""} {
         set ap [$core cget -ap-num]

@@ -1,7 +1,7 @@
 /* Signals, the output, and the printing of errors; everything else is in libpmu. */
 #include "base/deadline.h"
-#include "base/version.h"
 #include "commands/command.h"
+#include "report/json.h"
 #include "report/terminal.h"
 
 #include <errno.h>

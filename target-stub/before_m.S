@@ -1,6 +1,6 @@
-// Started before the application, from the place of its vector table: the DWT counts cycles, then everything is as after
-// a reset with the application's table, which is at pmu_stub_next. Armv7-M and Armv8-M Mainline; changes r0, r1, r12, lr,
-// which no application expects to hold anything.
+// Starts in place of the application, at the address of its vector table: starts the DWT's cycle counter, then enters the
+// application by its own table at pmu_stub_next, as after a reset. Armv7-M and Armv8-M Mainline. Changes r0, r1, r12 and
+// lr, in which no application expects a value.
     .syntax unified
     .thumb
 
@@ -27,7 +27,7 @@ pmu_stub_before:
     str r1, [r0]
     dsb
     ldr r0, =DWT_CTRL
-    ldr r1, =KEY // a Cortex-M7 takes no writes of software before
+    ldr r1, =KEY // before this, a Cortex-M7 ignores the program's writes
     str r1, [r0, #DWT_LAR]
     ldr r1, [r0]
     orr r1, r1, #1

@@ -1,5 +1,5 @@
-// Started before the application, in its place: cycles count, user mode may read them, on to pmu_stub_next (bit 0: in
-// Thumb state). Armv7-A/R, privileged, ARM state. Changes r12 and flags, no memory; runs where it is put.
+// Starts in place of the application: lets cycles count and user mode read them, then goes to pmu_stub_next (bit 0: in
+// Thumb state). Armv7-A/R, privileged, ARM state. Changes r12 and flags, no memory. Runs at any address.
     .syntax unified
     .arm
 

@@ -1,6 +1,6 @@
-// Started before the application, in its place: cycles count, user mode may read them, on to pmu_stub_next at the level it
-// was started at, EL1 or above. What EL3 and EL2 would keep to themselves it opens to EL1 first. AArch64. Changes x16, x17
-// and flags, no memory; runs where it is put.
+// Starts in place of the application, at EL1 or above: lets cycles count and user mode read them, then goes to
+// pmu_stub_next at the same level. At EL3 and EL2 it first opens the monitor to EL1. AArch64. Changes x16, x17 and flags, no
+// memory. Runs at any address.
     .equ EL2, 2 << 2
     .equ MDCR_EL3_TPM, 1 << 6
     .equ FILTER_NSH, 1 << 27 // cycles of EL2 count too

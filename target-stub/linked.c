@@ -1,5 +1,4 @@
-// The way into the stub for what cannot include its header: an object to link, called before user mode is
-// entered.
+// For programs that cannot include the stub's header: an object to link. Call it before entering user mode.
 #include "pmu_stub.h"
 
 uint64_t pmu_stub_enable(void);
@@ -16,7 +15,7 @@ void pmu_stub_disable(uint64_t before)
     pmu_close(before);
 }
 #else
-// No user mode to open it to: the cycle counter runs
+// There is no user mode to open: this only starts the cycle counter
 uint64_t pmu_stub_enable(void)
 {
     pmu_enable();

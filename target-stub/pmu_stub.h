@@ -1,8 +1,8 @@
-// The target stub: a program measures itself with its core's counters, and may open them to user mode. One set
-// of functions serves the performance monitors of Armv7-A/R, Armv8-A and Armv8.1-M. On other Cortex-M cores
-// only the cycle counter's functions exist, using DWT or SysTick. Include this header; there is nothing to
-// link: static functions, no libc, no data, no absolute addresses but those of registers. C11 and C++17, GCC
-// and Clang. README.md describes each function and its limits.
+// The target stub: with it a program measures itself by its core's counters, and may open them to user mode.
+// One set of functions serves the performance monitors of Armv7-A/R, Armv8-A and Armv8.1-M. On other Cortex-M
+// cores only the cycle counter's functions exist, using DWT or SysTick. Include this header; there is nothing
+// to link: static functions, no libc, no data, no absolute addresses but those of registers. C11 and C++17,
+// GCC and Clang. README.md describes each function and its limits.
 //
 // Portable code can test for these:
 //   PMU_STUB_EVENTS   event counters, with overflow flags and interrupts
@@ -14,7 +14,7 @@
 #ifndef PMU_STUB_H
 #define PMU_STUB_H
 
-// For functions of one or two instructions and for those used to measure: inlined at -Os and -O0, too
+// For functions of one or two instructions, and for those that measure: always inlined, also at -Os and -O0
 #define PMU_STUB_INLINE static inline __attribute__((always_inline))
 
 #if defined __aarch64__

@@ -18,8 +18,8 @@ PMU_STUB_INLINE void pmu_sync(void)
     pmu_m_sync();
 }
 
-// The global switch is DEMCR.TRCENA. A Cortex-M7 ignores what software writes to the DWT until its lock is
-// opened.
+// The global switch is DEMCR.TRCENA. A Cortex-M7 ignores the program's writes to the DWT until its lock is
+// open.
 static inline void pmu_enable(void)
 {
     pmu_m_trace_enable();
@@ -75,12 +75,12 @@ static inline pmu_cycles_t pmu_cycles_elapsed(pmu_cycles_t start, pmu_cycles_t e
     return end - start;
 }
 
-// Wraps that were seen, for totals of 64 bits. Zero at first.
+// Wraps so far, for totals of 64 bits. Start with zero.
 struct pmu_totals {
     volatile uint32_t wraps, last;
 };
 
-// Belongs where it comes round at least once in 2^32 cycles: a tick's handler
+// Call this at least once in 2^32 cycles: in a tick's handler
 static inline void pmu_overflow_handle(struct pmu_totals *totals)
 {
     uint32_t now = pmu_cycles_read();
@@ -100,7 +100,7 @@ static inline uint64_t pmu_cycles_total(const struct pmu_totals *totals)
     return (uint64_t)(wraps + (now < last)) << 32 | now;
 }
 
-// In the order of their registers and of their bits in DWT_CTRL
+// In the order of the registers, and of the bits in DWT_CTRL
 enum pmu_profile { PMU_PROFILE_CPI, PMU_PROFILE_EXC, PMU_PROFILE_SLEEP, PMU_PROFILE_LSU, PMU_PROFILE_FOLD };
 
 static inline bool pmu_profile_exist(void)

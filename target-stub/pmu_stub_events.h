@@ -1,10 +1,10 @@
-// The operations on a performance monitor, the same for all that have one, by the registers that
-// pmu_stub_v7.h, _v8.h or _v81m.h reach. Event numbers are the core's own: `pmu-probe list` has them. Part of
+// The operations on a performance monitor. They are the same for all cores, and use the registers of
+// pmu_stub_v7.h, _v8.h or _v81m.h. Event numbers are the core's own: `pmu-probe list` prints them. Part of
 // pmu_stub.h.
 #ifndef PMU_STUB_EVENTS_H
 #define PMU_STUB_EVENTS_H
 
-// PMCR (PMU_CTRL): E, P, C, D. P and C read as zero, so that writing back what was read does no harm.
+// PMCR (PMU_CTRL): E, P, C, D. P and C read as zero, so it is safe to write back the value read.
 #define PMU_STUB_PMCR_E (1u << 0)
 #define PMU_STUB_PMCR_P (1u << 1)
 #define PMU_STUB_PMCR_C (1u << 2)
@@ -19,7 +19,7 @@
 // In an event number: not counted in privileged modes, or in user mode. PMUv1 has no such filter.
 #define PMU_NOT_PRIVILEGED (1u << 31)
 #define PMU_NOT_USER       (1u << 30)
-// In an event number: counted at EL2 (Hyp mode) too, where else nothing is
+// In an event number: counted at EL2 (Hyp mode) too. Without it nothing is counted there
 #define PMU_AT_EL2 (1u << 27)
 // Counts how often pmu_increment() was called for it
 #define PMU_SW_INCR 0x00u
@@ -61,13 +61,13 @@ static inline void pmu_cycles_write(pmu_cycles_t value)
     pmu_sync();
 }
 
-// No barrier: the cheapest reading. What is around it may overlap it on a core that executes out of order.
+// No barrier: the cheapest reading. A core that executes out of order may overlap it with code around it.
 PMU_STUB_INLINE pmu_cycles_t pmu_cycles_read(void)
 {
     return pmu_read_PMCCNTR();
 }
 
-// All that came before is done, and nothing that comes after has begun
+// Earlier code is complete, and later code has not begun
 PMU_STUB_INLINE pmu_cycles_t pmu_cycles_read_synced(void)
 {
     pmu_sync();
@@ -82,8 +82,8 @@ static inline pmu_cycles_t pmu_cycles_elapsed(pmu_cycles_t start, pmu_cycles_t e
 }
 
 #ifdef PMU_STUB_BY_64
-// PMCR.D: true counts every 64th cycle. PMUv3 minds it only while LC is clear, so LC goes with it, and the
-// cycle counter's flag tells of bit 31 then.
+// PMCR.D: true counts every 64th cycle. PMUv3 obeys it only while LC is clear, so this also changes LC. The
+// cycle counter's flag then shows a carry out of bit 31.
 static inline void pmu_cycles_by_64(bool on)
 {
     uint32_t control = pmu_read_PMCR() & ~(PMU_STUB_PMCR_D | PMU_STUB_PMCR_WANTED);
@@ -134,14 +134,14 @@ static inline uint32_t pmu_counter_read(unsigned n)
     return pmu_read_count(n);
 }
 
-// Of all counters in the mask that count PMU_SW_INCR
+// For all counters in the mask that count PMU_SW_INCR
 static inline void pmu_increment(uint32_t mask)
 {
     pmu_write_PMSWINC(mask);
     pmu_sync();
 }
 
-// Which counters wrapped since their flags were cleared: at least once
+// The counters that wrapped, once or more, since their flags were cleared
 static inline uint32_t pmu_overflow_flags(void)
 {
     return pmu_read_PMOVSR();
@@ -166,13 +166,13 @@ static inline void pmu_interrupts_off(uint32_t mask)
     pmu_sync();
 }
 
-// Wraps that were handled, of each counter, for totals of 64 bits. Zero at first.
+// Wraps of each counter so far, for totals of 64 bits. Start with zero.
 struct pmu_totals {
     volatile uint32_t wraps[32];
 };
 
-// Belongs into the handler of the overflow interrupt, on the core whose counters these are. Clears the flags
-// that it has seen, no others, and returns them.
+// Call this in the handler of the overflow interrupt, on the core that has these counters. Clears only the
+// flags that it has seen, and returns them.
 static inline uint32_t pmu_overflow_handle(struct pmu_totals *totals)
 {
     uint32_t flags = pmu_overflow_flags();
@@ -183,7 +183,7 @@ static inline uint32_t pmu_overflow_handle(struct pmu_totals *totals)
     return flags;
 }
 
-// A wrap that the handler has not counted yet is seen by its flag; a value read while the flag is up is one
+// The flag shows a wrap that the handler has not counted yet. A value read while the flag is set is from
 // after the wrap. Not for code that can interrupt the handler.
 static inline uint64_t pmu_counter_total(const struct pmu_totals *totals, unsigned n)
 {
@@ -220,8 +220,8 @@ static inline uint64_t pmu_cycles_total(const struct pmu_totals *totals)
 #endif
 }
 
-// All counters at rest, then these events on counters 0 up and cycles beside them, from zero, begun by one
-// write. Every cycle is counted, not every 64th. Returns how many of the events found a counter.
+// Stops all counters, puts these events on counters 0 and up, sets them and the cycle counter to zero, and
+// starts all by one write. Counts every cycle, not every 64th. Returns how many events found a counter.
 static inline unsigned pmu_start(const uint32_t *events, unsigned count)
 {
     pmu_prepare();
@@ -241,7 +241,7 @@ static inline unsigned pmu_start(const uint32_t *events, unsigned count)
     return used;
 }
 
-// All counters stop by one write and keep their values
+// Stops all counters by one write. They keep their values
 static inline void pmu_stop(void)
 {
     pmu_disable();
@@ -250,7 +250,7 @@ static inline void pmu_stop(void)
 }
 
 #ifdef PMU_STUB_USER
-// All registers but those of interrupts, for reading and writing, on this core alone: PMUSERENR.EN
+// User mode may read and write all registers but those of interrupts, on this core only: PMUSERENR.EN
 static inline void pmu_user_enable(void)
 {
     pmu_write_PMUSERENR(1);
@@ -270,8 +270,8 @@ static inline uint64_t pmu_state(void)
     return (uint64_t)pmu_read_PMCR() << 32 | user;
 }
 
-// Cycles count, and user mode can read them. A monitor that somebody else has enabled is left as he set it
-// up. Returns what was before, for pmu_close().
+// Counts cycles, and lets user mode read them. A monitor that is enabled already keeps its settings. Returns
+// the state before, for pmu_close().
 static inline uint64_t pmu_open(void)
 {
     uint64_t before = pmu_state();

@@ -1,5 +1,5 @@
-// What every Cortex-M has: SysTick, and the switch that turns the trace and count units on. Part of
-// pmu_stub.h; the functions of SysTick are there on all of them, as pmu_systick_...
+// Every Cortex-M has SysTick, and the switch that turns the trace and count units on. Part of pmu_stub.h.
+// The functions of SysTick exist on all of them, as pmu_systick_...
 #ifndef PMU_STUB_M_H
 #define PMU_STUB_M_H
 
@@ -35,14 +35,14 @@ static inline void pmu_m_trace_disable(void)
     pmu_m_sync();
 }
 
-// Runs SysTick at the processor's clock with the longest period and no interrupt; does nothing where it runs
-// already, since then somebody keeps time with it. Says whether it was idle.
+// Runs SysTick at the processor's clock with the longest period and no interrupt. If it runs already, the
+// program keeps time with it, and this does nothing. Returns whether it was idle.
 static inline bool pmu_systick_start(void)
 {
     if (PMU_STUB_REG(PMU_STUB_SYST_CSR) & 1)
         return false;
     PMU_STUB_REG(PMU_STUB_SYST_RVR) = 0xFFFFFF;
-    PMU_STUB_REG(PMU_STUB_SYST_CVR) = 0; // any write clears it; RVR and it are unknown after a reset
+    PMU_STUB_REG(PMU_STUB_SYST_CVR) = 0; // any write clears it. After a reset it and RVR are unknown
     PMU_STUB_REG(PMU_STUB_SYST_CSR) = 5;
     pmu_m_sync();
     return true;
@@ -62,27 +62,27 @@ PMU_STUB_INLINE uint32_t pmu_systick_read(void)
     return value;
 }
 
-// RVR + 1: after 0 comes RVR, with the next tick
+// RVR + 1: the tick after 0 gives RVR
 static inline uint32_t pmu_systick_period(void)
 {
     return PMU_STUB_REG(PMU_STUB_SYST_RVR) + 1;
 }
 
-// From the earlier reading to the later one, of a counter that counts down to 0 and on from RVR. Right up to
-// RVR ticks; of longer spans the remainder, so 0 for a whole period: those take totals, see
+// Ticks from the earlier reading to the later one. The counter counts down to 0 and continues from RVR. Right
+// up to RVR ticks. A longer span gives only the remainder, and a whole period 0: use totals for those, see
 // pmu_systick_handle().
 static inline uint32_t pmu_systick_elapsed(uint32_t start, uint32_t end)
 {
     return start >= end ? start - end : start + (pmu_systick_period() - end);
 }
 
-// Ticks of the periods that went by, for totals of 64 bits: in two words, since a Cortex-M0 can neither read
-// 64 bits at once nor multiply them without a library. Zero at first.
+// Ticks of the periods that ended, for totals of 64 bits. In two words, because a Cortex-M0 can neither read
+// 64 bits at once nor multiply them without a library. Start with zero.
 struct pmu_systick_totals {
     volatile uint32_t low, high;
 };
 
-// Belongs into SysTick_Handler, with SYST_CSR.TICKINT set
+// Call this in SysTick_Handler, with SYST_CSR.TICKINT set
 static inline void pmu_systick_handle(struct pmu_systick_totals *totals)
 {
     uint32_t low = totals->low + pmu_systick_period();
@@ -90,8 +90,8 @@ static inline void pmu_systick_handle(struct pmu_systick_totals *totals)
     totals->low = low;
 }
 
-// Ticks since SysTick last was set to zero. A period that ended and that the handler has not counted yet is
-// seen by its pending bit. Not for code that can interrupt the handler.
+// Ticks since SysTick was last set to zero. The pending bit shows a period that the handler has not counted
+// yet. Not for code that can interrupt the handler.
 static inline uint64_t pmu_systick_total(const struct pmu_systick_totals *totals)
 {
     uint32_t low, high, value, pending, period = pmu_systick_period();

@@ -1,5 +1,5 @@
-// Cortex-M0, M0+ and M23, which have no cycle counter: cycles by SysTick. 24 bits, counts down, and belongs
-// to whoever keeps time with it: that one's period is then the longest span. Part of pmu_stub.h.
+// Cortex-M0, M0+ and M23 have no cycle counter, so SysTick counts cycles. It has 24 bits and counts down. If
+// the program keeps time with it, the program's period is the longest span. Part of pmu_stub.h.
 #ifndef PMU_STUB_SYSTICK_H
 #define PMU_STUB_SYSTICK_H
 
@@ -31,7 +31,7 @@ static inline void pmu_cycles_disable(void)
     pmu_systick_stop();
 }
 
-// Begins a new period, for everybody who uses it
+// Begins a new period, for all code that uses SysTick
 static inline void pmu_cycles_reset(void)
 {
     PMU_STUB_REG(PMU_STUB_SYST_CVR) = 0;

@@ -13,7 +13,7 @@
 
 typedef uint32_t pmu_cycles_t;
 
-// The memory clobber keeps the compiler from moving what is measured out of the measurement
+// The memory clobber keeps the compiler from moving measured code out of the measurement
 #define PMU_STUB_READ(name, crm, op2)                                                                        \
     PMU_STUB_INLINE uint32_t pmu_read_##name(void)                                                           \
     {                                                                                                        \
@@ -30,7 +30,7 @@ typedef uint32_t pmu_cycles_t;
 
 PMU_STUB_BOTH(PMCR, c12, 0)
 PMU_STUB_BOTH(PMCNTENSET, c12, 1)
-PMU_STUB_WRITE(PMCNTENCLR, c12, 2) // document after document writes CNTENSET here, which enables
+PMU_STUB_WRITE(PMCNTENCLR, c12, 2) // many documents write CNTENSET here, which enables
 PMU_STUB_BOTH(PMOVSR, c12, 3)
 PMU_STUB_WRITE(PMSWINC, c12, 4)
 PMU_STUB_BOTH(PMSELR, c12, 5)
@@ -48,7 +48,7 @@ PMU_STUB_WRITE(PMINTENCLR, c14, 2)
 // PMCR bits that pmu_start() and pmu_open() set
 #define PMU_STUB_PMCR_WANTED 0u
 
-// What was written takes effect on what follows: a context synchronization event, DDI 0406C B3.15.5
+// A context synchronization event, DDI 0406C B3.15.5: earlier writes take effect on what follows
 PMU_STUB_INLINE void pmu_sync(void)
 {
     __asm__ volatile("isb" : : : "memory");
@@ -64,8 +64,8 @@ static inline unsigned pmu_counters(void)
     return pmu_read_PMCR() >> 11 & 0x1F;
 }
 
-// Between PMSELR and what it selects the architecture wants a barrier. An interrupt handler that selects has
-// to put PMSELR back.
+// The architecture requires a barrier between a write to PMSELR and the access that it selects. An interrupt
+// handler that writes PMSELR must restore it.
 PMU_STUB_INLINE void pmu_select(unsigned n)
 {
     pmu_write_PMSELR(n);
@@ -90,8 +90,8 @@ PMU_STUB_INLINE uint32_t pmu_read_count(unsigned n)
     return pmu_read_PMXEVCNTR();
 }
 
-// PMUv2 and later: which states the cycle counter counts in, the bits of an event number; in Hyp mode only
-// with PMU_AT_EL2
+// PMUv2 and later: the states in which the cycle counter counts, as bits of an event number. It counts in
+// Hyp mode only with PMU_AT_EL2
 static inline void pmu_cycles_filter(uint32_t filter)
 {
     pmu_write_type(31, filter);

@@ -1,5 +1,5 @@
-// System registers of PMUv3 in AArch64: DDI 0487H D13.4. From EL1 up, until pmu_user_enable(); a hypervisor
-// or secure firmware may keep them to itself (MDCR_EL2.TPM and HPMN, MDCR_EL3.TPM). Part of pmu_stub.h.
+// System registers of PMUv3 in AArch64: DDI 0487H D13.4. For EL1 and above, until pmu_user_enable(). A
+// hypervisor or secure firmware may deny access (MDCR_EL2.TPM and HPMN, MDCR_EL3.TPM). Part of pmu_stub.h.
 #ifndef PMU_STUB_V8_H
 #define PMU_STUB_V8_H
 
@@ -13,7 +13,7 @@
 
 typedef uint64_t pmu_cycles_t;
 
-// The memory clobber keeps the compiler from moving what is measured out of the measurement
+// The memory clobber keeps the compiler from moving measured code out of the measurement
 #define PMU_STUB_READ(name, reg, type)                                                                       \
     PMU_STUB_INLINE type pmu_read_##name(void)                                                               \
     {                                                                                                        \
@@ -47,10 +47,10 @@ PMU_STUB_BOTH(MDCR_EL3, mdcr_el3, uint64_t)
 #undef PMU_STUB_WRITE
 #undef PMU_STUB_READ
 
-// PMCR_EL0.LC: the cycle counter overflows from its 64 bits. Without it the flag tells of bit 31.
+// PMCR_EL0.LC: the cycle counter overflows from its 64 bits. Without it the flag shows a carry out of bit 31.
 #define PMU_STUB_PMCR_WANTED (1u << 6)
 
-// What was written takes effect on what follows: a context synchronization event, DDI 0487H D13.1.2
+// A context synchronization event, DDI 0487H D13.1.2: earlier writes take effect on what follows
 PMU_STUB_INLINE void pmu_sync(void)
 {
     __asm__ volatile("isb" : : : "memory");
@@ -60,14 +60,14 @@ static inline void pmu_prepare(void)
 {
 }
 
-// PMCR_EL0.N: at EL1 and EL0 what MDCR_EL2.HPMN leaves
+// PMCR_EL0.N. At EL1 and EL0, MDCR_EL2.HPMN limits it
 static inline unsigned pmu_counters(void)
 {
     return pmu_read_PMCR() >> 11 & 0x1F;
 }
 
-// Between PMSELR_EL0 and what it selects the architecture wants a barrier. An interrupt handler that selects
-// has to put PMSELR_EL0 back.
+// The architecture requires a barrier between a write to PMSELR_EL0 and the access that it selects. An
+// interrupt handler that writes PMSELR_EL0 must restore it.
 PMU_STUB_INLINE void pmu_select(unsigned n)
 {
     pmu_write_PMSELR(n);
@@ -92,14 +92,14 @@ PMU_STUB_INLINE uint32_t pmu_read_count(unsigned n)
     return pmu_read_PMXEVCNTR();
 }
 
-// Which states the cycle counter counts in, the bits of an event number; at EL2 only with PMU_AT_EL2
+// The states in which the cycle counter counts, as bits of an event number. At EL2 only with PMU_AT_EL2
 static inline void pmu_cycles_filter(uint32_t filter)
 {
     pmu_write_PMCCFILTR(filter);
     pmu_sync();
 }
 
-// User mode may read the counters (CR, ER), but not set anything up as it may after pmu_user_enable()
+// User mode may read the counters (CR, ER). Unlike after pmu_user_enable(), it may not set anything up
 static inline void pmu_user_enable_reading(void)
 {
     pmu_write_PMUSERENR(0xC);

@@ -1,6 +1,6 @@
 // Registers of the Armv8.1-M performance monitor: DDI 0553B D1.2, at 0xE0003000. Its event counters have 16
-// bits; it overflows not into an interrupt but into the DebugMonitor exception. Privileged code only: no
-// register opens the private peripheral bus to user mode. Part of pmu_stub.h.
+// bits. An overflow raises the DebugMonitor exception, not an interrupt. Privileged code only: no register
+// opens the private peripheral bus to user mode. Part of pmu_stub.h.
 #ifndef PMU_STUB_V81M_H
 #define PMU_STUB_V81M_H
 
@@ -12,7 +12,7 @@
 typedef uint32_t pmu_cycles_t;
 
 #define PMU_STUB_AT(offset) PMU_STUB_REG(0xE0003000u + (offset))
-// The memory clobbers keep the compiler from moving what is measured out of the measurement
+// The memory clobbers keep the compiler from moving measured code out of the measurement
 #define PMU_STUB_READ(name, offset)                                                                          \
     PMU_STUB_INLINE uint32_t pmu_read_##name(void)                                                           \
     {                                                                                                        \
@@ -28,7 +28,7 @@ typedef uint32_t pmu_cycles_t;
     }
 #define PMU_STUB_BOTH(name, offset) PMU_STUB_READ(name, offset) PMU_STUB_WRITE(name, offset)
 
-// By the names that Armv7 has for them
+// With their names on Armv7
 PMU_STUB_BOTH(PMCCNTR, 0x07Cu)
 PMU_STUB_BOTH(PMCNTENSET, 0xC00u)
 PMU_STUB_WRITE(PMCNTENCLR, 0xC20u)
@@ -76,8 +76,8 @@ PMU_STUB_INLINE uint32_t pmu_read_count(unsigned n)
     return PMU_STUB_AT(4 * n) & 0xFFFF;
 }
 
-// The DebugMonitor exception for overflows, at the priority that SHPR3 gives it. Never taken while a debugger
-// has DHCSR.C_DEBUGEN set.
+// The DebugMonitor exception for overflows, at the priority in SHPR3. The core never takes it while a
+// debugger has DHCSR.C_DEBUGEN set.
 static inline void pmu_monitor_enable(void)
 {
     PMU_STUB_REG(PMU_STUB_DEMCR) = PMU_STUB_REG(PMU_STUB_DEMCR) | PMU_STUB_MON_EN;
@@ -90,7 +90,7 @@ static inline void pmu_monitor_disable(void)
     pmu_m_sync();
 }
 
-// DFSR.PMU: in the handler, after pmu_overflow_handle(), else it is entered again
+// DFSR.PMU. Call this in the handler after pmu_overflow_handle(), else the core enters the handler again
 static inline void pmu_monitor_clear(void)
 {
     PMU_STUB_REG(0xE000ED30u) = 1u << 5;

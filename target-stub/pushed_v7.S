@@ -1,12 +1,12 @@
 // For a debugger to write into RAM and run on a halted core: Armv7-A/R, ARM state, a privileged mode, interrupts masked.
 // Each entry ends at a BKPT.
 //
-//   +0  enable   cycles count and user mode may read them. Returns what was before
-//   +4  disable  takes that in r0 and r1, and puts it back
-//   +8  status   returns what is, and in r2 PMCNTENSET
+//   +0  enable   lets cycles count and user mode read them. Returns the state before
+//   +4  disable  takes that state in r0 and r1, and restores it
+//   +8  status   returns the present state, and PMCNTENSET in r2
 //
-// What was before: r0 = PMUSERENR, and in its bit 31 whether the cycle counter is enabled; r1 = PMCR. Changes r0, r1, r2
-// and flags; no stack, no memory, no PMSELR. Runs where it is put, on a word.
+// The state: r0 = PMUSERENR, with bit 31 set if the cycle counter is enabled; r1 = PMCR. Changes r0, r1, r2 and flags, but
+// no stack, no memory and not PMSELR. Runs at any word address.
     .syntax unified
     .arm
 

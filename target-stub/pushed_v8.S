@@ -1,12 +1,12 @@
 // For a debugger to write into RAM and run on a halted core: AArch64, EL1 or above, interrupts masked. Each entry ends at
 // an HLT.
 //
-//   +0  enable   cycles count and user mode may read them. Returns what was before
-//   +4  disable  takes that in x0 and x1, and puts it back
-//   +8  status   returns what is, and in x2 PMCNTENSET_EL0
+//   +0  enable   lets cycles count and user mode read them. Returns the state before
+//   +4  disable  takes that state in x0 and x1, and restores it
+//   +8  status   returns the present state, and PMCNTENSET_EL0 in x2
 //
-// What was before: x0 = PMUSERENR_EL0, and in its bit 31 whether the cycle counter is enabled; x1 = PMCR_EL0. Changes x0, x1
-// and x2; no flags, no stack, no memory, no PMSELR_EL0. Runs where it is put, on a word.
+// The state: x0 = PMUSERENR_EL0, with bit 31 set if the cycle counter is enabled; x1 = PMCR_EL0. Changes x0, x1 and x2, but
+// no flags, no stack, no memory and not PMSELR_EL0. Runs at any word address.
     .equ PMUSERENR_EN, 1
     .equ PMCR_E_BIT, 0
     .equ PMCR_D, 1 << 3

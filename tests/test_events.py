@@ -1,4 +1,4 @@
-"""The event and metric files themselves, read by a parser of its own: what the tool embeds is what was meant."""
+"""The event and metric files, read by a second parser: the tool must embed exactly what they say."""
 import glob
 import math
 import os

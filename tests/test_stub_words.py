@@ -1,4 +1,4 @@
-"""The words of the stub that the tool writes into RAM are kept beside its source: they are those of target-stub."""
+"""probe/stub has the words of the stub that the tool writes into RAM. They must be those of target-stub."""
 import os
 import struct
 

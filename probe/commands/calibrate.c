@@ -5,10 +5,10 @@
 #include "debuggers/debugger.h"
 #include "engine/engine.h"
 #include "measure/evaluation.h"
+#include "report/formats.h"
 #include "report/json.h"
 #include "report/number.h"
 #include "report/terminal.h"
-#include "report/text.h"
 
 #include <inttypes.h>
 #include <stdio.h>

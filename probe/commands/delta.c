@@ -10,7 +10,6 @@
 #include "report/json.h"
 #include "report/progress.h"
 #include "report/terminal.h"
-#include "report/text.h"
 
 #include <ctype.h>
 #include <inttypes.h>

@@ -131,7 +131,7 @@ static bool may_see_more(const struct session *session)
 {
     const struct device *device = &session->device;
     const struct core *core = &device->chosen->core;
-    return (core->family == CORE_ARMV7 || core->family == CORE_ARMV8) && device->debugger == NULL &&
+    return (core->family == CORE_ARMV7 || core->family == CORE_ARMV8) && device_has_run_control(device) &&
            core->unstoppable == NULL;
 }
 

@@ -1,6 +1,6 @@
 /* Help and the manual page: both are made of the tables of commands and options. */
-#include "base/version.h"
 #include "commands/command.h"
+#include "report/json.h"
 #include "report/terminal.h"
 
 #include <ctype.h>

@@ -19,12 +19,18 @@ struct comparators {
     size_t n;
 };
 
+/* A debugger halted the chosen core for us; without us it would run. */
+static bool is_held(const struct session *session, const struct device_core *core)
+{
+    return session->device.debugger != NULL && core == session->device.chosen && core->state == CORE_RUNNING;
+}
+
 static void describe_state(struct session *session, const struct device_core *core, char *out, size_t size)
 {
     char place[512];
     struct deadline deadline = session_deadline(session);
     const char *state = "running";
-    if (session->device.debugger != NULL && core == session->device.chosen && core->state == CORE_RUNNING)
+    if (is_held(session, core))
         state = "halted by the debugger";
     else if (core->state == CORE_ASLEEP)
         state = "asleep";
@@ -291,7 +297,7 @@ static bool print(struct session *session, bool opened, struct error *error)
 
 static const char *state_of(const struct session *session, const struct device_core *core)
 {
-    if (session->device.debugger != NULL && core == session->device.chosen && core->state == CORE_RUNNING)
+    if (is_held(session, core))
         return "halted by the debugger";
     switch (core->state) {
     case CORE_HALTED:

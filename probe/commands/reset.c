@@ -51,7 +51,7 @@ static bool reset_by_core(struct session *session, bool halt, struct error *erro
 static bool reset(struct session *session, struct error *error)
 {
     bool halt = session->context->options->halt;
-    if (session->device.debugger != NULL || !core_has_run_control(&session->device.chosen->core))
+    if (!device_has_run_control(&session->device))
         return error_set(error, ERROR_USAGE,
                          "reset needs OpenOCD's Tcl port or a CMSIS-DAP probe; through a GDB server its own "
                          "`monitor reset` does it");
@@ -173,7 +173,7 @@ static bool release_all(struct release_command *self, struct error *error)
 {
     struct session *session = &self->session;
     bool ok = true, one = session->context->options->core >= 0 || session->context->options->debug_base.said;
-    if (session->device.debugger != NULL || !core_has_run_control(&session->device.chosen->core))
+    if (!device_has_run_control(&session->device))
         return error_set(error, ERROR_USAGE,
                          "release needs OpenOCD's Tcl port or a CMSIS-DAP probe; what a GDB server has set, "
                          "its debugger removes");

@@ -16,9 +16,9 @@
 #include "engine/engine.h"
 #include "measure/evaluation.h"
 #include "measure/plausible.h"
+#include "report/formats.h"
 #include "report/number.h"
 #include "report/terminal.h"
-#include "report/text.h"
 
 #include <errno.h>
 #include <inttypes.h>

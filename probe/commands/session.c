@@ -288,7 +288,7 @@ static bool clock_from_program(struct session *session, struct clock *out)
 
 bool session_sees_running(const struct session *session, const char *command, struct error *error)
 {
-    return session->device.debugger == NULL ||
+    return device_sees_running(&session->device) ||
            error_advise(error, ERROR_USAGE, "",
                         "through a GDB server a core can be looked at only while it is halted: %s has "
                         "nothing to read. "
@@ -306,7 +306,7 @@ bool session_clock(struct session *session, struct clock *out, struct error *err
     if (session->device.block->counts_cycles && clock_from_program(session, out))
         return true;
     /* The counters can be read only between two halts, or they run on another clock */
-    if (session->device.debugger != NULL || session->device.remote != NULL) {
+    if (!device_sees_running(&session->device) || session->device.remote != NULL) {
         *out = clock_unknown();
         return true;
     }

@@ -15,7 +15,7 @@ enum {
     CORESIGHT_AUTHSTATUS = 0xFB8,
     CORESIGHT_DEVARCH = 0xFBC
 };
-enum { LSR_LOCKED = 1 << 1 };
+enum { LSR_PRESENT = 1 << 0, LSR_LOCKED = 1 << 1 };
 static const uint32_t LAR_KEY = 0xC5ACCE55; /* unlocks; any other value locks */
 
 /* --- Cortex-M: DDI 0403 B3.2.2, C1.6 to C1.11; DDI 0419 for Armv6-M; DDI 0553 D1.2 for Armv8-M ---------- */
@@ -44,7 +44,9 @@ enum {
 };
 
 enum {
+    ICSR_PENDSTSET = 1 << 26,
     ICSR_ISRPREEMPT = 1 << 23, /* an exception will be taken on leaving Debug state */
+    ICSR_RETTOBASE = 1 << 11,  /* no exception is active below the one in VECTACTIVE */
     ICSR_VECTACTIVE = 0x1FF,
     CCR_IC = 1 << 17,
     DFSR_HALTED = 1 << 0,
@@ -128,7 +130,16 @@ enum { CPSR_MODE = 0x1F, CPSR_USER = 0x10, CPSR_T = 1 << 5 }; /* B1.3.3 */
 
 /* Of Armv8, too: EDPRCR, EDPRSR. */
 enum { PRCR_CORENPDRQ = 1 << 0, PRCR_CWRR = 1 << 1 };
-enum { PRSR_SPD = 1 << 1, PRSR_R = 1 << 2, PRSR_SR = 1 << 3, PRSR_OSLK = 1 << 5 };
+enum { /* in DBGPRSR, HALTED, OSLK and DLK are there since Armv7.1; EPMAD is not */
+       PRSR_PU = 1 << 0,
+       PRSR_SPD = 1 << 1,
+       PRSR_R = 1 << 2,
+       PRSR_SR = 1 << 3,
+       PRSR_HALTED = 1 << 4,
+       PRSR_OSLK = 1 << 5,
+       PRSR_DLK = 1 << 6,
+       PRSR_EPMAD = 1 << 9,
+};
 
 /* --- Armv8-A: DDI 0487 tables H8-4 and H8-6, H9.2 ------------------------------------------------------- */
 

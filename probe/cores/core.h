@@ -5,7 +5,6 @@
  */
 #pragma once
 
-#include "base/setting.h"
 #include "base/step.h"
 
 #include <stdbool.h>

@@ -6,7 +6,6 @@
 #pragma once
 
 #include "base/error.h"
-#include "base/setting.h"
 #include "base/step.h"
 #include "cores/core.h"
 

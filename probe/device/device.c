@@ -249,6 +249,16 @@ static const struct run_control *control_of(const struct device *device)
     return device->debugger != NULL ? &by_debugger : &by_registers;
 }
 
+bool device_has_run_control(const struct device *device)
+{
+    return device->debugger == NULL && core_has_run_control(&device->chosen->core);
+}
+
+bool device_sees_running(const struct device *device)
+{
+    return device->debugger == NULL;
+}
+
 /* --- finding the cores ---------------------------------------------------------------------------------- */
 
 /* Security stays unknown if the register cannot be read. False only when the link fails. */

@@ -66,6 +66,10 @@ bool device_open(struct device *device, struct link *link, const struct device_r
  * number of the CPU that has them; -1: the one on which a debugger stopped the program. */
 bool device_choose(struct device *device, int number, struct error *error);
 struct device_core *device_counted(const struct device *device); /* whose counters are taken */
+/* We stop and start the chosen core, by its debug registers. Else a debugger does, or nothing can. */
+bool device_has_run_control(const struct device *device);
+/* Its registers can be read while the core runs; through a debugger they cannot. */
+bool device_sees_running(const struct device *device);
 /* Advice for a counter of another link that goes on while the program stands; "": none. */
 const char *device_remote_advice(const struct device *device);
 /* ERROR_NO_COUNTER: the stop was on another CPU than the one whose counters are taken. */

@@ -1,29 +1,12 @@
 #include "device/doctor.h"
 
 #include "cores/architectures.h"
+#include "cores/arm_debug.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-
-/* EDPRSR of Armv8, DDI 0487 H9.2, and DBGPRSR of Armv7, DDI 0406C C11.11, at the same offset. Armv7 has the
- * OS lock's bit in DBGOSLSR instead, and HALTED since Armv7.1. */
-enum {
-    EDPRSR = 0x314,
-    PRSR_PU = 1 << 0,
-    PRSR_R = 1 << 2,
-    PRSR_HALTED = 1 << 4,
-    PRSR_OSLK = 1 << 5,
-    PRSR_DLK = 1 << 6,
-    PRSR_EPMAD = 1 << 9
-};
-enum { OSLAR = 0x300, DBGOSLSR = 0x304, OSLSR_OSLK = 1 << 1 };
-/* Every CoreSight component, IHI 0029 B2.3. */
-enum { LAR = 0xFB0, LSR = 0xFB4, AUTHSTATUS = 0xFB8, LSR_SLI = 1 << 0, LSR_SLK = 1 << 1 };
-static const uint32_t LAR_KEY = 0xC5ACCE55;
-/* Cortex-M, DDI 0403 C1.6.5. */
-enum { DEMCR = 0xE000EDFC, DEMCR_TRCENA = 1 << 24 };
 
 struct examination {
     struct device *device;
@@ -105,7 +88,7 @@ static bool authenticated(uint32_t status)
 static void test_authentication(struct examination *e)
 {
     uint32_t status;
-    if (!look(e, core_pmu(e->core, AUTHSTATUS), &status)) {
+    if (!look(e, core_pmu(e->core, CORESIGHT_AUTHSTATUS), &status)) {
         unknown(e, "authentication", "PMAUTHSTATUS refuses to be read");
         return;
     }
@@ -122,7 +105,7 @@ static void test_authentication(struct examination *e)
 static void test_halting(struct examination *e)
 {
     uint32_t status;
-    if (!look(e, core_debug(e->core, AUTHSTATUS), &status)) {
+    if (!look(e, core_debug(e->core, CORESIGHT_AUTHSTATUS), &status)) {
         unknown(e, "halting", "DBGAUTHSTATUS refuses to be read");
         return;
     }
@@ -140,15 +123,15 @@ static void test_halting(struct examination *e)
 static void test_software_lock(struct examination *e)
 {
     uint32_t status;
-    if (!look(e, core_pmu(e->core, LSR), &status)) {
+    if (!look(e, core_pmu(e->core, CORESIGHT_LSR), &status)) {
         unknown(e, "software lock", "PMLSR refuses to be read");
         return;
     }
-    bool locked = (status & LSR_SLI) && (status & LSR_SLK);
+    bool locked = (status & LSR_PRESENT) && (status & LSR_LOCKED);
     test_bit(e, "software lock", locked, "LOCKED", "PMLSR.SLK", locked);
-    const struct setting mend = {.at = core_pmu(e->core, LAR),
-                                 .test_at = core_pmu(e->core, LSR),
-                                 .test = LSR_SLK,
+    const struct setting mend = {.at = core_pmu(e->core, CORESIGHT_LAR),
+                                 .test_at = core_pmu(e->core, CORESIGHT_LSR),
+                                 .test = LSR_LOCKED,
                                  .set = 0,
                                  .key = LAR_KEY};
     if (locked)
@@ -185,7 +168,7 @@ static void examine_v8(struct examination *e)
         unknown(e, "OS lock", off ? "needs power" : "needs the double lock cleared");
     else
         test_bit(e, "OS lock", locked, "LOCKED", "EDPRSR.OSLK", locked);
-    const struct setting open = {.at = core_debug(e->core, OSLAR), .always = true};
+    const struct setting open = {.at = core_debug(e->core, OSLAR_EL1), .always = true};
     if (locked && !double_locked)
         blame(e, os_locked, os_lock_advice, &open);
     bool hidden = off || double_locked || locked;
@@ -205,7 +188,7 @@ static void examine_v8(struct examination *e)
 static void examine_v7(struct examination *e)
 {
     uint32_t status, os_lock;
-    if (!look(e, core_debug(e->core, EDPRSR), &status)) {
+    if (!look(e, core_debug(e->core, DBGPRSR), &status)) {
         note(e, "power", FINDING_BAD, "OFF", "DBGPRSR refuses to be read");
         blame(e, "the debug logic does not answer", "Is the core powered and clocked?", NULL);
         return;
@@ -216,9 +199,9 @@ static void examine_v7(struct examination *e)
         blame(e, "the core has no power", "Let the program switch it on, or keep it from being switched off.",
               NULL);
     if (look(e, core_debug(e->core, DBGOSLSR), &os_lock)) {
-        bool locked = (os_lock & OSLSR_OSLK) != 0;
+        bool locked = (os_lock & OSLSR_LOCKED) != 0;
         test_bit(e, "OS lock", locked, "LOCKED", "DBGOSLSR.OSLK", locked);
-        const struct setting open = {.at = core_debug(e->core, OSLAR), .always = true};
+        const struct setting open = {.at = core_debug(e->core, DBGOSLAR), .always = true};
         if (locked)
             blame(e, os_locked, os_lock_advice, &open);
     } else {
@@ -316,7 +299,7 @@ static bool is_os_locked(struct device *device, const struct core *core, uint64_
     uint64_t lock;
     if (core->family == CORE_ARMV8)
         return (status & PRSR_OSLK) != 0;
-    return read_quietly(device, core, DBGOSLSR, &lock, deadline) && (lock & OSLSR_OSLK) != 0;
+    return read_quietly(device, core, DBGOSLSR, &lock, deadline) && (lock & OSLSR_LOCKED) != 0;
 }
 
 void hidden_describe(struct device *device, const struct device_core *core, char *out, size_t size,

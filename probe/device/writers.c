@@ -70,7 +70,7 @@ static bool run_list(struct watch *watch, const struct steps *list, uint64_t *re
 
 bool writers_can_watch(const struct device *device)
 {
-    return device->chosen->core.family == CORE_M && device->debugger == NULL;
+    return device->chosen->core.family == CORE_M && device_has_run_control(device);
 }
 
 /* --- a comparator --------------------------------------------------------------------------------------- */

@@ -38,7 +38,7 @@ static bool is_wide(const struct counter_block *block)
 bool reset_engine_check(const struct device *device, const struct region *region, struct error *error)
 {
     const struct core *core = &device->chosen->core;
-    if (device->debugger != NULL || !core_has_run_control(core))
+    if (!device_has_run_control(device))
         return error_set(
             error, ERROR_USAGE,
             "--reset needs OpenOCD's Tcl port or a CMSIS-DAP probe: each GDB server resets in its "

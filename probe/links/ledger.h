@@ -8,7 +8,6 @@
 
 #include "base/deadline.h"
 #include "base/error.h"
-#include "base/setting.h"
 #include "base/step.h"
 #include "links/journal.h"
 #include "links/link.h"

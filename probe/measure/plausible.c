@@ -97,7 +97,7 @@ bool plausible_trial(struct device *device, const struct clock *clock, double *s
     uint64_t last[READING_ROOM], values[READING_ROOM], last_us = 0, before_us, after_us;
     struct device_poll poll;
     *seen_hz = 0;
-    if (device->debugger != NULL)
+    if (!device_sees_running(device))
         return true;
     struct plausible plausible = plausible_begin(&device->reading, device->block->counts_cycles, clock, 0);
     for (int i = 0; i < TRIAL_POLLS; i++) {

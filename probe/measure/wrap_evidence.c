@@ -1,12 +1,12 @@
 #include "measure/wrap_evidence.h"
 
+#include "cores/arm_debug.h"
+
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-/* DDI 0403 B3.2.4. RETTOBASE: no exception is active below the one in VECTACTIVE. */
-enum { ICSR = 0xE000ED04, ICSR_PENDSTSET = 1 << 26, ICSR_RETTOBASE = 1 << 11, ICSR_VECTACTIVE = 0x1FF };
 enum { SYSTICK_EXCEPTION = 15 };
 /* RP2040 datasheet 2.15 (SYSINFO) and 4.6 (TIMER): the raw halves of its 64 bits do not latch each other. */
 enum { CHIP_ID = 0x40000000, CHIP_ID_MASK = 0x0FFFFFFF, CHIP_ID_RP2040 = 0x0002927 };

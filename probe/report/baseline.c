@@ -1,4 +1,4 @@
-#include "report/baseline.h"
+#include "report/comparison.h"
 
 #include "base/file.h"
 #include "report/json.h"

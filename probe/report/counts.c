@@ -4,7 +4,6 @@
 #include "report/json.h"
 #include "report/number.h"
 #include "report/terminal.h"
-#include "report/text.h"
 
 #include <inttypes.h>
 #include <math.h>

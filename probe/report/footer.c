@@ -1,4 +1,4 @@
-#include "report/text.h"
+#include "report/formats.h"
 
 #include "report/number.h"
 #include "report/terminal.h"

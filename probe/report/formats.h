@@ -1,7 +1,7 @@
 /*
- * The formats of a summary for other programs: CSV, JUnit XML and Markdown. Names may hold any bytes: nothing
- * in them is taken as part of the format. In all of them `comparison` may be NULL, and the result is false if
- * the output could not be written whole.
+ * The formats of a summary: text for people; CSV, JUnit XML and Markdown for other programs. Names may hold
+ * any bytes: nothing in them is taken as part of the format. Each `comparison` may be NULL, and a result is
+ * false if the output could not be written whole.
  */
 #pragma once
 
@@ -9,8 +9,25 @@
 #include "report/comparison.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+
+/* Text. The header goes out before the measurement, the summary after it. Both are as wide as the terminal,
+ * or 80 columns. */
+
+/* What is measured and on what, one line each; a third line if the run enabled or used something. */
+void text_header(FILE *out, const struct conditions *conditions);
+/* The table, then the footer. */
+void text_summary(FILE *out, const struct summary *summary);
+
+/* The same for a line width of `columns`. */
+void text_header_within(FILE *out, const struct conditions *conditions, size_t columns);
+void text_summary_within(FILE *out, const struct summary *summary, size_t columns);
+
+/* The last block of a summary: how many hits in what time, why the run ended early, which hits were left out,
+ * and how the hits are distributed. */
+void footer_print(FILE *out, const struct summary *summary, size_t columns);
 
 /* The writer of all CSV. It quotes a field as RFC 4180 says if the field needs it; lines end in a newline. */
 struct csv {

@@ -1,6 +1,5 @@
 #include "report/json.h"
 
-#include "base/version.h"
 #include "report/counts.h"
 #include "report/number.h"
 #include "report/terminal.h"

@@ -14,6 +14,10 @@
 #include <stdio.h>
 #include <time.h>
 
+#define JSON_SCHEMA "pmu-probe/1"
+/* The version of the tool: --version prints it, and each header records it. */
+#define PMU_PROBE_VERSION "0.1.0"
+
 struct counts;
 struct cores_row;
 struct cores_table;
@@ -36,7 +40,6 @@ bool json_cores_summary(FILE *out, const struct cores_table *table);
  * Parts of JSON lines: objects under construction, and the line made of them. Texts are cleaned, so they may
  * come from outside.
  */
-#define JSON_SCHEMA "pmu-probe/1"
 
 /* `ok` stays false after the first failure. */
 struct json_part {

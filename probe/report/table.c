@@ -4,9 +4,9 @@
  * no number is cut. Rows that cover fewer hits than the others form a second table. Notes below both explain
  * the words.
  */
+#include "report/formats.h"
 #include "report/number.h"
 #include "report/terminal.h"
-#include "report/text.h"
 
 #include <inttypes.h>
 #include <math.h>

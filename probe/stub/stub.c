@@ -1,5 +1,6 @@
 #include "stub/stub.h"
 
+#include "cores/arm_debug.h"
 #include "cores/injected.h"
 
 #include <inttypes.h>
@@ -117,28 +118,10 @@ static bool load_code(struct stub *stub, uint64_t at, const struct deadline *dea
 
 /* --- by registers --------------------------------------------------------------------------------------- */
 
-/* The PMU's registers: Armv7 (DDI 0406C table D2-1); Armv8.1-M has them at the same offsets, but no PMUSERENR
- * (DDI 0553B D1.2.2). */
-enum { CNTENSET = 0xC00, CNTENCLR = 0xC20, PMCR = 0xE04, PMUSERENR = 0xE08, LAR = 0xFB0, LSR = 0xFB4 };
-enum { LSR_LOCKED = 1 << 1 };
-static const uint32_t KEY = 0xC5ACCE55;
-
-/* Cortex-M, DDI 0403E C1.6.5, C1.7.4, C1.8.7 and C1.8.17. */
-enum {
-    M_PMU = 0xE0003000,
-    DEMCR = 0xE000EDFC,
-    DWT_CTRL = 0xE0001000,
-    DWT_FUNCTION0 = 0xE0001028,
-    ITM_TCR = 0xE0000E80
-};
-enum {
-    TRCENA = 1 << 24,
-    CYCCNTENA = 1 << 0,
-    NUMCOMP_SHIFT = 28,
-    FUNCTION = 0xF,
-    FUNCTION_STRIDE = 16,
-    ITMENA = 1
-};
+/* Cortex-M, DDI 0403E C1.6.5, C1.7.4, C1.8.7 and C1.8.17. The PMU's registers of Armv8.1-M have the offsets
+ * of Armv7's (DDI 0553B D1.2.2). */
+enum { M_PMU = 0xE0003000, ITM_TCR = 0xE0000E80 };
+enum { CYCCNTENA = 1 << 0, NUMCOMP_SHIFT = 28, FUNCTION = 0xF, FUNCTION_STRIDE = 16, ITMENA = 1 };
 static const uint32_t TRACED = 0x7F1001; /* of DWT_CTRL: all that counts, samples or makes packets */
 
 static struct address pmu_word(const struct core *core, uint32_t offset)
@@ -180,8 +163,8 @@ static bool switch_trace_on(struct stub *stub, const struct deadline *deadline, 
     if (core->family != CORE_M)
         return true;
     return read_word(stub, core_word(core, DEMCR), &demcr, deadline, error) &&
-           ((demcr & TRCENA) != 0 ||
-            change(stub, core_word(core, DEMCR), demcr | TRCENA, (struct restore){0}, deadline, error));
+           ((demcr & DEMCR_TRCENA) != 0 ||
+            change(stub, core_word(core, DEMCR), demcr | DEMCR_TRCENA, (struct restore){0}, deadline, error));
 }
 
 /* Unless something else uses it, or a server switched it on for itself. */
@@ -195,7 +178,7 @@ static bool switch_trace_off(struct stub *stub, const struct deadline *deadline,
         !read_word(stub, core_word(core, DWT_CTRL), &control, deadline, error) ||
         !read_word(stub, core_word(core, ITM_TCR), &itm, deadline, error))
         return false;
-    bool used = (control & TRACED) != 0 || (itm & ITMENA) != 0 || (demcr & TRCENA) == 0 ||
+    bool used = (control & TRACED) != 0 || (itm & ITMENA) != 0 || (demcr & DEMCR_TRCENA) == 0 ||
                 link_has_server(stub->device->link);
     for (uint32_t i = 0; i < control >> NUMCOMP_SHIFT && !used; i++) {
         uint32_t function;
@@ -204,17 +187,17 @@ static bool switch_trace_off(struct stub *stub, const struct deadline *deadline,
             return false;
         used = (function & FUNCTION) != 0;
     }
-    return used || change(stub, core_word(core, DEMCR), demcr & ~(uint32_t)TRCENA, (struct restore){0},
+    return used || change(stub, core_word(core, DEMCR), demcr & ~(uint32_t)DEMCR_TRCENA, (struct restore){0},
                           deadline, error);
 }
 
 static bool trace_is_on(struct stub *stub, bool *on, const struct deadline *deadline, struct error *error)
 {
     const struct core *core = &stub->device->chosen->core;
-    uint32_t demcr = TRCENA;
+    uint32_t demcr = DEMCR_TRCENA;
     if (core->family == CORE_M && !read_word(stub, core_word(core, DEMCR), &demcr, deadline, error))
         return false;
-    *on = (demcr & TRCENA) != 0;
+    *on = (demcr & DEMCR_TRCENA) != 0;
     return true;
 }
 
@@ -228,7 +211,7 @@ static bool look_at_pmu(struct stub *stub, struct stub_state *out, const struct 
     bool traced, has_user = core->family != CORE_M;
     if (!trace_is_on(stub, &traced, deadline, error) ||
         !read_word(stub, pmu_word(core, PMCR), &control, deadline, error) ||
-        !read_word(stub, pmu_word(core, CNTENSET), &enabled, deadline, error) ||
+        !read_word(stub, pmu_word(core, PMCNTENSET), &enabled, deadline, error) ||
         (has_user && !read_word(stub, pmu_word(core, PMUSERENR), &user, deadline, error)))
         return false;
     *out = (struct stub_state){.has_user = has_user,
@@ -249,10 +232,10 @@ static bool look_at_pmu(struct stub *stub, struct stub_state *out, const struct 
 static bool open_lock(struct stub *stub, const struct deadline *deadline, struct error *error)
 {
     const struct core *core = &stub->device->chosen->core;
-    const struct setting lock = {.at = pmu_word(core, LAR),
-                                 .test_at = pmu_word(core, LSR),
+    const struct setting lock = {.at = pmu_word(core, CORESIGHT_LAR),
+                                 .test_at = pmu_word(core, CORESIGHT_LSR),
                                  .test = LSR_LOCKED,
-                                 .key = KEY,
+                                 .key = LAR_KEY,
                                  .restore = {.mask = 1}};
     return core->family == CORE_M || ledger_apply(stub->device->ledger, &lock, deadline, error);
 }
@@ -268,7 +251,7 @@ static bool set_user(struct stub *stub, const struct stub_state *found, bool use
 
 static struct restore of_pair(const struct core *core)
 {
-    return (struct restore){.how = RESTORE_PAIR, .mask = CYCLES, .clear = pmu_word(core, CNTENCLR)};
+    return (struct restore){.how = RESTORE_PAIR, .mask = CYCLES, .clear = pmu_word(core, PMCNTENCLR)};
 }
 
 /* P and C, which would reset counters, are never written. */
@@ -292,7 +275,7 @@ static bool enable_pmu(struct stub *stub, const struct stub_state *found, const 
     return switch_trace_on(stub, deadline, error) && open_lock(stub, deadline, error) &&
            set_user(stub, found, true, deadline, error) &&
            (found->cycles ||
-            change(stub, pmu_word(core, CNTENSET), CYCLES, of_pair(core), deadline, error)) &&
+            change(stub, pmu_word(core, PMCNTENSET), CYCLES, of_pair(core), deadline, error)) &&
            set_control(stub, true, deadline, error);
 }
 
@@ -305,8 +288,9 @@ static bool disable_pmu(struct stub *stub, const struct stub_state *found, const
         return false;
     if (found->events != 0)
         return true;
-    if (found->cycles && (!change(stub, pmu_word(core, CNTENSET), 0, of_pair(core), deadline, error) ||
-                          !change(stub, pmu_word(core, CNTENCLR), CYCLES, nothing_came_up, deadline, error)))
+    if (found->cycles &&
+        (!change(stub, pmu_word(core, PMCNTENSET), 0, of_pair(core), deadline, error) ||
+         !change(stub, pmu_word(core, PMCNTENCLR), CYCLES, nothing_came_up, deadline, error)))
         return false;
     return set_control(stub, false, deadline, error) && switch_trace_off(stub, deadline, error);
 }

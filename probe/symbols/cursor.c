@@ -1,4 +1,4 @@
-#include "symbols/cursor.h"
+#include "symbols/internal.h"
 
 #include <string.h>
 

@@ -1,4 +1,3 @@
-#include "symbols/cursor.h"
 #include "symbols/internal.h"
 
 #include <elfutils/libdwelf.h>

@@ -4,7 +4,6 @@
  * by address: then the rows of functions that the linker dropped, which stay in the table at address 0, are
  * mixed with the rows of the code that is at 0, as it often is on microcontrollers.
  */
-#include "symbols/cursor.h"
 #include "symbols/internal.h"
 
 #include <dwarf.h>

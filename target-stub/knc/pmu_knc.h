@@ -1,8 +1,7 @@
 /*
- * The PMU of Knights Corner from ring 3: what a program on the card may do with it itself. Which events are
- * counted is set up from outside (pmu-probe --probe msr-agent:... stat -e A:spflt,B:spflt while the program
- * runs) or by the card's system; ring 3 reads the counters of its own thread, and says by SPFLT when they are
- * to count.
+ * The PMU of Knights Corner from ring 3: what a program on the card can do with it itself. The events are
+ * chosen from outside (pmu-probe --probe msr-agent:... stat -e A:spflt,B:spflt while the program runs) or by
+ * the card's system. Ring 3 reads the counters of its own thread, and starts and stops them by SPFLT.
  *
  *     struct pmu_knc_pair pair;
  *     pmu_knc_start(&pair);
@@ -35,8 +34,8 @@ static inline uint64_t pmu_knc_counter(uint32_t which)
     return ((uint64_t)high << 32 | low) & PMU_KNC_MASK;
 }
 
-/* SPFLT: whether counters of this thread that wait for it count (Intel 327357, PERF_SPFLT_CONTROL). Only the
- * card's own assembler knows the name; the bytes are VEX.128.F2.0F.W0 AE /6 with EAX. */
+/* SPFLT starts and stops those counters of this thread that wait for it (Intel 327357, PERF_SPFLT_CONTROL).
+ * Only the card's own assembler knows the name. The bytes are VEX.128.F2.0F.W0 AE /6 with EAX. */
 static inline void pmu_knc_filter(uint32_t count)
 {
 #if defined __k1om__ || defined __MIC__
@@ -50,7 +49,7 @@ struct pmu_knc_pair {
     uint64_t cycles, counts[PMU_KNC_COUNTERS]; /* of the region, after pmu_knc_stop */
 };
 
-/* The cycles begin last and end first, so that they hold as little of this as may be. */
+/* The cycles begin last and end first, so that they include as little of this code as possible. */
 static inline void pmu_knc_start(struct pmu_knc_pair *pair)
 {
     pmu_knc_filter(1);

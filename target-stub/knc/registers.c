@@ -13,7 +13,7 @@ enum {
 };
 enum { BOTH = 3 };
 
-/* Those that hold what was written. */
+/* Registers that hold the value written. */
 enum { KEPT_SELECT0, KEPT_SELECT1, KEPT_SPFLT, KEPT_COUNTER0, KEPT_COUNTER1, KEPT_CONTROL };
 static const uint32_t kept_msrs[REGISTERS_KEPT] = {PERF_EVT_SEL0, PERF_EVT_SEL1, SPFLT_CONTROL,
                                                    PERF_CNTR0,    PERF_CNTR1,    GLOBAL_CTRL};
@@ -26,7 +26,7 @@ static int kept_at(uint32_t msr)
     return -1;
 }
 
-/* The TSC could be written, but never put back: it would be late by the time between. */
+/* The TSC could be written, but not restored: it would lag by the time between. */
 static bool may_be_read(uint32_t msr)
 {
     return msr == TSC || msr == GLOBAL_STATUS || kept_at(msr) >= 0;
@@ -63,7 +63,7 @@ enum answer registers_read(struct registers *registers, uint16_t number, uint32_
     return read_one(registers, cpu, msr, value) ? ANSWER_DONE : ANSWER_FAULT;
 }
 
-/* Before the first change to a CPU: a counter that is merely switched on changes as well. */
+/* Before the first change to a CPU, because a counter that is only switched on changes too. */
 static bool keep(struct registers *registers, struct served_cpu *cpu)
 {
     uint64_t status;
@@ -78,7 +78,7 @@ static bool keep(struct registers *registers, struct served_cpu *cpu)
     return true;
 }
 
-/* Counters that do anything else than they would have done, as bits. */
+/* Counters that the client made behave differently, as bits. */
 static unsigned touched_by(const struct served_cpu *cpu, int at, uint64_t value)
 {
     switch (at) {
@@ -115,15 +115,15 @@ enum answer registers_write(struct registers *registers, uint16_t number, uint32
     return ANSWER_DONE;
 }
 
-/* The bits of SPFLT's register that are as the client left them: one of them is the program's own to change.
+/* The bits of SPFLT's register that are as the client left them. The program itself may change one of them.
  */
 static uint64_t of_client(const struct served_cpu *cpu, uint64_t spflt)
 {
     return is_changed(cpu, KEPT_SPFLT) ? ~(spflt ^ cpu->spflt) : 0;
 }
 
-/* They stand still meanwhile, so that they get their values back to the count. Of what all counters share
- * only what the client changed is put back. */
+/* The counters stand still meanwhile, so that each gets its exact value back. Of the registers that all
+ * counters share, only the client's changes are undone. */
 static bool put_back_one(struct registers *registers, struct served_cpu *cpu)
 {
     uint64_t control, spflt, status;
@@ -142,7 +142,7 @@ static bool put_back_one(struct registers *registers, struct served_cpu *cpu)
         }
     uint64_t filter = touched | of_client(cpu, spflt);
     ok = write_one(registers, cpu, SPFLT_CONTROL, (spflt & ~filter) | (cpu->kept[KEPT_SPFLT] & filter)) && ok;
-    /* Only flags that came up since: sticky ones that were there stay */
+    /* Clears only flags that were set since; earlier sticky ones stay */
     ok = read_one(registers, cpu, GLOBAL_STATUS, &status) && ok;
     status &= touched & ~(uint64_t)cpu->status;
     ok = (status == 0 || write_one(registers, cpu, GLOBAL_OVF_CTRL, status)) && ok;

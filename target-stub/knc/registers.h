@@ -1,6 +1,6 @@
 /*
- * The registers that the agent serves: those of Knights Corner's core PMU (Intel 327357, 1.3) and no others,
- * of the chosen CPUs and no others. What a client changes is noted, and put back when it is gone.
+ * The registers that the agent serves: only those of Knights Corner's core PMU (Intel 327357, 1.3), and only
+ * of the chosen CPUs. The agent notes what a client changes, and restores it when the client is gone.
  */
 #ifndef KNC_REGISTERS_H
 #define KNC_REGISTERS_H
@@ -24,7 +24,7 @@ struct registers {
         uint16_t number, core;
         uint8_t changed;               /* bit i: the client wrote the register of that index in kept[] */
         uint8_t status;                /* overflow flags, as they were before the first change */
-        uint8_t touched;               /* counters, as bits, that did anything else than without the client */
+        uint8_t touched;               /* counters, as bits, that the client made behave differently */
         uint64_t spflt;                /* what the client last wrote there */
         uint64_t kept[REGISTERS_KEPT]; /* all of them, as they were before the first change */
     } cpus[REGISTERS_CPUS];            /* rising numbers */

@@ -5,9 +5,9 @@
  *     request    "PMRq"  u16 accesses  u16 serial      each: u8 kind, u8 0, u16 CPU, u32 MSR, u64 value
  *     reply      "PMRa"  u16 done  u8 why  u8 serial   each that is done: u64 value
  *
- * Kinds: 0 reads, 1 writes, 2 tells microseconds of a steadily running clock. Why: 0 all done, 1 the next one
- * is not served, 2 the processor refused it, 3 the request was nonsense, after which the client is left.
- * Nothing behind an access that was not done is tried.
+ * Kinds: 0 reads, 1 writes, 2 returns microseconds of a steady clock. Why: 0 all done, 1 the next one is not
+ * served, 2 the processor refused it, 3 the request was invalid, and the agent drops the client. The agent
+ * stops at the first access that is not done.
  */
 #ifndef KNC_SESSION_H
 #define KNC_SESSION_H

@@ -18,7 +18,7 @@ struct mem_ap {
     uint32_t idr, base;
     uint32_t tar_wrap; // its auto-increment wraps within so many bytes, a power of two
     bool words_only;   // as APB is: no smaller transfer, no packed one
-    bool no_cortex_m;  // no private peripheral bus of one is behind it: whoever looks for it there strays
+    bool no_cortex_m;  // no private peripheral bus is behind it: to look for one there is an error
     uint32_t csw, tar, tar_high;
 };
 
@@ -39,17 +39,17 @@ struct adi_slow {
     uint64_t aborts;   // that met one under way
 };
 
-// What an odd chip does
+// Oddities of chips
 enum {
     ADI_NO_SYSTEM_POWER = 1 << 0, // CSYSPWRUPACK never comes
     ADI_ALIASED = 1 << 1,         // APSEL is decoded in part: the access ports come again and again
-    ADI_LARGE = 1 << 2,           // CFG.LA: TAR has an upper word, and somebody has left something in it
+    ADI_LARGE = 1 << 2,           // CFG.LA: TAR has an upper word, which is not zero
 };
 
 struct adi {
     enum wire wire;
     unsigned quirks;
-    bool off; // no power: whatever wire is there, nobody answers
+    bool off; // no power: it does not answer on any wire
     uint32_t dpidr;
     uint32_t targetid; // with the instance in [31:28] what TARGETSEL takes; 0: a debug port without multidrop
     uint32_t instance;

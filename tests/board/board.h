@@ -1,4 +1,4 @@
-// The whole board, passed to whoever needs all of it: the control socket and main.
+// The whole board, for the control socket and main.
 #ifndef BOARD_BOARD_H
 #define BOARD_BOARD_H
 

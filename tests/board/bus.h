@@ -39,7 +39,7 @@ struct bus {
     size_t memory_count;
     struct device devices[BUS_DEVICES];
     size_t device_count;
-    // Memory was changed by somebody other than the core, who may hold translations of it
+    // Memory was changed, but not by the core, which may hold translations of it
     void (*changed)(void *self, uint32_t address, uint32_t length);
     void *changed_self;
     // A cache of the core's holds newer lines than memory: in every other line of 32 bytes whoever else reads

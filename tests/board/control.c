@@ -184,7 +184,7 @@ static bool make_trouble(struct command *c, const char *kind, uint32_t count, ui
     return true;
 }
 
-// Of the debug port's access ports, whichever bus the address is on
+// Counts all access ports of the debug port, whichever bus the address is on
 static void slow(struct command *c)
 {
     struct adi_slow *slow = &c->core->adi->slow;
@@ -266,7 +266,7 @@ static void core_state(struct command *c)
         done(c);
 }
 
-// What has gone over the probe's wire so far
+// The traffic on the probe's wire so far
 static void dap(struct command *c)
 {
     const struct processor *p = &c->board->processor;

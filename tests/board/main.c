@@ -170,7 +170,7 @@ static void go_round(struct board *b, int signals)
         size_t control = server_polls(&b->control, polls + 1 + jtag);
         size_t dap = dap_tcp_polls(&b->dap_tcp, polls + 1 + jtag + control);
         size_t servers = 1 + jtag + control + dap, usb = usb_polls(b->usb, polls + servers);
-        // Halted, only the wire can change anything; else the clock goes on while nobody asks
+        // While the core is halted only the wire can change anything; else time goes on without requests
         int timeout = more ? 0 : cores_runnable(&b->cores) ? 1 : -1;
         if (poll(polls, servers + usb, timeout) > 0) {
             b->quit = polls[0].revents != 0;

@@ -21,7 +21,7 @@ uint64_t pace_credit(struct pace *);
 void pace_spent(struct pace *, uint64_t cycles);
 // Cycles that make up so much time, to be run ahead of the host's clock
 uint64_t pace_grant(struct pace *, uint64_t ns);
-// What was run ahead is not owed, and the host's time up to now does not count
+// Forgets how far time ran ahead, and starts from the host's time now
 void pace_forgive(struct pace *);
 
 #endif

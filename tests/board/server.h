@@ -13,7 +13,7 @@ enum { SERVER_CLIENTS = 8, SERVER_INPUT = 1 << 18 };
 struct client {
     int fd; // -1: free
     size_t held;
-    unsigned number; // 0 when it comes; whoever serves it may keep something there
+    unsigned number; // 0 at first; its server may keep something there
     uint8_t *input;  // SERVER_INPUT bytes
 };
 
@@ -26,7 +26,7 @@ struct server {
     // Given what a client has sent so far: how much of it was used up, or -1 to hang up
     long (*received)(void *self, struct client *, const uint8_t *bytes, size_t length);
     void (*connected)(void *self);
-    void (*left)(void *self); // somebody was hung up on, or hung up
+    void (*left)(void *self); // a client left, or was dropped
     void *self;
 };
 

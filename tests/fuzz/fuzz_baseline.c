@@ -2,7 +2,6 @@
  * Any bytes as the file that --baseline names. What is refused is so with a fact that says where; what is
  * read keeps what the header promises, compares with anything, and what all the writers make of it is whole.
  */
-#include "report/baseline.h"
 #include "report/comparison.h"
 #include "report/formats.h"
 

@@ -50,7 +50,7 @@ class DoorPlace(GdbPlace):
 
 
 class Terminal:
-    """GDB as somebody types into it."""
+    """GDB with a user at its prompt."""
 
     def __init__(self, elf, port, *words):
         self.child = pexpect.spawn(GDB[0], [*GDB[1:], "-iex", "set style enabled off", *words, elf], encoding="utf-8",

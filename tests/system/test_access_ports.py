@@ -1,4 +1,4 @@
-"""What stands behind a debug port: which access ports are looked at, where nobody looks, and how long they may take."""
+"""Access ports behind a debug port: which ones the tool examines, which it must not touch, and how long they may take."""
 import pytest
 
 from harness import WORK_BY_DATA, Place, finish_tool
@@ -63,7 +63,7 @@ def test_an_upper_address_that_somebody_left(way):
 @pytest.mark.parametrize("way", ["m4/swd", "m4/jtag", "a9/swd"])
 @pytest.mark.parametrize("us", [20000, 50000])
 def test_an_address_that_takes_long(way, us):
-    """Flash that is being erased, a core of 32 kHz: nothing is aborted, for an access port may not survive that."""
+    """Flash that is being erased, a core at 32 kHz: the tool never aborts a transfer, because some access ports do not survive that."""
     with Place(way, "free", WORK_BY_DATA, dap_wire=REAL_WIRE) as place:
         place.board.command(f"slow {VECTORS[place.chip]:x} 8 {us}")
         exact(place)

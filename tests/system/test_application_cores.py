@@ -1,4 +1,4 @@
-"""`delta` and `info` on Cortex-A and Cortex-R cores against the board's truth: what Cortex-M has been put through."""
+"""`delta` and `info` on Cortex-A and Cortex-R cores against the board's truth. The same tests run for Cortex-M."""
 import re
 import signal
 
@@ -56,7 +56,7 @@ COMPARATORS = {"a9": (0x80090100, 6), "a7": (0x80030100, 6)}
 @pytest.mark.parametrize("way", ["a9/swd", "a7/swd", "a9/v2"])
 @pytest.mark.parametrize("free", [1, 2, 3, 5])
 def test_function_beside_the_breakpoints_of_others(way, free):
-    """Those who have most of the comparators keep them, whether what is left is enough to prove registers with or not."""
+    """Comparators in use by others stay as they are, however few are left for us."""
     with Place(way, "free", CALLED_TWICE) as place:
         values, count = COMPARATORS[place.chip]
         server = place.start_server()

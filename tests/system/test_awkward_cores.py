@@ -29,7 +29,7 @@ def test_a_lock_that_says_it_is_open_is_opened_and_closed_again(way):
 
 
 def wake_until_done(place, tool):
-    """A board for A-class cores has no timer that interrupts."""
+    """The boards with A-class cores have no timer that interrupts."""
     other = place.board.core(0)
     while tool.poll() is None:
         if other.state()["run"] == "asleep":
@@ -63,7 +63,7 @@ def stands_at(state, address):
 @pytest.mark.parametrize("way", ["a53/swd", "a53", "a9/swd", "a7/jtag", "r5/swd"])
 @pytest.mark.parametrize("waiting", ["start", "end"])
 def test_a_breakpoint_that_somebody_clears_is_told_as_that(way, waiting):
-    """Not as a place that was not reached, an hour later."""
+    """At once, and not as a timeout later."""
     with Place(way, "free", WORK_BY_DATA) as place:
         region = ("work_by_data", "sleeper") if waiting == "end" else ("work_by_data",)
         tool = place.start("delta", "-j", *region, "-r", 100000000, "--timeout", "1h")

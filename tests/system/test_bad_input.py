@@ -1,4 +1,4 @@
-"""Bad input: each with a message that says what to do, exit 2 or 3, and never a hang."""
+"""Bad input never hangs the tool. Each case has a message that says what to do, and exit code 2 or 3."""
 import os
 import socket
 import subprocess
@@ -12,7 +12,7 @@ ELF = elf_of("rp2040", "free")
 
 
 class Peer:
-    """Something on a port that is not OpenOCD."""
+    """A server that is not OpenOCD."""
 
     def __init__(self, speak):
         self.listener = socket.create_server(("127.0.0.1", 0))

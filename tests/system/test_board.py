@@ -1,4 +1,4 @@
-"""Proof that the virtual board is one: OpenOCD and GDB take it for what it says it is, and its control socket is sound."""
+"""The virtual board behaves as a board: OpenOCD and GDB recognise the chip, and the control socket works."""
 
 import random
 import re

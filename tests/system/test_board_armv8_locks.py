@@ -1,4 +1,4 @@
-"""What the locks of the board's Cortex-A53, its power and its authentication signals refuse a debugger."""
+"""Accesses that the board's Cortex-A53 refuses a debugger: by its locks, its power state and its authentication signals."""
 
 import pytest
 

@@ -120,7 +120,7 @@ def tool(server, *args):
 
 
 def halts_and_goes_on(server, chip, core, bus):
-    """Stopping an Armv8-A core takes the right cross trigger interface; both ways to memory see the same."""
+    """OpenOCD stops an Armv8-A core by the right cross trigger interface, and both ways to memory agree."""
     server(f"targets {chip}.{core}; halt; wait_halt 5000")
     pc = int(server("dict get [get_reg pc] pc"), 0)
     assert server(f"{chip}.{core} read_memory {pc & ~3:#x} 32 1") == server(f"{chip}.{bus} read_memory {pc & ~3:#x} 32 1")
@@ -166,7 +166,7 @@ def test_zynqmp_on_the_virtual_a53(tmp_path):
 
 
 def test_beaglebone_on_the_virtual_r5(tmp_path):
-    """Which has its core at the same place, behind the same two access ports; but it is no Cortex-A8."""
+    """The board's core has the same address behind the same two access ports, but it is no Cortex-A8."""
     with Board.start("r5") as board, TapChain(board, Tap(6, 0x0B94402F), opened_by=2) as chain, \
             server_on(chain, "beaglebone-black", tmp_path) as server:
         assert "am335x.tap enabled" in server.output and "UNEXPECTED" not in server.output, server.output
@@ -179,7 +179,7 @@ def test_beaglebone_on_the_virtual_r5(tmp_path):
 
 
 def test_tms570lc43_on_the_virtual_r5(tmp_path):
-    """The board's is no big-endian chip: its registers are what is looked at."""
+    """The virtual board is little-endian, so this checks registers only."""
     with Board.start("r5") as board, TapChain(board, Tap(6, 0x0B95A02F), opened_by=2) as chain, \
             server_on(chain, "tms570lc43", tmp_path) as server:
         assert "tms570lc43.cpu enabled" in server.output and "UNEXPECTED" not in server.output, server.output

@@ -1,5 +1,4 @@
-"""The tool on the modelled card: what stat and watch print is what happened, on every thread and to the count; what
-was changed is put back."""
+"""The tool on the modelled card: stat and watch print exact counts for every thread, and the tool restores what it changed."""
 import csv
 import io
 import os
@@ -169,7 +168,7 @@ def test_stat_of_244_cpus_is_what_happened(big, way):
 @pytest.mark.parametrize("way", ["files", "agent"])
 @pytest.mark.parametrize("words", [["-a", "stat"], ["-a", "watch", "-I", 100]])
 def test_all_counters_of_244_cpus_wrap(still, way, words, tmp_path):
-    """The card's time goes on only when it is told to: after all have been looked at, and near the top of each."""
+    """The card's time advances only on request: after each look at all CPUs, and close to the top of each counter."""
     still.control("reset")
     for cpu in range(244):
         still.write(cpu, CNTR0, (1 << 40) - 1000 - cpu)
@@ -341,7 +340,7 @@ def test_without_the_driver_it_says_what_to_load(tmp_path):
 
 
 def test_a_machine_whose_processor_has_no_such_registers(tmp_path):
-    """Its files are there, and refuse these numbers."""
+    """The MSR files exist, but refuse these registers."""
     folder = tmp_path / "dev" / "cpu" / "0"
     folder.mkdir(parents=True)
     (folder / "msr").write_bytes(b"")

@@ -82,7 +82,7 @@ def test_a_counter_wraps_at_40_bits_and_its_flag_sticks(card):
 
 
 def test_what_is_needed_to_count(card):
-    """The counter's own bit, the global one, and with SPFLT the program's."""
+    """A counter counts if its own enable bit and the global one are set, and with SPFLT also the program's."""
     for own, control, spflt, counts in ((EN, 1, 0, True), (0, 1, 0, False), (EN, 0, 0, False), (EN, 2, 0, False),
                                         (EN, 1, 1, False), (EN, 1, 2, True), (EN, 1, 1 << 63 | 1, True)):
         card.write(5, SEL0, own | USR | OS | 0x2A)

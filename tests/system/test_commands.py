@@ -77,7 +77,7 @@ HIDE = "foreach d [dap names] { rename $d {} }; rename dap {}"
 
 @pytest.mark.parametrize("chip", CHIPS)
 def test_hla_like_session(chip):
-    """Without `apreg` and `mem_ap`, all that is left is the core target's own memory access."""
+    """An OpenOCD without `apreg` and `mem_ap` offers only memory access through the core target."""
     with Place(chip, "free", WORK_BY_DATA) as place:
         place.server(HIDE)
         with pytest.raises(RuntimeError):
@@ -182,7 +182,7 @@ def test_without_a_server(way):
 
 @pytest.mark.parametrize("way", ["m4/v1", "m4/v2"])
 def test_what_is_plugged_in(way):
-    """Without --probe: listed, and taken when it is the only one."""
+    """Without --probe, `probes` lists the probe, and other commands use it if it is the only one."""
     with Place(way, "free", WORK_BY_DATA, dap_serial="SER-7", dap_packet=64, dap_count=3) as place:
         alone = place.board.in_namespace([TOOL, "probes"])
         result = finish_tool(start_tool(alone))
@@ -196,7 +196,7 @@ def test_what_is_plugged_in(way):
 
 
 def in_namespace(devices, *words):
-    """What the tool says where these, and no probe, are plugged in."""
+    """The tool's message if these devices are plugged in, and no probe."""
     namespace = UsbNamespace()
     try:
         plug_in(namespace, *devices)
@@ -245,7 +245,7 @@ def test_nothing_plugged_in_is_no_failure():
 
 @needs_usb
 def test_one_probe_is_one_line():
-    """It speaks v1 and v2; beside it a J-Link, which does not change that."""
+    """The probe speaks v1 and v2. A J-Link beside it changes nothing."""
     with UsbBoard.start("m4", dap_packet=64, dap_serial="SER-8") as board:
         plug_in(board.namespace, "1366:0101:J-Link:000123")
         result = finish_tool(start_tool(board.in_namespace([TOOL, "probes"])))

@@ -56,7 +56,7 @@ def environment(folder):
 
 
 def complete(shell, folder, rows):
-    """The words of each row once TAB was pressed behind it: the shell itself prints them."""
+    """The words that the shell offers for each row when TAB is pressed at its end."""
     child = pexpect.spawn(SHELLS[shell][0], SHELLS[shell][1:], cwd=str(folder), env=environment(folder), encoding="utf-8",
                           timeout=WAIT, dimensions=(50, 1000))
     child.sendline(f"PS1='ready> '; {LOADS[shell]}; printf 'loa%s\\n' ded")
@@ -68,7 +68,10 @@ def complete(shell, folder, rows):
         child.send(f"pmu-probe {row}\t{quote}\001printf '|%s' \005; echo\r")
         child.expect(r"\|pmu-probe\|([^\r\n]*)\r?\n")
         found.append(child.match.group(1).replace("|", " ").rstrip("/"))  # zsh takes it off behind a folder
-    child.close(force=True)
+    child.sendline("exit")  # close() kills, and gives up soon on a busy machine
+    child.expect(pexpect.EOF)
+    child.wait()
+    child.close()
     return found
 
 

@@ -24,7 +24,7 @@ CNTENSET, PMCR = 0xC00, 0xE04
 
 
 def user_place(way):
-    """With long pauses between rounds: the board runs far ahead of a slow host, and its log holds only so much."""
+    """With long pauses between rounds, because the board runs far ahead of a slow host, and its log is limited."""
     place = Place(way, "free", USER)
     place.board.write_word("idle_spin", 3000)
     return place
@@ -45,7 +45,7 @@ def occupy(place, numbers):
 
 
 def context_of(place, event):
-    """By the stack, of which the function has taken nothing yet at its start."""
+    """By the stack pointer: at its start the function has pushed nothing yet."""
     place_on_stack = event.sp - place.symbol("user_stacks")
     assert place_on_stack in (STACK, 2 * STACK)
     return place_on_stack // STACK
@@ -144,7 +144,7 @@ def test_one_comparator_is_linked_to_another(way):
 
 @pytest.mark.parametrize("way, function", [("a9/swd", "user_work"), ("a9/swd", "work_by_data"), ("a53/swd", "user_work")])
 def test_a_cable_pulled_anywhere(way, function):
-    """And plugged in again at once: every comparator is as it was."""
+    """The probe is plugged in again at once, and every comparator is as before."""
     with Place(way, "free", USER | WORK_BY_DATA) as place:
         cable = Cable(place.board.dap_port)
         before = settled(place)

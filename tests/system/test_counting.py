@@ -135,7 +135,7 @@ def test_stat_agrees_with_the_truth_within_the_skew(way):
 
 @pytest.mark.parametrize("way, event", [("a9/swd", "r68"), ("a7/swd", "r8"), ("a9", "r68")])
 def test_counters_of_a_window_agree_within_the_skew(way, event):
-    """On these boards each instruction takes one cycle: the two counts can differ by when they were read, and no more."""
+    """On these boards each instruction takes one cycle, so the two counts differ only by the time between their reads."""
     with Place(way, "free", WORK_BY_DATA) as place:
         result = place.run("stat", "-j", "--for", "600ms", "-I", 200, "-e", event)
         assert result.code == 0, result.err

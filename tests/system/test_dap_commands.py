@@ -1,4 +1,4 @@
-"""The emulated probe's commands, one by one, and everything that is not one."""
+"""Each command of the emulated probe, and requests that are no command."""
 import random
 import struct
 import time
@@ -103,7 +103,7 @@ WHOLE = [
 
 @pytest.mark.parametrize("packet", WHOLE, ids=lambda p: p.hex())
 def test_cut_short_at_every_byte(board, dap, packet):
-    """Not one byte less will do, and nothing at all is done."""
+    """A request that is one byte short has no effect at all."""
     for length in range(1, len(packet)):
         before = board.command("dap")
         reply = dap.ask(packet[:length])
@@ -228,7 +228,7 @@ def test_frames_in_pieces(board):
 
 
 def test_noise_does_no_harm(board):
-    """Any bytes in proper frames: each gets one reply, that fits; the probe works on."""
+    """Random bytes in valid frames: each frame gets one reply of valid size, and the probe keeps working."""
     chance = random.Random(20)
     known = [0, 1, 2, 3, 4, 5, 6, 8, 0x0A, 0x10, 0x11, 0x12, 0x13, 0x14, 0x15, 0x16, 0x1D, 0x7F]
     for _ in range(4):

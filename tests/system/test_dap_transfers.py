@@ -115,7 +115,7 @@ def test_mismatch_ends_the_list(board, dap, retries):
 
 
 def test_match_waits_for_the_target(board, dap):
-    """What the measurement does: resume, and wait in the probe until the core has stopped."""
+    """As a measurement does: resume the core, and wait in the probe until it has stopped."""
     dap.configure(match_retry=60000)
     reply = dap.transfer(write(AP, CSW, CSW_WORDS & ~0x30), write(AP, TAR, DHCSR),
                          write(AP, DRW, KEY | C_HALT | C_DEBUGEN), mask(S_HALT), until(AP, DRW, S_HALT))
@@ -288,7 +288,7 @@ def test_one_host_at_a_time(board, dap):
 
 @pytest.mark.parametrize("count", [1, 4])
 def test_latency(count):
-    """Each reply takes its time, but packets that are in flight together take it together."""
+    """Each reply has a delay, but packets in flight share it."""
     with Board.start("m4", dap_latency=5000, dap_count=count) as b, Dap(b.dap_port) as d:
         d.swd()
         d.clock(10000000)

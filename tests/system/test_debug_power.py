@@ -1,4 +1,4 @@
-"""Debug power: what a chip may make of the request for it, and that it is left as it was found, by the board's own registers."""
+"""Debug power: chips answer the request in different ways. The tool leaves it as it was, which the board's registers prove."""
 import signal
 
 import pytest
@@ -12,13 +12,13 @@ WAYS = ["m4/swd", "m4/jtag", "rp2040/swd", "a9/swd", "r5/jtag", "a53/swd", "m4/v
 
 
 def controls(place):
-    """CTRL/STAT's writable bits of every debug port."""
+    """The writable bits of CTRL/STAT, of every debug port."""
     numbers = range(2) if place.chip == "rp2040" else range(1)
     return [place.board.core(number).state()["control"] for number in numbers]
 
 
 def power(place, value):
-    """As a debugger leaves it that was there before."""
+    """Debug power as an earlier debugger left it."""
     with Dap(place.board.dap_port) as dap:
         dap.swd()
         dap.clock(10000000)
@@ -44,7 +44,7 @@ def test_system_power_that_is_never_acknowledged(way):
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("how", ["info", "delta", "refused", "interrupted"])
 def test_power_is_taken_down(way, how):
-    """Whatever way a run ends; on each debug port."""
+    """However a run ends, and on each debug port."""
     with Place(way, "free", WORK_BY_DATA) as place:
         if how == "info":
             assert place.run("info").code == 0

@@ -11,7 +11,7 @@ TICKS = 100 if SOAK else 20  # hits, where each waits for one
 
 
 def compare(place, result, start, is_end, tainted=False):
-    """Every printed hit that claims to be exact is, in order; nothing is left out and nothing is made up."""
+    """Every hit that is printed as exact is exact. The hits are in order and complete, with none invented."""
     truth = passages(place.board.log(), place.symbol(start), is_end)
     hits = result.hits
     assert len(truth) in (len(hits), len(hits) + 1), f"{len(truth)} passages, {len(hits)} hits"
@@ -123,7 +123,7 @@ def test_round_of_a_loop(chip):
 
 
 def test_longer_than_the_period():
-    """And nothing beside it that goes slower."""
+    """The region outlasts the period of SysTick, and no slower clock bounds the count."""
     with Place("m4", "ms", LONG_REGION) as place:
         result = place.delta("long_region", "-r", 3, "--counter", "systick")
         truth = passages(place.board.log(), place.symbol("long_region"), returned)
@@ -164,7 +164,7 @@ def test_interval_holds_the_truth(chip, low):
 @pytest.mark.parametrize("chip", CHIPS)
 @pytest.mark.parametrize("bits, function", [(WORK_BY_DATA, "work_by_data"), (MASKED_WORK, "masked_work")])
 def test_taint(chip, bits, function):
-    """Marked: all hits into which an interrupt ran that pended during the halt, and only them."""
+    """A hit is marked tainted if, and only if, an interrupt that pended during the halt ran in it."""
     with Place(chip, "free", bits, halt_irq=200, seed=7) as place:
         hits = hits_of(place)
         result = place.delta(function, "-r", hits)

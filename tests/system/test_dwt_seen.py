@@ -1,4 +1,4 @@
-"""What a DWT has is only seen with DEMCR.TRCENA; and its lock, which on a Cortex-M7 may hold for a debugger."""
+"""The DWT shows its features only while DEMCR.TRCENA is set. Its lock may stop a debugger on a Cortex-M7."""
 import pytest
 
 from cmsis_dap import Dap

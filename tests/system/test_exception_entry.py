@@ -1,5 +1,5 @@
-"""Handlers of A and R cores: what they return to is not in LR, so as functions they are refused, with what to do; from a start
-to an end they are measured."""
+"""Handlers of A and R cores: LR does not say where they return. So the tool refuses them as functions and says what to do. From
+a start to an end it measures them."""
 import pytest
 
 from harness import NOWHERE, WORK_BY_DATA, Place, at, finish_tool, passages, wait_for
@@ -9,7 +9,7 @@ RETURN = 0x20  # from IRQ_Handler to its RFE: eight instructions of four bytes
 
 
 def run(place, *args):
-    """With an interrupt now and then."""
+    """A program with an occasional interrupt."""
     place.board.watch(NOWHERE)
     tool = place.start("delta", "-j", *args)
 

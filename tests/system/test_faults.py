@@ -1,5 +1,5 @@
-"""The probe taken away at many places of a short run, in soak at each: never a wrong number, never a hang, and the target as it was
-where the link came back. Trouble on the wire: test_transfer_faults.py."""
+"""The probe is unplugged at many places of a short run, in soak at every place. There is never a wrong number or a hang. If the
+link comes back, the target is as before. For trouble on the wire see test_transfer_faults.py."""
 import socket
 import threading
 
@@ -112,7 +112,7 @@ def test_cable_pulled_at_every_packet(way):
 @pytest.mark.parametrize("way, line", [("m4/swd", "low"), pytest.param("m4/swd", "off", marks=pytest.mark.soak),
                                        pytest.param("m4/jtag", "low", marks=pytest.mark.soak)])
 def test_power_lost_in_the_middle(way, line):
-    """Whether the lines are pulled up then or held low: it is the target that does not answer, not the probe."""
+    """With the lines pulled up or held low, the message blames the target that does not answer, not the probe."""
     with Place(way, "free", WORK_BY_DATA) as place:
         process = place.start("delta", "work_by_data", "-r", 1000000, "--timeout", 2)
         place.wait_for_stops(40)
@@ -126,7 +126,7 @@ def test_power_lost_in_the_middle(way, line):
 
 @pytest.mark.parametrize("way", ["m4/v2", "m4/v1"])
 def test_probe_unplugged_at_every_transfer(way):
-    """And plugged in again a moment later."""
+    """The cable is plugged in again a moment later."""
     with Place(way, "free", WORK_BY_DATA, dap_packet=64) as place:
         board = place.board
 

@@ -1,5 +1,4 @@
-"""`gdb:HOST:PORT` through a real OpenOCD's GDB server: what the Tcl port has been put through, hit by hit against the
-board's truth."""
+"""`gdb:HOST:PORT` through a real OpenOCD's GDB server: the tests of the Tcl port again, hit by hit against the board's truth."""
 import signal
 import socket
 
@@ -181,7 +180,7 @@ def test_given_up_at_any_moment():
 
 @pytest.mark.parametrize("chip", ["m4", "a9", "a53"])
 def test_halted_at_somebodys_breakpoint(chip):
-    """OpenOCD says that the core stood at a breakpoint before it was asked; it stays there."""
+    """OpenOCD reports that the core was halted at a breakpoint before. The tool leaves it there."""
     with GdbPlace(chip, "free", WORK_BY_DATA) as place:
         place.server.target = "virtual.cpu" if chip == "m4" else f"{chip}.cpu0"
         here = place.symbol("work_by_data")
@@ -200,7 +199,7 @@ def test_halted_at_somebodys_breakpoint(chip):
 
 
 def test_foreign_breakpoint():
-    """Left halted there, named; the hits so far are kept."""
+    """The core stays halted there, the message names the place, and the hits so far are kept."""
     with GdbPlace("m4", "free", WORK_BY_DATA) as place:
         process = place.start("delta", "work_by_data", "-r", 1000000)
         place.wait_for_stops(48)

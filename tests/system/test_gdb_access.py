@@ -1,4 +1,4 @@
-"""The ways to a core's PMU through a GDB server: which one is taken, and what `info` says of the other."""
+"""The ways to a core's PMU through a GDB server: which one the tool uses, and how `info` explains the other."""
 import re
 
 import pytest

@@ -60,7 +60,7 @@ def test_qemu_shows_no_pmu(machine, architecture):
 @pytest.mark.skipif(usb_available() is not None, reason=str(usb_available()))
 @pytest.mark.parametrize("function, bits", [("work_by_data", WORK_BY_DATA), ("called_twice", CALLED_TWICE)])
 def test_pyocd(function, bits):
-    """The m4 alone: this pyOCD knows nothing of an RP2040's multidrop wire."""
+    """Only the m4: this pyOCD does not know an RP2040's multidrop wire."""
     with PyOcdPlace("m4/v1", "free", bits, halt_cost=7) as place:
         before = place.board.state()
         place.serve()
@@ -185,7 +185,7 @@ def test_silent_server_is_left_at_once_on_ctrl_c():
 @pytest.mark.parametrize("chip", ["m4", "a9"])
 @pytest.mark.parametrize("how", ["cut", "damaged", "empty", "error", "twice"])
 def test_a_real_server_spoilt_on_the_way(chip, how):
-    """At every so-manieth packet of a measurement; what is printed all the same is true."""
+    """At every N-th packet of a measurement. Whatever is printed nevertheless is right."""
     spoilt = {"cut": lambda packet: None, "damaged": lambda packet: packet[:-3] + b"~" + packet[-3:],
               "empty": lambda packet: frame(b""), "error": lambda packet: frame(b"E01"), "twice": lambda packet: packet + packet}
     for number in places(152, f"spoilt {chip} {how}", most=2, in_soak=20):

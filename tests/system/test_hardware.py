@@ -43,7 +43,7 @@ def start(place, chip, output, *options, elf=None):
 
 
 def accepted(place, chip, output, *options, code=0, **kwargs):
-    """Its words and its file."""
+    """What it prints, and the file that it writes."""
     process = start(place, chip, output, *options, **kwargs)
     out, err = process.communicate(timeout=10 * WAIT)
     assert process.returncode == code, out + err
@@ -103,7 +103,7 @@ def test_what_is_sent_is_counted():
 
 
 def test_one_failure_does_not_hide_the_others(tmp_path):
-    """An M4 and its program where an RP2040 is expected."""
+    """An M4 with its program, although an RP2040 is expected."""
     with place_of("m4/swd") as place:
         out, steps = accepted(place, "virtual-rp2040", tmp_path / "file.json", code=1, elf=image("virtual-m4"))
         assert {name for name, step in steps.items() if not step["ok"]} == {"connect", "sequences"}

@@ -1,5 +1,5 @@
-"""Calls that do not return, tasks that share code, and handlers behind which another context goes on: no hit spans two of
-them, and no run waits for ever. The program is tests/firmware/leaves.c; the truth is the board's log."""
+"""Calls that do not return, tasks that share code, and handlers that return to another context. No hit spans two of them, and no
+run waits for ever. The program is tests/firmware/leaves.c, and the truth is the board's log."""
 import pytest
 
 from gdb_place import GdbPlace

@@ -1,5 +1,5 @@
-"""Probes as they are sold: firmware that announces more than it can, names itself wrongly, has smaller endpoints than packets,
-refuses clocks, forgets or holds on to things. Right numbers, or clear words."""
+"""Faulty probes: their firmware announces more than it can do, names itself wrongly, has endpoints smaller than its packets,
+refuses clocks, or loses its state. The result is a right number or a clear error."""
 import os
 import re
 
@@ -46,7 +46,7 @@ def test_a_probe_that_loses_packets_in_flight_gets_one_at_a_time(quirk):
 @needs_usb
 @pytest.mark.nobody_answers
 def test_firmware_that_is_known_to_lose_packets_gets_one_at_a_time():
-    """A Debug Probe as it is sold; and one of which nobody knows."""
+    """A Debug Probe with its original firmware, and an unknown probe."""
     with in_flight("merge", usb_id="2e8a:000c:0103") as place:
         assert SINGLE + ": its firmware loses others before 2.3.1" in measured(place).header["link"]
         assert "packets of 64 bytes, one at a time (it announces 3)" in found(place).out
@@ -118,7 +118,7 @@ def test_a_probe_without_any_name_is_taken_by_its_numbers(way):
 
 @needs_usb
 def test_a_bulk_interface_without_a_name_beside_reports_is_left_alone():
-    """It is for something else, as an XDS110's."""
+    """The interface has another purpose, as on an XDS110."""
     with UsbBoard.start("m4", dap_packet=64, usb_interface="Something else") as board:
         result = finish_tool(start_tool(board.in_namespace([TOOL, "probes"])))
         assert "v1 (HID)   Virtual" in result.out and "v2" not in result.out, result.out
@@ -147,7 +147,7 @@ def test_a_clock_that_is_refused_is_not_the_end(way):
 
 
 def test_a_slower_clock_that_is_refused_in_trouble():
-    """Noise has the tool go slower; at the least clock that there is, it stays there."""
+    """On noise the tool lowers the clock, down to the lowest one."""
     with Place("m4/swd", "free", WORK_BY_DATA, dap_quirks="clock-range") as place:
         process = place.start("delta", "-j", "work_by_data", "-r", 100, "--speed", "250k")
         place.wait_for_stops(10)
@@ -206,7 +206,7 @@ def test_rp2040_and_a_probe_that_cannot_select_its_cores():
 @needs_usb
 @pytest.mark.parametrize("asked", [0xF0, 0xFF, 0xFE, 0x02])
 def test_an_answer_that_was_left_behind(asked):
-    """By a program that wanted to know something of the probe, and was killed."""
+    """The reply belongs to another program's request; that program was killed."""
     with Place("m4/v2", "free", WORK_BY_DATA, dap_packet=64) as place:
         with place.board.client("usb-client") as client:
             client.open()

@@ -1,5 +1,5 @@
-"""A Cortex-M7 with erratum 3092511: a breakpoint that is reached just as an interrupt can be taken halts the core at the
-handler's first instruction. The board halts there each time that both meet."""
+"""A Cortex-M7 with erratum 3092511: if the core reaches a breakpoint at the moment of an interrupt, it halts at the handler's
+first instruction. The board does so each time both coincide."""
 import pytest
 
 from harness import IN_RAM, LOOP_ROUND, PENDED, WORK_BY_DATA, Place, at, finish_tool, hits_of, passages, returned, wait_for

@@ -1,5 +1,4 @@
-"""The agent: serves the PMU's registers and nothing else, outlives clients of every kind, and leaves no trace of
-them."""
+"""The agent serves the PMU's registers and nothing else. It survives every kind of client, and undoes what clients did."""
 import os
 import random
 import signal
@@ -62,7 +61,7 @@ def test_read_only_and_write_only_registers(card, client):
 
 
 def test_every_other_register_is_refused(card, client):
-    """All numbers near those, and some of all the others."""
+    """All register numbers near the served ones, and a sample of the others."""
     rng = random.Random(8)
     numbers = set(range(0x200)) | {0xC0000080 + i for i in range(16)} | {1 << bit for bit in range(32)}
     numbers |= {msr ^ 1 << bit for msr in SERVED for bit in range(32)} | {rng.getrandbits(32) for _ in range(4000)}
@@ -105,7 +104,7 @@ def test_a_list_ends_at_what_fails(card, client):
 
 
 def dirty(card, client):
-    """Changes all there is on two CPUs; what it was like before."""
+    """Changes all registers of two CPUs, and returns their state before."""
     for cpu in (2, 5):
         card.write(cpu, SEL0, EN | BOTH | 0x16)  # somebody's, who counts
         card.write(cpu, SEL1, 77)
@@ -142,7 +141,7 @@ def test_what_a_client_changed_is_put_back(card, agent, end):
 
 
 def test_only_what_was_touched_is_put_back(card, agent):
-    """Somebody else's counter goes on counting meanwhile, and its flag stays."""
+    """A counter of another user keeps counting, and its flag stays."""
     card.write(2, SEL0, EN | BOTH | 0x2A)
     card.write(2, CNTR0, (1 << 40) - 5)
     card.write(2, CTRL, 1)
@@ -321,7 +320,7 @@ def test_a_tool_that_is_killed_leaves_nothing_behind(card):
 
 
 def test_a_client_may_think(card, agent):
-    """Longer than one that stops in the middle is waited for: between its requests it owes nothing."""
+    """Between requests a client may be idle longer than in the middle of one."""
     client = agent.connect()
     time.sleep(5.5)
     assert client.read(0, TSC)[0] == DONE

@@ -1,5 +1,5 @@
-"""No option without effect: what a command does not take is refused by name before anything is connected; what it takes from a
-pmu-probe.conf is its own. The table itself, and each option with each command, is unit/commands/test_option_table.c."""
+"""No option is ignored silently: a command refuses by name each option that it does not take, before it connects. From
+pmu-probe.conf it takes only its own. For the table, and each option with each command, see unit/commands/test_option_table.c."""
 import os
 import random
 import re
@@ -36,7 +36,7 @@ def test_help_knows_them_all():
 
 
 class Listener:
-    """Where an OpenOCD could be, and nobody may come."""
+    """A port as OpenOCD has it. Nobody may connect to it."""
 
     def __enter__(self):
         self.socket = socket.create_server(("127.0.0.1", 0))

@@ -1,4 +1,4 @@
-"""`-o` and standard output: what was measured is not lost, what was there before is not either, and a full disk is told."""
+"""`-o` and standard output: neither new results nor an old file are lost, and a full disk is an error."""
 import json
 import os
 import resource

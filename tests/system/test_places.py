@@ -1,4 +1,4 @@
-"""Debug components where no ROM table names them: found next to the core, or where the user says; never taken unproved."""
+"""Debug components that no ROM table names: found next to the core or where the user says, and used only if their IDs prove them."""
 import pytest
 
 from harness import WORK_BY_DATA, Place, passages, returned
@@ -52,7 +52,7 @@ def test_a_core_that_the_table_names_is_taken_by_its_place(way):
 
 
 def test_the_pmu_of_the_other_core_counts_for_the_other_core():
-    """--pmu-base is obeyed: with the second core's PMU the first core's cycles are not what is read."""
+    """--pmu-base is obeyed: with the second core's PMU, the tool does not read the first core's cycles."""
     with Place("a9/swd", scenario=WORK_BY_DATA) as place:
         before = place.board.state()
         result = place.delta("work_by_data", "-r", 5, *said("pmu-base", A9[1] + 0x2000))

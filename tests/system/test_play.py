@@ -1,5 +1,5 @@
-"""`make demo` runs to its end, with the figures that it must show. `make play`: what it prints can be typed as it stands, and
-nothing is left of it."""
+"""`make demo` runs to its end and prints the right figures. The commands that `make play` prints work as typed, and it leaves
+nothing behind."""
 import os
 import signal
 import socket

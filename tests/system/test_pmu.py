@@ -75,7 +75,7 @@ def test_at_two_halt_costs(way, halt_cost):
 
 @pytest.mark.parametrize("way", ["a9/swd", "a9", "r5/swd", "r5"])
 def test_cycles_by_64(way):
-    """Scaled, marked, and never off by more than is said; events are counted one by one all the same."""
+    """Cycles by 64 are scaled and marked, and their error stays within the bound; events still count one by one."""
     with Place(way, "free", WORK_BY_DATA) as place:
         before = place.board.state()["pmcr"]
         result = place.delta("work_by_data", "-r", 50, "-e", "CPU_CYCLES,LD_RETIRED", "--divide64")
@@ -146,5 +146,5 @@ def test_the_article_s_42_events_in_one_command():
 
 
 def codes_without(events, codes):
-    """What the board does not model counts nothing there."""
+    """Events that the board does not model count nothing."""
     return {name: NOT_MODELLED for name in codes if name not in events}

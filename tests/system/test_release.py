@@ -19,7 +19,7 @@ LATEST = 0.8  # seconds, for a kill
 
 
 def stops(place):
-    """What would stop the core, by name."""
+    """All that would stop the core, by name."""
     state = place.board.state()
     if "fp_comp" in state:
         found = {"breakpoint": any(word & 1 for word in state["fp_comp"]), "catch": state["demcr"] & CATCHES,
@@ -47,7 +47,7 @@ def measures(place, function="work_by_data"):
 
 
 def killed(place, *args, after=None):
-    """At a moment that anybody may choose, or once so many hits have been measured."""
+    """Kills it at the given moment, or after so many hits."""
     process = place.start("delta", "-j", *args, "-r", 10000000)
     if after is None:
         time.sleep(random.uniform(0, LATEST))

@@ -55,7 +55,7 @@ def test_a_core_that_takes_no_request(way):
 
 @pytest.mark.parametrize("way", ["m4", "m4/swd", "m55/swd", "a53/swd"])
 def test_boot_time(way):
-    """The first passage after a reset, one for each hit; the target is as after a reset then."""
+    """Each hit is the first passage after a reset. Afterwards the target is as after a reset."""
     with Place(way, "free", WORK_BY_DATA) as place:
         names = ["Reset_Handler", "main"] if place.chip != "a53" else ["main", "work_by_data"]
         before = stops(place)
@@ -91,7 +91,7 @@ def test_what_cannot_be_measured_from_a_reset_on(way, words, reason):
 
 
 def test_a_halted_core_is_to_be_let_go_first():
-    """What the program wants its counters to be is to be seen before."""
+    """The program's own settings of its counters must be seen first."""
     with Place("m4/swd", "free", WORK_BY_DATA) as place:
         assert place.run("reset", "--halt").code == 0
         refused = place.run("delta", "--reset", "Reset_Handler", "main")
@@ -122,7 +122,7 @@ void Reset_Handler(void)
 
 
 def test_a_program_that_sets_up_its_own_counter(tmp_path):
-    """It clears CYCCNT in the midst of what is measured, which is told; before that it does no harm. The counter stays on."""
+    """The program clears CYCCNT inside the region: an error. Before the region that does no harm. The counter stays on."""
     source, elf = tmp_path / "boot.c", tmp_path / "boot.elf"
     source.write_text(TIMES_ITSELF)
     subprocess.run(["arm-none-eabi-gcc", "-mcpu=cortex-m4", "-mthumb", "-O1", "-g", "-nostdlib", "-ffreestanding", source, "-o", elf,

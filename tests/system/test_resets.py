@@ -1,4 +1,4 @@
-"""A reset at a random moment: told, with what was counted before it; `watch` goes on."""
+"""A reset at a random moment is reported, with the counts before it. `watch` goes on."""
 import random
 import re
 import time

@@ -1,4 +1,4 @@
-"""A core that sleeps while it is counted: a debugger may keep its clock going, and that is said."""
+"""A core that sleeps while it is counted: a debugger may keep its clock running, and the tool says so."""
 import pytest
 
 from harness import SLEEPER, WORK_BY_DATA, Place, unfolded

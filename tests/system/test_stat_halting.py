@@ -128,7 +128,7 @@ def test_a_core_that_was_halted_stays_so():
 
 @pytest.mark.parametrize("command", ["stat", "watch"])
 def test_a_stop_of_somebody_else_s_ends_it(command):
-    """What was counted up to there is told, and the core left to whoever stopped it."""
+    """The tool prints the counts up to there, and leaves the core to the debugger that stopped it."""
     with Place("r5", "free", WORK_BY_DATA) as place:
         place.board.watch(NOWHERE)
         tool = start_tool(place.words(command, "-j", "-I", 100))

@@ -1,4 +1,4 @@
-"""Stops that are not ours, and targets that will not do: named for what they are, and never made a number of."""
+"""Foreign stops and unsuitable targets: the message names each for what it is, and none becomes a number."""
 import signal
 
 import pytest
@@ -48,7 +48,7 @@ def test_halted_on_arrival(chip):
 
 @pytest.mark.parametrize("chip", CHIPS)
 def test_foreign_breakpoint(chip):
-    """Left halted there, named, hits so far kept."""
+    """The core stays halted there, the message names the place, and the hits so far are kept."""
     with Place(chip, "free", WORK_BY_DATA) as place:
         process = place.start("delta", "work_by_data", "-r", 1000000)
         place.wait_for_stops(60)

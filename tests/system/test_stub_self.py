@@ -18,7 +18,7 @@ WORK, NOTHING = 0, 1
 
 
 class Figures:
-    """What the firmware says of itself: by WORK and NOTHING."""
+    """The firmware's own figures: of WORK and of NOTHING."""
 
     def __init__(self, board):
         words = [board.read_word(board.symbol("self_figures") + 4 * i) for i in range(9)]

@@ -16,7 +16,7 @@ WAYS = ["rp2040", "rp2040/swd", "m4/swd"]
 
 
 def rows(ways, longest=None):
-    """10^8 cycles take seconds: in check at most one way has them."""
+    """10^8 cycles take seconds, so in check at most one way runs them."""
     return [(way, name) for way in ways for name in SPANS if SOAK or name != "span_100m" or way == longest]
 
 
@@ -39,7 +39,7 @@ def counter_of(place):
 
 @pytest.mark.parametrize("way, name", rows(WAYS, "m4/swd"))
 def test_systick_at_full_reload(way, name):
-    """Looked at between the slices of the wait, so that no wrap goes unseen."""
+    """The tool reads the counter between the slices of the wait, so that it sees each wrap."""
     bits, cycles = SPANS[name]
     # rp2040's timer goes by the program's 12 MHz, whatever the board is told
     fast, freq = (TRUE, ()) if way.startswith("rp2040") else (FAST, ("--freq", "50M"))

@@ -1,4 +1,4 @@
-"""No trace is left: whatever way a run ends, the board is as it was."""
+"""No trace is left: however a run ends, the board is as before."""
 import fcntl
 import signal
 import struct
@@ -91,7 +91,7 @@ def test_running(chip, end, function, bits):
 
 @pytest.mark.parametrize("times", [1, 2])
 def test_output_that_nobody_reads(times):
-    """A signal waits for the reader, and nothing is lost; a second one does not wait."""
+    """After a signal the tool waits for the reader, and loses nothing. After a second one it does not wait."""
     with Place("m4/swd", "free", WORK_BY_DATA) as place:
         before = snapshot(place)
         process = place.start("delta", "-j", "work_by_data", "-r", 10000000)

@@ -101,7 +101,7 @@ def test_every_transfer(way, kind, core):
 
 @pytest.mark.parametrize("way, kind, core", WAYS)
 def test_many_transfers_of_calibrated_runs(way, kind, core):
-    """What a halt adds is no part of any number, whatever went wrong while it was measured."""
+    """No number includes the cost of a halt, even if trouble struck while that cost was measured."""
     with Place(way, "free", WORK_BY_DATA, halt_cost=23) as place:
         Sweep(place, kind, core, harness.TOOL).over(f"calibrated {way} {core}", most=A_KIND, in_soak=100)
 

@@ -26,7 +26,7 @@ def exact(place, result, start, is_end):
 @pytest.mark.parametrize("state", STATES)
 @pytest.mark.parametrize("counter", ["dwt", "systick"])
 def test_either_state_is_measured(way, state, counter):
-    """The access port comes out of reset Non-secure, where neither Secure memory nor the Secure SysTick is seen."""
+    """After reset the access port is Non-secure and sees neither Secure memory nor the Secure SysTick."""
     with place_in(way, state) as place:
         before = place.board.state()
         result = place.delta("work_by_data", "-r", hits_of(place), "--counter", counter)
@@ -47,7 +47,7 @@ def test_ticks_of_the_programs_own_systick(state):
 
 
 def test_a_debugger_that_left_secure_accesses_behind():
-    """Where Secure debug is not allowed all of them are refused."""
+    """If Secure debug is not allowed, all of them are refused."""
     with place_in("m33/swd", "non-secure") as place:
         place.board.command("core-state no-secure-debug on")
         with Dap(place.board.dap_port) as dap:

@@ -91,7 +91,7 @@ def test_another_name_of_the_elf_is_compared_if_asked_for(tmp_path):
 
 
 def test_a_measured_clock_does_not_stand_in_the_way(tmp_path):
-    """Without SystemCoreClock in the ELF it is measured, here with a board that another time runs twice as fast."""
+    """Without SystemCoreClock in the ELF the tool measures the clock. In the second run the board is twice as fast."""
     file = baseline(tmp_path)
     lines = [json.loads(line) for line in file.read_text().splitlines()]
     for line in lines:

@@ -1,4 +1,4 @@
-"""Words that users stumbled over stay gone: no message of the tool's or of GDB's commands has them any more."""
+"""Words that users did not understand stay away: no message of the tool or of the commands in GDB has them."""
 import pathlib
 import re
 

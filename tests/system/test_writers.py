@@ -1,4 +1,4 @@
-"""`doctor` names the line that writes a counter: by a watchpoint on Cortex-M, of A and R cores by what the ELF has."""
+"""`doctor` names the line that writes a counter: found by a watchpoint on Cortex-M, and in the ELF on A and R cores."""
 import functools
 import itertools
 import os

@@ -1,4 +1,4 @@
-"""A program that writes the counters it is measured by: never a wrong number, and the reason is told."""
+"""A program that writes the counters in use: there is never a wrong number, and the message gives the reason."""
 import itertools
 import re
 
@@ -52,7 +52,7 @@ def test_each_passage(way, what, where, each):
 
 @pytest.mark.parametrize("way, what, where, each", [row for each in (7, 300) for row in rows(each)] if SOAK else rows(50))
 def test_now_and_then(way, what, where, each):
-    """However seldom: what was printed before it was noticed was right."""
+    """However rare the write is, all numbers before the error are right."""
     with Place(way, "free", 0) as place:
         begin(place, what, WHERE[where], each)
         place.board.watch(*[place.symbol("written")])

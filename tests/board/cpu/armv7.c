@@ -9,7 +9,7 @@
 #define CPSR_AT_RESET (MODE_SVC | CPSR_I | CPSR_F | CPSR_A)
 enum { SCRATCH_SIZE = 4096, PRCR_NO_POWERDOWN = 1 };
 
-// What a device refuses reads as zero to the program: no abort
+// An access that a device refuses reads as zero for the program, without an abort
 static uint64_t device_read(uc_engine *uc, uint64_t offset, unsigned size, void *user)
 {
     const struct device *d = user;
@@ -101,7 +101,7 @@ static struct v7_debug fresh_debug(const struct v7_profile *profile)
         .os_locked = profile->v71, .locked = true, .monitor_locked = true, .was_off = true};
 }
 
-// What the chip makes of the core outlives its power
+// The chip's settings of the core outlive the core's power
 static void lose_debug(struct armv7 *v7)
 {
     const struct v7_debug was = v7->debug;

@@ -13,7 +13,7 @@
 
 enum { V7_BREAKPOINTS = 8, V7_WATCHPOINTS = 8, V7_IRQS = 32 };
 
-// What differs between the cores; the tables are in chip/
+// Differences between the cores; the tables are in chip/
 struct v7_profile {
     uc_cpu_arm emulated_as;
     uint32_t midr, mpidr; // of the first core; the others count on from there
@@ -31,7 +31,7 @@ struct v7_profile {
 
 enum v7_state { V7_RUNNING, V7_ASLEEP, V7_HALTED };
 
-// What halts, as DBGDSCR.MOE says it (DDI 0406C C11.11.20)
+// Causes of a halt, as in DBGDSCR.MOE (DDI 0406C C11.11.20)
 enum { MOE_REQUEST = 0, MOE_BREAKPOINT = 1, MOE_BKPT = 3, MOE_VECTOR_CATCH = 5 };
 
 // Exceptions by their place in the vector table
@@ -45,7 +45,7 @@ enum v7_exception {
 };
 enum { V7_IRQ0 = 16 }; // how the ground truth numbers interrupts
 
-// What the emulator raises, by its numbers
+// The emulator's exceptions, by its numbers
 enum {
     RAISED_NONE = -1,
     RAISED_SVC = 2,
@@ -98,12 +98,12 @@ struct v7_debug {
     bool idles_off;                         // WFI is taken for a powerdown
     bool was_off, was_reset;                // DBGPRSR.SPD, SR
     uint8_t claims, monitor_claims;
-    // What the comparators may match, to dismiss the rest fast
+    // Addresses that the comparators may match, to skip all others fast
     uint64_t bloom;
     bool mismatch;
 };
 
-// What the program must find again after a halt
+// State that must be the same for the program after a halt
 struct v7_program {
     uint32_t r[15], pc, cpsr, pmselr;
 };

@@ -89,7 +89,7 @@ static void count_branch(struct armv7 *v7, unsigned is, bool jumped)
     v7->totals[V7_BRANCH_IMMEDIATE] += (is & OP_IMMEDIATE) != 0; // taken or not, DDI 0406C C12.8.2
 }
 
-// What is rare; `jumped` stands for "its condition held" of exception returns
+// Rare instructions; for exception returns `jumped` means that the condition held
 static void finish_special(struct armv7 *v7, unsigned is, bool jumped, uint32_t next)
 {
     v7->totals[V7_ISB] += (is & OP_ISB) != 0;

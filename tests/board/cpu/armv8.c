@@ -7,7 +7,7 @@
 
 enum { SCRATCH_SIZE = 4096, LEVEL_AT_RESET = 3, PRCR_CORENPDRQ = 1 };
 
-// What a device refuses reads as zero to the program: no abort
+// An access that a device refuses reads as zero for the program, without an abort
 static uint64_t device_read(uc_engine *uc, uint64_t offset, unsigned size, void *user)
 {
     const struct device *d = user;

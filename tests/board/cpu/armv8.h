@@ -17,7 +17,7 @@
 enum { V8_BREAKPOINTS = 6, V8_WATCHPOINTS = 4, V8_IRQS = 32, V8_LEVELS = 4 };
 enum { V8_IRQ0 = 16 }; // how the ground truth numbers interrupts; others are numbered by ESR.EC
 
-// What the board counts besides cycles, in the order of the codes
+// Events that the board counts besides cycles, in the order of the codes
 enum v8_event {
     V8_L1D_REFILL,
     V8_L1D,
@@ -35,7 +35,7 @@ enum v8_event {
     V8_EVENTS,
 };
 
-// What differs between the cores; the tables are in chip/
+// Differences between the cores; the tables are in chip/
 struct v8_profile {
     uc_cpu_arm64 emulated_as;
     uint32_t midr, mpidr;    // of the first core; the others count on from there

@@ -1,4 +1,4 @@
-// What the control socket tells of an Armv8-A core: everything that a debugger could have changed.
+// Describes an Armv8-A core for the control socket: everything that a debugger could have changed.
 #include "cpu/armv8.h"
 
 #include <inttypes.h>

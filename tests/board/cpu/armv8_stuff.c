@@ -4,7 +4,7 @@
 // EDSCR.ERR.
 #include "cpu/armv8.h"
 
-// What the data transfer registers do with X0 and X1 in memory access mode, DDI 0487H H4.3.2
+// The data transfer registers with X0 and X1 in memory access mode, DDI 0487H H4.3.2
 enum { OP_MRS_RX = 0xD5330501, OP_STORE = 0xB8004401, OP_LOAD = 0xB8404401, OP_MSR_TX = 0xD5130501 };
 
 uint32_t v8_edscr(const struct armv8 *v8)

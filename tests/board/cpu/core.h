@@ -27,7 +27,7 @@ struct core_ops {
     void (*destroy)(struct core *);
 };
 
-// What a core is made from. Each kind has a function that takes it.
+// The parameters of a core. Each kind has a function that takes them.
 struct core_plan {
     const void *profile;   // of that kind
     unsigned number;       // among the chip's cores

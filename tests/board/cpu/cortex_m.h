@@ -16,7 +16,7 @@
 #include "device/pmu_v81m.h"
 #include "device/systick.h"
 
-// What differs between the cores; the tables are in chip/
+// Differences between the cores; the tables are in chip/
 struct cm_profile {
     uc_cpu_arm emulated_as;
     bool v7m;      // or later
@@ -78,7 +78,7 @@ struct cm_debug {
     bool retired, was_reset, restarted; // S_RETIRE_ST, S_RESET_ST, S_RESTART_ST
 };
 
-// What some parts are like, and --core-state can make of this one
+// States in which some parts come up, for --core-state
 struct cm_flavour {
     bool dwt_locked;    // the DWT's lock holds for a debugger too
     bool dwt_lock_lies; // and says that it is open
@@ -114,7 +114,7 @@ struct cortex_m {
     struct cm_system system;
     struct cm_flavour flavour;
     bool dwt_lock_closed;
-    struct systick other_systick; // of the state that the program is not in: nobody takes its interrupts
+    struct systick other_systick; // of the other security state, whose interrupts are not taken
     uint32_t bank_select;         // DSCSR.SBRSEL and SBRSELEN
 
     enum cm_state state;

@@ -38,7 +38,7 @@ bool op_is_svc(uint16_t op);
 // The address behind so many instructions
 uint32_t decode_past(const struct decoder *, uint32_t pc, unsigned instructions);
 
-// What the slow way finds; use decode()
+// Decodes without looking at remembered instructions; use decode()
 const struct decoded *decode_anew(struct decoder *, struct decoded *, uint32_t pc);
 
 // Valid until the next call for another address

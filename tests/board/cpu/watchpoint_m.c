@@ -19,7 +19,7 @@ bool cm_hook_stores(struct cortex_m *cm)
     if (wanted == cm->stores_seen)
         return true;
     cm->stores_seen = wanted;
-    // What was translated before does not ask the hook. Not uc_ctl_flush_tlb: that clears a gigabyte.
+    // Code translated earlier does not call the hook. Not uc_ctl_flush_tlb, which clears a gigabyte.
     const struct bus *bus = cm->core.bus;
     for (size_t i = 0; i < bus->memory_count; i++) {
         uint64_t end = (uint64_t)bus->memories[i].base + bus->memories[i].size;

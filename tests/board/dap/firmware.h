@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-// What the board gives it. Levels; a rising SWCLK/TCK is a cycle.
+// The board's pins for the firmware. Levels; a rising SWCLK/TCK is a cycle.
 struct firmware_pins {
     void *self;
     void (*swclk)(void *self, bool level);
@@ -20,7 +20,7 @@ struct firmware_pins {
     uint64_t (*now_us)(void *self);
 };
 
-// What it has to have
+// The functions that the firmware must have
 void firmware_start(const struct firmware_pins *pins);
 size_t firmware_packet_size(void);
 size_t firmware_packet(const uint8_t *request, size_t length, uint8_t *reply,

@@ -73,7 +73,7 @@ static unsigned swd_transfer(struct line *l, unsigned request, uint32_t *data)
         let_go(l, l->turnaround);
         if (l->data_phase && !read)
             drive(l, 0, DATA_BITS + 1);
-    } else { // nobody, or nonsense: let it pass whatever it is
+    } else { // no answer, or an invalid one: let the data phase pass
         let_go(l, l->turnaround + DATA_BITS + 1);
     }
     return ack;
@@ -100,7 +100,7 @@ static void set_instruction(struct line *l, unsigned instruction)
     for (unsigned i = 0; i < l->devices; i++)
         left += l->ir_length[i];
     tms(l, 0x3, 4);
-    // What is shifted first ends up in the device at TDO, which is number 0
+    // The bits that are shifted first end up in the device at TDO, which is number 0
     for (unsigned i = 0; i < l->devices; i++)
         for (unsigned bit = 0; bit < l->ir_length[i]; bit++, left--)
             shift(l, i == l->index ? instruction >> bit & 1 : true, left == 1);
@@ -134,7 +134,7 @@ static void begin_scan(struct line *l)
     pass(l, l->index, false, true);
 }
 
-// What stands on TDI stays there until the end
+// TDI keeps its level until the end
 static void end_scan(struct line *l, bool tdi)
 {
     pins_clock(l->pins, true, true, tdi);
@@ -146,7 +146,7 @@ static unsigned jtag_transfer(struct line *l, unsigned request, uint32_t *data)
     bool read = request & LINE_READ, tdi = request >> 3 & 1;
     set_instruction(l, request & LINE_AP ? IR_APACC : IR_DPACC);
     begin_scan(l);
-    // OK and WAIT are numbered the other way round; what is neither is told as it is
+    // OK and WAIT have each other's numbers; all others are passed on unchanged
     unsigned ack = (unsigned)shift(l, request >> 1 & 1, false) << 1;
     ack |= (unsigned)shift(l, request >> 2 & 1, false);
     ack |= (unsigned)shift(l, tdi, false) << 2;

@@ -75,7 +75,7 @@ void processor_pass(struct processor *p, uint64_t ns)
         }
 }
 
-// What is executed slower than the wire would take is caught up with, but not what the wire was idle
+// Time lost by slow execution is made up for; time in which the wire was idle is not
 static void begin_packet(struct processor *p)
 {
     uint64_t now = p->breathe(p->self);
@@ -329,7 +329,7 @@ bool processor_is_abort(const uint8_t *request, size_t length)
     return length && request[0] == TRANSFER_ABORT;
 }
 
-// What the board itself must know of what its firmware is told: how fast the wires are, and which
+// The board listens to some of its firmware's commands: how fast the wires are, and which
 static void follow(struct processor *p, const uint8_t *request, size_t length)
 {
     struct bytes in = {.at = request, .end = request + length};

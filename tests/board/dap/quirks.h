@@ -1,4 +1,4 @@
-// What a lesser probe does worse, by name: `--dap-quirks no-match,count0`.
+// Faults of real probes, by name: `--dap-quirks no-match,count0`.
 #ifndef BOARD_DAP_QUIRKS_H
 #define BOARD_DAP_QUIRKS_H
 

@@ -204,7 +204,7 @@ void transfer_run(struct processor *p, struct bytes *in, struct answer *out)
     finish(&t);
     head[0] = (uint8_t)done;
     head[1] = (uint8_t)t.response;
-    in->bad = out->full = false; // whoever loses his place does not notice
+    in->bad = out->full = false; // a probe that loses its place does not notice
 }
 
 static unsigned read_block(struct transfer *t, unsigned request, unsigned count)

@@ -42,7 +42,7 @@ enum { COMPARATOR_STRIDE = 16 };
 #define CLAIM_TAGS     0xFFu
 #define SCR_WRITABLE   (EDSCR_HDE | EDSCR_MA | EDSCR_TDA | EDSCR_INTDIS)
 #define RCR_CSE        (1u << 2)
-#define PRCR_WRITABLE  0x9u // COREPURQ, which nobody follows here, and CORENPDRQ
+#define PRCR_WRITABLE  0x9u // COREPURQ, which has no effect here, and CORENPDRQ
 #define PRCR_CWRR      (1u << 1)
 #define EDECR_WRITABLE (EDECR_OSUCE | EDECR_RCE | EDECR_SS)
 #define MDCR_EDAD      (1u << 20)
@@ -101,7 +101,7 @@ struct comparator {
     uint64_t *address;
     uint32_t *control;
     uint32_t writable; // of the control register
-    uint32_t low;      // likewise, of the address
+    uint32_t low;      // the same for the address
 };
 
 static struct comparator comparator_at(struct armv8 *v8, uint32_t offset)

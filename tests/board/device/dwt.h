@@ -38,7 +38,7 @@ uint32_t dwt_control(const struct dwt *);
 bool dwt_watches(const struct dwt *);
 // The core stores there. true: a watchpoint debug event
 bool dwt_store(struct dwt *, uint32_t address, unsigned size);
-// What the truth calls the totals: the offsets of the counters' registers
+// The names of the totals in the truth: the offsets of the counters' registers
 void dwt_name_totals(const uint16_t **codes, size_t *count);
 
 #endif

@@ -122,7 +122,7 @@ static uint32_t implemented(const struct pmu_v3 *p)
 void pmu_v3_reset(struct pmu_v3 *p)
 {
     settle(p);
-    // What the architecture leaves unknown is zero here
+    // Values that the architecture leaves unknown are zero here
     p->control = p->enabled = p->overflown = p->interrupts = p->user_enable = p->select = p->divided =
         p->filter = 0;
     p->cycles = 0;

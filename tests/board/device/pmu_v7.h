@@ -10,7 +10,7 @@
 
 enum { PMU_V7_COUNTERS = 8 };
 
-// What the board counts
+// Events that the board counts
 enum v7_event {
     V7_L1D_REFILL,
     V7_L1D_ACCESS,

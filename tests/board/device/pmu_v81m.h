@@ -10,7 +10,7 @@
 
 enum { PMU_V81M_COUNTERS = 8 };
 
-// What the board counts besides cycles, in the order of pmu_v81m_codes()
+// Events that the board counts besides cycles, in the order of pmu_v81m_codes()
 enum v81m_event {
     V81M_L1D_REFILL,
     V81M_L1D,
@@ -37,7 +37,7 @@ struct pmu_v81m {
     const uint64_t *counted;
     uint64_t total[V81M_EVENTS];
     uint32_t control, enabled, overflown, interrupts;
-    bool event; // a counter has wrapped whose interrupt is enabled; whoever acts on it clears it
+    bool event; // a counter with an enabled interrupt has wrapped; the code that acts on it clears this
     struct pmu_v81m_counter counter[PMU_V81M_COUNTERS];
     uint32_t cycles; // its value at count `at`
     uint64_t at;

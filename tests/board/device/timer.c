@@ -50,7 +50,7 @@ static void go_to(struct timer *t, uint64_t end)
     bool standing = stands(t);
     for (size_t i = 0; i < t->count; i++) {
         struct timer_seat *s = &t->seats[i];
-        // What a core is ahead by it keeps, if the timer did not stop meanwhile
+        // A core that is ahead stays ahead, if the timer did not stop meanwhile
         bool keeps = !standing && !s->core->in_debug && s->core->counted - s->at >= passed;
         s->at = keeps ? s->at + passed : s->core->counted;
     }

@@ -132,7 +132,7 @@ void jtag_clock(struct jtag *j, bool tms, bool tdi)
         jtag_reset(j);
         return;
     }
-    // What a state does, it does on the rising edge that leaves it
+    // A state acts on the rising edge that leaves it
     if (j->state == CAPTURE_DR)
         capture_dr(j);
     else if (j->state == SHIFT_DR)

@@ -1,4 +1,4 @@
-// What the probe tells about itself: its descriptors, for the sysfs tree and for control requests.
+// The probe's descriptors, for the sysfs tree and for control requests.
 #ifndef BOARD_USB_DESCRIPTORS_H
 #define BOARD_USB_DESCRIPTORS_H
 

@@ -53,7 +53,7 @@ static void finish(struct usb_transfer *t, int status, size_t actual)
     t->done(t);
 }
 
-// Of what is there now: `done` may submit again
+// Only requests that are there now, because `done` may submit again
 static void fail_all(struct usb_queue *q, int status)
 {
     struct usb_queue failed = *q;
@@ -114,7 +114,7 @@ static bool is_open(const struct usb_device *d, unsigned pipe, size_t length, si
            length % d->descriptors.max_packet[pipe] == 0;
 }
 
-// What is to be executed: true. Part of it may have come before.
+// True: a packet is ready to be executed. Part of it may have come before.
 static bool take_bytes(struct usb_device *d, unsigned pipe, const struct usb_transfer *t,
                        struct usb_report *request)
 {

@@ -59,7 +59,7 @@ struct usb_device {
     int timer;                   // goes off when device_move() has something to do
     unsigned executing;          // a packet of this pipe; PIPES: none
     uint64_t done_ns;            // when the last one was
-    uint64_t resets;             // the reply to what was under way before one is nobody's
+    uint64_t resets;             // replies to requests from before a reset are dropped
     void (*changed)(void *self); // plugged in or out, or the kernel's driver came or went
     bool (*look)(void *self);    // as in struct usb_meanwhile
     void *self;

@@ -1,4 +1,4 @@
-// What the two nodes, usbfs and hidraw, have in common with the FUSE session behind them.
+// The common part of the two nodes, usbfs and hidraw, and the FUSE session behind them.
 #ifndef BOARD_USB_NODE_H
 #define BOARD_USB_NODE_H
 

@@ -19,7 +19,7 @@ struct usb_meanwhile {
     void *self;
 };
 
-// What the probe does with the packets
+// How the probe executes packets
 struct usb_function {
     void *self;
     // One CMSIS-DAP packet in, one reply out: the reply's length, 0 for none

@@ -208,7 +208,7 @@ static int get_driver(struct usbfs_file *f, fuse_req_t request, struct usbdevfs_
     return caller_write(request, &(struct piece){name, theirs->driver, sizeof name}, 1) ? 0 : EFAULT;
 }
 
-// What a control request moved, or a negative error number
+// The bytes that a control request moved, or a negative error number
 static int control(struct usbfs_file *f, fuse_req_t request, const void *argument)
 {
     struct usbdevfs_ctrltransfer c = {0};

@@ -128,7 +128,7 @@ static void got_request(struct swd *s)
         return;
     s->selecting = multidrop(s) && is_dp(s, false, DP_TARGETSEL);
     if (s->selecting) {
-        if (fresh) // nobody acknowledges, for it is meant for all
+        if (fresh) // no acknowledge, because it addresses all of them
             enter(s, SWD_TURN_TO_WRITE, ACK_BITS + 2 * turnaround(s));
         return;
     }

@@ -43,7 +43,7 @@ struct swd {
     struct swd_target targets[SWD_TARGETS];
     size_t count;
     struct wire_switch mode;
-    struct adi *selected; // NULL: nobody answers
+    struct adi *selected; // NULL: no debug port answers
     enum swd_phase phase;
     unsigned left;        // cycles of this phase
     unsigned ones, zeros; // for how long the line has been so

@@ -108,6 +108,35 @@ RIG_TEST(no_call_that_returns_ends_the_run)
     rig_end_clean(rig);
 }
 
+/* The message counts the calls since the last one that returned, all of them. */
+RIG_TEST(a_call_that_returns_begins_the_row_anew)
+{
+    static const struct model_event script[] = {
+        {.cycles = 50, .pc = CALL, .sp = SP},
+        {.cycles = 5, .pc = START, .sp = SP, .lr = BACK | 1},
+        {.cycles = 300, .pc = CALL, .sp = SP},
+        {.cycles = 5, .pc = START, .sp = SP, .lr = BACK | 1},
+        {.cycles = 1000, .pc = BACK, .sp = SP},
+        {.cycles = 50, .pc = CALL, .sp = SP},
+        {.cycles = 5, .pc = START, .sp = SP, .lr = BACK | 1},
+        {.cycles = 300, .pc = CALL, .sp = SP},
+        {.cycles = 5, .pc = START, .sp = SP, .lr = BACK | 1},
+        {.cycles = 300, .pc = CALL, .sp = SP},
+        {.cycles = 5, .pc = START, .sp = SP, .lr = BACK | 1},
+    };
+    struct rig *rig = begin(script, COUNT(script));
+    rig->model.loop = COUNT(script); /* nothing follows */
+    rig->model.limit = 0;
+    rig->timeout_ms = 20;
+    assert_true(rig_arm(rig, &watched));
+    assert_false(rig_run(rig, 3, 0));
+    assert_int_equal(rig->error.kind, ERROR_END);
+    assert_non_null(strstr(rig->error.text, "; 2 calls in a row were left without returning"));
+    assert_int_equal(rig->n_hits, 1);
+    assert_int_equal(rig->n_left, 3);
+    rig_end_clean(rig);
+}
+
 RIG_TEST(ends_in_other_frames_do_not_begin_the_time_anew)
 {
     static const struct model_event script[] = {

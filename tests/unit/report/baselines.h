@@ -4,7 +4,6 @@
 // clang-format off
 #include "test.h"
 // clang-format on
-#include "report/baseline.h"
 #include "report/comparison.h"
 #include "report/json.h"
 #include "report/summaries.h"

@@ -1,7 +1,7 @@
 /* What stands below the table: how many hits, how they lie, and what was there at the highest. */
 #include "report/fresh.h"
 
-#include "report/text.h"
+#include "report/formats.h"
 
 static void expect(const char *expected)
 {

@@ -1,7 +1,7 @@
 /* What is written is read back by a parser, line by line. */
 #include "report/fresh.h"
 
-#include "base/version.h"
+#include "report/json.h"
 
 #include <errno.h>
 #include <jansson.h>

@@ -1,7 +1,7 @@
 /* The whole output, compared byte by byte with tests/golden/text. */
 #include "report/fresh.h"
 
-#include "report/text.h"
+#include "report/formats.h"
 
 #include <locale.h>
 #include <math.h>

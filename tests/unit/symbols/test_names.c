@@ -1,6 +1,6 @@
 #include "fixture.h"
 
-#include "symbols/cursor.h"
+#include "symbols/internal.h"
 #include "symbols/names.h"
 
 static const char *shown(const char *text, size_t room)
