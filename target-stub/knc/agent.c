@@ -285,5 +285,6 @@ __asm__(".text\n"
 void agent_start(long *stack) __attribute__((noreturn, used));
 void agent_start(long *stack)
 {
+    sys_begin(stack);
     sys_exit(start((int)stack[0], (char **)(stack + 1)));
 }

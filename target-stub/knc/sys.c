@@ -86,6 +86,29 @@ void *memset(void *to, int value, size_t n)
     return to;
 }
 
+/* Names of the compiler's. */
+uintptr_t __stack_chk_guard;
+void __stack_chk_fail(void) __attribute__((noreturn));
+
+void __stack_chk_fail(void)
+{
+    enum { ERR = 2, FAILED = 1 };
+    sys_say(ERR, "msr-agent: its stack was overwritten\n");
+    sys_exit(FAILED);
+}
+
+/* Behind the arguments and the environment Linux lists pairs, one of which points to 16 random bytes. */
+void sys_begin(const long *stack)
+{
+    enum { AT_NULL = 0, AT_RANDOM = 25 };
+    const long *at = stack + 1 + stack[0] + 1;
+    while (*at != 0)
+        at++;
+    for (at++; at[0] != AT_NULL; at += 2)
+        if (at[0] == AT_RANDOM)
+            __stack_chk_guard = *(const uintptr_t *)at[1] & ~(uintptr_t)0xFF; /* ends texts that run over */
+}
+
 static long address_of(const void *pointer)
 {
     return (long)(uintptr_t)pointer;

@@ -36,6 +36,8 @@ int sys_signals(void);
 /* Allows as many open files as it takes. */
 void sys_allow_files(unsigned n);
 
+/* Draws the canary of -fstack-protector; `stack` is what Linux starts a program with. */
+void sys_begin(const long *stack);
 /* From the call on this process can do nothing but use what it has open. False: it could not be made so. */
 bool sys_drop_privileges(void);
 
