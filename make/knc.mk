@@ -2,7 +2,7 @@
 # `make knc KNC_CC=k1om-mpss-linux-gcc`.
 
 KNC_CC    ?= $(CC)
-KNC_SRC   := $(addprefix target-stub/knc/,agent.c options.c registers.c session.c sys.c)
+KNC_SRC   := $(addprefix target-stub/knc/,agent.c options.c registers.c session.c state.c sys.c)
 KNC_FLAGS := -std=gnu99 -Os -Wall -Wextra -Werror -ffreestanding -fno-builtin -nostdlib
 # Hardened as far as a program without a library goes, if the compiler and linker can: its own canary (sys.c), and a place that
 # is different each time, which needs code without relocations. Not _FORTIFY_SOURCE, which is the C library's; not
@@ -23,13 +23,13 @@ check-build: knc
 
 .PHONY: knc
 
-# Its fuzz target. It links the agent's sources only.
-FUZZ_KNC_SRC := tests/fuzz/fuzz_knc_agent.c target-stub/knc/session.c target-stub/knc/registers.c
+# Its fuzz targets. They link the agent's sources only.
+FUZZ_KNC_SRC := $(addprefix target-stub/knc/,session.c registers.c state.c)
 
-$(BUILD)/fuzz/fuzz_knc_agent: $(FUZZ_KNC_SRC) $(wildcard target-stub/knc/*.h) make/knc.mk
+$(BUILD)/fuzz/fuzz_knc_agent $(BUILD)/fuzz/fuzz_knc_state: $(BUILD)/fuzz/%: tests/fuzz/%.c $(FUZZ_KNC_SRC) $(wildcard target-stub/knc/*.h) make/knc.mk
 	@mkdir -p $(@D)
-	clang $(CSTD) -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all -O1 -g -Itarget-stub/knc $(FUZZ_KNC_SRC) -o $@
+	clang $(CSTD) -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all -O1 -g -Itarget-stub/knc $(filter %.c,$^) -o $@
 
-$(BUILD)/replay/fuzz_knc_agent.o: $(BUILD)/replay/%.o: $(FUZZ_KNC_SRC) $(wildcard target-stub/knc/*.h) make/knc.mk make/fuzz.mk
+$(BUILD)/replay/fuzz_knc_agent.o $(BUILD)/replay/fuzz_knc_state.o: $(BUILD)/replay/%.o: tests/fuzz/%.c $(FUZZ_KNC_SRC) $(wildcard target-stub/knc/*.h) make/knc.mk make/fuzz.mk
 	@mkdir -p $(@D)
 	$(REPLAY_CC) -Itarget-stub/knc $(REPLAY_ALONE)
