@@ -346,13 +346,17 @@ def test_a_client_that_says_nothing_is_left(card, first):
         assert agent.connect().busy == 0
 
 
-@pytest.mark.soak
-def test_a_tool_that_waits_is_not_left(card):
-    """Longer than an idle client may: it says now and then that it is there."""
+def test_a_tool_that_is_stopped_is_left(card):
     card.control("reset")
-    with Agent(card) as agent:
-        result = card.run("-a", "stat", "--freq", "1.1G", "-e", "CPU_CLK_UNHALTED", "--for", "75s", "-I", "70s", "-j", probe=agent.probe)
-        assert result.code == 0, result.err
+    with Agent(card, "--idle", 2) as agent:
+        process = card.start("-a", "stat", "--freq", "1.1G", "-e", "CPU_CLK_UNHALTED", probe=agent.probe)
+        wait_for(lambda: card.read(7, CTRL) == 1, "the counting")
+        process.send_signal(signal.SIGSTOP)
+        wait_for(lambda: set(card.registers().values()) == {0}, "the agent to put all back")
+        process.send_signal(signal.SIGCONT)
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=60)
+        assert process.returncode == 3 and "closed the connection" in err
 
 
 def started_again(card, state, *args):
