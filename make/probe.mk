@@ -2,16 +2,22 @@
 
 PROBE_SRC  := $(sort $(wildcard probe/*/*.c probe/*/*/*.c))
 PROBE_PKGS := libdw libelf jansson libusb-1.0 hidapi-hidraw expat
-PROBE_LIBS := -liberty -lm
+PROBE_LIBS := -liberty -lm -pthread
 PROBE_INC  := -Iprobe -I$(BUILD)/gen
 SANITIZE   := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer -O1 -g1
 # Test programs have their own flags for optimizing and debugging, and the caller's for where things are; unit tests are not
 # optimized, as _FORTIFY_SOURCE demands
 SANITIZE_CC = $(CC) $(CSTD) $(WARN) $(SANITIZE) $(filter-out -D_FORTIFY_SOURCE% -Wp%,$(CPPFLAGS))
-# What a distribution wants of a program that reads what comes from outside; a packager's own flags go before it
-HARDEN_CPP := $(if $(findstring FORTIFY_SOURCE,$(CFLAGS) $(CPPFLAGS)),,$(if $(filter -O1 -O2 -O3 -Os,$(CFLAGS)),-D_FORTIFY_SOURCE=2))
-HARDEN     := -fstack-protector-strong -fPIE
-HARDEN_LD  := -pie -Wl,-z,relro,-z,now
+# What a distribution wants of a program that reads what comes from outside; a packager's own flags go before it. The compiler
+# is asked once for what not every one has, and only by a recipe. _FORTIFY_SOURCE is for one that optimizes without a sanitizer.
+compiles    = $(shell $(CC) -Werror -O2 $(1) -include stdio.h -x c -c -o /dev/null /dev/null 2>/dev/null && echo '$(1)')
+KNOWN       = -fstack-protector-strong -fPIE $(call compiles,-fstack-clash-protection) $(call compiles,-fcf-protection)
+HARDEN      = $(or $(hardening),$(eval hardening := $(KNOWN))$(hardening))
+FORTIFIES   = $(or $(call compiles,-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3),-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2)
+FORTIFY     = $(or $(fortifying),$(eval fortifying := $(FORTIFIES))$(fortifying))
+LEVEL      := $(filter-out -O0,$(lastword $(filter -O%,$(CFLAGS))))
+HARDEN_CPP  = $(if $(findstring FORTIFY_SOURCE,$(CFLAGS) $(CPPFLAGS))$(findstring -fsanitize,$(CFLAGS)),,$(if $(LEVEL),$(FORTIFY)))
+HARDEN_LD  := -pie -Wl,-z,relro,-z,now,-z,noexecstack
 # pkg-config runs once, and only when a recipe needs it, because `deps` may have to install it first
 pkg         = $(or $(pkg$(1)),$(eval pkg$(1) := $(shell pkg-config $(1) $(PROBE_PKGS)))$(pkg$(1)))
 

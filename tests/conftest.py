@@ -31,6 +31,7 @@ def pytest_configure(config):
     if not hasattr(config, "workerinput"):  # the workers get both from here
         os.environ.setdefault("PMU_SEED", str(random.randrange(1 << 31)))
         os.environ.setdefault("PMU_PROBE_PATIENCE", "20")  # a busy machine is not a broken one
+        os.environ["XDG_CONFIG_HOME"] = os.devnull  # whoever runs the tests may have a pmu-probe.conf
 
 
 def pytest_ignore_collect(collection_path, config):

@@ -2,6 +2,7 @@
 
 #include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -21,7 +22,8 @@ int64_t deadline_next_us(int64_t mark_us, int64_t interval_us)
 int64_t patience_ms(int64_t ms)
 {
     const char *text = getenv("PMU_PROBE_PATIENCE");
-    long factor = text == NULL ? 1 : strtol(text, NULL, 10);
+    bool number = text != NULL && *text != '\0' && text[strspn(text, "0123456789")] == '\0';
+    long factor = number ? strtol(text, NULL, 10) : 1;
     return ms * (factor < 1 || factor > 1000 ? 1 : factor);
 }
 

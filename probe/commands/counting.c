@@ -411,10 +411,8 @@ static bool read_word(struct session *session, const char *name, struct at_end_w
                          "and no "
                          "variable of the ELF",
                          name);
-    char *end;
-    errno = 0;
-    unsigned long long address = strtoull(name + 1, &end, 0);
-    if (end == name + 1 || *end != '\0' || errno != 0 || address > UINT32_MAX || address % 4 != 0)
+    uint64_t address;
+    if (!value_count(name + 1, UINT32_MAX, &address) || address % 4 != 0)
         return error_set(error, ERROR_USAGE, "--on-max: \"%.48s\" is no address of a word", name);
     out->at = core_word(&session->device.chosen->core, address);
     return true;

@@ -17,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 struct delta_command {
     struct session session;
@@ -278,6 +279,14 @@ static bool read_threshold(const char *text, double *out, struct error *error)
     return error_set(error, ERROR_USAGE, "--threshold takes a part such as 2%% or 0.02, not \"%.32s\"", text);
 }
 
+/* By device and inode: names may be links. */
+static bool is_same_file(const char *one, const char *other)
+{
+    struct stat a, b;
+    return one != NULL && other != NULL && stat(one, &a) == 0 && stat(other, &b) == 0 && S_ISREG(a.st_mode) &&
+           a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+}
+
 /* *out is NULL without --baseline. False: the baseline or the threshold cannot be used. */
 static bool verdict_output_begin(const struct context *context, struct verdict_output **out,
                                  struct error *error)
@@ -289,6 +298,11 @@ static bool verdict_output_begin(const struct context *context, struct verdict_o
                          options->any_elf ? "--any-elf" : "--threshold");
     if (options->baseline == NULL)
         return true;
+    if (is_same_file(options->baseline, options->output))
+        return error_set(error, ERROR_USAGE,
+                         "--baseline and -o are the same file, %.256s: a slower run would take the place of "
+                         "what it is compared with",
+                         options->output);
     struct verdict_output *check = calloc(1, sizeof *check);
     if (check == NULL)
         return error_set(error, ERROR_SYSTEM, "out of memory");

@@ -13,8 +13,9 @@ static const char about_location[] =
     "*0x10000200.";
 
 static const char about_options[] =
-    "Options stand on either side of the command, or in a pmu-probe.conf in the current folder (elf = "
-    "build/app.elf, one per line). Each command refuses options that it does not use, except from "
+    "Options stand on either side of the command, or in a pmu-probe.conf in the current folder or "
+    "in your ~/.config/pmu-probe (elf = build/app.elf, one per line). Each command refuses options that it "
+    "does not use, except from "
     "pmu-probe.conf. PMU_PROBE in the environment stands for --probe.";
 
 static const char overview_examples[] = "pmu-probe --elf app.elf delta fir_filter\n"
@@ -201,6 +202,8 @@ void help_manual(FILE *out)
         fprintf(out, ".TP\n%d\n%s\n", exit_codes[i].code, exit_codes[i].means);
     fputs(".SH ENVIRONMENT\n.TP\nPMU_PROBE\nstands for \\-\\-probe\n"
           ".SH FILES\n.TP\npmu\\-probe.conf\noptions, one per line, in the current folder\n"
+          ".TP\n$XDG_CONFIG_HOME/pmu\\-probe/pmu\\-probe.conf, ~/.config/pmu\\-probe/pmu\\-probe.conf\n"
+          "your own options; only these may start OpenOCD, name files to write, or act on the target\n"
           ".SH EXAMPLES\n",
           out);
     roff_examples(out, overview_examples);

@@ -1,21 +1,23 @@
 #include "commands/options.h"
 
 #include "commands/command.h"
-#include "counters/events.h"
+#include "links/msr/msr.h"
 #include "report/terminal.h"
 #include "symbols/names.h"
 
-#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_WISHES = 64 };
+/* Who said an option, strongest first. */
+enum source { SOURCE_NONE, SOURCE_USER, SOURCE_FOLDER, SOURCE_OWN };
 
 /* The state of reading; `typed` has each option as it stands on the command line, "" if it does not. */
 struct reader {
     struct options *options;
     char typed[OPTION_MOST][24];
+    enum source sources[OPTION_MOST];
+    bool skips_refused; /* lines that a pmu-probe.conf must not have */
     enum command_id command;
     bool has_command;
     const struct option *waiting; /* the last word, which needs a value after it; NULL: it needs none */
@@ -24,130 +26,19 @@ struct reader {
 
 static bool was_given(const struct reader *r, const struct option *option)
 {
-    return r->typed[option - option_table][0] != '\0';
+    return r->sources[option - option_table] == SOURCE_USER;
+}
+
+/* As it is called in errors. */
+static void note_given(struct reader *r, const struct option *option, const char *as)
+{
+    r->sources[option - option_table] = SOURCE_USER;
+    snprintf(r->typed[option - option_table], sizeof r->typed[0], "%s", as);
 }
 
 static bool is_for(const struct reader *r, const struct option *option)
 {
     return !r->has_command || (option->commands >> r->command & 1) != 0;
-}
-
-/* ---- values */
-
-static bool refuse_value(const struct option *option, const char *typed, const char *text,
-                         struct error *error)
-{
-    const struct option_words *words = &option_words[option->kind];
-    size_t length = strlen(text);
-    uint64_t hz;
-    if (option->kind == OPTION_FORMAT)
-        return error_set(error, ERROR_USAGE, "unknown format \"%.64s\": %s", text, words->takes);
-    error_set(error, ERROR_USAGE, "%.32s takes %s; got \"%.64s\"", typed, words->takes, text);
-    size_t used = strlen(error->text), room = sizeof error->text - used;
-    if (option->kind == OPTION_FREQUENCY && length > 1 && text[length - 1] == 'm')
-        snprintf(error->text + used, room, " (write %.*sM for megahertz)",
-                 (int)(length < 32 ? length - 1 : 31), text);
-    if (option->kind == OPTION_SPEED && value_count(text, 999, &hz))
-        snprintf(error->text + used, room, ", which is %.8s Hz (write %.8sM for %.8s MHz)", text, text, text);
-    return false;
-}
-
-static bool add_word(const char **words, size_t *n, const char *text, const char *typed, struct error *error)
-{
-    if (*n == OPTION_EVENTS)
-        return error_set(error, ERROR_USAGE, "more than %d times %s", OPTION_EVENTS, typed);
-    words[(*n)++] = text;
-    return true;
-}
-
-/* Checks the syntax only: which events exist depends on the core. */
-static bool check_events(const char *text, struct error *error)
-{
-    struct event_request requests[MOST_WISHES];
-    size_t n = 0;
-    return event_requests_parse(text, requests, MOST_WISHES, &n, error);
-}
-
-static bool add_openocd(struct options *options, const struct option *option, const char *text,
-                        struct error *error)
-{
-    if (options->n_openocd + 2 > OPTION_WORDS)
-        return error_set(error, ERROR_USAGE, "too many options for OpenOCD");
-    options->openocd[options->n_openocd++] = option->letter == 'f'   ? "-f"
-                                             : option->letter == 'c' ? "-c"
-                                                                     : "-s";
-    options->openocd[options->n_openocd++] = text;
-    return true;
-}
-
-static bool store(struct options *options, const struct option *option, const char *typed, const char *text,
-                  struct error *error)
-{
-    static const double slowest_hz = 1e3, fastest_hz = 1e9; /* of a probe's wires */
-    void *at = (char *)options + option->offset;
-    uint64_t count = 0;
-    double value = 0;
-    bool ok = true;
-    switch (option->kind) {
-    case OPTION_TEXT:
-        *(const char **)at = text;
-        break;
-    case OPTION_CORE:
-        ok = value_count(text, 1000, &count);
-        *(int *)at = (int)count;
-        break;
-    case OPTION_FREQUENCY:
-        ok = value_frequency(text, &value) && value > 0 && value < 1e11;
-        *(double *)at = value;
-        break;
-    case OPTION_SPEED:
-        ok = value_frequency(text, &value) && value >= slowest_hz && value <= fastest_hz;
-        *(double *)at = value;
-        break;
-    case OPTION_COUNT:
-        ok = value_many(text, UINT64_MAX / 8, &count) && count > 0;
-        *(uint64_t *)at = count;
-        break;
-    case OPTION_MILLISECONDS:
-        ok = value_seconds(text, 1e-3, &value) && value >= 1e-3 && value <= 86400;
-        *(int64_t *)at = ok ? (int64_t)(value * 1e3 + 0.5) : 0;
-        break;
-    case OPTION_SECONDS:
-        ok = value_seconds(text, 1, &value) && value > 0 && value < 1e7;
-        *(double *)at = value;
-        break;
-    case OPTION_FLAG:
-        *(bool *)at = true;
-        break;
-    case OPTION_VERBOSE:
-        ++*(unsigned *)at;
-        break;
-    case OPTION_EVENT:
-        return check_events(text, error) && add_word(options->events, &options->n_events, text, typed, error);
-    case OPTION_METRIC:
-        return add_word(options->metrics, &options->n_metrics, text, typed, error);
-    case OPTION_JSON:
-        options->format = FORMAT_JSON;
-        break;
-    case OPTION_CSV:
-        ok = value_separator(text, &options->separator);
-        options->format = FORMAT_CSV;
-        break;
-    case OPTION_FORMAT:
-        ok = value_format(text, &options->format);
-        break;
-    case OPTION_PLACE:
-        ok = value_place(text, at);
-        break;
-    case OPTION_PROCESS:
-        ok = value_process(text, at);
-        break;
-    case OPTION_OPENOCD:
-        return add_openocd(options, option, text, error);
-    case OPTION_KINDS:
-        break;
-    }
-    return ok || refuse_value(option, typed, text, error);
 }
 
 static bool is_flag(const struct option *option)
@@ -211,8 +102,8 @@ static bool read_argument(struct reader *r, int argc, char **argv, int *i)
         }
         value = argv[++*i];
     }
-    snprintf(r->typed[option - option_table], sizeof r->typed[0], "%s", typed);
-    return store(r->options, option, typed, value != NULL ? value : "", r->error);
+    note_given(r, option, typed);
+    return option_store(r->options, option, typed, value != NULL ? value : "", r->error);
 }
 
 static bool read_words(struct reader *r, int argc, char **argv)
@@ -329,118 +220,139 @@ static bool check_given(const struct reader *r)
 
 /* ---- pmu-probe.conf */
 
-static char *trim(char *text)
+static bool are_named(const struct option *one, const char *name, const struct option *other,
+                      const char *its_name)
 {
-    while (isspace((unsigned char)*text))
-        text++;
-    size_t length = strlen(text);
-    while (length > 0 && isspace((unsigned char)text[length - 1]))
-        text[--length] = '\0';
-    return text;
+    return strcmp(one->name, name) == 0 && strcmp(other->name, its_name) == 0;
 }
 
-/* Whether a line of pmu-probe.conf counts: the command line goes first. */
-static bool is_wanted(const struct reader *r, const struct option *option)
+/* Whether a stronger `said` leaves nothing for `option` to say. */
+static bool takes_place(const struct reader *r, const struct option *said, const struct option *option)
 {
-    const char *why;
-    bool wanted = is_for(r, option) && !was_given(r, option);
+    const char *why, *probe = r->options->probe;
+    bool openocd = said->kind == OPTION_OPENOCD && option->kind == OPTION_OPENOCD;
+    /* A separator may go with a format from the command line */
+    bool formats = sets_format(said) && sets_format(option) && !was_given(r, said);
+    bool limits = are_named(said, "for", option, "repeat") || are_named(said, "repeat", option, "for");
+    bool counters = are_named(said, "probe", option, "counters") && probe != NULL && msr_spec_is(probe);
+    return said == option || openocd || formats || limits || counters ||
+           !option_goes_with(option, said, &why);
+}
+
+/* Whether a line of this pmu-probe.conf counts. */
+static bool is_wanted(const struct reader *r, const struct option *option, enum source source)
+{
+    bool wanted = is_for(r, option);
     for (size_t i = 0; i < option_count && wanted; i++)
-        wanted = !was_given(r, &option_table[i]) || option_goes_with(option, &option_table[i], &why);
-    /* The first of several lines counts, and $PMU_PROBE before them */
+        wanted = r->sources[i] == SOURCE_NONE || r->sources[i] >= source ||
+                 !takes_place(r, &option_table[i], option);
+    /* The first of several lines counts */
     return wanted && (option->kind != OPTION_TEXT || *(char **)((char *)r->options + option->offset) == NULL);
 }
 
-static bool read_config_line(struct reader *r, char *line, unsigned number)
+static bool belongs_to_the_command_line(const struct option *option)
 {
-    char *key = trim(line), typed[32], room[384];
-    if (*key == '\0' || *key == '#')
-        return true;
-    char *equals = strchr(key, '=');
-    char *value = equals != NULL ? trim(equals + 1) : NULL;
-    if (equals != NULL)
-        *equals = '\0';
-    key = trim(key);
-    const struct option *option = option_find(key, strlen(key));
-    if (option == NULL)
-        return error_set(r->error, ERROR_USAGE, "pmu-probe.conf:%u: unknown option \"%.64s\"%s", number, key,
-                         find_near(key, strlen(key), "", room, sizeof room));
-    if (option->offset == offsetof(struct options, help) ||
-        option->offset == offsetof(struct options, version))
-        return error_set(r->error, ERROR_USAGE, "pmu-probe.conf:%u: %s belongs to the command line", number,
-                         option->name);
-    if (is_flag(option) && value != NULL)
-        return error_set(r->error, ERROR_USAGE, "pmu-probe.conf:%u: %s takes no value", number, option->name);
-    if (!is_flag(option) && value == NULL)
-        return error_set(r->error, ERROR_USAGE, "pmu-probe.conf:%u: write %s = %s", number, option->name,
-                         option->value);
-    /* A line that does not count must be right all the same */
-    struct options unwanted = *r->options;
-    snprintf(typed, sizeof typed, "%s", option->name);
-    return store(is_wanted(r, option) ? r->options : &unwanted, option, typed, value != NULL ? value : "",
-                 r->error) ||
-           error_prefix(r->error, "pmu-probe.conf:%u: ", number);
+    return option->offset == offsetof(struct options, help) ||
+           option->offset == offsetof(struct options, version) ||
+           option->offset == offsetof(struct options, trust_conf);
 }
 
-static bool read_config(struct reader *r)
+static bool check_line(const struct option *option, const char *key, const char *value, struct error *error)
 {
-    enum { LARGEST = 65536 };
-    FILE *file = fopen("pmu-probe.conf", "re");
-    if (file == NULL)
+    char room[384];
+    if (option == NULL)
+        return error_set(error, ERROR_USAGE, "unknown option \"%.64s\"%s", key,
+                         find_near(key, strlen(key), "", room, sizeof room));
+    if (belongs_to_the_command_line(option))
+        return error_set(error, ERROR_USAGE, "%s belongs to the command line", option->name);
+    if (is_flag(option) && value != NULL)
+        return error_set(error, ERROR_USAGE, "%s takes no value", option->name);
+    return is_flag(option) || value != NULL ||
+           error_set(error, ERROR_USAGE, "write %s = %s", option->name, option->value);
+}
+
+static bool refuse_act(const struct option *option, const char *does, struct error *error)
+{
+    return error_advise(error, ERROR_USAGE,
+                        "If you trust it, add --trust-conf; or write the line into your own "
+                        "~/.config/pmu-probe/pmu-probe.conf.",
+                        "%s %s, which a file that came with a folder must not", option->name, does);
+}
+
+static bool read_line(struct reader *r, enum source source, bool trusted, const char *key, const char *value)
+{
+    const struct option *option = option_find(key, strlen(key));
+    if (!check_line(option, key, value, r->error))
+        return false;
+    const char *text = value != NULL ? value : "", *does = option_acts(option, text);
+    bool wanted = is_wanted(r, option, source), refused = wanted && does != NULL && !trusted;
+    if (refused && r->skips_refused)
         return true;
-    char *text = r->options->config = calloc(1, LARGEST + 1);
-    size_t length = text != NULL ? fread(text, 1, LARGEST, file) : 0;
-    bool whole = feof(file) != 0;
-    fclose(file);
-    if (text == NULL || !whole)
-        return error_set(r->error, ERROR_USAGE, "pmu-probe.conf cannot be read, or is larger than 64 KiB");
-    text[length] = '\0';
-    unsigned number = 0;
-    for (char *line = text; line != NULL;) {
-        char *next = strchr(line, '\n');
-        if (next != NULL)
-            *next++ = '\0';
-        if (!read_config_line(r, line, ++number))
-            return false;
-        line = next;
-    }
+    if (refused)
+        return refuse_act(option, does, r->error);
+    if (wanted)
+        r->sources[option - option_table] = source;
+    /* A line that does not count must be right all the same */
+    struct options unwanted = *r->options;
+    return option_store(wanted ? r->options : &unwanted, option, option->name, text, r->error);
+}
+
+static bool read_conf(struct reader *r, enum conf_which which, bool *has_own)
+{
+    struct conf conf;
+    struct options *options = r->options;
+    char *key, *value;
+    bool ok = conf_open(&conf, which, options->trust_conf, r->error);
+    options->confs[which] = conf.text;
+    if (!ok)
+        return false;
+    *has_own = conf.is_own;
+    while (conf_next(&conf, &key, &value))
+        if (!read_line(r, which == CONF_OWN ? SOURCE_OWN : SOURCE_FOLDER, conf.is_own || options->trust_conf,
+                       key, value))
+            return error_prefix(r->error, "%s:%u: ", conf.name, conf.line);
     return true;
 }
 
-/* Options for OpenOCD count as one, and so do those for a format. */
-static void spread_groups(struct reader *r, bool *openocd, bool *format)
+static bool read_confs(struct reader *r)
 {
-    for (size_t i = 0; i < option_count; i++) {
-        enum option_kind kind = option_table[i].kind;
-        bool given = was_given(r, &option_table[i]);
-        *openocd = *openocd || (given && kind == OPTION_OPENOCD);
-        *format = *format || (given && sets_format(&option_table[i]));
-        r->options->interval_said = r->options->interval_said || (given && kind == OPTION_MILLISECONDS);
-        r->options->wires_said = r->options->wires_said ||
-                                 (given && (kind == OPTION_SPEED ||
-                                            option_table[i].offset == offsetof(struct options, transport) ||
-                                            option_table[i].offset == offsetof(struct options, packets)));
-    }
-    for (size_t i = 0; *openocd && i < option_count; i++)
-        if (option_table[i].kind == OPTION_OPENOCD && !was_given(r, &option_table[i]))
-            snprintf(r->typed[i], sizeof r->typed[0], "-%c", option_table[i].letter);
+    bool has_own = false;
+    return read_conf(r, CONF_FOLDER, &has_own) && (has_own || read_conf(r, CONF_OWN, &has_own));
 }
 
-/* After the command line: the environment, then pmu-probe.conf. */
+/* What commands want to know of the command line itself. Returns whether a format is on it. */
+static bool note_said(struct reader *r)
+{
+    bool format = false;
+    for (size_t i = 0; i < option_count; i++) {
+        const struct option *option = &option_table[i];
+        bool given = was_given(r, option);
+        format = format || (given && sets_format(option));
+        r->options->interval_said =
+            r->options->interval_said || (given && option->kind == OPTION_MILLISECONDS);
+        r->options->wires_said =
+            r->options->wires_said || (given && (option->kind == OPTION_SPEED ||
+                                                 option->offset == offsetof(struct options, transport) ||
+                                                 option->offset == offsetof(struct options, packets)));
+    }
+    return format;
+}
+
+/* After the command line: the environment, then the files. */
 static bool read_the_rest(struct reader *r)
 {
     struct options *options = r->options;
     const struct option *probe = option_find("probe", strlen("probe"));
     const char *from_environment = getenv("PMU_PROBE");
-    bool openocd_given = false, format_given = false, threshold_given = options->threshold != NULL,
-         any_elf_given = options->any_elf;
-    spread_groups(r, &openocd_given, &format_given);
-    if (!was_given(r, probe) && !openocd_given && is_for(r, probe) && from_environment != NULL &&
+    bool threshold_given = options->threshold != NULL, any_elf_given = options->any_elf,
+         format_given = note_said(r);
+    if (!was_given(r, probe) && options->n_openocd == 0 && is_for(r, probe) && from_environment != NULL &&
         *from_environment != '\0') {
         options->probe = from_environment;
-        snprintf(r->typed[probe - option_table], sizeof r->typed[0], "$PMU_PROBE");
+        note_given(r, probe, "$PMU_PROBE");
     }
     enum format format = options->format;
-    if (!read_config(r))
+    if (!read_confs(r))
         return false;
     if (format_given || !has_format(r))
         options->format = format;
@@ -480,14 +392,17 @@ const struct option *options_read_partly(struct options *options, int argc, char
         r->command = (enum command_id)i;
     }
     error_clear(&ignored);
-    read_config(r);
+    r->skips_refused = true;
+    read_confs(r);
     return r->waiting;
 }
 
 void options_free(struct options *options)
 {
-    free(options->config);
-    options->config = NULL;
+    for (int i = 0; i < CONFS; i++) {
+        free(options->confs[i]);
+        options->confs[i] = NULL;
+    }
 }
 
 enum {
@@ -584,6 +499,8 @@ const struct option option_table[] = {
     {'v', "verbose", NULL, OPTION_VERBOSE, AT(verbose), ALL,
      "print the connection on standard error; -vv: all that is sent and received"},
     {'q', "quiet", NULL, OPTION_FLAG, AT(quiet), ALL, "no progress and no notes on standard error"},
+    {0, "trust-conf", NULL, OPTION_FLAG, AT(trust_conf), ALL,
+     "let pmu-probe.conf of this folder start OpenOCD, name files to write, and act on the target"},
     {'h', "help", NULL, OPTION_FLAG, AT(help), ALL, "this text; with a command, the text for it"},
     {'V', "version", NULL, OPTION_FLAG, AT(version), ALL, "the version"},
 };
@@ -718,6 +635,29 @@ bool option_goes_with(const struct option *one, const struct option *other, cons
             return false;
     }
     return true;
+}
+
+static const struct {
+    const char *option, *does;
+} acts[] = {
+    {"file", "starts OpenOCD with commands"},
+    {"tcl", "starts OpenOCD with commands"},
+    {"search", "starts OpenOCD with commands"},
+    {"output", "names a file to write"},
+    {"reset", "resets the target"},
+    {"halt", "stops the target"},
+    {"resume", "lets the target run"},
+    {"mend", "changes the target for good"},
+};
+
+const char *option_acts(const struct option *option, const char *value)
+{
+    for (size_t i = 0; i < sizeof acts / sizeof *acts; i++)
+        if (strcmp(acts[i].option, option->name) == 0)
+            return acts[i].does;
+    bool link = strcmp(option->name, "probe") == 0 || strcmp(option->name, "counters") == 0;
+    return link && strncmp(value, "msr", 3) == 0 && strchr(value, '@') != NULL ? "names files to write"
+                                                                               : NULL;
 }
 
 /* The values of options that take one of a few. A value with a colon at its end goes on. */

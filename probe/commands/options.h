@@ -56,17 +56,20 @@ struct options {
     bool wires_said;         /* --transport, --speed or --packets */
     double timeout_s, for_s; /* for_s 0: until Ctrl-C */
     bool all_cpus, mend, resume, reset, halt, no_calibrate, divide64, any_elf, quiet, help, version;
+    bool trust_conf;
 
     const char *command; /* NULL: none given; with `help` the one that is asked about */
     const char *operands[OPTION_OPERANDS];
     size_t n_operands;
-    char *config; /* the text of pmu-probe.conf, which other members point into */
+    char *confs[2]; /* the texts of the files pmu-probe.conf, which other members point into */
 };
 
 /*
- * Command line first, then $PMU_PROBE, then pmu-probe.conf in the current folder; the first value counts.
- * On the command line an option that the command does not take is an error, and so is a word too many. A
- * pmu-probe.conf is for all commands: each takes its own from it. For help and version it is not read.
+ * Command line first, then $PMU_PROBE, then pmu-probe.conf in the current folder, then the user's own; the
+ * first that says something counts. On the command line an option that the command does not take is an error,
+ * and so is a word too many. A pmu-probe.conf is for all commands: each takes its own from it. The current
+ * folder's must not start programs, name files to write, or stop and start the target: see option_acts. For
+ * help and version none is read.
  */
 bool options_read(struct options *options, int argc, char **argv, struct error *error);
 void options_free(struct options *options);
@@ -128,6 +131,13 @@ bool option_refuse(const struct option *option, const char *typed, enum command_
 /* False: the two exclude each other, and *why says why. */
 bool option_goes_with(const struct option *one, const struct option *other, const char **why);
 
+/* Reads a value into the options; `typed` is what errors call the option. */
+bool option_store(struct options *options, const struct option *option, const char *typed, const char *text,
+                  struct error *error);
+/* NULL: a setting that is mere data. Else what it does, so that a pmu-probe.conf which came with a folder
+ * must not say it: "starts OpenOCD". */
+const char *option_acts(const struct option *option, const char *value);
+
 /* The values that it takes, with blanks between; "": too many to list. */
 const char *option_values(const struct option *option);
 /* For completion: what can be read of an unfinished command line, and pmu-probe.conf. Returns the option
@@ -136,6 +146,22 @@ const struct option *options_read_partly(struct options *options, int argc, char
 
 /* Prints an option's help, in 80 columns. */
 void option_print(FILE *out, const struct option *option);
+
+/*
+ * pmu-probe.conf as lines: the one of the current folder, and the user's own in $XDG_CONFIG_HOME/pmu-probe or
+ * ~/.config/pmu-probe. A file that others may write is refused; so is one of another user, unless trusted.
+ */
+enum conf_which { CONF_FOLDER, CONF_OWN, CONFS };
+struct conf {
+    char name[512]; /* for messages */
+    bool is_own;    /* also the current folder's, if it is the same file */
+    char *text;     /* freed by the caller; NULL: there is none */
+    char *rest;
+    unsigned line; /* of what conf_next gave last */
+};
+bool conf_open(struct conf *conf, enum conf_which which, bool trusted, struct error *error);
+/* False: no more lines. *value is NULL if the line has no "=". Both point into the text. */
+bool conf_next(struct conf *conf, char **key, char **value);
 
 /*
  * Values: the text after an option. Each function returns false if it cannot read all of the text. None takes
@@ -149,7 +175,6 @@ bool value_seconds(const char *text, double plain, double *out);
 bool value_count(const char *text, uint64_t most, uint64_t *out);
 /* "200", and other ways to write a whole number: "10k", "1e3", "2M". */
 bool value_many(const char *text, uint64_t most, uint64_t *out);
-bool value_port(const char *text, uint16_t *out);
 /* One character, or \t for a tab. */
 bool value_separator(const char *text, const char **out);
 bool value_format(const char *text, enum format *out);

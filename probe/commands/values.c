@@ -1,5 +1,7 @@
 #include "commands/options.h"
 
+#include "counters/events.h"
+
 #include <ctype.h>
 #include <errno.h>
 #include <math.h>
@@ -7,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+
+enum { MOST_WISHES = 64 };
 
 static size_t digits(const char *text)
 {
@@ -165,4 +169,122 @@ bool value_place(const char *text, struct place *out)
         return false;
     *out = (struct place){.said = true, .port = (unsigned)port, .base = base};
     return true;
+}
+
+/* ---- into the options */
+
+static bool refuse_value(const struct option *option, const char *typed, const char *text,
+                         struct error *error)
+{
+    const struct option_words *words = &option_words[option->kind];
+    size_t length = strlen(text);
+    uint64_t hz;
+    if (option->kind == OPTION_FORMAT)
+        return error_set(error, ERROR_USAGE, "unknown format \"%.64s\": %s", text, words->takes);
+    error_set(error, ERROR_USAGE, "%.32s takes %s; got \"%.64s\"", typed, words->takes, text);
+    size_t used = strlen(error->text), room = sizeof error->text - used;
+    if (option->kind == OPTION_FREQUENCY && length > 1 && text[length - 1] == 'm')
+        snprintf(error->text + used, room, " (write %.*sM for megahertz)",
+                 (int)(length < 32 ? length - 1 : 31), text);
+    if (option->kind == OPTION_SPEED && value_count(text, 999, &hz))
+        snprintf(error->text + used, room, ", which is %.8s Hz (write %.8sM for %.8s MHz)", text, text, text);
+    return false;
+}
+
+static bool add_word(const char **words, size_t *n, const char *text, const char *typed, struct error *error)
+{
+    if (*n == OPTION_EVENTS)
+        return error_set(error, ERROR_USAGE, "more than %d times %s", OPTION_EVENTS, typed);
+    words[(*n)++] = text;
+    return true;
+}
+
+/* Checks the syntax only: which events exist depends on the core. */
+static bool check_events(const char *text, struct error *error)
+{
+    struct event_request requests[MOST_WISHES];
+    size_t n = 0;
+    return event_requests_parse(text, requests, MOST_WISHES, &n, error);
+}
+
+static bool add_openocd(struct options *options, const struct option *option, const char *text,
+                        struct error *error)
+{
+    if (options->n_openocd + 2 > OPTION_WORDS)
+        return error_set(error, ERROR_USAGE, "too many options for OpenOCD");
+    options->openocd[options->n_openocd++] = option->letter == 'f'   ? "-f"
+                                             : option->letter == 'c' ? "-c"
+                                                                     : "-s";
+    options->openocd[options->n_openocd++] = text;
+    return true;
+}
+
+bool option_store(struct options *options, const struct option *option, const char *typed, const char *text,
+                  struct error *error)
+{
+    static const double slowest_hz = 1e3, fastest_hz = 1e9; /* of a probe's wires */
+    void *at = (char *)options + option->offset;
+    uint64_t count = 0;
+    double value = 0;
+    bool ok = true;
+    switch (option->kind) {
+    case OPTION_TEXT:
+        *(const char **)at = text;
+        break;
+    case OPTION_CORE:
+        ok = value_count(text, 1000, &count);
+        *(int *)at = (int)count;
+        break;
+    case OPTION_FREQUENCY:
+        ok = value_frequency(text, &value) && value > 0 && value < 1e11;
+        *(double *)at = value;
+        break;
+    case OPTION_SPEED:
+        ok = value_frequency(text, &value) && value >= slowest_hz && value <= fastest_hz;
+        *(double *)at = value;
+        break;
+    case OPTION_COUNT:
+        ok = value_many(text, UINT64_MAX / 8, &count) && count > 0;
+        *(uint64_t *)at = count;
+        break;
+    case OPTION_MILLISECONDS:
+        ok = value_seconds(text, 1e-3, &value) && value >= 1e-3 && value <= 86400;
+        *(int64_t *)at = ok ? (int64_t)(value * 1e3 + 0.5) : 0;
+        break;
+    case OPTION_SECONDS:
+        ok = value_seconds(text, 1, &value) && value > 0 && value < 1e7;
+        *(double *)at = value;
+        break;
+    case OPTION_FLAG:
+        *(bool *)at = true;
+        break;
+    case OPTION_VERBOSE:
+        ++*(unsigned *)at;
+        break;
+    case OPTION_EVENT:
+        return check_events(text, error) && add_word(options->events, &options->n_events, text, typed, error);
+    case OPTION_METRIC:
+        return add_word(options->metrics, &options->n_metrics, text, typed, error);
+    case OPTION_JSON:
+        options->format = FORMAT_JSON;
+        break;
+    case OPTION_CSV:
+        ok = value_separator(text, &options->separator);
+        options->format = FORMAT_CSV;
+        break;
+    case OPTION_FORMAT:
+        ok = value_format(text, &options->format);
+        break;
+    case OPTION_PLACE:
+        ok = value_place(text, at);
+        break;
+    case OPTION_PROCESS:
+        ok = value_process(text, at);
+        break;
+    case OPTION_OPENOCD:
+        return add_openocd(options, option, text, error);
+    case OPTION_KINDS:
+        break;
+    }
+    return ok || refuse_value(option, typed, text, error);
 }

@@ -4,9 +4,10 @@
  */
 #include "options.h"
 #include "session.h"
+#include "state.h"
 #include "sys.h"
 
-enum { PATH = 256, SLOW_US = 5000000, FOREVER = -1, OTHER_FILES = 16 };
+enum { PATH = 256, SLOW_MS = 5000, FOREVER = -1, OTHER_FILES = 16 };
 enum { OUT = 1, ERR = 2 };
 
 struct agent {
@@ -15,7 +16,10 @@ struct agent {
     int fds[REGISTERS_CPUS];
     struct session session;
     int listening, signals, client; /* client -1: none */
-    uint64_t since_us;              /* the client has owed us something */
+    uint64_t since_us;              /* the client has owed us something, or said nothing */
+    int state;                      /* the state file; -1: none */
+    bool has_header;                /* written to it */
+    uint8_t boot[STATE_BOOT];
 };
 
 static char *add_text(char *to, const char *end, const char *text)
@@ -59,6 +63,103 @@ static bool write_msr(void *self, unsigned at, uint32_t msr, uint64_t value)
     return sys_write_at(((const struct agent *)self)->fds[at], &value, sizeof value, msr) == sizeof value;
 }
 
+/* ---- the state file */
+
+static bool write_record(const struct agent *agent, const uint8_t *record, size_t at)
+{
+    return sys_write_at(agent->state, record, STATE_RECORD, at) == STATE_RECORD;
+}
+
+static bool note_cpu(void *self, const struct served_cpu *cpu)
+{
+    struct agent *agent = self;
+    uint8_t record[STATE_RECORD];
+    if (agent->state < 0)
+        return true;
+    if (!agent->has_header) {
+        state_header(record, agent->boot);
+        agent->has_header = write_record(agent, record, 0);
+    }
+    state_record(record, cpu);
+    return agent->has_header && write_record(agent, record, state_place(cpu));
+}
+
+/* When nothing is changed any more. */
+static void empty_state(struct agent *agent)
+{
+    if (agent->state >= 0 && sys_empty(agent->state))
+        agent->has_header = false;
+}
+
+static bool read_boot(struct agent *agent)
+{
+    int fd = sys_open("/proc/sys/kernel/random/boot_id", false);
+    long n = fd < 0 ? 0 : sys_read(fd, agent->boot, STATE_BOOT);
+    if (fd >= 0)
+        sys_close(fd);
+    return n == STATE_BOOT;
+}
+
+/* What an agent that was killed had changed. */
+static int put_back_for_another(struct agent *agent)
+{
+    char text[16];
+    uint32_t n = 0;
+    for (unsigned i = 0; i < agent->registers.n_cpus; i++)
+        n += agent->registers.cpus[i].changed != 0;
+    registers_took_over(&agent->registers);
+    bool ok = registers_put_back(&agent->registers);
+    empty_state(agent);
+    if (!ok)
+        return fail("not all that an agent left, which was killed, could be put back; see ",
+                    agent->options.state);
+    if (n > 0) {
+        add_number(text, text + sizeof text, n);
+        sys_say(ERR, "msr-agent: an agent was killed here; put back what it had changed on ");
+        sys_say(ERR, text);
+        sys_say(ERR, n == 1 ? " CPU\n" : " CPUs\n");
+    }
+    return 0;
+}
+
+/* Opens it, and does what it says. 0, or the exit code. */
+static int open_state(struct agent *agent)
+{
+    static uint8_t file[STATE_MOST + 1];
+    const char *path = agent->options.state;
+    int foreign;
+    agent->state = -1;
+    if (path[0] == 'n' && path[1] == 'o' && path[2] == 'n' && path[3] == 'e' && path[4] == '\0')
+        return 0;
+    agent->state = sys_open_own(path);
+    if (agent->state == -2)
+        return fail("another agent runs here, with the state file ", path);
+    if (agent->state < 0)
+        return fail("no state file there that is root's alone (--state FILE; none: what is changed when the "
+                    "agent is killed stays so): ",
+                    path);
+    long n = sys_read_at(agent->state, file, sizeof file, 0);
+    if (n < 0 || !read_boot(agent))
+        return fail("cannot read the state file, or which boot this is: ", path);
+    switch (state_read(file, (size_t)n, agent->boot, &agent->registers, &foreign)) {
+    case STATE_GARBLED:
+        return fail("nothing was put back: it is damaged, or no state file of an agent (remove it): ", path);
+    case STATE_OTHER_BOOT:
+        fail("nothing was put back: the card has booted since what was noted in ", path);
+        empty_state(agent);
+        return 0;
+    case STATE_FITS:
+        if (foreign >= 0)
+            return fail("nothing was put back: --cpus leaves out CPUs that are noted in ", path);
+        return put_back_for_another(agent);
+    case STATE_EMPTY:
+    default:
+        return 0;
+    }
+}
+
+/* ---- CPUs */
+
 /* On any other processor these numbers mean something else. */
 static bool is_knights_corner(void)
 {
@@ -90,7 +191,7 @@ static uint16_t core_of(const struct agent *agent, unsigned cpu)
 static bool open_cpus(struct agent *agent)
 {
     struct registers *registers = &agent->registers;
-    registers->access = (struct access){read_msr, write_msr, agent};
+    registers->access = (struct access){read_msr, write_msr, note_cpu, agent};
     sys_allow_files(REGISTERS_CPUS + OTHER_FILES);
     for (unsigned cpu = 0; cpu < REGISTERS_CPUS; cpu++) {
         char path[PATH];
@@ -125,6 +226,7 @@ static void leave(struct agent *agent)
     agent->client = -1;
     if (!registers_put_back(&agent->registers))
         fail("some register could not be put back", "");
+    empty_state(agent);
 }
 
 static void welcome(struct agent *agent)
@@ -190,10 +292,16 @@ static void receive_some(struct agent *agent)
     }
 }
 
+static uint32_t patience_ms(const struct agent *agent)
+{
+    uint32_t idle_ms = agent->options.idle_s * 1000;
+    return owes(agent) && idle_ms > SLOW_MS ? SLOW_MS : idle_ms;
+}
+
 /* By now: what has just come sets its own beginning. */
 static bool is_late(const struct agent *agent)
 {
-    return owes(agent) && sys_now_us() - agent->since_us > SLOW_US;
+    return sys_now_us() - agent->since_us > (uint64_t)patience_ms(agent) * 1000;
 }
 
 static void serve(struct agent *agent, short happened)
@@ -217,7 +325,7 @@ static void run(struct agent *agent)
             {agent->listening, SYS_READABLE, 0},
             {agent->client, agent->session.n_out > 0 ? SYS_WRITABLE : SYS_READABLE, 0}};
         bool has_client = agent->client >= 0;
-        sys_poll(polled, has_client ? 3 : 2, has_client && owes(agent) ? SLOW_US / 1000 : FOREVER);
+        sys_poll(polled, has_client ? 3 : 2, has_client ? (int)patience_ms(agent) + 1 : FOREVER);
         if (polled[0].happened != 0)
             break;
         if (has_client)
@@ -250,7 +358,8 @@ static int start(int argc, char **argv)
     static struct agent agent;
     if (!options_read(&agent.options, argc, argv)) {
         fail("not understood: ", agent.options.wrong);
-        sys_say(ERR, "usage: msr-agent [--listen 127.0.0.1] [--port 2001] [--cpus 0,4-7] [--root DIR]\n");
+        sys_say(ERR, "usage: msr-agent [--listen 127.0.0.1] [--port 2001] [--cpus 0,4-7]\n"
+                     "       [--state /var/run/pmu-probe-agent.state|none] [--idle 30] [--root DIR]\n");
         return 2;
     }
     if (agent.options.root[0] == '\0' && !is_knights_corner())
@@ -260,7 +369,7 @@ static int start(int argc, char **argv)
     agent.signals = sys_signals();
     if (agent.signals < 0)
         return fail("signals cannot be waited for", "");
-    if (!open_cpus(&agent))
+    if (!open_cpus(&agent) || open_state(&agent) != 0)
         return 1;
     agent.listening = sys_listen(agent.options.address, &agent.options.port);
     if (agent.listening < 0)
@@ -285,5 +394,6 @@ __asm__(".text\n"
 void agent_start(long *stack) __attribute__((noreturn, used));
 void agent_start(long *stack)
 {
+    sys_begin(stack);
     sys_exit(start((int)stack[0], (char **)(stack + 1)));
 }

@@ -1,6 +1,7 @@
 #include "options.h"
 
-enum { PORT = 2001, LOOPBACK = 0x7F000001, LONGEST_ROOT = 128 };
+enum { PORT = 2001, LOOPBACK = 0x7F000001, LONGEST_ROOT = 128, IDLE_S = 30, LONGEST_IDLE_S = 86400 };
+static const char state_file[] = "/var/run/pmu-probe-agent.state";
 
 static bool is_same(const char *a, const char *b)
 {
@@ -79,6 +80,12 @@ static bool read_option(struct agent_options *options, const char *name, const c
         options->root = value;
         return is_short(value);
     }
+    if (is_same(name, "--state")) {
+        options->state = value;
+        return *value != '\0';
+    }
+    if (is_same(name, "--idle"))
+        return read_number(&value, LONGEST_IDLE_S, &options->idle_s) && *value == '\0' && options->idle_s > 0;
     if (!is_same(name, "--port") || !read_number(&value, 65535, &number) || *value != '\0')
         return false;
     options->port = (uint16_t)number;
@@ -87,7 +94,8 @@ static bool read_option(struct agent_options *options, const char *name, const c
 
 bool options_read(struct agent_options *options, int argc, char **argv)
 {
-    *options = (struct agent_options){.address = LOOPBACK, .port = PORT, .root = "", .all = true};
+    *options = (struct agent_options){
+        .address = LOOPBACK, .port = PORT, .root = "", .state = state_file, .idle_s = IDLE_S, .all = true};
     for (int i = 1; i < argc; i += 2) {
         options->wrong = argv[i];
         if (i + 1 >= argc)

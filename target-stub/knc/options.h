@@ -7,8 +7,10 @@
 struct agent_options {
     uint32_t address;
     uint16_t port;
-    const char *root; /* "": this system's own */
-    bool all;         /* every CPU that there is, instead of those in `wanted` */
+    const char *root;  /* "": this system's own */
+    const char *state; /* the state file; "none": none */
+    uint32_t idle_s;   /* so long a client may say nothing */
+    bool all;          /* every CPU that there is, instead of those in `wanted` */
     uint8_t wanted[REGISTERS_CPUS / 8];
     const char *wrong; /* the word that was not understood */
 };

@@ -78,6 +78,11 @@ static bool keep(struct registers *registers, struct served_cpu *cpu)
     return true;
 }
 
+static bool is_changed(const struct served_cpu *cpu, int at)
+{
+    return (cpu->changed >> at & 1) != 0;
+}
+
 /* Counters that the client made behave differently, as bits. */
 static unsigned touched_by(const struct served_cpu *cpu, int at, uint64_t value)
 {
@@ -93,9 +98,28 @@ static unsigned touched_by(const struct served_cpu *cpu, int at, uint64_t value)
     }
 }
 
-static bool is_changed(const struct served_cpu *cpu, int at)
+/* What the client did with it, once it wrote this. */
+static struct served_cpu changed_by(const struct served_cpu *cpu, int at, uint64_t value)
 {
-    return (cpu->changed >> at & 1) != 0;
+    struct served_cpu next = *cpu;
+    next.touched |= (uint8_t)touched_by(cpu, at, value);
+    next.changed |= (uint8_t)(1 << at);
+    if (at == KEPT_SPFLT) {
+        next.spflt_before = is_changed(cpu, at) ? cpu->spflt : cpu->kept[at];
+        next.spflt = value;
+    }
+    return next;
+}
+
+static bool is_noted(const struct served_cpu *cpu, const struct served_cpu *next)
+{
+    return cpu->changed == next->changed && cpu->touched == next->touched && cpu->spflt == next->spflt &&
+           cpu->spflt_before == next->spflt_before;
+}
+
+static bool note(const struct registers *registers, const struct served_cpu *cpu)
+{
+    return registers->access.note(registers->access.self, cpu);
 }
 
 enum answer registers_write(struct registers *registers, uint16_t number, uint32_t msr, uint64_t value)
@@ -104,14 +128,18 @@ enum answer registers_write(struct registers *registers, uint16_t number, uint32
     int at = kept_at(msr);
     if (cpu == 0 || !may_be_written(msr))
         return ANSWER_REFUSED;
-    if ((at >= 0 && !keep(registers, cpu)) || !write_one(registers, cpu, msr, value))
-        return ANSWER_FAULT;
     if (at < 0)
-        return ANSWER_DONE;
-    cpu->touched |= (uint8_t)touched_by(cpu, at, value);
-    cpu->changed |= (uint8_t)(1 << at);
-    if (at == KEPT_SPFLT)
-        cpu->spflt = value;
+        return write_one(registers, cpu, msr, value) ? ANSWER_DONE : ANSWER_FAULT;
+    if (!keep(registers, cpu))
+        return ANSWER_FAULT;
+    struct served_cpu next = changed_by(cpu, at, value);
+    if (!is_noted(cpu, &next) && !note(registers, &next))
+        return ANSWER_FAULT;
+    if (!write_one(registers, cpu, msr, value)) {
+        note(registers, cpu);
+        return ANSWER_FAULT;
+    }
+    *cpu = next;
     return ANSWER_DONE;
 }
 
@@ -149,7 +177,7 @@ static bool put_back_one(struct registers *registers, struct served_cpu *cpu)
     ok = write_one(registers, cpu, GLOBAL_CTRL, (control & ~touched) | (cpu->kept[KEPT_CONTROL] & touched)) &&
          ok;
     cpu->changed = cpu->touched = 0;
-    return ok;
+    return note(registers, cpu) && ok;
 }
 
 bool registers_put_back(struct registers *registers)
@@ -158,4 +186,15 @@ bool registers_put_back(struct registers *registers)
     for (unsigned i = 0; i < registers->n_cpus; i++)
         ok = put_back_one(registers, &registers->cpus[i]) && ok;
     return ok;
+}
+
+void registers_took_over(struct registers *registers)
+{
+    for (unsigned i = 0; i < registers->n_cpus; i++) {
+        struct served_cpu *cpu = &registers->cpus[i];
+        uint64_t spflt;
+        if (is_changed(cpu, KEPT_SPFLT) && read_one(registers, cpu, SPFLT_CONTROL, &spflt) &&
+            spflt == cpu->spflt_before)
+            cpu->spflt = spflt;
+    }
 }

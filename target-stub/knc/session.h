@@ -8,6 +8,9 @@
  * Kinds: 0 reads, 1 writes, 2 returns microseconds of a steady clock. Why: 0 all done, 1 the next one is not
  * served, 2 the processor refused it, 3 the request was invalid, and the agent drops the client. The agent
  * stops at the first access that is not done.
+ *
+ * A client that says nothing for 30 s (--idle) is left, and one that stops in the middle of a request for 5 s.
+ * One that waits for something asks for the time now and then (kind 2), also before its first other request.
  */
 #ifndef KNC_SESSION_H
 #define KNC_SESSION_H

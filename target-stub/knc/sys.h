@@ -16,9 +16,13 @@ struct sys_poll {
 };
 
 int sys_open(const char *path, bool to_write);
+/* A plain file of this user's that nobody else may look at, made if there is none, and locked until the
+ * process ends; -1: it cannot be had, or is not such a file, -2: another process has the lock. */
+int sys_open_own(const char *path);
 long sys_read(int fd, void *to, size_t n);
 long sys_read_at(int fd, void *to, size_t n, uint64_t at);
 long sys_write_at(int fd, const void *from, size_t n, uint64_t at);
+bool sys_empty(int fd);
 void sys_close(int fd);
 long sys_poll(struct sys_poll *polled, unsigned n, int ms);
 uint64_t sys_now_us(void); /* monotonic */
@@ -36,6 +40,8 @@ int sys_signals(void);
 /* Allows as many open files as it takes. */
 void sys_allow_files(unsigned n);
 
+/* Draws the canary of -fstack-protector; `stack` is what Linux starts a program with. */
+void sys_begin(const long *stack);
 /* From the call on this process can do nothing but use what it has open. False: it could not be made so. */
 bool sys_drop_privileges(void);
 

@@ -46,6 +46,13 @@ static bool write_msr(void *self, unsigned at, uint32_t msr, uint64_t value)
     return true;
 }
 
+static bool note_cpu(void *self, const struct served_cpu *cpu)
+{
+    (void)self;
+    (void)cpu;
+    return true;
+}
+
 static uint64_t now_us(void)
 {
     return 1;
@@ -62,7 +69,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     for (unsigned i = 0; i < CPUS; i++)
         card[i][0x20] = 5 + i;
     memcpy(before, card, sizeof before);
-    registers = (struct registers){.access = {read_msr, write_msr, NULL}, .n_cpus = CPUS};
+    registers = (struct registers){.access = {read_msr, write_msr, note_cpu, NULL}, .n_cpus = CPUS};
     for (unsigned i = 0; i < CPUS; i++)
         registers.cpus[i] = (struct served_cpu){.number = (uint16_t)i, .core = (uint16_t)i};
     session_begin(&session, &registers, now_us);

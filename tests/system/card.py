@@ -114,7 +114,8 @@ class Card:
 
 class Agent:
     def __init__(self, card, *args):
-        self.process = subprocess.Popen([AGENT, "--root", card.root, "--port", "0", *map(str, args)], text=True,
+        state = [] if "--state" in args else ["--state", card.root + ".state"]
+        self.process = subprocess.Popen([AGENT, "--root", card.root, "--port", "0", *state, *map(str, args)], text=True,
                                         stdout=subprocess.PIPE)
         self.announced = self.process.stdout.readline()
         self.port = int(self.announced.rsplit(":", 1)[1])

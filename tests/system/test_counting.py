@@ -72,7 +72,8 @@ def test_on_max_shows_registers_and_memory_of_the_longest_hit():
         ends = [event for event in place.board.log() if event.kind == "halt" and event.sp == at_max["sp"]]
         assert ends and {key: at_max[key] for key in longest["new_max"]} == longest["new_max"]
         assert place.run("delta", "work_by_data", "--on-max", "r13").code == 2
-        assert place.run("delta", "work_by_data", "--on-max", "*3").code == 2
+        for address in ("*3", "* 4", "*+4", "*-4", "*010", "*0x", "*", "*4 ", "*0x100000000"):
+            assert place.run("delta", "work_by_data", "--on-max", address).code == 2
 
 
 @pytest.mark.parametrize("size", [1, 2, 8])

@@ -1,6 +1,9 @@
 """`make install` into a folder: the tool finds its board files by name from anywhere; `make uninstall` leaves nothing."""
 import os
+import re
 import subprocess
+
+import pytest
 
 from board import Board
 from harness import ROOT
@@ -68,3 +71,43 @@ def test_the_callers_flags_are_used(tmp_path):
         for_tests = "-fsanitize" in line
         assert " -c " not in line or " -DMINE " in line and (for_tests or " -O3 " in line), line
         assert " -c " in line or " -L/mine " in line and (for_tests or " -O3 " in line), line
+
+
+def reads_elf(*words):
+    return subprocess.run(["readelf", "-W", *words], text=True, check=True, capture_output=True).stdout
+
+
+def segments(path):
+    """Type and flags of each."""
+    return re.findall(r"^ +([A-Z_]+) +(?:0x[0-9a-f]+ +){5}([RWE ]{3})", reads_elf("-l", path), re.MULTILINE)
+
+
+def is_at_a_random_place(path):
+    return "Type: DYN" in " ".join(reads_elf("-h", path).split())
+
+
+def test_the_tool_is_hardened():
+    tool = os.path.join(ROOT, BUILT.removeprefix("BUILD="), "pmu-probe")
+    found, dynamic, symbols = segments(tool), reads_elf("-d", tool), reads_elf("-s", "--dyn-syms", tool)
+    assert is_at_a_random_place(tool)
+    assert any(kind == "GNU_RELRO" for kind, _ in found) and "BIND_NOW" in dynamic
+    assert ("GNU_STACK", "RW ") in found and not any("W" in flags and "E" in flags for _, flags in found)
+    assert "__stack_chk_fail" in symbols and len(set(re.findall(r"__\w+_chk@", symbols))) > 5
+
+
+def test_the_cards_agent_is_hardened_as_far_as_it_goes():
+    """It has no library, so nobody would carry out relocations."""
+    agent = os.path.join(ROOT, BUILT.removeprefix("BUILD="), "knc", "msr-agent")
+    found = segments(agent)
+    assert is_at_a_random_place(agent) and "no relocations" in reads_elf("-r", agent)
+    assert ("GNU_STACK", "RW ") in found and not any("W" in flags and "E" in flags for _, flags in found)
+    assert "-fstack-protector-strong" in make("-n", "-W", "make/knc.mk", BUILT, "knc")
+
+
+@pytest.mark.parametrize("flags, fortified", [("-O2 -g", True), ("-Og", True), ("-g", False), ("-O2 -O0", False), ("-O1 -fsanitize=address", False),
+                                              ("-O2 -Wp,-D_FORTIFY_SOURCE=1", False)])
+def test_fortified_where_that_is_of_use(flags, fortified, tmp_path):
+    said = make("-n", f"BUILD={tmp_path}/build", f"CFLAGS={flags}", f"{tmp_path}/build/obj/probe/main.o", f"{tmp_path}/build/asan/probe/main.o")
+    plain, sanitized = [line for line in said.splitlines() if "probe/main.c" in line]
+    assert ("-D_FORTIFY_SOURCE=3" in plain) == fortified and "-fstack-clash-protection" in plain
+    assert "-fsanitize" in sanitized and "_FORTIFY_SOURCE" not in sanitized

@@ -274,7 +274,8 @@ def test_signals_end_it(agent, number):
 @pytest.mark.parametrize("words, what", [
     (["--port"], "--port"), (["--port", "65536"], "65536"), (["--port", "x"], "x"), (["--cpus", "4-3"], "4-3"),
     (["--cpus", "256"], "256"), (["--cpus", ""], ""), (["--listen", "1.2.3"], "1.2.3"), (["--what", "1"], "usage"),
-    (["--listen", "1.2.3.256"], "256"), (["--root", "x" * 200], "x")])
+    (["--listen", "1.2.3.256"], "256"), (["--root", "x" * 200], "x"), (["--idle", "0"], "0"), (["--idle", "30s"], "30s"),
+    (["--idle", "+5"], "+5"), (["--state", ""], "usage")])
 def test_what_it_does_not_understand(words, what):
     done = subprocess.run([AGENT, *words], capture_output=True, text=True, timeout=60)
     assert done.returncode == 2 and "usage" in done.stderr and what in done.stderr
@@ -330,3 +331,167 @@ def test_a_client_may_think(card, agent):
     client.socket.sendall(client.request([(READ, 0, TSC, 0)], 2)[8:])
     assert client.reply()[0] == DONE
     client.close()
+
+
+@pytest.mark.parametrize("first", [b"", b"write"])
+def test_a_client_that_says_nothing_is_left(card, first):
+    """Also after it wrote something, which is put back."""
+    card.control("reset")
+    with Agent(card, "--idle", 1) as agent:
+        client = agent.connect()
+        before = dirty(card, client) if first else card.registers()
+        assert client.is_left()
+        wait_for(lambda: card.registers() == before, "the agent to put all back")
+        assert agent.connect().busy == 0
+
+
+def test_a_tool_that_is_stopped_is_left(card):
+    card.control("reset")
+    with Agent(card, "--idle", 2) as agent:
+        process = card.start("-a", "stat", "--freq", "1.1G", "-e", "CPU_CLK_UNHALTED", probe=agent.probe)
+        wait_for(lambda: card.read(7, CTRL) == 1, "the counting")
+        process.send_signal(signal.SIGSTOP)
+        wait_for(lambda: set(card.registers().values()) == {0}, "the agent to put all back")
+        process.send_signal(signal.SIGCONT)
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=60)
+        assert process.returncode == 3 and "closed the connection" in err
+
+
+def started_again(card, state, *args):
+    """What an agent says on standard error that is started and told to end, and its exit code."""
+    process = subprocess.Popen([AGENT, "--root", card.root, "--port", "0", "--state", state, *args], text=True, stdout=subprocess.PIPE,
+                               stderr=subprocess.PIPE)
+    if process.stdout.readline():
+        process.send_signal(signal.SIGTERM)
+    _, err = process.communicate(timeout=60)
+    return process.returncode, err
+
+
+def killed_in_the_middle(card, state):
+    """The registers as they were, and as the killed agent left them."""
+    card.control("reset")
+    with Agent(card, "--state", state) as agent:
+        client = agent.connect()
+        before = dirty(card, client)
+        agent.stop(signal.SIGKILL)
+        client.close()
+    return before, card.registers()
+
+
+def but_for_time(registers):
+    """The counter that somebody uses went on."""
+    return {key: value for key, value in registers.items() if key[1] != CNTR0}
+
+
+def test_an_agent_that_was_killed_is_cleaned_up_after(card, tmp_path):
+    state = str(tmp_path / "state")
+    before, after = killed_in_the_middle(card, state)
+    assert before != after
+    assert os.stat(state).st_mode & 0o777 == 0o600 and os.path.getsize(state) > 0
+    code, err = started_again(card, state)
+    assert code == 0 and "an agent was killed here; put back what it had changed on 2 CPUs" in err
+    assert but_for_time(card.registers()) == but_for_time(before) and os.path.getsize(state) == 0
+    assert started_again(card, state) == (0, "")  # once is enough
+
+
+def test_the_state_file_is_empty_while_nothing_is_changed(card, tmp_path):
+    state = str(tmp_path / "state")
+    card.control("reset")
+    with Agent(card, "--state", state) as agent:
+        client = agent.connect()
+        assert client.read(0, SEL0) == (DONE, [0]) and os.path.getsize(state) == 0
+        assert client.write(0, SEL0, 1) == (DONE, [0]) and os.path.getsize(state) > 0
+        client.close()
+        wait_for(lambda: os.path.getsize(state) == 0, "the agent to put all back")
+        code, err = started_again(card, state)  # beside it
+        assert code == 1 and f"another agent runs here, with the state file {state}" in err
+    code, err = started_again(card, "none")
+    assert (code, err) == (0, "")
+
+
+def spoil(state, how):
+    with open(state, "r+b") as file:
+        data = bytearray(file.read())
+        if how == "another boot":
+            data[4:128] = data[4:128]
+            boot = bytes(data[5:40]) + data[4:5]
+            data[4:40] = boot
+            data[120:128] = struct.pack("<Q", sum_of(data[:120]))
+        elif how == "a bit":
+            data[128 * 3 + 40] ^= 1
+        elif how == "cut":
+            data = data[:-1]
+        else:
+            data = bytearray(b"root:x:0:0\n")
+        file.seek(0)
+        file.truncate()
+        file.write(data)
+    return bytes(data)
+
+
+def sum_of(record):
+    total = 0xCBF29CE484222325
+    for byte in record:
+        total = (total ^ byte) * 0x100000001B3 & (1 << 64) - 1
+    return total
+
+
+@pytest.mark.parametrize("how, says", [("another boot", "the card has booted"), ("a bit", "damaged"), ("cut", "damaged"),
+                                       ("something else", "no state file of an agent")])
+def test_a_state_file_that_does_not_fit(card, tmp_path, how, says):
+    state = str(tmp_path / "state")
+    _, after = killed_in_the_middle(card, state)
+    spoilt = spoil(state, how)
+    code, err = started_again(card, state)
+    assert "nothing was put back" in err and says in err and card.registers() == after
+    assert code == (0 if how == "another boot" else 1)
+    with open(state, "rb") as file:
+        assert file.read() == (b"" if how == "another boot" else spoilt)
+
+
+def test_all_cpus_of_the_state_file_are_wanted(card, tmp_path):
+    state = str(tmp_path / "state")
+    before, after = killed_in_the_middle(card, state)
+    code, err = started_again(card, state, "--cpus", "0-4")
+    assert code == 1 and "--cpus leaves out CPUs" in err and card.registers() == after
+    assert started_again(card, state, "--cpus", "2-5")[0] == 0 and but_for_time(card.registers()) == but_for_time(before)
+
+
+def test_a_state_file_is_roots_alone(card, tmp_path):
+    state, link, folder = tmp_path / "state", tmp_path / "link", tmp_path / "folder"
+    state.touch(0o644)
+    state.chmod(0o644)
+    link.symlink_to(tmp_path / "other")
+    folder.mkdir()
+    for name in (state, link, folder, tmp_path / "none" / "there"):
+        code, err = started_again(card, str(name))
+        assert code == 1 and "no state file there that is root's alone" in err, name
+    assert not (tmp_path / "other").exists()
+
+
+def test_killed_at_any_time(card, tmp_path):
+    """A client that writes all the time; and the next agent is killed as well, while it puts all back."""
+    rng, state = random.Random(f"{os.environ['PMU_SEED']} killed"), str(tmp_path / "state")
+    card.control("reset")
+    for cpu in range(8):
+        card.write(cpu, SEL1, cpu)
+        card.write(cpu, SPFLT, 1 << 63)
+    before, changed = card.registers(), 0
+    for _ in range(25):
+        with Agent(card, "--state", state) as agent:
+            client = agent.connect()
+            values = {SEL0: 1 << 16, SEL1: 7 << 16, SPFLT: 3, CNTR0: 1 << 39, CNTR1: 5, CTRL: 3}
+            writes = [(WRITE, cpu, msr, values[msr]) for cpu in range(8) for msr in rng.sample(sorted(values), 4)]
+            client.socket.sendall(client.request(writes, 1))
+            time.sleep(rng.random() * 0.004)
+            agent.stop(signal.SIGKILL)
+            client.close()
+        changed += card.registers() != before
+        again = subprocess.Popen([AGENT, "--root", card.root, "--port", "0", "--state", state], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        time.sleep(rng.random() * 0.004)
+        again.kill()
+        again.communicate()
+        assert started_again(card, state)[0] == 0
+        assert card.registers() == before
+    assert changed > 0

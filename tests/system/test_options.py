@@ -76,14 +76,15 @@ def run_in(folder, *words):
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_a_conf_with_every_option_serves_every_command(command, tmp_path):
-    left_out = ["--help", "--version", "--probe", "--elf", "--output", "--baseline", "--counters", "--all-cpus", "--debug-base", "--reset"]
+    left_out = ["--help", "--version", "--probe", "--elf", "--output", "--baseline", "--counters", "--all-cpus", "--debug-base", "--reset",
+                "--trust-conf"]
     if command == "delta":
         left_out.append("--tick")  # it is looked up in an ELF before anything is connected
     lines = [f"{name[2:]} = {VALUES.get(value, 'x')}" if value else name[2:] for _, name, value in TABLE if name not in left_out]
     (tmp_path / "pmu-probe.conf").write_text("\n".join(lines) + "\n")
     with socket.create_server(("127.0.0.1", 0)) as closed:
         port = closed.getsockname()[1]
-    result = run_in(tmp_path, "-p", f"openocd:127.0.0.1:{port}", command, *OPERANDS.get(command, []))
+    result = run_in(tmp_path, "--trust-conf", "-p", f"openocd:127.0.0.1:{port}", command, *OPERANDS.get(command, []))
     assert result.code == 3 and "nothing listens" in result.err, result.err
 
 
@@ -101,6 +102,37 @@ def test_a_probe_that_is_said_beats_the_file_of_the_conf(tmp_path):
         port = closed.getsockname()[1]
     result = run_in(tmp_path, "-p", f"cmsis-dap-tcp:127.0.0.1:{port}", "info")
     assert result.code == 3 and "nothing listens" in result.err and not (tmp_path / "started").exists()
+
+
+def environment_of(folder):
+    return dict({name: value for name, value in os.environ.items() if name != "PMU_PROBE"}, XDG_CONFIG_HOME=str(folder))
+
+
+@pytest.mark.parametrize("line", ["tcl = exec touch {0}/done; shutdown", "file = {0}/a.cfg", "output = {0}/done"])
+def test_a_conf_of_a_folder_does_nothing(line, tmp_path):
+    """The same line in the user's own file, or in one that the user trusts, does it."""
+    came, own, done = tmp_path / "came", tmp_path / "own" / "pmu-probe", tmp_path / "done"
+    came.mkdir()
+    own.mkdir(parents=True)
+    (tmp_path / "a.cfg").write_text(f"exec touch {done}; shutdown\n")
+    with socket.create_server(("127.0.0.1", 0)) as closed:
+        probe = [] if "output" not in line else ["-p", f"openocd:127.0.0.1:{closed.getsockname()[1]}"]
+    words = ["list", "--cpu", "cortex-m4"] if probe else ["info"]
+
+    def run(*options):
+        return finish_tool(subprocess.Popen([TOOL, *options, *words], cwd=came, env=environment_of(tmp_path / "own"), text=True,
+                                            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE))
+
+    (came / "pmu-probe.conf").write_text("\n" + line.format(tmp_path) + "\n")
+    refused = run()
+    assert refused.code == 2 and refused.err.startswith("pmu-probe: pmu-probe.conf:2: " + line.split()[0]) and "--trust-conf" in refused.err
+    assert not done.exists()
+    run("--trust-conf")
+    assert done.exists()
+    done.unlink()
+    (came / "pmu-probe.conf").rename(own / "pmu-probe.conf")
+    run()
+    assert done.exists()
 
 
 def test_nothing_but_the_name_is_answered_by_examples():

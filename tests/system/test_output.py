@@ -87,13 +87,20 @@ def test_a_new_file_has_the_usual_mode(tmp_path):
     assert stat.S_IMODE((tmp_path / "new").stat().st_mode) == 0o640
 
 
-def test_the_baseline_may_be_the_output(tmp_path):
-    file = tmp_path / "main.jsonl"
+def test_the_baseline_is_not_the_output(tmp_path):
+    """A slower run would take its place; a name may be a link."""
+    file, link, other = tmp_path / "main.jsonl", tmp_path / "link.jsonl", tmp_path / "other.jsonl"
     with Place("m4/swd", "free", NOP_MORE) as place:
         assert place.run("delta", "nop_more", "-r", 20, "-j", "-o", file).code == 0
-        for hits in (30, 40):
-            assert place.run("delta", "nop_more", "-r", hits, "-j", "--baseline", file, "-o", file).code == 0
-            assert summary_of(file)["hits"] == hits
+        before = file.read_bytes()
+        link.symlink_to(file)
+        other.hardlink_to(file)
+        for name in (file, link, other):
+            refused = place.run("delta", "nop_more", "-r", 20, "-j", "--baseline", file, "-o", name)
+            assert refused.code == 2 and f"--baseline and -o are the same file, {name}" in refused.err
+            assert file.read_bytes() == before
+        assert place.run("delta", "nop_more", "-r", 30, "-j", "--baseline", file, "-o", tmp_path / "new.jsonl").code == 0
+    assert sorted(os.listdir(tmp_path)) == ["link.jsonl", "main.jsonl", "new.jsonl", "other.jsonl"]
 
 
 def test_ctrl_c_keeps_what_was_measured(m4, file):

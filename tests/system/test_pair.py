@@ -305,3 +305,11 @@ def test_any_pair_behind_a_gdb_server():
     with Card(4, hz=0) as card, Agent(card) as agent, GdbPlace("m4", "free", WORK_BY_DATA) as place:
         result = place.delta("work_by_data", "-r", 2, "--counters", agent.probe, "-C", 1, "-e", "INSTRUCTIONS_EXECUTED")
         assert values(result, "INSTRUCTIONS_EXECUTED") == [0, 0]  # nothing moves this card
+
+
+@pytest.mark.soak
+def test_a_wait_for_a_hit_is_longer_than_an_idle_client_gets():
+    """The tool lets the agent hear something meanwhile."""
+    with Debugged() as place:
+        result = place.run("delta", "other_thread", "-e", "INSTRUCTIONS_EXECUTED", "--timeout", "40s")
+        assert result.code == 3 and "not reached" in result.err, result.err

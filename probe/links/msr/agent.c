@@ -3,9 +3,13 @@
 #include "links/msr/msr.h"
 
 #include <inttypes.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
 /* ---- frames */
@@ -76,11 +80,19 @@ void frame_values(const uint8_t *bytes, size_t n, uint64_t *out)
 
 /* An answer under way is awaited even after Ctrl-C: without it nothing can be restored. */
 enum { ANSWER_MS = 5000 };
+/* The agent leaves a client that says nothing for 30 s. A thread speaks for one that waits for a hit or for
+ * the next line: it asks for the time after 8 to 16 s, and its answer is read before the next one. */
+enum { BEAT_S = 8, BEAT_REPLY = FRAME_HEADER + FRAME_VALUE };
 
 struct msr_agent {
     struct msr_link msr; /* first */
     int fd;              /* -1: lost */
     unsigned serial;
+    pthread_t heart;
+    bool has_heart, has_spoken, is_over; /* spoken: since the last beat */
+    bool owes_beat;                      /* its answer is still to be read; its serial is the last one */
+    pthread_mutex_t lock;                /* of all that is above, but while the link is made */
+    pthread_cond_t over;
 };
 
 static bool lose(struct msr_agent *agent, enum error_kind kind, const char *what, struct error *error)
@@ -124,10 +136,81 @@ static enum why explain(const struct msr_agent *agent, const struct msr_op *op, 
     return TARGET_FAULT;
 }
 
-static enum why run(struct msr_link *link, const struct msr_op *ops, size_t n, uint64_t *results,
-                    size_t *done, struct error *error)
+static bool is_beat(const struct msr_agent *agent, const uint8_t *reply)
 {
-    struct msr_agent *agent = (struct msr_agent *)link;
+    size_t values;
+    enum frame_why why;
+    return frame_reply(reply, 1, agent->serial, &values, &why) && why == FRAME_DONE;
+}
+
+/* Never waits: it holds the lock. What is wrong with the connection shows in the next request. */
+static void beat(struct msr_agent *agent)
+{
+    uint8_t bytes[FRAME_REQUEST];
+    struct msr_op time = {.kind = MSR_TIME};
+    if (agent->owes_beat &&
+        (recv(agent->fd, bytes, BEAT_REPLY, MSG_DONTWAIT | MSG_PEEK) != BEAT_REPLY ||
+         !is_beat(agent, bytes) || recv(agent->fd, bytes, BEAT_REPLY, MSG_DONTWAIT) != BEAT_REPLY))
+        return;
+    agent->serial++;
+    size_t n = frame_request(&time, 1, agent->serial & 0xFFFF, bytes);
+    ssize_t sent = send(agent->fd, bytes, n, MSG_DONTWAIT | MSG_NOSIGNAL);
+    agent->owes_beat = sent == (ssize_t)n;
+    if (!agent->owes_beat) {
+        close(agent->fd); /* or half a request would stand before the next one */
+        agent->fd = -1;
+    }
+}
+
+static void *live(void *self)
+{
+    struct msr_agent *agent = self;
+    pthread_mutex_lock(&agent->lock);
+    while (!agent->is_over) {
+        struct timespec until;
+        clock_gettime(CLOCK_MONOTONIC, &until);
+        until.tv_sec += BEAT_S;
+        agent->has_spoken = false;
+        while (!agent->is_over && pthread_cond_timedwait(&agent->over, &agent->lock, &until) == 0)
+            ;
+        if (!agent->is_over && !agent->has_spoken && agent->fd >= 0)
+            beat(agent);
+    }
+    pthread_mutex_unlock(&agent->lock);
+    return NULL;
+}
+
+/* Signals are for the main thread. Without a thread, the agent may leave a client that waits long. */
+static void begin_to_live(struct msr_agent *agent)
+{
+    sigset_t all, before;
+    pthread_condattr_t steady;
+    pthread_condattr_init(&steady);
+    pthread_condattr_setclock(&steady, CLOCK_MONOTONIC);
+    pthread_mutex_init(&agent->lock, NULL);
+    pthread_cond_init(&agent->over, &steady);
+    pthread_condattr_destroy(&steady);
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    agent->has_heart = pthread_create(&agent->heart, NULL, live, agent) == 0;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+/* What the last beat was answered. */
+static bool take_beat(struct msr_agent *agent, const struct deadline *deadline, struct error *error)
+{
+    uint8_t bytes[BEAT_REPLY];
+    if (!agent->owes_beat)
+        return true;
+    agent->owes_beat = false;
+    return receive_all(agent, bytes, sizeof bytes, deadline, error) &&
+           (is_beat(agent, bytes) ||
+            lose(agent, ERROR_LINK_PROTOCOL, "it does not answer as an msr-agent", error));
+}
+
+static enum why run_alone(struct msr_agent *agent, const struct msr_op *ops, size_t n, uint64_t *results,
+                          size_t *done, struct error *error)
+{
     struct deadline deadline = deadline_in_ms(patience_ms(ANSWER_MS), NULL);
     uint8_t bytes[FRAME_REQUEST];
     enum frame_why why;
@@ -136,6 +219,8 @@ static enum why run(struct msr_link *link, const struct msr_op *ops, size_t n, u
         error_set(error, ERROR_LINK_LOST, "%s: the connection is lost", agent->msr.name);
         return LINK_LOST;
     }
+    if (!take_beat(agent, &deadline, error))
+        return LINK_LOST;
     agent->serial++;
     size_t length = frame_request(ops, n, agent->serial & 0xFFFF, bytes), values = 0;
     if (!send_all(agent, bytes, length, &deadline, error) ||
@@ -152,9 +237,27 @@ static enum why run(struct msr_link *link, const struct msr_op *ops, size_t n, u
     return why == FRAME_DONE ? DONE : explain(agent, &ops[values], why, error);
 }
 
+static enum why run(struct msr_link *link, const struct msr_op *ops, size_t n, uint64_t *results,
+                    size_t *done, struct error *error)
+{
+    struct msr_agent *agent = (struct msr_agent *)link;
+    pthread_mutex_lock(&agent->lock);
+    enum why why = run_alone(agent, ops, n, results, done, error);
+    agent->has_spoken = true;
+    pthread_mutex_unlock(&agent->lock);
+    return why;
+}
+
 static void close_agent(struct msr_link *link)
 {
     struct msr_agent *agent = (struct msr_agent *)link;
+    if (agent->has_heart) {
+        pthread_mutex_lock(&agent->lock);
+        agent->is_over = true;
+        pthread_cond_signal(&agent->over);
+        pthread_mutex_unlock(&agent->lock);
+        pthread_join(agent->heart, NULL);
+    }
     if (agent->fd >= 0)
         close(agent->fd);
     free(agent);
@@ -196,8 +299,10 @@ struct link *msr_agent_open(const char *host, uint16_t port, const struct deadli
     agent->fd = fd;
     snprintf(agent->msr.name, sizeof agent->msr.name, "msr-agent %.128s:%u", host, (unsigned)port);
     msr_link_init(&agent->msr, &ops);
-    if (greet(agent, deadline, error))
+    if (greet(agent, deadline, error)) {
+        begin_to_live(agent);
         return &agent->msr.link;
+    }
     close_agent(&agent->msr);
     return NULL;
 }

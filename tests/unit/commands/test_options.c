@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static char folder[] = "/tmp/pmu-probe-options-XXXXXX";
@@ -13,7 +14,10 @@ static int enter_folder(void **state)
 {
     (void)state;
     unsetenv("PMU_PROBE");
-    return mkdtemp(folder) == NULL || chdir(folder) != 0;
+    if (mkdtemp(folder) == NULL || chdir(folder) != 0)
+        return -1;
+    setenv("XDG_CONFIG_HOME", folder, 1);
+    return 0;
 }
 
 static int leave_folder(void **state)
@@ -22,18 +26,37 @@ static int leave_folder(void **state)
     return chdir("/") != 0 || rmdir(folder) != 0;
 }
 
-static void write_config(const char *text)
+static const char of_user[] = "pmu-probe/pmu-probe.conf";
+
+static void write_file(const char *name, const char *text)
 {
-    FILE *file = fopen("pmu-probe.conf", "w");
+    FILE *file = fopen(name, "w");
     assert_non_null(file);
     fputs(text, file);
     fclose(file);
+    assert_int_equal(chmod(name, 0644), 0);
+}
+
+static void write_config(const char *text)
+{
+    write_file("pmu-probe.conf", text);
+}
+
+static void write_own(const char *text)
+{
+    mkdir("pmu-probe", 0755);
+    write_file(of_user, text);
 }
 
 static int no_config(void **state)
 {
     (void)state;
-    return unlink("pmu-probe.conf");
+    unsetenv("PMU_PROBE");
+    setenv("XDG_CONFIG_HOME", folder, 1);
+    unlink("pmu-probe.conf");
+    unlink(of_user);
+    rmdir("pmu-probe");
+    return 0;
 }
 
 static bool read_words(struct options *options, struct error *error, const char *words)
@@ -273,19 +296,162 @@ TEST(some_do_not_go_together)
 
 CONFIG_TEST(config_comes_after_the_command_line)
 {
-    write_config("# ours\nprobe = openocd:there:1234\n\n  elf=  app.elf  \nrepeat = 7\nresume\n");
-    reads("delta f -r 9", "command=delta probe=openocd:there:1234 elf=app.elf operands=f hits=9 resume");
+    write_config("# ours\nprobe = openocd:there:1234\n\n  elf=  app.elf  \nrepeat = 7\nno-calibrate\n");
+    reads("delta f -r 9",
+          "command=delta probe=openocd:there:1234 elf=app.elf operands=f hits=9 no_calibrate");
     setenv("PMU_PROBE", "openocd:here", 1);
-    reads("delta f", "command=delta probe=openocd:here elf=app.elf operands=f hits=7 resume");
-    reads("delta f -p gdb:x:1", "command=delta probe=gdb:x:1 elf=app.elf operands=f hits=7 resume");
-    reads("delta f -f y", "command=delta elf=app.elf operands=f openocd=-f|y hits=7 resume");
+    reads("delta f", "command=delta probe=openocd:here elf=app.elf operands=f hits=7 no_calibrate");
+    reads("delta f -p gdb:x:1", "command=delta probe=gdb:x:1 elf=app.elf operands=f hits=7 no_calibrate");
+    reads("delta f -f y", "command=delta elf=app.elf operands=f openocd=-f|y hits=7 no_calibrate");
     unsetenv("PMU_PROBE");
     write_config("event = A,B\nevent = C\nfile = a.cfg\nmetric = ipc\ntick = uwTick\nfreq = 12 \n");
-    reads("delta f",
+    reads("delta f --trust-conf",
           "command=delta tick=uwTick operands=f events=A,B|C metrics=ipc openocd=-f|a.cfg freq=12");
     /* another OpenOCD altogether */
     reads("delta f -e X -c init --tick y",
           "command=delta tick=y operands=f events=X metrics=ipc openocd=-c|init freq=12");
+}
+
+CONFIG_TEST(the_own_config_comes_last)
+{
+    write_own("probe = gdb:a:1\nelf = own.elf\nrepeat = 7\nevent = X\ncore = 3\nformat = json\n");
+    reads("delta f", "command=delta probe=gdb:a:1 elf=own.elf operands=f events=X format=json core=3 hits=7");
+    write_config("elf = app.elf\nevent = A\nevent = B\nformat = csv\ncore = 2\n");
+    reads("delta f",
+          "command=delta probe=gdb:a:1 elf=app.elf operands=f events=A|B format=csv core=2 hits=7");
+    reads("delta f -e Y -r 1",
+          "command=delta probe=gdb:a:1 elf=app.elf operands=f events=Y format=csv core=2 "
+          "hits=1");
+    setenv("XDG_CONFIG_HOME", "relative", 1); /* which would be the current folder's */
+    setenv("HOME", folder, 1);
+    reads("delta f", "command=delta elf=app.elf operands=f events=A|B format=csv core=2");
+    write_own("oops = 1\n");
+    setenv("XDG_CONFIG_HOME", folder, 1);
+    refuses_with("info", "/pmu-probe/pmu-probe.conf:1: unknown option \"oops\"");
+    reads("help info", "command=info help");
+}
+
+/* A group of options is one thing; who says one of it says all. */
+CONFIG_TEST(groups_of_options_are_said_once)
+{
+    write_own("file = own.cfg\nsearch = dir\nfor = 3s\ncounters = msr\n");
+    reads("delta f", "command=delta counters=msr operands=f openocd=-f|own.cfg|-s|dir for=3");
+    reads("delta f -p gdb:a:1", "command=delta probe=gdb:a:1 counters=msr operands=f for=3");
+    reads("delta f -p msr:1", "command=delta probe=msr:1 operands=f for=3"); /* they are there already */
+    reads("delta f -c init -r 9", "command=delta counters=msr operands=f openocd=-c|init hits=9");
+    reads("list --cpu cortex-a9", "command=list cpu=cortex-a9");
+    setenv("PMU_PROBE", "gdb:e:1", 1);
+    reads("delta f", "command=delta probe=gdb:e:1 counters=msr operands=f for=3");
+    unsetenv("PMU_PROBE");
+    write_config("probe = gdb:f:1\nrepeat = 5\n");
+    reads("delta f", "command=delta probe=gdb:f:1 counters=msr operands=f hits=5");
+}
+
+/* What came with a folder is data; what the user wrote, or trusts, is more. */
+CONFIG_TEST(only_the_users_own_config_acts)
+{
+    static const char *const acts[] = {
+        "file = x.cfg", "tcl = exec touch pwned", "search = .",         "output = x", "reset", "resume",
+        "mend",         "probe = msr:0@card",     "counters = msr@card"};
+    static const char *const commands[] = {"delta f ", "doctor "};
+    for (size_t i = 0; i < sizeof acts / sizeof *acts; i++) {
+        char text[64], trusted[64];
+        const char *command = commands[strcmp(acts[i], "mend") == 0];
+        snprintf(text, sizeof text, "# not\n%s\n", acts[i]);
+        write_config(text);
+        refuses(command);
+        refuses_with(command, "which a file that came with a folder must not");
+        struct options options;
+        struct error error;
+        snprintf(trusted, sizeof trusted, "%s --trust-conf", command);
+        assert_true(read_words(&options, &error, trusted));
+        options_free(&options);
+        unlink("pmu-probe.conf");
+        write_own(text);
+        assert_true(read_words(&options, &error, command));
+        options_free(&options);
+        unlink(of_user);
+    }
+    /* What does not count does nothing */
+    write_config("file = x.cfg\noutput = y\nmend\nhalt\n");
+    reads("info -p gdb:a:1 -o z", "command=info probe=gdb:a:1 output=z");
+    refuses_with("info -p gdb:a:1", "pmu-probe.conf:2: output names a file to write");
+    write_config("trust-conf\n");
+    refuses_with("info", "pmu-probe.conf:1: trust-conf belongs to the command line");
+    write_own("trust-conf\n");
+    unlink("pmu-probe.conf");
+    refuses_with("info", "trust-conf belongs to the command line");
+    /* The folder's file is the user's own one */
+    write_own("output = y\n");
+    assert_int_equal(chdir("pmu-probe"), 0);
+    reads("info", "command=info output=y");
+    assert_int_equal(chdir(".."), 0);
+}
+
+CONFIG_TEST(a_config_that_others_may_write_is_refused)
+{
+    static const mode_t modes[] = {0664, 0646, 0666, 0620};
+    for (size_t i = 0; i < sizeof modes / sizeof *modes; i++) {
+        write_config("core = 1\n");
+        assert_int_equal(chmod("pmu-probe.conf", modes[i]), 0);
+        refuses_with("info",
+                     modes[i] & 2 ? "because everybody may write it" : "because its group may write it");
+        refuses_with("info --trust-conf", "pmu-probe.conf is not read");
+        unlink("pmu-probe.conf");
+        write_own("core = 1\n");
+        assert_int_equal(chmod(of_user, modes[i]), 0);
+        refuses_with("info", "/pmu-probe/pmu-probe.conf is not read");
+        unlink(of_user);
+    }
+    /* A link is as good as its file */
+    write_file("data", "core = 1\n");
+    assert_int_equal(symlink("data", "pmu-probe.conf"), 0);
+    reads("info", "command=info core=1");
+    assert_int_equal(chmod("data", 0666), 0);
+    refuses_with("info", "everybody may write it");
+    unlink("data");
+    reads("info", "command=info"); /* it leads nowhere */
+    unlink("pmu-probe.conf");
+    assert_int_equal(mkdir("pmu-probe.conf", 0755), 0);
+    refuses_with("info", "pmu-probe.conf is no plain file");
+    rmdir("pmu-probe.conf");
+    assert_int_equal(mkfifo("pmu-probe.conf", 0644), 0);
+    refuses_with("info", "pmu-probe.conf is no plain file");
+    unlink("pmu-probe.conf");
+    if (geteuid() != 0)
+        return;
+    enum { OTHER = 1234 };
+    write_config("core = 1\n");
+    assert_int_equal(chown("pmu-probe.conf", OTHER, (gid_t)-1), 0);
+    unsetenv("SUDO_UID");
+    refuses_with("info", "pmu-probe.conf is not read, because it belongs to user 1234");
+    reads("info --trust-conf", "command=info core=1");
+    setenv("SUDO_UID", "1234", 1);
+    reads("info", "command=info core=1");
+    setenv("SUDO_UID", "1235", 1);
+    refuses_with("info", "belongs to user 1234");
+    unsetenv("SUDO_UID");
+}
+
+CONFIG_TEST(a_config_is_text_of_some_length)
+{
+    FILE *file = fopen("pmu-probe.conf", "w");
+    assert_non_null(file);
+    assert_int_equal(fwrite("core = 1\n\0file = x", 1, 18, file), 18);
+    fclose(file);
+    refuses_with("info", "it has a zero byte");
+    file = fopen("pmu-probe.conf", "w");
+    assert_non_null(file);
+    for (int i = 0; i < 8191; i++)
+        fputs("core=1 \n", file);
+    fputs("core=2 ", file);
+    fclose(file);
+    reads("info", "command=info core=2");
+    file = fopen("pmu-probe.conf", "a");
+    assert_non_null(file);
+    fputs("##", file);
+    fclose(file);
+    refuses_with("info", "larger than 64 KiB");
 }
 
 /* It is for all commands: each takes its own from it. */

@@ -35,8 +35,27 @@ TEST(places)
 
 TEST(counts_and_scaled_numbers)
 {
-    static const char *const no_count[] = {"17", "", "+1", "1x", "07", "0x", " 1", "1 "},
-                             *const no_number[] = {"1.5T", "nan", "-1", "k", "12m", "0x1p4", " 1", "1e+"};
+    static const char *const no_count[] = {"17",
+                                           "",
+                                           "+1",
+                                           "1x",
+                                           "07",
+                                           "0x",
+                                           " 1",
+                                           "1 ",
+                                           "-0",
+                                           "1e1",
+                                           "0x1p4",
+                                           "0x+1",
+                                           "0x 1",
+                                           "\t1",
+                                           "1\n",
+                                           "1.",
+                                           "18446744073709551617",
+                                           "0x10000000000000001"},
+                             *const no_number[] = {"1.5T", "nan",  "-1",  "k",   "12m", "0x1p4",
+                                                   " 1",   "1e+",  "inf", "+1M", "1 M", "1e999",
+                                                   "0x10", "1..2", "\t1", "1,5", "1e",  "e3"};
     uint64_t count = 0;
     double value = 0;
     assert_true(value_count("0x10", 16, &count) && count == 16);
