@@ -50,6 +50,7 @@ static size_t settings(const struct core *core, struct setting *out, size_t room
         /* The last: not set if resets are noticed. */
         {.at = armv7_word(core, DBGVCR),
          .only_to_stop = true,
+         .catches_resets = true,
          .test = DBGVCR_RESET,
          .set = DBGVCR_RESET,
          .keep = UINT64_MAX},

@@ -89,6 +89,7 @@ static size_t settings(const struct core *core, struct setting *out, size_t room
                                         .test = EDECR_RCE,
                                         .always = true,
                                         .only_to_stop = true,
+                                        .catches_resets = core->resets == RESETS_CAUGHT,
                                         .set = halting_events(core)});
     if (core->unstoppable == NULL) {
         add_setting(&list, open_lock(core_cti(core, CORESIGHT_LAR), core_cti(core, CORESIGHT_LSR)));

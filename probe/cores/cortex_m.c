@@ -28,7 +28,11 @@ static size_t settings(const struct core *core, struct setting *out, size_t room
          .set = DFSR_ALL,
          .restore = {.how = RESTORE_CLEAR_NEW, .mask = DFSR_ALL}},
         /* Polling DHCSR clears its sticky reset bit. */
-        {.at = word_at(core->unit, DEMCR), .test = tells, .set = tells, .keep = UINT64_MAX},
+        {.at = word_at(core->unit, DEMCR),
+         .catches_resets = core->resets == RESETS_CAUGHT,
+         .test = tells,
+         .set = tells,
+         .keep = UINT64_MAX},
     };
     size_t n = sizeof all / sizeof *all;
     for (size_t i = 0; i < n && i < room; i++)

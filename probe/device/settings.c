@@ -179,6 +179,18 @@ bool settings_watch_resets(struct ledger *ledger, struct core *core, const struc
     return settings_apply_core(ledger, core, APPLY_ALL, deadline, error);
 }
 
+bool settings_catch_is_left(const struct ledger *ledger, const struct core *core)
+{
+    struct setting settings[CORE_SETTINGS];
+    size_t n = core_has_run_control(core) ? core_settings(core, settings, CORE_SETTINGS) : 0;
+    uint64_t old;
+    for (size_t i = 0; i < n; i++)
+        if (settings[i].catches_resets && ledger_old(ledger, settings[i].at, &old) &&
+            !holds(&settings[i], old))
+            return true;
+    return false;
+}
+
 bool settings_switch_on_comparators(struct ledger *ledger, const struct core *core,
                                     const struct deadline *deadline, struct error *error)
 {

@@ -27,6 +27,9 @@ bool settings_apply_core(struct ledger *ledger, const struct core *core, enum ap
 bool settings_watch_resets(struct ledger *ledger, struct core *core, const struct deadline *deadline,
                            struct error *error);
 
+/* Whether a catch of resets that the core did not have before is still to be undone. */
+bool settings_catch_is_left(const struct ledger *ledger, const struct core *core);
+
 /* Switches the comparators' unit on. Comparators that were left over in a unit that was off are switched off
  * first: they must not wake up with it. */
 bool settings_switch_on_comparators(struct ledger *ledger, const struct core *core,
