@@ -38,9 +38,11 @@ static const struct {
         {EXIT_MEASURE,
          "Start msr-agent on the card, as root; it serves one client at a time, on the card's own "
          "loopback unless told otherwise: ssh -L 2001:localhost:2001 CARD brings it here."},
-    [ERROR_LINK_LOST] = {EXIT_MEASURE, "Check the cable, and OpenOCD's own output if it is in between. "
-                                       "Reset the target to undo what pmu-probe could not restore; "
-                                       "pmu-probe release removes breakpoints that were left there."},
+    [ERROR_LINK_LOST] =
+        {EXIT_MEASURE,
+         "Check the cable, and OpenOCD's own output if it is in between. A reset alone does not undo what "
+         "pmu-probe could not restore: debug registers outlive it. Run pmu-probe restore, or power the "
+         "target off and on; pmu-probe release removes breakpoints alone."},
     [ERROR_LINK_PROTOCOL] =
         {EXIT_MEASURE,
          "pmu-probe needs OpenOCD 0.12 or later, or a GDB server that keeps to the protocol. A CMSIS-DAP "
@@ -84,8 +86,8 @@ static const struct {
     [ERROR_RESET] =
         {EXIT_MEASURE,
          "Something reset the target: a watchdog, a brown-out, the program itself, or on Cortex-A "
-         "the power that an idle core lost (Linux: cpuidle.off=1). No number is made of a region with a "
-         "reset in it."},
+         "the power that an idle core lost (Linux: cpuidle.off=1). A program that clears DEMCR.MON_REQ of "
+         "a Cortex-M looks like it. No number is made of a region with a reset in it."},
     [ERROR_NO_RESET] =
         {EXIT_MEASURE,
          "Not every core takes a debugger's request: press the board's button, or let OpenOCD do "

@@ -123,6 +123,7 @@ struct setting {
     bool only_watched;      /* neither written nor restored, only watched */
     bool lock;              /* a lock: while it is closed, the 4 KB around it ignore writes */
     bool only_to_stop;      /* needed only if we stop the core */
+    bool catches_resets;    /* while it is set a reset halts the core, and the program does not boot */
     uint64_t keep;          /* else (old & keep) | set | key is written */
     uint64_t set, key;
     struct restore restore;

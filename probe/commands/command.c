@@ -67,14 +67,18 @@ const struct command commands[COMMANDS] = {
                        .run = command_watch},
     [COMMAND_DOCTOR] =
         {.name = "doctor",
-         .operands = "",
+         .operands = "[FUNCTION | START END]",
          .does = "why a counter cannot be read, and what helps",
-         .about = "It makes the tests that the architecture makes, in the same order. If the program writes "
-                  "the counter, --elf shows the lines that do it.",
+         .about =
+             "It makes the tests that the architecture makes, in the same order. If the program writes "
+             "the counter, --elf shows the lines that do it. --prove measures, puts everything back, and "
+             "compares the registers with those before; with a location, hits of it are measured.",
          .examples = "pmu-probe doctor\n"
                      "pmu-probe --elf app.elf doctor\n"
-                     "pmu-probe -C 1 doctor --mend\n",
+                     "pmu-probe -C 1 doctor --mend\n"
+                     "pmu-probe --elf app.elf doctor --prove fir_filter\n",
          .needs = "",
+         .most = 2,
          .formats = TEXT | JSON,
          .run = command_doctor},
     [COMMAND_RESTORE] = {.name = "restore",

@@ -21,79 +21,13 @@
 
 struct delta_command {
     struct session session;
-    struct location start, end;
-    struct region region;
-    enum frames frames;
+    struct named_region named;
     struct conditions conditions;
     struct counting counting;
     struct progress progress;
     struct summary summary;
     bool unwritten; /* the output could not be written */
 };
-
-static bool locate_region(struct delta_command *self, const struct options *options, struct error *error)
-{
-    struct symbols *symbols = self->session.symbols;
-    if (!symbols_locate(symbols, options->operands[0], &self->start, error))
-        return false;
-    self->region = (struct region){
-        .start = self->start.address, .low = self->start.low, .high = self->start.high, .to_return = true};
-    self->region.start_is_thumb = self->start.isa == ISA_THUMB;
-    self->region.process = options->process;
-    if (options->n_operands == 1) {
-        if (!self->start.is_function_entry)
-            return error_set(error, ERROR_USAGE, "%.128s is not the entry of a function: name an end as well",
-                             options->operands[0]);
-        return true;
-    }
-    if (!symbols_locate(symbols, options->operands[1], &self->end, error))
-        return false;
-    self->region.to_return = false;
-    self->region.end = self->end.address;
-    self->region.end_is_thumb = self->end.isa == ISA_THUMB;
-    return true;
-}
-
-static bool is_return(void *symbols, uint64_t address)
-{
-    return symbols_is_return(symbols, address);
-}
-
-static enum core_register register_of(const struct frame_base *base)
-{
-    return base->is_sp ? CORE_SP : (enum core_register)(CORE_R0 + base->number);
-}
-
-/* Asks the ELF about calls and frames in the region. */
-static bool look_into_region(struct delta_command *self, struct error *error)
-{
-    struct symbols *symbols = self->session.symbols;
-    struct region *region = &self->region;
-    struct frame_base at_start, at_end;
-    if (region->to_return) {
-        if (self->start.never_returns)
-            return error_set(error, ERROR_USAGE,
-                             "%s never returns (its DWARF says noreturn): name an end as well",
-                             self->start.name);
-        region->may_be_left = symbols_may_leave(symbols);
-        struct handler_exit exits[REGION_EXITS];
-        region->n_exits = symbols_exits(symbols, region->start, exits, REGION_EXITS);
-        for (size_t i = 0; i < region->n_exits && i < REGION_EXITS; i++)
-            region->exits[i] = (struct exit_place){
-                .at = exits[i].at, .popped = exits[i].popped, .conditional = exits[i].conditional};
-        region->is_return = is_return;
-        region->context = symbols;
-        return true;
-    }
-    self->frames = symbols_frames(symbols, region->start, region->end, &at_start, &at_end);
-    region->in_function = self->frames == FRAMES_KNOWN;
-    if (region->in_function) {
-        region->start_base = register_of(&at_start);
-        region->end_base = register_of(&at_end);
-        region->apart = at_start.offset - at_end.offset;
-    }
-    return true;
-}
 
 /* Over all passes; 0: as many as come. */
 static uint64_t wanted_hits(const struct delta_command *self)
@@ -113,9 +47,9 @@ static void on_hit(void *context, const struct hit_result *hit)
 static void on_tick(void *context, uint64_t hits, enum engine_wait wait)
 {
     struct delta_command *self = context;
-    char state[sizeof self->start.name + 16];
+    char state[sizeof self->named.start.name + 16];
     snprintf(state, sizeof state, "waiting for %s",
-             self->start.name[0] != '\0' ? self->start.name : "the start");
+             self->named.start.name[0] != '\0' ? self->named.start.name : "the start");
     progress_count(&self->progress, hits, wanted_hits(self), "hits",
                    wait == WAIT_END ? "in the region" : state);
 }
@@ -144,20 +78,20 @@ static void add_note(struct conditions *conditions, const char *text)
 static void describe_region(struct delta_command *self)
 {
     struct conditions *conditions = &self->conditions;
-    snprintf(conditions->start, sizeof conditions->start, "%s", self->start.name);
-    snprintf(conditions->start_source, sizeof conditions->start_source, "%s", self->start.source);
-    conditions->start_address = self->region.start;
-    process_note(&self->region.process, conditions->note, sizeof conditions->note);
-    add_note(conditions, self->start.note);
+    snprintf(conditions->start, sizeof conditions->start, "%s", self->named.start.name);
+    snprintf(conditions->start_source, sizeof conditions->start_source, "%s", self->named.start.source);
+    conditions->start_address = self->named.region.start;
+    process_note(&self->named.region.process, conditions->note, sizeof conditions->note);
+    add_note(conditions, self->named.start.note);
     if (self->session.context->options->reset)
         add_note(conditions, "after a reset for each hit");
-    if (self->region.to_return) {
+    if (self->named.region.to_return) {
         snprintf(conditions->end, sizeof conditions->end, "its return");
         return;
     }
-    snprintf(conditions->end, sizeof conditions->end, "%s", self->end.name);
-    snprintf(conditions->end_source, sizeof conditions->end_source, "%s", self->end.source);
-    conditions->end_address = self->region.end;
+    snprintf(conditions->end, sizeof conditions->end, "%s", self->named.end.name);
+    snprintf(conditions->end_source, sizeof conditions->end_source, "%s", self->named.end.source);
+    conditions->end_address = self->named.region.end;
 }
 
 /* After a reset the clock is not yet what it will be: the program sets it up, often in the middle of the
@@ -182,7 +116,7 @@ static bool measure_once(struct delta_command *self, const struct clock *clock, 
     if (!counting_open(&self->counting, session, clock, error) ||
         !counting_words(&self->counting, session, &self->summary.at_max, error))
         return false;
-    if (options->reset && !reset_engine_check(&session->device, &self->region, error))
+    if (options->reset && !reset_engine_check(&session->device, &self->named.region, error))
         return false;
     const struct wrap_evidence no_evidence = {0};
     struct delta_options wanted = {.hits = options->hits > 0 || !options->reset ? options->hits : 1,
@@ -203,12 +137,12 @@ static bool measure_once(struct delta_command *self, const struct clock *clock, 
         return error_set(error, ERROR_SYSTEM, "out of memory");
     struct deadline deadline = session_deadline(session);
     session->device.slow_clock = clock->hz > 0 && clock->hz < SLOW_HZ;
-    bool ok = engine->ops->arm(engine, &self->region, &deadline, error);
+    bool ok = engine->ops->arm(engine, &self->named.region, &deadline, error);
     if (ok) { /* only now are the engine's limits known */
         session_conditions(session, clock, &self->conditions);
         describe_region(self);
         add_note(&self->conditions, engine->limit);
-        if (self->frames == FRAMES_UNKNOWN)
+        if (self->named.frames == FRAMES_UNKNOWN)
             add_note(&self->conditions,
                      "without call frame information it is not proved that both ends are of one call");
         print_header(self);
@@ -398,10 +332,11 @@ int command_delta(const struct context *context, struct error *error)
     if (!context->options->quiet)
         progress_begin(&self.progress, stderr);
     bool ok = verdict_output_begin(context, &check, error) && session_open_elf(&self.session, error) &&
-              counting_check_tick(&self.session, error) && locate_region(&self, context->options, error) &&
-              look_into_region(&self, error) && session_open_target(&self.session, error) &&
-              check_run_control(&self.session, error) && session_take(&self.session, error) &&
-              measure(&self, error);
+              counting_check_tick(&self.session, error) &&
+              region_locate(&self.named, self.session.symbols, context->options, error) &&
+              region_look_into(&self.named, self.session.symbols, error) &&
+              session_open_target(&self.session, error) && check_run_control(&self.session, error) &&
+              session_take(&self.session, error) && measure(&self, error);
     struct error after = {0};
     bool closed = session_close(&self.session, &after);
     if (self.summary.n > 0 && is_printable(&self, error)) {

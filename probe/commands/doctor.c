@@ -334,7 +334,7 @@ static void put_written(struct session *session, const struct error *why)
 }
 
 static bool put_summary(const struct session *session, const struct diagnosis *diagnosis, bool mended,
-                        struct error *error)
+                        const struct proof *proof, struct error *error)
 {
     struct json_part line = json_part_new("summary");
     json_part_bool(&line, "healthy", diagnosis->healthy);
@@ -343,6 +343,13 @@ static bool put_summary(const struct session *session, const struct diagnosis *d
         json_part_text(&line, "advice", diagnosis->advice);
         json_part_bool(&line, "mendable", diagnosis->mendable);
         json_part_bool(&line, "mended", mended);
+    }
+    if (session->context->options->prove) {
+        json_part_bool(&line, "restored", proof->left == 0);
+        json_part_unsigned(&line, "compared", proof->compared);
+        json_part_unsigned(&line, "moved", proof->moved);
+        json_part_unsigned(&line, "left", proof->left);
+        json_part_unsigned(&line, "unknown", proof->unknown);
     }
     return json_part_write(session->context->out, line) ||
            error_set(error, ERROR_SYSTEM, "the output could not be written");
@@ -445,7 +452,14 @@ static bool mend(struct session *session, const struct diagnosis *diagnosis, str
     return true;
 }
 
-static bool examine_as_json(struct session *session, bool *healthy, struct error *error)
+/* With --prove the counter is tried by the measurement that proves. */
+static bool look_closer(struct session *session, struct proof *proof, struct error *error)
+{
+    return session->context->options->prove ? session_prove(session, written_block(session), proof, error)
+                                            : try_counter(session, error);
+}
+
+static bool examine_as_json(struct session *session, bool *healthy, struct proof *proof, struct error *error)
 {
     struct diagnosis diagnosis;
     struct deadline deadline = session_deadline(session);
@@ -455,29 +469,33 @@ static bool examine_as_json(struct session *session, bool *healthy, struct error
     put_tests(session->context->out, &diagnosis);
     *healthy = diagnosis.healthy;
     bool mending = !diagnosis.healthy && diagnosis.mendable && session->context->options->mend;
-    return (!diagnosis.healthy || try_counter(session, error)) &&
-           (!mending || mend(session, &diagnosis, error)) && put_summary(session, &diagnosis, mending, error);
+    bool closer = diagnosis.healthy || session->context->options->prove;
+    return (!closer || look_closer(session, proof, error)) &&
+           (!mending || mend(session, &diagnosis, error)) &&
+           put_summary(session, &diagnosis, mending, proof, error);
 }
 
-static bool examine(struct session *session, bool *healthy, struct error *error)
+static bool examine(struct session *session, bool *healthy, struct proof *proof, struct error *error)
 {
     FILE *out = session->context->out;
     struct diagnosis diagnosis;
     struct deadline deadline = session_deadline(session);
     if (is_json(session))
-        return examine_as_json(session, healthy, error);
+        return examine_as_json(session, healthy, proof, error);
     print_core(out, &session->device);
     if (!doctor_examine(&session->device, session->device.chosen, &diagnosis, &deadline, error))
         return false;
     print_tests(out, &diagnosis);
     *healthy = diagnosis.healthy;
     if (diagnosis.healthy)
-        return try_counter(session, error);
+        return look_closer(session, proof, error);
     char reason[sizeof diagnosis.reason + 64];
     snprintf(reason, sizeof reason, "The counters cannot be read: %s.", diagnosis.reason);
     fputc('\n', out);
     fold_text(out, terminal_columns(out), INDENT, reason);
     fold_text(out, terminal_columns(out), INDENT, diagnosis.advice);
+    if (session->context->options->prove)
+        return look_closer(session, proof, error);
     if (!diagnosis.mendable)
         return true;
     if (session->context->options->mend)
@@ -487,12 +505,21 @@ static bool examine(struct session *session, bool *healthy, struct error *error)
     return true;
 }
 
+static bool check_usage(const struct options *options, struct error *error)
+{
+    if (options->mend && options->prove)
+        return error_set(error, ERROR_USAGE, "--mend leaves what it repairs: prove without it");
+    return options->n_operands == 0 || options->prove ||
+           error_set(error, ERROR_USAGE, "doctor takes a location only with --prove");
+}
+
 int command_doctor(const struct context *context, struct error *error)
 {
     struct session session = {.context = context, .tolerates_left = true};
+    struct proof proof = {0};
     bool healthy = true;
-    bool ok = session_open_elf(&session, error) && session_open_target(&session, error) &&
-              examine(&session, &healthy, error);
+    bool ok = check_usage(context->options, error) && session_open_elf(&session, error) &&
+              session_open_target(&session, error) && examine(&session, &healthy, &proof, error);
     /* A counter that stands still, or that something else writes, is a finding */
     bool found = error->kind == ERROR_NO_COUNTER || error->kind == ERROR_WRITTEN;
     if (found)
@@ -502,5 +529,7 @@ int command_doctor(const struct context *context, struct error *error)
     int code = session_finish(&session, ok, error);
     if (code != EXIT_DONE)
         return found ? EXIT_UNHEALTHY : code;
+    if (context->options->prove) /* a lock that a measurement opens is no finding here */
+        return proof.left == 0 ? EXIT_DONE : EXIT_UNHEALTHY;
     return healthy || context->options->mend ? EXIT_DONE : EXIT_UNHEALTHY;
 }

@@ -55,7 +55,7 @@ struct options {
     bool interval_said;      /* on the command line, as are those below */
     bool wires_said;         /* --transport, --speed or --packets */
     double timeout_s, for_s; /* for_s 0: until Ctrl-C */
-    bool all_cpus, mend, resume, reset, halt, no_calibrate, divide64, any_elf, quiet, help, version;
+    bool all_cpus, mend, prove, resume, reset, halt, no_calibrate, divide64, any_elf, quiet, help, version;
     bool trust_conf;
 
     const char *command; /* NULL: none given; with `help` the one that is asked about */

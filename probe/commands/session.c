@@ -1,6 +1,7 @@
 #include "commands/session.h"
 
 #include "device/restore.h"
+#include "device/settings.h"
 #include "links/journal.h"
 #include "measure/plausible.h"
 #include "stub/injected_code.h"
@@ -411,7 +412,15 @@ static bool undo_target(void *what, const struct deadline *deadline, struct erro
 
 bool session_undo(struct session *session, struct error *error)
 {
-    return session_insist(session, undo_target, &session->device, error);
+    static const struct error caught = {
+        .kind = ERROR_STATE,
+        .text = "a catch of resets is left: after a reset the core halts, and the program does not boot"};
+    const struct device *device = &session->device;
+    if (session_insist(session, undo_target, &session->device, error))
+        return true;
+    if (device->chosen != NULL && settings_catch_is_left(device->ledger, &device->chosen->core))
+        error_add(error, &caught);
+    return false;
 }
 
 struct engine *session_engine(struct session *session, struct error *error)

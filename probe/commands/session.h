@@ -82,6 +82,30 @@ struct link *connect_link(const struct context *context, struct error *error);
 size_t connect_list(const struct context *context, struct dap_listed *out, size_t room);
 
 /*
+ * The region that the operands name, and what the ELF says of its calls and frames.
+ */
+struct named_region {
+    struct location start, end;
+    struct region region;
+    enum frames frames;
+};
+
+bool region_locate(struct named_region *out, struct symbols *symbols, const struct options *options,
+                   struct error *error);
+bool region_look_into(struct named_region *named, struct symbols *symbols, struct error *error);
+
+/*
+ * The proof that nothing is left on the target: prints what differs after a measurement from what was before.
+ */
+struct proof {
+    size_t compared, moved, left, unknown; /* registers */
+};
+
+/* With operands the measurement is one of that region. `block`: the counters that are expected to be used. */
+bool session_prove(struct session *session, const struct counter_block *block, struct proof *out,
+                   struct error *error);
+
+/*
  * The ELF check: the file is for a core like the chosen one, and the target runs it. Every address comes from
  * the file: with another program the numbers would be wrong.
  */

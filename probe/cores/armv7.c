@@ -47,14 +47,15 @@ static size_t settings(const struct core *core, struct setting *out, size_t room
          .set = PRCR_CORENPDRQ,
          .keep = UINT32_MAX & ~PRCR_CWRR,
          .restore = {.mask = UINT32_MAX & ~PRCR_CWRR}},
-        /* A reset stops the core at once, instead of letting it run on without breakpoints. */
+        /* The last: not set if resets are noticed. */
         {.at = armv7_word(core, DBGVCR),
          .only_to_stop = true,
+         .catches_resets = true,
          .test = DBGVCR_RESET,
          .set = DBGVCR_RESET,
          .keep = UINT64_MAX},
     };
-    size_t n = sizeof all / sizeof *all;
+    size_t n = sizeof all / sizeof *all - (core->resets == RESETS_NOTICED);
     for (size_t i = 0; i < n && i < room; i++)
         out[i] = all[i];
     return n;
@@ -198,6 +199,12 @@ static bool reset_seen_in(const struct core *core, uint64_t value)
     return (value & (PRSR_SPD | PRSR_R | PRSR_SR)) != 0;
 }
 
+/* Without a PMU on the bus the core is halted for each reading, and executes instructions of ours. */
+static bool can_notice_resets(const struct core *core)
+{
+    return core->pmu_base != 0;
+}
+
 static enum stop_cause cause_of(const struct core *core, uint64_t cause, uint64_t status_register)
 {
     (void)core;
@@ -310,6 +317,7 @@ static const struct core_ops armv7_ops = {
                                         .add_reset = add_reset},
     .stop = &(const struct core_stop_ops){.reset_register = reset_register,
                                           .reset_seen = reset_seen_in,
+                                          .can_notice_resets = can_notice_resets,
                                           .cause = cause_of},
     .registers = &(const struct core_register_ops){.add_ready = add_ready,
                                                    .add_register = armv7_add_register,

@@ -62,6 +62,12 @@ static void add_triggers(const struct core *core, struct settings *list)
     add_setting(list, make(core_cti(core, CTICONTROL), CTICONTROL_GLBEN, CTICONTROL_GLBEN, UINT32_MAX));
 }
 
+/* EDECR between single steps. */
+static uint32_t halting_events(const struct core *core)
+{
+    return core->resets == RESETS_NOTICED ? 0 : EDECR_RCE;
+}
+
 static size_t settings(const struct core *core, struct setting *out, size_t room)
 {
     struct settings list = {.out = out, .room = room};
@@ -78,12 +84,13 @@ static size_t settings(const struct core *core, struct setting *out, size_t room
                                         .set = PRCR_CORENPDRQ,
                                         .keep = UINT32_MAX & ~PRCR_CWRR,
                                         .restore = {.mask = UINT32_MAX & ~PRCR_CWRR}});
-    /* A reset stops the core at once. Always written, because single steps write this register too. */
+    /* Always written, because single steps write this register too. */
     add_setting(&list, (struct setting){.at = armv8_word(core, EDECR),
                                         .test = EDECR_RCE,
                                         .always = true,
                                         .only_to_stop = true,
-                                        .set = EDECR_RCE});
+                                        .catches_resets = core->resets == RESETS_CAUGHT,
+                                        .set = halting_events(core)});
     if (core->unstoppable == NULL) {
         add_setting(&list, open_lock(core_cti(core, CORESIGHT_LAR), core_cti(core, CORESIGHT_LSR)));
         add_triggers(core, &list);
@@ -161,7 +168,7 @@ static void add_halt(const struct core *core, struct steps *list)
     armv8_set_control(core, list, EDSCR_HDE);
     pulse(core, list, core->halt_channel);
     add_wait_halt(core, list);
-    armv8_add_write(core, list, EDECR, EDECR_RCE);
+    armv8_add_write(core, list, EDECR, halting_events(core));
     steps_add(list, step_write(core_cti(core, CTIINTACK), 1 << CTI_OUTPUT_HALT));
     steps_add(list, step_until(core_cti(core, CTITRIGOUTSTATUS), 1 << CTI_OUTPUT_HALT, 0));
 }
@@ -170,12 +177,12 @@ static void add_single_step(const struct core *core, struct steps *list, unsigne
 {
     (void)n;
     (void)here;
-    armv8_add_write(core, list, EDECR, EDECR_RCE | EDECR_SS);
+    armv8_add_write(core, list, EDECR, halting_events(core) | EDECR_SS);
     armv8_set_control(core, list, EDSCR_LEAVING | EDSCR_INTDIS);
     pulse(core, list, core->run_channel | IS_A_STEP);
     steps_add(list, step_until(armv8_word(core, EDSCR), EDSCR_HALTED | EDSCR_MA, EDSCR_HALTED));
     steps_add(list, step_expect(armv8_word(core, EDSCR), EDSCR_STEPPED, EDSCR_STEPPED));
-    armv8_add_write(core, list, EDECR, EDECR_RCE);
+    armv8_add_write(core, list, EDECR, halting_events(core));
 }
 
 /* --- comparators ---------------------------------------------------------------------------------------- */
@@ -233,6 +240,12 @@ static bool reset_seen_in(const struct core *core, uint64_t value)
     return (value & (PRSR_SPD | PRSR_R | PRSR_SR)) != 0;
 }
 
+static bool can_notice_resets(const struct core *core)
+{
+    (void)core;
+    return true;
+}
+
 static enum stop_cause cause_of(const struct core *core, uint64_t cause, uint64_t status_register)
 {
     (void)core;
@@ -274,6 +287,7 @@ static const struct core_ops armv8_ops = {
                                         .requests_stay = true},
     .stop = &(const struct core_stop_ops){.reset_register = reset_register,
                                           .reset_seen = reset_seen_in,
+                                          .can_notice_resets = can_notice_resets,
                                           .cause = cause_of},
     .registers = &(const struct core_register_ops){.add_register = armv8_add_register,
                                                    .register_value = armv8_register_value,

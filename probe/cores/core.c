@@ -158,6 +158,21 @@ void core_add_wait_breakpoint(const struct core *core, struct steps *list)
         core_add_wait_halt(core, list);
 }
 
+bool core_can_notice_resets(const struct core *core)
+{
+    return core->ops->stop->can_notice_resets(core);
+}
+
+bool core_marks_resets(const struct core *core)
+{
+    return core->resets == RESETS_NOTICED && core->ops->stop->mark_is_used != NULL;
+}
+
+bool core_mark_is_used(const struct core *core, uint64_t value)
+{
+    return core->ops->stop->mark_is_used != NULL && core->ops->stop->mark_is_used(core, value);
+}
+
 struct address core_reset_register(const struct core *core)
 {
     return core->ops->stop->reset_register(core);

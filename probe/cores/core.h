@@ -1,7 +1,7 @@
 /*
  * Cores: the processor under test. A core knows which of its registers stop it, start it and show where it
  * is. It adds steps for that to a list and interprets the results; it never uses a link. After discovery a
- * struct core is constant.
+ * struct core is constant, but for `resets`.
  */
 #pragma once
 
@@ -65,12 +65,20 @@ enum { CORE_SETTINGS = 40, FRAME_WORDS = 8, COMPARATOR_WORDS = 3 };
 /* The Security Extension of Armv8-M: none, Secure code can be debugged, or it runs unseen. */
 enum core_security { SECURITY_NONE, SECURITY_OPEN, SECURITY_HIDDEN };
 
+/*
+ * How a reset during a run shows. Caught: the core halts at its reset vector, and the catch outlives the
+ * reset: without us the program does not boot. Noticed: a register tells of it afterwards, and the core runs
+ * on.
+ */
+enum core_resets { RESETS_CAUGHT, RESETS_NOTICED };
+
 enum core_family { CORE_M, CORE_ARMV7, CORE_ARMV8, CORE_KNC, CORE_X86_64 };
 
 struct core {
     const struct core_ops *ops;
     enum core_family family;
-    uint16_t unit; /* the link's view that reaches its registers, and, on Cortex-M, its memory */
+    enum core_resets resets; /* what core_settings asks for, and what the reset register is */
+    uint16_t unit;           /* the link's view that reaches its registers, and, on Cortex-M, its memory */
     /* Not used for Cortex-M, whose registers are memory at fixed addresses. */
     uint16_t memory_unit;          /* the view that shows memory as the core sees it */
     uint64_t debug_base, cti_base; /* on `unit`; 0: none */
@@ -158,6 +166,12 @@ void core_add_reset(const struct core *core, struct steps *list);
  * The status may still show the old halt for a moment. */
 void core_add_clear_breakpoint(const struct core *core, struct steps *list);
 void core_add_wait_breakpoint(const struct core *core, struct steps *list);
+/* Whether resets can be noticed. */
+bool core_can_notice_resets(const struct core *core);
+/* Whether the reset register is a mark that we set and a reset clears. If not, reading it clears it. With a
+ * `value` of it from before: whether the program may use the mark itself. */
+bool core_marks_resets(const struct core *core);
+bool core_mark_is_used(const struct core *core, uint64_t value);
 /* Whether the core was reset since the run began. Read after a stop; clearing the cause keeps it. */
 struct address core_reset_register(const struct core *core);
 size_t core_add_reset_seen(const struct core *core, struct steps *list);

@@ -29,7 +29,9 @@ struct core_stop_ops {
     void (*add_wait_breakpoint)(const struct core *, struct steps *);  /* NULL: as for any halt */
     struct address (*reset_register)(const struct core *);
     bool (*reset_seen)(const struct core *, uint64_t value);
-    struct address (*since_register)(const struct core *); /* NULL, with reset_since: as for reset_seen */
+    bool (*can_notice_resets)(const struct core *);
+    bool (*mark_is_used)(const struct core *, uint64_t value); /* NULL: the register is no mark */
+    struct address (*since_register)(const struct core *);     /* NULL, with reset_since: as for reset_seen */
     bool (*reset_since)(const struct core *, uint64_t value);
     struct address (*cause_register)(const struct core *); /* NULL: the status register */
     enum stop_cause (*cause)(const struct core *, uint64_t cause, uint64_t status);

@@ -14,6 +14,7 @@ static struct address word_at(uint16_t unit, uint32_t offset)
 
 static size_t settings(const struct core *core, struct setting *out, size_t room)
 {
+    const uint64_t tells = core->resets == RESETS_NOTICED ? DEMCR_MON_REQ : DEMCR_VC_CORERESET;
     const struct setting all[] = {
         /* Only C_DEBUGEN is restored: the device decides whether the core stays halted. */
         {.at = word_at(core->unit, DHCSR),
@@ -26,10 +27,11 @@ static size_t settings(const struct core *core, struct setting *out, size_t room
          .always = true,
          .set = DFSR_ALL,
          .restore = {.how = RESTORE_CLEAR_NEW, .mask = DFSR_ALL}},
-        /* A reset must stop the core, because polling DHCSR clears its sticky reset bit. */
+        /* Polling DHCSR clears its sticky reset bit. */
         {.at = word_at(core->unit, DEMCR),
-         .test = DEMCR_VC_CORERESET,
-         .set = DEMCR_VC_CORERESET,
+         .catches_resets = core->resets == RESETS_CAUGHT,
+         .test = tells,
+         .set = tells,
          .keep = UINT64_MAX},
     };
     size_t n = sizeof all / sizeof *all;
@@ -170,10 +172,27 @@ static struct address cause_register(const struct core *core)
     return word_at(core->unit, DFSR);
 }
 
+/* A system reset clears the MON bits of DEMCR, and no other, DDI 0403 C1.6.5. */
+static struct address reset_register(const struct core *core)
+{
+    return core->resets == RESETS_NOTICED ? word_at(core->unit, DEMCR) : cause_register(core);
+}
+
 static bool reset_seen_in(const struct core *core, uint64_t value)
 {
+    return core->resets == RESETS_NOTICED ? (value & DEMCR_MON_REQ) == 0 : (value & DFSR_VCATCH) != 0;
+}
+
+/* Armv6-M and Armv8-M Baseline have no DebugMonitor. */
+static bool can_notice_resets(const struct core *core)
+{
+    return !cortex_m_is_baseline(core);
+}
+
+static bool mark_is_used(const struct core *core, uint64_t value)
+{
     (void)core;
-    return (value & DFSR_VCATCH) != 0;
+    return (value & DEMCR_MON_EN) != 0;
 }
 
 /* Sticky until it is read, DDI 0403 C1.6.2. */
@@ -302,8 +321,10 @@ static const struct core_ops cortex_m_ops = {
                                         .add_reset = add_reset},
     .stop = &(const struct core_stop_ops){.add_clear_breakpoint = add_clear_breakpoint,
                                           .add_wait_breakpoint = add_wait_breakpoint,
-                                          .reset_register = cause_register,
+                                          .reset_register = reset_register,
                                           .reset_seen = reset_seen_in,
+                                          .can_notice_resets = can_notice_resets,
+                                          .mark_is_used = mark_is_used,
                                           .since_register = control_address,
                                           .reset_since = reset_since,
                                           .cause_register = cause_register,

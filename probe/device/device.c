@@ -522,7 +522,7 @@ static void keep_stop(struct device *device)
     if (core_has_run_control(core))
         ledger_forget(device->ledger, core_debug_enable(core));
     if (core_has_run_control(core))
-        ledger_forget(device->ledger, core_reset_register(core));
+        ledger_forget(device->ledger, core_cause_register(core));
 }
 
 bool device_undo(struct device *device, const struct deadline *deadline, struct error *error)

@@ -354,6 +354,7 @@ static bool allow(struct device *device, const struct steps *list, struct error 
 /* Arms the catch of a reset, and clears an older catch. */
 static bool apply_settings(struct device *device, const struct deadline *deadline, struct error *error)
 {
+    device->chosen->core.resets = RESETS_CAUGHT;
     return settings_apply_core(device->ledger, core_of(device), APPLY_ALL, deadline, error);
 }
 

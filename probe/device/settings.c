@@ -145,6 +145,52 @@ bool settings_apply_core(struct ledger *ledger, const struct core *core, enum ap
     return true;
 }
 
+static bool read_reset(struct ledger *ledger, const struct core *core, uint64_t *value,
+                       const struct deadline *deadline, struct error *error)
+{
+    return ledger_read(ledger, core_reset_register(core), value, deadline, error);
+}
+
+bool settings_watch_resets(struct ledger *ledger, struct core *core, const struct deadline *deadline,
+                           struct error *error)
+{
+    bool again = core->resets == RESETS_NOTICED;
+    uint64_t value;
+    if (!core_can_notice_resets(core))
+        return settings_apply_core(ledger, core, APPLY_ALL, deadline, error);
+    core->resets = RESETS_NOTICED;
+    if ((again || core_marks_resets(core)) && !read_reset(ledger, core, &value, deadline, error))
+        return false;
+    if (again && core_reset_seen(core, value)) {
+        core->resets = RESETS_CAUGHT; /* told once */
+        return error_set(error, ERROR_RESET, "the target was reset");
+    }
+    if (core_marks_resets(core) && core_mark_is_used(core, value))
+        core->resets = RESETS_CAUGHT;
+    if (!settings_apply_core(ledger, core, APPLY_ALL, deadline, error))
+        return false;
+    if (!core_marks_resets(core))
+        return true;
+    if (!read_reset(ledger, core, &value, deadline, error))
+        return false;
+    if (!core_reset_seen(core, value))
+        return true;
+    core->resets = RESETS_CAUGHT; /* the register does not take the mark */
+    return settings_apply_core(ledger, core, APPLY_ALL, deadline, error);
+}
+
+bool settings_catch_is_left(const struct ledger *ledger, const struct core *core)
+{
+    struct setting settings[CORE_SETTINGS];
+    size_t n = core_has_run_control(core) ? core_settings(core, settings, CORE_SETTINGS) : 0;
+    uint64_t old;
+    for (size_t i = 0; i < n; i++)
+        if (settings[i].catches_resets && ledger_old(ledger, settings[i].at, &old) &&
+            !holds(&settings[i], old))
+            return true;
+    return false;
+}
+
 bool settings_switch_on_comparators(struct ledger *ledger, const struct core *core,
                                     const struct deadline *deadline, struct error *error)
 {

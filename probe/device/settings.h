@@ -22,6 +22,14 @@ enum apply_what { APPLY_TO_LOOK, APPLY_TO_STOP, APPLY_ALL };
 bool settings_apply_core(struct ledger *ledger, const struct core *core, enum apply_what what,
                          const struct deadline *deadline, struct error *error);
 
+/* All of the core's settings for a run. Resets are noticed from here on if that can be, else caught.
+ * ERROR_RESET: there was one since an earlier call. */
+bool settings_watch_resets(struct ledger *ledger, struct core *core, const struct deadline *deadline,
+                           struct error *error);
+
+/* Whether a catch of resets that the core did not have before is still to be undone. */
+bool settings_catch_is_left(const struct ledger *ledger, const struct core *core);
+
 /* Switches the comparators' unit on. Comparators that were left over in a unit that was off are switched off
  * first: they must not wake up with it. */
 bool settings_switch_on_comparators(struct ledger *ledger, const struct core *core,

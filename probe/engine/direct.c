@@ -495,7 +495,7 @@ static bool arm(struct engine *engine, const struct region *region, const struct
         unsigned exits = region->n_exits > 1 ? (unsigned)region->n_exits - 1 : 0, call = region->may_be_left;
         breakpoints_want_extra(&self->breakpoints, exits > call ? exits : call);
     }
-    if (!settings_apply_core(self->device->ledger, self->core, APPLY_ALL, deadline, error))
+    if (!settings_watch_resets(self->device->ledger, &self->device->chosen->core, deadline, error))
         return false;
     if (!breakpoints_prepare(&self->breakpoints, self->region.start, deadline, error) ||
         (!region->to_return && !breakpoints_prepare(&self->breakpoints, self->region.end, deadline, error)))
@@ -520,10 +520,9 @@ static bool arm(struct engine *engine, const struct region *region, const struct
     return true;
 }
 
-static bool run(struct engine *engine, const struct engine_request *request, const struct engine_sink *sink,
-                const struct deadline *deadline, struct error *error)
+static bool run_hits(struct direct_engine *self, const struct engine_request *request,
+                     const struct engine_sink *sink, const struct deadline *deadline, struct error *error)
 {
-    struct direct_engine *self = (struct direct_engine *)engine;
     enum segment from = SEGMENT_AT_START;
     /* The re-hits at both ends of the first hit have to fit into one list. */
     size_t fit = (LIST_ROOM - LIST_RESERVE) / (2 * (REHIT_STEPS + reading_steps(&self->device->reading)));
@@ -573,6 +572,14 @@ static bool run(struct engine *engine, const struct engine_request *request, con
             return false;
     }
     return direct_check_neighbours(self, true, error);
+}
+
+static bool run(struct engine *engine, const struct engine_request *request, const struct engine_sink *sink,
+                const struct deadline *deadline, struct error *error)
+{
+    struct direct_engine *self = (struct direct_engine *)engine;
+    struct error why = {0};
+    return run_hits(self, request, sink, deadline, &why) || direct_tell_cause(self, &why, error);
 }
 
 static bool is_other(const struct direct_engine *self, uint64_t pc)

@@ -9,7 +9,8 @@ enum {
     NAP_US = 5000,
     READ_MS = 1000,
     LIST_MS = 5000,
-    BREAKPOINTS_CHECK_US = 50000
+    BREAKPOINTS_CHECK_US = 50000,
+    RESET_CHECK_US = 50000
 };
 
 /* For a single read, whatever deadline the list has. */
@@ -21,12 +22,6 @@ static struct deadline read_time(const volatile sig_atomic_t *cancel)
 uint64_t direct_end(const struct direct_engine *self)
 {
     return self->region.to_return ? self->frame.end.pc : self->region.end;
-}
-
-bool direct_tell_reset(struct direct_engine *self, struct error *error)
-{
-    self->was_reset = true;
-    return error_set(error, ERROR_RESET, "the target was reset");
 }
 
 /* --- progress ------------------------------------------------------------------------------------------- */
@@ -132,6 +127,35 @@ static void note_halt(struct direct_engine *self, size_t done)
 
 /* --- while a list waits --------------------------------------------------------------------------------- */
 
+/* The first witness that has changed. The core may be running: registers that only it can read are checked
+ * with the next hits. */
+static const struct witness_item *find_changed(const struct direct_engine *self, uint64_t *saw,
+                                               struct error *unread)
+{
+    const struct witness *witness = &self->device->witness;
+    struct deadline soon = read_time(NULL);
+    for (size_t i = 0; i < witness->n; i++) {
+        const struct witness_item *item = &witness->items[i];
+        if (item->at.space != SPACE_CP15 && ledger_read(self->device->ledger, item->at, saw, &soon, unread) &&
+            (*saw & item->mask) != item->value)
+            return item;
+    }
+    return NULL;
+}
+
+/* A reset clears the mark alone; who clears what else is in its register has written it. */
+bool direct_tell_reset(struct direct_engine *self, struct error *error)
+{
+    uint64_t saw = 0;
+    struct error unread = {0};
+    const struct witness_item *changed =
+        core_marks_resets(self->core) ? find_changed(self, &saw, &unread) : NULL;
+    self->was_reset = true;
+    if (changed != NULL && changed->at.offset == core_reset_register(self->core).offset)
+        return witness_tell(changed, saw, error);
+    return error_set(error, ERROR_RESET, "the target was reset");
+}
+
 static bool was_reset_meanwhile(const struct direct_engine *self)
 {
     uint64_t cause;
@@ -139,6 +163,25 @@ static bool was_reset_meanwhile(const struct direct_engine *self)
     struct error ignored = {0};
     return ledger_read(self->device->ledger, core_reset_register(self->core), &cause, &soon, &ignored) &&
            core_reset_seen(self->core, cause);
+}
+
+/* The core has run on since. A reset that is caught ends the wait by itself. */
+static bool check_reset(struct direct_engine *self, struct error *error)
+{
+    int64_t now = deadline_now_us();
+    if (self->core->resets == RESETS_CAUGHT || now - self->reset_checked_us < RESET_CHECK_US)
+        return true;
+    self->reset_checked_us = now;
+    return !was_reset_meanwhile(self) || direct_tell_reset(self, error);
+}
+
+bool direct_tell_cause(struct direct_engine *self, const struct error *why, struct error *error)
+{
+    bool may_be = why->kind != ERROR_RESET && why->kind != ERROR_WRITTEN && why->kind != ERROR_LINK_LOST &&
+                  why->kind != ERROR_CANCELLED && why->kind != ERROR_SYSTEM;
+    if (may_be && self->core->resets == RESETS_NOTICED && was_reset_meanwhile(self))
+        return direct_tell_reset(self, error);
+    return error_copy(error, why);
 }
 
 static bool waited_in_vain(struct direct_engine *self, struct error *error)
@@ -220,22 +263,6 @@ static bool is_sound(struct direct_engine *self, struct error *error)
     return hits->changed == NULL || witness_tell(hits->changed, hits->changed_to, error);
 }
 
-/* The first witness that has changed. The core may be running: registers that only it can read are checked
- * with the next hits. */
-static const struct witness_item *find_changed(const struct direct_engine *self, uint64_t *saw,
-                                               struct error *unread)
-{
-    const struct witness *witness = &self->device->witness;
-    struct deadline soon = read_time(NULL);
-    for (size_t i = 0; i < witness->n; i++) {
-        const struct witness_item *item = &witness->items[i];
-        if (item->at.space != SPACE_CP15 && ledger_read(self->device->ledger, item->at, saw, &soon, unread) &&
-            (*saw & item->mask) != item->value)
-            return item;
-    }
-    return NULL;
-}
-
 static bool release_held(struct direct_engine *self, bool was_reset, struct error *unread)
 {
     struct hit_results *hits = &self->hits;
@@ -289,6 +316,8 @@ static bool may_go_on(struct direct_engine *self, const struct outcome *outcome,
         self->device->slept |= at_end && state == CORE_ASLEEP;
         if (late)
             return waited_in_vain(self, error);
+        if (!check_reset(self, error))
+            return false;
         return !at_end || poll_counters(self, deadline, error);
     }
     if (outcome->why == LINK_LOST || refused->kind == ERROR_SYSTEM || late ||
@@ -380,8 +409,10 @@ bool direct_restore_borrowed(struct direct_engine *self, const struct deadline *
         return true;
     if (!ledger_read(self->device->ledger, core_status_register(self->core), &status, deadline, error))
         return false;
-    if (core_state_of(self->core, status) != CORE_HALTED)
-        return true; /* after a reset: the program that they belong to is gone */
+    bool was_reset = self->core->resets == RESETS_NOTICED && was_reset_meanwhile(self);
+    self->hits.was_reset = self->hits.was_reset || was_reset;
+    if (was_reset || core_state_of(self->core, status) != CORE_HALTED)
+        return true; /* the program that they belong to is gone */
     struct outcome outcome = {.why = UNEXPECTED};
     struct error refused = {0};
     for (int i = 0; i < PLAIN_TRIES && outcome.why == UNEXPECTED; i++)

@@ -37,7 +37,7 @@ struct direct_engine {
 
     struct progress progress;
     uint64_t advances; /* of `hits`, when progress was noted last */
-    int64_t breakpoints_checked_us;
+    int64_t breakpoints_checked_us, reset_checked_us;
 
     struct step items[LIST_ROOM];
     uint64_t results[LIST_ROOM];
@@ -87,8 +87,10 @@ bool direct_restore_borrowed(struct direct_engine *self, const struct deadline *
 bool direct_confirm_held(struct direct_engine *self, struct error *error);
 /* ERROR_ADDRESS if another core has stopped at a breakpoint of ours. Rarely looks, unless `now`. */
 bool direct_check_neighbours(struct direct_engine *self, bool now, struct error *error);
-/* Always false, with ERROR_RESET. */
+/* Always false, with ERROR_RESET, or with ERROR_WRITTEN if something wrote the register that tells of it. */
 bool direct_tell_reset(struct direct_engine *self, struct error *error);
+/* A run that failed: false, with the reset that may be the cause. */
+bool direct_tell_cause(struct direct_engine *self, const struct error *why, struct error *error);
 
 /* Waits for the halt, then reads where it is. */
 bool direct_read_stop(struct direct_engine *self, struct stop *stop, const struct deadline *deadline,

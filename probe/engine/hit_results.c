@@ -17,7 +17,7 @@ void hit_results_begin(struct hit_results *hits, const struct engine_request *re
     hits->enough = false;
     hits->was_reset = false;
     hits->changed = NULL;
-    hits->n_held = 0;
+    hits->n_held = hits->n_rehits = 0;
     hits->under_way = hits->again = false;
 }
 
@@ -60,18 +60,26 @@ static bool was_disturbed(const struct hit_results *hits, const uint64_t *result
     return core_held_pending(hits->core, results[at]);
 }
 
-static void deliver_rehits(const struct hit_results *hits, const struct hit_steps *hit_steps, unsigned which,
-                           const uint64_t *results)
+/* They are delivered only after the look for resets that follows them. */
+static void hold_rehits(struct hit_results *hits, const struct hit_steps *hit_steps, unsigned which,
+                        const uint64_t *results)
 {
-    for (unsigned i = 0; i < hit_steps->rehits; i++) {
+    for (unsigned i = 0; i < hit_steps->rehits && hits->n_rehits < ENGINE_REHITS; i++) {
         struct raw_hit rehit = {.pairs = 1};
         size_t at = hit_steps->disturbed_at[which][i];
         if (at != HIT_NEVER && was_disturbed(hits, results, at))
             continue; /* a handler ran in it */
         reading_take(hits->reading, false, results, hit_steps->reading_at[which][i], rehit.from);
         reading_take(hits->reading, false, results, hit_steps->reading_at[which][i + 1], rehit.to);
-        hits->sink->rehit(hits->sink->context, &rehit);
+        hits->rehits[hits->n_rehits++] = rehit;
     }
+}
+
+static void deliver_rehits(struct hit_results *hits)
+{
+    for (size_t i = 0; i < hits->n_rehits; i++)
+        hits->sink->rehit(hits->sink->context, &hits->rehits[i]);
+    hits->n_rehits = 0;
 }
 
 static void complete_hit(struct hit_results *hits, const struct hit_steps *hit_steps, const uint64_t *results)
@@ -116,6 +124,7 @@ static void end_hit(struct hit_results *hits)
 void hit_results_deliver(struct hit_results *hits, const struct hit_steps *hit_steps, const uint64_t *results)
 {
     hit_results_release(hits, false);
+    deliver_rehits(hits);
     complete_hit(hits, hit_steps, results);
     end_hit(hits);
     deliver(hits, &hits->hit);
@@ -163,7 +172,7 @@ static void take_segment(struct hit_results *hits, const struct expected_hit *ex
     const struct hit_steps *hit_steps = &expected->hit_steps;
     switch (segment) {
     case SEGMENT_LEAVE:
-        deliver_rehits(hits, hit_steps, 0, results);
+        hold_rehits(hits, hit_steps, 0, results);
         hits->hit = (struct raw_hit){.pairs = expected->pairs,
                                      .tainted = was_pending(hits, results, hit_steps->pending_at) ||
                                                 was_entered(hits, hit_steps, results),
@@ -194,7 +203,8 @@ static void take_segment(struct hit_results *hits, const struct expected_hit *ex
         if (hits->was_reset || hits->changed != NULL)
             break;
         hit_results_deliver(hits, hit_steps, results);
-        deliver_rehits(hits, hit_steps, 1, results);
+        hold_rehits(hits, hit_steps, 1, results);
+        deliver_rehits(hits);
         break;
     default:
         break;

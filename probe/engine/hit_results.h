@@ -42,6 +42,8 @@ struct hit_results {
 
     struct raw_hit held[HIT_RESULTS_HELD]; /* complete, unless there was a reset */
     size_t n_held;
+    struct raw_hit rehits[ENGINE_REHITS]; /* at a start, the same */
+    size_t n_rehits;
 };
 
 /* `reading` and `witness` may change between two lists. */

@@ -487,6 +487,26 @@ static const char *name_of(const struct address *at, unsigned *number)
     return NULL;
 }
 
+bool ledger_entry(const struct ledger *ledger, size_t i, struct address *at, struct restore *restore,
+                  uint64_t *old)
+{
+    const struct entry *entry = &ledger->held[i];
+    *at = entry->at;
+    *restore = entry->restore;
+    *old = entry->old;
+    return entry->action.undo == NULL;
+}
+
+void ledger_name(struct address at, char *out, size_t size)
+{
+    unsigned number = UINT32_MAX;
+    const char *name = name_of(&at, &number);
+    if (name != NULL && number != UINT32_MAX)
+        snprintf(out, size, "%s%u", name, number);
+    else
+        snprintf(out, size, "%s", name != NULL ? name : "");
+}
+
 /* "could not restore FP_CTRL (0xE0002000) to 0x260: ..." */
 static void cannot_restore(struct error *error, const struct entry *entry, const struct error *why)
 {

@@ -97,5 +97,10 @@ bool ledger_read(struct ledger *ledger, struct address at, uint64_t *value, cons
                  struct error *error);
 
 size_t ledger_held(const struct ledger *ledger);
+/* What is held as number `i`; false: an undo action. */
+bool ledger_entry(const struct ledger *ledger, size_t i, struct address *at, struct restore *restore,
+                  uint64_t *old);
+/* "DWT_COMP2", for registers that every Cortex-M has; "" for others. */
+void ledger_name(struct address at, char *out, size_t size);
 /* Undoes everything, last first, and goes on after a failure. What could not be undone stays held. */
 bool ledger_undo(struct ledger *ledger, const struct deadline *deadline, struct error *error);

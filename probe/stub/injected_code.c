@@ -483,6 +483,13 @@ static bool can_run(const struct injected_code *self, struct error *error)
            error_set(error, ERROR_NO_CORE, "this core cannot be given code to run");
 }
 
+/* A reset in the middle must not run the program on registers and memory of ours. */
+static bool catch_resets(struct injected_code *self, const struct deadline *deadline, struct error *error)
+{
+    self->device->chosen->core.resets = RESETS_CAUGHT;
+    return settings_apply_core(self->device->ledger, self->core, APPLY_TO_STOP, deadline, error);
+}
+
 bool injected_look(struct injected_code *self, uint64_t at, uint32_t *words, size_t n,
                    const struct deadline *deadline, struct error *error)
 {
@@ -491,8 +498,7 @@ bool injected_look(struct injected_code *self, uint64_t at, uint32_t *words, siz
     if (n == 0 || n > INJECTED_WORDS || at % 4 != 0)
         return error_set(error, ERROR_PLACE, "%zu words at 0x%08" PRIX64 " cannot be read", n, at);
     if (!self->must_restore_registers &&
-        (!settings_apply_core(self->device->ledger, self->core, APPLY_TO_STOP, deadline, error) ||
-         !stop(self, deadline, error)))
+        (!catch_resets(self, deadline, error) || !stop(self, deadline, error)))
         return false;
     self->at = at;
     self->n = n;
@@ -509,9 +515,8 @@ bool injected_load(struct injected_code *self, const uint32_t *image, size_t n, 
     self->image = image;
     self->n = n;
     self->at = at;
-    if (!settings_apply_core(self->device->ledger, self->core, APPLY_TO_STOP, deadline, error) ||
-        !stop(self, deadline, error) || (at == 0 && !find_place(self, deadline, error)) ||
-        !read_memory(self, self->found, deadline, error))
+    if (!catch_resets(self, deadline, error) || !stop(self, deadline, error) ||
+        (at == 0 && !find_place(self, deadline, error)) || !read_memory(self, self->found, deadline, error))
         return false;
     if (memcmp(self->found, image, n * sizeof *image) == 0)
         return true;

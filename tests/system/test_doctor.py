@@ -1,7 +1,9 @@
 """`doctor`: a healthy core, and one whose OS lock is closed."""
+import re
+
 import pytest
 
-from harness import WORK_BY_DATA, Place
+from harness import WORK_BY_DATA, Place, finish_tool
 from test_application_cores import MOVING
 from test_written import M_PROFILE, WHERE, begin
 
@@ -17,6 +19,50 @@ def test_a_healthy_core(way):
         assert "counter         ok" in result.out and "STANDS" not in result.out
         after = place.board.state()
         assert before == {name: after[name] for name in before}
+
+
+@pytest.mark.parametrize("region", [(), ("work_by_data",)])
+@pytest.mark.parametrize("way", ["rp2040/swd", "rp2040", "m4/swd", "m4", "m55/swd", "a9/swd", "a9", "a53/swd", "a53", "r5/swd", "r5"])
+def test_prove(way, region):
+    """By the tool's own snapshots, and by what the board says."""
+    with Place(way, "free", WORK_BY_DATA) as place:
+        ours = ("dwt_ctrl", "demcr", "syst_csr", "fp_comp", "fp_ctrl", "bcr", "bvr", "vcr", "edecr", "pmcr", "pmcntenset")
+        before = {name: value for name, value in place.board.state().items() if name in ours}
+        result = place.run("doctor", "--prove", *region)
+        assert result.code == 0, result.out + result.err
+        found = re.search(r"restored +ok +all (\d+) registers are as before", result.out)
+        assert found and int(found.group(1)) > 8, result.out
+        after = place.board.state()
+        assert before == {name: after[name] for name in before}
+        place.board.wait_for(lambda state: state["run"] != "halted")
+
+
+def test_prove_as_json():
+    with Place("rp2040/swd", "free", WORK_BY_DATA) as place:
+        result = place.run("doctor", "-j", "--prove", "work_by_data")
+        assert result.code == 0, result.err
+        assert result.summary["restored"] is True and result.summary["left"] == 0 and result.summary["compared"] > 8
+        moved = [line for line in result.lines if line["type"] == "register"]
+        assert len(moved) == result.summary["moved"] and not any(line["left"] for line in moved)
+        assert {"name": "SYST_CVR", "reason": "it counts on"}.items() <= moved[0].items()
+
+
+def test_prove_finds_what_was_changed_meanwhile():
+    """A register that another debugger changes between the two snapshots is not as before."""
+    with Place("m4", "free", WORK_BY_DATA) as place:
+        tool = place.start("doctor", "--prove", "work_by_data")
+        place.wait_for_stops(1)
+        place.server("mww 0xE0002014 0x48000001")  # a comparator that is not ours
+        result = finish_tool(tool)
+        assert result.code == 5 and re.search(r"restored +NOT ALL +1 of \d+ registers", result.out), result.out + result.err
+        assert re.search(r"LEFT +0xE0002014, FP_COMP3: 0x0 became 0x48000001", result.out)
+
+
+@pytest.mark.parametrize("words, said", [(["work_by_data"], "only with --prove"), (["--mend", "--prove"], "prove without it")])
+def test_prove_is_asked_for_in_a_way_that_can_be(words, said):
+    with Place("m4/swd", "free", WORK_BY_DATA) as place:
+        result = place.run("doctor", *words)
+        assert result.code == 2 and said in result.err
 
 
 @pytest.mark.parametrize("way", ["a7/swd", "a53/swd"])

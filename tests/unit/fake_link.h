@@ -23,6 +23,7 @@ struct fake_link {
     size_t n_writes;
     long fail_after; /* accesses until one fails; -1: never */
     enum why fail_with;
+    uint64_t zeroes; /* bits that no register takes */
 };
 
 static uint64_t *fake_at(struct fake_link *fake, uint64_t offset)
@@ -49,7 +50,7 @@ static struct outcome fake_execute(struct link *link, const struct step *steps, 
         uint64_t *at = fake_at(fake, steps[i].at.offset);
         results[i] = *at;
         if (steps[i].op == OP_WRITE) {
-            *at = steps[i].value;
+            *at = steps[i].value & ~fake->zeroes;
             if (fake->n_writes < FAKE_LOG)
                 fake->writes[fake->n_writes++] = (struct fake_write){steps[i].at, steps[i].value};
         } else if ((steps[i].op == OP_UNTIL || steps[i].op == OP_EXPECT) &&

@@ -78,9 +78,10 @@ static void reset_registers(struct cortex_m *cm)
 
 void cm_reset(struct cortex_m *cm)
 {
-    // DHCSR.C_DEBUGEN, DEMCR, DFSR and the breakpoint unit outlive a system reset (DDI 0403E C1.4, "Debug and
-    // reset")
+    // DHCSR.C_DEBUGEN, most of DEMCR, DFSR and the breakpoint unit outlive a system reset (DDI 0403E C1.4,
+    // "Debug and reset")
     cm->debug.control &= C_DEBUGEN;
+    cm->debug.demcr &= ~MON_BITS; // the rest of DEMCR is reset by power alone (DDI 0403E C1.6.5)
     cm->debug.was_reset = true;
     cm->reset_requested = false;
     cm->event = false;

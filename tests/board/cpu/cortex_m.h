@@ -63,6 +63,7 @@ enum cm_state { CM_RUNNING, CM_ASLEEP, CM_HALTED, CM_LOCKUP };
 #define S_RESTART_ST (1u << 26) // Armv8-M
 // DEMCR, DDI 0403E C1.6.5
 #define VC_CORERESET (1u << 0)
+#define MON_BITS     (0xFu << 16) // MON_EN, MON_PEND, MON_STEP, MON_REQ
 #define VC_HARDERR   (1u << 10)
 #define TRCENA       (1u << 24)
 // DFSR, DDI 0403E C1.6.1

@@ -1,0 +1,64 @@
+/* The region that the operands FUNCTION, or START and END, name. */
+#include "commands/session.h"
+
+static bool is_return(void *symbols, uint64_t address)
+{
+    return symbols_is_return(symbols, address);
+}
+
+static enum core_register register_of(const struct frame_base *base)
+{
+    return base->is_sp ? CORE_SP : (enum core_register)(CORE_R0 + base->number);
+}
+
+bool region_locate(struct named_region *out, struct symbols *symbols, const struct options *options,
+                   struct error *error)
+{
+    if (!symbols_locate(symbols, options->operands[0], &out->start, error))
+        return false;
+    out->region = (struct region){
+        .start = out->start.address, .low = out->start.low, .high = out->start.high, .to_return = true};
+    out->region.start_is_thumb = out->start.isa == ISA_THUMB;
+    out->region.process = options->process;
+    if (options->n_operands == 1) {
+        if (!out->start.is_function_entry)
+            return error_set(error, ERROR_USAGE, "%.128s is not the entry of a function: name an end as well",
+                             options->operands[0]);
+        return true;
+    }
+    if (!symbols_locate(symbols, options->operands[1], &out->end, error))
+        return false;
+    out->region.to_return = false;
+    out->region.end = out->end.address;
+    out->region.end_is_thumb = out->end.isa == ISA_THUMB;
+    return true;
+}
+
+bool region_look_into(struct named_region *named, struct symbols *symbols, struct error *error)
+{
+    struct region *region = &named->region;
+    struct frame_base at_start, at_end;
+    if (region->to_return) {
+        if (named->start.never_returns)
+            return error_set(error, ERROR_USAGE,
+                             "%s never returns (its DWARF says noreturn): name an end as well",
+                             named->start.name);
+        region->may_be_left = symbols_may_leave(symbols);
+        struct handler_exit exits[REGION_EXITS];
+        region->n_exits = symbols_exits(symbols, region->start, exits, REGION_EXITS);
+        for (size_t i = 0; i < region->n_exits && i < REGION_EXITS; i++)
+            region->exits[i] = (struct exit_place){
+                .at = exits[i].at, .popped = exits[i].popped, .conditional = exits[i].conditional};
+        region->is_return = is_return;
+        region->context = symbols;
+        return true;
+    }
+    named->frames = symbols_frames(symbols, region->start, region->end, &at_start, &at_end);
+    region->in_function = named->frames == FRAMES_KNOWN;
+    if (region->in_function) {
+        region->start_base = register_of(&at_start);
+        region->end_base = register_of(&at_end);
+        region->apart = at_start.offset - at_end.offset;
+    }
+    return true;
+}
