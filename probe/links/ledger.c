@@ -491,9 +491,9 @@ bool ledger_entry(const struct ledger *ledger, size_t i, struct address *at, str
                   uint64_t *old)
 {
     const struct entry *entry = &ledger->held[i];
-    *at = entry->at;
-    *restore = entry->restore;
-    *old = entry->old;
+    *at = entry->is.at;
+    *restore = entry->is.restore;
+    *old = entry->is.old;
     return entry->action.undo == NULL;
 }
 
