@@ -62,12 +62,7 @@ static struct link *connect_gdb(const struct context *context, const char *probe
         return NULL;
     }
     struct deadline deadline = deadline_in_ms(patience_ms(CONNECT_MS), context->cancel);
-    int fd = socket_connect(host, port, &deadline, error);
-    if (fd < 0)
-        return NULL;
-    char name[128];
-    snprintf(name, sizeof name, "gdb %.100s:%u", host, port);
-    struct debugger *debugger = gdb_remote_open(fd, name, context->log, &deadline, error);
+    struct debugger *debugger = gdb_remote_connect(host, port, context->log, &deadline, error);
     return debugger == NULL ? NULL : debugger_link_new(debugger, error);
 }
 

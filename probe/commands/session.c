@@ -283,6 +283,9 @@ bool session_close(struct session *session, struct error *error)
     injected_free(session->by_core);
     session->by_core = NULL;
     device_close(&session->device);
+    struct error halted = {0};
+    if (!link_end(session->link, &halted))
+        ok = error_add(error, &halted);
     link_close(session->link);
     session->link = NULL;
     symbols_close(session->symbols);

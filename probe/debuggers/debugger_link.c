@@ -189,6 +189,13 @@ static struct debugger *debugger_of(struct link *link)
     return self_of(link)->debugger;
 }
 
+/* A debugger halts the core when it is spoken to: the last word lets it go. */
+static bool end_link(struct link *link, struct error *error)
+{
+    struct debugger *debugger = self_of(link)->debugger;
+    return debugger->stays_halted || debugger->ops->let_go == NULL || debugger->ops->let_go(debugger, error);
+}
+
 static void close_link(struct link *link)
 {
     struct debugger *debugger = self_of(link)->debugger;
@@ -357,6 +364,7 @@ struct link *debugger_link_new(struct debugger *debugger, struct error *error)
                                         .views = views,
                                         .describe = describe,
                                         .debugger = debugger_of,
+                                        .end = end_link,
                                         .close = close_link,
                                         .exact_faults = true};
     struct debugger_link *self = calloc(1, sizeof *self);
@@ -370,6 +378,9 @@ struct link *debugger_link_new(struct debugger *debugger, struct error *error)
     debugger->stays_halted = debugger->facts.was_halted;
     if (settle_access(self, error))
         return &self->link;
+    struct error left = {0};
+    if (!end_link(&self->link, &left))
+        error_add(error, &left);
     close_link(&self->link);
     return NULL;
 }

@@ -87,6 +87,13 @@ static struct debugger *debugger_of(struct link *link)
 }
 
 /* The counters' link restores its registers before the core's link lets go of the core. */
+static bool end_combined(struct link *link, struct error *error)
+{
+    link_close(self_of(link)->counters);
+    self_of(link)->counters = NULL;
+    return link_end(self_of(link)->control, error);
+}
+
 static void close_combined(struct link *link)
 {
     link_close(self_of(link)->counters);
@@ -110,6 +117,7 @@ struct link *link_combined_new(struct link *control, struct link *counters, stru
                           .hold = hold,
                           .server_run = link_has_server(control) ? server_run : NULL,
                           .debugger = debugger_of,
+                          .end = end_combined,
                           .close = close_combined,
                           .exact_faults = link_faults_are_exact(control) && link_faults_are_exact(counters),
                           .comes_back = link_comes_back(control) || link_comes_back(counters)};

@@ -127,6 +127,11 @@ bool link_server_reset(struct link *link, uint16_t unit, bool halt, const struct
     return link->ops->server_reset == NULL || link->ops->server_reset(link, unit, halt, deadline, error);
 }
 
+bool link_end(struct link *link, struct error *error)
+{
+    return link == NULL || link->ops->end == NULL || link->ops->end(link, error);
+}
+
 void link_close(struct link *link)
 {
     if (link != NULL)

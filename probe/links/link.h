@@ -55,6 +55,7 @@ struct link_ops {
     struct debugger *(*debugger)(struct link *);
     /* NULL: a server decides about the power. */
     void (*leave_power)(struct link *, enum link_power);
+    bool (*end)(struct link *, struct error *); /* NULL: close says all */
     void (*close)(struct link *);
     bool exact_faults; /* TARGET_FAULT names the very step; else that step or the one before it failed */
     bool comes_back;   /* the next call reopens a lost link */
@@ -99,6 +100,8 @@ void link_leave_power(struct link *link, enum link_power power);
 bool link_comes_back(const struct link *link);
 bool link_faults_are_exact(const struct link *link);
 bool link_has_server(const struct link *link);
+/* The last word before link_close, after everything is undone. False: a server keeps the core halted. */
+bool link_end(struct link *link, struct error *error);
 void link_close(struct link *link); /* NULL is allowed */
 
 /*
