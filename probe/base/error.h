@@ -16,6 +16,7 @@ enum error_kind {
     ERROR_ELF_MISMATCH,  /* the target runs something else */
     ERROR_NO_PROBE,      /* nothing to connect to */
     ERROR_NOT_A_PROBE,   /* something answers, but not what we speak */
+    ERROR_IN_USE,        /* another pmu-probe has it */
     ERROR_SERVER,        /* the server that we start does not come up */
     ERROR_NO_MSR,        /* this machine's model-specific registers cannot be reached */
     ERROR_NO_AGENT,      /* no agent there that serves us another machine's */

@@ -1,5 +1,6 @@
 #include "commands/session.h"
 
+#include "links/claim.h"
 #include "measure/plausible.h"
 #include "stub/injected_code.h"
 
@@ -70,13 +71,22 @@ static bool find_target(struct session *session, int number, struct error *error
     return device_choose(&session->device, number, error);
 }
 
+/* One pmu-probe at a time: the one place where a link is claimed. */
+static bool claim_link(const struct session *session, struct error *error)
+{
+    struct claim claim;
+    claim_make(&claim, session->context->options->command);
+    return link_claim(session->link, &claim, error);
+}
+
 bool session_reach_target(struct session *session, struct error *error)
 {
     const struct options *options = session->context->options;
     if (options->counters == NULL && options->core >= 0 && options->debug_base.said)
         return error_set(error, ERROR_USAGE, "-C and --debug-base both say which core");
     session->link = connect_link(session->context, error);
-    return session->link != NULL && find_target(session, session->context->options->core, error);
+    return session->link != NULL && claim_link(session, error) &&
+           find_target(session, session->context->options->core, error);
 }
 
 bool session_look_again(struct session *session, int number, struct error *error)

@@ -81,6 +81,18 @@ static bool server_run(struct link *link, uint16_t unit, bool run, const struct 
     return link_server_run(self_of(link)->control, unit, run, deadline, error);
 }
 
+static bool claim_both(struct link *link, const struct claim *claim, struct error *error)
+{
+    return link_claim(self_of(link)->control, claim, error) &&
+           link_claim(self_of(link)->counters, claim, error);
+}
+
+static bool recover_both(struct link *link, struct error *error)
+{
+    return link_server_recover(self_of(link)->control, error) &&
+           link_server_recover(self_of(link)->counters, error);
+}
+
 static struct debugger *debugger_of(struct link *link)
 {
     return link_debugger(self_of(link)->control);
@@ -115,6 +127,8 @@ struct link *link_combined_new(struct link *control, struct link *counters, stru
                           .views = views,
                           .describe = describe,
                           .hold = hold,
+                          .claim = claim_both,
+                          .recover = recover_both,
                           .server_run = link_has_server(control) ? server_run : NULL,
                           .debugger = debugger_of,
                           .end = end_combined,

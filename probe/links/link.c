@@ -83,6 +83,16 @@ bool link_hold(struct link *link, bool hold, struct error *error)
     return link->ops->hold == NULL || link->ops->hold(link, hold, error);
 }
 
+bool link_claim(struct link *link, const struct claim *claim, struct error *error)
+{
+    return link->ops->claim == NULL || link->ops->claim(link, claim, error);
+}
+
+bool link_server_recover(struct link *link, struct error *error)
+{
+    return link->ops->recover == NULL || link->ops->recover(link, error);
+}
+
 bool link_faults_are_exact(const struct link *link)
 {
     return link->ops->exact_faults;

@@ -39,6 +39,7 @@ enum link_power {
 
 struct link;
 struct debugger;
+struct claim;
 
 struct link_ops {
     struct outcome (*execute)(struct link *, const struct step *, size_t n, uint64_t *results,
@@ -47,6 +48,8 @@ struct link_ops {
     void (*describe)(struct link *, char *out, size_t size); /* "openocd localhost:6666" */
     /* These may be NULL: no server. `unit` is the core's view. */
     bool (*hold)(struct link *, bool hold, struct error *);
+    bool (*claim)(struct link *, const struct claim *, struct error *);
+    bool (*recover)(struct link *, struct error *);
     bool (*server_run)(struct link *, uint16_t unit, bool run, const struct deadline *, struct error *);
     bool (*server_forget)(struct link *, uint16_t unit, const struct deadline *, struct error *);
     bool (*server_reset)(struct link *, uint16_t unit, bool halt, const struct deadline *, struct error *);
@@ -85,6 +88,12 @@ size_t link_views(struct link *link, struct link_view *out, size_t room, struct 
 void link_describe(struct link *link, char *out, size_t size);
 /* While held, a server neither polls the core nor acts on what it finds. True without a server. */
 bool link_hold(struct link *link, bool hold, struct error *error);
+/* Marks a server that has memory as in use by us; link_close takes the mark away. ERROR_IN_USE: another
+ * pmu-probe holds it. A holder that is dead is succeeded, and what it left in the server is put back. True
+ * without such a server. */
+bool link_claim(struct link *link, const struct claim *claim, struct error *error);
+/* Puts back what a client of ours that died left in the server: polling. */
+bool link_server_recover(struct link *link, struct error *error);
 /* Makes the server resume or halt the core, so that its caches stay valid. */
 bool link_server_run(struct link *link, uint16_t unit, bool run, const struct deadline *deadline,
                      struct error *error);
