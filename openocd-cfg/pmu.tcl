@@ -188,7 +188,21 @@ proc pmu_execute {sequence slice budget program} {
 # Runs a command that sets ::pmu_why, ::pmu_done, ::pmu_saw and ::pmu_results, and catches OpenOCD's log,
 # because an error's reason is there and not in the Tcl result. `capture` returns the log, unless it is
 # empty.
+#
+# A number is carried out once: after a cut connection the tool sends a request again, and gets its answer. A
+# lower number of the same tool, which differ in 24 bits, was held up on the way.
 proc pmu_answer {sequence command} {
+    lassign $::pmu_said last answer
+    set ::pmu_seen [clock milliseconds]
+    if {$sequence > $last || ($sequence >> 24) != ($last >> 24)} {
+        pmu_hold_again
+        set answer [pmu_carry_out $sequence $command]
+        set ::pmu_said [list $sequence $answer]
+    }
+    pmu_say $answer
+}
+
+proc pmu_carry_out {sequence command} {
     set ::pmu_why 0
     set ::pmu_done 0
     set ::pmu_saw 0
@@ -210,7 +224,7 @@ proc pmu_answer {sequence command} {
         }
         append answer "\n" [string map [list [format %c 26] " "] [string range $log 0 1500]]
     }
-    pmu_say $answer
+    return $answer
 }
 
 # OpenOCD prints the result of a request over the Tcl port on its terminal and, while the target runs, on
@@ -394,11 +408,59 @@ proc pmu_hold {on} {
             set ::pmu_polling [pmu_is_polling]
         }
         poll off
+        pmu_watch_holder
     } elseif {[info exists ::pmu_polling]} {
         if {$::pmu_polling} {
             poll on
         }
         unset ::pmu_polling
+        set ::pmu_lapsed 0
+    }
+    return ""
+}
+
+# A holder that was killed cannot end its hold. One that asks for nothing for so long is taken for dead: polling
+# is as it was, until it asks again.
+proc pmu_watch_holder {} {
+    catch {after cancel $::pmu_timer}
+    catch {set ::pmu_timer [after 2000 pmu_look_at_holder]}
+}
+
+proc pmu_look_at_holder {} {
+    if {![info exists ::pmu_polling] || $::pmu_lapsed} {
+        return
+    }
+    set quiet [expr {[clock milliseconds] - $::pmu_seen}]
+    if {$quiet < 10000 && $quiet > -10000} {
+        pmu_watch_holder
+        return
+    }
+    set ::pmu_lapsed 1
+    if {$::pmu_polling} {
+        catch {poll on}
+    }
+}
+
+proc pmu_hold_again {} {
+    if {$::pmu_lapsed && [info exists ::pmu_polling]} {
+        set ::pmu_lapsed 0
+        catch {poll off}
+        pmu_watch_holder
+    }
+}
+
+# ---- one tool at a time: its mark stays here if it dies, and the next one finds it
+
+proc pmu_claim {mine dead} {
+    if {![info exists ::pmu_holder] || $::pmu_holder eq $dead} {
+        set ::pmu_holder $mine
+    }
+    pmu_say "pmu held $::pmu_holder"
+}
+
+proc pmu_give_up_claim {mine} {
+    if {[info exists ::pmu_holder] && $::pmu_holder eq $mine} {
+        unset ::pmu_holder
     }
     return ""
 }
@@ -447,6 +509,9 @@ if {[string match {* 0.12.0} [version]]} {
 array set ::pmu_via {}
 array set ::pmu_path {}
 array set ::pmu_apb {}
+set ::pmu_said {0 {}}
+set ::pmu_seen 0
+set ::pmu_lapsed 0
 if {![info exists ::pmu_aliases]} {
     set ::pmu_aliases 0
 }

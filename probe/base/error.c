@@ -26,7 +26,8 @@ static const struct {
     [ERROR_NOT_A_PROBE] = {EXIT_MEASURE,
                            "Name OpenOCD's Tcl port (tcl_port, default 6666), not its GDB or telnet port."},
     [ERROR_IN_USE] = {EXIT_MEASURE,
-                      "One pmu-probe at a time: wait until the other has ended, or end it (Ctrl-C)."},
+                      "One pmu-probe at a time. If that one is gone for good and this machine cannot tell: "
+                      "pmu-probe restore takes its place."},
     [ERROR_LEFT] = {EXIT_MEASURE, "pmu-probe restore puts the target back as it was before that run."},
     [ERROR_SERVER] =
         {EXIT_MEASURE,

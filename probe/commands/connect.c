@@ -79,15 +79,13 @@ static struct link *connect_gdb(const struct context *context, const char *probe
         error_set(error, ERROR_USAGE, "--probe %.64s: a GDB server is named by gdb:HOST:PORT", probe);
         return NULL;
     }
-    char name[128], end[LINK_NAME];
+    char end[LINK_NAME];
     struct lock *lock;
     link_end_name(end, sizeof end, "gdb", host, port);
     if (!lock_take(end, &lock, error))
         return NULL;
     struct deadline deadline = deadline_in_ms(patience_ms(CONNECT_MS), context->cancel);
-    int fd = socket_connect(host, port, &deadline, error);
-    snprintf(name, sizeof name, "gdb %.100s:%u", host, port);
-    struct debugger *debugger = fd < 0 ? NULL : gdb_remote_open(fd, name, context->log, &deadline, error);
+    struct debugger *debugger = gdb_remote_connect(host, port, context->log, &deadline, error);
     return claimed(debugger == NULL ? NULL : debugger_link_new(debugger, error), end, lock);
 }
 

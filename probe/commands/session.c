@@ -2,6 +2,7 @@
 
 #include "device/restore.h"
 #include "device/settings.h"
+#include "links/claim.h"
 #include "links/journal.h"
 #include "measure/plausible.h"
 #include "stub/injected_code.h"
@@ -216,6 +217,14 @@ static void begin_journal(struct session *session)
     ledger_keep_journal(device->ledger, session->journal);
 }
 
+/* One pmu-probe at a time: the one place where a link is claimed. */
+static bool claim_link(const struct session *session, struct error *error)
+{
+    struct claim claim;
+    claim_make(&claim, session->context->options->command);
+    return link_claim(session->link, &claim, error);
+}
+
 bool session_reach_target(struct session *session, struct error *error)
 {
     const struct options *options = session->context->options;
@@ -223,7 +232,8 @@ bool session_reach_target(struct session *session, struct error *error)
     if (options->counters == NULL && options->core >= 0 && options->debug_base.said)
         return error_set(error, ERROR_USAGE, "-C and --debug-base both say which core");
     session->link = connect_link(session->context, error);
-    if (session->link == NULL || !find_target(session, session->context->options->core, error))
+    if (session->link == NULL || !claim_link(session, error) ||
+        !find_target(session, session->context->options->core, error))
         return false;
     if (!session->restores && !session_check_left(session, &left)) {
         if (left.kind != ERROR_LEFT || !session->tolerates_left)
@@ -449,6 +459,9 @@ bool session_close(struct session *session, struct error *error)
     injected_free(session->by_core);
     session->by_core = NULL;
     device_close(&session->device);
+    struct error halted = {0};
+    if (!link_end(session->link, &halted))
+        ok = error_add(error, &halted);
     journal_free(session->journal);
     session->journal = NULL;
     link_close(session->link);

@@ -83,6 +83,8 @@ struct debugger_ops {
     bool (*monitor)(struct debugger *, const char *command, char *out, size_t size, const struct deadline *,
                     struct error *);
     bool (*is_running)(const struct debugger *);
+    /* Lets the core run on as the session's last act but close. False: it stays halted. NULL: close does. */
+    bool (*let_go)(struct debugger *, struct error *);
     /* Ends the session. The core runs on, or stays halted if the server can leave it so. */
     void (*close)(struct debugger *, bool run);
 };
@@ -108,6 +110,7 @@ struct debugger {
     const struct debugger_ops *ops; /* first member of each debugger's own struct */
     struct debugger_facts facts;
     bool stays_halted; /* when the session ends */
+    bool undoing;      /* no hit is measured any more: a lost connection may be made again */
     struct access access;
 };
 

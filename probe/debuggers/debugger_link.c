@@ -1,6 +1,7 @@
 #include "debuggers/debugger.h"
 
 #include "debuggers/openocd_monitor.h"
+#include "links/claim.h"
 #include "links/openocd.h"
 
 #include <inttypes.h>
@@ -9,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SLICE_MS = 50, WORD = 4, GATHERED = 64, OPEN_MS = 5000 };
+enum { SLICE_MS = 50, WORD = 4, GATHERED = 64, OPEN_MS = 5000, END_MS = 500 };
 
 /* DDI 0403 B3.1: code and RAM are below it, and may be read in pieces of any size. */
 static const uint64_t PLAIN_MEMORY = 0x40000000;
@@ -21,8 +22,9 @@ struct debugger_link {
     struct link link; /* first */
     struct debugger *debugger;
     struct openocd_monitor monitor;
-    struct link *openocd; /* through its monitor, if the core's memory does not show its PMU; else NULL */
-    struct error refusal; /* why nothing can be measured, or ERROR_NONE */
+    struct link *openocd;   /* through its monitor, if the core's memory does not show its PMU; else NULL */
+    char claim[CLAIM_TEXT]; /* our mark in the server; "": none */
+    struct error refusal;   /* why nothing can be measured, or ERROR_NONE */
 };
 
 static struct debugger_link *self_of(struct link *link)
@@ -189,6 +191,44 @@ static struct debugger *debugger_of(struct link *link)
     return self_of(link)->debugger;
 }
 
+static bool is_openocd(const struct debugger *debugger)
+{
+    return strcmp(debugger->facts.server, "OpenOCD") == 0;
+}
+
+static bool mark_server(void *context, const char *mine, const char *dead, char found[CLAIM_TEXT],
+                        struct error *error)
+{
+    struct deadline soon = deadline_in_ms(patience_ms(OPEN_MS), NULL);
+    return openocd_monitor_mark(context, mine, dead, found, CLAIM_TEXT, &soon, error);
+}
+
+/* Of the servers OpenOCD has a memory. A user's GDB is its own master. */
+static bool claim_server(struct link *link, const struct claim *claim, struct error *error)
+{
+    struct debugger_link *self = self_of(link);
+    const struct claim_place place = {.context = &self->monitor, .mark = mark_server};
+    if (!is_openocd(self->debugger) || self->debugger->facts.is_attended)
+        return true;
+    if (!claim_take(claim, &place, self->debugger->facts.name, error))
+        return false;
+    claim_write(claim, self->claim);
+    return true;
+}
+
+/* A debugger halts the core when it is spoken to: the last word lets it go. */
+static bool end_link(struct link *link, struct error *error)
+{
+    struct debugger *debugger = self_of(link)->debugger;
+    struct deadline soon = deadline_in_ms(patience_ms(END_MS), NULL);
+    struct error ignored = {0};
+    debugger->undoing = true;
+    if (self_of(link)->claim[0] != '\0')
+        openocd_monitor_unmark(&self_of(link)->monitor, self_of(link)->claim, &soon, &ignored);
+    self_of(link)->claim[0] = '\0';
+    return debugger->stays_halted || debugger->ops->let_go == NULL || debugger->ops->let_go(debugger, error);
+}
+
 static void close_link(struct link *link)
 {
     struct debugger *debugger = self_of(link)->debugger;
@@ -208,11 +248,6 @@ static void explain(struct debugger *debugger, enum access_way way, const char *
     va_start(arguments, format);
     vsnprintf(debugger->access.why[way], sizeof debugger->access.why[way], format, arguments);
     va_end(arguments);
-}
-
-static bool is_openocd(const struct debugger *debugger)
-{
-    return strcmp(debugger->facts.server, "OpenOCD") == 0;
 }
 
 static void explain_no_openocd(struct debugger *debugger)
@@ -304,7 +339,6 @@ static bool open_openocd(struct debugger_link *self, const struct deadline *dead
 {
     struct debugger_facts *facts = &self->debugger->facts;
     struct access *access = &self->debugger->access;
-    openocd_monitor_init(&self->monitor, self->debugger);
     if (!facts->has_cores &&
         !openocd_monitor_target(&self->monitor, facts->core, sizeof facts->core, deadline, error))
         return false;
@@ -357,6 +391,8 @@ struct link *debugger_link_new(struct debugger *debugger, struct error *error)
                                         .views = views,
                                         .describe = describe,
                                         .debugger = debugger_of,
+                                        .claim = claim_server,
+                                        .end = end_link,
                                         .close = close_link,
                                         .exact_faults = true};
     struct debugger_link *self = calloc(1, sizeof *self);
@@ -367,9 +403,13 @@ struct link *debugger_link_new(struct debugger *debugger, struct error *error)
     }
     self->link.ops = &ops;
     self->debugger = debugger;
+    openocd_monitor_init(&self->monitor, debugger);
     debugger->stays_halted = debugger->facts.was_halted;
     if (settle_access(self, error))
         return &self->link;
+    struct error left = {0};
+    if (!end_link(&self->link, &left))
+        error_add(error, &left);
     close_link(&self->link);
     return NULL;
 }

@@ -221,6 +221,11 @@ void gdb_wire_close(struct gdb_wire *wire)
     wire->lost = true;
 }
 
+void gdb_wire_resume(struct gdb_wire *wire)
+{
+    wire->lost = false;
+}
+
 bool gdb_wire_lose(struct gdb_wire *wire, enum error_kind kind, const char *why, struct error *error)
 {
     wire->lost = true;
@@ -289,6 +294,7 @@ static enum gdb_came take_event(struct gdb_wire *wire, enum gdb_event event, con
 {
     switch (event) {
     case GDB_PACKET:
+        wire->heard = true;
         return acknowledge(wire, '+', deadline, error) ? GDB_CAME : GDB_CAME_NEVER;
     case GDB_NAK:
         if (!wire->acks)
@@ -306,8 +312,10 @@ static enum gdb_came take_event(struct gdb_wire *wire, enum gdb_event event, con
         gdb_wire_lose(wire, ERROR_LINK_PROTOCOL,
                       "the GDB server's packet is longer than any it was asked for", error);
         return GDB_CAME_NEVER;
-    case GDB_NOTHING:
     case GDB_ACK:
+        wire->heard = true;
+        break;
+    case GDB_NOTHING:
     case GDB_NOTIFICATION:
         break;
     }

@@ -65,6 +65,7 @@ enum { GDB_PAYLOAD = 32 * 1024, GDB_FRAME = 2 * GDB_PAYLOAD + 8, GDB_CHUNK = 409
 struct gdb_wire {
     int fd;
     bool acks, lost, hung_up;      /* hung_up: by the other end */
+    bool heard;                    /* a packet or an acknowledgement came */
     char payload[GDB_PAYLOAD + 1]; /* received last */
     struct gdb_decoder decoder;
     uint8_t in[GDB_CHUNK];
@@ -89,5 +90,7 @@ bool gdb_wire_send_raw(struct gdb_wire *wire, char byte, const struct deadline *
  * GDB_CAME_NEVER only. */
 enum gdb_came gdb_wire_receive(struct gdb_wire *wire, size_t *length, const struct deadline *deadline,
                                struct error *error);
+/* A lost wire that did not hang up is used once more. */
+void gdb_wire_resume(struct gdb_wire *wire);
 /* Marks it lost; always false. */
 bool gdb_wire_lose(struct gdb_wire *wire, enum error_kind kind, const char *why, struct error *error);

@@ -167,7 +167,7 @@ static struct debugger *fallback_of(struct gdb_python *python)
     unsigned long port = strtoul(colon + 1, NULL, 10);
     if (port == 0 || port > UINT16_MAX)
         return NULL;
-    python->fallback = gdb_remote_connect(host, (uint16_t)port, &soon, &none);
+    python->fallback = gdb_remote_connect(host, (uint16_t)port, NULL, &soon, &none);
     python->running = false;
     return python->fallback;
 }

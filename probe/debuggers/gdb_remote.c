@@ -1,6 +1,7 @@
 #include "debuggers/gdb_remote.h"
 
 #include "base/socket.h"
+#include "debuggers/gdb_mend.h"
 #include "debuggers/gdb_session.h"
 
 #include <inttypes.h>
@@ -9,18 +10,12 @@
 #include <string.h>
 #include <unistd.h>
 
-enum {
-    INTERRUPT = 0x03,
-    READ_MOST = 1024,
-    WRITE_MOST = 1024,
-    BINARY_LEAST = 16,
-    CLOSE_MS = 1000,
-    OWED_MS = 300
-};
+enum { INTERRUPT = 0x03, READ_MOST = 1024, WRITE_MOST = 1024, BINARY_LEAST = 16, CLOSE_MS = 1000 };
 
 struct gdb_remote {
     struct debugger debugger; /* first */
     struct gdb_session session;
+    bool let_go;
 };
 
 static struct gdb_session *session_of(struct debugger *debugger)
@@ -28,9 +23,18 @@ static struct gdb_session *session_of(struct debugger *debugger)
     return &((struct gdb_remote *)debugger)->session;
 }
 
-static bool must_be_halted(const struct gdb_session *session, struct error *error)
+/* While what was done is undone, a lost connection is made again. */
+static bool is_connected(struct debugger *debugger, const struct deadline *deadline, struct error *error)
 {
-    return !session->running ||
+    struct gdb_session *session = session_of(debugger);
+    return !session->wire.lost || !debugger->undoing || gdb_mend(session, &debugger->facts, deadline, error);
+}
+
+static bool must_be_halted(struct debugger *debugger, const struct deadline *deadline, struct error *error)
+{
+    if (!is_connected(debugger, deadline, error))
+        return false;
+    return !session_of(debugger)->running ||
            error_advise(
                error, ERROR_FAULT,
                "stat, watch and doctor need OpenOCD's Tcl port or a CMSIS-DAP probe; delta works here.",
@@ -77,7 +81,7 @@ static bool read_memory(struct debugger *debugger, uint64_t at, void *out, size_
 {
     struct gdb_session *session = session_of(debugger);
     size_t most = debugger_at_most(session->packet_size / 2 - 8, READ_MOST);
-    if (!must_be_halted(session, error) || !select_thread(session, deadline, error))
+    if (!must_be_halted(debugger, deadline, error) || !select_thread(session, deadline, error))
         return false;
     for (size_t done = 0; done < n;) {
         size_t some = debugger_at_most(n - done, most);
@@ -116,7 +120,7 @@ static bool write_memory(struct debugger *debugger, uint64_t at, const void *byt
 {
     struct gdb_session *session = session_of(debugger);
     size_t most = debugger_at_most(session->packet_size / 2 - 24, WRITE_MOST);
-    if (!must_be_halted(session, error) || !select_thread(session, deadline, error))
+    if (!must_be_halted(debugger, deadline, error) || !select_thread(session, deadline, error))
         return false;
     for (size_t done = 0; done < n;) {
         size_t some = debugger_at_most(n - done, most);
@@ -127,17 +131,30 @@ static bool write_memory(struct debugger *debugger, uint64_t at, const void *byt
     return true;
 }
 
+static void note_breakpoint(struct gdb_session *session, uint64_t at, unsigned size, bool set)
+{
+    for (size_t i = 0; i < session->n_set; i++)
+        if (session->set[i].at == at)
+            session->set[i--] = session->set[--session->n_set];
+    if (set && session->n_set < GDB_SET)
+        session->set[session->n_set++] = (struct gdb_set){.at = at, .size = size};
+}
+
 static bool breakpoint(struct debugger *debugger, uint64_t at, unsigned size, bool set,
                        const struct deadline *deadline, struct error *error)
 {
     struct gdb_session *session = session_of(debugger);
     char question[64];
     size_t length;
-    if (!must_be_halted(session, error))
+    if (!must_be_halted(debugger, deadline, error))
         return false;
+    if (set)
+        note_breakpoint(session, at, size, true);
     snprintf(question, sizeof question, "%c1,%" PRIx64 ",%x", set ? 'Z' : 'z', at, size);
     if (!gdb_ask(session, question, &length, deadline, error))
         return false;
+    if (!set || !gdb_is_ok(session))
+        note_breakpoint(session, at, size, false);
     if (gdb_is_ok(session))
         return true;
     if (length == 0)
@@ -152,8 +169,10 @@ static bool go(struct debugger *debugger, enum debugger_go how, const struct dea
     struct gdb_session *session = session_of(debugger);
     char question[GDB_THREAD + 16];
     const char *colon = session->thread[0] != '\0' ? ":" : "";
-    if (!must_be_halted(session, error))
+    if (!must_be_halted(debugger, deadline, error))
         return false;
+    if (session->mended && !debugger->undoing)
+        return error_set(error, ERROR_LINK_LOST, "the connection to the GDB server was lost in between");
     if (!session->has_vcont)
         snprintf(question, sizeof question, how == DEBUGGER_STEP ? "s" : "c");
     else if (how == DEBUGGER_STEP) /* the other threads stay halted */
@@ -174,6 +193,10 @@ static enum debugger_wait wait_for(struct debugger *debugger, struct debugger_st
 {
     struct gdb_session *session = session_of(debugger);
     size_t length;
+    if (session->mended && !session->running) {
+        *stop = session->mended_stop;
+        return DEBUGGER_STOPPED;
+    }
     do {
         enum gdb_came came = gdb_wire_receive(&session->wire, &length, deadline, error);
         if (came == GDB_CAME_NOT)
@@ -210,6 +233,8 @@ static bool interrupt(struct debugger *debugger, struct error *error)
 {
     struct gdb_session *session = session_of(debugger);
     struct deadline soon = deadline_in_ms(patience_ms(CLOSE_MS), NULL);
+    if (!is_connected(debugger, &soon, error))
+        return false;
     if (!session->running)
         return true;
     session->asked = true;
@@ -266,7 +291,7 @@ static bool read_register(struct debugger *debugger, const char *name, uint64_t 
 {
     struct gdb_session *session = session_of(debugger);
     const struct gdb_register *which = gdb_features_find(&session->features, name);
-    if (!must_be_halted(session, error))
+    if (!must_be_halted(debugger, deadline, error))
         return false;
     if (which == NULL || which->bits > 64)
         return error_advise(error, ERROR_FAULT, "", "the GDB server has no register %s", name);
@@ -291,7 +316,8 @@ static bool monitor(struct debugger *debugger, const char *command, char *out, s
                     const struct deadline *deadline, struct error *error)
 {
     struct gdb_session *session = session_of(debugger);
-    return must_be_halted(session, error) && gdb_monitor(session, command, out, size, deadline, error);
+    return must_be_halted(debugger, deadline, error) &&
+           gdb_monitor(session, command, out, size, deadline, error);
 }
 
 static bool is_running(const struct debugger *debugger)
@@ -299,49 +325,26 @@ static bool is_running(const struct debugger *debugger)
     return ((const struct gdb_remote *)debugger)->session.running;
 }
 
-/* Lets the core run, and waits for as long as a belated request may take to stop it. False: it stopped for
- * another reason. */
-static bool outlast_request(struct debugger *debugger)
+static bool let_go(struct debugger *debugger, struct error *error)
 {
-    struct deadline limit = deadline_in_ms(patience_ms(OWED_MS), NULL);
-    struct debugger_stop stop;
-    struct error ignored = {0};
-    return !go(debugger, DEBUGGER_RUN, &limit, &ignored) ||
-           wait_for(debugger, &stop, &limit, &ignored) != DEBUGGER_STOPPED;
+    struct gdb_remote *remote = (struct gdb_remote *)debugger;
+    remote->let_go = debugger->undoing = true;
+    return gdb_let_go(&remote->session, debugger, error);
 }
 
-/* A server with one client reads no packet while the core runs. */
-static void stand_still(struct debugger *debugger, const struct deadline *deadline)
-{
-    struct debugger_stop stop;
-    struct error ignored = {0};
-    if (is_running(debugger) && interrupt(debugger, &ignored))
-        wait_for(debugger, &stop, deadline, &ignored);
-}
-
-/* D lets the core run on, but not with OpenOCD. */
 static void close_session(struct debugger *debugger, bool run)
 {
     struct gdb_remote *remote = (struct gdb_remote *)debugger;
-    struct gdb_session *session = &remote->session;
-    struct deadline soon = deadline_in_ms(patience_ms(CLOSE_MS), NULL);
     struct error ignored = {0};
-    char text[64];
-    size_t length;
-    if (run && !session->wire.lost) {
-        bool stays = session->owed && !session->running && !outlast_request(debugger);
-        if (strcmp(debugger->facts.server, "OpenOCD") != 0)
-            stand_still(debugger, &soon);
-        else if (!session->running && !stays)
-            gdb_monitor(session, "resume", text, sizeof text, &soon, &ignored);
-        gdb_ask(session, "D", &length, &soon, &ignored);
-    }
-    gdb_wire_close(&session->wire);
+    if (run && !remote->let_go)
+        let_go(debugger, &ignored);
+    gdb_wire_close(&remote->session.wire);
     free(remote);
 }
 
-struct debugger *gdb_remote_open(int fd, const char *name, const struct log *log,
-                                 const struct deadline *deadline, struct error *error)
+static struct debugger *open_session(int fd, const char *name, const char *host, uint16_t port,
+                                     const struct log *log, const struct deadline *deadline,
+                                     struct error *error)
 {
     static const struct debugger_ops ops = {.read_memory = read_memory,
                                             .write_memory = write_memory,
@@ -352,31 +355,45 @@ struct debugger *gdb_remote_open(int fd, const char *name, const struct log *log
                                             .read_register = read_register,
                                             .monitor = monitor,
                                             .is_running = is_running,
+                                            .let_go = let_go,
                                             .close = close_session};
     struct gdb_remote *remote = calloc(1, sizeof *remote);
+    struct debugger_stop stop;
     if (remote == NULL) {
         close(fd);
         error_set(error, ERROR_SYSTEM, "out of memory");
         return NULL;
     }
+    struct gdb_session *session = &remote->session;
     remote->debugger.ops = &ops;
     snprintf(remote->debugger.facts.name, sizeof remote->debugger.facts.name, "%s", name);
-    gdb_wire_init(&remote->session.wire, fd);
-    remote->session.wire.log = log;
-    if (gdb_session_begin(&remote->session, &remote->debugger.facts, deadline, error))
+    snprintf(session->host, sizeof session->host, "%s", host);
+    session->port = port;
+    gdb_wire_init(&session->wire, fd);
+    session->wire.log = log;
+    if (gdb_session_begin(session, &remote->debugger.facts, &stop, deadline, error))
         return &remote->debugger;
     /* The core was halted only by our connection */
-    close_session(&remote->debugger, !remote->session.wire.lost);
+    struct error left = {0};
+    if (session->wire.heard && !let_go(&remote->debugger, &left))
+        error_add(error, &left);
+    close_session(&remote->debugger, false);
     return NULL;
 }
 
-struct debugger *gdb_remote_connect(const char *host, uint16_t port, const struct deadline *deadline,
-                                    struct error *error)
+struct debugger *gdb_remote_open(int fd, const char *name, const struct log *log,
+                                 const struct deadline *deadline, struct error *error)
+{
+    return open_session(fd, name, "", 0, log, deadline, error);
+}
+
+struct debugger *gdb_remote_connect(const char *host, uint16_t port, const struct log *log,
+                                    const struct deadline *deadline, struct error *error)
 {
     char name[128];
     int fd = socket_connect(host, port, deadline, error);
     if (fd < 0)
         return NULL;
     snprintf(name, sizeof name, "gdb %.100s:%u", host, port);
-    return gdb_remote_open(fd, name, NULL, deadline, error);
+    return open_session(fd, name, host, port, log, deadline, error);
 }

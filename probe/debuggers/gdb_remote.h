@@ -10,9 +10,9 @@
 #include <stdint.h>
 
 /* NULL on error. ERROR_NO_PROBE: no server listens there; ERROR_NOT_A_PROBE: it does not speak the protocol.
- */
-struct debugger *gdb_remote_connect(const char *host, uint16_t port, const struct deadline *deadline,
-                                    struct error *error);
-/* Takes over a connected, non-blocking socket, even on error. */
+ * A lost connection is made again to undo what was done. */
+struct debugger *gdb_remote_connect(const char *host, uint16_t port, const struct log *log,
+                                    const struct deadline *deadline, struct error *error);
+/* Without a way to connect again. Takes over a connected, non-blocking socket, even on error. */
 struct debugger *gdb_remote_open(int fd, const char *name, const struct log *log,
                                  const struct deadline *deadline, struct error *error);

@@ -6,7 +6,7 @@
 
 enum {
     GRACE_MS = 250,
-    CANCELLED_MS = 2000,
+    CANCELLED_MS = 800,
     STRAY = 256,
     SMALLEST_PACKET = 64,
     ASKED_FOR = 0x1000,
@@ -288,8 +288,10 @@ static void take_supported(struct gdb_session *session)
     for (char *word = strtok_r(session->wire.payload, ";", &rest); word != NULL;
          word = strtok_r(NULL, ";", &rest)) {
         if (strncmp(word, "PacketSize=", 11) == 0 && gdb_number_read(word + 11, &value, &end) &&
-            value >= SMALLEST_PACKET)
+            value >= SMALLEST_PACKET) {
+            session->has_packet_size = true;
             session->packet_size = value < GDB_PAYLOAD ? (size_t)value : GDB_PAYLOAD;
+        }
         session->has_xfer |= strcmp(word, "qXfer:features:read+") == 0;
         session->has_pass_signals |= strcmp(word, "QPassSignals+") == 0;
         session->has_no_ack |= strcmp(word, "QStartNoAckMode+") == 0;
@@ -372,8 +374,8 @@ static void tell_profile(const struct gdb_features *features, struct debugger_fa
 }
 
 /* QEMU answers a question of its own; other servers know the command "version", or refuse it. */
-static bool tell_server(struct gdb_session *session, struct debugger_facts *facts,
-                        const struct deadline *deadline, struct error *error)
+bool gdb_tell_server(struct gdb_session *session, struct debugger_facts *facts,
+                     const struct deadline *deadline, struct error *error)
 {
     char text[512];
     size_t length;
@@ -407,11 +409,17 @@ static bool pass_signals(struct gdb_session *session, const struct deadline *dea
     return gdb_ask(session, question, &length, deadline, error); /* if refused, they stop it */
 }
 
-bool gdb_session_begin(struct gdb_session *session, struct debugger_facts *facts,
+void gdb_session_forget(struct gdb_session *session)
+{
+    session->features = (struct gdb_features){0};
+    session->has_vcont = session->has_xfer = session->has_no_ack = session->has_pass_signals = false;
+    session->has_packet_size = session->no_single_registers = session->no_binary = session->owed = false;
+}
+
+bool gdb_session_begin(struct gdb_session *session, struct debugger_facts *facts, struct debugger_stop *stop,
                        const struct deadline *deadline, struct error *error)
 {
     size_t length;
-    struct debugger_stop stop;
     struct error why = {0};
     session->packet_size = 400; /* what every server takes, GDB manual E.4 */
     /* A late answer to an earlier client would else be taken for ours */
@@ -431,22 +439,22 @@ bool gdb_session_begin(struct gdb_session *session, struct debugger_facts *facts
     }
     if (!read_features(session, deadline, error) || !gdb_ask(session, "?", &length, deadline, error))
         return false;
-    if (!gdb_take_stop(session, &stop))
+    if (!gdb_take_stop(session, stop))
         return error_set(error, ERROR_NOT_A_PROBE, "the GDB server does not say where the core is");
-    if (stop.why == DEBUGGER_ENDED)
+    if (stop->why == DEBUGGER_ENDED)
         return error_set(error, ERROR_NO_CORE, "the GDB server has no core to debug");
     if (!gdb_ask(session, "vCont?", &length, deadline, error))
         return false;
     session->has_vcont = strncmp(session->wire.payload, "vCont;", 6) == 0;
     tell_profile(&session->features, facts);
-    facts->has_cpu = stop.has_cpu;
-    facts->cpu = stop.cpu;
+    facts->has_cpu = stop->has_cpu;
+    facts->cpu = stop->cpu;
     if ((facts->profile == PROFILE_X86_64 && !pass_signals(session, deadline, error)) ||
-        !tell_server(session, facts, deadline, error))
+        !gdb_tell_server(session, facts, deadline, error))
         return false;
-    if (!find_cores(session, facts, &stop, deadline, error))
+    if (!find_cores(session, facts, stop, deadline, error))
         return false;
     /* OpenOCD halts the core when we connect, and says so; others always say "trap" */
-    facts->was_halted = strcmp(facts->server, "OpenOCD") == 0 && stop.why != DEBUGGER_REQUESTED;
+    facts->was_halted = strcmp(facts->server, "OpenOCD") == 0 && stop->why != DEBUGGER_REQUESTED;
     return true;
 }

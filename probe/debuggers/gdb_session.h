@@ -1,6 +1,6 @@
 /*
  * A session with a GDB server: questions and answers, the server's description of itself, and its stops. For
- * gdb_remote.c and gdb_session.c only.
+ * gdb_remote.c, gdb_session.c and gdb_mend.c only.
  */
 #pragma once
 
@@ -12,13 +12,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { GDB_CACHE = 64, GDB_THREAD = 32 };
+enum { GDB_CACHE = 64, GDB_THREAD = 32, GDB_SET = 16, GDB_HOST = 256 };
 
 struct gdb_session {
     struct gdb_wire wire;
     struct gdb_features features;
     size_t packet_size; /* the largest that the server takes */
-    bool has_vcont, has_xfer, has_no_ack, has_pass_signals;
+    bool has_vcont, has_xfer, has_no_ack, has_pass_signals, has_packet_size;
     bool running;
     bool asked; /* to stop, in this run */
     bool owed;  /* it stopped for another reason at that moment: the request may stop the next run */
@@ -31,6 +31,17 @@ struct gdb_session {
         uint64_t value;
     } cache[GDB_CACHE];
     size_t n_cached;
+    /* For gdb_mend.h. */
+    char host[GDB_HOST];
+    uint16_t port;   /* 0: no new connection can be made */
+    struct gdb_set { /* breakpoints that are set */
+        uint64_t at;
+        unsigned size;
+    } set[GDB_SET];
+    size_t n_set;
+    bool mended;                      /* it was lost in between */
+    struct debugger_stop mended_stop; /* why the core stands since then */
+    struct deadline mend_until;       /* no attempt after it */
 };
 
 /* Asks; the answer is in wire.payload. */
@@ -41,9 +52,13 @@ bool gdb_ask_bytes(struct gdb_session *session, const void *question, size_t n, 
 /* The answer is "OK". */
 bool gdb_is_ok(const struct gdb_session *session);
 bool gdb_is_refusal(const struct gdb_session *session);
-/* Greets the server and reads its description of itself. */
-bool gdb_session_begin(struct gdb_session *session, struct debugger_facts *facts,
+/* Greets the server and reads its description of itself; `stop`: why the core stands. */
+bool gdb_session_begin(struct gdb_session *session, struct debugger_facts *facts, struct debugger_stop *stop,
                        const struct deadline *deadline, struct error *error);
+bool gdb_tell_server(struct gdb_session *session, struct debugger_facts *facts,
+                     const struct deadline *deadline, struct error *error);
+/* Forgets what a server told, for another connection. */
+void gdb_session_forget(struct gdb_session *session);
 bool gdb_monitor(struct gdb_session *session, const char *command, char *out, size_t size,
                  const struct deadline *deadline, struct error *error);
 /* A stop reply, into the session and `stop`; false when the payload is none. */

@@ -91,11 +91,12 @@ static enum openocd_end ask(void *context, const char *script, size_t length, ch
     static const char head[] = "append ::pmu_in \"", tail[] = "\"; pmu_monitor";
     struct openocd_monitor *monitor = context;
     struct error why = {0};
-    if (!monitor->prepared) {
+    bool ready = monitor->prepared;
+    monitor->prepared = false; /* after a failure nobody knows how much of a script is there */
+    if (!ready) {
         memcpy(monitor->line, preparation, sizeof preparation);
         if (!tell(monitor, deadline, &why))
             return end_of(&why);
-        monitor->prepared = true;
     }
     for (size_t at = 0;;) {
         size_t used = sizeof head - 1;
@@ -104,8 +105,11 @@ static enum openocd_end ask(void *context, const char *script, size_t length, ch
             used += put_quoted(script[at++], monitor->line + used);
         bool last = at == length;
         memcpy(monitor->line + used, last ? tail : "\"", last ? sizeof tail : 2);
-        if (last)
-            return answer_to(monitor, answer, room, answer_length, deadline);
+        if (last) {
+            enum openocd_end end = answer_to(monitor, answer, room, answer_length, deadline);
+            monitor->prepared = end == OPENOCD_ANSWERED;
+            return end;
+        }
         if (!tell(monitor, deadline, &why))
             return end_of(&why);
     }
@@ -127,6 +131,34 @@ bool openocd_monitor_target(struct openocd_monitor *monitor, char *out, size_t s
         return error_set(error, ERROR_LINK_PROTOCOL, "OpenOCD does not say which of its targets this is");
     snprintf(out, size, "%.*s", (int)length, answer);
     return true;
+}
+
+bool openocd_monitor_mark(struct openocd_monitor *monitor, const char *mine, const char *dead, char *found,
+                          size_t size, const struct deadline *deadline, struct error *error)
+{
+    char script[2 * SMALL], answer[SMALL];
+    size_t length = 0;
+    int n = snprintf(script, sizeof script,
+                     "if {![info exists ::pmu_holder] || $::pmu_holder eq {%s}} {set ::pmu_holder {%s}}; "
+                     "format %%s $::pmu_holder",
+                     strpbrk(dead, "{}\\") == NULL ? dead : "", mine);
+    if (ask(monitor, script, (size_t)n, answer, sizeof answer - 1, &length, deadline) != OPENOCD_ANSWERED)
+        return error_set(error, ERROR_LINK_PROTOCOL, "OpenOCD does not say who uses it");
+    snprintf(found, size, "%.*s", (int)length, answer);
+    return true;
+}
+
+bool openocd_monitor_unmark(struct openocd_monitor *monitor, const char *mine,
+                            const struct deadline *deadline, struct error *error)
+{
+    char script[SMALL], answer[SMALL];
+    size_t length = 0;
+    int n = snprintf(
+        script, sizeof script,
+        "if {[info exists ::pmu_holder] && $::pmu_holder eq {%s}} {unset ::pmu_holder}; format {}", mine);
+    return ask(monitor, script, (size_t)n, answer, sizeof answer - 1, &length, deadline) ==
+               OPENOCD_ANSWERED ||
+           error_set(error, ERROR_LINK_PROTOCOL, "OpenOCD does not answer");
 }
 
 bool openocd_monitor_way(struct openocd_monitor *monitor, char *out, size_t size,

@@ -22,6 +22,12 @@ void openocd_monitor_init(struct openocd_monitor *monitor, struct debugger *debu
 /* The name of the debugger's OpenOCD target: `target current`. */
 bool openocd_monitor_target(struct openocd_monitor *monitor, char *out, size_t size,
                             const struct deadline *deadline, struct error *error);
+/* The mark of links/claim.h in OpenOCD, as openocd-cfg/pmu.tcl keeps it; `mine` is set if there is none, or
+ * if it is `dead`. */
+bool openocd_monitor_mark(struct openocd_monitor *monitor, const char *mine, const char *dead, char *found,
+                          size_t size, const struct deadline *deadline, struct error *error);
+bool openocd_monitor_unmark(struct openocd_monitor *monitor, const char *mine,
+                            const struct deadline *deadline, struct error *error);
 /* How the open link through it (links/openocd.h) reaches that target, in words. */
 bool openocd_monitor_way(struct openocd_monitor *monitor, char *out, size_t size,
                          const struct deadline *deadline, struct error *error);

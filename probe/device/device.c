@@ -223,6 +223,7 @@ static bool tell_debugger(struct device *device, const struct deadline *deadline
     (void)deadline;
     (void)error;
     device->debugger->stays_halted |= device->leave != LEAVE_AS_IT_IS;
+    device->debugger->undoing = true;
     return true;
 }
 

@@ -753,6 +753,7 @@ static bool arm(struct engine *engine, const struct region *region, const struct
                 struct error *error)
 {
     struct debugger_engine *self = (struct debugger_engine *)engine;
+    self->debugger->undoing = false;
     self->region = *region;
     self->region.start = core_code(self->core, region->start, region->start_is_thumb);
     self->region.end = core_code(self->core, region->end, region->end_is_thumb);
@@ -804,6 +805,7 @@ static bool disarm(struct engine *engine, const struct deadline *deadline, struc
     struct debugger_engine *self = (struct debugger_engine *)engine;
     uint64_t pc = 0;
     bool ran = self->debugger->ops->is_running(self->debugger);
+    self->debugger->undoing = true;
     if (!debugger_halt(self->debugger, &self->stop, error))
         return false;
     if (ran && self->stop.why != DEBUGGER_REQUESTED) { /* it stopped by itself just before */

@@ -81,12 +81,31 @@ static bool server_run(struct link *link, uint16_t unit, bool run, const struct 
     return link_server_run(self_of(link)->control, unit, run, deadline, error);
 }
 
+static bool claim_both(struct link *link, const struct claim *claim, struct error *error)
+{
+    return link_claim(self_of(link)->control, claim, error) &&
+           link_claim(self_of(link)->counters, claim, error);
+}
+
+static bool recover_both(struct link *link, struct error *error)
+{
+    return link_server_recover(self_of(link)->control, error) &&
+           link_server_recover(self_of(link)->counters, error);
+}
+
 static struct debugger *debugger_of(struct link *link)
 {
     return link_debugger(self_of(link)->control);
 }
 
 /* The counters' link restores its registers before the core's link lets go of the core. */
+static bool end_combined(struct link *link, struct error *error)
+{
+    link_close(self_of(link)->counters);
+    self_of(link)->counters = NULL;
+    return link_end(self_of(link)->control, error);
+}
+
 static void close_combined(struct link *link)
 {
     link_close(self_of(link)->counters);
@@ -108,8 +127,11 @@ struct link *link_combined_new(struct link *control, struct link *counters, stru
                           .views = views,
                           .describe = describe,
                           .hold = hold,
+                          .claim = claim_both,
+                          .recover = recover_both,
                           .server_run = link_has_server(control) ? server_run : NULL,
                           .debugger = debugger_of,
+                          .end = end_combined,
                           .close = close_combined,
                           .exact_faults = link_faults_are_exact(control) && link_faults_are_exact(counters),
                           .comes_back = link_comes_back(control) || link_comes_back(counters)};

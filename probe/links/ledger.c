@@ -523,6 +523,25 @@ static void cannot_restore(struct error *error, const struct entry *entry, const
                   entry->is.at.offset, entry->is.old, why->text);
 }
 
+/* "; nor DEMCR, 0x40001000, ...": what is left behind the first that failed. */
+static void name_rest(struct error *error, const struct entry *entries, size_t n)
+{
+    const char *before = "; nor ";
+    for (size_t i = n; i-- > 0; before = ", ") {
+        unsigned number = UINT32_MAX;
+        if (entries[i].action.undo != NULL)
+            continue;
+        const char *name = name_of(&entries[i].is.at, &number);
+        size_t used = strlen(error->text), room = sizeof error->text - used;
+        if (name == NULL)
+            snprintf(error->text + used, room, "%s0x%08" PRIx64, before, entries[i].is.at.offset);
+        else if (number == UINT32_MAX)
+            snprintf(error->text + used, room, "%s%s", before, name);
+        else
+            snprintf(error->text + used, room, "%s%s%u", before, name, number);
+    }
+}
+
 bool ledger_undo(struct ledger *ledger, const struct deadline *deadline, struct error *error)
 {
     size_t left = ledger->n_held; /* entries from here on stay held, for a later call */
@@ -549,6 +568,8 @@ bool ledger_undo(struct ledger *ledger, const struct deadline *deadline, struct 
         ledger->held[--left] = entry;
     }
     size_t n_left = ledger->n_held - left;
+    if (lost && n_left > 1)
+        name_rest(&first, ledger->held + left, n_left - 1);
     if (n_left > 0)
         memmove(ledger->held, ledger->held + left, n_left * sizeof *ledger->held);
     ledger->n_held = n_left;

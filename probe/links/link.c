@@ -89,6 +89,16 @@ bool link_hold(struct link *link, bool hold, struct error *error)
     return link->ops->hold == NULL || link->ops->hold(link, hold, error);
 }
 
+bool link_claim(struct link *link, const struct claim *claim, struct error *error)
+{
+    return link->ops->claim == NULL || link->ops->claim(link, claim, error);
+}
+
+bool link_server_recover(struct link *link, struct error *error)
+{
+    return link->ops->recover == NULL || link->ops->recover(link, error);
+}
+
 bool link_faults_are_exact(const struct link *link)
 {
     return link->ops->exact_faults;
@@ -133,7 +143,7 @@ bool link_server_reset(struct link *link, uint16_t unit, bool halt, const struct
     return link->ops->server_reset == NULL || link->ops->server_reset(link, unit, halt, deadline, error);
 }
 
-bool link_claim(struct link *link, const char *name, struct error *error)
+bool link_lock(struct link *link, const char *name, struct error *error)
 {
     snprintf(link->name, sizeof link->name, "%s", name);
     return link->lock != NULL || lock_take(name, &link->lock, error);
@@ -148,6 +158,11 @@ void link_end_name(char *out, size_t size, const char *kind, const char *host, u
 {
     bool here = strcmp(host, "127.0.0.1") == 0 || strcmp(host, "::1") == 0;
     snprintf(out, size, "%s %.150s:%u", kind, here ? "localhost" : host, port);
+}
+
+bool link_end(struct link *link, struct error *error)
+{
+    return link == NULL || link->ops->end == NULL || link->ops->end(link, error);
 }
 
 void link_close(struct link *link)

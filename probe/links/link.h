@@ -39,6 +39,7 @@ enum link_power {
 
 struct link;
 struct debugger;
+struct claim;
 
 struct link_ops {
     struct outcome (*execute)(struct link *, const struct step *, size_t n, uint64_t *results,
@@ -47,6 +48,8 @@ struct link_ops {
     void (*describe)(struct link *, char *out, size_t size); /* "openocd localhost:6666" */
     /* These may be NULL: no server. `unit` is the core's view. */
     bool (*hold)(struct link *, bool hold, struct error *);
+    bool (*claim)(struct link *, const struct claim *, struct error *);
+    bool (*recover)(struct link *, struct error *);
     bool (*server_run)(struct link *, uint16_t unit, bool run, const struct deadline *, struct error *);
     bool (*server_forget)(struct link *, uint16_t unit, const struct deadline *, struct error *);
     bool (*server_reset)(struct link *, uint16_t unit, bool halt, const struct deadline *, struct error *);
@@ -55,6 +58,7 @@ struct link_ops {
     struct debugger *(*debugger)(struct link *);
     /* NULL: a server decides about the power. */
     void (*leave_power)(struct link *, enum link_power);
+    bool (*end)(struct link *, struct error *); /* NULL: close says all */
     void (*close)(struct link *);
     bool exact_faults; /* TARGET_FAULT names the very step; else that step or the one before it failed */
     bool comes_back;   /* the next call reopens a lost link */
@@ -66,7 +70,7 @@ enum { LINK_NAME = 256 };
 
 struct link {
     const struct link_ops *ops; /* first member of each link's own struct */
-    char name[LINK_NAME];       /* see link_claim */
+    char name[LINK_NAME];       /* see link_lock */
     struct lock *lock;
 };
 
@@ -90,6 +94,12 @@ size_t link_views(struct link *link, struct link_view *out, size_t room, struct 
 void link_describe(struct link *link, char *out, size_t size);
 /* While held, a server neither polls the core nor acts on what it finds. True without a server. */
 bool link_hold(struct link *link, bool hold, struct error *error);
+/* Marks a server that has memory as in use by us; link_close takes the mark away. ERROR_IN_USE: another
+ * pmu-probe holds it. A holder that is dead is succeeded, and what it left in the server is put back. True
+ * without such a server. */
+bool link_claim(struct link *link, const struct claim *claim, struct error *error);
+/* Puts back what a client of ours that died left in the server: polling. */
+bool link_server_recover(struct link *link, struct error *error);
 /* Makes the server resume or halt the core, so that its caches stay valid. */
 bool link_server_run(struct link *link, uint16_t unit, bool run, const struct deadline *deadline,
                      struct error *error);
@@ -107,10 +117,12 @@ bool link_faults_are_exact(const struct link *link);
 bool link_has_server(const struct link *link);
 /* Before a link touches the other end: this is what it is called in journals, and it is kept from other
  * pmu-probes until link_close. ERROR_IN_USE: one of them has it. */
-bool link_claim(struct link *link, const char *name, struct error *error);
+bool link_lock(struct link *link, const char *name, struct error *error);
 const char *link_identity(const struct link *link); /* "": unknown */
 /* "openocd localhost:6666": this machine has one name. */
 void link_end_name(char *out, size_t size, const char *kind, const char *host, uint16_t port);
+/* The last word before link_close, after everything is undone. False: a server keeps the core halted. */
+bool link_end(struct link *link, struct error *error);
 void link_close(struct link *link); /* NULL is allowed */
 
 /*

@@ -118,7 +118,7 @@ static bool claim(struct dap *dap, const struct dap_found *found, struct error *
         snprintf(name, sizeof name, "cmsis-dap %s%.160s", found->serial[0] != '\0' ? "" : "at ",
                  found->serial[0] != '\0' ? found->serial : found->place);
     bool first = dap->link.lock == NULL;
-    if (!link_claim(&dap->link, name, error))
+    if (!link_lock(&dap->link, name, error))
         return false;
     if (first)
         take_left(dap);

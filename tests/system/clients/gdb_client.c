@@ -29,7 +29,7 @@ static void do_open(char **words, const struct deadline *deadline)
 {
     struct error error = {0};
     char text[256] = "";
-    debugger = gdb_remote_connect(words[1], (uint16_t)strtoul(words[2], NULL, 10), deadline, &error);
+    debugger = gdb_remote_connect(words[1], (uint16_t)strtoul(words[2], NULL, 10), NULL, deadline, &error);
     if (debugger != NULL)
         snprintf(text, sizeof text, "ok %s %s", debugger->facts.server[0] ? debugger->facts.server : "-",
                  debugger->facts.architecture[0] ? debugger->facts.architecture : "-");

@@ -333,7 +333,7 @@ TEST(test_nobody_listens)
 {
     struct error error = {0};
     struct deadline deadline = limit();
-    assert_null(gdb_remote_connect("127.0.0.1", 1, &deadline, &error));
+    assert_null(gdb_remote_connect("127.0.0.1", 1, NULL, &deadline, &error));
     assert_int_equal(error.kind, ERROR_NO_PROBE);
 }
 

@@ -1,0 +1,245 @@
+#include "debuggers/gdb_mend.h"
+
+#include "base/socket.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+enum {
+    INTERRUPT = 0x03,
+    MEND_MS = 1500, /* in all */
+    HERE_MS = 500,
+    STRAY = 256,
+    LET_GO_MS = 1000,
+    OWED_MS = 300,
+    LET_GO_TRIES = 2
+};
+
+/* ---- the same connection ---- */
+
+/* Only the answer to this question holds these words: what comes before it is late, and dropped. */
+static const char mark_question[] = "qSupported:swbreak+;hwbreak+;vContSupported+;xmlRegisters=arm,i386";
+static const char mark_answer[] = "PacketSize=";
+
+static bool is_openocd(const struct debugger_facts *facts)
+{
+    return strcmp(facts->server, "OpenOCD") == 0;
+}
+
+static bool find_mark(struct gdb_session *session, const struct deadline *deadline, struct error *error)
+{
+    struct gdb_wire *wire = &session->wire;
+    size_t length;
+    for (unsigned stray = 0; stray < STRAY; stray++) {
+        struct error damaged = {0};
+        enum gdb_came came = gdb_wire_receive(wire, &length, deadline, &damaged);
+        if (came == GDB_CAME && strstr(wire->payload, mark_answer) != NULL)
+            return true;
+        if (came == GDB_CAME)
+            continue;
+        if (came == GDB_CAME_NOT || wire->hung_up || deadline_passed(deadline))
+            break;
+        wire->lost = false;
+    }
+    return gdb_wire_lose(wire, ERROR_LINK_LOST, "the GDB server does not answer", error);
+}
+
+static bool ask_why(struct gdb_session *session, const struct deadline *deadline, struct error *error)
+{
+    size_t length;
+    return gdb_ask(session, "?", &length, deadline, error) &&
+           (gdb_take_stop(session, &session->mended_stop) ||
+            gdb_wire_lose(&session->wire, ERROR_LINK_PROTOCOL,
+                          "the GDB server does not say where the core is", error));
+}
+
+/* OpenOCD answers while the core runs, and then knows no signal; other servers read nothing before it stops.
+ */
+static bool stand_still(struct gdb_session *session, const struct debugger_facts *facts,
+                        const struct deadline *deadline, struct error *error)
+{
+    size_t length;
+    if (!ask_why(session, deadline, error))
+        return false;
+    if (!is_openocd(facts) || strncmp(session->wire.payload + 1, "00", 2) != 0)
+        return true;
+    if (!gdb_wire_send_raw(&session->wire, INTERRUPT, deadline, error))
+        return false;
+    do {
+        if (gdb_wire_receive(&session->wire, &length, deadline, error) != GDB_CAME)
+            return gdb_wire_lose(&session->wire, ERROR_LINK_LOST, "the GDB server does not halt the core",
+                                 error);
+    } while (!gdb_take_stop(session, &session->mended_stop));
+    return true;
+}
+
+static bool mend_here(struct gdb_session *session, const struct debugger_facts *facts,
+                      const struct deadline *deadline, struct error *error)
+{
+    struct gdb_wire *wire = &session->wire;
+    struct deadline soon = deadline_slice(deadline, patience_ms(HERE_MS));
+    if (wire->hung_up || wire->fd < 0 || !session->has_packet_size)
+        return gdb_wire_lose(wire, ERROR_LINK_LOST, "the connection to the GDB server is lost", error);
+    gdb_wire_resume(wire);
+    if (session->running && !is_openocd(facts) && !gdb_wire_send_raw(wire, INTERRUPT, &soon, error))
+        return false;
+    return gdb_wire_send(wire, mark_question, sizeof mark_question - 1, &soon, error) &&
+           find_mark(session, &soon, error) && stand_still(session, facts, &soon, error);
+}
+
+/* ---- blind ---- */
+
+/* In one packet: a server that finds the connection closed reads few. */
+static void tell_openocd_blindly(struct gdb_session *session, const struct deadline *deadline)
+{
+    char script[64 * GDB_SET] = "", packet[16 + 2 * sizeof script] = "qRcmd,";
+    struct error ignored = {0};
+    size_t used = 0;
+    for (size_t i = 0; i < session->n_set; i++)
+        used += (size_t)snprintf(script + used, sizeof script - used, "catch {rbp 0x%" PRIx64 "}; ",
+                                 session->set[i].at);
+    used += (size_t)snprintf(script + used, sizeof script - used, "resume");
+    gdb_hex_write(script, used, packet + strlen(packet));
+    gdb_wire_send(&session->wire, packet, strlen(packet), deadline, &ignored);
+}
+
+/* What a server that wakes up later still reads. Nobody waits for its answers. */
+static void tell_blindly(struct gdb_session *session, const struct debugger_facts *facts)
+{
+    struct gdb_wire *wire = &session->wire;
+    struct deadline now = deadline_in_ms(0, NULL);
+    struct error ignored = {0};
+    if (wire->hung_up || wire->fd < 0)
+        return;
+    gdb_wire_resume(wire);
+    if (is_openocd(facts))
+        tell_openocd_blindly(session, &now);
+    for (size_t i = 0; i < session->n_set && !is_openocd(facts); i++) {
+        char clear[64];
+        int n = snprintf(clear, sizeof clear, "z1,%" PRIx64 ",%x", session->set[i].at, session->set[i].size);
+        gdb_wire_send(wire, clear, (size_t)n, &now, &ignored);
+    }
+    gdb_wire_send(wire, "D", 1, &now, &ignored);
+    wire->lost = true;
+}
+
+/* ---- a new connection ---- */
+
+static bool connect_again(struct gdb_session *session, struct debugger_facts *facts,
+                          const struct deadline *deadline, struct error *error)
+{
+    struct error why = {0};
+    struct debugger_facts found = {0}; /* what counts is what was found first */
+    if (session->port == 0)
+        return error_set(error, ERROR_LINK_LOST, "the connection to the GDB server is lost");
+    tell_blindly(session, facts); /* a new connection makes a server halt the core */
+    gdb_wire_close(&session->wire);
+    int fd = socket_connect(session->host, session->port, deadline, &why);
+    if (fd < 0)
+        return error_set(error, ERROR_LINK_LOST, "%s", why.text);
+    const struct log *log = session->wire.log;
+    gdb_wire_init(&session->wire, fd);
+    session->wire.log = log;
+    gdb_session_forget(session);
+    if (gdb_session_begin(session, &found, &session->mended_stop, deadline, &why)) {
+        if (facts->server[0] == '\0')
+            snprintf(facts->server, sizeof facts->server, "%s", found.server);
+        return true;
+    }
+    session->wire.lost = true;
+    return error_set(error, ERROR_LINK_LOST, "%s", why.text);
+}
+
+bool gdb_mend(struct gdb_session *session, struct debugger_facts *facts, const struct deadline *deadline,
+              struct error *error)
+{
+    struct error ignored = {0};
+    if (!session->wire.lost)
+        return true;
+    if (session->mend_until.at_us == 0)
+        session->mend_until = deadline_in_ms(patience_ms(MEND_MS), NULL);
+    struct deadline limit = session->mend_until;
+    if (deadline_passed(&limit))
+        return error_set(error, ERROR_LINK_LOST, "the connection to the GDB server is lost");
+    if (limit.at_us > deadline->at_us)
+        limit.at_us = deadline->at_us;
+    limit.cancel = NULL;
+    bool back = mend_here(session, facts, &limit, &ignored);
+    /* A server with one client may not have noticed yet that the old connection is gone */
+    for (struct error why = {0}; !back; error_clear(&why)) {
+        back = connect_again(session, facts, &limit, &why);
+        if (!back && (session->port == 0 || !session->wire.hung_up || deadline_passed(&limit)))
+            return error_copy(error, &why);
+        if (!back)
+            deadline_nap();
+    }
+    session->mended = true;
+    session->running = session->asked = false;
+    session->n_cached = 0;
+    session->thread[0] = session->selected[0] = '\0';
+    return true;
+}
+
+/* ---- the end ---- */
+
+/* Lets the core run, and waits for as long as a belated request may take to stop it. False: it stopped for
+ * another reason. */
+static bool outlast_request(struct debugger *debugger)
+{
+    struct deadline limit = deadline_in_ms(patience_ms(OWED_MS), NULL);
+    struct debugger_stop stop;
+    struct error ignored = {0};
+    return !debugger->ops->go(debugger, DEBUGGER_RUN, &limit, &ignored) ||
+           debugger->ops->wait(debugger, &stop, &limit, &ignored) != DEBUGGER_STOPPED;
+}
+
+/* D lets the core run on, but not with OpenOCD. Other servers with one client read no packet while it runs.
+ */
+static bool detach(struct gdb_session *session, struct debugger *debugger, struct error *error)
+{
+    struct deadline soon = deadline_in_ms(patience_ms(LET_GO_MS), NULL);
+    struct debugger_stop stop;
+    struct error why = {0};
+    char text[64];
+    size_t length;
+    if (!gdb_mend(session, &debugger->facts, &soon, error))
+        return false;
+    if (debugger->facts.server[0] == '\0' && !session->running &&
+        !gdb_tell_server(session, &debugger->facts, &soon, error))
+        return false;
+    bool stays = session->owed && !session->running && !outlast_request(debugger);
+    if (!is_openocd(&debugger->facts)) {
+        if (session->running && debugger->ops->interrupt(debugger, &why))
+            debugger->ops->wait(debugger, &stop, &soon, &why);
+    } else if (!session->running && !stays &&
+               !gdb_monitor(session, "resume", text, sizeof text, &soon, &why)) {
+        return error_copy(error, &why);
+    }
+    why = (struct error){0};
+    if (gdb_ask(session, "D", &length, &soon, &why) || session->wire.hung_up || is_openocd(&debugger->facts))
+        return true;
+    return error_copy(error, &why);
+}
+
+bool gdb_let_go(struct gdb_session *session, struct debugger *debugger, struct error *error)
+{
+    struct error why = {0};
+    bool runs = session->running, done = false;
+    for (int tries = 0; !done && tries < LET_GO_TRIES; tries++) {
+        error_clear(&why);
+        done = detach(session, debugger, &why);
+        if (!done && !session->wire.lost)
+            break;
+    }
+    if (done)
+        return true;
+    bool waits = !session->wire.hung_up && session->wire.fd >= 0;
+    tell_blindly(session, &debugger->facts);
+    return error_set(
+        error, ERROR_LINK_LOST,
+        "%s: the core %s: %s%s. A debugger's `continue` there, or OpenOCD's `resume`, lets it run",
+        debugger->facts.name,
+        runs ? "was running and will halt at a breakpoint that is left" : "is left halted", why.text,
+        waits ? " (it is told to let the core go, if it reads that later)" : "");
+}
