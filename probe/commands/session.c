@@ -222,6 +222,7 @@ static bool claim_link(const struct session *session, struct error *error)
 {
     struct claim claim;
     claim_make(&claim, session->context->options->command);
+    claim.takes_over = session->restores;
     return link_claim(session->link, &claim, error);
 }
 
