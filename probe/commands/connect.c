@@ -20,6 +20,13 @@
 enum { CONNECT_MS = 5000, START_MS = 20000, LIST_MS = 3000, OPENOCD_TCL_PORT = 6666 };
 enum { INSTALLED = 3, INSTALLED_ROOM = PATH_MAX + 64 };
 
+static struct deadline deadline_until(const struct context *context, int64_t ms)
+{
+    struct deadline deadline = deadline_in_ms(patience_ms(ms), context->cancel);
+    deadline.ending = context->ending;
+    return deadline;
+}
+
 static bool is_kind(const char *probe, const char *kind)
 {
     size_t length = strlen(kind);
@@ -46,7 +53,7 @@ static struct link *connect_openocd(const struct context *context, const char *p
     }
     if (!socket_address_read(address_of(probe), host, sizeof host, &port, error))
         return NULL;
-    struct deadline deadline = deadline_in_ms(patience_ms(CONNECT_MS), context->cancel);
+    struct deadline deadline = deadline_until(context, CONNECT_MS);
     return openocd_connect(host, port, context->log, &deadline, error);
 }
 
@@ -61,7 +68,7 @@ static struct link *connect_gdb(const struct context *context, const char *probe
         error_set(error, ERROR_USAGE, "--probe %.64s: a GDB server is named by gdb:HOST:PORT", probe);
         return NULL;
     }
-    struct deadline deadline = deadline_in_ms(patience_ms(CONNECT_MS), context->cancel);
+    struct deadline deadline = deadline_until(context, CONNECT_MS);
     int fd = socket_connect(host, port, &deadline, error);
     if (fd < 0)
         return NULL;
@@ -81,7 +88,7 @@ static struct link *connect_door(const struct context *context, const char *prob
         error_set(error, ERROR_USAGE, "--probe door is for GDB's own use");
         return NULL;
     }
-    struct deadline deadline = deadline_in_ms(patience_ms(CONNECT_MS), context->cancel);
+    struct deadline deadline = deadline_until(context, CONNECT_MS);
     struct debugger *debugger = gdb_python_open((int)fd, &deadline, error);
     return debugger == NULL ? NULL : debugger_link_new(debugger, error);
 }
@@ -103,13 +110,13 @@ static struct link *connect_dap(const struct context *context, const char *probe
     request.hz = (uint32_t)options->speed_hz;
     request.packets = options->packets < UINT16_MAX ? (unsigned)options->packets : UINT16_MAX;
     request.log = context->log;
-    struct deadline deadline = deadline_in_ms(patience_ms(CONNECT_MS), context->cancel);
+    struct deadline deadline = deadline_until(context, CONNECT_MS);
     return dap_open(&request, &deadline, error);
 }
 
 size_t connect_list(const struct context *context, struct dap_listed *out, size_t room)
 {
-    struct deadline deadline = deadline_in_ms(patience_ms(LIST_MS), context->cancel);
+    struct deadline deadline = deadline_until(context, LIST_MS);
     return dap_list(out, room, &deadline);
 }
 
@@ -143,7 +150,7 @@ static struct link *start_openocd(const struct context *context, struct error *e
     char folders[INSTALLED][INSTALLED_ROOM];
     memcpy(words, options->openocd, options->n_openocd * sizeof *words);
     size_t n = add_installed(words, options->n_openocd, folders);
-    struct deadline deadline = deadline_in_ms(patience_ms(START_MS), context->cancel);
+    struct deadline deadline = deadline_until(context, START_MS);
     return openocd_start(words, n, options->n_openocd, context->log, &deadline, error);
 }
 
@@ -202,7 +209,7 @@ static struct link *connect_control(const struct context *context, struct error 
     if (is_kind(options->probe, "gdb"))
         return connect_gdb(context, options->probe, error);
     if (msr_spec_is(options->probe)) {
-        struct deadline deadline = deadline_in_ms(patience_ms(CONNECT_MS), context->cancel);
+        struct deadline deadline = deadline_until(context, CONNECT_MS);
         return msr_connect(options->probe, &deadline, error);
     }
     if (is_kind(options->probe, "door"))
@@ -229,7 +236,7 @@ static struct link *connect_all(const struct context *context, struct error *err
         return connect_control(context, error);
     if (!check_pair(context->options, error))
         return NULL;
-    struct deadline deadline = deadline_in_ms(patience_ms(CONNECT_MS), context->cancel);
+    struct deadline deadline = deadline_until(context, CONNECT_MS);
     struct link *counters = msr_connect(request, &deadline, error);
     if (counters == NULL)
         return NULL;

@@ -91,5 +91,8 @@ bool ledger_read(struct ledger *ledger, struct address at, uint64_t *value, cons
                  struct error *error);
 
 size_t ledger_held(const struct ledger *ledger);
+/* "DEMCR, DWT_CTRL, 0x80001100": the registers that are held, in the order in which they were written first.
+ */
+void ledger_names(const struct ledger *ledger, char *out, size_t size);
 /* Undoes everything, last first, and goes on after a failure. What could not be undone stays held. */
 bool ledger_undo(struct ledger *ledger, const struct deadline *deadline, struct error *error);
