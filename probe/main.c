@@ -43,6 +43,14 @@ static void catch_signal(int number, int flags)
     sigaction(number, &action, NULL);
 }
 
+/* Nobody reads the output any more. That ends a run as Ctrl-C does, but never cuts its ending. */
+static void on_broken_pipe(int number)
+{
+    (void)number;
+    if (interrupted == 0)
+        interrupted = 1;
+}
+
 /* What to do next. A command's own help is shorter than all. */
 static void print_advice(const struct error *error, const char *command)
 {
@@ -125,7 +133,7 @@ int main(int argc, char **argv)
     catch_signal(SIGINT, SA_RESTART);
     catch_signal(SIGTERM, SA_RESTART);
     catch_signal(SIGHUP, SA_RESTART);
-    signal(SIGPIPE, SIG_IGN);
+    signal(SIGPIPE, on_broken_pipe);
     setlocale(LC_CTYPE, ""); /* for terminal_has_utf8() alone: numbers stay as in "C" */
     if (run_for_script(argc, argv))
         return fflush(stdout) == 0 ? EXIT_DONE : error_exit_code(ERROR_SYSTEM);

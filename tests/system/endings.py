@@ -32,7 +32,7 @@ class Relay:
     def __init__(self, port, late=(0.1, 2.5), seed=1):
         self.to, self.late, self.rng = port, late, random.Random(seed)
         self.old = self.new = PASS
-        self.accepted = self.taken = 0  # connections; bytes from the tool since the last become()
+        self.accepted = self.taken = 0  # connections; bytes of either side since the last become()
         self._over = threading.Event()
         self._pairs = []
         self._listener = socket.create_server(("127.0.0.1", 0))
@@ -77,8 +77,7 @@ class Relay:
                 if not data:
                     break
                 way = pair[2] or self.old
-                if of_tool:
-                    self.taken += len(data)
+                self.taken += len(data)
                 if way == SILENT:
                     continue
                 if way == LATE and not of_tool:

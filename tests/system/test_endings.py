@@ -236,7 +236,7 @@ def test_a_second_client_is_told_that_the_probe_may_be_in_use():
         assert finish_tool(tool, signal.SIGINT).code == 0
 
 
-@pytest.mark.parametrize("kind", [*KINDS, "openocd", "gdb"])
+@pytest.mark.parametrize("kind", [*KINDS, "openocd"])
 @pytest.mark.parametrize("how", [SILENT, LATE])
 def test_ctrl_c_while_connecting(kind, how, monkeypatch):
     """Also while getting there takes long, because all answers are late."""
