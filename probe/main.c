@@ -13,18 +13,25 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static volatile sig_atomic_t interrupted;
+enum { TWICE_US = 200000 }; /* timeout(1) and some shells send a signal to the process and to its group */
+
+static volatile sig_atomic_t interrupted; /* how often */
 
 static void catch_signal(int number, int flags);
 
-/* The first signal lets the current output finish; the next one does not wait for a reader that is slow. */
+/* The first signal lets the current output finish; the next one does not wait for a reader that is slow, nor
+ * for a target that is put back. */
 static void on_signal(int number)
 {
+    static int64_t counted_us;
     struct stat out;
     int before = errno;
+    if (interrupted > 0 && deadline_now_us() - counted_us < TWICE_US)
+        return;
+    counted_us = deadline_now_us();
     if (interrupted && fstat(STDOUT_FILENO, &out) == 0 && S_ISFIFO(out.st_mode))
         fcntl(STDOUT_FILENO, F_SETFL, fcntl(STDOUT_FILENO, F_GETFL) | O_NONBLOCK);
-    interrupted = 1;
+    interrupted = interrupted + 1;
     catch_signal(number, 0);
     errno = before;
 }
@@ -32,7 +39,16 @@ static void on_signal(int number)
 static void catch_signal(int number, int flags)
 {
     struct sigaction action = {.sa_handler = on_signal, .sa_flags = flags};
+    sigfillset(&action.sa_mask);
     sigaction(number, &action, NULL);
+}
+
+/* Nobody reads the output any more. That ends a run as Ctrl-C does, but never cuts its ending. */
+static void on_broken_pipe(int number)
+{
+    (void)number;
+    if (interrupted == 0)
+        interrupted = 1;
 }
 
 /* What to do next. A command's own help is shorter than all. */
@@ -79,8 +95,10 @@ static int run(const struct options *options, struct error *error)
     if (!output_open(&output, plain ? NULL : options->output, &interrupted, error))
         return error_exit_code(error->kind);
     struct log log = {.out = stderr, .level = options->verbose, .begun_us = deadline_now_us()};
+    struct ending ending = {.signals = &interrupted};
     struct context context = {.options = options,
                               .cancel = &interrupted,
+                              .ending = &ending,
                               .out = output.file,
                               .result = &result,
                               .log = options->verbose > 0 ? &log : NULL};
@@ -115,7 +133,7 @@ int main(int argc, char **argv)
     catch_signal(SIGINT, SA_RESTART);
     catch_signal(SIGTERM, SA_RESTART);
     catch_signal(SIGHUP, SA_RESTART);
-    signal(SIGPIPE, SIG_IGN);
+    signal(SIGPIPE, on_broken_pipe);
     setlocale(LC_CTYPE, ""); /* for terminal_has_utf8() alone: numbers stay as in "C" */
     if (run_for_script(argc, argv))
         return fflush(stdout) == 0 ? EXIT_DONE : error_exit_code(ERROR_SYSTEM);

@@ -6,6 +6,19 @@
 #include <time.h>
 #include <unistd.h>
 
+enum {
+    SILENCE_MS = 2000, /* after Ctrl-C */
+    WHOLE_MS = 5000,
+    ANSWER_MS = SILENCE_MS / 2,
+    ERROR_SILENCE_MS = 3000, /* a probe that is plugged in again needs 1 to 2 s until its interface is back */
+    ERROR_WHOLE_MS = 15000,
+    ELSEWHERE_MS = 300, /* who was answered longer ago than this did something else meanwhile */
+    NOTICE_MS = 300,
+    LOOK_MS = 100
+};
+
+static int64_t ending_left_us(struct ending *ending, bool one_answer);
+
 int64_t deadline_now_us(void)
 {
     struct timespec now;
@@ -34,9 +47,10 @@ struct deadline deadline_in_ms(int64_t ms, const volatile sig_atomic_t *cancel)
 
 struct deadline deadline_slice(const struct deadline *deadline, int64_t ms)
 {
-    struct deadline slice = deadline_in_ms(ms, deadline->cancel);
-    if (deadline->at_us < slice.at_us)
-        slice.at_us = deadline->at_us;
+    struct deadline slice = *deadline;
+    int64_t at_us = deadline_now_us() + ms * 1000;
+    if (at_us < slice.at_us)
+        slice.at_us = at_us;
     return slice;
 }
 
@@ -55,17 +69,138 @@ int64_t deadline_left_us(const struct deadline *deadline)
     if (deadline_cancelled(deadline))
         return 0;
     int64_t left = deadline->at_us - deadline_now_us();
+    int64_t most = ending_left_us(deadline->ending, deadline->one_answer);
+    left = left < most ? left : most;
     return left > 0 ? left : 0;
 }
 
 int deadline_poll_ms(const struct deadline *deadline)
 {
     int64_t ms = (deadline_left_us(deadline) + 999) / 1000;
-    return ms > 1000 ? 1000 : (int)ms;
+    return ms > LOOK_MS ? LOOK_MS : (int)ms;
 }
 
 void deadline_nap(void)
 {
     enum { NAP_US = 1000 };
     usleep(NAP_US);
+}
+
+/* ---- the ending */
+
+static sig_atomic_t signals_so_far(const struct ending *ending)
+{
+    return ending->signals != NULL ? *ending->signals : 0;
+}
+
+/* Notes a signal, and tells the user what takes long. */
+static void look(struct ending *ending, int64_t now)
+{
+    sig_atomic_t signals = signals_so_far(ending);
+    if (signals != 0 && ending->interrupted_us == 0) {
+        ending->interrupted_us = now;
+        ending->seen = signals;
+    }
+    int64_t since = ending->interrupted_us != 0 ? ending->interrupted_us : ending->begun_us;
+    if (ending->begun_us != 0 && !ending->noticed && ending->notice != NULL &&
+        now - since > patience_ms(NOTICE_MS) * 1000)
+        ending->noticed = ending->notice(ending->context);
+}
+
+bool ending_is_cut(struct ending *ending)
+{
+    if (ending == NULL)
+        return false;
+    look(ending, deadline_now_us());
+    return ending->interrupted_us != 0 && signals_so_far(ending) != ending->seen;
+}
+
+static int64_t later(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+static int64_t sooner(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* One that has not begun has no end. */
+static int64_t ending_left_us(struct ending *ending, bool one_answer)
+{
+    if (ending == NULL)
+        return INT64_MAX;
+    if (ending_is_cut(ending))
+        return 0;
+    bool interrupted = ending->interrupted_us != 0;
+    int64_t since = interrupted ? ending->interrupted_us : ending->begun_us;
+    if (since == 0)
+        return INT64_MAX;
+    int64_t end = since + 1000 * patience_ms(interrupted ? WHOLE_MS : ERROR_WHOLE_MS);
+    if (ending->silent_us != 0)
+        end = sooner(end, later(since, ending->silent_us) +
+                              1000 * patience_ms(interrupted ? SILENCE_MS : ERROR_SILENCE_MS));
+    if (one_answer && interrupted)
+        end = sooner(end, later(since, ending->asked_us) + 1000 * patience_ms(ANSWER_MS));
+    return later(end - deadline_now_us(), 0);
+}
+
+bool ending_is_over(struct ending *ending)
+{
+    return ending_left_us(ending, false) == 0;
+}
+
+void ending_begin(struct ending *ending)
+{
+    if (ending == NULL)
+        return;
+    int64_t now = deadline_now_us();
+    look(ending, now);
+    if (ending->begun_us != 0)
+        return;
+    ending->begun_us = now;
+    ending->noticed = false;
+    if (ending->interrupted_us != 0 && ending->silent_us == 0 &&
+        now - ending->answered_us > patience_ms(ELSEWHERE_MS) * 1000) {
+        ending->interrupted_us = now;
+        ending->seen = signals_so_far(ending);
+    }
+}
+
+void ending_done(struct ending *ending)
+{
+    if (ending != NULL)
+        ending->begun_us = 0;
+}
+
+struct deadline ending_deadline(struct ending *ending, int64_t ms)
+{
+    struct deadline deadline = deadline_in_ms(ms, NULL);
+    deadline.ending = ending;
+    return deadline;
+}
+
+struct deadline ending_answer(struct ending *ending, int64_t ms)
+{
+    struct deadline deadline = ending_deadline(ending, ms);
+    deadline.one_answer = true;
+    if (ending != NULL) {
+        ending->asked_us = deadline_now_us();
+        ending_unanswered(ending);
+    }
+    return deadline;
+}
+
+void ending_answered(struct ending *ending)
+{
+    if (ending == NULL)
+        return;
+    ending->answered_us = deadline_now_us();
+    ending->silent_us = 0;
+}
+
+void ending_unanswered(struct ending *ending)
+{
+    if (ending != NULL && ending->silent_us == 0)
+        ending->silent_us = deadline_now_us();
 }

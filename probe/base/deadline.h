@@ -1,6 +1,7 @@
 /*
  * Deadlines: how long a call may take, and the flag by which the user ends it early. Every function that can
- * wait takes one.
+ * wait takes one. An ending is the one budget of a run for putting the target back: all deadlines that Ctrl-C
+ * does not cut short draw from it.
  */
 #pragma once
 
@@ -8,9 +9,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct ending;
+
 struct deadline {
     int64_t at_us;                       /* on the clock of deadline_now_us */
     const volatile sig_atomic_t *cancel; /* non-zero: stop as soon as possible; may be NULL */
+    struct ending *ending;               /* its budget limits this deadline, too; may be NULL */
+    bool one_answer;                     /* see ending_answer */
 };
 
 int64_t deadline_now_us(void); /* monotonic */
@@ -26,7 +31,47 @@ struct deadline deadline_slice(const struct deadline *deadline, int64_t ms);
 bool deadline_cancelled(const struct deadline *deadline);
 bool deadline_passed(const struct deadline *deadline);     /* also true when cancelled */
 int64_t deadline_left_us(const struct deadline *deadline); /* never negative; 0 when cancelled */
-int deadline_poll_ms(const struct deadline *deadline);     /* for poll(2): rounded up, at most 1 s */
+/* For poll(2): rounded up, and at most 100 ms, because a signal may come between a look and the wait. */
+int deadline_poll_ms(const struct deadline *deadline);
 
 /* The pause between two looks at something that changes on its own, over a link or in another process. */
 void deadline_nap(void);
+
+/*
+ * The ending of a run. After Ctrl-C it lasts as long as the other side (a probe, a server) answers, 5 s at
+ * most, and 2 s in which no answer comes end it. After an error it gives a cable that was pulled 3 s to come
+ * back, and a slow connection 15 s in all. A further Ctrl-C ends it at once. $PMU_PROBE_PATIENCE multiplies
+ * all of these. NULL stands for an ending without a limit.
+ *
+ * Links note when they wait for an answer and when one comes: time that goes elsewhere, as into a pipe that
+ * nobody reads, does not count as silence.
+ */
+struct ending {
+    const volatile sig_atomic_t *signals; /* how many came; may be NULL */
+    /* Tells the user that it takes long; false: not yet. Called by whatever waits. May be NULL. */
+    bool (*notice)(void *context);
+    void *context;
+    /* The rest is the ending's own. Times are those of deadline_now_us, 0: not yet. */
+    int64_t begun_us, interrupted_us;
+    int64_t asked_us, answered_us; /* the last wait for an answer, the last answer */
+    int64_t silent_us;             /* the first wait since the last answer */
+    sig_atomic_t seen;             /* signals that began it; one more ends it */
+    bool noticed;
+};
+
+/* The putting back begins, or goes on after a failure. */
+void ending_begin(struct ending *ending);
+/* All is back. What is put back later has a budget of its own. */
+void ending_done(struct ending *ending);
+/* For something that is put back: `ms`, and not longer than the ending lasts. */
+struct deadline ending_deadline(struct ending *ending, int64_t ms);
+/* For one answer of the other side, which is awaited even after Ctrl-C: without it nothing could be put back.
+ * After Ctrl-C half of the silence that is allowed, so that the rest is left for a new connection. */
+struct deadline ending_answer(struct ending *ending, int64_t ms);
+void ending_answered(struct ending *ending);
+/* The other side is gone: it cannot even be asked. */
+void ending_unanswered(struct ending *ending);
+/* Its time is up, or the user does not want to wait for it. */
+bool ending_is_over(struct ending *ending);
+/* The user does not want to wait for it. */
+bool ending_is_cut(struct ending *ending);

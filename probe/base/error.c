@@ -45,9 +45,7 @@ static const struct {
          "pmu-probe could not restore: debug registers outlive it. Run pmu-probe restore, or power the "
          "target off and on; pmu-probe release removes breakpoints alone."},
     [ERROR_LINK_PROTOCOL] =
-        {EXIT_MEASURE,
-         "pmu-probe needs OpenOCD 0.12 or later, or a GDB server that keeps to the protocol. A CMSIS-DAP "
-         "probe may need newer firmware, or another --speed."},
+        {EXIT_MEASURE, "pmu-probe needs OpenOCD 0.12 or later, or a GDB server that keeps to the protocol."},
     [ERROR_FAULT] = {EXIT_MEASURE, "Is the address mapped, and are the target's power and clocks on?"},
     [ERROR_ASLEEP] =
         {EXIT_MEASURE,

@@ -68,3 +68,24 @@ int file_open_to_write(const char *path, const volatile sig_atomic_t *cancel)
         poll(NULL, 0, LOOK_MS);
     }
 }
+
+ssize_t file_read(int fd, void *out, size_t n, const volatile sig_atomic_t *cancel)
+{
+    for (size_t done = 0;;) {
+        struct pollfd ready = {.fd = fd, .events = POLLIN};
+        if (is_cancelled(cancel)) {
+            errno = EINTR;
+            return -1;
+        }
+        if (done == n)
+            return (ssize_t)n;
+        if (poll(&ready, 1, LOOK_MS) <= 0)
+            continue;
+        ssize_t got = read(fd, (char *)out + done, n - done);
+        if (got == 0)
+            return (ssize_t)done;
+        if (got < 0 && errno != EINTR)
+            return -1;
+        done += got > 0 ? (size_t)got : 0;
+    }
+}

@@ -14,10 +14,11 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-/* What main gives to a command. `cancel` is set by Ctrl-C and SIGTERM. */
+/* What main gives to a command. `cancel` counts Ctrl-C, SIGTERM and SIGHUP. */
 struct context {
     const struct options *options;
     const volatile sig_atomic_t *cancel;
+    struct ending *ending; /* of this run; may be NULL */
     FILE *out;
     bool *result;          /* see command_has_result; may be NULL */
     const struct log *log; /* NULL without -v */

@@ -21,6 +21,13 @@
 enum { CONNECT_MS = 5000, START_MS = 20000, LIST_MS = 3000, OPENOCD_TCL_PORT = 6666 };
 enum { INSTALLED = 3, INSTALLED_ROOM = PATH_MAX + 64 };
 
+static struct deadline deadline_until(const struct context *context, int64_t ms)
+{
+    struct deadline deadline = deadline_in_ms(patience_ms(ms), context->cancel);
+    deadline.ending = context->ending;
+    return deadline;
+}
+
 static bool is_kind(const char *probe, const char *kind)
 {
     size_t length = strlen(kind);
@@ -64,7 +71,7 @@ static struct link *connect_openocd(const struct context *context, const char *p
     link_end_name(name, sizeof name, "openocd", host, port);
     if (!lock_take(name, &lock, error))
         return NULL;
-    struct deadline deadline = deadline_in_ms(patience_ms(CONNECT_MS), context->cancel);
+    struct deadline deadline = deadline_until(context, CONNECT_MS);
     return claimed(openocd_connect(host, port, context->log, &deadline, error), name, lock);
 }
 
@@ -84,7 +91,7 @@ static struct link *connect_gdb(const struct context *context, const char *probe
     link_end_name(end, sizeof end, "gdb", host, port);
     if (!lock_take(end, &lock, error))
         return NULL;
-    struct deadline deadline = deadline_in_ms(patience_ms(CONNECT_MS), context->cancel);
+    struct deadline deadline = deadline_until(context, CONNECT_MS);
     struct debugger *debugger = gdb_remote_connect(host, port, context->log, &deadline, error);
     return claimed(debugger == NULL ? NULL : debugger_link_new(debugger, error), end, lock);
 }
@@ -99,7 +106,7 @@ static struct link *connect_door(const struct context *context, const char *prob
         error_set(error, ERROR_USAGE, "--probe door is for GDB's own use");
         return NULL;
     }
-    struct deadline deadline = deadline_in_ms(patience_ms(CONNECT_MS), context->cancel);
+    struct deadline deadline = deadline_until(context, CONNECT_MS);
     struct debugger *debugger = gdb_python_open((int)fd, &deadline, error);
     return debugger == NULL ? NULL : debugger_link_new(debugger, error);
 }
@@ -121,13 +128,13 @@ static struct link *connect_dap(const struct context *context, const char *probe
     request.hz = (uint32_t)options->speed_hz;
     request.packets = options->packets < UINT16_MAX ? (unsigned)options->packets : UINT16_MAX;
     request.log = context->log;
-    struct deadline deadline = deadline_in_ms(patience_ms(CONNECT_MS), context->cancel);
+    struct deadline deadline = deadline_until(context, CONNECT_MS);
     return dap_open(&request, &deadline, error);
 }
 
 size_t connect_list(const struct context *context, struct dap_listed *out, size_t room)
 {
-    struct deadline deadline = deadline_in_ms(patience_ms(LIST_MS), context->cancel);
+    struct deadline deadline = deadline_until(context, LIST_MS);
     return dap_list(out, room, &deadline);
 }
 
@@ -167,7 +174,7 @@ static struct link *start_openocd(const struct context *context, struct error *e
         used += (size_t)snprintf(name + used, sizeof name - used, " %s", options->openocd[i]);
     if (!lock_take(name, &lock, error))
         return NULL;
-    struct deadline deadline = deadline_in_ms(patience_ms(START_MS), context->cancel);
+    struct deadline deadline = deadline_until(context, START_MS);
     return claimed(openocd_start(words, n, options->n_openocd, context->log, &deadline, error), name, lock);
 }
 
@@ -217,7 +224,7 @@ static struct link *connect_msr(const struct context *context, const char *probe
     struct lock *lock;
     if (!lock_take(probe, &lock, error))
         return NULL;
-    struct deadline deadline = deadline_in_ms(patience_ms(CONNECT_MS), context->cancel);
+    struct deadline deadline = deadline_until(context, CONNECT_MS);
     return claimed(msr_connect(probe, &deadline, error), probe, lock);
 }
 

@@ -39,22 +39,19 @@ static struct metric_set *read_metric_file(const char *path, const volatile sig_
 {
     enum { LARGEST = 65536 };
     int fd = file_open_to_read(path, cancel);
-    FILE *file = fd >= 0 ? fdopen(fd, "r") : NULL;
-    if (file == NULL) {
-        error_set(error, errno == EINTR ? ERROR_CANCELLED : ERROR_USAGE, "%.200s cannot be read: %s", path,
-                  strerror(errno));
-        if (fd >= 0)
-            close(fd);
-        return NULL;
-    }
     char *text = calloc(1, LARGEST);
-    size_t n = text != NULL ? fread(text, 1, LARGEST, file) : 0;
-    bool whole = text != NULL && n < LARGEST && !ferror(file);
-    fclose(file);
-    struct metric_set *set = whole ? metric_set_parse(text, n, error) : NULL;
+    ssize_t n = fd >= 0 && text != NULL ? file_read(fd, text, LARGEST, cancel) : -1;
+    int reason = errno;
+    if (fd >= 0)
+        close(fd);
+    struct metric_set *set = n >= 0 && n < LARGEST ? metric_set_parse(text, (size_t)n, error) : NULL;
     free(text);
-    if (!whole)
-        error_set(error, ERROR_USAGE, "%.200s cannot be read, or is larger than 64 KiB", path);
+    if (n < 0 && reason == EINTR)
+        error_set(error, ERROR_CANCELLED, "cancelled");
+    else if (n < 0)
+        error_set(error, ERROR_USAGE, "%.200s cannot be read: %s", path, strerror(reason));
+    else if (n == LARGEST)
+        error_set(error, ERROR_USAGE, "%.200s is larger than 64 KiB", path);
     return set;
 }
 

@@ -150,7 +150,7 @@ static bool measure_once(struct delta_command *self, const struct clock *clock, 
     ok = ok && delta_measure(engine, &session->device, &wanted, &sink, &self->summary, &deadline, error);
     progress_clear(&self->progress);
     struct error after = {0};
-    struct deadline last = session_last_deadline();
+    struct deadline last = session_last_deadline(session);
     if (!session_disarm(session, engine, &after) || !device_check_witness(&session->device, &last, &after))
         ok = error_copy(error, &after);
     if (error->kind == ERROR_FOREIGN_STOP) {
@@ -339,6 +339,8 @@ int command_delta(const struct context *context, struct error *error)
               session_take(&self.session, error) && measure(&self, error);
     struct error after = {0};
     bool closed = session_close(&self.session, &after);
+    if (closed)
+        session_forgive(&self.session, error);
     if (self.summary.n > 0 && is_printable(&self, error)) {
         self.summary.n_metrics = counting_metrics(&self.counting, column_mean, &self.summary,
                                                   self.conditions.clock_hz, self.summary.metrics);
@@ -361,8 +363,10 @@ int command_delta(const struct context *context, struct error *error)
     free(check);
     summary_free(&self.summary);
     counting_close(&self.counting);
-    if (!closed)
+    if (!closed) {
         ok = error_add(error, &after);
+        error->advice = after.advice != NULL ? after.advice : error->advice;
+    }
     if (self.unwritten)
         ok = error_set(error, ERROR_SYSTEM, "the output could not be written");
     return ok ? code : error_exit_code(error->kind);

@@ -46,10 +46,11 @@ static bool measure_region(struct prove *self, struct error *error)
 }
 
 /* Not to be cancelled between the halt and the resume. */
-static bool halt_and_resume(struct device *device, struct error *error)
+static bool halt_and_resume(struct session *session, struct error *error)
 {
+    struct device *device = &session->device;
     struct core *core = &device->chosen->core;
-    struct deadline deadline = session_last_deadline();
+    struct deadline deadline = session_last_deadline(session);
     struct step items[LIST_ROOM];
     uint64_t results[LIST_ROOM];
     struct steps list = {.items = items, .room = LIST_ROOM};
@@ -68,7 +69,7 @@ static bool measure_time(struct prove *self, struct error *error)
     struct deadline deadline = session_deadline(self->session);
     bool can_halt = device->halted_access == NULL && core_has_run_control(core) && core->unstoppable == NULL;
     return device_read(device, values, &before_us, &after_us, &deadline, error) &&
-           (!can_halt || halt_and_resume(device, error)) &&
+           (!can_halt || halt_and_resume(self->session, error)) &&
            device_run_for(device, RUN_MS, &deadline, error) &&
            device_read(device, values, &before_us, &after_us, &deadline, error);
 }

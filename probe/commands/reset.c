@@ -159,7 +159,7 @@ static bool free_core(struct release_command *self, struct error *error)
 /* Restores locks and the like before the next core. */
 static bool release_core(struct release_command *self, struct error *error)
 {
-    struct deadline last = session_last_deadline();
+    struct deadline last = session_last_deadline(&self->session);
     struct error after = {0};
     bool ok = free_core(self, error);
     if (!device_undo(&self->session.device, &last, &after))

@@ -4,6 +4,7 @@
 #include "device/settings.h"
 #include "links/claim.h"
 #include "links/journal.h"
+#include "links/ledger.h"
 #include "measure/plausible.h"
 #include "stub/injected_code.h"
 
@@ -14,17 +15,19 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { ACCESS_MS = 5000, LAST_MS = 5000, CLOCK_MS = 60, PATIENCE_MS = 3000, NAP_NS = 50000000, TRIES = 3 };
+enum { ACCESS_MS = 5000, LAST_MS = 5000, CLOCK_MS = 60, NAP_NS = 50000000, TRIES = 3 };
 enum { LEFT_MOST = 16 };
 
-struct deadline session_last_deadline(void)
+struct deadline session_last_deadline(const struct session *session)
 {
-    return deadline_in_ms(patience_ms(LAST_MS), NULL);
+    return ending_deadline(session->context->ending, patience_ms(LAST_MS));
 }
 
 struct deadline session_deadline(const struct session *session)
 {
-    return deadline_in_ms(patience_ms(ACCESS_MS), session->context->cancel);
+    struct deadline deadline = deadline_in_ms(patience_ms(ACCESS_MS), session->context->cancel);
+    deadline.ending = session->context->ending;
+    return deadline;
 }
 
 bool session_open_elf(struct session *session, struct error *error)
@@ -398,17 +401,49 @@ void session_conditions(struct session *session, const struct clock *clock, stru
     }
 }
 
+/* One line on a terminal, which goes again. */
+static bool tell_of_ending(void *context)
+{
+    struct session *session = context;
+    if (session->device.ledger == NULL || ledger_held(session->device.ledger) == 0)
+        return false;
+    progress_begin(&session->putting_back, stderr);
+    if (session->putting_back.to != NULL)
+        progress_now(&session->putting_back, "putting the target back ...");
+    else if (!session->told)
+        fputs("pmu-probe: putting the target back ...\n", stderr);
+    session->told = true;
+    return true;
+}
+
+static struct ending *begin_ending(struct session *session)
+{
+    struct ending *ending = session->context->ending;
+    if (ending != NULL && !session->context->options->quiet) {
+        ending->notice = tell_of_ending;
+        ending->context = session;
+    }
+    ending_begin(ending);
+    return ending;
+}
+
 bool session_insist(struct session *session, bool (*undo)(void *, const struct deadline *, struct error *),
                     void *what, struct error *error)
 {
-    struct deadline patience = deadline_in_ms(patience_ms(PATIENCE_MS), NULL);
+    struct ending *ending = begin_ending(session);
     for (int tries = 1;; tries++) {
-        struct deadline deadline = session_last_deadline();
+        struct deadline deadline = session_last_deadline(session);
         struct error once = {0};
-        if (undo(what, &deadline, &once))
+        if (undo(what, &deadline, &once)) {
+            ending_done(ending);
+            progress_clear(&session->putting_back);
             return true;
-        bool may_come_back = once.kind == ERROR_LINK_LOST && link_comes_back(session->link);
-        if (deadline_passed(&patience) || (!may_come_back && tries >= TRIES)) {
+        }
+        bool is_lost = once.kind == ERROR_LINK_LOST,
+             may_come_back = is_lost && link_comes_back(session->link);
+        if (is_lost)
+            ending_unanswered(ending);
+        if (ending_is_over(ending) || (!may_come_back && tries >= TRIES)) {
             *error = once;
             return false;
         }
@@ -453,10 +488,28 @@ bool session_disarm(struct session *session, struct engine *engine, struct error
     return session_insist(session, disarm_engine, engine, error);
 }
 
+/* Every register that is not as it was, on a line of its own, and what to do. */
+static void tell_what_is_left(const struct session *session, struct error *error)
+{
+    static const char advice[] = "pmu-probe restore puts it back, once the other side answers again.";
+    struct error left = {0};
+    char names[512];
+    if (session->device.ledger == NULL || ledger_held(session->device.ledger) == 0)
+        return;
+    ledger_names(session->device.ledger, names, sizeof names);
+    error_set(&left, error->kind, "Not put back: %s%s", names,
+              session->may_stop ? ". The core may be halted." : "");
+    error_add(error, &left);
+    error->advice = advice;
+}
+
 bool session_close(struct session *session, struct error *error)
 {
+    struct ending *ending = begin_ending(session);
     bool ok = session->link == NULL || session_undo(session, error);
     ok = device_check_left(&session->device, error) && ok;
+    if (!ok)
+        tell_what_is_left(session, error);
     injected_free(session->by_core);
     session->by_core = NULL;
     device_close(&session->device);
@@ -467,15 +520,31 @@ bool session_close(struct session *session, struct error *error)
     session->journal = NULL;
     link_close(session->link);
     session->link = NULL;
+    progress_clear(&session->putting_back);
+    if (ending != NULL)
+        ending->notice = NULL;
     symbols_close(session->symbols);
     session->symbols = NULL;
     return ok;
 }
 
+void session_forgive(const struct session *session, struct error *error)
+{
+    if (*session->context->cancel == 0 || error->kind != ERROR_LINK_LOST)
+        return;
+    error_clear(error);
+    error_set(error, ERROR_CANCELLED, "cancelled");
+}
+
 int session_finish(struct session *session, bool ok, struct error *error)
 {
     struct error after = {0};
-    if (!session_close(session, &after))
+    if (!session_close(session, &after)) {
         ok = error_add(error, &after);
+        if (after.advice != NULL)
+            error->advice = after.advice;
+    } else {
+        session_forgive(session, error);
+    }
     return ok ? EXIT_DONE : error_exit_code(error->kind);
 }

@@ -11,6 +11,7 @@
 #include "links/link.h"
 #include "measure/clock.h"
 #include "measure/result.h"
+#include "report/progress.h"
 #include "symbols/symbols.h"
 
 #include <stdbool.h>
@@ -25,6 +26,8 @@ struct session {
     bool restores;                 /* it is what this session is for */
     struct journal *journal;       /* of this run; NULL: none */
     struct injected_code *by_core; /* reads memory as the core sees it; NULL: not needed yet */
+    struct progress putting_back;
+    bool told; /* that it takes long */
 };
 
 bool session_open_elf(struct session *session, struct error *error);
@@ -54,7 +57,7 @@ bool session_take_other(struct session *session, const struct error *why, struct
 void session_conditions(struct session *session, const struct clock *clock, struct conditions *out);
 /* "main.c:88, main+0x12" or "0x10000200" */
 void session_place(const struct session *session, uint64_t address, char *out, size_t size);
-/* Repeats `undo` until it works: a few times, or for as long as a lost link may come back. */
+/* Repeats `undo` until it works: a few times, or while a lost link may come back and the ending lasts. */
 bool session_insist(struct session *session, bool (*undo)(void *, const struct deadline *, struct error *),
                     void *what, struct error *error);
 /* Restores the target; the core goes on. */
@@ -65,10 +68,14 @@ struct engine *session_engine(struct session *session, struct error *error);
 bool session_disarm(struct session *session, struct engine *engine, struct error *error);
 /* Restores the target and closes everything; false with `error` if something could not be restored. */
 bool session_close(struct session *session, struct error *error);
-/* The same at the end of a command that did its work (`ok`) or failed with `error`. Returns the exit code. */
+/* After everything was put back: if Ctrl-C left the other side no time for its answer, the lost connection
+ * was no failure. */
+void session_forgive(const struct session *session, struct error *error);
+/* session_close at the end of a command that did its work (`ok`) or failed with `error`. Returns the exit
+ * code. */
 int session_finish(struct session *session, bool ok, struct error *error);
-/* For cleaning up: Ctrl-C, which often is its cause, does not cancel it. */
-struct deadline session_last_deadline(void);
+/* For cleaning up: Ctrl-C, which often is its cause, does not cancel it, but begins the ending. */
+struct deadline session_last_deadline(const struct session *session);
 struct deadline session_deadline(const struct session *session);
 
 /*

@@ -179,7 +179,7 @@ static bool run_windows(struct stat_command *self, struct error *error)
     progress_clear(&self->progress);
     if (!ran)
         return false;
-    struct deadline deadline = session_last_deadline();
+    struct deadline deadline = session_last_deadline(&sampling->session);
     if (!context->options->all_cpus && self->reset.kind == ERROR_NONE &&
         !device_check_witness(&sampling->session.device, &deadline, error))
         return false;

@@ -375,7 +375,7 @@ static bool watch(struct watching *self, struct error *error)
         ok = watch_interval(self, &next_us, error);
     bool was_shown = self->screen.open;
     screen_close(&self->screen);
-    struct deadline deadline = session_last_deadline();
+    struct deadline deadline = session_last_deadline(&sampling->session);
     if (ok && !options->all_cpus)
         ok = device_check_witness(&sampling->session.device, &deadline, error);
     if ((ok || was_shown) && !print_end(self, was_shown))

@@ -487,6 +487,22 @@ static const char *name_of(const struct address *at, unsigned *number)
     return NULL;
 }
 
+enum { NAME = 32 };
+
+/* "FP_COMP3", or the address if the register has no name here. */
+static bool write_name(const struct address *at, char *out, size_t size)
+{
+    unsigned number = UINT32_MAX;
+    const char *name = name_of(at, &number);
+    if (name != NULL && number != UINT32_MAX)
+        snprintf(out, size, "%s%u", name, number);
+    else if (name != NULL)
+        snprintf(out, size, "%s", name);
+    else
+        snprintf(out, size, "0x%08" PRIX64, at->offset);
+    return name != NULL;
+}
+
 bool ledger_entry(const struct ledger *ledger, size_t i, struct address *at, struct restore *restore,
                   uint64_t *old)
 {
@@ -499,47 +515,48 @@ bool ledger_entry(const struct ledger *ledger, size_t i, struct address *at, str
 
 void ledger_name(struct address at, char *out, size_t size)
 {
-    unsigned number = UINT32_MAX;
-    const char *name = name_of(&at, &number);
-    if (name != NULL && number != UINT32_MAX)
-        snprintf(out, size, "%s%u", name, number);
-    else
-        snprintf(out, size, "%s", name != NULL ? name : "");
+    if (!write_name(&at, out, size))
+        out[0] = '\0';
+}
+
+void ledger_names(const struct ledger *ledger, char *out, size_t size)
+{
+    size_t used = 0, others = 0;
+    out[0] = '\0';
+    for (size_t i = 0; i < ledger->n_held; i++) {
+        char name[NAME];
+        if (ledger->held[i].action.undo != NULL)
+            continue;
+        (void)write_name(&ledger->held[i].is.at, name, sizeof name);
+        if (others > 0 || used + strlen(name) + sizeof ", and 18446744073709551615 more" > size)
+            others++;
+        else
+            used += (size_t)snprintf(out + used, size - used, "%s%s", used > 0 ? ", " : "", name);
+    }
+    if (others > 0)
+        snprintf(out + used, size - used, " and %zu more", others);
 }
 
 /* "could not restore FP_CTRL (0xE0002000) to 0x260: ..." */
 static void cannot_restore(struct error *error, const struct entry *entry, const struct error *why)
 {
-    char digits[12] = "";
-    unsigned number = UINT32_MAX;
-    const char *name = name_of(&entry->is.at, &number);
-    if (name != NULL && number != UINT32_MAX)
-        snprintf(digits, sizeof digits, "%u", number);
-    if (name != NULL)
-        error_set(error, why->kind, "could not restore %s%s (0x%08" PRIX64 ") to 0x%" PRIX64 ": %s", name,
-                  digits, entry->is.at.offset, entry->is.old, why->text);
-    else
-        error_set(error, why->kind, "could not restore 0x%08" PRIX64 " to 0x%" PRIX64 ": %s",
-                  entry->is.at.offset, entry->is.old, why->text);
+    char name[NAME], place[NAME] = "";
+    if (write_name(&entry->is.at, name, sizeof name))
+        snprintf(place, sizeof place, " (0x%08" PRIX64 ")", entry->is.at.offset);
+    error_set(error, why->kind, "could not restore %s%s to 0x%" PRIX64 ": %s", name, place, entry->is.old,
+              why->text);
 }
 
-/* "; nor DEMCR, 0x40001000, ...": what is left behind the first that failed. */
-static void name_rest(struct error *error, const struct entry *entries, size_t n)
+/* Why nothing further is tried. */
+static bool is_given_up(const struct deadline *deadline, struct error *why)
 {
-    const char *before = "; nor ";
-    for (size_t i = n; i-- > 0; before = ", ") {
-        unsigned number = UINT32_MAX;
-        if (entries[i].action.undo != NULL)
-            continue;
-        const char *name = name_of(&entries[i].is.at, &number);
-        size_t used = strlen(error->text), room = sizeof error->text - used;
-        if (name == NULL)
-            snprintf(error->text + used, room, "%s0x%08" PRIx64, before, entries[i].is.at.offset);
-        else if (number == UINT32_MAX)
-            snprintf(error->text + used, room, "%s%s", before, name);
-        else
-            snprintf(error->text + used, room, "%s%s%u", before, name, number);
-    }
+    if (deadline->ending == NULL || !ending_is_over(deadline->ending))
+        return false;
+    if (ending_is_cut(deadline->ending))
+        error_set(why, ERROR_CANCELLED, "you did not want to wait for it");
+    else
+        error_set(why, ERROR_LINK_LOST, "no answer in time");
+    return true;
 }
 
 bool ledger_undo(struct ledger *ledger, const struct deadline *deadline, struct error *error)
@@ -551,6 +568,7 @@ bool ledger_undo(struct ledger *ledger, const struct deadline *deadline, struct 
         const struct entry entry = ledger->held[i]; /* an action may move the list */
         struct error one = {0};
         bool back = false;
+        lost = lost || is_given_up(deadline, &one);
         /* Tries again at once: the next to be undone may be what this one needs (the clock of a DWT). */
         for (int tries = 0; !lost && !back && tries < TRIES && one.kind != ERROR_LINK_LOST; tries++) {
             error_clear(&one);
@@ -568,8 +586,6 @@ bool ledger_undo(struct ledger *ledger, const struct deadline *deadline, struct 
         ledger->held[--left] = entry;
     }
     size_t n_left = ledger->n_held - left;
-    if (lost && n_left > 1)
-        name_rest(&first, ledger->held + left, n_left - 1);
     if (n_left > 0)
         memmove(ledger->held, ledger->held + left, n_left * sizeof *ledger->held);
     ledger->n_held = n_left;

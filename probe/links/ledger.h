@@ -102,5 +102,8 @@ bool ledger_entry(const struct ledger *ledger, size_t i, struct address *at, str
                   uint64_t *old);
 /* "DWT_COMP2", for registers that every Cortex-M has; "" for others. */
 void ledger_name(struct address at, char *out, size_t size);
+/* "DEMCR, DWT_CTRL, 0x80001100": the registers that are held, in the order in which they were written first.
+ */
+void ledger_names(const struct ledger *ledger, char *out, size_t size);
 /* Undoes everything, last first, and goes on after a failure. What could not be undone stays held. */
 bool ledger_undo(struct ledger *ledger, const struct deadline *deadline, struct error *error);

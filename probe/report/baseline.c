@@ -212,7 +212,7 @@ bool baseline_parse(const char *text, size_t size, const char *path, struct base
 }
 
 /* NULL: *why says why. */
-static char *read_all(FILE *file, size_t *size, const char **why)
+static char *read_all(int fd, const volatile sig_atomic_t *cancel, size_t *size, const char **why)
 {
     char *text = NULL, *more;
     size_t room = 0;
@@ -227,13 +227,13 @@ static char *read_all(FILE *file, size_t *size, const char **why)
             }
             text = more;
         }
-        size_t got = fread(text + *size, 1, room - *size, file);
-        *size += got;
+        ssize_t got = file_read(fd, text + *size, room - *size, cancel);
+        *size += got > 0 ? (size_t)got : 0;
         if (*size > BASELINE_FILE_MAX)
             *why = "larger than 64 MiB";
-        else if (got == 0 && ferror(file))
+        else if (got < 0)
             *why = strerror(errno);
-        else if (got == 0)
+        else if (*size < room)
             return text;
     }
     free(text);
@@ -248,17 +248,16 @@ bool baseline_read(const char *path, const volatile sig_atomic_t *cancel, struct
     int fd = file_open_to_read(path, cancel);
     if (fd < 0 && errno == EINTR)
         return error_set(error, ERROR_CANCELLED, "cancelled");
-    FILE *file = fd >= 0 ? fdopen(fd, "rb") : NULL;
-    if (file == NULL) {
-        error_set(error, ERROR_USAGE, "%s: %s", name, strerror(errno));
-        if (fd >= 0)
-            close(fd);
-        return false;
-    }
+    if (fd < 0)
+        return error_set(error, ERROR_USAGE, "%s: %s", name, strerror(errno));
     size_t size = 0;
     const char *why = NULL;
-    char *text = read_all(file, &size, &why);
-    fclose(file);
+    errno = 0;
+    char *text = read_all(fd, cancel, &size, &why);
+    bool cancelled = text == NULL && errno == EINTR;
+    close(fd);
+    if (cancelled)
+        return error_set(error, ERROR_CANCELLED, "cancelled");
     bool ok = text != NULL ? baseline_parse(text, size, path, out, error)
                            : error_set(error, ERROR_USAGE, "%s: %s", name, why);
     free(text);

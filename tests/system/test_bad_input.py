@@ -183,8 +183,8 @@ def test_openocd_killed_in_the_middle(command):
         assert result.code == 3
         assert "openocd" in result.err.lower()
         if command[0] == "delta":
-            assert "could not restore " in result.err and "pmu-probe restore" in result.err
-            assert "a catch of resets is left" in result.err
+            assert "could not restore " in result.err and "Not put back: " in result.err and "SYST_CSR" in result.err
+            assert "pmu-probe restore" in result.err and "a catch of resets is left" in result.err
 
 
 def test_own_openocd_that_cannot_start():

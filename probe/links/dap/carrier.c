@@ -323,12 +323,10 @@ static void LIBUSB_CALL finished(struct libusb_transfer *transfer)
 static bool work(struct usb *usb, const int *busy, const struct deadline *deadline)
 {
     while (*busy) {
-        int64_t us = deadline_left_us(deadline);
-        if (us == 0)
+        int ms = deadline_poll_ms(deadline);
+        if (ms == 0)
             return false;
-        if (us > 1000000)
-            us = 1000000;
-        struct timeval slice = {.tv_sec = us / 1000000, .tv_usec = us % 1000000};
+        struct timeval slice = {.tv_usec = ms * 1000L};
         (void)libusb_handle_events_timeout(usb->context, &slice);
     }
     return true;
@@ -678,9 +676,11 @@ static bool tcp_receive(struct carrier *carrier, uint8_t *packet, size_t room, s
 {
     static const uint8_t signature[4] = {'D', 'A', 'P', 0};
     struct tcp *tcp = (struct tcp *)carrier;
-    uint8_t header[TCP_HEADER];
-    if (!tcp_receive_all(tcp, header, TCP_HEADER, deadline, error))
+    uint8_t header[TCP_HEADER] = {0};
+    if (!tcp_receive_all(tcp, header, TCP_HEADER, deadline, error)) {
+        carrier->has_begun = header[0] != 0;
         return false;
+    }
     size_t length = header[4] | (size_t)header[5] << 8;
     if (memcmp(header, signature, sizeof signature) != 0 || header[6] != TCP_RESPONSE)
         return error_set(error, ERROR_LINK_PROTOCOL, "%s does not speak CMSIS-DAP over TCP",

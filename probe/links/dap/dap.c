@@ -106,6 +106,13 @@ static void put_ports_left(struct dap *dap)
     }
 }
 
+/* Advice about OpenOCD or a GDB server would be no help. */
+static void advise(struct error *error)
+{
+    if (error != NULL && error->kind == ERROR_LINK_PROTOCOL && error->advice == NULL)
+        error->advice = "If this is a CMSIS-DAP probe, it may need newer firmware, or another --speed.";
+}
+
 /* ---- open */
 
 /* A probe without a serial number is known by where it is plugged in. `found` NULL: by its address. */
@@ -180,7 +187,8 @@ static bool reopen(struct dap *dap, const struct deadline *deadline, struct erro
 static bool go_on_singly(struct dap *dap, const struct deadline *deadline, struct error *error)
 {
     struct error why = {0};
-    struct deadline soon = deadline_in_ms(patience_ms(REOPEN_MS), deadline->cancel);
+    struct deadline soon = ending_deadline(deadline->ending, patience_ms(REOPEN_MS));
+    soon.cancel = deadline->cancel;
     unsigned most = dap->probe.most;
     if (!probe_lost_overlapped(&dap->probe))
         return false;
@@ -202,11 +210,14 @@ static struct outcome dap_execute(struct link *link, const struct step *steps, s
     if (dap->probe.lost && !reopen(dap, deadline, error))
         return (struct outcome){.why = LINK_LOST};
     struct outcome outcome = executor_run(&dap->executor, steps, n, results, deadline, error);
-    if (outcome.why != LINK_LOST || !go_on_singly(dap, deadline, error))
+    if (outcome.why != LINK_LOST || !go_on_singly(dap, deadline, error)) {
+        advise(error);
         return outcome;
+    }
     size_t done = outcome.done;
     outcome = executor_run(&dap->executor, steps + done, n - done, results + done, deadline, error);
     outcome.done += done;
+    advise(error);
     return outcome;
 }
 
@@ -275,17 +286,23 @@ static bool restore_ports(struct dap *dap)
         size_t done;
         if (port->memory)
             all = adi_select(adi, port->unit >> 8, &ignored) == ADI_OK &&
-                  adi_transfer(adi, list, port->tar_high_found != 0 ? 3 : 2, &done, &ignored) == ADI_OK && all;
+                  adi_transfer(adi, list, port->tar_high_found != 0 ? 3 : 2, &done, &ignored) == ADI_OK &&
+                  all;
     }
     return all && !dap->probe.lost;
+}
+
+static bool is_given_up(const struct dap *dap)
+{
+    return dap->probe.ending != NULL && ending_is_over(dap->probe.ending);
 }
 
 /* The probe may be lost meanwhile and come back. A probe that did not come back has no carrier. */
 static void leave_target(struct dap *dap)
 {
     struct error ignored = {0};
-    for (int i = 0; i < CLOSE_TRIES && dap->probe.carrier != NULL; i++) {
-        struct deadline deadline = deadline_in_ms(patience_ms(REOPEN_MS), NULL);
+    for (int i = 0; i < CLOSE_TRIES && dap->probe.carrier != NULL && !is_given_up(dap); i++) {
+        struct deadline deadline = ending_deadline(dap->probe.ending, patience_ms(REOPEN_MS));
         bool back =
             !dap->probe.lost || (adi_power_is_ours(&dap->executor.adi) && reopen(dap, &deadline, &ignored));
         if (!back)
@@ -344,6 +361,7 @@ struct link *dap_open(const struct probe_spec *spec, const struct deadline *dead
     dap->link.ops = &ops;
     dap->spec = *spec;
     dap->probe.log = spec->log;
+    dap->probe.ending = deadline->ending;
     dap->probe.most = spec->packets;
     if (begin(dap, deadline, error) &&
         connect_find_ports(&dap->executor.adi, &dap->executor.compiler.ap, deadline, error) &&
@@ -357,6 +375,7 @@ struct link *dap_open(const struct probe_spec *spec, const struct deadline *dead
         log_ports(dap);
         return &dap->link;
     }
+    advise(error);
     link_close(&dap->link);
     return NULL;
 }

@@ -13,6 +13,7 @@ static bool receive(struct dap_probe *probe, uint8_t *reply, size_t *n, const st
         probe->overlapped = probe->overlapped && deadline_passed(deadline); /* otherwise it was unplugged */
         return false;
     }
+    ending_answered(probe->ending);
     probe->in_flight -= probe->in_flight > 0;
     log_bytes(probe->log, '<', "dap", reply, *n, NULL);
     return true;
@@ -20,7 +21,7 @@ static bool receive(struct dap_probe *probe, uint8_t *reply, size_t *n, const st
 
 bool probe_send(struct dap_probe *probe, const uint8_t *packet, size_t n, struct error *error)
 {
-    struct deadline deadline = deadline_in_ms(patience_ms(SEND_MS), NULL);
+    struct deadline deadline = ending_answer(probe->ending, patience_ms(SEND_MS));
     if (probe->lost)
         return error_set(error, ERROR_LINK_LOST, "%s is gone", probe->carrier->name);
     probe->packets++;
@@ -34,7 +35,7 @@ bool probe_receive(struct dap_probe *probe, uint8_t *reply, size_t *n, struct er
 {
     /* Overlapping packets hold only reads, which do not take long */
     struct deadline deadline =
-        deadline_in_ms(patience_ms(probe->overlapped ? OVERLAPPED_MS : REPLY_MS), NULL);
+        ending_answer(probe->ending, patience_ms(probe->overlapped ? OVERLAPPED_MS : REPLY_MS));
     *n = 0;
     if (probe->lost)
         return error_set(error, ERROR_LINK_LOST, "%s is gone", probe->carrier->name);
@@ -77,6 +78,24 @@ static bool answers_second(const uint8_t *reply, size_t n)
     return answer == ANSWER_UNKNOWN || answer == ANSWER_GOOD;
 }
 
+/* Whoever says nothing at all is told from whoever says something else. */
+static bool no_answer(const struct dap_probe *probe, const struct deadline *limit, const struct error *why,
+                      struct error *error)
+{
+    static const char taken[] = "It serves one client at a time: end the other one. If there is none, it "
+                                "hangs: start it again, or plug it in again.";
+    const char *name = probe->carrier->name;
+    if (deadline_cancelled(limit))
+        return error_set(error, ERROR_CANCELLED, "cancelled");
+    if (probe->carrier->has_begun)
+        return error_set(error, ERROR_LINK_PROTOCOL, "%s does not speak CMSIS-DAP", name);
+    if (why->kind != ERROR_LINK_LOST)
+        return error_copy(error, why);
+    if (deadline_passed(limit))
+        return error_advise(error, ERROR_NOT_A_PROBE, taken, "%s is open, but silent: not a byte came", name);
+    return error_advise(error, why->kind, taken, "%s, before it answered anything: is it in use?", why->text);
+}
+
 /* Asks, and skips replies to an earlier program's requests. */
 static bool ask_first(struct dap_probe *probe, const uint8_t *packet, size_t n,
                       bool (*answers)(const uint8_t *, size_t), const struct deadline *limit,
@@ -84,11 +103,13 @@ static bool ask_first(struct dap_probe *probe, const uint8_t *packet, size_t n,
 {
     uint8_t reply[CARRIER_ROOM];
     size_t length;
+    struct error why = {0};
     if (!probe_send(probe, packet, n, error))
         return false;
     for (int i = 0; i < STALE; i++) {
-        if (!receive(probe, reply, &length, limit, error))
-            return false;
+        if (!receive(probe, reply, &length, limit, &why))
+            return i == 0 && packet[0] == DAP_INFO ? no_answer(probe, limit, &why, error)
+                                                   : error_copy(error, &why);
         if (answers(reply, length))
             return true;
     }

@@ -25,6 +25,7 @@ struct dap_probe {
     unsigned in_flight;
     bool overlapped; /* other packets were in flight when the last one was sent */
     const struct log *log;
+    struct ending *ending; /* how long an answer is awaited; may be NULL */
 };
 
 /* Skips replies that an earlier program left behind, and asks for everything in struct dap_info. */

@@ -93,14 +93,18 @@ struct msr_agent {
     bool owes_beat;                      /* its answer is still to be read; its serial is the last one */
     pthread_mutex_t lock;                /* of all that is above, but while the link is made */
     pthread_cond_t over;
+    struct ending *ending; /* may be NULL */
 };
+
+static const char version[] = "If it is an msr-agent, start the one that came with this pmu-probe.";
 
 static bool lose(struct msr_agent *agent, enum error_kind kind, const char *what, struct error *error)
 {
     if (agent->fd >= 0)
         close(agent->fd);
     agent->fd = -1;
-    return error_set(error, kind, "%s: %s", agent->msr.name, what);
+    return error_advise(error, kind, kind == ERROR_LINK_PROTOCOL ? version : NULL, "%s: %s", agent->msr.name,
+                        what);
 }
 
 static bool send_all(struct msr_agent *agent, const uint8_t *bytes, size_t n, const struct deadline *deadline,
@@ -211,7 +215,7 @@ static bool take_beat(struct msr_agent *agent, const struct deadline *deadline, 
 static enum why run_alone(struct msr_agent *agent, const struct msr_op *ops, size_t n, uint64_t *results,
                           size_t *done, struct error *error)
 {
-    struct deadline deadline = deadline_in_ms(patience_ms(ANSWER_MS), NULL);
+    struct deadline deadline = ending_answer(agent->ending, patience_ms(ANSWER_MS));
     uint8_t bytes[FRAME_REQUEST];
     enum frame_why why;
     *done = 0;
@@ -232,6 +236,7 @@ static enum why run_alone(struct msr_agent *agent, const struct msr_op *ops, siz
     }
     if (!receive_all(agent, bytes, values * FRAME_VALUE, &deadline, error))
         return LINK_LOST;
+    ending_answered(agent->ending);
     frame_values(bytes, values, results);
     *done = values;
     return why == FRAME_DONE ? DONE : explain(agent, &ops[values], why, error);
@@ -267,8 +272,12 @@ static bool greet(struct msr_agent *agent, const struct deadline *deadline, stru
 {
     uint8_t header[FRAME_HEADER], bytes[MSR_CPUS * FRAME_CPU];
     bool busy;
-    if (!receive_all(agent, header, FRAME_HEADER, deadline, error))
-        return false;
+    int failure = socket_receive(agent->fd, header, FRAME_HEADER, deadline);
+    if (failure == SOCKET_LATE && deadline_cancelled(deadline))
+        return lose(agent, ERROR_CANCELLED, "cancelled", error);
+    if (failure != 0)
+        return lose(agent, ERROR_NO_AGENT, socket_failure(failure, "open, but silent: not a byte came"),
+                    error);
     if (!frame_greeting(header, &agent->msr.n_cpus, &busy))
         return lose(agent, ERROR_NO_AGENT, "it is no msr-agent, or one of another version", error);
     if (busy)
@@ -297,6 +306,7 @@ struct link *msr_agent_open(const char *host, uint16_t port, const struct deadli
         return NULL;
     }
     agent->fd = fd;
+    agent->ending = deadline->ending;
     snprintf(agent->msr.name, sizeof agent->msr.name, "msr-agent %.128s:%u", host, (unsigned)port);
     msr_link_init(&agent->msr, &ops);
     if (greet(agent, deadline, error)) {

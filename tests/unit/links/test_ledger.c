@@ -261,3 +261,36 @@ FRESH_TEST(an_action_can_be_run_or_dropped)
     assert_true(ledger_undo(f->ledger, &f->deadline, &f->error));
     assert_int_equal(debtor.undone, 2);
 }
+
+/* --- an ending that is over */
+
+FRESH_TEST(names_what_it_holds)
+{
+    struct fixture *f = *state;
+    char names[128], few[40];
+    static const uint64_t places[] = {0xE000EDFC, 0xE0001000, 0xE0002014, 0x80001100};
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++)
+        assert_true(
+            ledger_hold(f->ledger, at(places[i]), (struct restore){0}, NULL, &f->deadline, &f->error));
+    ledger_names(f->ledger, names, sizeof names);
+    assert_string_equal(names, "DEMCR, DWT_CTRL, FP_COMP3, 0x80001100");
+    ledger_names(f->ledger, few, sizeof few);
+    assert_string_equal(few, "DEMCR and 3 more");
+}
+
+FRESH_TEST(writes_nothing_once_the_ending_is_over)
+{
+    struct fixture *f = *state;
+    volatile sig_atomic_t signals = 1;
+    struct ending ending = {.signals = &signals};
+    assert_true(ledger_write(f->ledger, at(0x10), 100, (struct restore){0}, &f->deadline, &f->error));
+    ending_begin(&ending);
+    signals = 2;
+    f->fake.n_writes = 0;
+    f->deadline = ending_deadline(&ending, 5000);
+    assert_false(ledger_undo(f->ledger, &f->deadline, &f->error));
+    assert_int_equal(f->error.kind, ERROR_CANCELLED);
+    assert_non_null(strstr(f->error.text, "could not restore 0x00000010"));
+    assert_int_equal(f->fake.n_writes, 0);
+    assert_int_equal(ledger_held(f->ledger), 1);
+}

@@ -227,7 +227,7 @@ STARTED_TEST(test_bad_peers)
     static const struct {
         enum manner manner;
         enum error_kind kind;
-    } bad[] = {{SAYS_NOTHING, ERROR_LINK_LOST},
+    } bad[] = {{SAYS_NOTHING, ERROR_NOT_A_PROBE},
                {CLOSES, ERROR_LINK_LOST},
                {TALKS_NONSENSE, ERROR_LINK_PROTOCOL},
                {ANSWERS_TOO_MUCH, ERROR_LINK_PROTOCOL},
