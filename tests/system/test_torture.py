@@ -212,7 +212,7 @@ class Troubled:
             elif event == "server":
                 other.kill_server()
                 other.start_server()
-            time.sleep(0.1)
+            time.sleep(0.5 if other.server else 0.05)  # OpenOCD looks ten times a second, and has its own way to take it
             return other.snapshot()
 
     def check_target(self, case, result):
