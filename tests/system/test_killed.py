@@ -14,7 +14,7 @@ from troubled_place import TroubledPlace, differences, restores
 
 CHIPS = ["rp2040", "m4", "m55", "a9", "a53", "r5"]
 WAYS = [way.format(chip) for chip in CHIPS for way in ("{}/swd", "{}", "{}/v2", "gdb {}")]
-IN_CHECK, IN_SOAK = 2, 60
+IN_CHECK, IN_SOAK = int(os.environ.get("TORTURE", 0)) // len(WAYS) or 2, 60
 NAMED = ("left by a run", "did not end")
 
 
@@ -118,18 +118,18 @@ class Killed:
             self.measures()
 
 
-@pytest.mark.parametrize("way", WAYS)
-def test_killed(way, record_property):
+@pytest.mark.parametrize("link", WAYS)
+def test_killed(link, record_property):
     failed = []
-    with Killed(way) as killed:
+    with Killed(link) as killed:
         total = killed.messages()
-        for place in places(2 * total, f"killed {way}", most=IN_CHECK, in_soak=IN_SOAK):
-            what = random.Random(f"{os.environ['PMU_SEED']} killed {way} {place}").choice(["named", "reset", "measured"])
+        for place in places(2 * total, f"killed {link}", most=IN_CHECK, in_soak=IN_SOAK):
+            what = random.Random(f"{os.environ['PMU_SEED']} killed {link} {place}").choice(["named", "reset", "measured"])
             try:
                 killed.one(place // 2, place % 2, what)
             except AssertionError as why:
                 failed.append(f"killed at {place // 2}, which was {'passed on' if place % 2 else 'lost'}, {what}: {str(why)[:800]}")
                 killed.start()
         found = {name: count for name, count in killed.found.items() if count}
-        record_property("table", f"{way:12} {total} messages: {found}")
+        record_property("table", f"{link:12} {total} messages: {found}")
     assert not failed, f"{len(failed)} of {killed.found['kills']}:\n" + "\n".join(failed)
