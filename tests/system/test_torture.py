@@ -1,5 +1,6 @@
 """One piece of trouble in each run, at a message between the tool and the other end of its link: whatever is printed is true, the
 run ends, and the target is as it was, or the tool says what it left. `make torture` takes 10,000; N=, SEED= and CASE= choose."""
+import collections
 import dataclasses
 import os
 import random
@@ -17,8 +18,12 @@ from test_written import WRITES
 from trouble import PEER, TOOL, Proxy, Strike, agent_message
 from troubled_place import RELEASE, TroubledPlace, differences, restores
 
-WAYS = ["m4/swd", "m4/jtag", "rp2040/swd", "m55/swd", "a9/swd", "a53/swd", "r5/swd", "m4/v2", "a9/v1",
-        "m4", "rp2040", "m55", "a9", "a53", "r5", "gdb m4", "gdb rp2040", "gdb a9", "gdb a53", "gdb r5", "msr"]
+# About how many messages the tool sends in a `delta -r 3`, and parts of that by command. A case that comes to its end earlier is
+# one without trouble.
+WAYS = {"m4/swd": 175, "m4/jtag": 175, "rp2040/swd": 240, "m55/swd": 230, "a9/swd": 310, "a53/swd": 410, "r5/swd": 460, "m4/v2": 175,
+        "a9/v1": 310, "m4": 85, "rp2040": 80, "m55": 140, "a9": 210, "a53": 240, "r5": 340, "gdb m4": 240, "gdb rp2040": 320,
+        "gdb a9": 320, "gdb a53": 320, "gdb r5": 390, "msr": 40}
+PART = {"info": 0.4, "stat": 0.7, "watch": 0.7, "doctor": 0.7}
 CASES = int(os.environ.get("TORTURE", 2000 if SOAK else 300))
 CASE = os.environ.get("TORTURE_CASE", "")  # "WAY NUMBER": this one alone
 A_ROW = 100  # cases at most
@@ -37,10 +42,6 @@ COMMANDS = {
 }
 OFTEN = ["delta", "delta", "delta of a region", "delta, no calibration", *COMMANDS]
 OF_CARD = {"stat": ("-C", 3, "stat", "-j", "--for", "50ms", "-e", "L2_READ_MISS,DATA_READ"), "info": ("info", "-j")}
-# About how many messages the tool sends: `delta` by way, and parts of that by command. A case that comes to its end earlier
-# is one without trouble.
-LENGTH = {"a9": 310, "r5": 450, "a53": 240, "msr": 60}
-PART = {"info": 0.4, "stat": 0.7, "watch": 0.7, "doctor": 0.7}
 # What befalls a message, by how often. A request that arrives twice is carried out twice: no tool can mend that.
 OF_BOTH = ["delay", "delay", "cut", "cut", "half", "last", "drop", "stall", "silence", "swap"]
 OF_PEER = [*OF_BOTH, "double", "double"]
@@ -91,8 +92,7 @@ def case_of(way, number):
     command = chosen.choice(list(OF_CARD) if way == "msr" else OFTEN)
     while way.startswith("gdb ") and command == "watch":  # refused there
         command = chosen.choice(OFTEN)
-    longest = LENGTH.get(chip_of(way), 175) * PART.get(command, 1)
-    side, place = chosen.choice([TOOL, PEER]), int(chosen.random() * longest)
+    side, place = chosen.choice([TOOL, PEER]), int(chosen.random() * WAYS[way] * PART.get(command, 1))
     event = kind = ""
     if way.endswith(("/v1", "/v2")):
         kind, place = "unplug", 2 * place
@@ -112,6 +112,7 @@ class Troubled:
 
     def __init__(self, way):
         self.way, self.place, self.restores = way, None, restores()
+        self.found = collections.Counter()
 
     def start(self):
         self.place = self.fresh()
@@ -174,8 +175,12 @@ class Troubled:
         result = finish_tool(self.process)
         for other in self.seconds:
             finish_tool(other)
-        self.place.proxy.plan(None)
         return result
+
+    def note(self, case, result, place):
+        """For the table."""
+        self.found.update({"cases": 1, "struck": place.struck if case.strike.kind == "unplug" else place.proxy.struck,
+                           f"exit {result.code}": 1})
 
     # --- what must hold
 
@@ -218,6 +223,8 @@ class Troubled:
             return other.snapshot()
 
     def check_target(self, case, result):
+        if self.place.proxy:
+            self.place.proxy.plan(None)
         self.place.calm()
         left = differences(self.before, self.place.snapshot())
         if not left:
@@ -249,6 +256,7 @@ class Troubled:
                 self.start()
             self.at_start = self.board.state()["counted"]
             result = self.run(case)
+            self.note(case, result, self.place)
             assert result.code in CODES.get(case.command, (0, 3)), f"exit {result.code}: {result.err}"
             assert result.code == 0 or result.err or case.command == "doctor", "no word about why"
             if case.strike.kind != "damage" or self.place.gdb:
@@ -290,6 +298,7 @@ class TroubledCard(Troubled):
             self.process = start_tool(words, environment={"PMU_PROBE_PATIENCE": "1"}.items())
             self.started.set()
             result = finish_tool(self.process)
+            self.note(case, result, self)
             self.proxy.plan(None)
             assert result.code in (0, 3), f"exit {result.code}: {result.err}"
             assert result.code == 0 or result.err, "no word about why"
@@ -325,7 +334,7 @@ def rows():
 
 @pytest.mark.nobody_answers
 @pytest.mark.parametrize("link, begin, end", rows())
-def test_trouble(link, begin, end):
+def test_trouble(link, begin, end, record_property):
     if link == "msr" and card_available() is not None:
         pytest.skip(card_available())
     troubled, failed = (TroubledCard if link == "msr" else Troubled)(link), []
@@ -337,4 +346,7 @@ def test_trouble(link, begin, end):
                 failed.append(f"{wrong}\n    again: {again}")
     finally:
         troubled.close()
+    found = dict(troubled.found)
+    record_property("table", f"{link:12} {found}")
+    assert found.get("struck", 0) > 0 or end - begin < 10, found
     assert not failed, f"{len(failed)} of {end - begin} cases:\n" + "\n".join(failed)
