@@ -4,6 +4,7 @@ import collections
 import dataclasses
 import os
 import random
+import re
 import signal
 import subprocess
 import threading
@@ -13,7 +14,7 @@ import pytest
 
 import harness
 from card import Agent, Card, card_available
-from harness import ARTICLE_PLAIN, NOWHERE, SOAK, WAIT, WORK_BY_DATA, at, finish_tool, passages, returned, start_tool
+from harness import ARTICLE_PLAIN, NOWHERE, SOAK, WAIT, WORK_BY_DATA, at, finish_tool, passages, returned, start_tool, unfolded
 from test_written import WRITES
 from trouble import PEER, TOOL, Proxy, Strike, agent_message
 from troubled_place import RELEASE, TroubledPlace, differences, restores
@@ -52,7 +53,9 @@ FROM_OUTSIDE = {"reset", "power", "server", "second", "write"}
 # What OpenOCD changes once it sees that, later or never; it lets a core go with registers from before a reset
 OF_SERVER = {"fp_ctrl", "cti_gate", "altered"}
 CODES = {"doctor": (0, 3, 5)}  # 5: it found something
-LEFT = ("could not restore", "not put back", "left ", "stays ", "pmu-probe release", "pmu-probe restore")
+# What was left must be told as a fact; advice that is always there tells nobody
+TELLS = re.compile(r"could not restore [^;]|could not be put back|not put back|is left |stays |was left|left by")
+TELLS_OF_HALT = re.compile(r"\bhalted\b")
 OTHERS_WRITES = {**WRITES, "m55": WRITES["m4"], "rp2040": {"SYST_CSR": "mww 0xE000E010 0", "SYST_RVR": "mww 0xE000E014 999"}}
 
 
@@ -120,7 +123,7 @@ class Troubled:
 
     def fresh(self):
         place = TroubledPlace(self.way, scenario=WORK_BY_DATA | ARTICLE_PLAIN, halt_cost=HALT_COST)
-        result = place.delta()  # what OpenOCD sets up at its first breakpoint is its own
+        result = place.delta(PMU_PROBE_PATIENCE="20")  # what OpenOCD sets up at its first breakpoint is its own
         place.calm()
         assert result.code == 0, result.err
         return place
@@ -235,12 +238,14 @@ class Troubled:
             left = [name for name in left if now[name] != also[name]]
             if self.place.server:
                 left = [name for name in left if name not in OF_SERVER]
-        told = any(text in result.err for text in LEFT)
+        said = unfolded(result.err)
+        told = TELLS.search(said)
         try:
             # What others write is theirs, and what a damaged request did nobody can know
             if case.event == "write" or (case.strike.kind == "damage" and not self.place.gdb):
                 return
-            assert told or not left, f"left without a word: {left}: {result.err}"
+            assert told or not left, f"left without a word: {left}: {said}"
+            assert "run" not in left or TELLS_OF_HALT.search(said), f"left halted without a word: {left}: {said}"
             if left and self.restores:
                 done = self.place.run("restore")
                 self.place.calm()
