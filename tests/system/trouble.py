@@ -149,6 +149,9 @@ class Proxy:
             strikes = strike is not None and (side, number) == (strike.side, strike.at)
             self.struck |= strikes
             kept = self._kept
+        if strikes and strike.act:
+            strike.act()
+        with self._lock:
             if strikes and strike.kind == "swap":
                 self._kept = message
                 return []
@@ -162,8 +165,6 @@ class Proxy:
             wait = self._quiet_until - time.monotonic()
             if self._silent:
                 return []
-        if strikes and strike.act:
-            strike.act()
         if strikes and strike.kind == "delay":
             wait = strike.seconds
         if wait > 0:
