@@ -27,6 +27,8 @@ include make/unit.mk
 include make/symbols-fixtures.mk
 include make/fuzz.mk
 include make/system.mk
+include make/torture.mk
+include make/coverage.mk
 include make/lint.mk
 include make/demo.mk
 include make/bench.mk

@@ -112,6 +112,10 @@ def pytest_unconfigure(config):
     reporter = config.pluginmanager.get_plugin("terminalreporter")
     if hasattr(config, "workerinput") or reporter is None:
         return
+    for report in reporter.stats.get("passed", []) + reporter.stats.get("failed", []):
+        for name, row in report.user_properties:
+            if name == "table" and report.when == "call":
+                reporter.write_line(row)
     count = {what: len(reporter.stats.get(what, [])) for what in ("passed", "failed", "error", "skipped")}
     skipped = f", {count['skipped']} skipped: {'; '.join(reasons(reporter))}" if count["skipped"] else ""
     reporter.write_line(f"The same random places again: PMU_SEED={os.environ['PMU_SEED']}")

@@ -214,8 +214,8 @@ static void describe(struct core *core, FILE *json)
     print_monitor(json, &v7->pmu);
     fprintf(json,
             ",\"cycles\":%" PRIu64 ",\"counted\":%" PRIu64 ",\"instructions\":%" PRIu64 ",\"halts\":%" PRIu64
-            ",\"altered\":%" PRIu64,
-            core->cycles, core->counted, core->instructions, core->halts, v7->altered);
+            ",\"altered\":%" PRIu64 ",\"borrowed\":%" PRIu64,
+            core->cycles, core->counted, core->instructions, core->halts, v7->altered, v7_borrowed(v7));
 }
 
 static void destroy(struct core *core)

@@ -184,6 +184,7 @@ uint32_t v7_value_bits(const struct armv7 *, unsigned n); // of DBGBVRn, those t
 unsigned v7_first_context(const struct armv7 *); // comparator that can look at CONTEXTIDR; all above it can
 void v7_halt(struct armv7 *, unsigned moe);
 void v7_resume(struct armv7 *);
+uint64_t v7_borrowed(const struct armv7 *); // registers that are not as they were when it halted
 
 // armv7_stuff.c
 // A page that only the emulator has. Not higher: without MPU an Armv7-R core does not execute there (DDI

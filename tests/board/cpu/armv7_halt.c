@@ -102,6 +102,17 @@ static struct v7_program program_of(const struct armv7 *v7)
     return has;
 }
 
+uint64_t v7_borrowed(const struct armv7 *v7)
+{
+    const struct v7_program *had = &v7->at_halt, has = program_of(v7);
+    uint64_t borrowed = 0;
+    for (unsigned i = 0; i < sizeof has.r / sizeof *has.r; i++)
+        borrowed |= (uint64_t)(has.r[i] != had->r[i]) << i;
+    borrowed |= (uint64_t)(has.pc != had->pc) << 15 | (uint64_t)(has.cpsr != had->cpsr) << 16 |
+                (uint64_t)(has.pmselr != had->pmselr) << 17;
+    return v7->state == V7_HALTED ? borrowed : 0;
+}
+
 void v7_halt(struct armv7 *v7, unsigned moe)
 {
     v7->at_halt = program_of(v7);

@@ -47,6 +47,12 @@ struct v8_profile {
     struct pmu_v3_profile pmu;
 };
 
+// What the program would notice if a debugger changed it
+struct v8_program {
+    uint64_t x[31], sp, pc;
+    uint32_t pstate, pmselr;
+};
+
 enum v8_state { V8_RUNNING, V8_ASLEEP, V8_HALTED };
 
 // Why it halted, as EDSCR.STATUS says it (DDI 0487H H9.2.43)
@@ -162,6 +168,8 @@ struct armv8 {
     uint32_t entered[V8_LEVELS]; // what each level was last entered for
     uint32_t pending_before;     // what was pending when the halt began
     uint64_t work, work_at_run;  // counts what executes, to know whether anything did since the last resume
+    struct v8_program at_halt;
+    uint64_t altered; // halts after which the program found something else
 
     // Valid while the emulator does not run
     uint64_t pc;
@@ -231,6 +239,7 @@ void v8_comparators_changed(struct armv8 *);
 uint32_t v8_value_bits(const struct armv8 *, unsigned n); // of DBGBVRn[31:0], those that hold what is written
 void v8_halt(struct armv8 *, enum v8_status);
 void v8_restart(struct armv8 *);
+uint64_t v8_borrowed(const struct armv8 *); // registers that are not as they were when it halted
 bool v8_pends_halt(struct armv8 *, enum v8_status *);
 
 // armv8_stuff.c: EDITR and the data transfer registers

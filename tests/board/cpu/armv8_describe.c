@@ -84,6 +84,7 @@ void v8_describe(struct core *core, FILE *json)
     print_cti(json, &v8->cti);
     print_monitor(json, &v8->pmu);
     fprintf(json,
-            ",\"cycles\":%" PRIu64 ",\"counted\":%" PRIu64 ",\"instructions\":%" PRIu64 ",\"halts\":%" PRIu64,
-            core->cycles, core->counted, core->instructions, core->halts);
+            ",\"cycles\":%" PRIu64 ",\"counted\":%" PRIu64 ",\"instructions\":%" PRIu64 ",\"halts\":%" PRIu64
+            ",\"altered\":%" PRIu64 ",\"borrowed\":%" PRIu64,
+            core->cycles, core->counted, core->instructions, core->halts, v8->altered, v8_borrowed(v8));
 }

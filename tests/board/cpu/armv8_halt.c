@@ -124,6 +124,28 @@ bool v8_pends_halt(struct armv8 *v8, enum v8_status *why)
     return true;
 }
 
+static struct v8_program program_of(const struct armv8 *v8)
+{
+    struct v8_program has = {.sp = v8_get(v8, UC_ARM64_REG_SP),
+                             .pc = v8->regs[R_DLR],
+                             .pstate = (uint32_t)v8->regs[R_DSPSR],
+                             .pmselr = v8->pmu.select};
+    for (unsigned i = 0; i < sizeof has.x / sizeof *has.x; i++)
+        has.x[i] = v8_x(v8, i);
+    return has;
+}
+
+uint64_t v8_borrowed(const struct armv8 *v8)
+{
+    const struct v8_program *had = &v8->at_halt, has = program_of(v8);
+    uint64_t borrowed = 0;
+    for (unsigned i = 0; i < sizeof has.x / sizeof *has.x; i++)
+        borrowed |= (uint64_t)(has.x[i] != had->x[i]) << i;
+    borrowed |= (uint64_t)(has.sp != had->sp) << 31 | (uint64_t)(has.pc != had->pc) << 32 |
+                (uint64_t)(has.pstate != had->pstate) << 33 | (uint64_t)(has.pmselr != had->pmselr) << 34;
+    return v8->state == V8_HALTED ? borrowed : 0;
+}
+
 void v8_halt(struct armv8 *v8, enum v8_status why)
 {
     struct v8_debug *d = &v8->debug;
@@ -134,6 +156,7 @@ void v8_halt(struct armv8 *v8, enum v8_status why)
     d->edesr = 0;
     v8->regs[R_DLR] = v8->pc;
     v8->regs[R_DSPSR] = v8_pstate(v8);
+    v8->at_halt = program_of(v8);
     v8->core.in_debug = true;
     v8->core.halts++;
     v8->core.counted += halt_cost_entry(v8->core.halt_cost);
@@ -149,6 +172,7 @@ void v8_restart(struct armv8 *v8)
     struct v8_debug *d = &v8->debug;
     if (v8->state != V8_HALTED)
         return;
+    v8->altered += v8_borrowed(v8) != 0;
     v8->pc = v8->regs[R_DLR];
     v8_set_pstate(v8, (uint32_t)v8->regs[R_DSPSR]);
     uint32_t notes = v8->work == v8->work_at_run ? RUN_NOTHING_DONE : 0;

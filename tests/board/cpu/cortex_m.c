@@ -225,8 +225,9 @@ static void describe(struct core *core, FILE *json)
             systick_peek(&cm->systick, 0), systick_peek(&cm->systick, 4), systick_peek(&cm->systick, 8));
     fprintf(json, ",\"icsr\":%" PRIu32 ",\"dcrdr\":%" PRIu32, cm_icsr(cm), cm->debug.dcrdr);
     fprintf(json,
-            ",\"cycles\":%" PRIu64 ",\"counted\":%" PRIu64 ",\"instructions\":%" PRIu64 ",\"halts\":%" PRIu64,
-            core->cycles, core->counted, core->instructions, core->halts);
+            ",\"cycles\":%" PRIu64 ",\"counted\":%" PRIu64 ",\"instructions\":%" PRIu64 ",\"halts\":%" PRIu64
+            ",\"altered\":%" PRIu64 ",\"borrowed\":%" PRIu64,
+            core->cycles, core->counted, core->instructions, core->halts, cm->altered, cm_borrowed(cm));
 }
 
 static void destroy(struct core *core)

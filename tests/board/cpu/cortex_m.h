@@ -98,6 +98,10 @@ struct cm_window { // addresses at which the emulator asks the bus
 
 enum { CM_WINDOWS = 4 };
 
+// What the program would notice if a debugger changed it: the registers that DCRSR numbers from 0 to 16, and
+// CONTROL with the masks
+enum { CM_PROGRAM = 18 };
+
 struct cortex_m {
     struct core core;
     const struct cm_profile *profile;
@@ -128,6 +132,8 @@ struct cortex_m {
     bool was_asleep;            // and goes on sleeping when resumed
     uint64_t pending_before;    // what was pending when the halt began
     uint64_t work, work_at_run; // counts what executes, to know whether anything did since the last resume
+    uint32_t at_halt[CM_PROGRAM];
+    uint64_t altered; // halts after which the program found something else
 
     // Execution
     uint64_t slice_end;             // in cycles
@@ -199,6 +205,7 @@ bool cm_watch_halts(const struct cortex_m *);
 
 // debug.c
 bool cm_may_halt(const struct cortex_m *);
+uint64_t cm_borrowed(const struct cortex_m *); // registers that are not as they were when it halted
 void cm_halt(struct cortex_m *, uint32_t cause);
 void cm_write_dhcsr(struct cortex_m *, uint32_t value, enum bus_master);
 uint32_t cm_read_dhcsr(struct cortex_m *, enum bus_master);

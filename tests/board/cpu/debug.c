@@ -15,8 +15,24 @@ bool cm_may_halt(const struct cortex_m *cm)
     return permitted && (cm->debug.control & C_DEBUGEN);
 }
 
+static uint32_t of_program(const struct cortex_m *cm, unsigned n)
+{
+    enum { SPECIAL = 20 };
+    return cm_selected(cm, n < CM_PROGRAM - 1 ? n : SPECIAL);
+}
+
+uint64_t cm_borrowed(const struct cortex_m *cm)
+{
+    uint64_t borrowed = 0;
+    for (unsigned i = 0; cm->state == CM_HALTED && i < CM_PROGRAM; i++)
+        borrowed |= (uint64_t)(of_program(cm, i) != cm->at_halt[i]) << i;
+    return borrowed;
+}
+
 void cm_halt(struct cortex_m *cm, uint32_t cause)
 {
+    for (unsigned i = 0; i < CM_PROGRAM; i++)
+        cm->at_halt[i] = of_program(cm, i);
     cm->was_asleep = cm->state == CM_ASLEEP;
     cm->pending_before = cm->nvic.pending;
     cm->state = CM_HALTED;
@@ -50,6 +66,7 @@ static void resume(struct cortex_m *cm)
 {
     bool step = (cm->debug.control & (C_DEBUGEN | C_STEP)) == (C_DEBUGEN | C_STEP);
     uint64_t seen_pending = cm->nvic.pending;
+    cm->altered += cm_borrowed(cm) != 0;
     cm_count(cm, halt_cost_exit(cm->core.halt_cost));
     cm_log(cm, TRUTH_RUN, cm_pc(cm), run_notes(cm, seen_pending));
     cm->work_at_run = cm->work;

@@ -1,0 +1,23 @@
+# `make coverage`: which branches of probe/ the unit tests, the system tests and the fuzz targets' seeds take. It has a build
+# folder of its own; what is no part of the tool is taken from the usual one. Not in `make check`: it takes twice as long.
+
+COVER       := $(BUILD)/coverage
+COVER_KEPT  := bench board card clients firmware fixtures hardware knc rp2040js stub
+COVER_TESTS ?= tests/test_unit.py tests/test_fuzz.py tests/system
+# Not optimized, so that a branch of the source is one. Without UBSan, whose checks would be branches too.
+COVER_FLAGS := -fsanitize=address --coverage -fno-omit-frame-pointer -O0 -g1
+
+coverage: coverage-build
+	find $(COVER)/ -name '*.gcda' -delete
+	-PMU_BUILD=$(COVER) $(PYTHON) -m pytest -q -p no:cacheprovider -n $(WORKERS) $(COVER_TESTS)
+	$(PYTHON) tests/coverage.py $(COVER)
+
+coverage-build: deps
+	$(MAKE) -s -j$(shell nproc) check-build
+	mkdir -p $(COVER)
+	for f in $(COVER_KEPT); do [ ! -e $(BUILD)/$$f ] || ln -sfn ../$$f $(COVER)/$$f; done
+	$(MAKE) -s -j$(shell nproc) BUILD=$(COVER) SANITIZE='$(COVER_FLAGS)' coverage-programs
+	ln -sfn asan/pmu-probe $(COVER)/pmu-probe
+
+coverage-programs: $(BUILD)/asan/pmu-probe $(UNIT_BIN) $(REPLAY_BIN)
+.PHONY: coverage coverage-build coverage-programs

@@ -1,0 +1,135 @@
+"""kill -9 at each message of a `delta -r 3`: nobody is left to put anything back. Never does the program go on with a register that
+was borrowed, the next command names what was left, and `restore` puts all of it back, bit for bit. In check at some places
+of each way, in soak at more, with EVERY=1 at all of them; a table tells how targets are found."""
+import collections
+import os
+import random
+import threading
+
+import pytest
+
+from harness import NOWHERE, WAIT, finish_tool, places
+from trouble import TOOL, Strike
+from troubled_place import TroubledPlace, differences, restores
+
+CHIPS = ["rp2040", "m4", "m55", "a9", "a53", "r5"]
+WAYS = [way.format(chip) for chip in CHIPS for way in ("{}/swd", "{}", "{}/v2", "gdb {}")]
+IN_CHECK, IN_SOAK = int(os.environ.get("TORTURE", 0)) // len(WAYS) or 2, 60
+NAMED = ("left by a run", "did not end")
+
+
+class Killed:
+    """Boards of one way, each used until a kill leaves it changed for good."""
+
+    def __init__(self, way):
+        self.way, self.place, self.found = way, None, collections.Counter()
+
+    def __enter__(self):
+        self.start()
+        return self
+
+    def __exit__(self, *_):
+        self.place.close()
+
+    def start(self):
+        if self.place:
+            self.place.close()
+        self.place = TroubledPlace(self.way)
+        self.measures()  # what OpenOCD sets up at its first breakpoint is its own
+        self.before = self.place.snapshot()
+
+    def measures(self):
+        result = self.place.delta()
+        self.place.calm()
+        assert result.code == 0 and len(result.hits) == 3, result.err
+        truth = self.place.truth()
+        assert all(cycles in truth for cycles in result.cycles), f"{result.cycles} of {truth}"
+
+    def messages(self):
+        """How many the tool sends in a run; on USB, transfers both ways."""
+        if self.place.usb:
+            before = self.place.board.usb()
+            self.measures()
+            after = self.place.board.usb()
+            return after["in"] + after["out"] - before["in"] - before["out"]
+        self.place.proxy.plan(None)
+        self.measures()
+        return self.place.proxy.counted[TOOL]
+
+    def kill(self, number, passed_on):
+        """Whether the tool got so far. The message on which it is killed is passed on, or lost with it."""
+        place, started = self.place, threading.Event()
+        place.board.watch(NOWHERE)
+        words = place.words("delta", "-j", "-r", 3, place.function)
+        if place.usb:
+            place.unplugged(words, number, 0, kill=True)
+            struck = place.struck
+        else:
+            def kill():
+                started.wait(WAIT)
+                process.kill()
+                process.wait()
+
+            place.proxy.plan(Strike("pass" if passed_on else "drop", TOOL, number, act=kill))
+            process = place.start_words(words)
+            started.set()
+            finish_tool(process)
+            struck = place.proxy.struck
+            place.proxy.plan(None)
+        place.calm()
+        return struck
+
+    def look(self):
+        """What the kill left, into the table; the names of what is not as it was."""
+        state, left = self.place.board.state(), differences(self.before, self.place.snapshot())
+        # A server may have registers of its own in use while it holds the core
+        served = self.place.gdb and state["borrowed"]
+        self.found.update({"kills": 1, "changed": bool(left), "halted": state["run"] == "halted",
+                           "borrowed": bool(state["borrowed"]) and not served})
+        return left
+
+    def named(self):
+        result = self.place.run("info")
+        assert any(text in result.out + result.err for text in NAMED), f"not named: {result.out}{result.err}"
+
+    def restored(self):
+        result = self.place.run("restore")
+        self.place.calm()
+        left = differences(self.before, self.place.snapshot())
+        assert result.code == 0 and not left, f"exit {result.code}, not as before: {left}: {result.out}{result.err}"
+        assert self.place.board.state()["run"] == "running" and self.place.polls()
+
+    def one(self, number, passed_on, what):
+        if not self.kill(number, passed_on):
+            return
+        left = self.look()
+        assert "altered" not in left, "the program went on with other registers"
+        if not restores():
+            if left:
+                self.found["does not boot"] += not self.place.boots()
+                self.start()
+            return
+        if left and what == "named":
+            self.named()
+        if left and what == "reset":
+            self.found["does not boot"] += not self.place.boots()
+        self.restored()
+        if what == "measured":
+            self.measures()
+
+
+@pytest.mark.parametrize("link", WAYS)
+def test_killed(link, record_property):
+    failed = []
+    with Killed(link) as killed:
+        total = killed.messages()
+        for place in places(2 * total, f"killed {link}", most=IN_CHECK, in_soak=IN_SOAK):
+            what = random.Random(f"{os.environ['PMU_SEED']} killed {link} {place}").choice(["named", "reset", "measured"])
+            try:
+                killed.one(place // 2, place % 2, what)
+            except AssertionError as why:
+                failed.append(f"killed at {place // 2}, which was {'passed on' if place % 2 else 'lost'}, {what}: {str(why)[:800]}")
+                killed.start()
+        found = {name: count for name, count in killed.found.items() if count}
+        record_property("table", f"{link:12} {total} messages: {found}")
+    assert not failed, f"{len(failed)} of {killed.found['kills']}:\n" + "\n".join(failed)
