@@ -17,6 +17,10 @@ from pmu_auto import Auto
 from pmu_engine import Engine, Refused, binary, check_option, options_of, write
 
 
+# What a user, a target or a server can cause
+FAILURES = Refused, ValueError, OSError, gdb.error, gdb.MemoryError
+
+
 class Setting(gdb.Parameter):
     """A parameter of `set pmu`. The engine gets it as `option`."""
 
@@ -91,7 +95,8 @@ class Command(gdb.Command):
             AUTO.off()
         try:
             engine = Engine(engine_words(self.name, shlex.split(argument)))
-        except (Refused, ValueError, OSError) as error:
+        except FAILURES as error:
+            self.resume_auto(auto)
             raise gdb.GdbError(f"pmu: {error}") from error
         AUTO.busy = True
         try:
@@ -102,14 +107,27 @@ class Command(gdb.Command):
                 write(engine.text)
         code = engine.process.returncode
         if code != 2 and self.moves and gdb.selected_thread() is not None:
-            gdb.execute("frame")
-        if auto is not None:
-            AUTO.on(auto)
-            gdb.write("pmu auto begins anew\n")
+            try:
+                gdb.execute("frame")
+            except gdb.error as error:
+                gdb.write(f"{error}\n")
+        self.resume_auto(auto)
+        if not engine.has_spoken and code >= 0:
+            raise gdb.GdbError(f"{binary()} ended with exit code {code} and said nothing: is it pmu-probe?")
         if code == 2:
             raise gdb.GdbError(f"help pmu {self.name} shows what it takes")
         if code not in (0, 1, 4, 5):  # 1 and 4 are verdicts, 5 is doctor's finding
             raise gdb.GdbError(f"pmu {self.name} failed (exit code {code})")
+
+    @staticmethod
+    def resume_auto(words):
+        if words is None:
+            return
+        try:
+            AUTO.on(words)
+            gdb.write("pmu auto begins anew\n")
+        except (*FAILURES, gdb.GdbError) as error:
+            gdb.write(f"pmu auto is off: {error}\n")
 
     def complete(self, text, word):
         words = text.split()
@@ -143,8 +161,8 @@ whether a halt costs cycles: if it does, the count is printed as "at most"."""
         super().__init__("pmu auto", gdb.COMMAND_DATA)
 
     def invoke(self, argument, _from_tty):
-        words = shlex.split(argument)
         try:
+            words = shlex.split(argument)
             if words[:1] == ["on"]:
                 AUTO.on(words[1:])
             elif words == ["off"]:
@@ -152,7 +170,7 @@ whether a halt costs cycles: if it does, the count is printed as "at most"."""
                     AUTO.off()
             else:
                 raise Refused("on [-e EVENTS] or off")
-        except (Refused, OSError) as error:
+        except FAILURES as error:
             raise gdb.GdbError(f"pmu auto: {error}") from error
 
     def complete(self, text, word):

@@ -32,7 +32,8 @@ class Auto:
         self.words = words
         engine = Engine(self.full_words("serve", words), stdin=subprocess.PIPE)
         if not engine.serve(lambda line: line == "ready\n" or write(line), "ready"):
-            raise Refused("auto is not on")
+            raise Refused("auto is not on" if engine.has_spoken
+                          else f"{engine.process.args[0]} said nothing: is it pmu-probe?")
         self.engine, self.values = engine, {}
         gdb.unwinder.register_unwinder(None, self.frames, replace=True)
         for event, hook in self.hooks():
@@ -52,7 +53,10 @@ class Auto:
         for event, hook in self.hooks():
             event.disconnect(hook)
         gdb.frame_unwinders.remove(self.frames)
-        engine.process.stdin.close()
+        try:
+            engine.process.stdin.close()
+        except OSError:
+            pass  # it has ended
         engine.serve(write)
 
     def gone(self, _event):

@@ -131,8 +131,11 @@ class Requests:
 
     def delete_breakpoints(self):
         for one in self.breakpoints.values():
-            if one.is_valid():
-                one.delete()
+            try:
+                if one.is_valid():
+                    one.delete()
+            except gdb.error:
+                pass  # the server has gone
 
 
 def users_breakpoints():
@@ -229,11 +232,14 @@ CONDITION_TESTS = ConditionTests()
 class Engine:
     """pmu-probe, started on a socket."""
 
+    late_interrupt = False  # one may still come that an earlier engine's end has caused
+
     def __init__(self, words, stdin=subprocess.DEVNULL):
         connection()
         if gdb.selected_thread().is_running():
             raise Refused("the target runs: interrupt it first")
         self.requests, self.settings = Requests(), {}
+        self.has_spoken = False
         self.rest, self.lines = b"", []  # of the requests
         self.text = ""  # of the last line of output
         self.socket, theirs = socket.socketpair()
@@ -261,7 +267,7 @@ class Engine:
         open_ones = [self.socket, *streams]
         while any(stream in open_ones for stream in streams):
             for one in select.select(open_ones, [], [])[0]:
-                data = one.recv(1 << 16) if one is self.socket else os.read(one.fileno(), 1 << 16)
+                data = self.receive() if one is self.socket else os.read(one.fileno(), 1 << 16)
                 if not data:
                     open_ones.remove(one)
                 elif one is self.socket:
@@ -271,7 +277,15 @@ class Engine:
         self.end()
         return False
 
+    def receive(self):
+        """Nothing at the engine's end. It may end with an answer unread: then the connection is reset."""
+        try:
+            return self.socket.recv(1 << 16)
+        except OSError:
+            return b""
+
     def hand_out(self, data, take, until):
+        self.has_spoken = True
         self.text += data.decode(errors="replace")
         *lines, self.text = self.text.split("\n")
         for line in lines:
@@ -307,6 +321,7 @@ class Engine:
                     pass  # the engine has ended
 
     def carry_out(self, words):
+        self.has_spoken = True
         if words == ["interrupt"]:  # too late: the core is halted already
             return None
         try:
@@ -318,9 +333,10 @@ class Engine:
 
     def go(self, how):
         connection()
-        asked = threading.Event()
+        asked, over = threading.Event(), threading.Event()
         listener_end, wake = socket.socketpair()
-        listener = threading.Thread(target=self.listen, args=(listener_end, asked), daemon=True)
+        listener = threading.Thread(target=self.listen, args=(listener_end, asked, over), daemon=True)
+        late, Engine.late_interrupt = Engine.late_interrupt, False
         command = "stepi" if how == "step" else self.requests.resume_command()
         here = users_breakpoints().get(program_counter(), [])
         theirs = here if command == JUMP else []
@@ -333,6 +349,10 @@ class Engine:
                 self.be_quiet()
                 CONDITION_TESTS.begin([at for at, one in self.requests.breakpoints.items() if one.enabled])
                 gdb.execute(command, to_string=True)
+                if late and how != "step" and stop.why == "requested" and not asked.is_set():
+                    stop.why = "trap"
+                    halts += 1
+                    gdb.execute(self.requests.resume_command(), to_string=True)
             except gdb.error as error:
                 if gdb.selected_thread() is not None:
                     return f"no {error}"
@@ -341,6 +361,7 @@ class Engine:
                 for one in theirs:
                     one.enabled = True
                 halts += CONDITION_TESTS.end()
+                over.set()
                 wake.send(b".")
                 listener.join()
         if stop.why == "requested" and not asked.is_set():
@@ -358,15 +379,16 @@ class Engine:
                 conditions = any(one.condition for one in gdb.breakpoints())
                 switch(name, value and not (name == TRUSTED and conditions))
 
-    def listen(self, end, asked):
-        """Waits, while GDB runs the core, for a request to interrupt it and for the engine's end."""
+    def listen(self, end, asked, over):
+        """Waits, while GDB runs the core, for a request to interrupt it and for the engine's end. GDB may come
+        to the interrupt when the core has stopped by itself, and a server may keep it for the next resume."""
         if self.lines == []:
             if end in select.select([self.socket, end], [], [])[0]:
                 return
-            self.socket.recv(1 << 16)
+            Engine.late_interrupt = not self.receive()
         self.lines = []  # only "interrupt" can come
         asked.set()
-        gdb.post_event(interrupt)
+        gdb.post_event(lambda: None if over.is_set() else interrupt())
         select.select([end], [], [])
 
 

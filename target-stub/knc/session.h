@@ -9,8 +9,9 @@
  * served, 2 the processor refused it, 3 the request was invalid, and the agent drops the client. The agent
  * stops at the first access that is not done.
  *
- * A client that says nothing for 30 s (--idle) is left, and one that stops in the middle of a request for 5 s.
- * One that waits for something asks for the time now and then (kind 2), also before its first other request.
+ * A client that says nothing for 30 s (--idle) is left, and one that stops in the middle of a request for 5
+ * s. One that waits for something asks for the time now and then (kind 2), also before its first other
+ * request.
  */
 #ifndef KNC_SESSION_H
 #define KNC_SESSION_H

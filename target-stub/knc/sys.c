@@ -101,16 +101,21 @@ void __stack_chk_fail(void)
     sys_exit(FAILED);
 }
 
-/* Behind the arguments and the environment Linux lists pairs, one of which points to 16 random bytes. */
+/* Behind the arguments and the environment Linux lists what else a program may want to know. */
+struct known {
+    long kind;
+    const uintptr_t *value;
+};
+
 void sys_begin(const long *stack)
 {
     enum { AT_NULL = 0, AT_RANDOM = 25 };
     const long *at = stack + 1 + stack[0] + 1;
     while (*at != 0)
         at++;
-    for (at++; at[0] != AT_NULL; at += 2)
-        if (at[0] == AT_RANDOM)
-            __stack_chk_guard = *(const uintptr_t *)at[1] & ~(uintptr_t)0xFF; /* ends texts that run over */
+    for (const struct known *one = (const void *)(at + 1); one->kind != AT_NULL; one++)
+        if (one->kind == AT_RANDOM) /* 16 bytes. The zero ends texts that run over */
+            __stack_chk_guard = *one->value & ~(uintptr_t)0xFF;
 }
 
 static long address_of(const void *pointer)

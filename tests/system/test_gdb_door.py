@@ -1,6 +1,9 @@
 """`pmu` in a real GDB behind a real OpenOCD: each subcommand against the board's truth, hit by hit."""
+import os
 import pathlib
 import re
+import signal
+import subprocess
 import time
 
 import pytest
@@ -263,3 +266,52 @@ def test_mi(chip, tmp_path):
             assert "^done" in mi('-interpreter-exec console "pmu auto off"')[0]
         finally:
             mi.close()
+
+
+def engine_of(terminal):
+    """The process of pmu-probe that this GDB has started."""
+    found = subprocess.run(["pgrep", "-P", str(terminal.child.pid), "pmu-probe"], capture_output=True, text=True).stdout.split()
+    return int(found[0]) if found else None
+
+
+def test_an_engine_that_is_killed_is_not_in_the_way_of_the_next():
+    with DoorPlace("m4", "free", WORK_BY_DATA) as place:
+        terminal = Terminal(place.elf, place.server.gdb_port())
+        try:
+            for tenth in range(5):
+                terminal.child.sendline("echo killed\\ soon\\n")
+                terminal.child.expect_exact("killed soon\r\n")
+                terminal.child.expect_exact("(gdb) ")
+                terminal.child.sendline("pmu delta work_by_data -r 100000")
+                place.wait_for_stops(24)
+                time.sleep(tenth / 20)
+                os.kill(engine_of(terminal), signal.SIGKILL)
+                terminal.child.expect_exact("(gdb) ")
+                assert "exit code -9" in terminal.child.before and "Exception" not in terminal.child.before
+                said = terminal("pmu delta work_by_data -r 5")
+                assert "5 hits" in said and "Ctrl-C" not in said, said
+        finally:
+            terminal.close()
+
+
+def test_what_cannot_be_done_is_one_line():
+    with DoorPlace("m4", "free", WORK_BY_DATA) as place:
+        terminal = Terminal(place.elf, place.server.gdb_port())
+        try:
+            for command, says in [("pmu delta *$nosuch", "pmu: "), ("pmu delta *(1", "pmu: "), ('pmu delta "', "pmu: No closing quotation"),
+                                  ('pmu auto on "', "pmu auto: No closing quotation"), ("pmu auto on *$nosuch", "pmu auto: ")]:
+                said = terminal(command)
+                assert says in said and "Exception" not in said and "Traceback" not in said, said
+            for program in ("/bin/false", "/bin/true"):
+                terminal(f"set pmu binary {program}")
+                for command in ("pmu delta work_by_data", "pmu info", "pmu auto on"):
+                    assert f"{program}" in (said := terminal(command)) and "said nothing: is it pmu-probe?" in said, said
+            terminal("set pmu binary")
+            terminal("pmu auto on")
+            terminal.child.sendline("pmu delta work_by_data -r 100000")
+            place.wait_for_stops(24)
+            place.server.kill()
+            terminal.child.expect_exact("(gdb) ")
+            assert "pmu auto is off" in terminal.child.before and "Exception" not in terminal.child.before, terminal.child.before
+        finally:
+            terminal.close()
