@@ -455,8 +455,11 @@ static bool mend(struct session *session, const struct diagnosis *diagnosis, str
 /* With --prove the counter is tried by the measurement that proves. */
 static bool look_closer(struct session *session, struct proof *proof, struct error *error)
 {
-    return session->context->options->prove ? session_prove(session, written_block(session), proof, error)
-                                            : try_counter(session, error);
+    const struct options *options = session->context->options;
+    if (options->prove && options->mend)
+        return error_set(error, ERROR_USAGE, "--mend leaves what it repairs: prove without it");
+    return options->prove ? session_prove(session, written_block(session), proof, error)
+                          : try_counter(session, error);
 }
 
 static bool examine_as_json(struct session *session, bool *healthy, struct proof *proof, struct error *error)
@@ -507,8 +510,6 @@ static bool examine(struct session *session, bool *healthy, struct proof *proof,
 
 static bool check_usage(const struct options *options, struct error *error)
 {
-    if (options->mend && options->prove)
-        return error_set(error, ERROR_USAGE, "--mend leaves what it repairs: prove without it");
     return options->n_operands == 0 || options->prove ||
            error_set(error, ERROR_USAGE, "doctor takes a location only with --prove");
 }

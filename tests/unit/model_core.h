@@ -248,6 +248,7 @@ static inline void model_reset(struct model_core *m)
     m->busy = m->asleep = m->going = 0;
     m->csr = m->cvr = m->cyccnt = 0;
     m->was_reset = true;
+    m->demcr &= ~0xF0000U; /* the bits of the DebugMonitor */
     m->next = 0;
     model_load_event(m);
     m->left += m->left == UINT64_MAX ? 0 : m->lead;
