@@ -29,8 +29,8 @@ def own_patience(monkeypatch):
 
 def left(result):
     """What the tool says that it could not put back."""
-    line, = [line for line in result.err.splitlines() if line.startswith("Not put back: ")]
-    return line.removeprefix("Not put back: ")
+    line, = [line for line in result.err.splitlines() if line.startswith("Not restored: ")]
+    return line.removeprefix("Not restored: ")
 
 
 def is_told(process, text, kept):
@@ -74,7 +74,7 @@ def test_a_probe_that_can_be_reached_again_is_asked_again():
         behind.relay.become(SILENT, PASS)
         wait_for(lambda: behind.relay.taken > 0, "a packet that gets no answer")
         result = finish_tool(tool, signal.SIGINT)
-        assert result.code == 0 and "Not put back" not in result.err, result.err
+        assert result.code == 0 and "Not restored" not in result.err, result.err
         assert test_trace.snapshot(behind.place) == before and behind.board.state()["run"] == "running"
 
 
@@ -150,7 +150,7 @@ def test_on_a_terminal_the_word_goes_again():
         assert tool.wait() == 3
         word = b"\rputting the target back ..."
         assert word in shown and b"\r" + b" " * (len(word) - 1) + b"\r" in shown.split(word)[1], shown
-        assert shown.index(word) < shown.index(b"Not put back")
+        assert shown.index(word) < shown.index(b"Not restored")
 
 
 @pytest.mark.parametrize("way", ["m4/swd", "m4/v2", "m4"])
