@@ -18,6 +18,7 @@ import test_trace
 PUTTING = "pmu-probe: putting the target back ...\n"
 RESTORE = "pmu-probe restore puts it back"
 WAYS = ["m4/swd", "a9/swd"]
+pytestmark = pytest.mark.nobody_answers
 needs_card = pytest.mark.skipif(card_available() is not None, reason=str(card_available()))
 
 
@@ -51,6 +52,7 @@ def finish_told(process, kept):
 
 # --- Ctrl-C, and no answer
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("how", ["stopped", SILENT, CUT])
 def test_ctrl_c_ends_it_and_names_what_is_left(way, how):
@@ -153,6 +155,7 @@ def test_on_a_terminal_the_word_goes_again():
         assert shown.index(word) < shown.index(b"Not restored")
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("way", ["m4/swd", "m4/v2", "m4"])
 @pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGTERM, signal.SIGPIPE])
 def test_other_signals_put_the_target_back_too(way, number):
