@@ -497,7 +497,7 @@ static void tell_what_is_left(const struct session *session, struct error *error
     if (session->device.ledger == NULL || ledger_held(session->device.ledger) == 0)
         return;
     ledger_names(session->device.ledger, names, sizeof names);
-    error_set(&left, error->kind, "Not put back: %s%s", names,
+    error_set(&left, error->kind, "Not restored: %s%s", names,
               session->may_stop ? ". The core may be halted." : "");
     error_add(error, &left);
     error->advice = advice;

@@ -183,7 +183,7 @@ def test_openocd_killed_in_the_middle(command):
         assert result.code == 3
         assert "openocd" in result.err.lower()
         if command[0] == "delta":
-            assert "could not restore " in result.err and "Not put back: " in result.err and "SYST_CSR" in result.err
+            assert "could not restore " in result.err and "Not restored: " in result.err and "FP_CTRL" in result.err
             assert "pmu-probe restore" in result.err and "a catch of resets is left" in result.err
 
 

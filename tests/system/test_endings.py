@@ -18,6 +18,7 @@ import test_trace
 PUTTING = "pmu-probe: putting the target back ...\n"
 RESTORE = "pmu-probe restore puts it back"
 WAYS = ["m4/swd", "a9/swd"]
+pytestmark = pytest.mark.nobody_answers
 needs_card = pytest.mark.skipif(card_available() is not None, reason=str(card_available()))
 
 
@@ -29,8 +30,8 @@ def own_patience(monkeypatch):
 
 def left(result):
     """What the tool says that it could not put back."""
-    line, = [line for line in result.err.splitlines() if line.startswith("Not put back: ")]
-    return line.removeprefix("Not put back: ")
+    line, = [line for line in result.err.splitlines() if line.startswith("Not restored: ")]
+    return line.removeprefix("Not restored: ")
 
 
 def is_told(process, text, kept):
@@ -51,6 +52,7 @@ def finish_told(process, kept):
 
 # --- Ctrl-C, and no answer
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("how", ["stopped", SILENT, CUT])
 def test_ctrl_c_ends_it_and_names_what_is_left(way, how):
@@ -74,7 +76,7 @@ def test_a_probe_that_can_be_reached_again_is_asked_again():
         behind.relay.become(SILENT, PASS)
         wait_for(lambda: behind.relay.taken > 0, "a packet that gets no answer")
         result = finish_tool(tool, signal.SIGINT)
-        assert result.code == 0 and "Not put back" not in result.err, result.err
+        assert result.code == 0 and "Not restored" not in result.err, result.err
         assert test_trace.snapshot(behind.place) == before and behind.board.state()["run"] == "running"
 
 
@@ -150,9 +152,10 @@ def test_on_a_terminal_the_word_goes_again():
         assert tool.wait() == 3
         word = b"\rputting the target back ..."
         assert word in shown and b"\r" + b" " * (len(word) - 1) + b"\r" in shown.split(word)[1], shown
-        assert shown.index(word) < shown.index(b"Not put back")
+        assert shown.index(word) < shown.index(b"Not restored")
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("way", ["m4/swd", "m4/v2", "m4"])
 @pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGTERM, signal.SIGPIPE])
 def test_other_signals_put_the_target_back_too(way, number):

@@ -100,7 +100,7 @@ def test_the_next_run_names_it(way, state_folder):
             told = place.run(*command, elf=command != ["list"])
             assert told.code == 0 and "did not end" in told.err and "pmu-probe restore" in told.err
         now = snapshot(place)
-        assert all(now[name] == changed[name] for name in now if not name.startswith("csw")), "nothing is changed by these"
+        assert {name: (changed[name], now[name]) for name in now if now[name] != changed[name] and not name.startswith("csw")} == {}
         assert place.run("restore").code == 0
         assert snapshot(place) == before
         measures(place)
