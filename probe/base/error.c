@@ -25,6 +25,9 @@ static const struct {
          "start it: -f board/YOUR_BOARD.cfg"},
     [ERROR_NOT_A_PROBE] = {EXIT_MEASURE,
                            "Name OpenOCD's Tcl port (tcl_port, default 6666), not its GDB or telnet port."},
+    [ERROR_IN_USE] = {EXIT_MEASURE,
+                      "One pmu-probe at a time: wait until the other has ended, or end it (Ctrl-C)."},
+    [ERROR_LEFT] = {EXIT_MEASURE, "pmu-probe restore puts the target back as it was before that run."},
     [ERROR_SERVER] =
         {EXIT_MEASURE,
          "Is the adapter plugged in and free, and does the board file name it? -v shows all that "

@@ -16,6 +16,8 @@ enum error_kind {
     ERROR_ELF_MISMATCH,  /* the target runs something else */
     ERROR_NO_PROBE,      /* nothing to connect to */
     ERROR_NOT_A_PROBE,   /* something answers, but not what we speak */
+    ERROR_IN_USE,        /* another pmu-probe uses it */
+    ERROR_LEFT,          /* a run that did not end has left the target changed */
     ERROR_SERVER,        /* the server that we start does not come up */
     ERROR_NO_MSR,        /* this machine's model-specific registers cannot be reached */
     ERROR_NO_AGENT,      /* no agent there that serves us another machine's */

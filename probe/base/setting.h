@@ -22,6 +22,7 @@ struct restore {
     uint64_t mask; /* bits to restore; 0: all */
     uint64_t key;  /* or-ed into a plain restore */
     struct address clear;
+    bool only_ours; /* after a run that did not end: only while it holds what that run wrote */
 };
 
 struct setting {

@@ -77,6 +77,17 @@ const struct command commands[COMMANDS] = {
          .needs = "",
          .formats = TEXT | JSON,
          .run = command_doctor},
+    [COMMAND_RESTORE] = {.name = "restore",
+                         .operands = "",
+                         .does = "puts back what a killed pmu-probe has left",
+                         .about = "By the journal of that run, over the link that it had. A run that ends by "
+                                  "itself puts all back, "
+                                  "and leaves no journal.",
+                         .examples = "pmu-probe restore\n"
+                                     "pmu-probe -p cmsis-dap:E6614103E7 restore\n",
+                         .needs = "",
+                         .formats = TEXT,
+                         .run = command_restore},
     [COMMAND_RELEASE] =
         {.name = "release",
          .operands = "",

@@ -54,6 +54,7 @@ int command_doctor(const struct context *context, struct error *error);
 int command_calibrate(const struct context *context, struct error *error);
 int command_serve(const struct context *context, struct error *error);
 int command_watch(const struct context *context, struct error *error);
+int command_restore(const struct context *context, struct error *error);
 int command_release(const struct context *context, struct error *error);
 int command_reset(const struct context *context, struct error *error);
 int command_stub(const struct context *context, struct error *error);

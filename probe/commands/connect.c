@@ -1,6 +1,7 @@
 #include "commands/session.h"
 
 #include "base/socket.h"
+#include "base/state.h"
 #include "commands/options.h"
 #include "debuggers/debugger.h"
 #include "debuggers/gdb_python.h"
@@ -33,6 +34,18 @@ static const char *address_of(const char *probe)
     return colon != NULL ? colon + 1 : "";
 }
 
+/* The link that was opened while `lock` was held; NULL: that failed. */
+static struct link *claimed(struct link *link, const char *name, struct lock *lock)
+{
+    if (link == NULL) {
+        lock_free(lock);
+        return NULL;
+    }
+    snprintf(link->name, sizeof link->name, "%s", name);
+    link->lock = lock;
+    return link;
+}
+
 static struct link *connect_openocd(const struct context *context, const char *probe, struct error *error)
 {
     char host[256] = "localhost";
@@ -44,10 +57,15 @@ static struct link *connect_openocd(const struct context *context, const char *p
                   probe);
         return NULL;
     }
+    char name[LINK_NAME];
+    struct lock *lock;
     if (!socket_address_read(address_of(probe), host, sizeof host, &port, error))
         return NULL;
+    link_end_name(name, sizeof name, "openocd", host, port);
+    if (!lock_take(name, &lock, error))
+        return NULL;
     struct deadline deadline = deadline_in_ms(patience_ms(CONNECT_MS), context->cancel);
-    return openocd_connect(host, port, context->log, &deadline, error);
+    return claimed(openocd_connect(host, port, context->log, &deadline, error), name, lock);
 }
 
 /* GDB servers have no usual port. */
@@ -61,14 +79,16 @@ static struct link *connect_gdb(const struct context *context, const char *probe
         error_set(error, ERROR_USAGE, "--probe %.64s: a GDB server is named by gdb:HOST:PORT", probe);
         return NULL;
     }
+    char name[128], end[LINK_NAME];
+    struct lock *lock;
+    link_end_name(end, sizeof end, "gdb", host, port);
+    if (!lock_take(end, &lock, error))
+        return NULL;
     struct deadline deadline = deadline_in_ms(patience_ms(CONNECT_MS), context->cancel);
     int fd = socket_connect(host, port, &deadline, error);
-    if (fd < 0)
-        return NULL;
-    char name[128];
     snprintf(name, sizeof name, "gdb %.100s:%u", host, port);
-    struct debugger *debugger = gdb_remote_open(fd, name, context->log, &deadline, error);
-    return debugger == NULL ? NULL : debugger_link_new(debugger, error);
+    struct debugger *debugger = fd < 0 ? NULL : gdb_remote_open(fd, name, context->log, &deadline, error);
+    return claimed(debugger == NULL ? NULL : debugger_link_new(debugger, error), end, lock);
 }
 
 /* "door:N": GDB's Python, which started this process, is at the other end of this descriptor. */
@@ -143,8 +163,14 @@ static struct link *start_openocd(const struct context *context, struct error *e
     char folders[INSTALLED][INSTALLED_ROOM];
     memcpy(words, options->openocd, options->n_openocd * sizeof *words);
     size_t n = add_installed(words, options->n_openocd, folders);
+    char name[LINK_NAME] = "openocd";
+    struct lock *lock;
+    for (size_t i = 0, used = strlen(name); i < options->n_openocd && used < sizeof name; i++)
+        used += (size_t)snprintf(name + used, sizeof name - used, " %s", options->openocd[i]);
+    if (!lock_take(name, &lock, error))
+        return NULL;
     struct deadline deadline = deadline_in_ms(patience_ms(START_MS), context->cancel);
-    return openocd_start(words, n, options->n_openocd, context->log, &deadline, error);
+    return claimed(openocd_start(words, n, options->n_openocd, context->log, &deadline, error), name, lock);
 }
 
 /* No probe was named: takes the only one there is. */
@@ -188,6 +214,15 @@ static bool check_wires(const struct options *options, struct error *error)
                      options->probe);
 }
 
+static struct link *connect_msr(const struct context *context, const char *probe, struct error *error)
+{
+    struct lock *lock;
+    if (!lock_take(probe, &lock, error))
+        return NULL;
+    struct deadline deadline = deadline_in_ms(patience_ms(CONNECT_MS), context->cancel);
+    return claimed(msr_connect(probe, &deadline, error), probe, lock);
+}
+
 static struct link *connect_control(const struct context *context, struct error *error)
 {
     const struct options *options = context->options;
@@ -201,10 +236,8 @@ static struct link *connect_control(const struct context *context, struct error 
         return connect_default(context, error);
     if (is_kind(options->probe, "gdb"))
         return connect_gdb(context, options->probe, error);
-    if (msr_spec_is(options->probe)) {
-        struct deadline deadline = deadline_in_ms(patience_ms(CONNECT_MS), context->cancel);
-        return msr_connect(options->probe, &deadline, error);
-    }
+    if (msr_spec_is(options->probe))
+        return connect_msr(context, options->probe, error);
     if (is_kind(options->probe, "door"))
         return connect_door(context, options->probe, error);
     return probe_spec_is(options->probe) ? connect_dap(context, options->probe, error)
@@ -229,8 +262,7 @@ static struct link *connect_all(const struct context *context, struct error *err
         return connect_control(context, error);
     if (!check_pair(context->options, error))
         return NULL;
-    struct deadline deadline = deadline_in_ms(patience_ms(CONNECT_MS), context->cancel);
-    struct link *counters = msr_connect(request, &deadline, error);
+    struct link *counters = connect_msr(context, request, error);
     if (counters == NULL)
         return NULL;
     struct link *control = connect_control(context, error);

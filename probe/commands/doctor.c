@@ -489,7 +489,7 @@ static bool examine(struct session *session, bool *healthy, struct error *error)
 
 int command_doctor(const struct context *context, struct error *error)
 {
-    struct session session = {.context = context};
+    struct session session = {.context = context, .tolerates_left = true};
     bool healthy = true;
     bool ok = session_open_elf(&session, error) && session_open_target(&session, error) &&
               examine(&session, &healthy, error);

@@ -458,7 +458,7 @@ static bool print_json(struct session *session, struct error *error)
 
 int command_info(const struct context *context, struct error *error)
 {
-    struct session session = {.context = context};
+    struct session session = {.context = context, .tolerates_left = true};
     bool ok = session_open_elf(&session, error) && session_open_target(&session, error);
     if (context->options->format == FORMAT_JSON)
         ok = ok && print_json(&session, error);

@@ -316,7 +316,7 @@ static bool show(struct listing *self, const char *link, struct error *error)
 int command_list(const struct context *context, struct error *error)
 {
     const struct options *options = context->options;
-    struct session session = {.context = context};
+    struct session session = {.context = context, .tolerates_left = true};
     struct listing self = {.context = context,
                            .pattern = options->n_operands > 0 ? options->operands[0] : NULL};
     char link[128] = "";

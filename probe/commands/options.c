@@ -500,12 +500,13 @@ enum {
     STUB = 1 << COMMAND_STUB,
     CALIBRATE = 1 << COMMAND_CALIBRATE,
     LIST = 1 << COMMAND_LIST,
+    RESTORE = 1 << COMMAND_RESTORE,
     RELEASE = 1 << COMMAND_RELEASE,
     RESET = 1 << COMMAND_RESET,
     SERVE = 1 << COMMAND_SERVE,
     ALL = (1 << COMMANDS) - 1,
-    TARGET = ALL & ~PROBES,                              /* they look at a core */
-    PROGRAM = TARGET & ~LIST,                            /* and at what it runs */
+    TARGET = ALL & ~(PROBES | RESTORE),                  /* they look at a core */
+    PROGRAM = (TARGET | RESTORE) & ~LIST,                /* and at what it runs */
     COUNTING = DELTA | STAT | WATCH | CALIBRATE | SERVE, /* they count events there */
     TAKING = COUNTING | DOCTOR                           /* they take its counters */
 };
@@ -516,7 +517,7 @@ const struct option option_table[] = {
     {'p', "probe", "PROBE", OPTION_TEXT, AT(probe), ALL,
      "openocd[:HOST[:PORT]], cmsis-dap[:SERIAL], cmsis-dap-tcp:HOST[:PORT], gdb:HOST:PORT, msr[:CPU] or "
      "msr-agent:HOST[:PORT]"},
-    {0, "counters", "PROBE", OPTION_TEXT, AT(counters), PROBES | INFO | DELTA | DOCTOR | LIST,
+    {0, "counters", "PROBE", OPTION_TEXT, AT(counters), PROBES | INFO | DELTA | DOCTOR | LIST | RESTORE,
      "msr[:CPU] or msr-agent:HOST[:PORT]: read the counters there, and let --probe do the run control"},
     {0, "transport", "WIRES", OPTION_TEXT, AT(transport), ALL,
      "cmsis-dap: swd or jtag; default: what answers"},
@@ -573,7 +574,7 @@ const struct option option_table[] = {
     {0, "mend", NULL, OPTION_FLAG, AT(mend), DOCTOR, "repair it, and leave it repaired"},
     {0, "cpu", "NAME", OPTION_TEXT, AT(cpu), LIST,
      "the events of this core (cortex-a9, cortex-m4, ...), without a target"},
-    {'j', "json", NULL, OPTION_JSON, 0, ALL & ~(STUB | RELEASE | RESET | SERVE),
+    {'j', "json", NULL, OPTION_JSON, 0, ALL & ~(STUB | RESTORE | RELEASE | RESET | SERVE),
      "JSON lines instead of text"},
     {'x', "separator", "SEP", OPTION_CSV, 0, DELTA | STAT,
      "CSV with this character between fields (\\t: a tab)"},

@@ -63,7 +63,7 @@ static bool reset(struct session *session, struct error *error)
 
 int command_reset(const struct context *context, struct error *error)
 {
-    struct session session = {.context = context};
+    struct session session = {.context = context, .tolerates_left = true};
     bool ok =
         session_open_elf(&session, error) && session_reach_target(&session, error) && reset(&session, error);
     return session_finish(&session, ok, error);
@@ -205,7 +205,7 @@ static void let_server_settle(const struct session *session)
 
 int command_release(const struct context *context, struct error *error)
 {
-    struct release_command self = {.session.context = context};
+    struct release_command self = {.session = {.context = context, .tolerates_left = true}};
     struct session *session = &self.session;
     char text[128];
     bool ok = session_open_elf(session, error) && session_reach_target(session, error);

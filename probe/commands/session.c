@@ -1,5 +1,7 @@
 #include "commands/session.h"
 
+#include "device/restore.h"
+#include "links/journal.h"
 #include "measure/plausible.h"
 #include "stub/injected_code.h"
 
@@ -8,8 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 enum { ACCESS_MS = 5000, LAST_MS = 5000, CLOCK_MS = 60, PATIENCE_MS = 3000, NAP_NS = 50000000, TRIES = 3 };
+enum { LEFT_MOST = 16 };
 
 struct deadline session_last_deadline(void)
 {
@@ -70,19 +74,169 @@ static bool find_target(struct session *session, int number, struct error *error
     return device_choose(&session->device, number, error);
 }
 
+/* --- the journal ---------------------------------------------------------------------------------------- */
+
+void session_when(int64_t seconds, char *out, size_t size)
+{
+    time_t now = time(NULL), then = (time_t)seconds;
+    struct tm today, day;
+    out[0] = '\0';
+    if (localtime_r(&now, &today) == NULL || localtime_r(&then, &day) == NULL)
+        return;
+    bool same = today.tm_yday == day.tm_yday && today.tm_year == day.tm_year;
+    (void)strftime(out, size, same ? "%H:%M" : "%Y-%m-%d %H:%M", &day);
+}
+
+/* "a run of `delta` at 14:02 (process 77) did not end. It left core 0 (Cortex-M4 r0p1) halted, and 7
+ * registers changed" */
+static void describe_left(const struct journal_head *head, const struct left *left, struct error *error)
+{
+    char when[32], registers[48] = "";
+    session_when(head->started_s, when, sizeof when);
+    if (left->ours > 0)
+        snprintf(registers, sizeof registers, "%s%zu register%s changed", left->halted ? ", and " : "",
+                 left->ours, left->ours == 1 ? "" : "s");
+    error_set(error, ERROR_LEFT, "a run of `%s` at %s (process %ld) did not end. It left core %u (%s) %s%s",
+              head->command, when, head->process, head->number, head->core, left->halted ? "halted" : "",
+              registers);
+}
+
+/* Whether the target still has what this journal tells of. One of another target stays where it is. */
+static bool is_left(struct session *session, const struct journal_file *file, struct left *left,
+                    struct error *error)
+{
+    struct deadline deadline = session_deadline(session);
+    struct device_core *chosen = session->device.chosen;
+    struct error other = {0};
+    *left = (struct left){0};
+    bool ok = !restore_choose(&session->device, &file->head, &other) ||
+              restore_look(&session->device, file, left, &deadline, error);
+    session->device.chosen = chosen;
+    if (ok && other.kind == ERROR_NONE && !left_any(left))
+        unlink(file->path);
+    return ok;
+}
+
+bool session_check_left(struct session *session, struct error *error)
+{
+    char(*paths)[JOURNAL_PATH] = calloc(LEFT_MOST, sizeof *paths);
+    struct journal_file *file = calloc(1, sizeof *file);
+    bool ok = true;
+    size_t n = paths != NULL && file != NULL && link_identity(session->link)[0] != '\0'
+                   ? journal_list(link_identity(session->link), paths, LEFT_MOST)
+                   : 0;
+    for (size_t i = 0; ok && i < n; i++) {
+        struct error unread = {0};
+        struct left left;
+        if (!journal_read(paths[i], file, &unread)) {
+            log_line(session->context->log, "%s", unread.text);
+            continue;
+        }
+        ok = is_left(session, file, &left, error);
+        if (ok && left_any(&left)) {
+            describe_left(&file->head, &left, error);
+            ok = false;
+        }
+        journal_file_free(file);
+    }
+    free(paths);
+    free(file);
+    return ok;
+}
+
+static void add_word(struct journal_head *head, const char *word)
+{
+    if (head->n_words < JOURNAL_WORDS)
+        snprintf(head->words[head->n_words++], sizeof head->words[0], "%s", word);
+}
+
+static void add_option(struct journal_head *head, const char *option, const char *value)
+{
+    if (value == NULL || head->n_words + 2 > JOURNAL_WORDS || strlen(value) >= sizeof head->words[0])
+        return;
+    add_word(head, option);
+    add_word(head, value);
+}
+
+static void add_place(struct journal_head *head, const char *option, const struct place *place)
+{
+    char text[64];
+    if (!place->said)
+        return;
+    snprintf(text, sizeof text, "%u:0x%" PRIX64, place->port, place->base);
+    add_option(head, option, text);
+}
+
+/* By which options another pmu-probe reaches the same target. */
+static void say_how_to_connect(const struct options *options, struct journal_head *head)
+{
+    add_option(head, "--probe", options->probe);
+    for (size_t i = 0; i + 1 < options->n_openocd; i += 2)
+        add_option(head, options->openocd[i], options->openocd[i + 1]);
+    add_option(head, "--counters", options->counters);
+    add_option(head, "--transport", options->transport);
+    add_place(head, "--debug-base", &options->debug_base);
+    add_place(head, "--pmu-base", &options->pmu_base);
+    add_place(head, "--cti", &options->cti);
+}
+
+/* Without a journal the run goes on: it is of use only if the run does not end. */
+static void begin_journal(struct session *session)
+{
+    const struct options *options = session->context->options;
+    const struct device *device = &session->device;
+    const struct device_core *core = device->chosen;
+    struct error none = {0};
+    if (session->journal == NULL && link_identity(session->link)[0] != '\0' && !session->restores) {
+        struct journal_head *head = calloc(1, sizeof *head);
+        if (head == NULL)
+            return;
+        *head = (struct journal_head){.id = core->core.id,
+                                      .debug = core->core.debug_base,
+                                      .unit = core->core.unit,
+                                      .number = (unsigned)(core - device->cores),
+                                      .was_halted = core->state == CORE_HALTED,
+                                      .started_s = time(NULL),
+                                      .process = getpid()};
+        snprintf(head->link, sizeof head->link, "%s", link_identity(session->link));
+        snprintf(head->command, sizeof head->command, "%.31s", options->command);
+        snprintf(head->core, sizeof head->core, "%s", core->core.name);
+        say_how_to_connect(options, head);
+        session->journal = journal_new(head, &none);
+        free(head);
+    }
+    if (none.kind != ERROR_NONE && !options->quiet)
+        fprintf(stderr,
+                "pmu-probe: no journal is kept, so that after a crash nothing can restore the target: %s\n",
+                none.text);
+    ledger_keep_journal(device->ledger, session->journal);
+}
+
 bool session_reach_target(struct session *session, struct error *error)
 {
     const struct options *options = session->context->options;
+    struct error left = {0};
     if (options->counters == NULL && options->core >= 0 && options->debug_base.said)
         return error_set(error, ERROR_USAGE, "-C and --debug-base both say which core");
     session->link = connect_link(session->context, error);
-    return session->link != NULL && find_target(session, session->context->options->core, error);
+    if (session->link == NULL || !find_target(session, session->context->options->core, error))
+        return false;
+    if (!session->restores && !session_check_left(session, &left)) {
+        if (left.kind != ERROR_LEFT || !session->tolerates_left)
+            return error_copy(error, &left);
+        fprintf(stderr, "pmu-probe: %s. %s\n", left.text, error_advice(&left));
+    }
+    begin_journal(session);
+    return true;
 }
 
 bool session_look_again(struct session *session, int number, struct error *error)
 {
     device_close(&session->device);
-    return find_target(session, number, error);
+    if (!find_target(session, number, error))
+        return false;
+    begin_journal(session);
+    return true;
 }
 
 bool session_open_target(struct session *session, struct error *error)
@@ -283,6 +437,8 @@ bool session_close(struct session *session, struct error *error)
     injected_free(session->by_core);
     session->by_core = NULL;
     device_close(&session->device);
+    journal_free(session->journal);
+    session->journal = NULL;
     link_close(session->link);
     session->link = NULL;
     symbols_close(session->symbols);

@@ -21,12 +21,20 @@ struct session {
     struct link *link;
     struct device device;
     bool may_stop;                 /* the command stops the core anyway */
+    bool tolerates_left;           /* what an earlier run has left on the target is only told */
+    bool restores;                 /* it is what this session is for */
+    struct journal *journal;       /* of this run; NULL: none */
     struct injected_code *by_core; /* reads memory as the core sees it; NULL: not needed yet */
 };
 
 bool session_open_elf(struct session *session, struct error *error);
 /* Link, target and the chosen core. */
 bool session_reach_target(struct session *session, struct error *error);
+/* What a run that did not end has left there: ERROR_LEFT. A journal of which nothing is left is removed. The
+ * link must be ours, so no other run can be under way. */
+bool session_check_left(struct session *session, struct error *error);
+/* "14:02", or with the day before it if that is not today. */
+void session_when(int64_t seconds, char *out, size_t size);
 /* Finds the target again, after everything done to it is undone. */
 bool session_look_again(struct session *session, int number, struct error *error);
 /* The same, and checks that the target runs the ELF. Changes nothing yet. */

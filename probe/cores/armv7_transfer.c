@@ -11,6 +11,8 @@ static const uint32_t MOV_R0_PC = 0xE1A0000F;
 static const uint32_t MRS_R0_CPSR = 0xE10F0000;
 enum { AHEAD_ARM = 8, AHEAD_THUMB = 4 }; /* by how much R15 reads ahead, C5 */
 
+enum { BORROWED = DBGDSCR_HDBGEN | DBGDSCR_ITREN | DBGDSCR_UDCCDIS };
+
 struct address armv7_word(const struct core *core, uint32_t offset)
 {
     return core_debug(core, offset);
@@ -92,6 +94,15 @@ static uint32_t register_number(enum core_register which)
     return which >= CORE_R0 ? (uint32_t)(which - CORE_R0) : which == CORE_LR ? 14 : 13;
 }
 
+/* Makes sure that the value at `saved` has arrived before its register is changed: the link may be lost with
+ * packets in flight. UDCCdis marks from here on that it must be given back; in Debug state the bit does
+ * nothing else. */
+static void begin_borrow(const struct core *core, struct steps *list, size_t saved)
+{
+    steps_add(list, step_check(list->n - saved, 0, 0));
+    armv7_add_write(core, list, DBGDSCR, BORROWED);
+}
+
 static bool goes_through_r0(enum core_register which)
 {
     return which == CORE_PC || which == CORE_STATUS;
@@ -108,8 +119,7 @@ static void add_through_r0(const struct core *core, struct steps *list, enum cor
     take_transferred(core, list);
     add_transfer(core, list, 0);
     size_t r0 = take_transferred(core, list);
-    /* Makes sure that R0 has arrived before it is changed: the link may be lost with packets in flight. */
-    steps_add(list, step_check(list->n - r0, 0, 0));
+    begin_borrow(core, list, r0);
     if (cpsr_too) {
         armv7_add_instruction(core, list, MRS_R0_CPSR);
         add_transfer(core, list, 0);
@@ -262,9 +272,11 @@ void armv7_add_coprocessor(const struct core *core, struct steps *list, const st
     if (armv7_set_control(core, list, DBGDSCR_HDBGEN | DBGDSCR_ITREN))
         steps_add(list, step_read(armv7_word(core, DBGDTRTX)));
     size_t r0 = take_r0(core, list);
+    begin_borrow(core, list, r0);
     if (privileged) {
         armv7_add_instruction(core, list, MRS_R0_CPSR);
         cpsr = take_r0(core, list);
+        steps_add(list, step_check(list->n - cpsr, 0, 0));
         armv7_add_constant(core, list, 0, SUPERVISOR);
         armv7_add_instruction(core, list, MSR_CPSR_C_R0);
         armv7_add_instruction(core, list, ISB);
@@ -272,6 +284,7 @@ void armv7_add_coprocessor(const struct core *core, struct steps *list, const st
     if (selects) {
         armv7_add_instruction(core, list, MRC_CP15 | selector());
         select = take_r0(core, list);
+        steps_add(list, step_check(list->n - select, 0, 0));
     }
     for (size_t i = 0; i < n; i++)
         at[i] = add_access(core, list, &accesses[i]);
@@ -285,7 +298,11 @@ void armv7_add_coprocessor(const struct core *core, struct steps *list, const st
         armv7_add_instruction(core, list, MSR_CPSR_R0);
         armv7_add_instruction(core, list, ISB);
     }
+    size_t last = list->n;
     give_r0(core, list, r0, privileged);
+    if (last < list->n)
+        list->items[last].behind++;
+    armv7_add_write(core, list, DBGDSCR, DBGDSCR_HDBGEN | DBGDSCR_ITREN);
 }
 
 /* --- injected code -------------------------------------------------------------------------------------- */

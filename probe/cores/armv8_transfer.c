@@ -146,6 +146,10 @@ static struct borrowed add_borrow(const struct core *core, struct steps *list)
     out.high = out.low + 1;
     out.since = list->n; /* from here on it may be unknown whether a step was done */
     add_expect_control(core, list, EDSCR_ERR | EDSCR_TXFULL, 0);
+    /* X0 has arrived before it is changed. TDA marks from here on that it must be given back; in Debug state
+     * the bit does nothing else. */
+    steps_add(list, step_check(list->n - out.low, 0, 0));
+    armv8_add_write(core, list, EDSCR, EDSCR_HDE | EDSCR_TDA);
     return out;
 }
 

@@ -103,6 +103,7 @@ static bool take_by_registers(struct device *device, bool resume, const struct d
                               struct error *error)
 {
     bool halted = device->chosen->state == CORE_HALTED;
+    ledger_sync(device->ledger);
     if (halted && !resume)
         return error_set(error, ERROR_HALTED, "the core is halted at 0x%08" PRIX64,
                          device->chosen->halted_at);
@@ -486,6 +487,7 @@ static bool reach_core(struct device *device, const struct deadline *deadline, s
 
 bool device_keep(struct device *device, const struct deadline *deadline, struct error *error)
 {
+    ledger_sync(device->ledger);
     device->server_held = reach_core(device, deadline, error) && link_hold(device->link, true, error);
     return device->server_held;
 }
@@ -532,6 +534,7 @@ bool device_undo(struct device *device, const struct deadline *deadline, struct 
     if (!control->after_undo(device, deadline, error))
         return false;
     device->leave = LEAVE_AS_IT_IS;
+    ledger_end_journal(device->ledger);
     return true;
 }
 

@@ -301,12 +301,10 @@ static bool let_go(struct device *device, const struct deadline *deadline, struc
     return ledger_run(device->ledger, &list, results, deadline, error);
 }
 
-bool release_run(struct device *device, struct release *out, const struct deadline *deadline,
-                 struct error *error)
+bool release_let_go(struct device *device, struct release *out, const struct deadline *deadline,
+                    struct error *error)
 {
     const struct core *core = core_of(device);
-    struct core_stop last[CORE_STOPS];
-    bool found;
     *out = (struct release){0};
     if (!look(device, &out->was_halted, &out->stood_at, deadline, error))
         return false;
@@ -323,11 +321,22 @@ bool release_run(struct device *device, struct release *out, const struct deadli
         usleep(GLANCE_US);
         if (!look(device, &out->halted_again, &out->stands_at, deadline, error))
             return false;
-        if (out->halted_again) {
+        if (out->halted_again)
             device_leave_as(device, LEAVE_HALTED_FOREIGN);
-            return true;
-        }
     }
+    return true;
+}
+
+bool release_run(struct device *device, struct release *out, const struct deadline *deadline,
+                 struct error *error)
+{
+    const struct core *core = core_of(device);
+    struct core_stop last[CORE_STOPS];
+    bool found;
+    if (!release_let_go(device, out, deadline, error))
+        return false;
+    if (out->breakpoint_instruction || out->halted_again)
+        return true;
     size_t n = link_has_server(device->link) ? 0 : stops_last(core, last, CORE_STOPS);
     return take_stops(device, last, n, CLEAR, NULL, &found, deadline, error);
 }

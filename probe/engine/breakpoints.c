@@ -7,6 +7,9 @@
 
 enum { LIST_ROOM = 16, NEIGHBOURS_US = 100000, RESUME_TRIES = 3, NAP_US = 5000 };
 
+/* Of a run that did not end, not what something else has put there since. */
+static const struct restore only_ours = {.only_ours = true};
+
 /* --- comparators ---------------------------------------------------------------------------------------- */
 
 static uint32_t bit(unsigned n)
@@ -53,7 +56,7 @@ static bool hold_comparator(struct ledger *ledger, const struct core *core, unsi
                             const struct deadline *deadline, struct error *error)
 {
     for (unsigned i = core_comparator_words(core); i-- > 0;)
-        if (!ledger_hold(ledger, core_comparator(core, n, i), (struct restore){0}, NULL, deadline, error))
+        if (!ledger_hold(ledger, core_comparator(core, n, i), only_ours, NULL, deadline, error))
             return false;
     return true;
 }
@@ -86,7 +89,7 @@ static bool find_comparators(struct ledger *ledger, const struct core *core, str
             return false;
         if (used && all_off &&
             !(hold_comparator(ledger, core, n, deadline, error) &&
-              ledger_write(ledger, core_comparator(core, n, 0), 0, (struct restore){0}, deadline, error)))
+              ledger_write(ledger, core_comparator(core, n, 0), 0, only_ours, deadline, error)))
             return false;
         if (!used || all_off) {
             out->free |= bit(n);
@@ -130,8 +133,8 @@ bool comparators_choose(const struct core *core, const struct comparators *found
 static bool write_comparator(struct breakpoints *breakpoints, unsigned n, unsigned word, uint64_t value,
                              const struct deadline *deadline, struct error *error)
 {
-    return ledger_write(breakpoints->ledger, core_comparator(breakpoints->core, n, word), value,
-                        (struct restore){0}, deadline, error);
+    return ledger_write(breakpoints->ledger, core_comparator(breakpoints->core, n, word), value, only_ours,
+                        deadline, error);
 }
 
 /* A comparator of contexts never matches alone: it gates the one that is linked to it. Its control comes
@@ -400,8 +403,8 @@ static bool prepare_patch(struct breakpoints *breakpoints, uint64_t address, con
         return false;
     if (breakpoints->device != NULL && !guard_neighbours(breakpoints, address, deadline, error))
         return false;
-    if (!ledger_hold(breakpoints->ledger, instruction_at(breakpoints, address), (struct restore){0},
-                     &original, deadline, error))
+    if (!ledger_hold(breakpoints->ledger, instruction_at(breakpoints, address), only_ours, &original,
+                     deadline, error))
         return error_prefix(error, "no breakpoint at 0x%08" PRIX64 ": ", address);
     breakpoints->patches[breakpoints->n_patches++] =
         (struct bkpt_patch){.address = address, .original = original};

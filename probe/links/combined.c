@@ -116,5 +116,7 @@ struct link *link_combined_new(struct link *control, struct link *counters, stru
     self->link.ops = &self->ops;
     self->control = control;
     self->counters = counters;
+    snprintf(self->link.name, sizeof self->link.name, "%.120s, counters by %.120s", link_identity(control),
+             link_identity(counters));
     return &self->link;
 }

@@ -9,9 +9,7 @@
 enum { HELD_FIRST = 64, ALLOWED_ROOM = 128, NAP_US = 1000, TRIES = 3, RESTORE_MS = 200 };
 
 struct entry {
-    struct address at;
-    struct restore restore;
-    uint64_t old;
+    struct journal_entry is;
     struct undo_action action; /* undo NULL: an address is held */
 };
 
@@ -22,6 +20,8 @@ struct ledger {
     size_t n_held, room;
     struct address allowed[ALLOWED_ROOM];
     size_t n_allowed;
+    struct journal *journal; /* NULL: none is kept */
+    unsigned last_id;
 };
 
 struct ledger *ledger_new(struct link *link)
@@ -50,6 +50,17 @@ bool ledger_release_core(struct ledger *ledger, const struct deadline *deadline,
            ledger->halted.leave(ledger->halted.context, deadline, error);
 }
 
+void ledger_keep_journal(struct ledger *ledger, struct journal *journal)
+{
+    ledger->journal = journal;
+}
+
+void ledger_end_journal(struct ledger *ledger)
+{
+    if (ledger->journal != NULL)
+        journal_end(ledger->journal);
+}
+
 static bool make_room(struct ledger *ledger, struct error *error)
 {
     if (ledger->n_held < ledger->room)
@@ -71,9 +82,57 @@ static bool same_address(struct address a, struct address b)
 static struct entry *find_entry(const struct ledger *ledger, struct address at)
 {
     for (size_t i = 0; i < ledger->n_held; i++)
-        if (ledger->held[i].action.undo == NULL && same_address(ledger->held[i].at, at))
+        if (ledger->held[i].action.undo == NULL && same_address(ledger->held[i].is.at, at))
             return (struct entry *)&ledger->held[i];
     return NULL;
+}
+
+/* Puts a held address into the list, before number `index`. */
+static struct entry *insert(struct ledger *ledger, size_t index, struct journal_entry is)
+{
+    struct entry *entry = &ledger->held[index];
+    memmove(entry + 1, entry, (ledger->n_held - index) * sizeof *entry);
+    ledger->n_held++;
+    is.id = ++ledger->last_id;
+    *entry = (struct entry){.is = is};
+    if (ledger->journal != NULL) {
+        for (size_t i = index; i-- > 0;) /* the journal knows nothing of actions */
+            index -= ledger->held[i].action.undo != NULL;
+        journal_hold(ledger->journal, index, &entry->is);
+    }
+    return entry;
+}
+
+bool ledger_adopt(struct ledger *ledger, const struct journal_entry *entry, struct error *error)
+{
+    if (!make_room(ledger, error))
+        return false;
+    insert(ledger, ledger->n_held, *entry);
+    return true;
+}
+
+/* Before each write. What the journal cannot take is written all the same: the user was told. */
+static void note_write(struct ledger *ledger, struct address at, uint64_t value)
+{
+    struct entry *entry = ledger->journal != NULL ? find_entry(ledger, at) : NULL;
+    if (entry == NULL || entry->is.wrote_others || value == entry->is.old)
+        return;
+    for (size_t i = 0; i < entry->is.n_wrote; i++)
+        if (entry->is.wrote[i] == value)
+            return;
+    if (entry->is.n_wrote < JOURNAL_WROTE) {
+        entry->is.wrote[entry->is.n_wrote++] = value;
+        journal_wrote(ledger->journal, entry->is.id, value);
+    } else {
+        entry->is.wrote_others = true;
+        journal_wrote_others(ledger->journal, entry->is.id);
+    }
+}
+
+void ledger_sync(struct ledger *ledger)
+{
+    if (ledger->journal != NULL)
+        (void)journal_sync(ledger->journal);
 }
 
 static bool may_write(const struct ledger *ledger, struct address at)
@@ -133,23 +192,29 @@ static bool write_now(struct ledger *ledger, struct address at, uint64_t value,
 {
     struct step step = step_write(at, value);
     uint64_t result;
+    note_write(ledger, at, value);
+    ledger_sync(ledger);
     return do_step(ledger, &step, &result, deadline, error);
+}
+
+static bool hold(struct ledger *ledger, struct journal_entry is, uint64_t *old,
+                 const struct deadline *deadline, struct error *error)
+{
+    struct entry *entry = find_entry(ledger, is.at);
+    if (entry == NULL) {
+        if (!make_room(ledger, error) || !ledger_read(ledger, is.at, &is.old, deadline, error))
+            return false;
+        entry = insert(ledger, ledger->n_held, is);
+    }
+    if (old != NULL)
+        *old = entry->is.old;
+    return true;
 }
 
 bool ledger_hold(struct ledger *ledger, struct address at, struct restore restore, uint64_t *old,
                  const struct deadline *deadline, struct error *error)
 {
-    struct entry *entry = find_entry(ledger, at);
-    if (entry == NULL) {
-        uint64_t value;
-        if (!make_room(ledger, error) || !ledger_read(ledger, at, &value, deadline, error))
-            return false;
-        entry = &ledger->held[ledger->n_held++];
-        *entry = (struct entry){.at = at, .restore = restore, .old = value};
-    }
-    if (old != NULL)
-        *old = entry->old;
-    return true;
+    return hold(ledger, (struct journal_entry){.at = at, .restore = restore}, old, deadline, error);
 }
 
 bool ledger_write(struct ledger *ledger, struct address at, uint64_t value, struct restore restore,
@@ -172,8 +237,14 @@ bool ledger_apply(struct ledger *ledger, const struct setting *setting, const st
         return true;
     if (setting->test_at.size != 0)
         now = 0;
-    return ledger_write(ledger, setting->at, (now & setting->keep) | setting->set | setting->key,
-                        setting->restore, deadline, error);
+    const struct journal_entry is = {.at = setting->at,
+                                     .restore = setting->restore,
+                                     .status = setting->test_at,
+                                     .test = setting->test,
+                                     .set = setting->set};
+    return hold(ledger, is, NULL, deadline, error) &&
+           write_now(ledger, setting->at, (now & setting->keep) | setting->set | setting->key, deadline,
+                     error);
 }
 
 bool ledger_same_page(struct address a, struct address b)
@@ -189,11 +260,11 @@ bool ledger_open(struct ledger *ledger, const struct setting *lock, const struct
         if (!make_room(ledger, error))
             return false;
         while (i < ledger->n_held &&
-               (ledger->held[i].action.undo != NULL || !ledger_same_page(ledger->held[i].at, lock->at)))
+               (ledger->held[i].action.undo != NULL || !ledger_same_page(ledger->held[i].is.at, lock->at)))
             i++;
-        memmove(ledger->held + i + 1, ledger->held + i, (ledger->n_held - i) * sizeof *ledger->held);
-        ledger->held[i] = (struct entry){.at = lock->at, .restore = lock->restore};
-        ledger->n_held++;
+        /* What its status says is not believed. */
+        insert(ledger, i,
+               (struct journal_entry){.at = lock->at, .restore = lock->restore, .status = lock->test_at});
     }
     return write_now(ledger, lock->at, lock->key, deadline, error);
 }
@@ -203,7 +274,7 @@ bool ledger_old(const struct ledger *ledger, struct address at, uint64_t *old)
     const struct entry *entry = find_entry(ledger, at);
     if (entry == NULL)
         return false;
-    *old = entry->old;
+    *old = entry->is.old;
     return true;
 }
 
@@ -240,20 +311,66 @@ static bool check_list(const struct ledger *ledger, const struct steps *list, si
     return true;
 }
 
+static void note_list(struct ledger *ledger, const struct steps *list, size_t from)
+{
+    bool writes = false;
+    for (size_t i = from; ledger->journal != NULL && i < list->n; i++)
+        if (list->items[i].op == OP_WRITE) {
+            note_write(ledger, list->items[i].at, list->items[i].value);
+            writes = true;
+        }
+    if (writes)
+        ledger_sync(ledger);
+}
+
+/* Behind this step a register of the program may be changed that the list gives back later. */
+static bool arrives(const struct step *step)
+{
+    return step->op == OP_CHECK && step->mask == 0;
+}
+
+/* What gives back the registers of the program that are borrowed while the list goes on at `done`. */
+static void note_borrowed(struct ledger *ledger, const struct steps *list, size_t done,
+                          const uint64_t *results)
+{
+    struct step given[JOURNAL_BORROWED];
+    size_t from, end, n = 0;
+    if (ledger->journal == NULL)
+        return;
+    if (!steps_borrowed(list->items, list->n, done, &from, &end) || end - from > JOURNAL_BORROWED)
+        from = end = list->n;
+    for (size_t i = from; i < end; i++) {
+        struct step step = list->items[i];
+        if (step.op == OP_COPY)
+            step = step_write(step.at, results[i - step.back]);
+        given[n++] = step;
+    }
+    (void)journal_borrow(ledger->journal, given, n);
+}
+
 struct outcome ledger_execute(struct ledger *ledger, const struct steps *list, size_t from, uint64_t *results,
                               const struct deadline *deadline, struct error *error)
 {
     if (!check_list(ledger, list, from, error))
         return (struct outcome){.why = TARGET_FAULT, .done = from};
+    note_list(ledger, list, from);
     if (!ledger_release_core(ledger, deadline, error))
         return (struct outcome){.why = error->kind == ERROR_LINK_LOST ? LINK_LOST : TARGET_FAULT,
                                 .done = from};
-    struct outcome outcome =
-        link_execute(ledger->link, list->items + from, list->n - from, results + from, deadline, error);
-    outcome.done += from;
-    return outcome.why == NOT_YET && deadline_passed(deadline)
-               ? give_back(ledger, list, from, results, outcome, error)
-               : outcome;
+    struct outcome outcome = {.why = DONE, .done = from};
+    for (size_t end; outcome.why == DONE && outcome.done < list->n;) {
+        size_t at = outcome.done;
+        note_borrowed(ledger, list, at, results);
+        for (end = at + 1; end < list->n && !arrives(&list->items[end - 1]);)
+            end++;
+        outcome = link_execute(ledger->link, list->items + at, end - at, results + at, deadline, error);
+        outcome.done += at;
+    }
+    if (outcome.why == NOT_YET && deadline_passed(deadline))
+        outcome = give_back(ledger, list, from, results, outcome, error);
+    if (outcome.why == DONE)
+        note_borrowed(ledger, list, list->n, results);
+    return outcome;
 }
 
 bool ledger_run(struct ledger *ledger, const struct steps *list, uint64_t *results,
@@ -291,35 +408,35 @@ static bool put_back_plain(struct ledger *ledger, const struct entry *entry, uin
                            const struct deadline *deadline, struct error *error)
 {
     uint64_t now;
-    if (!write_now(ledger, entry->at, value, deadline, error))
+    if (!write_now(ledger, entry->is.at, value, deadline, error))
         return false;
     if (link_faults_are_exact(ledger->link))
         return true;
-    if (!ledger_read(ledger, entry->at, &now, deadline, error))
+    if (!ledger_read(ledger, entry->is.at, &now, deadline, error))
         return false;
-    return ((now ^ entry->old) & mask) == 0 || write_now(ledger, entry->at, value, deadline, error);
+    return ((now ^ entry->is.old) & mask) == 0 || write_now(ledger, entry->is.at, value, deadline, error);
 }
 
 static bool put_back(struct ledger *ledger, const struct entry *entry, const struct deadline *deadline,
                      struct error *error)
 {
-    const struct restore *restore = &entry->restore;
+    const struct restore *restore = &entry->is.restore;
     if (entry->action.undo != NULL)
         return entry->action.undo(entry->action.context, deadline, error);
     uint64_t mask = restore->mask != 0 ? restore->mask : UINT64_MAX;
     if (restore->how == RESTORE_PLAIN)
-        return put_back_plain(ledger, entry, (entry->old & mask) | restore->key, mask, deadline, error);
+        return put_back_plain(ledger, entry, (entry->is.old & mask) | restore->key, mask, deadline, error);
     uint64_t now;
-    if (!ledger_read(ledger, entry->at, &now, deadline, error))
+    if (!ledger_read(ledger, entry->is.at, &now, deadline, error))
         return false;
-    uint64_t came_up = now & ~entry->old & mask, went_down = entry->old & ~now & mask;
+    uint64_t came_up = now & ~entry->is.old & mask, went_down = entry->is.old & ~now & mask;
     if (restore->how == RESTORE_BITS)
-        return put_back_plain(ledger, entry, (entry->old & mask) | (now & ~mask), mask, deadline, error);
+        return put_back_plain(ledger, entry, (entry->is.old & mask) | (now & ~mask), mask, deadline, error);
     if (restore->how == RESTORE_CLEAR_NEW)
-        return came_up == 0 || write_now(ledger, restore->clear.size != 0 ? restore->clear : entry->at,
+        return came_up == 0 || write_now(ledger, restore->clear.size != 0 ? restore->clear : entry->is.at,
                                          came_up, deadline, error);
     return (came_up == 0 || write_now(ledger, restore->clear, came_up, deadline, error)) &&
-           (went_down == 0 || write_now(ledger, entry->at, went_down, deadline, error));
+           (went_down == 0 || write_now(ledger, entry->is.at, went_down, deadline, error));
 }
 
 bool ledger_release(struct ledger *ledger, struct address at, const struct deadline *deadline,
@@ -375,15 +492,15 @@ static void cannot_restore(struct error *error, const struct entry *entry, const
 {
     char digits[12] = "";
     unsigned number = UINT32_MAX;
-    const char *name = name_of(&entry->at, &number);
+    const char *name = name_of(&entry->is.at, &number);
     if (name != NULL && number != UINT32_MAX)
         snprintf(digits, sizeof digits, "%u", number);
     if (name != NULL)
         error_set(error, why->kind, "could not restore %s%s (0x%08" PRIX64 ") to 0x%" PRIX64 ": %s", name,
-                  digits, entry->at.offset, entry->old, why->text);
+                  digits, entry->is.at.offset, entry->is.old, why->text);
     else
         error_set(error, why->kind, "could not restore 0x%08" PRIX64 " to 0x%" PRIX64 ": %s",
-                  entry->at.offset, entry->old, why->text);
+                  entry->is.at.offset, entry->is.old, why->text);
 }
 
 bool ledger_undo(struct ledger *ledger, const struct deadline *deadline, struct error *error)
@@ -400,6 +517,8 @@ bool ledger_undo(struct ledger *ledger, const struct deadline *deadline, struct 
             error_clear(&one);
             back = put_back(ledger, &entry, deadline, &one);
         }
+        if (back && entry.action.undo == NULL && ledger->journal != NULL)
+            journal_drop(ledger->journal, entry.is.id);
         if (back)
             continue;
         lost = lost || one.kind == ERROR_LINK_LOST; /* nothing further can work */
@@ -421,6 +540,8 @@ bool ledger_undo(struct ledger *ledger, const struct deadline *deadline, struct 
 
 static void drop(struct ledger *ledger, struct entry *entry)
 {
+    if (ledger->journal != NULL && entry->action.undo == NULL)
+        journal_drop(ledger->journal, entry->is.id);
     size_t behind = ledger->n_held - (size_t)(entry - ledger->held) - 1;
     memmove(entry, entry + 1, behind * sizeof *entry);
     ledger->n_held--;

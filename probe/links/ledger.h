@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/setting.h"
 #include "base/step.h"
+#include "links/journal.h"
 #include "links/link.h"
 
 #include <stdbool.h>
@@ -32,6 +33,12 @@ struct ledger *ledger_new(struct link *link); /* NULL: out of memory */
 void ledger_free(struct ledger *ledger);      /* restores nothing */
 
 void ledger_set_halted_access(struct ledger *ledger, struct ledger_halted_access halted);
+/* From here on everything held is in the journal before it is written. ledger_adopt takes over what the
+ * journal of another run has, the oldest first: ledger_undo then puts it back. */
+void ledger_keep_journal(struct ledger *ledger, struct journal *journal);
+void ledger_sync(struct ledger *ledger);        /* the journal, before something that it does not see */
+void ledger_end_journal(struct ledger *ledger); /* everything is undone, and the core is as before */
+bool ledger_adopt(struct ledger *ledger, const struct journal_entry *entry, struct error *error);
 bool ledger_release_core(struct ledger *ledger, const struct deadline *deadline, struct error *error);
 
 /* Allows writes to a register that acts. */

@@ -1,35 +1,40 @@
 #include "links/link.h"
 
+#include "base/state.h"
+
 #include <stdio.h>
 #include <string.h>
 
 /* ---- steps on results: links do not know them. A copy becomes a plain write once its result is there; a
  * check is made here, before any later step is sent. */
 
-enum { COPIED = 64 };
+enum { COPIED = 256 };
 
-static size_t find_derived(const struct step *steps, size_t n)
-{
-    size_t at = 0;
-    while (at < n && steps[at].op != OP_COPY && steps[at].op != OP_CHECK)
-        at++;
-    return at;
-}
-
-/* Steps from a copy on, up to a check or to a copy whose result is not there yet. */
-static size_t make_copies(const struct step *steps, size_t n, const uint64_t *results, struct step *out)
+/* How many steps can go out as they are, or with their copies made: up to a check, or to a copy whose result
+ * is not there yet. */
+static size_t find_part(const struct step *steps, size_t n, bool *copies)
 {
     size_t length = 0;
-    for (; length < n && length < COPIED && steps[length].op != OP_CHECK; length++) {
-        out[length] = steps[length];
+    *copies = false;
+    for (; length < n && steps[length].op != OP_CHECK; length++) {
         if (steps[length].op != OP_COPY)
             continue;
-        if (steps[length].back <= length && length > 0)
+        if (steps[length].back <= length || length >= COPIED)
             break;
-        out[length].op = OP_WRITE;
-        out[length].value = *(results + length - steps[length].back);
+        *copies = true;
     }
-    return length;
+    return *copies && length > COPIED ? COPIED : length;
+}
+
+static void make_copies(const struct step *steps, size_t n, const uint64_t *results, struct step *out)
+{
+    for (size_t i = 0; i < n; i++) {
+        out[i] = steps[i];
+        if (steps[i].op != OP_COPY)
+            continue;
+        out[i].op = OP_WRITE;
+        out[i].value = *(results + i - steps[i].back);
+    }
 }
 
 static bool check(const struct step *step, uint64_t *result)
@@ -54,9 +59,10 @@ struct outcome link_execute(struct link *link, const struct step *steps, size_t 
             done++;
             continue;
         }
-        size_t length = find_derived(some, n - done);
-        if (length == 0) {
-            length = make_copies(some, n - done, results + done, made);
+        bool copies;
+        size_t length = find_part(some, n - done, &copies);
+        if (copies) {
+            make_copies(some, length, results + done, made);
             some = made;
         }
         struct outcome outcome = link->ops->execute(link, some, length, results + done, deadline, error);
@@ -127,8 +133,27 @@ bool link_server_reset(struct link *link, uint16_t unit, bool halt, const struct
     return link->ops->server_reset == NULL || link->ops->server_reset(link, unit, halt, deadline, error);
 }
 
+bool link_claim(struct link *link, const char *name, struct error *error)
+{
+    snprintf(link->name, sizeof link->name, "%s", name);
+    return link->lock != NULL || lock_take(name, &link->lock, error);
+}
+
+const char *link_identity(const struct link *link)
+{
+    return link->name;
+}
+
+void link_end_name(char *out, size_t size, const char *kind, const char *host, uint16_t port)
+{
+    bool here = strcmp(host, "127.0.0.1") == 0 || strcmp(host, "::1") == 0;
+    snprintf(out, size, "%s %.150s:%u", kind, here ? "localhost" : host, port);
+}
+
 void link_close(struct link *link)
 {
+    struct lock *lock = link != NULL ? link->lock : NULL;
     if (link != NULL)
         link->ops->close(link);
+    lock_free(lock);
 }

@@ -60,8 +60,14 @@ struct link_ops {
     bool comes_back;   /* the next call reopens a lost link */
 };
 
+struct lock;
+
+enum { LINK_NAME = 256 };
+
 struct link {
     const struct link_ops *ops; /* first member of each link's own struct */
+    char name[LINK_NAME];       /* see link_claim */
+    struct lock *lock;
 };
 
 enum {
@@ -99,6 +105,12 @@ void link_leave_power(struct link *link, enum link_power power);
 bool link_comes_back(const struct link *link);
 bool link_faults_are_exact(const struct link *link);
 bool link_has_server(const struct link *link);
+/* Before a link touches the other end: this is what it is called in journals, and it is kept from other
+ * pmu-probes until link_close. ERROR_IN_USE: one of them has it. */
+bool link_claim(struct link *link, const char *name, struct error *error);
+const char *link_identity(const struct link *link); /* "": unknown */
+/* "openocd localhost:6666": this machine has one name. */
+void link_end_name(char *out, size_t size, const char *kind, const char *host, uint16_t port);
 void link_close(struct link *link); /* NULL is allowed */
 
 /*

@@ -623,7 +623,7 @@ static struct link *openocd_opened(struct openocd *openocd, bool opened, const s
             openocd->n = TARGETS;
         return &openocd->link;
     }
-    openocd_close(&openocd->link);
+    link_close(&openocd->link);
     return NULL;
 }
 
@@ -660,7 +660,7 @@ struct link *openocd_start(const char *const *options, size_t n, size_t named, c
     openocd->session.rpc.log = log;
     openocd->session.process = openocd_process_start(options, n, log, deadline, error);
     if (openocd->session.process == NULL) {
-        openocd_close(&openocd->link);
+        link_close(&openocd->link);
         return NULL;
     }
     return openocd_begin(openocd, "localhost", openocd_process_port(openocd->session.process), deadline,

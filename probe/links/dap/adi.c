@@ -296,6 +296,8 @@ enum adi_end adi_power_up(struct adi *adi, const struct deadline *deadline, stru
         return end;
     note_found(power, stat);
     power->up = 0;
+    if (adi->before_change != NULL)
+        adi->before_change(adi->context);
     end = adi->jtag ? adi_clear_sticky(adi, error) : ADI_OK; /* which also requests power */
     if (end == ADI_OK)
         end = adi_write_dp(adi, DP_CTRL_STAT, CDBGPWRUPREQ | CSYSPWRUPREQ, error);

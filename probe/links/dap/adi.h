@@ -23,6 +23,9 @@ struct adi_power {
 
 struct adi {
     struct dap_probe *probe;
+    /* Called before we change what is put back at the end: power, CSW. May be NULL. */
+    void (*before_change)(void *context);
+    void *context;
     bool jtag;
     uint8_t index; /* in the JTAG chain */
     bool dormant;  /* the target was woken from the dormant state */

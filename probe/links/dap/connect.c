@@ -353,8 +353,9 @@ static uint32_t with_security(uint32_t idr, uint32_t written, uint32_t back)
     return (written & ~CSW_HNONSEC) | (back & CSW_SPIDEN ? 0 : CSW_HNONSEC);
 }
 
-/* Clears TAR[63:32]: all our addresses have 32 bits, and an earlier debugger may have left a value there. */
-static bool clear_upper_address(struct finding *f, struct access_port *port)
+/* TAR[63:32] must be 0: all our addresses have 32 bits, and an earlier debugger may have left a value there.
+ */
+static bool find_upper_address(struct finding *f, struct access_port *port)
 {
     uint32_t cfg, select = ap_state_select(port, AP_TAR_HIGH);
     port->tar_high_found = 0;
@@ -362,8 +363,7 @@ static bool clear_upper_address(struct finding *f, struct access_port *port)
         return false;
     if ((cfg & CFG_LARGE_ADDRESS) == 0)
         return true;
-    return read_ap(f, select, AP_TAR_HIGH, &port->tar_high_found) &&
-           (port->tar_high_found == 0 || write_ap(f, select, AP_TAR_HIGH, 0));
+    return read_ap(f, select, AP_TAR_HIGH, &port->tar_high_found);
 }
 
 static bool add_port(struct finding *f, bool v6, uint32_t base, uint8_t number, uint32_t idr)
@@ -386,11 +386,17 @@ static bool add_port(struct finding *f, bool v6, uint32_t base, uint8_t number, 
             return false;
         port->csw_found = csw;
         port->csw_base = (csw & ~(uint32_t)CSW_KEPT_OUT) | debugger_bits(idr);
+        if (!find_upper_address(f, port))
+            return false;
+        ap->n++; /* it is among those whose state is noted now */
+        if (f->adi->before_change != NULL)
+            f->adi->before_change(f->adi->context);
+        ap->n--;
         if (!write_ap(f, select, AP_CSW, port->csw_base) || !read_ap(f, select, AP_CSW, &back))
             return false;
         port->csw_base = with_security(idr, port->csw_base, back);
         port->narrow = (back & CSW_SIZE) == 0; /* a size that is not implemented reads back as another */
-        if (!clear_upper_address(f, port))
+        if (port->tar_high_found != 0 && !write_ap(f, ap_state_select(port, AP_TAR_HIGH), AP_TAR_HIGH, 0))
             return false;
     }
     ap->n++;

@@ -1,5 +1,7 @@
 #include "links/dap/dap.h"
 
+#include "base/state.h"
+
 #include "links/dap/ap_state.h"
 #include "links/dap/carrier.h"
 #include "links/dap/connect.h"
@@ -10,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FOUND = 32, REOPEN_MS = 2000, CLOSE_TRIES = 3 };
+enum { NOTE = 1000, FOUND = 32, REOPEN_MS = 2000, CLOSE_TRIES = 3 };
 
 struct dap {
     struct link link; /* first */
@@ -18,6 +20,11 @@ struct dap {
     struct dap_probe probe;
     struct executor executor;
     enum link_power leave_power;
+    struct port_left {
+        uint16_t unit;
+        uint32_t csw, tar_high;
+    } left[AP_STATE_PORTS]; /* by a run that did not end */
+    size_t n_left;
 };
 
 static struct dap *dap_of(struct link *link)
@@ -25,18 +32,106 @@ static struct dap *dap_of(struct link *link)
     return (struct dap *)link;
 }
 
+/* --- what a run that did not end has left at the debug port: the next one finds it in the lock's note ------
+ */
+
+static const struct port_left *find_left(const struct dap *dap, uint16_t unit)
+{
+    for (size_t i = 0; i < dap->n_left; i++)
+        if (dap->left[i].unit == unit)
+            return &dap->left[i];
+    return NULL;
+}
+
+static size_t add_note(char *text, size_t used, unsigned unit, uint32_t csw, uint32_t tar_high)
+{
+    if (used < NOTE)
+        used += (size_t)snprintf(text + used, NOTE - used, "port %x %" PRIx32 " %" PRIx32 ";", unit, csw,
+                                 tar_high);
+    return used;
+}
+
+/* The power of each debug port, and CSW and TAR[63:32] of each access port, as found. */
+static void note_state(void *context)
+{
+    struct dap *dap = context;
+    const struct adi *adi = &dap->executor.adi;
+    struct ap_state *ap = &dap->executor.compiler.ap;
+    char text[NOTE] = "";
+    size_t used = 0;
+    for (size_t i = 0; i < ADI_PORTS && used < sizeof text; i++)
+        if (adi->power[i].known)
+            used += (size_t)snprintf(text + used, sizeof text - used, "power %zx %" PRIx32 ";", i,
+                                     adi->power[i].found);
+    for (size_t i = 0; i < ap->n; i++)
+        if (ap->ports[i].memory && find_left(dap, ap->ports[i].unit) == NULL)
+            used =
+                add_note(text, used, ap->ports[i].unit, ap->ports[i].csw_found, ap->ports[i].tar_high_found);
+    for (size_t i = 0; i < dap->n_left; i++)
+        used = add_note(text, used, dap->left[i].unit, dap->left[i].csw, dap->left[i].tar_high);
+    if (used < sizeof text)
+        lock_note(dap->link.lock, text);
+}
+
+/* A port whose power is on may have it from that run. */
+static void take_left(struct dap *dap)
+{
+    const char *text = lock_left(dap->link.lock);
+    unsigned which;
+    uint32_t one, two;
+    for (; text != NULL && *text != '\0'; text = strchr(text, ';'), text += text != NULL) {
+        if (sscanf(text, "power %x %" SCNx32 ";", &which, &one) == 2 && which < ADI_PORTS)
+            dap->executor.adi.power[which] = (struct adi_power){.known = true, .found = one};
+        else if (sscanf(text, "port %x %" SCNx32 " %" SCNx32 ";", &which, &one, &two) == 3 &&
+                 which <= UINT16_MAX && dap->n_left < AP_STATE_PORTS)
+            dap->left[dap->n_left++] =
+                (struct port_left){.unit = (uint16_t)which, .csw = one, .tar_high = two};
+    }
+}
+
+/* What was found there is what that run had made of it. */
+static void put_ports_left(struct dap *dap)
+{
+    for (size_t i = 0; i < dap->n_left; i++) {
+        struct access_port *port = ap_state_port(&dap->executor.compiler.ap, dap->left[i].unit);
+        if (port == NULL)
+            continue;
+        port->csw_found = dap->left[i].csw;
+        port->tar_high_found = dap->left[i].tar_high;
+    }
+}
+
 /* ---- open */
 
-static struct carrier *open_carrier(const struct probe_spec *spec, const struct deadline *deadline,
-                                    struct error *error)
+/* A probe without a serial number is known by where it is plugged in. `found` NULL: by its address. */
+static bool claim(struct dap *dap, const struct dap_found *found, struct error *error)
 {
+    char name[LINK_NAME];
+    if (found == NULL)
+        link_end_name(name, sizeof name, "cmsis-dap-tcp", dap->spec.host, dap->spec.port);
+    else
+        snprintf(name, sizeof name, "cmsis-dap %s%.160s", found->serial[0] != '\0' ? "" : "at ",
+                 found->serial[0] != '\0' ? found->serial : found->place);
+    bool first = dap->link.lock == NULL;
+    if (!link_claim(&dap->link, name, error))
+        return false;
+    if (first)
+        take_left(dap);
+    return true;
+}
+
+static struct carrier *open_carrier(struct dap *dap, const struct deadline *deadline, struct error *error)
+{
+    const struct probe_spec *spec = &dap->spec;
     struct dap_found list[FOUND];
+    if (spec->kind == DAP_TCP && !claim(dap, NULL, error))
+        return NULL;
     if (spec->kind == DAP_TCP)
         return tcp_connect(spec->host, spec->port, deadline, error);
     size_t n = usb_list(spec, list, FOUND);
     n += hid_list(spec, list + n, FOUND - n);
     const struct dap_found *found = usb_choice_choose(list, n, spec, error);
-    if (found == NULL)
+    if (found == NULL || !claim(dap, found, error))
         return NULL;
     return found->kind == DAP_USB ? usb_connect(found, error) : hid_connect(found, error);
 }
@@ -45,12 +140,12 @@ static bool begin(struct dap *dap, const struct deadline *deadline, struct error
 {
     struct executor *executor = &dap->executor;
     dap->probe.lost = false;
-    dap->probe.carrier = open_carrier(&dap->spec, deadline, error);
+    dap->probe.carrier = open_carrier(dap, deadline, error);
     if (dap->probe.carrier == NULL) {
         dap->probe.lost = true;
         return false;
     }
-    struct adi fresh = {.probe = &dap->probe};
+    struct adi fresh = {.probe = &dap->probe, .before_change = note_state, .context = dap};
     memcpy(fresh.power, executor->adi.power, sizeof fresh.power); /* as found at the first connection */
     executor->adi = fresh;
     if (!probe_identify(&dap->probe, deadline, error) ||
@@ -243,6 +338,8 @@ struct link *dap_open(const struct probe_spec *spec, const struct deadline *dead
     if (begin(dap, deadline, error) &&
         connect_find_ports(&dap->executor.adi, &dap->executor.compiler.ap, deadline, error) &&
         connect_check_clock(&dap->executor.adi, &dap->executor.compiler.ap, error)) {
+        put_ports_left(dap);
+        note_state(dap);
         dap->spec.hz = dap->executor.adi.hz; /* for reopening */
         executor_begin(&dap->executor);
         if (dap->spec.kind != DAP_TCP && dap->probe.carrier->serial[0] != '\0') /* reopen only this probe */
@@ -250,7 +347,7 @@ struct link *dap_open(const struct probe_spec *spec, const struct deadline *dead
         log_ports(dap);
         return &dap->link;
     }
-    dap_close(&dap->link);
+    link_close(&dap->link);
     return NULL;
 }
 

@@ -1,0 +1,194 @@
+/* restore: puts back what a run that did not end has left, by its journal. */
+#include "device/restore.h"
+#include "commands/command.h"
+#include "commands/session.h"
+#include "links/journal.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { MOST = 64 };
+
+struct restore_command {
+    const struct context *context;
+    char paths[MOST][JOURNAL_PATH];
+    struct journal_file file;
+    unsigned n_done;
+};
+
+static bool names_link(const struct options *options)
+{
+    return options->probe != NULL || options->n_openocd > 0 || options->counters != NULL ||
+           options->wires_said;
+}
+
+/* The options of a run, as it noted them. */
+static void take_options(const struct journal_head *head, struct options *options)
+{
+    for (size_t i = 0; i + 1 < head->n_words; i += 2) {
+        const char *name = head->words[i], *value = head->words[i + 1];
+        const struct option *option =
+            strncmp(name, "--", 2) == 0 ? option_find(name + 2, strlen(name + 2)) : NULL;
+        if (strcmp(name, "--probe") == 0)
+            options->probe = value;
+        else if (strcmp(name, "--counters") == 0)
+            options->counters = value;
+        else if (strcmp(name, "--transport") == 0)
+            options->transport = value;
+        else if (option != NULL && option->kind == OPTION_PLACE)
+            (void)value_place(value, (struct place *)((char *)options + option->offset));
+        else if (options->n_openocd + 2 <= OPTION_WORDS) {
+            options->openocd[options->n_openocd++] = name;
+            options->openocd[options->n_openocd++] = value;
+        }
+    }
+}
+
+static void print_result(struct restore_command *self, struct session *session, const struct left *left,
+                         const struct restored *restored)
+{
+    FILE *out = self->context->out;
+    char place[512];
+    fprintf(out, "  put back    %zu register%s", left->ours, left->ours == 1 ? "" : "s");
+    if (restored->code > 0)
+        fprintf(out, ", %zu of them breakpoint instructions in RAM", restored->code);
+    fputc('\n', out);
+    if (left->unseen > 0)
+        fprintf(out, "  and         %zu that only the halted core reaches\n", left->unseen);
+    if (left->borrowed)
+        fprintf(out, "  and         registers of the program that were in use\n");
+    if (restored->skipped > 0)
+        fprintf(out, "  left alone  %zu that something else has written since\n", restored->skipped);
+    if (restored->let_go) {
+        session_place(session, restored->stood_at, place, sizeof place);
+        fprintf(out, "  let go      it was halted at %s\n", place);
+    }
+    if (self->file.head.was_halted)
+        fprintf(out, "  halted      as it was before that run\n");
+}
+
+static bool check_end(struct session *session, const struct restored *restored, struct error *error)
+{
+    char place[512];
+    if (!restored->halted_again)
+        return true;
+    session_place(session, restored->stands_at, place, sizeof place);
+    return error_set(error, ERROR_FOREIGN_STOP,
+                     "the core stopped at %s, at a breakpoint that is not of that run", place);
+}
+
+/* The session has its target. */
+static bool restore_target(struct restore_command *self, struct session *session, struct error *error)
+{
+    const struct journal_head *head = &self->file.head;
+    struct deadline deadline = session_deadline(session);
+    struct left left;
+    struct restored restored;
+    char when[32];
+    if (!restore_choose(&session->device, head, error) ||
+        !restore_look(&session->device, &self->file, &left, &deadline, error))
+        return false;
+    session_when(head->started_s, when, sizeof when);
+    fprintf(self->context->out, "%s, core %u (%s): %s at %s, process %ld, did not end\n", head->link,
+            head->number, head->core, head->command, when, head->process);
+    if (!left_any(&left)) {
+        fprintf(self->context->out, "  nothing is left of it\n");
+        return true;
+    }
+    bool ok = restore_run(&session->device, &self->file, &restored, &deadline, error);
+    if (ok && restored.again)
+        ok = session_look_again(session, -1, error) && restore_choose(&session->device, head, error) &&
+             restore_let_go(&session->device, &restored, &deadline, error);
+    struct error after = {0};
+    if (!session_undo(session, &after))
+        ok = error_add(error, &after);
+    if (!ok)
+        return false;
+    print_result(self, session, &left, &restored);
+    return check_end(session, &restored, error);
+}
+
+/* Of the journal that was read last. */
+static bool restore_here(struct restore_command *self, struct session *session, struct error *error)
+{
+    if (strcmp(link_identity(session->link), self->file.head.link) != 0)
+        return error_set(error, ERROR_USAGE, "the run used %s, and this is %s", self->file.head.link,
+                         link_identity(session->link));
+    if (!restore_target(self, session, error))
+        return false;
+    unlink(self->file.path);
+    self->n_done++;
+    return true;
+}
+
+/* Over the link that its run had. */
+static bool restore_one(struct restore_command *self, struct error *error)
+{
+    struct options options = *self->context->options;
+    struct context context = *self->context;
+    struct session session = {.context = &context, .restores = true};
+    context.options = &options;
+    take_options(&self->file.head, &options);
+    bool ok = session_open_elf(&session, error) && session_reach_target(&session, error) &&
+              restore_here(self, &session, error);
+    struct error after = {0};
+    if (!session_close(&session, &after))
+        ok = error_add(error, &after);
+    return ok;
+}
+
+/* Over the link that the user names: what was left there. */
+static bool restore_there(struct restore_command *self, struct error *error)
+{
+    struct session session = {.context = self->context, .restores = true};
+    bool ok = session_open_elf(&session, error) && session_reach_target(&session, error);
+    size_t n = ok ? journal_list(link_identity(session.link), self->paths, MOST) : 0;
+    for (size_t i = 0; ok && i < n; i++) {
+        ok = journal_read(self->paths[i], &self->file, error);
+        if (!ok)
+            break;
+        ok = restore_here(self, &session, error);
+        journal_file_free(&self->file);
+        ok = ok && (i + 1 == n || session_look_again(&session, -1, error));
+    }
+    struct error after = {0};
+    if (!session_close(&session, &after))
+        ok = error_add(error, &after);
+    return ok;
+}
+
+/* A run that is under way has its link: its journal is none of ours. */
+static bool restore_all(struct restore_command *self, struct error *error)
+{
+    size_t n = journal_list(NULL, self->paths, MOST);
+    struct deadline cancelled = {.at_us = INT64_MAX, .cancel = self->context->cancel};
+    bool ok = true;
+    for (size_t i = 0; i < n && !deadline_cancelled(&cancelled); i++) {
+        struct error one = {0};
+        if (!journal_read(self->paths[i], &self->file, &one)) {
+            ok = error_add(error, &one);
+            continue;
+        }
+        if (!restore_one(self, &one) && one.kind != ERROR_IN_USE)
+            ok = error_add(error, &one);
+        journal_file_free(&self->file);
+    }
+    return ok;
+}
+
+int command_restore(const struct context *context, struct error *error)
+{
+    struct restore_command *self = calloc(1, sizeof *self);
+    if (self == NULL) {
+        error_set(error, ERROR_SYSTEM, "out of memory");
+        return error_exit_code(error->kind);
+    }
+    self->context = context;
+    bool ok = names_link(context->options) ? restore_there(self, error) : restore_all(self, error);
+    if (ok && self->n_done == 0)
+        fprintf(context->out, "nothing to restore: every run has put its target back\n");
+    free(self);
+    return ok ? EXIT_DONE : error_exit_code(error->kind);
+}

@@ -1,0 +1,271 @@
+#include "device/restore.h"
+
+#include "cores/halt_sources.h"
+#include "debuggers/debugger.h"
+#include "device/release.h"
+#include "device/settings.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+enum { LIST_ROOM = JOURNAL_BORROWED + 16, TRIES = 5 };
+
+/* --- what was left -------------------------------------------------------------------------------------- */
+
+enum state { STATE_OURS, STATE_AS_IT_WAS, STATE_OTHER };
+
+/* Read-only bits and those that hardware changes differ from what was written: a register holds what the run
+ * wrote if every bit that differs from before was written so. */
+static enum state state_of(const struct journal_entry *entry, uint64_t now)
+{
+    const struct restore *restore = &entry->restore;
+    uint64_t mask = restore->mask != 0 ? restore->mask : UINT64_MAX;
+    uint64_t up = now & ~entry->old & mask, down = entry->old & ~now & mask, ones = 0, zeros = 0;
+    if (up == 0 && down == 0)
+        return STATE_AS_IT_WAS;
+    for (size_t i = 0; i < entry->n_wrote; i++) {
+        if (restore->only_ours && ((entry->wrote[i] ^ now) & mask) == 0)
+            return STATE_OURS;
+        ones |= entry->wrote[i];
+        zeros |= ~entry->wrote[i];
+    }
+    if (entry->wrote_others)
+        return STATE_OURS;
+    if (restore->only_ours || entry->n_wrote == 0)
+        return STATE_OTHER;
+    return (up & ~ones) == 0 && (down & ~zeros) == 0 ? STATE_OURS : STATE_OTHER;
+}
+
+static enum state state_by_status(const struct journal_entry *entry, uint64_t status)
+{
+    return entry->n_wrote > 0 && (status & entry->test) == entry->set ? STATE_OURS : STATE_AS_IT_WAS;
+}
+
+/* Whether it can be read while the core runs. */
+static bool is_in_sight(const struct journal_entry *entry)
+{
+    return entry->at.space != SPACE_CP15;
+}
+
+static bool read_state(struct device *device, const struct journal_entry *entry, bool *seen,
+                       enum state *state, const struct deadline *deadline, struct error *error)
+{
+    struct error unread = {0};
+    uint64_t now = 0;
+    const struct address *at = entry->status.size != 0 ? &entry->status : &entry->at;
+    *seen = is_in_sight(entry) && ledger_read(device->ledger, *at, &now, deadline, &unread);
+    *state = !*seen                    ? STATE_OTHER
+             : entry->status.size != 0 ? state_by_status(entry, now)
+                                       : state_of(entry, now);
+    bool hidden = unread.kind == ERROR_NONE || unread.kind == ERROR_FAULT || unread.kind == ERROR_ASLEEP;
+    return hidden || error_copy(error, &unread);
+}
+
+static bool has_borrowed(const struct device *device, const struct journal_file *file)
+{
+    return file->n_borrowed > 0 && device->chosen->state == CORE_HALTED &&
+           stops_has_borrowed(&device->chosen->core, device->chosen->status);
+}
+
+bool left_any(const struct left *left)
+{
+    return left->ours > 0 || left->halted || left->borrowed;
+}
+
+bool restore_choose(struct device *device, const struct journal_head *head, struct error *error)
+{
+    for (size_t i = 0; i < device->n_cores; i++) {
+        const struct core *core = &device->cores[i].core;
+        if (core->id != head->id || core->unit != head->unit || core->debug_base != head->debug ||
+            i != head->number)
+            continue;
+        device->chosen = &device->cores[i];
+        return true;
+    }
+    return error_advise(error, ERROR_NO_CORE, "Connect the target that the run had, or remove the journal.",
+                        "the target has no core %u that is %s at 0x%08" PRIX64, head->number, head->core,
+                        head->debug);
+}
+
+bool restore_look(struct device *device, const struct journal_file *file, struct left *out,
+                  const struct deadline *deadline, struct error *error)
+{
+    *out = (struct left){.halted = device->chosen->state == CORE_HALTED && !file->head.was_halted};
+    out->borrowed = has_borrowed(device, file);
+    for (size_t i = 0; i < file->n; i++) {
+        bool seen;
+        enum state state;
+        if (!read_state(device, &file->entries[i], &seen, &state, deadline, error))
+            return false;
+        out->unseen += !seen;
+        out->ours += seen && state == STATE_OURS;
+        out->as_were += seen && state == STATE_AS_IT_WAS;
+        out->others += seen && state == STATE_OTHER;
+    }
+    return true;
+}
+
+/* --- putting it back ------------------------------------------------------------------------------------ */
+
+/* What the run had borrowed of the halted program, such as R0. To give it back once more does no harm. */
+static bool give_back(struct device *device, const struct journal_file *file, const struct deadline *deadline,
+                      struct error *error)
+{
+    const struct core *core = &device->chosen->core;
+    struct step items[LIST_ROOM];
+    uint64_t results[LIST_ROOM];
+    struct outcome outcome = {.why = UNEXPECTED};
+    struct error why = {0};
+    if (!has_borrowed(device, file))
+        return true;
+    for (int i = 0; i < TRIES && outcome.why != DONE; i++) {
+        struct steps list = {.items = items, .room = LIST_ROOM};
+        core_add_recover_instruction(core, &list, &file->borrowed[0]);
+        for (size_t k = 0; k < file->n_borrowed; k++)
+            steps_add(&list, file->borrowed[k]);
+        for (size_t k = 0; k < list.n; k++)
+            if (list.items[k].op == OP_WRITE && !ledger_allow(device->ledger, list.items[k].at, error))
+                return false;
+        outcome = ledger_execute(device->ledger, &list, 0, results, deadline, &why);
+    }
+    return outcome.why == DONE || error_set(error, why.kind != ERROR_NONE ? why.kind : ERROR_ASLEEP,
+                                            "could not restore the program's registers: %s", why.text);
+}
+
+static bool is_code(const struct device *device, const struct journal_entry *entry)
+{
+    uint8_t width = 0;
+    (void)core_breakpoint_instruction(&device->chosen->core, &width);
+    return entry->restore.only_ours && width != 0 && entry->at.size == width &&
+           entry->at.space == SPACE_MEMORY;
+}
+
+static bool tell_core_of_code(struct device *device, uint64_t address, const struct deadline *deadline,
+                              struct error *error)
+{
+    struct step items[4];
+    uint64_t results[4];
+    struct steps list = {.items = items, .room = 4};
+    core_add_code_changed(&device->chosen->core, &list, address);
+    for (size_t i = 0; i < list.n; i++)
+        if (!ledger_allow(device->ledger, list.items[i].at, error))
+            return false;
+    return list.n == 0 || ledger_run(device->ledger, &list, results, deadline, error);
+}
+
+/* Takes the journal over into the ledger, but for what somebody else has written since. */
+static bool adopt(struct device *device, const struct journal_file *file, struct restored *out,
+                  const struct deadline *deadline, struct error *error)
+{
+    for (size_t i = 0; i < file->n; i++) {
+        const struct journal_entry *entry = &file->entries[i];
+        bool seen;
+        enum state state;
+        if (entry->at.space == SPACE_CP15 && device->halted_access == NULL) {
+            device->halted_access = halted_access_new(device->ledger, &device->chosen->core);
+            if (device->halted_access == NULL)
+                return error_set(error, ERROR_SYSTEM, "out of memory");
+        }
+        if (!read_state(device, entry, &seen, &state, deadline, error))
+            return false;
+        if (seen && state == STATE_OTHER && entry->restore.only_ours) {
+            out->skipped++;
+            continue;
+        }
+        out->registers += seen && state == STATE_OURS && !is_code(device, entry);
+        out->code += seen && state == STATE_OURS && is_code(device, entry);
+        ledger_forget(device->ledger, entry->at);
+        if (!ledger_adopt(device->ledger, entry, error))
+            return false;
+    }
+    return true;
+}
+
+/* Breakpoints first, so that no core stops again when it is let go. */
+static bool remove_breakpoints(struct device *device, const struct journal_file *file,
+                               const struct deadline *deadline, struct error *error)
+{
+    for (size_t i = file->n; i-- > 0;) {
+        const struct journal_entry *entry = &file->entries[i];
+        if (entry->restore.only_ours && !ledger_release(device->ledger, entry->at, deadline, error))
+            return false;
+        if (is_code(device, entry) && !tell_core_of_code(device, entry->at.offset, deadline, error))
+            return false;
+    }
+    return true;
+}
+
+/* Another core that shares the memory may have run onto a breakpoint instruction of the run. */
+static bool let_neighbours_go(struct device *device, const struct journal_file *file,
+                              const struct deadline *deadline, struct error *error)
+{
+    struct device_core *chosen = device->chosen;
+    bool ok = true;
+    for (size_t i = 0; ok && i < device->n_cores; i++) {
+        struct device_core *other = &device->cores[i];
+        bool at_code = false;
+        for (size_t k = 0; k < file->n; k++)
+            at_code = at_code ||
+                      (is_code(device, &file->entries[k]) && file->entries[k].at.offset == other->halted_at);
+        if (other == chosen || other->state != CORE_HALTED || !at_code)
+            continue;
+        struct release ignored;
+        device->chosen = other;
+        ok = release_let_go(device, &ignored, deadline, error);
+        device->chosen = chosen;
+    }
+    return ok;
+}
+
+static bool let_go(struct device *device, struct restored *out, const struct deadline *deadline,
+                   struct error *error)
+{
+    struct release release;
+    if (device->debugger != NULL) { /* it lets the core go at its end */
+        out->let_go = device->chosen->state == CORE_HALTED;
+        out->stood_at = device->chosen->halted_at;
+        device->debugger->stays_halted = false;
+        return true;
+    }
+    if (!core_has_run_control(&device->chosen->core))
+        return true;
+    if (!release_let_go(device, &release, deadline, error))
+        return false;
+    out->let_go = release.was_halted && !release.halted_again && !release.breakpoint_instruction;
+    out->stood_at = release.stood_at;
+    out->halted_again = release.halted_again || release.breakpoint_instruction;
+    out->stands_at = release.halted_again ? release.stands_at : release.stood_at;
+    return true;
+}
+
+bool restore_run(struct device *device, const struct journal_file *file, struct restored *out,
+                 const struct deadline *deadline, struct error *error)
+{
+    *out = (struct restored){0};
+    if (device->chosen->state == CORE_LOCKUP)
+        return error_set(error, ERROR_LOCKUP, "the core is locked up");
+    if (!device_keep(device, deadline, error) || !give_back(device, file, deadline, error) ||
+        !adopt(device, file, out, deadline, error) || !remove_breakpoints(device, file, deadline, error) ||
+        !let_neighbours_go(device, file, deadline, error))
+        return false;
+    if (file->head.was_halted) {
+        device_leave_as(device, LEAVE_HALTED_AGAIN);
+        return true;
+    }
+    /* What the run had set up counted as taken when the core was found */
+    out->again = device->chosen->core.unstoppable != NULL && device->debugger == NULL;
+    if (out->again)
+        return ledger_undo(device->ledger, deadline, error);
+    return let_go(device, out, deadline, error);
+}
+
+bool restore_let_go(struct device *device, struct restored *out, const struct deadline *deadline,
+                    struct error *error)
+{
+    const struct core *core = &device->chosen->core;
+    /* As for a run, so that the undoing restores what it takes to let the core go */
+    return device_keep(device, deadline, error) &&
+           settings_apply_core(device->ledger, core, APPLY_ALL, deadline, error) &&
+           settings_switch_on_comparators(device->ledger, core, deadline, error) &&
+           let_go(device, out, deadline, error);
+}

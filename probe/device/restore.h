@@ -1,0 +1,48 @@
+/*
+ * Restore: puts a target back whose run did not end, by the journal that it left (links/journal.h). The
+ * journal is applied only to a target that it fits: the core that it names, whose registers hold what the run
+ * wrote.
+ */
+#pragma once
+
+#include "device/device.h"
+#include "links/journal.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* What such a run has left. */
+struct left {
+    size_t ours;    /* registers that hold what the run wrote */
+    size_t as_were; /* those that hold what they held before */
+    size_t others;  /* those that something else has written since, or that lie there as after power-up */
+    size_t unseen;  /* those that cannot be read while the core runs */
+    bool halted;    /* the core ran before, and is halted now */
+    bool borrowed;  /* values of the program are still in the journal alone */
+};
+
+/* Something of the run is still there. */
+bool left_any(const struct left *left);
+/* Chooses the core that the journal names. ERROR_NO_CORE: there is another core, or none. */
+bool restore_choose(struct device *device, const struct journal_head *head, struct error *error);
+/* Looks only: the core goes on. After restore_choose. */
+bool restore_look(struct device *device, const struct journal_file *file, struct left *out,
+                  const struct deadline *deadline, struct error *error);
+
+struct restored {
+    size_t registers, code; /* put back */
+    size_t skipped;         /* left alone: something else has written them since */
+    bool again;             /* the device must be opened anew, and restore_let_go called */
+    bool let_go;            /* the core was halted, at `stood_at`, and runs now */
+    uint64_t stood_at;
+    bool halted_again; /* it stopped again, at `stands_at`, and is left so */
+    uint64_t stands_at;
+};
+
+/* After restore_choose. False: something is left, and the journal must stay. device_undo comes next in any
+ * case. */
+bool restore_run(struct device *device, const struct journal_file *file, struct restored *out,
+                 const struct deadline *deadline, struct error *error);
+bool restore_let_go(struct device *device, struct restored *out, const struct deadline *deadline,
+                    struct error *error);

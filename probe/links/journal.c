@@ -1,0 +1,615 @@
+#include "links/journal.h"
+
+#include "base/state.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { LARGEST = 64 << 20, SLOT = 8192, LINE = 16384 };
+
+static const char format[] = "pmu-probe/1";
+static const char *const spaces[] = {[SPACE_MEMORY] = "memory",
+                                     [SPACE_AP] = "ap",
+                                     [SPACE_DP] = "dp",
+                                     [SPACE_MSR] = "msr",
+                                     [SPACE_CP15] = "cp15"};
+static const char *const ways[] = {[RESTORE_PLAIN] = "plain",
+                                   [RESTORE_BITS] = "bits",
+                                   [RESTORE_CLEAR_NEW] = "clear-new",
+                                   [RESTORE_PAIR] = "pair"};
+static const char *const ops[] = {
+    [OP_READ] = "read", [OP_WRITE] = "write", [OP_UNTIL] = "until", [OP_EXPECT] = "expect"};
+enum {
+    SPACES = sizeof spaces / sizeof *spaces,
+    WAYS = sizeof ways / sizeof *ways,
+    OPS = sizeof ops / sizeof *ops
+};
+
+/* --- values as JSON: 64 bits as text, for a JSON integer has 63 ----------------------------------------- */
+
+static json_t *number_json(uint64_t value)
+{
+    char text[24];
+    snprintf(text, sizeof text, "0x%" PRIx64, value);
+    return json_string(text);
+}
+
+static json_t *address_json(const struct address *at)
+{
+    return json_pack("{s:s, s:i, s:i, s:o}", "space", spaces[at->space], "unit", (int)at->unit, "size",
+                     (int)at->size, "offset", number_json(at->offset));
+}
+
+static bool number_read(const json_t *json, uint64_t *out)
+{
+    const char *text = json_string_value(json);
+    char *end;
+    if (text == NULL || text[0] != '0' || text[1] != 'x' || text[2] == '\0')
+        return false;
+    if (strspn(text + 2, "0123456789abcdef") != strlen(text + 2) || strlen(text + 2) > 16)
+        return false;
+    *out = strtoull(text + 2, &end, 16);
+    return *end == '\0';
+}
+
+/* An integer from 0 to `most`. */
+static bool count_read(const json_t *json, uint64_t most, uint64_t *out)
+{
+    if (!json_is_integer(json) || json_integer_value(json) < 0 || (uint64_t)json_integer_value(json) > most)
+        return false;
+    *out = (uint64_t)json_integer_value(json);
+    return true;
+}
+
+/* Which of some words it is. */
+static bool word_read(const json_t *json, const char *const *words, size_t n, unsigned *out)
+{
+    const char *text = json_string_value(json);
+    for (*out = 0; text != NULL && *out < n; ++*out)
+        if (words[*out] != NULL && strcmp(words[*out], text) == 0)
+            return true;
+    return false;
+}
+
+static bool address_read(const json_t *json, struct address *out)
+{
+    unsigned space;
+    uint64_t unit, size;
+    *out = (struct address){0};
+    if (!word_read(json_object_get(json, "space"), spaces, SPACES, &space) ||
+        !count_read(json_object_get(json, "unit"), UINT16_MAX, &unit) ||
+        !count_read(json_object_get(json, "size"), 8, &size) ||
+        !number_read(json_object_get(json, "offset"), &out->offset))
+        return false;
+    out->space = (uint8_t)space;
+    out->unit = (uint16_t)unit;
+    out->size = (uint8_t)size;
+    return size == 1 || size == 2 || size == 4 || size == 8;
+}
+
+static bool text_read(const json_t *json, char *out, size_t size)
+{
+    const char *text = json_string_value(json);
+    if (text == NULL || json_string_length(json) >= size || strlen(text) != json_string_length(json))
+        return false;
+    memcpy(out, text, strlen(text) + 1);
+    return true;
+}
+
+/* --- writing it ----------------------------------------------------------------------------------------- */
+
+/* The second line is a slot that is written again and again. */
+struct journal {
+    struct journal_head head;
+    char path[PATH_MAX];
+    int fd; /* -1: not made yet */
+    bool dirty, failed;
+    off_t slot_at;
+    size_t slot_used;
+    char problem[PATH_MAX + 128];
+    char *text; /* not written yet */
+    size_t used, room;
+};
+
+struct journal *journal_new(const struct journal_head *head, struct error *error)
+{
+    char folder[PATH_MAX - 64], link[STATE_KEY], core[STATE_KEY], text[128];
+    if (!state_folder(folder, sizeof folder, error))
+        return NULL;
+    struct journal *journal = calloc(1, sizeof *journal);
+    if (journal == NULL) {
+        error_set(error, ERROR_SYSTEM, "out of memory");
+        return NULL;
+    }
+    snprintf(text, sizeof text, "%u %s", head->number, head->core);
+    state_key(head->link, link);
+    state_key(text, core);
+    journal->head = *head;
+    journal->fd = -1;
+    snprintf(journal->path, sizeof journal->path, "%s/%s-%s.journal", folder, link, core);
+    return journal;
+}
+
+static bool fail(struct journal *journal)
+{
+    if (!journal->failed)
+        snprintf(journal->problem, sizeof journal->problem, "%s: %s", journal->path, strerror(errno));
+    journal->failed = true;
+    return false;
+}
+
+static bool add_text(struct journal *journal, const char *text, size_t n)
+{
+    if (n == 0)
+        return true;
+    if (journal->used + n > journal->room) {
+        size_t room = 2 * (journal->used + n);
+        char *larger = realloc(journal->text, room);
+        if (larger == NULL) {
+            errno = ENOMEM;
+            return fail(journal);
+        }
+        journal->text = larger;
+        journal->room = room;
+    }
+    memcpy(journal->text + journal->used, text, n);
+    journal->used += n;
+    return true;
+}
+
+/* Takes the object over. */
+static void add_line(struct journal *journal, json_t *json)
+{
+    char *line = json != NULL && !journal->failed ? json_dumps(json, JSON_COMPACT) : NULL;
+    if (line == NULL) {
+        errno = ENOMEM;
+        if (!journal->failed)
+            fail(journal);
+    } else if (add_text(journal, line, strlen(line))) {
+        add_text(journal, "\n", 1);
+    }
+    free(line);
+    json_decref(json);
+}
+
+static void add_head(struct journal *journal)
+{
+    const struct journal_head *head = &journal->head;
+    json_t *words = json_array();
+    for (size_t i = 0; i < head->n_words; i++)
+        json_array_append_new(words, json_string(head->words[i]));
+    add_line(journal,
+             json_pack("{s:s, s:s, s:I, s:I, s:s, s:s, s:o, s:o, s:i, s:i, s:b, s:o}", "journal", format,
+                       "command", head->command, "process", (json_int_t)head->process, "started",
+                       (json_int_t)head->started_s, "link", head->link, "core", head->core, "id",
+                       number_json(head->id), "debug", number_json(head->debug), "unit", (int)head->unit,
+                       "number", (int)head->number, "was_halted", (int)head->was_halted, "words", words));
+    char slot[SLOT];
+    journal->slot_at = (off_t)journal->used;
+    memset(slot, ' ', sizeof slot);
+    slot[sizeof slot - 1] = '\n';
+    add_text(journal, slot, sizeof slot);
+}
+
+void journal_hold(struct journal *journal, size_t index, const struct journal_entry *entry)
+{
+    const struct restore *restore = &entry->restore;
+    json_t *line =
+        json_pack("{s:I, s:I, s:o, s:o}", "hold", (json_int_t)entry->id, "index", (json_int_t)index, "at",
+                  address_json(&entry->at), "old", number_json(entry->old));
+    if (restore->how != RESTORE_PLAIN)
+        json_object_set_new(line, "how", json_string(ways[restore->how]));
+    if (restore->mask != 0)
+        json_object_set_new(line, "mask", number_json(restore->mask));
+    if (restore->key != 0)
+        json_object_set_new(line, "key", number_json(restore->key));
+    if (restore->clear.size != 0)
+        json_object_set_new(line, "clear", address_json(&restore->clear));
+    if (entry->status.size != 0) {
+        json_object_set_new(line, "status", address_json(&entry->status));
+        json_object_set_new(line, "test", number_json(entry->test));
+        json_object_set_new(line, "set", number_json(entry->set));
+    }
+    if (restore->only_ours)
+        json_object_set_new(line, "only_ours", json_true());
+    add_line(journal, line);
+    journal->dirty = true;
+}
+
+void journal_wrote(struct journal *journal, unsigned id, uint64_t value)
+{
+    add_line(journal, json_pack("{s:I, s:o}", "wrote", (json_int_t)id, "value", number_json(value)));
+}
+
+void journal_wrote_others(struct journal *journal, unsigned id)
+{
+    add_line(journal, json_pack("{s:I}", "wrote", (json_int_t)id));
+}
+
+void journal_drop(struct journal *journal, unsigned id)
+{
+    add_line(journal, json_pack("{s:I}", "drop", (json_int_t)id));
+}
+
+static bool write_all(int fd, const char *text, size_t n)
+{
+    while (n > 0) {
+        ssize_t done = write(fd, text, n);
+        if (done < 0 && errno == EINTR)
+            continue;
+        if (done <= 0)
+            return false;
+        text += done;
+        n -= (size_t)done;
+    }
+    return true;
+}
+
+/* A file of that name is one whose run left nothing to put back. */
+static bool make_file(struct journal *journal)
+{
+    char folder[PATH_MAX], *text = journal->text;
+    size_t used = journal->used;
+    journal->fd = open(journal->path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (journal->fd < 0)
+        return fail(journal);
+    journal->text = NULL;
+    journal->used = journal->room = 0;
+    add_head(journal);
+    add_text(journal, text, used);
+    free(text);
+    snprintf(folder, sizeof folder, "%s", journal->path);
+    *strrchr(folder, '/') = '\0';
+    int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd >= 0) {
+        (void)fsync(fd); /* for the name */
+        close(fd);
+    }
+    return !journal->failed;
+}
+
+bool journal_sync(struct journal *journal)
+{
+    if (journal->failed || (journal->fd >= 0 && journal->used == 0 && !journal->dirty))
+        return !journal->failed;
+    if (journal->fd < 0 && !make_file(journal))
+        return false;
+    if ((journal->used > 0 && !write_all(journal->fd, journal->text, journal->used)) ||
+        (journal->dirty && fdatasync(journal->fd) != 0))
+        return fail(journal);
+    journal->used = 0;
+    journal->dirty = false;
+    return true;
+}
+
+/* "w 0 1 4 e000edf8 2000 0": operation, space, unit, size, offset, value, mask. */
+static size_t slot_text(char *out, size_t size, const struct step *steps, size_t n)
+{
+    size_t used = (size_t)snprintf(out, size, "{\"borrowed\":\"");
+    for (size_t i = 0; i < n && used < size; i++)
+        used += (size_t)snprintf(out + used, size - used, "%s%c %x %x %x %" PRIx64 " %" PRIx64 " %" PRIx64,
+                                 i > 0 ? "," : "", ops[steps[i].op][0], steps[i].at.space, steps[i].at.unit,
+                                 steps[i].at.size, steps[i].at.offset, steps[i].value, steps[i].mask);
+    if (used < size)
+        used += (size_t)snprintf(out + used, size - used, "\"}");
+    return used;
+}
+
+/* Not synced: it is for a run that is killed. */
+bool journal_borrow(struct journal *journal, const struct step *steps, size_t n)
+{
+    char text[SLOT];
+    if (journal->failed || n > JOURNAL_BORROWED)
+        return false;
+    for (size_t i = 0; i < n; i++)
+        if ((unsigned)steps[i].op >= OPS || ops[steps[i].op] == NULL)
+            return false;
+    if (n == 0 && (journal->fd < 0 || journal->slot_used == 0))
+        return true;
+    if (journal->fd < 0) /* what is borrowed without a write before it: nothing is held yet */
+        journal->dirty = true;
+    if (!journal_sync(journal))
+        return false;
+    size_t used = slot_text(text, sizeof text, steps, n), length = used;
+    if (used >= sizeof text)
+        return false;
+    while (length < journal->slot_used) /* what the slot had before */
+        text[length++] = ' ';
+    journal->slot_used = n > 0 ? used : 0;
+    return pwrite(journal->fd, text, length, journal->slot_at) == (ssize_t)length || fail(journal);
+}
+
+const char *journal_problem(const struct journal *journal)
+{
+    return journal != NULL && journal->failed ? journal->problem : NULL;
+}
+
+void journal_end(struct journal *journal)
+{
+    if (journal->fd >= 0)
+        unlink(journal->path);
+    if (journal->fd >= 0)
+        close(journal->fd);
+    journal->fd = -1;
+    journal->used = 0;
+    journal->dirty = false;
+}
+
+void journal_free(struct journal *journal)
+{
+    if (journal == NULL)
+        return;
+    if (journal->fd >= 0) {
+        (void)journal_sync(journal);
+        close(journal->fd);
+    }
+    free(journal->text);
+    free(journal);
+}
+
+/* --- reading it ----------------------------------------------------------------------------------------- */
+
+static bool bad(const char *what, struct error *error)
+{
+    return error_set(error, ERROR_USAGE, "not a journal of pmu-probe: %s", what);
+}
+
+static bool head_read(const json_t *json, struct journal_head *head, struct error *error)
+{
+    char is[sizeof format];
+    uint64_t id, unit, number, started, process;
+    const json_t *words = json_object_get(json, "words");
+    if (!text_read(json_object_get(json, "journal"), is, sizeof is) || strcmp(is, format) != 0)
+        return bad("it is of another kind or version", error);
+    if (!text_read(json_object_get(json, "command"), head->command, sizeof head->command) ||
+        !text_read(json_object_get(json, "link"), head->link, sizeof head->link) ||
+        !text_read(json_object_get(json, "core"), head->core, sizeof head->core) ||
+        !number_read(json_object_get(json, "id"), &id) || id > UINT32_MAX ||
+        !number_read(json_object_get(json, "debug"), &head->debug) ||
+        !count_read(json_object_get(json, "unit"), UINT16_MAX, &unit) ||
+        !count_read(json_object_get(json, "number"), UINT16_MAX, &number) ||
+        !count_read(json_object_get(json, "started"), INT64_MAX, &started) ||
+        !count_read(json_object_get(json, "process"), INT32_MAX, &process) ||
+        !json_is_boolean(json_object_get(json, "was_halted")) || !json_is_array(words) ||
+        json_array_size(words) > JOURNAL_WORDS)
+        return bad("its first line lacks something", error);
+    for (size_t i = 0; i < json_array_size(words); i++, head->n_words++)
+        if (!text_read(json_array_get(words, i), head->words[i], sizeof head->words[i]))
+            return bad("its first line lacks something", error);
+    head->id = (uint32_t)id;
+    head->unit = (uint16_t)unit;
+    head->number = (unsigned)number;
+    head->started_s = (int64_t)started;
+    head->process = (long)process;
+    head->was_halted = json_is_true(json_object_get(json, "was_halted"));
+    return true;
+}
+
+static struct journal_entry *find_entry(const struct journal_file *file, const json_t *id)
+{
+    for (size_t i = 0; json_is_integer(id) && i < file->n; i++)
+        if ((json_int_t)file->entries[i].id == json_integer_value(id))
+            return &file->entries[i];
+    return NULL;
+}
+
+static bool restore_read(const json_t *json, struct restore *out)
+{
+    const json_t *how = json_object_get(json, "how"), *mask = json_object_get(json, "mask"),
+                 *key = json_object_get(json, "key"), *clear = json_object_get(json, "clear");
+    unsigned way = RESTORE_PLAIN;
+    *out = (struct restore){.only_ours = json_is_true(json_object_get(json, "only_ours"))};
+    if ((how != NULL && !word_read(how, ways, WAYS, &way)) ||
+        (mask != NULL && !number_read(mask, &out->mask)) || (key != NULL && !number_read(key, &out->key)) ||
+        (clear != NULL && !address_read(clear, &out->clear)))
+        return false;
+    out->how = (enum restore_how)way;
+    return way != RESTORE_PAIR || clear != NULL;
+}
+
+static bool status_read(const json_t *json, struct journal_entry *entry)
+{
+    const json_t *status = json_object_get(json, "status");
+    return status == NULL || (address_read(status, &entry->status) &&
+                              number_read(json_object_get(json, "test"), &entry->test) &&
+                              number_read(json_object_get(json, "set"), &entry->set));
+}
+
+static bool hold_read(const json_t *json, struct journal_file *file, struct error *error)
+{
+    struct journal_entry entry = {0};
+    uint64_t id, index;
+    if (file->n == JOURNAL_ENTRIES)
+        return bad("it has too many lines", error);
+    if (!count_read(json_object_get(json, "hold"), UINT32_MAX, &id) ||
+        find_entry(file, json_object_get(json, "hold")) ||
+        !count_read(json_object_get(json, "index"), file->n, &index) ||
+        !address_read(json_object_get(json, "at"), &entry.at) ||
+        !number_read(json_object_get(json, "old"), &entry.old) || !restore_read(json, &entry.restore) ||
+        !status_read(json, &entry))
+        return bad("a line that holds a register lacks something", error);
+    entry.id = (unsigned)id;
+    struct journal_entry *larger = realloc(file->entries, (file->n + 1) * sizeof *larger);
+    if (larger == NULL)
+        return error_set(error, ERROR_SYSTEM, "out of memory");
+    file->entries = larger;
+    memmove(larger + index + 1, larger + index, (file->n - index) * sizeof *larger);
+    larger[index] = entry;
+    file->n++;
+    return true;
+}
+
+static bool wrote_read(const json_t *json, struct journal_file *file, struct error *error)
+{
+    struct journal_entry *entry = find_entry(file, json_object_get(json, "wrote"));
+    const json_t *value = json_object_get(json, "value");
+    uint64_t wrote;
+    if (entry == NULL || (value != NULL && !number_read(value, &wrote)))
+        return bad("a line tells of a register that is not held", error);
+    if (value == NULL || entry->n_wrote == JOURNAL_WROTE)
+        entry->wrote_others = true;
+    else
+        entry->wrote[entry->n_wrote++] = wrote;
+    return true;
+}
+
+static bool drop_read(const json_t *json, struct journal_file *file, struct error *error)
+{
+    struct journal_entry *entry = find_entry(file, json_object_get(json, "drop"));
+    if (entry == NULL)
+        return bad("a line tells of a register that is not held", error);
+    size_t behind = file->n - (size_t)(entry - file->entries) - 1;
+    memmove(entry, entry + 1, behind * sizeof *entry);
+    file->n--;
+    return true;
+}
+
+static bool step_from(const char *text, struct step *out)
+{
+    char op;
+    unsigned space, unit, size;
+    int used = 0;
+    *out = (struct step){0};
+    if (sscanf(text, "%c %x %x %x %" SCNx64 " %" SCNx64 " %" SCNx64 "%n", &op, &space, &unit, &size,
+               &out->at.offset, &out->value, &out->mask, &used) != 7 ||
+        text[used] != '\0' || space >= SPACES || unit > UINT16_MAX ||
+        (size != 1 && size != 2 && size != 4 && size != 8))
+        return false;
+    out->at = (struct address){
+        .space = (uint8_t)space, .unit = (uint16_t)unit, .size = (uint8_t)size, .offset = out->at.offset};
+    for (unsigned i = 0; i < OPS; i++)
+        if (ops[i] != NULL && ops[i][0] == op) {
+            out->op = (enum op)i;
+            return true;
+        }
+    return false;
+}
+
+static bool borrowed_read(const json_t *json, struct journal_file *file, struct error *error)
+{
+    char text[SLOT], *rest = text;
+    if (!text_read(json_object_get(json, "borrowed"), text, sizeof text))
+        return bad("its slot lacks something", error);
+    for (char *one = strtok_r(text, ",", &rest); one != NULL; one = strtok_r(NULL, ",", &rest))
+        if (file->n_borrowed == JOURNAL_BORROWED || !step_from(one, &file->borrowed[file->n_borrowed++]))
+            return bad("its slot has something else", error);
+    return true;
+}
+
+/* A line that does not end is what was being written when the run ended. */
+static bool line_read(const char *line, size_t size, bool first, bool last, struct journal_file *file,
+                      struct error *error)
+{
+    json_t *json = json_loadb(line, size, JSON_REJECT_DUPLICATES, NULL);
+    bool ok;
+    if (json == NULL)
+        ok = (!first && last) || strspn(line, " ") >= size || bad("a line is not JSON", error);
+    else if (first)
+        ok = head_read(json, &file->head, error);
+    else if (json_object_get(json, "hold") != NULL)
+        ok = hold_read(json, file, error);
+    else if (json_object_get(json, "wrote") != NULL)
+        ok = wrote_read(json, file, error);
+    else if (json_object_get(json, "drop") != NULL)
+        ok = drop_read(json, file, error);
+    else if (json_object_get(json, "borrowed") != NULL)
+        ok = borrowed_read(json, file, error);
+    else
+        ok = bad("a line says nothing that is known", error);
+    json_decref(json);
+    return ok;
+}
+
+bool journal_parse(const char *bytes, size_t size, struct journal_file *out, struct error *error)
+{
+    size_t at = 0;
+    *out = (struct journal_file){0};
+    if (size == 0)
+        return bad("it is empty", error);
+    while (at < size) {
+        const char *line = bytes + at, *end = memchr(line, '\n', size - at);
+        size_t length = end != NULL ? (size_t)(end - line) : size - at;
+        if (!line_read(line, length, at == 0, end == NULL, out, error)) {
+            journal_file_free(out);
+            return false;
+        }
+        at += length + 1;
+    }
+    return true;
+}
+
+static bool read_all(int fd, size_t most, char **bytes, size_t *size)
+{
+    *bytes = malloc(most);
+    *size = 0;
+    while (*bytes != NULL && *size < most) {
+        ssize_t n = read(fd, *bytes + *size, most - *size);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return n == 0;
+        *size += (size_t)n;
+    }
+    return false;
+}
+
+bool journal_read(const char *path, struct journal_file *out, struct error *error)
+{
+    char *bytes = NULL;
+    size_t size = 0;
+    struct stat file;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    bool ours = fd >= 0 && fstat(fd, &file) == 0 && S_ISREG(file.st_mode) && file.st_uid == geteuid() &&
+                (file.st_mode & (S_IWGRP | S_IWOTH)) == 0;
+    bool whole = ours && file.st_size < LARGEST && read_all(fd, (size_t)file.st_size + 1, &bytes, &size);
+    if (fd < 0)
+        error_set(error, ERROR_USAGE, "%.300s: %s", path, strerror(errno));
+    else if (!ours)
+        error_set(error, ERROR_USAGE, "%.300s: not a file that only this user may write", path);
+    else if (!whole)
+        error_set(error, ERROR_USAGE, "%.300s: it cannot be read, or is too long", path);
+    bool ok = whole && (journal_parse(bytes, size, out, error) || error_prefix(error, "%.300s: ", path));
+    if (fd >= 0)
+        close(fd);
+    free(bytes);
+    if (ok)
+        snprintf(out->path, sizeof out->path, "%s", path);
+    return ok;
+}
+
+void journal_file_free(struct journal_file *file)
+{
+    free(file->entries);
+    file->entries = NULL;
+    file->n = 0;
+}
+
+size_t journal_list(const char *link, char (*paths)[JOURNAL_PATH], size_t room)
+{
+    char folder[JOURNAL_PATH - NAME_MAX - 2], key[STATE_KEY + 1] = "";
+    struct error none = {0};
+    const struct dirent *file;
+    size_t n = 0;
+    DIR *all = state_folder(folder, sizeof folder, &none) ? opendir(folder) : NULL;
+    if (link != NULL) {
+        state_key(link, key);
+        strcat(key, "-");
+    }
+    while (all != NULL && n < room && (file = readdir(all)) != NULL) {
+        const char *end = strrchr(file->d_name, '.');
+        if (end != NULL && strcmp(end, ".journal") == 0 && strncmp(file->d_name, key, strlen(key)) == 0)
+            snprintf(paths[n++], sizeof paths[0], "%s/%s", folder, file->d_name);
+    }
+    if (all != NULL)
+        closedir(all);
+    return n;
+}

@@ -1,0 +1,101 @@
+/*
+ * The journal: the ledger on disk. It has what it takes to put a target back if the run that changed it does
+ * not end: killed, crashed, cut off. Each held register is in the file, with its old value, before the first
+ * write to it. The file is removed when everything is put back.
+ *
+ * A journal is a file of JSON lines in the state folder, one for each link and core. A line that is cut off
+ * ends the file: what it would have said was not yet written to the target.
+ */
+#pragma once
+
+#include "base/error.h"
+#include "base/setting.h"
+#include "base/step.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+    JOURNAL_WROTE = 8,
+    JOURNAL_WORDS = 32,
+    JOURNAL_ENTRIES = 4096,
+    JOURNAL_BORROWED = 64,
+    JOURNAL_PATH = 4096
+};
+
+/* What the journal is of. */
+struct journal_head {
+    char link[256];    /* link_identity */
+    char command[32];  /* "delta" */
+    char core[48];     /* its name, */
+    uint32_t id;       /* CPUID or MIDR, */
+    uint64_t debug;    /* the address of its debug registers */
+    uint16_t unit;     /* on this unit, */
+    unsigned number;   /* and which one of the cores that the link shows */
+    bool was_halted;   /* before the run */
+    int64_t started_s; /* since 1970 */
+    long process;
+    /* How to connect again: options of pmu-probe */
+    char words[JOURNAL_WORDS][256];
+    size_t n_words;
+};
+
+/* A held register. */
+struct journal_entry {
+    unsigned id;
+    struct address at;
+    struct restore restore;
+    uint64_t old;
+    /* A register that cannot be read: what it was written for holds while (status & test) == set. Size 0: it
+     * can be read. */
+    struct address status;
+    uint64_t test, set;
+    uint64_t wrote[JOURNAL_WROTE]; /* values that the run wrote, */
+    size_t n_wrote;
+    bool wrote_others; /* and maybe further ones */
+};
+
+/* --- writing it ----------------------------------------------------------------------------------------- */
+
+struct journal;
+
+/* No file is made yet. NULL on error: there is no place for it. */
+struct journal *journal_new(const struct journal_head *head, struct error *error);
+/* From here on `entry` is held, before number `index` of those held so far. */
+void journal_hold(struct journal *journal, size_t index, const struct journal_entry *entry);
+/* A value that is about to be written there. */
+void journal_wrote(struct journal *journal, unsigned id, uint64_t value);
+void journal_wrote_others(struct journal *journal, unsigned id);
+/* It is put back, or its new value stays. */
+void journal_drop(struct journal *journal, unsigned id);
+/* The steps that give back what is borrowed of the program from here on; n 0: nothing is. False: they are not
+ * noted. */
+bool journal_borrow(struct journal *journal, const struct step *steps, size_t n);
+/* Before a write to the target: the file is there, and what was said so far is on disk. False if that failed;
+ * then it is not tried again, and journal_problem has the reason. */
+bool journal_sync(struct journal *journal);
+const char *journal_problem(const struct journal *journal); /* NULL: none */
+/* Everything is put back: removes the file. */
+void journal_end(struct journal *journal);
+void journal_free(struct journal *journal); /* leaves the file; NULL is allowed */
+
+/* --- reading it ----------------------------------------------------------------------------------------- */
+
+struct journal_file {
+    char path[JOURNAL_PATH];
+    struct journal_head head;
+    struct journal_entry *entries; /* in the order of the ledger */
+    size_t n;
+    struct step borrowed[JOURNAL_BORROWED];
+    size_t n_borrowed;
+};
+
+/* ERROR_USAGE: not a journal. `out` must be freed only if this succeeds. */
+bool journal_read(const char *path, struct journal_file *out, struct error *error);
+/* The same of bytes in memory. */
+bool journal_parse(const char *bytes, size_t size, struct journal_file *out, struct error *error);
+void journal_file_free(struct journal_file *file);
+/* The paths of the journals that lie there, those of one link, or of all for NULL. Only those of runs that
+ * ended are of use: the link's lock tells. */
+size_t journal_list(const char *link, char (*paths)[JOURNAL_PATH], size_t room);
