@@ -72,7 +72,7 @@ def main():
         total.add(taken)
     for room, taken in sorted(rooms.items()):
         print(f"{room:20} {taken}")
-    print(f"\nthe files with the most branches that were not taken:")
+    print("\nthe files with the most branches that were not taken:")
     for name, taken in sorted(files.items(), key=lambda item: item[1].taken - item[1].branches)[:WORST]:
         print(f"{name:40} {taken}")
     print(f"\n{'probe/':20} {total}")

@@ -92,10 +92,14 @@ class Killed:
         result = self.place.run("info")
         assert any(text in result.out + result.err for text in NAMED), f"not named: {result.out}{result.err}"
 
-    def restored(self):
+    def journals(self):
+        """A run that has written nothing leaves none."""
+        return [name for _, _, names in os.walk(self.place.state_folder) for name in names if name.endswith(".journal")]
+
+    def restored(self, but):
         result = self.place.run("restore")
         self.place.calm()
-        left = differences(self.before, self.place.snapshot())
+        left = [name for name in differences(self.before, self.place.snapshot()) if name != but]
         assert result.code == 0 and not left, f"exit {result.code}, not as before: {left}: {result.out}{result.err}"
         assert self.place.board.state()["run"] == "running" and self.place.polls()
 
@@ -109,11 +113,12 @@ class Killed:
                 self.found["does not boot"] += not self.place.boots()
                 self.start()
             return
-        if left and what == "named":
+        if self.journals() and what == "named":
             self.named()
         if left and what == "reset":
             self.found["does not boot"] += not self.place.boots()
-        self.restored()
+        # A server that halts the core when a client comes lets it go with the registers that it had read before
+        self.restored(but="altered" if self.place.gdb and what == "reset" else None)
         if what == "measured":
             self.measures()
 

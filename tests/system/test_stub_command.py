@@ -19,7 +19,7 @@ MONITOR = ["pmuserenr", "pmcntenset", "pmcr"]
 # What the program and the counters do, what looking does, and halts left with other registers (pushed code is run so)
 MOVING = {"pc", "sp", "lr", "cpsr", "cycles", "counted", "instructions", "halts", "moe", "pmccntr", "sticky", "accesses",
           "csw", "tar", "csw0", "tar0", "csw1", "tar1", "run",
-          "altered"}
+          "altered", "borrowed"}
 SETTLING = 10000  # cycles: more than a round of the loop
 # Code is pushed where no register is to be had, or a place for it is named
 WAYS = [("a9/swd", True), ("a9/swd", False), ("a9/jtag", True), ("a9/v2", True), ("a9", True),

@@ -275,7 +275,7 @@ class Troubled:
             self.check_target(case, result)
             if case.event in FROM_OUTSIDE:
                 self.close()
-        except (AssertionError, subprocess.TimeoutExpired) as why:
+        except (AssertionError, RuntimeError, subprocess.TimeoutExpired) as why:  # RuntimeError: OpenOCD is gone
             self.close()
             return f"{case}\n    {str(why)[:1500]}"
         return None
@@ -324,7 +324,7 @@ class TroubledCard(Troubled):
             self.agent.connect().close()  # it serves one at a time, and puts back what the last one left
             left = [key for key, value in self.card.registers().items() if self.before[key] != value]
             assert not left, f"left on the card: {left}: {result.err}"
-        except (AssertionError, subprocess.TimeoutExpired) as why:
+        except (AssertionError, RuntimeError, subprocess.TimeoutExpired) as why:  # RuntimeError: OpenOCD is gone
             self.close()
             return f"{case}\n    {str(why)[:1500]}"
         return None

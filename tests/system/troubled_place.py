@@ -16,8 +16,7 @@ RELEASE = os.path.join(harness.BUILD, "pmu-probe")
 MOVING = {"pc", "sp", "lr", "xpsr", "cpsr", "cycles", "counted", "instructions", "halts", "moe", "csw", "tar", "csw0", "tar0",
           "csw1", "tar1", "tar_high", "accesses", "ram_hash", "sticky", "icsr", "dcrdr", "syst_cvr", "cyccnt", "profile", "pmu_ccntr",
           "pmu_evcntr", "pmu_ovsset", "control", "aborts", "pending", "level"}
-COUNTFLAG, CODE_IN_RAM = 1 << 16, 10
-CATCHES = 0x7F1  # DEMCR: the vector catches
+COUNTFLAG, CODE_IN_RAM = 1 << 16, 10  # of SYST_CSR; bytes
 
 
 class TroubledPlace:
@@ -28,6 +27,7 @@ class TroubledPlace:
         self.place = (GdbPlace if self.gdb else Place)(way.removeprefix("gdb "), "free", scenario, **options)
         self.board, self.server, self.usb, self.elf = self.place.board, self.place.server, self.place.usb, self.place.elf
         self._state = tempfile.TemporaryDirectory(prefix="pmu-state-")
+        self.state_folder = self._state.name
         self.proxy = None if self.usb else Proxy(*self._peer())
         self.tool = RELEASE
 
@@ -61,7 +61,7 @@ class TroubledPlace:
         return self.board.in_namespace(words) if self.usb else words
 
     def start_words(self, words, **environment):
-        return start_tool(words, environment={"XDG_STATE_HOME": self._state.name, **environment}.items())
+        return start_tool(words, environment={"XDG_STATE_HOME": self.state_folder, **environment}.items())
 
     def start(self, *command, **environment):
         return self.start_words(self.words(*command), **environment)
