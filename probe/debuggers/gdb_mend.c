@@ -205,7 +205,7 @@ static bool detach(struct gdb_session *session, struct debugger *debugger, struc
     size_t length;
     if (!gdb_mend(session, &debugger->facts, &soon, error))
         return false;
-    if (debugger->facts.server[0] == '\0' && !session->running &&
+    if (!session->server_told && !session->running &&
         !gdb_tell_server(session, &debugger->facts, &soon, error))
         return false;
     bool stays = session->owed && !session->running && !outlast_request(debugger);
