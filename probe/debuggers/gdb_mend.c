@@ -234,8 +234,9 @@ bool gdb_let_go(struct gdb_session *session, struct debugger *debugger, struct e
     }
     if (done)
         return true;
-    bool waits = !session->wire.hung_up && session->wire.fd >= 0;
-    tell_blindly(session, &debugger->facts);
+    bool waits = session->wire.lost && !session->wire.hung_up && session->wire.fd >= 0;
+    if (waits)
+        tell_blindly(session, &debugger->facts);
     return error_set(
         error, ERROR_LINK_LOST,
         "%s: the core %s: %s%s. A debugger's `continue` there, or OpenOCD's `resume`, lets it run",

@@ -380,16 +380,18 @@ bool gdb_tell_server(struct gdb_session *session, struct debugger_facts *facts,
     char text[512];
     size_t length;
     struct error refused = {0};
-    session->server_told = true;
     if (!gdb_ask(session, "qqemu.sstepbits", &length, deadline, error))
         return false;
     if (strncmp(session->wire.payload, "ENABLE=", 7) == 0) {
         snprintf(facts->server, sizeof facts->server, "QEMU");
-        facts->is_emulator = true;
+        facts->is_emulator = session->server_told = true;
         return true;
     }
-    if (!gdb_monitor(session, "version", text, sizeof text, deadline, &refused))
-        return refused.kind == ERROR_FAULT || error_copy(error, &refused);
+    if (!gdb_monitor(session, "version", text, sizeof text, deadline, &refused)) {
+        session->server_told = refused.kind == ERROR_FAULT;
+        return session->server_told || error_copy(error, &refused);
+    }
+    session->server_told = true;
     snprintf(facts->server, sizeof facts->server, "%s", debugger_server_of(text));
     return true;
 }

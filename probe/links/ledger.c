@@ -429,7 +429,7 @@ bool ledger_undo(struct ledger *ledger, const struct deadline *deadline, struct 
         ledger->held[--left] = entry;
     }
     size_t n_left = ledger->n_held - left;
-    if (lost && n_left > 1)
+    if (n_left > 1 && first.kind != ERROR_NONE)
         name_rest(&first, ledger->held + left, n_left - 1);
     if (n_left > 0)
         memmove(ledger->held, ledger->held + left, n_left * sizeof *ledger->held);

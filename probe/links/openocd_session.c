@@ -430,6 +430,7 @@ static bool open_again(struct openocd_session *session, const struct deadline *d
         session->lost = false;
         if (shake_hands(session, &limit, &why)) {
             log_line(session->rpc.log, "connected to %s again", session->peer);
+            session->silent = false;
             return true;
         }
         session->lost = true;
