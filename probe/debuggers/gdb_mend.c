@@ -242,5 +242,5 @@ bool gdb_let_go(struct gdb_session *session, struct debugger *debugger, struct e
         "%s: the core %s: %s%s. A debugger's `continue` there, or OpenOCD's `resume`, lets it run",
         debugger->facts.name,
         runs ? "was running and will halt at a breakpoint that is left" : "is left halted", why.text,
-        waits ? " (it is told to let the core go, if it reads that later)" : "");
+        waits ? " (it was told to let the core go, and may do so when it goes on)" : "");
 }
