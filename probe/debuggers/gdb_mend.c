@@ -200,7 +200,7 @@ static bool detach(struct gdb_session *session, struct debugger *debugger, struc
 {
     struct deadline soon = deadline_in_ms(patience_ms(LET_GO_MS), NULL);
     struct debugger_stop stop;
-    struct error why = {0};
+    struct error why = {0}, refused = {0};
     char text[64];
     size_t length;
     if (!gdb_mend(session, &debugger->facts, &soon, error))
@@ -213,13 +213,16 @@ static bool detach(struct gdb_session *session, struct debugger *debugger, struc
         if (session->running && debugger->ops->interrupt(debugger, &why))
             debugger->ops->wait(debugger, &stop, &soon, &why);
     } else if (!session->running && !stays &&
-               !gdb_monitor(session, "resume", text, sizeof text, &soon, &why)) {
-        return error_copy(error, &why);
+               !gdb_monitor(session, "resume", text, sizeof text, &soon, &refused) &&
+               refused.kind != ERROR_FAULT) {
+        return error_copy(error, &refused);
     }
-    why = (struct error){0};
-    if (gdb_ask(session, "D", &length, &soon, &why) || session->wire.hung_up || is_openocd(&debugger->facts))
-        return true;
-    return error_copy(error, &why);
+    error_clear(&why);
+    bool gone =
+        gdb_ask(session, "D", &length, &soon, &why) || session->wire.hung_up || is_openocd(&debugger->facts);
+    if (refused.kind != ERROR_NONE)
+        return error_copy(error, &refused);
+    return gone || error_copy(error, &why);
 }
 
 bool gdb_let_go(struct gdb_session *session, struct debugger *debugger, struct error *error)
