@@ -128,8 +128,14 @@ static struct outcome execute(struct link *link, const struct step *steps, size_
 {
     struct debugger *debugger = self_of(link)->debugger;
     struct link *openocd = self_of(link)->openocd;
-    if (openocd != NULL)
-        return openocd->ops->execute(openocd, steps, n, results, deadline, error);
+    if (openocd != NULL) {
+        /* What happened to the connection the debugger knows best */
+        const struct error *cause = &self_of(link)->monitor.why;
+        struct error said = {0};
+        struct outcome outcome = openocd->ops->execute(openocd, steps, n, results, deadline, &said);
+        error_copy(error, outcome.why == LINK_LOST && cause->kind != ERROR_NONE ? cause : &said);
+        return outcome;
+    }
     for (size_t done = 0; done < n;) {
         const struct step *step = &steps[done];
         struct error why = {0};

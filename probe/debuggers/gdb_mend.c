@@ -200,12 +200,12 @@ static bool detach(struct gdb_session *session, struct debugger *debugger, struc
 {
     struct deadline soon = deadline_in_ms(patience_ms(LET_GO_MS), NULL);
     struct debugger_stop stop;
-    struct error why = {0};
+    struct error why = {0}, refused = {0};
     char text[64];
     size_t length;
     if (!gdb_mend(session, &debugger->facts, &soon, error))
         return false;
-    if (debugger->facts.server[0] == '\0' && !session->running &&
+    if (!session->server_told && !session->running &&
         !gdb_tell_server(session, &debugger->facts, &soon, error))
         return false;
     bool stays = session->owed && !session->running && !outlast_request(debugger);
@@ -213,13 +213,16 @@ static bool detach(struct gdb_session *session, struct debugger *debugger, struc
         if (session->running && debugger->ops->interrupt(debugger, &why))
             debugger->ops->wait(debugger, &stop, &soon, &why);
     } else if (!session->running && !stays &&
-               !gdb_monitor(session, "resume", text, sizeof text, &soon, &why)) {
-        return error_copy(error, &why);
+               !gdb_monitor(session, "resume", text, sizeof text, &soon, &refused) &&
+               refused.kind != ERROR_FAULT) {
+        return error_copy(error, &refused);
     }
-    why = (struct error){0};
-    if (gdb_ask(session, "D", &length, &soon, &why) || session->wire.hung_up || is_openocd(&debugger->facts))
-        return true;
-    return error_copy(error, &why);
+    error_clear(&why);
+    bool gone =
+        gdb_ask(session, "D", &length, &soon, &why) || session->wire.hung_up || is_openocd(&debugger->facts);
+    if (refused.kind != ERROR_NONE)
+        return error_copy(error, &refused);
+    return gone || error_copy(error, &why);
 }
 
 bool gdb_let_go(struct gdb_session *session, struct debugger *debugger, struct error *error)
@@ -234,12 +237,13 @@ bool gdb_let_go(struct gdb_session *session, struct debugger *debugger, struct e
     }
     if (done)
         return true;
-    bool waits = !session->wire.hung_up && session->wire.fd >= 0;
-    tell_blindly(session, &debugger->facts);
+    bool waits = session->wire.lost && !session->wire.hung_up && session->wire.fd >= 0;
+    if (waits)
+        tell_blindly(session, &debugger->facts);
     return error_set(
         error, ERROR_LINK_LOST,
         "%s: the core %s: %s%s. A debugger's `continue` there, or OpenOCD's `resume`, lets it run",
         debugger->facts.name,
         runs ? "was running and will halt at a breakpoint that is left" : "is left halted", why.text,
-        waits ? " (it is told to let the core go, if it reads that later)" : "");
+        waits ? " (it was told to let the core go, and may do so when it goes on)" : "");
 }

@@ -275,6 +275,7 @@ static enum gdb_came fill(struct gdb_wire *wire, struct error *error)
     ssize_t got = socket_try_receive(wire->fd, wire->in, sizeof wire->in);
     if (got > 0) {
         wire->in_n = (size_t)got;
+        wire->noise = true;
         wire->in_taken = 0;
         return GDB_CAME;
     }

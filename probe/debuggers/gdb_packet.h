@@ -65,6 +65,7 @@ enum { GDB_PAYLOAD = 32 * 1024, GDB_FRAME = 2 * GDB_PAYLOAD + 8, GDB_CHUNK = 409
 struct gdb_wire {
     int fd;
     bool acks, lost, hung_up;      /* hung_up: by the other end */
+    bool noise;                    /* any byte came */
     bool heard;                    /* a packet or an acknowledgement came */
     char payload[GDB_PAYLOAD + 1]; /* received last */
     struct gdb_decoder decoder;

@@ -384,11 +384,14 @@ bool gdb_tell_server(struct gdb_session *session, struct debugger_facts *facts,
         return false;
     if (strncmp(session->wire.payload, "ENABLE=", 7) == 0) {
         snprintf(facts->server, sizeof facts->server, "QEMU");
-        facts->is_emulator = true;
+        facts->is_emulator = session->server_told = true;
         return true;
     }
-    if (!gdb_monitor(session, "version", text, sizeof text, deadline, &refused))
-        return refused.kind == ERROR_FAULT || error_copy(error, &refused);
+    if (!gdb_monitor(session, "version", text, sizeof text, deadline, &refused)) {
+        session->server_told = refused.kind == ERROR_FAULT;
+        return session->server_told || error_copy(error, &refused);
+    }
+    session->server_told = true;
     snprintf(facts->server, sizeof facts->server, "%s", debugger_server_of(text));
     return true;
 }
@@ -426,7 +429,14 @@ bool gdb_session_begin(struct gdb_session *session, struct debugger_facts *facts
     if (!gdb_wire_send_raw(&session->wire, '+', deadline, &why) ||
         !gdb_ask(session, "qSupported:swbreak+;hwbreak+;vContSupported+;xmlRegisters=arm,i386", &length,
                  deadline, &why))
-        return session->wire.hung_up
+        return why.kind == ERROR_LINK_LOST && !session->wire.heard && !session->wire.hung_up &&
+                       !session->wire.noise
+                   ? error_advise(
+                         error, ERROR_NOT_A_PROBE,
+                         "A server that is stopped, or busy with its adapter, says nothing either; its "
+                         "core may stand halted now. Name a GDB server's port.",
+                         "the GDB server is open, but silent")
+               : session->wire.hung_up
                    ? error_set(error, ERROR_NO_PROBE,
                                "%s during the greeting: it may serve one client at a time, and have one",
                                why.text)

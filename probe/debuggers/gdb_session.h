@@ -39,6 +39,7 @@ struct gdb_session {
         unsigned size;
     } set[GDB_SET];
     size_t n_set;
+    bool server_told;                 /* facts.server is what it says of itself */
     bool mended;                      /* it was lost in between */
     struct debugger_stop mended_stop; /* why the core stands since then */
     struct deadline mend_until;       /* no attempt after it */

@@ -43,8 +43,10 @@ static size_t put_quoted(char c, char *out)
 
 static bool tell(struct openocd_monitor *monitor, const struct deadline *deadline, struct error *error)
 {
+    error_clear(&monitor->why);
     return monitor->debugger->ops->monitor(monitor->debugger, monitor->line, monitor->reply,
-                                           sizeof monitor->reply, deadline, error);
+                                           sizeof monitor->reply, deadline, &monitor->why) ||
+           error_copy(error, &monitor->why);
 }
 
 /* The text between the marks. */

@@ -15,6 +15,7 @@ struct openocd_monitor {
     struct tcl_transport transport; /* its context is this struct */
     struct debugger *debugger;
     bool prepared;
+    struct error why; /* the last request failed so, or ERROR_NONE */
     char line[OPENOCD_MONITOR_LINE], reply[OPENOCD_MONITOR_REPLY];
 };
 

@@ -333,6 +333,25 @@ static bool is_on_core(const struct debugger_engine *self, uint64_t pc, struct e
                      self->stop.core, core_place(self->core, pc), name);
 }
 
+/* A server that lost its target may say that the core stopped, and read zeros: the core's own register knows
+ * better. */
+static bool is_halted(struct debugger_engine *self, const struct deadline *deadline, struct error *error)
+{
+    uint64_t status = 0;
+    struct error why = {0};
+    struct deadline limit = read_time(deadline);
+    if (!core_has_run_control(self->core) || self->debugger->facts.is_emulator)
+        return true;
+    bool read = ledger_read(self->device->ledger, core_status_register(self->core), &status, &limit, &why);
+    if (!read && why.kind != ERROR_FAULT)
+        return error_copy(error, &why);
+    enum core_state state = read ? core_state_of(self->core, status) : CORE_HIDDEN;
+    return state == CORE_HALTED || state == CORE_LOCKUP ||
+           error_set(error, ERROR_NO_TARGET,
+                     "%s says that the core stopped, but the target does not answer as a halted core does",
+                     self->debugger->facts.name);
+}
+
 /* True if the core stands at `wanted`; otherwise ERROR_RESET, or ERROR_FOREIGN_STOP. */
 static bool confirm_stop(struct debugger_engine *self, uint64_t wanted, const struct deadline *deadline,
                          struct error *error)
@@ -352,6 +371,8 @@ static bool confirm_stop(struct debugger_engine *self, uint64_t wanted, const st
         return true;
     if (why == DEBUGGER_REQUESTED && deadline_cancelled(deadline))
         return error_set(error, ERROR_CANCELLED, "cancelled");
+    if (!is_halted(self, deadline, error))
+        return false;
     bool reset = is_reset(self, core_place(self->core, pc), deadline);
     self->foreign_stop = !reset;
     const char *who = why == DEBUGGER_FAULT   ? "a fault"

@@ -43,7 +43,7 @@ static void take_word(const char *text, char *out, size_t size)
 {
     size_t n = 0;
     for (; *text != '\0' && n + 1 < size; text++)
-        out[n++] = isalnum((unsigned char)*text) || strchr("-._:/[]", *text) != NULL ? *text : '_';
+        out[n++] = isalnum((unsigned char)*text) || strchr("-._:/", *text) != NULL ? *text : '_';
     out[n] = '\0';
     if (n == 0)
         snprintf(out, size, "-");

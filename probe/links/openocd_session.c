@@ -9,7 +9,8 @@
 #include <unistd.h>
 
 enum {
-    GRACE_MS = 1500,   /* for an answer that is on its way */
+    GRACE_MS = 1000,   /* for an answer that is on its way */
+    SILENCE_MS = 1000, /* for the answers after one that did not come, in all */
     SILENT_MS = 100,   /* the same, from a server that does not answer */
     REOPEN_MS = 1500,  /* for a handshake */
     REFUSED_MS = 1000, /* while connections are refused */
@@ -103,16 +104,36 @@ uint64_t openocd_session_next(struct openocd_session *session)
     return ++session->sequence;
 }
 
+static void note_silence(struct openocd_session *session, enum openocd_end end)
+{
+    bool silent = end == OPENOCD_SILENT || end == OPENOCD_CANCELLED;
+    if (silent && !session->silent)
+        session->patience = deadline_in_ms(patience_ms(SILENCE_MS), NULL);
+    session->silent = silent;
+}
+
+/* How long the next answer of a server is waited for that owes one. */
+static struct deadline while_silent(const struct openocd_session *session, const struct deadline *deadline)
+{
+    struct deadline least = deadline_in_ms(patience_ms(SILENT_MS), NULL);
+    struct deadline most = session->patience;
+    if (most.at_us > deadline->at_us)
+        most.at_us = deadline->at_us;
+    return most.at_us > least.at_us ? most : least;
+}
+
 static enum openocd_end receive_in_grace(struct openocd_session *session, size_t largest,
                                          const struct deadline *deadline, const char **answer, size_t *length)
 {
-    struct deadline first = session->silent ? deadline_slice(deadline, patience_ms(SILENT_MS)) : *deadline;
+    struct deadline first = *deadline;
+    if (session->silent)
+        first = while_silent(session, deadline);
     enum openocd_end end = openocd_rpc_receive(&session->rpc, largest, &first, answer, length);
     if ((end == OPENOCD_SILENT || end == OPENOCD_CANCELLED) && !session->silent) {
         struct deadline grace = deadline_in_ms(patience_ms(GRACE_MS), NULL);
         end = openocd_rpc_receive(&session->rpc, largest, &grace, answer, length);
     }
-    session->silent = end == OPENOCD_SILENT || end == OPENOCD_CANCELLED;
+    note_silence(session, end);
     return end;
 }
 
@@ -137,7 +158,7 @@ static bool exchange(struct openocd_session *session, const char *request, size_
     enum openocd_end end = openocd_rpc_send(&session->rpc, request, length, deadline);
     if (end == OPENOCD_ANSWERED)
         end = openocd_rpc_receive(&session->rpc, largest, deadline, answer, answer_length);
-    session->silent = end == OPENOCD_SILENT || end == OPENOCD_CANCELLED;
+    note_silence(session, end);
     if (end == OPENOCD_ANSWERED)
         return true;
     bool result = lose(session, end, what, error);
@@ -409,6 +430,7 @@ static bool open_again(struct openocd_session *session, const struct deadline *d
         session->lost = false;
         if (shake_hands(session, &limit, &why)) {
             log_line(session->rpc.log, "connected to %s again", session->peer);
+            session->silent = false;
             return true;
         }
         session->lost = true;

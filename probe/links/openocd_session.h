@@ -20,13 +20,14 @@ struct openocd_session {
     char peer[128];                  /* "localhost:6666" */
     char host[OPENOCD_HOST];         /* "": behind a transport */
     uint16_t port;
-    uint64_t sequence; /* of the last request */
-    uint64_t answered; /* of the last answer */
-    bool opened;       /* the first handshake was complete */
-    bool lost;         /* the answers make no sense any more, or none come */
-    bool gone;         /* and no connection can be made again */
-    bool restarted;    /* it was another OpenOCD that answered then */
-    bool silent;       /* the last answer did not come: others are not waited for as long */
+    uint64_t sequence;        /* of the last request */
+    uint64_t answered;        /* of the last answer */
+    bool opened;              /* the first handshake was complete */
+    bool lost;                /* the answers make no sense any more, or none come */
+    bool gone;                /* and no connection can be made again */
+    bool restarted;           /* it was another OpenOCD that answered then */
+    bool silent;              /* the last answer did not come */
+    struct deadline patience; /* then: until this, in all, answers are waited for as long as ever */
 };
 
 bool openocd_session_open(struct openocd_session *session, const char *host, uint16_t port,

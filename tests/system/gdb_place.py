@@ -137,10 +137,10 @@ class PyOcdPlace(Place):
 
 class Proxy:
     """Between the tool and a GDB server. `spoil(number, packet)` returns what is sent on in place of the server's packet
-    with that number, or None to hang up."""
+    with that number, or None to hang up. With `again`, further connections are served, and not spoilt."""
 
-    def __init__(self, port, spoil):
-        self.spoil, self.packets = spoil, 0
+    def __init__(self, port, spoil, again=False):
+        self.spoil, self.packets, self._again, self._to = spoil, 0, again, port
         self._server = socket.create_connection(("127.0.0.1", port))
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.port = self._listener.getsockname()[1]
@@ -148,6 +148,17 @@ class Proxy:
 
     def _serve(self):
         client, _ = self._listener.accept()
+        self._carry(client)
+        while self._again:
+            try:
+                client, _ = self._listener.accept()
+                self._server = socket.create_connection(("127.0.0.1", self._to))
+            except OSError:
+                return
+            self.spoil = lambda number, packet: packet
+            self._carry(client)
+
+    def _carry(self, client):
         threading.Thread(target=self._forward, args=(client,), daemon=True).start()
         rest = b""
         try:

@@ -9,7 +9,7 @@ import time
 import pytest
 
 from gdb_place import QEMU, GdbClient, GdbPlace, Proxy, PyOcdPlace, Qemu
-from harness import (CALLED_TWICE, NOWHERE, WORK_BY_DATA, finish_tool, passages, places, returned, run_tool, start_tool, TOOL, wait_for)
+from harness import (CALLED_TWICE, NOWHERE, WORK_BY_DATA, finish_tool, passages, places, returned, run_tool, start_tool, TOOL, unfolded, wait_for)
 from usb import usb_available
 
 CORTEX_M = {"an385": "Cortex-M3", "an505": "Cortex-M33"}
@@ -199,3 +199,43 @@ def test_a_real_server_spoilt_on_the_way(chip, how):
             truth = [passage.cycles for passage in passages(place.board.log(), place.symbol("work_by_data"), returned)]
             for cycles in result.cycles:
                 assert cycles in truth, (number, result.cycles, truth)
+
+
+@pytest.mark.nobody_answers
+@pytest.mark.parametrize("chip", ["m4", "a9"])
+@pytest.mark.parametrize("how", ["cut", "damaged", "dropped"])
+@pytest.mark.parametrize("command", ["delta", "info"])
+def test_after_a_fault_the_core_runs_as_before(chip, how, command):
+    """By the same connection, or by a new one."""
+    spoilt = {"cut": lambda packet: None, "damaged": lambda packet: packet[:-3] + b"~" + packet[-3:], "dropped": lambda packet: b""}
+    words = {"delta": ["delta", "work_by_data", "-r", 2, "--no-calibrate"], "info": ["info"]}[command]
+    with GdbPlace(chip, "free", WORK_BY_DATA) as place:
+        assert place.run("delta", "work_by_data", "-r", 1).code == 0
+        before = place.board.state()
+        for number in places({"delta": 100, "info": 36}[command], f"mended {chip} {how} {command}", most=3, in_soak=30):
+            proxy = Proxy(place.server.gdb_port(), lambda n, packet: spoilt[how](packet) if n == number else packet, again=True)
+            result = run_tool("--elf", place.elf, "-p", f"gdb:127.0.0.1:{proxy.port}", *words)
+            assert result.code in (0, 3), (number, result.err)
+            place.board.wait_for(lambda state: state["run"] == "running")
+            proxy.close()
+            after = place.board.state()
+            for name in ("fp_comp", "demcr", "dwt_ctrl", "bcr", "pmcr", "pmcntenset"):
+                assert after.get(name) == before.get(name), (number, name, result.err)
+
+
+@pytest.mark.nobody_answers
+@pytest.mark.parametrize("command", [["delta", "work_by_data", "-r", 1000000], ["info"]])
+def test_behind_a_server_that_was_stopped_the_core_is_said_to_stand(command):
+    """For info, too, which changes nothing but to halt it."""
+    with GdbPlace("m4", "free", WORK_BY_DATA) as place:
+        proxy = Proxy(place.server.gdb_port(), lambda n, packet: packet if n != 20 else stop(place, packet), again=True)
+        tool = start_tool([TOOL, "--elf", place.elf, "-p", f"gdb:127.0.0.1:{proxy.port}", *map(str, command)])
+        result = finish_tool(tool)
+        proxy.close()
+        assert result.code == 3 and "the core is left halted" in unfolded(result.err), result.err
+        os.kill(place.server.process.pid, signal.SIGCONT)
+
+
+def stop(place, packet):
+    os.kill(place.server.process.pid, signal.SIGSTOP)
+    return packet

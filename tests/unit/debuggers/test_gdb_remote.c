@@ -305,7 +305,7 @@ TEST(test_servers_that_are_none)
         {"qXfer:", "l<target><xi:include href=\"target.xml\"/></target>", false}, {NULL, NULL, false}};
     static const struct gdb_answer endless[] = {{"qXfer:", "m<!--", false}, {NULL, NULL, false}};
     static const struct gdb_answer nothing[] = {{"qXfer:", "m", false}, {NULL, NULL, false}};
-    refuse_to_open(silent, SHORT_MS, ERROR_LINK_LOST, "does not answer");
+    refuse_to_open(silent, SHORT_MS, ERROR_NOT_A_PROBE, "is open, but silent");
     refuse_to_open(damaged, LIMIT_MS, ERROR_LINK_PROTOCOL, "checksums");
     refuse_to_open(refusing, LIMIT_MS, ERROR_LINK_PROTOCOL, "again and again");
     refuse_to_open(no_core, LIMIT_MS, ERROR_NO_CORE, "no core");
@@ -313,6 +313,64 @@ TEST(test_servers_that_are_none)
     refuse_to_open(itself, LIMIT_MS, ERROR_LINK_PROTOCOL, "includes itself");
     refuse_to_open(endless, LIMIT_MS, ERROR_LINK_PROTOCOL, "too long");
     refuse_to_open(nothing, LIMIT_MS, ERROR_LINK_PROTOCOL, "does not tell");
+}
+
+/* ---- a connection that breaks in the middle */
+
+static const struct gdb_answer openocd_version = {
+    "qRcmd,76657273696f6e", "4f70656e204f6e2d4368697020446562756767657220302e31322e30", false};
+
+/* The packets in between come in step again by a question that only one answer fits. */
+TEST(after_a_damaged_packet_the_core_is_let_go_over_the_same_connection)
+{
+    const struct gdb_answer answers[] = {openocd_version,
+                                         {"m20000000,4", "$7856~3412#a4", true},
+                                         {"m20000010,4", "11111111", false},
+                                         {"qRcmd,726573756d65", "OK", false},
+                                         {"D", "OK", false},
+                                         {NULL, NULL, false}};
+    struct gdb_server server;
+    uint32_t word = 0;
+    struct error damaged = {0}, lost = {0}, error = {0};
+    struct deadline deadline = limit();
+    struct debugger *debugger = open_server(&server, answers);
+    assert_false(debugger->ops->read_memory(debugger, 0x20000000, &word, 4, &deadline, &damaged));
+    assert_int_equal(damaged.kind, ERROR_LINK_PROTOCOL);
+    /* Nothing more is measured over it */
+    assert_false(debugger->ops->read_memory(debugger, 0x20000010, &word, 4, &deadline, &lost));
+    assert_int_equal(lost.kind, ERROR_LINK_LOST);
+    debugger->undoing = true;
+    assert_true(debugger->ops->read_memory(debugger, 0x20000010, &word, 4, &deadline, &error));
+    assert_int_equal(word, 0x11111111);
+    debugger->undoing = false;
+    assert_false(debugger->ops->go(debugger, DEBUGGER_RUN, &deadline, &error));
+    error_clear(&error);
+    assert_true(debugger->ops->let_go(debugger, &error));
+    debugger->ops->close(debugger, true);
+    gdb_server_stop(&server);
+    assert_non_null(strstr(server.asked, "qRcmd,726573756d65\nD\n"));
+}
+
+TEST(a_core_that_stays_halted_is_told)
+{
+    const struct gdb_answer answers[] = {
+        openocd_version, {"Z1", "OK", false}, {"m", NULL, false}, {NULL, NULL, false}};
+    struct gdb_server server;
+    uint32_t word = 0;
+    struct error silent = {0}, error = {0};
+    struct deadline deadline = limit(), soon = deadline_in_ms(SHORT_MS, NULL);
+    struct debugger *debugger = open_server(&server, answers);
+    assert_true(debugger->ops->breakpoint(debugger, 0x100, 2, true, &deadline, &error));
+    assert_false(debugger->ops->read_memory(debugger, 0x20000000, &word, 4, &soon, &silent));
+    server.then = NULL; /* it says nothing from here on */
+    server.first = (const struct gdb_answer[]){{"", NULL, false}, {NULL, NULL, false}};
+    assert_false(debugger->ops->let_go(debugger, &error));
+    assert_int_equal(error.kind, ERROR_LINK_LOST);
+    assert_non_null(strstr(error.text, "the core is left halted"));
+    debugger->ops->close(debugger, true);
+    gdb_server_stop(&server);
+    /* It was told all the same: "catch {rbp 0x100}; resume" */
+    assert_non_null(strstr(server.asked, "qRcmd,6361746368207b7262702030783130307d3b20726573756d65\nD\n"));
 }
 
 /* Those that serve one client at a time do so to the second. */

@@ -30,6 +30,10 @@ struct peer {
     int listener, fd;
     uint16_t port;
     uint64_t sequence; /* of the request */
+    unsigned again;    /* so many further connections are served; others are closed at once */
+    bool forgets;      /* its pmu.tcl with each connection, as another OpenOCD would */
+    char loaded[32];
+    unsigned executed; /* for the answer function */
     atomic_bool stop;
     pthread_t thread;
 };
@@ -68,11 +72,14 @@ static inline bool peer_behaves(struct peer *peer, const char *request)
         peer_say(peer, "42");
     else if (strcmp(request, "version") == 0)
         peer_say(peer, "Open On-Chip Debugger 0.12.0");
-    else if (strncmp(request, "format", 6) == 0)
-        peer_say(peer, "exec 0");
-    else if (strlen(request) > 2000 && version != NULL)
-        peer_say(peer, version + strlen("\npmu_say "));
-    else if (strncmp(request, "pmu_answer ", 11) == 0)
+    else if (strncmp(request, "format", 6) == 0) {
+        char loaded[48];
+        snprintf(loaded, sizeof loaded, "exec %s", peer->forgets ? "0" : peer->loaded);
+        peer_say(peer, loaded);
+    } else if (strlen(request) > 2000 && version != NULL) {
+        snprintf(peer->loaded, sizeof peer->loaded, "%s", version + strlen("\npmu_say "));
+        peer_say(peer, peer->loaded);
+    } else if (strncmp(request, "pmu_answer ", 11) == 0)
         peer_reply(peer, peer->sequence, "0 0 0 0 ");
     else if (strcmp(request, "pmu_open") == 0)
         peer_say(peer, "pmu\n0 1 cortex_m chip.cpu");
@@ -108,9 +115,9 @@ static inline void peer_talk(struct peer *peer)
 static inline void *peer_main(void *argument)
 {
     struct peer *peer = argument;
-    peer->fd = accept(peer->listener, NULL, NULL);
-    if (peer->fd >= 0) {
-        peer_talk(peer);
+    for (unsigned n = 0; (peer->fd = accept(peer->listener, NULL, NULL)) >= 0; n++) {
+        if (n <= peer->again)
+            peer_talk(peer);
         close(peer->fd);
     }
     return NULL;
@@ -124,6 +131,7 @@ static inline void peer_start(struct peer *peer, peer_answer *answer, const char
     peer->answer = answer;
     peer->greeting = greeting;
     peer->text = text;
+    strcpy(peer->loaded, "0");
     peer->listener = socket(AF_INET, SOCK_STREAM, 0);
     assert_int_equal(bind(peer->listener, (struct sockaddr *)&address, size), 0);
     assert_int_equal(listen(peer->listener, 1), 0);

@@ -102,7 +102,7 @@ CLEAN_TEST(test_web_server)
 
 CLEAN_TEST(test_silence)
 {
-    assert_not_openocd(says_nothing, NULL, NULL, 300, "does not answer as OpenOCD's Tcl port does");
+    assert_not_openocd(says_nothing, NULL, NULL, 300, "is open, but silent");
 }
 
 CLEAN_TEST(test_closed_at_once)
@@ -325,6 +325,52 @@ CLEAN_TEST(test_garbage_instead_of_an_answer)
     assert_lost(repeats_old_answers, NULL, ERROR_LINK_PROTOCOL);
     assert_lost(never_stops_answering, NULL, ERROR_LINK_PROTOCOL);
     assert_lost(closes_in_the_middle, NULL, ERROR_LINK_LOST);
+}
+
+/* A number that is asked again was carried out, unless it did not come through. */
+static bool is_cut_before_it_answers(struct peer *self, const char *request)
+{
+    static uint64_t first;
+    if (strncmp(request, "pmu_execute", 11) != 0)
+        return peer_behaves(self, request);
+    if (self->executed++ == 0) {
+        first = self->sequence;
+        return false;
+    }
+    return self->sequence == first ? peer_reply(self, first, "0 2 0 2 0x1 2") : peer_reply(self, first, "7 ");
+}
+
+CLEAN_TEST(a_cut_connection_is_made_again_and_the_request_sent_again)
+{
+    uint64_t results[2] = {0};
+    peer_start(&peer, is_cut_before_it_answers, NULL, NULL);
+    peer.again = 1;
+    struct link *link = connect_within(5000);
+    assert_non_null(link);
+    struct outcome outcome = read_two(link, results);
+    assert_string_equal(error.text, "");
+    assert_int_equal(outcome.why, DONE);
+    assert_int_equal(results[0], 1);
+    assert_int_equal(peer.executed, 2);
+    link_close(link);
+    peer_stop(&peer);
+}
+
+/* It does not know pmu.tcl any more: what came of the list is not known, and the next one is served. */
+CLEAN_TEST(a_list_that_another_openocd_may_not_have_seen_is_lost)
+{
+    uint64_t results[2] = {0};
+    peer_start(&peer, is_cut_before_it_answers, NULL, NULL);
+    peer.forgets = true;
+    peer.again = 1;
+    struct link *link = connect_within(5000);
+    assert_non_null(link);
+    struct outcome outcome = read_two(link, results);
+    assert_int_equal(outcome.why, LINK_LOST);
+    assert_int_equal(error.kind, ERROR_LINK_LOST);
+    assert_int_equal(peer.executed, 1);
+    link_close(link);
+    peer_stop(&peer);
 }
 
 CLEAN_TEST(test_good_answers)

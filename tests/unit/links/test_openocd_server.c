@@ -1,6 +1,7 @@
 /*
  * The ways to a target, run control through OpenOCD, and an OpenOCD of our own.
  */
+#include "links/claim.h"
 #include "openocd_fake.h"
 
 #include <errno.h>
@@ -134,6 +135,85 @@ CLEAN_TEST(test_close_ends_a_hold)
     assert_true(link_hold(other, true, &fake.error));
     assert_string_equal(fake_eval(&fake, "set polling"), "off");
     link_close(other);
+    assert_string_equal(fake_eval(&fake, "set polling"), "on");
+}
+
+/* ---- one at a time */
+
+static struct link *another(void)
+{
+    struct deadline deadline = in_ms(5000);
+    struct link *other =
+        openocd_connect("localhost", openocd_process_port(fake.process), NULL, &deadline, &fake.error);
+    assert_non_null(other);
+    return other;
+}
+
+CLEAN_TEST(a_second_pmu_probe_is_refused)
+{
+    struct claim ours, theirs;
+    struct link *other = another();
+    claim_make(&ours, "delta");
+    claim_make(&theirs, "stat");
+    assert_true(link_claim(other, &ours, &fake.error));
+    assert_true(link_claim(other, &ours, &fake.error));
+    assert_false(link_claim(fake.link, &theirs, &fake.error));
+    assert_int_equal(fake.error.kind, ERROR_IN_USE);
+    assert_non_null(strstr(fake.error.text, "is in use by pmu-probe delta, process "));
+    link_close(other);
+    error_clear(&fake.error);
+    assert_true(link_claim(fake.link, &theirs, &fake.error));
+    fake_eval(&fake, "unset ::pmu_holder");
+}
+
+CLEAN_TEST(a_dead_holder_is_succeeded_and_its_polling_put_back)
+{
+    struct claim ours, theirs;
+    char mark[CLAIM_TEXT], command[CLAIM_TEXT + 64];
+    claim_make(&ours, "delta");
+    theirs = ours;
+    theirs.started++; /* its process id is ours by now */
+    claim_write(&theirs, mark);
+    snprintf(command, sizeof command, "set ::pmu_holder {%s}; set ::pmu_polling 1; set polling off", mark);
+    fake_eval(&fake, command);
+    assert_true(link_claim(fake.link, &ours, &fake.error));
+    assert_string_equal(fake_eval(&fake, "set polling"), "on");
+    /* One on another machine may live */
+    snprintf(theirs.host, sizeof theirs.host, "elsewhere");
+    claim_write(&theirs, mark);
+    snprintf(command, sizeof command, "set ::pmu_holder {%s}", mark);
+    fake_eval(&fake, command);
+    assert_false(link_claim(fake.link, &ours, &fake.error));
+    assert_non_null(strstr(fake.error.text, " on elsewhere, since "));
+    error_clear(&fake.error);
+    ours.takes_over = true;
+    assert_true(link_claim(fake.link, &ours, &fake.error));
+    fake_eval(&fake, "unset ::pmu_holder");
+}
+
+CLEAN_TEST(a_number_is_carried_out_once)
+{
+    static const char request[] = "pmu_execute 4611686018427387905 50 100 {0 0 32 0x50000000 1 0}";
+    static const char late[] = "pmu_execute 4611686018427387904 50 100 {0 0 32 0x50000000 1 0}";
+    char first[128];
+    snprintf(first, sizeof first, "%s", fake_eval(&fake, request));
+    assert_string_equal(fake_eval(&fake, request), first);
+    fake_eval(&fake, late);
+    assert_string_equal(fake_eval(&fake, "set counter"), "1");
+    fake_eval(&fake, "set ::pmu_said {0 {}}");
+}
+
+/* A client that was killed asks for nothing any more. */
+CLEAN_TEST(a_hold_lapses_and_is_taken_up_again)
+{
+    uint64_t result;
+    struct step step = step_read(at(SPACE_MEMORY, 1, 0x100, 4));
+    assert_true(link_hold(fake.link, true, &fake.error));
+    assert_string_equal(fake_eval(&fake, "pmu_look_at_holder; set polling"), "off");
+    assert_string_equal(fake_eval(&fake, "set ::pmu_seen 1; pmu_look_at_holder; set polling"), "on");
+    assert_done(run(&step, 1, &result), 1);
+    assert_string_equal(fake_eval(&fake, "set polling"), "off");
+    assert_true(link_hold(fake.link, false, &fake.error));
     assert_string_equal(fake_eval(&fake, "set polling"), "on");
 }
 

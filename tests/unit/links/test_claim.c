@@ -1,0 +1,93 @@
+#include "links/claim.h"
+#include "test.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static struct claim ours(void)
+{
+    struct claim claim;
+    claim_make(&claim, "delta");
+    return claim;
+}
+
+TEST(a_claim_survives_as_text)
+{
+    struct claim claim = ours(), read;
+    char text[CLAIM_TEXT], again[CLAIM_TEXT];
+    claim_write(&claim, text);
+    assert_true(claim_read(text, &read));
+    claim_write(&read, again);
+    assert_string_equal(again, text);
+    assert_null(strpbrk(text, "{}\\\"$[\n"));
+    assert_false(claim_is_dead(&read, &claim));
+}
+
+TEST(what_is_no_claim)
+{
+    static const char *const texts[] = {"", "a", "host boot 12 34 14:02", "host boot x 34 14:02 delta",
+                                        "host boot 12 34 14:02 delta more"};
+    struct claim read;
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        assert_false(claim_read(texts[i], &read));
+}
+
+TEST(control_characters_in_a_claim_are_not_passed_on)
+{
+    struct claim read;
+    struct error error = {0};
+    assert_true(claim_read("ho\x1b[31mst boot 12 34 14:02 del\x07ta", &read));
+    claim_refuse(&read, "openocd", &error);
+    assert_string_equal(error.text,
+                        "openocd is in use by pmu-probe del_ta, process 12 on ho__31mst, since 14:02");
+}
+
+TEST(only_this_machine_can_tell_the_dead)
+{
+    struct claim claim = ours(), other = claim;
+    other.started++;
+    assert_true(claim_is_dead(&other, &claim));
+    other = claim;
+    other.process = UINT64_C(4194305) * 1000; /* beyond any process id */
+    assert_true(claim_is_dead(&other, &claim));
+    snprintf(other.boot, sizeof other.boot, "other-start");
+    assert_false(claim_is_dead(&other, &claim));
+    other = claim;
+    other.started++;
+    snprintf(other.host, sizeof other.host, "elsewhere");
+    assert_false(claim_is_dead(&other, &claim));
+}
+
+static char kept[CLAIM_TEXT];
+
+static bool keep(void *context, const char *mine, const char *dead, char found[CLAIM_TEXT],
+                 struct error *error)
+{
+    (void)context;
+    (void)error;
+    if (kept[0] == '\0' || strcmp(kept, dead) == 0)
+        snprintf(kept, sizeof kept, "%s", mine);
+    snprintf(found, CLAIM_TEXT, "%s", kept);
+    return true;
+}
+
+TEST(a_place_is_taken_from_the_dead_alone)
+{
+    const struct claim_place place = {.mark = keep};
+    struct claim claim = ours(), other = claim;
+    struct error error = {0};
+    kept[0] = '\0';
+    assert_true(claim_take(&claim, &place, "it", &error));
+    other.started++;
+    claim_write(&other, kept);
+    assert_true(claim_take(&claim, &place, "it", &error));
+    snprintf(other.host, sizeof other.host, "elsewhere");
+    claim_write(&other, kept);
+    assert_false(claim_take(&claim, &place, "it", &error));
+    assert_int_equal(error.kind, ERROR_IN_USE);
+    claim.takes_over = true;
+    assert_true(claim_take(&claim, &place, "it", &error));
+    snprintf(kept, sizeof kept, "what is no claim");
+    claim.takes_over = false;
+    assert_true(claim_take(&claim, &place, "it", &error));
+}
