@@ -100,7 +100,7 @@ static bool take_comparators(struct device *device, enum pass pass, const struct
         return false;
     bool act = (now & on.test) == on.set;
     for (unsigned i = 0; i < core->comparators; i++) {
-        uint64_t words[COMPARATOR_WORDS], place = 0;
+        uint64_t words[COMPARATOR_WORDS] = {0}, place = 0;
         for (unsigned k = 0; k < core_comparator_words(core); k++)
             if (!ledger_read(device->ledger, core_comparator(core, i, k), &words[k], deadline, error))
                 return false;

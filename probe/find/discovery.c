@@ -611,7 +611,7 @@ static bool place_pmu(const struct placing *p, const struct place *place, struct
 
 static bool place_cti(const struct placing *p, const struct place *place, struct core *core)
 {
-    struct component there, debug;
+    struct component there = {0}, debug = {0};
     uint16_t unit = 0;
     if (core->family != CORE_ARMV8)
         return error_set(p->error, ERROR_USAGE, "--cti: only Armv8-A cores are halted by one");

@@ -242,7 +242,7 @@ void halt_cost_end(struct halt_cost *halts)
 void halt_cost_between(const struct halt_cost *halts, const uint64_t *from, const uint64_t *to, uint64_t us,
                        unsigned pairs, struct halt_cost_count *out)
 {
-    struct widen went_by[READING_ROOM];
+    struct widen went_by[READING_ROOM] = {0};
     const struct evaluation_span span = {
         .from = from, .to = to, .longest_us = us, .pairs = pairs > 0 ? pairs : SOME_PAIRS, .halted = true};
     evaluation_step(&halts->evaluation, &span, went_by);

@@ -316,7 +316,7 @@ static bool explain_pair(const struct planning *p, size_t which, struct error *e
 
 static bool place(struct planning *p, struct error *error)
 {
-    struct placement_pass passes[PLAN_PASSES];
+    struct placement_pass passes[PLAN_PASSES] = {0};
     struct plan *plan = p->plan;
     size_t which = 0;
     uint32_t usable = p->block->n >= 32 ? UINT32_MAX : (1U << p->block->n) - 1;

@@ -559,7 +559,7 @@ static void plan_run(struct injected_code *self, size_t entry, const uint64_t *a
 static bool take_results(struct injected_code *self, uint64_t *results, uint64_t *pc,
                          const struct deadline *deadline, struct error *error)
 {
-    uint64_t values[INJECTED_FAULTS];
+    uint64_t values[INJECTED_FAULTS] = {0};
     list_begin(&self->work);
     for (unsigned i = 0; i < INJECTED_GENERAL; i++)
         list_show(&self->work, i);

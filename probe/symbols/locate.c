@@ -424,9 +424,8 @@ static enum found locate_in_symbol(struct symbols *symbols, const char *name, ui
     const struct symbol *symbol = table_around(symbols, address, &extent);
     uint64_t room = symbol != NULL ? extent.high - address : UINT64_MAX - address;
     if (offset >= room && offset > 0) {
-        error_set(error, ERROR_SYMBOL,
-                  "`%s` is only %" PRIu64 " bytes long, +0x%" PRIx64 " is behind its end", name, room,
-                  offset);
+        error_set(error, ERROR_SYMBOL, "`%s` is only %" PRIu64 " bytes long, +0x%" PRIx64 " is past its end",
+                  name, room, offset);
         return FOUND_TROUBLE;
     }
     symbols_describe(symbols, address, out);
@@ -463,7 +462,7 @@ static enum found refuse_data(struct symbols *symbols, const struct qualified_na
             error_set(error, ERROR_SYMBOL, "`%s` is data (%" PRIu64 " bytes at 0x%08" PRIx64 "), not code",
                       shown, object->size, object->address);
         else
-            error_set(error, ERROR_SYMBOL, "`%s` (0x%08" PRIx64 ") is not in the code", shown,
+            error_set(error, ERROR_SYMBOL, "`%s` is at 0x%08" PRIx64 ", outside the code", shown,
                       object->address);
         return FOUND_TROUBLE;
     }
@@ -478,7 +477,7 @@ static enum found refuse_part(const char *text, const struct match *match, struc
     error_set(
         error, ERROR_SYMBOL,
         "`%s` is inlined where it is called; only %s is left, a part that the compiler moved out of it. "
-        "Name that to measure the part",
+        "To measure that part, name it",
         text, part);
     return FOUND_TROUBLE;
 }

@@ -399,7 +399,7 @@ bool inlined_refuse(struct symbols *symbols, const struct qualified_name *wanted
     name_range(&self, &self.copies[0], range, sizeof range);
     error_set(
         error, ERROR_SYMBOL,
-        "`%s` is inlined where it is called, and has no code of its own: into %s; name a range such as %s",
+        "`%s` has no code of its own: it is inlined where it is called, into %s; name a range such as %s",
         name, list, range);
     return true;
 }
