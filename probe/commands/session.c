@@ -145,8 +145,6 @@ bool session_check_left(struct session *session, struct error *error)
         }
         journal_file_free(file);
     }
-    /* A killed run has left a server's polling off, even if nothing else */
-    ok = ok && (n == 0 || (link_hold(session->link, true, error) && link_hold(session->link, false, error)));
     free(paths);
     free(file);
     return ok;
@@ -244,6 +242,9 @@ bool session_reach_target(struct session *session, struct error *error)
             return error_copy(error, &left);
         fprintf(stderr, "pmu-probe: %s. %s\n", left.text, error_advice(&left));
     }
+    /* A server that looked at a core with borrowed registers would take these for the program's */
+    if (left.kind == ERROR_NONE && !session->restores && !link_server_recover(session->link, error))
+        return false;
     begin_journal(session);
     return true;
 }

@@ -242,6 +242,16 @@ static bool read_pc(struct device *device, void (*add_first)(const struct core *
     return true;
 }
 
+/* A server that has halted the core takes it for granted that instructions can be executed. */
+static bool give_control_back(struct device *device, uint64_t status, const struct deadline *deadline,
+                              struct error *error)
+{
+    struct step write = step_write(core_status_register(core_of(device)), status);
+    const struct steps list = {.items = &write, .n = 1, .room = 1};
+    uint64_t result;
+    return ledger_run(device->ledger, &list, &result, deadline, error);
+}
+
 static bool look(struct device *device, bool *halted, uint64_t *pc, const struct deadline *deadline,
                  struct error *error)
 {
@@ -253,7 +263,8 @@ static bool look(struct device *device, bool *halted, uint64_t *pc, const struct
     *halted = core_state_of(core, status) == CORE_HALTED;
     if (!*halted || (core_unreadable(core, status) != NULL))
         return true;
-    return read_pc(device, stops_add_ready, pc, deadline, error);
+    return read_pc(device, stops_add_ready, pc, deadline, error) &&
+           (core->family == CORE_M || give_control_back(device, status, deadline, error));
 }
 
 /* A core that resumes at a breakpoint instruction stops again; with debug off it takes a fault. */
@@ -283,7 +294,8 @@ static bool server_has_core(struct device *device, bool *has, struct error *erro
     return n > 0;
 }
 
-static bool let_go(struct device *device, const struct deadline *deadline, struct error *error)
+static bool let_go(struct device *device, bool by_server, const struct deadline *deadline,
+                   struct error *error)
 {
     const struct core *core = core_of(device);
     struct step items[LIST_ROOM];
@@ -294,15 +306,15 @@ static bool let_go(struct device *device, const struct deadline *deadline, struc
         return error_set(error, ERROR_NO_CORE, "the core cannot be let run: %s", core->unstoppable);
     if (!server_has_core(device, &server, error))
         return false;
-    if (server)
+    if (server && by_server)
         return link_server_run(device->link, device->chosen->server_unit, true, deadline, error);
     stops_add_ready(core, &list);
     core_add_let_go(core, &list);
     return ledger_run(device->ledger, &list, results, deadline, error);
 }
 
-bool release_let_go(struct device *device, struct release *out, const struct deadline *deadline,
-                    struct error *error)
+bool release_let_go(struct device *device, bool by_server, struct release *out,
+                    const struct deadline *deadline, struct error *error)
 {
     const struct core *core = core_of(device);
     *out = (struct release){0};
@@ -316,7 +328,7 @@ bool release_let_go(struct device *device, struct release *out, const struct dea
             device_leave_as(device, LEAVE_HALTED_FOREIGN);
             return true;
         }
-        if (!let_go(device, deadline, error))
+        if (!let_go(device, by_server, deadline, error))
             return false;
         usleep(GLANCE_US);
         if (!look(device, &out->halted_again, &out->stands_at, deadline, error))
@@ -333,7 +345,7 @@ bool release_run(struct device *device, struct release *out, const struct deadli
     const struct core *core = core_of(device);
     struct core_stop last[CORE_STOPS];
     bool found;
-    if (!release_let_go(device, out, deadline, error))
+    if (!release_let_go(device, true, out, deadline, error))
         return false;
     if (out->breakpoint_instruction || out->halted_again)
         return true;

@@ -40,9 +40,10 @@ bool release_stops(struct device *device, const struct release_sink *sink, const
  * ELF file. */
 bool release_code(struct device *device, uint64_t address, const uint8_t *bytes, size_t size,
                   const struct release_sink *sink, const struct deadline *deadline, struct error *error);
-/* Lets the core run, unless `out` says otherwise. */
-bool release_let_go(struct device *device, struct release *out, const struct deadline *deadline,
-                    struct error *error);
+/* Lets the core run, unless `out` says otherwise. `by_server`: a server that has halted it does that, with
+ * the values of the program's registers that it keeps. */
+bool release_let_go(struct device *device, bool by_server, struct release *out,
+                    const struct deadline *deadline, struct error *error);
 /* Last: the same, and switches debug off. */
 bool release_run(struct device *device, struct release *out, const struct deadline *deadline,
                  struct error *error);

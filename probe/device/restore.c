@@ -108,15 +108,16 @@ bool restore_look(struct device *device, const struct journal_file *file, struct
 /* --- putting it back ------------------------------------------------------------------------------------ */
 
 /* What the run had borrowed of the halted program, such as R0. To give it back once more does no harm. */
-static bool give_back(struct device *device, const struct journal_file *file, const struct deadline *deadline,
-                      struct error *error)
+static bool give_back(struct device *device, const struct journal_file *file, bool *gave,
+                      const struct deadline *deadline, struct error *error)
 {
     const struct core *core = &device->chosen->core;
     struct step items[LIST_ROOM];
     uint64_t results[LIST_ROOM];
     struct outcome outcome = {.why = UNEXPECTED};
     struct error why = {0};
-    if (!has_borrowed(device, file))
+    *gave = has_borrowed(device, file);
+    if (!*gave)
         return true;
     for (int i = 0; i < TRIES && outcome.why != DONE; i++) {
         struct steps list = {.items = items, .room = LIST_ROOM};
@@ -211,7 +212,7 @@ static bool let_neighbours_go(struct device *device, const struct journal_file *
             continue;
         struct release ignored;
         device->chosen = other;
-        ok = release_let_go(device, &ignored, deadline, error);
+        ok = release_let_go(device, true, &ignored, deadline, error);
         device->chosen = chosen;
     }
     return ok;
@@ -229,7 +230,7 @@ static bool let_go(struct device *device, struct restored *out, const struct dea
     }
     if (!core_has_run_control(&device->chosen->core))
         return true;
-    if (!release_let_go(device, &release, deadline, error))
+    if (!release_let_go(device, !out->gave_back, &release, deadline, error))
         return false;
     out->let_go = release.was_halted && !release.halted_again && !release.breakpoint_instruction;
     out->stood_at = release.stood_at;
@@ -244,7 +245,7 @@ bool restore_run(struct device *device, const struct journal_file *file, struct 
     *out = (struct restored){0};
     if (device->chosen->state == CORE_LOCKUP)
         return error_set(error, ERROR_LOCKUP, "the core is locked up");
-    if (!device_keep(device, deadline, error) || !give_back(device, file, deadline, error) ||
+    if (!device_keep(device, deadline, error) || !give_back(device, file, &out->gave_back, deadline, error) ||
         !adopt(device, file, out, deadline, error) || !remove_breakpoints(device, file, deadline, error) ||
         !let_neighbours_go(device, file, deadline, error))
         return false;

@@ -33,6 +33,7 @@ bool restore_look(struct device *device, const struct journal_file *file, struct
 struct restored {
     size_t registers, code; /* put back */
     size_t skipped;         /* left alone: something else has written them since */
+    bool gave_back;         /* registers of the program, which a server may have read before */
     bool again;             /* the device must be opened anew, and restore_let_go called */
     bool let_go;            /* the core was halted, at `stood_at`, and runs now */
     uint64_t stood_at;

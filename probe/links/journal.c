@@ -505,6 +505,14 @@ static bool borrowed_read(const json_t *json, struct journal_file *file, struct 
     return true;
 }
 
+static bool is_blank(const char *line, size_t size)
+{
+    for (size_t i = 0; i < size; i++)
+        if (line[i] != ' ')
+            return false;
+    return true;
+}
+
 /* A line that does not end is what was being written when the run ended. */
 static bool line_read(const char *line, size_t size, bool first, bool last, struct journal_file *file,
                       struct error *error)
@@ -512,7 +520,7 @@ static bool line_read(const char *line, size_t size, bool first, bool last, stru
     json_t *json = json_loadb(line, size, JSON_REJECT_DUPLICATES, NULL);
     bool ok;
     if (json == NULL)
-        ok = (!first && last) || strspn(line, " ") >= size || bad("a line is not JSON", error);
+        ok = (!first && (last || is_blank(line, size))) || bad("a line is not JSON", error);
     else if (first)
         ok = head_read(json, &file->head, error);
     else if (json_object_get(json, "hold") != NULL)

@@ -241,7 +241,7 @@ static bool openocd_claim(struct link *link, const struct claim *claim, struct e
     if (!claim_take(claim, &place, openocd->name, error))
         return false;
     claim_write(claim, openocd->claim);
-    return openocd_recover(link, error); /* what a dead client left is found here */
+    return true;
 }
 
 static void give_up_claim(struct openocd *openocd)
