@@ -159,10 +159,11 @@ class Proxy:
             self._carry(client)
 
     def _carry(self, client):
-        threading.Thread(target=self._forward, args=(client,), daemon=True).start()
+        server = self._server
+        threading.Thread(target=self._forward, args=(client, server), daemon=True).start()
         rest = b""
         try:
-            while part := self._server.recv(1 << 16):
+            while part := server.recv(1 << 16):
                 rest += part
                 while found := re.match(rb"[+-]|\$[^#]*#..", rest, re.DOTALL):
                     rest, packet = rest[found.end():], found.group()
@@ -179,13 +180,14 @@ class Proxy:
         except OSError:
             pass
         client.close()
-        self._server.close()
+        server.close()
 
-    def _forward(self, client):
+    @staticmethod
+    def _forward(client, server):
         try:
             while part := client.recv(1 << 16):
-                self._server.sendall(part)
-            self._server.shutdown(socket.SHUT_RDWR)
+                server.sendall(part)
+            server.shutdown(socket.SHUT_RDWR)
         except OSError:
             pass
 
