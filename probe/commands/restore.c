@@ -57,7 +57,7 @@ static void print_result(struct restore_command *self, struct session *session, 
     fputc('\n', out);
     if (left->unseen > 0)
         fprintf(out, "  and         %zu that only the halted core reaches\n", left->unseen);
-    if (left->borrowed)
+    if (restored->gave_back)
         fprintf(out, "  and         registers of the program that were in use\n");
     if (restored->skipped > 0)
         fprintf(out, "  left alone  %zu that something else has written since\n", restored->skipped);

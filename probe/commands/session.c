@@ -216,6 +216,8 @@ static void begin_journal(struct session *session)
                 "pmu-probe: no journal is kept, so that after a crash nothing can restore the target: %s\n",
                 none.text);
     ledger_keep_journal(device->ledger, session->journal);
+    if (device->debugger != NULL && session->journal != NULL) /* its server halted the core when we came */
+        ledger_sync(device->ledger);
 }
 
 /* One pmu-probe at a time: the one place where a link is claimed. */

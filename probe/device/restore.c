@@ -107,8 +107,24 @@ bool restore_look(struct device *device, const struct journal_file *file, struct
 
 /* --- putting it back ------------------------------------------------------------------------------------ */
 
+/* Whether the core was reset since the run: the program whose registers were in use is gone. To be asked
+ * before anything else is done, for a read clears the answer. */
+static bool look_for_reset(struct device *device, bool *reset, const struct deadline *deadline,
+                           struct error *error)
+{
+    const struct core *core = &device->chosen->core;
+    uint64_t cause = 0;
+    *reset = false;
+    if (device->debugger != NULL || core->family == CORE_M || !core_has_run_control(core))
+        return true;
+    if (!ledger_read(device->ledger, core_reset_register(core), &cause, deadline, error))
+        return false;
+    *reset = core_reset_seen(core, cause);
+    return true;
+}
+
 /* What the run had borrowed of the halted program, such as R0. To give it back once more does no harm. */
-static bool give_back(struct device *device, const struct journal_file *file, bool *gave,
+static bool give_back(struct device *device, const struct journal_file *file, bool reset, bool *gave,
                       const struct deadline *deadline, struct error *error)
 {
     const struct core *core = &device->chosen->core;
@@ -116,7 +132,7 @@ static bool give_back(struct device *device, const struct journal_file *file, bo
     uint64_t results[LIST_ROOM];
     struct outcome outcome = {.why = UNEXPECTED};
     struct error why = {0};
-    *gave = has_borrowed(device, file);
+    *gave = !reset && has_borrowed(device, file);
     if (!*gave)
         return true;
     for (int i = 0; i < TRIES && outcome.why != DONE; i++) {
@@ -242,10 +258,12 @@ static bool let_go(struct device *device, struct restored *out, const struct dea
 bool restore_run(struct device *device, const struct journal_file *file, struct restored *out,
                  const struct deadline *deadline, struct error *error)
 {
+    bool reset;
     *out = (struct restored){0};
     if (device->chosen->state == CORE_LOCKUP)
         return error_set(error, ERROR_LOCKUP, "the core is locked up");
-    if (!device_keep(device, deadline, error) || !give_back(device, file, &out->gave_back, deadline, error) ||
+    if (!look_for_reset(device, &reset, deadline, error) || !device_keep(device, deadline, error) ||
+        !give_back(device, file, reset, &out->gave_back, deadline, error) ||
         !adopt(device, file, out, deadline, error) || !remove_breakpoints(device, file, deadline, error) ||
         !let_neighbours_go(device, file, deadline, error))
         return false;

@@ -95,8 +95,7 @@ void link_describe(struct link *link, char *out, size_t size);
 /* While held, a server neither polls the core nor acts on what it finds. True without a server. */
 bool link_hold(struct link *link, bool hold, struct error *error);
 /* Marks a server that has memory as in use by us; link_close takes the mark away. ERROR_IN_USE: another
- * pmu-probe holds it. A holder that is dead is succeeded, and what it left in the server is put back. True
- * without such a server. */
+ * pmu-probe holds it. A holder that is dead is succeeded. True without such a server. */
 bool link_claim(struct link *link, const struct claim *claim, struct error *error);
 /* Puts back what a client of ours that died left in the server: polling. */
 bool link_server_recover(struct link *link, struct error *error);
