@@ -107,7 +107,7 @@ static void describe_left(const struct journal_head *head, const struct left *le
 }
 
 /* Whether the target still has what this journal tells of. One of another target stays where it is. */
-static bool is_left(struct session *session, const struct journal_file *file, struct left *left,
+static bool is_left(struct session *session, struct journal_file *file, struct left *left,
                     struct error *error)
 {
     struct deadline deadline = session_deadline(session);

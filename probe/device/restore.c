@@ -87,26 +87,6 @@ bool restore_choose(struct device *device, const struct journal_head *head, stru
                         head->debug);
 }
 
-bool restore_look(struct device *device, const struct journal_file *file, struct left *out,
-                  const struct deadline *deadline, struct error *error)
-{
-    *out = (struct left){.halted = device->chosen->state == CORE_HALTED && !file->head.was_halted};
-    out->borrowed = has_borrowed(device, file);
-    for (size_t i = 0; i < file->n; i++) {
-        bool seen;
-        enum state state;
-        if (!read_state(device, &file->entries[i], &seen, &state, deadline, error))
-            return false;
-        out->unseen += !seen;
-        out->ours += seen && state == STATE_OURS;
-        out->as_were += seen && state == STATE_AS_IT_WAS;
-        out->others += seen && state == STATE_OTHER;
-    }
-    return true;
-}
-
-/* --- putting it back ------------------------------------------------------------------------------------ */
-
 /* Whether the core was reset since the run: the program whose registers were in use is gone. To be asked
  * before anything else is done, for a read clears the answer. */
 static bool look_for_reset(struct device *device, bool *reset, const struct deadline *deadline,
@@ -123,8 +103,33 @@ static bool look_for_reset(struct device *device, bool *reset, const struct dead
     return true;
 }
 
+bool restore_look(struct device *device, struct journal_file *file, struct left *out,
+                  const struct deadline *deadline, struct error *error)
+{
+    bool reset;
+    *out = (struct left){.halted = device->chosen->state == CORE_HALTED && !file->head.was_halted};
+    if (!look_for_reset(device, &reset, deadline, error))
+        return false;
+    if (reset)
+        journal_forget_borrowed(file);
+    out->borrowed = has_borrowed(device, file);
+    for (size_t i = 0; i < file->n; i++) {
+        bool seen;
+        enum state state;
+        if (!read_state(device, &file->entries[i], &seen, &state, deadline, error))
+            return false;
+        out->unseen += !seen;
+        out->ours += seen && state == STATE_OURS;
+        out->as_were += seen && state == STATE_AS_IT_WAS;
+        out->others += seen && state == STATE_OTHER;
+    }
+    return true;
+}
+
+/* --- putting it back ------------------------------------------------------------------------------------ */
+
 /* What the run had borrowed of the halted program, such as R0. To give it back once more does no harm. */
-static bool give_back(struct device *device, const struct journal_file *file, bool reset, bool *gave,
+static bool give_back(struct device *device, const struct journal_file *file, bool *gave,
                       const struct deadline *deadline, struct error *error)
 {
     const struct core *core = &device->chosen->core;
@@ -132,7 +137,7 @@ static bool give_back(struct device *device, const struct journal_file *file, bo
     uint64_t results[LIST_ROOM];
     struct outcome outcome = {.why = UNEXPECTED};
     struct error why = {0};
-    *gave = !reset && has_borrowed(device, file);
+    *gave = has_borrowed(device, file);
     if (!*gave)
         return true;
     for (int i = 0; i < TRIES && outcome.why != DONE; i++) {
@@ -258,12 +263,10 @@ static bool let_go(struct device *device, struct restored *out, const struct dea
 bool restore_run(struct device *device, const struct journal_file *file, struct restored *out,
                  const struct deadline *deadline, struct error *error)
 {
-    bool reset;
     *out = (struct restored){0};
     if (device->chosen->state == CORE_LOCKUP)
         return error_set(error, ERROR_LOCKUP, "the core is locked up");
-    if (!look_for_reset(device, &reset, deadline, error) || !device_keep(device, deadline, error) ||
-        !give_back(device, file, reset, &out->gave_back, deadline, error) ||
+    if (!device_keep(device, deadline, error) || !give_back(device, file, &out->gave_back, deadline, error) ||
         !adopt(device, file, out, deadline, error) || !remove_breakpoints(device, file, deadline, error) ||
         !let_neighbours_go(device, file, deadline, error))
         return false;

@@ -26,8 +26,9 @@ struct left {
 bool left_any(const struct left *left);
 /* Chooses the core that the journal names. ERROR_NO_CORE: there is another core, or none. */
 bool restore_choose(struct device *device, const struct journal_head *head, struct error *error);
-/* Looks only: the core goes on. After restore_choose. */
-bool restore_look(struct device *device, const struct journal_file *file, struct left *out,
+/* Looks only: the core goes on. After restore_choose. If the core was reset since, the journal has no
+ * borrowed registers from here on. */
+bool restore_look(struct device *device, struct journal_file *file, struct left *out,
                   const struct deadline *deadline, struct error *error);
 
 struct restored {

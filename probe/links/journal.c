@@ -594,6 +594,24 @@ bool journal_read(const char *path, struct journal_file *out, struct error *erro
     return ok;
 }
 
+void journal_forget_borrowed(struct journal_file *file)
+{
+    static const char nothing[] = "{\"borrowed\":\"\"}";
+    char slot[SLOT], first[LINE];
+    if (file->n_borrowed == 0)
+        return;
+    file->n_borrowed = 0;
+    int fd = open(file->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+    ssize_t n = fd >= 0 ? pread(fd, first, sizeof first, 0) : 0;
+    const char *end = n > 0 ? memchr(first, '\n', (size_t)n) : NULL;
+    memset(slot, ' ', sizeof slot);
+    memcpy(slot, nothing, sizeof nothing - 1);
+    if (end != NULL)
+        (void)!pwrite(fd, slot, sizeof slot - 1, end + 1 - first);
+    if (fd >= 0)
+        close(fd);
+}
+
 void journal_file_free(struct journal_file *file)
 {
     free(file->entries);

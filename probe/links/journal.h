@@ -94,6 +94,8 @@ struct journal_file {
 bool journal_read(const char *path, struct journal_file *out, struct error *error);
 /* The same of bytes in memory. */
 bool journal_parse(const char *bytes, size_t size, struct journal_file *out, struct error *error);
+/* The program whose registers were borrowed is gone; the file says so from here on. */
+void journal_forget_borrowed(struct journal_file *file);
 void journal_file_free(struct journal_file *file);
 /* The paths of the journals that lie there, those of one link, or of all for NULL. Only those of runs that
  * ended are of use: the link's lock tells. */
