@@ -1,5 +1,6 @@
 #include "base/state.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -85,21 +86,25 @@ static void describe_process(long process, char *out, size_t size)
         char c = words[i];
         if (c == '\0')
             c = ' ';
-        line[used++] = c >= ' ' && c <= '~' ? c : '?';
+        line[used++] = (char)(c >= ' ' && c <= '~' ? c : '?');
     }
     while (used > 0 && line[used - 1] == ' ')
         used--;
     line[used] = '\0';
-    snprintf(out, size, "process %ld (%s)", process, line);
+    size_t folder = strcspn(line, " ");
+    while (folder > 0 && line[folder - 1] != '/')
+        folder--;
+    snprintf(out, size, "process %ld (%s%s)", process, line + folder, used + 1 == sizeof line ? "..." : "");
 }
 
 static bool refuse(int fd, const char *name, struct error *error)
 {
-    char text[32] = "", holder[WORDS + 48] = "another pmu-probe", since[32] = "";
+    char text[32] = "", holder[WORDS + 64] = "another pmu-probe", since[32] = "";
     struct stat file;
     struct tm when;
-    if (pread(fd, text, sizeof text - 1, 0) > 0 && atol(text) > 0)
-        describe_process(atol(text), holder, sizeof holder);
+    uint64_t process;
+    if (pread(fd, text, sizeof text - 1, 0) > 0 && numbers_read(text, 10, &process, 1) != NULL)
+        describe_process((long)process, holder, sizeof holder);
     if (fstat(fd, &file) == 0 && localtime_r(&file.st_mtime, &when) != NULL)
         strftime(since, sizeof since, " since %H:%M", &when);
     return error_set(error, ERROR_IN_USE, "%s is in use by %s%s", name, holder, since);
@@ -191,4 +196,24 @@ void lock_free(struct lock *lock)
         unlink(lock->path);
     close(lock->fd);
     free(lock);
+}
+
+/* --- text ----------------------------------------------------------------------------------------------- */
+
+const char *numbers_read(const char *text, int base, uint64_t *out, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        char *end;
+        if (i > 0 && *text++ != ' ')
+            return NULL;
+        if (base == 16 ? !isxdigit((unsigned char)*text) : !isdigit((unsigned char)*text))
+            return NULL;
+        errno = 0;
+        unsigned long long value = strtoull(text, &end, base);
+        if (errno != 0 || (text[0] == '0' && (text[1] | 0x20) == 'x'))
+            return NULL;
+        out[i] = value;
+        text = end;
+    }
+    return text;
 }

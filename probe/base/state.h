@@ -30,3 +30,7 @@ void lock_note(struct lock *lock, const char *text);
 const char *
 lock_left(const struct lock *lock); /* what the last one noted, and did not take back; "": nothing */
 void lock_free(struct lock *lock);  /* NULL is allowed */
+
+/* Reads `n` numbers without sign or prefix, a space before each but the first. Returns where they end; NULL:
+ * they are not there, or one is too large. */
+const char *numbers_read(const char *text, int base, uint64_t *out, size_t n);

@@ -1,5 +1,7 @@
 #include "links/claim.h"
 
+#include "base/state.h"
+
 #include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -80,12 +82,17 @@ void claim_write(const struct claim *claim, char out[CLAIM_TEXT])
 bool claim_read(const char *text, struct claim *out)
 {
     char host[64], boot[96], since[8], command[24];
-    int used = -1;
+    uint64_t numbers[2];
+    int first = -1, rest = -1;
     *out = (struct claim){0};
-    if (sscanf(text, "%63s %95s %" SCNu64 " %" SCNu64 " %7s %23s%n", host, boot, &out->process, &out->started,
-               since, command, &used) != 6 ||
-        used < 0 || text[used] != '\0')
+    if (sscanf(text, "%63s %95s %n", host, boot, &first) != 2 || first < 0)
         return false;
+    text = numbers_read(text + first, 10, numbers, 2);
+    if (text == NULL || sscanf(text, " %7s %23s%n", since, command, &rest) != 2 || rest < 0 ||
+        text[rest] != '\0')
+        return false;
+    out->process = numbers[0];
+    out->started = numbers[1];
     take_word(host, out->host, sizeof out->host);
     take_word(boot, out->boot, sizeof out->boot);
     take_word(since, out->since, sizeof out->since);

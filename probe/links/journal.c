@@ -475,19 +475,23 @@ static bool drop_read(const json_t *json, struct journal_file *file, struct erro
 
 static bool step_from(const char *text, struct step *out)
 {
-    char op;
-    unsigned space, unit, size;
-    int used = 0;
+    enum { SPACE, UNIT, SIZE, OFFSET, VALUE, MASK, NUMBERS };
+    uint64_t of[NUMBERS];
     *out = (struct step){0};
-    if (sscanf(text, "%c %x %x %x %" SCNx64 " %" SCNx64 " %" SCNx64 "%n", &op, &space, &unit, &size,
-               &out->at.offset, &out->value, &out->mask, &used) != 7 ||
-        text[used] != '\0' || space >= SPACES || unit > UINT16_MAX ||
-        (size != 1 && size != 2 && size != 4 && size != 8))
+    if (text[0] == '\0' || text[1] != ' ')
         return false;
-    out->at = (struct address){
-        .space = (uint8_t)space, .unit = (uint16_t)unit, .size = (uint8_t)size, .offset = out->at.offset};
+    const char *end = numbers_read(text + 2, 16, of, NUMBERS);
+    if (end == NULL || *end != '\0' || of[SPACE] >= SPACES || of[UNIT] > UINT16_MAX ||
+        (of[SIZE] != 1 && of[SIZE] != 2 && of[SIZE] != 4 && of[SIZE] != 8))
+        return false;
+    *out = (struct step){.at = {.space = (uint8_t)of[SPACE],
+                                .unit = (uint16_t)of[UNIT],
+                                .size = (uint8_t)of[SIZE],
+                                .offset = of[OFFSET]},
+                         .value = of[VALUE],
+                         .mask = of[MASK]};
     for (unsigned i = 0; i < OPS; i++)
-        if (ops[i] != NULL && ops[i][0] == op) {
+        if (ops[i] != NULL && ops[i][0] == text[0]) {
             out->op = (enum op)i;
             return true;
         }

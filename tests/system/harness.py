@@ -3,6 +3,7 @@ sanitizers. Every port is a free one, every process is gone when the test ends."
 import json
 import os
 import random
+import shutil
 import signal
 import subprocess
 import threading
@@ -225,6 +226,11 @@ def tool_environment(**others):
 def start_tool(words, environment=(), **kwargs):
     return subprocess.Popen(words, cwd=BUILD, text=True, errors="replace", env=tool_environment(**dict(environment)),
                             **{"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **kwargs})
+
+
+def forget_journal():
+    """As if what came before had run on another machine."""
+    shutil.rmtree(os.path.join(os.environ["XDG_STATE_HOME"], "pmu-probe"), ignore_errors=True)
 
 
 def unfolded(text):

@@ -4,7 +4,7 @@ import signal
 import pytest
 
 from cmsis_dap import ABORT, CLEAR_STICKY, CTRL_STAT, DP, SELECT, Dap, write
-from harness import WORK_BY_DATA, Place, finish_tool, passages, returned
+from harness import WORK_BY_DATA, Place, finish_tool, forget_journal, passages, returned
 
 DEBUG, SYSTEM, OVERRUN = 1 << 28, 1 << 30, 1
 BOTH = DEBUG | SYSTEM
@@ -75,15 +75,18 @@ def test_power_stays_where_a_core_is_left_halted():
         assert place.board.state()["run"] == "halted" and controls(place) == [BOTH]
 
 
+@pytest.mark.parametrize("command", ["restore", "release"])
 @pytest.mark.parametrize("way", ["m4/swd", "rp2040/swd"])
-def test_release_takes_down_what_a_killed_run_has_left(way):
+def test_the_way_back_takes_down_what_a_killed_run_has_left(way, command):
     with Place(way, "free", WORK_BY_DATA) as place:
         tool = place.start("delta", "work_by_data", "-r", 100000000)
         place.wait_for_stops(10)
         tool.kill()
         tool.communicate()
         assert all(controls(place))
-        assert place.run("release").code == 0
+        if command == "release":
+            forget_journal()
+        assert place.run(command).code == 0
         assert not any(controls(place))
 
 

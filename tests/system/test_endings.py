@@ -230,10 +230,21 @@ def test_a_probe_that_hangs_up_may_be_in_use():
     assert result.code == 3 and "is it in use?" in result.err and "one client at a time" in result.err, result.err
 
 
-def test_a_second_client_is_told_that_the_probe_may_be_in_use():
+def test_a_second_client_is_told_who_has_the_probe():
     with Place("m4/swd", scenario=WORK_BY_DATA) as place:
         tool = place.start("delta", "work_by_data", "-r", 100_000_000)
         place.wait_for_stops(6)
+        result = finish_tool(place.start("info"))
+        assert result.code == 3 and f"is in use by process {tool.pid} (pmu-probe " in result.err, result.err
+        assert finish_tool(tool, signal.SIGINT).code == 0
+
+
+def test_a_second_client_elsewhere_is_told_that_the_probe_may_be_in_use(monkeypatch, tmp_path):
+    """The lock is of one machine and user."""
+    with Place("m4/swd", scenario=WORK_BY_DATA) as place:
+        tool = place.start("delta", "work_by_data", "-r", 100_000_000)
+        place.wait_for_stops(6)
+        monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
         result = finish_tool(place.start("info"))
         assert result.code == 3 and "one client at a time" in result.err, result.err
         assert finish_tool(tool, signal.SIGINT).code == 0

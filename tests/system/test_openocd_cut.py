@@ -103,13 +103,18 @@ def test_a_cut_connection_is_made_again(chip, cuts):
             assert kept(place) == before and polls(place), f"cut at {number}: {kept(place)}, {before}"
 
 
-def test_killed_and_then_another():
+def test_killed_and_then_another(monkeypatch, tmp_path):
     """The first holds OpenOCD as long as it lives; when it was killed, OpenOCD notices, and so does the next one."""
     with Place("m4", "free", WORK_BY_DATA) as place:
         process = place.start("delta", "work_by_data", "-r", 1000000)
         place.wait_for_stops(20)
         for command in (["info"], ["delta", "work_by_data", "-r", 1]):
             refused = place.run(*command)
+            assert refused.code == 3 and re.search(rf"is in use by process {process.pid} \(pmu-probe .*\) since \d\d:\d\d",
+                                                   unfolded(refused.err)), refused.err
+        with monkeypatch.context() as elsewhere:  # there is no lock of ours
+            elsewhere.setenv("XDG_STATE_HOME", str(tmp_path))
+            refused = place.run("info")
             assert refused.code == 3 and re.search(rf"is in use by pmu-probe delta, process {process.pid} on \S+, since \d\d:\d\d",
                                                    unfolded(refused.err)), refused.err
         assert process.poll() is None
@@ -119,7 +124,8 @@ def test_killed_and_then_another():
         place.server("set ::pmu_seen 1; pmu_look_at_holder")  # as OpenOCD does every two seconds
         assert polls(place)
         place.server("poll off; set ::pmu_lapsed 0")
-        assert place.run("info").code == 0
+        assert place.run("info").code == 0 and not polls(place)  # the target is still as the first has left it
+        assert place.run("restore").code == 0
         assert polls(place)
 
 

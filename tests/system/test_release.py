@@ -1,5 +1,5 @@
-"""The way back after pmu-probe was killed: `release` takes away what it left on the target, and of others too; then the target
-can be measured as before."""
+"""The way back after pmu-probe was killed, and its journal is gone: `release` takes away what it left on the target, and of
+others too; then the target can be measured as before."""
 import os
 import random
 import re
@@ -8,7 +8,7 @@ import time
 import pytest
 
 from cmsis_dap import Dap
-from harness import IN_RAM, LOCKING, NOWHERE, SOAK, WORK_BY_DATA, Place, passages, returned, run_tool, wait_for
+from harness import IN_RAM, LOCKING, NOWHERE, SOAK, WORK_BY_DATA, Place, forget_journal, passages, returned, run_tool, wait_for
 from test_trace import CODE_IN_RAM
 
 CORTEX_M = ["m4", "rp2040"]
@@ -63,6 +63,7 @@ def killed(place, *args, after=None):
         assert process.poll() is None, process.communicate()
     process.kill()
     process.communicate()
+    forget_journal()
     # What the other side had been sent, it carries out
     if place.server:
         time.sleep(0.3)

@@ -91,11 +91,14 @@ def test_counting_while_it_is_written(way, what, where, each, command):
 # --- others who share the target ----------------------------------------------------------------------------------
 
 @pytest.mark.parametrize("chip", ["m4", "a9", "a53"])
-def test_another_of_us_that_ends_switches_it_off(chip):
+def test_another_of_us_that_ends_switches_it_off(chip, monkeypatch, tmp_path):
+    """An older one, which has neither lock nor mark."""
     with Place(chip, "free", WORK_BY_DATA) as place:
         place.board.watch(place.symbol("work_by_data"))
         stat = place.start("stat", "--for", "700ms")
         wait_for(lambda: place.board.state().get("dwt_ctrl", place.board.state().get("pmcr", 0)) & 1, "the other one")
+        place.server("set ::pmu_holder {}")
+        monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
         result = place.run("delta", "-j", "work_by_data", "-r", 400)
         finish_tool(stat)
         check_hits(place, result.hits, "work_by_data")

@@ -80,17 +80,20 @@ static void note_state(void *context)
 /* A port whose power is on may have it from that run. */
 static void take_left(struct dap *dap)
 {
+    static const char POWER[] = "power ", PORT[] = "port ";
     const char *text = lock_left(dap->link.lock);
-    unsigned which;
-    uint32_t one, two, three;
+    uint64_t of[4];
     for (; text != NULL && *text != '\0'; text = strchr(text, ';'), text += text != NULL) {
-        if (sscanf(text, "power %x %" SCNx32 ";", &which, &one) == 2 && which < ADI_PORTS)
-            dap->executor.adi.power[which] = (struct adi_power){.known = true, .found = one};
-        else if (sscanf(text, "port %x %" SCNx32 " %" SCNx32 " %" SCNx32 ";", &which, &one, &two, &three) ==
-                     4 &&
-                 which <= UINT16_MAX && dap->n_left < AP_STATE_PORTS)
-            dap->left[dap->n_left++] =
-                (struct port_left){.unit = (uint16_t)which, .csw = one, .tar_high = two, .ours = three};
+        if (strncmp(text, POWER, sizeof POWER - 1) == 0 &&
+            numbers_read(text + sizeof POWER - 1, 16, of, 2) != NULL && of[0] < ADI_PORTS)
+            dap->executor.adi.power[of[0]] = (struct adi_power){.known = true, .found = (uint32_t)of[1]};
+        else if (strncmp(text, PORT, sizeof PORT - 1) == 0 &&
+                 numbers_read(text + sizeof PORT - 1, 16, of, 4) != NULL && of[0] <= UINT16_MAX &&
+                 dap->n_left < AP_STATE_PORTS)
+            dap->left[dap->n_left++] = (struct port_left){.unit = (uint16_t)of[0],
+                                                          .csw = (uint32_t)of[1],
+                                                          .tar_high = (uint32_t)of[2],
+                                                          .ours = (uint32_t)of[3]};
     }
 }
 

@@ -47,10 +47,11 @@ static bool breakpoint_value(struct armv7 *v7, unsigned n, bool write, uint32_t 
     return true;
 }
 
-// Only the registers that a program or a stuffed instruction needs; the others are undefined here
+// Only the registers that a program or a stuffed instruction needs; the others are undefined here. In Debug
+// state the mode does not matter (DDI 0301H, 13.5.1)
 static bool debug_register(struct armv7 *v7, unsigned number, bool write, uint32_t *value)
 {
-    bool privileged = !v7_user(v7);
+    bool privileged = v7->state == V7_HALTED || !v7_user(v7);
     if (!privileged && ((v7->debug.control & DSCR_UDCCDIS) || number == DBGVCR || number > DBGDTR_INT))
         return false;
     if (number >= DBGBVR0 && number < DBGBVR0 + 16)
