@@ -123,6 +123,14 @@ static bool restore_here(struct restore_command *self, struct session *session, 
     return true;
 }
 
+/* A server's own settings come last, as it may look at the target from then on. */
+static bool end_session(struct session *session, bool ok, struct error *error)
+{
+    struct error after = {0};
+    ok = ok && link_server_recover(session->link, error);
+    return session_close(session, &after) ? ok : error_add(error, &after);
+}
+
 /* Over the link that its run had. */
 static bool restore_one(struct restore_command *self, struct error *error)
 {
@@ -133,10 +141,7 @@ static bool restore_one(struct restore_command *self, struct error *error)
     take_options(&self->file.head, &options);
     bool ok = session_open_elf(&session, error) && session_reach_target(&session, error) &&
               restore_here(self, &session, error);
-    struct error after = {0};
-    if (!session_close(&session, &after))
-        ok = error_add(error, &after);
-    return ok;
+    return end_session(&session, ok, error);
 }
 
 /* Over the link that the user names: what was left there. */
@@ -153,10 +158,7 @@ static bool restore_there(struct restore_command *self, struct error *error)
         journal_file_free(&self->file);
         ok = ok && (i + 1 == n || session_look_again(&session, -1, error));
     }
-    struct error after = {0};
-    if (!session_close(&session, &after))
-        ok = error_add(error, &after);
-    return ok;
+    return end_session(&session, ok, error);
 }
 
 /* A run that is under way has its link: its journal is none of ours. */

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { LARGEST = 64 << 20, SLOT = 8192, LINE = 16384 };
@@ -135,7 +136,10 @@ struct journal *journal_new(const struct journal_head *head, struct error *error
     state_key(text, core);
     journal->head = *head;
     journal->fd = -1;
-    snprintf(journal->path, sizeof journal->path, "%s/%s-%s.journal", folder, link, core);
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    uint64_t ms = (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+    snprintf(journal->path, sizeof journal->path, "%s/%s-%s-%012" PRIx64 ".journal", folder, link, core, ms);
     return journal;
 }
 
@@ -254,12 +258,11 @@ static bool write_all(int fd, const char *text, size_t n)
     return true;
 }
 
-/* A file of that name is one whose run left nothing to put back. */
 static bool make_file(struct journal *journal)
 {
     char folder[PATH_MAX], *text = journal->text;
     size_t used = journal->used;
-    journal->fd = open(journal->path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+    journal->fd = open(journal->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (journal->fd < 0)
         return fail(journal);
     journal->text = NULL;
@@ -623,6 +626,12 @@ void journal_file_free(struct journal_file *file)
     file->n = 0;
 }
 
+/* The names end with the time. */
+static int compare_later_first(const void *one, const void *other)
+{
+    return strcmp(other, one);
+}
+
 size_t journal_list(const char *link, char (*paths)[JOURNAL_PATH], size_t room)
 {
     char folder[JOURNAL_PATH - NAME_MAX - 2], key[STATE_KEY + 1] = "";
@@ -641,5 +650,6 @@ size_t journal_list(const char *link, char (*paths)[JOURNAL_PATH], size_t room)
     }
     if (all != NULL)
         closedir(all);
+    qsort(paths, n, sizeof *paths, compare_later_first);
     return n;
 }

@@ -11,6 +11,7 @@ enum { HELD_FIRST = 64, ALLOWED_ROOM = 128, NAP_US = 1000, TRIES = 3, RESTORE_MS
 struct entry {
     struct journal_entry is;
     struct undo_action action; /* undo NULL: an address is held */
+    bool adopted;              /* it is from the journal of another run */
 };
 
 struct ledger {
@@ -105,9 +106,12 @@ static struct entry *insert(struct ledger *ledger, size_t index, struct journal_
 
 bool ledger_adopt(struct ledger *ledger, const struct journal_entry *entry, struct error *error)
 {
+    size_t i = 0;
     if (!make_room(ledger, error))
         return false;
-    insert(ledger, ledger->n_held, *entry);
+    while (i < ledger->n_held && ledger->held[i].adopted)
+        i++;
+    insert(ledger, i, *entry)->adopted = true;
     return true;
 }
 
@@ -115,7 +119,8 @@ bool ledger_adopt(struct ledger *ledger, const struct journal_entry *entry, stru
 static void note_write(struct ledger *ledger, struct address at, uint64_t value)
 {
     struct entry *entry = ledger->journal != NULL ? find_entry(ledger, at) : NULL;
-    if (entry == NULL || entry->is.wrote_others || value == entry->is.old)
+    bool tells_itself = entry != NULL && entry->is.status.size == 0; /* what a lock reads as means nothing */
+    if (entry == NULL || entry->is.wrote_others || (tells_itself && value == entry->is.old))
         return;
     for (size_t i = 0; i < entry->is.n_wrote; i++)
         if (entry->is.wrote[i] == value)

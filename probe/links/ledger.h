@@ -33,7 +33,7 @@ void ledger_free(struct ledger *ledger);      /* restores nothing */
 
 void ledger_set_halted_access(struct ledger *ledger, struct ledger_halted_access halted);
 /* From here on everything held is in the journal before it is written. ledger_adopt takes over what the
- * journal of another run has, the oldest first: ledger_undo then puts it back. */
+ * journal of another run has, the oldest first: ledger_undo then puts it back, after all of this run. */
 void ledger_keep_journal(struct ledger *ledger, struct journal *journal);
 void ledger_sync(struct ledger *ledger);        /* the journal, before something that it does not see */
 void ledger_end_journal(struct ledger *ledger); /* everything is undone, and the core is as before */

@@ -73,8 +73,9 @@ class Killed:
             place.proxy.plan(Strike("pass" if passed_on else "drop", TOOL, number, act=kill))
             process = place.start_words(words)
             started.set()
-            finish_tool(process)
+            result = finish_tool(process)
             struck = place.proxy.struck
+            assert struck or result.code == 0, result.err
             place.proxy.plan(None)
         place.calm()
         return struck
@@ -113,13 +114,16 @@ class Killed:
                 self.found["does not boot"] += not self.place.boots()
                 self.start()
             return
-        if self.journals() and what == "named":
+        if left and self.journals() and what == "named":
             self.named()
         if left and what == "reset":
             self.found["does not boot"] += not self.place.boots()
         # A server that halts the core when a client comes lets it go with the registers that it had read before
-        self.restored(but="altered" if self.place.gdb and what == "reset" else None)
-        if what == "measured":
+        foreign = self.place.gdb and what == "reset"
+        self.restored(but="altered" if foreign else None)
+        if foreign:
+            self.start()
+        elif what == "measured":
             self.measures()
 
 
