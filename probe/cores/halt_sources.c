@@ -261,11 +261,9 @@ size_t stops_last(const struct core *core, struct core_stop *out, size_t room)
     return list.n;
 }
 
-bool stops_has_borrowed(const struct core *core, uint64_t status)
+uint64_t stops_borrowed_mark(const struct core *core)
 {
-    if (core->family == CORE_ARMV7)
-        return (status & DBGDSCR_UDCCDIS) != 0;
-    return core->family == CORE_ARMV8 && (status & EDSCR_TDA) != 0;
+    return core->family == CORE_ARMV7 ? DBGDSCR_UDCCDIS : core->family == CORE_ARMV8 ? EDSCR_TDA : 0;
 }
 
 bool stops_may_have_borrowed(const struct core *core, uint64_t status)

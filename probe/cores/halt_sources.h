@@ -30,8 +30,9 @@ size_t stops_last(const struct core *core, struct core_stop *out, size_t room);
 /* Whether a debugger left this halted core in the middle of reading registers, so that a borrowed register
  * may not have been restored. */
 bool stops_may_have_borrowed(const struct core *core, uint64_t status);
-/* The same, and we did it: what was in use must be given back. */
-bool stops_has_borrowed(const struct core *core, uint64_t status);
+/* By which bit of the status we mark that a borrowed register is to be restored; 0: no core of this family
+ * has one. */
+uint64_t stops_borrowed_mark(const struct core *core);
 /* Clears what keeps such a core from running. */
 void stops_add_ready(const struct core *core, struct steps *list);
 

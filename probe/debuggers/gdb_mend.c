@@ -194,6 +194,10 @@ static bool outlast_request(struct debugger *debugger)
            debugger->ops->wait(debugger, &stop, &limit, &ignored) != DEBUGGER_STOPPED;
 }
 
+/* After a reset OpenOCD may have a core that runs, or fail once, by what it remembers of the core. */
+static const char openocd_resume[] =
+    "if {[catch {resume}] && [[target current] curstate] eq {halted}} {resume}";
+
 /* D lets the core run on, but not with OpenOCD. Other servers with one client read no packet while it runs.
  */
 static bool detach(struct gdb_session *session, struct debugger *debugger, struct error *error)
@@ -213,7 +217,7 @@ static bool detach(struct gdb_session *session, struct debugger *debugger, struc
         if (session->running && debugger->ops->interrupt(debugger, &why))
             debugger->ops->wait(debugger, &stop, &soon, &why);
     } else if (!session->running && !stays &&
-               !gdb_monitor(session, "resume", text, sizeof text, &soon, &refused) &&
+               !gdb_monitor(session, openocd_resume, text, sizeof text, &soon, &refused) &&
                refused.kind != ERROR_FAULT) {
         return error_copy(error, &refused);
     }

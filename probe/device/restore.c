@@ -63,8 +63,8 @@ static bool read_state(struct device *device, const struct journal_entry *entry,
 
 static bool has_borrowed(const struct device *device, const struct journal_file *file)
 {
-    return file->n_borrowed > 0 && device->chosen->state == CORE_HALTED &&
-           stops_has_borrowed(&device->chosen->core, device->chosen->status);
+    return file->n_borrowed > 0 && device->chosen->state == CORE_HALTED && device->debugger == NULL &&
+           (device->chosen->status & stops_borrowed_mark(&device->chosen->core)) != 0;
 }
 
 bool left_any(const struct left *left)
@@ -128,6 +128,22 @@ bool restore_look(struct device *device, struct journal_file *file, struct left 
 
 /* --- putting it back ------------------------------------------------------------------------------------ */
 
+/* A debugger has the program's registers from before the run, and restores them itself: only our mark is
+ * left. */
+static bool clear_mark(struct device *device, const struct deadline *deadline, struct error *error)
+{
+    const struct core *core = &device->chosen->core;
+    struct address at = core_status_register(core);
+    struct error unread = {0};
+    uint64_t status = 0, mark = stops_borrowed_mark(core), ignored;
+    if (mark == 0 || !ledger_read(device->ledger, at, &status, deadline, &unread) || (status & mark) == 0)
+        return true;
+    struct step step = step_write(at, status & ~mark);
+    struct steps list = {.items = &step, .n = 1, .room = 1};
+    return ledger_allow(device->ledger, at, error) &&
+           ledger_run(device->ledger, &list, &ignored, deadline, error);
+}
+
 /* What the run had borrowed of the halted program, such as R0. To give it back once more does no harm. */
 static bool give_back(struct device *device, const struct journal_file *file, bool *gave,
                       const struct deadline *deadline, struct error *error)
@@ -138,6 +154,8 @@ static bool give_back(struct device *device, const struct journal_file *file, bo
     struct outcome outcome = {.why = UNEXPECTED};
     struct error why = {0};
     *gave = has_borrowed(device, file);
+    if (device->debugger != NULL && file->n_borrowed > 0)
+        return clear_mark(device, deadline, error);
     if (!*gave)
         return true;
     for (int i = 0; i < TRIES && outcome.why != DONE; i++) {

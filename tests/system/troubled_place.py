@@ -96,12 +96,15 @@ class TroubledPlace:
         if self.proxy:
             self.proxy.quiet()
         if self.server and self.server.process.poll() is None:
-            self.server("version")
+            for _ in range(2):  # it looks at new connections first, then at those that are closed
+                self.server("version")
         elif self.usb:
             self.board.usb_closed()
         elif self.place.wires:
             with Dap(self.board.dap_port) as dap:  # one host at a time
                 dap.info(0xFF)
+            for _ in range(2):
+                self.board.state()
 
     # --- what the target is like
 

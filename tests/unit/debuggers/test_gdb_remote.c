@@ -53,7 +53,7 @@ TEST(test_facts)
     assert_false(debugger->facts.is_emulator);
     debugger->ops->close(debugger, true);
     gdb_server_stop(&server);
-    assert_non_null(strstr(server.asked, "qRcmd,726573756d65\nD\n")); /* "resume": its own D does not */
+    assert_non_null(strstr(server.asked, "7b726573756d657d\nD\n")); /* "{resume}": its own D does not */
     debugger = open_server(&server, qemu);                            /* acknowledged, and no description */
     assert_true(debugger->facts.is_emulator);
     assert_int_equal(debugger->facts.profile, PROFILE_UNKNOWN);
@@ -326,7 +326,7 @@ TEST(after_a_damaged_packet_the_core_is_let_go_over_the_same_connection)
     const struct gdb_answer answers[] = {openocd_version,
                                          {"m20000000,4", "$7856~3412#a4", true},
                                          {"m20000010,4", "11111111", false},
-                                         {"qRcmd,726573756d65", "OK", false},
+                                         {"qRcmd,6966207b5b6361746368207b726573756d657d5d", "OK", false}, /* "if {[catch {resume}]" */
                                          {"D", "OK", false},
                                          {NULL, NULL, false}};
     struct gdb_server server;
@@ -348,7 +348,7 @@ TEST(after_a_damaged_packet_the_core_is_let_go_over_the_same_connection)
     assert_true(debugger->ops->let_go(debugger, &error));
     debugger->ops->close(debugger, true);
     gdb_server_stop(&server);
-    assert_non_null(strstr(server.asked, "qRcmd,726573756d65\nD\n"));
+    assert_non_null(strstr(server.asked, "7b726573756d657d\nD\n")); /* "{resume}" */
 }
 
 TEST(a_core_that_stays_halted_is_told)
@@ -455,7 +455,7 @@ TEST(test_the_session_outlasts_it)
     debugger->ops->close(debugger, true);
     gdb_server_stop(&server);
     assert_non_null(strstr(server.asked, "vCont;c\nvCont;c\nD\n"));
-    assert_null(strstr(server.asked, "qRcmd,726573756d65")); /* "resume" */
+    assert_null(strstr(server.asked, "726573756d65")); /* "resume" */
 }
 
 TEST(test_good_bye_is_said_where_it_is_heard)
