@@ -509,8 +509,8 @@ static void tell_what_is_left(const struct session *session, struct error *error
 bool session_close(struct session *session, struct error *error)
 {
     struct ending *ending = begin_ending(session);
-    bool ok = session->link == NULL || session_undo(session, error);
-    ok = device_check_left(&session->device, error) && ok;
+    bool undone = session->link == NULL || session_undo(session, error);
+    bool ok = device_check_left(&session->device, error) && undone;
     if (!ok)
         tell_what_is_left(session, error);
     injected_free(session->by_core);
@@ -519,6 +519,8 @@ bool session_close(struct session *session, struct error *error)
     struct error halted = {0};
     if (!link_end(session->link, &halted))
         ok = error_add(error, &halted);
+    else if (undone)
+        journal_end(session->journal);
     journal_free(session->journal);
     session->journal = NULL;
     link_close(session->link);

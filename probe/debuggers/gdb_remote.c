@@ -10,7 +10,15 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { INTERRUPT = 0x03, READ_MOST = 1024, WRITE_MOST = 1024, BINARY_LEAST = 16, CLOSE_MS = 1000 };
+enum {
+    INTERRUPT = 0x03,
+    READ_MOST = 1024,
+    WRITE_MOST = 1024,
+    BINARY_LEAST = 16,
+    CLOSE_MS = 1000,
+    BUSY_MS = 500,
+    BUSY_NAP_US = 20000
+};
 
 struct gdb_remote {
     struct debugger debugger; /* first */
@@ -391,9 +399,19 @@ struct debugger *gdb_remote_connect(const char *host, uint16_t port, const struc
                                     const struct deadline *deadline, struct error *error)
 {
     char name[128];
-    int fd = socket_connect(host, port, deadline, error);
-    if (fd < 0)
-        return NULL;
+    struct deadline busy = deadline_in_ms(patience_ms(BUSY_MS), deadline->cancel);
     snprintf(name, sizeof name, "gdb %.100s:%u", host, port);
-    return open_session(fd, name, host, port, log, deadline, error);
+    for (;;) {
+        struct error why = {0};
+        int fd = socket_connect(host, port, deadline, error);
+        struct debugger *debugger = fd < 0 ? NULL : open_session(fd, name, host, port, log, deadline, &why);
+        if (debugger != NULL || fd < 0)
+            return debugger;
+        /* It hangs up on a second client; the first may just have left */
+        if (why.kind != ERROR_NO_PROBE || deadline_passed(&busy) || deadline_passed(deadline)) {
+            error_copy(error, &why);
+            return NULL;
+        }
+        usleep(BUSY_NAP_US);
+    }
 }

@@ -338,6 +338,8 @@ const char *journal_problem(const struct journal *journal)
 
 void journal_end(struct journal *journal)
 {
+    if (journal == NULL)
+        return;
     if (journal->fd >= 0)
         unlink(journal->path);
     if (journal->fd >= 0)
