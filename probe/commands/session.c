@@ -501,7 +501,7 @@ static void tell_what_is_left(const struct session *session, struct error *error
         return;
     ledger_names(session->device.ledger, names, sizeof names);
     error_set(&left, error->kind, "Not restored: %s%s", names,
-              session->may_stop ? ". The core may be halted." : "");
+              session->may_stop || session->device.halted_access != NULL ? ". The core may be halted." : "");
     error_add(error, &left);
     error->advice = advice;
 }

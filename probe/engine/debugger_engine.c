@@ -431,8 +431,8 @@ static bool try_rehit(struct debugger_engine *self, uint64_t here, bool *moved,
     return *moved || confirm_stop(self, here, deadline, error);
 }
 
-/* From the stop at `here` to the same stop, delivered to the sink. *moved: the core went on while the first
- * one was tried. */
+/* From the stop at `here` to the same stop, delivered to the sink once nothing else turns out to have written
+ * the counters. *moved: the core went on while the first one was tried. */
 static bool run_rehits(struct debugger_engine *self, uint64_t here, unsigned rehits, bool *moved,
                        const struct deadline *deadline, struct error *error)
 {
@@ -441,17 +441,24 @@ static bool run_rehits(struct debugger_engine *self, uint64_t here, unsigned reh
         return false;
     if (self->rehit != REHIT_STOPS_AGAIN)
         return true;
-    for (unsigned i = 0; i < rehits && i < ENGINE_REHITS; i++) {
+    struct raw_hit done[ENGINE_REHITS];
+    unsigned n = 0, wanted = rehits < ENGINE_REHITS ? rehits : ENGINE_REHITS;
+    bool reset = false;
+    for (unsigned i = 0; i < wanted; i++) {
         struct raw_hit rehit = {.pairs = 1};
         bool pending = false;
         self->disturbed = false;
         if (!read_counters(self, rehit.from, &pending, NULL, deadline, error) ||
             !run_to_stop(self, WAIT_END, deadline, error) || !confirm_stop(self, here, deadline, error) ||
-            !read_counters(self, rehit.to, NULL, NULL, deadline, error))
+            !read_counters(self, rehit.to, NULL, i + 1 == wanted ? &reset : NULL, deadline, error))
             return false;
         if (!pending && !self->disturbed) /* else a handler ran in it */
-            self->sink->rehit(self->sink->context, &rehit);
+            done[n++] = rehit;
     }
+    if (reset)
+        return error_set(error, ERROR_RESET, "the target was reset");
+    for (unsigned i = 0; i < n; i++)
+        self->sink->rehit(self->sink->context, &done[i]);
     return true;
 }
 

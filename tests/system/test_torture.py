@@ -53,7 +53,7 @@ SECONDS = {"delay": (0.02, 0.2), "stall": (0.1, 0.5, 1.5), "power": (0.0, 0.05, 
 # What the target is like after these is not only the tool's doing
 FROM_OUTSIDE = {"reset", "power", "server", "second", "write"}
 # What OpenOCD changes once it sees that, later or never; it lets a core go with registers from before a reset
-OF_SERVER = {"fp_ctrl", "cti_gate", "altered"}
+OF_SERVER = {"fp_ctrl", "cti_gate", "altered", "bvr"}
 CODES = {"doctor": (0, 3, 5)}  # 5: it found something
 # What was left must be told as a fact; advice that is always there tells nobody
 TELLS = re.compile(r"could not restore [^;]|could not be put back|not put back|is left |stays |was left|left by")
@@ -239,11 +239,14 @@ class Troubled:
         if not left:
             return
         if case.event in ("reset", "power", "server"):
-            also = self.as_reference(case.event)
-            now = self.place.snapshot()
-            left = [name for name in left if now[name] != also[name]]
-            if self.place.server:
-                left = [name for name in left if name not in OF_SERVER]
+            also, foreign = self.as_reference(case.event), OF_SERVER if self.place.server else ()
+            end = time.monotonic() + (5 if self.place.server else 0)
+            while True:  # OpenOCD looks less and less often at a target that it has lost
+                now = self.place.snapshot()
+                left = [name for name in differences(self.before, now) if now[name] != also[name] and name not in foreign]
+                if not left or time.monotonic() > end:
+                    break
+                time.sleep(0.1)
         said = unfolded(result.err)
         told = TELLS.search(said)
         try:
