@@ -239,7 +239,9 @@ class Troubled:
         if not left:
             return
         if case.event in ("reset", "power", "server"):
-            also, foreign = self.as_reference(case.event), OF_SERVER if self.place.server else ()
+            also, foreign = self.as_reference(case.event), OF_SERVER if self.place.server else set()
+            if case.event == "power" and self.place.server:
+                foreign = foreign | {"dhcsr"}  # if an access of ours fails before it looks, it does not examine the core anew
             end = time.monotonic() + (5 if self.place.server else 0)
             while True:  # OpenOCD looks less and less often at a target that it has lost
                 now = self.place.snapshot()
