@@ -96,7 +96,8 @@ const struct command commands[COMMANDS] = {
         {.name = "release",
          .operands = "",
          .does = "takes every breakpoint away, lets the cores go",
-         .about = "The way back after a debugger, or a pmu-probe, that was killed. -C N: one core.",
+         .about = "The way back after a debugger that was killed, or a pmu-probe whose journal is gone; if "
+                  "there is one, it is used first. -C N: one core.",
          .examples = "pmu-probe release\n"
                      "pmu-probe -C 1 release\n",
          .needs = "",

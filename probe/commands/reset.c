@@ -208,7 +208,10 @@ int command_release(const struct context *context, struct error *error)
     struct release_command self = {.session = {.context = context, .tolerates_left = true}};
     struct session *session = &self.session;
     char text[128];
-    bool ok = session_open_elf(session, error) && session_reach_target(session, error);
+    struct error why = {0};
+    /* A journal knows more than can be found. What keeps it from being used shows again below. */
+    bool ok = restore_first(context, &why) || why.kind != ERROR_CANCELLED || error_copy(error, &why);
+    ok = ok && session_open_elf(session, error) && session_reach_target(session, error);
     if (ok) {
         let_server_settle(session);
         link_describe(session->link, text, sizeof text);

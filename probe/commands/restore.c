@@ -161,6 +161,17 @@ static bool restore_there(struct restore_command *self, struct error *error)
     return end_session(&session, ok, error);
 }
 
+bool restore_first(const struct context *context, struct error *error)
+{
+    struct restore_command *self = calloc(1, sizeof *self);
+    if (self == NULL)
+        return error_set(error, ERROR_SYSTEM, "out of memory");
+    self->context = context;
+    bool ok = journal_list(NULL, self->paths, 1) == 0 || restore_there(self, error);
+    free(self);
+    return ok;
+}
+
 /* A run that is under way has its link: its journal is none of ours. */
 static bool restore_all(struct restore_command *self, struct error *error)
 {

@@ -77,7 +77,7 @@ def test_all_of_it(way, tmp_path):
             assert steps[f"speed of {kind}"]["figures"]["hits_per_second"] > 0
             packets = steps[f"packets of {kind}"]["figures"]
             assert packets["of"] == ("packets" if place.wires else "Tcl commands") and 0 < packets["a_hit"] < 20
-        assert any("removed     breakpoint at " in line for line in steps["release"]["figures"]["removed"])
+        assert any(line.startswith("put back ") for line in steps["release"]["figures"]["removed"])
         assert steps["clock"]["figures"]["told_hz"] == 12000000
         assert not place.wires or steps["connect"]["figures"]["probe"].startswith("pmu-probe Virtual CMSIS-DAP, CMSIS-DAP 2")
         assert "VIRTUAL1" not in (tmp_path / "file.json").read_text()

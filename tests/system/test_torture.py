@@ -32,9 +32,9 @@ HALT_COST = 23
 HITS = 3
 PLAIN = ("plain_first", "plain_second")
 COMMANDS = {
-    "delta": ("-j", "-r", HITS, "work_by_data"),
-    "delta, no calibration": ("-j", "-r", HITS, "--no-calibrate", *PLAIN),
-    "delta of a region": ("-j", "-r", HITS, *PLAIN),
+    "delta": ("-j", "-r", HITS, "--timeout", "2s", "work_by_data"),
+    "delta, no calibration": ("-j", "-r", HITS, "--timeout", "2s", "--no-calibrate", *PLAIN),
+    "delta of a region": ("-j", "-r", HITS, "--timeout", "2s", *PLAIN),
     "info": ("-j",),
     "stat": ("-j", "--for", "50ms"),
     "watch": ("-j", "--for", "150ms", "-I", "50ms"),
@@ -44,11 +44,11 @@ COMMANDS = {
 OFTEN = ["delta", "delta", "delta of a region", "delta, no calibration", *COMMANDS]
 OF_CARD = {"stat": ("-C", 3, "stat", "-j", "--for", "50ms", "-e", "L2_READ_MISS,DATA_READ"), "info": ("info", "-j")}
 # What befalls a message, by how often. A request that arrives twice is carried out twice: no tool can mend that.
-OF_BOTH = ["delay", "delay", "cut", "cut", "half", "last", "drop", "stall", "silence", "swap"]
+OF_BOTH = ["delay"] * 3 + ["cut"] * 4 + ["half", "half", "last", "last", "stall", "stall", "awaited"]
 OF_PEER = [*OF_BOTH, "double", "double"]
+AWAITED = ("drop", "silence", "swap")  # eight seconds each, until the tool gives up
 EVENTS = ["reset", "power", "interrupt", "interrupt", "terminate", "server", "second", "write"]
-# After these the tool waits for what does not come; meanwhile the program need not run as fast, which takes a busy CPU
-AWAITED, SLOWER_CLOCK = {"drop", "silence", "swap"}, 100000  # Hz
+SLOWER_CLOCK = 100000  # Hz, while the tool waits: a program that runs fast takes a busy CPU
 SECONDS = {"delay": (0.02, 0.2), "stall": (0.1, 0.5, 1.5), "power": (0.0, 0.05, 0.3), "unplug": (0.0, 0.1, 0.5), "server": (0.0, 0.2)}
 # What the target is like after these is not only the tool's doing
 FROM_OUTSIDE = {"reset", "power", "server", "second", "write"}
@@ -107,6 +107,7 @@ def case_of(way, number):
     else:
         # Only GDB's packets show when they are damaged: what another link says is believed
         kind = chosen.choice([*(OF_PEER if side == PEER else OF_BOTH), "damage"])
+        kind = chosen.choice(AWAITED) if kind == "awaited" else kind
     seconds = chosen.choice(SECONDS.get(event or kind, (0.0,)))
     tool = harness.TOOL if chosen.random() < 0.3 else RELEASE
     return Case(way, number, command, Strike(kind, side, place, seconds), event, tool, chosen.randrange(1 << 30))
@@ -192,7 +193,7 @@ class Troubled:
     # --- what must hold
 
     def check_numbers(self, case, result):
-        if case.command.startswith("delta"):
+        if case.command.startswith("delta") and result.hits:
             end = at(self.board.symbol(PLAIN[1])) if PLAIN[0] in COMMANDS[case.command] else returned
             start = PLAIN[0] if PLAIN[0] in COMMANDS[case.command] else "work_by_data"
             more = HALT_COST if "--no-calibrate" in COMMANDS[case.command] else 0
@@ -241,8 +242,8 @@ class Troubled:
         if case.event in ("reset", "power", "server"):
             also, foreign = self.as_reference(case.event), OF_SERVER if self.place.server else set()
             if case.event == "power" and self.place.server:
-                foreign = foreign | {"dhcsr"}  # if an access of ours fails before it looks, it does not examine the core anew
-            end = time.monotonic() + (5 if self.place.server else 0)
+                foreign = foreign | {"dhcsr", "demcr"}  # if an access of ours fails before it looks, it does not examine the core anew
+            end = time.monotonic() + (2 if self.place.server else 0)
             while True:  # OpenOCD looks less and less often at a target that it has lost
                 now = self.place.snapshot()
                 left = [name for name in differences(self.before, now) if now[name] != also[name] and name not in foreign]

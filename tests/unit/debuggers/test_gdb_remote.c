@@ -54,7 +54,7 @@ TEST(test_facts)
     debugger->ops->close(debugger, true);
     gdb_server_stop(&server);
     assert_non_null(strstr(server.asked, "7b726573756d657d\nD\n")); /* "{resume}": its own D does not */
-    debugger = open_server(&server, qemu);                            /* acknowledged, and no description */
+    debugger = open_server(&server, qemu);                          /* acknowledged, and no description */
     assert_true(debugger->facts.is_emulator);
     assert_int_equal(debugger->facts.profile, PROFILE_UNKNOWN);
     debugger->ops->close(debugger, false);
@@ -323,12 +323,13 @@ static const struct gdb_answer openocd_version = {
 /* The packets in between come in step again by a question that only one answer fits. */
 TEST(after_a_damaged_packet_the_core_is_let_go_over_the_same_connection)
 {
-    const struct gdb_answer answers[] = {openocd_version,
-                                         {"m20000000,4", "$7856~3412#a4", true},
-                                         {"m20000010,4", "11111111", false},
-                                         {"qRcmd,6966207b5b6361746368207b726573756d657d5d", "OK", false}, /* "if {[catch {resume}]" */
-                                         {"D", "OK", false},
-                                         {NULL, NULL, false}};
+    const struct gdb_answer answers[] = {
+        openocd_version,
+        {"m20000000,4", "$7856~3412#a4", true},
+        {"m20000010,4", "11111111", false},
+        {"qRcmd,6966207b5b6361746368207b726573756d657d5d", "OK", false}, /* "if {[catch {resume}]" */
+        {"D", "OK", false},
+        {NULL, NULL, false}};
     struct gdb_server server;
     uint32_t word = 0;
     struct error damaged = {0}, lost = {0}, error = {0};
