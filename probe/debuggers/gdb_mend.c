@@ -194,9 +194,10 @@ static bool outlast_request(struct debugger *debugger)
            debugger->ops->wait(debugger, &stop, &limit, &ignored) != DEBUGGER_STOPPED;
 }
 
-/* After a reset OpenOCD may have a core that runs, or fail once, by what it remembers of the core. */
-static const char openocd_resume[] =
-    "if {[catch {resume}] && [[target current] curstate] eq {halted}} {resume}";
+/* After a reset the core may run, or OpenOCD fails once by what it remembers of the core; after a loss of
+ * power it must set up the core's debug again. */
+static const char openocd_resume[] = "if {[catch {resume}] && [[target current] curstate] eq {halted}} "
+                                     "{catch {[target current] arp_examine}; if {[catch {resume}]} {resume}}";
 
 /* D lets the core run on, but not with OpenOCD. Other servers with one client read no packet while it runs.
  */
@@ -219,7 +220,7 @@ static bool detach(struct gdb_session *session, struct debugger *debugger, struc
     } else if (!session->running && !stays &&
                !gdb_monitor(session, openocd_resume, text, sizeof text, &soon, &refused) &&
                refused.kind != ERROR_FAULT) {
-        return error_copy(error, &refused);
+        return error_set(error, refused.kind, "OpenOCD cannot resume it");
     }
     error_clear(&why);
     bool gone =

@@ -643,7 +643,7 @@ size_t journal_list(const char *link, char (*paths)[JOURNAL_PATH], size_t room)
     DIR *all = state_folder(folder, sizeof folder, &none) ? opendir(folder) : NULL;
     if (link != NULL) {
         state_key(link, key);
-        strcat(key, "-");
+        key[STATE_KEY - 1] = '-';
     }
     while (all != NULL && n < room && (file = readdir(all)) != NULL) {
         const char *end = strrchr(file->d_name, '.');

@@ -26,7 +26,6 @@ struct openocd {
     struct openocd_session session;
     struct link_view targets[TARGETS];
     size_t n;
-    bool held;
     char claim[CLAIM_TEXT]; /* our mark in the server; "": none */
     char name[128];         /* for link_describe */
     char program[PROGRAM_ROOM];
@@ -143,7 +142,7 @@ static bool openocd_hold(struct link *link, bool hold, struct error *error)
     enum why why = DONE;
     if (!openocd_session_do(&openocd->session, hold ? "pmu_hold 1" : "pmu_hold 0", &deadline, &why, error))
         return error_prefix(error, "cannot switch OpenOCD's polling: ");
-    openocd->held = hold;
+    openocd->session.held = hold;
     return true;
 }
 
@@ -263,7 +262,7 @@ static void openocd_close(struct link *link)
 {
     struct openocd *openocd = openocd_of(link);
     struct error ignored = {0};
-    if (openocd->held && openocd->session.process == NULL)
+    if (openocd->session.held && openocd->session.process == NULL)
         openocd_hold(link, false, &ignored);
     if (openocd->claim[0] != '\0' && openocd->session.process == NULL)
         give_up_claim(openocd);

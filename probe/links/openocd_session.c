@@ -401,6 +401,18 @@ static bool prepare(struct openocd_session *session, const struct deadline *dead
     return load_pmu_tcl(session, hash, deadline, error);
 }
 
+/* An OpenOCD that was restarted looks at the core by itself, and would take its registers in use for the
+ * program's. */
+static bool hold_anew(struct openocd_session *session, const struct deadline *deadline, struct error *error)
+{
+    static const char hold[] = "pmu_hold 1\x1a";
+    const char *answer = NULL;
+    size_t length = 0;
+    return !session->restarted || !session->held ||
+           exchange(session, hold, sizeof hold - 1, SMALL_ANSWER, deadline, "pmu_hold", &answer, &length,
+                    error);
+}
+
 /* By the socket or the transport that the session has. */
 static bool shake_hands(struct openocd_session *session, const struct deadline *deadline, struct error *error)
 {
@@ -412,7 +424,7 @@ static bool shake_hands(struct openocd_session *session, const struct deadline *
                                                                                : has_ended(session, error);
     }
     return ask_sum(session, deadline, error) && ask_version(session, deadline, error) &&
-           prepare(session, deadline, error);
+           prepare(session, deadline, error) && hold_anew(session, deadline, error);
 }
 
 /* Makes a lost connection again. Only one that is refused may be tried once more: OpenOCD is restarted, or

@@ -26,6 +26,7 @@ struct openocd_session {
     bool lost;                /* the answers make no sense any more, or none come */
     bool gone;                /* and no connection can be made again */
     bool restarted;           /* it was another OpenOCD that answered then */
+    bool held;                /* its polling is off, for us */
     bool silent;              /* the last answer did not come */
     struct deadline patience; /* then: until this, in all, answers are waited for as long as ever */
 };

@@ -53,8 +53,8 @@ TEST(test_facts)
     assert_false(debugger->facts.is_emulator);
     debugger->ops->close(debugger, true);
     gdb_server_stop(&server);
-    assert_non_null(strstr(server.asked, "7b726573756d657d\nD\n")); /* "{resume}": its own D does not */
-    debugger = open_server(&server, qemu);                          /* acknowledged, and no description */
+    assert_non_null(strstr(server.asked, "7b726573756d657d7d\nD\n")); /* "{resume}}": its own D does not */
+    debugger = open_server(&server, qemu);                            /* acknowledged, and no description */
     assert_true(debugger->facts.is_emulator);
     assert_int_equal(debugger->facts.profile, PROFILE_UNKNOWN);
     debugger->ops->close(debugger, false);
@@ -349,7 +349,7 @@ TEST(after_a_damaged_packet_the_core_is_let_go_over_the_same_connection)
     assert_true(debugger->ops->let_go(debugger, &error));
     debugger->ops->close(debugger, true);
     gdb_server_stop(&server);
-    assert_non_null(strstr(server.asked, "7b726573756d657d\nD\n")); /* "{resume}" */
+    assert_non_null(strstr(server.asked, "7b726573756d657d7d\nD\n")); /* "{resume}}" */
 }
 
 TEST(a_core_that_stays_halted_is_told)
