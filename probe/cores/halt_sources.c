@@ -266,6 +266,12 @@ uint64_t stops_borrowed_mark(const struct core *core)
     return core->family == CORE_ARMV7 ? DBGDSCR_UDCCDIS : core->family == CORE_ARMV8 ? EDSCR_TDA : 0;
 }
 
+bool stops_has_not_left(const struct core *core, uint64_t status)
+{
+    const uint64_t still = EDSCR_HALTED | EDSCR_MA; /* the next stop clears MA */
+    return core->family == CORE_ARMV8 && (status & still) == still;
+}
+
 bool stops_may_have_borrowed(const struct core *core, uint64_t status)
 {
     if (core->family == CORE_ARMV7)

@@ -33,6 +33,9 @@ bool stops_may_have_borrowed(const struct core *core, uint64_t status);
 /* By which bit of the status we mark that a borrowed register is to be restored; 0: no core of this family
  * has one. */
 uint64_t stops_borrowed_mark(const struct core *core);
+/* Whether the core was told to leave Debug state and has not done so; where it cannot be told from a stop
+ * that follows at once: false. */
+bool stops_has_not_left(const struct core *core, uint64_t status);
 /* Clears what keeps such a core from running. */
 void stops_add_ready(const struct core *core, struct steps *list);
 

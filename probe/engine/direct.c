@@ -4,6 +4,7 @@
  * and the next list goes on from that segment of the hit.
  */
 #include "cores/architectures.h"
+#include "cores/halt_sources.h"
 #include "device/settings.h"
 #include "engine/direct_list.h"
 #include "engine/engine.h"
@@ -590,6 +591,35 @@ static bool is_other(const struct direct_engine *self, uint64_t pc)
     return self->n_others > 0 && self->breakpoint_at == pc;
 }
 
+static bool run_on(struct direct_engine *self, const struct deadline *deadline, struct error *error)
+{
+    direct_new_list(self);
+    core_add_halt(self->core, &self->list); /* ends a step and the holding off of interrupts */
+    core_add_run(self->core, &self->list);
+    return direct_run_plain(self, deadline, error);
+}
+
+static bool has_left(const struct direct_engine *self, const struct deadline *deadline)
+{
+    struct address at = core_status_register(self->core);
+    struct error unread = {0};
+    uint64_t status = 0;
+    for (int i = 0; i < HALT_READS; i++)
+        if (!ledger_read(self->device->ledger, at, &status, deadline, &unread) ||
+            !stops_has_not_left(self->core, status))
+            return true;
+    return false;
+}
+
+/* A server that was started anew has changed the trigger by which we let the core go. */
+static bool insist(struct direct_engine *self, const struct deadline *deadline, struct error *error)
+{
+    return settings_apply_core(self->device->ledger, self->core, APPLY_ALL, deadline, error) &&
+           run_on(self, deadline, error) &&
+           (has_left(self, deadline) ||
+            error_set(error, ERROR_STATE, "the core is left halted: it does not leave Debug state"));
+}
+
 /* Resumes the core, if we stopped it or it stands at a stop of ours. */
 static bool leave_stop(struct direct_engine *self, const struct deadline *deadline, struct error *error)
 {
@@ -631,10 +661,7 @@ static bool leave_stop(struct direct_engine *self, const struct deadline *deadli
         self->engine.stopped_at = core_code_place(stop.pc);
         return true;
     }
-    direct_new_list(self);
-    core_add_halt(self->core, &self->list); /* ends a step and the holding off of interrupts */
-    core_add_run(self->core, &self->list);
-    return direct_run_plain(self, deadline, error);
+    return run_on(self, deadline, error) && (has_left(self, deadline) || insist(self, deadline, error));
 }
 
 static bool disarm(struct engine *engine, const struct deadline *deadline, struct error *error)
