@@ -258,6 +258,10 @@ class Troubled:
                 return
             assert told or not left, f"left without a word: {left}: {said}"
             assert "run" not in left or TELLS_OF_HALT.search(said), f"left halted without a word: {left}: {said}"
+            if "reset it once more" in said:  # the program's registers are gone, and the way out is named
+                assert self.place.run("reset").code == 0
+                assert self.board.state()["run"] == "running", "the reset that was asked for does not help"
+                return
             if left and self.restores:
                 done = self.place.run("restore")
                 self.place.calm()
