@@ -54,6 +54,7 @@ SECONDS = {"delay": (0.02, 0.2), "stall": (0.1, 0.5, 1.5), "power": (0.0, 0.05, 
 FROM_OUTSIDE = {"reset", "power", "server", "second", "write"}
 # What OpenOCD changes once it sees that, later or never; it lets a core go with registers from before a reset
 OF_SERVER = {"fp_ctrl", "cti_gate", "altered", "bvr"}
+OF_EXAMINATION = {"dhcsr", "demcr", "edscr", "os_locked", "cti_control", "cti_outen"}
 CODES = {"doctor": (0, 3, 5)}  # 5: it found something
 # What was left must be told as a fact; advice that is always there tells nobody
 TELLS = re.compile(r"could not restore [^;]|could not be put back|not put back|is left |stays |was left|left by")
@@ -239,17 +240,19 @@ class Troubled:
         left = differences(self.before, self.place.snapshot())
         if not left:
             return
-        if case.event in ("reset", "power", "server"):
-            also, foreign = self.as_reference(case.event), OF_SERVER if self.place.server else set()
-            if case.event == "power" and self.place.server:
-                foreign = foreign | {"dhcsr", "demcr"}  # if an access of ours fails before it looks, it does not examine the core anew
-            end = time.monotonic() + (2 if self.place.server else 0)
-            while True:  # OpenOCD looks less and less often at a target that it has lost
-                now = self.place.snapshot()
-                left = [name for name in differences(self.before, now) if now[name] != also[name] and name not in foreign]
-                if not left or time.monotonic() > end:
-                    break
-                time.sleep(0.1)
+        also = self.as_reference(case.event) if case.event in ("reset", "power", "server") else {}
+        foreign = OF_SERVER if also and self.place.server else set()
+        if case.event == "power" and self.place.server:
+            foreign = foreign | OF_EXAMINATION  # if an access of ours fails before it looks, it does not examine the core anew
+
+        def not_as_before():
+            now = self.place.snapshot()
+            return [name for name in differences(self.before, now) if name not in foreign and (name not in also or now[name] != also[name])]
+
+        left, end = not_as_before(), time.monotonic() + 2
+        while left and also and self.place.server and time.monotonic() < end:  # OpenOCD looks less and less often at a lost target
+            time.sleep(0.1)
+            left = not_as_before()
         said = unfolded(result.err)
         told = TELLS.search(said)
         try:
@@ -259,13 +262,12 @@ class Troubled:
             assert told or not left, f"left without a word: {left}: {said}"
             assert "run" not in left or TELLS_OF_HALT.search(said), f"left halted without a word: {left}: {said}"
             if "reset it once more" in said:  # the program's registers are gone, and the way out is named
-                assert self.place.run("reset").code == 0
-                assert self.board.state()["run"] == "running", "the reset that was asked for does not help"
+                assert self.place.boots(), "the reset that was asked for does not help"
                 return
             if left and self.restores:
                 done = self.place.run("restore")
                 self.place.calm()
-                left = differences(self.before, self.place.snapshot())
+                left = not_as_before()
                 assert done.code == 0 and not left, f"not restored: {left}: {done.out}{done.err}"
         finally:
             self.close()
