@@ -108,7 +108,7 @@ void armv8_add_recover_instruction(const struct core *core, struct steps *list, 
 {
     if (first->at.offset != armv8_word(core, DBGDTRTX_EL0).offset)
         return;
-    armv8_add_write(core, list, EDSCR, EDSCR_HDE);
+    armv8_add_write(core, list, EDSCR, EDSCR_HDE | EDSCR_TDA); /* they are still borrowed */
     armv8_add_write(core, list, EDRCR, EDRCR_CSE);
     steps_add(list, step_until(armv8_word(core, EDSCR), EDSCR_ITE, EDSCR_ITE));
     armv8_add_instruction(core, list, MRS_DTRRX);
