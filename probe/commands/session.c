@@ -488,7 +488,11 @@ static bool disarm_engine(void *engine, const struct deadline *deadline, struct 
 
 bool session_disarm(struct session *session, struct engine *engine, struct error *error)
 {
-    return session_insist(session, disarm_engine, engine, error);
+    if (!session_insist(session, disarm_engine, engine, error))
+        return false;
+    if (session->device.leave == LEAVE_HALTED_FOREIGN)
+        session->device.stopped_at = engine->stopped_at;
+    return true;
 }
 
 /* Every register that is not as it was, on a line of its own, and what to do. */
@@ -541,9 +545,25 @@ void session_forgive(const struct session *session, struct error *error)
     error_set(error, ERROR_CANCELLED, "cancelled");
 }
 
+/* Of a core that was found halted while a run ended for another reason. */
+static void tell_stop(const struct session *session, struct error *error)
+{
+    struct error stop = {0};
+    char place[512];
+    if (session->device.leave != LEAVE_HALTED_FOREIGN || error->kind == ERROR_NONE ||
+        error->kind == ERROR_FOREIGN_STOP)
+        return;
+    session_place(session, session->device.stopped_at, place, sizeof place);
+    error_set(&stop, error->kind, "The core stands at %s, where pmu-probe did not stop it: it is left halted.",
+              place);
+    error_add(error, &stop);
+}
+
 int session_finish(struct session *session, bool ok, struct error *error)
 {
     struct error after = {0};
+    if (!ok)
+        tell_stop(session, error);
     if (!session_close(session, &after)) {
         ok = error_add(error, &after);
         if (after.advice != NULL)

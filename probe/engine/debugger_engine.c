@@ -143,10 +143,15 @@ static bool set_others(struct debugger_engine *self, bool set, const struct dead
     return true;
 }
 
+static bool is_place(const struct debugger_engine *self, uint64_t code, uint64_t pc)
+{
+    return core_place(self->core, code) == core_place(self->core, pc);
+}
+
 static bool is_other(const struct debugger_engine *self, uint64_t pc)
 {
     for (unsigned i = 0; i < self->n_set; i++)
-        if (core_place(self->core, self->others[i]) == core_place(self->core, pc))
+        if (is_place(self, self->others[i], pc))
             return true;
     return false;
 }
@@ -840,8 +845,8 @@ static bool disarm(struct engine *engine, const struct deadline *deadline, struc
         if (!read_register(self, CORE_PC, &pc, deadline, error))
             return false;
         self->engine.stopped_at = core_place(self->core, pc);
-        self->foreign_stop = core_place(self->core, pc) != core_place(self->core, self->breakpoint) &&
-                             !is_other(self, core_place(self->core, pc));
+        self->foreign_stop = !is_place(self, self->breakpoint, pc) && !is_other(self, pc) &&
+                             !is_place(self, self->left, pc); /* the request to go on was lost */
     }
     if (self->foreign_stop)
         device_leave_as(self->device, LEAVE_HALTED_FOREIGN);
