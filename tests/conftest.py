@@ -63,8 +63,30 @@ def pytest_collection_modifyitems(config, items):
             out |= set(rows_of_products([item for item in items if item not in out]))
         config.hook.pytest_deselected(items=[item for item in items if item in out])
         items[:] = [item for item in items if item not in out]
-    # Those that wait for long begin first, and end beside the others
-    items.sort(key=lambda item: (item.get_closest_marker("nobody_answers") is None, not str(item.path).startswith(SYSTEM + os.sep)))
+    items[:] = spread(items, getattr(config, "workerinput", {}).get("workercount", 1))
+
+
+def spread(items, workers):
+    """Those that wait for long begin first, and end beside the others; unit tests come last. pytest-xdist gives each worker
+    runs of tests, first a quarter of all together: in each run some of every file."""
+    def waits(item):
+        return item.get_closest_marker("nobody_answers") is not None
+
+    def is_unit(item):
+        return item.path.name == "test_unit.py"
+
+    slow = [item for item in items if waits(item)]
+    others = [item for item in items if not waits(item) and not is_unit(item)]
+    some = [others[begin:begin + 4] for begin in range(0, len(others), 4)]
+    random.Random(len(some)).shuffle(some)
+    rest = [item for few in some for item in few] + [item for item in items if not waits(item) and is_unit(item)]
+    run, out = max(len(items) // (4 * workers), 2), []
+    for number in range(workers):
+        mine = slow[number::workers]
+        part = max(run - len(mine), 0)
+        out += mine + rest[:part]
+        del rest[:part]
+    return out + rest
 
 
 def own_cpu(config):

@@ -118,7 +118,7 @@ class Behind:
     def measuring(self, *args, **kwargs):
         """The tool, some hits into a measurement that does not end."""
         tool = self.start("delta", "work_by_data", "-r", 100_000_000, *args, **kwargs)
-        self.place.wait_for_stops(6)
+        self.place.wait_for_stops(20)
         return tool
 
     @contextlib.contextmanager

@@ -240,9 +240,9 @@ def test_the_live_screen():
             assert total_of(terminal.text()) == held
             terminal.press("Space")
             wait_for(lambda: total_of(terminal.text()) > held, "it to go on")
-            wait_for(lambda: total_of(terminal.text()) > 5 * 12_000_000, "five seconds' worth")
+            wait_for(lambda: total_of(terminal.text()) > 2 * 12_000_000, "two seconds' worth")
             terminal.press("z")
-            wait_for(lambda: 0 < total_of(terminal.text()) < 5 * 12_000_000, "zero")
+            wait_for(lambda: 0 < total_of(terminal.text()) < 2 * 12_000_000, "zero")
             terminal.resize(60, 6)
             wait_for(lambda: all(len(line) <= 60 for line in terminal.text().splitlines()), "the new size")
             terminal.resize(100, 20)

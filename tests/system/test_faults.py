@@ -111,8 +111,9 @@ def test_cable_pulled_at_every_packet(way):
 @pytest.mark.nobody_answers
 @pytest.mark.parametrize("way, line", [("m4/swd", "low"), pytest.param("m4/swd", "off", marks=pytest.mark.soak),
                                        pytest.param("m4/jtag", "low", marks=pytest.mark.soak)])
-def test_power_lost_in_the_middle(way, line):
+def test_power_lost_in_the_middle(way, line, monkeypatch):
     """With the lines pulled up or held low, the message blames the target that does not answer, not the probe."""
+    monkeypatch.setenv("PMU_PROBE_PATIENCE", "1")
     with Place(way, "free", WORK_BY_DATA) as place:
         process = place.start("delta", "work_by_data", "-r", 1000000, "--timeout", 2)
         place.wait_for_stops(40)
