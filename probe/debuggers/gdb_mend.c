@@ -199,6 +199,19 @@ static bool outlast_request(struct debugger *debugger)
 static const char openocd_resume[] = "if {[catch {resume}] && [[target current] curstate] eq {halted}} "
                                      "{catch {[target current] arp_examine}; if {[catch {resume}]} {resume}}";
 
+bool gdb_clear_breakpoints(struct gdb_session *session, const struct deadline *deadline, struct error *error)
+{
+    size_t length;
+    for (; session->n_set > 0; session->n_set--) {
+        const struct gdb_set *set = &session->set[session->n_set - 1];
+        char clear[64];
+        snprintf(clear, sizeof clear, "z1,%" PRIx64 ",%x", set->at, set->size);
+        if (!gdb_ask(session, clear, &length, deadline, error))
+            return false;
+    }
+    return true;
+}
+
 /* D lets the core run on, but not with OpenOCD. Other servers with one client read no packet while it runs.
  */
 static bool detach(struct gdb_session *session, struct debugger *debugger, struct error *error)
@@ -212,6 +225,8 @@ static bool detach(struct gdb_session *session, struct debugger *debugger, struc
         return false;
     if (!session->server_told && !session->running &&
         !gdb_tell_server(session, &debugger->facts, &soon, error))
+        return false;
+    if (!session->running && !gdb_clear_breakpoints(session, &soon, error))
         return false;
     bool stays = session->owed && !session->running && !outlast_request(debugger);
     if (!is_openocd(&debugger->facts)) {

@@ -12,5 +12,7 @@
  * a short time in all, and then fails at once. */
 bool gdb_mend(struct gdb_session *session, struct debugger_facts *facts, const struct deadline *deadline,
               struct error *error);
+/* Of a halted core: one whose answer was lost may be set, though nobody counts on it. */
+bool gdb_clear_breakpoints(struct gdb_session *session, const struct deadline *deadline, struct error *error);
 /* Ends a session so that the core runs on. False: it is left halted, or nobody knows; the error says it. */
 bool gdb_let_go(struct gdb_session *session, struct debugger *debugger, struct error *error);

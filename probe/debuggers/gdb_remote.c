@@ -346,6 +346,9 @@ static void close_session(struct debugger *debugger, bool run)
     struct error ignored = {0};
     if (run && !remote->let_go)
         let_go(debugger, &ignored);
+    struct deadline soon = deadline_in_ms(patience_ms(CLOSE_MS), NULL);
+    if (!run && !remote->session.running && !remote->session.wire.lost)
+        gdb_clear_breakpoints(&remote->session, &soon, &ignored);
     gdb_wire_close(&remote->session.wire);
     free(remote);
 }
