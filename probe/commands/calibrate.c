@@ -82,8 +82,11 @@ static bool calibrate(struct calibrate_command *self, struct error *error)
     bool ok = here ? debugger_engine_calibrate_here(engine, REHITS, STEPS, &sink, &deadline, error)
                    : calibrate_there(self, engine, &sink, error);
     struct error after = {0};
+    struct deadline last = session_last_deadline(session);
     if (!session_disarm(session, engine, &after))
         ok = error_add(error, &after);
+    else if (!device_check_witness(device, &last, &after))
+        ok = error_copy(error, &after);
     engine->ops->free(engine);
     halt_cost_end(&self->halts);
     return ok;

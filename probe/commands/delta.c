@@ -151,8 +151,13 @@ static bool measure_once(struct delta_command *self, const struct clock *clock, 
     progress_clear(&self->progress);
     struct error after = {0};
     struct deadline last = session_last_deadline(session);
-    if (!session_disarm(session, engine, &after) || !device_check_witness(&session->device, &last, &after))
+    if (!session_disarm(session, engine, &after)) {
         ok = error_copy(error, &after);
+    } else if (!device_check_witness(&session->device, &last, &after)) {
+        if (error->kind == ERROR_START || error->kind == ERROR_END) /* this is why */
+            error_clear(error);
+        ok = error_copy(error, &after);
+    }
     if (error->kind == ERROR_FOREIGN_STOP) {
         char place[512], stop[sizeof error->text];
         session_place(session, engine->stopped_at, place, sizeof place);

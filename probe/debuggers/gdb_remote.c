@@ -100,6 +100,12 @@ static bool read_memory(struct debugger *debugger, uint64_t at, void *out, size_
     return true;
 }
 
+static bool out_of_step(struct gdb_session *session, struct error *error)
+{
+    return gdb_wire_lose(&session->wire, ERROR_LINK_PROTOCOL,
+                         "the GDB server answers something else than it was asked", error);
+}
+
 static bool write_some(struct gdb_session *session, uint64_t at, const void *bytes, size_t n,
                        const struct deadline *deadline, struct error *error)
 {
@@ -118,6 +124,8 @@ static bool write_some(struct gdb_session *session, uint64_t at, const void *byt
         if (!gdb_ask(session, question, &length, deadline, error))
             return false;
     }
+    if (!gdb_is_ok(session) && !gdb_is_refusal(session))
+        return out_of_step(session, error);
     return gdb_is_ok(session) ||
            error_set(error, ERROR_FAULT, "the GDB server cannot write 0x%08" PRIX64 " (%.16s)", at,
                      session->wire.payload);
@@ -161,10 +169,12 @@ static bool breakpoint(struct debugger *debugger, uint64_t at, unsigned size, bo
     snprintf(question, sizeof question, "%c1,%" PRIx64 ",%x", set ? 'Z' : 'z', at, size);
     if (!gdb_ask(session, question, &length, deadline, error))
         return false;
-    if (!set || !gdb_is_ok(session))
+    if (set ? gdb_is_refusal(session) : gdb_is_ok(session) || gdb_is_refusal(session))
         note_breakpoint(session, at, size, false);
     if (gdb_is_ok(session))
         return true;
+    if (!gdb_is_refusal(session))
+        return out_of_step(session, error);
     if (length == 0)
         return error_set(error, ERROR_NO_COMPARATOR, "the GDB server knows no hardware breakpoints");
     return error_set(error, ERROR_ADDRESS, "the GDB server cannot %s a breakpoint at 0x%08" PRIX64 " (%.16s)",
@@ -384,8 +394,9 @@ static struct debugger *open_session(int fd, const char *name, const char *host,
     session->wire.log = log;
     if (gdb_session_begin(session, &remote->debugger.facts, &stop, deadline, error))
         return &remote->debugger;
-    /* The core was halted only by our connection */
+    /* The core was halted only by our connection. Question and answer may be out of step */
     struct error left = {0};
+    session->wire.lost = true;
     if (session->wire.heard && !let_go(&remote->debugger, &left))
         error_add(error, &left);
     close_session(&remote->debugger, false);

@@ -526,18 +526,45 @@ static void keep_stop(struct device *device)
         ledger_forget(device->ledger, core_cause_register(core));
 }
 
+/* Whether a reset would halt the core only because of us. */
+static bool catches_resets(const struct device *device)
+{
+    return device->chosen != NULL && device->debugger == NULL && device->leave == LEAVE_AS_IT_IS &&
+           device->chosen->state == CORE_RUNNING &&
+           settings_catch_is_left(device->ledger, &device->chosen->core);
+}
+
+/* A reset that came while all else was undone. */
+static bool leave_reset(struct device *device, const struct deadline *deadline, struct error *error)
+{
+    const struct core *core = &device->chosen->core;
+    struct step items[4];
+    uint64_t results[4], status;
+    struct steps list = {.items = items, .room = 4};
+    struct error unread = {0};
+    size_t at = core_add_reset_since(core, &list);
+    if (!ledger_run(device->ledger, &list, results, deadline, &unread) ||
+        !core_reset_since(core, results[at]) ||
+        !ledger_read(device->ledger, core_status_register(core), &status, deadline, &unread) ||
+        core_state_of(core, status) != CORE_HALTED)
+        return true;
+    return tell_core(device, core_add_let_go, deadline, error);
+}
+
 bool device_undo(struct device *device, const struct deadline *deadline, struct error *error)
 {
     const struct run_control *control = control_of(device);
     if (device->ledger == NULL)
         return true;
+    bool catches = catches_resets(device);
     if (device->halted_access != NULL)
         halted_access_undo(device->halted_access);
     if (device->chosen != NULL && device->leave >= LEAVE_HALTED_RESET)
         keep_stop(device);
     if (device->leave != LEAVE_AS_IT_IS)
         link_leave_power(device->link, LINK_POWER_UP);
-    if (!control->before_undo(device, deadline, error) || !ledger_undo(device->ledger, deadline, error))
+    if (!control->before_undo(device, deadline, error) || !ledger_undo(device->ledger, deadline, error) ||
+        (catches && !leave_reset(device, deadline, error)))
         return false;
     if (device->server_held && !link_hold(device->link, false, error))
         return false;
