@@ -54,7 +54,7 @@ STRIKES = {
     "pass": lambda message: [message],
     "drop": lambda message: [],
     "damage": lambda message: [damaged(message)],
-    "double": lambda message: [message, message],
+    "double": lambda message: [message + message],
     "cut": lambda message: [None],
     "half": lambda message: [message[:len(message) // 2], None],
     "last": lambda message: [message, None],

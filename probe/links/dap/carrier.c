@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 static const char no_permission[] =
@@ -644,6 +645,7 @@ enum { TCP_HEADER = 8, TCP_REQUEST = 1, TCP_RESPONSE = 2 };
 struct tcp {
     struct carrier carrier; /* first */
     int fd;
+    unsigned owed; /* replies to come */
 };
 
 /* `failure` is 0 if all bytes went through. */
@@ -658,6 +660,13 @@ static bool tcp_receive_all(const struct tcp *tcp, uint8_t *bytes, size_t n, con
     return went_through(tcp, socket_receive(tcp->fd, bytes, n, deadline), "no answer", error);
 }
 
+/* A reply that came twice is of the same form as the next one, and would be taken for it. */
+static bool tcp_is_in_step(const struct tcp *tcp)
+{
+    uint8_t more;
+    return tcp->owed > 0 || recv(tcp->fd, &more, 1, MSG_PEEK | MSG_DONTWAIT) <= 0;
+}
+
 static bool tcp_send(struct carrier *carrier, const uint8_t *packet, size_t n,
                      const struct deadline *deadline, struct error *error)
 {
@@ -666,7 +675,10 @@ static bool tcp_send(struct carrier *carrier, const uint8_t *packet, size_t n,
     if (n > CARRIER_ROOM)
         return error_set(error, ERROR_SYSTEM, "a packet grew too long");
     memcpy(bytes + TCP_HEADER, packet, n);
-    const struct tcp *tcp = (struct tcp *)carrier;
+    struct tcp *tcp = (struct tcp *)carrier;
+    if (!tcp_is_in_step(tcp))
+        return error_set(error, ERROR_LINK_PROTOCOL, "%s answers what it was not asked", carrier->name);
+    tcp->owed++;
     return went_through(tcp, socket_send(tcp->fd, bytes, TCP_HEADER + n, deadline),
                         "it takes no more packets", error);
 }
@@ -689,6 +701,7 @@ static bool tcp_receive(struct carrier *carrier, uint8_t *packet, size_t room, s
         return error_set(error, ERROR_LINK_PROTOCOL, "%s: a reply of %zu bytes is too long",
                          tcp->carrier.name, length);
     *n = length;
+    tcp->owed -= tcp->owed > 0;
     return tcp_receive_all(tcp, packet, length, deadline, error);
 }
 
