@@ -664,7 +664,7 @@ static bool tcp_receive_all(const struct tcp *tcp, uint8_t *bytes, size_t n, con
 static bool tcp_is_in_step(const struct tcp *tcp)
 {
     uint8_t more;
-    return tcp->owed > 0 || recv(tcp->fd, &more, 1, MSG_PEEK | MSG_DONTWAIT) <= 0;
+    return !tcp->carrier.in_step || tcp->owed > 0 || recv(tcp->fd, &more, 1, MSG_PEEK | MSG_DONTWAIT) <= 0;
 }
 
 static bool tcp_send(struct carrier *carrier, const uint8_t *packet, size_t n,

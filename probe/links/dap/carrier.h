@@ -105,6 +105,7 @@ struct carrier {
     const struct carrier_ops *ops; /* first member of each carrier's own struct */
     size_t largest;                /* longest packet, whatever the probe says; 0: no limit */
     size_t packet_size;            /* as the probe says; 0 until it is asked */
+    bool in_step;                  /* no reply to an earlier program's request comes any more */
     bool has_begun;                /* receive failed in the middle of a reply's header */
     bool padded;                   /* replies are longer than their contents */
     bool takes_several;            /* its firmware is known to handle as many packets in flight as it says */

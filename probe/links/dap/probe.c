@@ -127,7 +127,8 @@ static bool find_beginning(struct dap_probe *probe, const struct deadline *deadl
     if (!ask_first(probe, packet, n, answers_first, &limit, error))
         return false;
     n = protocol_host_status(packet, false);
-    return ask_first(probe, packet, n, answers_second, &limit, error);
+    probe->carrier->in_step = ask_first(probe, packet, n, answers_second, &limit, error);
+    return probe->carrier->in_step;
 }
 
 /* If the endpoint's packets are smaller than the probe's, a full one does not end the transfer, and probes
