@@ -24,6 +24,7 @@ struct calibrate_command {
     struct counting counting;
     struct conditions conditions;
     struct halt_cost halts;
+    bool stands_still; /* counter 0 did not move from one passage to the next */
 };
 
 static bool locate(struct calibrate_command *self, const struct options *options, struct error *error)
@@ -34,9 +35,15 @@ static bool locate(struct calibrate_command *self, const struct options *options
 
 static bool one_is_enough(void *context, const struct raw_hit *hit)
 {
-    (void)context;
-    (void)hit;
+    struct calibrate_command *self = context;
+    self->stands_still = hit->from[0] == hit->to[0];
     return false;
+}
+
+static void take_rehit(void *context, const struct raw_hit *rehit)
+{
+    struct calibrate_command *self = context;
+    halt_cost_rehit(&self->halts, rehit);
 }
 
 /* One round from the location to itself, with re-hits at its ends. */
@@ -53,15 +60,20 @@ static bool calibrate_there(struct calibrate_command *self, struct engine *engin
     const struct engine_request request = {
         .hits = 1, .rehits = REHITS / 2, .timeout_ms = (int64_t)(options->timeout_s * 1000)};
     struct deadline deadline = session_deadline(&self->session);
+    const struct device *device = &self->session.device;
     return engine->ops->arm(engine, &region, &deadline, error) &&
-           engine->ops->run(engine, &request, sink, &deadline, error);
+           engine->ops->run(engine, &request, sink, &deadline, error) &&
+           (!self->stands_still || !device->block->counts_cycles ||
+            error_set(error, ERROR_WRITTEN,
+                      "%s stands still while the program runs: something else stopped it",
+                      device->block->kind->name));
 }
 
 static bool calibrate(struct calibrate_command *self, struct error *error)
 {
     struct session *session = &self->session;
     struct device *device = &session->device;
-    const struct engine_sink sink = {.context = &self->halts, .hit = one_is_enough, .rehit = halt_cost_rehit};
+    const struct engine_sink sink = {.context = self, .hit = one_is_enough, .rehit = take_rehit};
     bool here = session->context->options->n_operands == 0;
     struct clock clock;
     double seen_hz;
