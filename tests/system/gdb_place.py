@@ -1,6 +1,7 @@
 """The virtual board behind a real GDB server, and the tool as its client."""
 import os
 import re
+import select
 import socket
 import subprocess
 import threading
@@ -159,37 +160,32 @@ class Proxy:
             self._carry(client)
 
     def _carry(self, client):
-        server = self._server
-        threading.Thread(target=self._forward, args=(client, server), daemon=True).start()
-        rest = b""
+        """Both directions in one thread: of two, one may read on what the other has closed, and take the next connection's
+        bytes."""
+        server, rest = self._server, b""
         try:
-            while part := server.recv(1 << 16):
-                rest += part
-                while found := re.match(rb"[+-]|\$[^#]*#..", rest, re.DOTALL):
-                    rest, packet = rest[found.end():], found.group()
-                    if len(packet) > 1:
-                        packet = self.spoil(self.packets, packet)
-                        self.packets += 1
-                    if packet is None:
-                        break
-                    client.sendall(packet)
-                else:
-                    continue
-                break
-            client.shutdown(socket.SHUT_RDWR)  # close() alone waits for the other thread
-        except OSError:
+            while True:
+                for source in select.select([client, server], [], [])[0]:
+                    part = source.recv(1 << 16)
+                    if not part:
+                        return
+                    if source is client:
+                        server.sendall(part)
+                        continue
+                    rest += part
+                    while found := re.match(rb"[+-]|\$[^#]*#..", rest, re.DOTALL):
+                        rest, packet = rest[found.end():], found.group()
+                        if len(packet) > 1:
+                            packet = self.spoil(self.packets, packet)
+                            self.packets += 1
+                        if packet is None:
+                            return
+                        client.sendall(packet)
+        except (OSError, ValueError):  # closed by the test
             pass
-        client.close()
-        server.close()
-
-    @staticmethod
-    def _forward(client, server):
-        try:
-            while part := client.recv(1 << 16):
-                server.sendall(part)
-            server.shutdown(socket.SHUT_RDWR)
-        except OSError:
-            pass
+        finally:
+            client.close()
+            server.close()
 
     def close(self):
         self._listener.close()
