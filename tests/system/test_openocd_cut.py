@@ -2,6 +2,7 @@
 What OpenOCD does by itself is on again at the end of each."""
 import os
 import re
+import select
 import signal
 import socket
 import struct
@@ -32,8 +33,7 @@ class Cutter:
             except OSError:
                 return
             server = socket.create_connection(("127.0.0.1", self.to))
-            for ends in ((client, server), (server, client)):
-                threading.Thread(target=self._pump, args=ends, daemon=True).start()
+            threading.Thread(target=self._carry, args=(client, server), daemon=True).start()
 
     def _is_cut(self):
         with self._lock:
@@ -44,25 +44,27 @@ class Cutter:
             self.cut_at = self.messages + 40
             return True
 
-    def _pump(self, source, sink):
-        rest = b""
+    def _carry(self, client, server):
+        """Both directions in one thread: of two, one may read on what the other has closed, and take another's bytes."""
+        rest, sinks = {client: b"", server: b""}, {client: server, server: client}
         try:
-            while part := source.recv(1 << 16):
-                rest += part
-                while length := rest.find(b"\x1a") + 1:
-                    if self._is_cut():
-                        source.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))  # a reset, no end
-                        raise OSError
-                    sink.sendall(rest[:length])
-                    rest = rest[length:]
+            while True:
+                for source in select.select(list(sinks), [], [])[0]:
+                    part = source.recv(1 << 16)
+                    if not part:
+                        return
+                    rest[source] += part
+                    while length := rest[source].find(b"\x1a") + 1:
+                        if self._is_cut():
+                            source.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))  # a reset, no end
+                            return
+                        sinks[source].sendall(rest[source][:length])
+                        rest[source] = rest[source][length:]
         except OSError:
             pass
-        for one in (source, sink):
-            try:
-                one.shutdown(socket.SHUT_RDWR)
-            except OSError:
-                pass
-            one.close()
+        finally:
+            client.close()
+            server.close()
 
     def close(self):
         self._listener.close()
