@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LIST_RESERVE = 768, REHIT_STEPS = 40, HALT_READS = 12 };
+enum { LIST_RESERVE = 768, REHIT_STEPS = 40, HALT_READS = 12, STOP_READS = 2 };
 
 /* The stack shows at both ends which call a stop belongs to. */
 static bool is_framed(const struct direct_engine *self)
@@ -620,6 +620,20 @@ static bool insist(struct direct_engine *self, const struct deadline *deadline, 
             error_set(error, ERROR_STATE, "the core is left halted: it does not leave Debug state"));
 }
 
+/* With the only breakpoint, a stop at one is ours even if its PC cannot be read. */
+static bool is_ours(struct direct_engine *self, const struct stop *stop, bool busy, bool *ours,
+                    const struct deadline *deadline, struct error *error)
+{
+    bool in_handler;
+    if (!direct_is_in_handler(self, stop, &in_handler, deadline, error))
+        return false;
+    bool other_code =
+        stop->unreadable != NULL && stop->cause == STOP_BREAKPOINT && self->breakpoints.setup.sole;
+    *ours = busy || other_code || in_handler || stop->cause == STOP_RESET || stop->pc == self->region.start ||
+            stop->pc == direct_end(self) || is_other(self, stop->pc);
+    return true;
+}
+
 /* Resumes the core, if we stopped it or it stands at a stop of ours. */
 static bool leave_stop(struct direct_engine *self, const struct deadline *deadline, struct error *error)
 {
@@ -629,7 +643,7 @@ static bool leave_stop(struct direct_engine *self, const struct deadline *deadli
     static const struct engine_sink quiet;
     static const struct engine_request soon = {.timeout_ms = 1000};
     direct_begin(self, &soon, &quiet);
-    bool busy = self->halted_by_us || self->was_reset, halted = !busy, in_handler;
+    bool busy = self->halted_by_us || self->was_reset, halted = !busy;
     /* Right after a resume the core may still read as halted; right after a step, not yet. */
     for (int i = 0; i < HALT_READS && halted != busy; i++) {
         if (!ledger_read(self->device->ledger, core_status_register(self->core), &status, deadline, error))
@@ -648,14 +662,12 @@ static bool leave_stop(struct direct_engine *self, const struct deadline *deadli
         device_leave_as(self->device, LEAVE_HALTED_RESET);
         return true;
     }
-    if (!direct_read_stop(self, &stop, deadline, error) ||
-        !direct_is_in_handler(self, &stop, &in_handler, deadline, error))
-        return false;
-    /* With the only breakpoint, a stop at one is ours even if its PC cannot be read. */
-    bool other_code =
-        stop.unreadable != NULL && stop.cause == STOP_BREAKPOINT && self->breakpoints.setup.sole;
-    bool ours = busy || other_code || in_handler || stop.cause == STOP_RESET ||
-                stop.pc == self->region.start || stop.pc == direct_end(self) || is_other(self, stop.pc);
+    bool ours = false;
+    /* A reset may come between the cause and the PC. */
+    for (int i = 0; i < STOP_READS && !ours; i++)
+        if (!direct_read_stop(self, &stop, deadline, error) ||
+            !is_ours(self, &stop, busy, &ours, deadline, error))
+            return false;
     if (self->foreign_stop || !ours) {
         device_leave_as(self->device, LEAVE_HALTED_FOREIGN);
         self->engine.stopped_at = core_code_place(stop.pc);

@@ -117,6 +117,12 @@ def case_of(way, number):
     return Case(way, number, command, Strike(kind, side, place, seconds), event, tool, chosen.randrange(1 << 30))
 
 
+def nobody_sees(strike, place):
+    """What is damaged has no sum, or one that is not looked at: OpenOCD does not check that of GDB's packets without
+    acknowledgements. What such a request did nobody can know."""
+    return strike.kind == "damage" and (strike.side == TOOL or not place.gdb)
+
+
 class Troubled:
     """Runs cases of a way, on one board as long as it stays as it was."""
 
@@ -254,6 +260,8 @@ class Troubled:
             foreign = foreign | {"altered"}  # R0 is unknown after a reset
         if case.event == "power" and self.place.server:
             foreign = foreign | OF_EXAMINATION  # if an access of ours fails before it looks, it does not examine the core anew
+        if case.event == "power" and self.place.gdb:
+            foreign = foreign | {"in_ram"}  # OpenOCD lets the core go on where it was: the program does not set up its RAM
 
         def not_as_before():
             now = self.place.snapshot()
@@ -266,9 +274,8 @@ class Troubled:
         said = unfolded(result.err)
         told = TELLS.search(said)
         try:
-            # What others write is theirs, and what a damaged request did nobody can know: OpenOCD checks no sum
-            if case.event == "write" or (case.strike.kind == "damage" and (case.strike.side == TOOL or not self.place.gdb)):
-                return
+            if case.event == "write" or nobody_sees(case.strike, self.place):
+                return  # what others write is theirs
             assert told or not left, f"left without a word: {left}: {said}"
             assert "run" not in left or TELLS_OF_HALT.search(said), f"left halted without a word: {left}: {said}"
             if "reset it once more" in said:  # the program's registers are gone, and the way out is named
@@ -292,7 +299,7 @@ class Troubled:
             self.note(case, result, self.place)
             assert result.code in CODES.get(case.command, (0, 3)), f"exit {result.code}: {result.err}"
             assert result.code == 0 or result.err or case.command == "doctor", "no word about why"
-            if case.strike.kind != "damage" or self.place.gdb:
+            if not nobody_sees(case.strike, self.place):
                 self.check_numbers(case, result)
             self.check_target(case, result)
             if case.event in FROM_OUTSIDE:
