@@ -67,8 +67,8 @@ def pytest_collection_modifyitems(config, items):
 
 
 def spread(items, workers):
-    """Those that wait for long begin first, and end beside the others; unit tests come last. pytest-xdist gives each worker
-    runs of tests, first a quarter of all together: in each run some of every file."""
+    """Those that wait for long come early, each worker's between others, which use the CPU meanwhile; unit tests come last.
+    pytest-xdist gives each worker runs of tests, first a quarter of all together: in each run some of every file."""
     def waits(item):
         return item.get_closest_marker("nobody_answers") is not None
 
@@ -84,9 +84,15 @@ def spread(items, workers):
     for number in range(workers):
         mine = slow[number::workers]
         part = max(run - len(mine), 0)
-        out += mine + rest[:part]
+        out += mixed(mine, rest[:part])
         del rest[:part]
     return out + rest
+
+
+def mixed(some, others):
+    """Both, each spread evenly."""
+    return [item for _, item in sorted([((i + 0.5) / len(part), item) for part in (some, others) for i, item in enumerate(part)],
+                                       key=lambda pair: pair[0])]
 
 
 def own_cpu(config):
