@@ -1,8 +1,8 @@
 # `make check` takes at most five minutes, `make soak` runs everything. tests/README.md says which test runs where.
 
 PYTHON ?= /usr/bin/python3
-# Three processes for each CPU, because a test waits half of its time
-WORKERS ?= $(shell n=$$(nproc) && echo $$((n < 4 ? 3 * n : 12)))
+# Four processes for each CPU, because a test waits half of its time
+WORKERS ?= $(shell n=$$(nproc) && echo $$((n < 3 ? 4 * n : 12)))
 PYTEST  := PMU_BUILD=$(BUILD) $(PYTHON) -m pytest -q -p no:cacheprovider
 
 check: deps
