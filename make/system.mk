@@ -1,4 +1,4 @@
-# `make check` takes at most five minutes, `make soak` runs everything. tests/README.md says which test runs where.
+# `make check` takes five to six minutes on two cores, `make soak` runs everything. tests/README.md says which test runs where.
 
 PYTHON ?= /usr/bin/python3
 # Four processes for each CPU, because a test waits half of its time

@@ -260,8 +260,6 @@ class Troubled:
             foreign = foreign | {"altered"}  # R0 is unknown after a reset
         if case.event == "power" and self.place.server:
             foreign = foreign | OF_EXAMINATION  # if an access of ours fails before it looks, it does not examine the core anew
-        if case.event == "power" and self.place.gdb:
-            foreign = foreign | {"in_ram"}  # OpenOCD lets the core go on where it was: the program does not set up its RAM
 
         def not_as_before():
             now = self.place.snapshot()
