@@ -3,12 +3,15 @@
 PYTHON ?= /usr/bin/python3
 # Four processes for each CPU, because a test waits half of its time
 WORKERS ?= $(shell n=$$(nproc) && echo $$((n < 3 ? 4 * n : 12)))
-PYTEST  := PMU_BUILD=$(BUILD) $(PYTHON) -m pytest -q -p no:cacheprovider
+# A test that hangs fails, and says where
+TEST_LIMIT := 400
+PYTEST   = PMU_BUILD=$(BUILD) $(PYTHON) -m pytest -q -p no:cacheprovider --timeout $(TEST_LIMIT)
 
 check: deps
 	$(MAKE) -s -j$(shell nproc) check-build
 	$(PYTEST) -n $(WORKERS) tests $(CHECK_ARGS)
 
+soak: TEST_LIMIT := 14400
 soak: deps-soak
 	$(MAKE) -s -j$(shell nproc) soak-build
 	PMU_SOAK=1 $(PYTEST) -n $(WORKERS) --durations=50 tests $(CHECK_ARGS)

@@ -5,6 +5,7 @@ N ?= 10000
 TORTURED = $(if $(CASE),tests/system/test_torture.py::test_trouble,-n $(WORKERS) \
              tests/system/test_torture.py::test_trouble tests/system/test_killed.py::test_killed)
 
+torture: TEST_LIMIT := 14400
 torture: deps
 	$(MAKE) -s -j$(shell nproc) check-build
 	$(if $(SEED),PMU_SEED=$(SEED)) TORTURE=$(N) TORTURE_CASE='$(CASE)' $(PYTEST) $(TORTURED)

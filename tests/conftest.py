@@ -6,13 +6,17 @@ import random
 import signal
 import sys
 import tempfile
+import time
+import uuid
 
 import pytest
+from xdist.scheduler import LoadScheduling
 
 TESTS = os.path.dirname(os.path.abspath(__file__))
 SYSTEM = os.path.join(TESTS, "system")
 CPUS = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else set()
 SOAK = bool(os.environ.get("PMU_SOAK"))
+RUN = "PMU_TEST_RUN"  # in the environment of each process of a run
 
 sys.path[:0] = [TESTS, SYSTEM]
 import fixtures_passed  # noqa: E402
@@ -30,6 +34,7 @@ def pytest_configure(config):
         signal.signal(signal.SIGINT, signal.default_int_handler)
     if not hasattr(config, "workerinput"):  # the workers get both from here
         os.environ.setdefault("PMU_SEED", str(random.randrange(1 << 31)))
+        os.environ[RUN] = uuid.uuid4().hex
         os.environ.setdefault("PMU_PROBE_PATIENCE", "20")  # a busy machine is not a broken one
         os.environ["XDG_CONFIG_HOME"] = os.devnull  # whoever runs the tests may have a pmu-probe.conf
 
@@ -63,12 +68,11 @@ def pytest_collection_modifyitems(config, items):
             out |= set(rows_of_products([item for item in items if item not in out]))
         config.hook.pytest_deselected(items=[item for item in items if item in out])
         items[:] = [item for item in items if item not in out]
-    items[:] = spread(items, getattr(config, "workerinput", {}).get("workercount", 1))
+    items[:] = spread(items)
 
 
-def spread(items, workers):
-    """Those that wait for long come early, each worker's between others, which use the CPU meanwhile; unit tests come last.
-    pytest-xdist gives each worker runs of tests, first a quarter of all together: in each run some of every file."""
+def spread(items):
+    """Those that wait for long come early, each between others, which use the CPU meanwhile; unit tests come last."""
     def waits(item):
         return item.get_closest_marker("nobody_answers") is not None
 
@@ -77,22 +81,35 @@ def spread(items, workers):
 
     slow = [item for item in items if waits(item)]
     others = [item for item in items if not waits(item) and not is_unit(item)]
-    some = [others[begin:begin + 4] for begin in range(0, len(others), 4)]
-    random.Random(len(some)).shuffle(some)
-    rest = [item for few in some for item in few] + [item for item in items if not waits(item) and is_unit(item)]
-    run, out = max(len(items) // (4 * workers), 2), []
-    for number in range(workers):
-        mine = slow[number::workers]
-        part = max(run - len(mine), 0)
-        out += mixed(mine, rest[:part])
-        del rest[:part]
-    return out + rest
+    random.Random(len(others)).shuffle(others)
+    early = len(others) * 3 // 4
+    return mixed(slow, others[:early]) + others[early:] + [item for item in items if not waits(item) and is_unit(item)]
 
 
 def mixed(some, others):
     """Both, each spread evenly."""
     return [item for _, item in sorted([((i + 0.5) / len(part), item) for part in (some, others) for i, item in enumerate(part)],
                                        key=lambda pair: pair[0])]
+
+
+class OneByOne(LoadScheduling):
+    """Gives each worker its next test when it begins one. pytest-xdist's own scheduler hands out long runs of tests, so
+    that at the end some workers still have many and others none."""
+
+    def check_schedule(self, node, duration=0):
+        if node.shutting_down:
+            return
+        if not self.pending:
+            node.shutdown()
+        elif len(self.node2pending[node]) < 2:
+            self._send_tests(node, 2 - len(self.node2pending[node]))
+
+    def _send_tests(self, node, num):
+        super()._send_tests(node, min(num, 2))
+
+
+def pytest_xdist_make_scheduler(config, log):
+    return OneByOne(config, log)
 
 
 def own_cpu(config):
@@ -136,10 +153,33 @@ def reasons(reporter):
     return sorted({reason.removeprefix("Skipped: ") for reason in said})
 
 
+def left_running():
+    """Processes of this run that still run: their ids and command lines."""
+    mark, own = f"{RUN}={os.environ[RUN]}".encode(), os.getpid()
+    for name in os.listdir("/proc") if os.path.isdir("/proc/self") else []:
+        with contextlib.suppress(OSError):
+            if name.isdigit() and int(name) != own:
+                with open(f"/proc/{name}/environ", "rb") as environ, open(f"/proc/{name}/cmdline", "rb") as words:
+                    if mark in environ.read().split(b"\0"):
+                        yield int(name), words.read().replace(b"\0", b" ").decode(errors="replace").strip()
+
+
+def end_left_running(reporter):
+    """What reads our output waits for everyone who could still write to it."""
+    end = time.monotonic() + 5
+    while (left := list(left_running())) and time.monotonic() < end:
+        time.sleep(0.1)
+    for process, words in left:
+        reporter.write_line(f"left running, and ended now: {words}")
+        with contextlib.suppress(OSError):
+            os.kill(process, signal.SIGKILL)
+
+
 def pytest_unconfigure(config):
     reporter = config.pluginmanager.get_plugin("terminalreporter")
     if hasattr(config, "workerinput") or reporter is None:
         return
+    end_left_running(reporter)
     for report in reporter.stats.get("passed", []) + reporter.stats.get("failed", []):
         for name, row in report.user_properties:
             if name == "table" and report.when == "call":

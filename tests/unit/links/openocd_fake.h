@@ -15,11 +15,11 @@
 
 /*
  * Memory reads as its own address until it is written. 0x400...: refused. 0x480...: no answer in time.
- * 0x500...: counts reads. 0x600...: takes 30 ms. 0x700...: takes 1.5 s, once.
+ * 0x500...: counts reads. 0x600...: takes 30 ms. 0x700...: waits until the file that `hold` names is gone.
  */
 static const char fake_tcl[] =
     "noinit\n"
-    "set asked {}; set counter 0; set polling on; set slept 0\n"
+    "set asked {}; set counter 0; set polling on; set hold {}\n"
     "array set mem {}\n"
     "array set state {one.cpu running two.cpu running two.mem unknown three.cpu halted}\n"
     "array set type {one.cpu cortex_m two.cpu cortex_m two.mem mem_ap three.cpu cortex_a}\n"
@@ -46,7 +46,7 @@ static const char fake_tcl[] =
     "  if {$top == 0x48} { echo {Timeout during WAIT recovery}; error {read_memory: failed} }\n"
     "  if {$top == 0x50} { return [format 0x%x [incr ::counter]] }\n"
     "  if {$top == 0x60} { sleep 30 busy }\n"
-    "  if {$top == 0x70 && !$::slept} { set ::slept 1; exec sleep 1.5 }\n"
+    "  if {$top == 0x70} { for {set n 0} {[file exists $::hold] && $n < 1000} {incr n} { sleep 20 busy } }\n"
     "  if {[info exists ::mem($address)]} { return $::mem($address) }\n"
     "  return [format 0x%lx [expr {$bits == 64 ? $address : $address & ((1 << $bits) - 1)}]]\n"
     "}\n"

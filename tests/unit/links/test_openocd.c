@@ -232,7 +232,14 @@ CLEAN_TEST(test_a_late_answer_is_not_the_next_one)
 {
     struct step slow = step_read(word(0x70000000)), quick = step_read(word(0x200));
     uint64_t result = 0;
+    char path[] = "/tmp/pmu-hold-XXXXXX", set_hold[64];
+    int hold = mkstemp(path);
+    assert_true(hold >= 0);
+    snprintf(set_hold, sizeof set_hold, "set hold %s", path);
+    fake_eval(&fake, set_hold);
     assert_outcome(run_within(&slow, 1, &result, 20), LINK_LOST, 0);
+    close(hold);
+    unlink(path);
     assert_int_equal(fake.error.kind, ERROR_LINK_LOST);
     assert_non_null(strstr(fake.error.text, "stopped answering (1 step was sent)"));
     error_clear(&fake.error);
