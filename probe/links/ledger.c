@@ -6,7 +6,15 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { HELD_FIRST = 64, ALLOWED_ROOM = 128, NAP_US = 1000, TRIES = 3, RESTORE_MS = 200 };
+enum {
+    HELD_FIRST = 64,
+    ALLOWED_ROOM = 128,
+    NAP_US = 1000,
+    SHORT_NAPS = 100,
+    LONG_NAP_US = 4000,
+    TRIES = 3,
+    RESTORE_MS = 200
+};
 
 struct entry {
     struct journal_entry is;
@@ -167,7 +175,7 @@ static bool do_step(struct ledger *ledger, const struct step *step, uint64_t *re
         return halted->access(halted->context, step, result, deadline, error);
     if (!ledger_release_core(ledger, deadline, error))
         return false;
-    for (;;) {
+    for (unsigned naps = 0;; naps++) {
         struct error why = {0};
         struct outcome outcome = link_execute(ledger->link, step, 1, result, deadline, &why);
         if (outcome.why == DONE)
@@ -180,7 +188,7 @@ static bool do_step(struct ledger *ledger, const struct step *step, uint64_t *re
                              "no answer in time for 0x%08" PRIx64 "%s%.200s", step->at.offset,
                              why.text[0] != '\0' ? ": " : "", why.text);
         if (outcome.why == TARGET_WAIT)
-            usleep(NAP_US);
+            usleep(naps < SHORT_NAPS ? NAP_US : LONG_NAP_US);
     }
 }
 
