@@ -2,389 +2,16 @@
  * The debugger engine: hits through a debugger that owns the core. One breakpoint moves from the start to the
  * end and back; the counters are read at each stop. Addresses of code are as core_code makes them.
  */
-#include "cores/architectures.h"
 #include "cores/instructions.h"
-#include "debuggers/debugger.h"
-#include "device/device.h"
 #include "device/settings.h"
-#include "engine/breakpoints.h"
-#include "engine/engine.h"
-#include "engine/stops.h"
+#include "engine/debuggee.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-enum { SLICE_MS = 50, REQUEST_MS = 3000, READ_MS = 5000, GRACE_MS = 150, STILL_MS = 20 };
-enum { LIST_ROOM = READING_STEPS + WITNESS_ROOM + 8 };
-enum { THUMB_KIND = 2, X86_KIND = 1 }; /* sizes of instructions, as debuggers name them */
-
-struct debugger_engine {
-    struct engine engine;
-    struct device *device;
-    struct debugger *debugger;
-    const struct core *core;
-    struct region region;
-
-    uint64_t breakpoint;       /* where the breakpoint is; BREAKPOINT_NONE: nowhere */
-    uint64_t left;             /* where it was before */
-    uint64_t guard;            /* a second one, set while a re-hit is tried */
-    unsigned n_set;            /* of `others` */
-    struct debugger_stop stop; /* the last one */
-    char thread[32];           /* that passed the start */
-    bool foreign_stop;
-    bool disturbed; /* a handler ran before the last stop was confirmed */
-
-    struct frame frame;
-    bool entry_checked;
-    uint64_t others[REGION_EXITS]; /* further stops until the end: the call, or a handler's other exits */
-    unsigned n_others;
-    bool can_watch;  /* the server has a second breakpoint, for the call */
-    bool call_known; /* of calls with return address `call_lr`: others[0] */
-    uint64_t call_lr;
-    /* What the core does when it is resumed onto the breakpoint where it stands. */
-    enum { REHIT_UNKNOWN, REHIT_STOPS_AGAIN, REHIT_STEPS_OVER } rehit;
-
-    const struct engine_request *request;
-    const struct engine_sink *sink;
-    struct raw_hit hit;
-    bool under_way; /* `hit`: its start was left */
-    uint64_t hits;  /* of this run */
-    bool enough;
-    bool at_start; /* the last hit ended where the next begins */
-    struct progress progress;
-};
-
-/* --- requests to the debugger --------------------------------------------------------------------------- */
-
-/* Each request has its own time: the caller's deadline is that of arming. */
-static struct deadline request_time(const struct deadline *deadline)
-{
-    return deadline_in_ms(patience_ms(REQUEST_MS), deadline->cancel);
-}
-
-static struct deadline read_time(const struct deadline *deadline)
-{
-    return deadline_in_ms(patience_ms(READ_MS), deadline->cancel);
-}
-
-/* The name in GDB's target descriptions. */
-static void name_register(const struct core *core, enum core_register which, char *out, size_t size)
-{
-    static const char *const names[] = {
-        [CORE_PC] = "pc", [CORE_SP] = "sp", [CORE_LR] = "lr", [CORE_PSP] = "psp", [CORE_STATUS] = "cpsr"};
-    static const char *const x86_names[] = {
-        [CORE_PC] = "rip", [CORE_SP] = "rsp", [CORE_LR] = "", [CORE_PSP] = "", [CORE_STATUS] = "eflags"};
-    bool wide = core->family == CORE_ARMV8;
-    if (which >= CORE_R0)
-        snprintf(out, size, "%c%u", wide ? 'x' : 'r', (unsigned)(which - CORE_R0) & 31U);
-    else if (which == CORE_LR && wide)
-        snprintf(out, size, "x30");
-    else if (which == CORE_STATUS && core->family == CORE_M)
-        snprintf(out, size, "xpsr");
-    else if (core->family == CORE_X86_64)
-        snprintf(out, size, "%s", x86_names[which]);
-    else
-        snprintf(out, size, "%s", names[which]);
-}
-
-static bool read_register(struct debugger_engine *self, enum core_register which, uint64_t *out,
-                          const struct deadline *deadline, struct error *error)
-{
-    char name[8];
-    struct deadline limit = request_time(deadline);
-    name_register(self->core, which, name, sizeof name);
-    return self->debugger->ops->read_register(self->debugger, name, out, &limit, error);
-}
-
-static unsigned code_size(const struct debugger_engine *self, uint64_t code)
-{
-    bool thumb = self->core->family == CORE_M || (self->core->family == CORE_ARMV7 && (code & 1) != 0);
-    return self->core->family == CORE_X86_64 ? X86_KIND : thumb ? THUMB_KIND : 4;
-}
-
-static bool set_breakpoint(struct debugger_engine *self, uint64_t code, bool set,
-                           const struct deadline *deadline, struct error *error)
-{
-    struct deadline limit = request_time(deadline);
-    return self->debugger->ops->breakpoint(self->debugger, core_place(self->core, code),
-                                           code_size(self, code), set, &limit, error);
-}
-
-static bool move_breakpoint(struct debugger_engine *self, uint64_t to, const struct deadline *deadline,
-                            struct error *error)
-{
-    if (self->breakpoint == to)
-        return true;
-    if (self->breakpoint != BREAKPOINT_NONE &&
-        !set_breakpoint(self, self->breakpoint, false, deadline, error))
-        return false;
-    if (self->breakpoint != BREAKPOINT_NONE)
-        self->left = self->breakpoint;
-    self->breakpoint = BREAKPOINT_NONE;
-    if (to != BREAKPOINT_NONE && !set_breakpoint(self, to, true, deadline, error))
-        return false;
-    self->breakpoint = to;
-    return true;
-}
-
-/* Sets the breakpoints at `others`, or removes them. */
-static bool set_others(struct debugger_engine *self, bool set, const struct deadline *deadline,
-                       struct error *error)
-{
-    for (; set && self->n_set < self->n_others; self->n_set++)
-        if (!set_breakpoint(self, self->others[self->n_set], true, deadline, error))
-            return false;
-    for (; !set && self->n_set > 0; self->n_set--)
-        if (!set_breakpoint(self, self->others[self->n_set - 1], false, deadline, error))
-            return false;
-    return true;
-}
-
-static bool is_place(const struct debugger_engine *self, uint64_t code, uint64_t pc)
-{
-    return core_place(self->core, code) == core_place(self->core, pc);
-}
-
-static bool is_other(const struct debugger_engine *self, uint64_t pc)
-{
-    for (unsigned i = 0; i < self->n_set; i++)
-        if (is_place(self, self->others[i], pc))
-            return true;
-    return false;
-}
-
-/* Of the halted core: all counters, whether an interrupt pends, and whether there was a reset. Each may be
- * NULL. */
-static bool read_counters(struct debugger_engine *self, uint64_t *values, bool *pending, bool *reset,
-                          const struct deadline *deadline, struct error *error)
-{
-    struct step items[LIST_ROOM];
-    uint64_t results[LIST_ROOM];
-    struct steps list = {.items = items, .room = LIST_ROOM};
-    struct deadline limit = read_time(deadline);
-    size_t at = values != NULL ? reading_add(&self->device->reading, false, &list) : SIZE_MAX;
-    size_t pending_at = pending != NULL ? core_add_pending(self->core, &list) : SIZE_MAX;
-    bool may_reset = reset != NULL && core_has_run_control(self->core);
-    struct witness_places places;
-    if (reset != NULL)
-        witness_add(&self->device->witness, self->core, &list, &places);
-    size_t reset_at = may_reset ? core_add_reset_seen(self->core, &list) : SIZE_MAX;
-    if (list.n > 0 && !ledger_run(self->device->ledger, &list, results, &limit, error))
-        return false;
-    if (values != NULL)
-        reading_take(&self->device->reading, false, results, at, values);
-    if (pending != NULL)
-        *pending = pending_at != SIZE_MAX && core_pending(self->core, results[pending_at]);
-    if (reset != NULL)
-        *reset = may_reset && core_reset_seen(self->core, results[reset_at]);
-    if (reset == NULL || *reset)
-        return true;
-    uint64_t saw = 0;
-    const struct witness_item *changed = witness_changed(&self->device->witness, results, &places, &saw);
-    return changed == NULL || witness_tell(changed, saw, error);
-}
-
-/* --- from stop to stop ---------------------------------------------------------------------------------- */
-
-static uint64_t end_of(const struct debugger_engine *self)
-{
-    return self->region.to_return ? self->frame.end.pc : self->region.end;
-}
-
-/* ERROR_START or ERROR_END if there was no progress for too long. */
-static bool check_time(const struct debugger_engine *self, struct error *error)
-{
-    return !progress_is_late(&self->progress, self->request) ||
-           progress_tell(&self->progress, self->request, self->core, self->under_way ? &self->hit : NULL,
-                         self->frame.end.pc, error);
-}
-
-/* Another thread may have reached the breakpoint before it was moved; the debugger reports that stop only
- * now. */
-static bool is_outdated(struct debugger_engine *self, const char *previous, bool *outdated,
-                        const struct deadline *deadline, struct error *error)
-{
-    uint64_t pc;
-    *outdated = false;
-    if (self->stop.why != DEBUGGER_TRAP || self->stop.thread[0] == '\0' || self->left == BREAKPOINT_NONE ||
-        self->left == self->breakpoint || strcmp(self->stop.thread, previous) == 0)
-        return true;
-    if (!read_register(self, CORE_PC, &pc, deadline, error))
-        return false;
-    *outdated = core_place(self->core, pc) == core_place(self->core, self->left);
-    return true;
-}
-
-/* After a cancellation, a core that is about to stop by itself is not asked to: OpenOCD would keep the
- * request for the next resume. */
-static bool stops_by_itself(struct debugger_engine *self)
-{
-    struct deadline grace = deadline_in_ms(patience_ms(GRACE_MS), NULL);
-    struct error ignored = {0};
-    return self->debugger->ops->wait(self->debugger, &self->stop, &grace, &ignored) == DEBUGGER_STOPPED;
-}
-
-/* Lets the core run until it stops; `wait` is for the sink. After a failure the core may still run. */
-static bool run_to_stop(struct debugger_engine *self, enum engine_wait wait, const struct deadline *deadline,
-                        struct error *error)
-{
-    const struct debugger_ops *ops = self->debugger->ops;
-    struct deadline limit = request_time(deadline);
-    struct debugger_stop previous = self->stop;
-    bool outdated;
-    if (!debugger_run(self->debugger, &limit, error))
-        return false;
-    for (;;) {
-        struct deadline slice = deadline_in_ms(SLICE_MS, deadline->cancel);
-        switch (ops->wait(self->debugger, &self->stop, &slice, error)) {
-        case DEBUGGER_STOPPED:
-            if (!is_outdated(self, previous.thread, &outdated, deadline, error))
-                return false;
-            if (!outdated)
-                return true;
-            limit = request_time(deadline);
-            if (!ops->go(self->debugger, DEBUGGER_RUN, &limit, error))
-                return false;
-            break;
-        case DEBUGGER_GONE:
-            return false;
-        case DEBUGGER_RUNS:
-            break;
-        }
-        if (deadline_cancelled(deadline))
-            return stops_by_itself(self) || error_set(error, ERROR_CANCELLED, "cancelled");
-        if (!check_time(self, error))
-            return false;
-        if (self->sink->tick != NULL)
-            self->sink->tick(self->sink->context, wait);
-    }
-}
-
-/* One instruction, with the breakpoint out of the way. */
-static bool single_step(struct debugger_engine *self, const struct deadline *deadline, struct error *error)
-{
-    const struct debugger_ops *ops = self->debugger->ops;
-    struct deadline limit = request_time(deadline);
-    if (!move_breakpoint(self, BREAKPOINT_NONE, deadline, error) ||
-        !ops->go(self->debugger, DEBUGGER_STEP, &limit, error))
-        return false;
-    switch (ops->wait(self->debugger, &self->stop, &limit, error)) {
-    case DEBUGGER_STOPPED:
-        return true;
-    case DEBUGGER_RUNS:
-        return deadline_cancelled(deadline)
-                   ? error_set(error, ERROR_CANCELLED, "cancelled")
-                   : error_set(error, ERROR_ASLEEP, "the core does not finish a single step");
-    case DEBUGGER_GONE:
-        break;
-    }
-    return false;
-}
-
-/* The server may have cleared the cause of the stop already; then only the PC shows the reset. */
-static bool is_reset(struct debugger_engine *self, uint64_t pc, const struct deadline *deadline)
-{
-    uint64_t cause, table, entry;
-    struct deadline limit = request_time(deadline);
-    struct error unread = {0};
-    struct ledger *ledger = self->device->ledger;
-    if (!core_has_run_control(self->core))
-        return false;
-    if (ledger_read(ledger, core_reset_register(self->core), &cause, &limit, &unread) &&
-        core_reset_seen(self->core, cause))
-        return true;
-    return self->core->family == CORE_M &&
-           ledger_read(ledger, cortex_m_vectors(self->core), &table, &limit, &unread) &&
-           ledger_read(ledger, core_word(self->core, table + 4), &entry, &limit, &unread) &&
-           core_code_place(entry) == pc;
-}
-
-/* While the core stands in a handler that ran just as the breakpoint was reached: lets it run on to the
- * breakpoint. *pc is where it stands. */
-static bool leave_handlers(struct debugger_engine *self, uint64_t wanted, uint64_t *pc,
-                           const struct deadline *deadline, struct error *error)
-{
-    for (;;) {
-        uint64_t status = 0;
-        bool is = core_place(self->core, *pc) != core_place(self->core, wanted) &&
-                  self->stop.why == DEBUGGER_TRAP && self->core->halts_in_handler;
-        struct deadline limit = request_time(deadline);
-        if (!is)
-            return true;
-        if (!read_register(self, CORE_STATUS, &status, deadline, error) ||
-            !handler_stop_check(self->device->ledger, self->core, *pc, status, &is, &limit, error))
-            return false;
-        if (!is)
-            return true;
-        if (!check_time(self, error) || !run_to_stop(self, WAIT_END, deadline, error) ||
-            !read_register(self, CORE_PC, pc, deadline, error))
-            return false;
-        self->disturbed = self->hit.tainted = true;
-        self->hit.after_us = (uint64_t)deadline_now_us();
-        self->hit.pairs += 1 + self->stop.halts;
-        self->hit.steps += (self->stop.halts + 1) / 2;
-    }
-}
-
-static bool is_on_core(const struct debugger_engine *self, uint64_t pc, struct error *error)
-{
-    const char *name = self->device->chosen->view.name;
-    return self->stop.core[0] == '\0' || strcmp(self->stop.core, name) == 0 ||
-           error_set(error, ERROR_NO_CORE,
-                     "stopped on %s at 0x%08" PRIX64 ", and the counters are those of %s: -C says which core",
-                     self->stop.core, core_place(self->core, pc), name);
-}
-
-/* A server that lost its target may say that the core stopped, and read zeros: the core's own register knows
- * better. */
-static bool is_halted(struct debugger_engine *self, const struct deadline *deadline, struct error *error)
-{
-    uint64_t status = 0;
-    struct error why = {0};
-    struct deadline limit = read_time(deadline);
-    if (!core_has_run_control(self->core) || self->debugger->facts.is_emulator)
-        return true;
-    bool read = ledger_read(self->device->ledger, core_status_register(self->core), &status, &limit, &why);
-    if (!read && why.kind != ERROR_FAULT)
-        return error_copy(error, &why);
-    enum core_state state = read ? core_state_of(self->core, status) : CORE_HIDDEN;
-    return state == CORE_HALTED || state == CORE_LOCKUP ||
-           error_set(error, ERROR_NO_TARGET,
-                     "%s says that the core stopped, but the target does not answer as a halted core does",
-                     self->debugger->facts.name);
-}
-
-/* True if the core stands at `wanted`; otherwise ERROR_RESET, or ERROR_FOREIGN_STOP. */
-static bool confirm_stop(struct debugger_engine *self, uint64_t wanted, const struct deadline *deadline,
-                         struct error *error)
-{
-    static const enum stop_cause causes[] = {
-        [DEBUGGER_TRAP] = STOP_BREAKPOINT,   [DEBUGGER_REQUESTED] = STOP_REQUEST,
-        [DEBUGGER_FAULT] = STOP_FAULT,       [DEBUGGER_WATCHPOINT] = STOP_WATCHPOINT,
-        [DEBUGGER_OTHERS] = STOP_BREAKPOINT, [DEBUGGER_ENDED] = STOP_OTHER};
-    enum debugger_why why;
-    uint64_t pc;
-    if (!read_register(self, CORE_PC, &pc, deadline, error) ||
-        !leave_handlers(self, wanted, &pc, deadline, error) || !is_on_core(self, pc, error))
-        return false;
-    why = self->stop.why;
-    if (core_place(self->core, pc) == core_place(self->core, wanted) && why != DEBUGGER_WATCHPOINT &&
-        why != DEBUGGER_OTHERS)
-        return true;
-    if (why == DEBUGGER_REQUESTED && deadline_cancelled(deadline))
-        return error_set(error, ERROR_CANCELLED, "cancelled");
-    if (!is_halted(self, deadline, error))
-        return false;
-    bool reset = is_reset(self, core_place(self->core, pc), deadline);
-    self->foreign_stop = !reset;
-    const char *who = why == DEBUGGER_FAULT   ? "a fault"
-                      : why == DEBUGGER_ENDED ? "the end of the program"
-                                              : NULL;
-    return foreign_stop_tell(&self->engine, self->core, reset ? STOP_RESET : causes[why], who, pc, error);
-}
+enum { STILL_MS = 20 };
 
 /* --- re-hits -------------------------------------------------------------------------------------------- */
 
@@ -394,7 +21,7 @@ static uint64_t next_after(struct debugger_engine *self, uint64_t here, const st
     uint8_t code[4];
     unsigned size = 4;
     struct error unread = {0};
-    struct deadline limit = read_time(deadline);
+    struct deadline limit = debuggee_read_time(deadline);
     if (self->core->family == CORE_X86_64) /* its instructions vary in length */
         return 0;
     if (!self->debugger->ops->read_memory(self->debugger, core_place(self->core, here), code, sizeof code,
@@ -402,9 +29,9 @@ static uint64_t next_after(struct debugger_engine *self, uint64_t here, const st
         return 0;
     uint16_t first = (uint16_t)(code[0] | code[1] << 8), second = (uint16_t)(code[2] | code[3] << 8);
     uint32_t word = first | (uint32_t)second << 16;
-    bool falls = self->core->family == CORE_ARMV8      ? a64_falls_through(word)
-                 : code_size(self, here) == THUMB_KIND ? thumb_falls_through(first, second, &size)
-                                                       : arm_falls_through(word);
+    bool falls = self->core->family == CORE_ARMV8               ? a64_falls_through(word)
+                 : debuggee_code_size(self, here) == THUMB_KIND ? thumb_falls_through(first, second, &size)
+                                                                : arm_falls_through(word);
     return falls ? here + size : 0;
 }
 
@@ -421,19 +48,20 @@ static bool try_rehit(struct debugger_engine *self, uint64_t here, bool *moved,
     *moved = false;
     if (guard == 0)
         return true;
-    if (!set_breakpoint(self, guard, true, deadline, &refused))
+    if (!debuggee_set_breakpoint(self, guard, true, deadline, &refused))
         return refused.kind == ERROR_ADDRESS || refused.kind == ERROR_NO_COMPARATOR ||
                error_copy(error, &refused);
     self->guard = guard;
-    if (!run_to_stop(self, WAIT_END, deadline, error) || !read_register(self, CORE_PC, &pc, deadline, error))
+    if (!debuggee_run_to_stop(self, WAIT_END, deadline, error) ||
+        !debuggee_register(self, CORE_PC, &pc, deadline, error))
         return false; /* disarm removes the guard */
-    if (!set_breakpoint(self, guard, false, deadline, error))
+    if (!debuggee_set_breakpoint(self, guard, false, deadline, error))
         return false;
     self->guard = BREAKPOINT_NONE;
     *moved = core_place(self->core, pc) == core_place(self->core, guard);
     self->rehit =
         core_place(self->core, pc) == core_place(self->core, here) ? REHIT_STOPS_AGAIN : REHIT_STEPS_OVER;
-    return *moved || confirm_stop(self, here, deadline, error);
+    return *moved || debuggee_confirm_stop(self, here, deadline, error);
 }
 
 /* From the stop at `here` to the same stop, delivered to the sink once nothing else turns out to have written
@@ -453,9 +81,10 @@ static bool run_rehits(struct debugger_engine *self, uint64_t here, unsigned reh
         struct raw_hit rehit = {.pairs = 1};
         bool pending = false;
         self->disturbed = false;
-        if (!read_counters(self, rehit.from, &pending, NULL, deadline, error) ||
-            !run_to_stop(self, WAIT_END, deadline, error) || !confirm_stop(self, here, deadline, error) ||
-            !read_counters(self, rehit.to, NULL, i + 1 == wanted ? &reset : NULL, deadline, error))
+        if (!debuggee_read_counters(self, rehit.from, &pending, NULL, deadline, error) ||
+            !debuggee_run_to_stop(self, WAIT_END, deadline, error) ||
+            !debuggee_confirm_stop(self, here, deadline, error) ||
+            !debuggee_read_counters(self, rehit.to, NULL, i + 1 == wanted ? &reset : NULL, deadline, error))
             return false;
         if (!pending && !self->disturbed) /* else a handler ran in it */
             done[n++] = rehit;
@@ -472,7 +101,7 @@ static bool run_rehits(struct debugger_engine *self, uint64_t here, unsigned reh
 /* Finds the instruction that made this call, to stop there if it is made again. */
 static bool find_call(struct debugger_engine *self, const struct deadline *deadline, struct error *error)
 {
-    struct deadline limit = read_time(deadline);
+    struct deadline limit = debuggee_read_time(deadline);
     uint64_t call = BREAKPOINT_NONE;
     if (self->call_known && self->call_lr == self->frame.lr)
         return true;
@@ -495,7 +124,7 @@ static bool read_stack(struct debugger_engine *self, uint64_t *words, const stru
 {
     struct step items[FRAME_WORDS];
     struct steps list = {.items = items, .room = FRAME_WORDS};
-    struct deadline limit = read_time(deadline);
+    struct deadline limit = debuggee_read_time(deadline);
     for (unsigned i = 0; i < FRAME_WORDS; i++)
         steps_add(&list, step_read(core_word(self->core, self->frame.sp + UINT64_C(4) * i)));
     return ledger_run(self->device->ledger, &list, words, &limit, error);
@@ -506,7 +135,7 @@ static bool check_entry(struct debugger_engine *self, const struct deadline *dea
 {
     uint64_t status = 0;
     if (core_has_exception_modes(self->core) && !self->entry_checked &&
-        (!read_register(self, CORE_STATUS, &status, deadline, error) ||
+        (!debuggee_register(self, CORE_STATUS, &status, deadline, error) ||
          !entry_check(self->device, status, self->frame.lr, self->region.start, deadline, error)))
         return false;
     self->entry_checked = true;
@@ -519,8 +148,8 @@ static bool find_return(struct debugger_engine *self, bool *inner, const struct 
 {
     bool on_stack = frame_is_on_stack(self->core);
     uint64_t words[FRAME_WORDS];
-    if ((!on_stack && !read_register(self, CORE_LR, &self->frame.lr, deadline, error)) ||
-        !read_register(self, CORE_SP, &self->frame.sp, deadline, error) ||
+    if ((!on_stack && !debuggee_register(self, CORE_LR, &self->frame.lr, deadline, error)) ||
+        !debuggee_register(self, CORE_SP, &self->frame.sp, deadline, error) ||
         !check_entry(self, deadline, error) || (on_stack && !read_stack(self, words, deadline, error)) ||
         !frame_find_end(&self->frame, self->core, &self->region, words, inner, error))
         return false;
@@ -538,7 +167,7 @@ static bool find_return(struct debugger_engine *self, bool *inner, const struct 
 static bool find_base(struct debugger_engine *self, const struct deadline *deadline, struct error *error)
 {
     uint64_t base;
-    if (!read_register(self, self->region.start_base, &base, deadline, error))
+    if (!debuggee_register(self, self->region.start_base, &base, deadline, error))
         return false;
     frame_find_base(&self->frame, self->core, &self->region, base);
     return true;
@@ -555,7 +184,7 @@ static bool is_this_hit(struct debugger_engine *self, bool *ours, const struct d
     if (!*ours || !(self->region.to_return || self->region.in_function))
         return true;
     enum core_register base = self->region.in_function ? self->region.end_base : CORE_SP;
-    if (!read_register(self, base, &sp, deadline, error))
+    if (!debuggee_register(self, base, &sp, deadline, error))
         return false;
     *ours = sp == self->frame.end.sp;
     return true;
@@ -569,7 +198,7 @@ static bool look_at_call(struct debugger_engine *self, enum stop_at *what, const
                          struct error *error)
 {
     uint64_t sp = 0;
-    if (!read_register(self, CORE_SP, &sp, deadline, error))
+    if (!debuggee_register(self, CORE_SP, &sp, deadline, error))
         return false;
     bool ours = sp == self->frame.sp && strcmp(self->stop.thread, self->thread) == 0;
     *what = ours ? AT_CALL_AGAIN : AT_CALL_OF_ANOTHER;
@@ -582,7 +211,8 @@ static bool look_at_exit(struct debugger_engine *self, size_t which, enum stop_a
 {
     uint64_t status = 0;
     self->frame.end = frame_exit(&self->frame, self->core, &self->region, which);
-    if (self->region.exits[which].conditional && !read_register(self, CORE_STATUS, &status, deadline, error))
+    if (self->region.exits[which].conditional &&
+        !debuggee_register(self, CORE_STATUS, &status, deadline, error))
         return false;
     if (!frame_takes_exit(&self->region, which, status))
         *what = AT_EXIT_NOT_TAKEN;
@@ -596,7 +226,7 @@ static bool look_at_stop(struct debugger_engine *self, enum stop_at *what, const
     *what = AT_END;
     if (self->n_set == 0 || self->stop.why != DEBUGGER_TRAP)
         return true;
-    if (!read_register(self, CORE_PC, &pc, deadline, error))
+    if (!debuggee_register(self, CORE_PC, &pc, deadline, error))
         return false;
     for (unsigned i = 0; i < self->n_set; i++)
         if (core_place(self->core, pc) == core_place(self->core, self->others[i]))
@@ -615,33 +245,33 @@ static bool reach_end(struct debugger_engine *self, bool *again, const struct de
         enum stop_at what = AT_END;
         if (self->frame.is_handler && self->region.to_return) /* the unconditional exit first */
             self->frame.end = frame_exit(&self->frame, self->core, &self->region, 0);
-        uint64_t end = end_of(self);
-        if (!check_time(self, error) || !move_breakpoint(self, end, deadline, error) ||
-            !set_others(self, true, deadline, error) ||
-            !read_counters(self, NULL, &pending, NULL, deadline, error))
+        uint64_t end = debuggee_end(self);
+        if (!debuggee_check_time(self, error) || !debuggee_move_breakpoint(self, end, deadline, error) ||
+            !debuggee_set_others(self, true, deadline, error) ||
+            !debuggee_read_counters(self, NULL, &pending, NULL, deadline, error))
             return false;
         self->hit.tainted = self->hit.tainted || pending;
         if (self->hit.past == 0 && self->region.start != end)
             self->hit.before_us = (uint64_t)deadline_now_us();
-        if (!run_to_stop(self, WAIT_END, deadline, error))
+        if (!debuggee_run_to_stop(self, WAIT_END, deadline, error))
             return false;
         self->hit.after_us = (uint64_t)deadline_now_us();
         self->hit.pairs += self->stop.halts;
         self->hit.steps += (self->stop.halts + 1) / 2;
         if (!look_at_stop(self, &what, deadline, error))
             return false;
-        if (what == AT_END && (!confirm_stop(self, end_of(self), deadline, error) ||
+        if (what == AT_END && (!debuggee_confirm_stop(self, debuggee_end(self), deadline, error) ||
                                !is_this_hit(self, &ours, deadline, error)))
             return false;
         *again = what == AT_CALL_AGAIN;
         self->progress.lost += *again;
-        if (!set_others(self, false, deadline, error))
+        if (!debuggee_set_others(self, false, deadline, error))
             return false;
         if (*again)
             return true;
         if (ours)
             return device_check_remote(self->device, &self->stop, error);
-        if (!single_step(self, deadline, error))
+        if (!debuggee_step(self, deadline, error))
             return false;
         self->hit.pairs += 2;
         self->hit.steps++;
@@ -652,11 +282,11 @@ static bool reach_end(struct debugger_engine *self, bool *again, const struct de
 static bool read_words(struct debugger_engine *self, const struct deadline *deadline, struct error *error)
 {
     const struct at_end *at_end = self->request->at_end;
-    struct deadline limit = read_time(deadline);
+    struct deadline limit = debuggee_read_time(deadline);
     for (size_t i = 0; at_end != NULL && i < at_end->n; i++) {
         const struct at_end_word *word = &at_end->words[i];
         if (word->is_register
-                ? !read_register(self, word->which, &self->hit.words[i], deadline, error)
+                ? !debuggee_register(self, word->which, &self->hit.words[i], deadline, error)
                 : !ledger_read(self->device->ledger, word->at, &self->hit.words[i], &limit, error))
             return false;
     }
@@ -666,12 +296,12 @@ static bool read_words(struct debugger_engine *self, const struct deadline *dead
 static bool deliver(struct debugger_engine *self, const struct deadline *deadline, struct error *error)
 {
     bool reset = false;
-    if (!read_counters(self, self->hit.to, NULL, &reset, deadline, error) ||
+    if (!debuggee_read_counters(self, self->hit.to, NULL, &reset, deadline, error) ||
         !read_words(self, deadline, error))
         return false;
     if (reset)
         return error_set(error, ERROR_RESET, "the target was reset");
-    self->hit.end_address = end_of(self);
+    self->hit.end_address = debuggee_end(self);
     self->hits++;
     if (!self->sink->hit(self->sink->context, &self->hit) || self->hits >= self->request->hits)
         self->enough = true;
@@ -684,11 +314,11 @@ static bool reach_start(struct debugger_engine *self, bool *inner, const struct 
                         struct error *error)
 {
     *inner = false;
-    if (!self->at_start && (!move_breakpoint(self, self->region.start, deadline, error) ||
-                            !run_to_stop(self, WAIT_START, deadline, error)))
+    if (!self->at_start && (!debuggee_move_breakpoint(self, self->region.start, deadline, error) ||
+                            !debuggee_run_to_stop(self, WAIT_START, deadline, error)))
         return false;
     self->at_start = false;
-    if (!confirm_stop(self, self->region.start, deadline, error) ||
+    if (!debuggee_confirm_stop(self, self->region.start, deadline, error) ||
         !device_check_remote(self->device, &self->stop, error))
         return false;
     snprintf(self->thread, sizeof self->thread, "%s", self->stop.thread);
@@ -698,7 +328,7 @@ static bool reach_start(struct debugger_engine *self, bool *inner, const struct 
         return true;
     if (!find_return(self, inner, deadline, error))
         return false;
-    return !*inner || (check_time(self, error) && single_step(self, deadline, error));
+    return !*inner || (debuggee_check_time(self, error) && debuggee_step(self, deadline, error));
 }
 
 /* One passage from start to end, with *rehits at either end if it becomes a hit; then *rehits is 0. */
@@ -714,15 +344,15 @@ static bool pass_once(struct debugger_engine *self, unsigned *rehits, const stru
         return false;
     if (moved)
         return true;
-    bool round = self->region.start == end_of(self);
+    bool round = self->region.start == debuggee_end(self);
     self->hit = (struct raw_hit){.pairs = round ? 2 : 1, .steps = round ? 1 : 0};
-    if (!read_counters(self, self->hit.from, NULL, NULL, deadline, error))
+    if (!debuggee_read_counters(self, self->hit.from, NULL, NULL, deadline, error))
         return false;
     self->hit.before_us = (uint64_t)deadline_now_us();
     self->under_way = true;
     if (self->progress.lost == 0)
         progress_note(&self->progress);
-    if ((round && !single_step(self, deadline, error)) || !reach_end(self, &again, deadline, error))
+    if ((round && !debuggee_step(self, deadline, error)) || !reach_end(self, &again, deadline, error))
         return false;
     self->under_way = false;
     if (again) {
@@ -735,9 +365,9 @@ static bool pass_once(struct debugger_engine *self, unsigned *rehits, const stru
         return false;
     unsigned after = *rehits;
     *rehits = 0;
-    if (after > 0 && !move_breakpoint(self, end_of(self), deadline, error))
+    if (after > 0 && !debuggee_move_breakpoint(self, debuggee_end(self), deadline, error))
         return false;
-    if (!run_rehits(self, end_of(self), after, &moved, deadline, error))
+    if (!run_rehits(self, debuggee_end(self), after, &moved, deadline, error))
         return false;
     self->at_start = round && !moved;
     return true;
@@ -750,10 +380,10 @@ static bool stands_still(struct debugger_engine *self, const struct deadline *de
 {
     uint64_t before[READING_ROOM], after[READING_ROOM];
     const struct reading *reading = &self->device->reading;
-    if (!read_counters(self, before, NULL, NULL, deadline, error))
+    if (!debuggee_read_counters(self, before, NULL, NULL, deadline, error))
         return false;
     nanosleep(&(struct timespec){.tv_nsec = STILL_MS * 1000000L}, NULL);
-    if (!read_counters(self, after, NULL, NULL, deadline, error))
+    if (!debuggee_read_counters(self, after, NULL, NULL, deadline, error))
         return false;
     for (size_t i = 0; i < reading->counted; i++)
         if (before[i] != after[i])
@@ -768,12 +398,12 @@ static bool try_second(struct debugger_engine *self, const struct deadline *dead
 {
     struct error refused = {0};
     self->can_watch = false;
-    uint64_t second = self->region.start + code_size(self, self->region.start);
+    uint64_t second = self->region.start + debuggee_code_size(self, self->region.start);
     if (!self->region.may_be_left || !self->region.to_return || self->core->family == CORE_X86_64)
         return true;
-    self->can_watch = set_breakpoint(self, second, true, deadline, &refused);
+    self->can_watch = debuggee_set_breakpoint(self, second, true, deadline, &refused);
     if (self->can_watch)
-        return set_breakpoint(self, second, false, deadline, error);
+        return debuggee_set_breakpoint(self, second, false, deadline, error);
     if (refused.kind != ERROR_ADDRESS && refused.kind != ERROR_NO_COMPARATOR)
         return error_copy(error, &refused);
     snprintf(self->engine.limit, sizeof self->engine.limit,
@@ -796,8 +426,9 @@ static bool arm(struct engine *engine, const struct region *region, const struct
         return false;
     /* Both ends, so that a refused one shows now */
     return stands_still(self, deadline, error) &&
-           (region->to_return || move_breakpoint(self, self->region.end, deadline, error)) &&
-           move_breakpoint(self, self->region.start, deadline, error) && try_second(self, deadline, error);
+           (region->to_return || debuggee_move_breakpoint(self, self->region.end, deadline, error)) &&
+           debuggee_move_breakpoint(self, self->region.start, deadline, error) &&
+           try_second(self, deadline, error);
 }
 
 static bool run(struct engine *engine, const struct engine_request *request, const struct engine_sink *sink,
@@ -827,7 +458,7 @@ static bool run(struct engine *engine, const struct engine_request *request, con
 
 static bool clear_guard(struct debugger_engine *self, const struct deadline *deadline, struct error *error)
 {
-    if (self->guard != BREAKPOINT_NONE && !set_breakpoint(self, self->guard, false, deadline, error))
+    if (self->guard != BREAKPOINT_NONE && !debuggee_set_breakpoint(self, self->guard, false, deadline, error))
         return false;
     self->guard = BREAKPOINT_NONE;
     return true;
@@ -842,16 +473,16 @@ static bool disarm(struct engine *engine, const struct deadline *deadline, struc
     if (!debugger_halt(self->debugger, &self->stop, error))
         return false;
     if (ran && self->stop.why != DEBUGGER_REQUESTED) { /* it stopped by itself just before */
-        if (!read_register(self, CORE_PC, &pc, deadline, error))
+        if (!debuggee_register(self, CORE_PC, &pc, deadline, error))
             return false;
         self->engine.stopped_at = core_place(self->core, pc);
-        self->foreign_stop = !is_place(self, self->breakpoint, pc) && !is_other(self, pc) &&
-                             !is_place(self, self->left, pc); /* the request to go on was lost */
+        self->foreign_stop = !debuggee_is_place(self, self->breakpoint, pc) && !debuggee_is_other(self, pc) &&
+                             !debuggee_is_place(self, self->left, pc); /* the request to go on was lost */
     }
     if (self->foreign_stop)
         device_leave_as(self->device, LEAVE_HALTED_FOREIGN);
-    return clear_guard(self, deadline, error) && set_others(self, false, deadline, error) &&
-           move_breakpoint(self, BREAKPOINT_NONE, deadline, error);
+    return clear_guard(self, deadline, error) && debuggee_set_others(self, false, deadline, error) &&
+           debuggee_move_breakpoint(self, BREAKPOINT_NONE, deadline, error);
 }
 
 static void free_engine(struct engine *engine)
@@ -881,8 +512,8 @@ static bool find_here(struct debugger_engine *self, uint64_t *here, const struct
 {
     enum { T_BIT = 1 << 5 };
     uint64_t pc, status = 0;
-    if (!read_register(self, CORE_PC, &pc, deadline, error) ||
-        (self->core->family == CORE_ARMV7 && !read_register(self, CORE_STATUS, &status, deadline, error)))
+    if (!debuggee_register(self, CORE_PC, &pc, deadline, error) ||
+        (self->core->family == CORE_ARMV7 && !debuggee_register(self, CORE_STATUS, &status, deadline, error)))
         return false;
     *here = core_code(self->core, pc, self->core->family == CORE_M || (status & T_BIT) != 0);
     return true;
@@ -911,13 +542,14 @@ bool debugger_engine_calibrate_here(struct engine *engine, unsigned rehits, unsi
     self->sink = &own;
     progress_note(&self->progress);
     for (;;) {
-        if (!find_here(self, &here, deadline, error) || !move_breakpoint(self, here, deadline, error) ||
+        if (!find_here(self, &here, deadline, error) ||
+            !debuggee_move_breakpoint(self, here, deadline, error) ||
             !run_rehits(self, here, rehits, &moved, deadline, error) ||
-            !move_breakpoint(self, BREAKPOINT_NONE, deadline, error))
+            !debuggee_move_breakpoint(self, BREAKPOINT_NONE, deadline, error))
             return false;
         if (self->rehit != REHIT_UNKNOWN || steps-- == 0)
             return true;
-        if (!single_step(self, deadline, error)) /* past a branch: no place for a guard is known */
+        if (!debuggee_step(self, deadline, error)) /* past a branch: no place for a guard is known */
             return false;
     }
 }
@@ -925,5 +557,5 @@ bool debugger_engine_calibrate_here(struct engine *engine, unsigned rehits, unsi
 bool debugger_engine_read(struct engine *engine, uint64_t *values, bool *reset,
                           const struct deadline *deadline, struct error *error)
 {
-    return read_counters((struct debugger_engine *)engine, values, NULL, reset, deadline, error);
+    return debuggee_read_counters((struct debugger_engine *)engine, values, NULL, reset, deadline, error);
 }

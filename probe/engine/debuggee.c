@@ -1,0 +1,334 @@
+/*
+ * Requests to the debugger: see the header.
+ */
+#include "engine/debuggee.h"
+#include "cores/architectures.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { SLICE_MS = 50, REQUEST_MS = 3000, READ_MS = 5000, GRACE_MS = 150 };
+enum { LIST_ROOM = READING_STEPS + WITNESS_ROOM + 8 };
+
+/* --- requests to the debugger --------------------------------------------------------------------------- */
+
+/* Each request has its own time: the caller's deadline is that of arming. */
+static struct deadline request_time(const struct deadline *deadline)
+{
+    return deadline_in_ms(patience_ms(REQUEST_MS), deadline->cancel);
+}
+
+struct deadline debuggee_read_time(const struct deadline *deadline)
+{
+    return deadline_in_ms(patience_ms(READ_MS), deadline->cancel);
+}
+
+/* The name in GDB's target descriptions. */
+static void name_register(const struct core *core, enum core_register which, char *out, size_t size)
+{
+    static const char *const names[] = {
+        [CORE_PC] = "pc", [CORE_SP] = "sp", [CORE_LR] = "lr", [CORE_PSP] = "psp", [CORE_STATUS] = "cpsr"};
+    static const char *const x86_names[] = {
+        [CORE_PC] = "rip", [CORE_SP] = "rsp", [CORE_LR] = "", [CORE_PSP] = "", [CORE_STATUS] = "eflags"};
+    bool wide = core->family == CORE_ARMV8;
+    if (which >= CORE_R0)
+        snprintf(out, size, "%c%u", wide ? 'x' : 'r', (unsigned)(which - CORE_R0) & 31U);
+    else if (which == CORE_LR && wide)
+        snprintf(out, size, "x30");
+    else if (which == CORE_STATUS && core->family == CORE_M)
+        snprintf(out, size, "xpsr");
+    else if (core->family == CORE_X86_64)
+        snprintf(out, size, "%s", x86_names[which]);
+    else
+        snprintf(out, size, "%s", names[which]);
+}
+
+bool debuggee_register(struct debugger_engine *self, enum core_register which, uint64_t *out,
+                       const struct deadline *deadline, struct error *error)
+{
+    char name[8];
+    struct deadline limit = request_time(deadline);
+    name_register(self->core, which, name, sizeof name);
+    return self->debugger->ops->read_register(self->debugger, name, out, &limit, error);
+}
+
+unsigned debuggee_code_size(const struct debugger_engine *self, uint64_t code)
+{
+    bool thumb = self->core->family == CORE_M || (self->core->family == CORE_ARMV7 && (code & 1) != 0);
+    return self->core->family == CORE_X86_64 ? X86_KIND : thumb ? THUMB_KIND : 4;
+}
+
+bool debuggee_set_breakpoint(struct debugger_engine *self, uint64_t code, bool set,
+                             const struct deadline *deadline, struct error *error)
+{
+    struct deadline limit = request_time(deadline);
+    return self->debugger->ops->breakpoint(self->debugger, core_place(self->core, code),
+                                           debuggee_code_size(self, code), set, &limit, error);
+}
+
+bool debuggee_move_breakpoint(struct debugger_engine *self, uint64_t to, const struct deadline *deadline,
+                              struct error *error)
+{
+    if (self->breakpoint == to)
+        return true;
+    if (self->breakpoint != BREAKPOINT_NONE &&
+        !debuggee_set_breakpoint(self, self->breakpoint, false, deadline, error))
+        return false;
+    if (self->breakpoint != BREAKPOINT_NONE)
+        self->left = self->breakpoint;
+    self->breakpoint = BREAKPOINT_NONE;
+    if (to != BREAKPOINT_NONE && !debuggee_set_breakpoint(self, to, true, deadline, error))
+        return false;
+    self->breakpoint = to;
+    return true;
+}
+
+bool debuggee_set_others(struct debugger_engine *self, bool set, const struct deadline *deadline,
+                         struct error *error)
+{
+    for (; set && self->n_set < self->n_others; self->n_set++)
+        if (!debuggee_set_breakpoint(self, self->others[self->n_set], true, deadline, error))
+            return false;
+    for (; !set && self->n_set > 0; self->n_set--)
+        if (!debuggee_set_breakpoint(self, self->others[self->n_set - 1], false, deadline, error))
+            return false;
+    return true;
+}
+
+bool debuggee_is_place(const struct debugger_engine *self, uint64_t code, uint64_t pc)
+{
+    return core_place(self->core, code) == core_place(self->core, pc);
+}
+
+bool debuggee_is_other(const struct debugger_engine *self, uint64_t pc)
+{
+    for (unsigned i = 0; i < self->n_set; i++)
+        if (debuggee_is_place(self, self->others[i], pc))
+            return true;
+    return false;
+}
+
+bool debuggee_read_counters(struct debugger_engine *self, uint64_t *values, bool *pending, bool *reset,
+                            const struct deadline *deadline, struct error *error)
+{
+    struct step items[LIST_ROOM];
+    uint64_t results[LIST_ROOM];
+    struct steps list = {.items = items, .room = LIST_ROOM};
+    struct deadline limit = debuggee_read_time(deadline);
+    size_t at = values != NULL ? reading_add(&self->device->reading, false, &list) : SIZE_MAX;
+    size_t pending_at = pending != NULL ? core_add_pending(self->core, &list) : SIZE_MAX;
+    bool may_reset = reset != NULL && core_has_run_control(self->core);
+    struct witness_places places;
+    if (reset != NULL)
+        witness_add(&self->device->witness, self->core, &list, &places);
+    size_t reset_at = may_reset ? core_add_reset_seen(self->core, &list) : SIZE_MAX;
+    if (list.n > 0 && !ledger_run(self->device->ledger, &list, results, &limit, error))
+        return false;
+    if (values != NULL)
+        reading_take(&self->device->reading, false, results, at, values);
+    if (pending != NULL)
+        *pending = pending_at != SIZE_MAX && core_pending(self->core, results[pending_at]);
+    if (reset != NULL)
+        *reset = may_reset && core_reset_seen(self->core, results[reset_at]);
+    if (reset == NULL || *reset)
+        return true;
+    uint64_t saw = 0;
+    const struct witness_item *changed = witness_changed(&self->device->witness, results, &places, &saw);
+    return changed == NULL || witness_tell(changed, saw, error);
+}
+
+/* --- from stop to stop ---------------------------------------------------------------------------------- */
+
+uint64_t debuggee_end(const struct debugger_engine *self)
+{
+    return self->region.to_return ? self->frame.end.pc : self->region.end;
+}
+
+bool debuggee_check_time(const struct debugger_engine *self, struct error *error)
+{
+    return !progress_is_late(&self->progress, self->request) ||
+           progress_tell(&self->progress, self->request, self->core, self->under_way ? &self->hit : NULL,
+                         self->frame.end.pc, error);
+}
+
+/* Another thread may have reached the breakpoint before it was moved; the debugger reports that stop only
+ * now. */
+static bool is_outdated(struct debugger_engine *self, const char *previous, bool *outdated,
+                        const struct deadline *deadline, struct error *error)
+{
+    uint64_t pc;
+    *outdated = false;
+    if (self->stop.why != DEBUGGER_TRAP || self->stop.thread[0] == '\0' || self->left == BREAKPOINT_NONE ||
+        self->left == self->breakpoint || strcmp(self->stop.thread, previous) == 0)
+        return true;
+    if (!debuggee_register(self, CORE_PC, &pc, deadline, error))
+        return false;
+    *outdated = core_place(self->core, pc) == core_place(self->core, self->left);
+    return true;
+}
+
+/* After a cancellation, a core that is about to stop by itself is not asked to: OpenOCD would keep the
+ * request for the next resume. */
+static bool stops_by_itself(struct debugger_engine *self)
+{
+    struct deadline grace = deadline_in_ms(patience_ms(GRACE_MS), NULL);
+    struct error ignored = {0};
+    return self->debugger->ops->wait(self->debugger, &self->stop, &grace, &ignored) == DEBUGGER_STOPPED;
+}
+
+bool debuggee_run_to_stop(struct debugger_engine *self, enum engine_wait wait,
+                          const struct deadline *deadline, struct error *error)
+{
+    const struct debugger_ops *ops = self->debugger->ops;
+    struct deadline limit = request_time(deadline);
+    struct debugger_stop previous = self->stop;
+    bool outdated;
+    if (!debugger_run(self->debugger, &limit, error))
+        return false;
+    for (;;) {
+        struct deadline slice = deadline_in_ms(SLICE_MS, deadline->cancel);
+        switch (ops->wait(self->debugger, &self->stop, &slice, error)) {
+        case DEBUGGER_STOPPED:
+            if (!is_outdated(self, previous.thread, &outdated, deadline, error))
+                return false;
+            if (!outdated)
+                return true;
+            limit = request_time(deadline);
+            if (!ops->go(self->debugger, DEBUGGER_RUN, &limit, error))
+                return false;
+            break;
+        case DEBUGGER_GONE:
+            return false;
+        case DEBUGGER_RUNS:
+            break;
+        }
+        if (deadline_cancelled(deadline))
+            return stops_by_itself(self) || error_set(error, ERROR_CANCELLED, "cancelled");
+        if (!debuggee_check_time(self, error))
+            return false;
+        if (self->sink->tick != NULL)
+            self->sink->tick(self->sink->context, wait);
+    }
+}
+
+bool debuggee_step(struct debugger_engine *self, const struct deadline *deadline, struct error *error)
+{
+    const struct debugger_ops *ops = self->debugger->ops;
+    struct deadline limit = request_time(deadline);
+    if (!debuggee_move_breakpoint(self, BREAKPOINT_NONE, deadline, error) ||
+        !ops->go(self->debugger, DEBUGGER_STEP, &limit, error))
+        return false;
+    switch (ops->wait(self->debugger, &self->stop, &limit, error)) {
+    case DEBUGGER_STOPPED:
+        return true;
+    case DEBUGGER_RUNS:
+        return deadline_cancelled(deadline)
+                   ? error_set(error, ERROR_CANCELLED, "cancelled")
+                   : error_set(error, ERROR_ASLEEP, "the core does not finish a single step");
+    case DEBUGGER_GONE:
+        break;
+    }
+    return false;
+}
+
+/* The server may have cleared the cause of the stop already; then only the PC shows the reset. */
+static bool is_reset(struct debugger_engine *self, uint64_t pc, const struct deadline *deadline)
+{
+    uint64_t cause, table, entry;
+    struct deadline limit = request_time(deadline);
+    struct error unread = {0};
+    struct ledger *ledger = self->device->ledger;
+    if (!core_has_run_control(self->core))
+        return false;
+    if (ledger_read(ledger, core_reset_register(self->core), &cause, &limit, &unread) &&
+        core_reset_seen(self->core, cause))
+        return true;
+    return self->core->family == CORE_M &&
+           ledger_read(ledger, cortex_m_vectors(self->core), &table, &limit, &unread) &&
+           ledger_read(ledger, core_word(self->core, table + 4), &entry, &limit, &unread) &&
+           core_code_place(entry) == pc;
+}
+
+/* While the core stands in a handler that ran just as the breakpoint was reached: lets it run on to the
+ * breakpoint. *pc is where it stands. */
+static bool leave_handlers(struct debugger_engine *self, uint64_t wanted, uint64_t *pc,
+                           const struct deadline *deadline, struct error *error)
+{
+    for (;;) {
+        uint64_t status = 0;
+        bool is = core_place(self->core, *pc) != core_place(self->core, wanted) &&
+                  self->stop.why == DEBUGGER_TRAP && self->core->halts_in_handler;
+        struct deadline limit = request_time(deadline);
+        if (!is)
+            return true;
+        if (!debuggee_register(self, CORE_STATUS, &status, deadline, error) ||
+            !handler_stop_check(self->device->ledger, self->core, *pc, status, &is, &limit, error))
+            return false;
+        if (!is)
+            return true;
+        if (!debuggee_check_time(self, error) || !debuggee_run_to_stop(self, WAIT_END, deadline, error) ||
+            !debuggee_register(self, CORE_PC, pc, deadline, error))
+            return false;
+        self->disturbed = self->hit.tainted = true;
+        self->hit.after_us = (uint64_t)deadline_now_us();
+        self->hit.pairs += 1 + self->stop.halts;
+        self->hit.steps += (self->stop.halts + 1) / 2;
+    }
+}
+
+static bool is_on_core(const struct debugger_engine *self, uint64_t pc, struct error *error)
+{
+    const char *name = self->device->chosen->view.name;
+    return self->stop.core[0] == '\0' || strcmp(self->stop.core, name) == 0 ||
+           error_set(error, ERROR_NO_CORE,
+                     "stopped on %s at 0x%08" PRIX64 ", and the counters are those of %s: -C says which core",
+                     self->stop.core, core_place(self->core, pc), name);
+}
+
+/* A server that lost its target may say that the core stopped, and read zeros: the core's own register knows
+ * better. */
+static bool is_halted(struct debugger_engine *self, const struct deadline *deadline, struct error *error)
+{
+    uint64_t status = 0;
+    struct error why = {0};
+    struct deadline limit = debuggee_read_time(deadline);
+    if (!core_has_run_control(self->core) || self->debugger->facts.is_emulator)
+        return true;
+    bool read = ledger_read(self->device->ledger, core_status_register(self->core), &status, &limit, &why);
+    if (!read && why.kind != ERROR_FAULT)
+        return error_copy(error, &why);
+    enum core_state state = read ? core_state_of(self->core, status) : CORE_HIDDEN;
+    return state == CORE_HALTED || state == CORE_LOCKUP ||
+           error_set(error, ERROR_NO_TARGET,
+                     "%s says that the core stopped, but the target does not answer as a halted core does",
+                     self->debugger->facts.name);
+}
+
+bool debuggee_confirm_stop(struct debugger_engine *self, uint64_t wanted, const struct deadline *deadline,
+                           struct error *error)
+{
+    static const enum stop_cause causes[] = {
+        [DEBUGGER_TRAP] = STOP_BREAKPOINT,   [DEBUGGER_REQUESTED] = STOP_REQUEST,
+        [DEBUGGER_FAULT] = STOP_FAULT,       [DEBUGGER_WATCHPOINT] = STOP_WATCHPOINT,
+        [DEBUGGER_OTHERS] = STOP_BREAKPOINT, [DEBUGGER_ENDED] = STOP_OTHER};
+    enum debugger_why why;
+    uint64_t pc;
+    if (!debuggee_register(self, CORE_PC, &pc, deadline, error) ||
+        !leave_handlers(self, wanted, &pc, deadline, error) || !is_on_core(self, pc, error))
+        return false;
+    why = self->stop.why;
+    if (core_place(self->core, pc) == core_place(self->core, wanted) && why != DEBUGGER_WATCHPOINT &&
+        why != DEBUGGER_OTHERS)
+        return true;
+    if (why == DEBUGGER_REQUESTED && deadline_cancelled(deadline))
+        return error_set(error, ERROR_CANCELLED, "cancelled");
+    if (!is_halted(self, deadline, error))
+        return false;
+    bool reset = is_reset(self, core_place(self->core, pc), deadline);
+    self->foreign_stop = !reset;
+    const char *who = why == DEBUGGER_FAULT   ? "a fault"
+                      : why == DEBUGGER_ENDED ? "the end of the program"
+                                              : NULL;
+    return foreign_stop_tell(&self->engine, self->core, reset ? STOP_RESET : causes[why], who, pc, error);
+}

@@ -1,0 +1,81 @@
+/*
+ * What the debugger engine asks of the debugger that owns the core: registers, breakpoints, the counters of
+ * the halted core, and to run until a stop that is the awaited one. Private to the engine.
+ */
+#pragma once
+
+#include "debuggers/debugger.h"
+#include "device/device.h"
+#include "engine/breakpoints.h"
+#include "engine/engine.h"
+#include "engine/stops.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { THUMB_KIND = 2, X86_KIND = 1 }; /* sizes of instructions, as debuggers name them */
+
+struct debugger_engine {
+    struct engine engine;
+    struct device *device;
+    struct debugger *debugger;
+    const struct core *core;
+    struct region region;
+
+    uint64_t breakpoint;       /* where the breakpoint is; BREAKPOINT_NONE: nowhere */
+    uint64_t left;             /* where it was before */
+    uint64_t guard;            /* a second one, set while a re-hit is tried */
+    unsigned n_set;            /* of `others` */
+    struct debugger_stop stop; /* the last one */
+    char thread[32];           /* that passed the start */
+    bool foreign_stop;
+    bool disturbed; /* a handler ran before the last stop was confirmed */
+
+    struct frame frame;
+    bool entry_checked;
+    uint64_t others[REGION_EXITS]; /* further stops until the end: the call, or a handler's other exits */
+    unsigned n_others;
+    bool can_watch;  /* the server has a second breakpoint, for the call */
+    bool call_known; /* of calls with return address `call_lr`: others[0] */
+    uint64_t call_lr;
+    /* What the core does when it is resumed onto the breakpoint where it stands. */
+    enum { REHIT_UNKNOWN, REHIT_STOPS_AGAIN, REHIT_STEPS_OVER } rehit;
+
+    const struct engine_request *request;
+    const struct engine_sink *sink;
+    struct raw_hit hit;
+    bool under_way; /* `hit`: its start was left */
+    uint64_t hits;  /* of this run */
+    bool enough;
+    bool at_start; /* the last hit ended where the next begins */
+    struct progress progress;
+};
+
+struct deadline debuggee_read_time(const struct deadline *deadline);
+bool debuggee_register(struct debugger_engine *self, enum core_register which, uint64_t *out,
+                       const struct deadline *deadline, struct error *error);
+unsigned debuggee_code_size(const struct debugger_engine *self, uint64_t code);
+bool debuggee_set_breakpoint(struct debugger_engine *self, uint64_t code, bool set,
+                             const struct deadline *deadline, struct error *error);
+bool debuggee_move_breakpoint(struct debugger_engine *self, uint64_t to, const struct deadline *deadline,
+                              struct error *error);
+/* Sets the breakpoints at `others`, or removes them. */
+bool debuggee_set_others(struct debugger_engine *self, bool set, const struct deadline *deadline,
+                         struct error *error);
+bool debuggee_is_place(const struct debugger_engine *self, uint64_t code, uint64_t pc);
+bool debuggee_is_other(const struct debugger_engine *self, uint64_t pc);
+/* Of the halted core: all counters, whether an interrupt pends, and whether there was a reset. Each may be
+ * NULL. */
+bool debuggee_read_counters(struct debugger_engine *self, uint64_t *values, bool *pending, bool *reset,
+                            const struct deadline *deadline, struct error *error);
+uint64_t debuggee_end(const struct debugger_engine *self);
+/* ERROR_START or ERROR_END if there was no progress for too long. */
+bool debuggee_check_time(const struct debugger_engine *self, struct error *error);
+/* Lets the core run until it stops; `wait` is for the sink. After a failure the core may still run. */
+bool debuggee_run_to_stop(struct debugger_engine *self, enum engine_wait wait,
+                          const struct deadline *deadline, struct error *error);
+/* One instruction, with the breakpoint out of the way. */
+bool debuggee_step(struct debugger_engine *self, const struct deadline *deadline, struct error *error);
+/* True if the core stands at `wanted`; otherwise ERROR_RESET, or ERROR_FOREIGN_STOP. */
+bool debuggee_confirm_stop(struct debugger_engine *self, uint64_t wanted, const struct deadline *deadline,
+                           struct error *error);
