@@ -84,12 +84,22 @@ static void on_removed(void *context, const char *what, bool has_place, uint64_t
     self->removed++;
 }
 
-static bool is_code(void *context, uint64_t address)
+static enum mapping mapping_at(void *context, uint64_t address)
 {
     const struct release_command *self = context;
-    struct location location;
-    symbols_describe(self->session.symbols, address, &location);
-    return location.high > location.low;
+    return symbols_mapping(self->session.symbols, address);
+}
+
+static void on_left(void *context, uint64_t at)
+{
+    struct release_command *self = context;
+    char place[512];
+    session_place(&self->session, at, place, sizeof place);
+    fprintf(
+        self->session.context->out,
+        "  left alone  what may be a breakpoint instruction at %s: the ELF has no mapping symbol ($t, $d) "
+        "that tells code from data there\n",
+        place);
 }
 
 static bool release_code_of_elf(struct release_command *self, const struct release_sink *sink,
@@ -138,7 +148,8 @@ static bool print_end(struct release_command *self, const struct release *end, s
 static bool free_core(struct release_command *self, struct error *error)
 {
     struct session *session = &self->session;
-    const struct release_sink sink = {.context = self, .removed = on_removed, .is_code = is_code};
+    const struct release_sink sink = {
+        .context = self, .removed = on_removed, .mapping = mapping_at, .left = on_left};
     struct deadline deadline = session_deadline(session);
     struct release end;
     bool again, lockup = session->device.chosen->state == CORE_LOCKUP;

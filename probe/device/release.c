@@ -194,8 +194,12 @@ static bool release_piece(struct device *device, uint64_t address, const uint8_t
         now[i] = (uint8_t)(words[i / 4] >> (8 * (i % 4)));
     for (size_t i = 0; i < size; i += 2) {
         bool differs = half_at(now, i) != half_at(bytes, i);
-        if (!differs || (half_at(now, i) & BKPT_MASK) != BKPT || !is_known(now, bytes, i, size) ||
-            !sink->is_code(sink->context, address + i))
+        if (!differs || (half_at(now, i) & BKPT_MASK) != BKPT || !is_known(now, bytes, i, size))
+            continue;
+        enum mapping mapping = sink->mapping(sink->context, address + i);
+        if (mapping == MAPPING_NONE)
+            sink->left(sink->context, address + i);
+        if (mapping != MAPPING_CODE)
             continue;
         if (!put_code_back(device, address + i, half_at(bytes, i), deadline, error))
             return false;
