@@ -118,6 +118,13 @@ static bool release_code_of_elf(struct release_command *self, const struct relea
     return true;
 }
 
+static const char *instruction_help(const struct release_command *self)
+{
+    return self->session.symbols == NULL
+               ? "If a debugger put it there, pmu-probe release --elf FILE can put the program's code back"
+               : "The ELF does not show that a debugger put it there";
+}
+
 /* Prints where the core was halted, and whether it runs now. */
 static bool print_end(struct release_command *self, const struct release *end, struct error *error)
 {
@@ -128,9 +135,14 @@ static bool print_end(struct release_command *self, const struct release *end, s
     if (end->breakpoint_instruction)
         return error_set(
             error, ERROR_STATE,
-            "the core is left halted: a breakpoint instruction stands at %s. --elf FILE says what "
-            "belongs there, if a debugger put it there; pmu-probe reset starts the program anew",
-            place);
+            "the core is left halted: a breakpoint instruction stands at %s. %s; pmu-probe reset starts the "
+            "program anew",
+            place, instruction_help(self));
+    if (end->halted_again && end->at_instruction)
+        return error_set(error, ERROR_STATE,
+                         "the core stops again at a breakpoint instruction at %s. %s; pmu-probe reset starts "
+                         "the program anew",
+                         now, instruction_help(self));
     if (end->halted_again)
         return error_set(error, ERROR_STATE,
                          "the core stopped again, at %s: pmu-probe reset starts the program anew", now);

@@ -337,8 +337,10 @@ bool release_let_go(struct device *device, bool by_server, struct release *out,
         usleep(GLANCE_US);
         if (!look(device, &out->halted_again, &out->stands_at, deadline, error))
             return false;
-        if (out->halted_again)
+        if (out->halted_again) {
+            out->at_instruction = stands_at_instruction(device, out->stands_at, deadline);
             device_leave_as(device, LEAVE_HALTED_FOREIGN);
+        }
     }
     return true;
 }

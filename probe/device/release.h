@@ -31,6 +31,7 @@ struct release {
     bool breakpoint_instruction; /* it is left halted at one, for it would stop there again */
     bool halted_again;
     uint64_t stands_at;
+    bool at_instruction; /* halted again: at a breakpoint instruction */
 };
 
 /* Before release_stops: takes away what could keep us from the core. `again`: something was there, and the

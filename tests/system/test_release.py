@@ -176,6 +176,25 @@ def stop_at_entry(place):
         server.kill()
 
 
+@pytest.mark.parametrize("way", ["m4/swd", "rp2040"])
+def test_the_core_stops_again_at_a_breakpoint_instruction(way):
+    """Without the ELF only the one where the core stands can be known: the way out is told."""
+    with Place(way, "free", IN_RAM) as place:
+        code = place.board.read("in_ram", CODE_IN_RAM)
+        second = place.symbol("in_ram_step")
+        stop_at_entry(place)
+        place.board.write("in_ram", code[:2])
+        place.board.write(second, BKPT)
+        again = released(place, elf=False, code=3)
+        assert f"stops again at a breakpoint instruction at {second:#010x}" in again.err
+        assert "pmu-probe release --elf FILE" in again.err
+        assert place.board.state()["run"] == "halted"
+        result = released(place)
+        assert "removed     breakpoint instruction at " in result.out
+        assert place.board.read("in_ram", CODE_IN_RAM) == code
+        is_as_untouched(place)
+
+
 def look_like_bkpt(place, name):
     """Each half of a variable beside code that the program leaves alone, as word of memory."""
     word = place.board.read_word(name)
@@ -206,7 +225,7 @@ def test_without_mapping_symbols_code_is_left_alone(tmp_path):
         assert "removed " not in result.out
         assert result.out.count("left alone  what may be a breakpoint instruction at ") == 2
         assert "no mapping symbol" in result.out
-        assert "a breakpoint instruction stands at" in result.err
+        assert "a breakpoint instruction stands at" in result.err and "--elf" not in result.err
         assert place.board.read("in_ram", 2) == BKPT and place.board.read_word(BESIDE_CODE) == value
         place.elf = whole
         assert "removed     breakpoint instruction at " in released(place).out

@@ -165,3 +165,34 @@ RELEASE_TEST(what_may_be_code_or_a_variable_is_left_and_told)
     assert_int_equal(model_halfword(&f.model, STANDS), 0xBE00);
     assert_int_equal(model_halfword(&f.model, VALUE), 0xBE77);
 }
+
+/* The core is halted elsewhere, and comes to STANDS as soon as it is let go. */
+static struct release stop_again(enum model_kind kind, uint16_t code)
+{
+    const struct model_event soon = {.kind = kind, .cycles = 10, .pc = STANDS, .sp = 0x20007F00};
+    struct release out;
+    f.model.script = &soon;
+    f.model.left = 10;
+    f.model.debug = f.model.halted = true;
+    f.model.pc = 0x1234;
+    f.model.dfsr = 0x2;
+    model_cell(&f.model, STANDS)->code = code;
+    take();
+    assert_true(release_run(&f.device, &out, &f.deadline, &f.error));
+    assert_true(out.was_halted && out.halted_again && !out.breakpoint_instruction);
+    assert_int_equal(out.stands_at, STANDS);
+    f.model.script = NULL;
+    f.model.n_script = 0;
+    f.model.left = UINT64_MAX;
+    return out;
+}
+
+RELEASE_TEST(a_stop_at_another_breakpoint_instruction_is_known)
+{
+    assert_true(stop_again(MODEL_AT, 0xBE00).at_instruction);
+}
+
+RELEASE_TEST(a_stop_at_other_code_is_none)
+{
+    assert_false(stop_again(MODEL_HALT, 0xBF00).at_instruction);
+}
