@@ -84,12 +84,22 @@ static void on_removed(void *context, const char *what, bool has_place, uint64_t
     self->removed++;
 }
 
-static bool is_code(void *context, uint64_t address)
+static enum mapping mapping_at(void *context, uint64_t address)
 {
     const struct release_command *self = context;
-    struct location location;
-    symbols_describe(self->session.symbols, address, &location);
-    return location.high > location.low;
+    return symbols_mapping(self->session.symbols, address);
+}
+
+static void on_left(void *context, uint64_t at)
+{
+    struct release_command *self = context;
+    char place[512];
+    session_place(&self->session, at, place, sizeof place);
+    fprintf(
+        self->session.context->out,
+        "  left alone  what may be a breakpoint instruction at %s: the ELF has no mapping symbol ($t, $d) "
+        "that tells code from data there\n",
+        place);
 }
 
 static bool release_code_of_elf(struct release_command *self, const struct release_sink *sink,
@@ -108,6 +118,13 @@ static bool release_code_of_elf(struct release_command *self, const struct relea
     return true;
 }
 
+static const char *instruction_help(const struct release_command *self)
+{
+    return self->session.symbols == NULL
+               ? "If a debugger put it there, pmu-probe release --elf FILE can put the program's code back"
+               : "The ELF does not show that a debugger put it there";
+}
+
 /* Prints where the core was halted, and whether it runs now. */
 static bool print_end(struct release_command *self, const struct release *end, struct error *error)
 {
@@ -118,9 +135,14 @@ static bool print_end(struct release_command *self, const struct release *end, s
     if (end->breakpoint_instruction)
         return error_set(
             error, ERROR_STATE,
-            "the core is left halted: a breakpoint instruction stands at %s. --elf FILE says what "
-            "belongs there, if a debugger put it there; pmu-probe reset starts the program anew",
-            place);
+            "the core is left halted: a breakpoint instruction stands at %s. %s; pmu-probe reset starts the "
+            "program anew",
+            place, instruction_help(self));
+    if (end->halted_again && end->at_instruction)
+        return error_set(error, ERROR_STATE,
+                         "the core stops again at a breakpoint instruction at %s. %s; pmu-probe reset starts "
+                         "the program anew",
+                         now, instruction_help(self));
     if (end->halted_again)
         return error_set(error, ERROR_STATE,
                          "the core stopped again, at %s: pmu-probe reset starts the program anew", now);
@@ -138,7 +160,8 @@ static bool print_end(struct release_command *self, const struct release *end, s
 static bool free_core(struct release_command *self, struct error *error)
 {
     struct session *session = &self->session;
-    const struct release_sink sink = {.context = self, .removed = on_removed, .is_code = is_code};
+    const struct release_sink sink = {
+        .context = self, .removed = on_removed, .mapping = mapping_at, .left = on_left};
     struct deadline deadline = session_deadline(session);
     struct release end;
     bool again, lockup = session->device.chosen->state == CORE_LOCKUP;

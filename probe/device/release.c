@@ -194,8 +194,12 @@ static bool release_piece(struct device *device, uint64_t address, const uint8_t
         now[i] = (uint8_t)(words[i / 4] >> (8 * (i % 4)));
     for (size_t i = 0; i < size; i += 2) {
         bool differs = half_at(now, i) != half_at(bytes, i);
-        if (!differs || (half_at(now, i) & BKPT_MASK) != BKPT || !is_known(now, bytes, i, size) ||
-            !sink->is_code(sink->context, address + i))
+        if (!differs || (half_at(now, i) & BKPT_MASK) != BKPT || !is_known(now, bytes, i, size))
+            continue;
+        enum mapping mapping = sink->mapping(sink->context, address + i);
+        if (mapping == MAPPING_NONE)
+            sink->left(sink->context, address + i);
+        if (mapping != MAPPING_CODE)
             continue;
         if (!put_code_back(device, address + i, half_at(bytes, i), deadline, error))
             return false;
@@ -333,8 +337,10 @@ bool release_let_go(struct device *device, bool by_server, struct release *out,
         usleep(GLANCE_US);
         if (!look(device, &out->halted_again, &out->stands_at, deadline, error))
             return false;
-        if (out->halted_again)
+        if (out->halted_again) {
+            out->at_instruction = stands_at_instruction(device, out->stands_at, deadline);
             device_leave_as(device, LEAVE_HALTED_FOREIGN);
+        }
     }
     return true;
 }

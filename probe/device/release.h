@@ -7,6 +7,7 @@
 #pragma once
 
 #include "device/device.h"
+#include "symbols/symbols.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -16,8 +17,11 @@ struct release_sink {
     void *context;
     /* Something was taken away, at `place` if it had one. */
     void (*removed)(void *context, const char *what, bool has_place, uint64_t place);
-    /* The ELF file has a function there. */
-    bool (*is_code)(void *context, uint64_t address);
+    /* What the ELF file has there. */
+    enum mapping (*mapping)(void *context, uint64_t address);
+    /* A breakpoint instruction stays there, or what looks like one: the ELF file does not tell code from
+     * data. */
+    void (*left)(void *context, uint64_t place);
 };
 
 struct release {
@@ -27,6 +31,7 @@ struct release {
     bool breakpoint_instruction; /* it is left halted at one, for it would stop there again */
     bool halted_again;
     uint64_t stands_at;
+    bool at_instruction; /* halted again: at a breakpoint instruction */
 };
 
 /* Before release_stops: takes away what could keep us from the core. `again`: something was there, and the
@@ -37,7 +42,8 @@ bool release_first(struct device *device, const struct release_sink *sink, bool 
 bool release_stops(struct device *device, const struct release_sink *sink, const struct deadline *deadline,
                    struct error *error);
 /* Replaces breakpoint instructions in code that no comparator reaches, if the code beside them is as in the
- * ELF file. */
+ * ELF file. A variable beside the code may have the value of one: only what the file marks as code is
+ * written. */
 bool release_code(struct device *device, uint64_t address, const uint8_t *bytes, size_t size,
                   const struct release_sink *sink, const struct deadline *deadline, struct error *error);
 /* Lets the core run, unless `out` says otherwise. `by_server`: a server that has halted it does that, with

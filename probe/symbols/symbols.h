@@ -128,6 +128,16 @@ struct segment {
 size_t symbols_segments(struct symbols *symbols, struct segment *out, size_t room);
 /* Sections of code, at the addresses where they run, even if the program itself copies them there. */
 size_t symbols_code(struct symbols *symbols, struct segment *out, size_t room);
+/*
+ * What an address holds, by the mapping symbols: $t, $a and $x begin code, $d begins data. A variable's
+ * symbol outweighs them, as not every tool marks variables.
+ */
+enum mapping {
+    MAPPING_NONE, /* no symbol tells */
+    MAPPING_CODE,
+    MAPPING_DATA,
+};
+enum mapping symbols_mapping(struct symbols *symbols, uint64_t address);
 /* A position independent executable or a shared library. */
 bool symbols_is_movable(const struct symbols *symbols);
 /* The build id in hex digits; "" if the file has none. */

@@ -243,6 +243,26 @@ bool table_is_data(struct symbols *symbols, uint64_t address)
     return mark_at(symbols, address) == 'd';
 }
 
+static bool is_in_object(struct symbols *symbols, uint64_t address)
+{
+    const struct table *table = table_get(symbols);
+    for (size_t i = 0; i < table->object_count; i++) {
+        const struct symbol *object = &table->objects[i];
+        if (object->type == STT_OBJECT && address >= object->address &&
+            address - object->address < object->size)
+            return true;
+    }
+    return false;
+}
+
+enum mapping symbols_mapping(struct symbols *symbols, uint64_t address)
+{
+    char mark = mark_at(symbols, address);
+    if (mark == 'd' || is_in_object(symbols, address))
+        return MAPPING_DATA;
+    return mark == NO_MARK ? MAPPING_NONE : MAPPING_CODE;
+}
+
 enum instruction_set table_isa(struct symbols *symbols, uint64_t address)
 {
     if (symbols->machine == EM_AARCH64)

@@ -81,6 +81,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
         locate(symbols, "led_pattern");
     struct location location;
     symbols_describe(symbols, address, &location);
+    (void)symbols_mapping(symbols, address);
     if (strlen(symbols_build_id(symbols)) > 128)
         abort();
     look_at_writes(symbols, address);

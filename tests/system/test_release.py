@@ -3,6 +3,7 @@ others too; then the target can be measured as before."""
 import os
 import random
 import re
+import subprocess
 import time
 
 import pytest
@@ -16,6 +17,8 @@ WAYS = [chip + wires for chip in CORTEX_M + ["a9", "a53"] for wires in ("", "/sw
 KILLS = 10 if SOAK else 1
 CATCHES = 0x7F1  # DEMCR
 LATEST = 0.8  # seconds, for a kill
+BKPT = bytes.fromhex("00be")
+BESIDE_CODE = "above_rounds"  # a variable that has the section of in_ram, and another scenario
 
 
 def is_caught(way):
@@ -132,7 +135,11 @@ def test_breakpoint_instruction_in_ram(way):
                 released(place)
         place.board.wait_for(lambda state: state["run"] == "halted")
         kept = released(place, elf=False, code=3)
-        assert "a breakpoint instruction stands at" in kept.err and "--elf" in kept.err
+        # The core was halted there, or elsewhere in that hit: then it comes there when it is let go
+        at = f"{place.symbol('in_ram'):#010x}"
+        assert (f"a breakpoint instruction stands at {at}" in kept.err or
+                f"the core stops again at a breakpoint instruction at {at}" in kept.err)
+        assert "pmu-probe release --elf FILE" in kept.err
         assert place.board.state()["run"] == "halted"
         result = released(place)
         assert "removed     breakpoint instruction at " in result.out
@@ -158,6 +165,76 @@ def test_another_debuggers_too():
         is_as_untouched(place)
         wait_for(lambda: place.server("virtual.cpu curstate") == "running", "OpenOCD to see it run")
         assert place.server("capture bp").strip() == ""
+
+
+def stop_at_entry(place):
+    """By a breakpoint instruction of another debugger, which goes away."""
+    server = place.server or place.start_server()
+    server("halt")
+    server("wait_halt 5000")
+    place.board.write("in_ram", BKPT)
+    server("resume")
+    server("wait_halt 5000")
+    assert place.board.state()["pc"] == place.symbol("in_ram")
+    if not place.server:
+        server.kill()
+
+
+@pytest.mark.parametrize("way", ["m4/swd", "rp2040"])
+def test_the_core_stops_again_at_a_breakpoint_instruction(way):
+    """Without the ELF only the one where the core stands can be known: the way out is told."""
+    with Place(way, "free", IN_RAM) as place:
+        code = place.board.read("in_ram", CODE_IN_RAM)
+        second = place.symbol("in_ram_step")
+        stop_at_entry(place)
+        place.board.write("in_ram", code[:2])
+        place.board.write(second, BKPT)
+        again = released(place, elf=False, code=3)
+        assert f"stops again at a breakpoint instruction at {second:#010x}" in again.err
+        assert "pmu-probe release --elf FILE" in again.err
+        assert place.board.state()["run"] == "halted"
+        result = released(place)
+        assert "removed     breakpoint instruction at " in result.out
+        assert place.board.read("in_ram", CODE_IN_RAM) == code
+        is_as_untouched(place)
+
+
+def look_like_bkpt(place, name):
+    """Each half of a variable beside code that the program leaves alone, as word of memory."""
+    word = place.board.read_word(name)
+    return [word & 0xFFFF0000 | 0xBE00, word & 0xFFFF | 0xBEAB0000]
+
+
+@pytest.mark.parametrize("way", ["m4/swd", "rp2040"])
+def test_a_variable_beside_code_is_no_breakpoint_instruction(way):
+    with Place(way, "free", WORK_BY_DATA) as place:
+        for value in look_like_bkpt(place, BESIDE_CODE):
+            place.board.write_word(BESIDE_CODE, value)
+            result = released(place)
+            assert "nothing to remove; running" in result.out and "left alone" not in result.out
+            assert place.board.read_word(BESIDE_CODE) == value
+
+
+def test_without_mapping_symbols_code_is_left_alone(tmp_path):
+    """A variable cannot be told from code, so neither is written, and the user is told of both."""
+    with Place("m4/swd", "free", IN_RAM) as place:
+        bare, whole = tmp_path / "bare.elf", place.elf
+        subprocess.run(["arm-none-eabi-objcopy", "--wildcard", "--strip-symbol=$[atd]*",
+                        f"--strip-symbol={BESIDE_CODE}", whole, bare], check=True)
+        value = look_like_bkpt(place, BESIDE_CODE)[0]
+        place.board.write_word(BESIDE_CODE, value)
+        stop_at_entry(place)
+        place.elf = bare
+        result = released(place, code=3)
+        assert "removed " not in result.out
+        assert result.out.count("left alone  what may be a breakpoint instruction at ") == 2
+        assert "no mapping symbol" in result.out
+        assert "a breakpoint instruction stands at" in result.err and "--elf" not in result.err
+        assert place.board.read("in_ram", 2) == BKPT and place.board.read_word(BESIDE_CODE) == value
+        place.elf = whole
+        assert "removed     breakpoint instruction at " in released(place).out
+        assert place.board.read("in_ram", 2) != BKPT and place.board.read_word(BESIDE_CODE) == value
+        is_as_untouched(place)
 
 
 @pytest.mark.parametrize("way", ["m4/swd", "a53/swd"])

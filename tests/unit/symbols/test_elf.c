@@ -80,6 +80,73 @@ TEST(writable_segments_give_their_constant_sections)
     symbols_close(symbols);
 }
 
+/* Other bytes of the same size in place of a string of the file, wherever it is */
+static void rename_all(uint8_t *bytes, size_t size, const char *from, const char *to)
+{
+    unsigned found = 0;
+    size_t length = strlen(from) + 1;
+    for (size_t i = 1; i + length <= size; i++)
+        if (bytes[i - 1] == '\0' && memcmp(bytes + i, from, length) == 0) {
+            memcpy(bytes + i, to, length);
+            found++;
+        }
+    assert_true(found > 0);
+}
+
+static enum mapping mapping_of(struct symbols *symbols, const char *text)
+{
+    return symbols_mapping(symbols, must_locate(symbols, text).address);
+}
+
+TEST(mapping_symbols_tell_code_from_data)
+{
+    uint64_t sink = 0, size = 0;
+    struct symbols *symbols = fixture_open("mixed");
+    assert_true(symbols_object(symbols, "sink", &sink, &size));
+    assert_int_equal(mapping_of(symbols, "in_arm_state"), MAPPING_CODE);
+    assert_int_equal(mapping_of(symbols, "in_thumb_state"), MAPPING_CODE);
+    assert_int_equal(symbols_mapping(symbols, sink), MAPPING_DATA);
+    assert_int_equal(symbols_mapping(symbols, 0x100), MAPPING_NONE);
+    symbols_close(symbols);
+    symbols = fixture_open("exits");
+    uint64_t behind = must_locate(symbols, "many").high; /* constants, of no symbol's */
+    assert_int_equal(symbols_mapping(symbols, behind - 2), MAPPING_CODE);
+    assert_int_equal(symbols_mapping(symbols, (behind + 3) & ~UINT64_C(3)), MAPPING_DATA);
+    symbols_close(symbols);
+    symbols = fixture_open("writes_a64");
+    assert_int_equal(mapping_of(symbols, "_start"), MAPPING_CODE);
+    symbols_close(symbols);
+}
+
+TEST(without_mapping_symbols_only_variables_are_known)
+{
+    uint64_t sink = 0, length = 0;
+    size_t size = 0;
+    struct error error = {.kind = ERROR_NONE};
+    uint8_t *bytes = fixture_bytes("mixed", &size);
+    rename_all(bytes, size, "$d", "_d");
+    struct symbols *symbols = symbols_open_memory(bytes, size, &error);
+    assert_non_null(symbols);
+    assert_int_equal(mapping_of(symbols, "in_thumb_state"), MAPPING_CODE);
+    assert_true(symbols_object(symbols, "sink", &sink, &length));
+    assert_int_equal(symbols_mapping(symbols, sink), MAPPING_DATA);
+    assert_int_equal(symbols_mapping(symbols, sink + length - 1), MAPPING_DATA);
+    assert_int_not_equal(symbols_mapping(symbols, sink + length), MAPPING_DATA);
+    symbols_close(symbols);
+    rename_all(bytes, size, "$t", "_t");
+    symbols = symbols_open_memory(bytes, size, &error);
+    assert_non_null(symbols);
+    assert_int_not_equal(symbols_mapping(symbols, sink), MAPPING_CODE);
+    symbols_close(symbols);
+    free(bytes);
+    symbols = fixture_open("stripped");
+    assert_int_equal(symbols_mapping(symbols, 0x44), MAPPING_NONE);
+    symbols_close(symbols);
+    symbols = fixture_open("host");
+    assert_int_equal(mapping_of(symbols, "work"), MAPPING_NONE);
+    symbols_close(symbols);
+}
+
 TEST(build_id_is_hex)
 {
     struct symbols *symbols = fixture_open("blink");
@@ -148,8 +215,10 @@ static void ask_everything(const uint8_t *bytes, size_t size)
     }
     struct segment segments[8];
     size_t count = symbols_segments(symbols, segments, 8);
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++) {
         assert_true(segments[i].size <= size);
+        symbols_mapping(symbols, segments[i].address);
+    }
     symbols_build_id(symbols);
     symbols_close(symbols);
 }
