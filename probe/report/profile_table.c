@@ -73,8 +73,7 @@ static void note_profile(struct notes *notes, const struct profile_report *repor
 static void note_core(struct notes *notes, const struct shares *shares)
 {
     if (shares->resets > 0)
-        note(notes, "The target was reset %u time%s while samples were taken.", shares->resets,
-             shares->resets == 1 ? "" : "s");
+        note(notes, "Resets of the target while samples were taken: %u.", shares->resets);
     if (shares->samples == 0)
         return;
     if (shares->is_few)
@@ -106,7 +105,7 @@ static void put_cells(struct line *line, const struct shares *shares, const stru
     snprintf(line->cells[SHARE], CELL, "%.2f %%", row->part * 100);
     /* An error is never rounded down */
     if (isfinite(row->plus_minus))
-        snprintf(line->cells[PLUS_MINUS], CELL, "%.2f", ceil(row->plus_minus * 1e4 - 1e-6) / 100);
+        snprintf(line->cells[PLUS_MINUS], CELL, "%.2f", ceil(fmax(row->plus_minus * 1e4 - 1e-6, 0)) / 100);
     else
         snprintf(line->cells[PLUS_MINUS], CELL, "?");
     snprintf(line->cells[SAMPLES], CELL, "%s", number_unsigned(number, sizeof number, row->samples));
@@ -225,11 +224,11 @@ static void print_core(FILE *out, const struct profile_report *report, const str
     struct fold fold = {.out = out, .columns = columns, .indent = 2};
     terminal_text(name, sizeof name, core_name(report, shares->core));
     terminal_text(source, sizeof source, text_of(report->profile->about.source));
-    snprintf(text, sizeof text, "core %u%s%s:", shares->core, name[0] != '\0' ? " " : "", name);
+    snprintf(text, sizeof text, "core %u%s%s%s%s:", shares->core, name[0] != '\0' ? " " : "", name,
+             source[0] != '\0' ? ", by " : "", source);
     fold_put(&fold, text, 0);
-    snprintf(text, sizeof text, "%s samples%s%s",
-             shares->samples > 0 ? number_unsigned(number, sizeof number, shares->samples) : "no",
-             source[0] != '\0' ? " by " : "", source);
+    snprintf(text, sizeof text, "%s samples",
+             shares->samples > 0 ? number_unsigned(number, sizeof number, shares->samples) : "no");
     fold_put(&fold, text, 1);
     if (shares->samples > 0 && shares->seconds > 0) {
         snprintf(
@@ -283,6 +282,11 @@ bool profile_text(FILE *out, const struct profile_report *report)
 
 /* ---- JSON */
 
+static const char *const state_keys[PROFILE_STATES] = {[PROFILE_ASLEEP] = "asleep",
+                                                       [PROFILE_NOT_PERMITTED] = "not_permitted",
+                                                       [PROFILE_HALTED] = "halted",
+                                                       [PROFILE_IN_RESET] = "in_reset"};
+
 static void put_notes(struct json_part *line, const struct notes *notes)
 {
     json_t *array = json_array();
@@ -310,10 +314,6 @@ static bool json_profile_line(FILE *out, const struct profile_report *report)
 
 static bool json_core_line(FILE *out, const struct profile_report *report, const struct shares *shares)
 {
-    static const char *const keys[PROFILE_STATES] = {[PROFILE_ASLEEP] = "asleep",
-                                                     [PROFILE_NOT_PERMITTED] = "not_permitted",
-                                                     [PROFILE_HALTED] = "halted",
-                                                     [PROFILE_IN_RESET] = "in_reset"};
     struct json_part line = json_part_new("core");
     struct notes notes = {0};
     json_part_unsigned(&line, "core", shares->core);
@@ -322,7 +322,7 @@ static bool json_core_line(FILE *out, const struct profile_report *report, const
     json_part_real(&line, "seconds", shares->seconds);
     for (int state = 0; state < PROFILE_STATES; state++)
         if (shares->states[state] > 0)
-            json_part_unsigned(&line, keys[state], shares->states[state]);
+            json_part_unsigned(&line, state_keys[state], shares->states[state]);
     if (shares->resets > 0)
         json_part_unsigned(&line, "resets", shares->resets);
     json_part_unsigned(&line, "batches", shares->batches);
@@ -340,7 +340,7 @@ static bool json_share_line(FILE *out, const struct shares *shares, const struct
     json_part_real(&line, "plus_minus", row->plus_minus);
     json_part_unsigned(&line, "samples", row->samples);
     if (is_state)
-        json_part_text(&line, "state", shares_state_name(row->state));
+        json_part_text(&line, "state", state_keys[row->state]);
     json_part_text(&line, "function", text_of(row->function));
     json_part_text(&line, "source", text_of(row->source));
     if (!is_state && shares->sort != SHARES_FILE)
