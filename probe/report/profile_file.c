@@ -105,6 +105,7 @@ struct reading {
 };
 
 static const uint64_t most_samples = UINT64_C(1) << 53; /* exact as a real; years of the fastest probe */
+static const unsigned most_resets = 1000000;            /* of an interval */
 static const double longest_s = 1e9;
 
 __attribute__((format(printf, 2, 3))) static bool fails(const struct reading *reading, const char *format,
@@ -283,7 +284,7 @@ static bool merge_into(struct profile_interval *to, struct profile_interval *fro
     to->counts = fitting != NULL ? fitting : counts;
     to->count_count = n;
     to->to = from->to;
-    to->resets += from->resets;
+    to->resets = from->resets < most_resets - to->resets ? to->resets + from->resets : most_resets;
     for (int state = 0; state < PROFILE_STATES; state++)
         to->states[state] += from->states[state];
     interval_free(from);
@@ -348,7 +349,8 @@ static bool take_interval(struct reading *reading, json_t *object, struct profil
             return false;
         reading->samples += interval->states[state];
     }
-    if (!take_count(reading, object, "resets", 1000000, &resets) || !take_counts(reading, object, interval))
+    if (!take_count(reading, object, "resets", most_resets, &resets) ||
+        !take_counts(reading, object, interval))
         return false;
     interval->resets = (unsigned)resets;
     return add_interval(reading, interval);
