@@ -104,7 +104,6 @@ bool sampler_begin(struct sampler *sampler, const struct deadline *deadline, str
     if (!apply_settings(sampler, deadline, error) || !prove(sampler, deadline, error) ||
         !read_look(sampler, &sampler->look, deadline, error))
         return false;
-    sampler->look.reset = false; /* an old one */
     sampler->good_us = deadline_now_us();
     return true;
 }

@@ -31,7 +31,7 @@ TEST_WITH(the_link_has_most_of_the_time, sampled_set_up, sampled_tear_down)
     assert_true(sampled_begin(works));
     assert_true(sampled_run(1000000));
     assert_in_range(s.reads, 970000 / SAMPLED_ACCESS_US, 1010000 / SAMPLED_ACCESS_US);
-    assert_true(s.looks > s.reads / (2 * SAMPLER_APART));
+    assert_true(s.looks > s.reads / SAMPLER_APART / 2);
 }
 
 /* A look at the same place in each list could be in step with the program. */
