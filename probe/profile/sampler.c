@@ -80,7 +80,7 @@ static bool prove(struct sampler *sampler, const struct deadline *deadline, stru
 {
     struct step items[PC_SAMPLE_WORDS * PROOFS];
     uint64_t words[PC_SAMPLE_WORDS * PROOFS];
-    struct steps list = {.items = items, .room = PC_SAMPLE_WORDS * PROOFS};
+    struct steps list = {.items = items, .room = sizeof items / sizeof *items};
     struct error unread = {0};
     for (size_t i = 0; i < PROOFS; i++)
         pc_sample_add(&sampler->source, &list);

@@ -318,11 +318,11 @@ static bool add_interval(struct reading *reading, struct profile_interval *inter
         track->intervals = calloc(PROFILE_INTERVALS_MAX, sizeof *track->intervals);
     if (track->intervals == NULL)
         return fails_for_memory(reading);
-    struct profile_interval *last = track->n > 0 ? &track->intervals[track->n - 1] : NULL;
-    if (last != NULL && interval->to - last->from <= track->unit)
-        return merge_into(last, interval) || fails_for_memory(reading);
-    if (track->n == PROFILE_INTERVALS_MAX) {
-        track->unit = 4 * (last->to - track->intervals[0].from) / PROFILE_INTERVALS_MAX;
+    size_t n = track->n;
+    if (n > 0 && interval->to - track->intervals[n - 1].from <= track->unit)
+        return merge_into(&track->intervals[n - 1], interval) || fails_for_memory(reading);
+    if (n == PROFILE_INTERVALS_MAX) {
+        track->unit = 4 * (track->intervals[n - 1].to - track->intervals[0].from) / PROFILE_INTERVALS_MAX;
         if (!merge_track(track))
             return fails_for_memory(reading);
     }
@@ -444,7 +444,7 @@ static bool gather(struct reading *reading)
     struct profile *out = reading->out;
     size_t n = 0;
     reading->line = 0;
-    if (out->about.core_count == 0)
+    if (reading->tracks == NULL)
         return fails(reading, "empty");
     for (size_t i = 0; i < out->about.core_count; i++)
         n += reading->tracks[i].n;

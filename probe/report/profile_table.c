@@ -46,11 +46,10 @@ struct notes {
 
 __attribute__((format(printf, 2, 3))) static void note(struct notes *notes, const char *format, ...)
 {
-    if (notes->n == NOTES)
-        return;
     va_list list;
     va_start(list, format);
-    vsnprintf(notes->text[notes->n++], NOTE, format, list);
+    if (notes->n < NOTES)
+        vsnprintf(notes->text[notes->n++], NOTE, format, list);
     va_end(list);
 }
 
@@ -403,6 +402,12 @@ bool profile_csv(FILE *out, const struct profile_report *report, char separator)
 
 /* ---- folded */
 
+static void keep_in_frame(char *text)
+{
+    while ((text = strchr(text, ';')) != NULL)
+        *text = ':';
+}
+
 bool profile_folded(FILE *out, const struct profile_report *report)
 {
     for (size_t i = 0; i < report->n; i++) {
@@ -415,10 +420,8 @@ bool profile_folded(FILE *out, const struct profile_report *report)
                 utf8_clean(source, sizeof source, row->source);
             if (shares->sort == SHARES_ADDRESS && row->state == PROFILE_STATES && row->function == NULL)
                 snprintf(address, sizeof address, "0x%08" PRIx64, row->address);
-            for (char *at = name; *at != '\0'; at++)
-                *at = *at == ';' ? ':' : *at;
-            for (char *at = source; *at != '\0'; at++)
-                *at = *at == ';' ? ':' : *at;
+            keep_in_frame(name);
+            keep_in_frame(source);
             fprintf(out, "core %u;%s%s%s %" PRIu64 "\n", shares->core, address[0] != '\0' ? address : name,
                     source[0] != '\0' ? " " : "", source, row->samples);
         }

@@ -231,7 +231,7 @@ static void merges(unsigned cores, int lines, double growth)
         about.cores[core] = "Cortex-A7";
     assert_int_equal(profile_file_begin(out, &about), 0);
     double from = 0, length = 0.001;
-    for (int i = 0; i < lines; i++, from += length, length *= growth)
+    for (int i = 0; i < lines; i++) {
         for (unsigned core = 0; core < cores; core++) {
             struct profile_count counts[] = {{0x100 + 2 * core, 3}, {0x200 + 2 * ((unsigned)i % 7), 1}};
             struct profile_interval interval = {.core = core,
@@ -243,6 +243,9 @@ static void merges(unsigned cores, int lines, double growth)
                                                 .resets = i % 100 == 0};
             assert_int_equal(profile_file_add(out, &interval), 0);
         }
+        from += length;
+        length *= growth;
+    }
     char *text = output_text(NULL);
     profile = parsed(text);
     assert_int_equal(samples_of(profile), (uint64_t)lines * cores * 5);
