@@ -147,24 +147,25 @@ bool pc_sample_proves(const struct pc_sample *sample, const uint64_t *words)
 
 /* --- a look --------------------------------------------------------------------------------------------- */
 
-/* Each is the status register and another one: DHCSR also tells of resets. */
+/* DHCSR also tells of resets. DBGPRSR and EDPRSR come first: after a loss of power only reading them makes
+ * the others readable. */
 size_t pc_sample_add_look(const struct core *core, struct steps *list)
 {
-    size_t at = steps_add(list, step_read(core_status_register(core)));
-    steps_add(list, step_read(core->family == CORE_M ? core_word(core, DEMCR) : core_debug(core, DBGPRSR)));
+    bool is_m = core->family == CORE_M;
+    size_t at = steps_add(list, step_read(is_m ? core_status_register(core) : core_debug(core, DBGPRSR)));
+    steps_add(list, step_read(is_m ? core_word(core, DEMCR) : core_status_register(core)));
     return at;
 }
 
 struct pc_look pc_sample_look(const struct core *core, const uint64_t *words)
 {
-    struct pc_look look = {.state = core_state_of(core, words[0])};
-    if (core->family == CORE_M) {
-        look.reset = (words[0] & DHCSR_S_RESET_ST) != 0;
-        look.off = (words[1] & DEMCR_TRCENA) == 0;
-        return look;
-    }
-    look.reset = (words[1] & (PRSR_SPD | PRSR_R | PRSR_SR)) != 0;
-    look.held = (words[1] & PRSR_R) != 0 || (words[1] & PRSR_PU) == 0;
-    look.off = core->family == CORE_ARMV8 && (words[1] & PRSR_OSLK) != 0; /* no such bit before Armv7.1 */
-    return look;
+    if (core->family == CORE_M)
+        return (struct pc_look){.state = core_state_of(core, words[0]),
+                                .reset = (words[0] & DHCSR_S_RESET_ST) != 0,
+                                .off = (words[1] & DEMCR_TRCENA) == 0};
+    bool has_lock_bit = core->family == CORE_ARMV8; /* not before Armv7.1 */
+    return (struct pc_look){.state = core_state_of(core, words[1]),
+                            .reset = (words[0] & (PRSR_SPD | PRSR_R | PRSR_SR)) != 0,
+                            .held = (words[0] & PRSR_R) != 0 || (words[0] & PRSR_PU) == 0,
+                            .off = has_lock_bit && (words[0] & PRSR_OSLK) != 0};
 }

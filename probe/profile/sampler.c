@@ -175,6 +175,14 @@ static void settle_pending(struct sampler *sampler, const struct pc_look *look, 
     sampler->pending = 0;
 }
 
+/* A Cortex-M that let the probe wait, and was not reset meanwhile, slept with its clocks off. */
+static void settle_missed(struct sampler *sampler, bool slept, struct profile_tally *tally)
+{
+    bool asleep = slept && sampler->core->family == CORE_M;
+    tally->now.states[asleep ? PROFILE_ASLEEP : PROFILE_IN_RESET] += sampler->missed;
+    sampler->missed = 0;
+}
+
 static void note_sleep(struct sampler *sampler, uint64_t address, bool asleep)
 {
     size_t i = 0;
@@ -189,18 +197,23 @@ static void note_sleep(struct sampler *sampler, uint64_t address, bool asleep)
     sampler->sleepers[i].asleep += asleep;
 }
 
+static void note_reset(struct sampler *sampler, struct profile_tally *tally)
+{
+    tally->now.resets += !sampler->was_reset;
+    sampler->was_reset = true;
+}
+
 /* Up to the renewal after a reset there are no samples because of it. */
 static void note_look(struct sampler *sampler, const struct pc_look *look, struct profile_tally *tally)
 {
-    bool again = look->held && sampler->look.held; /* the same reset */
-    if (look->reset && !again)
-        tally->now.resets++;
+    if (look->reset)
+        note_reset(sampler, tally);
     if (look->reset || look->off)
         sampler->renew = true;
     sampler->look = *look;
     sampler->look.reset = look->reset || (sampler->was_reset && look->off);
-    sampler->was_reset = sampler->look.reset;
     settle_pending(sampler, &sampler->look, tally);
+    settle_missed(sampler, !sampler->look.reset && sampler->waits, tally);
 }
 
 /* `next`: the look behind it, or the last one. Where the core is seen with the same address before a look and
@@ -254,12 +267,26 @@ static void take_results(struct run *run, size_t done)
 
 /* --- when the target does not answer -------------------------------------------------------------------- */
 
-/* Counts the time without samples as samples of that state. */
-static void count_missed(struct sampler *sampler, int64_t us, enum profile_state state,
-                         struct profile_tally *tally)
+/* The time without samples is worth so many of them. The look behind it says what they are. */
+static void count_missed(struct sampler *sampler, int64_t us)
 {
     double missed = sampler->us_each > 0 ? (double)us / sampler->us_each : 1;
-    tally->now.states[state] += missed > 1 ? (uint64_t)missed : 1;
+    sampler->missed += missed > 1 ? (uint64_t)missed : 1;
+}
+
+/* Reading it clears it, and the rest of a look may be refused as long as a lock is closed. */
+static bool look_for_reset(struct sampler *sampler, struct profile_tally *tally,
+                           const struct deadline *deadline, struct error *error)
+{
+    struct step items[4];
+    uint64_t results[4];
+    struct steps list = {.items = items, .room = 4};
+    size_t at = core_add_reset_since(sampler->core, &list);
+    if (!ledger_run(sampler->device->ledger, &list, results, deadline, error))
+        return false;
+    if (core_reset_since(sampler->core, results[at]))
+        note_reset(sampler, tally);
+    return true;
 }
 
 /* After a reset, or a loss of power: what was set is gone, and a lock may be closed again. */
@@ -267,11 +294,11 @@ static bool renew(struct sampler *sampler, struct profile_tally *tally, const st
                   struct error *error)
 {
     struct pc_look look;
-    if (!read_look(sampler, &look, deadline, error))
+    if (!look_for_reset(sampler, tally, deadline, error) || !apply_settings(sampler, deadline, error) ||
+        !read_look(sampler, &look, deadline, error))
         return false;
+    look.reset = look.reset || sampler->was_reset;
     note_look(sampler, &look, tally);
-    if (!look.held && !apply_settings(sampler, deadline, error))
-        return false;
     sampler->renew = sampler->was_reset = sampler->look.off = look.held;
     return true;
 }
@@ -286,17 +313,16 @@ static bool outlast(struct sampler *sampler, const struct error *why, struct pro
                     const struct deadline *deadline, struct error *error)
 {
     struct error again = {0};
-    bool sleeps = why->kind == ERROR_ASLEEP && sampler->core->family == CORE_M;
     int64_t from_us = sampler->good_us > sampler->missed_us ? sampler->good_us : sampler->missed_us;
     if (!is_passing(why) || deadline_now_us() - sampler->good_us > patience_ms(LOST_MS) * 1000)
         return error_copy(error, why);
     nanosleep(&(struct timespec){.tv_nsec = NAP_NS}, NULL);
-    struct deadline slice = deadline_slice(deadline, LINK_BUDGET_MS);
-    if (!renew(sampler, tally, &slice, &again) && again.kind != ERROR_CANCELLED && !is_passing(&again))
-        return error_copy(error, &again);
+    sampler->waits = why->kind == ERROR_ASLEEP;
     sampler->missed_us = deadline_now_us();
-    count_missed(sampler, sampler->missed_us - from_us, sleeps ? PROFILE_ASLEEP : PROFILE_IN_RESET, tally);
-    return true;
+    count_missed(sampler, sampler->missed_us - from_us);
+    struct deadline slice = deadline_slice(deadline, LINK_BUDGET_MS);
+    return renew(sampler, tally, &slice, &again) || again.kind == ERROR_CANCELLED || is_passing(&again) ||
+           error_copy(error, &again);
 }
 
 /* --- the whole ------------------------------------------------------------------------------------------ */
@@ -358,10 +384,12 @@ void sampler_end(struct sampler *sampler, struct profile_tally *tally, const str
 {
     struct pc_look look = sampler->look;
     struct error unread = {0};
-    if (sampler->pending == 0)
+    if (sampler->pending + sampler->missed == 0)
         return;
-    if (read_look(sampler, &look, deadline, &unread))
+    if (read_look(sampler, &look, deadline, &unread)) {
         note_look(sampler, &look, tally);
-    else
-        settle_pending(sampler, &look, tally);
+        return;
+    }
+    settle_pending(sampler, &look, tally);
+    settle_missed(sampler, false, tally);
 }

@@ -35,6 +35,8 @@ struct sampler {
     uint64_t pending;    /* samples without an address since then: the next look says why */
     int64_t good_us;     /* when there were samples last */
     int64_t missed_us;   /* up to when the time without samples is counted */
+    uint64_t missed;     /* what that is worth; the next look says why they are missing */
+    bool waits;          /* the target did not refuse, but let the probe wait */
     bool was_reset;      /* and what the samples need is not set yet */
     bool renew;          /* after this list all is to be set once more */
     struct sampler_sleeper {

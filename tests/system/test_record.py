@@ -193,6 +193,24 @@ def test_a_halt_of_another_debugger(way, tmp_path):
         assert place.board.state()["run"] == "halted"
 
 
+@pytest.mark.parametrize("way", ["m4/swd", "a53/swd"])
+def test_power_that_goes_and_comes(way, tmp_path):
+    """Nothing answers meanwhile. That is neither sleep nor the end."""
+    path = tmp_path / "p.jsonl"
+    with Place(way, "free", WORK_BY_DATA) as place:
+        tool = begin(place, path)
+        place.board.command("power off")
+        some_more(tool, path)
+        place.board.command("power on")
+        before = lines_of(path)
+        wait_for(lambda: any('"pc"' in line for line in open(part_of(path), encoding="utf-8").readlines()[before + 2:]), "samples")
+        result = finish_tool(tool, signal.SIGINT)
+        assert result.code == 0, result.err
+        profile = Profile(path)
+        assert profile.resets == 1 and profile.states["in_reset"] > 0 and not profile.states["asleep"]
+        assert_runs(place)
+
+
 @pytest.mark.parametrize("way", ["m4/swd", "a53/swd", "m4"])
 def test_a_lost_link_leaves_what_was_counted(way, tmp_path):
     path = tmp_path / "p.jsonl"

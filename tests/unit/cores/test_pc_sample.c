@@ -175,7 +175,8 @@ TEST(what_must_be_set)
 
 static struct pc_look look(const struct core *core, uint64_t status, uint64_t other)
 {
-    return pc_sample_look(core, (const uint64_t[]){status, other});
+    bool is_m = core->family == CORE_M; /* else the one that tells of a loss of power must be read first */
+    return pc_sample_look(core, (const uint64_t[]){is_m ? status : other, is_m ? other : status});
 }
 
 TEST(a_look_at_a_cortex_m)
@@ -211,6 +212,11 @@ TEST(a_look_at_an_armv7_core)
 TEST(a_look_at_an_armv8_core)
 {
     struct core core = armv8(0);
+    struct step items[PC_LOOK_WORDS];
+    struct steps list = {.items = items, .room = PC_LOOK_WORDS};
+    assert_int_equal(pc_sample_add_look(&core, &list), 0);
+    assert_int_equal(items[0].at.offset, 0x80410314);
+    assert_int_equal(items[1].at.offset, 0x80410088);
     struct pc_look found = look(&core, 0x02, 1);
     assert_true(found.state == CORE_RUNNING && !found.reset && !found.held && !found.off);
     assert_int_equal(look(&core, 0x13, 1).state, CORE_HALTED);

@@ -212,6 +212,20 @@ TEST_WITH(a_core_that_sleeps_without_a_clock, sampled_set_up, sampled_tear_down)
     profile_interval_free(&interval);
 }
 
+/* Nothing answers either while it has no power, but then it was reset. */
+TEST_WITH(a_core_without_power, sampled_set_up, sampled_tear_down)
+{
+    trouble(TARGET_WAIT, ERROR_ASLEEP, 100);
+    s.reset_at = s.trouble_at + 50;
+    assert_true(sampled_run(400000));
+    struct profile_interval interval = sampled_end();
+    assert_int_equal(interval.resets, 1);
+    assert_int_equal(interval.states[PROFILE_ASLEEP], 0);
+    assert_in_range(interval.states[PROFILE_IN_RESET] * SAMPLED_ACCESS_US, 20000, 140000);
+    assert_int_equal(s.demcr, SAMPLED_TRCENA);
+    profile_interval_free(&interval);
+}
+
 TEST_WITH(accesses_that_are_refused_for_a_while, sampled_set_up, sampled_tear_down)
 {
     trouble(TARGET_FAULT, ERROR_FAULT, 20);
