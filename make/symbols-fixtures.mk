@@ -58,3 +58,4 @@ $(SYM_OUT)/many.elf:
 	rm $@.S
 
 $(BUILD)/unit/symbols: | $(SYM_ELFS)
+$(BUILD)/unit/profile: | $(SYM_OUT)/blink.elf

@@ -8,6 +8,7 @@ enum {
     TEXT = 1 << FORMAT_TEXT,
     JSON = 1 << FORMAT_JSON,
     CSV = 1 << FORMAT_CSV,
+    FOLDED = 1 << FORMAT_FOLDED,
     REPORTS = 1 << FORMAT_JUNIT | 1 << FORMAT_MARKDOWN
 };
 
@@ -65,6 +66,17 @@ const struct command commands[COMMANDS] = {
                        .needs = "",
                        .formats = TEXT | JSON,
                        .run = command_watch},
+    [COMMAND_RECORD] = {.name = "record",
+                        .operands = "",
+                        .does = "where the running core spends its time",
+                        .about = "Samples of its PC, read while it runs, as many as the link can carry; the "
+                                 "core is never stopped. "
+                                 "They are written to profile.jsonl, or to the file of -o, as JSON lines.",
+                        .examples = "pmu-probe --elf app.elf record --for 10s\n"
+                                    "pmu-probe record -C 1 -o core1.jsonl\n",
+                        .needs = "",
+                        .formats = TEXT,
+                        .run = command_record},
     [COMMAND_DOCTOR] =
         {.name = "doctor",
          .operands = "[FUNCTION | START END]",
@@ -149,6 +161,19 @@ const struct command commands[COMMANDS] = {
                       .most = 1,
                       .formats = TEXT | JSON,
                       .run = command_list},
+    [COMMAND_REPORT] = {.name = "report",
+                        .operands = "[FILE]",
+                        .does = "where the time went, from what record wrote",
+                        .about =
+                            "FILE is profile.jsonl by default. The ELF file is the one that was recorded, "
+                            "unless --elf says where it is now. No target is touched.",
+                        .examples = "pmu-probe report\n"
+                                    "pmu-probe report --sort line before.jsonl\n"
+                                    "pmu-probe report --format folded -o stacks.txt\n",
+                        .needs = "",
+                        .most = 1,
+                        .formats = TEXT | JSON | CSV | FOLDED,
+                        .run = command_report},
     [COMMAND_SERVE] = {.name = "serve",
                        .operands = "",
                        .about = "For the scripts in gdb-scripts alone.",

@@ -168,8 +168,8 @@ static bool has_format(const struct reader *r)
 static bool refuse_format(const struct reader *r)
 {
     const char *typed = "";
-    static const char *const names[] = {"text", "JSON", "CSV", "JUnit", "Markdown"};
-    char list[64];
+    static const char *const names[] = {"text", "JSON", "CSV", "JUnit", "Markdown", "folded stacks"};
+    char list[96];
     size_t used = 0;
     unsigned formats = commands[r->command].formats;
     list[0] = '\0';
@@ -378,7 +378,11 @@ bool options_read(struct options *options, int argc, char **argv, struct error *
     }
     if (options->help || options->version || !r->has_command)
         return true;
-    return check_operands(r) && check_given(r) && read_the_rest(r);
+    if (!check_operands(r) || !check_given(r) || !read_the_rest(r))
+        return false;
+    if (r->command == COMMAND_RECORD && options->output == NULL)
+        options->output = "profile.jsonl";
+    return true;
 }
 
 const struct option *options_read_partly(struct options *options, int argc, char **argv)
@@ -411,17 +415,20 @@ enum {
     DELTA = 1 << COMMAND_DELTA,
     STAT = 1 << COMMAND_STAT,
     WATCH = 1 << COMMAND_WATCH,
+    RECORD = 1 << COMMAND_RECORD,
     DOCTOR = 1 << COMMAND_DOCTOR,
     STUB = 1 << COMMAND_STUB,
     CALIBRATE = 1 << COMMAND_CALIBRATE,
     LIST = 1 << COMMAND_LIST,
+    REPORT = 1 << COMMAND_REPORT,
     RESTORE = 1 << COMMAND_RESTORE,
     RELEASE = 1 << COMMAND_RELEASE,
     RESET = 1 << COMMAND_RESET,
     SERVE = 1 << COMMAND_SERVE,
     ALL = (1 << COMMANDS) - 1,
-    TARGET = ALL & ~(PROBES | RESTORE),                  /* they look at a core */
-    PROGRAM = (TARGET | RESTORE) & ~LIST,                /* and at what it runs */
+    LINKED = ALL & ~REPORT,                              /* they reach for a target */
+    TARGET = LINKED & ~(PROBES | RESTORE),               /* they look at a core */
+    PROGRAM = (TARGET | RESTORE | REPORT) & ~LIST,       /* and at what it runs */
     COUNTING = DELTA | STAT | WATCH | CALIBRATE | SERVE, /* they count events there */
     TAKING = COUNTING | DOCTOR                           /* they take its counters */
 };
@@ -429,20 +436,20 @@ enum {
 #define AT(member) offsetof(struct options, member)
 
 const struct option option_table[] = {
-    {'p', "probe", "PROBE", OPTION_TEXT, AT(probe), ALL,
+    {'p', "probe", "PROBE", OPTION_TEXT, AT(probe), LINKED,
      "openocd[:HOST[:PORT]], cmsis-dap[:SERIAL], cmsis-dap-tcp:HOST[:PORT], gdb:HOST:PORT, msr[:CPU] or "
      "msr-agent:HOST[:PORT]"},
     {0, "counters", "PROBE", OPTION_TEXT, AT(counters), PROBES | INFO | DELTA | DOCTOR | LIST | RESTORE,
      "msr[:CPU] or msr-agent:HOST[:PORT]: read the counters there, and let --probe do the run control"},
-    {0, "transport", "WIRES", OPTION_TEXT, AT(transport), ALL,
+    {0, "transport", "WIRES", OPTION_TEXT, AT(transport), LINKED,
      "cmsis-dap: swd or jtag; default: what answers"},
-    {0, "speed", "HZ", OPTION_SPEED, AT(speed_hz), ALL,
+    {0, "speed", "HZ", OPTION_SPEED, AT(speed_hz), LINKED,
      "cmsis-dap: SWD or JTAG clock; default: the fastest that works"},
-    {0, "packets", "N", OPTION_COUNT, AT(packets), ALL,
+    {0, "packets", "N", OPTION_COUNT, AT(packets), LINKED,
      "cmsis-dap: packets in flight at most; default: as many as its firmware can take"},
-    {'f', "file", "FILE", OPTION_OPENOCD, 0, ALL, "start OpenOCD with this file"},
-    {'c', "tcl", "TCL", OPTION_OPENOCD, 0, ALL, "start OpenOCD with this command, its -c"},
-    {'s', "search", "DIR", OPTION_OPENOCD, 0, ALL, "start OpenOCD with this folder for files, its -s"},
+    {'f', "file", "FILE", OPTION_OPENOCD, 0, LINKED, "start OpenOCD with this file"},
+    {'c', "tcl", "TCL", OPTION_OPENOCD, 0, LINKED, "start OpenOCD with this command, its -c"},
+    {'s', "search", "DIR", OPTION_OPENOCD, 0, LINKED, "start OpenOCD with this folder for files, its -s"},
     {0, "elf", "FILE", OPTION_TEXT, AT(elf), PROGRAM, "the program on the target, for names and lines"},
     {'C', "core", "N", OPTION_CORE, AT(core), TARGET, "which core, as info numbers them"},
     {'a', "all-cpus", NULL, OPTION_FLAG, AT(all_cpus), STAT | WATCH,
@@ -464,7 +471,7 @@ const struct option option_table[] = {
      "what to compute from the counts: A,B as list shows them, or a file of metrics"},
     {'r', "repeat", "N", OPTION_COUNT, AT(hits), DELTA,
      "number of hits (200, 10k); default: 100 or 2 s, whichever comes first"},
-    {0, "for", "TIME", OPTION_SECONDS, AT(for_s), DELTA | STAT | WATCH,
+    {0, "for", "TIME", OPTION_SECONDS, AT(for_s), DELTA | STAT | WATCH | RECORD,
      "how long to count (500ms, 2s, 1h); default: until Ctrl-C; delta: at most so long, but at least one "
      "hit"},
     {'I', "interval", "TIME", OPTION_MILLISECONDS, AT(interval_ms), STAT | WATCH,
@@ -491,13 +498,15 @@ const struct option option_table[] = {
      "measure, put everything back, and compare the registers with those before"},
     {0, "cpu", "NAME", OPTION_TEXT, AT(cpu), LIST,
      "the events of this core (cortex-a9, cortex-m4, ...), without a target"},
-    {'j', "json", NULL, OPTION_JSON, 0, ALL & ~(STUB | RESTORE | RELEASE | RESET | SERVE),
+    {0, "sort", "KEY", OPTION_TEXT, AT(sort), REPORT,
+     "shares by function (the default), line, file or address"},
+    {'j', "json", NULL, OPTION_JSON, 0, ALL & ~(STUB | RECORD | RESTORE | RELEASE | RESET | SERVE),
      "JSON lines instead of text"},
-    {'x', "separator", "SEP", OPTION_CSV, 0, DELTA | STAT,
+    {'x', "separator", "SEP", OPTION_CSV, 0, DELTA | STAT | REPORT,
      "CSV with this character between fields (\\t: a tab)"},
-    {0, "format", "FORMAT", OPTION_FORMAT, 0, ALL & ~SERVE, "text, json, csv, junit or markdown"},
+    {0, "format", "FORMAT", OPTION_FORMAT, 0, ALL & ~SERVE, "text, json, csv, junit, markdown or folded"},
     {'o', "output", "FILE", OPTION_TEXT, AT(output), ALL & ~SERVE,
-     "write to this file instead of standard output"},
+     "write to this file instead of standard output; record: default profile.jsonl"},
     {'v', "verbose", NULL, OPTION_VERBOSE, AT(verbose), ALL,
      "print the connection on standard error; -vv: all that is sent and received"},
     {'q', "quiet", NULL, OPTION_FLAG, AT(quiet), ALL, "no progress and no notes on standard error"},
@@ -523,7 +532,7 @@ const struct option_words option_words[OPTION_KINDS] = {
     [OPTION_OPENOCD] = {"", "a value", NULL},
     [OPTION_EVENT] = {"", "events", "CPU_CYCLES"},
     [OPTION_METRIC] = {"", "a metric", "CPI"},
-    [OPTION_FORMAT] = {"text, json, csv, junit or markdown", "a format", "json"},
+    [OPTION_FORMAT] = {"text, json, csv, junit, markdown or folded", "a format", "json"},
     [OPTION_JSON] = {"", "", NULL},
     [OPTION_CSV] = {"one character, or \\t for a tab; no quote, letter or digit", "a character", ","},
     [OPTION_PLACE] = {"AP:ADDR, such as 1:0x80090000, where a page begins", "a place", "1:0x80090000"},
@@ -536,11 +545,13 @@ static const struct {
     unsigned commands;
     const char *instead;
 } hints[] = {
-    {"repeat", STAT | WATCH, "ends after --for TIME"},
+    {"repeat", STAT | WATCH | RECORD, "ends after --for TIME"},
     {"interval", DELTA, "writes each hit as it comes with -j"},
+    {"interval", RECORD, "chooses the length of its intervals"},
+    {"json", RECORD, "writes JSON lines anyway, to the file of -o"},
     {"for", CALIBRATE, "ends by itself; --timeout limits the wait"},
     {"cpu", ALL & ~(LIST | PROBES), "takes a core by -C N"},
-    {"all-cpus", DELTA | CALIBRATE | INFO | DOCTOR, "takes a core by -C N"},
+    {"all-cpus", DELTA | CALIBRATE | INFO | DOCTOR | RECORD, "takes a core by -C N"},
     {"metric", CALIBRATE, "takes events, by -e"},
     {"baseline", STAT | WATCH, "compares nothing"},
     {"threshold", STAT | WATCH, "compares nothing"},
@@ -549,7 +560,7 @@ static const struct {
     {"no-calibrate", CALIBRATE, "does nothing else"},
     {"timeout", STAT | WATCH, "waits for no location"},
     {"elf", LIST, "looks at no program"},
-    {"core", PROBES, "shows all"},
+    {"core", PROBES | REPORT, "shows all"},
     {"counters", STAT | WATCH, "needs no second link: --probe names the counters"},
 };
 
@@ -671,7 +682,8 @@ static const struct {
     {"transport", "swd jtag"},
     {"counter", "dwt systick pmu"},
     {"context", "any"},
-    {"format", "text json csv junit markdown"},
+    {"format", "text json csv junit markdown folded"},
+    {"sort", "function line file address"},
 };
 
 const char *option_values(const struct option *option)

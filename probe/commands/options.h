@@ -20,6 +20,7 @@ enum command_id {
     COMMAND_DELTA,
     COMMAND_STAT,
     COMMAND_WATCH,
+    COMMAND_RECORD,
     COMMAND_DOCTOR,
     COMMAND_RESTORE,
     COMMAND_RELEASE,
@@ -27,6 +28,7 @@ enum command_id {
     COMMAND_STUB,
     COMMAND_CALIBRATE,
     COMMAND_LIST,
+    COMMAND_REPORT,
     COMMAND_SERVE,
     COMMANDS
 };
@@ -34,7 +36,7 @@ enum command_id {
 enum { OPTION_WORDS = 64, OPTION_OPERANDS = 16, OPTION_EVENTS = 16 };
 
 struct options {
-    const char *probe, *counters, *elf, *counter, *output, *transport, *tick, *on_max, *cpu;
+    const char *probe, *counters, *elf, *counter, *output, *transport, *tick, *on_max, *cpu, *sort;
     const char *baseline, *threshold;
     const char *events[OPTION_EVENTS]; /* each -e */
     size_t n_events;

@@ -90,8 +90,7 @@ double verdict_student_above(double t, double df)
     return t >= 0 ? tail : 1 - tail;
 }
 
-/* The t that is exceeded with this chance. */
-static double student_quantile(double chance, double df)
+double verdict_student_quantile(double chance, double df)
 {
     double low = 0, high = 1;
     while (verdict_student_above(high, df) > chance && high < 1e12)
@@ -266,7 +265,7 @@ static void tell_noise(struct verdict_line *line, const struct question *questio
     char noise_text[32], threshold[32], drift[32];
     double size = fabs(question->distance), mean = line->base.mean;
     double chance = question->distance > 0 ? chance_regressed : chance_passed;
-    double error = student_quantile(chance, question->deviation.df) * question->deviation.error;
+    double error = verdict_student_quantile(chance, question->deviation.df) * question->deviation.error;
     double noise = error + question->drift, room = size - question->off;
     if (!isfinite(noise / (mean > 0 ? mean : 1) * 100)) {
         conclude(line, VERDICT_INCONCLUSIVE, "the numbers are too large to compare");

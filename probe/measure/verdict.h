@@ -45,3 +45,5 @@ const char *verdict_name(enum verdict verdict); /* "pass", "regressed", "inconcl
 
 /* The chance that Student's t of `df` > 0 degrees of freedom exceeds `t`. */
 double verdict_student_above(double t, double df);
+/* The t that is exceeded with this chance, below one half. */
+double verdict_student_quantile(double chance, double df);

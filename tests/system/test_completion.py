@@ -38,6 +38,8 @@ ROWS = [
     ("delta -M CPI,BRANCH_", "delta -M CPI,BRANCH_MISS"),
     ("list --cpu cortex-m8", "list --cpu cortex-m85"),
     ("list --cpu cortex-a9 JAVA_HW", "list --cpu cortex-a9 JAVA_HW_BYTECODE_EXEC"),
+    ("report board_", "report board_app.elf"),
+    ("report --sort li", "report --sort line"),
     ("-p msr-", "-p msr-agent:"),
 ]
 

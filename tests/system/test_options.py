@@ -10,7 +10,7 @@ import pytest
 
 from harness import SOAK, TOOL, WAIT, finish_tool, run_tool, start_tool
 
-COMMANDS = ["probes", "info", "delta", "stat", "watch", "doctor", "release", "reset", "stub", "calibrate", "list"]
+COMMANDS = ["probes", "info", "delta", "stat", "watch", "record", "doctor", "release", "reset", "stub", "calibrate", "list", "report"]
 OPERANDS = {"delta": ["*0x100", "*0x104"], "stub": ["status"]}
 VALUES = {"N": "1", "HZ": "12M", "TIME": "1s", "AP:ADDR": "1:0x80090000", "ID": "any", "SEP": ",", "FORMAT": "csv", "WIRES": "swd",
           "EVENTS": "CPU_CYCLES", "METRICS": "CPI", "PROBE": "msr"}
@@ -61,7 +61,8 @@ def test_refused_by_name_before_anything_is_connected(letter, name, value, comma
     for command in commands if SOAK else rng.sample(commands, 1):
         typed = rng.choice([letter or name, name])
         with Listener() as nobody:
-            result = run_tool("-p", nobody.probe, "-o", tmp_path / "out", typed, *([VALUES.get(value, "x")] if value else []), command,
+            probe = ["-p", nobody.probe] if "--probe" in TAKEN[command] else []
+            result = run_tool(*probe, "-o", tmp_path / "out", typed, *([VALUES.get(value, "x")] if value else []), command,
                               *OPERANDS.get(command, []))
             assert result.code == 2 and result.out == "", (command, result.err)
             assert result.err.startswith(f"pmu-probe: {typed}") and command in result.err.splitlines()[0], (command, result.err)

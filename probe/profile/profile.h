@@ -1,0 +1,92 @@
+/* Samples of the program counter, tallied by address over intervals of time. An interval is what record
+   writes as one line, so a profile of hours stays small and a file that is cut off can be read up to there.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* What a look at the core found when it found no address. */
+enum profile_state {
+    PROFILE_ASLEEP,        /* WFI, WFE */
+    PROFILE_NOT_PERMITTED, /* the core ran where the sample register does not tell (Secure state), or the
+                              debug signals forbid it */
+    PROFILE_HALTED,        /* somebody else's halt, a lockup */
+    PROFILE_IN_RESET,      /* the core was held in reset, or its debug logic was off */
+    PROFILE_STATES
+};
+
+struct profile_count {
+    uint64_t address;
+    uint64_t samples;
+};
+
+/* Samples of one core between two times. */
+struct profile_interval {
+    unsigned core;                /* index into profile_about.cores */
+    double from, to;              /* s since the first sample */
+    struct profile_count *counts; /* by rising address; owned */
+    size_t count_count;
+    uint64_t states[PROFILE_STATES]; /* samples without an address */
+    unsigned resets;                 /* of the target, seen in this interval */
+};
+
+/* What samples were taken of and with: the head of the file. Strings are owned, NULL where unknown. */
+struct profile_about {
+    char *date; /* ISO 8601, UTC */
+    char *probe, *elf, *build_id;
+    char **cores; /* names, "Cortex-M4" */
+    size_t core_count;
+    char *source; /* the register that gave the address: "DWT_PCSR", "EDPCSR" ...; "halts" where the core was
+                     stopped for each */
+    double asked_s; /* --for; 0: until Ctrl-C */
+};
+
+/* What is known at the end only. A file that was cut off has none. */
+struct profile_end {
+    bool known;
+    double elapsed_s;
+    uint64_t samples;
+    char *why; /* "time", "Ctrl-C", "lost" with the error's text in `error` */
+    char *error;
+};
+
+struct profile {
+    struct profile_about about;
+    struct profile_interval *intervals; /* in the order taken */
+    size_t interval_count;
+    struct profile_end end;
+};
+
+void profile_about_free(struct profile_about *about);
+void profile_end_free(struct profile_end *end);
+void profile_interval_free(struct profile_interval *interval);
+/* All of them, with and without an address. */
+uint64_t profile_interval_samples(const struct profile_interval *interval);
+/* How long an interval lasts at least that ends `elapsed` s after the first sample: the file of a long run
+ * grows with the logarithm of its time. */
+double profile_interval_length(double elapsed);
+
+/* The interval under way. What it holds does not grow with time, but with the code that is executed in it. */
+struct profile_tally {
+    struct profile_interval now; /* without `to` and the counts */
+    struct profile_slot {
+        struct profile_count count;
+        bool taken;
+    } * slots; /* a hash table */
+    size_t room, used;
+};
+
+/* False: out of memory, and nothing is counted. */
+bool profile_tally_add(struct profile_tally *tally, uint64_t address, uint64_t samples);
+/* 0: there are none. */
+uint64_t profile_tally_count(const struct profile_tally *tally, uint64_t address);
+/* So many samples of this address had none, because the core was in this state. */
+void profile_tally_move(struct profile_tally *tally, uint64_t address, uint64_t samples,
+                        enum profile_state to);
+bool profile_tally_is_empty(const struct profile_tally *tally);
+/* Ends the interval, which is the caller's to free, and begins the next one at the same time. False: out of
+ * memory, and it goes on. */
+bool profile_tally_close(struct profile_tally *tally, double to, struct profile_interval *out);
+void profile_tally_free(struct profile_tally *tally);

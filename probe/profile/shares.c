@@ -1,0 +1,427 @@
+#include "profile/shares.h"
+
+#include "measure/verdict.h"
+
+#include <math.h>
+#include <search.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    FEW = 1000,         /* samples */
+    INSTRUCTION = 4,    /* bytes, the longest */
+    SPARSE_LEAST = 32,  /* addresses */
+    SPARSE_SAMPLES = 20 /* for each of them on average: else chance alone leaves gaps */
+};
+static const double large_part = 0.1, uneven_part = 0.5, sparse_part = 0.95;
+
+/* A sampled address and the row that it counts for. */
+struct place {
+    uint64_t address, samples;
+    struct row *row;
+};
+
+/* A row under construction. Its key: a function's entry or an address, and the source where that counts. */
+struct row {
+    uint64_t id;
+    struct share share;
+    double now, squares; /* samples of this batch; of the batches' deviations so far */
+};
+
+struct making {
+    const struct profile *profile;
+    struct symbols *symbols;
+    struct shares *out;
+    struct place *places; /* by address */
+    size_t n_places;
+    void *tree;        /* of rows, by key */
+    struct row **rows; /* owned */
+    size_t n, room;
+    struct location function; /* of the last address */
+};
+
+static const char *const state_names[PROFILE_STATES] = {
+    [PROFILE_ASLEEP] = "[asleep]",
+    [PROFILE_NOT_PERMITTED] = "[not permitted]",
+    [PROFILE_HALTED] = "[halted]",
+    [PROFILE_IN_RESET] = "[in reset]",
+};
+
+const char *shares_state_name(enum profile_state state)
+{
+    return state_names[state];
+}
+
+static bool is_of(const struct making *making, const struct profile_interval *interval)
+{
+    return interval->core == making->out->core;
+}
+
+static uint64_t interval_samples(const struct profile_interval *interval)
+{
+    uint64_t samples = 0;
+    for (size_t i = 0; i < interval->count_count; i++)
+        samples += interval->counts[i].samples;
+    for (int state = 0; state < PROFILE_STATES; state++)
+        samples += interval->states[state];
+    return samples;
+}
+
+/* ---- places */
+
+static int by_address(const void *a, const void *b)
+{
+    const struct place *one = a, *other = b;
+    return (one->address > other->address) - (one->address < other->address);
+}
+
+static bool gather_places(struct making *making)
+{
+    const struct profile *profile = making->profile;
+    size_t n = 0, used = 0;
+    for (size_t i = 0; i < profile->interval_count; i++)
+        n += is_of(making, &profile->intervals[i]) ? profile->intervals[i].count_count : 0;
+    struct place *places = calloc(n + 1, sizeof *places);
+    if (places == NULL)
+        return false;
+    n = 0;
+    for (size_t i = 0; i < profile->interval_count; i++) {
+        const struct profile_interval *interval = &profile->intervals[i];
+        for (size_t k = 0; is_of(making, interval) && k < interval->count_count; k++)
+            places[n++] = (struct place){.address = interval->counts[k].address,
+                                         .samples = interval->counts[k].samples};
+    }
+    qsort(places, n, sizeof *places, by_address);
+    for (size_t i = 0; i < n; i++)
+        if (used > 0 && places[used - 1].address == places[i].address)
+            places[used - 1].samples += places[i].samples;
+        else
+            places[used++] = places[i];
+    making->places = places;
+    making->n_places = used;
+    return true;
+}
+
+/* Samples at addresses whose neighbour instructions were never sampled. */
+static bool is_sparse(const struct making *making)
+{
+    uint64_t alone = 0, all = 0;
+    const struct place *places = making->places;
+    for (size_t i = 0; i < making->n_places; i++) {
+        bool before = i > 0 && places[i].address - places[i - 1].address <= INSTRUCTION;
+        bool behind = i + 1 < making->n_places && places[i + 1].address - places[i].address <= INSTRUCTION;
+        alone += before || behind ? 0 : places[i].samples;
+        all += places[i].samples;
+    }
+    return making->n_places >= SPARSE_LEAST && all / SPARSE_SAMPLES >= making->n_places &&
+           (double)alone >= sparse_part * (double)all;
+}
+
+/* ---- rows */
+
+static int by_key(const void *a, const void *b)
+{
+    const struct row *one = a, *other = b;
+    if (one->share.state != other->share.state)
+        return one->share.state < other->share.state ? -1 : 1;
+    if (one->id != other->id)
+        return one->id < other->id ? -1 : 1;
+    const char *source = one->share.source, *its = other->share.source;
+    return strcmp(source != NULL ? source : "", its != NULL ? its : "");
+}
+
+static void row_free(struct row *row)
+{
+    free(row->share.function);
+    free(row->share.source);
+    free(row);
+}
+
+static void no_free(void *row)
+{
+    (void)row;
+}
+
+/* Takes over what `wanted` owns. NULL: out of memory. */
+static struct row *find_row(struct making *making, struct row *wanted)
+{
+    struct row **found = tfind(wanted, &making->tree, by_key);
+    if (found != NULL) {
+        row_free(wanted);
+        return *found;
+    }
+    if (making->n == making->room) {
+        size_t room = making->room == 0 ? 64 : making->room * 2;
+        struct row **more = realloc(making->rows, room * sizeof(struct row *));
+        if (more == NULL) {
+            row_free(wanted);
+            return NULL;
+        }
+        making->rows = more;
+        making->room = room;
+    }
+    making->rows[making->n++] = wanted;
+    return tsearch(wanted, &making->tree, by_key) != NULL ? wanted : NULL;
+}
+
+/* False: out of memory. An empty text is unknown: NULL. */
+static bool copy_text(char **out, const char *text)
+{
+    *out = text[0] != '\0' ? strdup(text) : NULL;
+    return text[0] == '\0' || *out != NULL;
+}
+
+/* The function around an address. Addresses come in order, so it is mostly that of the last one. */
+static const struct location *function_of(struct making *making, uint64_t address)
+{
+    struct location *function = &making->function;
+    if (function->high > function->low && address >= function->low && address < function->high)
+        return function;
+    symbols_describe(making->symbols, address, function);
+    uint64_t low = function->low, high = function->high;
+    if (high <= low)
+        return function;
+    symbols_describe(making->symbols, low, function);
+    /* As it was found: a function within another one ends there */
+    function->low = low;
+    function->high = high;
+    return function;
+}
+
+static void cut_line(char *source)
+{
+    char *colon = strrchr(source, ':');
+    if (colon != NULL)
+        *colon = '\0';
+}
+
+static bool name_row(struct making *making, uint64_t address, struct row *row)
+{
+    enum shares_sort sort = making->out->sort;
+    struct location at = {0};
+    if (sort != SHARES_FUNCTION)
+        symbols_describe(making->symbols, address, &at);
+    row->share.address = address;
+    if (sort == SHARES_ADDRESS) {
+        row->id = address;
+        return copy_text(&row->share.function, at.high > at.low ? at.name : "") &&
+               copy_text(&row->share.source, at.source);
+    }
+    if (sort == SHARES_FILE) {
+        cut_line(at.source);
+        return copy_text(&row->share.source, at.source);
+    }
+    const struct location *function = function_of(making, address);
+    bool known = function->high > function->low;
+    row->id = known ? function->low : UINT64_MAX;
+    if (sort == SHARES_FUNCTION && known)
+        row->share.address = function->low;
+    return copy_text(&row->share.function, known ? function->name : "") &&
+           copy_text(&row->share.source, sort == SHARES_LINE ? at.source
+                                         : known             ? function->source
+                                                             : "");
+}
+
+static bool make_rows(struct making *making)
+{
+    for (size_t i = 0; i < making->n_places; i++) {
+        struct place *place = &making->places[i];
+        struct row *row = calloc(1, sizeof *row);
+        if (row == NULL)
+            return false;
+        row->share.state = PROFILE_STATES;
+        if (!name_row(making, place->address, row)) {
+            row_free(row);
+            return false;
+        }
+        place->row = find_row(making, row);
+        if (place->row == NULL)
+            return false;
+        place->row->share.samples += place->samples;
+    }
+    return true;
+}
+
+static bool make_state_rows(struct making *making, struct row *out[PROFILE_STATES])
+{
+    for (int state = 0; state < PROFILE_STATES; state++) {
+        out[state] = NULL;
+        if (making->out->states[state] == 0)
+            continue;
+        struct row *row = calloc(1, sizeof *row);
+        if (row == NULL)
+            return false;
+        row->share.state = (enum profile_state)state;
+        row->share.samples = making->out->states[state];
+        out[state] = find_row(making, row);
+        if (out[state] == NULL)
+            return false;
+    }
+    return true;
+}
+
+/* ---- batches */
+
+/* How many samples each batch has. An interval belongs to the batch in which its middle sample lies. */
+static size_t batch_of(uint64_t before, uint64_t samples, uint64_t all)
+{
+    double middle = (double)before + (double)samples / 2;
+    size_t batch = (size_t)(middle / (double)all * SHARES_BATCHES);
+    return batch < SHARES_BATCHES ? batch : SHARES_BATCHES - 1;
+}
+
+static void add_to_batch(struct making *making, const struct profile_interval *interval,
+                         struct row *states[PROFILE_STATES])
+{
+    for (size_t i = 0; i < interval->count_count; i++) {
+        struct place wanted = {.address = interval->counts[i].address};
+        struct place *place = bsearch(&wanted, making->places, making->n_places, sizeof wanted, by_address);
+        place->row->now += (double)interval->counts[i].samples;
+    }
+    for (int state = 0; state < PROFILE_STATES; state++)
+        if (states[state] != NULL)
+            states[state]->now += (double)interval->states[state];
+}
+
+static void end_batch(struct making *making, uint64_t samples)
+{
+    if (samples == 0)
+        return;
+    making->out->batches++;
+    for (size_t i = 0; i < making->n; i++) {
+        struct row *row = making->rows[i];
+        double off = row->now - row->share.part * (double)samples;
+        row->squares += off * off;
+        row->now = 0;
+    }
+}
+
+/* The error of a ratio of two sums over batches. A share of all samples does not vary: then the part that
+ * would be missed with a chance of 5 % counts, as if samples were independent. */
+static double plus_minus(const struct row *row, size_t batches, uint64_t samples)
+{
+    if (batches < SHARES_BATCHES_LEAST)
+        return NAN;
+    static const double in_one_tail = 0.025;
+    double n = (double)samples, b = (double)batches;
+    double error = sqrt(row->squares * b / (b - 1)) / n;
+    double half = error * verdict_student_quantile(in_one_tail, b - 1);
+    double least = row->squares > 0 ? 0 : -log(2 * in_one_tail) / n;
+    return fmin(fmax(half, least), 1);
+}
+
+static void measure_errors(struct making *making, struct row *states[PROFILE_STATES])
+{
+    struct shares *out = making->out;
+    uint64_t before = 0, in_batch = 0;
+    size_t batch = 0;
+    for (size_t i = 0; i < making->n; i++)
+        making->rows[i]->share.part = (double)making->rows[i]->share.samples / (double)out->samples;
+    for (size_t i = 0; i < making->profile->interval_count; i++) {
+        const struct profile_interval *interval = &making->profile->intervals[i];
+        uint64_t samples = is_of(making, interval) ? interval_samples(interval) : 0;
+        if (samples == 0)
+            continue;
+        size_t of = batch_of(before, samples, out->samples);
+        if (of != batch) {
+            end_batch(making, in_batch);
+            in_batch = 0;
+            batch = of;
+        }
+        add_to_batch(making, interval, states);
+        in_batch += samples;
+        before += samples;
+    }
+    end_batch(making, in_batch);
+    for (size_t i = 0; i < making->n; i++) {
+        struct share *share = &making->rows[i]->share;
+        share->plus_minus = plus_minus(making->rows[i], out->batches, out->samples);
+        if (share->part >= large_part && share->plus_minus > uneven_part * share->part)
+            out->is_uneven = true;
+    }
+}
+
+/* ---- all */
+
+static void sum_up(struct making *making)
+{
+    struct shares *out = making->out;
+    double from = 0, to = 0;
+    bool begun = false;
+    for (size_t i = 0; i < making->profile->interval_count; i++) {
+        const struct profile_interval *interval = &making->profile->intervals[i];
+        if (!is_of(making, interval))
+            continue;
+        from = begun ? fmin(from, interval->from) : interval->from;
+        to = fmax(to, interval->to);
+        begun = true;
+        out->samples += interval_samples(interval);
+        out->resets += interval->resets;
+        for (int state = 0; state < PROFILE_STATES; state++)
+            out->states[state] += interval->states[state];
+    }
+    out->seconds = to - from;
+}
+
+/* The largest first; equal ones in the order of their addresses, states behind them. */
+static int by_samples(const void *a, const void *b)
+{
+    const struct row *one = *(struct row *const *)a, *other = *(struct row *const *)b;
+    if (one->share.samples != other->share.samples)
+        return one->share.samples > other->share.samples ? -1 : 1;
+    if (one->share.state != other->share.state)
+        return one->share.state > other->share.state ? -1 : 1;
+    if (one->share.address != other->share.address)
+        return one->share.address < other->share.address ? -1 : 1;
+    return by_key(one, other);
+}
+
+static bool move_rows(struct making *making)
+{
+    struct shares *out = making->out;
+    out->rows = calloc(making->n + 1, sizeof *out->rows);
+    if (out->rows == NULL)
+        return false;
+    if (making->n > 0)
+        qsort(making->rows, making->n, sizeof(struct row *), by_samples);
+    for (size_t i = 0; i < making->n; i++) {
+        out->rows[out->n++] = making->rows[i]->share;
+        making->rows[i]->share.function = making->rows[i]->share.source = NULL;
+    }
+    return true;
+}
+
+bool shares_make(const struct profile *profile, unsigned core, enum shares_sort sort, struct symbols *symbols,
+                 struct shares *out)
+{
+    struct making making = {.profile = profile, .symbols = symbols, .out = out};
+    struct row *states[PROFILE_STATES];
+    *out = (struct shares){.sort = symbols != NULL ? sort : SHARES_ADDRESS, .core = core};
+    sum_up(&making);
+    bool ok = gather_places(&making) && make_rows(&making) && make_state_rows(&making, states);
+    if (ok) {
+        measure_errors(&making, states);
+        out->is_few = out->samples < FEW || out->batches < SHARES_BATCHES_LEAST;
+        out->is_uneven = out->is_uneven && !out->is_few;
+        out->is_sparse = is_sparse(&making);
+        ok = move_rows(&making);
+    }
+    tdestroy(making.tree, no_free);
+    for (size_t i = 0; i < making.n; i++)
+        row_free(making.rows[i]);
+    free(making.rows);
+    free(making.places);
+    if (!ok)
+        shares_free(out);
+    return ok;
+}
+
+void shares_free(struct shares *shares)
+{
+    for (size_t i = 0; i < shares->n; i++) {
+        free(shares->rows[i].function);
+        free(shares->rows[i].source);
+    }
+    free(shares->rows);
+    *shares = (struct shares){0};
+}

@@ -1,0 +1,52 @@
+/*
+ * What part of a core's samples fell on each function, line, file or address, and how far chance may have
+ * moved it. Neighbouring samples are alike, so the error is not that of independent ones: it comes from how
+ * much some twenty batches of neighbouring intervals differ.
+ */
+#pragma once
+
+#include "profile/profile.h"
+#include "symbols/symbols.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum shares_sort { SHARES_FUNCTION, SHARES_LINE, SHARES_FILE, SHARES_ADDRESS, SHARES_SORTS };
+
+enum { SHARES_BATCHES = 20, SHARES_BATCHES_LEAST = 5 };
+
+struct share {
+    enum profile_state state; /* PROFILE_STATES: an address was found; else it is the share of that state */
+    char *function;           /* by address "work+0x10"; NULL: unknown, or shares are by file */
+    char *source;             /* "fir.c:42": of a function its entry; by file "fir.c"; NULL: unknown */
+    uint64_t address;         /* of a function its entry, else the lowest that was sampled */
+    uint64_t samples;
+    double part;       /* of all samples of the core, 0..1 */
+    double plus_minus; /* half of the 95 % interval of `part`; NaN: too few batches */
+};
+
+struct shares {
+    enum shares_sort sort;
+    unsigned core;
+    struct share *rows; /* the largest first; owned */
+    size_t n;
+    uint64_t samples; /* with and without an address */
+    uint64_t states[PROFILE_STATES];
+    double seconds;
+    unsigned resets;
+    size_t batches;
+    /* Reasons to trust the table less */
+    bool is_few;    /* so few samples that the shares say little */
+    bool is_uneven; /* a large share differs much from one part of the run to the next */
+    bool is_sparse; /* the addresses stand apart, as if only some instructions could be sampled */
+};
+
+/* Without `symbols`, which may be NULL, shares are by address, whatever `sort` says. False: out of memory,
+ * and `out` is empty. */
+bool shares_make(const struct profile *profile, unsigned core, enum shares_sort sort, struct symbols *symbols,
+                 struct shares *out);
+void shares_free(struct shares *shares);
+
+/* "[asleep]", as a name of a row. */
+const char *shares_state_name(enum profile_state state);

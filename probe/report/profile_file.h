@@ -1,0 +1,39 @@
+/*
+ * A profile as JSON lines, schema pmu-probe/2: a head, a line for each interval, an end. Each line is flushed
+ * at once, so a file without an end is a run that was cut off. docs/json.md has the keys.
+ */
+#pragma once
+
+#include "base/error.h"
+#include "profile/profile.h"
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#define PROFILE_SCHEMA "pmu-probe/2"
+
+/* Each writes one line and flushes it. 0, or -errno if the line could not be written whole. */
+int profile_file_begin(FILE *out, const struct profile_about *about);
+int profile_file_add(FILE *out, const struct profile_interval *interval);
+int profile_file_end(FILE *out, const struct profile_end *end);
+
+enum {
+    PROFILE_LINE_MAX = 16 << 20,
+    PROFILE_CORES_MAX = 256,
+    PROFILE_INTERVALS_MAX = 256, /* of a core, in memory: neighbours are merged */
+};
+
+/*
+ * Reads a file of any length into memory that does not grow with it: neighbouring intervals of a core become
+ * one. A file that ends early, also inside a line, is read up to there: end.known is false. Each line is
+ * checked, also those of a type that is not known. Texts come out clean. `cancel` may be NULL. On failure
+ * *out is NULL, and the error names the file and the line.
+ */
+bool profile_file_read(const char *path, const volatile sig_atomic_t *cancel, struct profile **out,
+                       struct error *error);
+/* The same from memory; `path` is for errors. */
+bool profile_file_parse(const char *text, size_t size, const char *path, struct profile **out,
+                        struct error *error);
+void profile_file_free(struct profile *profile); /* NULL is allowed */

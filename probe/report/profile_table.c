@@ -1,0 +1,430 @@
+#include "report/profile_table.h"
+
+#include "report/formats.h"
+#include "report/json.h"
+#include "report/number.h"
+#include "report/terminal.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <string.h>
+
+enum { NOTES = 12, NOTE = 1024, CELL = 512, NAME_MOST = 40 };
+enum cell { SHARE, PLUS_MINUS, SAMPLES, ADDRESS, FUNCTION, SOURCE, CELLS };
+
+static const char *core_name(const struct profile_report *report, unsigned core)
+{
+    return core < report->profile->about.core_count ? report->profile->about.cores[core] : "";
+}
+
+static double part_of(const struct shares *shares, enum profile_state state)
+{
+    return shares->samples > 0 ? (double)shares->states[state] / (double)shares->samples : 0;
+}
+
+static const char *text_of(const char *text)
+{
+    return text != NULL ? text : "";
+}
+
+/* What a row is of. */
+static const char *row_name(const struct shares *shares, const struct share *row)
+{
+    if (row->state != PROFILE_STATES)
+        return shares_state_name(row->state);
+    const char *name = shares->sort == SHARES_FILE ? row->source : row->function;
+    return name != NULL ? name : "[unknown]";
+}
+
+/* ---- notes */
+
+struct notes {
+    char text[NOTES][NOTE];
+    size_t n;
+};
+
+__attribute__((format(printf, 2, 3))) static void note(struct notes *notes, const char *format, ...)
+{
+    va_list list;
+    va_start(list, format);
+    if (notes->n < NOTES)
+        vsnprintf(notes->text[notes->n++], NOTE, format, list);
+    va_end(list);
+}
+
+/* Of the whole profile. */
+static void note_profile(struct notes *notes, const struct profile_report *report)
+{
+    const struct profile *profile = report->profile;
+    if (!profile->end.known)
+        note(notes, "%s has no end: the run was cut off, and this is what it had written by then.",
+             report->file);
+    if (profile->end.error != NULL)
+        note(notes, "The run ended early: %s.", profile->end.error);
+    if (report->no_names[0] != '\0')
+        note(notes, "%s.", report->no_names);
+    if (strcmp(text_of(profile->about.source), "halts") == 0)
+        note(notes, "The core was stopped for each sample, so it ran in another rhythm than by itself.");
+}
+
+/* Why the shares of a core are to be trusted less. */
+static void note_core(struct notes *notes, const struct shares *shares)
+{
+    if (shares->resets > 0)
+        note(notes, "Resets of the target while samples were taken: %u.", shares->resets);
+    if (shares->samples == 0)
+        return;
+    if (shares->is_few)
+        note(notes, "Few samples: the shares are rough. Record longer (record --for 10s).");
+    if (shares->is_uneven)
+        note(notes, "A large share differs much between the parts of the run: the program has phases, or "
+                    "samples come in step with one of its loops. Record longer, and compare two runs.");
+    if (shares->is_sparse)
+        note(notes, "The sampled addresses stand apart: this core may only be sampled at branches, or "
+                    "samples come in step with a loop. Trust functions, not lines.");
+    if (shares->states[PROFILE_NOT_PERMITTED] > 0)
+        note(notes, "Not permitted: the core ran where it must not be sampled, such as Secure state. What "
+                    "ran then is not known.");
+    if (shares->sort == SHARES_LINE || shares->sort == SHARES_ADDRESS)
+        note(notes, "An address may be that of a neighbouring instruction: trust lines more than addresses, "
+                    "and functions most.");
+}
+
+/* ---- text */
+
+struct line {
+    char cells[CELLS][CELL];
+};
+
+static void put_cells(struct line *line, const struct shares *shares, const struct share *row)
+{
+    char number[NUMBER_ROOM];
+    bool is_state = row->state != PROFILE_STATES;
+    snprintf(line->cells[SHARE], CELL, "%.2f %%", row->part * 100);
+    /* An error is never rounded down */
+    if (isfinite(row->plus_minus))
+        snprintf(line->cells[PLUS_MINUS], CELL, "%.2f", ceil(fmax(row->plus_minus * 1e4 - 1e-6, 0)) / 100);
+    else
+        snprintf(line->cells[PLUS_MINUS], CELL, "?");
+    snprintf(line->cells[SAMPLES], CELL, "%s", number_unsigned(number, sizeof number, row->samples));
+    line->cells[ADDRESS][0] = line->cells[SOURCE][0] = '\0';
+    if (shares->sort == SHARES_ADDRESS && !is_state)
+        snprintf(line->cells[ADDRESS], CELL, "0x%08" PRIx64, row->address);
+    terminal_text(line->cells[FUNCTION], CELL, row_name(shares, row));
+    if (shares->sort == SHARES_ADDRESS && !is_state && row->function == NULL)
+        line->cells[FUNCTION][0] = '\0';
+    if (shares->sort != SHARES_FILE)
+        terminal_text(line->cells[SOURCE], CELL, text_of(row->source));
+}
+
+/* In the order of their cells, by what is sorted. */
+static const enum cell *order_of(enum shares_sort sort)
+{
+    static const enum cell orders[SHARES_SORTS][CELLS] = {
+        [SHARES_FUNCTION] = {SHARE, PLUS_MINUS, SAMPLES, FUNCTION, SOURCE, CELLS},
+        [SHARES_LINE] = {SHARE, PLUS_MINUS, SAMPLES, FUNCTION, SOURCE, CELLS},
+        [SHARES_FILE] = {SHARE, PLUS_MINUS, SAMPLES, FUNCTION, CELLS},
+        [SHARES_ADDRESS] = {SHARE, PLUS_MINUS, SAMPLES, ADDRESS, FUNCTION, SOURCE},
+    };
+    return orders[sort];
+}
+
+static void put_heading(struct line *line, enum shares_sort sort)
+{
+    static const char *const heading[CELLS] = {[SHARE] = "share",
+                                               [SAMPLES] = "samples",
+                                               [ADDRESS] = "address",
+                                               [FUNCTION] = "function",
+                                               [SOURCE] = "source"};
+    for (int cell = 0; cell < CELLS; cell++)
+        snprintf(line->cells[cell], CELL, "%s", text_of(heading[cell]));
+    snprintf(line->cells[PLUS_MINUS], CELL, "%s", terminal_or("±", "+-"));
+    if (sort == SHARES_FILE)
+        snprintf(line->cells[FUNCTION], CELL, "file");
+}
+
+/* A name longer than its column moves what follows; numbers stand at the right of theirs. */
+static void print_line(FILE *out, const struct line *line, const enum cell *order, const size_t widths[CELLS])
+{
+    size_t owed = 0; /* blanks before the next text */
+    for (size_t i = 0; i < CELLS && order[i] != CELLS; i++) {
+        const char *text = line->cells[order[i]];
+        size_t width = utf8_width(text);
+        size_t blanks = widths[order[i]] > width ? widths[order[i]] - width : 0;
+        bool right = order[i] <= SAMPLES;
+        if (text[0] != '\0')
+            fprintf(out, "%*s%s", (int)(owed + (right ? blanks : 0)), "", text);
+        owed = (text[0] != '\0' ? 0 : owed + width) + (right ? 0 : blanks) + 2;
+    }
+    fputc('\n', out);
+}
+
+static void print_table(FILE *out, const struct shares *shares)
+{
+    struct line line;
+    const enum cell *order = order_of(shares->sort);
+    size_t widths[CELLS];
+    put_heading(&line, shares->sort);
+    for (int cell = 0; cell < CELLS; cell++)
+        widths[cell] = utf8_width(line.cells[cell]);
+    for (size_t i = 0; i < shares->n; i++) {
+        put_cells(&line, shares, &shares->rows[i]);
+        for (int cell = 0; cell < CELLS; cell++) {
+            size_t width = utf8_width(line.cells[cell]);
+            if (width > widths[cell] && (cell != FUNCTION || width <= NAME_MOST))
+                widths[cell] = width;
+        }
+    }
+    put_heading(&line, shares->sort);
+    print_line(out, &line, order, widths);
+    for (size_t i = 0; i < shares->n; i++) {
+        put_cells(&line, shares, &shares->rows[i]);
+        print_line(out, &line, order, widths);
+    }
+}
+
+/* Of which run, and where the names are from. */
+static void print_head(FILE *out, const struct profile_report *report, size_t columns)
+{
+    const struct profile_about *about = &report->profile->about;
+    const char *pieces[] = {report->file, text_of(about->date), text_of(about->probe), text_of(report->elf)};
+    struct fold fold = {.out = out, .columns = columns, .indent = 2};
+    for (size_t i = 0; i < sizeof pieces / sizeof *pieces; i++) {
+        char text[CELL];
+        terminal_text(text, sizeof text, pieces[i]);
+        if (text[0] != '\0')
+            fold_put(&fold, text, i > 0 ? 2 : 0);
+    }
+    fold_end(&fold);
+}
+
+/* Also the ones that never were, where that is worth knowing. */
+static void print_states(FILE *out, const struct shares *shares, size_t columns)
+{
+    struct fold fold = {.out = out, .columns = columns, .indent = 2};
+    for (int state = 0; state < PROFILE_STATES && shares->samples > 0; state++) {
+        const char *name = shares_state_name((enum profile_state)state) + 1; /* without its brackets */
+        char text[CELL];
+        if (shares->states[state] == 0 && state > PROFILE_NOT_PERMITTED)
+            continue;
+        snprintf(text, sizeof text, "%.*s %.1f %%", (int)strlen(name) - 1, name,
+                 part_of(shares, (enum profile_state)state) * 100);
+        fold_put(&fold, text, state > 0 ? 2 : 0);
+    }
+    fold_end(&fold);
+}
+
+static void print_core(FILE *out, const struct profile_report *report, const struct shares *shares,
+                       size_t columns)
+{
+    char text[CELL], name[CELL / 4], source[CELL / 4], number[NUMBER_ROOM], rate[NUMBER_ROOM],
+        elapsed[NUMBER_ROOM];
+    struct fold fold = {.out = out, .columns = columns, .indent = 2};
+    terminal_text(name, sizeof name, core_name(report, shares->core));
+    terminal_text(source, sizeof source, text_of(report->profile->about.source));
+    snprintf(text, sizeof text, "core %u%s%s%s%s:", shares->core, name[0] != '\0' ? " " : "", name,
+             source[0] != '\0' ? ", by " : "", source);
+    fold_put(&fold, text, 0);
+    snprintf(text, sizeof text, "%s samples",
+             shares->samples > 0 ? number_unsigned(number, sizeof number, shares->samples) : "no");
+    fold_put(&fold, text, 1);
+    if (shares->samples > 0 && shares->seconds > 0) {
+        snprintf(
+            text, sizeof text, "in %s, %s/s", number_elapsed(elapsed, sizeof elapsed, shares->seconds),
+            number_unsigned(rate, sizeof rate, (uint64_t)round((double)shares->samples / shares->seconds)));
+        fold_put(&fold, text, 1);
+    }
+    fold_end(&fold);
+    print_states(out, shares, columns);
+}
+
+static void print_notes(FILE *out, const struct notes *notes, size_t columns)
+{
+    char text[UTF8_CLEAN_ROOM(NOTE)];
+    if (notes->n > 0)
+        fputc('\n', out);
+    for (size_t i = 0; i < notes->n; i++)
+        fold_text(out, columns, 2, terminal_text(text, sizeof text, notes->text[i]));
+}
+
+static bool is_whole(FILE *out)
+{
+    return fflush(out) == 0 && !ferror(out);
+}
+
+bool profile_text_within(FILE *out, const struct profile_report *report, size_t columns)
+{
+    struct notes notes = {0};
+    print_head(out, report, columns);
+    for (size_t i = 0; i < report->n; i++) {
+        const struct shares *shares = &report->shares[i];
+        struct notes of_core = {0};
+        fputc('\n', out);
+        print_core(out, report, shares, columns);
+        if (shares->n > 0) {
+            fputc('\n', out);
+            print_table(out, shares);
+        }
+        note_core(&of_core, shares);
+        print_notes(out, &of_core, columns);
+    }
+    note_profile(&notes, report);
+    print_notes(out, &notes, columns);
+    return is_whole(out);
+}
+
+bool profile_text(FILE *out, const struct profile_report *report)
+{
+    return profile_text_within(out, report, terminal_columns(out));
+}
+
+/* ---- JSON */
+
+static const char *const state_keys[PROFILE_STATES] = {[PROFILE_ASLEEP] = "asleep",
+                                                       [PROFILE_NOT_PERMITTED] = "not_permitted",
+                                                       [PROFILE_HALTED] = "halted",
+                                                       [PROFILE_IN_RESET] = "in_reset"};
+
+static void put_notes(struct json_part *line, const struct notes *notes)
+{
+    json_t *array = json_array();
+    for (size_t i = 0; i < notes->n; i++)
+        json_part_append(line, array, json_part_string(notes->text[i]));
+    json_part_array(line, "notes", array);
+}
+
+static bool json_profile_line(FILE *out, const struct profile_report *report)
+{
+    const struct profile *profile = report->profile;
+    struct json_part line = json_part_new("profile");
+    struct notes notes = {0};
+    json_part_text(&line, "file", report->file);
+    json_part_text(&line, "date", text_of(profile->about.date));
+    json_part_text(&line, "source", text_of(profile->about.source));
+    json_part_text(&line, "elf", text_of(report->elf));
+    json_part_text(&line, "build_id", text_of(profile->about.build_id));
+    json_part_bool(&line, "cut", !profile->end.known);
+    json_part_text(&line, "ended", text_of(profile->end.why));
+    note_profile(&notes, report);
+    put_notes(&line, &notes);
+    return json_part_write(out, line);
+}
+
+static bool json_core_line(FILE *out, const struct profile_report *report, const struct shares *shares)
+{
+    struct json_part line = json_part_new("core");
+    struct notes notes = {0};
+    json_part_unsigned(&line, "core", shares->core);
+    json_part_text(&line, "name", core_name(report, shares->core));
+    json_part_unsigned(&line, "samples", shares->samples);
+    json_part_real(&line, "seconds", shares->seconds);
+    for (int state = 0; state < PROFILE_STATES; state++)
+        if (shares->states[state] > 0)
+            json_part_unsigned(&line, state_keys[state], shares->states[state]);
+    if (shares->resets > 0)
+        json_part_unsigned(&line, "resets", shares->resets);
+    json_part_unsigned(&line, "batches", shares->batches);
+    note_core(&notes, shares);
+    put_notes(&line, &notes);
+    return json_part_write(out, line);
+}
+
+static bool json_share_line(FILE *out, const struct shares *shares, const struct share *row)
+{
+    struct json_part line = json_part_new("share");
+    bool is_state = row->state != PROFILE_STATES;
+    json_part_unsigned(&line, "core", shares->core);
+    json_part_real(&line, "share", row->part);
+    json_part_real(&line, "plus_minus", row->plus_minus);
+    json_part_unsigned(&line, "samples", row->samples);
+    if (is_state)
+        json_part_text(&line, "state", state_keys[row->state]);
+    json_part_text(&line, "function", text_of(row->function));
+    json_part_text(&line, "source", text_of(row->source));
+    if (!is_state && shares->sort != SHARES_FILE)
+        json_part_hex(&line, "address", row->address);
+    return json_part_write(out, line);
+}
+
+bool profile_json(FILE *out, const struct profile_report *report)
+{
+    uint64_t samples = 0;
+    bool ok = json_command_header(out, "report", text_of(report->profile->about.probe)) &&
+              json_profile_line(out, report);
+    for (size_t i = 0; i < report->n && ok; i++) {
+        const struct shares *shares = &report->shares[i];
+        samples += shares->samples;
+        ok = json_core_line(out, report, shares);
+        for (size_t k = 0; k < shares->n && ok; k++)
+            ok = json_share_line(out, shares, &shares->rows[k]);
+    }
+    struct json_part line = json_part_new("summary");
+    json_part_unsigned(&line, "samples", samples);
+    return json_part_write(out, line) && ok;
+}
+
+/* ---- CSV */
+
+static void put_real(struct csv *csv, double value)
+{
+    char text[NUMBER_ROOM];
+    csv_field(csv, isfinite(value) ? number_shortest(text, sizeof text, value) : "");
+}
+
+bool profile_csv(FILE *out, const struct profile_report *report, char separator)
+{
+    static const char *const heading[] = {"core",    "share",    "plus_minus", "samples",
+                                          "address", "function", "source"};
+    struct csv csv = {.out = out, .separator = separator};
+    for (size_t i = 0; i < sizeof heading / sizeof *heading; i++)
+        csv_field(&csv, heading[i]);
+    csv_end_line(&csv);
+    for (size_t i = 0; i < report->n; i++) {
+        const struct shares *shares = &report->shares[i];
+        for (size_t k = 0; k < shares->n; k++) {
+            const struct share *row = &shares->rows[k];
+            bool is_state = row->state != PROFILE_STATES;
+            char address[NUMBER_ROOM];
+            snprintf(address, sizeof address, "0x%08" PRIx64, row->address);
+            csv_unsigned(&csv, shares->core);
+            put_real(&csv, row->part);
+            put_real(&csv, row->plus_minus);
+            csv_unsigned(&csv, row->samples);
+            csv_field(&csv, is_state || shares->sort == SHARES_FILE ? "" : address);
+            csv_text(&csv, is_state ? shares_state_name(row->state) : text_of(row->function));
+            csv_text(&csv, text_of(row->source));
+            csv_end_line(&csv);
+        }
+    }
+    return is_whole(out);
+}
+
+/* ---- folded */
+
+static void keep_in_frame(char *text)
+{
+    while ((text = strchr(text, ';')) != NULL)
+        *text = ':';
+}
+
+bool profile_folded(FILE *out, const struct profile_report *report)
+{
+    for (size_t i = 0; i < report->n; i++) {
+        const struct shares *shares = &report->shares[i];
+        for (size_t k = 0; k < shares->n; k++) {
+            const struct share *row = &shares->rows[k];
+            char name[UTF8_CLEAN_ROOM(CELL)], source[UTF8_CLEAN_ROOM(CELL)] = "", address[32] = "";
+            utf8_clean(name, sizeof name, row_name(shares, row));
+            if (shares->sort == SHARES_LINE && row->source != NULL)
+                utf8_clean(source, sizeof source, row->source);
+            if (shares->sort == SHARES_ADDRESS && row->state == PROFILE_STATES && row->function == NULL)
+                snprintf(address, sizeof address, "0x%08" PRIx64, row->address);
+            keep_in_frame(name);
+            keep_in_frame(source);
+            fprintf(out, "core %u;%s%s%s %" PRIu64 "\n", shares->core, address[0] != '\0' ? address : name,
+                    source[0] != '\0' ? " " : "", source, row->samples);
+        }
+    }
+    return is_whole(out);
+}

@@ -1,0 +1,28 @@
+/*
+ * The shares of a profile: a table for people, JSON lines, CSV, folded stacks. Names come from files and may
+ * hold any bytes: nothing in them is taken as part of the format.
+ */
+#pragma once
+
+#include "profile/shares.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+struct profile_report {
+    const struct profile *profile;
+    const char *file;            /* where it was read from */
+    const char *elf;             /* that the names are from; NULL: none */
+    const char *no_names;        /* why there are none, or why they may be wrong; "": they are right */
+    const struct shares *shares; /* of each core */
+    size_t n;
+};
+
+/* Each returns false if the output could not be written whole. */
+bool profile_text(FILE *out, const struct profile_report *report);
+bool profile_text_within(FILE *out, const struct profile_report *report, size_t columns);
+bool profile_json(FILE *out, const struct profile_report *report);
+bool profile_csv(FILE *out, const struct profile_report *report, char separator);
+/* A line for each row, "core 0;work 123": flame graphs are drawn from it. */
+bool profile_folded(FILE *out, const struct profile_report *report);

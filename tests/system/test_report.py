@@ -1,0 +1,198 @@
+"""report: files that record could have written, in each format; and files that it could not."""
+import csv
+import io
+import json
+import re
+import shutil
+import subprocess
+
+import pytest
+
+from harness import TOOL, elf_of, finish_tool, run_tool, start_tool, unfolded
+
+ELF = elf_of("m4", "free")
+SYMBOLS = {name: int(address, 16) for address, name in
+           re.findall(r"^(\w+) [tT] (\w+)$", subprocess.run(["arm-none-eabi-nm", ELF], text=True, capture_output=True,
+                                                            check=True).stdout, re.M)}
+BUILD_ID = re.search(r"Build ID: (\w+)", subprocess.run(["readelf", "-n", ELF], text=True, capture_output=True, check=True).stdout)[1]
+HEAD = {"schema": "pmu-probe/2", "type": "profile", "date": "2026-11-20T09:15:00Z", "probe": "cmsis-dap:1", "elf": ELF,
+        "build_id": BUILD_ID, "cores": ["Cortex-M4"], "source": "DWT_PCSR", "asked_s": 2}
+END = {"type": "end", "elapsed_s": 2.0, "samples": 4000, "why": "time"}
+# Samples of each interval
+COUNTS = {"caller_one": 60, "caller_two": 30}
+ASLEEP = 10
+INTERVALS = 40
+
+
+def samples(i, core=0, **more):
+    pc = {f"{SYMBOLS[name] + 2:#010x}": n for name, n in COUNTS.items()}
+    return {"type": "samples", "core": core, "from": i / 20, "to": (i + 1) / 20, "pc": pc, "asleep": ASLEEP, **more}
+
+
+def text_of(*lines):
+    return "".join(line if isinstance(line, str) else json.dumps(line) + "\n" for line in lines)
+
+
+WHOLE = text_of(HEAD, *map(samples, range(INTERVALS)), END)
+
+
+@pytest.fixture
+def profile(tmp_path):
+    path = tmp_path / "profile.jsonl"
+    path.write_text(WHOLE)
+    return path
+
+
+def report(*words, folder=".", environment=()):
+    return finish_tool(start_tool(["env", "-C", str(folder), TOOL, "report", *map(str, words)], environment))
+
+
+def table_of(result):
+    assert result.code == 0, result.err
+    return {name: (float(share), int(samples.replace(",", ""))) for share, samples, name in
+            re.findall(r"^ *([\d.]+) %  +[\d.]+  +([\d,]+)  (.*?)(?:  .*)?$", result.out, re.M)}
+
+
+def test_the_default_is_a_table_of_functions_of_profile_jsonl(profile):
+    result = report(folder=profile.parent)
+    assert table_of(result) == {"caller_one": (60, 2400), "caller_two": (30, 1200), "[asleep]": (10, 400)}
+    assert "4,000 samples" in result.out and "2,000/s" in result.out and "asleep 10.0 %" in result.out
+    assert "DWT_PCSR" in result.out and "Cortex-M4" in result.out and result.err == ""
+    assert report(profile).out.splitlines()[2:] == result.out.splitlines()[2:]
+
+
+def test_each_sort(profile):
+    lines = table_of(report(profile, "--sort", "line"))
+    assert sum(n for _, n in lines.values()) == 4000
+    assert "scenarios.c:" in report(profile, "--sort", "line").out
+    assert table_of(report(profile, "--sort", "file")) == {"scenarios.c": (90, 3600), "[asleep]": (10, 400)}
+    addresses = report(profile, "--sort=address")
+    assert f"{SYMBOLS['caller_one'] + 2:#010x}  caller_one+0x2" in addresses.out
+    assert "neighbouring instruction" in addresses.out and "neighbouring instruction" not in report(profile).out
+    refused = report(profile, "--sort", "task")
+    assert refused.code == 2 and "function, line, file or address" in refused.err
+
+
+def test_every_format_has_the_same_numbers(profile):
+    lines = report(profile, "-j").lines
+    assert lines[0]["command"] == "report" and lines[-1] == {"type": "summary", "samples": 4000}
+    shares = {line.get("function") or line["state"]: line for line in lines if line["type"] == "share"}
+    assert {name: line["samples"] for name, line in shares.items()} == {"caller_one": 2400, "caller_two": 1200, "asleep": 400}
+    assert shares["caller_one"]["share"] == 0.6 and int(shares["caller_one"]["address"], 16) == SYMBOLS["caller_one"]
+    rows = list(csv.DictReader(io.StringIO(report(profile, "--format", "csv").out)))
+    assert [(row["function"], int(row["samples"])) for row in rows] == \
+        [("caller_one", 2400), ("caller_two", 1200), ("[asleep]", 400)]
+    assert float(rows[0]["plus_minus"]) == shares["caller_one"]["plus_minus"]
+    assert report(profile, "-x", ";").out.startswith("core;share;")
+    assert report(profile, "--format", "folded").out == \
+        "core 0;caller_one 2400\ncore 0;caller_two 1200\ncore 0;[asleep] 400\n"
+    refused = report(profile, "--format", "junit")
+    assert refused.code == 2 and "text, JSON, CSV or folded stacks" in refused.err
+
+
+def test_it_writes_to_a_file(profile):
+    out = profile.parent / "stacks.txt"
+    assert report(profile, "--format", "folded", "-o", out).code == 0
+    assert out.read_text().startswith("core 0;caller_one 2400\n")
+
+
+def test_cores_have_a_table_each(tmp_path):
+    path = tmp_path / "two.jsonl"
+    path.write_text(text_of({**HEAD, "cores": ["Cortex-M4", "Cortex-M0"]},
+                            *(samples(i, core) for i in range(INTERVALS) for core in (0, 1)), END))
+    result = report(path)
+    assert "core 0 Cortex-M4" in result.out and "core 1 Cortex-M0" in result.out and result.out.count("caller_one") == 2
+
+
+def test_a_name_for_another_program(profile, tmp_path):
+    """As perf: told, and by address."""
+    other = report(profile, "--elf", elf_of("m4", "ms"))
+    assert other.code == 0 and "not the program that was recorded" in unfolded(other.out)
+    assert "caller_one" not in other.out and f"{SYMBOLS['caller_one'] + 2:#010x}" in other.out
+    folded = report(profile, "--elf", elf_of("m4", "ms"), "--format", "folded")
+    assert "not the program that was recorded" in folded.err
+    assert report(profile, "--elf", elf_of("m4", "ms"), "--format", "folded", "-q").err == ""
+    moved = tmp_path / "moved.elf"
+    shutil.copy(ELF, moved)
+    profile.write_text(WHOLE.replace(json.dumps(ELF), '"/nowhere/app.elf"'))
+    gone = report(profile)
+    assert gone.code == 0 and "/nowhere/app.elf" in unfolded(gone.out) and "--elf" in gone.out and "caller_one" not in gone.out
+    assert "caller_one" in report(profile, "--elf", moved).out
+    missing = report(profile, "--elf", "/nowhere/app.elf")
+    assert missing.code == 2 and missing.out == ""
+
+
+def test_no_target_is_touched(profile):
+    assert report(profile, environment={"PMU_PROBE": "nonsense:that:nobody:answers"}).code == 0
+    refused = report("-p", "openocd", profile)
+    assert refused.code == 2 and "not to report" in refused.err
+
+
+@pytest.mark.parametrize("end", [None, "line"])
+def test_a_file_that_was_cut(profile, end):
+    whole_lines = WHOLE.splitlines(keepends=True)[:21]
+    profile.write_text("".join(whole_lines) + ('{"type":"samples","core":0,"fr' if end == "line" else ""))
+    result = report(profile)
+    assert table_of(result)["caller_one"] == (60, 1200) and "was cut off" in unfolded(result.out)
+    assert report(profile, "-j").lines[1]["cut"] is True
+
+
+def test_why_it_ended_early(profile):
+    profile.write_text(text_of(HEAD, samples(0, resets=3), {**END, "why": "lost", "error": "the probe is gone"}))
+    result = report(profile)
+    assert "the probe is gone" in result.out and "Resets of the target while samples were taken: 3" in unfolded(result.out)
+    assert "Few samples" in result.out
+
+
+BAD = {
+    "no file": (None, "No such file"),
+    "empty": ("", "empty"),
+    "wrong JSON": (text_of(HEAD, "{]\n", END), ":2: not JSON"),
+    "no profile": ("hello\n", ":1: not JSON"),
+    "cut in the head": (WHOLE[:50], ":1: cut off in its first line"),
+    "a measurement": (text_of({"schema": "pmu-probe/1", "type": "header"}), ":1: its schema is pmu-probe/1"),
+    "a later schema": (text_of({**HEAD, "schema": "pmu-probe/3"}), ":1: its schema is pmu-probe/3"),
+    "no cores": (text_of({**HEAD, "cores": []}), ":1: cores"),
+    "two heads": (text_of(HEAD, HEAD), ":2: a second head"),
+    "more behind the end": (text_of(HEAD, END, samples(0)), ":3: a line after the end"),
+    "a core that is not there": (text_of(HEAD, samples(0, core=1)), ":2: core"),
+    "a negative count": (text_of(HEAD, samples(0, asleep=-1)), ":2: asleep"),
+    "a negative sample": (text_of(HEAD, samples(0, pc={"0x10": -1})), ":2: the samples of 0x10"),
+    "too many samples": (text_of(HEAD, samples(0, asleep=0, pc={"0x10": 2**53, "0x12": 1})), ":2: the samples of 0x12"),
+    "a number beyond 64 bits": (text_of(HEAD, samples(0, asleep=2**70)), ":2: not JSON"),
+    "a time without end": (text_of(HEAD, samples(0, to=1e300)), ":2: to is no time"),
+    "an address beyond 64 bits": (text_of(HEAD, samples(0, pc={"0x1ffffffffffffffff": 1})), ":2: pc has"),
+    "times backwards": (text_of(HEAD, samples(1), samples(0)), ":3: times that go backwards"),
+    "a line of 10 MB": (text_of(HEAD, '{"type":"' + "x" * 10_000_000 + "\n", END), ":2: not JSON"),
+    "a line of 20 MB": (text_of(HEAD, '{"type":"' + "x" * 20_000_000 + '"}\n', END), ":2: a line longer than 16 MiB"),
+    "deep": (text_of(HEAD, "[" * 100_000 + "\n"), ":2: not JSON"),
+    "NUL": (text_of(HEAD, "\0" * 1000 + "\n"), ":2: not JSON"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_bad_files(tmp_path, name):
+    text, fact = BAD[name]
+    path = tmp_path / "bad.jsonl"
+    if text is not None:
+        path.write_text(text)
+    for words in ((), ("-j",)):
+        result = report(path, *words)
+        assert result.code == 2 and fact in result.err and "record" in result.err and result.out == ""
+
+
+def test_a_line_of_10_mb_that_is_right(tmp_path):
+    path = tmp_path / "large.jsonl"
+    each = 10**10
+    pc = {f"{0x8000000010000000 + 2 * i:#018x}": each for i in range(300_000)}
+    path.write_text(text_of(HEAD, samples(0, pc=pc, asleep=0), END))
+    assert path.stat().st_size > 10_000_000
+    result = report(path, "-j")
+    shares = [line for line in result.lines if line["type"] == "share"]
+    assert result.code == 0 and len(shares) == 1 and shares[0]["samples"] == 300_000 * each
+
+
+def test_help_and_completion():
+    assert "profile.jsonl" in run_tool("report", "--help").out and "--sort" in run_tool("report", "--help").out
+    assert run_tool("--complete", "report", "").out == ":files\n"
+    assert run_tool("--complete", "report", "--sort", "f").out.split() == ["function", "file"]

@@ -1,0 +1,297 @@
+/* Shares of made-up samples: sums are kept, names are right, and the ± covers the truth as often as it says.
+ */
+#include "../symbols/fixture.h"
+#include "profiles.h"
+
+#include "profile/shares.h"
+
+#include <math.h>
+
+static struct shares shares_of(const struct profile *profile, unsigned core, enum shares_sort sort,
+                               struct symbols *symbols)
+{
+    struct shares shares;
+    assert_true(shares_make(profile, core, sort, symbols, &shares));
+    uint64_t samples = 0;
+    for (size_t i = 0; i < shares.n; i++) {
+        samples += shares.rows[i].samples;
+        assert_true(i == 0 || shares.rows[i - 1].samples >= shares.rows[i].samples);
+        assert_true(shares.rows[i].part == (double)shares.rows[i].samples / (double)shares.samples);
+    }
+    assert_int_equal(samples, shares.samples);
+    return shares;
+}
+
+static const struct share *row_of(const struct shares *shares, const char *function, const char *source)
+{
+    for (size_t i = 0; i < shares->n; i++) {
+        const char *its = shares->rows[i].function, *its_source = shares->rows[i].source;
+        bool function_fits = function == NULL ? its == NULL : its != NULL && strcmp(its, function) == 0;
+        if (shares->rows[i].state == PROFILE_STATES && function_fits &&
+            (source == NULL || (its_source != NULL && strcmp(its_source, source) == 0)))
+            return &shares->rows[i];
+    }
+    fail_msg("no row of %s, %s", function != NULL ? function : "nothing", source != NULL ? source : "any");
+    return NULL;
+}
+
+TEST(of_addresses_and_states)
+{
+    struct profile *profile = profile_new(1);
+    for (int i = 0; i < 10; i++) {
+        struct profile_interval *interval = profile_interval(profile, 0, i, i + 1);
+        profile_count(interval, 0x100, 500);
+        profile_count(interval, UINT64_MAX, 300);
+        interval->states[PROFILE_ASLEEP] = 150;
+        interval->states[PROFILE_HALTED] = 50;
+        interval->resets = i == 3;
+    }
+    struct shares shares = shares_of(profile, 0, SHARES_FUNCTION, NULL);
+    assert_int_equal(shares.sort, SHARES_ADDRESS);
+    assert_int_equal(shares.samples, 10000);
+    assert_int_equal(shares.n, 4);
+    assert_int_equal(shares.batches, 10);
+    assert_int_equal(shares.resets, 1);
+    assert_true(shares.seconds == 10);
+    assert_int_equal(shares.rows[0].address, 0x100);
+    assert_int_equal(shares.rows[1].address, UINT64_MAX);
+    assert_int_equal(shares.rows[0].state, PROFILE_STATES);
+    assert_int_equal(shares.rows[2].state, PROFILE_ASLEEP);
+    assert_int_equal(shares.rows[3].state, PROFILE_HALTED);
+    assert_true(shares.rows[2].part == 0.15);
+    assert_string_equal(shares_state_name(PROFILE_ASLEEP), "[asleep]");
+    assert_false(shares.is_few || shares.is_uneven || shares.is_sparse);
+    shares_free(&shares);
+    profile_file_free(profile);
+}
+
+TEST(each_core_by_itself)
+{
+    struct profile *profile = profile_new(3);
+    for (int i = 0; i < 6; i++) {
+        profile_count(profile_interval(profile, 0, i, i + 1), 0x10, 300);
+        profile_count(profile_interval(profile, 1, i, i + 1), 0x20, 100);
+    }
+    struct shares first = shares_of(profile, 0, SHARES_ADDRESS, NULL);
+    struct shares second = shares_of(profile, 1, SHARES_ADDRESS, NULL);
+    struct shares none = shares_of(profile, 2, SHARES_ADDRESS, NULL);
+    assert_int_equal(first.samples, 1800);
+    assert_int_equal(first.rows[0].address, 0x10);
+    assert_int_equal(second.samples, 600);
+    assert_int_equal(second.rows[0].address, 0x20);
+    assert_int_equal(none.n + none.samples, 0);
+    shares_free(&first);
+    shares_free(&second);
+    shares_free(&none);
+    profile_file_free(profile);
+}
+
+/* All code of a program, one sample an address, and some outside. */
+TEST(names_of_a_program)
+{
+    struct symbols *symbols = fixture_open("blink");
+    struct profile *profile = profile_new(1);
+    struct profile_interval *interval = profile_interval(profile, 0, 0, 1);
+    struct location fir, helper, inside;
+    struct error error = {0};
+    assert_true(symbols_locate(symbols, "fir_filter", &fir, &error));
+    assert_true(symbols_locate(symbols, "blink.c:helper", &helper, &error));
+    uint64_t in_fir = 0;
+    for (uint64_t at = fir.low < helper.low ? fir.low : helper.low;
+         at < (fir.low < helper.low ? helper.high : fir.high); at += 2) {
+        profile_count(interval, at, 3);
+        in_fir += at >= fir.low && at < fir.high ? 3 : 0;
+    }
+    profile_count(interval, 0xE0000000, 5);
+    profile_count(interval, 0xE0000100, 6);
+
+    struct shares shares = shares_of(profile, 0, SHARES_FUNCTION, symbols);
+    const struct share *row = row_of(&shares, "fir_filter", NULL);
+    assert_int_equal(row->samples, in_fir);
+    assert_int_equal(row->address, fir.low);
+    assert_string_equal(row->source, fir.source);
+    assert_non_null(row_of(&shares, "helper", NULL));
+    assert_int_equal(row_of(&shares, NULL, NULL)->samples, 11);
+    shares_free(&shares);
+
+    /* Each address is at the line that symbols/ says, and lines of two functions are two rows */
+    shares = shares_of(profile, 0, SHARES_LINE, symbols);
+    uint64_t lines_of_fir = 0;
+    for (size_t i = 0; i < shares.n; i++) {
+        lines_of_fir += shares.rows[i].function != NULL && strcmp(shares.rows[i].function, "fir_filter") == 0
+                            ? shares.rows[i].samples
+                            : 0;
+        if (shares.rows[i].function == NULL)
+            continue;
+        symbols_describe(symbols, shares.rows[i].address, &inside);
+        assert_string_equal(inside.source, shares.rows[i].source != NULL ? shares.rows[i].source : "");
+    }
+    assert_int_equal(lines_of_fir, in_fir);
+    char line[64];
+    assert_true(row_of(&shares, "fir_filter", fixture_line("blink.c", "/* in the loop */", line, sizeof line))
+                    ->samples > 0);
+    shares_free(&shares);
+
+    shares = shares_of(profile, 0, SHARES_FILE, symbols);
+    assert_true(row_of(&shares, NULL, "blink.c")->samples >= in_fir);
+    shares_free(&shares);
+
+    shares = shares_of(profile, 0, SHARES_ADDRESS, symbols);
+    assert_int_equal(shares.n, interval->count_count);
+    assert_int_equal(row_of(&shares, "fir_filter", NULL)->samples, 3);
+    assert_int_equal(row_of(&shares, "fir_filter+0x2", NULL)->address, fir.low + 2);
+    shares_free(&shares);
+    profile_file_free(profile);
+    symbols_close(symbols);
+}
+
+/* Samples of two addresses, the first with the chance `part`; `alike` neighbours are of one address. */
+static struct profile *random_profile(uint64_t *seed, double part, int intervals, int each, int alike)
+{
+    struct profile *profile = profile_new(1);
+    int left = 0;
+    bool first = false;
+    for (int i = 0; i < intervals; i++) {
+        struct profile_interval *interval = profile_interval(profile, 0, i, i + 1);
+        uint64_t counts[2] = {0, 0};
+        for (int k = 0; k < each; k++) {
+            if (left-- == 0) {
+                first = profile_random(seed) < part;
+                left = alike - 1;
+            }
+            counts[first ? 0 : 1]++;
+        }
+        for (int address = 0; address < 2; address++)
+            if (counts[address] > 0)
+                profile_count(interval, 0x100 + (unsigned)address, counts[address]);
+    }
+    return profile;
+}
+
+static double error_of(const struct shares *shares, uint64_t address, double *part)
+{
+    for (size_t i = 0; i < shares->n; i++)
+        if (shares->rows[i].address == address) {
+            *part = shares->rows[i].part;
+            return shares->rows[i].plus_minus;
+        }
+    *part = 0;
+    return 0;
+}
+
+/* In how many of 100 profiles the interval of 95 % contains the truth; `mean`: of the ±. */
+static double covered(uint64_t seed, double truth, int alike, double *mean)
+{
+    enum { RUNS = 1000, INTERVALS = 100, EACH = 200 };
+    int hits = 0;
+    *mean = 0;
+    for (int run = 0; run < RUNS; run++) {
+        struct profile *profile = random_profile(&seed, truth, INTERVALS, EACH, alike);
+        struct shares shares = shares_of(profile, 0, SHARES_ADDRESS, NULL);
+        double part, error = error_of(&shares, 0x100, &part);
+        assert_int_equal(shares.batches, SHARES_BATCHES);
+        hits += fabs(part - truth) <= error;
+        *mean += error / RUNS;
+        shares_free(&shares);
+        profile_file_free(profile);
+    }
+    return 100.0 * hits / RUNS;
+}
+
+TEST(the_interval_covers_the_truth)
+{
+    double independent, alike, wanted;
+    double share = covered(7, 0.3, 1, &independent);
+    assert_true(share >= 93 && share <= 97);
+    /* As Student's quantile and the binomial distribution have it */
+    wanted = 2.093 * sqrt(0.3 * 0.7 / 20000);
+    assert_true(fabs(independent / wanted - 1) < 0.03);
+    /* The error of independent samples would be 7 times too small */
+    share = covered(11, 0.3, 50, &alike);
+    assert_true(share >= 93 && share <= 97);
+    assert_true(alike > 6.5 * independent && alike < 7.5 * independent);
+}
+
+/* Growing intervals, of which the last have 1 % of all samples each. */
+TEST(batches_of_growing_intervals)
+{
+    struct profile *profile = profile_new(1);
+    double from = 0;
+    for (int i = 0; i < 300; i++) {
+        double length = from / 100 > 0.005 ? from / 100 : 0.005;
+        profile_count(profile_interval(profile, 0, from, from + length), 1 + (unsigned)i % 2,
+                      (uint64_t)(length * 10000));
+        from += length;
+    }
+    struct shares shares = shares_of(profile, 0, SHARES_ADDRESS, NULL);
+    assert_int_equal(shares.batches, SHARES_BATCHES);
+    shares_free(&shares);
+    profile_file_free(profile);
+}
+
+TEST(what_always_is)
+{
+    struct profile *profile = profile_new(1);
+    for (int i = 0; i < 20; i++)
+        profile_count(profile_interval(profile, 0, i, i + 1), 0x10, 100);
+    struct shares shares = shares_of(profile, 0, SHARES_ADDRESS, NULL);
+    assert_true(shares.rows[0].part == 1);
+    assert_true(fabs(shares.rows[0].plus_minus - 3.0 / 2000) < 1e-5); /* the rule of three */
+    shares_free(&shares);
+    profile_file_free(profile);
+}
+
+TEST(too_few)
+{
+    uint64_t seed = 3;
+    struct profile *profile = random_profile(&seed, 0.5, 4, 1000, 1);
+    struct shares shares = shares_of(profile, 0, SHARES_ADDRESS, NULL);
+    assert_true(shares.is_few && isnan(shares.rows[0].plus_minus));
+    shares_free(&shares);
+    profile_file_free(profile);
+    profile = random_profile(&seed, 0.5, 9, 111, 1);
+    shares = shares_of(profile, 0, SHARES_ADDRESS, NULL);
+    assert_true(shares.is_few && isfinite(shares.rows[0].plus_minus));
+    shares_free(&shares);
+    profile_file_free(profile);
+    profile = random_profile(&seed, 0.5, 10, 111, 1);
+    shares = shares_of(profile, 0, SHARES_ADDRESS, NULL);
+    assert_false(shares.is_few);
+    shares_free(&shares);
+    profile_file_free(profile);
+}
+
+TEST(phases)
+{
+    uint64_t seed = 5;
+    struct profile *profile = random_profile(&seed, 0.5, 20, 1000, 4000);
+    struct shares shares = shares_of(profile, 0, SHARES_ADDRESS, NULL);
+    assert_true(shares.is_uneven);
+    shares_free(&shares);
+    profile_file_free(profile);
+}
+
+/* `step` bytes between the sampled addresses. */
+static bool seems_sparse(unsigned addresses, unsigned step, uint64_t samples)
+{
+    struct profile *profile = profile_new(1);
+    for (int i = 0; i < 10; i++) {
+        struct profile_interval *interval = profile_interval(profile, 0, i, i + 1);
+        for (unsigned k = 0; k < addresses; k++)
+            profile_count(interval, 0x1000 + k * step, samples);
+    }
+    struct shares shares = shares_of(profile, 0, SHARES_ADDRESS, NULL);
+    bool sparse = shares.is_sparse;
+    shares_free(&shares);
+    profile_file_free(profile);
+    return sparse;
+}
+
+TEST(addresses_that_stand_apart)
+{
+    assert_true(seems_sparse(40, 12, 10));
+    assert_false(seems_sparse(40, 2, 10));
+    assert_false(seems_sparse(40, 4, 10));
+    assert_false(seems_sparse(20, 12, 10)); /* a few loops */
+    assert_false(seems_sparse(40, 12, 1));  /* most addresses have not had their turn */
+}

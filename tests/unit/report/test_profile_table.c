@@ -1,0 +1,190 @@
+/* A profile in each format, whole. */
+#include "golden.h"
+#include "profiles.h"
+
+#include "report/profile_table.h"
+
+#include <math.h>
+
+static struct share rows[8];
+static struct shares shares[2];
+static struct profile *profile;
+static struct profile_report report;
+
+static int begin(void **state)
+{
+    static const struct share firsts[] = {
+        {.state = PROFILE_STATES,
+         .function = "fir_filter",
+         .source = "fir.c:26",
+         .address = 0x10000124,
+         .samples = 32590,
+         .plus_minus = 0.00805},
+        {.state = PROFILE_STATES,
+         .function = "std::vector<int, std::allocator<int> >::push_back",
+         .source = "vector.h:1204",
+         .address = 0x10000200,
+         .samples = 20000,
+         .plus_minus = 0.1},
+        {.state = PROFILE_STATES, .address = 0x20, .samples = 6000, .plus_minus = 0.00001},
+        {.state = PROFILE_ASLEEP, .samples = 1400, .plus_minus = 0},
+        {.state = PROFILE_NOT_PERMITTED, .samples = 10, .plus_minus = NAN},
+    };
+    (void)state;
+    memset(shares, 0, sizeof shares);
+    memcpy(rows, firsts, sizeof firsts);
+    shares[0] = (struct shares){.rows = rows,
+                                .n = sizeof firsts / sizeof *firsts,
+                                .samples = 60000,
+                                .states = {1400, 10, 0, 0},
+                                .seconds = 10.002,
+                                .batches = 20};
+    for (size_t i = 0; i < shares[0].n; i++)
+        rows[i].part = (double)rows[i].samples / 60000;
+    shares[1] = (struct shares){.core = 1};
+    profile = profile_new(2);
+    profile->about.date = strdup("2026-11-20T09:15:00Z");
+    profile->about.probe = strdup("cmsis-dap:E6614103E7");
+    profile->about.source = strdup("DWT_PCSR");
+    profile->about.build_id = strdup("c0ffee");
+    profile->end = (struct profile_end){.known = true, .why = strdup("time")};
+    report = (struct profile_report){.profile = profile,
+                                     .file = "profile.jsonl",
+                                     .elf = "app.elf",
+                                     .no_names = "",
+                                     .shares = shares,
+                                     .n = 1};
+    return 0;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    profile_file_free(profile);
+    return 0;
+}
+
+#define PROFILE_TEST(name) TEST_WITH(name, begin, end)
+
+static void text_is(const char *name)
+{
+    assert_true(profile_text_within(output(), &report, 80));
+    output_is_golden(name);
+}
+
+PROFILE_TEST(by_function)
+{
+    text_is("profile/function.txt");
+}
+
+PROFILE_TEST(by_line)
+{
+    shares[0].sort = SHARES_LINE;
+    text_is("profile/line.txt");
+}
+
+PROFILE_TEST(by_file)
+{
+    shares[0].sort = SHARES_FILE;
+    for (size_t i = 0; i < shares[0].n; i++)
+        rows[i].function = NULL;
+    rows[0].source = "fir.c";
+    rows[1].source = "vector.h";
+    text_is("profile/of_file.txt");
+}
+
+PROFILE_TEST(by_address)
+{
+    shares[0].sort = SHARES_ADDRESS;
+    rows[0].function = "fir_filter+0x10";
+    text_is("profile/address.txt");
+}
+
+PROFILE_TEST(everything_went_wrong)
+{
+    report.n = 2;
+    report.no_names = "old.elf is not the program that was recorded, so shares are by address";
+    report.elf = NULL;
+    free(profile->about.source);
+    profile->about.source = strdup("halts");
+    profile->end.error = strdup("the probe does not answer");
+    shares[0].is_few = shares[0].is_uneven = shares[0].is_sparse = true;
+    shares[0].resets = 1;
+    shares[0].states[PROFILE_HALTED] = 600;
+    shares[0].states[PROFILE_IN_RESET] = 60;
+    text_is("profile/notes.txt");
+    assert_true(profile_json(output(), &report));
+    char *text = output_text(NULL);
+    assert_non_null(strstr(text, "the probe does not answer"));
+    assert_non_null(strstr(text, "\"resets\":1"));
+    free(text);
+}
+
+PROFILE_TEST(cut_off)
+{
+    profile->end.known = false;
+    text_is("profile/cut.txt");
+    assert_true(profile_json(output(), &report));
+    char *text = output_text(NULL);
+    assert_non_null(strstr(text, "\"cut\":true"));
+    free(text);
+}
+
+/* Without the line that has the version and the time. */
+PROFILE_TEST(as_json)
+{
+    report.n = 2;
+    assert_true(profile_json(output(), &report));
+    size_t size;
+    char *text = output_text(&size);
+    char *second = strchr(text, '\n') + 1;
+    assert_non_null(strstr(text, "\"command\":\"report\",\"link\":\"cmsis-dap:E6614103E7\""));
+    golden_check("profile/lines.json", second, size - (size_t)(second - text));
+    free(text);
+}
+
+PROFILE_TEST(as_csv)
+{
+    assert_true(profile_csv(output(), &report, ','));
+    output_is_golden("profile/shares.csv");
+}
+
+PROFILE_TEST(as_folded_stacks)
+{
+    assert_true(profile_folded(output(), &report));
+    output_is("core 0;fir_filter 32590\n"
+              "core 0;std::vector<int, std::allocator<int> >::push_back 20000\n"
+              "core 0;[unknown] 6000\n"
+              "core 0;[asleep] 1400\n"
+              "core 0;[not permitted] 10\n");
+    shares[0].sort = SHARES_LINE;
+    shares[0].n = 1;
+    assert_true(profile_folded(output(), &report));
+    output_is("core 0;fir_filter fir.c:26 32590\n");
+    shares[0].sort = SHARES_ADDRESS;
+    rows[0].function = NULL;
+    assert_true(profile_folded(output(), &report));
+    output_is("core 0;0x10000124 32590\n");
+}
+
+/* Nothing in a name ends a line or a frame, or steers a terminal. */
+PROFILE_TEST(names_from_outside)
+{
+    rows[0].function = "a;b\n\033[2J\xFF";
+    rows[0].source = "x,\"y\"\r:1";
+    report.file = "odd\nname";
+    shares[0].n = 1;
+    assert_true(profile_folded(output(), &report));
+    output_is("core 0;a:b\xEF\xBF\xBD\xEF\xBF\xBD[2J\xEF\xBF\xBD 32590\n");
+    assert_true(profile_csv(output(), &report, ','));
+    output_is_golden("profile/outside.csv");
+    text_is("profile/outside.txt");
+}
+
+PROFILE_TEST(no_room)
+{
+    assert_false(profile_text_within(output_full(), &report, 80));
+    assert_false(profile_json(output_full(), &report));
+    assert_false(profile_csv(output_full(), &report, ','));
+    assert_false(profile_folded(output_full(), &report));
+}
