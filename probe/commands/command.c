@@ -66,6 +66,17 @@ const struct command commands[COMMANDS] = {
                        .needs = "",
                        .formats = TEXT | JSON,
                        .run = command_watch},
+    [COMMAND_RECORD] = {.name = "record",
+                        .operands = "",
+                        .does = "where the running core spends its time",
+                        .about = "Samples of its PC, read while it runs, as many as the link can carry; the "
+                                 "core is never stopped. "
+                                 "They are written to profile.jsonl, or to the file of -o, as JSON lines.",
+                        .examples = "pmu-probe --elf app.elf record --for 10s\n"
+                                    "pmu-probe record -C 1 -o core1.jsonl\n",
+                        .needs = "",
+                        .formats = TEXT,
+                        .run = command_record},
     [COMMAND_DOCTOR] =
         {.name = "doctor",
          .operands = "[FUNCTION | START END]",

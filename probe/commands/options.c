@@ -378,7 +378,11 @@ bool options_read(struct options *options, int argc, char **argv, struct error *
     }
     if (options->help || options->version || !r->has_command)
         return true;
-    return check_operands(r) && check_given(r) && read_the_rest(r);
+    if (!check_operands(r) || !check_given(r) || !read_the_rest(r))
+        return false;
+    if (r->command == COMMAND_RECORD && options->output == NULL)
+        options->output = "profile.jsonl";
+    return true;
 }
 
 const struct option *options_read_partly(struct options *options, int argc, char **argv)
@@ -411,6 +415,7 @@ enum {
     DELTA = 1 << COMMAND_DELTA,
     STAT = 1 << COMMAND_STAT,
     WATCH = 1 << COMMAND_WATCH,
+    RECORD = 1 << COMMAND_RECORD,
     DOCTOR = 1 << COMMAND_DOCTOR,
     STUB = 1 << COMMAND_STUB,
     CALIBRATE = 1 << COMMAND_CALIBRATE,
@@ -466,7 +471,7 @@ const struct option option_table[] = {
      "what to compute from the counts: A,B as list shows them, or a file of metrics"},
     {'r', "repeat", "N", OPTION_COUNT, AT(hits), DELTA,
      "number of hits (200, 10k); default: 100 or 2 s, whichever comes first"},
-    {0, "for", "TIME", OPTION_SECONDS, AT(for_s), DELTA | STAT | WATCH,
+    {0, "for", "TIME", OPTION_SECONDS, AT(for_s), DELTA | STAT | WATCH | RECORD,
      "how long to count (500ms, 2s, 1h); default: until Ctrl-C; delta: at most so long, but at least one "
      "hit"},
     {'I', "interval", "TIME", OPTION_MILLISECONDS, AT(interval_ms), STAT | WATCH,
@@ -495,13 +500,13 @@ const struct option option_table[] = {
      "the events of this core (cortex-a9, cortex-m4, ...), without a target"},
     {0, "sort", "KEY", OPTION_TEXT, AT(sort), REPORT,
      "shares by function (the default), line, file or address"},
-    {'j', "json", NULL, OPTION_JSON, 0, ALL & ~(STUB | RESTORE | RELEASE | RESET | SERVE),
+    {'j', "json", NULL, OPTION_JSON, 0, ALL & ~(STUB | RECORD | RESTORE | RELEASE | RESET | SERVE),
      "JSON lines instead of text"},
     {'x', "separator", "SEP", OPTION_CSV, 0, DELTA | STAT | REPORT,
      "CSV with this character between fields (\\t: a tab)"},
     {0, "format", "FORMAT", OPTION_FORMAT, 0, ALL & ~SERVE, "text, json, csv, junit, markdown or folded"},
     {'o', "output", "FILE", OPTION_TEXT, AT(output), ALL & ~SERVE,
-     "write to this file instead of standard output"},
+     "write to this file instead of standard output; record: default profile.jsonl"},
     {'v', "verbose", NULL, OPTION_VERBOSE, AT(verbose), ALL,
      "print the connection on standard error; -vv: all that is sent and received"},
     {'q', "quiet", NULL, OPTION_FLAG, AT(quiet), ALL, "no progress and no notes on standard error"},
@@ -540,11 +545,13 @@ static const struct {
     unsigned commands;
     const char *instead;
 } hints[] = {
-    {"repeat", STAT | WATCH, "ends after --for TIME"},
+    {"repeat", STAT | WATCH | RECORD, "ends after --for TIME"},
     {"interval", DELTA, "writes each hit as it comes with -j"},
+    {"interval", RECORD, "chooses the length of its intervals"},
+    {"json", RECORD, "writes JSON lines anyway, to the file of -o"},
     {"for", CALIBRATE, "ends by itself; --timeout limits the wait"},
     {"cpu", ALL & ~(LIST | PROBES), "takes a core by -C N"},
-    {"all-cpus", DELTA | CALIBRATE | INFO | DOCTOR, "takes a core by -C N"},
+    {"all-cpus", DELTA | CALIBRATE | INFO | DOCTOR | RECORD, "takes a core by -C N"},
     {"metric", CALIBRATE, "takes events, by -e"},
     {"baseline", STAT | WATCH, "compares nothing"},
     {"threshold", STAT | WATCH, "compares nothing"},

@@ -476,7 +476,7 @@ static bool open_locks(struct device *device, const struct deadline *deadline, s
     if (core->core.family == CORE_M)
         return true;
     /* Without a PMU on the bus the core is halted for each reading, and resets are caught. */
-    bool only_looks = core->core.pmu_base != 0;
+    bool only_looks = device->looks_only || core->core.pmu_base != 0;
     if (!settings_apply_core(device->ledger, &core->core, only_looks ? APPLY_TO_LOOK : APPLY_ALL, deadline,
                              error))
         return false;

@@ -1,8 +1,7 @@
 /* Samples of the program counter, tallied by address over intervals of time. An interval is what record
    writes as one line, so a profile of hours stays small and a file that is cut off can be read up to there.
  */
-#ifndef PMU_PROFILE_PROFILE_H
-#define PMU_PROFILE_PROFILE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -59,4 +58,35 @@ struct profile {
     size_t interval_count;
     struct profile_end end;
 };
-#endif
+
+void profile_about_free(struct profile_about *about);
+void profile_end_free(struct profile_end *end);
+void profile_interval_free(struct profile_interval *interval);
+/* All of them, with and without an address. */
+uint64_t profile_interval_samples(const struct profile_interval *interval);
+/* How long an interval lasts at least that ends `elapsed` s after the first sample: the file of a long run
+ * grows with the logarithm of its time. */
+double profile_interval_length(double elapsed);
+
+/* The interval under way. What it holds does not grow with time, but with the code that is executed in it. */
+struct profile_tally {
+    struct profile_interval now; /* without `to` and the counts */
+    struct profile_slot {
+        struct profile_count count;
+        bool taken;
+    } * slots; /* a hash table */
+    size_t room, used;
+};
+
+/* False: out of memory, and nothing is counted. */
+bool profile_tally_add(struct profile_tally *tally, uint64_t address, uint64_t samples);
+/* 0: there are none. */
+uint64_t profile_tally_count(const struct profile_tally *tally, uint64_t address);
+/* So many samples of this address had none, because the core was in this state. */
+void profile_tally_move(struct profile_tally *tally, uint64_t address, uint64_t samples,
+                        enum profile_state to);
+bool profile_tally_is_empty(const struct profile_tally *tally);
+/* Ends the interval, which is the caller's to free, and begins the next one at the same time. False: out of
+ * memory, and it goes on. */
+bool profile_tally_close(struct profile_tally *tally, double to, struct profile_interval *out);
+void profile_tally_free(struct profile_tally *tally);

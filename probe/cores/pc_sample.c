@@ -1,0 +1,170 @@
+#include "cores/pc_sample.h"
+
+#include "cores/arm_debug.h"
+
+enum { DWT_PCSR = 0xE000101C };
+enum { DBGPCSR_OLD = 0x084, DBGPCSR = 0x0A0, EDPCSR_LOW = 0x0A0, EDPCSR_HIGH = 0x0AC };
+enum { PMPCSR_LOW = 0x200, PMPCSR_HIGH = 0x204 };
+enum { DEVID1 = 0xFC4, DEVID = 0xFC8 }; /* DBGDEVID, EDDEVID, PMDEVID alike */
+enum { DIDR_PCSR = 1 << 13, DIDR_DEVID = 1 << 15 };
+enum { DEVID_PC_SAMPLE = 0xF, DEVID1_PC_OFFSET = 0xF };
+enum { IDENTITY_V7_DIDR, IDENTITY_V7_DEVID, IDENTITY_V7_DEVID1 };
+enum { IDENTITY_V8_DEBUG, IDENTITY_V8_PMU };
+
+/* The same value in each of these registers. */
+static const uint32_t NO_SAMPLE = UINT32_MAX;
+
+/* PMPCSR: NS in bit 63, EL in bits 62:61, and an address of 56 bits below them. */
+enum { LEVELS_ADDRESS_BITS = 56 };
+
+/* --- which one ------------------------------------------------------------------------------------------ */
+
+void pc_sample_add_identity(const struct core *core, struct steps *list)
+{
+    if (core->family == CORE_ARMV7) {
+        steps_add(list, step_read(core_debug(core, DBGDIDR)));
+        steps_add(list, step_read(core_debug(core, DEVID)));
+        steps_add(list, step_read(core_debug(core, DEVID1)));
+    } else if (core->family == CORE_ARMV8) {
+        steps_add(list, step_read(core_debug(core, DEVID)));
+        if (core->pmu_base != 0)
+            steps_add(list, step_read(core_pmu(core, DEVID)));
+    }
+}
+
+static bool identify_armv7(const struct core *core, const uint64_t *identity, struct pc_sample *out)
+{
+    uint64_t didr = identity[IDENTITY_V7_DIDR];
+    bool has_devid = (didr & DIDR_DEVID) != 0;
+    bool is_new = has_devid && (identity[IDENTITY_V7_DEVID] & DEVID_PC_SAMPLE) != 0;
+    if (!is_new && (didr & DIDR_PCSR) == 0)
+        return false;
+    bool plain = has_devid && (identity[IDENTITY_V7_DEVID1] & DEVID1_PC_OFFSET) != 0;
+    *out = (struct pc_sample){.name = "DBGPCSR",
+                              .form = plain ? PC_FORM_V7 : PC_FORM_V7_OFFSET,
+                              .words = 1,
+                              .at = {core_debug(core, is_new ? DBGPCSR : DBGPCSR_OLD)}};
+    return true;
+}
+
+/* Armv8.2 moved it from the debug registers into the PMU. */
+static bool identify_armv8(const struct core *core, const uint64_t *identity, struct pc_sample *out)
+{
+    if ((identity[IDENTITY_V8_DEBUG] & DEVID_PC_SAMPLE) != 0) {
+        *out = (struct pc_sample){.name = "EDPCSR",
+                                  .form = PC_FORM_V8,
+                                  .words = 2,
+                                  .at = {core_debug(core, EDPCSR_LOW), core_debug(core, EDPCSR_HIGH)}};
+        return true;
+    }
+    if (core->pmu_base == 0 || (identity[IDENTITY_V8_PMU] & DEVID_PC_SAMPLE) == 0)
+        return false;
+    *out = (struct pc_sample){.name = "PMPCSR",
+                              .form = PC_FORM_V8_LEVELS,
+                              .words = 2,
+                              .at = {core_pmu(core, PMPCSR_LOW), core_pmu(core, PMPCSR_HIGH)}};
+    return true;
+}
+
+bool pc_sample_identify(const struct core *core, const uint64_t *identity, struct pc_sample *out)
+{
+    switch (core->family) {
+    case CORE_M:
+        *out = (struct pc_sample){
+            .name = "DWT_PCSR", .form = PC_FORM_M, .words = 1, .at = {core_word(core, DWT_PCSR)}};
+        return true;
+    case CORE_ARMV7:
+        return identify_armv7(core, identity, out);
+    case CORE_ARMV8:
+        return identify_armv8(core, identity, out);
+    case CORE_KNC:
+    case CORE_X86_64:
+        break;
+    }
+    return false;
+}
+
+size_t pc_sample_settings(const struct core *core, struct setting *out, size_t room)
+{
+    if (core->family != CORE_M || room == 0)
+        return 0;
+    out[0] = (struct setting){
+        .at = core_word(core, DEMCR), .test = DEMCR_TRCENA, .set = DEMCR_TRCENA, .keep = UINT64_MAX};
+    return 1;
+}
+
+/* --- a sample ------------------------------------------------------------------------------------------- */
+
+size_t pc_sample_add(const struct pc_sample *sample, struct steps *list)
+{
+    size_t at = steps_add(list, step_read(sample->at[0]));
+    for (size_t i = 1; i < sample->words; i++)
+        steps_add(list, step_read(sample->at[i]));
+    return at;
+}
+
+/* Bits 1:0 are 10 where the core executes neither ARM nor Thumb code: how far beyond it the value then is, is
+ * implementation defined. */
+static bool address_v7(uint32_t value, bool offset, uint64_t *address)
+{
+    if (value & 1)
+        *address = (uint32_t)((value & ~1U) - (offset ? 4 : 0));
+    else
+        *address = (uint32_t)(value - (offset ? 8 : 0));
+    return (value & 3) != 2;
+}
+
+bool pc_sample_address(const struct pc_sample *sample, const uint64_t *words, uint64_t *address)
+{
+    enum { SIGN = LEVELS_ADDRESS_BITS - 1 };
+    const uint64_t top = UINT64_MAX << LEVELS_ADDRESS_BITS;
+    uint32_t low = (uint32_t)words[0];
+    uint64_t wide;
+    if (low == NO_SAMPLE)
+        return false;
+    switch (sample->form) {
+    case PC_FORM_M:
+        *address = low & ~1U;
+        return low != 0;
+    case PC_FORM_V7_OFFSET:
+    case PC_FORM_V7:
+        return address_v7(low, sample->form == PC_FORM_V7_OFFSET, address);
+    case PC_FORM_V8:
+        *address = (words[1] << 32) | low;
+        return true;
+    case PC_FORM_V8_LEVELS:
+        wide = (words[1] << 32) | low;
+        *address = (wide >> SIGN & 1) != 0 ? wide | top : wide & ~top;
+        return true;
+    }
+    return false;
+}
+
+bool pc_sample_proves(const struct pc_sample *sample, const uint64_t *words)
+{
+    return sample->form != PC_FORM_M || (uint32_t)words[0] != 0;
+}
+
+/* --- a look --------------------------------------------------------------------------------------------- */
+
+/* Each is the status register and another one: DHCSR also tells of resets. */
+size_t pc_sample_add_look(const struct core *core, struct steps *list)
+{
+    size_t at = steps_add(list, step_read(core_status_register(core)));
+    steps_add(list, step_read(core->family == CORE_M ? core_word(core, DEMCR) : core_debug(core, DBGPRSR)));
+    return at;
+}
+
+struct pc_look pc_sample_look(const struct core *core, const uint64_t *words)
+{
+    struct pc_look look = {.state = core_state_of(core, words[0])};
+    if (core->family == CORE_M) {
+        look.reset = (words[0] & DHCSR_S_RESET_ST) != 0;
+        look.off = (words[1] & DEMCR_TRCENA) == 0;
+        return look;
+    }
+    look.reset = (words[1] & (PRSR_SPD | PRSR_R | PRSR_SR)) != 0;
+    look.held = (words[1] & PRSR_R) != 0 || (words[1] & PRSR_PU) == 0;
+    look.off = core->family == CORE_ARMV8 && (words[1] & PRSR_OSLK) != 0; /* no such bit before Armv7.1 */
+    return look;
+}

@@ -1,0 +1,368 @@
+#include "profile/sampler.h"
+
+#include "device/settings.h"
+
+#include <stdlib.h>
+#include <time.h>
+
+enum { FIRST = 16, PROOFS = 8, GROWS = 4 };
+enum { LOST_MS = 5000, NAP_NS = 1000000, PAUSE_MOST_US = 200 };
+enum { LIST_ROOM = SAMPLER_MOST * PC_SAMPLE_WORDS + SAMPLER_LOOKS * PC_LOOK_WORDS };
+
+/* --- chance --------------------------------------------------------------------------------------------- */
+
+/* xorshift64*, which is enough to be out of step with any program. */
+static uint64_t draw(struct sampler *sampler, uint64_t below)
+{
+    uint64_t x = sampler->random;
+    x ^= x >> 12;
+    x ^= x << 25;
+    x ^= x >> 27;
+    sampler->random = x;
+    return below > 1 ? ((x * UINT64_C(0x2545F4914F6CDD1D)) >> 32) % below : 0;
+}
+
+/* --- which register ------------------------------------------------------------------------------------- */
+
+static bool tell_none(const struct core *core, struct error *error)
+{
+    return error_advise(error, ERROR_NO_COUNTER,
+                        "delta measures a function on it, and watch counts events while it runs.",
+                        "%s has no PC sample register: nothing tells where it is while it runs", core->name);
+}
+
+bool sampler_find(struct sampler *sampler, struct device *device, bool *hidden,
+                  const struct deadline *deadline, struct error *error)
+{
+    struct step items[PC_SAMPLE_IDENTITY];
+    uint64_t identity[PC_SAMPLE_IDENTITY] = {0};
+    struct steps list = {.items = items, .room = PC_SAMPLE_IDENTITY};
+    struct error unread = {0};
+    sampler->device = device;
+    sampler->core = &device->chosen->core;
+    *hidden = false;
+    pc_sample_add_identity(sampler->core, &list);
+    if (list.n > 0 && !ledger_run(device->ledger, &list, identity, deadline, &unread)) {
+        *hidden = unread.kind == ERROR_FAULT || unread.kind == ERROR_ASLEEP;
+        return *hidden || error_copy(error, &unread);
+    }
+    return pc_sample_identify(sampler->core, identity, &sampler->source) || tell_none(sampler->core, error);
+}
+
+/* --- what it needs -------------------------------------------------------------------------------------- */
+
+static bool apply_settings(struct sampler *sampler, const struct deadline *deadline, struct error *error)
+{
+    struct ledger *ledger = sampler->device->ledger;
+    struct setting settings[PC_SAMPLE_SETTINGS];
+    size_t n = pc_sample_settings(sampler->core, settings, PC_SAMPLE_SETTINGS);
+    for (size_t i = 0; i < n; i++)
+        if (!ledger_apply(ledger, &settings[i], deadline, error))
+            return false;
+    return sampler->core->family == CORE_M ||
+           settings_apply_core(ledger, sampler->core, APPLY_TO_LOOK, deadline, error);
+}
+
+static bool read_look(struct sampler *sampler, struct pc_look *look, const struct deadline *deadline,
+                      struct error *error)
+{
+    struct step items[PC_LOOK_WORDS];
+    uint64_t words[PC_LOOK_WORDS];
+    struct steps list = {.items = items, .room = PC_LOOK_WORDS};
+    size_t at = pc_sample_add_look(sampler->core, &list);
+    if (!ledger_run(sampler->device->ledger, &list, words, deadline, error))
+        return false;
+    *look = pc_sample_look(sampler->core, words + at);
+    return true;
+}
+
+static bool prove(struct sampler *sampler, const struct deadline *deadline, struct error *error)
+{
+    struct step items[PC_SAMPLE_WORDS * PROOFS];
+    uint64_t words[PC_SAMPLE_WORDS * PROOFS];
+    struct steps list = {.items = items, .room = PC_SAMPLE_WORDS * PROOFS};
+    struct error unread = {0};
+    for (size_t i = 0; i < PROOFS; i++)
+        pc_sample_add(&sampler->source, &list);
+    if (!ledger_run(sampler->device->ledger, &list, words, deadline,
+                    &unread)) /* M0+ may have no DWT at all */
+        return unread.kind == ERROR_FAULT ? tell_none(sampler->core, error) : error_copy(error, &unread);
+    for (size_t i = 0; i < list.n; i += sampler->source.words)
+        if (pc_sample_proves(&sampler->source, words + i))
+            return true;
+    return tell_none(sampler->core, error);
+}
+
+bool sampler_begin(struct sampler *sampler, const struct deadline *deadline, struct error *error)
+{
+    sampler->items = calloc(LIST_ROOM, sizeof *sampler->items);
+    sampler->results = calloc(LIST_ROOM, sizeof *sampler->results);
+    if (sampler->items == NULL || sampler->results == NULL)
+        return error_set(error, ERROR_SYSTEM, "out of memory");
+    if (sampler->random == 0)
+        sampler->random = (uint64_t)deadline_now_us() | 1;
+    if (!apply_settings(sampler, deadline, error) || !prove(sampler, deadline, error) ||
+        !read_look(sampler, &sampler->look, deadline, error))
+        return false;
+    sampler->look.reset = false; /* an old one */
+    sampler->good_us = deadline_now_us();
+    return true;
+}
+
+void sampler_free(struct sampler *sampler)
+{
+    free(sampler->items);
+    free(sampler->results);
+    *sampler = (struct sampler){0};
+}
+
+/* --- one list ------------------------------------------------------------------------------------------- */
+
+/* Somewhat more or less than fits into the time, so that lists and packets keep no beat. */
+static size_t choose_length(struct sampler *sampler, int64_t us)
+{
+    double fits = sampler->us_each > 0 ? (double)us / sampler->us_each : FIRST;
+    double most = (double)sampler->length * GROWS;
+    fits = fits < most ? fits : most;
+    size_t n = fits > SAMPLER_MOST ? SAMPLER_MOST : (size_t)fits;
+    n = n < FIRST ? FIRST : n;
+    return n - draw(sampler, n / 4);
+}
+
+/* A look in each part of the list, between two samples. */
+static void make_list(struct sampler *sampler, size_t n)
+{
+    struct steps *list = &sampler->list;
+    size_t parts = 1 + (n - 1) / SAMPLER_APART;
+    *list = (struct steps){.items = sampler->items, .room = LIST_ROOM};
+    sampler->n_looks = 0;
+    for (size_t part = 0, at = 0; part < parts; part++) {
+        size_t end = n * (part + 1) / parts, length = end - at;
+        size_t look = at + 1 + draw(sampler, length - 1);
+        for (; at < end; at++) {
+            if (at == look)
+                sampler->looks[sampler->n_looks++] = pc_sample_add_look(sampler->core, list);
+            pc_sample_add(&sampler->source, list);
+        }
+    }
+}
+
+/* --- its results ---------------------------------------------------------------------------------------- */
+
+struct run {
+    struct sampler *sampler;
+    struct profile_tally *tally;
+    bool known, looked; /* the last sample has an address; a look came after it */
+    uint64_t last;
+    size_t samples;
+    bool full; /* out of memory */
+};
+
+/* Why there is no address. */
+static enum profile_state state_of(const struct pc_look *look)
+{
+    if (look->held)
+        return PROFILE_IN_RESET;
+    if (look->state == CORE_HALTED || look->state == CORE_LOCKUP)
+        return PROFILE_HALTED;
+    if (look->reset)
+        return PROFILE_IN_RESET;
+    return look->state == CORE_ASLEEP ? PROFILE_ASLEEP : PROFILE_NOT_PERMITTED;
+}
+
+static void settle_pending(struct sampler *sampler, const struct pc_look *look, struct profile_tally *tally)
+{
+    tally->now.states[state_of(look)] += sampler->pending;
+    sampler->pending = 0;
+}
+
+static void note_sleep(struct sampler *sampler, uint64_t address, bool asleep)
+{
+    size_t i = 0;
+    while (i < sampler->n_sleepers && sampler->sleepers[i].address != address)
+        i++;
+    if (i == sampler->n_sleepers) {
+        if (!asleep || i == SAMPLER_SLEEPERS)
+            return;
+        sampler->sleepers[sampler->n_sleepers++] = (struct sampler_sleeper){.address = address};
+    }
+    sampler->sleepers[i].looks++;
+    sampler->sleepers[i].asleep += asleep;
+}
+
+/* Up to the renewal after a reset there are no samples because of it. */
+static void note_look(struct sampler *sampler, const struct pc_look *look, struct profile_tally *tally)
+{
+    bool again = look->held && sampler->look.held; /* the same reset */
+    if (look->reset && !again)
+        tally->now.resets++;
+    if (look->reset || look->off)
+        sampler->renew = true;
+    sampler->look = *look;
+    sampler->look.reset = look->reset || (sampler->was_reset && look->off);
+    sampler->was_reset = sampler->look.reset;
+    settle_pending(sampler, &sampler->look, tally);
+}
+
+/* `next`: the look behind it, or the last one. Where the core is seen with the same address before a look and
+ * behind it, it stayed there meanwhile. */
+static void take_sample(struct run *run, const uint64_t *words, const struct pc_look *next)
+{
+    struct sampler *sampler = run->sampler;
+    const struct pc_look *look = &sampler->look;
+    uint64_t address = 0;
+    bool known = pc_sample_address(&sampler->source, words, &address) && !next->off && !look->off;
+    if (run->looked && run->known && known && run->last == address)
+        note_sleep(sampler, address, look->state == CORE_ASLEEP);
+    run->samples++;
+    run->looked = false;
+    run->known = known;
+    run->last = address;
+    bool stands = look->held || look->state == CORE_HALTED || look->state == CORE_LOCKUP;
+    if (known && look->state != CORE_LOCKUP)
+        run->full = !profile_tally_add(run->tally, address, 1) || run->full;
+    else if (stands)
+        run->tally->now.states[state_of(look)]++;
+    else
+        sampler->pending++;
+}
+
+static void take_results(struct run *run, size_t done)
+{
+    struct sampler *sampler = run->sampler;
+    const uint64_t *results = sampler->results;
+    struct pc_look next = sampler->look;
+    size_t width = sampler->source.words, at_look = 0;
+    for (size_t at = 0, k = 0; at < sampler->list.n;) {
+        if (k < sampler->n_looks && at_look <= k && sampler->looks[k] + PC_LOOK_WORDS <= done) {
+            next = pc_sample_look(sampler->core, results + sampler->looks[k]);
+            at_look = k + 1;
+        }
+        bool is_look = k < sampler->n_looks && at == sampler->looks[k];
+        size_t end = at + (is_look ? PC_LOOK_WORDS : width);
+        if (end > done)
+            return;
+        if (is_look) {
+            note_look(sampler, &next, run->tally);
+            run->looked = true;
+            k++;
+        } else {
+            take_sample(run, results + at, &next);
+        }
+        at = end;
+    }
+}
+
+/* --- when the target does not answer -------------------------------------------------------------------- */
+
+/* Counts the time without samples as samples of that state. */
+static void count_missed(struct sampler *sampler, int64_t us, enum profile_state state,
+                         struct profile_tally *tally)
+{
+    double missed = sampler->us_each > 0 ? (double)us / sampler->us_each : 1;
+    tally->now.states[state] += missed > 1 ? (uint64_t)missed : 1;
+}
+
+/* After a reset, or a loss of power: what was set is gone, and a lock may be closed again. */
+static bool renew(struct sampler *sampler, struct profile_tally *tally, const struct deadline *deadline,
+                  struct error *error)
+{
+    struct pc_look look;
+    if (!read_look(sampler, &look, deadline, error))
+        return false;
+    note_look(sampler, &look, tally);
+    if (!look.held && !apply_settings(sampler, deadline, error))
+        return false;
+    sampler->renew = sampler->was_reset = sampler->look.off = look.held;
+    return true;
+}
+
+static bool is_passing(const struct error *why)
+{
+    return why->kind == ERROR_FAULT || why->kind == ERROR_ASLEEP || why->kind == ERROR_RESET;
+}
+
+/* A core that sleeps with its clocks off answers when it wakes, one that was reset when it is out of that. */
+static bool outlast(struct sampler *sampler, const struct error *why, struct profile_tally *tally,
+                    const struct deadline *deadline, struct error *error)
+{
+    struct error again = {0};
+    bool sleeps = why->kind == ERROR_ASLEEP && sampler->core->family == CORE_M;
+    int64_t from_us = sampler->good_us > sampler->missed_us ? sampler->good_us : sampler->missed_us;
+    if (!is_passing(why) || deadline_now_us() - sampler->good_us > patience_ms(LOST_MS) * 1000)
+        return error_copy(error, why);
+    nanosleep(&(struct timespec){.tv_nsec = NAP_NS}, NULL);
+    struct deadline slice = deadline_slice(deadline, LINK_BUDGET_MS);
+    if (!renew(sampler, tally, &slice, &again) && again.kind != ERROR_CANCELLED && !is_passing(&again))
+        return error_copy(error, &again);
+    sampler->missed_us = deadline_now_us();
+    count_missed(sampler, sampler->missed_us - from_us, sleeps ? PROFILE_ASLEEP : PROFILE_IN_RESET, tally);
+    return true;
+}
+
+/* --- the whole ------------------------------------------------------------------------------------------ */
+
+static void learn_pace(struct sampler *sampler, int64_t us, size_t samples)
+{
+    if (samples < FIRST / 2)
+        return;
+    double each = (double)us / (double)samples;
+    sampler->us_each = sampler->us_each > 0 ? (3 * sampler->us_each + each) / 4 : each;
+}
+
+/* So that the next list begins at another place of whatever the program does again and again. */
+static void pause_some_time(struct sampler *sampler, int64_t us)
+{
+    uint64_t most = (uint64_t)(us > 0 ? us : 0) / 64;
+    uint64_t pause_us = draw(sampler, most < PAUSE_MOST_US ? most : PAUSE_MOST_US);
+    if (pause_us > 0)
+        nanosleep(&(struct timespec){.tv_nsec = (long)pause_us * 1000}, NULL);
+}
+
+bool sampler_take(struct sampler *sampler, int64_t us, struct profile_tally *tally,
+                  const struct deadline *deadline, struct error *error)
+{
+    struct run run = {.sampler = sampler, .tally = tally};
+    struct error why = {0};
+    make_list(sampler, choose_length(sampler, us));
+    int64_t begun_us = deadline_now_us();
+    struct outcome outcome =
+        ledger_execute(sampler->device->ledger, &sampler->list, 0, sampler->results, deadline, &why);
+    int64_t took_us = deadline_now_us() - begun_us;
+    take_results(&run, outcome.done);
+    if (run.full)
+        return error_set(error, ERROR_SYSTEM, "out of memory");
+    if (run.samples > 0)
+        sampler->good_us = begun_us + took_us;
+    sampler->length = run.samples;
+    if (outcome.why != DONE && outcome.why != NOT_YET)
+        return outlast(sampler, &why, tally, deadline, error);
+    learn_pace(sampler, took_us, run.samples);
+    pause_some_time(sampler, took_us);
+    if (!sampler->renew)
+        return true;
+    struct error again = {0};
+    return renew(sampler, tally, deadline, &again) || outlast(sampler, &again, tally, deadline, error);
+}
+
+void sampler_settle(const struct sampler *sampler, struct profile_tally *tally)
+{
+    for (size_t i = 0; i < sampler->n_sleepers; i++) {
+        const struct sampler_sleeper *sleeper = &sampler->sleepers[i];
+        double share = (double)sleeper->asleep / (double)sleeper->looks;
+        double samples = (double)profile_tally_count(tally, sleeper->address);
+        profile_tally_move(tally, sleeper->address, (uint64_t)(samples * share + 0.5), PROFILE_ASLEEP);
+    }
+}
+
+void sampler_end(struct sampler *sampler, struct profile_tally *tally, const struct deadline *deadline)
+{
+    struct pc_look look = sampler->look;
+    struct error unread = {0};
+    if (sampler->pending == 0)
+        return;
+    if (read_look(sampler, &look, deadline, &unread))
+        note_look(sampler, &look, tally);
+    else
+        settle_pending(sampler, &look, tally);
+}

@@ -1,0 +1,60 @@
+/*
+ * The sampler: samples of the PC of the running core, as fast as the link goes, by lists of reads. The core
+ * is never stopped. At random places in each list it looks at the core: whether it sleeps, stands or was
+ * reset. After a reset it sets up again what the samples need, and goes on.
+ */
+#pragma once
+
+#include "base/deadline.h"
+#include "base/error.h"
+#include "cores/pc_sample.h"
+#include "device/device.h"
+#include "profile/profile.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { SAMPLER_MOST = 4096, SAMPLER_APART = 256, SAMPLER_LOOKS = SAMPLER_MOST / SAMPLER_APART + 1 };
+enum { SAMPLER_SLEEPERS = 32 };
+
+struct sampler {
+    struct device *device;
+    const struct core *core;
+    struct pc_sample source;
+    /* The list under way. */
+    struct step *items;
+    uint64_t *results;
+    struct steps list;
+    size_t looks[SAMPLER_LOOKS], n_looks; /* which steps begin a look */
+    uint64_t random;                      /* never 0 */
+    double us_each;                       /* how long a sample takes; 0: not known yet */
+    size_t length;                        /* samples of the last list */
+    /* What is carried from list to list. */
+    struct pc_look look; /* the last one */
+    uint64_t pending;    /* samples without an address since then: the next look says why */
+    int64_t good_us;     /* when there were samples last */
+    int64_t missed_us;   /* up to when the time without samples is counted */
+    bool was_reset;      /* and what the samples need is not set yet */
+    bool renew;          /* after this list all is to be set once more */
+    struct sampler_sleeper {
+        uint64_t address;
+        uint64_t looks, asleep; /* with this address before and behind; how many of them found it asleep */
+    } sleepers[SAMPLER_SLEEPERS];
+    size_t n_sleepers;
+};
+
+/* Which register the chosen core has. It may be locked away until device_take: *hidden, and `true`. Changes
+ * nothing. ERROR_NO_COUNTER: it has none. */
+bool sampler_find(struct sampler *sampler, struct device *device, bool *hidden,
+                  const struct deadline *deadline, struct error *error);
+/* After device_take, and sampler_find that did find it. ERROR_NO_COUNTER: the register tells nothing. */
+bool sampler_begin(struct sampler *sampler, const struct deadline *deadline, struct error *error);
+/* One list, which is to take so many microseconds. What it had is in the tally even after a failure. */
+bool sampler_take(struct sampler *sampler, int64_t us, struct profile_tally *tally,
+                  const struct deadline *deadline, struct error *error);
+/* Before an interval is closed: tells sleep from work at the addresses where the core was seen asleep. */
+void sampler_settle(const struct sampler *sampler, struct profile_tally *tally);
+/* After the last list: a last look at the core, for the samples that wait for one. */
+void sampler_end(struct sampler *sampler, struct profile_tally *tally, const struct deadline *deadline);
+void sampler_free(struct sampler *sampler);

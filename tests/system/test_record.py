@@ -1,0 +1,235 @@
+"""`record`: samples of the PC while the core runs. The truth is the program: its instructions, its hottest function, and what the
+board counted of its sleep. The core is never stopped, and afterwards the target is as it was."""
+import bisect
+import collections
+import functools
+import glob
+import json
+import os
+import re
+import signal
+import subprocess
+
+import pytest
+
+from gdb_place import GdbPlace
+from harness import NOWHERE, SLEEPER, TOOL, WORK_BY_DATA, Place, finish_tool, tool_environment, wait_for
+from test_restore import assert_runs, snapshot
+
+WIRES = ["m4/swd", "rp2040/swd", "m55/swd", "a9/swd", "a53/swd"]
+WAYS = [*WIRES, "m4"]
+SOURCES = {"m4": "DWT_PCSR", "rp2040": "DWT_PCSR", "m55": "DWT_PCSR", "a9": "DBGPCSR", "a53": "EDPCSR"}
+STATES = ("asleep", "not_permitted", "halted", "in_reset")
+
+
+class Profile:
+    """What record wrote, checked as far as it must be so in any profile."""
+
+    def __init__(self, path):
+        lines = [json.loads(line) for line in open(path, encoding="utf-8")]
+        self.head, self.intervals, self.end = lines[0], lines[1:-1], lines[-1]
+        assert self.head["schema"] == "pmu-probe/2" and self.head["type"] == "profile" and self.end["type"] == "end"
+        assert all(line["type"] == "samples" for line in self.intervals)
+        self.counts, self.states = collections.Counter(), collections.Counter()
+        at = 0
+        for line in self.intervals:
+            assert line["from"] == at < line["to"]
+            at = line["to"]
+            self.counts.update(line.get("pc", {}))
+            self.states.update({state: line[state] for state in STATES if state in line})
+        assert at <= self.end["elapsed_s"]
+        assert self.end["samples"] == sum(self.counts.values()) + sum(self.states.values())
+
+    @property
+    def resets(self):
+        return sum(line.get("resets", 0) for line in self.intervals)
+
+    def functions(self, place):
+        """Samples by function, the hottest first."""
+        symbols = sorted((address, name) for name, address in place.board.symbols().items() if name[0] != "$")
+        found = collections.Counter()
+        for address, samples in self.counts.items():
+            found[symbols[bisect.bisect_right(symbols, (int(address, 16), "~")) - 1][1]] += samples
+        return found
+
+
+@functools.lru_cache(maxsize=None)
+def instructions_of(elf):
+    tool = "aarch64-linux-gnu-objdump" if "a53" in os.path.basename(elf) else "arm-none-eabi-objdump"
+    text = subprocess.run([tool, "-d", elf], check=True, capture_output=True, text=True).stdout
+    return {int(line.split(":")[0], 16) for line in text.splitlines() if re.match(r" *[0-9a-f]+:\t", line)}
+
+
+def halts(place):
+    return [event for event in place.board.log() if event.kind == "halt"]
+
+
+def part_of(path):
+    """The file while it is being written."""
+    return next(iter(glob.glob(f"{path}.part-*")), None)
+
+
+def begin(place, path, *words):
+    """Returns the tool, which has written some intervals."""
+    tool = place.start("record", "-o", path, *words)
+    wait_for(lambda: tool.poll() is not None or lines_of(path) > 5, "some intervals")
+    assert tool.poll() is None, tool.communicate()
+    return tool
+
+
+def lines_of(path):
+    name = part_of(path)
+    return open(name, encoding="utf-8").read().count("\n") if name else 0
+
+
+def some_more(tool, path):
+    """Intervals get longer, so these come in any case."""
+    enough = lines_of(path) + 5
+    wait_for(lambda: tool.poll() is not None or lines_of(path) > enough, "more intervals")
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_samples_are_where_the_program_is(way, tmp_path):
+    with Place(way, "free", WORK_BY_DATA) as place:
+        place.board.watch(NOWHERE)
+        place.run("info")
+        before = snapshot(place)
+        result = place.run("record", "--for", "1s", "-o", tmp_path / "p.jsonl")
+        assert result.code == 0 and result.out == "", result.err
+        assert halts(place) == [], "the core was stopped"
+        assert_runs(place)
+        assert snapshot(place) == before
+        profile = Profile(tmp_path / "p.jsonl")
+        assert profile.head["source"] == SOURCES[place.chip] and profile.head["elf"].endswith(".elf")
+        assert profile.head["asked_s"] == 1 and profile.end["why"] == "time" and profile.end["elapsed_s"] >= 1
+        assert not profile.states and profile.resets == 0
+        assert {int(address, 16) for address in profile.counts} <= instructions_of(place.elf)
+        functions = profile.functions(place)
+        assert functions.most_common(1)[0][0] == "work_by_data", functions
+        assert profile.end["samples"] > (2000 if place.wires else 50)
+        said = re.fullmatch(r"([\d,]+) samples in [\d.]+ s, [\d,]+ per second: (.*p\.jsonl)\n", result.err)
+        assert said and int(said.group(1).replace(",", "")) == profile.end["samples"], result.err
+
+
+@pytest.mark.parametrize("way", ["r5/swd", "r5"])
+def test_a_core_that_has_none(way, tmp_path):
+    with Place(way, "free", WORK_BY_DATA) as place:
+        place.board.watch(NOWHERE)
+        before = snapshot(place)
+        result = place.run("record", "--for", "1s", "-o", tmp_path / "p.jsonl")
+        assert result.code == 3 and "Cortex-R5 r1p3 has no PC sample register" in result.err and "watch" in result.err, result.err
+        assert os.listdir(tmp_path) == [] and halts(place) == []
+        assert_runs(place)
+        assert snapshot(place) == before
+
+
+def test_through_a_gdb_server(tmp_path):
+    with GdbPlace("m4", "free", WORK_BY_DATA) as place:
+        result = place.run("record", "--for", "1s", "-o", tmp_path / "p.jsonl")
+        assert result.code == 2 and "while it is halted: record has nothing to read" in result.err, result.err
+        assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_ctrl_c_is_its_end(way, tmp_path):
+    path = tmp_path / "p.jsonl"
+    with Place(way, "free", WORK_BY_DATA) as place:
+        place.run("info")
+        before = snapshot(place)
+        tool = begin(place, path)
+        result = finish_tool(tool, signal.SIGINT)
+        assert result.code == 0 and "per second" in result.err, result.err
+        profile = Profile(path)
+        assert profile.end["why"] == "Ctrl-C" and "error" not in profile.end and "asked_s" not in profile.head
+        assert profile.counts
+        assert_runs(place)
+        assert snapshot(place) == before
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_it_goes_on_after_a_reset(way, tmp_path):
+    path = tmp_path / "p.jsonl"
+    with Place(way, "free") as place:
+        before = place.board.state().get("demcr")
+        tool = begin(place, path)
+        place.board.command("reset")
+        some_more(tool, path)
+        result = finish_tool(tool, signal.SIGINT)
+        assert result.code == 0, result.err
+        profile = Profile(path)
+        assert profile.resets == 1 and "1 reset" in result.err, result.err
+        at = next(i for i, line in enumerate(profile.intervals) if "resets" in line)
+        assert any("pc" in line for line in profile.intervals[at + 1:]), "no samples after the reset"
+        assert {int(address, 16) for address in profile.counts} <= instructions_of(place.elf)
+        assert_runs(place)
+        assert place.board.state().get("demcr") == before
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_core_that_stands_is_left_standing(way, tmp_path):
+    with Place(way, "free", WORK_BY_DATA) as place:
+        place.halt()
+        before = snapshot(place)
+        result = place.run("record", "--for", "1s", "-o", tmp_path / "p.jsonl")
+        assert result.code == 3 and "the core is halted at" in result.err, result.err
+        assert os.listdir(tmp_path) == [] and place.board.state()["run"] == "halted"
+        assert {name: value for name, value in snapshot(place).items() if name != "control"} == \
+            {name: value for name, value in before.items() if name != "control"}
+
+
+@pytest.mark.parametrize("way", ["m4", "rp2040", "a9", "a53"])
+def test_a_halt_of_another_debugger(way, tmp_path):
+    """Its time is told as such, and the core is left to who halted it."""
+    path = tmp_path / "p.jsonl"
+    with Place(way, "free", WORK_BY_DATA) as place:
+        tool = begin(place, path)
+        place.halt()
+        some_more(tool, path)
+        result = finish_tool(tool, signal.SIGINT)
+        assert result.code == 0 and "halted" in result.err, result.err
+        profile = Profile(path)
+        last = profile.intervals[-1]
+        assert profile.counts and profile.states["halted"] > 0 and "pc" not in last and set(last) & set(STATES) == {"halted"}
+        assert place.board.state()["run"] == "halted"
+
+
+@pytest.mark.parametrize("way", ["m4/swd", "a53/swd", "m4"])
+def test_a_lost_link_leaves_what_was_counted(way, tmp_path):
+    path = tmp_path / "p.jsonl"
+    with Place(way, "free", WORK_BY_DATA) as place:
+        tool = begin(place, path)
+        if place.server:
+            place.server.kill()
+        else:
+            place.board.process.kill()
+        result = finish_tool(tool)
+        assert result.code == 3 and "per second" in result.err, result.err
+        profile = Profile(path)
+        assert profile.end["why"] == "lost" and profile.end["error"] and profile.counts
+
+
+@pytest.mark.parametrize("way", ["m4/swd", "rp2040/swd"])
+def test_sleep_is_told_apart(way, tmp_path):
+    """The share is the board's own, where it counts sleep. Samples must take time as on a real wire: else a packet's are all of one
+    moment."""
+    with Place(way, "ms", SLEEPER | WORK_BY_DATA, dap_wire=10000000) as place:
+        rounds = place.board.read_word("round_count") + 3  # the first one may have begun before the scenario was set
+        wait_for(lambda: place.board.read_word("round_count") > rounds, "rounds of this scenario alone")
+        before = place.board.state()
+        result = place.run("record", "--for", "2s", "-o", tmp_path / "p.jsonl")
+        after = place.board.state()
+        assert result.code == 0 and "% asleep" in result.err, result.err
+        profile = Profile(tmp_path / "p.jsonl")
+        asleep = profile.states["asleep"] / profile.end["samples"]
+        assert set(profile.states) == {"asleep"} and profile.counts
+        if place.chip == "m4":
+            truth = (after["profile"][2] - before["profile"][2]) / (after["cycles"] - before["cycles"])
+            assert abs(asleep - truth) < 0.03, (asleep, truth)
+
+
+def test_the_default_file(tmp_path):
+    with Place("m4/swd", "free", WORK_BY_DATA) as place:
+        words = [TOOL, *place.probe_words(), "-q", "record", "--for", "200ms"]
+        result = subprocess.run(words, cwd=tmp_path, env=tool_environment(), capture_output=True, text=True, timeout=60, check=True)
+        assert result.stdout == result.stderr == ""
+        assert os.listdir(tmp_path) == ["profile.jsonl"] and "elf" not in Profile(tmp_path / "profile.jsonl").head

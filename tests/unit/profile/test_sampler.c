@@ -1,0 +1,291 @@
+#include "sampled_core.h"
+
+TEST_TIME(sampled_clock, sampled_nap)
+
+enum { ASLEEP = 1 << 18, HALTED = 1 << 17, LOCKUP = 1 << 19 };
+static const uint64_t WORK = 0x08000100, OTHER = 0x08000200, WFI = 0x08000300, NONE = 0xFFFFFFFF;
+
+/* A quarter of the time OTHER, which no list or packet is in step with. */
+static struct sampled_moment works(uint64_t us)
+{
+    return (struct sampled_moment){.pc = us % 1013 < 253 ? OTHER : WORK};
+}
+
+TEST_WITH(samples_are_counted_by_address, sampled_set_up, sampled_tear_down)
+{
+    assert_true(sampled_begin(works));
+    size_t before = s.reads;
+    assert_true(sampled_run(2000000));
+    struct profile_interval interval = sampled_end();
+    uint64_t all = profile_interval_samples(&interval);
+    assert_int_equal(all, s.reads - before); /* none is lost */
+    assert_int_equal(interval.count_count, 2);
+    assert_in_range(100 * sampled_at(&interval, OTHER) / all, 23, 27);
+    for (size_t i = 0; i < PROFILE_STATES; i++)
+        assert_int_equal(interval.states[i], 0);
+    profile_interval_free(&interval);
+}
+
+TEST_WITH(the_link_has_most_of_the_time, sampled_set_up, sampled_tear_down)
+{
+    assert_true(sampled_begin(works));
+    assert_true(sampled_run(1000000));
+    assert_in_range(s.reads, 970000 / SAMPLED_ACCESS_US, 1010000 / SAMPLED_ACCESS_US);
+    assert_true(s.looks > s.reads / (2 * SAMPLER_APART));
+}
+
+/* A look at the same place in each list could be in step with the program. */
+TEST_WITH(looks_come_at_random_places, sampled_set_up, sampled_tear_down)
+{
+    bool seen[SAMPLER_APART + 1] = {false};
+    size_t different = 0;
+    assert_true(sampled_begin(works));
+    assert_true(sampled_run(1000000));
+    size_t n = s.lists < SAMPLED_WRITES ? s.lists : SAMPLED_WRITES;
+    for (size_t i = 0; i < n; i++) {
+        assert_in_range(s.first_looks[i], 1, SAMPLER_APART);
+        different += !seen[s.first_looks[i]];
+        seen[s.first_looks[i]] = true;
+    }
+    assert_true(n > 30 && different > n / 2);
+}
+
+TEST_WITH(only_trace_is_switched_on_and_comes_back, sampled_set_up, sampled_tear_down)
+{
+    s.demcr = 0x401;
+    assert_true(sampled_begin(works));
+    assert_int_equal(s.demcr, 0x401 | SAMPLED_TRCENA);
+    assert_true(sampled_run(100000));
+    assert_int_equal(s.n_writes, 1);
+    assert_true(ledger_undo(s.device.ledger, &s.deadline, &s.error));
+    assert_int_equal(s.demcr, 0x401);
+}
+
+TEST_WITH(trace_that_is_on_is_not_written, sampled_set_up, sampled_tear_down)
+{
+    s.demcr = SAMPLED_TRCENA;
+    assert_true(sampled_begin(works));
+    assert_true(sampled_run(100000));
+    assert_int_equal(s.n_writes, 0);
+}
+
+TEST_WITH(a_register_that_is_not_implemented, sampled_set_up, sampled_tear_down)
+{
+    s.absent = true;
+    assert_false(sampled_begin(works));
+    assert_int_equal(s.error.kind, ERROR_NO_COUNTER);
+    assert_non_null(strstr(s.error.text, "Cortex-M4 r0p1 has no PC sample register"));
+    assert_non_null(strstr(s.error.advice, "delta"));
+}
+
+/* 70 % asleep; when it wakes it goes through the same instruction, awake. */
+static struct sampled_moment sleeps(uint64_t us)
+{
+    uint64_t phase = us % 7013;
+    if (phase < 4909)
+        return (struct sampled_moment){.pc = WFI, .dhcsr = ASLEEP};
+    return (struct sampled_moment){.pc = phase < 5610 ? WFI : WORK};
+}
+
+TEST_WITH(sleep_is_told_by_the_core_and_not_by_the_address, sampled_set_up, sampled_tear_down)
+{
+    assert_true(sampled_begin(sleeps));
+    assert_true(sampled_run(20000000));
+    struct profile_interval interval = sampled_end();
+    uint64_t all = profile_interval_samples(&interval);
+    assert_in_range(1000 * interval.states[PROFILE_ASLEEP] / all, 680, 720);
+    assert_in_range(1000 * sampled_at(&interval, WFI) / all, 80, 120);
+    assert_in_range(1000 * sampled_at(&interval, WORK) / all, 190, 210);
+    profile_interval_free(&interval);
+}
+
+static uint64_t stands_from_us, stands_to_us;
+static uint32_t stands_as;
+
+static struct sampled_moment stands(uint64_t us)
+{
+    if (us < stands_from_us || us >= stands_to_us)
+        return works(us);
+    return (struct sampled_moment){.pc = NONE, .dhcsr = stands_as};
+}
+
+static struct profile_interval stand(uint32_t dhcsr)
+{
+    stands_from_us = 1100000;
+    stands_to_us = 1400000;
+    stands_as = dhcsr;
+    assert_true(sampled_begin(stands));
+    assert_true(sampled_run(1000000));
+    return sampled_end();
+}
+
+/* Not one sample of it is anything else, neither at its begin nor at its end. */
+TEST_WITH(a_halt_of_someone_else, sampled_set_up, sampled_tear_down)
+{
+    struct profile_interval interval = stand(HALTED);
+    uint64_t all = profile_interval_samples(&interval);
+    assert_in_range(100 * interval.states[PROFILE_HALTED] / all, 28, 32);
+    assert_int_equal(interval.states[PROFILE_NOT_PERMITTED], 0);
+    assert_int_equal(sampled_at(&interval, NONE), 0);
+    assert_int_equal(s.n_writes, 1);
+    profile_interval_free(&interval);
+}
+
+TEST_WITH(what_is_not_to_be_seen, sampled_set_up, sampled_tear_down)
+{
+    struct profile_interval interval = stand(0);
+    uint64_t all = profile_interval_samples(&interval);
+    assert_in_range(100 * interval.states[PROFILE_NOT_PERMITTED] / all, 28, 32);
+    assert_int_equal(interval.states[PROFILE_HALTED], 0);
+    assert_int_equal(sampled_at(&interval, NONE), 0);
+    profile_interval_free(&interval);
+}
+
+static struct sampled_moment locks_up(uint64_t us)
+{
+    return us < 1300000 ? works(us) : (struct sampled_moment){.pc = 0xFFFFFFFE, .dhcsr = LOCKUP};
+}
+
+TEST_WITH(a_lockup_counts_as_a_halt, sampled_set_up, sampled_tear_down)
+{
+    assert_true(sampled_begin(locks_up));
+    assert_true(sampled_run(1000000));
+    struct profile_interval interval = sampled_end();
+    uint64_t all = profile_interval_samples(&interval);
+    assert_in_range(100 * interval.states[PROFILE_HALTED] / all, 68, 71);
+    /* up to the first look at it */
+    assert_in_range(sampled_at(&interval, 0xFFFFFFFE), 0, 3 * SAMPLER_APART);
+    profile_interval_free(&interval);
+}
+
+TEST_WITH(a_reset_in_the_middle, sampled_set_up, sampled_tear_down)
+{
+    s.reset_st = 1 << 25; /* of before: not ours to count */
+    assert_true(sampled_begin(works));
+    assert_true(sampled_run(200000));
+    s.reset_at = s.accesses + 300;
+    size_t before = s.reads;
+    assert_true(sampled_run(200000));
+    assert_int_equal(s.demcr, SAMPLED_TRCENA);
+    assert_int_equal(s.n_writes, 2);
+    struct profile_interval interval = sampled_end();
+    assert_int_equal(interval.resets, 1);
+    assert_int_equal(sampled_at(&interval, 0), 0);
+    assert_in_range(interval.states[PROFILE_IN_RESET], 1, (s.reads - before) / 10);
+    assert_int_equal(interval.states[PROFILE_NOT_PERMITTED], 0);
+    profile_interval_free(&interval);
+    assert_true(ledger_undo(s.device.ledger, &s.deadline, &s.error));
+    assert_int_equal(s.demcr, 0);
+}
+
+static void trouble(enum why why, enum error_kind kind, long accesses)
+{
+    assert_true(sampled_begin(works));
+    assert_true(sampled_run(200000));
+    s.trouble = why;
+    s.kind = kind;
+    s.trouble_at = s.accesses + 700;
+    s.trouble_for = accesses;
+}
+
+TEST_WITH(a_lost_link_ends_it_with_what_was_counted, sampled_set_up, sampled_tear_down)
+{
+    trouble(LINK_LOST, ERROR_LINK_LOST, 1000000);
+    size_t before = s.reads;
+    assert_false(sampled_run(1000000));
+    assert_int_equal(s.error.kind, ERROR_LINK_LOST);
+    assert_in_range(s.reads - before, 600, 700);
+    struct profile_interval interval = sampled_end();
+    assert_true(profile_interval_samples(&interval) > before);
+    profile_interval_free(&interval);
+}
+
+/* It does not answer for 100 ms: these are told as asleep, at the pace before. */
+TEST_WITH(a_core_that_sleeps_without_a_clock, sampled_set_up, sampled_tear_down)
+{
+    trouble(TARGET_WAIT, ERROR_ASLEEP, 100);
+    assert_true(sampled_run(400000));
+    struct profile_interval interval = sampled_end();
+    uint64_t slept_us = interval.states[PROFILE_ASLEEP] * SAMPLED_ACCESS_US;
+    assert_in_range(slept_us, 20000, 140000);
+    assert_int_equal(interval.states[PROFILE_IN_RESET], 0);
+    profile_interval_free(&interval);
+}
+
+TEST_WITH(accesses_that_are_refused_for_a_while, sampled_set_up, sampled_tear_down)
+{
+    trouble(TARGET_FAULT, ERROR_FAULT, 20);
+    assert_true(sampled_run(400000));
+    struct profile_interval interval = sampled_end();
+    assert_true(interval.states[PROFILE_IN_RESET] > 0);
+    assert_int_equal(interval.states[PROFILE_ASLEEP], 0);
+    profile_interval_free(&interval);
+}
+
+TEST_WITH(a_core_that_never_answers_again, sampled_set_up, sampled_tear_down)
+{
+    trouble(TARGET_WAIT, ERROR_ASLEEP, 100000000);
+    int64_t before_us = sampled_us;
+    assert_false(sampled_run(3600000000));
+    assert_int_equal(s.error.kind, ERROR_ASLEEP);
+    assert_true(sampled_us - before_us >= patience_ms(5000) * 1000);
+}
+
+/* --- Armv8 ---------------------------------------------------------------------------------------------- */
+
+static uint64_t wide_pc;
+static bool wide_latched;
+static uint32_t wide_high;
+
+/* Each sample is at another place, and its high word is what it was when the low one was read. */
+static struct outcome execute_wide(struct link *link, const struct step *steps, size_t n, uint64_t *results,
+                                   const struct deadline *deadline, struct error *error)
+{
+    (void)link;
+    (void)deadline;
+    (void)error;
+    for (size_t i = 0; i < n; i++) {
+        sampled_us += SAMPLED_ACCESS_US;
+        switch (steps[i].at.offset & 0xFFF) {
+        case 0xFC8:
+            results[i] = 3;
+            break;
+        case 0x0A0:
+            wide_pc = wide_pc == UINT64_C(0xFFFFFF8000001000) ? 0x2000 : UINT64_C(0xFFFFFF8000001000);
+            wide_high = (uint32_t)(wide_pc >> 32);
+            wide_latched = true;
+            results[i] = (uint32_t)wide_pc;
+            break;
+        case 0x0AC:
+            assert_true(wide_latched);
+            wide_latched = false;
+            results[i] = wide_high;
+            break;
+        case 0x088:
+            results[i] = 2;
+            break;
+        case 0x314:
+        case 0x310:
+            results[i] = 1;
+            break;
+        default:
+            results[i] = 0;
+        }
+    }
+    return (struct outcome){.why = DONE, .done = n};
+}
+
+TEST_WITH(two_words_of_one_sample_stay_together, sampled_set_up, sampled_tear_down)
+{
+    static const struct link_ops ops = {.execute = execute_wide};
+    const uint64_t identity[ARMV8_IDENTITY] = {0x410FD034};
+    s.link.ops = &ops;
+    armv8_identify(0, 0x80410000, 0, identity, &s.core.core);
+    assert_true(sampled_begin(works));
+    assert_true(sampled_run(200000));
+    struct profile_interval interval = sampled_end();
+    assert_int_equal(interval.count_count, 2);
+    assert_int_equal(interval.counts[0].address, 0x2000);
+    assert_true(interval.counts[1].address == UINT64_C(0xFFFFFF8000001000));
+    profile_interval_free(&interval);
+}
