@@ -57,16 +57,6 @@ static bool is_of(const struct making *making, const struct profile_interval *in
     return interval->core == making->out->core;
 }
 
-static uint64_t interval_samples(const struct profile_interval *interval)
-{
-    uint64_t samples = 0;
-    for (size_t i = 0; i < interval->count_count; i++)
-        samples += interval->counts[i].samples;
-    for (int state = 0; state < PROFILE_STATES; state++)
-        samples += interval->states[state];
-    return samples;
-}
-
 /* ---- places */
 
 static int by_address(const void *a, const void *b)
@@ -319,7 +309,7 @@ static void measure_errors(struct making *making, struct row *states[PROFILE_STA
         making->rows[i]->share.part = (double)making->rows[i]->share.samples / (double)out->samples;
     for (size_t i = 0; i < making->profile->interval_count; i++) {
         const struct profile_interval *interval = &making->profile->intervals[i];
-        uint64_t samples = is_of(making, interval) ? interval_samples(interval) : 0;
+        uint64_t samples = is_of(making, interval) ? profile_interval_samples(interval) : 0;
         if (samples == 0)
             continue;
         size_t of = batch_of(before, samples, out->samples);
@@ -355,7 +345,7 @@ static void sum_up(struct making *making)
         from = begun ? fmin(from, interval->from) : interval->from;
         to = fmax(to, interval->to);
         begun = true;
-        out->samples += interval_samples(interval);
+        out->samples += profile_interval_samples(interval);
         out->resets += interval->resets;
         for (int state = 0; state < PROFILE_STATES; state++)
             out->states[state] += interval->states[state];

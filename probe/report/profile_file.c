@@ -128,13 +128,6 @@ static bool fails_for_memory(const struct reading *reading)
     return error_set(reading->error, ERROR_SYSTEM, "out of memory");
 }
 
-static void interval_free(struct profile_interval *interval)
-{
-    free(interval->counts);
-    interval->counts = NULL;
-    interval->count_count = 0;
-}
-
 /* NULL: absent, or out of memory; neither matters to what is merely shown. */
 static char *copy_text(const json_t *object, const char *key)
 {
@@ -287,7 +280,7 @@ static bool merge_into(struct profile_interval *to, struct profile_interval *fro
     to->resets = from->resets < most_resets - to->resets ? to->resets + from->resets : most_resets;
     for (int state = 0; state < PROFILE_STATES; state++)
         to->states[state] += from->states[state];
-    interval_free(from);
+    profile_interval_free(from);
     return true;
 }
 
@@ -391,7 +384,7 @@ static bool take_line(struct reading *reading, json_t *object)
         return true;
     struct profile_interval interval = {0};
     bool ok = take_interval(reading, object, &interval);
-    interval_free(&interval);
+    profile_interval_free(&interval);
     return ok;
 }
 
@@ -472,7 +465,7 @@ static bool reading_end(struct reading *reading, bool ok, struct profile **out)
     ok = ok && gather(reading);
     for (size_t i = 0; reading->tracks != NULL && i < reading->out->about.core_count; i++) {
         for (size_t k = 0; k < reading->tracks[i].n; k++)
-            interval_free(&reading->tracks[i].intervals[k]);
+            profile_interval_free(&reading->tracks[i].intervals[k]);
         free(reading->tracks[i].intervals);
     }
     free(reading->tracks);
@@ -569,19 +562,10 @@ void profile_file_free(struct profile *profile)
 {
     if (profile == NULL)
         return;
-    struct profile_about *about = &profile->about;
-    for (size_t i = 0; i < about->core_count; i++)
-        free(about->cores[i]);
-    free(about->cores);
-    free(about->date);
-    free(about->probe);
-    free(about->elf);
-    free(about->build_id);
-    free(about->source);
+    profile_about_free(&profile->about);
     for (size_t i = 0; i < profile->interval_count; i++)
-        interval_free(&profile->intervals[i]);
+        profile_interval_free(&profile->intervals[i]);
     free(profile->intervals);
-    free(profile->end.why);
-    free(profile->end.error);
+    profile_end_free(&profile->end);
     free(profile);
 }
