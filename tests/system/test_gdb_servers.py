@@ -212,7 +212,8 @@ def test_after_a_fault_the_core_runs_as_before(chip, how, command, monkeypatch):
     spoilt = {"cut": lambda packet: None, "damaged": lambda packet: packet[:-3] + b"~" + packet[-3:], "dropped": lambda packet: b""}
     words = {"delta": ["delta", "work_by_data", "-r", 2, "--no-calibrate"], "info": ["info"]}[command]
     with GdbPlace(chip, "free", WORK_BY_DATA) as place:
-        assert place.run("delta", "work_by_data", "-r", 1).code == 0
+        first = place.run("delta", "work_by_data", "-r", 1)
+        assert first.code == 0, first.err
         before = place.board.state()
         for number in places({"delta": 100, "info": 36}[command], f"mended {chip} {how} {command}", most=3, in_soak=30):
             proxy = Proxy(place.server.gdb_port(), lambda n, packet: spoilt[how](packet) if n == number else packet, again=True)

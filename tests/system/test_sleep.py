@@ -9,8 +9,8 @@ SAID = "the core was seen asleep: while it is debugged its clock may go on in WF
 @pytest.mark.parametrize("way", ["m4/swd", "rp2040/swd", "m4"])
 def test_a_hit_that_sleeps(way):
     with Place(way, "tick", SLEEPER) as place:
-        assert place.delta("sleeper", "-r", 3).summary["slept"] is True
-        assert SAID in unfolded(place.run("delta", "sleeper", "-r", 3).out)
+        assert place.delta("sleeper", "-r", 20).summary["slept"] is True
+        assert SAID in unfolded(place.run("delta", "sleeper", "-r", 20).out)
 
 
 @pytest.mark.parametrize("way", ["m4/swd", "rp2040/swd"])

@@ -1,4 +1,5 @@
 """Foreign stops and unsuitable targets: the message names each for what it is, and none becomes a number."""
+import contextlib
 import signal
 import time
 
@@ -74,7 +75,8 @@ def test_foreign_halt_request():
         for _ in range(100):  # one that comes while the core stands for us stops nothing
             if process.poll() is not None:
                 break
-            place.server("halt")
+            with contextlib.suppress(RuntimeError):  # as it is when the tool lets the core go meanwhile
+                place.server("halt")
             time.sleep(0.1)
         result = finish_tool(process)
         assert result.code == 3 and "stopped by someone else at measured.S:" in result.err

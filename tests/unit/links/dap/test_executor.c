@@ -124,7 +124,7 @@ TEST(test_patience)
     assert_int_equal(bench.model.match_retry, 2); /* the next proof that fails costs less */
     for (int i = 0; i < 32 && bench.model.match_retry == 2; i++)
         executor_run(&bench.executor, &wait, 1, &result, &deadline, &bench.error);
-    assert_int_equal(bench.model.match_retry, 25);
+    assert_in_range(bench.model.match_retry, 3, 25); /* by how long they took */
     struct adi *adi = &bench.executor.adi;
     assert_true(adi_adjust_match(adi, false, 1000000, &bench.error)); /* far slower than it was measured */
     assert_int_equal(bench.model.match_retry, 12);
