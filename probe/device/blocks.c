@@ -319,9 +319,11 @@ static bool check_reset(struct device *device, const struct deadline *deadline, 
     if (device->debugger != NULL || !core_has_run_control(&counted->core))
         return true;
     size_t at = core_add_reset_since(&counted->core, &list);
-    return !ledger_run(device->ledger, &list, results, deadline, &ignored) ||
-           !core_reset_since(&counted->core, results[at]) ||
-           error_set(error, ERROR_RESET, "the target was reset");
+    if (!ledger_run(device->ledger, &list, results, deadline, &ignored) ||
+        !core_reset_since(&counted->core, results[at]))
+        return true;
+    device->was_reset = true;
+    return error_set(error, ERROR_RESET, "the target was reset");
 }
 
 bool device_check_witness(struct device *device, const struct deadline *deadline, struct error *error)

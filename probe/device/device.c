@@ -534,7 +534,8 @@ static bool catches_resets(const struct device *device)
            settings_catch_is_left(device->ledger, &device->chosen->core);
 }
 
-/* A reset that came while all else was undone. */
+/* A reset after the engine let the core go, and before its catch was undone. The look at the witness may have
+ * seen it already, and then the register tells of it no more. */
 static bool leave_reset(struct device *device, const struct deadline *deadline, struct error *error)
 {
     const struct core *core = &device->chosen->core;
@@ -544,7 +545,7 @@ static bool leave_reset(struct device *device, const struct deadline *deadline, 
     struct error unread = {0};
     size_t at = core_add_reset_since(core, &list);
     if (!ledger_run(device->ledger, &list, results, deadline, &unread) ||
-        !core_reset_since(core, results[at]) ||
+        !(device->was_reset || core_reset_since(core, results[at])) ||
         !ledger_read(device->ledger, core_status_register(core), &status, deadline, &unread) ||
         core_state_of(core, status) != CORE_HALTED)
         return true;
@@ -568,7 +569,7 @@ bool device_undo(struct device *device, const struct deadline *deadline, struct 
         return false;
     if (device->server_held && !link_hold(device->link, false, error))
         return false;
-    device->server_held = false;
+    device->server_held = device->was_reset = false;
     if (!control->after_undo(device, deadline, error))
         return false;
     device->leave = LEAVE_AS_IT_IS;

@@ -57,6 +57,7 @@ struct device {
     enum leave leave;                    /* only device_leave_as sets it */
     bool slow_clock;                     /* a register transfer may outlast a probe's next access */
     bool slept;                          /* it was seen asleep while it was counted */
+    bool was_reset;                      /* a look at the end saw a reset, which registers tell only once */
     uint64_t stopped_at;                 /* LEAVE_HALTED_FOREIGN: where, if a reading found the core so */
 };
 

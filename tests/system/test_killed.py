@@ -14,6 +14,7 @@ from troubled_place import TroubledPlace, differences, restores
 
 CHIPS = ["rp2040", "m4", "m55", "a9", "a53", "r5"]
 WAYS = [way.format(chip) for chip in CHIPS for way in ("{}/swd", "{}", "{}/v2", "gdb {}")]
+CSW_KILLS, FINDS_PORTS = 30, 80  # within so many messages
 IN_CHECK, IN_SOAK = int(os.environ.get("TORTURE", 0)) // len(WAYS) or 1, 60
 NAMED = ("left by a run", "did not end")
 
@@ -146,3 +147,25 @@ def test_killed(link, record_property):
         found = {name: count for name, count in killed.found.items() if count}
         record_property("table", f"{link:12} {total} messages: {found}")
     assert not failed, f"{len(failed)} of {killed.found['kills']}:\n" + "\n".join(failed)
+
+
+@pytest.mark.each_value
+@pytest.mark.parametrize("way", ["a53/swd", "m33/swd"])
+def test_csw_is_restored_bit_for_bit(way):
+    """Neither port keeps all that is written to it: an APB-AP has no DbgSwEnable, and HNONSEC depends on what is allowed."""
+    with Killed(way) as killed:
+        def registers():
+            return {name: value for name, value in killed.place.board.state().items() if name.startswith("csw")}
+
+        before, total, changed = registers(), killed.messages(), 0
+        # Half of them while the access ports are being found
+        numbers = random.Random(f"{os.environ['PMU_SEED']} csw {way}")
+        for number in [numbers.randrange(FINDS_PORTS if i % 2 else total) for i in range(CSW_KILLS)]:
+            if not killed.kill(number, passed_on=number % 2):
+                continue
+            changed += registers() != before
+            result = killed.place.run("restore")
+            killed.place.calm()
+            assert result.code == 0, result.err
+            assert registers() == before, f"killed at {number}"
+        assert changed > 0

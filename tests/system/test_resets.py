@@ -6,7 +6,10 @@ import time
 import os
 import pytest
 
-from harness import SLOW_CLOCK, SOAK, WORK_BY_DATA, Place, finish_tool, passages, returned, start_tool
+from harness import SLOW_CLOCK, SOAK, WORK_BY_DATA, Place, finish_tool, passages, places, returned, start_tool, wait_for
+
+from trouble import TOOL, Strike
+from troubled_place import TroubledPlace, differences
 
 WAYS = ["m4/swd", "m4", "rp2040/swd", "rp2040", "m55/swd", "a9/swd", "a9", "a53/swd", "r5/swd"]
 
@@ -82,3 +85,77 @@ def test_delta_prints_the_hits_before_it(way, round_):
         assert row, result.out
         numbers = [int(word.replace(",", "")) for word in re.findall(r"[\d,]+", row.group(1))]
         assert min(truth) <= numbers[0] <= max(truth)
+
+
+# Accesses from the removal of the breakpoint to the end of a run
+ENDINGS = {"r5/swd": 1300, "a53/swd": 70, "m4/swd": 25, "rp2040/swd": 19}
+BOOTS = 5  # seconds at most
+
+
+class Ending:
+    """Runs into whose end a reset comes. Another debugger was there before and has left debug on: so the core does not go on
+    by itself once we have left it."""
+
+    def __init__(self, way):
+        self.place = TroubledPlace(way)
+        server = self.place.place.start_server()
+        for command in ("halt", "wait_halt 5000", "resume"):
+            server(command)
+        server.kill()
+        self.board = self.place.board
+        self.board.command("reset")
+        wait_for(lambda: self.board.read_word("round_count") > 0, "the program's start")
+        assert self.run().code == 0
+        self.before = self.place.snapshot()
+
+    def run(self, strike=None):
+        self.place.proxy.plan(strike)
+        result = self.place.run("delta", "-j", "--no-calibrate", "-r", 3, "work_by_data")
+        self.place.calm()
+        return result
+
+    def is_disarmed(self):
+        """Whether the breakpoint was set, and is no more."""
+        state = self.board.state()
+        is_set = any(value & 1 for value in state.get("fp_comp") or state["bcr"])
+        self.armed = self.armed or is_set
+        return self.armed and not is_set
+
+    def left(self):
+        """What is not as after a reset without us. R0 is unknown after one."""
+        end = time.monotonic() + BOOTS
+        while True:
+            left = [name for name in differences(self.before, self.place.snapshot()) if name != "altered"]
+            if not left or time.monotonic() > end:
+                return left
+            time.sleep(0.01)
+
+    def reset_at(self, skip):
+        """Whether it came, what it left, and what was said."""
+        self.armed = False
+        result = self.run(Strike("pass", TOOL, when=self.is_disarmed, act=lambda: self.board.command(f"fault reset 1 {skip}")))
+        came = not self.board.command("fault reset 0")["left"]
+        assert self.place.proxy.struck and result.code in (0, 3), result.err
+        if "is left halted: reset it once more" in result.err:  # an R5 while it was halted for its counters
+            self.board.command("reset")
+        return came, self.left(), result.err
+
+    def close(self):
+        self.place.close()
+
+
+@pytest.mark.parametrize("way", ENDINGS)
+def test_a_reset_while_all_is_undone(way):
+    ending, came, failed = Ending(way), 0, []
+    try:
+        for skip in places(ENDINGS[way], f"ending {way}", most=19 if way == "rp2040/swd" else 8, in_soak=200):
+            struck, left, said = ending.reset_at(skip)
+            came += struck
+            if left:
+                failed.append(f"{skip} accesses after the breakpoint: {left}: {said}")
+                ending.close()
+                ending = Ending(way)
+    finally:
+        ending.close()
+    assert not failed, "\n".join(failed)
+    assert came > 0

@@ -65,12 +65,14 @@ STRIKES = {
 class Strike:
     """One piece of trouble. Beside those of STRIKES there are `swap` (with the next message), `delay` (of this message by
     `seconds`), `stall` (nothing passes for so long) and `silence` (nothing passes any more). `act` is called before the
-    message is passed on, with both directions held."""
+    message is passed on, with both directions held. With `when` it strikes at that side's first message for which this
+    holds, in place of `at`."""
     kind: str
     side: str = TOOL
     at: int = 0
     seconds: float = 0.0
     act: Optional[Callable[[], None]] = None
+    when: Optional[Callable[[], bool]] = None
 
     def __str__(self):
         what = f"{self.kind} {self.seconds:g} s" if self.seconds else self.kind
@@ -146,7 +148,8 @@ class Proxy:
         with self._lock:
             strike, number = self.strike, self.counted[side]
             self.counted[side] += 1
-            strikes = strike is not None and (side, number) == (strike.side, strike.at)
+            strikes = strike is not None and side == strike.side and (
+                not self.struck and strike.when() if strike.when else number == strike.at)
             self.struck |= strikes
             kept = self._kept
         if strikes and strike.act:

@@ -55,6 +55,8 @@ struct access_port {
     bool narrow;                  /* takes bytes and halfwords */
     uint32_t base;                /* of its registers, ADIv6 */
     uint32_t csw_base, csw_found; /* CSW without size and increment; CSW before us */
+    uint32_t csw_took;            /* csw_base as the port reads back */
+    uint32_t csw_unsure;          /* the bits in which a killed run's note of it may differ */
     uint32_t idr;
     uint32_t tar_high_found; /* TAR[63:32] before us; now 0, or it does not exist */
     bool csw_known, tar_known;

@@ -365,6 +365,23 @@ static bool find_upper_address(struct finding *f, struct access_port *port)
     return read_ap(f, select, AP_TAR_HIGH, &port->tar_high_found);
 }
 
+/* What reads back is noted, for the next run finds that. The security bit is written only with the first
+ * access: a run that is killed may leave it either way. */
+static void take_csw(struct access_port *port, uint32_t back)
+{
+    uint32_t written = port->csw_base;
+    uint32_t took = back != 0 ? back & ~(uint32_t)CSW_KEPT_OUT : written;
+    port->csw_base = with_security(port->idr, written, back);
+    port->csw_took = with_security(port->idr, took, back);
+    port->csw_unsure = (took ^ written) | (debugger_bits(port->idr) == CSW_AHB_DEBUGGER ? CSW_HNONSEC : 0);
+}
+
+static void note_ports(const struct finding *f)
+{
+    if (f->adi->before_change != NULL)
+        f->adi->before_change(f->adi->context);
+}
+
 static bool add_port(struct finding *f, bool v6, uint32_t base, uint8_t number, uint32_t idr)
 {
     struct ap_state *ap = f->ap;
@@ -384,22 +401,23 @@ static bool add_port(struct finding *f, bool v6, uint32_t base, uint8_t number, 
         if (!read_ap(f, select, AP_CSW, &csw))
             return false;
         port->csw_found = csw;
-        port->csw_base = (csw & ~(uint32_t)CSW_KEPT_OUT) | debugger_bits(idr);
+        port->csw_base = port->csw_took = (csw & ~(uint32_t)CSW_KEPT_OUT) | debugger_bits(idr);
         if (!find_upper_address(f, port))
             return false;
         ap->n++; /* it is among those whose state is noted now */
-        if (f->adi->before_change != NULL)
-            f->adi->before_change(f->adi->context);
+        note_ports(f);
         ap->n--;
         if (!write_ap(f, select, AP_CSW, port->csw_base) || !read_ap(f, select, AP_CSW, &back))
             return false;
-        port->csw_base = with_security(idr, port->csw_base, back);
+        take_csw(port, back);
         port->narrow = (back & CSW_SIZE) == 0; /* a size that is not implemented reads back as another */
         if (port->tar_high_found != 0 && !write_ap(f, ap_state_select(port, AP_TAR_HIGH), AP_TAR_HIGH, 0))
             return false;
     }
     ap->n++;
     f->found++;
+    if (port->memory)
+        note_ports(f);
     return true;
 }
 

@@ -23,7 +23,7 @@ struct dap {
     struct port_left {
         uint16_t unit;
         uint32_t csw, tar_high; /* before it, */
-        uint32_t ours;          /* and what it made of CSW, but for the bits of each access */
+        uint32_t ours;          /* and what CSW read back then, but for the bits of each access */
     } left[AP_STATE_PORTS];     /* by a run that did not end */
     size_t n_left;
 };
@@ -70,7 +70,7 @@ static void note_state(void *context)
                             &(struct port_left){.unit = ap->ports[i].unit,
                                                 .csw = ap->ports[i].csw_found,
                                                 .tar_high = ap->ports[i].tar_high_found,
-                                                .ours = ap->ports[i].csw_base});
+                                                .ours = ap->ports[i].csw_took});
     for (size_t i = 0; i < dap->n_left; i++)
         used = add_note(text, used, &dap->left[i]);
     if (used < sizeof text)
@@ -97,12 +97,16 @@ static void take_left(struct dap *dap)
     }
 }
 
-/* What was found there is what that run had made of it, unless something else has used the port since. */
+/* What was found there is what that run had made of it, unless something else has used the port since. A run
+ * that was killed before it read CSW back has noted what it wrote. */
 static void put_ports_left(struct dap *dap)
 {
     for (size_t i = 0; i < dap->n_left; i++) {
         struct access_port *port = ap_state_port(&dap->executor.compiler.ap, dap->left[i].unit);
-        if (port == NULL || ((port->csw_found ^ dap->left[i].ours) & ~(uint32_t)CSW_KEPT_OUT) != 0)
+        if (port == NULL)
+            continue;
+        uint32_t apart = port->csw_found ^ dap->left[i].ours;
+        if ((apart & ~(CSW_KEPT_OUT | port->csw_unsure)) != 0)
             continue;
         port->csw_found = dap->left[i].csw;
         port->tar_high_found = dap->left[i].tar_high;
