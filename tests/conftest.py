@@ -14,7 +14,6 @@ from xdist.scheduler import LoadScheduling
 
 TESTS = os.path.dirname(os.path.abspath(__file__))
 SYSTEM = os.path.join(TESTS, "system")
-CPUS = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else set()
 SOAK = bool(os.environ.get("PMU_SOAK"))
 RUN = "PMU_TEST_RUN"  # in the environment of each process of a run
 
@@ -112,13 +111,6 @@ def pytest_xdist_make_scheduler(config, log):
     return OneByOne(config, log)
 
 
-def own_cpu(config):
-    """The CPU of this worker's system tests. A board and a debugger answer each other thousands of times a second, which
-    takes 40 % less time on one CPU than on two."""
-    number = getattr(config, "workerinput", {}).get("workerid", "gw0")[2:]
-    return {sorted(CPUS)[int(number) % len(CPUS)]}
-
-
 @pytest.fixture(autouse=True)
 def state_folder(monkeypatch):
     """Of each test its own, in memory where there is a folder for that: what one leaves is nothing to the next."""
@@ -131,13 +123,6 @@ def state_folder(monkeypatch):
 def patience(request, monkeypatch):
     if request.node.get_closest_marker("nobody_answers"):
         monkeypatch.setenv("PMU_PROBE_PATIENCE", "2")
-
-
-@pytest.fixture(autouse=True)
-def place_of_work(request):
-    with contextlib.suppress(OSError):  # where that is not permitted the tests only take longer
-        if CPUS:
-            os.sched_setaffinity(0, own_cpu(request.config) if str(request.path).startswith(SYSTEM + os.sep) else CPUS)
 
 
 def pytest_sessionfinish(session, exitstatus):
