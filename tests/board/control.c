@@ -146,6 +146,7 @@ static void set(struct command *c)
         done(c);
     } else if (!strcmp(name, "seed") && number(text, 10, UINT64_MAX, &value)) {
         halt_cost_seed(&b->halt_cost, value);
+        cores_seed(&b->cores, value);
         done(c);
     } else if (!strcmp(name, "halt-irq") && number(text, 10, 1000, &value)) {
         b->halt_cost.irq_permille = (uint32_t)value;
@@ -309,6 +310,37 @@ static void usb(struct command *c)
     }
 }
 
+// Of all cores at once, so that the times are the same
+static void profile(struct command *c)
+{
+    struct cores *cores = &c->board->cores;
+    bool on = c->count == 2 && !strcmp(c->words[1], "on"), kept = true;
+    if (c->count > 2 || (c->count == 2 && !on && strcmp(c->words[1], "off") != 0)) {
+        fail(c, "profile [on|off]");
+        return;
+    }
+    if (c->count == 2) {
+        for (size_t i = 0; i < cores->count; i++)
+            kept = core_profile(cores->each[i].core, on) && kept;
+        if (kept)
+            done(c);
+        else
+            fail(c, "no memory for the profile");
+        return;
+    }
+    if (!cores->each[0].truth.profile) {
+        fail(c, "the profile is off");
+        return;
+    }
+    fputs("{\"cores\":[", c->out);
+    for (size_t i = 0; i < cores->count; i++) {
+        const struct one_core *one = &cores->each[i];
+        fputs(i ? "," : "", c->out);
+        profile_print(one->truth.profile, one->core->cycles, c->out);
+    }
+    fputs("]}", c->out);
+}
+
 static void quit(struct command *c)
 {
     c->board->quit = true;
@@ -336,6 +368,7 @@ static void obey(struct command *c)
         {"power", power},
         {"core-state", core_state},
         {"usb", usb},
+        {"profile", profile},
         {"quit", quit},
     };
     for (size_t i = 0; c->count && i < sizeof commands / sizeof *commands; i++) {

@@ -98,6 +98,12 @@ void cores_destroy(struct cores *c)
     }
 }
 
+void cores_seed(struct cores *c, uint64_t seed)
+{
+    for (size_t i = 0; i < c->count; i++)
+        c->each[i].core->chance.state = seed ^ (0x9C0FE5D3u + i);
+}
+
 size_t cores_targets(struct cores *c, struct swd_target *targets)
 {
     for (size_t i = 0; i < c->port_count; i++) {

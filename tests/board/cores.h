@@ -40,6 +40,7 @@ struct cores {
 bool cores_add_first(struct cores *, const struct chip *);
 bool cores_add_second(struct cores *, const struct chip *, const char *firmware);
 void cores_destroy(struct cores *);
+void cores_seed(struct cores *, uint64_t seed);
 // How SWD sees the debug ports; returns how many there are. `targets` has room for CORES.
 size_t cores_targets(struct cores *, struct swd_target *targets);
 

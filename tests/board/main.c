@@ -137,6 +137,7 @@ static bool put_together(struct board *b, const struct options *o)
         return false;
     if (!cores_add_first(&b->cores, b->chip) || !cores_add_second(&b->cores, b->chip, o->firmware))
         return complain("the emulator cannot be set up");
+    cores_seed(&b->cores, o->seed);
     if (o->core_state && !cores_set_state(&b->cores, o->core_state, true))
         return complain("the cores have no such state");
     b->bitbang.swd = &b->pins.swd;

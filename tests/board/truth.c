@@ -34,8 +34,10 @@ void truth_free(struct truth *t)
 {
     free(t->ring);
     free(t->counts);
+    profile_free(t->profile);
     t->ring = NULL;
     t->counts = NULL;
+    t->profile = NULL;
     t->watch_count = 0;
 }
 

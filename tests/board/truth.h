@@ -8,6 +8,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "profile.h"
+
 enum { TRUTH_EVENTS = 1 << 20, TRUTH_PER_REPLY = 20000, TRUTH_WATCHES = 64 };
 
 enum truth_kind {
@@ -45,7 +47,8 @@ struct truth {
     uint64_t next;            // index of the next event; the ring holds the last TRUTH_EVENTS of them
     uint32_t watches[TRUTH_WATCHES];
     size_t watch_count;
-    uint64_t bloom; // a bit for each watched address, to dismiss the others fast
+    struct profile *profile; // NULL: switched off
+    uint64_t bloom;          // a bit for each watched address, to dismiss the others fast
 };
 
 // Forgets all events and watches these. false: too many, or no memory.

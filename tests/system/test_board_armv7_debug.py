@@ -3,7 +3,7 @@
 import pytest
 
 from armv7 import (DIDR, VCR, DSCR, DRCR, BVR, BCR, PRCR, PRSR, MIDR, LSR, DEVTYPE, PCSR, HALTED, HDBGEN, TXFULL, RXFULL, DTRRX,
-                   HALT, CCNTR, BREAKPOINTS, RAM_BASE, SLEEPER, SUPERVISOR, MOE_BREAKPOINT, MOE_CATCH, ALL_CHIPS, between,
+                   HALT, CCNTR, BREAKPOINTS, RAM_BASE, SLEEPER, SUPERVISOR, MOE_BREAKPOINT, MOE_CATCH, ALL_CHIPS, MAPPED, between,
                    attach, bench, core)
 from board import Board, BoardError
 
@@ -115,7 +115,7 @@ def test_status_register_and_data_transfer(core, chip):
     assert c.board.state()["prcr"] == 1
 
 
-@ALL_CHIPS
+@MAPPED
 def test_pc_sample(core, chip):
     c = core(chip)
     pages = [c.reg(PCSR[chip]) for _ in range(5)]

@@ -42,15 +42,17 @@ def whole(b, watched):
     b.register(16, 0x01000000)
     b.register(15, b.symbols["start"])
     b.board.watch(*watched)
+    b.board.command("profile on")
     before = b.board.state()
     after = b.run()
     log = b.board.log()
+    spent = b.board.command("profile")["cores"][0]["executed"]
     origin = before["cycles"]
     passed = {name: after[name] - before[name] for name in ("cycles", "counted", "instructions")}
     passed["profile"] = [now - then for then, now in zip(before["profile"], after["profile"])]
     shown = [after[name] for name in ("pc", "sp", "xpsr")] + [b.register(n) for n in range(5)]
     exceptions = [(e.kind, e.pc, e.cycles - origin, e.extra) for e in log if e.kind in ("enter", "return")]
-    return (passed, shown, exceptions), log
+    return (passed, shown, exceptions, spent), log
 
 
 @BOTH_CHIPS
@@ -73,7 +75,7 @@ def test_ticks_come_into_a_delay_when_they_would(bench, chip):
     fast, _ = whole(b, [b.symbols["start"]])
     assert len(between(log, "reach")) == 20000
     assert len(fast[2]) > 100
-    assert fast[0] == slow[0] and fast[2] == slow[2] and fast[1] == slow[1]
+    assert fast[0] == slow[0] and fast[2] == slow[2] and fast[1] == slow[1] and fast[3] == slow[3]
 
 
 @BOTH_CHIPS

@@ -37,7 +37,8 @@ static const struct v8_profile cortex_a53 = {
               .revision = 4,
               .devtype = 0x15,
               .devarch = 0x47706A15,
-              .devid = 0x01110F13},
+              .devid = 0x01110F13,
+              .devid1 = 0x2}, // PC samples are without an offset
     .cti = {.part = 0x9A8,
             .class = COMPONENT_CORESIGHT,
             .revision = 4,

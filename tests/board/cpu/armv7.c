@@ -69,6 +69,7 @@ void v7_reset(struct armv7 *v7)
     pmu_v7_reset(&v7->pmu);
     l1d_empty(&v7->l1d);
     v7_comparators_changed(v7);
+    core_forget_sample(&v7->core);
     v7_log(v7, TRUTH_RESET, v7->pc, 0);
     if ((v7->debug.vcr & VCR_RESET) && v7_halting(v7))
         v7_halt(v7, MOE_VECTOR_CATCH);

@@ -91,6 +91,7 @@ struct v7_debug {
     unsigned moe;
     bool tx_full, rx_full, tx_full_latched, rx_full_latched;
     uint32_t dtr_rx, dtr_tx, itr, wfar, vcr, ecr, dsccr, dsmcr, prcr;
+    uint32_t cidsr; // goes with the PC sample that was read last
     uint32_t bvr[V7_BREAKPOINTS], bcr[V7_BREAKPOINTS], wvr[V7_WATCHPOINTS], wcr[V7_WATCHPOINTS];
     bool os_locked, locked, monitor_locked; // the latter two: the software locks
     bool lock_for_all;                      // which hold for a debugger too, and read as if there were none
@@ -148,7 +149,8 @@ struct armv7 {
     bool executing;         // there is one
     uint32_t returns_from;  // the mode that it leaves, if it is an exception return
     bool loaded, stored, unaligned;
-    uint32_t touched; // the address of its last load or store
+    uint32_t touched;         // the address of its last load or store
+    uint32_t sampled_context; // CONTEXTIDR when the PC sample was taken
     struct classifier classifier;
 };
 
@@ -173,7 +175,7 @@ void v7_abort(struct armv7 *, enum v7_exception, uint32_t address, uint32_t stat
 // armv7_execute.c
 void v7_run(struct core *, uint64_t cycles);
 bool v7_hook(struct armv7 *);
-void v7_spend(struct armv7 *, uint64_t cycles);
+void v7_spend(struct armv7 *, uint32_t pc, bool asleep, uint64_t cycles); // pc: of Thumb with bit 0
 void v7_log(struct armv7 *, enum truth_kind, uint32_t pc, uint32_t extra);
 
 // armv7_halt.c

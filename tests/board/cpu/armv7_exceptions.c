@@ -55,7 +55,7 @@ static void enter(struct armv7 *v7, enum v7_exception exception, uint32_t number
     v7->it_left = 0;
     v7->work++;
     v7->totals[V7_EXCEPTION]++;
-    v7_spend(v7, 1);
+    v7_spend(v7, v7->pc | v7->thumb, false, 1);
     v7_log(v7, TRUTH_ENTER, v7->pc, number);
     if ((v7->debug.vcr >> exception & 1) && v7_halting(v7))
         v7_halt(v7, MOE_VECTOR_CATCH);

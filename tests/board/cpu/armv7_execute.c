@@ -25,18 +25,19 @@ void v7_log(struct armv7 *v7, enum truth_kind kind, uint32_t pc, uint32_t extra)
               counts);
 }
 
-void v7_spend(struct armv7 *v7, uint64_t cycles)
+void v7_spend(struct armv7 *v7, uint32_t pc, bool asleep, uint64_t cycles)
 {
-    v7->core.cycles += cycles;
-    v7->core.counted += cycles;
+    enum { CONTEXTIDR = 13 };
+    if (core_spend(&v7->core, pc, asleep, cycles))
+        v7->sampled_context = v7_cp15(v7, CONTEXTIDR, 0, 1);
 }
 
-static void retire(struct armv7 *v7)
+static void retire(struct armv7 *v7, uint32_t pc)
 {
     v7->core.instructions++;
     v7->totals[V7_INSTRUCTION]++;
     v7->work++;
-    v7_spend(v7, 1);
+    v7_spend(v7, pc, false, 1);
 }
 
 static void begin(struct armv7 *v7, uint32_t pc, const struct classified *c)
@@ -112,7 +113,7 @@ static void finish(struct armv7 *v7, uint32_t next)
     unsigned is = v7->last.is;
     bool jumped = next != (v7->last.pc & ~1u) + v7->last.size;
     v7->executing = false;
-    retire(v7);
+    retire(v7, v7->last.pc);
     if (v7->loaded || v7->stored)
         count_memory(v7);
     if (!is)
@@ -128,7 +129,7 @@ static void pass_over(struct armv7 *v7, uint32_t from, uint32_t to)
 {
     while (v7->it_left && from != to) {
         const struct classified *c = classify(&v7->classifier, from, true);
-        retire(v7);
+        retire(v7, c->pc);
         v7->totals[V7_BRANCH_IMMEDIATE] += (c->is & OP_IMMEDIATE) != 0;
         v7->it_left--;
         from += c->size;
@@ -333,13 +334,14 @@ static void sleep_on(struct armv7 *v7)
         v7_log(v7, TRUTH_WAKE, v7->pc, 0);
         return;
     }
-    v7_spend(v7, v7->slice_end - v7->core.cycles);
+    v7_spend(v7, v7->last.pc, true, v7->slice_end - v7->core.cycles);
 }
 
 void v7_run(struct core *core, uint64_t cycles)
 {
     struct armv7 *v7 = (struct armv7 *)core;
     v7->slice_end = core->cycles + cycles;
+    core_begin(core);
     while (core->cycles < v7->slice_end && v7->state != V7_HALTED) {
         if (v7->state == V7_ASLEEP)
             sleep_on(v7);

@@ -94,6 +94,7 @@ void v8_reset(struct armv8 *v8, bool cold)
     pmu_v3_reset(&v8->pmu);
     l1d_empty(&v8->l1d);
     v8_comparators_changed(v8);
+    core_forget_sample(&v8->core);
     v8_log(v8, TRUTH_RESET, v8->pc, 0);
 }
 

@@ -129,6 +129,13 @@ enum v8_register {
 #define MDCR_EPMAD (1u << 21)
 #define MDCR_SPME  (1u << 17)
 
+// What goes with a PC sample
+struct v8_sampled {
+    uint32_t context; // CONTEXTIDR
+    unsigned level;
+    bool secure;
+};
+
 struct v8_debug {
     uint32_t control; // the bits of EDSCR that can be written, and those that stick
     uint32_t edecr, edesr, edeccr, edprcr;
@@ -144,7 +151,8 @@ struct v8_debug {
     bool was_off, was_reset, restarted, refused, monitor_refused; // EDPRSR.SPD, SR, SDR, SDAD, SPMAD
     uint8_t claims;
     enum v8_status status;
-    uint64_t bloom; // what the comparators may match, to dismiss the rest fast
+    uint32_t cidsr, vidsr; // go with the PC sample that was read last
+    uint64_t bloom;        // what the comparators may match, to dismiss the rest fast
 };
 
 struct armv8 {
@@ -191,6 +199,7 @@ struct armv8 {
     bool stepping;      // Debug state is entered again before the second instruction
     bool loaded, stored, unaligned;
     uint64_t touched; // the address of its last load or store
+    struct v8_sampled sampled;
     struct a64_classifier classifier;
 };
 
@@ -228,7 +237,7 @@ void v8_return(struct armv8 *); // ERET
 // armv8_execute.c
 void v8_run(struct core *, uint64_t cycles);
 bool v8_hook(struct armv8 *);
-void v8_spend(struct armv8 *, uint64_t cycles);
+void v8_spend(struct armv8 *, uint64_t pc, bool asleep, uint64_t cycles);
 void v8_log(struct armv8 *, enum truth_kind, uint64_t pc, uint32_t extra);
 
 // armv8_halt.c

@@ -26,7 +26,7 @@ static void enter(struct armv8 *v8, unsigned level, uint32_t kind, uint64_t retu
     v8->pc = (v8->regs[R_VBAR + level] & ~UINT64_C(0x7FF)) + from + kind;
     v8->work++;
     v8->totals[V8_EXCEPTION]++;
-    v8_spend(v8, 1);
+    v8_spend(v8, v8->pc, false, 1);
     v8_log(v8, TRUTH_ENTER, v8->pc, v8->entered[level]);
 }
 

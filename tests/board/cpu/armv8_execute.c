@@ -22,10 +22,11 @@ void v8_log(struct armv8 *v8, enum truth_kind kind, uint64_t pc, uint32_t extra)
               v8->totals);
 }
 
-void v8_spend(struct armv8 *v8, uint64_t cycles)
+void v8_spend(struct armv8 *v8, uint64_t pc, bool asleep, uint64_t cycles)
 {
-    v8->core.cycles += cycles;
-    v8->core.counted += cycles;
+    if (core_spend(&v8->core, (uint32_t)pc, asleep, cycles))
+        v8->sampled = (struct v8_sampled){
+            .context = (uint32_t)v8->regs[R_CONTEXTIDR], .level = v8->level, .secure = v8_secure(v8)};
     if (v8->stepping) {
         v8->stepping = false;
         v8->debug.edesr |= EDECR_SS;
@@ -57,7 +58,7 @@ static void finish(struct armv8 *v8, uint64_t next)
         v8->totals[V8_PC_WRITE] += passed;
         v8->totals[V8_BRANCH_IMMEDIATE] += (is & A64_IMMEDIATE) != 0; // taken or not, DDI 0487H D8.11
     }
-    v8_spend(v8, 1);
+    v8_spend(v8, v8->last.pc, false, 1);
 }
 
 static void on_instruction(uc_engine *uc, uint64_t address, uint32_t size, void *user)
@@ -281,13 +282,14 @@ static void sleep_on(struct armv8 *v8)
         v8_log(v8, TRUTH_WAKE, v8->pc, 0);
         return;
     }
-    v8_spend(v8, v8->slice_end - v8->core.cycles);
+    v8_spend(v8, v8->last.pc, true, v8->slice_end - v8->core.cycles);
 }
 
 void v8_run(struct core *core, uint64_t cycles)
 {
     struct armv8 *v8 = (struct armv8 *)core;
     v8->slice_end = core->cycles + cycles;
+    core_begin(core);
     while (core->cycles < v8->slice_end && v8->state != V8_HALTED) {
         if (v8->state == V8_ASLEEP)
             sleep_on(v8);

@@ -9,6 +9,7 @@
 
 #include "bus.h"
 #include "cpu/halt_cost.h"
+#include "rng.h"
 #include "truth.h"
 
 struct core;
@@ -48,6 +49,29 @@ struct core {
     uint64_t instructions;
     uint64_t halts;
     bool in_debug; // in Debug state
+
+    // The PC sample, see core.c
+    uint64_t notice;                  // whoever spends a cycle beyond it has to be noted
+    uint64_t sample_from, sample_due; // the first cycle of those it may be, and the next one to be taken
+    uint32_t sample;
+    struct rng chance;
 };
+
+#define NO_SAMPLE    UINT32_MAX // nothing has executed since a reset
+#define THUMB_SAMPLE 1u         // in an address: where a sample says which instruction set it was
+
+void core_begin(struct core *); // it runs from here on
+void core_forget_sample(struct core *);
+bool core_note(struct core *, uint32_t address, bool asleep, uint64_t cycles);
+// Starts the profile anew, or ends it. false: no memory
+bool core_profile(struct core *, bool on);
+
+// All of the program's time passes here. true: there is a new PC sample.
+static inline bool core_spend(struct core *core, uint32_t address, bool asleep, uint64_t cycles)
+{
+    core->cycles += cycles;
+    core->counted += cycles;
+    return core->cycles > core->notice && core_note(core, address, asleep, cycles);
+}
 
 #endif

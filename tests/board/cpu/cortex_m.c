@@ -100,6 +100,7 @@ void cm_reset(struct cortex_m *cm)
     reset_registers(cm);
     cm->state = CM_RUNNING;
     cm->core.in_debug = false;
+    core_forget_sample(&cm->core);
     cm_log(cm, TRUTH_RESET, cm_pc(cm), 0);
     if ((cm->debug.demcr & VC_CORERESET) && cm_may_halt(cm))
         cm_halt(cm, DFSR_VCATCH);

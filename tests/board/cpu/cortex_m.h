@@ -127,6 +127,7 @@ struct cortex_m {
     bool reset_requested; // by the core's own write to AIRCR
     bool event;           // the event register of WFE
     bool waiting_for_event;
+    uint32_t sleeps_at; // the instruction that it waits in
 
     // Halts
     bool was_asleep;            // and goes on sleeping when resumed
@@ -170,7 +171,7 @@ unsigned cm_exception_to_take(const struct cortex_m *);
 bool cm_wakes(const struct cortex_m *);
 bool cm_return_to_base(const struct cortex_m *);
 void cm_enter(struct cortex_m *, unsigned exception, uint32_t return_address);
-void cm_return(struct cortex_m *, uint32_t exc_return);
+void cm_return(struct cortex_m *, uint32_t pc, uint32_t exc_return); // by the instruction at pc
 void cm_fault(struct cortex_m *, uint32_t pc, uint32_t cfsr);
 void cm_svc(struct cortex_m *, uint32_t return_address);
 void cm_pend(struct cortex_m *, unsigned exception);
@@ -183,10 +184,10 @@ bool cm_hook(struct cortex_m *);
 // rounds.c
 void cm_skip_rounds(struct cortex_m *, const struct decoded *subs);
 
-// time.c
-void cm_spend(struct cortex_m *, enum dwt_profile, uint64_t cycles);
-void cm_retire(struct cortex_m *, struct cost);
-void cm_retire_many(struct cortex_m *, struct cost, uint64_t times);
+// time.c: cycles that are spent at an address
+void cm_spend(struct cortex_m *, enum dwt_profile, uint32_t pc, uint64_t cycles);
+void cm_retire(struct cortex_m *, uint32_t pc, struct cost);
+void cm_retire_many(struct cortex_m *, uint32_t pc, struct cost, uint64_t times);
 void cm_count(struct cortex_m *, uint64_t counted); // moves the counters, not the program
 void cm_settle(struct cortex_m *);
 void cm_log(struct cortex_m *, enum truth_kind, uint32_t pc, uint32_t extra);
@@ -204,6 +205,7 @@ void cm_watch_on(struct cortex_m *);    // an instruction is done
 bool cm_watch_halts(const struct cortex_m *);
 
 // debug.c
+bool cm_debug_permitted(const struct cortex_m *);
 bool cm_may_halt(const struct cortex_m *);
 uint64_t cm_borrowed(const struct cortex_m *); // registers that are not as they were when it halted
 void cm_halt(struct cortex_m *, uint32_t cause);

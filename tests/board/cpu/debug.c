@@ -8,11 +8,16 @@
 // The interrupt that a peripheral may raise while the core is halted
 #define HALT_IRQ (EXC_IRQ0 + 3)
 
-bool cm_may_halt(const struct cortex_m *cm)
+// Of either kind, invasive or not
+bool cm_debug_permitted(const struct cortex_m *cm)
 {
     const struct bus_security *s = &cm->flavour.security;
-    bool permitted = !cm->profile->security || s->non_secure_program || !s->refuses_secure;
-    return permitted && (cm->debug.control & C_DEBUGEN);
+    return !cm->profile->security || s->non_secure_program || !s->refuses_secure;
+}
+
+bool cm_may_halt(const struct cortex_m *cm)
+{
+    return cm_debug_permitted(cm) && (cm->debug.control & C_DEBUGEN);
 }
 
 static uint32_t of_program(const struct cortex_m *cm, unsigned n)

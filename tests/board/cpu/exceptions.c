@@ -171,6 +171,14 @@ static uint32_t exc_return_for(const struct cortex_m *cm)
     return v7m_exc_return_for(cm) & ~(cm->profile->v81m && !is_secure_return(cm) ? EXC_RETURN_SECURE : 0);
 }
 
+// Whose the cycles of an entry are
+static uint32_t handler_of(const struct cortex_m *cm, unsigned exception)
+{
+    uint32_t vector = 0;
+    bus_read(cm->core.bus, cm->system.vtor + 4 * exception, 4, &vector, BUS_CORE);
+    return vector & ~1u;
+}
+
 // Everything of an entry but the stacking, which tail-chaining leaves out
 static void start_handler(struct cortex_m *cm, unsigned exception, uint32_t exc_return)
 {
@@ -200,7 +208,7 @@ void cm_enter(struct cortex_m *cm, unsigned exception, uint32_t return_address)
 {
     uint32_t exc_return = exc_return_for(cm);
     bool stored = push_frame(cm, return_address);
-    cm_spend(cm, DWT_EXC, cm->profile->entry_cycles);
+    cm_spend(cm, DWT_EXC, handler_of(cm, exception), cm->profile->entry_cycles);
     if (!stored) {
         if (exception == EXC_HARDFAULT || execution_priority(cm, false) <= PRIORITY_HARDFAULT) {
             lock_up(cm, return_address);
@@ -252,7 +260,7 @@ static bool pop_frame(struct cortex_m *cm, bool process)
     return true;
 }
 
-void cm_return(struct cortex_m *cm, uint32_t exc_return)
+void cm_return(struct cortex_m *cm, uint32_t pc, uint32_t exc_return)
 {
     unsigned from = cm_get(cm, UC_ARM_REG_XPSR) & XPSR_EXCEPTION;
     bool v81m = cm->profile->v81m && !is_secure_return(cm);
@@ -273,11 +281,11 @@ void cm_return(struct cortex_m *cm, uint32_t exc_return)
     unsigned next = cm_exception_to_take(cm);
     if (next) {
         cm_log(cm, TRUTH_RETURN, exc_return & ~1u, from);
-        cm_spend(cm, DWT_EXC, cm->profile->tail_cycles);
+        cm_spend(cm, DWT_EXC, handler_of(cm, next), cm->profile->tail_cycles);
         start_handler(cm, next, exc_return);
         return;
     }
-    cm_spend(cm, DWT_EXC, cm->profile->return_cycles);
+    cm_spend(cm, DWT_EXC, pc, cm->profile->return_cycles);
     if (!pop_frame(cm, plain == EXC_RETURN_PROCESS)) {
         cm_fault(cm, exc_return & ~1u, CFSR_UNSTKERR);
         return;
@@ -286,6 +294,7 @@ void cm_return(struct cortex_m *cm, uint32_t exc_return)
     if ((cm->system.scr & SCR_SLEEPONEXIT) && !cm->nvic.active) {
         cm->waiting_for_event = false;
         cm->state = CM_ASLEEP;
+        cm->sleeps_at = pc;
         cm_log(cm, TRUTH_SLEEP, cm_pc(cm), 0);
     }
 }

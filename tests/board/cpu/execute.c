@@ -27,7 +27,7 @@ static void begin(struct cortex_m *cm, const struct decoded *instruction)
 static void count_skipped(struct cortex_m *cm, uint32_t pc, uint32_t next)
 {
     while (pc < next && next <= cm->it_end) {
-        cm_retire(cm, (struct cost){0});
+        cm_retire(cm, pc, (struct cost){0});
         pc = decode_past(&cm->decoder, pc, 1);
     }
 }
@@ -43,9 +43,9 @@ static void finish(struct cortex_m *cm, uint32_t next)
     // failed
     bool always = (last->is & OP_PC_WRITE) && (last->is & OP_ALWAYS) && follower > cm->it_end;
     bool jumped = always || (next != follower && (next < follower || next > cm->it_end));
-    cm_retire(cm, last->cost[jumped]);
+    cm_retire(cm, last->pc, last->cost[jumped]);
     if (cm->stalled)
-        cm_spend(cm, DWT_LSU, cm->stalled);
+        cm_spend(cm, DWT_LSU, last->pc, cm->stalled);
     cm->stalled = 0;
     if (cm->watch_hit)
         cm_watch_on(cm);
@@ -103,7 +103,7 @@ static void breakpoint_instruction(struct cortex_m *cm, uint32_t pc)
         cm_fault(cm, pc, 0);
 }
 
-static void sleep_now(struct cortex_m *cm, bool for_event)
+static void sleep_now(struct cortex_m *cm, uint32_t pc, bool for_event)
 {
     cm->waiting_for_event = for_event;
     if (for_event && cm->event) {
@@ -113,6 +113,7 @@ static void sleep_now(struct cortex_m *cm, bool for_event)
     if (cm_wakes(cm))
         return;
     cm->state = CM_ASLEEP;
+    cm->sleeps_at = pc;
     cm_log(cm, TRUTH_SLEEP, cm_pc(cm), 0);
 }
 
@@ -132,7 +133,7 @@ static void perform(struct cortex_m *cm, const struct decoded *instruction)
     else if (op == OP_SEV)
         cm->event = true;
     else if (op == OP_WFI || op == OP_WFE)
-        sleep_now(cm, op == OP_WFE);
+        sleep_now(cm, pc, op == OP_WFE);
 }
 
 // Everything that comes before the instruction at the PC. true: nothing did, it may execute.
@@ -191,11 +192,12 @@ static void sort_out(struct cortex_m *cm, uc_err error)
         return;
     }
     if (cm->last && pc != cm->last->pc) {
+        uint32_t from = cm->last->pc;
         finish(cm, pc);
         if (cm->raised == RAISED_SVC)
             cm_svc(cm, pc);
         else if (pc >= EXC_RETURN_FIRST && (cm_get(cm, UC_ARM_REG_XPSR) & XPSR_EXCEPTION))
-            cm_return(cm, pc);
+            cm_return(cm, from, pc);
         else if (error != UC_ERR_OK || cm->raised != RAISED_NONE)
             cm_fault(cm, pc, (cm_get(cm, UC_ARM_REG_XPSR) & XPSR_T) ? CFSR_IBUSERR : CFSR_INVSTATE);
         return;
@@ -235,7 +237,7 @@ static void sleep_on(struct cortex_m *cm)
         return;
     }
     uint64_t left = cm->slice_end - cm->core.cycles, tick = cm->systick.next_zero - cm->core.counted;
-    cm_spend(cm, DWT_SLEEP, tick < left ? tick : left);
+    cm_spend(cm, DWT_SLEEP, cm->sleeps_at, tick < left ? tick : left);
 }
 
 static void stay_locked(struct cortex_m *cm)
@@ -245,13 +247,14 @@ static void stay_locked(struct cortex_m *cm)
         cm_enter(cm, EXC_NMI, cm_pc(cm));
         return;
     }
-    cm_spend(cm, DWT_CPI, cm->slice_end - cm->core.cycles);
+    cm_spend(cm, DWT_CPI, cm_pc(cm), cm->slice_end - cm->core.cycles);
 }
 
 void cm_run(struct core *core, uint64_t cycles)
 {
     struct cortex_m *cm = (struct cortex_m *)core;
     cm->slice_end = core->cycles + cycles;
+    core_begin(core);
     while (core->cycles < cm->slice_end) {
         switch (cm->state) {
         case CM_HALTED:

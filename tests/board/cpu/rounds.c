@@ -36,8 +36,8 @@ void cm_skip_rounds(struct cortex_m *cm, const struct decoded *subs)
         return;
     rounds -= ROUNDS_LEFT;
     cm_set(cm, reg, left - (uint32_t)rounds);
-    cm_retire_many(cm, down, rounds);
-    cm_retire_many(cm, back, rounds);
+    cm_retire_many(cm, subs->pc, down, rounds);
+    cm_retire_many(cm, subs->pc + 2, back, rounds);
     cm->pmu.total[V81M_PC_WRITE] += rounds;
     cm->pmu.total[V81M_BRANCH_IMMEDIATE] += rounds;
 }

@@ -14,24 +14,22 @@ void cm_count(struct cortex_m *cm, uint64_t counted)
     cm_settle(cm);
 }
 
-void cm_spend(struct cortex_m *cm, enum dwt_profile profile, uint64_t cycles)
+void cm_spend(struct cortex_m *cm, enum dwt_profile profile, uint32_t pc, uint64_t cycles)
 {
-    cm->core.cycles += cycles;
-    cm->core.counted += cycles;
+    core_spend(&cm->core, pc, profile == DWT_SLEEP, cycles);
     cm->dwt.total[profile] += cycles;
     if (cm->core.counted >= cm->systick.next_zero)
         cm_settle(cm);
 }
 
-void cm_retire_many(struct cortex_m *cm, struct cost cost, uint64_t times)
+void cm_retire_many(struct cortex_m *cm, uint32_t pc, struct cost cost, uint64_t times)
 {
     uint64_t cycles = cost_cycles(cost) * times;
     cm->core.instructions += times;
     cm->pmu.total[V81M_INSTRUCTION] += times;
     cm->work += times;
     cm->debug.retired = true;
-    cm->core.cycles += cycles;
-    cm->core.counted += cycles;
+    core_spend(&cm->core, pc, false, cycles);
     cm->dwt.total[DWT_CPI] += cost.cpi * times;
     cm->dwt.total[DWT_LSU] += cost.lsu * times;
     cm->dwt.total[DWT_FOLD] += cost.folded * times;
@@ -39,9 +37,9 @@ void cm_retire_many(struct cortex_m *cm, struct cost cost, uint64_t times)
         cm_settle(cm);
 }
 
-void cm_retire(struct cortex_m *cm, struct cost cost)
+void cm_retire(struct cortex_m *cm, uint32_t pc, struct cost cost)
 {
-    cm_retire_many(cm, cost, 1);
+    cm_retire_many(cm, pc, cost, 1);
 }
 
 void cm_log(struct cortex_m *cm, enum truth_kind kind, uint32_t pc, uint32_t extra)

@@ -3,6 +3,7 @@
 
 enum {
     DEVARCH = 0xFBC,
+    DEVID1 = 0xFC4,
     DEVID = 0xFC8,
     DEVTYPE = 0xFCC,
     PIDR4 = 0xFD0,
@@ -19,6 +20,8 @@ uint32_t component_read(const struct component *c, uint32_t offset)
     switch (offset) {
     case DEVARCH:
         return c->devarch;
+    case DEVID1:
+        return c->devid1;
     case DEVID:
         return c->devid;
     case DEVTYPE: // in a ROM table MEMTYPE: no system memory on this bus

@@ -16,7 +16,7 @@ struct component {
     uint8_t class, revision;
     uint8_t devtype;
     uint32_t devarch; // 0: it has none
-    uint32_t devid;
+    uint32_t devid, devid1;
 };
 
 struct placed_component {

@@ -16,6 +16,7 @@ enum {
     DBGDTRTX = 0x08C,
     DBGDRCR = 0x090,
     DBGPCSR = 0x0A0,
+    DBGCIDSR = 0x0A4,
     DBGBVR0 = 0x100,
     DBGBCR0 = 0x140,
     DBGWVR0 = 0x180,
@@ -48,6 +49,10 @@ enum {
 #define LSR_LOCKED    3u // implemented, locked
 #define LSR_OPEN      1u
 #define CLAIM_TAGS    0xFFu
+// Where the PC sample is
+#define DIDR_PCSR      (1u << 13)
+#define DIDR_DEVID     (1u << 15)
+#define DEVID_PCSAMPLE 0xFu
 enum {
     PRSR_PU = 1 << 0,
     PRSR_SPD = 1 << 1,
@@ -147,11 +152,22 @@ static uint32_t read_prsr(struct armv7 *v7)
     return value;
 }
 
-static uint32_t pc_sample(const struct armv7 *v7)
+// With the offset that a core has which does not say otherwise in DBGDEVID1 (DDI 0406C C11.11.34)
+static uint32_t pc_sample(struct armv7 *v7)
 {
-    if (v7->state == V7_HALTED)
+    uint32_t at = v7->core.sample;
+    v7->debug.cidsr = v7->sampled_context;
+    if (v7->state == V7_HALTED || v7->held_in_reset || at == NO_SAMPLE)
         return UINT32_MAX;
-    return v7->thumb ? (v7->pc + 4) | 1 : v7->pc + 8; // DDI 0406C C11.11.34
+    return at & THUMB_SAMPLE ? at + 4 : at + 8;
+}
+
+// Which offsets it answers at, if any (DDI 0406C C11.11.34)
+static bool has_pc_sample(const struct v7_profile *profile, uint32_t offset)
+{
+    if (offset == DBGITR_PCSR)
+        return profile->didr & DIDR_PCSR;
+    return (profile->didr & DIDR_DEVID) && (profile->devid & DEVID_PCSAMPLE) >= (offset == DBGCIDSR ? 2 : 1);
 }
 
 // A word of an array of registers, NULL where that has none
@@ -230,9 +246,10 @@ uint32_t v7_debug_read(struct armv7 *v7, uint32_t offset)
     case DBGDTRRX:
         return d->dtr_rx;
     case DBGITR_PCSR:
-        return v7->profile->v71 ? 0 : pc_sample(v7);
     case DBGPCSR:
-        return v7->profile->v71 ? pc_sample(v7) : 0;
+        return has_pc_sample(v7->profile, offset) ? pc_sample(v7) : 0;
+    case DBGCIDSR:
+        return has_pc_sample(v7->profile, offset) ? d->cidsr : 0;
     case DBGDSCR:
         return read_dscr(v7);
     case DBGDTRTX:

@@ -15,6 +15,7 @@ enum {
     EDECCR = 0x098,
     EDPCSR_LOW = 0x0A0,
     EDCIDSR = 0x0A4,
+    EDVIDSR = 0x0A8,
     EDPCSR_HIGH = 0x0AC,
     OSLAR = 0x300,
     EDPRCR = 0x310,
@@ -63,6 +64,10 @@ enum {
     PRSR_SPMAD = 1 << 10,
     PRSR_SDR = 1 << 11,
 };
+#define VIDSR_NS (1u << 31)
+#define VIDSR_E2 (1u << 30)
+#define VIDSR_E3 (1u << 29)
+#define VIDSR_HV (1u << 28) // the high word has been sampled
 enum { AUTH_DISABLED = 2, AUTH_ENABLED = 3 };
 
 uint8_t v8_authstatus(const struct armv8 *v8)
@@ -144,11 +149,16 @@ static void write_comparator(struct armv8 *v8, uint32_t offset, uint32_t value)
     v8_comparators_changed(v8);
 }
 
-static uint32_t pc_sample(const struct armv8 *v8, bool high)
+// Reading it latches what goes with it (DDI 0487H H7). Its high word is 0, as nothing executes above 4 GB; no
+// VMID is modelled.
+static uint32_t pc_sample(struct armv8 *v8)
 {
-    if (v8->state == V8_HALTED || !v8_may_halt(v8))
-        return high ? 0 : UINT32_MAX;
-    return (uint32_t)(high ? v8->pc >> 32 : v8->pc);
+    struct v8_debug *d = &v8->debug;
+    const struct v8_sampled *s = &v8->sampled;
+    d->cidsr = s->context;
+    d->vidsr = (s->secure ? 0 : VIDSR_NS) | (s->level == 2 ? VIDSR_E2 : 0) | (s->level == 3 ? VIDSR_E3 : 0) |
+               VIDSR_HV;
+    return v8->state == V8_HALTED || v8->held_in_reset || !v8_may_halt(v8) ? NO_SAMPLE : v8->core.sample;
 }
 
 static uint32_t half(uint64_t value, uint32_t offset)
@@ -210,10 +220,13 @@ static uint32_t page_read(void *self, uint32_t offset, enum bus_master master)
     case EDECCR:
         return d->edeccr;
     case EDPCSR_LOW:
+        return pc_sample(v8);
     case EDPCSR_HIGH:
-        return pc_sample(v8, offset == EDPCSR_HIGH);
+        return 0;
     case EDCIDSR:
-        return (uint32_t)v8->regs[R_CONTEXTIDR];
+        return d->cidsr;
+    case EDVIDSR:
+        return d->vidsr;
     case EDPRCR:
         return d->edprcr;
     case EDPRSR:
