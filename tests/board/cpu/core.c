@@ -1,20 +1,35 @@
-// Where a core's cycles go. The PC sample is any cycle of what the core ran last, each as likely as any
-// other, and so is every instruction as likely as it is long. The first cycle is taken, and each later one
-// replaces what was taken with a probability of one in as many as there have been; the cycles in between are
-// passed over, for it can be drawn at once how many they are. So the sample is right wherever a run ends, be
-// it in the middle of rounds that are worked out.
+// Where a core's cycles go, and the PC sample. A sample is any cycle since the one before was read, each as
+// likely as any other, so that an instruction is as likely as it is long. It is not the instruction at the
+// end of a run: how often a read comes there depends on how fast the host executes, not on the core's cycles.
+//
+// The first cycle is taken, and each later one replaces what was taken with a probability of one in as many
+// as there have been. How many are passed over until that happens is drawn at once.
 #include "cpu/core.h"
 
-void core_begin(struct core *core)
+enum { SAMPLE_AGE = 1024 }; // where nobody reads, a sample gets no older by much
+
+static void restart(struct core *core)
 {
     core->sample_from = core->sample_due = core->cycles;
     core->notice = core->truth->profile ? 0 : core->sample_due;
 }
 
+void core_begin(struct core *core)
+{
+    if (core->cycles - core->sample_from >= SAMPLE_AGE)
+        restart(core);
+}
+
+uint32_t core_sample(struct core *core)
+{
+    restart(core);
+    return core->sample;
+}
+
 void core_forget_sample(struct core *core)
 {
     core->sample = NO_SAMPLE;
-    core_begin(core);
+    restart(core);
 }
 
 // After the p-th cycle the next q - p ones are all passed over with a probability of p in q
@@ -43,6 +58,6 @@ bool core_profile(struct core *core, bool on)
 {
     profile_free(core->truth->profile);
     core->truth->profile = on ? profile_start(core->cycles) : NULL;
-    core_begin(core);
+    restart(core);
     return !on || core->truth->profile;
 }

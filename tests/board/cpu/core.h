@@ -61,6 +61,7 @@ struct core {
 #define THUMB_SAMPLE 1u         // in an address: where a sample says which instruction set it was
 
 void core_begin(struct core *); // it runs from here on
+uint32_t core_sample(struct core *);
 void core_forget_sample(struct core *);
 bool core_note(struct core *, uint32_t address, bool asleep, uint64_t cycles);
 // Starts the profile anew, or ends it. false: no memory

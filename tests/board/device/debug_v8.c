@@ -158,7 +158,8 @@ static uint32_t pc_sample(struct armv8 *v8)
     d->cidsr = s->context;
     d->vidsr = (s->secure ? 0 : VIDSR_NS) | (s->level == 2 ? VIDSR_E2 : 0) | (s->level == 3 ? VIDSR_E3 : 0) |
                VIDSR_HV;
-    return v8->state == V8_HALTED || v8->held_in_reset || !v8_may_halt(v8) ? NO_SAMPLE : v8->core.sample;
+    return v8->state == V8_HALTED || v8->held_in_reset || !v8_may_halt(v8) ? NO_SAMPLE
+                                                                           : core_sample(&v8->core);
 }
 
 static uint32_t half(uint64_t value, uint32_t offset)

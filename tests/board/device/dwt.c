@@ -2,14 +2,7 @@
 #include "device/dwt.h"
 
 // DDI 0403E C1.8.7 and following
-enum {
-    DWT_CTRL = 0x00,
-    DWT_CYCCNT = 0x04,
-    DWT_CPICNT = 0x08,
-    DWT_FOLDCNT = 0x18,
-    DWT_PCSR = 0x1C,
-    DWT_COMP0 = 0x20
-};
+enum { DWT_CTRL = 0x00, DWT_CYCCNT = 0x04, DWT_CPICNT = 0x08, DWT_FOLDCNT = 0x18, DWT_COMP0 = 0x20 };
 #define CTRL_CYCCNTENA (1u << 0)
 #define CTRL_CPIEVTENA (1u << 17) // EXC, SLEEP, LSU, FOLD follow
 #define CTRL_WRITABLE  0x007F1FFFu
@@ -118,12 +111,10 @@ static uint32_t take_matched(struct dwt *d, const uint32_t *c)
     return was ? FUNCTION_MATCHED : 0;
 }
 
-uint32_t dwt_read(struct dwt *d, uint32_t offset, uint64_t now, uint32_t pc_sample)
+uint32_t dwt_read(struct dwt *d, uint32_t offset, uint64_t now)
 {
     if (offset == DWT_CTRL)
         return dwt_control(d);
-    if (offset == DWT_PCSR)
-        return pc_sample;
     if (offset == DWT_CYCCNT)
         return dwt_cyccnt(d, now);
     if (offset >= DWT_CPICNT && offset <= DWT_FOLDCNT && !d->v8m)

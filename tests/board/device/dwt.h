@@ -1,4 +1,4 @@
-// The Data Watchpoint and Trace unit: cycle counter, the five 8-bit profiling counters and PC sampling (DDI
+// The Data Watchpoint and Trace unit: cycle counter and the five 8-bit profiling counters (DDI
 // 0403E C1.8). Its comparators halt the core at stores, and do nothing else of what they can. An Armv6-M one
 // (DDI 0419 C1.6) has comparators and PC sampling only.
 #ifndef BOARD_DEVICE_DWT_H
@@ -31,7 +31,7 @@ struct dwt {
 void dwt_reset(struct dwt *, uint64_t now);
 void dwt_trace(struct dwt *, bool traced, uint64_t now);
 uint32_t dwt_cyccnt(const struct dwt *, uint64_t now);
-uint32_t dwt_read(struct dwt *, uint32_t offset, uint64_t now, uint32_t pc_sample);
+uint32_t dwt_read(struct dwt *, uint32_t offset, uint64_t now); // but PCSR, which is the core's
 void dwt_write(struct dwt *, uint32_t offset, uint32_t value, uint64_t now);
 uint32_t dwt_control(const struct dwt *);
 // Whether any comparator waits for stores

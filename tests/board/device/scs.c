@@ -337,11 +337,11 @@ static bool dwt_lock_holds(const struct cortex_m *cm, enum bus_master master)
 
 // There is none in Debug state, while the DWT is off, and where debug is not allowed (DDI 0403E C1.8.5, DDI
 // 0419C C1.7.2)
-static uint32_t pc_sample(const struct cortex_m *cm)
+static uint32_t pc_sample(struct cortex_m *cm)
 {
     bool is_there =
         cm->state != CM_HALTED && !cm->held_in_reset && (cm->debug.demcr & TRCENA) && cm_debug_permitted(cm);
-    return is_there ? cm->core.sample : NO_SAMPLE;
+    return is_there ? core_sample(&cm->core) : NO_SAMPLE;
 }
 
 static uint32_t dwt_unit_read(void *self, uint32_t offset, enum bus_master master)
@@ -357,7 +357,7 @@ static uint32_t dwt_unit_read(void *self, uint32_t offset, enum bus_master maste
         return 0;
     if (cm->flavour.no_cyccnt && offset < DWT_PCSR)
         return offset == 0 ? NO_COUNTERS | (uint32_t)cm->dwt.comparators << 28 : 0;
-    return dwt_read(&cm->dwt, offset, cm->core.counted, pc_sample(cm));
+    return offset == DWT_PCSR ? pc_sample(cm) : dwt_read(&cm->dwt, offset, cm->core.counted);
 }
 
 static void dwt_unit_write(void *self, uint32_t offset, uint32_t value, enum bus_master master)
