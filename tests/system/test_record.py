@@ -107,7 +107,7 @@ def test_samples_are_where_the_program_is(way, tmp_path):
         assert {int(address, 16) for address in profile.counts} <= instructions_of(place.elf)
         functions = profile.functions(place)
         assert functions.most_common(1)[0][0] == "work_by_data", functions
-        assert profile.end["samples"] > (2000 if place.wires else 50)
+        assert profile.end["samples"] > 16
         said = re.fullmatch(r"([\d,]+) samples in [\d.]+ s, [\d,]+ per second: (.*p\.jsonl)\n", result.err)
         assert said and int(said.group(1).replace(",", "")) == profile.end["samples"], result.err
 
