@@ -14,13 +14,14 @@ import time
 import pytest
 
 from gdb_place import GdbPlace
-from harness import NOWHERE, SLEEPER, TOOL, WORK_BY_DATA, Place, finish_tool, tool_environment, wait_for
+from harness import NOWHERE, SLEEPER, TOOL, WORK_BY_DATA, Place, finish_tool, run_tool, tool_environment, wait_for
 from test_restore import assert_runs, snapshot
 
 WIRES = ["m4/swd", "rp2040/swd", "m55/swd", "a9/swd", "a53/swd"]
 WAYS = [*WIRES, "m4"]
 SOURCES = {"m4": "DWT_PCSR", "rp2040": "DWT_PCSR", "m55": "DWT_PCSR", "a9": "DBGPCSR", "a53": "EDPCSR"}
 STATES = ("asleep", "not_permitted", "halted", "in_reset")
+BY_EMULATION = 0.04  # of a share
 
 
 class Profile:
@@ -47,11 +48,15 @@ class Profile:
 
     def functions(self, place):
         """Samples by function, the hottest first."""
-        symbols = sorted((address, name) for name, address in place.board.symbols().items() if name[0] != "$")
-        found = collections.Counter()
-        for address, samples in self.counts.items():
-            found[symbols[bisect.bisect_right(symbols, (int(address, 16), "~")) - 1][1]] += samples
-        return found
+        return by_function(place, ((int(address, 16), samples) for address, samples in self.counts.items()))
+
+
+def by_function(place, counts):
+    symbols = sorted((address, name) for name, address in place.board.symbols().items() if name[0] != "$")
+    found = collections.Counter()
+    for address, count in counts:
+        found[symbols[bisect.bisect_right(symbols, (address, "~")) - 1][1]] += count
+    return found
 
 
 @functools.lru_cache(maxsize=None)
@@ -110,6 +115,28 @@ def test_samples_are_where_the_program_is(way, tmp_path):
         assert profile.end["samples"] > 16
         said = re.fullmatch(r"([\d,]+) samples in [\d.]+ s, [\d,]+ per second: (.*p\.jsonl)\n", result.err)
         assert said and int(said.group(1).replace(",", "")) == profile.end["samples"], result.err
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_shares_are_those_of_the_board(way, tmp_path):
+    """The board adds up the cycles of each address. Samples must take time as on a real wire: else a packet's are all of one moment.
+    On a busy machine the board falls behind its clock where code is slow to emulate, and requests meet that code more often."""
+    with Place(way, "free", WORK_BY_DATA, **({"dap_wire": 10000000} if "/" in way else {})) as place:
+        place.board.command("profile on")
+        result = place.run("record", "--for", "2s", "-o", tmp_path / "p.jsonl")
+        spent = place.board.command("profile")["cores"][0]
+        assert result.code == 0 and spent["lost"] == 0, result.err
+        cycles, samples = by_function(place, spent["executed"]), Profile(tmp_path / "p.jsonl").functions(place)
+        report = run_tool("--elf", place.elf, "report", tmp_path / "p.jsonl", "-j")
+        rows = [json.loads(line) for line in report.out.splitlines()]
+        told = {row["function"]: row for row in rows if row["type"] == "share" and "function" in row}
+        of_cycles, of_samples = sum(cycles.values()), sum(samples.values())
+        hot = [name for name, count in cycles.items() if count > 0.05 * of_cycles]
+        assert len(hot) > 1
+        for name in hot:
+            share, truth, row = samples[name] / of_samples, cycles[name] / of_cycles, told[name]
+            assert abs(row["share"] - share) < 1e-6, (name, row, share)
+            assert abs(share - truth) <= 3 * row["plus_minus"] + BY_EMULATION, (name, share, truth, row)
 
 
 @pytest.mark.parametrize("way", ["r5/swd", "r5"])
