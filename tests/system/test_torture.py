@@ -265,8 +265,9 @@ class Troubled:
             now = self.place.snapshot()
             return [name for name in differences(self.before, now) if name not in foreign and (name not in also or now[name] != also[name])]
 
-        left, end = not_as_before(), time.monotonic() + 2
-        while left and also and self.place.server and time.monotonic() < end:  # OpenOCD looks less and less often at a lost target
+        left, end = not_as_before(), time.monotonic() + 5
+        # OpenOCD looks less and less often at a lost target, and a busy machine takes its time for what it was told last
+        while left and self.place.server and time.monotonic() < end:
             time.sleep(0.1)
             left = not_as_before()
         said = unfolded(result.err)
