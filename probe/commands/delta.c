@@ -126,6 +126,8 @@ static bool measure_once(struct delta_command *self, const struct clock *clock, 
                                    .clock = *clock,
                                    .seen_hz = seen_hz,
                                    .apart = options->reset,
+                                   .is_round = !self->named.region.to_return &&
+                                               self->named.region.start == self->named.region.end,
                                    .evidence = options->reset ? no_evidence : self->counting.evidence,
                                    .plan = self->counting.plan,
                                    .at_end = self->counting.at_end.n > 0 ? &self->counting.at_end : NULL};

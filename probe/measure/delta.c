@@ -87,6 +87,7 @@ struct delta {
     struct evaluation evaluation;
     struct plausible plausible;
     struct error written; /* no hit counts after this */
+    bool ran_on;          /* in this run, the next stop comes after the last hit's end */
     struct waiting waiting[WAITING_ROOM];
     size_t n_waiting;
     int64_t rounds;
@@ -220,6 +221,7 @@ static bool on_hit(void *context, const struct raw_hit *raw)
     struct widen totals[READING_ROOM];
     int64_t now_us = deadline_now_us();
     bool polled = delta->evaluation.polled;
+    delta->ran_on = false;
     delta->plausible.has_last = delta->plausible.has_last && !delta->options->apart;
     if (delta->written.kind != ERROR_NONE || !plausible_hit(&delta->plausible, raw, &delta->written)) {
         delta->n_waiting = 0;
@@ -242,6 +244,12 @@ static void on_rehit(void *context, const struct raw_hit *raw)
 {
     struct delta *delta = context;
     const struct reading *reading = &delta->device->reading;
+    bool ran_on = delta->ran_on;
+    delta->ran_on = false;
+    if (ran_on && !plausible_rehit(&delta->plausible, raw, deadline_now_us(), &delta->written))
+        delta->n_waiting = 0;
+    if (delta->written.kind != ERROR_NONE)
+        return;
     for (size_t i = 0; i < delta->pass->plan->n; i++)
         calibration_add(&delta->pass->calibrations[i],
                         counter_elapsed(&reading->counters[i], raw->from[i], raw->to[i]));
@@ -307,6 +315,7 @@ static bool run_some(struct delta *delta, struct engine *engine, uint64_t hits, 
                                      .timeout_ms = delta->options->timeout_ms,
                                      .at_end = delta->options->at_end};
     delta->evaluation.polled = false;
+    delta->ran_on = delta->plausible.has_last && !delta->options->apart && !delta->options->is_round;
     bool timed = delta->options->for_us > 0 && delta->pass->first_us != 0 && delta->summary->passes == 1;
     int64_t left_ms = left_us(delta, deadline_now_us()) / 1000 + 1;
     if (timed && left_ms < request.timeout_ms)

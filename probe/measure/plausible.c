@@ -78,6 +78,23 @@ bool plausible_hit(struct plausible *plausible, const struct raw_hit *hit, struc
     return true;
 }
 
+bool plausible_rehit(const struct plausible *plausible, const struct raw_hit *rehit, int64_t now_us,
+                     struct error *error)
+{
+    enum { LIKELY_BITS = 24 }; /* the same value after a wrap is no coincidence to be reckoned with */
+    if (plausible->reading == NULL || !plausible->has_last || !plausible->counts_cycles)
+        return true;
+    const struct counter *cycles = &plausible->reading->counters[0];
+    uint64_t us = (uint64_t)now_us > plausible->last_us ? (uint64_t)now_us - plausible->last_us : 0;
+    double modulus = (double)counter_modulus(cycles);
+    bool may_wrap =
+        modulus < (double)(1UL << LIKELY_BITS) && (double)us / 1e6 * plausible->most_hz >= modulus;
+    return cycles->shift != 0 || may_wrap || rehit->from[0] != plausible->last[0] ||
+           error_set(error, ERROR_WRITTEN,
+                     "the counter of %s stood still from one hit to the next: something else switched it off",
+                     cycles->name);
+}
+
 static double rate_hz(const struct reading *reading, uint64_t from, uint64_t to, uint64_t us)
 {
     uint64_t elapsed = counter_elapsed(&reading->counters[0], from, to);

@@ -30,6 +30,9 @@ bool plausible_span(const struct plausible *plausible, const uint64_t *from, con
                     unsigned halts, struct error *error);
 /* A hit, and the time between the previous hit and this one. ERROR_WRITTEN. */
 bool plausible_hit(struct plausible *plausible, const struct raw_hit *hit, struct error *error);
+/* A re-hit at a start that the core reached from the end of the previous hit, at `now_us`. ERROR_WRITTEN. */
+bool plausible_rehit(const struct plausible *plausible, const struct raw_hit *rehit, int64_t now_us,
+                     struct error *error);
 
 /*
  * Polls the first counter of the block in use for some 20 ms before anything is measured with it: shows a

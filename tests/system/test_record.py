@@ -272,7 +272,7 @@ def test_sleep_is_told_apart(way, tmp_path):
         assert set(profile.states) == {"asleep"} and profile.counts
         if place.chip == "m4":
             truth = (after["profile"][2] - before["profile"][2]) / (after["cycles"] - before["cycles"])
-            assert abs(asleep - truth) < 0.03, (asleep, truth)
+            assert abs(asleep - truth) < 0.03 + BY_EMULATION, (asleep, truth)
 
 
 def test_the_default_file(tmp_path):

@@ -216,7 +216,7 @@ class Troubled:
             rest = iter(truth)
             for hit in result.hits:
                 cycles, least = hit["values"]["CPU_CYCLES"], "CPU_CYCLES" in hit.get("at_least", [])
-                assert any(true >= cycles if least else true == cycles for true in rest), f"wrong number: {result.cycles} of {truth}"
+                assert any(true >= cycles if least else true == cycles for true in rest), f"wrong number: {result.cycles} of {truth}: {result.out}{result.err}"
             whole = result.code == 0 and "ended" not in result.summary
             assert not whole or len(result.hits) == HITS, f"{len(result.hits)} hits: {result.out}"
         elif case.command in ("stat", "watch") and columns(result):

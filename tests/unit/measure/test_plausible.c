@@ -84,6 +84,25 @@ TEST(a_counter_that_stands_was_switched_off)
     assert_true(plausible_hit(&events, &stands, &error));
 }
 
+TEST(a_counter_that_stands_from_hit_to_hit_was_switched_off)
+{
+    const struct raw_hit hit = hit_of(100, 200, 5000, 5100), stands = {.from = {200}, .to = {200}},
+                         goes_on = {.from = {201}, .to = {202}};
+    struct plausible plausible = begin(24, 12e6, 0);
+    assert_true(plausible_rehit(&plausible, &stands, 9000, &error)); /* there was no hit yet */
+    assert_true(plausible_hit(&plausible, &hit, &error));
+    assert_true(plausible_rehit(&plausible, &goes_on, 9000, &error));
+    assert_false(plausible_rehit(&plausible, &stands, 9000, &error));
+    assert_int_equal(error.kind, ERROR_WRITTEN);
+    assert_non_null(strstr(error.text, "stood still from one hit to the next"));
+    error_clear(&error);
+    plausible.counts_cycles = false;
+    assert_true(plausible_rehit(&plausible, &stands, 9000, &error));
+    struct plausible narrow = begin(8, 12e6, 0);
+    assert_true(plausible_hit(&narrow, &hit, &error));
+    assert_true(plausible_rehit(&narrow, &stands, 9000, &error)); /* it may have wrapped */
+}
+
 /* ---- a trial, while the program runs */
 
 TEST_TIME(NULL, test_no_nap)
