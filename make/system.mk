@@ -1,8 +1,8 @@
 # `make check` takes five to six minutes on two cores, `make soak` runs everything. tests/README.md says which test runs where.
 
 PYTHON ?= /usr/bin/python3
-# Four processes for each CPU, because a test waits half of its time
-WORKERS ?= $(shell n=$$(nproc) && echo $$((n < 3 ? 4 * n : 12)))
+# Two processes for each CPU, because a test waits half of its time
+WORKERS ?= $(shell n=$$(nproc) && echo $$((n < 5 ? 2 * n : 10)))
 # A test that hangs fails, and says where
 TEST_LIMIT := 400
 PYTEST   = PMU_BUILD=$(BUILD) $(PYTHON) -m pytest -q -p no:cacheprovider --timeout $(TEST_LIMIT)
