@@ -64,6 +64,7 @@ struct pass {
     const struct plan_pass *plan;
     struct calibration calibrations[PLACEMENT_COUNTERS];
     struct overhead overheads[PLACEMENT_COUNTERS];
+    size_t proved; /* re-hits after which the counter was seen to go on */
     bool calibrated;
     uint64_t hits, clean,
         undecided;              /* clean: in the statistics; undecided: the first counter is only bounded */
@@ -227,6 +228,7 @@ static bool on_hit(void *context, const struct raw_hit *raw)
         delta->n_waiting = 0;
         return false;
     }
+    delta->pass->proved = delta->pass->calibrations[0].n;
     if (delta->pass->first_us == 0)
         delta->pass->first_us = now_us;
     evaluation_total(&delta->evaluation, raw, totals);
@@ -250,6 +252,8 @@ static void on_rehit(void *context, const struct raw_hit *raw)
         delta->n_waiting = 0;
     if (delta->written.kind != ERROR_NONE)
         return;
+    if (ran_on)
+        delta->pass->proved = delta->pass->calibrations[0].n;
     for (size_t i = 0; i < delta->pass->plan->n; i++)
         calibration_add(&delta->pass->calibrations[i],
                         counter_elapsed(&reading->counters[i], raw->from[i], raw->to[i]));
@@ -283,6 +287,13 @@ static bool differ(const struct pass *pass)
             return true;
     }
     return false;
+}
+
+/* After an error: whatever stopped the core may have stopped the counter during the last re-hits. */
+static void forget_unproved(struct pass *pass)
+{
+    for (size_t i = 0; pass->proved > 0 && i < pass->plan->n; i++)
+        pass->calibrations[i].n = pass->proved;
 }
 
 static void finish_calibration(struct delta *delta)
@@ -464,6 +475,8 @@ bool delta_measure(struct engine *engine, struct device *device, const struct de
     summary->passes = (unsigned)plan->n_passes;
     bool ok = begin_columns(delta, error) && measure_all(delta, engine, deadline, error);
     if (summary->n == plan->n_columns) {
+        if (!ok && !delta->pass->calibrated)
+            forget_unproved(delta->pass);
         if (!delta->pass->calibrated)
             finish_calibration(delta);
         end_columns(delta);
