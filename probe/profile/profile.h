@@ -12,7 +12,7 @@ enum profile_state {
     PROFILE_ASLEEP,        /* WFI, WFE */
     PROFILE_NOT_PERMITTED, /* the core ran where the sample register does not tell (Secure state), or the
                               debug signals forbid it */
-    PROFILE_HALTED,        /* somebody else's halt, a lockup */
+    PROFILE_HALTED,        /* another debugger's halt, a lockup */
     PROFILE_IN_RESET,      /* the core was held in reset, or its debug logic was off */
     PROFILE_STATES
 };
