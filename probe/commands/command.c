@@ -71,7 +71,7 @@ const struct command commands[COMMANDS] = {
                         .does = "where the running core spends its time",
                         .about = "Samples of its PC, read while it runs, as many as the link can carry; the "
                                  "core is never stopped. "
-                                 "They are written to profile.jsonl, or to the file of -o, as JSON lines.",
+                                 "They are written to " PROFILE_NAME ", or to the file of -o, as JSON lines.",
                         .examples = "pmu-probe --elf app.elf record --for 10s\n"
                                     "pmu-probe record -C 1 -o core1.jsonl\n",
                         .needs = "",
@@ -165,7 +165,7 @@ const struct command commands[COMMANDS] = {
                         .operands = "[FILE]",
                         .does = "where the time went, from what record wrote",
                         .about =
-                            "FILE is profile.jsonl by default. The ELF file is the one that was recorded, "
+                            "FILE is " PROFILE_NAME " by default. The ELF file is the one that was recorded, "
                             "unless --elf says where it is now. No target is touched.",
                         .examples = "pmu-probe report\n"
                                     "pmu-probe report --sort line before.jsonl\n"

@@ -381,7 +381,7 @@ bool options_read(struct options *options, int argc, char **argv, struct error *
     if (!check_operands(r) || !check_given(r) || !read_the_rest(r))
         return false;
     if (r->command == COMMAND_RECORD && options->output == NULL)
-        options->output = "profile.jsonl";
+        options->output = PROFILE_NAME;
     return true;
 }
 
@@ -506,7 +506,7 @@ const struct option option_table[] = {
      "CSV with this character between fields (\\t: a tab)"},
     {0, "format", "FORMAT", OPTION_FORMAT, 0, ALL & ~SERVE, "text, json, csv, junit, markdown or folded"},
     {'o', "output", "FILE", OPTION_TEXT, AT(output), ALL & ~SERVE,
-     "write to this file instead of standard output; record: default profile.jsonl"},
+     "write to this file instead of standard output; record: default " PROFILE_NAME},
     {'v', "verbose", NULL, OPTION_VERBOSE, AT(verbose), ALL,
      "print the connection on standard error; -vv: all that is sent and received"},
     {'q', "quiet", NULL, OPTION_FLAG, AT(quiet), ALL, "no progress and no notes on standard error"},

@@ -33,6 +33,9 @@ enum command_id {
     COMMANDS
 };
 
+/* What record writes and report reads, unless another file is named. */
+#define PROFILE_NAME "profile.jsonl"
+
 enum { OPTION_WORDS = 64, OPTION_OPERANDS = 16, OPTION_EVENTS = 16 };
 
 struct options {

@@ -40,7 +40,7 @@ static bool check_written(int result, struct error *error)
            error_set(error, ERROR_SYSTEM, "the profile could not be written: %s", strerror(-result));
 }
 
-/* "" and NULL stay NULL; so does what there is no memory for, which only tells less. */
+/* NULL for an empty text, or without memory: the head then says less. */
 static char *copy_of(const char *text)
 {
     return text != NULL && text[0] != '\0' ? strdup(text) : NULL;

@@ -9,8 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PROFILE_DEFAULT "profile.jsonl"
-
 struct report_command {
     const struct context *context;
     enum shares_sort sort;
@@ -123,7 +121,7 @@ int command_report(const struct context *context, struct error *error)
 {
     const struct options *options = context->options;
     struct report_command self = {.context = context,
-                                  .file = options->n_operands > 0 ? options->operands[0] : PROFILE_DEFAULT};
+                                  .file = options->n_operands > 0 ? options->operands[0] : PROFILE_NAME};
     bool ok = read_sort(&self, error) &&
               profile_file_read(self.file, context->cancel, &self.profile, error) &&
               open_symbols(&self, error) && make_shares(&self, error);

@@ -14,12 +14,16 @@
 #include <string.h>
 #include <unistd.h>
 
-static const char *const state_keys[PROFILE_STATES] = {
-    [PROFILE_ASLEEP] = "asleep",
-    [PROFILE_NOT_PERMITTED] = "not_permitted",
-    [PROFILE_HALTED] = "halted",
-    [PROFILE_IN_RESET] = "in_reset",
-};
+const char *profile_file_state(enum profile_state state)
+{
+    static const char *const keys[PROFILE_STATES] = {
+        [PROFILE_ASLEEP] = "asleep",
+        [PROFILE_NOT_PERMITTED] = "not_permitted",
+        [PROFILE_HALTED] = "halted",
+        [PROFILE_IN_RESET] = "in_reset",
+    };
+    return keys[state];
+}
 
 /* ---- writing */
 
@@ -70,7 +74,7 @@ int profile_file_add(FILE *out, const struct profile_interval *interval)
     json_part_object(&line, "pc", counts);
     for (int i = 0; i < PROFILE_STATES; i++)
         if (interval->states[i] > 0)
-            json_part_unsigned(&line, state_keys[i], interval->states[i]);
+            json_part_unsigned(&line, profile_file_state((enum profile_state)i), interval->states[i]);
     if (interval->resets > 0)
         json_part_unsigned(&line, "resets", interval->resets);
     return write_part(out, line);
@@ -337,8 +341,8 @@ static bool take_interval(struct reading *reading, json_t *object, struct profil
         return fails(reading, "times that go backwards");
     interval->core = (unsigned)core;
     for (int state = 0; state < PROFILE_STATES; state++) {
-        if (!take_count(reading, object, state_keys[state], most_samples - reading->samples,
-                        &interval->states[state]))
+        if (!take_count(reading, object, profile_file_state((enum profile_state)state),
+                        most_samples - reading->samples, &interval->states[state]))
             return false;
         reading->samples += interval->states[state];
     }

@@ -14,6 +14,9 @@
 
 #define PROFILE_SCHEMA "pmu-probe/2"
 
+/* The name of a state in the file, and in what report writes. */
+const char *profile_file_state(enum profile_state state);
+
 /* Each writes one line and flushes it. 0, or -errno if the line could not be written whole. */
 int profile_file_begin(FILE *out, const struct profile_about *about);
 int profile_file_add(FILE *out, const struct profile_interval *interval);

@@ -3,6 +3,7 @@
 #include "report/formats.h"
 #include "report/json.h"
 #include "report/number.h"
+#include "report/profile_file.h"
 #include "report/terminal.h"
 
 #include <inttypes.h>
@@ -281,11 +282,6 @@ bool profile_text(FILE *out, const struct profile_report *report)
 
 /* ---- JSON */
 
-static const char *const state_keys[PROFILE_STATES] = {[PROFILE_ASLEEP] = "asleep",
-                                                       [PROFILE_NOT_PERMITTED] = "not_permitted",
-                                                       [PROFILE_HALTED] = "halted",
-                                                       [PROFILE_IN_RESET] = "in_reset"};
-
 static void put_notes(struct json_part *line, const struct notes *notes)
 {
     json_t *array = json_array();
@@ -321,7 +317,7 @@ static bool json_core_line(FILE *out, const struct profile_report *report, const
     json_part_real(&line, "seconds", shares->seconds);
     for (int state = 0; state < PROFILE_STATES; state++)
         if (shares->states[state] > 0)
-            json_part_unsigned(&line, state_keys[state], shares->states[state]);
+            json_part_unsigned(&line, profile_file_state((enum profile_state)state), shares->states[state]);
     if (shares->resets > 0)
         json_part_unsigned(&line, "resets", shares->resets);
     json_part_unsigned(&line, "batches", shares->batches);
@@ -339,7 +335,7 @@ static bool json_share_line(FILE *out, const struct shares *shares, const struct
     json_part_real(&line, "plus_minus", row->plus_minus);
     json_part_unsigned(&line, "samples", row->samples);
     if (is_state)
-        json_part_text(&line, "state", state_keys[row->state]);
+        json_part_text(&line, "state", profile_file_state(row->state));
     json_part_text(&line, "function", text_of(row->function));
     json_part_text(&line, "source", text_of(row->source));
     if (!is_state && shares->sort != SHARES_FILE)

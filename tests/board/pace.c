@@ -36,19 +36,3 @@ void pace_spent(struct pace *p, uint64_t cycles)
 {
     p->credit -= (int64_t)cycles;
 }
-
-uint64_t pace_grant(struct pace *p, uint64_t ns)
-{
-    if (ns > NS_PER_S)
-        ns = NS_PER_S;
-    uint64_t due = ns * p->hz + p->rest;
-    p->rest = due % NS_PER_S;
-    return due / NS_PER_S;
-}
-
-void pace_forgive(struct pace *p)
-{
-    p->last = pace_now_ns();
-    if (p->credit < 0)
-        p->credit = 0;
-}

@@ -198,12 +198,12 @@ def sampler():
         thing.close()
 
 
-@pytest.mark.parametrize("chip, core, clock, count, limit", [
-    *((chip, core, 12_000_000, 4000, 0.2) for chip, core in [
+@pytest.mark.parametrize("chip, core, clock, count", [
+    *((chip, core, 12_000_000, 4000) for chip, core in [
         ("rp2040", 0), ("rp2040", 1), ("m4", 0), ("m55", 0), ("a9", 0), ("a9", 1), ("a7", 0), ("a53", 0)]),
     # So fast that the cores lag behind the wire: each sample comes at the end of a slice of full length
-    ("m4", 0, 300_000_000, 400, 0.28)])
-def test_an_instruction_is_sampled_as_often_as_it_is_long(sampler, chip, core, clock, count, limit):
+    ("m4", 0, 300_000_000, 400)])
+def test_an_instruction_is_sampled_as_often_as_it_is_long(sampler, chip, core, clock, count):
     board, probe = sampler(chip, core)
     board.scenario(LOOP)
     board.run_for(100000)  # the round that goes on ends
@@ -217,7 +217,7 @@ def test_an_instruction_is_sampled_as_often_as_it_is_long(sampler, chip, core, c
     apart = sum(abs(true[a] / passed - samples[a] / count) for a in true) / 2
     # Half the sum of the mean differences that as many independent samples would have
     chance = sum(math.sqrt(2 * n / passed * (1 - n / passed) / math.pi / count) for n in true.values()) / 2
-    assert apart < limit, (apart, chance)
+    assert apart < 2 * chance + 0.02, (apart, chance)
 
 
 @pytest.mark.parametrize("chip", ["rp2040", "m4", "m7", "m33", "m55"])

@@ -21,7 +21,7 @@ WIRES = ["m4/swd", "rp2040/swd", "m55/swd", "a9/swd", "a53/swd"]
 WAYS = [*WIRES, "m4"]
 SOURCES = {"m4": "DWT_PCSR", "rp2040": "DWT_PCSR", "m55": "DWT_PCSR", "a9": "DBGPCSR", "a53": "EDPCSR"}
 STATES = ("asleep", "not_permitted", "halted", "in_reset")
-BY_EMULATION = 0.04  # of a share
+SLOW_WIRE = 1000000  # Hz. The board emulates no core fast enough for the samples of a 10 MHz wire: they then bunch up where code is slow
 
 
 class Profile:
@@ -119,9 +119,8 @@ def test_samples_are_where_the_program_is(way, tmp_path):
 
 @pytest.mark.parametrize("way", WAYS)
 def test_shares_are_those_of_the_board(way, tmp_path):
-    """The board adds up the cycles of each address. Samples must take time as on a real wire: else a packet's are all of one moment.
-    On a busy machine the board falls behind its clock where code is slow to emulate, and requests meet that code more often."""
-    with Place(way, "free", WORK_BY_DATA, **({"dap_wire": 10000000} if "/" in way else {})) as place:
+    """The board adds up the cycles of each address. Samples must take time as on a real wire: else a packet's are all of one moment."""
+    with Place(way, "free", WORK_BY_DATA, **({"dap_wire": SLOW_WIRE} if "/" in way else {})) as place:
         place.board.command("profile on")
         result = place.run("record", "--for", "2s", "-o", tmp_path / "p.jsonl")
         spent = place.board.command("profile")["cores"][0]
@@ -136,7 +135,7 @@ def test_shares_are_those_of_the_board(way, tmp_path):
         for name in hot:
             share, truth, row = samples[name] / of_samples, cycles[name] / of_cycles, told[name]
             assert abs(row["share"] - share) < 1e-6, (name, row, share)
-            assert abs(share - truth) <= 3 * row["plus_minus"] + BY_EMULATION, (name, share, truth, row)
+            assert abs(share - truth) <= 3 * row["plus_minus"], (name, share, truth, row)
 
 
 @pytest.mark.parametrize("way", ["r5/swd", "r5"])
@@ -207,7 +206,7 @@ def test_a_core_that_stands_is_left_standing(way, tmp_path):
 
 @pytest.mark.parametrize("way", ["m4", "rp2040", "a9", "a53"])
 def test_a_halt_of_another_debugger(way, tmp_path):
-    """Its time is told as such, and the core is left to who halted it."""
+    """The file counts that time as halted, and the core stays halted."""
     path = tmp_path / "p.jsonl"
     with Place(way, "free", WORK_BY_DATA) as place:
         tool = begin(place, path)
@@ -260,7 +259,7 @@ def test_a_lost_link_leaves_what_was_counted(way, tmp_path):
 def test_sleep_is_told_apart(way, tmp_path):
     """The share is the board's own, where it counts sleep. Samples must take time as on a real wire: else a packet's are all of one
     moment."""
-    with Place(way, "ms", SLEEPER | WORK_BY_DATA, dap_wire=10000000) as place:
+    with Place(way, "ms", SLEEPER | WORK_BY_DATA, dap_wire=SLOW_WIRE) as place:
         rounds = place.board.read_word("round_count") + 3  # the first one may have begun before the scenario was set
         wait_for(lambda: place.board.read_word("round_count") > rounds, "rounds of this scenario alone")
         before = place.board.state()
@@ -272,7 +271,7 @@ def test_sleep_is_told_apart(way, tmp_path):
         assert set(profile.states) == {"asleep"} and profile.counts
         if place.chip == "m4":
             truth = (after["profile"][2] - before["profile"][2]) / (after["cycles"] - before["cycles"])
-            assert abs(asleep - truth) < 0.03 + BY_EMULATION, (asleep, truth)
+            assert abs(asleep - truth) < 0.03, (asleep, truth)
 
 
 def test_the_default_file(tmp_path):

@@ -182,7 +182,7 @@ def stop_at_entry(place):
 
 @pytest.mark.parametrize("way", ["m4/swd", "rp2040"])
 def test_the_core_stops_again_at_a_breakpoint_instruction(way):
-    """Without the ELF only the one where the core stands can be known: the way out is told."""
+    """Without the ELF, release knows only the instruction at the PC. It names the way out."""
     with Place(way, "free", IN_RAM) as place:
         code = place.board.read("in_ram", CODE_IN_RAM)
         second = place.symbol("in_ram_step")
@@ -216,7 +216,7 @@ def test_a_variable_beside_code_is_no_breakpoint_instruction(way):
 
 
 def test_without_mapping_symbols_code_is_left_alone(tmp_path):
-    """A variable cannot be told from code, so neither is written, and the user is told of both."""
+    """Nothing shows which is the variable and which is code. release writes neither, and names both."""
     with Place("m4/swd", "free", IN_RAM) as place:
         bare, whole = tmp_path / "bare.elf", place.elf
         subprocess.run(["arm-none-eabi-objcopy", "--wildcard", "--strip-symbol=$[atd]*",

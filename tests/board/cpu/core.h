@@ -51,7 +51,7 @@ struct core {
     bool in_debug; // in Debug state
 
     // The PC sample, see core.c
-    uint64_t notice;                  // whoever spends a cycle beyond it has to be noted
+    uint64_t notice;                  // a cycle beyond it must be noted
     uint64_t sample_from, sample_due; // the first cycle of those it may be, and the next one to be taken
     uint32_t sample;
     struct rng chance;

@@ -133,6 +133,24 @@ FRESH_TEST(without_calibration_readings_are_shown_as_they_are)
     assert_false(column()->calibrated);
 }
 
+/* The counter stops during the re-hits at the first hit's end, and nothing shows it: the run ends before the
+ * next start. */
+static uint64_t stopped_cost(struct fake_engine *engine, uint64_t number)
+{
+    return number <= engine->requests[0].rehits + 1 ? 11 : 0;
+}
+
+FRESH_TEST(after_an_error_rehits_count_only_if_the_counter_went_on_afterwards)
+{
+    fake.rehit = stopped_cost;
+    fake.late_at = 2;
+    assert_false(measure());
+    assert_int_equal(error.kind, ERROR_START);
+    assert_int_equal(results.n, 1);
+    assert_int_equal(count_of(0), 1000);
+    assert_true(column()->overhead == 11);
+}
+
 FRESH_TEST(rehits_that_were_all_disturbed_calibrate_nothing)
 {
     fake.no_rehits = true;
