@@ -108,10 +108,18 @@ bool sampler_begin(struct sampler *sampler, const struct deadline *deadline, str
     return true;
 }
 
+static void free_looks(struct sampler_looks *looks)
+{
+    profile_tally_free(&looks->all);
+    profile_tally_free(&looks->asleep);
+}
+
 void sampler_free(struct sampler *sampler)
 {
     free(sampler->items);
     free(sampler->results);
+    free_looks(&sampler->now);
+    free_looks(&sampler->ever);
     *sampler = (struct sampler){0};
 }
 
@@ -132,7 +140,8 @@ static size_t choose_length(struct sampler *sampler, int64_t us)
 static void make_list(struct sampler *sampler, size_t n)
 {
     struct steps *list = &sampler->list;
-    size_t parts = 1 + (n - 1) / SAMPLER_APART;
+    size_t apart = sampler->ever.asleep.used > 0 ? SAMPLER_APART_ASLEEP : SAMPLER_APART;
+    size_t parts = 1 + (n - 1) / apart;
     *list = (struct steps){.items = sampler->items, .room = LIST_ROOM};
     sampler->n_looks = 0;
     for (size_t part = 0, at = 0; part < parts; part++) {
@@ -151,7 +160,7 @@ static void make_list(struct sampler *sampler, size_t n)
 struct run {
     struct sampler *sampler;
     struct profile_tally *tally;
-    bool known, looked; /* the last sample has an address; a look came after it */
+    bool known; /* the last sample has an address */
     uint64_t last;
     size_t samples;
     bool full; /* out of memory */
@@ -183,18 +192,16 @@ static void settle_missed(struct sampler *sampler, bool slept, struct profile_ta
     sampler->missed = 0;
 }
 
-static void note_sleep(struct sampler *sampler, uint64_t address, bool asleep)
+/* Returns false if memory is out. A core that stands neither works nor sleeps. */
+static bool note_sleep(struct sampler *sampler, uint64_t address, const struct pc_look *look)
 {
-    size_t i = 0;
-    while (i < sampler->n_sleepers && sampler->sleepers[i].address != address)
-        i++;
-    if (i == sampler->n_sleepers) {
-        if (!asleep || i == SAMPLER_SLEEPERS)
-            return;
-        sampler->sleepers[sampler->n_sleepers++] = (struct sampler_sleeper){.address = address};
-    }
-    sampler->sleepers[i].looks++;
-    sampler->sleepers[i].asleep += asleep;
+    if (look->off || (look->state != CORE_RUNNING && look->state != CORE_ASLEEP))
+        return true;
+    uint64_t asleep = look->state == CORE_ASLEEP;
+    return profile_tally_add(&sampler->now.all, address, 1) &&
+           profile_tally_add(&sampler->ever.all, address, 1) &&
+           profile_tally_add(&sampler->now.asleep, address, asleep) &&
+           profile_tally_add(&sampler->ever.asleep, address, asleep);
 }
 
 static void note_reset(struct sampler *sampler, struct profile_tally *tally)
@@ -216,18 +223,14 @@ static void note_look(struct sampler *sampler, const struct pc_look *look, struc
     settle_missed(sampler, !sampler->look.reset && sampler->waits, tally);
 }
 
-/* `next`: the look behind it, or the last one. Where the core is seen with the same address before a look and
- * behind it, it stayed there meanwhile. */
+/* `next`: the look behind it, or the last one. */
 static void take_sample(struct run *run, const uint64_t *words, const struct pc_look *next)
 {
     struct sampler *sampler = run->sampler;
     const struct pc_look *look = &sampler->look;
     uint64_t address = 0;
     bool known = pc_sample_address(&sampler->source, words, &address) && !next->off && !look->off;
-    if (run->looked && run->known && known && run->last == address)
-        note_sleep(sampler, address, look->state == CORE_ASLEEP);
     run->samples++;
-    run->looked = false;
     run->known = known;
     run->last = address;
     bool stands = look->held || look->state == CORE_HALTED || look->state == CORE_LOCKUP;
@@ -256,7 +259,7 @@ static void take_results(struct run *run, size_t done)
             return;
         if (is_look) {
             note_look(sampler, &next, run->tally);
-            run->looked = true;
+            run->full = (run->known && !note_sleep(sampler, run->last, &next)) || run->full;
             k++;
         } else {
             take_sample(run, results + at, &next);
@@ -370,14 +373,21 @@ bool sampler_take(struct sampler *sampler, int64_t us, struct profile_tally *tal
     return renew(sampler, tally, deadline, &again) || outlast(sampler, &again, tally, deadline, error);
 }
 
-void sampler_settle(const struct sampler *sampler, struct profile_tally *tally)
+void sampler_settle(struct sampler *sampler, struct profile_tally *tally)
 {
-    for (size_t i = 0; i < sampler->n_sleepers; i++) {
-        const struct sampler_sleeper *sleeper = &sampler->sleepers[i];
-        double share = (double)sleeper->asleep / (double)sleeper->looks;
-        double samples = (double)profile_tally_count(tally, sleeper->address);
-        profile_tally_move(tally, sleeper->address, (uint64_t)(samples * share + 0.5), PROFILE_ASLEEP);
+    const struct profile_tally *seen = &sampler->ever.asleep;
+    for (size_t i = 0; i < seen->room; i++) {
+        uint64_t address = seen->slots[i].count.address;
+        const struct sampler_looks *looks =
+            profile_tally_count(&sampler->now.all, address) > 0 ? &sampler->now : &sampler->ever;
+        if (!seen->slots[i].taken)
+            continue;
+        double part = (double)profile_tally_count(&looks->asleep, address) /
+                      (double)profile_tally_count(&looks->all, address);
+        double samples = (double)profile_tally_count(tally, address);
+        profile_tally_move(tally, address, (uint64_t)(samples * part + 0.5), PROFILE_ASLEEP);
     }
+    free_looks(&sampler->now);
 }
 
 void sampler_end(struct sampler *sampler, struct profile_tally *tally, const struct deadline *deadline)

@@ -15,8 +15,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { SAMPLER_MOST = 4096, SAMPLER_APART = 256, SAMPLER_LOOKS = SAMPLER_MOST / SAMPLER_APART + 1 };
-enum { SAMPLER_SLEEPERS = 32 };
+/* Samples from look to look: of a core that was not seen asleep, and of one that was. */
+enum { SAMPLER_APART = 256, SAMPLER_APART_ASLEEP = 64 };
+enum { SAMPLER_MOST = 4096, SAMPLER_LOOKS = SAMPLER_MOST / SAMPLER_APART_ASLEEP + 1 };
 
 struct sampler {
     struct device *device;
@@ -39,11 +40,11 @@ struct sampler {
     bool waits;          /* the target did not refuse, but let the probe wait */
     bool was_reset;      /* and what the samples need is not set yet */
     bool renew;          /* after this list all is to be set once more */
-    struct sampler_sleeper {
-        uint64_t address;
-        uint64_t looks, asleep; /* with this address before and behind; how many of them found it asleep */
-    } sleepers[SAMPLER_SLEEPERS];
-    size_t n_sleepers;
+    /* Looks by the address of the sample before, and those of them that found the core asleep: of this
+     * interval, and of all. */
+    struct sampler_looks {
+        struct profile_tally all, asleep;
+    } now, ever;
 };
 
 /* Which register the chosen core has. It may be locked away until device_take: *hidden, and `true`. Changes
@@ -55,8 +56,12 @@ bool sampler_begin(struct sampler *sampler, const struct deadline *deadline, str
 /* One list, which is to take so many microseconds. What it had is in the tally even after a failure. */
 bool sampler_take(struct sampler *sampler, int64_t us, struct profile_tally *tally,
                   const struct deadline *deadline, struct error *error);
-/* Before an interval is closed: tells sleep from work at the addresses where the core was seen asleep. */
-void sampler_settle(const struct sampler *sampler, struct profile_tally *tally);
+/*
+ * Before an interval is closed: tells sleep from work. Of an address' samples the same part counts as asleep
+ * as of the looks behind them, in this interval if there were any. So the share of sleep is that of the
+ * looks, however slow the link is, and varies from interval to interval as much as it is uncertain.
+ */
+void sampler_settle(struct sampler *sampler, struct profile_tally *tally);
 /* After the last list: a last look at the core, for the samples that wait for one. */
 void sampler_end(struct sampler *sampler, struct profile_tally *tally, const struct deadline *deadline);
 void sampler_free(struct sampler *sampler);

@@ -259,7 +259,7 @@ def test_a_lost_link_leaves_what_was_counted(way, tmp_path):
 def test_sleep_is_told_apart(way, tmp_path):
     """The share is the board's own, where it counts sleep. Samples must take time as on a real wire: else a packet's are all of one
     moment."""
-    with Place(way, "ms", SLEEPER | WORK_BY_DATA, dap_wire=SLOW_WIRE) as place:
+    with Place(way, "ms", SLEEPER | WORK_BY_DATA, dap_wire=10000000) as place:
         rounds = place.board.read_word("round_count") + 3  # the first one may have begun before the scenario was set
         wait_for(lambda: place.board.read_word("round_count") > rounds, "rounds of this scenario alone")
         before = place.board.state()

@@ -99,6 +99,24 @@ TEST_WITH(sleep_is_told_by_the_core_and_not_by_the_address, sampled_set_up, samp
     profile_interval_free(&interval);
 }
 
+/* Asleep for a few accesses of the link, and awake for fewer. */
+static struct sampled_moment naps(uint64_t us)
+{
+    enum { NAP = 41 * SAMPLED_ACCESS_US / 10, PERIOD = 61 * SAMPLED_ACCESS_US / 10 };
+    return us % PERIOD < NAP ? (struct sampled_moment){.pc = WFI, .dhcsr = ASLEEP}
+                             : (struct sampled_moment){.pc = WORK};
+}
+
+TEST_WITH(sleep_is_told_where_the_link_is_slower_than_the_program, sampled_set_up, sampled_tear_down)
+{
+    assert_true(sampled_begin(naps));
+    assert_true(sampled_run(20000000));
+    struct profile_interval interval = sampled_end();
+    uint64_t all = profile_interval_samples(&interval);
+    assert_in_range(1000 * interval.states[PROFILE_ASLEEP] / all, 640, 704); /* 41 of 61 */
+    profile_interval_free(&interval);
+}
+
 static uint64_t stands_from_us, stands_to_us;
 static uint32_t stands_as;
 
