@@ -8,6 +8,9 @@ SANITIZE   := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-f
 # Test programs have their own flags for optimizing and debugging, and the caller's for where things are; unit tests are not
 # optimized, as _FORTIFY_SOURCE demands
 SANITIZE_CC = $(CC) $(CSTD) $(WARN) $(SANITIZE) $(filter-out -D_FORTIFY_SOURCE% -Wp%,$(CPPFLAGS))
+# The tests start these programs thousands of times. At a fixed address, with the sanitizers linked in, that takes half as long
+SANITIZE_LD = $(CC) $(SANITIZE) -no-pie $(if $(findstring Free Software,$(shell $(CC) --version)),-static-libasan -static-libubsan) \
+                $(LDFLAGS)
 # What a distribution wants of a program that reads what comes from outside; a packager's own flags go before it. The compiler
 # is asked once for what not every one has, and only by a recipe. _FORTIFY_SOURCE is for one that optimizes without a sanitizer.
 compiles    = $(shell $(CC) -Werror -O2 $(1) -include stdio.h -x c -c -o /dev/null /dev/null 2>/dev/null && echo '$(1)')
@@ -64,6 +67,6 @@ $(BUILD)/asan/libpmu.a: $(ASAN_OBJ)
 $(BUILD)/pmu-probe: $(BUILD)/obj/probe/main.o $(BUILD)/libpmu.a
 	$(CC) $(CFLAGS) $(HARDEN_LD) $(LDFLAGS) $^ $(call pkg,--libs) $(PROBE_LIBS) -o $@
 $(BUILD)/asan/pmu-probe: $(BUILD)/asan/probe/main.o $(BUILD)/asan/libpmu.a
-	$(CC) $(SANITIZE) $(LDFLAGS) $^ $(call pkg,--libs) $(PROBE_LIBS) -o $@
+	$(SANITIZE_LD) $^ $(call pkg,--libs) $(PROBE_LIBS) -o $@
 
 -include $(PROBE_OBJ:.o=.d) $(ASAN_OBJ:.o=.d) $(BUILD)/obj/probe/main.d $(BUILD)/asan/probe/main.d
