@@ -1,11 +1,13 @@
 # `make check` takes 6 to 14 minutes on two cores, `make soak` runs everything. tests/README.md says which test runs where.
 
 PYTHON ?= /usr/bin/python3
-# Two processes for each CPU, because a test waits half of its time
-WORKERS ?= $(shell n=$$(nproc) && echo $$((n < 5 ? 2 * n : 10)))
+# Three processes for each CPU, because a test waits more than half of its time
+WORKERS ?= $(shell n=$$(nproc) && echo $$((n < 4 ? 3 * n : 10)))
 # A test that hangs fails, and says where
 TEST_LIMIT := 400
-PYTEST   = PMU_BUILD=$(BUILD) $(PYTHON) -m pytest -q -p no:cacheprovider --timeout $(TEST_LIMIT)
+# Where Python keeps what it has compiled, so that it does not do so again in each worker
+PYCACHE  = env -u PYTHONDONTWRITEBYTECODE PYTHONPYCACHEPREFIX=$(abspath $(BUILD))/pycache
+PYTEST   = $(PYCACHE) PMU_BUILD=$(BUILD) $(PYTHON) -m pytest -q -p no:cacheprovider --timeout $(TEST_LIMIT)
 
 check: deps
 	$(MAKE) -s -j$(shell nproc) check-build

@@ -28,7 +28,7 @@ def pytest_configure(config):
     config.addinivalue_line("markers", "soak: only `make soak` runs it")
     config.addinivalue_line("markers", "nobody_answers: what it waits for does not come")
     config.addinivalue_line("markers", "each_value: `make check` runs rows with each value, but not with each pair of them")
-    config.addinivalue_line("markers", "any_row: `make check` runs one row")
+    config.addinivalue_line("markers", "any_row(n): `make check` runs n rows, one if it does not say")
     if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:  # as in `make check &`; the tool inherits it, and tests send it
         signal.signal(signal.SIGINT, signal.default_int_handler)
     if not hasattr(config, "workerinput"):  # the workers get both from here
@@ -52,8 +52,8 @@ def rows_of_products(items):
         if hasattr(item, "callspec") and item.path not in whole:
             products.setdefault(item.nodeid.partition("[")[0], []).append(item)
     for test, rows in products.items():
-        pairs = rows[0].get_closest_marker("each_value") is None
-        places = pairwise.any_row(rows, test) if rows[0].get_closest_marker("any_row") else \
+        pairs, few = rows[0].get_closest_marker("each_value") is None, rows[0].get_closest_marker("any_row")
+        places = pairwise.any_row(rows, test, *few.args) if few else \
             pairwise.chosen([pairwise.row_of(item.callspec.params) for item in rows], test, pairs)
         chosen = {rows[place] for place in places}
         yield from (item for item in rows if item not in chosen)

@@ -218,7 +218,9 @@ class Place:
 
 
 def tool_environment(**others):
-    found = dict(os.environ, ASAN_OPTIONS="detect_leaks=1:exitcode=99", UBSAN_OPTIONS="halt_on_error=1", LC_ALL="C.UTF-8")
+    # To look for leaks takes as long as to start; in check each fourth run does
+    leaks = int(SOAK or random.randrange(4) == 0)
+    found = dict(os.environ, ASAN_OPTIONS=f"detect_leaks={leaks}:exitcode=99", UBSAN_OPTIONS="halt_on_error=1", LC_ALL="C.UTF-8")
     found.pop("PMU_PROBE", None)
     return found | others
 

@@ -193,6 +193,7 @@ def test_two_halt_costs(way, halt_cost):
         assert within >= 0.95 * hits and (halt_cost != "17" or (off == 0 and within == hits))
 
 
+@pytest.mark.any_row(1)
 @pytest.mark.parametrize("way", ["r5/swd", "r5/jtag", "r5"])
 def test_a_reset_at_any_time_is_told(way):
     """Also one that comes while the core is halted for its counters: then it may have got what the program before it had,

@@ -86,6 +86,7 @@ def test_handler_as_function(chip):
         exact(place, ("SysTick_Handler",), left_handler, TICKS)
 
 
+@pytest.mark.any_row(3)
 @pytest.mark.parametrize("mode, hits", [("free", 3 if SOAK else 1), ("tick", TICKS)])
 @pytest.mark.parametrize("chip", OFTEN)
 def test_reload_inside(chip, mode, hits):

@@ -89,6 +89,7 @@ def check_numbers(place, result):
     assert len(result.hits) == HITS if result.code == 0 else result.err
 
 
+@pytest.mark.any_row(2)
 @pytest.mark.parametrize("way", ["m4/swd", "m4/jtag", "rp2040/swd"])
 def test_cable_pulled_at_every_packet(way):
     with Place(way, "free", WORK_BY_DATA, dap_packet=64) as place:
@@ -125,6 +126,7 @@ def test_power_lost_in_the_middle(way, line, monkeypatch):
         assert place.run("delta", "work_by_data", "-r", 3).code == 0
 
 
+@pytest.mark.any_row(1)
 @pytest.mark.parametrize("way", ["m4/v2", "m4/v1"])
 def test_probe_unplugged_at_every_transfer(way):
     """The cable is plugged in again a moment later."""

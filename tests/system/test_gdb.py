@@ -35,6 +35,7 @@ def same(before, after):
         assert name in MOVING or after[name] == value, (name, value, after[name])
 
 
+@pytest.mark.any_row(3)
 @pytest.mark.parametrize("chip, function, bits", [(chip, *what) for chip in CHIPS + CP15 for what in [
     ("work_by_data", WORK_BY_DATA), ("called_twice", CALLED_TWICE), ("recurse", RECURSE)]])
 def test_function(chip, function, bits):
@@ -141,6 +142,7 @@ def test_a_port_is_one_cores(chip):
         assert "cpu0   running" in info and "cpu1   halted by the debugger" in info
 
 
+@pytest.mark.any_row(2)
 @pytest.mark.parametrize("chip", ["m4", "rp2040", "a9", "a53", "r5"])
 @pytest.mark.parametrize("how", ["done", "interrupted", "terminated", "no end"])
 def test_everything_is_put_back(chip, how):

@@ -181,6 +181,7 @@ def test_silent_server_is_left_at_once_on_ctrl_c():
         assert finish_tool(tool, signal.SIGINT).code != 0
 
 
+@pytest.mark.any_row(5)
 @pytest.mark.nobody_answers
 @pytest.mark.parametrize("chip", ["m4", "a9"])
 @pytest.mark.parametrize("how", ["cut", "damaged", "empty", "error", "twice"])
@@ -201,6 +202,7 @@ def test_a_real_server_spoilt_on_the_way(chip, how):
                 assert cycles in truth, (number, result.cycles, truth)
 
 
+@pytest.mark.any_row(3)
 @pytest.mark.nobody_answers
 @pytest.mark.parametrize("chip", ["m4", "a9"])
 @pytest.mark.parametrize("how", ["cut", "damaged", "dropped"])

@@ -86,6 +86,7 @@ def measure(place, port):
                                    str(HITS)]))
 
 
+@pytest.mark.any_row(2)
 @pytest.mark.parametrize("chip", ["m4", "a53"])
 @pytest.mark.parametrize("cuts", [1, 5])
 def test_a_cut_connection_is_made_again(chip, cuts):

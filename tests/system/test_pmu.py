@@ -45,6 +45,7 @@ def compare(place, result, start, events, is_end=returned):
     return seen
 
 
+@pytest.mark.any_row(3)
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("function, bits", [("work_by_data", WORK_BY_DATA), ("called_twice", CALLED_TWICE)])
 def test_every_event_of_every_hit(way, function, bits):

@@ -94,6 +94,7 @@ def some_more(tool, path):
     wait_for(lambda: tool.poll() is not None or lines_of(path) > enough, "more intervals")
 
 
+@pytest.mark.any_row(3)
 @pytest.mark.parametrize("way", WAYS)
 def test_samples_are_where_the_program_is(way, tmp_path):
     with Place(way, "free", WORK_BY_DATA) as place:
@@ -117,6 +118,7 @@ def test_samples_are_where_the_program_is(way, tmp_path):
         assert said and int(said.group(1).replace(",", "")) == profile.end["samples"], result.err
 
 
+@pytest.mark.any_row(3)
 @pytest.mark.parametrize("way", WAYS)
 def test_shares_are_those_of_the_board(way, tmp_path):
     """The board adds up the cycles of each address. Samples must take time as on a real wire: else a packet's are all of one moment."""

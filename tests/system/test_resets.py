@@ -66,6 +66,7 @@ def test_watch_goes_on(way, round_):
         assert count_of(result.summary) >= sum(counts) > 0  # begin() has read the first sample
 
 
+@pytest.mark.any_row(3)
 @pytest.mark.parametrize("round_", range(5 if SOAK else 1))
 @pytest.mark.parametrize("way", WAYS)
 def test_delta_prints_the_hits_before_it(way, round_):
@@ -144,6 +145,7 @@ class Ending:
         self.place.close()
 
 
+@pytest.mark.any_row(1)
 @pytest.mark.parametrize("way", ENDINGS)
 def test_a_reset_while_all_is_undone(way):
     ending, came, failed = Ending(way), 0, []

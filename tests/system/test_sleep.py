@@ -6,6 +6,7 @@ from harness import SLEEPER, WORK_BY_DATA, Place, unfolded
 SAID = "the core was seen asleep: while it is debugged its clock may go on in WFI and WFE"
 
 
+@pytest.mark.any_row(1)
 @pytest.mark.parametrize("way", ["m4/swd", "rp2040/swd", "m4"])
 def test_a_hit_that_sleeps(way):
     with Place(way, "tick", SLEEPER) as place:

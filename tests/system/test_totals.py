@@ -37,6 +37,7 @@ def counter_of(place):
     return () if place.chip == "rp2040" else ("--counter", "systick")
 
 
+@pytest.mark.any_row(3)
 @pytest.mark.parametrize("way, name", rows(WAYS, "m4/swd"))
 def test_systick_at_full_reload(way, name):
     """The tool reads the counter between the slices of the wait, so that it sees each wrap."""
@@ -121,6 +122,7 @@ def test_a_tick_variable_that_is_none():
         assert result.code == 2 and "nobody" in result.err
 
 
+@pytest.mark.any_row(3)
 @pytest.mark.parametrize("way, name", rows(["m4", "m4/swd"], "m4/swd"))
 def test_cyccnt_across_its_wrap(way, name):
     bits, cycles = SPANS[name]

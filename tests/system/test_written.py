@@ -112,6 +112,7 @@ WRITES = {"m4": {"DWT_CTRL": "mww 0xE0001000 0x40000000", "DEMCR": "mww 0xE000ED
           "a53": {"PMCR": "a53.apb mww 0x80430E04 0", "PMCNTENCLR": "a53.apb mww 0x80430C20 0xFFFFFFFF"}}
 
 
+@pytest.mark.any_row(4)
 @pytest.mark.parametrize("chip, name", [(chip, name) for chip, names in WRITES.items() for name in names])
 def test_somebody_at_openocds_other_door(chip, name):
     with Place(chip, "free", WORK_BY_DATA) as place:

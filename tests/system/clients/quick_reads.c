@@ -22,7 +22,6 @@ int connect(int fd, const struct sockaddr *to, socklen_t length)
     return (int)syscall(SYS_connect, fd, to, length);
 }
 
-int fcntl64(int fd, int command, ...);
 int fcntl(int fd, int command, ...) __attribute__((alias("fcntl64")));
 
 /* The socket itself always waits */
