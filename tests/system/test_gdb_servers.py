@@ -202,7 +202,7 @@ def test_a_real_server_spoilt_on_the_way(chip, how):
                 assert cycles in truth, (number, result.cycles, truth)
 
 
-@pytest.mark.any_row(3)
+@pytest.mark.any_row(2)
 @pytest.mark.nobody_answers
 @pytest.mark.parametrize("chip", ["m4", "a9"])
 @pytest.mark.parametrize("how", ["cut", "damaged", "dropped"])
