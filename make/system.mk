@@ -1,8 +1,8 @@
 # `make check` takes 6 to 14 minutes on two cores, `make soak` runs everything. tests/README.md says which test runs where.
 
 PYTHON ?= /usr/bin/python3
-# Three processes for each CPU, because a test waits more than half of its time
-WORKERS ?= $(shell n=$$(nproc) && echo $$((n < 4 ? 3 * n : 10)))
+# Four processes for each CPU, because a test waits more than half of its time
+WORKERS ?= $(shell n=$$(nproc) && echo $$((n < 4 ? 4 * n : 12)))
 # A test that hangs fails, and says where
 TEST_LIMIT := 400
 # Where Python keeps what it has compiled, so that it does not do so again in each worker

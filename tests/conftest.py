@@ -27,7 +27,7 @@ PASSED = fixtures_passed.files()
 def pytest_configure(config):
     config.addinivalue_line("markers", "soak: only `make soak` runs it")
     config.addinivalue_line("markers", "nobody_answers: what it waits for does not come")
-    config.addinivalue_line("markers", "each_value: `make check` runs rows with each value, but not with each pair of them")
+    config.addinivalue_line("markers", "each_value: `make check` runs two of the rows that have each value")
     config.addinivalue_line("markers", "any_row(n): `make check` runs n rows, one if it does not say")
     if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:  # as in `make check &`; the tool inherits it, and tests send it
         signal.signal(signal.SIGINT, signal.default_int_handler)

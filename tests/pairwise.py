@@ -2,14 +2,15 @@
 
 Every value of every parameter is in some row, and so is every pair of values of two parameters that occurs in the product.
 A parameter that names a chip and the wires to it ("m4/swd") counts as two; the engine above a link does not know its wires, so
-that each of them need only be in some row. A row behind OpenOCD, which has no wires in its name, takes many times as long: a third of
-the tests take one, if all that it shows beside that is in other rows. Tests marked `each_value`, where a row takes long, do without the pairs, and one
-chip of a family will do; which, differs from test to test. Greedy, and the same rows each time: a test that failed is there
-again."""
+that each of them need only be in some row. A row behind OpenOCD, which has no wires in its name, takes many times as long: a
+third of the tests take one, unless it shows what no other row does. Tests marked `each_value`, where a row takes long, do without
+the pairs, one chip of a family will do, and of the rows that are left they take two; which, differs from test to test. Greedy,
+and the same rows each time: a test that failed is there again."""
 import itertools
 import zlib
 
 WIRES = {"", "swd", "jtag", "v1", "v2"}
+FEW = 2
 BEHIND_OPENOCD = ("wires", "")
 FAMILIES = {"rp2040": "Cortex-M", "m4": "Cortex-M", "m7": "Cortex-M", "m33": "Cortex-M", "m55": "Cortex-M", "a9": "Armv7-A", "a7": "Armv7-A"}
 
@@ -62,4 +63,5 @@ def chosen(rows, test, pairs=True):
                                                         -((place + turn) % len(rows))))
         places.append(best)
         missing -= shows[best]
-    return sorted(places)
+    places.sort()
+    return places if pairs or len(places) <= FEW else [places[at] for at in any_row(places, test, FEW)]

@@ -102,6 +102,7 @@ def test_what_is_sent_is_counted():
         assert len(accept.round_trips(log)) == len(log) / 2 and min(accept.round_trips(log)) > 0
 
 
+@pytest.mark.soak
 def test_one_failure_does_not_hide_the_others(tmp_path):
     """An M4 with its program, although an RP2040 is expected."""
     with place_of("m4/swd") as place:

@@ -132,7 +132,7 @@ class Killed:
             self.measures()
 
 
-@pytest.mark.any_row(9)
+@pytest.mark.any_row(7)
 @pytest.mark.parametrize("link", WAYS)
 def test_killed(link, record_property):
     failed = []

@@ -364,9 +364,11 @@ def columns(result):
 
 
 def share_of(way):
-    """How many cases a way has beside others. One of an A or R core behind OpenOCD takes five to ten times as long as one of a probe."""
-    slow = chip_of(way)[0] in "ar" and chip_of(way) != "rp2040" and "/" not in way
-    return 1 if slow and way.startswith("gdb ") else 2 if slow else 5
+    """How many cases a way has beside others. Behind OpenOCD one takes two to ten times as long as behind a probe."""
+    if "/" in way or way == "msr":
+        return 8
+    slow = chip_of(way) in ("a9", "a53", "r5")
+    return 1 if slow and way.startswith("gdb ") else 2 if slow else 4
 
 
 def rows():
