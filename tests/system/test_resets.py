@@ -73,7 +73,7 @@ def test_delta_prints_the_hits_before_it(way, round_):
     with Place(way, "free", WORK_BY_DATA) as place:
         place.board.watch(place.symbol("work_by_data"))
         tool = start_tool(place.words("delta", "work_by_data", "-r", 1000000))
-        time.sleep(0.5)
+        wait_for(lambda: sum(event.kind == "halt" for event in place.board.log()) >= 6, "some hits")
         reset_some_time(place, f"delta {way} {round_}")
         result = finish_tool(tool)
         assert result.code == 3, result.err
