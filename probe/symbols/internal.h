@@ -166,6 +166,8 @@ enum call {
 };
 /* The call that returns to the address, which has no Thumb bit. */
 enum call call_before(struct symbols *symbols, uint64_t address, enum instruction_set isa, uint64_t *target);
+/* Whether any call or jump of the program goes to the address by a number. */
+bool call_is_made(struct symbols *symbols, uint64_t address);
 /* Whether that call can have led into the function around `pc`: it goes there, or into one that jumps on. */
 bool call_leads(struct symbols *symbols, enum call call, uint64_t target, uint64_t pc);
 

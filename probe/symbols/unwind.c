@@ -5,12 +5,22 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { ROOTS = 16 };
+
+/* A function that a stack ended with. */
+struct root {
+    uint64_t address;
+    bool is_called;
+};
+
 struct unwind {
     struct symbols *symbols;
     struct frame_rules *rules;
     struct extent start; /* the function that the program begins with */
     bool wide;           /* AArch64 */
     unsigned sp, lr, pc; /* where these are in the values */
+    struct root roots[ROOTS];
+    size_t n_roots;
 };
 
 struct walk {
@@ -346,6 +356,20 @@ static bool is_exception_return(const struct walk *walk, uint64_t back)
     return walk->core.is_m && back >= EXC_RETURN && back <= UINT32_MAX - 1;
 }
 
+/* Whether other functions call the one around the address, so that no stack begins with it. */
+static bool is_called(struct unwind *unwind, uint64_t address)
+{
+    struct extent function = {0, 0};
+    if (table_around(unwind->symbols, address, &function) == NULL)
+        return false;
+    for (size_t i = 0; i < unwind->n_roots && i < ROOTS; i++)
+        if (unwind->roots[i].address == function.low)
+            return unwind->roots[i].is_called;
+    struct root root = {function.low, call_is_made(unwind->symbols, function.low)};
+    unwind->roots[unwind->n_roots++ % ROOTS] = root;
+    return root.is_called;
+}
+
 /* Where a caller that the rules give is none: what a thread begins with, and LR after a reset. */
 static bool is_no_address(const struct walk *walk, uint64_t back)
 {
@@ -414,8 +438,8 @@ static enum unwind_end step(struct walk *walk, bool *is_done)
     if (end != UNWIND_OUTERMOST)
         return end;
     if (is_no_address(walk, caller.back)) {
-        *is_done = true;
-        return caller.is_guess ? UNWIND_NO_RULES : UNWIND_OUTERMOST;
+        *is_done = !caller.is_guess && !is_called(walk->unwind, unwind_place(&frame));
+        return *is_done ? UNWIND_OUTERMOST : UNWIND_NO_CALL;
     }
     if (walk->core.is_m && (caller.back | 1) == (FNC_RETURN | 1))
         return UNWIND_SECURITY;

@@ -15,7 +15,8 @@ enum {
     STACK_SIZE = 0x20000,
     CODE_SIZE = 0x40000,
     TRUE_FRAMES = 64,
-    LINES = 4
+    LINES = 4,
+    IT_STATE = 0x0600FC00
 };
 
 enum world { CORTEX_M4, CORTEX_M0, CORTEX_A9, CORTEX_A53 };
@@ -48,7 +49,8 @@ struct machine {
     uint64_t call, call_sp; /* of the instruction before: where it returns to, if it calls; else 0 */
     uint64_t executed, most, next_exception;
     uint64_t psp, random, stopped_at;
-    unsigned phase, in_block, handlers;
+    uint64_t block, block_end; /* of the last IT */
+    unsigned phase, handlers;
     bool is_stopped;
     struct counts counts;
     unsigned shown;
@@ -173,7 +175,7 @@ static void read_core(struct machine *self, uint64_t pc, struct unwind_core *cor
     core->value[UNWIND_ARM_LR] = read_register(self, UC_ARM_REG_LR);
     core->value[UNWIND_ARM_PC] = pc;
     core->known = UNWIND_NEEDS_ARM;
-    core->status = self->in_block > 0 ? 0x0000FC00 : 0;
+    core->status = pc >= self->block && pc < self->block_end ? IT_STATE : 0;
     core->knows_psp = is_m(self);
     core->psp = self->row->on_psp && self->handlers == 0 ? core->value[UNWIND_ARM_SP] : self->psp;
 }
@@ -231,19 +233,28 @@ static void examine(struct machine *self, uint64_t pc)
 
 /* --- execution ------------------------------------------------------------------------------------------ */
 
-static void note_block(struct machine *self, uint32_t first)
+/* DDI 0403 A7.7.38. The hook does not see what an IT leaves out: its block is known by addresses. */
+static void note_block(struct machine *self, uint64_t pc)
 {
-    if (self->in_block > 0)
-        self->in_block--;
-    else if (is_m(self) && (first & 0xFF00) == 0xBF00 && (first & 0xF) != 0)
-        self->in_block = 4 - (unsigned)__builtin_ctz(first & 0xF);
+    uint32_t first = word_at(self, pc) & 0xFFFF;
+    if (!is_m(self) || (first & 0xFF00) != 0xBF00 || (first & 0xF) == 0)
+        return;
+    self->block = self->block_end = pc + 2;
+    for (int left = 4 - __builtin_ctz(first & 0xF); left > 0; left--)
+        self->block_end += code_is_wide(word_at(self, self->block_end) & 0xFFFF) ? 4 : 2;
+}
+
+static bool is_in_block(const struct machine *self, uint64_t pc)
+{
+    return pc >= self->block && pc < self->block_end;
 }
 
 static void on_instruction(uc_engine *uc, uint64_t pc, uint32_t size, void *context)
 {
     struct machine *self = context;
     follow(self, pc);
-    bool interrupted = self->row->interrupts && self->executed >= self->next_exception && self->in_block == 0;
+    bool interrupted =
+        self->row->interrupts && self->executed >= self->next_exception && !is_in_block(self, pc);
     if (self->executed >= self->most || interrupted) {
         self->is_stopped = true;
         self->stopped_at = pc;
@@ -256,7 +267,7 @@ static void on_instruction(uc_engine *uc, uint64_t pc, uint32_t size, void *cont
         self->call = pc + size;
         self->call_sp = read_sp(self);
     }
-    note_block(self, word_at(self, pc) & 0xFFFF);
+    note_block(self, pc);
 }
 
 /* The exception's frame and LR, as DDI 0403 B1.5.6 and B1.5.8 have them; half of them extended, as with an
@@ -276,7 +287,7 @@ static void enter_exception(struct machine *self)
     assert_non_null(words);
     for (size_t i = 0; i < 8; i++)
         words[i] = i == 6 ? (uint32_t)pc : (uint32_t)read_register(self, ids[i]);
-    words[7] = (words[7] & ~0x200U) | 1U << 24 | (moved ? 0x200 : 0);
+    words[7] = (words[7] & ~(0x200 | IT_STATE)) | 1U << 24 | (moved ? 0x200 : 0);
     uint64_t back = 0xFFFFFFE1 | (is_extended ? 0 : 0x10) | (from_thread ? 8 : 0) | (from_psp ? 4 : 0);
     if (from_psp) {
         self->psp = sp;
@@ -285,6 +296,7 @@ static void enter_exception(struct machine *self)
     struct location location = must_locate(self->symbols, "handler");
     write_register(self, UC_ARM_REG_SP, sp);
     write_register(self, UC_ARM_REG_LR, back);
+    write_register(self, UC_ARM_REG_XPSR, words[7]);
     self->stopped_at = location.address;
     self->handlers++;
 }
