@@ -20,7 +20,7 @@ struct frame_rules *frame_rules_open(struct symbols *symbols)
     struct frame_rules *rules = calloc(1, sizeof *rules);
     if (rules == NULL)
         return NULL;
-    (void)lines_load(symbols);
+    (void)lines_load(symbols); /* opens what libdw reads */
     rules->symbols = symbols;
     rules->debug = symbols->dwarf != NULL ? dwarf_getcfi(symbols->dwarf) : NULL;
     rules->in_memory = dwarf_getcfi_elf(symbols->elf);

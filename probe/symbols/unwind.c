@@ -329,12 +329,12 @@ static enum unwind_end take_frame(struct walk *walk, uint64_t sp, uint32_t back,
 /* The return from the handler, as the core would do it. */
 static enum unwind_end leave_handler(struct walk *walk, uint32_t back)
 {
-    bool of_v8 = (back & RETURN_FROM_SECURE) == 0 || (back & RETURN_KEEPS_CALLEES) == 0;
+    /* Before Armv8-M both bits are 1 */
     bool crosses = ((back & RETURN_TO_SECURE) != 0) != ((back & RETURN_FROM_SECURE) != 0);
     bool to_thread = (back & RETURN_TO_THREAD) != 0, to_psp = (back & RETURN_TO_PSP) != 0;
     uint64_t sp = to_psp ? walk->core.psp : walk->core.value[UNWIND_ARM_SP];
     uint32_t words[8];
-    if (of_v8 && crosses)
+    if (crosses)
         return UNWIND_SECURITY;
     if (walk->in_thread || (to_psp && !to_thread))
         return UNWIND_NO_CALL;
