@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-enum { SP = 13, LR = 14, PC = 15, MOST_ENDING = 12, MOST_CODE = 1 << 12, LARGEST = 1 << 16 };
+enum { SP = 13, LR = 14, PC = 15, MOST_CODE = 1 << 12, LARGEST = 1 << 16, LONGEST_ENDING = 48 };
 
 static struct frame_op list_of(int kind, uint32_t list)
 {
@@ -174,7 +174,7 @@ static bool returns(const struct frame_op *op)
 
 size_t frame_ending(struct symbols *symbols, uint64_t pc, struct frame_op *out, size_t room)
 {
-    struct code_walk walk = {.symbols = symbols, .low = pc, .high = pc + MOST_ENDING * 4};
+    struct code_walk walk = {.symbols = symbols, .low = pc, .high = pc + LONGEST_ENDING};
     struct code_instruction one;
     size_t n = 0;
     while (n < room && code_next(&walk, &one) && !one.is_data && one.isa != ISA_A64) {

@@ -293,8 +293,9 @@ static enum unwind_end take_callees(struct walk *walk, uint64_t *sp)
         return UNWIND_NO_MEMORY;
     if ((word & ~UINT64_C(1)) != SIGNATURE)
         return UNWIND_NO_CALL;
-    for (unsigned number = 4; number <= 11; number++) {
-        if (!read_word(walk, *sp + 8 + 4 * (number - 4), &walk->core.value[number]))
+    uint64_t at = *sp + 8;
+    for (unsigned number = 4; number <= 11; number++, at += 4) {
+        if (!read_word(walk, at, &walk->core.value[number]))
             return UNWIND_NO_MEMORY;
         walk->core.known |= UINT64_C(1) << number;
     }
@@ -305,9 +306,10 @@ static enum unwind_end take_callees(struct walk *walk, uint64_t *sp)
 static enum unwind_end take_frame(struct walk *walk, uint64_t sp, uint32_t back, uint32_t words[8])
 {
     static const uint8_t numbers[] = {0, 1, 2, 3, 12, UNWIND_ARM_LR, UNWIND_ARM_PC};
-    for (unsigned i = 0; i < 8; i++) {
+    uint64_t at = sp;
+    for (unsigned i = 0; i < 8; i++, at += 4) {
         uint64_t word = 0;
-        if (!read_word(walk, sp + 4 * i, &word))
+        if (!read_word(walk, at, &word))
             return UNWIND_NO_MEMORY;
         words[i] = (uint32_t)word;
     }
