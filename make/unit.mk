@@ -18,7 +18,7 @@ $(BUILD)/unit/$(1): $(filter $(BUILD)/unit/obj/test_main.o $(BUILD)/unit/obj/$(1
 endef
 $(foreach d,$(UNIT_DIRS),$(eval $(call UNIT_PROGRAM,$(d))))
 $(UNIT_BIN): $(BUILD)/asan/libpmu.a
-	$(SANITIZE_LD) $(filter %.o,$^) $(BUILD)/asan/libpmu.a $(call pkg,--libs) -lcmocka $(PROBE_LIBS) -o $@
+	$(SANITIZE_LD) $(filter %.o,$^) $(BUILD)/asan/libpmu.a $(call pkg,--libs) $(UNIT_LIBS) -lcmocka $(PROBE_LIBS) -o $@
 
 -include $(UNIT_OBJ:.o=.d)
 

@@ -157,6 +157,74 @@ struct stack_code {
 };
 bool stack_is_set(enum instruction_set isa, const struct stack_code *code);
 
+/* --- calls.c: who calls whom, by the instructions ------------------------------------------------------ */
+
+enum call {
+    CALL_NONE,
+    CALL_DIRECT,
+    CALL_INDIRECT,
+};
+/* The call that returns to the address, which has no Thumb bit. */
+enum call call_before(struct symbols *symbols, uint64_t address, enum instruction_set isa, uint64_t *target);
+/* Whether any call or jump of the program goes to the address by a number. */
+bool call_is_made(struct symbols *symbols, uint64_t address);
+/* Whether that call can have led into the function around `pc`: it goes there, or into one that jumps on. */
+bool call_leads(struct symbols *symbols, enum call call, uint64_t target, uint64_t pc);
+
+/* --- frame_code.c: frames, by the instructions that make and end them ---------------------------------- */
+
+/* What one instruction does to the stack and to registers that lead to the caller. */
+struct frame_op {
+    enum {
+        FRAME_OTHER,  /* nothing */
+        FRAME_PUSH,   /* `list`, the lowest register at the lowest address */
+        FRAME_POP,    /* `list`; with the PC in it: and returns */
+        FRAME_ADD,    /* `to` = `from` + `number` */
+        FRAME_RETURN, /* to the address in `from` */
+        FRAME_JUMP,   /* goes on elsewhere, whatever the flags */
+        FRAME_BRANCH, /* or may do so, or calls */
+        FRAME_LOST,   /* the stack pointer is no longer known */
+    } kind;
+    uint32_t list;
+    unsigned to, from;
+    int32_t number;
+};
+struct frame_op frame_op_of(enum instruction_set isa, uint32_t code);
+
+/* The ops from `pc` on until the function's return; returns their number, 0 if there is no such end. */
+size_t frame_ending(struct symbols *symbols, uint64_t pc, struct frame_op *out, size_t room);
+
+/* Where a function without call frame information has its caller's registers. */
+struct frame_layout {
+    uint32_t size;   /* of the frame in bytes: what it is below the caller's stack pointer */
+    uint32_t saved;  /* a bit for each register */
+    uint32_t at[16]; /* of those: so many bytes below the caller's stack pointer */
+};
+/* False: the code from the function's first instruction to `pc` does not tell. */
+bool frame_layout_of(struct symbols *symbols, uint64_t pc, struct frame_layout *out);
+
+/* --- frame_rules.c: frames, by call frame information --------------------------------------------------- */
+
+struct frame_rules;
+
+/* What the rules are applied to, and what they need. */
+struct frame_state {
+    const uint64_t *value;
+    uint64_t known;
+    bool (*word)(void *context, uint64_t address, uint64_t *out);
+    void *context;
+};
+enum frame_found { FRAME_FOUND, FRAME_NO_RULES, FRAME_NO_VALUE, FRAME_OUTERMOST };
+
+struct frame_rules *frame_rules_open(struct symbols *symbols); /* NULL: no memory */
+void frame_rules_close(struct frame_rules *rules);
+/*
+ * The caller's registers, by the rules for `place`: those in `known` are found, and the stack pointer is the
+ * frame's address. The return address is in *back.
+ */
+enum frame_found frame_rules_apply(struct frame_rules *rules, uint64_t place, const struct frame_state *state,
+                                   uint64_t *value, uint64_t *known, uint64_t *back);
+
 /* --- stores.c: stores of a Cortex-M's code ------------------------------------------------------------- */
 
 /* base + (index << shift) + offset, `size` bytes; then `moves` is added to the base. */

@@ -162,6 +162,64 @@ struct function_facts scopes_function(struct symbols *symbols, uint64_t address)
     return facts;
 }
 
+/* --- functions around an address that are inlined ------------------------------------------------------ */
+
+static const char *call_file(Dwarf_Die *unit, Dwarf_Die *die)
+{
+    Dwarf_Attribute attribute;
+    Dwarf_Word number = 0;
+    Dwarf_Files *files = NULL;
+    size_t count = 0;
+    if (dwarf_attr(die, DW_AT_call_file, &attribute) == NULL || dwarf_formudata(&attribute, &number) != 0 ||
+        dwarf_getsrcfiles(unit, &files, &count) != 0 || number >= count)
+        return NULL;
+    return dwarf_filesrc(files, (size_t)number, NULL, NULL);
+}
+
+static uint64_t call_line(Dwarf_Die *die)
+{
+    Dwarf_Attribute attribute;
+    Dwarf_Word line = 0;
+    return dwarf_attr(die, DW_AT_call_line, &attribute) != NULL && dwarf_formudata(&attribute, &line) == 0
+               ? line
+               : 0;
+}
+
+static void describe_inlined(Dwarf_Die *unit, Dwarf_Die *die, struct inlined_frame *out)
+{
+    Dwarf_Attribute attribute;
+    const char *file = call_file(unit, die), *name = NULL;
+    char base[200];
+    uint64_t line = call_line(die);
+    if (dwarf_attr_integrate(die, DW_AT_linkage_name, &attribute) != NULL)
+        name = dwarf_formstring(&attribute);
+    if (name == NULL)
+        name = dwarf_diename(die);
+    name_plain(out->name, sizeof out->name, name != NULL ? name : "");
+    out->called[0] = '\0';
+    if (file == NULL || line == 0)
+        return;
+    name_copy(base, sizeof base, name_of_file(file), strlen(name_of_file(file)));
+    snprintf(out->called, sizeof out->called, "%s:%" PRIu64, base, line);
+}
+
+size_t symbols_inlined(struct symbols *symbols, uint64_t address, struct inlined_frame *out, size_t room)
+{
+    Dwarf_Die die, around[MOST_BLOCKS];
+    Dwarf_Die *unit = symbols != NULL ? find_unit(symbols, address, &die) : NULL;
+    size_t n = 0;
+    for (int depth = 0; unit != NULL && depth < MOST_BLOCKS && enter_block(symbols, &die, address); depth++) {
+        if (dwarf_tag(&die) == DW_TAG_subprogram)
+            n = 0;
+        else if (dwarf_tag(&die) == DW_TAG_inlined_subroutine)
+            around[n++] = die;
+    }
+    size_t given = n < room ? n : room;
+    for (size_t i = 0; i < given; i++)
+        describe_inlined(unit, &around[n - 1 - i], &out[i]);
+    return given;
+}
+
 /* --- functions that are only inlined ------------------------------------------------------------------- */
 
 enum { PATH_ROOM = 256, MOST_DEPTH = 64, MOST_ORIGINS = 64, MOST_COPIES = 4 };
@@ -258,23 +316,10 @@ static bool is_copy(const struct inlined *self, Dwarf_Die *die)
            is_reference_among(die, DW_AT_abstract_origin, self->origins, self->n_origins);
 }
 
-static const char *call_file(const struct inlined *self, Dwarf_Die *die)
-{
-    Dwarf_Attribute attribute;
-    Dwarf_Word number = 0;
-    Dwarf_Files *files = NULL;
-    size_t count = 0;
-    if (dwarf_attr(die, DW_AT_call_file, &attribute) == NULL || dwarf_formudata(&attribute, &number) != 0 ||
-        dwarf_getsrcfiles(self->unit, &files, &count) != 0 || number >= count)
-        return NULL;
-    return dwarf_filesrc(files, (size_t)number, NULL, NULL);
-}
-
 static void add_copy(struct inlined *self, Dwarf_Die *die, const char *outer)
 {
-    struct inlined_copy copy = {.outer = outer, .file = call_file(self, die)};
+    struct inlined_copy copy = {.outer = outer, .file = call_file(self->unit, die)};
     Dwarf_Addr base = 0, begin = 0, end = 0, entry = 0;
-    Dwarf_Attribute attribute;
     ptrdiff_t offset = 0;
     bool has_entry = dwarf_entrypc(die, &entry) == 0;
     for (int i = 0; i < MOST_RANGES && (offset = dwarf_ranges(die, offset, &base, &begin, &end)) > 0; i++) {
@@ -286,8 +331,7 @@ static void add_copy(struct inlined *self, Dwarf_Die *die, const char *outer)
     }
     if (copy.high == 0)
         return;
-    if (dwarf_attr(die, DW_AT_call_line, &attribute) == NULL || dwarf_formudata(&attribute, &copy.line) != 0)
-        copy.line = 0;
+    copy.line = call_line(die);
     if (self->n_copies == MOST_COPIES)
         self->more++;
     else

@@ -44,6 +44,15 @@ bool symbols_locate(struct symbols *symbols, const char *text, struct location *
  */
 void symbols_describe(struct symbols *symbols, uint64_t address, struct location *out);
 
+/* A function whose code is part of another one's. */
+struct inlined_frame {
+    char name[128];   /* as in the source, without parameters */
+    char called[256]; /* where the frame around it calls it: "fir.c:42", empty if unknown */
+};
+/* The inlined functions around an address, the innermost first; the function with the code is not among them.
+ * Returns their number, at most `room`: the outer ones are left out. */
+size_t symbols_inlined(struct symbols *symbols, uint64_t address, struct inlined_frame *out, size_t room);
+
 /* The i-th function's name, as in the source and without parameters; false: there are no more. */
 bool symbols_function_name(struct symbols *symbols, size_t i, char *out, size_t room);
 

@@ -155,3 +155,21 @@ OPEN_TEST(frames_of_two_places)
     assert_int_equal(symbols_frames(switches, many, many + 8, &start, &end), FRAMES_UNKNOWN);
     assert_int_equal(symbols_frames(NULL, 0, 4, &start, &end), FRAMES_OF_TWO);
 }
+
+/* One program at 0, where the linker leaves what it says of functions that it dropped, and elsewhere. */
+TEST(functions_that_were_dropped_have_no_frames)
+{
+    struct symbols *low = fixture_open("blink"), *high = fixture_open("flash");
+    uint64_t main_low = address_of(low, "main"), main_high = address_of(high, "main"), frames = 0;
+    for (uint64_t at = 0; at < 0x60; at += 2) {
+        struct frame_base here = {0}, there = {0}, ignored;
+        assert_int_equal(symbols_frames(low, main_low + at, main_low, &here, &ignored), FRAMES_KNOWN);
+        assert_int_equal(symbols_frames(high, main_high + at, main_high, &there, &ignored), FRAMES_KNOWN);
+        assert_int_equal(here.number, there.number);
+        assert_int_equal(here.offset, there.offset);
+        frames += here.offset > 0;
+    }
+    assert_true(frames > 0);
+    symbols_close(low);
+    symbols_close(high);
+}

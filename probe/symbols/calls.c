@@ -1,0 +1,205 @@
+/*
+ * Whether an address can be where a callee returns to: by the call before it, and by where that call goes.
+ */
+#include "symbols/internal.h"
+
+enum { MOST_CODE = 1 << 14, LR = 14 };
+
+/* The bytes before the address, as the last `size` of them; 0 if the program has none there. */
+static uint32_t word_before(struct symbols *symbols, uint64_t address, unsigned size, bool thumb)
+{
+    size_t n = 0;
+    const uint8_t *bytes = address >= size ? elf_code(symbols, address - size, &n) : NULL;
+    return bytes != NULL && n >= size ? code_at(symbols, bytes, size, thumb, &size) : 0;
+}
+
+static uint64_t offset_of(uint32_t bits, unsigned unused)
+{
+    return (uint64_t)(int64_t)((int32_t)(bits << unused) >> unused);
+}
+
+/* DDI 0406 A8.8.25: BL and BLX of a number, in Thumb. */
+static uint64_t thumb_target(uint32_t code, uint64_t address)
+{
+    struct code_instruction one = {.address = address, .code = code | 0x1000, .size = 4};
+    bool to_arm = (code & 0x1000) == 0;
+    uint64_t target = code_branch(&one);
+    return to_arm ? (target - (address & 2)) & ~UINT64_C(3) : target;
+}
+
+static bool is_thumb_call(uint32_t code)
+{
+    return (code & 0xF800C000) == 0xF000C000;
+}
+
+/* DDI 0406 A8.8.25, A8.8.26 (BLX of a register); DDI 0553 C2.4 (BLXNS). */
+static enum call thumb_call(struct symbols *symbols, uint64_t address, uint64_t *target)
+{
+    uint32_t wide = word_before(symbols, address, 4, true);
+    if (is_thumb_call(wide)) {
+        *target = thumb_target(wide, address - 4);
+        return CALL_DIRECT;
+    }
+    return (word_before(symbols, address, 2, true) & 0xFFFFFF80) == 0x4780 ? CALL_INDIRECT : CALL_NONE;
+}
+
+static bool is_arm_call(uint32_t code)
+{
+    return code >> 25 == 0x7D || ((code & 0x0F000000) == 0x0B000000 && code >> 28 != 0xF);
+}
+
+/* DDI 0406 A8.8.25: BLX has a bit more, the halfword's. */
+static uint64_t arm_target(uint32_t code, uint64_t address)
+{
+    uint64_t half = code >> 28 == 0xF ? (code >> 24 & 1) << 1 : 0;
+    return (address + 8 + half + offset_of((code & 0xFFFFFF) << 2, 6)) & UINT32_MAX;
+}
+
+/* DDI 0406 A8.8.26: BLX of a register. */
+static enum call arm_call(struct symbols *symbols, uint64_t address, uint64_t *target)
+{
+    uint32_t code = word_before(symbols, address, 4, false);
+    if (!is_arm_call(code))
+        return (code & 0x0FFFFFF0) == 0x012FFF30 ? CALL_INDIRECT : CALL_NONE;
+    *target = arm_target(code, address - 4);
+    return CALL_DIRECT;
+}
+
+/* DDI 0487 C6.2: BL, BLR and the forms of BLR that authenticate. */
+static enum call a64_call(struct symbols *symbols, uint64_t address, uint64_t *target)
+{
+    uint32_t code = word_before(symbols, address, 4, false);
+    if ((code & 0xFC000000) == 0x94000000) {
+        *target = address - 4 + offset_of((code & 0x3FFFFFF) << 2, 4);
+        return CALL_DIRECT;
+    }
+    return (code & 0xFEFFF000) == 0xD63F0000 ? CALL_INDIRECT : CALL_NONE;
+}
+
+enum call call_before(struct symbols *symbols, uint64_t address, enum instruction_set isa, uint64_t *target)
+{
+    *target = 0;
+    if (isa == ISA_A64)
+        return a64_call(symbols, address, target);
+    return isa == ISA_THUMB ? thumb_call(symbols, address, target) : arm_call(symbols, address, target);
+}
+
+/* --- jumps out of a function --------------------------------------------------------------------------- */
+
+/* DDI 0406 A8.8.18 (B), A8.8.27 (BX), A8.8.103 (MOV), A8.8.63 and A8.8.64 (LDR): where a jump goes; 0 if it
+ * is none; 1 if a register says where. */
+static uint64_t thumb_jump(const struct code_instruction *one)
+{
+    uint32_t code = one->code;
+    bool of_register = (code & 0xFFFFFF80) == 0x4700 && (code >> 3 & 0xF) != LR;
+    bool loads = (code & 0xFF70F000) == 0xF850F000 && code >> 16 != 0xF85D;
+    if (one->size == 2 && (of_register || (code & 0xFF87) == 0x4687))
+        return 1;
+    if (one->size == 2 && code >> 12 == 0xD && (code >> 8 & 0xF) < 0xE)
+        return one->address + 4 + offset_of((code & 0xFF) << 1, 23);
+    if (one->size == 2)
+        return code_branch(one);
+    if ((code & 0xF800D000) == 0xF0008000 && (code >> 23 & 7) != 7)
+        return one->address + 4 +
+               offset_of((code >> 26 & 1) << 20 | (code >> 11 & 1) << 19 | (code >> 13 & 1) << 18 |
+                             (code >> 16 & 0x3F) << 12 | (code & 0x7FF) << 1,
+                         11);
+    return loads ? 1 : (code & 0x4000) != 0 ? 0 : code_branch(one);
+}
+
+static uint64_t arm_jump(const struct code_instruction *one)
+{
+    uint32_t code = one->code;
+    bool of_register = (code & 0x0FFFFFF0) == 0x012FFF10 && (code & 0xF) != LR;
+    bool loads = (code & 0x0C10F000) == 0x0410F000 && (code >> 16 & 0xF) != 13;
+    bool computes = (code & 0x0C00F000) == 0x0000F000 && (code & 0x01900000) != 0x01000000 &&
+                    (code & 0x0FFFFFFF) != 0x01A0F00E;
+    if (code >> 28 == 0xF)
+        return 0;
+    if ((code & 0x0F000000) == 0x0A000000)
+        return (one->address + 8 + offset_of((code & 0xFFFFFF) << 2, 6)) & UINT32_MAX;
+    return of_register || loads || computes;
+}
+
+/* DDI 0487 C6.2: B, B.cond, CBZ and TBZ; BR and the forms that authenticate. */
+static uint64_t a64_jump(const struct code_instruction *one)
+{
+    uint32_t code = one->code;
+    if ((code & 0xFC000000) == 0x14000000)
+        return one->address + offset_of((code & 0x3FFFFFF) << 2, 4);
+    if ((code & 0xFF000010) == 0x54000000 || (code & 0x7E000000) == 0x34000000)
+        return one->address + offset_of((code >> 5 & 0x7FFFF) << 2, 11);
+    if ((code & 0x7E000000) == 0x36000000)
+        return one->address + offset_of((code >> 5 & 0x3FFF) << 2, 16);
+    return (code & 0xFEFFF000) == 0xD61F0000;
+}
+
+static uint64_t jump_of(const struct code_instruction *one)
+{
+    return one->isa == ISA_A64 ? a64_jump(one) : one->isa == ISA_THUMB ? thumb_jump(one) : arm_jump(one);
+}
+
+/* Tail calls, and what a linker puts in between: code that goes on in another function. */
+static bool jumps_on(struct symbols *symbols, const struct extent *function)
+{
+    struct code_walk walk = {.symbols = symbols, .low = function->low, .high = function->high};
+    struct code_instruction one;
+    if (function->high - function->low > MOST_CODE)
+        return true;
+    while (code_next(&walk, &one)) {
+        uint64_t to = one.is_data ? 0 : jump_of(&one);
+        if (to == 1 || (to != 0 && (to < function->low || to >= function->high)))
+            return true;
+    }
+    return false;
+}
+
+/* Whether the function's last instruction goes on to what lies behind it. */
+static bool falls_on(struct symbols *symbols, const struct extent *function)
+{
+    uint64_t last = function->high - 4;
+    struct code_walk walk = {.symbols = symbols, .low = last, .high = function->high};
+    struct code_instruction one = {.is_data = true};
+    struct frame_op op = {.kind = FRAME_OTHER};
+    if (function->high - function->low < 4)
+        return false;
+    while (code_next(&walk, &one))
+        op = frame_op_of(one.isa, one.code);
+    bool leaves = !one.is_data && (op.kind == FRAME_RETURN || op.kind == FRAME_JUMP ||
+                                   (op.kind == FRAME_POP && (op.list & 1U << 15) != 0));
+    return !one.is_data && !leaves && one.isa != ISA_A64;
+}
+
+bool call_leads(struct symbols *symbols, enum call call, uint64_t target, uint64_t pc)
+{
+    struct extent callee = {0, 0}, here = {0, 0};
+    if (call != CALL_DIRECT)
+        return call == CALL_INDIRECT;
+    if (table_around(symbols, target, &callee) == NULL)
+        return elf_is_code(symbols, target);
+    bool is_known = table_around(symbols, pc, &here) != NULL;
+    bool is_inside = is_known && here.low >= callee.low && here.low < callee.high;
+    if (is_inside || (is_known && here.low == callee.high && falls_on(symbols, &callee)))
+        return true;
+    return jumps_on(symbols, &callee);
+}
+
+static uint64_t call_of(const struct code_instruction *one)
+{
+    uint32_t code = one->code;
+    if (one->isa == ISA_A64)
+        return (code & 0xFC000000) == 0x94000000 ? one->address + offset_of((code & 0x3FFFFFF) << 2, 4) : 0;
+    if (one->isa == ISA_THUMB)
+        return one->size == 4 && is_thumb_call(code) ? thumb_target(code, one->address) : 0;
+    return is_arm_call(code) ? arm_target(code, one->address) : 0;
+}
+
+bool call_is_made(struct symbols *symbols, uint64_t address)
+{
+    struct code_walk walk = {.symbols = symbols, .high = UINT64_MAX};
+    struct code_instruction one;
+    while (code_next(&walk, &one))
+        if (!one.is_data && (call_of(&one) == address || jump_of(&one) == address))
+            return true;
+    return false;
+}

@@ -1,0 +1,232 @@
+/*
+ * Call frame information, as a caller's registers. libdw finds the row of rules for an address, and gives
+ * each rule as a DWARF expression; here these are evaluated with the registers and memory of a stopped core.
+ */
+#include "symbols/internal.h"
+
+#include <dwarf.h>
+#include <stdlib.h>
+
+enum { ARM_SP = 13, A64_SP = 31, DEEPEST = 8, MOST_OPS = 32 };
+
+struct frame_rules {
+    struct symbols *symbols;
+    Dwarf_CFI *debug;     /* .debug_frame, owned by libdw's Dwarf */
+    Dwarf_CFI *in_memory; /* .eh_frame */
+};
+
+struct frame_rules *frame_rules_open(struct symbols *symbols)
+{
+    struct frame_rules *rules = calloc(1, sizeof *rules);
+    if (rules == NULL)
+        return NULL;
+    (void)lines_load(symbols); /* opens what libdw reads */
+    rules->symbols = symbols;
+    rules->debug = symbols->dwarf != NULL ? dwarf_getcfi(symbols->dwarf) : NULL;
+    rules->in_memory = dwarf_getcfi_elf(symbols->elf);
+    return rules;
+}
+
+void frame_rules_close(struct frame_rules *rules)
+{
+    if (rules == NULL)
+        return;
+    if (rules->in_memory != NULL)
+        dwarf_cfi_end(rules->in_memory);
+    free(rules);
+}
+
+/* --- expressions --------------------------------------------------------------------------------------- */
+
+struct expression {
+    const struct frame_state *state;
+    uint64_t mask; /* of a word of the target */
+    uint64_t cfa;
+    uint64_t stack[DEEPEST];
+    size_t depth;
+    bool is_value, failed;
+    bool is_unread; /* what failed was a register or memory */
+};
+
+static void push(struct expression *self, uint64_t value)
+{
+    if (self->depth == DEEPEST)
+        self->failed = true;
+    else
+        self->stack[self->depth++] = value & self->mask;
+}
+
+static uint64_t pop(struct expression *self)
+{
+    if (self->depth > 0)
+        return self->stack[--self->depth];
+    self->failed = true;
+    return 0;
+}
+
+static void push_register(struct expression *self, uint64_t number, uint64_t offset)
+{
+    bool known = number < 32 && (self->state->known >> number & 1) != 0;
+    if (!known)
+        self->failed = self->is_unread = true;
+    push(self, known ? self->state->value[number] + offset : 0);
+}
+
+static void push_memory(struct expression *self, uint64_t address)
+{
+    uint64_t word = 0;
+    if (!self->failed && !self->state->word(self->state->context, address, &word))
+        self->failed = self->is_unread = true;
+    push(self, word);
+}
+
+static void add(struct expression *self, bool minus)
+{
+    uint64_t right = pop(self), left = pop(self);
+    push(self, minus ? left - right : left + right);
+}
+
+/* A register as a place is its value here. */
+static void evaluate_named(struct expression *self, const Dwarf_Op *op)
+{
+    bool is_place = op->atom == DW_OP_regx || (op->atom >= DW_OP_reg0 && op->atom <= DW_OP_reg31);
+    if (op->atom >= DW_OP_lit0 && op->atom <= DW_OP_lit31)
+        push(self, op->atom - DW_OP_lit0);
+    else if (op->atom >= DW_OP_breg0 && op->atom <= DW_OP_breg31)
+        push_register(self, op->atom - DW_OP_breg0, op->number);
+    else if (op->atom == DW_OP_bregx)
+        push_register(self, op->number, op->number2);
+    else if (is_place)
+        push_register(self, op->atom == DW_OP_regx ? op->number : (uint64_t)(op->atom - DW_OP_reg0), 0);
+    else
+        self->failed = true;
+    self->is_value |= is_place;
+}
+
+static void evaluate_op(struct expression *self, const Dwarf_Op *op)
+{
+    switch (op->atom) {
+    case DW_OP_call_frame_cfa:
+        push(self, self->cfa);
+        break;
+    case DW_OP_plus_uconst:
+        push(self, pop(self) + op->number);
+        break;
+    case DW_OP_const1u:
+    case DW_OP_const1s:
+    case DW_OP_const2u:
+    case DW_OP_const2s:
+    case DW_OP_const4u:
+    case DW_OP_const4s:
+    case DW_OP_constu:
+    case DW_OP_consts:
+        push(self, op->number);
+        break;
+    case DW_OP_plus:
+    case DW_OP_minus:
+        add(self, op->atom == DW_OP_minus);
+        break;
+    case DW_OP_deref:
+        push_memory(self, pop(self));
+        break;
+    case DW_OP_stack_value:
+        self->is_value = true;
+        break;
+    default:
+        evaluate_named(self, op);
+    }
+}
+
+/* The value that the expression gives, or that is at the place it gives. */
+static enum frame_found evaluate(struct expression *self, const Dwarf_Op *ops, size_t n, bool is_value,
+                                 uint64_t *out)
+{
+    self->depth = 0;
+    self->is_value = is_value;
+    self->failed = n == 0 || n > MOST_OPS;
+    self->is_unread = false;
+    for (size_t i = 0; i < n && !self->failed; i++)
+        evaluate_op(self, &ops[i]);
+    if (!self->failed && !self->is_value)
+        push_memory(self, pop(self));
+    *out = pop(self);
+    return !self->failed ? FRAME_FOUND : self->is_unread ? FRAME_NO_VALUE : FRAME_NO_RULES;
+}
+
+/* --- rows ---------------------------------------------------------------------------------------------- */
+
+/* IHI 0042 6.1.1 and IHI 0055 6.1.1: what a callee must keep, of which the rules need not speak. */
+static bool is_kept(const struct symbols *symbols, unsigned number)
+{
+    return symbols->machine == EM_AARCH64 ? number >= 19 && number <= 30 : number >= 4 && number <= 11;
+}
+
+/* One register of the caller. FRAME_OUTERMOST: the rules call it undefined. */
+static enum frame_found find_register(struct expression *self, const struct symbols *symbols,
+                                      Dwarf_Frame *frame, unsigned number, uint64_t *out)
+{
+    Dwarf_Op room[3], *ops = NULL;
+    size_t n = 0;
+    if (dwarf_frame_register(frame, (int)number, room, &ops, &n) != 0)
+        return FRAME_NO_RULES;
+    if (n > 0)
+        return evaluate(self, ops, n, false, out);
+    bool is_same = ops == NULL || is_kept(symbols, number);
+    if (!is_same)
+        return FRAME_OUTERMOST;
+    *out = self->state->value[number];
+    return (self->state->known >> number & 1) != 0 ? FRAME_FOUND : FRAME_NO_VALUE;
+}
+
+static void find_kept(struct expression *self, const struct symbols *symbols, Dwarf_Frame *frame,
+                      uint64_t *value, uint64_t *known)
+{
+    for (unsigned number = 0; number < A64_SP; number++)
+        if (is_kept(symbols, number) &&
+            find_register(self, symbols, frame, number, &value[number]) == FRAME_FOUND)
+            *known |= UINT64_C(1) << number;
+}
+
+static enum frame_found apply_row(const struct symbols *symbols, Dwarf_Frame *frame,
+                                  const struct frame_state *state, uint64_t *value, uint64_t *known,
+                                  uint64_t *back)
+{
+    bool wide = symbols->machine == EM_AARCH64;
+    unsigned sp = wide ? A64_SP : ARM_SP;
+    struct expression self = {.state = state, .mask = wide ? UINT64_MAX : UINT32_MAX};
+    Dwarf_Op *ops = NULL;
+    size_t n = 0;
+    int column = dwarf_frame_info(frame, NULL, NULL, NULL);
+    *known = 0;
+    if (dwarf_frame_cfa(frame, &ops, &n) != 0 || column < 0 || column >= (wide ? 32 : 16))
+        return FRAME_NO_RULES;
+    enum frame_found found = evaluate(&self, ops, n, true, &self.cfa);
+    if (found != FRAME_FOUND)
+        return found;
+    value[sp] = self.cfa;
+    found = find_register(&self, symbols, frame, (unsigned)column, back);
+    if (found != FRAME_FOUND)
+        return found;
+    find_kept(&self, symbols, frame, value, known);
+    *known |= UINT64_C(1) << sp;
+    return FRAME_FOUND;
+}
+
+static Dwarf_Frame *find_row(Dwarf_CFI *cfi, uint64_t place)
+{
+    Dwarf_Frame *frame = NULL;
+    return cfi != NULL && dwarf_cfi_addrframe(cfi, place, &frame) == 0 ? frame : NULL;
+}
+
+enum frame_found frame_rules_apply(struct frame_rules *rules, uint64_t place, const struct frame_state *state,
+                                   uint64_t *value, uint64_t *known, uint64_t *back)
+{
+    Dwarf_Frame *frame = find_row(rules->debug, place);
+    if (frame == NULL)
+        frame = find_row(rules->in_memory, place);
+    if (frame == NULL)
+        return FRAME_NO_RULES;
+    enum frame_found found = apply_row(rules->symbols, frame, state, value, known, back);
+    free(frame);
+    return found;
+}
