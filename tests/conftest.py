@@ -70,19 +70,26 @@ def pytest_collection_modifyitems(config, items):
     items[:] = spread(items)
 
 
+LONG = {"test_play.py", "test_hardware.py", "test_lint.py", "test_golden.py"}  # and where the marker says so
+
+
 def spread(items):
-    """Those that wait for long come early, each between others, which use the CPU meanwhile; unit tests come last."""
+    """Those that wait for long come early, each between others, which use the CPU meanwhile; short ones come last, so that the
+    workers end together."""
     def waits(item):
         return item.get_closest_marker("nobody_answers") is not None
 
-    def is_unit(item):
-        return item.path.name == "test_unit.py"
+    def is_long(item):
+        return item.path.name in LONG or any(item.get_closest_marker(name) for name in ("each_value", "any_row"))
 
-    slow = [item for item in items if waits(item)]
-    others = [item for item in items if not waits(item) and not is_unit(item)]
+    slow, others, units = [], [], []
+    for item in items:
+        (slow if waits(item) else units if item.path.name == "test_unit.py" else others).append(item)
     random.Random(len(others)).shuffle(others)
-    early = len(others) * 3 // 4
-    return mixed(slow, others[:early]) + others[early:] + [item for item in items if not waits(item) and is_unit(item)]
+    short = [item for item in others if not is_long(item)]
+    early = [item for item in others if is_long(item)] + short[:len(short) // 2]
+    random.Random(len(early)).shuffle(early)
+    return mixed(slow, early) + units + short[len(short) // 2:]
 
 
 def mixed(some, others):

@@ -19,7 +19,7 @@ static void everywhere(enum model_trouble what, long how_long, finish_with *fini
     for (size_t i = 0; i < COUNT(scenes); i++) {
         long n = clean(&scenes[i]).accesses;
         const char *before = NULL;
-        struct test_sweep sweep = test_sweep(1, 12, "%d, %s", (int)what, scenes[i].name);
+        struct test_sweep sweep = test_sweep(1, 24, "%d, %s", (int)what, scenes[i].name);
         for (long k = 0; k < n; k++) {
             if (!test_takes(&sweep, k))
                 continue;
@@ -176,7 +176,7 @@ RIG_TEST(trouble_may_come_while_hits_are_held)
         long n = rig->model.accesses - before;
         assert_null(end_clean(rig));
         for (size_t k = 0; k < COUNT(kinds); k++) {
-            struct test_sweep sweep = test_sweep(1, 16, "held, %d, %s", (int)kinds[k], scenes[i].name);
+            struct test_sweep sweep = test_sweep(1, 32, "held, %d, %s", (int)kinds[k], scenes[i].name);
             for (long at = n * (LISTS - 2) / FAST; at < n; at++) {
                 if (!test_takes(&sweep, at))
                     continue;
