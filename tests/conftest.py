@@ -27,6 +27,7 @@ PASSED = fixtures_passed.files()
 def pytest_configure(config):
     config.addinivalue_line("markers", "soak: only `make soak` runs it")
     config.addinivalue_line("markers", "nobody_answers: what it waits for does not come")
+    config.addinivalue_line("markers", "waits: for something that comes late; it begins early")
     config.addinivalue_line("markers", "each_value: `make check` runs two of the rows that have each value")
     config.addinivalue_line("markers", "any_row(n): `make check` runs n rows, one if it does not say")
     if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:  # as in `make check &`; the tool inherits it, and tests send it
@@ -77,7 +78,7 @@ def spread(items):
     """Those that wait for long come early, each between others, which use the CPU meanwhile; short ones come last, so that the
     workers end together."""
     def waits(item):
-        return item.get_closest_marker("nobody_answers") is not None
+        return any(item.get_closest_marker(name) for name in ("nobody_answers", "waits"))
 
     def is_long(item):
         return item.path.name in LONG or any(item.get_closest_marker(name) for name in ("each_value", "any_row"))

@@ -225,6 +225,7 @@ def test_a_reset_inside_is_no_number(chip):
         assert result.hits == [] and result.summary is None
 
 
+@pytest.mark.waits
 def test_server_dies_in_the_middle():
     with GdbPlace("m4", "free", WORK_BY_DATA) as place:
         process = place.start("delta", "work_by_data", "-r", 1000000)
@@ -248,6 +249,7 @@ def test_what_needs_a_running_core_is_refused():
         assert place.board.state()["run"] == "running"
 
 
+@pytest.mark.waits
 def test_who_is_there():
     nobody = run_tool("info", "-p", "gdb:127.0.0.1:1")
     assert nobody.code == 3 and "nothing listens on 127.0.0.1:1" in nobody.err

@@ -191,6 +191,7 @@ def test_a_client_that_does_not_go_on_is_left(card, agent, client, sent):
     assert agent.connect().busy == 0
 
 
+@pytest.mark.waits
 def test_a_client_that_takes_no_answers_is_left(card, agent, client):
     before = dirty(card, client)
     data = client.request([(READ, 0, SEL0, 0)] * 64)
@@ -221,6 +222,7 @@ def test_nonsense_is_answered_and_left(agent, client, data):
     assert again.read(0, SEL0) == (DONE, [0])
 
 
+@pytest.mark.waits
 def test_random_bytes_and_requests(card, agent):
     """2,000 clients: pieces of requests, damaged and whole. It serves the next, and all is as before."""
     rng = random.Random(5)

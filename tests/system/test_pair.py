@@ -191,6 +191,7 @@ def test_registers_at_the_longest_hit():
         assert at_max["hit"] == longest + 1 and at_max["spoiled"] == 2 * longest and at_max["sp"] > 1 << 32
 
 
+@pytest.mark.waits
 def test_the_program_ends():
     with Debugged("short") as place:
         held = place.card.registers()
