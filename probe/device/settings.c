@@ -155,7 +155,7 @@ bool settings_watch_resets(struct ledger *ledger, struct core *core, const struc
                            struct error *error)
 {
     bool again = core->resets == RESETS_NOTICED;
-    uint64_t value;
+    uint64_t value = 0;
     if (!core_can_notice_resets(core))
         return settings_apply_core(ledger, core, APPLY_ALL, deadline, error);
     core->resets = RESETS_NOTICED;
