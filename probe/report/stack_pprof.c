@@ -130,7 +130,7 @@ static void put_message(struct message *message, unsigned field, struct message 
 
 static void compress_bytes(struct writer *writer, const uint8_t *bytes, size_t n, int flush)
 {
-    uint8_t piece[PIECE];
+    uint8_t piece[PIECE] = {0};
     size_t left = n;
     int result = Z_OK;
     writer->gzip.next_in = bytes;

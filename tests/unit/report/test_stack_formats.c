@@ -65,12 +65,11 @@ static int end(void **state)
 #define STACK_TEST(name) TEST_WITH(name, begin, end)
 
 /* The bytes before compression: how zlib compresses may change. */
-static size_t unpack(const char *packed, size_t n, char *out, size_t room)
+static size_t unpack(const char *packed, size_t n, Bytef *out, size_t room)
 {
-    z_stream stream = {.next_out = (Bytef *)out,
-                       .next_in = (const Bytef *)packed,
-                       .avail_in = (uInt)n,
-                       .avail_out = (uInt)room};
+    z_stream stream = {.next_in = (const Bytef *)packed, .avail_in = (uInt)n};
+    stream.next_out = out;
+    stream.avail_out = (uInt)room;
     assert_int_equal(inflateInit2(&stream, 16 + 15), Z_OK);
     assert_int_equal(inflate(&stream, Z_FINISH), Z_STREAM_END);
     assert_int_equal(inflateEnd(&stream), Z_OK);
@@ -83,7 +82,7 @@ STACK_TEST(as_pprof)
     size_t size;
     assert_true(stacks_pprof(output(), &report));
     char *packed = output_text(&size);
-    golden_check("profile/stacks.pprof", bytes, unpack(packed, size, bytes, sizeof bytes));
+    golden_check("profile/stacks.pprof", bytes, unpack(packed, size, (Bytef *)bytes, sizeof bytes));
     free(packed);
 }
 
@@ -141,7 +140,7 @@ STACK_TEST(no_sample_at_all)
     free(text);
     assert_true(stacks_pprof(output(), &report));
     text = output_text(&size);
-    assert_true(unpack(text, size, bytes, sizeof bytes) > 0);
+    assert_true(unpack(text, size, (Bytef *)bytes, sizeof bytes) > 0);
     free(text);
 }
 
