@@ -8,7 +8,7 @@ enum {
     TEXT = 1 << FORMAT_TEXT,
     JSON = 1 << FORMAT_JSON,
     CSV = 1 << FORMAT_CSV,
-    FOLDED = 1 << FORMAT_FOLDED,
+    STACKS = 1 << FORMAT_FOLDED | 1 << FORMAT_PPROF | 1 << FORMAT_CALLGRIND | 1 << FORMAT_PERF,
     REPORTS = 1 << FORMAT_JUNIT | 1 << FORMAT_MARKDOWN
 };
 
@@ -169,10 +169,11 @@ const struct command commands[COMMANDS] = {
                             "unless --elf says where it is now. No target is touched.",
                         .examples = "pmu-probe report\n"
                                     "pmu-probe report --sort line before.jsonl\n"
-                                    "pmu-probe report --format folded -o stacks.txt\n",
+                                    "pmu-probe report --format folded -o stacks.txt\n"
+                                    "pmu-probe report --format pprof -o profile.pb.gz\n",
                         .needs = "",
                         .most = 1,
-                        .formats = TEXT | JSON | CSV | FOLDED,
+                        .formats = TEXT | JSON | CSV | STACKS,
                         .run = command_report},
     [COMMAND_SERVE] = {.name = "serve",
                        .operands = "",

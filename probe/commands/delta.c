@@ -283,7 +283,7 @@ static bool write_summary(FILE *out, const struct options *options, const struct
     case FORMAT_MARKDOWN:
         return markdown_summary(out, summary, comparison);
     case FORMAT_TEXT:
-    case FORMAT_FOLDED: /* not of delta */
+    default: /* not of delta */
         break;
     }
     text_summary(out, summary);

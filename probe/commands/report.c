@@ -3,11 +3,13 @@
 #include "profile/shares.h"
 #include "report/profile_file.h"
 #include "report/profile_table.h"
+#include "report/stack_formats.h"
 #include "report/terminal.h"
 #include "symbols/symbols.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 struct report_command {
     const struct context *context;
@@ -91,6 +93,37 @@ static bool make_shares(struct report_command *self, struct error *error)
     return ok || error_set(error, ERROR_SYSTEM, "out of memory");
 }
 
+/* Formats that are made of stacks. NULL: it is none. */
+static bool (*stack_writer(enum format format))(FILE *, const struct stack_report *)
+{
+    return format == FORMAT_PPROF       ? stacks_pprof
+           : format == FORMAT_CALLGRIND ? stacks_callgrind
+           : format == FORMAT_PERF      ? stacks_perf
+                                        : NULL;
+}
+
+static bool print_stacks(const struct report_command *self, struct error *error)
+{
+    enum format format = self->context->options->format;
+    struct stacks stacks;
+    if (!stacks_make(self->profile, self->symbols, format == FORMAT_PERF, &stacks))
+        return error_set(error, ERROR_SYSTEM, "out of memory");
+    const struct stack_report report = {.profile = self->profile, .stacks = &stacks, .elf = self->elf};
+    bool ok = stack_writer(format)(self->context->out, &report) || ferror(self->context->out);
+    stacks_free(&stacks);
+    return ok || error_set(error, ERROR_SYSTEM, "out of memory");
+}
+
+/* Text and JSON have it among their notes. */
+static void tell_names(const struct report_command *self)
+{
+    const struct options *options = self->context->options;
+    char clean[UTF8_CLEAN_ROOM(sizeof self->no_names)];
+    if (options->format != FORMAT_TEXT && options->format != FORMAT_JSON && self->no_names[0] != '\0' &&
+        !options->quiet)
+        fprintf(stderr, "pmu-probe: %s\n", terminal_text(clean, sizeof clean, self->no_names));
+}
+
 /* That all of it could be written is checked with the output, as for each command. */
 static void print_report(const struct report_command *self)
 {
@@ -102,11 +135,6 @@ static void print_report(const struct report_command *self)
                                           .shares = self->shares,
                                           .n = self->profile->about.core_count};
     FILE *out = self->context->out;
-    /* Text and JSON have it among their notes */
-    bool tells = options->format == FORMAT_CSV || options->format == FORMAT_FOLDED;
-    char clean[UTF8_CLEAN_ROOM(sizeof self->no_names)];
-    if (tells && self->no_names[0] != '\0' && !options->quiet)
-        fprintf(stderr, "pmu-probe: %s\n", terminal_text(clean, sizeof clean, self->no_names));
     if (options->format == FORMAT_JSON)
         profile_json(out, &report);
     else if (options->format == FORMAT_CSV)
@@ -117,16 +145,32 @@ static void print_report(const struct report_command *self)
         profile_text(out, &report);
 }
 
+static bool print_shares(struct report_command *self, struct error *error)
+{
+    bool ok = make_shares(self, error);
+    if (ok)
+        print_report(self);
+    return ok;
+}
+
+static bool check_output(const struct report_command *self, struct error *error)
+{
+    return self->context->options->format != FORMAT_PPROF || !isatty(fileno(self->context->out)) ||
+           error_set(error, ERROR_USAGE, "pprof is no text: name a file for it, with -o profile.pb.gz");
+}
+
 int command_report(const struct context *context, struct error *error)
 {
     const struct options *options = context->options;
     struct report_command self = {.context = context,
                                   .file = options->n_operands > 0 ? options->operands[0] : PROFILE_NAME};
-    bool ok = read_sort(&self, error) &&
+    bool ok = read_sort(&self, error) && check_output(&self, error) &&
               profile_file_read(self.file, context->cancel, &self.profile, error) &&
-              open_symbols(&self, error) && make_shares(&self, error);
-    if (ok)
-        print_report(&self);
+              open_symbols(&self, error);
+    if (ok) {
+        tell_names(&self);
+        ok = stack_writer(options->format) != NULL ? print_stacks(&self, error) : print_shares(&self, error);
+    }
     for (size_t i = 0; self.shares != NULL && i < self.profile->about.core_count; i++)
         shares_free(&self.shares[i]);
     free(self.shares);

@@ -161,21 +161,19 @@ static bool copy_text(char **out, const char *text)
     return text[0] == '\0' || *out != NULL;
 }
 
-/* The function around an address. Addresses come in order, so it is mostly that of the last one. */
-static const struct location *function_of(struct making *making, uint64_t address)
+const struct location *shares_function_of(struct symbols *symbols, uint64_t address, struct location *last)
 {
-    struct location *function = &making->function;
-    if (function->high > function->low && address >= function->low && address < function->high)
-        return function;
-    symbols_describe(making->symbols, address, function);
-    uint64_t low = function->low, high = function->high;
+    if (last->high > last->low && address >= last->low && address < last->high)
+        return last;
+    symbols_describe(symbols, address, last);
+    uint64_t low = last->low, high = last->high;
     if (high <= low)
-        return function;
-    symbols_describe(making->symbols, low, function);
+        return last;
+    symbols_describe(symbols, low, last);
     /* As it was found: a function within another one ends there */
-    function->low = low;
-    function->high = high;
-    return function;
+    last->low = low;
+    last->high = high;
+    return last;
 }
 
 static void cut_line(char *source)
@@ -201,7 +199,7 @@ static bool name_row(struct making *making, uint64_t address, struct row *row)
         cut_line(at.source);
         return copy_text(&row->share.source, at.source);
     }
-    const struct location *function = function_of(making, address);
+    const struct location *function = shares_function_of(making->symbols, address, &making->function);
     bool known = function->high > function->low;
     row->id = known ? function->low : UINT64_MAX;
     if (sort == SHARES_FUNCTION && known)

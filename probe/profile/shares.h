@@ -50,3 +50,7 @@ void shares_free(struct shares *shares);
 
 /* "[asleep]", as a name of a row. */
 const char *shares_state_name(enum profile_state state);
+
+/* The function around an address, by its entry; unknown: low and high are 0. Addresses come in order, so it
+ * is mostly the one that `last` has, which begins as {0}. */
+const struct location *shares_function_of(struct symbols *symbols, uint64_t address, struct location *last);

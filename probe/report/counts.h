@@ -13,7 +13,17 @@
 #define COUNTS_LOST                                                                                          \
     "%s reads came too late: the counter may have wrapped in between, so totals are lower bounds"
 
-enum format { FORMAT_TEXT, FORMAT_JSON, FORMAT_CSV, FORMAT_JUNIT, FORMAT_MARKDOWN, FORMAT_FOLDED };
+enum format {
+    FORMAT_TEXT,
+    FORMAT_JSON,
+    FORMAT_CSV,
+    FORMAT_JUNIT,
+    FORMAT_MARKDOWN,
+    FORMAT_FOLDED,
+    FORMAT_PPROF,
+    FORMAT_CALLGRIND,
+    FORMAT_PERF,
+};
 
 struct counts_row {
     const char *name, *unsupported; /* unsupported: the reason; NULL or "" if it is supported */

@@ -219,7 +219,9 @@ TEST(formats_and_separators)
     refuses_with("info -x ,", "-x: info prints text or JSON, not CSV");
     refuses_with("stub -j status", "-j: stub prints text, not JSON");
     refuses_with("stub -j --format text status", "-j belongs to");
-    refuses_with("--format xml stat", "unknown format \"xml\": text, json, csv, junit, markdown or folded");
+    refuses_with(
+        "--format xml stat",
+        "unknown format \"xml\": text, json, csv, junit, markdown, folded, pprof, callgrind or perf");
 }
 
 TEST(numbers_have_units)
