@@ -1,4 +1,4 @@
-# `make check` takes 6 to 14 minutes on two cores, `make soak` runs everything. tests/README.md says which test runs where.
+# `make check` takes five minutes on two cores, `make soak` runs everything. tests/README.md says which test runs where.
 
 PYTHON ?= /usr/bin/python3
 # Four processes for each CPU, because a test waits more than half of its time
