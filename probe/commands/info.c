@@ -280,7 +280,7 @@ static bool print(struct session *session, bool opened, struct error *error)
         print_bus(session, &session->device.buses[i]);
     for (size_t i = 0; i < session->device.n_cores; i++) {
         const struct device_core *core = &session->device.cores[i];
-        if (core->core.family != CORE_KNC && is_shown(session, core) && !print_core(session, i, error))
+        if (!core->core.numbered_by_unit && is_shown(session, core) && !print_core(session, i, error))
             return false;
     }
     if (session->device.buses_cut)
@@ -452,7 +452,7 @@ static bool print_json(struct session *session, struct error *error)
         json_part_bool(&line, "more_buses", true);
     if (session->device.cores_cut)
         json_part_bool(&line, "more_cores", true);
-    if (session->device.chosen->core.family != CORE_KNC && read_clock(session, &hz)) {
+    if (!session->device.chosen->core.memory_hidden && read_clock(session, &hz)) {
         struct json_part clock = json_part_new(NULL);
         json_part_unsigned(&clock, "hz", hz);
         json_part_text(&clock, "source", "SystemCoreClock");

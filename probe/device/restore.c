@@ -193,7 +193,7 @@ static bool tell_core_of_code(struct device *device, uint64_t address, const str
     return list.n == 0 || ledger_run(device->ledger, &list, results, deadline, error);
 }
 
-/* Takes the journal over into the ledger, but for what somebody else has written since. */
+/* Takes the journal over into the ledger, but for what another debugger or the program has written since. */
 static bool adopt(struct device *device, const struct journal_file *file, struct restored *out,
                   const struct deadline *deadline, struct error *error)
 {

@@ -17,7 +17,7 @@ struct claim {
     uint64_t process, started; /* `started`: the process' start in clock ticks, for ids are used again */
     char since[8];             /* "14:02", the holder's local time */
     char command[24];
-    bool takes_over; /* whoever holds it; not written */
+    bool takes_over; /* from any holder; not written */
 };
 
 /* This process. */
@@ -37,6 +37,6 @@ struct claim_place {
     void *context;
     bool (*mark)(void *context, const char *mine, const char *dead, char found[CLAIM_TEXT], struct error *);
 };
-/* ERROR_IN_USE: somebody alive, or on another machine, holds it. */
+/* ERROR_IN_USE: a live process, or one on another machine, holds it. */
 bool claim_take(const struct claim *claim, const struct claim_place *place, const char *name,
                 struct error *error);

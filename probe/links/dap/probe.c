@@ -78,7 +78,7 @@ static bool answers_second(const uint8_t *reply, size_t n)
     return answer == ANSWER_UNKNOWN || answer == ANSWER_GOOD;
 }
 
-/* Whoever says nothing at all is told from whoever says something else. */
+/* A peer that is silent is reported differently from one that answers something else. */
 static bool no_answer(const struct dap_probe *probe, const struct deadline *limit, const struct error *why,
                       struct error *error)
 {
