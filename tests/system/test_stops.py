@@ -76,7 +76,7 @@ def test_foreign_halt_request():
             if process.poll() is not None:
                 break
             with contextlib.suppress(RuntimeError):  # as it is when the tool lets the core go meanwhile
-                place.server("halt")
+                place.server("poll; halt")  # once it has seen a halt of ours, it would take the core for halted
             time.sleep(0.1)
         result = finish_tool(process)
         assert result.code == 3 and "stopped by someone else at measured.S:" in result.err
