@@ -1,6 +1,6 @@
 # The test firmware of the Armv7-A/R chips: the same scenarios with another start-up. One build for each chip.
 
-V7_SRC   := $(addprefix tests/firmware/,start_v7.S main_v7.c measured_v7.S scenarios.c writes.c)
+V7_SRC   := $(addprefix tests/firmware/,start_v7.S main_v7.c measured_v7.S scenarios.c writes.c shares.c)
 V7_FLAGS := $(filter-out -mthumb,$(FIRMWARE_FLAGS)) -mfloat-abi=soft
 V7_CHIPS := a9 a7 r5
 V7_CPU_a9 := -mcpu=cortex-a9 -marm

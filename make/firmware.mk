@@ -1,7 +1,7 @@
 # The test firmware: one source set, a build for each chip and mode (free: SysTick runs freely, tick: it interrupts every
 # 50 ms, ms: every millisecond, slower: free with one NOP more).
 
-FIRMWARE_SRC   := $(addprefix tests/firmware/,start.c scenarios.c writes.c times.c core1.c measured.S spans.S edges.S profile.S)
+FIRMWARE_SRC   := $(addprefix tests/firmware/,start.c scenarios.c writes.c shares.c times.c core1.c measured.S spans.S edges.S profile.S)
 FIRMWARE_HDR   := tests/firmware/scenario.h tests/firmware/asm.h
 FIRMWARE_MODES := free tick ms slower
 FIRMWARE_CC    := arm-none-eabi-gcc
@@ -29,7 +29,7 @@ $(foreach chip,$(FIRMWARE_CHIPS),$(eval $(call firmware_rule,$(chip),ms,-DTICK -
 $(foreach chip,$(FIRMWARE_CHIPS),$(eval $(call firmware_rule,$(chip),slower,-DSLOWER)))
 
 # Armv8-A: bare metal, built with the Linux compiler
-A64_SRC   := $(addprefix tests/firmware/,start_v8.S main_v7.c scenarios.c writes.c measured_v8.S)
+A64_SRC   := $(addprefix tests/firmware/,start_v8.S main_v7.c scenarios.c writes.c shares.c measured_v8.S)
 A64_CC    := aarch64-linux-gnu-gcc
 A64_FLAGS := -mcpu=cortex-a53 -mgeneral-regs-only -mstrict-align -fno-pie -no-pie -static -fno-stack-protector \
              -fno-asynchronous-unwind-tables -fno-unwind-tables \

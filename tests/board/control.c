@@ -341,6 +341,21 @@ static void profile(struct command *c)
     fputs("]}", c->out);
 }
 
+// How long each core has been in Debug state, all at one time
+static void stood(struct command *c)
+{
+    const struct cores *cores = &c->board->cores;
+    fprintf(c->out, "{\"now_ns\":%" PRIu64 ",\"cores\":[", pace_now_ns());
+    for (size_t i = 0; i < cores->count; i++) {
+        const struct core *core = cores->each[i].core;
+        fprintf(c->out,
+                "%s{\"stood_ns\":%" PRIu64 ",\"halts\":%" PRIu64 ",\"cycles\":%" PRIu64
+                ",\"counted\":%" PRIu64 "}",
+                i ? "," : "", core_stood_ns(core), core->halts, core->cycles, core->counted);
+    }
+    fputs("]}", c->out);
+}
+
 static void quit(struct command *c)
 {
     c->board->quit = true;
@@ -369,6 +384,7 @@ static void obey(struct command *c)
         {"core-state", core_state},
         {"usb", usb},
         {"profile", profile},
+        {"stood", stood},
         {"quit", quit},
     };
     for (size_t i = 0; c->count && i < sizeof commands / sizeof *commands; i++) {

@@ -104,6 +104,12 @@ void cores_seed(struct cores *c, uint64_t seed)
         c->each[i].core->chance.state = seed ^ (0x9C0FE5D3u + i);
 }
 
+void cores_set_skid(struct cores *c, unsigned instructions)
+{
+    for (size_t i = 0; i < c->count; i++)
+        c->each[i].core->skid = instructions;
+}
+
 size_t cores_targets(struct cores *c, struct swd_target *targets)
 {
     for (size_t i = 0; i < c->port_count; i++) {
@@ -126,7 +132,13 @@ bool cores_runnable(const struct cores *c)
 bool cores_run(struct cores *c, struct pace *pace)
 {
     uint64_t credit = pace_credit(pace), slice = pace->hz / SLICES_PER_S, spent = 0;
-    if (!credit || !cores_runnable(c))
+    bool runnable = cores_runnable(c);
+    if (c->no_catch_up && (c->stood || !runnable)) {
+        pace_spent(pace, credit);
+        c->stood = !runnable;
+        return false;
+    }
+    if (!credit || !runnable)
         return false;
     if (slice > credit)
         slice = credit;
@@ -140,6 +152,7 @@ bool cores_run(struct cores *c, struct pace *pace)
     }
     timer_pass(&c->timer, slice);
     pace_spent(pace, timer_goes_on(&c->timer) ? slice : spent);
+    c->stood = !cores_runnable(c);
     return credit > slice;
 }
 

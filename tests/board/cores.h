@@ -32,6 +32,8 @@ struct cores {
     struct timer timer;   // without cores where the chip has none
     struct halt_cost *halt_cost;
     unsigned port_quirks; // ADI_*
+    bool no_catch_up;     // the time in which no core could run is not made up for
+    bool stood;           // none could when the last slice was over
     FILE *trace;          // of access port transactions, NULL for none
 };
 
@@ -41,6 +43,7 @@ bool cores_add_first(struct cores *, const struct chip *);
 bool cores_add_second(struct cores *, const struct chip *, const char *firmware);
 void cores_destroy(struct cores *);
 void cores_seed(struct cores *, uint64_t seed);
+void cores_set_skid(struct cores *, unsigned instructions); // see struct core
 // How SWD sees the debug ports; returns how many there are. `targets` has room for CORES.
 size_t cores_targets(struct cores *, struct swd_target *targets);
 

@@ -138,6 +138,9 @@ static bool put_together(struct board *b, const struct options *o)
     if (!cores_add_first(&b->cores, b->chip) || !cores_add_second(&b->cores, b->chip, o->firmware))
         return complain("the emulator cannot be set up");
     cores_seed(&b->cores, o->seed);
+    if (o->has_skid)
+        cores_set_skid(&b->cores, o->stop_skid);
+    b->cores.no_catch_up = o->no_catch_up;
     if (o->core_state && !cores_set_state(&b->cores, o->core_state, true))
         return complain("the cores have no such state");
     b->bitbang.swd = &b->pins.swd;

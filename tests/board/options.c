@@ -21,6 +21,8 @@ enum {
     CORE_STATE,
     NO_ROM_TABLE,
     PORT_QUIRKS,
+    STOP_SKID,
+    NO_CATCH_UP,
     JTAG_PROTOCOL_1,
     DIE,
     VERBOSE,
@@ -59,6 +61,8 @@ static const struct option long_options[] = {
     {"core-state", required_argument, NULL, CORE_STATE},
     {"no-rom-table", no_argument, NULL, NO_ROM_TABLE},
     {"port-quirks", required_argument, NULL, PORT_QUIRKS},
+    {"stop-skid", required_argument, NULL, STOP_SKID},
+    {"no-catch-up", no_argument, NULL, NO_CATCH_UP},
     {"jtag-protocol-1", no_argument, NULL, JTAG_PROTOCOL_1},
     {"die-with-parent", no_argument, NULL, DIE},
     {"verbose", no_argument, NULL, VERBOSE},
@@ -147,6 +151,13 @@ static bool take(struct options *o, int option, const char *text)
         return true;
     case PORT_QUIRKS:
         return adi_parse_quirks(text, &o->port_quirks);
+    case STOP_SKID:
+        o->has_skid = number(text, 0, 1000, &value);
+        o->stop_skid = (uint32_t)value;
+        return o->has_skid;
+    case NO_CATCH_UP:
+        o->no_catch_up = true;
+        return true;
     case JTAG_PROTOCOL_1:
         o->jtag_protocol_1 = true;
         return true;
@@ -256,7 +267,8 @@ bool options_parse(struct options *o, int argc, char **argv)
                 " --firmware ELF [--jtag PORT] [--jtag-socket PATH] [--control PORT]\n"
                 "             [--clock HZ] [--seed N] [--halt-cost N|N..M] [--halt-irq PERMILLE]\n"
                 "             [--core-state NAME] [--no-rom-table] [--port-quirks NAME,...]\n"
-                "             [--jtag-protocol-1] [--die-with-parent] [--dap-firmware FILE.so]\n"
+                "             [--stop-skid N] [--no-catch-up] [--jtag-protocol-1] [--die-with-parent] "
+                "[--dap-firmware FILE.so]\n"
                 "             [--dap-tcp PORT] [--dap-packet BYTES] [--dap-count N] [--dap-latency US]\n"
                 "             [--dap-wire HZ] [--dap-timer] [--dap-plain] [--dap-serial TEXT] [--dap-quirks "
                 "NAME,...]\n"

@@ -30,6 +30,9 @@ struct options {
     uint32_t clock;
     uint64_t seed;
     struct halt_cost halt_cost;
+    bool has_skid; // of stops by counters; else as the core has it
+    uint32_t stop_skid;
+    bool no_catch_up;       // after halts
     const char *core_state; // that all cores begin in, NULL for none
     bool no_rom_table;      // the access ports know of none
     unsigned port_quirks;   // of debug ports and access ports

@@ -6,9 +6,10 @@
 #include <string.h>
 
 static const char *const kind_names[] = {
-    [TRUTH_REACH] = "reach", [TRUTH_HALT] = "halt",     [TRUTH_RUN] = "run",
-    [TRUTH_ENTER] = "enter", [TRUTH_RETURN] = "return", [TRUTH_SLEEP] = "sleep",
-    [TRUTH_WAKE] = "wake",   [TRUTH_RESET] = "reset",   [TRUTH_LOCKUP] = "lockup",
+    [TRUTH_REACH] = "reach", [TRUTH_HALT] = "halt",         [TRUTH_RUN] = "run",
+    [TRUTH_ENTER] = "enter", [TRUTH_RETURN] = "return",     [TRUTH_SLEEP] = "sleep",
+    [TRUTH_WAKE] = "wake",   [TRUTH_RESET] = "reset",       [TRUTH_LOCKUP] = "lockup",
+    [TRUTH_MATCH] = "match", [TRUTH_OVERFLOW] = "overflow",
 };
 
 bool truth_watch(struct truth *t, const uint32_t *addresses, size_t count)

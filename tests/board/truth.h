@@ -22,6 +22,8 @@ enum truth_kind {
     TRUTH_WAKE,
     TRUTH_RESET,
     TRUTH_LOCKUP,
+    TRUTH_MATCH,
+    TRUTH_OVERFLOW,
 };
 
 // Bits of TRUTH_RUN's extra

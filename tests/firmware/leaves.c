@@ -10,7 +10,7 @@ volatile uint32_t round_count, sink, jumped_count, what, scenario;
 static void *env[5];
 static volatile uint32_t seed = 1;
 
-enum { DO_JUMPS = 1, DO_NEVER = 2, DO_SELF = 4 };
+enum { DO_JUMPS = 1, DO_NEVER = 2, DO_SELF = 4, DO_NEST = 8 };
 
 static uint32_t random_number(void)
 {
@@ -88,6 +88,26 @@ static void enter_self(void)
 }
 #endif
 
+// Calls in calls, each with something left to do: a stack to be told
+ALONE uint32_t nest_inner(uint32_t n)
+{
+    spin(n);
+    return n + sink;
+}
+
+ALONE uint32_t nest_middle(uint32_t n)
+{
+    uint32_t value = nest_inner(n);
+    spin(n);
+    return value * 3 + sink;
+}
+
+ALONE uint32_t nest_outer(uint32_t n)
+{
+    uint32_t value = nest_middle(n) + nest_inner(n + 1);
+    return value * 5 + sink;
+}
+
 ALONE void one_round(void)
 {
     uint32_t n = 10 + (random_number() & 31);
@@ -100,6 +120,8 @@ ALONE void one_round(void)
     behind();
     if (what & DO_SELF)
         enter_self();
+    if (what & DO_NEST)
+        sink = nest_outer(n);
     spin(5 + (random_number() & 15));
     round_count++;
 }
@@ -142,6 +164,8 @@ static void share(void)
 {
     for (;;) {
         shared(100 + (random_number() & 63));
+        if (what & DO_NEST)
+            sink = nest_outer(20);
         spin(20);
     }
 }

@@ -83,6 +83,7 @@ static void one_round(uint32_t what)
 #endif
     }
     written_round();
+    shares_round();
 }
 
 int main(void)

@@ -117,6 +117,9 @@ void user_work(uint32_t rounds);
 // writes.c
 void written_round(void);
 
+// shares.c
+void shares_round(void);
+
 // scenarios.c
 void work_by_data(void);
 void caller_one(void);

@@ -167,6 +167,7 @@ static void one_round(uint32_t what)
         pended_round();
     timed_round(what);
     written_round();
+    shares_round();
 #ifdef TICK_MS
     follow_tick_style();
 #endif

@@ -298,7 +298,7 @@ def test_halt_at_an_overflow(bench):
         begin: subs r0, #1
                bne begin
         end:   bkpt #1
-    """)
+    """, stop_skid=0)
     b.run()
     count(b.ocd, BR_IMMED)
     b.ocd.set_word(EVCNTR0, 0x10000 - 70)

@@ -36,6 +36,8 @@ static const struct v7_profile cortex_a7 = {
     .debug_base = 0x80030000,
     .debug_stride = 0x2000,
     .monitor_offset = 0x1000,
+    .cti = {.part = 0x906, .class = COMPONENT_CORESIGHT, .devtype = 0x14, .devid = 0x00040800},
+    .cti_base = 0x80038000,
     .pmu = {.version = 2,
             .counters = 4,
             .pmcr = 0x41072000,
@@ -64,7 +66,6 @@ static const struct rom_table roms[] = {
 };
 
 static const struct placed_component plain[] = {
-    {.base = 0x80038000, .is = {.part = 0x906, .class = COMPONENT_CORESIGHT, .devtype = 0x14}}, // CTI
     {.base = 0x8003C000, .is = {.part = 0x956, .class = COMPONENT_CORESIGHT, .devtype = 0x13}}, // ETM
 };
 

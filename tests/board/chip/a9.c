@@ -29,6 +29,9 @@ static const struct v7_profile cortex_a9 = {
     .debug_base = 0x80090000,
     .debug_stride = 0x2000,
     .monitor_offset = 0x1000,
+    .cti = {.part = 0x906, .class = COMPONENT_CORESIGHT, .devtype = 0x14, .devid = 0x00040800},
+    .cti_base = 0x80098000,
+    .cti_stride = 0x1000,
     .pmu = {.version = 1,
             .counters = 6,
             .pmcr = 0x41093000,
@@ -65,8 +68,6 @@ static const struct placed_component plain[] = {
     PLAIN(0x80003000, 0x912, 0x11), // TPIU
     PLAIN(0x80004000, 0x908, 0x12), // funnel
     PLAIN(0x80005000, 0x913, 0x43), // ITM
-    PLAIN(0x80098000, 0x906, 0x14), // CTI of core 0
-    PLAIN(0x80099000, 0x906, 0x14), // and of core 1
     PLAIN(0x8009C000, 0x950, 0x13), // PTM of core 0
     PLAIN(0x8009D000, 0x950, 0x13), // and of core 1
 };

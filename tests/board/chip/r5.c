@@ -27,7 +27,9 @@ static const struct v7_profile cortex_r5 = {
     .breakpoints = 8,
     .watchpoints = 8,
     .debug = {.part = 0xC15, .class = COMPONENT_CORESIGHT, .revision = 3, .devtype = 0x15},
+    .cti = {.part = 0x906, .class = COMPONENT_CORESIGHT, .devtype = 0x14, .devid = 0x00040800},
     .debug_base = 0x80001000,
+    .cti_base = 0x80005000,
     .pmu = {.version = 1,
             .counters = 3,
             .pmcr = 0x41151800,
@@ -48,7 +50,6 @@ static const struct rom_table rom = {
 static const struct placed_component plain[] = {
     {.base = 0x80003000, .is = {.part = 0x931, .class = COMPONENT_CORESIGHT, .devtype = 0x13}}, // ETM
     {.base = 0x80004000, .is = {.part = 0x912, .class = COMPONENT_CORESIGHT, .devtype = 0x11}}, // TPIU
-    {.base = 0x80005000, .is = {.part = 0x906, .class = COMPONENT_CORESIGHT, .devtype = 0x14}}, // CTI
 };
 
 static const struct chip_debug debug = {

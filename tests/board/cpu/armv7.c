@@ -8,6 +8,8 @@
 
 #define CPSR_AT_RESET (MODE_SVC | CPSR_I | CPSR_F | CPSR_A)
 enum { SCRATCH_SIZE = 4096, PRCR_NO_POWERDOWN = 1 };
+enum { STOP_SKID = 16 };      // ours: no manual tells how long an overflow takes through the cross trigger
+enum { CTI_OUT_RESTART = 7 }; // DDI 0458C table 10.16
 
 // An access that a device refuses reads as zero for the program, without an abort
 static uint64_t device_read(uc_engine *uc, uint64_t offset, unsigned size, void *user)
@@ -66,6 +68,7 @@ void v7_reset(struct armv7 *v7)
     v7->it_left = 0;
     v7->work++;
     v7->state = V7_RUNNING;
+    core_leave_debug(&v7->core);
     pmu_v7_reset(&v7->pmu);
     l1d_empty(&v7->l1d);
     v7_comparators_changed(v7);
@@ -130,8 +133,8 @@ static bool set_state(struct core *core, const char *name, bool on)
     struct armv7 *v7 = (struct armv7 *)core;
     struct v7_debug *d = &v7->debug;
     if (!strcmp(name, "lying-lock")) {
-        d->locked = d->monitor_locked = true;
-        d->lock_for_all = on;
+        d->locked = d->monitor_locked = v7->cti.locked = true;
+        d->lock_for_all = v7->cti.lock_for_all = v7->cti.lock_lies = on;
     } else if (!strcmp(name, "breakpoints-cleared")) { // as an operating system does that takes a core down
         memset(d->bcr, 0, sizeof d->bcr);
     } else if (!strcmp(name, "dirty-lines")) {
@@ -154,6 +157,7 @@ static void power(struct core *core, bool on)
     if (!on)
         return;
     lose_debug(v7);
+    cti_power_on(&v7->cti);
     v7->work_at_run = UINT64_MAX;
     v7_reset(v7);
 }
@@ -213,6 +217,7 @@ static void describe(struct core *core, FILE *json)
     print_words(json, "wvr", d->wvr, v7->profile->watchpoints);
     print_words(json, "wcr", d->wcr, v7->profile->watchpoints);
     print_monitor(json, &v7->pmu);
+    cti_print(&v7->cti, json);
     fprintf(json,
             ",\"cycles\":%" PRIu64 ",\"counted\":%" PRIu64 ",\"instructions\":%" PRIu64 ",\"halts\":%" PRIu64
             ",\"altered\":%" PRIu64 ",\"borrowed\":%" PRIu64,
@@ -249,6 +254,34 @@ static bool make_emulator(struct armv7 *v7)
            uc_context_save(v7->uc, v7->fresh) == UC_ERR_OK;
 }
 
+static void restart_requested(void *self)
+{
+    struct armv7 *v7 = self;
+    if (v7->state == V7_HALTED)
+        v7_resume(v7);
+}
+
+static void halt_requested(void *self)
+{
+    struct armv7 *v7 = self;
+    v7->attention = true;
+}
+
+static void wire_cti(struct armv7 *v7, struct bus *debug_bus)
+{
+    const struct v7_profile *profile = v7->profile;
+    v7->cti = (struct cti){
+        .is = {.base = profile->cti_base + v7->number * profile->cti_stride, .is = profile->cti},
+        .bus = debug_bus,
+        .authstatus = profile->authstatus,
+        .restarts = CTI_OUT_RESTART,
+        .restart = restart_requested,
+        .request = halt_requested,
+        .self = v7,
+    };
+    cti_power_on(&v7->cti);
+}
+
 struct core *v7_create(const struct core_plan *plan)
 {
     struct armv7 *v7 = calloc(1, sizeof *v7);
@@ -256,6 +289,7 @@ struct core *v7_create(const struct core_plan *plan)
         return NULL;
     v7->core = (struct core){
         .ops = &operations, .bus = plan->bus, .truth = plan->truth, .halt_cost = plan->halt_cost};
+    v7->core.skid = STOP_SKID;
     v7->profile = plan->profile;
     v7->number = plan->number;
     v7->start = plan->start;
@@ -270,6 +304,7 @@ struct core *v7_create(const struct core_plan *plan)
     plan->truth->code_count = v7->profile->pmu.count;
     plan->bus->changed = memory_changed;
     plan->bus->changed_self = v7;
+    wire_cti(v7, plan->debug_bus);
     if (!make_emulator(v7) || !v7_add_devices(v7, plan->debug_bus)) {
         destroy(&v7->core);
         return NULL;

@@ -8,6 +8,7 @@
 #include "cpu/classify_v7.h"
 #include "cpu/core.h"
 #include "device/coresight.h"
+#include "device/cti.h"
 #include "device/l1d.h"
 #include "device/pmu_v7.h"
 
@@ -23,16 +24,17 @@ struct v7_profile {
     uint8_t authstatus;
     bool v71; // debug architecture v7.1: an OS lock, closed at power-on; no error from a sticky power-down
     unsigned breakpoints, watchpoints;
-    struct component debug, monitor;
+    struct component debug, monitor, cti;
     uint32_t debug_base, debug_stride; // on the debug bus, by core
     uint32_t monitor_offset;           // of its page from the debug page; 0: CP15 only
+    uint32_t cti_base, cti_stride;
     struct pmu_v7_profile pmu;
 };
 
 enum v7_state { V7_RUNNING, V7_ASLEEP, V7_HALTED };
 
 // Causes of a halt, as in DBGDSCR.MOE (DDI 0406C C11.11.20)
-enum { MOE_REQUEST = 0, MOE_BREAKPOINT = 1, MOE_BKPT = 3, MOE_VECTOR_CATCH = 5 };
+enum { MOE_REQUEST = 0, MOE_BREAKPOINT = 1, MOE_BKPT = 3, MOE_EXTERNAL = 4, MOE_VECTOR_CATCH = 5 };
 
 // Exceptions by their place in the vector table
 enum v7_exception {
@@ -118,6 +120,7 @@ struct armv7 {
     uc_engine *uc;
     uc_context *fresh; // what a reset restores
     struct pmu_v7 pmu;
+    struct cti cti;
     uint64_t totals[V7_EVENTS];
     struct l1d l1d;
     struct v7_debug debug;
@@ -147,7 +150,9 @@ struct armv7 {
     int raised;             // emulator interrupt, -1 none
     struct classified last; // the instruction that is being executed
     bool executing;         // there is one
-    uint32_t returns_from;  // the mode that it leaves, if it is an exception return
+    bool listens;          // an overflow of the monitor goes somewhere, so that each instruction is looked at
+    uint64_t stops_from;   // how many instructions have to be done before a request from there is taken
+    uint32_t returns_from; // the mode that it leaves, if it is an exception return
     bool loaded, stored, unaligned;
     uint32_t touched;         // the address of its last load or store
     uint32_t sampled_context; // CONTEXTIDR when the PC sample was taken
@@ -186,7 +191,10 @@ uint32_t v7_value_bits(const struct armv7 *, unsigned n); // of DBGBVRn, those t
 unsigned v7_first_context(const struct armv7 *); // comparator that can look at CONTEXTIDR; all above it can
 void v7_halt(struct armv7 *, unsigned moe);
 void v7_resume(struct armv7 *);
-uint64_t v7_borrowed(const struct armv7 *); // registers that are not as they were when it halted
+bool v7_listens(const struct armv7 *);
+void v7_pass_overflow(struct armv7 *, uint32_t pc); // the monitor's interrupt request, to the CTI
+bool v7_requested(const struct armv7 *);            // from there, to enter Debug state
+uint64_t v7_borrowed(const struct armv7 *);         // registers that are not as they were when it halted
 
 // armv7_stuff.c
 // A page that only the emulator has. Not higher: without MPU an Armv7-R core does not execute there (DDI

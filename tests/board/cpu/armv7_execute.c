@@ -136,6 +136,12 @@ static void pass_over(struct armv7 *v7, uint32_t from, uint32_t to)
     }
 }
 
+static void look_for_overflow(struct armv7 *v7, uint32_t pc)
+{
+    v7_pass_overflow(v7, pc);
+    v7->attention |= v7_requested(v7);
+}
+
 static void on_instruction(uc_engine *uc, uint64_t address, uint32_t size, void *user)
 {
     struct armv7 *v7 = user;
@@ -152,6 +158,8 @@ static void on_instruction(uc_engine *uc, uint64_t address, uint32_t size, void 
         finish(v7, in_block || v7->last.it_length ? expected : pc);
         pass_over(v7, expected, pc);
     }
+    if (v7->listens)
+        look_for_overflow(v7, pc);
     const struct classified *c = classify(&v7->classifier, pc, v7->thumb);
     if (v7->it_left) {
         v7->it_left--;
@@ -260,6 +268,12 @@ static void perform(struct armv7 *v7, const struct classified *c)
 static bool clear_to_execute(struct armv7 *v7)
 {
     v7->attention = false;
+    v7->listens = v7_listens(v7);
+    v7_pass_overflow(v7, v7->pc);
+    if (v7_requested(v7)) {
+        v7_halt(v7, MOE_EXTERNAL);
+        return false;
+    }
     if (v7_interrupted(v7)) {
         v7_interrupt(v7);
         return false;
@@ -329,12 +343,17 @@ static void emulate(struct armv7 *v7)
 
 static void sleep_on(struct armv7 *v7)
 {
-    if (v7->pending) {
+    uint64_t left = v7->slice_end - v7->core.cycles;
+    v7_pass_overflow(v7, v7->pc);
+    v7->stops_from = 0; // nothing executes that it could wait for
+    if (v7->pending || v7_requested(v7)) {
         v7->state = V7_RUNNING;
         v7_log(v7, TRUTH_WAKE, v7->pc, 0);
         return;
     }
-    v7_spend(v7, v7->last.pc, true, v7->slice_end - v7->core.cycles);
+    if (v7_listens(v7) && pmu_v7_cycles_left(&v7->pmu) < left)
+        left = pmu_v7_cycles_left(&v7->pmu);
+    v7_spend(v7, v7->last.pc, true, left);
 }
 
 void v7_run(struct core *core, uint64_t cycles)

@@ -94,6 +94,34 @@ bool v7_matches(const struct armv7 *v7, uint32_t pc)
     return false;
 }
 
+bool v7_listens(const struct armv7 *v7)
+{
+    return v7->pmu.interrupts && cti_listens(&v7->cti, CTI_IN_OVERFLOW);
+}
+
+// The way from the monitor through the CTI to the core takes some instructions. The wait is here: what the
+// CTI shows, and what it does to other cores, is not late.
+void v7_pass_overflow(struct armv7 *v7, uint32_t pc)
+{
+    bool was = v7->cti.inputs >> CTI_IN_OVERFLOW & 1;
+    if (!was && !v7->pmu.interrupts)
+        return;
+    uint32_t requests = pmu_v7_requests(&v7->pmu);
+    if (was == (requests != 0))
+        return;
+    if (requests && v7_listens(v7)) {
+        v7_log(v7, TRUTH_OVERFLOW, pc, requests);
+        v7->stops_from = v7->core.instructions + v7->core.skid;
+    }
+    cti_set_input(&v7->cti, CTI_IN_OVERFLOW, requests);
+}
+
+// EDBGRQ, which needs no debug mode to be chosen (DDI 0406C C3.1)
+bool v7_requested(const struct armv7 *v7)
+{
+    return cti_requests_halt(&v7->cti) && v7->core.instructions >= v7->stops_from;
+}
+
 static struct v7_program program_of(const struct armv7 *v7)
 {
     struct v7_program has = {.pc = v7->pc, .cpsr = v7_cpsr(v7), .pmselr = v7->pmu.select};
@@ -119,11 +147,12 @@ void v7_halt(struct armv7 *v7, unsigned moe)
     v7->pending_before = v7->pending;
     v7->state = V7_HALTED;
     v7->debug.moe = moe;
-    v7->core.halts++;
+    core_enter_debug(&v7->core);
     v7->core.counted += halt_cost_entry(v7->core.halt_cost);
     if (halt_cost_interrupts(v7->core.halt_cost))
         v7->pending |= 1u << HALT_IRQ;
     v7_log(v7, TRUTH_HALT, v7->pc, moe);
+    cti_input(&v7->cti, CTI_IN_HALTED);
 }
 
 // Nothing becomes pending on the way out: no peripheral here counts the cycles of that
@@ -141,4 +170,5 @@ void v7_resume(struct armv7 *v7)
     v7->work_at_run = v7->work;
     v7->attention = true;
     v7->state = V7_RUNNING;
+    core_leave_debug(&v7->core);
 }

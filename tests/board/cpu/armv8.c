@@ -6,6 +6,7 @@
 #include <string.h>
 
 enum { SCRATCH_SIZE = 4096, LEVEL_AT_RESET = 3, PRCR_CORENPDRQ = 1 };
+enum { STOP_SKID = 16 }; // ours: no manual tells how long an overflow takes through the cross trigger
 
 // An access that a device refuses reads as zero for the program, without an abort
 static uint64_t device_read(uc_engine *uc, uint64_t offset, unsigned size, void *user)
@@ -90,7 +91,7 @@ void v8_reset(struct armv8 *v8, bool cold)
     v8->stepping = false;
     v8->work++;
     v8->state = V8_RUNNING;
-    v8->core.in_debug = false;
+    core_leave_debug(&v8->core);
     pmu_v3_reset(&v8->pmu);
     l1d_empty(&v8->l1d);
     v8_comparators_changed(v8);
@@ -266,6 +267,7 @@ static void wire_cti(struct armv8 *v8, struct bus *debug_bus)
         .is = {.base = profile->cti_base + v8->number * profile->stride, .is = profile->cti},
         .bus = debug_bus,
         .affinity = profile->mpidr + v8->number,
+        .restarts = 1,
         .authstatus = v8_authstatus(v8),
         .restart = restart_requested,
         .request = halt_requested,
@@ -280,6 +282,7 @@ struct core *v8_create(const struct core_plan *plan)
         return NULL;
     v8->core = (struct core){
         .ops = &operations, .bus = plan->bus, .truth = plan->truth, .halt_cost = plan->halt_cost};
+    v8->core.skid = STOP_SKID;
     v8->profile = plan->profile;
     v8->number = plan->number;
     v8->start = plan->start;

@@ -188,15 +188,17 @@ struct armv8 {
     uint64_t sp[V8_LEVELS]; // of all but the stack in use, which the emulator has
 
     // Execution
-    uint64_t slice_end; // in cycles
-    bool attention;     // something may have to happen before the next instruction
-    bool cleared;       // it was looked at for the instruction that starts now
-    bool paused;        // the hook stopped the emulator
-    bool stuffing;      // a debugger's instruction is being executed
-    int raised;         // emulator interrupt, -1 none
-    struct a64 last;    // the instruction that is being executed
-    bool executing;     // there is one
-    bool stepping;      // Debug state is entered again before the second instruction
+    uint64_t slice_end;  // in cycles
+    bool attention;      // something may have to happen before the next instruction
+    bool cleared;        // it was looked at for the instruction that starts now
+    bool paused;         // the hook stopped the emulator
+    bool stuffing;       // a debugger's instruction is being executed
+    int raised;          // emulator interrupt, -1 none
+    struct a64 last;     // the instruction that is being executed
+    bool executing;      // there is one
+    bool stepping;       // Debug state is entered again before the second instruction
+    bool listens;        // an overflow of the monitor goes somewhere, so that each instruction is looked at
+    uint64_t stops_from; // how many instructions have to be done before a request from there is taken
     bool loaded, stored, unaligned;
     uint64_t touched; // the address of its last load or store
     struct v8_sampled sampled;
@@ -250,6 +252,8 @@ void v8_halt(struct armv8 *, enum v8_status);
 void v8_restart(struct armv8 *);
 uint64_t v8_borrowed(const struct armv8 *); // registers that are not as they were when it halted
 bool v8_pends_halt(struct armv8 *, enum v8_status *);
+bool v8_listens(const struct armv8 *);
+void v8_pass_overflow(struct armv8 *, uint64_t pc); // the monitor's interrupt request, to the CTI
 
 // armv8_stuff.c: EDITR and the data transfer registers
 #define V8_SCRATCH 0xF0000000u // a page that only the emulator has

@@ -47,15 +47,6 @@ static void print_monitor(FILE *json, struct pmu_v3 *p)
     print_words(json, "pmevtyper", types, p->profile->counters);
 }
 
-static void print_cti(FILE *json, const struct cti *c)
-{
-    fprintf(json, ",\"cti_control\":%" PRIu32 ",\"cti_gate\":%" PRIu32 ",\"cti_app\":%" PRIu32, c->control,
-            c->gate, c->app);
-    print_flag(json, "cti_locked", c->locked);
-    print_words(json, "cti_inen", c->in_enable, CTI_TRIGGERS);
-    print_words(json, "cti_outen", c->out_enable, CTI_TRIGGERS);
-}
-
 static void print_debug(FILE *json, const struct v8_debug *d)
 {
     fprintf(json,
@@ -81,7 +72,7 @@ void v8_describe(struct core *core, FILE *json)
             v8_pstate(v8));
     fprintf(json, ",\"level\":%u,\"pending\":%" PRIu32, v8->level, v8->pending);
     print_debug(json, &v8->debug);
-    print_cti(json, &v8->cti);
+    cti_print(&v8->cti, json);
     print_monitor(json, &v8->pmu);
     fprintf(json,
             ",\"cycles\":%" PRIu64 ",\"counted\":%" PRIu64 ",\"instructions\":%" PRIu64 ",\"halts\":%" PRIu64

@@ -61,6 +61,12 @@ static void finish(struct armv8 *v8, uint64_t next)
     v8_spend(v8, v8->last.pc, false, 1);
 }
 
+static void look_for_overflow(struct armv8 *v8, uint64_t pc)
+{
+    v8_pass_overflow(v8, pc);
+    v8->attention |= cti_requests_halt(&v8->cti) && v8->core.instructions >= v8->stops_from;
+}
+
 static void on_instruction(uc_engine *uc, uint64_t address, uint32_t size, void *user)
 {
     struct armv8 *v8 = user;
@@ -72,6 +78,8 @@ static void on_instruction(uc_engine *uc, uint64_t address, uint32_t size, void 
     }
     if (v8->executing)
         finish(v8, address);
+    if (v8->listens)
+        look_for_overflow(v8, address);
     const struct a64 *instruction = a64_classify(&v8->classifier, (uint32_t)address);
     if (!v8->cleared && (v8->attention || v8->core.cycles >= v8->slice_end || (instruction->is & A64_OURS) ||
                          v8_matches(v8, address))) {
@@ -220,6 +228,8 @@ static bool clear_to_execute(struct armv8 *v8)
 {
     enum v8_status why;
     v8->attention = false;
+    v8->listens = v8_listens(v8);
+    v8_pass_overflow(v8, v8->pc);
     if (v8_pends_halt(v8, &why)) {
         v8_halt(v8, why);
         return false;
@@ -277,12 +287,17 @@ static void emulate(struct armv8 *v8)
 static void sleep_on(struct armv8 *v8)
 {
     enum v8_status why;
+    uint64_t left = v8->slice_end - v8->core.cycles;
+    v8_pass_overflow(v8, v8->pc);
+    v8->stops_from = 0; // nothing executes that it could wait for
     if (v8->pending || v8_pends_halt(v8, &why)) {
         v8->state = V8_RUNNING;
         v8_log(v8, TRUTH_WAKE, v8->pc, 0);
         return;
     }
-    v8_spend(v8, v8->last.pc, true, v8->slice_end - v8->core.cycles);
+    if (v8_listens(v8) && pmu_v3_cycles_left(&v8->pmu) < left)
+        left = pmu_v3_cycles_left(&v8->pmu);
+    v8_spend(v8, v8->last.pc, true, left);
 }
 
 void v8_run(struct core *core, uint64_t cycles)

@@ -117,11 +117,33 @@ bool v8_pends_halt(struct armv8 *v8, enum v8_status *why)
         *why = V8_STATUS_UNLOCK_CATCH;
     else if (d->edesr & EDECR_SS)
         *why = V8_STATUS_STEP;
-    else if (cti_requests_halt(&v8->cti))
+    else if (cti_requests_halt(&v8->cti) && v8->core.instructions >= v8->stops_from)
         *why = V8_STATUS_REQUEST;
     else
         return false;
     return true;
+}
+
+bool v8_listens(const struct armv8 *v8)
+{
+    return v8->pmu.interrupts && cti_listens(&v8->cti, CTI_IN_OVERFLOW);
+}
+
+// The way from the monitor through the CTI to the core takes some instructions. The wait is here: what the
+// CTI shows, and what it does to other cores, is not late.
+void v8_pass_overflow(struct armv8 *v8, uint64_t pc)
+{
+    bool was = v8->cti.inputs >> CTI_IN_OVERFLOW & 1;
+    if (!was && !v8->pmu.interrupts)
+        return;
+    uint32_t requests = pmu_v3_requests(&v8->pmu);
+    if (was == (requests != 0))
+        return;
+    if (requests && v8_listens(v8)) {
+        v8_log(v8, TRUTH_OVERFLOW, pc, requests);
+        v8->stops_from = v8->core.instructions + v8->core.skid;
+    }
+    cti_set_input(&v8->cti, CTI_IN_OVERFLOW, requests);
 }
 
 static struct v8_program program_of(const struct armv8 *v8)
@@ -157,8 +179,7 @@ void v8_halt(struct armv8 *v8, enum v8_status why)
     v8->regs[R_DLR] = v8->pc;
     v8->regs[R_DSPSR] = v8_pstate(v8);
     v8->at_halt = program_of(v8);
-    v8->core.in_debug = true;
-    v8->core.halts++;
+    core_enter_debug(&v8->core);
     v8->core.counted += halt_cost_entry(v8->core.halt_cost);
     if (halt_cost_interrupts(v8->core.halt_cost))
         v8->pending |= 1u << HALT_IRQ;
@@ -185,7 +206,7 @@ void v8_restart(struct armv8 *v8)
     v8->work_at_run = v8->work;
     v8->attention = true;
     v8->state = V8_RUNNING;
-    v8->core.in_debug = false;
+    core_leave_debug(&v8->core);
     d->restarted = true;
     d->status = V8_STATUS_RUNNING;
     d->control &= ~EDSCR_MA;

@@ -1,10 +1,13 @@
-// Where a core's cycles go, and the PC sample. A sample is any cycle since the one before was read, each as
-// likely as any other, so that an instruction is as likely as it is long. It is not the instruction at the
-// end of a run: how often a read comes there depends on how fast the host executes, not on the core's cycles.
+// How long a core stands, where its cycles go, and the PC sample. A sample is any cycle since the one before
+// was read, each as likely as any other, so that an instruction is as likely as it is long. It is not the
+// instruction at the end of a run: how often a read comes there depends on how fast the host executes, not on
+// the core's cycles.
 //
 // The first cycle is taken, and each later one replaces what was taken with a probability of one in as many
 // as there have been. How many are passed over until that happens is drawn at once.
 #include "cpu/core.h"
+
+#include "pace.h"
 
 enum { SAMPLE_AGE = 1024 }; // where nobody reads, a sample gets no older by much
 
@@ -12,6 +15,24 @@ static void restart(struct core *core)
 {
     core->sample_from = core->sample_due = core->cycles;
     core->notice = core->truth->profile ? 0 : core->sample_due;
+}
+
+void core_enter_debug(struct core *core)
+{
+    core->in_debug = true;
+    core->halts++;
+    core->stands_since = pace_now_ns();
+}
+
+void core_leave_debug(struct core *core)
+{
+    core->stood_ns = core_stood_ns(core);
+    core->in_debug = false;
+}
+
+uint64_t core_stood_ns(const struct core *core)
+{
+    return core->stood_ns + (core->in_debug ? pace_now_ns() - core->stands_since : 0);
 }
 
 void core_begin(struct core *core)

@@ -49,6 +49,10 @@ struct core {
     uint64_t instructions;
     uint64_t halts;
     bool in_debug; // in Debug state
+    uint64_t stood_ns,
+        stands_since; // by the host's clock: in earlier stays there, and since when in this one
+    // Instructions that still execute behind the event of a counter that stops the core
+    unsigned skid;
 
     // The PC sample, see core.c
     uint64_t notice;                  // a cycle beyond it must be noted
@@ -60,7 +64,10 @@ struct core {
 #define NO_SAMPLE    UINT32_MAX // nothing has executed since a reset
 #define THUMB_SAMPLE 1u         // in an address: where a sample says which instruction set it was
 
-void core_begin(struct core *); // it runs from here on
+void core_enter_debug(struct core *);
+void core_leave_debug(struct core *);        // also where it is not in it
+uint64_t core_stood_ns(const struct core *); // in Debug state so far, by the host's clock
+void core_begin(struct core *);              // it runs from here on
 uint32_t core_sample(struct core *);
 void core_forget_sample(struct core *);
 bool core_note(struct core *, uint32_t address, bool asleep, uint64_t cycles);

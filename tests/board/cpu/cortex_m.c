@@ -8,6 +8,7 @@
 #define PPB_BASE 0xE0000000u
 #define PPB_SIZE 0x00100000u
 #define XPSR_T   (1u << 24)
+enum { STOP_SKID = 2 }; // ours; the architecture sets no limit
 
 static uint64_t window_read(uc_engine *uc, uint64_t offset, unsigned size, void *user)
 {
@@ -87,7 +88,7 @@ void cm_reset(struct cortex_m *cm)
     cm->event = false;
     cm->waiting_for_event = false;
     cm->was_asleep = false;
-    cm->watch_hit = false;
+    cm->stop_cause = 0;
     cm->attention = true;
     cm->work++;
     nvic_reset(&cm->nvic);
@@ -99,7 +100,7 @@ void cm_reset(struct cortex_m *cm)
                                     .ccr = (cm->profile->v7m ? 0x200 : 0x208) | cm->profile->ccr_always};
     reset_registers(cm);
     cm->state = CM_RUNNING;
-    cm->core.in_debug = false;
+    core_leave_debug(&cm->core);
     core_forget_sample(&cm->core);
     cm_log(cm, TRUTH_RESET, cm_pc(cm), 0);
     if ((cm->debug.demcr & VC_CORERESET) && cm_may_halt(cm))
@@ -269,6 +270,7 @@ struct core *cm_create(const struct core_plan *plan)
         return NULL;
     cm->core = (struct core){
         .ops = &operations, .bus = plan->bus, .truth = plan->truth, .halt_cost = plan->halt_cost};
+    cm->core.skid = profile->v7m ? STOP_SKID : 0;
     cm->profile = profile;
     cm->reset_vtor = plan->start;
     cm->decoder.bus = plan->bus;

@@ -138,6 +138,7 @@ struct cortex_m {
 
     // Execution
     uint64_t slice_end;             // in cycles
+    uint64_t pause_at;              // the same, or where the cycle counter matches before
     bool attention;                 // something may have to happen before the next instruction
     bool cleared;                   // it was looked at for the instruction that starts now
     bool paused;                    // the hook stopped the emulator
@@ -149,12 +150,12 @@ struct cortex_m {
     unsigned stalled;               // cycles that it waited for the data cache
     struct decoder decoder;
 
-    // Watchpoints: asynchronous, so that some instructions behind the store execute
+    // Stops that are asynchronous, so that some instructions still execute
     uc_hook store_hook;
     bool stores_seen;    // the hook is there
-    bool watch_hit;      // a store was one that is watched, and the core has not halted for it yet
-    unsigned watch_left; // instructions until then
-    unsigned watch_hits; // so far
+    uint32_t stop_cause; // of the stop that is on its way, as in DFSR; 0: none is
+    unsigned stop_left;  // instructions until then
+    unsigned watch_hits; // watched stores so far
 };
 
 // registers.c
@@ -199,10 +200,13 @@ void cm_account(struct cortex_m *, const struct decoded *, bool jumped);
 bool cm_looks_for_overflow(const struct cortex_m *); // after each instruction
 bool cm_overflow_halts(struct cortex_m *);           // one has happened; asking clears that
 
-// watchpoint_m.c
+// stops_m.c
 bool cm_hook_stores(struct cortex_m *); // only where a comparator waits for them; not while the emulator runs
-void cm_watch_on(struct cortex_m *);    // an instruction is done
-bool cm_watch_halts(const struct cortex_m *);
+void cm_stop_comes(struct cortex_m *);  // an instruction is done, and a stop is on its way
+void cm_look_at_counters(struct cortex_m *);
+void cm_forget_counters(struct cortex_m *);
+bool cm_stops_now(const struct cortex_m *);
+uint64_t cm_quiet_until(struct cortex_m *); // a cycle up to which no counter stops it and the slice goes on
 
 // debug.c
 bool cm_debug_permitted(const struct cortex_m *);

@@ -38,16 +38,17 @@ void cm_halt(struct cortex_m *cm, uint32_t cause)
 {
     for (unsigned i = 0; i < CM_PROGRAM; i++)
         cm->at_halt[i] = of_program(cm, i);
+    cm_look_at_counters(cm);
+    cause |= cm->stop_cause;
+    cm->stop_cause = 0;
     cm->was_asleep = cm->state == CM_ASLEEP;
     cm->pending_before = cm->nvic.pending;
     cm->state = CM_HALTED;
-    cm->core.in_debug = true;
+    core_enter_debug(&cm->core);
     cm->debug.control |= C_HALT;
-    cause |= cm->watch_hit ? DFSR_DWTTRAP : 0;
-    cm->watch_hit = false;
     cm->debug.dfsr |= cause;
-    cm->core.halts++;
     cm_count(cm, halt_cost_entry(cm->core.halt_cost));
+    cm_forget_counters(cm);
     if (halt_cost_interrupts(cm->core.halt_cost))
         cm_pend(cm, HALT_IRQ);
     cm_log(cm, TRUTH_HALT, cm_pc(cm), cause);
@@ -78,7 +79,7 @@ static void resume(struct cortex_m *cm)
     cm->debug.restarted = cm->profile->v81m;
     cm->state = cm->was_asleep && !step ? CM_ASLEEP : CM_RUNNING;
     cm->was_asleep = false;
-    cm->core.in_debug = false;
+    core_leave_debug(&cm->core);
     if (!step)
         return;
     cm_execute_one(cm);

@@ -47,8 +47,8 @@ static void finish(struct cortex_m *cm, uint32_t next)
     if (cm->stalled)
         cm_spend(cm, DWT_LSU, last->pc, cm->stalled);
     cm->stalled = 0;
-    if (cm->watch_hit)
-        cm_watch_on(cm);
+    if (cm->stop_cause)
+        cm_stop_comes(cm);
     if (cm->pmu.counters)
         cm_account(cm, last, jumped);
     if (!jumped)
@@ -68,7 +68,7 @@ static void on_instruction(uc_engine *uc, uint64_t address, uint32_t size, void 
         finish(cm, pc);
     const struct decoded *instruction = decode(&cm->decoder, pc);
     bool may_stop = !cm->cleared && !cm->it_end;
-    if (may_stop && (cm->attention || cm->one_only || cm->core.cycles >= cm->slice_end || instruction->ours ||
+    if (may_stop && (cm->attention || cm->one_only || cm->core.cycles >= cm->pause_at || instruction->ours ||
                      fpb_match(&cm->fpb, pc))) {
         cm->paused = true;
         uc_emu_stop(uc);
@@ -149,12 +149,9 @@ static bool clear_to_execute(struct cortex_m *cm, bool stepping)
         cm_halt(cm, DFSR_HALTED);
         return false;
     }
-    if (cm_watch_halts(cm)) {
+    cm_look_at_counters(cm);
+    if (cm_stops_now(cm)) {
         cm_halt(cm, 0);
-        return false;
-    }
-    if (cm_overflow_halts(cm)) {
-        cm_halt(cm, DFSR_PMU);
         return false;
     }
     unsigned exception = cm_exception_to_take(cm);
@@ -178,6 +175,7 @@ static bool clear_to_execute(struct cortex_m *cm, bool stepping)
         perform(cm, instruction);
         return false;
     }
+    cm->pause_at = cm_quiet_until(cm);
     return true;
 }
 
@@ -228,16 +226,28 @@ void cm_execute_one(struct cortex_m *cm)
     cm->one_only = false;
 }
 
+static uint64_t least(uint64_t one, uint64_t other)
+{
+    return one < other ? one : other;
+}
+
 static void sleep_on(struct cortex_m *cm)
 {
+    cm_look_at_counters(cm);
+    if (cm->stop_cause) { // nothing executes that it could wait for
+        cm_halt(cm, 0);
+        return;
+    }
     if (cm_wakes(cm)) {
         cm->event = cm->event && !cm->waiting_for_event;
         cm->state = CM_RUNNING;
         cm_log(cm, TRUTH_WAKE, cm_pc(cm), 0);
         return;
     }
-    uint64_t left = cm->slice_end - cm->core.cycles, tick = cm->systick.next_zero - cm->core.counted;
-    cm_spend(cm, DWT_SLEEP, cm->sleeps_at, tick < left ? tick : left);
+    uint64_t left = cm_quiet_until(cm) - cm->core.cycles, tick = cm->systick.next_zero - cm->core.counted;
+    if (cm_looks_for_overflow(cm))
+        left = least(left, pmu_v81m_cycles_left(&cm->pmu));
+    cm_spend(cm, DWT_SLEEP, cm->sleeps_at, least(left, tick));
 }
 
 static void stay_locked(struct cortex_m *cm)

@@ -71,6 +71,8 @@ bool cm_looks_for_overflow(const struct cortex_m *cm)
 
 bool cm_overflow_halts(struct cortex_m *cm)
 {
+    if (cm_looks_for_overflow(cm))
+        pmu_v81m_settle(&cm->pmu);
     bool happened = cm->pmu.event;
     cm->pmu.event = false;
     return happened && halts_on_overflow(cm);

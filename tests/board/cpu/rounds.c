@@ -14,7 +14,7 @@ static uint64_t least(uint64_t one, uint64_t other)
 static bool somebody_looks(const struct cortex_m *cm, uint32_t pc)
 {
     return fpb_match(&cm->fpb, pc) || truth_watches(cm->core.truth, pc) || cm_looks_for_overflow(cm) ||
-           cm->watch_hit;
+           cm->stop_cause;
 }
 
 void cm_skip_rounds(struct cortex_m *cm, const struct decoded *subs)
@@ -28,7 +28,7 @@ void cm_skip_rounds(struct cortex_m *cm, const struct decoded *subs)
         return;
     struct cost down = subs->cost[0], back = cm->profile->cost(bne, 0, false, true);
     uint64_t round = cost_cycles(down) + cost_cycles(back);
-    uint64_t quiet = least(cm->slice_end - core->cycles, cm->systick.next_zero - core->counted) / round;
+    uint64_t quiet = least(cm->pause_at - core->cycles, cm->systick.next_zero - core->counted) / round;
     int reg = UC_ARM_REG_R0 + (subs->first >> 8 & 7);
     uint32_t left = cm_get(cm, reg);
     uint64_t rounds = least(quiet, left);

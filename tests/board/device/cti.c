@@ -1,6 +1,8 @@
 // Cross trigger interface: see the header.
 #include "device/cti.h"
 
+#include <inttypes.h>
+
 // Offsets, DDI 0487H table H8-6 and H9.3
 enum {
     CTICONTROL = 0x000,
@@ -26,11 +28,42 @@ enum {
 #define LSR_LOCKED   3u // implemented, locked
 #define LSR_OPEN     1u
 
+static uint32_t page_read(void *self, uint32_t offset, enum bus_master master);
+
+// The i-th device's, if it is another cross trigger interface
+static struct cti *other_at(const struct cti *c, size_t i)
+{
+    const struct device *d = &c->bus->devices[i];
+    return d->read == page_read && d->self != c ? d->self : NULL;
+}
+
+// Channels that the debugger or an input holds active
+static uint32_t held_channels(const struct cti *c)
+{
+    uint32_t channels = c->app;
+    for (unsigned i = 0; c->inputs && i < CTI_TRIGGERS; i++)
+        channels |= c->inputs >> i & 1 ? c->in_enable[i] : 0;
+    return c->control & GLBEN ? channels : 0;
+}
+
+// The same of all the others, as far as the gates let them through
+static uint32_t channels_in(const struct cti *c)
+{
+    uint32_t channels = 0;
+    for (size_t i = 0; c->gate && i < c->bus->device_count; i++) {
+        const struct cti *other = other_at(c, i);
+        channels |= other ? held_channels(other) & other->gate : 0;
+    }
+    return channels & c->gate;
+}
+
 static uint32_t levels(const struct cti *c)
 {
-    uint32_t outputs = 0;
-    for (unsigned i = 0; (c->control & GLBEN) && i < CTI_TRIGGERS; i++)
-        outputs |= c->app & c->out_enable[i] ? 1u << i : 0;
+    uint32_t outputs = 0, channels = 0;
+    if (c->control & GLBEN)
+        channels = held_channels(c) | channels_in(c);
+    for (unsigned i = 0; channels && i < CTI_TRIGGERS; i++)
+        outputs |= channels & c->out_enable[i] ? 1u << i : 0;
     return outputs;
 }
 
@@ -45,12 +78,10 @@ static void deliver(struct cti *c, uint32_t channels)
         return;
     if (channels & c->out_enable[CTI_OUT_HALT])
         c->held |= 1u << CTI_OUT_HALT;
-    if (channels & c->out_enable[CTI_OUT_RESTART])
+    if (channels & c->out_enable[c->restarts])
         c->restart(c->self);
     c->request(c->self);
 }
-
-static uint32_t page_read(void *self, uint32_t offset, enum bus_master master);
 
 // To its own outputs, and where the gates let it through to the others on the bus
 static void put(struct cti *c, uint32_t channels)
@@ -58,11 +89,9 @@ static void put(struct cti *c, uint32_t channels)
     deliver(c, channels);
     uint32_t out = channels & c->gate;
     for (size_t i = 0; out && (c->control & GLBEN) && i < c->bus->device_count; i++) {
-        const struct device *d = &c->bus->devices[i];
-        if (d->read == page_read && d->self != c) {
-            struct cti *other = d->self;
+        struct cti *other = other_at(c, i);
+        if (other)
             deliver(other, out & other->gate);
-        }
     }
 }
 
@@ -72,10 +101,22 @@ void cti_input(struct cti *c, unsigned input)
         put(c, c->in_enable[input]);
 }
 
+void cti_set_input(struct cti *c, unsigned input, bool high)
+{
+    c->inputs = (c->inputs & ~(1u << input)) | (uint32_t)high << input;
+    if (high)
+        cti_input(c, input);
+}
+
+bool cti_listens(const struct cti *c, unsigned input)
+{
+    return (c->control & GLBEN) && c->in_enable[input];
+}
+
 void cti_power_on(struct cti *c)
 {
     // The architecture leaves the enables unknown, and opens the gates
-    c->control = c->app = c->held = 0;
+    c->control = c->app = c->held = c->inputs = 0;
     c->gate = ALL_CHANNELS;
     c->locked = true;
     for (unsigned i = 0; i < CTI_TRIGGERS; i++)
@@ -101,9 +142,13 @@ static uint32_t page_read(void *self, uint32_t offset, enum bus_master master)
     case CTICONTROL:
         return c->control;
     case CTIAPPSET:
-    case CTICHINSTATUS:
-    case CTICHOUTSTATUS:
         return c->app;
+    case CTITRIGINSTATUS:
+        return c->inputs;
+    case CTICHINSTATUS:
+        return channels_in(c);
+    case CTICHOUTSTATUS:
+        return held_channels(c) & c->gate;
     case CTITRIGOUTSTATUS:
         return c->held | levels(c);
     case CTIGATE:
@@ -128,7 +173,7 @@ static void write_register(struct cti *c, uint32_t offset, uint32_t value)
         c->control = value & GLBEN;
         break;
     case CTIINTACK:
-        c->held &= ~value;
+        c->held = (c->held & ~value) | (levels(c) & 1u << CTI_OUT_HALT); // a level asks again at once
         break;
     case CTIAPPSET:
         c->app |= value & ALL_CHANNELS;
@@ -170,4 +215,21 @@ bool cti_add(struct cti *c)
         c->bus,
         (struct device){
             .base = c->is.base, .size = COMPONENT_SIZE, .read = page_read, .write = page_write, .self = c});
+}
+
+static void print_enables(FILE *json, const char *name, const uint32_t *enables)
+{
+    fprintf(json, ",\"%s\":[", name);
+    for (unsigned i = 0; i < CTI_TRIGGERS; i++)
+        fprintf(json, "%s%" PRIu32, i ? "," : "", enables[i]);
+    fputc(']', json);
+}
+
+void cti_print(const struct cti *c, FILE *json)
+{
+    fprintf(json, ",\"cti_control\":%" PRIu32 ",\"cti_gate\":%" PRIu32 ",\"cti_app\":%" PRIu32, c->control,
+            c->gate, c->app);
+    fprintf(json, ",\"cti_locked\":%s", c->locked ? "true" : "false");
+    print_enables(json, "cti_inen", c->in_enable);
+    print_enables(json, "cti_outen", c->out_enable);
 }

@@ -94,8 +94,10 @@ static bool fast(const struct armv7 *v7)
 // While an exception bit sticks, nothing more is taken
 static void issue(struct armv7 *v7, uint32_t op)
 {
-    if (v7->state == V7_HALTED && (v7->debug.control & DSCR_ITREN) && !v7->debug.sticky)
+    if (v7->state == V7_HALTED && (v7->debug.control & DSCR_ITREN) && !v7->debug.sticky) {
         v7_stuff(v7, op);
+        v7_pass_overflow(v7, v7->pc); // it may have been one of the monitor's registers
+    }
 }
 
 static void write_itr(struct armv7 *v7, uint32_t op)
@@ -391,6 +393,9 @@ static void monitor_write(void *self, uint32_t offset, uint32_t value, enum bus_
         v7->debug.monitor_claims &= ~value;
     else
         pmu_v7_write(&v7->pmu, offset, value);
+    v7->attention = true;
+    if (master != BUS_CORE) // else the instruction that did it is not done yet
+        v7_pass_overflow(v7, v7->pc);
 }
 
 static bool monitor_allows(void *self, uint32_t offset, bool write, enum bus_master master)
@@ -409,7 +414,7 @@ bool v7_add_devices(struct armv7 *v7, struct bus *bus)
                           .write = page_write,
                           .self = v7,
                           .allows = page_allows};
-    if (!bus_add_device(bus, page))
+    if (!bus_add_device(bus, page) || !cti_add(&v7->cti))
         return false;
     if (!v7->profile->monitor_offset)
         return true;

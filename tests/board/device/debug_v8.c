@@ -263,6 +263,7 @@ static void write_register(struct armv8 *v8, uint32_t offset, uint32_t value)
         break;
     case EDITR:
         v8_stuff(v8, value);
+        v8_pass_overflow(v8, v8->pc); // it may have been one of the monitor's registers
         break;
     case EDSCR:
         d->control = (d->control & ~SCR_WRITABLE) | (value & SCR_WRITABLE);
@@ -360,6 +361,9 @@ static void monitor_write(void *self, uint32_t offset, uint32_t value, enum bus_
         v8->debug.monitor_locked = value != LOCK_KEY;
     else if (!lockable || !v8->debug.monitor_locked)
         pmu_v3_write(&v8->pmu, offset, value);
+    v8->attention = true;
+    if (master != BUS_CORE) // else the instruction that did it is not done yet
+        v8_pass_overflow(v8, v8->pc);
 }
 
 static bool monitor_allows(void *self, uint32_t offset, bool write, enum bus_master master)

@@ -23,6 +23,9 @@ enum { DWT_CTRL = 0x00, DWT_CYCCNT = 0x04, DWT_CPICNT = 0x08, DWT_FOLDCNT = 0x18
 #define HALT_AT_WRITES 0x15u
 #define HALT_AT_ACCESS 0x14u
 #define SIZE_LSB       10 // DATAVSIZE
+// Comparator 0 alone can match the cycle counter: CYCMATCH with a watchpoint; in Armv8-M a match of cycles
+#define WATCH_CYCLES   0x84u
+#define HALT_AT_CYCLES 0x11u
 
 static bool counting(const struct dwt *d)
 {
@@ -34,6 +37,22 @@ uint32_t dwt_cyccnt(const struct dwt *d, uint64_t now)
     return counting(d) ? d->cyccnt + (uint32_t)(now - d->at) : d->cyccnt;
 }
 
+static bool halts_at_cycles(const struct dwt *d)
+{
+    uint32_t function = d->function[0];
+    if (!counting(d) || !d->comparators)
+        return false;
+    return d->v8m ? (function & MATCH_ACTION) == HALT_AT_CYCLES
+                  : (function & FUNCTION_KIND) == WATCH_CYCLES && !d->mask[0];
+}
+
+// A counter that stands at the value already matches when it comes there again
+static uint64_t cycles_to_match(const struct dwt *d, uint64_t now)
+{
+    uint32_t left = d->comp[0] - dwt_cyccnt(d, now);
+    return left ? left : UINT64_C(1) << 32;
+}
+
 static uint8_t profile(const struct dwt *d, unsigned which)
 {
     if (!d->traced || !(d->control & (CTRL_CPIEVTENA << which)))
@@ -43,6 +62,10 @@ static uint8_t profile(const struct dwt *d, unsigned which)
 
 static void settle(struct dwt *d, uint64_t now)
 {
+    if (halts_at_cycles(d) && now - d->at >= cycles_to_match(d, d->at)) {
+        d->matched |= 1;
+        d->cycle_event = true;
+    }
     d->cyccnt = dwt_cyccnt(d, now);
     d->at = now;
     for (unsigned i = 0; i < DWT_PROFILES; i++) {
@@ -59,6 +82,7 @@ void dwt_reset(struct dwt *d, uint64_t now)
     for (unsigned i = 0; i < DWT_COMPARATORS; i++)
         d->function[i] = 0;
     d->matched = 0;
+    d->cycle_event = false;
 }
 
 void dwt_trace(struct dwt *d, bool traced, uint64_t now)
@@ -119,6 +143,7 @@ uint32_t dwt_read(struct dwt *d, uint32_t offset, uint64_t now)
         return dwt_cyccnt(d, now);
     if (offset >= DWT_CPICNT && offset <= DWT_FOLDCNT && !d->v8m)
         return profile(d, (offset - DWT_CPICNT) / 4);
+    settle(d, now);
     const uint32_t *c = comparator(d, offset);
     return c ? *c | ability(d, c) | take_matched(d, c) : 0;
 }
@@ -179,6 +204,20 @@ bool dwt_store(struct dwt *d, uint32_t address, unsigned size)
         event = true;
     }
     return event;
+}
+
+uint64_t dwt_cycles_to_match(const struct dwt *d, uint64_t now)
+{
+    return halts_at_cycles(d) ? cycles_to_match(d, now) : DWT_NEVER;
+}
+
+bool dwt_cycle_event(struct dwt *d, uint64_t now)
+{
+    if (halts_at_cycles(d))
+        settle(d, now);
+    bool happened = d->cycle_event;
+    d->cycle_event = false;
+    return happened;
 }
 
 void dwt_name_totals(const uint16_t **codes, size_t *count)

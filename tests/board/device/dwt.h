@@ -1,6 +1,6 @@
 // The Data Watchpoint and Trace unit: cycle counter and the five 8-bit profiling counters (DDI
-// 0403E C1.8). Its comparators halt the core at stores, and do nothing else of what they can. An Armv6-M one
-// (DDI 0419 C1.6) has comparators and PC sampling only.
+// 0403E C1.8). Its comparators halt the core at stores and at a value of the cycle counter, and do nothing
+// else of what they can. An Armv6-M one (DDI 0419 C1.6) has comparators and PC sampling only.
 #ifndef BOARD_DEVICE_DWT_H
 #define BOARD_DEVICE_DWT_H
 
@@ -26,6 +26,7 @@ struct dwt {
     uint64_t since[DWT_PROFILES];
     uint32_t comp[DWT_COMPARATORS], mask[DWT_COMPARATORS], function[DWT_COMPARATORS];
     uint32_t matched; // comparators, as bits; reading a comparator's function clears its bit
+    bool cycle_event; // the cycle counter has matched, and nobody has asked yet
 };
 
 void dwt_reset(struct dwt *, uint64_t now);
@@ -38,6 +39,11 @@ uint32_t dwt_control(const struct dwt *);
 bool dwt_watches(const struct dwt *);
 // The core stores there. true: a watchpoint debug event
 bool dwt_store(struct dwt *, uint32_t address, unsigned size);
+// Cycles until the counter matches the comparator that halts the core then; DWT_NEVER: none does
+#define DWT_NEVER UINT64_MAX
+uint64_t dwt_cycles_to_match(const struct dwt *, uint64_t now);
+// Whether it has matched since this was asked last
+bool dwt_cycle_event(struct dwt *, uint64_t now);
 // The names of the totals in the truth: the offsets of the counters' registers
 void dwt_name_totals(const uint16_t **codes, size_t *count);
 

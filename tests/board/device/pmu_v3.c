@@ -114,6 +114,35 @@ static void settle(struct pmu_v3 *p)
     }
 }
 
+// DDI 0487H D8.3.1: while PMCR_EL0.E is set
+uint32_t pmu_v3_requests(struct pmu_v3 *p)
+{
+    settle(p);
+    return p->control & PMCR_E ? p->overflown & p->interrupts : 0;
+}
+
+static uint64_t cycle_counter_left(const struct pmu_v3 *p)
+{
+    if (!counts(p, CYCLES, p->filter))
+        return UINT64_MAX;
+    if (p->control & PMCR_LC)
+        return p->cycles ? -p->cycles : UINT64_MAX;
+    uint64_t left = (UINT64_C(1) << 32) - (uint32_t)p->cycles;
+    return p->control & PMCR_D ? left * DIVISOR - p->divided : left;
+}
+
+uint64_t pmu_v3_cycles_left(const struct pmu_v3 *p)
+{
+    uint64_t least = cycle_counter_left(p);
+    for (unsigned i = 0; i < p->profile->counters; i++) {
+        const struct pmu_v3_counter *c = &p->counter[i];
+        uint64_t left = (UINT64_C(1) << 32) - c->value;
+        if (source(p, c->type) == p->counted && counts(p, 1u << i, c->type) && left < least)
+            least = left;
+    }
+    return least;
+}
+
 static uint32_t implemented(const struct pmu_v3 *p)
 {
     return CYCLES | ((1u << p->profile->counters) - 1);

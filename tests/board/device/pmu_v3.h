@@ -45,6 +45,11 @@ void pmu_v3_set_level(struct pmu_v3 *, unsigned level, bool secure, bool prohibi
 uint32_t pmu_v3_read(struct pmu_v3 *, uint32_t offset);
 void pmu_v3_write(struct pmu_v3 *, uint32_t offset, uint32_t value);
 
+// Counters that request an interrupt, as bits of PMOVSSET
+uint32_t pmu_v3_requests(struct pmu_v3 *);
+// Cycles until a counter of cycles overflows at the soonest, UINT64_MAX: none counts. After pmu_v3_requests.
+uint64_t pmu_v3_cycles_left(const struct pmu_v3 *);
+
 struct pmu_v3_access {
     unsigned op1, crn, crm, op2; // op0 is 3
     bool write;

@@ -97,6 +97,29 @@ static void settle(struct pmu_v7 *p)
     }
 }
 
+// DDI 0406C C12.3: while PMCR.E is set
+uint32_t pmu_v7_requests(struct pmu_v7 *p)
+{
+    settle(p);
+    return p->control & PMCR_E ? p->overflown & p->interrupts : 0;
+}
+
+uint64_t pmu_v7_cycles_left(const struct pmu_v7 *p)
+{
+    uint64_t least = UINT64_MAX;
+    if (counts(p, CYCLES, p->cycle.type))
+        least = (UINT64_C(1) << 32) - p->cycle.value;
+    if (least != UINT64_MAX && (p->control & PMCR_D))
+        least = least * DIVISOR - p->divided;
+    for (unsigned i = 0; i < p->profile->counters; i++) {
+        const struct pmu_v7_counter *c = &p->counter[i];
+        uint64_t left = (UINT64_C(1) << 32) - c->value;
+        if (source(p, c->type) == p->counted && counts(p, 1u << i, c->type) && left < least)
+            least = left;
+    }
+    return least;
+}
+
 static uint32_t implemented(const struct pmu_v7 *p)
 {
     return CYCLES | ((1u << p->profile->counters) - 1);

@@ -63,6 +63,11 @@ void pmu_v7_set_user(struct pmu_v7 *, bool user);
 uint32_t pmu_v7_read(struct pmu_v7 *, uint32_t offset);
 void pmu_v7_write(struct pmu_v7 *, uint32_t offset, uint32_t value);
 
+// Counters that request an interrupt, as bits of PMOVSR
+uint32_t pmu_v7_requests(struct pmu_v7 *);
+// Cycles until a counter of cycles overflows at the soonest, UINT64_MAX: none counts. After pmu_v7_requests.
+uint64_t pmu_v7_cycles_left(const struct pmu_v7 *);
+
 struct pmu_v7_access {
     unsigned crm, op2; // of c9
     bool write, user;

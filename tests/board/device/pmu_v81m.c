@@ -111,6 +111,21 @@ void pmu_v81m_settle(struct pmu_v81m *p)
     }
 }
 
+uint64_t pmu_v81m_cycles_left(const struct pmu_v81m *p)
+{
+    uint64_t least = UINT64_MAX;
+    if (!counting(p))
+        return least;
+    if (p->enabled & CYCLES)
+        least = (UINT64_C(1) << 32) - p->cycles;
+    for (unsigned i = 0; i < p->counters; i++) {
+        uint64_t left = (1u << COUNTER_BITS) - p->counter[i].value;
+        if ((p->enabled >> i & 1) && p->counter[i].type == EVENT_CYCLES && left < least)
+            least = left;
+    }
+    return least;
+}
+
 void pmu_v81m_power_on(struct pmu_v81m *p)
 {
     p->traced = p->event = false;

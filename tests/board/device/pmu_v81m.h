@@ -52,6 +52,8 @@ uint32_t pmu_v81m_read(struct pmu_v81m *, uint32_t offset);
 void pmu_v81m_write(struct pmu_v81m *, uint32_t offset, uint32_t value);
 // Counting stops by itself at the first overflow
 bool pmu_v81m_freezes(const struct pmu_v81m *);
+// Cycles until a counter of cycles overflows at the soonest, UINT64_MAX: none counts
+uint64_t pmu_v81m_cycles_left(const struct pmu_v81m *);
 // Which events the totals are
 const uint16_t *pmu_v81m_codes(void);
 

@@ -1,0 +1,85 @@
+// What halts a Cortex-M with instructions still to execute, since such a stop is asynchronous (DDI 0403E
+// C1.5):
+//
+// * Stores that a comparator of the DWT waits for. On Armv7-M and later cores one and two instructions behind
+//   the store execute in turn, on an Armv6-M none. Stacking by exceptions is no store here.
+// * The cycle counter, when it matches a comparator, and an overflow of the performance monitor: core.skid
+//   instructions behind the one in which it happened.
+#include "cpu/cortex_m.h"
+
+// One that comes while another is on its way comes with that
+static void stop_soon(struct cortex_m *cm, uint32_t cause, unsigned instructions)
+{
+    if (!cm->stop_cause)
+        cm->stop_left = instructions;
+    cm->stop_cause |= cause;
+}
+
+static void on_store(uc_engine *uc, uc_mem_type type, uint64_t address, int size, int64_t value, void *user)
+{
+    struct cortex_m *cm = user;
+    (void)uc, (void)type, (void)value;
+    if (!cm_may_halt(cm) || !dwt_store(&cm->dwt, (uint32_t)address, (unsigned)size))
+        return;
+    stop_soon(cm, DFSR_DWTTRAP,
+              1 + (cm->profile->watch_delay ? cm->watch_hits++ % cm->profile->watch_delay + 1 : 0));
+}
+
+bool cm_hook_stores(struct cortex_m *cm)
+{
+    bool wanted = dwt_watches(&cm->dwt);
+    if (wanted == cm->stores_seen)
+        return true;
+    cm->stores_seen = wanted;
+    // Code translated earlier does not call the hook. Not uc_ctl_flush_tlb, which clears a gigabyte.
+    const struct bus *bus = cm->core.bus;
+    for (size_t i = 0; i < bus->memory_count; i++) {
+        uint64_t end = (uint64_t)bus->memories[i].base + bus->memories[i].size;
+        if (uc_ctl_remove_cache(cm->uc, (uint64_t)bus->memories[i].base, end) != UC_ERR_OK)
+            return false;
+    }
+    if (!wanted)
+        return uc_hook_del(cm->uc, cm->store_hook) == UC_ERR_OK;
+    return uc_hook_add(cm->uc, &cm->store_hook, UC_HOOK_MEM_WRITE, (void *)on_store, cm, 1, 0) == UC_ERR_OK;
+}
+
+void cm_stop_comes(struct cortex_m *cm)
+{
+    if (cm->stop_left)
+        cm->stop_left--;
+    cm->attention |= !cm->stop_left;
+}
+
+void cm_look_at_counters(struct cortex_m *cm)
+{
+    bool matched = dwt_cycle_event(&cm->dwt, cm->core.counted), may_halt = cm_may_halt(cm);
+    if (!may_halt)
+        cm->stop_cause = 0;
+    if (matched && may_halt) {
+        cm_log(cm, TRUTH_MATCH, cm_pc(cm), cm->dwt.comp[0]);
+        stop_soon(cm, DFSR_DWTTRAP, cm->core.skid);
+    }
+    if (cm_overflow_halts(cm)) {
+        cm_log(cm, TRUTH_OVERFLOW, cm_pc(cm), cm->pmu.overflown & cm->pmu.interrupts);
+        stop_soon(cm, DFSR_PMU, cm->core.skid);
+    }
+}
+
+// What the counters do on the way into Debug state stops nothing
+void cm_forget_counters(struct cortex_m *cm)
+{
+    dwt_cycle_event(&cm->dwt, cm->core.counted);
+    cm_overflow_halts(cm);
+}
+
+bool cm_stops_now(const struct cortex_m *cm)
+{
+    return cm->stop_cause && !cm->stop_left;
+}
+
+uint64_t cm_quiet_until(struct cortex_m *cm)
+{
+    uint64_t now = cm->core.cycles, quiet = cm->slice_end > now ? cm->slice_end - now : 0;
+    uint64_t match = cm_may_halt(cm) ? dwt_cycles_to_match(&cm->dwt, cm->core.counted) : DWT_NEVER;
+    return now + (match < quiet ? match : quiet);
+}
