@@ -1,11 +1,12 @@
 """Which rows of a test's product `make check` runs. `make soak` runs them all.
 
-Every value of every parameter is in some row, and so is every pair of values of two parameters that occurs in the product.
+Of a test without a marker, every value of every parameter is in some row, and so is every pair of values of two parameters that occurs in the product.
 A parameter that names a chip and the wires to it ("m4/swd") counts as two; the engine above a link does not know its wires, so
 that each of them need only be in some row. A row behind OpenOCD, which has no wires in its name, takes many times as long: a
 third of the tests take one, unless it shows what no other row does. Tests marked `each_value`, where a row takes long, do without
-the pairs, one chip of a family will do, and of the rows that are left they take two; which, differs from test to test. Greedy,
-and the same rows each time: a test that failed is there again."""
+the pairs, one chip of a family will do, and of the rows that are left they take two; tests marked `any_row` take as many as it
+says. Which, differs from test to test; some values of such a test are left to `make soak`. The rows are the same each time: a test
+that failed is there again."""
 import itertools
 import zlib
 

@@ -116,6 +116,7 @@ def test_what_would_decide_is_told(tmp_path):
         for _ in range(12):
             result = program.run("delta", "work_by_data", "--baseline", file, "--threshold", "30%", "-r", 12)
             # 12 hits may happen to be so much faster that they decide, or to rise or fall
+            assert result.code == 4 or result.code == 0 and "pass (threshold 30 %)" in unfolded(result.out), result.out
             if result.code == 4 and "the hits drift" not in unfolded(result.out):
                 break
         assert result.code == 4, result.out
