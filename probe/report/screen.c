@@ -1,5 +1,6 @@
 #include "report/screen.h"
 
+#include "report/canvas.h"
 #include "report/number.h"
 #include "report/terminal.h"
 
@@ -7,10 +8,9 @@
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
-enum { CANVAS = 65536, LINE_ROOM = 512, FOOT = 3, FEWEST = 5 };
+enum { LINE_ROOM = CANVAS_LINE, FOOT = 3, FEWEST = 5 };
 enum {
     NAME = 28,
     LEAST_NAME = 6,
@@ -20,103 +20,9 @@ enum {
     LEAST_BAR = 8,
     MOST_BAR = 100
 }; /* widths */
-enum { INDENT = 2 };
+enum { INDENT = 2, ESCAPE_MS = 20 };
 
 static const char enter[] = "\033[?1049h\033[?25l", leave[] = "\033[?25h\033[?1049l";
-static const char home[] = "\033[H", end_of_line[] = "\033[K\r\n", rest_of_screen[] = "\033[J";
-
-/* A picture goes out in one write, so it does not flicker. */
-struct canvas {
-    char text[CANVAS];
-    size_t n;
-    size_t columns, lines, used;
-};
-
-static void put(struct canvas *canvas, const char *text)
-{
-    size_t length = strlen(text);
-    if (canvas->n + length > CANVAS)
-        return;
-    memcpy(canvas->text + canvas->n, text, length);
-    canvas->n += length;
-}
-
-static bool has_room(const struct canvas *canvas)
-{
-    return canvas->used + 1 < canvas->lines;
-}
-
-/* `line` fits into the width. Lines below the last of the terminal are left out. */
-static void put_line(struct canvas *canvas, const char *line)
-{
-    if (!has_room(canvas))
-        return;
-    put(canvas, line);
-    put(canvas, end_of_line);
-    canvas->used++;
-}
-
-/* Leaves out the characters beyond the width, and marks the place. */
-static void cut(char *text, size_t width)
-{
-    size_t all = utf8_width(text);
-    if (all <= width)
-        return;
-    char *end = text + strlen(text);
-    for (size_t left = width > 0 ? width - 1 : 0; all > left; all--)
-        do
-            end--;
-        while (end > text && ((unsigned char)*end & 0xC0) == 0x80);
-    memcpy(end, width > 0 ? "~" : "", width > 0 ? 2 : 1);
-}
-
-/* Folded between words. A word that is longer than a line is cut. */
-static void put_text(struct canvas *canvas, const char *text)
-{
-    char clean[UTF8_CLEAN_ROOM(LINE_ROOM)], line[UTF8_CLEAN_ROOM(LINE_ROOM)] = "", word[LINE_ROOM];
-    terminal_text(clean, sizeof clean, text);
-    size_t used = 0;
-    for (const char *at = clean; *at != '\0';) {
-        size_t gap = strspn(at, " "), length = strcspn(at + gap, " ");
-        snprintf(word, sizeof word, "%.*s", (int)length, at + gap);
-        cut(word, canvas->columns);
-        if (used > 0 && used + gap + utf8_width(word) > canvas->columns) {
-            put_line(canvas, line);
-            used = 0;
-        }
-        if (used == 0)
-            line[0] = '\0';
-        size_t bytes = strlen(line);
-        snprintf(line + bytes, sizeof line - bytes, "%*s%s", used > 0 ? (int)gap : 0, "", word);
-        used = utf8_width(line);
-        at += gap + length;
-    }
-    if (used > 0)
-        put_line(canvas, line);
-}
-
-/* Side by side; pieces that a line has no room for are left out. */
-static void put_pieces(struct canvas *canvas, const char *const *pieces, size_t n)
-{
-    char line[LINE_ROOM] = "";
-    for (size_t i = 0; i < n; i++) {
-        size_t used = strlen(line), gap = used > 0 ? 3 : 0;
-        if (pieces[i][0] != '\0' && used + gap + strlen(pieces[i]) <= canvas->columns)
-            snprintf(line + used, sizeof line - used, "%*s%s", (int)gap, "", pieces[i]);
-    }
-    put_line(canvas, line);
-}
-
-static void write_all(int to, const char *text, size_t n)
-{
-    while (n > 0) {
-        ssize_t done = write(to, text, n);
-        if (done <= 0)
-            return; /* the terminal is gone: the next read of a key notices */
-        text += done;
-        n -= (size_t)done;
-    }
-}
 
 bool screen_open(struct screen *screen, int in, int out)
 {
@@ -129,7 +35,7 @@ bool screen_open(struct screen *screen, int in, int out)
     raw.c_cc[VTIME] = 0;
     if (tcsetattr(in, TCSANOW, &raw) != 0)
         return false;
-    write_all(out, enter, strlen(enter));
+    canvas_write(out, enter, strlen(enter));
     screen->open = true;
     return true;
 }
@@ -138,23 +44,9 @@ void screen_close(struct screen *screen)
 {
     if (!screen->open)
         return;
-    write_all(screen->out, leave, strlen(leave));
+    canvas_write(screen->out, leave, strlen(leave));
     tcsetattr(screen->in, TCSANOW, &screen->before);
     screen->open = false;
-}
-
-/* In eighths of a character; in whole ones without UTF-8. */
-static void make_bar(char *out, size_t size, double part, size_t width)
-{
-    static const char *const eighths[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
-    size_t used = 0;
-    double filled = part > 1 ? 1 : part > 0 ? part : 0;
-    size_t all = (size_t)(filled * (double)width * 8 + 0.5);
-    out[0] = '\0';
-    for (size_t i = 0; i < all / 8 && used + 4 < size; i++)
-        used += (size_t)snprintf(out + used, size - used, "%s", terminal_or("█", "#"));
-    if (used + 4 < size)
-        snprintf(out + used, size - used, "%s", terminal_or(eighths[all % 8], all % 8 >= 4 ? "#" : ""));
 }
 
 struct texts {
@@ -218,7 +110,7 @@ static void draw_row(struct screen *screen, struct canvas *canvas, const struct 
     char bar[3 * MOST_BAR + 4], line[LINE_ROOM];
     struct texts texts;
     make_texts(row, &texts);
-    cut(texts.name, layout->name);
+    canvas_cut(texts.name, layout->name);
     int pad = (int)(layout->name - utf8_width(texts.name));
     size_t used = (size_t)snprintf(line, sizeof line, "%s", texts.name);
     if (row->missing) {
@@ -229,12 +121,12 @@ static void draw_row(struct screen *screen, struct canvas *canvas, const struct 
         if (fits)
             snprintf(line + used, sizeof line - used, "%*s%s%s%.256s", pad + GAP, "", words,
                      has_why ? ": " : "", has_why ? row->why : "");
-        put_line(canvas, line);
+        canvas_line(canvas, line);
         return;
     }
     if (row->rate > screen->highest[i])
         screen->highest[i] = row->rate;
-    make_bar(bar, sizeof bar, screen->highest[i] > 0 ? row->rate / screen->highest[i] : 0, layout->bar);
+    canvas_bar(bar, sizeof bar, screen->highest[i] > 0 ? row->rate / screen->highest[i] : 0, layout->bar);
     if (layout->rate > 0)
         used += (size_t)snprintf(line + used, sizeof line - used, "%*s%*s", pad + GAP, "", (int)layout->rate,
                                  texts.rate);
@@ -243,7 +135,7 @@ static void draw_row(struct screen *screen, struct canvas *canvas, const struct 
                                  (int)(layout->bar - utf8_width(bar)), "");
     if (layout->total > 0)
         snprintf(line + used, sizeof line - used, "%*s%*s", GAP, "", (int)layout->total, texts.total);
-    put_line(canvas, line);
+    canvas_line(canvas, line);
 }
 
 static void draw_foot(struct canvas *canvas, const struct screen_view *view)
@@ -254,15 +146,15 @@ static void draw_foot(struct canvas *canvas, const struct screen_view *view)
     number_decimal(number, sizeof number, view->samples_per_second, 0);
     snprintf(samples, sizeof samples, "%s samples/s", number);
     const char *const now[] = {view->paused ? "PAUSED" : "", seconds, samples};
-    put_line(canvas, "");
-    put_pieces(canvas, now, sizeof now / sizeof *now);
+    canvas_line(canvas, "");
+    canvas_pieces(canvas, now, sizeof now / sizeof *now);
     if (view->lost > 0) {
         snprintf(lost, sizeof lost, "> and >=: at least; %s reads came too late, a counter may have wrapped",
                  number_unsigned(number, sizeof number, view->lost));
-        put_text(canvas, lost);
+        canvas_text(canvas, lost);
     }
     static const char *const keys[] = {"q quit", "space pause", "z zero"};
-    put_pieces(canvas, keys, sizeof keys / sizeof *keys);
+    canvas_pieces(canvas, keys, sizeof keys / sizeof *keys);
 }
 
 static void draw_metric(struct canvas *canvas, const struct metric_result *metric)
@@ -275,26 +167,21 @@ static void draw_metric(struct canvas *canvas, const struct metric_result *metri
     size_t width = strlen(value) + strlen(metric->unit) + GAP + 1;
     if (canvas->columns <= width)
         return;
-    cut(name, canvas->columns - width < NAME ? canvas->columns - width : NAME);
+    canvas_cut(name, canvas->columns - width < NAME ? canvas->columns - width : NAME);
     snprintf(line, sizeof line, "%s%*s%s %s", name, (int)(NAME + GAP - utf8_width(name)), "", value,
              metric->unit);
     if (canvas->columns < NAME + width)
         snprintf(line, sizeof line, "%s%*s%s %s", name, GAP, "", value, metric->unit);
-    put_line(canvas, line);
+    canvas_line(canvas, line);
 }
 
 void screen_draw(struct screen *screen, const struct screen_view *view)
 {
-    struct winsize window = {0};
-    struct canvas canvas = {.columns = 80, .lines = 24};
-    if (ioctl(screen->out, TIOCGWINSZ, &window) == 0 && window.ws_col > 0 && window.ws_row > 0) {
-        canvas.columns = window.ws_col;
-        canvas.lines = window.ws_row;
-    }
-    put(&canvas, home);
-    put_text(&canvas, view->title);
-    put_text(&canvas, view->note);
-    put_line(&canvas, "");
+    struct canvas canvas;
+    canvas_begin(&canvas, screen->out);
+    canvas_text(&canvas, view->title);
+    canvas_text(&canvas, view->note);
+    canvas_line(&canvas, "");
     const struct layout layout = lay_out(view, canvas.columns);
     /* Rows that do not fit are left out; the foot stays */
     size_t foot = view->lost > 0 ? FOOT + 1 : FOOT;
@@ -304,30 +191,48 @@ void screen_draw(struct screen *screen, const struct screen_view *view)
     for (size_t i = 0; i < view->n_metrics && canvas.used + 1 < room; i++)
         draw_metric(&canvas, &view->metrics[i]);
     draw_foot(&canvas, view);
-    put(&canvas, rest_of_screen);
-    write_all(screen->out, canvas.text, canvas.n);
+    canvas_end(&canvas, screen->out);
+}
+
+/* The byte that comes within this time; 0: none. */
+static int next_byte(struct screen *screen, int ms)
+{
+    struct pollfd poll_in = {.fd = screen->in, .events = POLLIN};
+    char byte;
+    return poll(&poll_in, 1, ms) > 0 && read(screen->in, &byte, 1) == 1 ? byte : 0;
+}
+
+/* An arrow is an escape, "[" or "O", and a letter; Esc is an escape alone. */
+static enum screen_key escaped_key(struct screen *screen)
+{
+    int mode = next_byte(screen, ESCAPE_MS);
+    if (mode == 0)
+        return SCREEN_BACK;
+    int letter = mode == '[' || mode == 'O' ? next_byte(screen, ESCAPE_MS) : 0;
+    return letter == 'A' ? SCREEN_UP : letter == 'B' ? SCREEN_DOWN : SCREEN_NO_KEY;
 }
 
 enum screen_key screen_wait_key(struct screen *screen, int ms)
 {
+    static const struct {
+        char typed;
+        enum screen_key key;
+    } keys[] = {{' ', SCREEN_PAUSE}, {'p', SCREEN_PAUSE},  {'z', SCREEN_ZERO},
+                {'q', SCREEN_QUIT},  {'s', SCREEN_SORT},   {'k', SCREEN_UP},
+                {'j', SCREEN_DOWN},  {'\r', SCREEN_ENTER}, {'\n', SCREEN_ENTER}};
     struct pollfd poll_in = {.fd = screen->in, .events = POLLIN};
-    char key;
+    char typed;
     if (poll(&poll_in, 1, ms) <= 0)
         return SCREEN_NO_KEY;
-    ssize_t n = read(screen->in, &key, 1);
+    ssize_t n = read(screen->in, &typed, 1);
     if (n <= 0) /* the terminal is gone */
         return (poll_in.revents & (POLLHUP | POLLERR)) != 0 ? SCREEN_QUIT : SCREEN_NO_KEY;
-    switch (key) {
-    case ' ':
-    case 'p':
-        return SCREEN_PAUSE;
-    case 'z':
-        return SCREEN_ZERO;
-    case 'q':
-        return SCREEN_QUIT;
-    default:
-        return SCREEN_NO_KEY;
-    }
+    if (typed == '\033')
+        return escaped_key(screen);
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        if (keys[i].typed == typed)
+            return keys[i].key;
+    return SCREEN_NO_KEY;
 }
 
 static void put_rates(const struct rates *rates, const char *const cells[5])

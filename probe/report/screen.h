@@ -37,7 +37,17 @@ struct screen_view {
     bool paused;
 };
 
-enum screen_key { SCREEN_NO_KEY, SCREEN_PAUSE, SCREEN_ZERO, SCREEN_QUIT };
+enum screen_key {
+    SCREEN_NO_KEY,
+    SCREEN_PAUSE,
+    SCREEN_ZERO,
+    SCREEN_QUIT,
+    SCREEN_SORT,
+    SCREEN_UP,
+    SCREEN_DOWN,
+    SCREEN_ENTER,
+    SCREEN_BACK,
+};
 
 struct screen {
     int in, out;
@@ -46,7 +56,8 @@ struct screen {
     double highest[SCREEN_ROWS]; /* highest rate of each row: a full bar */
 };
 
-/* Does nothing and returns false if `in` or `out` is no terminal or a dumb one. */
+/* Opening, closing and keys are those of `top` as well. Does nothing and returns false if `in` or `out` is no
+ * terminal or a dumb one. */
 bool screen_open(struct screen *screen, int in, int out);
 void screen_close(struct screen *screen);
 void screen_draw(struct screen *screen, const struct screen_view *view);

@@ -1,46 +1,13 @@
 /* The live screen, drawn into a terminal of our own and read back as what a person would see. */
-#include "golden.h"
+#include "screens.h"
 
-#include "report/screen.h"
-
-#include <fcntl.h>
 #include <locale.h>
 #include <math.h>
-#include <pty.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
-
-enum { LINES = 64, LINE = 1024 };
-
-static struct fixture {
-    int master, slave;
-    struct screen screen;
-    char got[65536];
-    char lines[LINES][LINE];
-    size_t n;
-} f;
 
 static struct screen_view view;
 
-static int tear_down(void **state)
-{
-    (void)state;
-    if (f.slave > 0)
-        close(f.slave);
-    if (f.master > 0)
-        close(f.master);
-    memset(&f, 0, sizeof f);
-    return 0;
-}
-
 static int set_up(void **state)
 {
-    (void)state;
-    memset(&f, 0, sizeof f);
-    setenv("TERM", "xterm", 1);
     view = (struct screen_view){.title = "openocd localhost:6666     Cortex-M4",
                                 .note = "",
                                 .n = 2,
@@ -48,78 +15,21 @@ static int set_up(void **state)
                                 .samples_per_second = 20.4};
     view.rows[0] = (struct screen_row){.name = "CPU_CYCLES", .rate = 48000000.4, .total = 592320000};
     view.rows[1] = (struct screen_row){.name = "LSUCNT", .rate = 0, .total = 17};
-    return openpty(&f.master, &f.slave, NULL, NULL, NULL) != 0 || fcntl(f.master, F_SETFL, O_NONBLOCK) != 0;
+    return screens_begin(state);
 }
 
-#define FRESH_TEST(name) TEST_WITH(name, set_up, tear_down)
+#define FRESH_TEST(name) TEST_WITH(name, set_up, screens_end)
 
-static void resize(unsigned short columns, unsigned short lines)
-{
-    struct winsize window = {.ws_row = lines, .ws_col = columns};
-    assert_int_equal(ioctl(f.slave, TIOCSWINSZ, &window), 0);
-}
-
-static const char *got(void)
-{
-    size_t n = 0;
-    for (;;) {
-        ssize_t one = read(f.master, f.got + n, sizeof f.got - 1 - n);
-        if (one <= 0)
-            break;
-        n += (size_t)one;
-    }
-    f.got[n] = '\0';
-    return f.got;
-}
-
-static void open_it(unsigned short columns, unsigned short lines)
-{
-    resize(columns, lines);
-    assert_true(screen_open(&f.screen, f.slave, f.slave));
-    got();
-}
-
-/* Draws, and takes the picture apart. Each line ends in the sequence that clears what was behind it. */
 static void draw(void)
 {
-    static const char home[] = "\033[H", end[] = "\033[K\r", rest[] = "\033[J";
     screen_draw(&f.screen, &view);
-    const char *text = got();
-    /* The terminal itself adds a CR to each LF */
-    assert_memory_equal(text, home, strlen(home));
-    text += strlen(home);
-    for (f.n = 0; strncmp(text, rest, strlen(rest)) != 0; f.n++) {
-        const char *stop = strstr(text, end);
-        assert_non_null(stop);
-        assert_true(f.n < LINES && stop - text < LINE);
-        snprintf(f.lines[f.n], LINE, "%.*s", (int)(stop - text), text);
-        assert_null(strchr(f.lines[f.n], '\033'));
-        text = stop + strlen(end);
-        text += strspn(text, "\r\n");
-    }
-    assert_string_equal(text, rest);
+    take_picture();
 }
 
 static void expect(const char *name)
 {
     draw();
     golden_check(name, f.got, strlen(f.got));
-}
-
-static size_t width_of(const char *text)
-{
-    size_t width = 0;
-    for (; *text != '\0'; text++)
-        width += ((unsigned char)*text & 0xC0) != 0x80;
-    return width;
-}
-
-static size_t blocks_in(const char *line)
-{
-    size_t n = 0;
-    for (; (line = strstr(line, "█")) != NULL; line += strlen("█"))
-        n++;
-    return n;
 }
 
 FRESH_TEST(rows_with_rates_and_totals)
@@ -170,7 +80,7 @@ FRESH_TEST(bars_show_the_part_of_the_highest)
         size_t parts; /* how many of them are the bar; 0: there is none */
     } rates[] = {{1000, 1}, {250, 4}, {0, 0}, {2000 /* a new highest */, 1}, {1000, 2}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        tear_down(NULL);
+        screens_end(NULL);
         assert_int_equal(set_up(NULL), 0);
         view.n = 1;
         open_it(cases[i].columns, 24);
@@ -201,7 +111,7 @@ FRESH_TEST(no_number_is_cut_at_any_width)
     static const char *const whole[] = {"6666", "4",     "24",   "48,000,000", "592,320,000", "0",
                                         "17",   "1,234", "12.3", "20",         "16,777,215"};
     for (unsigned short columns = 1; columns <= 240; columns++) {
-        tear_down(NULL);
+        screens_end(NULL);
         assert_int_equal(set_up(NULL), 0);
         view.title = "openocd localhost:6666     Cortex-M4     SysTick of 24 bits, reload 16,777,215";
         view.rows[0].rate_at_least = view.rows[0].total_at_least = true;
@@ -270,7 +180,7 @@ FRESH_TEST(a_dumb_terminal_is_left_alone)
 FRESH_TEST(no_more_lines_than_the_terminal_has)
 {
     for (unsigned short lines = 1; lines < 50; lines++) {
-        tear_down(NULL);
+        screens_end(NULL);
         assert_int_equal(set_up(NULL), 0);
         for (; view.n < SCREEN_ROWS; view.n++)
             view.rows[view.n] = (struct screen_row){.name = "MORE", .rate = 1, .total = 1};
@@ -355,15 +265,20 @@ FRESH_TEST(what_is_no_terminal_is_left_alone)
 FRESH_TEST(keys)
 {
     static const struct {
-        char typed;
+        const char *typed;
         enum screen_key key;
-    } cases[] = {{' ', SCREEN_PAUSE}, {'p', SCREEN_PAUSE},  {'z', SCREEN_ZERO},
-                 {'q', SCREEN_QUIT},  {'x', SCREEN_NO_KEY}, {'\r', SCREEN_NO_KEY}};
+    } cases[] = {{" ", SCREEN_PAUSE},   {"p", SCREEN_PAUSE},       {"z", SCREEN_ZERO},
+                 {"q", SCREEN_QUIT},    {"s", SCREEN_SORT},        {"k", SCREEN_UP},
+                 {"j", SCREEN_DOWN},    {"\r", SCREEN_ENTER},      {"\n", SCREEN_ENTER},
+                 {"\033[A", SCREEN_UP}, {"\033OA", SCREEN_UP},     {"\033[B", SCREEN_DOWN},
+                 {"\033", SCREEN_BACK}, {"\033[C", SCREEN_NO_KEY}, {"x", SCREEN_NO_KEY}};
     open_it(80, 24);
     assert_int_equal(screen_wait_key(&f.screen, 0), SCREEN_NO_KEY);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        assert_int_equal(write(f.master, &cases[i].typed, 1), 1);
+        size_t length = strlen(cases[i].typed);
+        assert_int_equal(write(f.master, cases[i].typed, length), length);
         assert_int_equal(screen_wait_key(&f.screen, 10000), cases[i].key);
+        assert_int_equal(screen_wait_key(&f.screen, 0), SCREEN_NO_KEY);
     }
     assert_int_equal(write(f.master, "zq", 2), 2); /* one at a time */
     assert_int_equal(screen_wait_key(&f.screen, 10000), SCREEN_ZERO);

@@ -1,0 +1,120 @@
+#include "report/canvas.h"
+
+#include "report/terminal.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+static const char home[] = "\033[H", end_of_line[] = "\033[K\r\n", rest_of_screen[] = "\033[J";
+
+static void put(struct canvas *canvas, const char *text)
+{
+    size_t length = strlen(text);
+    if (canvas->n + length > CANVAS_ROOM)
+        return;
+    memcpy(canvas->text + canvas->n, text, length);
+    canvas->n += length;
+}
+
+void canvas_begin(struct canvas *canvas, int terminal)
+{
+    struct winsize window = {0};
+    canvas->n = canvas->used = 0;
+    canvas->columns = TERMINAL_COLUMNS;
+    canvas->lines = 24;
+    if (ioctl(terminal, TIOCGWINSZ, &window) == 0 && window.ws_col > 0 && window.ws_row > 0) {
+        canvas->columns = window.ws_col;
+        canvas->lines = window.ws_row;
+    }
+    put(canvas, home);
+}
+
+void canvas_write(int terminal, const char *text, size_t n)
+{
+    while (n > 0) {
+        ssize_t done = write(terminal, text, n);
+        if (done <= 0)
+            return; /* the terminal is gone: the next read of a key notices */
+        text += done;
+        n -= (size_t)done;
+    }
+}
+
+void canvas_end(struct canvas *canvas, int terminal)
+{
+    put(canvas, rest_of_screen);
+    canvas_write(terminal, canvas->text, canvas->n);
+}
+
+void canvas_line(struct canvas *canvas, const char *line)
+{
+    if (canvas->used + 1 >= canvas->lines)
+        return;
+    put(canvas, line);
+    put(canvas, end_of_line);
+    canvas->used++;
+}
+
+void canvas_cut(char *text, size_t width)
+{
+    size_t all = utf8_width(text);
+    if (all <= width)
+        return;
+    char *end = text + strlen(text);
+    for (size_t left = width > 0 ? width - 1 : 0; all > left; all--)
+        do
+            end--;
+        while (end > text && ((unsigned char)*end & 0xC0) == 0x80);
+    memcpy(end, width > 0 ? "~" : "", width > 0 ? 2 : 1);
+}
+
+void canvas_text(struct canvas *canvas, const char *text)
+{
+    char clean[UTF8_CLEAN_ROOM(CANVAS_LINE)], line[UTF8_CLEAN_ROOM(CANVAS_LINE)] = "", word[CANVAS_LINE];
+    terminal_text(clean, sizeof clean, text);
+    size_t used = 0;
+    for (const char *at = clean; *at != '\0';) {
+        size_t gap = strspn(at, " "), length = strcspn(at + gap, " ");
+        snprintf(word, sizeof word, "%.*s", (int)length, at + gap);
+        canvas_cut(word, canvas->columns);
+        if (used > 0 && used + gap + utf8_width(word) > canvas->columns) {
+            canvas_line(canvas, line);
+            used = 0;
+        }
+        if (used == 0)
+            line[0] = '\0';
+        size_t bytes = strlen(line);
+        snprintf(line + bytes, sizeof line - bytes, "%*s%s", used > 0 ? (int)gap : 0, "", word);
+        used = utf8_width(line);
+        at += gap + length;
+    }
+    if (used > 0)
+        canvas_line(canvas, line);
+}
+
+void canvas_pieces(struct canvas *canvas, const char *const *pieces, size_t n)
+{
+    char line[CANVAS_LINE] = "";
+    for (size_t i = 0; i < n; i++) {
+        size_t used = strlen(line), gap = used > 0 ? 3 : 0;
+        bool fits = utf8_width(line) + gap + utf8_width(pieces[i]) <= canvas->columns;
+        if (pieces[i][0] != '\0' && fits)
+            snprintf(line + used, sizeof line - used, "%*s%s", (int)gap, "", pieces[i]);
+    }
+    canvas_line(canvas, line);
+}
+
+void canvas_bar(char *out, size_t size, double part, size_t width)
+{
+    static const char *const eighths[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
+    size_t used = 0;
+    double filled = part > 1 ? 1 : part > 0 ? part : 0;
+    size_t all = (size_t)(filled * (double)width * 8 + 0.5);
+    out[0] = '\0';
+    for (size_t i = 0; i < all / 8 && used + 4 < size; i++)
+        used += (size_t)snprintf(out + used, size - used, "%s", terminal_or("█", "#"));
+    if (used + 4 < size)
+        snprintf(out + used, size - used, "%s", terminal_or(eighths[all % 8], all % 8 >= 4 ? "#" : ""));
+}
