@@ -1,4 +1,4 @@
-"""`make capture`: what docs/ shows of `watch` on a terminal and of `pmu` in GDB, taken from both on the virtual board."""
+"""`make capture`: what docs/ shows of `watch` and `top` on a terminal and of `pmu` in GDB, taken from both on the virtual board."""
 import os
 import re
 import sys
@@ -21,6 +21,17 @@ def screen():
         try:
             time.sleep(5)
             return re.sub(r"127\.0\.0\.1:\d+", "localhost:4441", terminal.text())
+        finally:
+            terminal.close()
+
+
+def top():
+    with Place("m4/swd", "free", WORK_BY_DATA, dap_wire=1000000) as place:
+        terminal = Terminal(place, command="top")
+        try:
+            terminal.resize(80, 20)
+            time.sleep(12)
+            return re.sub(r"127\.0\.0\.1:\d+", "localhost:4441", terminal.picture())
         finally:
             terminal.close()
 
@@ -48,6 +59,7 @@ def replace(page, line, shown):
 
 def main():
     replace("counting.md", "`watch` on a terminal", screen())
+    replace("profile.md", "`top` on a terminal", top())
     replace("gdb.md", "# In GDB\n", session())
 
 

@@ -77,6 +77,18 @@ const struct command commands[COMMANDS] = {
                         .needs = "",
                         .formats = TEXT,
                         .run = command_record},
+    [COMMAND_TOP] = {.name = "top",
+                     .operands = "",
+                     .does = "the same, live: which functions run now",
+                     .about =
+                         "A live screen of the last 5 s on a terminal, a list per interval elsewhere. Keys: "
+                         "q quits, space freezes it, s sorts by function, line, file or address, enter "
+                         "shows the lines of the marked function, the arrows mark another.",
+                     .examples = "pmu-probe --elf app.elf top\n"
+                                 "pmu-probe --elf app.elf top -I 200ms -j --for 10s\n",
+                     .needs = "",
+                     .formats = TEXT | JSON,
+                     .run = command_top},
     [COMMAND_DOCTOR] =
         {.name = "doctor",
          .operands = "[FUNCTION | START END]",

@@ -1,35 +1,30 @@
 /* record: samples of where the running core is, written as a profile. The core is never stopped. */
 #include "commands/command.h"
-#include "commands/session.h"
-#include "profile/sampler.h"
+#include "commands/profiling.h"
 #include "report/number.h"
 #include "report/profile_file.h"
 #include "report/progress.h"
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <time.h>
-
-enum { LIST_LEAST_US = 5000, LIST_MOST_US = 40000 };
 
 struct recording {
-    struct session session;
-    struct sampler sampler;
-    struct profile_about about;
-    struct profile_tally tally;
+    struct profiling profiling;
     struct progress progress;
-    int64_t begun_us; /* the first list; 0: none yet */
-    double elapsed_s;
-    bool has_head;
+    double written_s; /* up to here */
     uint64_t samples, states[PROFILE_STATES];
     unsigned resets;
 };
 
+static const struct context *context_of(const struct recording *self)
+{
+    return self->profiling.session.context;
+}
+
 static const struct options *options_of(const struct recording *self)
 {
-    return self->session.context->options;
+    return context_of(self)->options;
 }
 
 /* --- the file ------------------------------------------------------------------------------------------- */
@@ -40,72 +35,47 @@ static bool check_written(int result, struct error *error)
            error_set(error, ERROR_SYSTEM, "the profile could not be written: %s", strerror(-result));
 }
 
-/* NULL for an empty text, or without memory: the head then says less. */
-static char *copy_of(const char *text)
-{
-    return text != NULL && text[0] != '\0' ? strdup(text) : NULL;
-}
-
-static bool fill_about(struct recording *self, struct error *error)
-{
-    const struct session *session = &self->session;
-    struct profile_about *about = &self->about;
-    char text[128];
-    time_t now = time(NULL);
-    struct tm utc;
-    about->cores = calloc(1, sizeof *about->cores);
-    if (about->cores == NULL)
-        return error_set(error, ERROR_SYSTEM, "out of memory");
-    about->core_count = 1;
-    about->cores[0] = copy_of(self->sampler.core->name);
-    about->source = copy_of(self->sampler.source.name);
-    about->asked_s = options_of(self)->for_s;
-    if (gmtime_r(&now, &utc) != NULL && strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &utc) > 0)
-        about->date = copy_of(text);
-    link_describe(session->link, text, sizeof text);
-    about->probe = copy_of(text);
-    if (session->symbols != NULL) {
-        about->elf = copy_of(options_of(self)->elf);
-        about->build_id = copy_of(symbols_build_id(session->symbols));
-    }
-    return true;
-}
-
-static bool write_head(struct recording *self, struct error *error)
-{
-    self->has_head = true;
-    return fill_about(self, error) &&
-           check_written(profile_file_begin(self->session.context->out, &self->about), error);
-}
-
 /* Whatever is in the file is worth keeping from the first interval on. */
-static bool write_interval(struct recording *self, struct error *error)
+static bool write_interval(struct recording *self, size_t core, struct error *error)
 {
     struct profile_interval interval;
-    sampler_settle(&self->sampler, &self->tally);
-    if (profile_tally_is_empty(&self->tally))
+    bool any;
+    if (!profiling_close(&self->profiling, core, &interval, &any, error))
+        return false;
+    if (!any)
         return true;
-    if (!profile_tally_close(&self->tally, self->elapsed_s, &interval))
-        return error_set(error, ERROR_SYSTEM, "out of memory");
     self->samples += profile_interval_samples(&interval);
     for (size_t i = 0; i < PROFILE_STATES; i++)
         self->states[i] += interval.states[i];
     self->resets += interval.resets;
-    int result = profile_file_add(self->session.context->out, &interval);
+    int result = profile_file_add(context_of(self)->out, &interval);
     profile_interval_free(&interval);
-    command_has_result(self->session.context);
+    command_has_result(context_of(self));
     return check_written(result, error);
+}
+
+static bool write_intervals(struct recording *self, struct error *error)
+{
+    self->written_s = self->profiling.elapsed_s;
+    for (size_t i = 0; i < self->profiling.n; i++)
+        if (!write_interval(self, i, error))
+            return false;
+    return true;
 }
 
 static bool write_end(struct recording *self, const struct error *why, struct error *error)
 {
-    bool failed = why->kind != ERROR_NONE, cancelled = *self->session.context->cancel != 0;
-    struct profile_end end = {.known = true, .elapsed_s = self->elapsed_s, .samples = self->samples};
-    end.why = copy_of(failed ? "lost" : cancelled ? "Ctrl-C" : "time");
-    end.error = failed ? copy_of(why->text) : NULL;
-    int result = profile_file_end(self->session.context->out, &end);
-    profile_end_free(&end);
-    return check_written(result, error);
+    bool failed = why->kind != ERROR_NONE, cancelled = *context_of(self)->cancel != 0;
+    char lost[] = "lost", interrupt[] = "Ctrl-C", time[] = "time", text[sizeof why->text];
+    snprintf(text, sizeof text, "%s", why->text);
+    const struct profile_end end = {.known = true,
+                                    .elapsed_s = self->profiling.elapsed_s,
+                                    .samples = self->samples,
+                                    .why = failed      ? lost
+                                           : cancelled ? interrupt
+                                                       : time,
+                                    .error = failed ? text : NULL};
+    return check_written(profile_file_end(context_of(self)->out, &end), error);
 }
 
 /* --- what the user sees --------------------------------------------------------------------------------- */
@@ -118,10 +88,11 @@ static void show_progress(struct recording *self)
     if (for_s > 0)
         progress_show(
             &self->progress, "%s samples, %s left", samples,
-            number_elapsed(time, sizeof time, for_s > self->elapsed_s ? for_s - self->elapsed_s : 0));
+            number_elapsed(time, sizeof time,
+                           for_s > self->profiling.elapsed_s ? for_s - self->profiling.elapsed_s : 0));
     else
         progress_show(&self->progress, "%s samples in %s, Ctrl-C ends it", samples,
-                      number_elapsed(time, sizeof time, self->elapsed_s));
+                      number_elapsed(time, sizeof time, self->profiling.elapsed_s));
 }
 
 static void tell_part(const struct recording *self, uint64_t part, const char *of_what)
@@ -144,8 +115,9 @@ static void tell_end(const struct recording *self)
     if (options_of(self)->quiet)
         return;
     number_unsigned(samples, sizeof samples, self->samples);
-    number_elapsed(time, sizeof time, self->elapsed_s);
-    number_decimal(rate, sizeof rate, self->elapsed_s > 0 ? (double)self->samples / self->elapsed_s : 0, 0);
+    number_elapsed(time, sizeof time, self->profiling.elapsed_s);
+    number_decimal(rate, sizeof rate,
+                   self->profiling.elapsed_s > 0 ? (double)self->samples / self->profiling.elapsed_s : 0, 0);
     fprintf(stderr, "%s samples in %s, %s per second", samples, time, rate);
     for (size_t i = 0; i < PROFILE_STATES; i++)
         tell_part(self, self->states[i], words[i]);
@@ -156,60 +128,17 @@ static void tell_end(const struct recording *self)
 
 /* --- the run -------------------------------------------------------------------------------------------- */
 
-/* Ctrl-C ends the run behind a list, and does not cancel it. */
-static struct deadline uncancelled(const struct recording *self)
-{
-    struct deadline deadline = session_deadline(&self->session);
-    deadline.cancel = NULL;
-    return deadline;
-}
-
-static bool take_core(struct recording *self, struct error *error)
-{
-    struct session *session = &self->session;
-    struct device *device = &session->device;
-    struct deadline deadline = session_deadline(session);
-    bool hidden;
-    char place[512];
-    if (!sampler_find(&self->sampler, device, &hidden, &deadline, error))
-        return false;
-    session_place(session, device->chosen->halted_at, place, sizeof place);
-    device->looks_only = true;
-    return device_take(device, false, place, &deadline, error) &&
-           (!hidden || sampler_find(&self->sampler, device, &hidden, &deadline, error)) &&
-           sampler_begin(&self->sampler, &deadline, error);
-}
-
-static bool is_over(const struct recording *self)
-{
-    double for_s = options_of(self)->for_s;
-    return *self->session.context->cancel != 0 || (for_s > 0 && self->elapsed_s >= for_s);
-}
-
 /* An interval is a few lists, so that its length is near to what it should be. */
-static int64_t list_us(const struct recording *self)
-{
-    double us = profile_interval_length(self->elapsed_s) * 1e6 / 2,
-           left_us = (options_of(self)->for_s - self->elapsed_s) * 1e6;
-    if (us < LIST_LEAST_US)
-        us = LIST_LEAST_US;
-    if (us > LIST_MOST_US)
-        us = LIST_MOST_US;
-    return (int64_t)(options_of(self)->for_s > 0 && us > left_us ? left_us : us);
-}
-
 static bool sample(struct recording *self, struct error *error)
 {
-    self->begun_us = deadline_now_us();
-    while (!is_over(self)) {
-        struct deadline deadline = uncancelled(self);
-        bool ok = sampler_take(&self->sampler, list_us(self), &self->tally, &deadline, error);
-        self->elapsed_s = (double)(deadline_now_us() - self->begun_us) / 1e6;
-        if (!ok)
+    struct profiling *profiling = &self->profiling;
+    while (!profiling_is_over(profiling)) {
+        double length = profile_interval_length(profiling->elapsed_s);
+        if (!profiling_sample(profiling, length * 1e6 / 2, error))
             return false;
-        if (self->elapsed_s - self->tally.now.from < profile_interval_length(self->elapsed_s))
+        if (profiling->elapsed_s - self->written_s < profile_interval_length(profiling->elapsed_s))
             continue;
-        if (!write_interval(self, error))
+        if (!write_intervals(self, error))
             return false;
         show_progress(self);
     }
@@ -218,36 +147,26 @@ static bool sample(struct recording *self, struct error *error)
 
 static bool record(struct recording *self, struct error *error)
 {
+    struct profiling *profiling = &self->profiling;
     struct error why = {0};
-    if (!take_core(self, error) || !write_head(self, error))
+    if (!profiling_take(profiling, error) ||
+        !check_written(profile_file_begin(context_of(self)->out, &profiling->about), error))
         return false;
     if (!options_of(self)->quiet)
         progress_begin(&self->progress, stderr);
-    bool ok = sample(self, &why);
+    sample(self, &why);
     progress_clear(&self->progress);
-    if (!ok && why.kind == ERROR_LINK_LOST) /* the link's silence after Ctrl-C is no failure */
-        session_forgive(&self->session, &why);
-    if (why.kind == ERROR_CANCELLED)
-        error_clear(&why);
-    struct deadline last = session_last_deadline(&self->session);
-    if (ok)
-        sampler_end(&self->sampler, &self->tally, &last);
-    if (!write_interval(self, error) || !write_end(self, &why, error))
+    profiling_end(profiling, &why);
+    if (!write_intervals(self, error) || !write_end(self, &why, error))
         return false;
-    command_has_result(self->session.context);
+    command_has_result(context_of(self));
     tell_end(self);
     return why.kind == ERROR_NONE || error_copy(error, &why);
 }
 
 int command_record(const struct context *context, struct error *error)
 {
-    struct recording self = {.session.context = context};
-    struct session *session = &self.session;
-    bool ok = session_open_elf(session, error) && session_open_target(session, error) &&
-              session_sees_running(session, "record", error) && record(&self, error);
-    int code = session_finish(session, ok, error);
-    sampler_free(&self.sampler);
-    profile_tally_free(&self.tally);
-    profile_about_free(&self.about);
-    return code;
+    struct recording self = {.profiling.session.context = context};
+    bool ok = profiling_open(&self.profiling, "record", error) && record(&self, error);
+    return profiling_finish(&self.profiling, ok, error);
 }

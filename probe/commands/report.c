@@ -1,5 +1,6 @@
 /* `report`: the shares of a profile that `record` wrote. No target is touched. */
 #include "commands/command.h"
+#include "commands/profiling.h"
 #include "profile/shares.h"
 #include "report/profile_file.h"
 #include "report/profile_table.h"
@@ -20,21 +21,6 @@ struct report_command {
     struct shares *shares; /* of each core */
     char no_names[512];
 };
-
-static bool read_sort(struct report_command *self, struct error *error)
-{
-    static const char *const names[SHARES_SORTS] = {[SHARES_FUNCTION] = "function",
-                                                    [SHARES_LINE] = "line",
-                                                    [SHARES_FILE] = "file",
-                                                    [SHARES_ADDRESS] = "address"};
-    const char *text = self->context->options->sort;
-    for (int sort = 0; sort < SHARES_SORTS; sort++)
-        if (text == NULL || strcmp(text, names[sort]) == 0) {
-            self->sort = (enum shares_sort)sort;
-            return true;
-        }
-    return error_set(error, ERROR_USAGE, "--sort takes function, line, file or address; got \"%.64s\"", text);
-}
 
 /* An ELF of another build would give wrong names: as with perf, shares are by address then. */
 static void compare_builds(struct report_command *self)
@@ -164,7 +150,7 @@ int command_report(const struct context *context, struct error *error)
     const struct options *options = context->options;
     struct report_command self = {.context = context,
                                   .file = options->n_operands > 0 ? options->operands[0] : PROFILE_NAME};
-    bool ok = read_sort(&self, error) && check_output(&self, error) &&
+    bool ok = profiling_sort(options, &self.sort, error) && check_output(&self, error) &&
               profile_file_read(self.file, context->cancel, &self.profile, error) &&
               open_symbols(&self, error);
     if (ok) {

@@ -38,6 +38,39 @@ static const char *row_name(const struct shares *shares, const struct share *row
     return name != NULL ? name : "[unknown]";
 }
 
+void profile_row_share(const struct share *row, char *out, size_t size)
+{
+    snprintf(out, size, "%.2f %%", row->part * 100);
+}
+
+/* An error is never rounded down */
+void profile_row_error(const struct share *row, char *out, size_t size)
+{
+    if (isfinite(row->plus_minus))
+        snprintf(out, size, "%.2f", ceil(fmax(row->plus_minus * 1e4 - 1e-6, 0)) / 100);
+    else
+        snprintf(out, size, "?");
+}
+
+void profile_row_address(const struct shares *shares, const struct share *row, char *out, size_t size)
+{
+    out[0] = '\0';
+    if (shares->sort == SHARES_ADDRESS && row->state == PROFILE_STATES)
+        snprintf(out, size, "0x%08" PRIx64, row->address);
+}
+
+void profile_row_name(const struct shares *shares, const struct share *row, char *out, size_t size)
+{
+    terminal_text(out, size, row_name(shares, row));
+    if (shares->sort == SHARES_ADDRESS && row->state == PROFILE_STATES && row->function == NULL)
+        out[0] = '\0';
+}
+
+void profile_row_source(const struct shares *shares, const struct share *row, char *out, size_t size)
+{
+    terminal_text(out, size, shares->sort != SHARES_FILE ? text_of(row->source) : "");
+}
+
 /* ---- notes */
 
 struct notes {
@@ -101,22 +134,12 @@ struct line {
 static void put_cells(struct line *line, const struct shares *shares, const struct share *row)
 {
     char number[NUMBER_ROOM];
-    bool is_state = row->state != PROFILE_STATES;
-    snprintf(line->cells[SHARE], CELL, "%.2f %%", row->part * 100);
-    /* An error is never rounded down */
-    if (isfinite(row->plus_minus))
-        snprintf(line->cells[PLUS_MINUS], CELL, "%.2f", ceil(fmax(row->plus_minus * 1e4 - 1e-6, 0)) / 100);
-    else
-        snprintf(line->cells[PLUS_MINUS], CELL, "?");
+    profile_row_share(row, line->cells[SHARE], CELL);
+    profile_row_error(row, line->cells[PLUS_MINUS], CELL);
     snprintf(line->cells[SAMPLES], CELL, "%s", number_unsigned(number, sizeof number, row->samples));
-    line->cells[ADDRESS][0] = line->cells[SOURCE][0] = '\0';
-    if (shares->sort == SHARES_ADDRESS && !is_state)
-        snprintf(line->cells[ADDRESS], CELL, "0x%08" PRIx64, row->address);
-    terminal_text(line->cells[FUNCTION], CELL, row_name(shares, row));
-    if (shares->sort == SHARES_ADDRESS && !is_state && row->function == NULL)
-        line->cells[FUNCTION][0] = '\0';
-    if (shares->sort != SHARES_FILE)
-        terminal_text(line->cells[SOURCE], CELL, text_of(row->source));
+    profile_row_address(shares, row, line->cells[ADDRESS], CELL);
+    profile_row_name(shares, row, line->cells[FUNCTION], CELL);
+    profile_row_source(shares, row, line->cells[SOURCE], CELL);
 }
 
 /* In the order of their cells, by what is sorted. */
@@ -161,15 +184,25 @@ static void print_line(FILE *out, const struct line *line, const enum cell *orde
     fputc('\n', out);
 }
 
-static void print_table(FILE *out, const struct shares *shares)
+/* What `most` rows leave out. */
+static void print_rest(FILE *out, const struct shares *shares, size_t most)
+{
+    double part = 0;
+    for (size_t i = most; i < shares->n; i++)
+        part += shares->rows[i].part;
+    if (shares->n > most)
+        fprintf(out, "and %zu more with %.2f %%\n", shares->n - most, part * 100);
+}
+
+static void print_table(FILE *out, const struct shares *shares, size_t most)
 {
     struct line line;
     const enum cell *order = order_of(shares->sort);
-    size_t widths[CELLS];
+    size_t widths[CELLS], n = shares->n < most ? shares->n : most;
     put_heading(&line, shares->sort);
     for (int cell = 0; cell < CELLS; cell++)
         widths[cell] = utf8_width(line.cells[cell]);
-    for (size_t i = 0; i < shares->n; i++) {
+    for (size_t i = 0; i < n; i++) {
         put_cells(&line, shares, &shares->rows[i]);
         for (int cell = 0; cell < CELLS; cell++) {
             size_t width = utf8_width(line.cells[cell]);
@@ -179,10 +212,11 @@ static void print_table(FILE *out, const struct shares *shares)
     }
     put_heading(&line, shares->sort);
     print_line(out, &line, order, widths);
-    for (size_t i = 0; i < shares->n; i++) {
+    for (size_t i = 0; i < n; i++) {
         put_cells(&line, shares, &shares->rows[i]);
         print_line(out, &line, order, widths);
     }
+    print_rest(out, shares, n);
 }
 
 /* Of which run, and where the names are from. */
@@ -254,6 +288,16 @@ static bool is_whole(FILE *out)
     return fflush(out) == 0 && !ferror(out);
 }
 
+void profile_text_core(FILE *out, const struct profile_report *report, const struct shares *shares,
+                       size_t most, size_t columns)
+{
+    print_core(out, report, shares, columns);
+    if (shares->n == 0)
+        return;
+    fputc('\n', out);
+    print_table(out, shares, most);
+}
+
 bool profile_text_within(FILE *out, const struct profile_report *report, size_t columns)
 {
     struct notes notes = {0};
@@ -262,11 +306,7 @@ bool profile_text_within(FILE *out, const struct profile_report *report, size_t 
         const struct shares *shares = &report->shares[i];
         struct notes of_core = {0};
         fputc('\n', out);
-        print_core(out, report, shares, columns);
-        if (shares->n > 0) {
-            fputc('\n', out);
-            print_table(out, shares);
-        }
+        profile_text_core(out, report, shares, SIZE_MAX, columns);
         note_core(&of_core, shares);
         print_notes(out, &of_core, columns);
     }
@@ -307,7 +347,9 @@ static bool json_profile_line(FILE *out, const struct profile_report *report)
     return json_part_write(out, line);
 }
 
-static bool json_core_line(FILE *out, const struct profile_report *report, const struct shares *shares)
+/* `since_begin`: of one of many lists, which have no notes; NaN: it is a report's only one. */
+static bool json_core_line(FILE *out, const struct profile_report *report, const struct shares *shares,
+                           double since_begin)
 {
     struct json_part line = json_part_new("core");
     struct notes notes = {0};
@@ -315,14 +357,17 @@ static bool json_core_line(FILE *out, const struct profile_report *report, const
     json_part_text(&line, "name", core_name(report, shares->core));
     json_part_unsigned(&line, "samples", shares->samples);
     json_part_real(&line, "seconds", shares->seconds);
+    json_part_real(&line, "since_begin", since_begin);
     for (int state = 0; state < PROFILE_STATES; state++)
         if (shares->states[state] > 0)
             json_part_unsigned(&line, profile_file_state((enum profile_state)state), shares->states[state]);
     if (shares->resets > 0)
         json_part_unsigned(&line, "resets", shares->resets);
     json_part_unsigned(&line, "batches", shares->batches);
-    note_core(&notes, shares);
-    put_notes(&line, &notes);
+    if (!isfinite(since_begin)) {
+        note_core(&notes, shares);
+        put_notes(&line, &notes);
+    }
     return json_part_write(out, line);
 }
 
@@ -343,17 +388,23 @@ static bool json_share_line(FILE *out, const struct shares *shares, const struct
     return json_part_write(out, line);
 }
 
+bool profile_json_core(FILE *out, const struct profile_report *report, const struct shares *shares,
+                       double since_begin)
+{
+    bool ok = json_core_line(out, report, shares, since_begin);
+    for (size_t i = 0; i < shares->n && ok; i++)
+        ok = json_share_line(out, shares, &shares->rows[i]);
+    return ok;
+}
+
 bool profile_json(FILE *out, const struct profile_report *report)
 {
     uint64_t samples = 0;
     bool ok = json_command_header(out, "report", text_of(report->profile->about.probe)) &&
               json_profile_line(out, report);
     for (size_t i = 0; i < report->n && ok; i++) {
-        const struct shares *shares = &report->shares[i];
-        samples += shares->samples;
-        ok = json_core_line(out, report, shares);
-        for (size_t k = 0; k < shares->n && ok; k++)
-            ok = json_share_line(out, shares, &shares->rows[k]);
+        samples += report->shares[i].samples;
+        ok = profile_json_core(out, report, &report->shares[i], NAN);
     }
     struct json_part line = json_part_new("summary");
     json_part_unsigned(&line, "samples", samples);

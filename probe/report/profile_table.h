@@ -26,3 +26,16 @@ bool profile_json(FILE *out, const struct profile_report *report);
 bool profile_csv(FILE *out, const struct profile_report *report, char separator);
 /* A line for each row, "core 0;work 123": flame graphs are drawn from it. */
 bool profile_folded(FILE *out, const struct profile_report *report);
+
+/* For `top`: one core's heading and its first `most` rows; as JSON all of them. `since_begin`: s. */
+void profile_text_core(FILE *out, const struct profile_report *report, const struct shares *shares,
+                       size_t most, size_t columns);
+bool profile_json_core(FILE *out, const struct profile_report *report, const struct shares *shares,
+                       double since_begin);
+
+/* The cells of a row, clean; "": it has none. */
+void profile_row_share(const struct share *row, char *out, size_t size); /* "41.77 %" */
+void profile_row_error(const struct share *row, char *out, size_t size); /* "0.55", "?" */
+void profile_row_address(const struct shares *shares, const struct share *row, char *out, size_t size);
+void profile_row_name(const struct shares *shares, const struct share *row, char *out, size_t size);
+void profile_row_source(const struct shares *shares, const struct share *row, char *out, size_t size);

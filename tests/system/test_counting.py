@@ -188,9 +188,9 @@ def test_watch_lines_add_up(way):
 class Terminal:
     """A real terminal, driven from outside."""
 
-    def __init__(self, place, *args):
+    def __init__(self, place, *args, command="watch"):
         self.name = f"pmu-{os.getpid()}-{id(self)}"
-        command = " ".join(f"'{word}'" for word in place.words("watch", *args))
+        command = " ".join(f"'{word}'" for word in place.words(command, *args))
         self._tmux("new-session", "-d", "-s", self.name, "-x", "100", "-y", "20", f"{command}; echo ENDED $?; sleep 60")
 
     def _tmux(self, *words):

@@ -143,6 +143,19 @@ PROFILE_TEST(as_json)
     free(text);
 }
 
+/* A list of many says when, and has no advice. */
+PROFILE_TEST(a_list_of_top)
+{
+    shares[0].is_few = true;
+    profile_text_core(output(), &report, &shares[0], 2, 80);
+    output_is_golden("profile/list.txt");
+    assert_true(profile_json_core(output(), &report, &shares[0], 12.5));
+    char *text = output_text(NULL);
+    assert_non_null(strstr(text, "\"since_begin\":12.5"));
+    assert_null(strstr(text, "notes"));
+    free(text);
+}
+
 PROFILE_TEST(as_csv)
 {
     assert_true(profile_csv(output(), &report, ','));
@@ -185,6 +198,7 @@ PROFILE_TEST(no_room)
 {
     assert_false(profile_text_within(output_full(), &report, 80));
     assert_false(profile_json(output_full(), &report));
+    assert_false(profile_json_core(output_full(), &report, &shares[0], 1));
     assert_false(profile_csv(output_full(), &report, ','));
     assert_false(profile_folded(output_full(), &report));
 }

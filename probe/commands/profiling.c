@@ -1,0 +1,169 @@
+#include "commands/profiling.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { LIST_LEAST_US = 5000, LIST_MOST_US = 40000 };
+
+static const struct options *options_of(const struct profiling *self)
+{
+    return self->session.context->options;
+}
+
+bool profiling_open(struct profiling *self, const char *command, struct error *error)
+{
+    struct session *session = &self->session;
+    return session_open_elf(session, error) && session_open_target(session, error) &&
+           session_sees_running(session, command, error);
+}
+
+/* --- taking the core ------------------------------------------------------------------------------------ */
+
+static bool take_core(struct profiling *self, struct sampler *sampler, struct error *error)
+{
+    struct session *session = &self->session;
+    struct device *device = &session->device;
+    struct deadline deadline = session_deadline(session);
+    bool hidden;
+    char place[512];
+    if (!sampler_find(sampler, device, &hidden, &deadline, error))
+        return false;
+    session_place(session, device->chosen->halted_at, place, sizeof place);
+    device->looks_only = true;
+    return device_take(device, false, place, &deadline, error) &&
+           (!hidden || sampler_find(sampler, device, &hidden, &deadline, error)) &&
+           sampler_begin(sampler, &deadline, error);
+}
+
+/* NULL for an empty text, or without memory: the head then says less. */
+static char *copy_of(const char *text)
+{
+    return text != NULL && text[0] != '\0' ? strdup(text) : NULL;
+}
+
+static bool fill_about(struct profiling *self, struct error *error)
+{
+    const struct session *session = &self->session;
+    struct profile_about *about = &self->about;
+    char text[128];
+    time_t now = time(NULL);
+    struct tm utc;
+    about->cores = calloc(self->n, sizeof *about->cores);
+    if (about->cores == NULL)
+        return error_set(error, ERROR_SYSTEM, "out of memory");
+    for (; about->core_count < self->n; about->core_count++)
+        about->cores[about->core_count] = copy_of(self->cores[about->core_count].sampler.core->name);
+    about->source = copy_of(self->cores[0].sampler.source.name);
+    about->asked_s = options_of(self)->for_s;
+    if (gmtime_r(&now, &utc) != NULL && strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &utc) > 0)
+        about->date = copy_of(text);
+    link_describe(session->link, text, sizeof text);
+    about->probe = copy_of(text);
+    if (session->symbols != NULL) {
+        about->elf = copy_of(options_of(self)->elf);
+        about->build_id = copy_of(symbols_build_id(session->symbols));
+    }
+    return true;
+}
+
+bool profiling_take(struct profiling *self, struct error *error)
+{
+    self->cores = calloc(1, sizeof *self->cores);
+    if (self->cores == NULL)
+        return error_set(error, ERROR_SYSTEM, "out of memory");
+    self->n = 1;
+    return take_core(self, &self->cores[0].sampler, error) && fill_about(self, error);
+}
+
+/* --- sampling ------------------------------------------------------------------------------------------- */
+
+/* Ctrl-C ends the run behind a list, and does not cancel it. */
+static struct deadline uncancelled(const struct profiling *self)
+{
+    struct deadline deadline = session_deadline(&self->session);
+    deadline.cancel = NULL;
+    return deadline;
+}
+
+bool profiling_is_over(const struct profiling *self)
+{
+    double for_s = options_of(self)->for_s;
+    return *self->session.context->cancel != 0 || (for_s > 0 && self->elapsed_s >= for_s);
+}
+
+static int64_t list_us(const struct profiling *self, double us)
+{
+    double for_s = options_of(self)->for_s, left_us = (for_s - self->elapsed_s) * 1e6;
+    us /= (double)self->n;
+    us = us < LIST_LEAST_US ? LIST_LEAST_US : us > LIST_MOST_US ? LIST_MOST_US : us;
+    return (int64_t)(for_s > 0 && us > left_us ? left_us : us);
+}
+
+bool profiling_sample(struct profiling *self, double us, struct error *error)
+{
+    if (self->begun_us == 0)
+        self->begun_us = deadline_now_us();
+    for (size_t i = 0; i < self->n; i++) {
+        struct profiling_core *core = &self->cores[i];
+        struct deadline deadline = uncancelled(self);
+        bool ok = sampler_take(&core->sampler, list_us(self, us), &core->tally, &deadline, error);
+        self->elapsed_s = (double)(deadline_now_us() - self->begun_us) / 1e6;
+        if (!ok)
+            return false;
+    }
+    return true;
+}
+
+bool profiling_close(struct profiling *self, size_t core, struct profile_interval *out, bool *any,
+                     struct error *error)
+{
+    struct profile_tally *tally = &self->cores[core].tally;
+    sampler_settle(&self->cores[core].sampler, tally);
+    *any = !profile_tally_is_empty(tally);
+    tally->now.core = (unsigned)core;
+    return !*any || profile_tally_close(tally, self->elapsed_s, out) ||
+           error_set(error, ERROR_SYSTEM, "out of memory");
+}
+
+void profiling_end(struct profiling *self, struct error *why)
+{
+    bool ok = why->kind == ERROR_NONE;
+    if (why->kind == ERROR_LINK_LOST) /* the link's silence after Ctrl-C is no failure */
+        session_forgive(&self->session, why);
+    if (why->kind == ERROR_CANCELLED)
+        error_clear(why);
+    for (size_t i = 0; ok && i < self->n; i++) {
+        struct deadline last = session_last_deadline(&self->session);
+        sampler_end(&self->cores[i].sampler, &self->cores[i].tally, &last);
+    }
+}
+
+int profiling_finish(struct profiling *self, bool ok, struct error *error)
+{
+    int code = session_finish(&self->session, ok, error);
+    for (size_t i = 0; i < self->n; i++) {
+        sampler_free(&self->cores[i].sampler);
+        profile_tally_free(&self->cores[i].tally);
+    }
+    free(self->cores);
+    profile_about_free(&self->about);
+    self->cores = NULL;
+    self->n = 0;
+    return code;
+}
+
+bool profiling_sort(const struct options *options, enum shares_sort *out, struct error *error)
+{
+    static const char *const names[SHARES_SORTS] = {[SHARES_FUNCTION] = "function",
+                                                    [SHARES_LINE] = "line",
+                                                    [SHARES_FILE] = "file",
+                                                    [SHARES_ADDRESS] = "address"};
+    for (int sort = 0; sort < SHARES_SORTS; sort++)
+        if (options->sort == NULL || strcmp(options->sort, names[sort]) == 0) {
+            *out = (enum shares_sort)sort;
+            return true;
+        }
+    return error_set(error, ERROR_USAGE, "--sort takes function, line, file or address; got \"%.64s\"",
+                     options->sort);
+}

@@ -1,0 +1,48 @@
+/*
+ * Profiling: what `record`, `top` and `report` share. Opens the target, takes the core whose PC is to be
+ * sampled, and takes samples by lists until the user or --for ends it. Nothing is ever stopped.
+ */
+#pragma once
+
+#include "commands/session.h"
+#include "profile/sampler.h"
+#include "profile/shares.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* A core and its samples since the last profiling_close. */
+struct profiling_core {
+    struct sampler sampler;
+    struct profile_tally tally;
+};
+
+struct profiling {
+    struct session session;
+    struct profiling_core *cores; /* n of them; owned */
+    size_t n;
+    struct profile_about about; /* since profiling_take */
+    int64_t begun_us;           /* the first list */
+    double elapsed_s;
+};
+
+/* ELF and target; `command` is for the message that nothing can be read while the core runs. */
+bool profiling_open(struct profiling *self, const char *command, struct error *error);
+bool profiling_take(struct profiling *self, struct error *error);
+/* Time begins with the first call: one list of each core, which together take about `us`, or less if --for
+ * leaves less. */
+bool profiling_sample(struct profiling *self, double us, struct error *error);
+/* Ctrl-C, or the time of --for. */
+bool profiling_is_over(const struct profiling *self);
+/* Ends the interval of a core; *any is false if nothing was sampled in it, and it goes on. */
+bool profiling_close(struct profiling *self, size_t core, struct profile_interval *out, bool *any,
+                     struct error *error);
+/* After the last list, which failed if `why` has an error. What is no failure, because the user ended it, is
+ * cleared. */
+void profiling_end(struct profiling *self, struct error *why);
+/* Frees all, and puts the target back. Returns the exit code. */
+int profiling_finish(struct profiling *self, bool ok, struct error *error);
+
+/* What --sort says. */
+bool profiling_sort(const struct options *options, enum shares_sort *out, struct error *error);

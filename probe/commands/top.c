@@ -1,0 +1,391 @@
+/* top: where the running core spends its time, now: on a terminal a live screen of the last seconds, else a
+ * list for each interval. The core is never stopped. */
+#include "commands/command.h"
+#include "commands/profiling.h"
+#include "profile/rolling.h"
+#include "profile/shares.h"
+#include "report/json.h"
+#include "report/number.h"
+#include "report/profile_table.h"
+#include "report/terminal.h"
+#include "report/top_screen.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { LISTED = 20, NAME = 160 };                     /* rows of a list; room for a core's name */
+static const double screen_s = 5, least_part = 0.005; /* what the screen shows; the shortest interval */
+
+struct topping {
+    struct profiling profiling;
+    struct rolling rolling;
+    enum shares_sort sort;
+    struct shares *shares;  /* of each core, as they were shown last; `within`: of the lines of a function */
+    struct top_core *cores; /* of the screen */
+    char (*names)[NAME];
+    char title[512], note[512];
+    struct screen screen;
+    struct top_pick pick;
+    size_t selected;
+    bool has_names; /* an ELF was named */
+    bool paused, ended;
+    bool within; /* the rows are lines of this function */
+    struct {
+        size_t core;
+        uint64_t entry;
+        char name[256];
+    } function;
+    double closed_s, shown_s; /* when an interval was closed, a list was shown */
+    uint64_t samples;
+};
+
+static const struct context *context_of(const struct topping *self)
+{
+    return self->profiling.session.context;
+}
+
+static const struct options *options_of(const struct topping *self)
+{
+    return context_of(self)->options;
+}
+
+/* --- shares --------------------------------------------------------------------------------------------- */
+
+static void free_shares(struct topping *self)
+{
+    for (size_t i = 0; i < self->profiling.n; i++)
+        shares_free(&self->shares[i]);
+}
+
+/* Keeps the lines of one function alone. */
+static void keep_function(struct topping *self, struct shares *shares)
+{
+    size_t kept = 0;
+    struct location at = {0};
+    for (size_t i = 0; i < shares->n; i++) {
+        struct share *row = &shares->rows[i];
+        const struct location *function =
+            shares_function_of(self->profiling.session.symbols, row->address, &at);
+        bool is_in = shares->core == self->function.core && row->state == PROFILE_STATES &&
+                     function->low == self->function.entry;
+        if (is_in) {
+            shares->rows[kept++] = *row;
+            continue;
+        }
+        free(row->function);
+        free(row->source);
+    }
+    shares->n = kept;
+}
+
+static bool make_shares(struct topping *self, struct error *error)
+{
+    enum shares_sort sort = self->within ? SHARES_LINE : self->sort;
+    free_shares(self);
+    for (size_t i = 0; i < self->profiling.n; i++) {
+        struct shares *shares = &self->shares[i];
+        if (!shares_make(&self->rolling.profile, (unsigned)i, sort, self->profiling.session.symbols, shares))
+            return error_set(error, ERROR_SYSTEM, "out of memory");
+        if (self->within)
+            keep_function(self, shares);
+    }
+    return true;
+}
+
+/* --- the screen ----------------------------------------------------------------------------------------- */
+
+static void draw(struct topping *self)
+{
+    const struct profiling *profiling = &self->profiling;
+    struct top_view view = {.title = self->title,
+                            .note = self->note,
+                            .cores = self->cores,
+                            .n = profiling->n,
+                            .within = self->within,
+                            .paused = self->paused,
+                            .seconds = self->shown_s};
+    if (self->within) {
+        snprintf(self->note, sizeof self->note, "lines of %s", self->function.name);
+        view.cores = &self->cores[self->function.core];
+        view.n = 1;
+    } else {
+        snprintf(self->note, sizeof self->note, "%s",
+                 self->has_names ? "" : "No program was named, so shares are by address: --elf names it.");
+    }
+    self->pick = top_screen_draw(&self->screen, &view, &self->selected);
+    if (self->within)
+        self->pick.core = self->function.core;
+}
+
+static bool redraw(struct topping *self, struct error *error)
+{
+    if (!make_shares(self, error))
+        return false;
+    draw(self);
+    return true;
+}
+
+static bool next_sort(struct topping *self, struct error *error)
+{
+    if (self->within || !self->has_names)
+        return true;
+    self->sort = (self->sort + 1) % SHARES_SORTS;
+    self->selected = 0;
+    return redraw(self, error);
+}
+
+/* From a function to its lines, and back. */
+static bool enter(struct topping *self, struct error *error)
+{
+    const struct share *row = self->pick.row;
+    struct location at = {0};
+    if (self->within) {
+        self->within = false;
+        return redraw(self, error);
+    }
+    if (row == NULL || row->state != PROFILE_STATES || !self->has_names)
+        return true;
+    const struct location *function = shares_function_of(self->profiling.session.symbols, row->address, &at);
+    if (function->high <= function->low)
+        return true;
+    self->within = true;
+    self->function.core = self->pick.core;
+    self->function.entry = function->low;
+    snprintf(self->function.name, sizeof self->function.name, "%s", function->name);
+    self->selected = 0;
+    return redraw(self, error);
+}
+
+static bool obey_key(struct topping *self, enum screen_key key, struct error *error)
+{
+    switch (key) {
+    case SCREEN_QUIT:
+        self->ended = true;
+        return true;
+    case SCREEN_PAUSE:
+        self->paused = !self->paused;
+        if (!self->paused) /* what came meanwhile is not in the window */
+            rolling_clear(&self->rolling);
+        draw(self);
+        return true;
+    case SCREEN_SORT:
+        return next_sort(self, error);
+    case SCREEN_UP:
+    case SCREEN_DOWN:
+        if (key == SCREEN_DOWN)
+            self->selected++;
+        else if (self->selected > 0)
+            self->selected--;
+        draw(self);
+        return true;
+    case SCREEN_ENTER:
+        return enter(self, error);
+    case SCREEN_BACK:
+        return !self->within || enter(self, error);
+    case SCREEN_ZERO:
+    case SCREEN_NO_KEY:
+        break;
+    }
+    return true;
+}
+
+static bool obey_keys(struct topping *self, struct error *error)
+{
+    enum screen_key key;
+    while (self->screen.open && !self->ended && (key = screen_wait_key(&self->screen, 0)) != SCREEN_NO_KEY)
+        if (!obey_key(self, key, error))
+            return false;
+    return true;
+}
+
+/* --- lists ---------------------------------------------------------------------------------------------- */
+
+static struct profile_report report_of(struct topping *self)
+{
+    return (struct profile_report){.profile = &self->rolling.profile,
+                                   .file = "",
+                                   .elf = self->profiling.about.elf,
+                                   .no_names = "",
+                                   .shares = self->shares,
+                                   .n = self->profiling.n};
+}
+
+static bool check_output(bool ok, struct error *error)
+{
+    return ok || error_set(error, ERROR_SYSTEM, "the output could not be written");
+}
+
+static void print_text(struct topping *self)
+{
+    FILE *out = context_of(self)->out;
+    const struct profile_report report = report_of(self);
+    char time[NUMBER_ROOM];
+    fprintf(out, "\nafter %s\n", number_elapsed(time, sizeof time, self->shown_s));
+    for (size_t i = 0; i < report.n; i++)
+        profile_text_core(out, &report, &report.shares[i], LISTED, terminal_columns(out));
+}
+
+static bool print_list(struct topping *self)
+{
+    FILE *out = context_of(self)->out;
+    const struct profile_report report = report_of(self);
+    bool ok = true;
+    if (options_of(self)->format != FORMAT_JSON)
+        print_text(self);
+    for (size_t i = 0; options_of(self)->format == FORMAT_JSON && i < report.n && ok; i++)
+        ok = profile_json_core(out, &report, &report.shares[i], self->shown_s);
+    return ok && fflush(out) == 0 && !ferror(out);
+}
+
+static bool print_head(struct topping *self)
+{
+    FILE *out = context_of(self)->out;
+    char clean[UTF8_CLEAN_ROOM(sizeof self->title)];
+    if (options_of(self)->format == FORMAT_JSON)
+        return json_command_header(out, "top", self->profiling.about.probe);
+    fold_text(out, terminal_columns(out), 2, terminal_text(clean, sizeof clean, self->title));
+    return fflush(out) == 0;
+}
+
+/* After a screen, what it showed last. */
+static bool print_end(struct topping *self, bool was_shown, struct error *error)
+{
+    bool ok = true;
+    if (was_shown) {
+        self->within = false;
+        ok = make_shares(self, error) && check_output(print_head(self) && print_list(self), error);
+    } else if (options_of(self)->format == FORMAT_JSON) {
+        struct json_part line = json_part_new("summary");
+        json_part_unsigned(&line, "samples", self->samples);
+        json_part_real(&line, "seconds", self->profiling.elapsed_s);
+        ok = check_output(json_part_write(context_of(self)->out, line), error);
+    }
+    return ok;
+}
+
+/* --- the run -------------------------------------------------------------------------------------------- */
+
+/* While the screen is frozen, its window stays as it is. */
+static bool close_intervals(struct topping *self, struct error *error)
+{
+    struct profiling *profiling = &self->profiling;
+    self->closed_s = profiling->elapsed_s;
+    for (size_t i = 0; i < profiling->n; i++) {
+        struct profile_interval interval;
+        bool any;
+        if (!profiling_close(profiling, i, &interval, &any, error))
+            return false;
+        if (!any)
+            continue;
+        self->samples += profile_interval_samples(&interval);
+        if (self->paused)
+            profile_interval_free(&interval);
+        else if (!rolling_add(&self->rolling, &interval))
+            return error_set(error, ERROR_SYSTEM, "out of memory");
+    }
+    return true;
+}
+
+/* A list has the intervals since the one before; the screen also earlier ones. */
+static bool show(struct topping *self, struct error *error)
+{
+    self->shown_s = self->profiling.elapsed_s;
+    if (self->screen.open) {
+        command_has_result(context_of(self));
+        return self->paused || redraw(self, error);
+    }
+    bool ok = make_shares(self, error) && check_output(print_list(self), error);
+    rolling_clear(&self->rolling);
+    command_has_result(context_of(self));
+    return ok;
+}
+
+static bool sample(struct topping *self, struct error *error)
+{
+    struct profiling *profiling = &self->profiling;
+    double list_s = (double)options_of(self)->interval_ms / 1000;
+    double window_s = self->screen.open ? self->rolling.window : list_s;
+    double part_s = fmax(window_s / SHARES_BATCHES, least_part);
+    while (!profiling_is_over(profiling) && !self->ended) {
+        if (!profiling_sample(profiling, fmin(part_s, list_s) * 1e6 / 2, error))
+            return false;
+        bool due = profiling->elapsed_s - self->shown_s >= list_s;
+        if ((due || profiling->elapsed_s - self->closed_s >= part_s) && !close_intervals(self, error))
+            return false;
+        if ((due && !show(self, error)) || !obey_keys(self, error))
+            return false;
+    }
+    return true;
+}
+
+static bool begin(struct topping *self, struct error *error)
+{
+    const struct profiling *profiling = &self->profiling;
+    const struct profile_about *about = &profiling->about;
+    size_t n = profiling->n;
+    self->shares = calloc(n, sizeof *self->shares);
+    self->cores = calloc(n, sizeof *self->cores);
+    self->names = calloc(n, sizeof *self->names);
+    if (self->shares == NULL || self->cores == NULL || self->names == NULL)
+        return error_set(error, ERROR_SYSTEM, "out of memory");
+    for (size_t i = 0; i < n; i++) {
+        snprintf(self->names[i], NAME, "core %zu %s, by %s", i, about->cores[i], about->source);
+        self->cores[i] = (struct top_core){.name = self->names[i], .shares = &self->shares[i]};
+    }
+    self->rolling.profile.about = *about;
+    self->has_names = profiling->session.symbols != NULL;
+    if (!self->has_names)
+        self->sort = SHARES_ADDRESS;
+    const char *elf = about->elf != NULL ? about->elf : "", *slash = strrchr(elf, '/');
+    snprintf(self->title, sizeof self->title, "%s%s%s", about->probe != NULL ? about->probe : "",
+             elf[0] != '\0' ? "     " : "", slash != NULL ? slash + 1 : elf);
+    return true;
+}
+
+/* What came since the last list, also if the link was lost. */
+static bool end(struct topping *self, bool was_shown, struct error *error)
+{
+    if (!close_intervals(self, error))
+        return false;
+    if (!was_shown && self->rolling.profile.interval_count > 0 && !show(self, error))
+        return false;
+    return print_end(self, was_shown, error);
+}
+
+static bool top(struct topping *self, struct error *error)
+{
+    const struct options *options = options_of(self);
+    bool plain = options->format != FORMAT_TEXT || options->output != NULL;
+    struct error why = {0};
+    if (!profiling_take(&self->profiling, error) || !begin(self, error))
+        return false;
+    self->rolling.window = INFINITY;
+    if (!plain && screen_open(&self->screen, STDIN_FILENO, STDOUT_FILENO)) {
+        self->rolling.window = fmax((double)options->interval_ms / 1000, screen_s);
+        draw(self);
+    } else if (!check_output(print_head(self), error)) {
+        return false;
+    }
+    bool was_shown = self->screen.open;
+    sample(self, &why);
+    screen_close(&self->screen);
+    profiling_end(&self->profiling, &why);
+    return end(self, was_shown, error) && (why.kind == ERROR_NONE || error_copy(error, &why));
+}
+
+int command_top(const struct context *context, struct error *error)
+{
+    struct topping self = {.profiling.session.context = context};
+    bool ok = profiling_sort(context->options, &self.sort, error) &&
+              profiling_open(&self.profiling, "top", error) && top(&self, error);
+    for (size_t i = 0; self.shares != NULL && i < self.profiling.n; i++)
+        shares_free(&self.shares[i]);
+    free(self.shares);
+    free(self.cores);
+    free(self.names);
+    rolling_free(&self.rolling);
+    return profiling_finish(&self.profiling, ok, error);
+}

@@ -1,0 +1,235 @@
+#include "report/top_screen.h"
+
+#include "report/canvas.h"
+#include "report/number.h"
+#include "report/profile_table.h"
+#include "report/terminal.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { FOOT = 3, CORE_HEAD = 3 }; /* lines */
+enum {
+    MARK = 2,
+    SHARE = 8, /* "100.00 %" */
+    ERROR = 6, /* "100.00" */
+    LEAST_NAME = 16,
+    MOST_SOURCE = 40,
+    GAP = 2,
+    LEAST_BAR = 8,
+    MOST_BAR = 40
+}; /* widths */
+
+struct texts {
+    char share[NUMBER_ROOM], error[NUMBER_ROOM], address[NUMBER_ROOM], name[CANVAS_LINE], source[CANVAS_LINE];
+};
+
+static void make_texts(const struct shares *shares, const struct share *row, struct texts *out)
+{
+    profile_row_share(row, out->share, sizeof out->share);
+    profile_row_error(row, out->error, sizeof out->error);
+    profile_row_address(shares, row, out->address, sizeof out->address);
+    profile_row_name(shares, row, out->name, sizeof out->name);
+    profile_row_source(shares, row, out->source, sizeof out->source);
+}
+
+/* Widths; 0: no room. */
+struct layout {
+    size_t mark, share, error, address, name, bar, source;
+};
+
+static size_t wider(size_t width, const char *text)
+{
+    return utf8_width(text) > width ? utf8_width(text) : width;
+}
+
+/* On narrow terminals the bars go first, then the ends of names, sources, errors, and last the marks. */
+static struct layout lay_out(const struct top_view *view, size_t rows, size_t columns)
+{
+    struct layout most = {.mark = MARK, .share = SHARE, .error = GAP + ERROR}, layout = most;
+    struct texts texts;
+    for (size_t core = 0; core < view->n; core++) {
+        const struct shares *shares = view->cores[core].shares;
+        for (size_t i = 0; i < shares->n && i < rows; i++) {
+            make_texts(shares, &shares->rows[i], &texts);
+            most.name = wider(most.name, texts.name);
+            most.source = wider(most.source, texts.source);
+            most.address = wider(most.address, texts.address);
+        }
+    }
+    most.source = most.source < MOST_SOURCE ? most.source : MOST_SOURCE;
+    most.source += most.source > 0 ? GAP : 0;
+    most.address += most.address > 0 ? GAP : 0;
+    size_t fixed = MARK + SHARE + GAP + ERROR + GAP + most.address;
+    size_t least = most.name < LEAST_NAME ? most.name : LEAST_NAME;
+    layout.address = most.address;
+    if (columns >= fixed + least + most.source) {
+        size_t left = columns - fixed - most.source;
+        layout.name = most.name < left ? most.name : left;
+        layout.source = most.source;
+        size_t bar = left - layout.name;
+        layout.bar = bar < GAP + LEAST_BAR ? 0 : bar < GAP + MOST_BAR ? bar : GAP + MOST_BAR;
+        return layout;
+    }
+    if (columns >= fixed + least) {
+        layout.name = columns - fixed;
+        return layout;
+    }
+    layout = (struct layout){.mark = MARK, .share = SHARE};
+    if (columns < MARK + SHARE)
+        return (struct layout){.name = columns};
+    layout.address = columns >= MARK + SHARE + GAP + most.address ? most.address : 0;
+    fixed = MARK + SHARE + GAP + layout.address;
+    layout.name = columns > fixed ? columns - fixed : 0;
+    return layout;
+}
+
+/* Texts come out cut to their widths. */
+static void put_row(struct canvas *canvas, const struct layout *layout, struct texts *texts, double part,
+                    const char *mark)
+{
+    char line[4 * CANVAS_LINE], bar[3 * MOST_BAR + 4];
+    size_t used = 0;
+    canvas_cut(texts->name, layout->name);
+    canvas_cut(texts->source, layout->source > 0 ? layout->source - GAP : 0);
+    if (layout->mark > 0)
+        used += (size_t)snprintf(line + used, sizeof line - used, "%-*s", (int)layout->mark, mark);
+    if (layout->share > 0)
+        used += (size_t)snprintf(line + used, sizeof line - used, "%*s", (int)layout->share, texts->share);
+    if (layout->error > 0)
+        used += (size_t)snprintf(line + used, sizeof line - used, "%*s%s",
+                                 (int)(layout->error - utf8_width(texts->error)), "", texts->error);
+    if (layout->name > 0 && layout->share > 0)
+        used += (size_t)snprintf(line + used, sizeof line - used, "%*s", GAP, "");
+    if (layout->address > 0)
+        used +=
+            (size_t)snprintf(line + used, sizeof line - used, "%-*s", (int)layout->address, texts->address);
+    used += (size_t)snprintf(line + used, sizeof line - used, "%s%*s", texts->name,
+                             (int)(layout->name - utf8_width(texts->name)), "");
+    if (layout->bar > 0) {
+        canvas_bar(bar, sizeof bar, part, layout->bar - GAP);
+        used += (size_t)snprintf(line + used, sizeof line - used, "%*s%s%*s", GAP, "", bar,
+                                 (int)(layout->bar - GAP - utf8_width(bar)), "");
+    }
+    if (layout->source > 0)
+        used += (size_t)snprintf(line + used, sizeof line - used, "%*s%s", GAP, "", texts->source);
+    while (used > 0 && line[used - 1] == ' ')
+        used--;
+    line[used] = '\0';
+    canvas_line(canvas, line);
+}
+
+static void put_heading(struct canvas *canvas, const struct layout *layout, enum shares_sort sort)
+{
+    struct texts texts = {.share = "share", .address = "address", .source = "source"};
+    snprintf(texts.error, sizeof texts.error, "%s", terminal_or("±", "+-"));
+    snprintf(texts.name, sizeof texts.name, "%s", sort == SHARES_FILE ? "file" : "function");
+    put_row(canvas, layout, &texts, 0, "");
+}
+
+struct heading {
+    char name[UTF8_CLEAN_ROOM(CANVAS_LINE)], rate[NUMBER_ROOM + 16], states[PROFILE_STATES][64];
+    const char *facts[1 + PROFILE_STATES];
+};
+
+static void make_heading(const struct top_core *core, struct heading *out)
+{
+    const struct shares *shares = core->shares;
+    char number[NUMBER_ROOM];
+    double per_second = shares->seconds > 0 ? (double)shares->samples / shares->seconds : 0;
+    terminal_text(out->name, sizeof out->name, core->name);
+    snprintf(out->rate, sizeof out->rate, "%s samples/s",
+             number_unsigned(number, sizeof number, (uint64_t)per_second));
+    out->facts[0] = out->rate;
+    for (int state = 0; state < PROFILE_STATES; state++) {
+        const char *word = shares_state_name((enum profile_state)state) + 1; /* without its brackets */
+        out->states[state][0] = '\0';
+        if (shares->samples > 0 && (shares->states[state] > 0 || state == PROFILE_ASLEEP))
+            snprintf(out->states[state], sizeof out->states[state], "%.*s %.1f %%", (int)strlen(word) - 1,
+                     word, 100 * (double)shares->states[state] / (double)shares->samples);
+        out->facts[1 + state] = out->states[state];
+    }
+}
+
+/* Whether a core's name and its numbers take a line each. */
+static bool is_narrow(const struct canvas *canvas, const struct top_view *view)
+{
+    enum { BETWEEN = 3 };
+    struct heading heading;
+    for (size_t i = 0; i < view->n; i++) {
+        make_heading(&view->cores[i], &heading);
+        size_t width = utf8_width(heading.name);
+        for (size_t k = 0; k < sizeof heading.facts / sizeof *heading.facts; k++)
+            width += heading.facts[k][0] != '\0' ? BETWEEN + strlen(heading.facts[k]) : 0;
+        if (width > canvas->columns)
+            return true;
+    }
+    return false;
+}
+
+static void put_core(struct canvas *canvas, const struct top_core *core, bool narrow)
+{
+    struct heading heading;
+    const char *pieces[2 + PROFILE_STATES] = {heading.name};
+    make_heading(core, &heading);
+    canvas_cut(heading.name, canvas->columns);
+    memcpy(pieces + 1, heading.facts, sizeof heading.facts);
+    if (narrow)
+        canvas_line(canvas, heading.name);
+    canvas_pieces(canvas, narrow ? pieces + 1 : pieces, narrow ? 1 + PROFILE_STATES : 2 + PROFILE_STATES);
+}
+
+static void put_foot(struct canvas *canvas, const struct top_view *view)
+{
+    char seconds[NUMBER_ROOM];
+    number_elapsed(seconds, sizeof seconds, view->seconds);
+    const char *const now[] = {view->paused ? "PAUSED" : "", seconds};
+    static const char *const keys[] = {"q quit", "space freeze", "s sort", "enter lines"};
+    static const char *const back[] = {"q quit", "space freeze", "enter back"};
+    canvas_line(canvas, "");
+    canvas_pieces(canvas, now, sizeof now / sizeof *now);
+    if (view->within)
+        canvas_pieces(canvas, back, sizeof back / sizeof *back);
+    else
+        canvas_pieces(canvas, keys, sizeof keys / sizeof *keys);
+}
+
+/* Rows for each core, so that all fit between what is above and the foot. */
+static size_t rows_of_each(const struct canvas *canvas, const struct top_view *view, bool narrow)
+{
+    size_t heads = view->n * (CORE_HEAD + narrow), last = canvas->lines - (canvas->lines > 0);
+    size_t room = last > canvas->used + heads + FOOT ? last - canvas->used - heads - FOOT : 0;
+    size_t each = view->n > 0 ? room / view->n : 0;
+    return each > 0 ? each : 1;
+}
+
+struct top_pick top_screen_draw(struct screen *screen, const struct top_view *view, size_t *selected)
+{
+    struct canvas canvas;
+    struct top_pick pick = {0};
+    canvas_begin(&canvas, screen->out);
+    canvas_text(&canvas, view->title);
+    canvas_text(&canvas, view->note);
+    bool narrow = is_narrow(&canvas, view);
+    size_t rows = rows_of_each(&canvas, view, narrow), shown = 0, at = 0;
+    for (size_t i = 0; i < view->n; i++)
+        shown += view->cores[i].shares->n < rows ? view->cores[i].shares->n : rows;
+    *selected = *selected < shown ? *selected : shown > 0 ? shown - 1 : 0;
+    const struct layout layout = lay_out(view, rows, canvas.columns);
+    for (size_t i = 0; i < view->n; i++) {
+        const struct shares *shares = view->cores[i].shares;
+        canvas_line(&canvas, "");
+        put_core(&canvas, &view->cores[i], narrow);
+        put_heading(&canvas, &layout, shares->sort);
+        for (size_t k = 0; k < shares->n && k < rows; k++, at++) {
+            struct texts texts;
+            make_texts(shares, &shares->rows[k], &texts);
+            if (at == *selected)
+                pick = (struct top_pick){.core = i, .row = &shares->rows[k]};
+            put_row(&canvas, &layout, &texts, shares->rows[k].part, at == *selected ? ">" : "");
+        }
+    }
+    put_foot(&canvas, view);
+    canvas_end(&canvas, screen->out);
+    return pick;
+}

@@ -1,0 +1,138 @@
+"""`top`: lists of shares while the core runs, and the live screen on a terminal. What the shares are worth is `record`'s to prove; here
+each list is one of its own time, and keys do what they say."""
+import json
+import re
+import signal
+import time
+
+import pytest
+
+from gdb_place import GdbPlace
+from harness import NOWHERE, WORK_BY_DATA, Place, finish_tool, wait_for
+from test_counting import Terminal
+from test_record import halts
+from test_restore import assert_runs, snapshot
+
+
+def lists_of(lines):
+    """For each list its core's line and the rows, and the last line."""
+    lists = []
+    for line in lines[1:-1]:
+        if line["type"] == "core":
+            lists.append((line, []))
+        else:
+            assert line["type"] == "share" and line["core"] == lists[-1][0]["core"]
+            lists[-1][1].append(line)
+    return lists, lines[-1]
+
+
+@pytest.mark.any_row(2)
+@pytest.mark.parametrize("way", ["m4/swd", "rp2040/swd", "a9/swd", "a53/swd", "m4"])
+def test_each_list_is_of_its_own_time(way):
+    with Place(way, "free", WORK_BY_DATA) as place:
+        place.board.watch(NOWHERE)
+        place.run("info")
+        before = snapshot(place)
+        result = place.run("top", "-j", "-I", "300ms", "--for", "1s")
+        assert result.code == 0 and result.err == "", result.err
+        assert halts(place) == [], "the core was stopped"
+        assert_runs(place)
+        assert snapshot(place) == before
+        assert result.lines[0]["command"] == "top"
+        lists, end = lists_of(result.lines)
+        assert len(lists) >= 2 and end["type"] == "summary" and end["seconds"] >= 1
+        assert end["samples"] == sum(core["samples"] for core, _ in lists)
+        times = [0, *(core["since_begin"] for core, _ in lists)]
+        for (core, rows), begin, at in zip(lists, times, times[1:]):
+            assert core["samples"] == sum(row["samples"] for row in rows)
+            assert core["seconds"] <= at - begin + 0.001 and "notes" not in core
+            assert sum(row["share"] for row in rows) == pytest.approx(1)
+        assert lists[0][1][0]["function"] == "work_by_data"
+        assert any("plus_minus" in row for _, rows in lists for row in rows)
+
+
+def test_lists_as_text():
+    with Place("m4/swd", "free", WORK_BY_DATA) as place:
+        result = place.run("top", "-I", "200ms", "--for", "500ms", "--sort", "line")
+        assert result.code == 0 and len(re.findall(r"^after ", result.out, re.M)) >= 2
+        assert "core 0 Cortex-M4 r0p1, by DWT_PCSR: " in result.out and "asleep 0.0 %" in result.out
+        assert re.search(r"^ *[\d.]+ % +[\d.?]+ +[\d,]+ +work_by_data +scenarios\.c:\d+$", result.out, re.M), result.out
+        bare = place.run("top", "-I", "200ms", "--for", "300ms", elf=False)
+        assert re.search(r"^ *[\d.]+ % +[\d.?]+ +[\d,]+ +0x080\w+$", bare.out, re.M), bare.out
+
+
+def test_ctrl_c_is_its_end():
+    with Place("m4/swd", "free", WORK_BY_DATA) as place:
+        before = place.board.state()["demcr"]
+        tool = place.start("top", "-j", "-I", "100ms")
+        lines = [tool.stdout.readline() for _ in range(3)]
+        result = finish_tool(tool, signal.SIGINT)
+        assert result.code == 0, result.err
+        assert json.loads(lines[1])["type"] == "core" and result.lines[-1]["type"] == "summary"
+        assert_runs(place)
+        assert place.board.state()["demcr"] == before
+
+
+@pytest.mark.nobody_answers
+def test_a_lost_link_leaves_a_last_list():
+    with Place("m4/swd", "free", WORK_BY_DATA) as place:
+        tool = place.start("top", "-j", "-I", "100ms")
+        tool.stdout.readline()
+        tool.stdout.readline()
+        place.board.process.kill()
+        result = finish_tool(tool)
+        assert result.code == 3 and result.err and result.lines[-1]["type"] == "summary"
+
+
+def test_where_nothing_can_be_sampled():
+    with Place("r5/swd", "free", WORK_BY_DATA) as place:
+        result = place.run("top", "--for", "1s")
+        assert result.code == 3 and "has no PC sample register" in result.err and result.out == ""
+        bad = place.run("top", "--sort", "task")
+        assert bad.code == 2 and "function, line, file or address" in bad.err
+    with GdbPlace("m4", "free", WORK_BY_DATA) as place:
+        result = place.run("top", "--for", "1s")
+        assert result.code == 2 and "while it is halted: top has nothing to read" in result.err, result.err
+
+
+def test_the_live_screen():
+    with Place("m4/swd", "free", WORK_BY_DATA) as place:
+        before = place.board.state()["demcr"]
+        terminal = Terminal(place, "-I", "100", command="top")
+        try:
+            row = re.compile(r"^> +([\d.]+) % +[\d.]+  work_by_data ", re.M)
+            wait_for(lambda: row.search(terminal.text()), "the first picture with its error")
+            text = terminal.picture()
+            assert "core 0 Cortex-M4 r0p1, by DWT_PCSR" in text and "samples/s" in text and "asleep 0.0 %" in text, text
+            terminal.press("Space")
+            wait_for(lambda: "PAUSED" in terminal.text(), "the pause")
+            held = terminal.picture()
+            time.sleep(0.5)
+            assert terminal.picture() == held
+            terminal.press("s")
+            wait_for(lambda: re.search(r"work_by_data .*scenarios\.c:(?!26\b)\d+", terminal.text()), "lines")
+            terminal.press("s")
+            wait_for(lambda: re.search(r"% +[\d.]+  scenarios\.c\b(?!:)", terminal.text()), "files")
+            terminal.press("s")
+            wait_for(lambda: "0x0800" in terminal.text(), "addresses")
+            terminal.press("s")
+            terminal.press("Space")
+            wait_for(lambda: "PAUSED" not in terminal.text() and row.search(terminal.text()), "functions, and it goes on")
+            terminal.press("Enter")
+            wait_for(lambda: "lines of work_by_data" in terminal.text(), "its lines")
+            text = terminal.picture()
+            assert "scenarios.c:" in text and " main " not in text, text
+            terminal.press("Escape")
+            wait_for(lambda: row.search(terminal.text()), "functions")
+            terminal.press("Down")
+            wait_for(lambda: re.search(r"^> .*  (?!work_by_data)", terminal.text(), re.M), "the mark to go down")
+            terminal.resize(40, 10)
+            wait_for(lambda: all(len(line) <= 40 for line in terminal.text().splitlines()), "the new size")
+            terminal.resize(100, 20)
+            terminal.press("q")
+            wait_for(lambda: "ENDED 0" in terminal.text(), "the end")
+            assert re.search(r"% .*work_by_data", terminal.picture()), "the last list stays"
+        finally:
+            terminal.close()
+        assert_runs(place)
+        assert place.board.state()["demcr"] == before

@@ -1,0 +1,198 @@
+#include "screens.h"
+
+#include "report/top_screen.h"
+
+#include <locale.h>
+#include <math.h>
+
+enum { ROWS = 40 };
+
+static struct share rows[2][ROWS];
+static struct shares shares[2];
+static struct top_core cores[2];
+static struct top_view view;
+static size_t selected;
+static struct top_pick pick;
+
+static void put(size_t core, const char *function, const char *source, uint64_t samples, double plus_minus)
+{
+    struct shares *to = &shares[core];
+    to->rows[to->n++] = (struct share){.state = PROFILE_STATES,
+                                       .function = (char *)(uintptr_t)function,
+                                       .source = (char *)(uintptr_t)source,
+                                       .address = 0x10000100 + 0x40 * to->n,
+                                       .samples = samples,
+                                       .part = (double)samples / 60000,
+                                       .plus_minus = plus_minus};
+}
+
+static int begin(void **state)
+{
+    memset(shares, 0, sizeof shares);
+    for (size_t i = 0; i < 2; i++)
+        shares[i] =
+            (struct shares){.core = (unsigned)i, .rows = rows[i], .samples = 60000, .seconds = 3.0025};
+    put(0, "fir_filter", "fir.c:26", 32590, 0.00805);
+    put(0, "std::vector<int, std::allocator<int> >::push_back", "vector.h:1204", 20000, 0.1);
+    put(0, NULL, NULL, 6000, NAN);
+    rows[0][shares[0].n++] =
+        (struct share){.state = PROFILE_ASLEEP, .samples = 1410, .part = 0.0235, .plus_minus = 0};
+    shares[0].states[PROFILE_ASLEEP] = 1410;
+    put(1, "main", "main.c:12", 60000, 0.0001);
+    cores[0] = (struct top_core){.name = "core 0 Cortex-M4 r0p1, by DWT_PCSR", .shares = &shares[0]};
+    cores[1] = (struct top_core){.name = "core 1 Cortex-M0+ r0p1, by DWT_PCSR", .shares = &shares[1]};
+    view = (struct top_view){.title = "cmsis-dap:E6614103E7  SWD 10 MHz     app.elf",
+                             .note = "",
+                             .cores = cores,
+                             .n = 1,
+                             .seconds = 12.34};
+    selected = 0;
+    return screens_begin(state);
+}
+
+#define SCREEN_TEST(name) TEST_WITH(name, begin, screens_end)
+
+static void draw(void)
+{
+    pick = top_screen_draw(&f.screen, &view, &selected);
+    take_picture();
+}
+
+static void expect(const char *name)
+{
+    draw();
+    golden_check(name, f.got, strlen(f.got));
+}
+
+SCREEN_TEST(shares_of_a_core)
+{
+    open_it(80, 24);
+    expect("top/80_columns.txt");
+    assert_ptr_equal(pick.row, &rows[0][0]);
+    resize(40, 24);
+    expect("top/40_columns.txt");
+    resize(200, 24);
+    expect("top/200_columns.txt");
+    screen_close(&f.screen);
+}
+
+SCREEN_TEST(several_cores_and_a_pause)
+{
+    view.n = 2;
+    view.paused = true;
+    view.note = "No program was named, so shares are by address: --elf names it.";
+    shares[1].states[PROFILE_NOT_PERMITTED] = 60;
+    selected = 4;
+    open_it(80, 24);
+    expect("top/two_cores.txt");
+    assert_int_equal(pick.core, 1);
+    assert_ptr_equal(pick.row, &rows[1][0]);
+}
+
+SCREEN_TEST(by_address_and_by_file)
+{
+    shares[0].sort = SHARES_ADDRESS;
+    rows[0][0].function = (char[]){"fir_filter+0x10"};
+    open_it(80, 24);
+    expect("top/by_address.txt");
+    shares[0].sort = SHARES_FILE;
+    rows[0][0].source = (char[]){"fir.c"};
+    rows[0][1].source = (char[]){"vector.h"};
+    expect("top/by_file.txt");
+}
+
+SCREEN_TEST(lines_of_a_function)
+{
+    view.within = true;
+    shares[0].sort = SHARES_LINE;
+    view.note = "lines of fir_filter";
+    open_it(80, 24);
+    draw();
+    assert_string_equal(f.lines[1], view.note);
+    assert_non_null(strstr(f.lines[f.n - 1], "enter back"));
+}
+
+SCREEN_TEST(before_the_first_sample)
+{
+    shares[0] = (struct shares){0};
+    open_it(80, 24);
+    draw();
+    assert_null(pick.row);
+    assert_int_equal(selected, 0);
+    assert_non_null(strstr(f.lines[2], "core 0 Cortex-M4 r0p1, by DWT_PCSR   0 samples/s"));
+}
+
+SCREEN_TEST(the_mark_stays_on_the_screen)
+{
+    selected = 1000;
+    open_it(80, 24);
+    draw();
+    assert_int_equal(selected, 3);
+    assert_ptr_equal(pick.row, &rows[0][3]);
+    resize(80, 9); /* room for one row */
+    draw();
+    assert_int_equal(selected, 0);
+    assert_ptr_equal(pick.row, &rows[0][0]);
+}
+
+/* What does not fit is left out; the foot stays as long as there is a row. */
+SCREEN_TEST(no_more_lines_than_the_terminal_has)
+{
+    while (shares[0].n < ROWS)
+        put(0, "more", "more.c:1", 1, 0.0001);
+    view.n = 2;
+    for (unsigned short lines = 1; lines < 64; lines++) {
+        screens_end(NULL);
+        assert_int_equal(screens_begin(NULL), 0);
+        open_it(80, lines);
+        draw();
+        assert_true(f.n < lines || f.n == 0);
+        if (lines >= 14)
+            assert_non_null(strstr(f.lines[f.n - 1], "q quit"));
+        screen_close(&f.screen);
+    }
+}
+
+/* A cut number is a wrong number: at every width each is there whole, or not at all. */
+SCREEN_TEST(no_number_is_cut_at_any_width)
+{
+    for (unsigned short columns = 1; columns <= 240; columns++) {
+        size_t found = 0, errors = 0;
+        screens_end(NULL);
+        assert_int_equal(screens_begin(NULL), 0);
+        open_it(columns, 40);
+        draw();
+        for (size_t i = 0; i < f.n; i++) {
+            if (width_of(f.lines[i]) > columns)
+                fail_msg("%u columns: %s", columns, f.lines[i]);
+            found += strstr(f.lines[i], "54.32 %") != NULL;
+            errors += strstr(f.lines[i], " 0.81") != NULL;
+            assert_true(strstr(f.lines[i], "54.") == NULL || strstr(f.lines[i], "54.32 %") != NULL);
+            assert_true(strstr(f.lines[i], " 0.8") == NULL || strstr(f.lines[i], " 0.81") != NULL);
+            assert_true(strstr(f.lines[i], "19,9") == NULL || strstr(f.lines[i], "19,983 samples/s") != NULL);
+        }
+        assert_int_equal(found, columns >= 10);
+        assert_int_equal(errors, columns >= 36);
+        screen_close(&f.screen);
+    }
+}
+
+SCREEN_TEST(nothing_steers_the_terminal)
+{
+    rows[0][0].function = (char[]){"a\033[2J\n\xFF"};
+    rows[0][0].source = (char[]){"\033]0;x\a"};
+    cores[0].name = "core 0 \033[5m";
+    open_it(80, 24);
+    draw(); /* which looks for escapes in each line */
+    assert_non_null(strstr(f.lines[4], "a"));
+}
+
+SCREEN_TEST(without_utf8)
+{
+    open_it(120, 24);
+    setlocale(LC_CTYPE, "C");
+    pick = top_screen_draw(&f.screen, &view, &selected);
+    setlocale(LC_CTYPE, "C.UTF-8");
+    take_picture();
+    golden_check("top/ascii.txt", f.got, strlen(f.got));
+}
