@@ -73,7 +73,7 @@ const struct command commands[COMMANDS] = {
                                  "core is never stopped. "
                                  "They are written to " PROFILE_NAME ", or to the file of -o, as JSON lines.",
                         .examples = "pmu-probe --elf app.elf record --for 10s\n"
-                                    "pmu-probe record -C 1 -o core1.jsonl\n",
+                                    "pmu-probe record -a -o all.jsonl\n",
                         .needs = "",
                         .formats = TEXT,
                         .run = command_record},

@@ -1,5 +1,8 @@
 #include "commands/profiling.h"
 
+#include "report/terminal.h"
+
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -20,12 +23,14 @@ bool profiling_open(struct profiling *self, const char *command, struct error *e
 
 /* --- taking the core ------------------------------------------------------------------------------------ */
 
-static bool take_core(struct profiling *self, struct sampler *sampler, struct error *error)
+static bool take_core(struct profiling *self, struct device_core *core, struct sampler *sampler,
+                      struct error *error)
 {
     struct session *session = &self->session;
     struct device *device = &session->device;
     struct deadline deadline = session_deadline(session);
     bool hidden;
+    device->chosen = core;
     char place[512];
     if (!sampler_find(sampler, device, &hidden, &deadline, error))
         return false;
@@ -50,10 +55,13 @@ static bool fill_about(struct profiling *self, struct error *error)
     time_t now = time(NULL);
     struct tm utc;
     about->cores = calloc(self->n, sizeof *about->cores);
-    if (about->cores == NULL)
+    about->numbers = calloc(self->n, sizeof *about->numbers);
+    if (about->cores == NULL || about->numbers == NULL)
         return error_set(error, ERROR_SYSTEM, "out of memory");
-    for (; about->core_count < self->n; about->core_count++)
+    for (; about->core_count < self->n; about->core_count++) {
         about->cores[about->core_count] = copy_of(self->cores[about->core_count].sampler.core->name);
+        about->numbers[about->core_count] = self->cores[about->core_count].number;
+    }
     about->source = copy_of(self->cores[0].sampler.source.name);
     about->asked_s = options_of(self)->for_s;
     if (gmtime_r(&now, &utc) != NULL && strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &utc) > 0)
@@ -67,13 +75,73 @@ static bool fill_about(struct profiling *self, struct error *error)
     return true;
 }
 
+static unsigned number_of(const struct profiling *self, const struct device_core *core)
+{
+    return (unsigned)(core - self->session.device.cores);
+}
+
+static void tell_left_out(const struct profiling *self, const struct device_core *core,
+                          const struct error *why)
+{
+    char clean[UTF8_CLEAN_ROOM(sizeof why->text)];
+    if (!options_of(self)->quiet)
+        fprintf(stderr, "pmu-probe: core %u is left out: %s\n", number_of(self, core),
+                terminal_text(clean, sizeof clean, why->text));
+}
+
+/* With -a a core that has no such register, or no power, is no failure. */
+static bool may_be_left_out(const struct error *why)
+{
+    return why->kind == ERROR_NO_COUNTER || why->kind == ERROR_ASLEEP;
+}
+
+/* Cores of one kind: what a sample is must be the same for all. */
+static bool take_one_of_all(struct profiling *self, struct device_core *core, struct error *error)
+{
+    const struct device_core *first = self->session.device.chosen;
+    struct profiling_core *taken = &self->cores[self->n];
+    struct error why = {0};
+    if (core->view.counts_only || core->core.family != first->core.family)
+        return true;
+    if (take_core(self, core, &taken->sampler, &why)) {
+        taken->number = number_of(self, core);
+        self->n++;
+        return true;
+    }
+    sampler_free(&taken->sampler);
+    if (!may_be_left_out(&why)) {
+        error_copy(error, &why);
+        return error_prefix(error, "core %u: ", number_of(self, core));
+    }
+    tell_left_out(self, core, &why);
+    return true;
+}
+
+static bool take_all(struct profiling *self, struct error *error)
+{
+    struct device *device = &self->session.device;
+    for (size_t i = 0; i < device->n_cores; i++) {
+        struct device_core *chosen = device->chosen;
+        bool ok = take_one_of_all(self, &device->cores[i], error);
+        device->chosen = self->n > 0 ? &device->cores[self->cores[0].number] : chosen;
+        if (!ok)
+            return false;
+    }
+    return self->n > 0 ||
+           error_set(error, ERROR_NO_COUNTER, "no core has a PC sample register that can be read");
+}
+
 bool profiling_take(struct profiling *self, struct error *error)
 {
-    self->cores = calloc(1, sizeof *self->cores);
+    struct device *device = &self->session.device;
+    self->cores = calloc(device->n_cores, sizeof *self->cores);
     if (self->cores == NULL)
         return error_set(error, ERROR_SYSTEM, "out of memory");
+    if (options_of(self)->all_cpus)
+        return take_all(self, error) && fill_about(self, error);
+    self->cores[0].number = number_of(self, device->chosen);
     self->n = 1;
-    return take_core(self, &self->cores[0].sampler, error) && fill_about(self, error);
+    return take_core(self, device->chosen, &self->cores[0].sampler, error) && fill_about(self, error);
 }
 
 /* --- sampling ------------------------------------------------------------------------------------------- */
@@ -97,7 +165,8 @@ static int64_t list_us(const struct profiling *self, double us)
     double for_s = options_of(self)->for_s, left_us = (for_s - self->elapsed_s) * 1e6;
     us /= (double)self->n;
     us = us < LIST_LEAST_US ? LIST_LEAST_US : us > LIST_MOST_US ? LIST_MOST_US : us;
-    return (int64_t)(for_s > 0 && us > left_us ? left_us : us);
+    us = for_s > 0 && us > left_us ? left_us : us;
+    return us > 0 ? (int64_t)us : 0; /* the other cores have had the time that was left */
 }
 
 bool profiling_sample(struct profiling *self, double us, struct error *error)

@@ -1,5 +1,5 @@
 /*
- * Profiling: what `record`, `top` and `report` share. Opens the target, takes the core whose PC is to be
+ * Profiling: what `record`, `top` and `report` share. Opens the target, takes the cores whose PC is to be
  * sampled, and takes samples by lists until the user or --for ends it. Nothing is ever stopped.
  */
 #pragma once
@@ -14,6 +14,7 @@
 
 /* A core and its samples since the last profiling_close. */
 struct profiling_core {
+    unsigned number; /* as info has it */
     struct sampler sampler;
     struct profile_tally tally;
 };
@@ -29,6 +30,7 @@ struct profiling {
 
 /* ELF and target; `command` is for the message that nothing can be read while the core runs. */
 bool profiling_open(struct profiling *self, const char *command, struct error *error);
+/* The chosen core, or with -a all of its kind. */
 bool profiling_take(struct profiling *self, struct error *error);
 /* Time begins with the first call: one list of each core, which together take about `us`, or less if --for
  * leaves less. */

@@ -224,8 +224,11 @@ static void print_text(struct topping *self)
     const struct profile_report report = report_of(self);
     char time[NUMBER_ROOM];
     fprintf(out, "\nafter %s\n", number_elapsed(time, sizeof time, self->shown_s));
-    for (size_t i = 0; i < report.n; i++)
+    for (size_t i = 0; i < report.n; i++) {
+        if (i > 0)
+            fputc('\n', out);
         profile_text_core(out, &report, &report.shares[i], LISTED, terminal_columns(out));
+    }
 }
 
 static bool print_list(struct topping *self)
@@ -332,7 +335,8 @@ static bool begin(struct topping *self, struct error *error)
     if (self->shares == NULL || self->cores == NULL || self->names == NULL)
         return error_set(error, ERROR_SYSTEM, "out of memory");
     for (size_t i = 0; i < n; i++) {
-        snprintf(self->names[i], NAME, "core %zu %s, by %s", i, about->cores[i], about->source);
+        snprintf(self->names[i], NAME, "core %u %s, by %s", profile_core_number(about, i), about->cores[i],
+                 about->source);
         self->cores[i] = (struct top_core){.name = self->names[i], .shares = &self->shares[i]};
     }
     self->rolling.profile.about = *about;

@@ -4,11 +4,17 @@
 
 /* --- what is kept --------------------------------------------------------------------------------------- */
 
+unsigned profile_core_number(const struct profile_about *about, size_t core)
+{
+    return about->numbers != NULL && core < about->core_count ? about->numbers[core] : (unsigned)core;
+}
+
 void profile_about_free(struct profile_about *about)
 {
     for (size_t i = 0; i < about->core_count; i++)
         free(about->cores[i]);
     free(about->cores);
+    free(about->numbers);
     free(about->date);
     free(about->probe);
     free(about->elf);

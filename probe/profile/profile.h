@@ -36,7 +36,8 @@ struct profile_interval {
 struct profile_about {
     char *date; /* ISO 8601, UTC */
     char *probe, *elf, *build_id;
-    char **cores; /* names, "Cortex-M4" */
+    char **cores;      /* names, "Cortex-M4" */
+    unsigned *numbers; /* theirs, as info has them; NULL: from 0 up */
     size_t core_count;
     char *source; /* the register that gave the address: "DWT_PCSR", "EDPCSR" ...; "halts" where the core was
                      stopped for each */
@@ -59,6 +60,7 @@ struct profile {
     struct profile_end end;
 };
 
+unsigned profile_core_number(const struct profile_about *about, size_t core);
 void profile_about_free(struct profile_about *about);
 void profile_end_free(struct profile_end *end);
 void profile_interval_free(struct profile_interval *interval);

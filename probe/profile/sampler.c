@@ -104,7 +104,7 @@ bool sampler_begin(struct sampler *sampler, const struct deadline *deadline, str
     if (!apply_settings(sampler, deadline, error) || !prove(sampler, deadline, error) ||
         !read_look(sampler, &sampler->look, deadline, error))
         return false;
-    sampler->good_us = deadline_now_us();
+    sampler->good_us = sampler->left_us = deadline_now_us();
     return true;
 }
 
@@ -347,8 +347,8 @@ static void pause_some_time(struct sampler *sampler, int64_t us)
         nanosleep(&(struct timespec){.tv_nsec = (long)pause_us * 1000}, NULL);
 }
 
-bool sampler_take(struct sampler *sampler, int64_t us, struct profile_tally *tally,
-                  const struct deadline *deadline, struct error *error)
+static bool take_list(struct sampler *sampler, int64_t us, struct profile_tally *tally,
+                      const struct deadline *deadline, struct error *error)
 {
     struct run run = {.sampler = sampler, .tally = tally};
     struct error why = {0};
@@ -371,6 +371,17 @@ bool sampler_take(struct sampler *sampler, int64_t us, struct profile_tally *tal
         return true;
     struct error again = {0};
     return renew(sampler, tally, deadline, &again) || outlast(sampler, &again, tally, deadline, error);
+}
+
+bool sampler_take(struct sampler *sampler, int64_t us, struct profile_tally *tally,
+                  const struct deadline *deadline, struct error *error)
+{
+    int64_t away_us = deadline_now_us() - sampler->left_us;
+    sampler->good_us += away_us;
+    sampler->missed_us += away_us;
+    bool ok = take_list(sampler, us, tally, deadline, error);
+    sampler->left_us = deadline_now_us();
+    return ok;
 }
 
 void sampler_settle(struct sampler *sampler, struct profile_tally *tally)

@@ -34,6 +34,7 @@ struct sampler {
     /* What is carried from list to list. */
     struct pc_look look; /* the last one */
     uint64_t pending;    /* samples without an address since then: the next look says why */
+    int64_t left_us;     /* when the last list ended: what comes then is time of other cores */
     int64_t good_us;     /* when there were samples last */
     int64_t missed_us;   /* up to when the time without samples is counted */
     uint64_t missed;     /* what that is worth; the next look says why they are missing */
@@ -53,7 +54,8 @@ bool sampler_find(struct sampler *sampler, struct device *device, bool *hidden,
                   const struct deadline *deadline, struct error *error);
 /* After device_take, and sampler_find that did find it. ERROR_NO_COUNTER: the register tells nothing. */
 bool sampler_begin(struct sampler *sampler, const struct deadline *deadline, struct error *error);
-/* One list, which is to take so many microseconds. What it had is in the tally even after a failure. */
+/* One list, which is to take so many microseconds. What it had is in the tally even after a failure. Time
+ * between two calls is not missed. */
 bool sampler_take(struct sampler *sampler, int64_t us, struct profile_tally *tally,
                   const struct deadline *deadline, struct error *error);
 /*

@@ -41,6 +41,21 @@ static void put_text(struct json_part *part, const char *key, const char *text)
         json_part_text(part, key, text);
 }
 
+/* Only if they are not those of the list. */
+static void put_numbers(struct json_part *head, const struct profile_about *about)
+{
+    json_t *numbers = json_array();
+    bool differ = false;
+    for (size_t i = 0; i < about->core_count; i++) {
+        differ = differ || profile_core_number(about, i) != i;
+        json_part_append(head, numbers, json_integer(profile_core_number(about, i)));
+    }
+    if (differ)
+        json_part_array(head, "numbers", numbers);
+    else
+        json_decref(numbers);
+}
+
 int profile_file_begin(FILE *out, const struct profile_about *about)
 {
     struct json_part head = json_part_new(NULL);
@@ -54,6 +69,7 @@ int profile_file_begin(FILE *out, const struct profile_about *about)
     for (size_t i = 0; i < about->core_count; i++)
         json_part_append(&head, cores, json_part_string(about->cores[i] != NULL ? about->cores[i] : ""));
     json_part_array(&head, "cores", cores);
+    put_numbers(&head, about);
     put_text(&head, "source", about->source);
     if (about->asked_s > 0)
         json_part_real(&head, "asked_s", about->asked_s);
@@ -110,6 +126,7 @@ struct reading {
 
 static const uint64_t most_samples = UINT64_C(1) << 53; /* exact as a real; years of the fastest probe */
 static const unsigned most_resets = 1000000;            /* of an interval */
+static const int most_number = 1000000;
 static const double longest_s = 1e9;
 
 __attribute__((format(printf, 2, 3))) static bool fails(const struct reading *reading, const char *format,
@@ -163,6 +180,25 @@ static bool take_seconds(const struct reading *reading, const json_t *object, co
            fails(reading, "%s is no time in seconds", key);
 }
 
+static bool take_numbers(struct reading *reading, const json_t *object)
+{
+    struct profile_about *about = &reading->out->about;
+    const json_t *numbers = json_object_get(object, "numbers");
+    if (numbers == NULL)
+        return true;
+    about->numbers = calloc(about->core_count, sizeof *about->numbers);
+    if (about->numbers == NULL)
+        return fails_for_memory(reading);
+    for (size_t i = 0; i < about->core_count; i++) {
+        const json_t *number = json_array_get(numbers, i);
+        if (!json_is_integer(number) || json_integer_value(number) < 0 ||
+            json_integer_value(number) > most_number || json_array_size(numbers) != about->core_count)
+            return fails(reading, "numbers is no list of a number for each core");
+        about->numbers[i] = (unsigned)json_integer_value(number);
+    }
+    return true;
+}
+
 static bool take_cores(struct reading *reading, const json_t *object)
 {
     struct profile_about *about = &reading->out->about;
@@ -184,7 +220,7 @@ static bool take_cores(struct reading *reading, const json_t *object)
         if (about->cores[about->core_count] == NULL)
             return fails_for_memory(reading);
     }
-    return true;
+    return take_numbers(reading, object);
 }
 
 static bool take_head(struct reading *reading, const json_t *object)

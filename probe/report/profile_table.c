@@ -19,6 +19,11 @@ static const char *core_name(const struct profile_report *report, unsigned core)
     return core < report->profile->about.core_count ? report->profile->about.cores[core] : "";
 }
 
+static unsigned core_number(const struct profile_report *report, const struct shares *shares)
+{
+    return profile_core_number(&report->profile->about, shares->core);
+}
+
 static double part_of(const struct shares *shares, enum profile_state state)
 {
     return shares->samples > 0 ? (double)shares->states[state] / (double)shares->samples : 0;
@@ -258,8 +263,8 @@ static void print_core(FILE *out, const struct profile_report *report, const str
     struct fold fold = {.out = out, .columns = columns, .indent = 2};
     terminal_text(name, sizeof name, core_name(report, shares->core));
     terminal_text(source, sizeof source, text_of(report->profile->about.source));
-    snprintf(text, sizeof text, "core %u%s%s%s%s:", shares->core, name[0] != '\0' ? " " : "", name,
-             source[0] != '\0' ? ", by " : "", source);
+    snprintf(text, sizeof text, "core %u%s%s%s%s:", core_number(report, shares), name[0] != '\0' ? " " : "",
+             name, source[0] != '\0' ? ", by " : "", source);
     fold_put(&fold, text, 0);
     snprintf(text, sizeof text, "%s samples",
              shares->samples > 0 ? number_unsigned(number, sizeof number, shares->samples) : "no");
@@ -353,7 +358,7 @@ static bool json_core_line(FILE *out, const struct profile_report *report, const
 {
     struct json_part line = json_part_new("core");
     struct notes notes = {0};
-    json_part_unsigned(&line, "core", shares->core);
+    json_part_unsigned(&line, "core", core_number(report, shares));
     json_part_text(&line, "name", core_name(report, shares->core));
     json_part_unsigned(&line, "samples", shares->samples);
     json_part_real(&line, "seconds", shares->seconds);
@@ -371,11 +376,12 @@ static bool json_core_line(FILE *out, const struct profile_report *report, const
     return json_part_write(out, line);
 }
 
-static bool json_share_line(FILE *out, const struct shares *shares, const struct share *row)
+static bool json_share_line(FILE *out, const struct profile_report *report, const struct shares *shares,
+                            const struct share *row)
 {
     struct json_part line = json_part_new("share");
     bool is_state = row->state != PROFILE_STATES;
-    json_part_unsigned(&line, "core", shares->core);
+    json_part_unsigned(&line, "core", core_number(report, shares));
     json_part_real(&line, "share", row->part);
     json_part_real(&line, "plus_minus", row->plus_minus);
     json_part_unsigned(&line, "samples", row->samples);
@@ -393,7 +399,7 @@ bool profile_json_core(FILE *out, const struct profile_report *report, const str
 {
     bool ok = json_core_line(out, report, shares, since_begin);
     for (size_t i = 0; i < shares->n && ok; i++)
-        ok = json_share_line(out, shares, &shares->rows[i]);
+        ok = json_share_line(out, report, shares, &shares->rows[i]);
     return ok;
 }
 
@@ -434,7 +440,7 @@ bool profile_csv(FILE *out, const struct profile_report *report, char separator)
             bool is_state = row->state != PROFILE_STATES;
             char address[NUMBER_ROOM];
             snprintf(address, sizeof address, "0x%08" PRIx64, row->address);
-            csv_unsigned(&csv, shares->core);
+            csv_unsigned(&csv, core_number(report, shares));
             put_real(&csv, row->part);
             put_real(&csv, row->plus_minus);
             csv_unsigned(&csv, row->samples);
@@ -469,8 +475,8 @@ bool profile_folded(FILE *out, const struct profile_report *report)
                 snprintf(address, sizeof address, "0x%08" PRIx64, row->address);
             keep_in_frame(name);
             keep_in_frame(source);
-            fprintf(out, "core %u;%s%s%s %" PRIu64 "\n", shares->core, address[0] != '\0' ? address : name,
-                    source[0] != '\0' ? " " : "", source, row->samples);
+            fprintf(out, "core %u;%s%s%s %" PRIu64 "\n", core_number(report, shares),
+                    address[0] != '\0' ? address : name, source[0] != '\0' ? " " : "", source, row->samples);
         }
     }
     return is_whole(out);

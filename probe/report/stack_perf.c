@@ -58,7 +58,8 @@ static void put_event(FILE *out, const struct stack_report *report, const struct
                       uint64_t period, const char *module)
 {
     const struct stacks *stacks = report->stacks;
-    fprintf(out, "core%u %u %.9f: %" PRIu64 " samples: \n", row->core, row->core + 1, at, period);
+    unsigned core = profile_core_number(&report->profile->about, row->core);
+    fprintf(out, "core%u %u %.9f: %" PRIu64 " samples: \n", core, core + 1, at, period);
     for (size_t i = 0; i < row->depth; i++)
         put_frame(out, stacks, &stacks->places[stacks->frames[row->first + i]], module);
     fputc('\n', out);

@@ -225,7 +225,7 @@ static bool name_cores(struct writer *writer)
     const struct profile_about *about = &writer->report->profile->about;
     writer->cores = calloc(about->core_count + 1, sizeof *writer->cores);
     for (size_t i = 0; i < about->core_count && writer->cores != NULL; i++)
-        snprintf(writer->cores[i], CORE, "%zu %.64s", i, text_of(about->cores[i]));
+        snprintf(writer->cores[i], CORE, "%u %.64s", profile_core_number(about, i), text_of(about->cores[i]));
     return writer->cores != NULL;
 }
 

@@ -33,22 +33,26 @@ class Profile:
         assert self.head["schema"] == "pmu-probe/2" and self.head["type"] == "profile" and self.end["type"] == "end"
         assert all(line["type"] == "samples" for line in self.intervals)
         self.counts, self.states = collections.Counter(), collections.Counter()
-        at = 0
+        self.by_core = [collections.Counter() for _ in self.head["cores"]]
+        at = [0] * len(self.by_core)
         for line in self.intervals:
-            assert line["from"] == at < line["to"]
-            at = line["to"]
+            core = line["core"]
+            assert line["from"] == at[core] < line["to"]
+            at[core] = line["to"]
             self.counts.update(line.get("pc", {}))
+            self.by_core[core].update(line.get("pc", {}))
             self.states.update({state: line[state] for state in STATES if state in line})
-        assert at <= self.end["elapsed_s"]
+        assert max(at) <= self.end["elapsed_s"]
         assert self.end["samples"] == sum(self.counts.values()) + sum(self.states.values())
 
     @property
     def resets(self):
         return sum(line.get("resets", 0) for line in self.intervals)
 
-    def functions(self, place):
+    def functions(self, place, core=None):
         """Samples by function, the hottest first."""
-        return by_function(place, ((int(address, 16), samples) for address, samples in self.counts.items()))
+        counts = self.counts if core is None else self.by_core[core]
+        return by_function(place, ((int(address, 16), samples) for address, samples in counts.items()))
 
 
 def by_function(place, counts):
@@ -138,6 +142,59 @@ def test_shares_are_those_of_the_board(way, tmp_path):
             share, truth, row = samples[name] / of_samples, cycles[name] / of_cycles, told[name]
             assert abs(row["share"] - share) < 1e-6, (name, row, share)
             assert abs(share - truth) <= 3 * row["plus_minus"], (name, share, truth, row)
+
+
+@pytest.mark.any_row(2)
+@pytest.mark.parametrize("way", ["rp2040/swd", "a9/swd", "a53/swd", "a53"])
+def test_all_cores_by_turns(way, tmp_path):
+    """Each has its own functions, and its own shares."""
+    path = tmp_path / "p.jsonl"
+    with Place(way, "free", WORK_BY_DATA, **({"dap_wire": SLOW_WIRE} if "/" in way else {})) as place:
+        place.board.watch(NOWHERE)
+        place.run("info")
+        before = snapshot(place)
+        place.board.command("profile on")
+        result = place.run("record", "-a", "--for", "2s", "-o", path)
+        spent = place.board.command("profile")["cores"]
+        assert result.code == 0, result.err
+        assert halts(place) == [], "a core was stopped"
+        assert_runs(place)
+        assert snapshot(place) == before
+        profile = Profile(path)
+        assert len(profile.head["cores"]) == 2 and "numbers" not in profile.head and not profile.states
+        samples = [sum(profile.by_core[core].values()) for core in (0, 1)]
+        assert min(samples) > max(samples) / 4, "they take turns"
+        told = [json.loads(line) for line in run_tool("--elf", place.elf, "report", path, "-j").out.splitlines()]
+        for core in (0, 1):
+            cycles, functions = by_function(place, spent[core]["executed"]), profile.functions(place, core)
+            assert {name.startswith("core1_") for name in functions} == {core == 1}, functions
+            for row in told:
+                if row["type"] != "share" or row["core"] != core or row["share"] < 0.05:
+                    continue
+                truth = cycles[row["function"]] / sum(cycles.values())
+                assert abs(row["share"] - truth) <= 3 * row["plus_minus"], (row, truth)
+
+
+def test_a_core_that_cannot_be_sampled_is_left_out(tmp_path):
+    path = tmp_path / "p.jsonl"
+    with Place("a53/swd", "free", WORK_BY_DATA) as place:
+        place.board.command("core-state powered-off on")
+        result = place.run("record", "-a", "--for", "300ms", "-o", path)
+        assert result.code == 0 and "core 0 is left out" in result.err, result.err
+        profile = Profile(path)
+        assert profile.head["numbers"] == [1] and profile.counts
+        assert "core 1 Cortex-A53" in run_tool("report", path).out
+        place.board.command("core-state powered-off off")
+        assert place.run("record", "-a", "-C", 1, "-o", path).code == 2
+
+
+def test_the_number_of_a_core_is_told(tmp_path):
+    path = tmp_path / "p.jsonl"
+    with Place("rp2040/swd", "free", WORK_BY_DATA) as place:
+        assert place.run("record", "-C", 1, "--for", "300ms", "-o", path).code == 0
+        report = run_tool("--elf", place.elf, "report", path).out
+        assert "core 1 Cortex-M0+" in report and "core1_work" in report
+        assert run_tool("--elf", place.elf, "report", path, "--format", "folded").out.startswith("core 1;core1_work ")
 
 
 @pytest.mark.parametrize("way", ["r5/swd", "r5"])

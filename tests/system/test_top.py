@@ -61,6 +61,15 @@ def test_lists_as_text():
         assert re.search(r"^ *[\d.]+ % +[\d.?]+ +[\d,]+ +0x080\w+$", bare.out, re.M), bare.out
 
 
+def test_lists_of_all_cores():
+    with Place("rp2040/swd", "free", WORK_BY_DATA) as place:
+        result = place.run("top", "-a", "-I", "300ms", "--for", "700ms", "-j")
+        assert result.code == 0, result.err
+        lists, _ = lists_of(result.lines)
+        assert [core["core"] for core, _ in lists][:4] == [0, 1, 0, 1]
+        assert all(row["function"].startswith("core1_") == (core["core"] == 1) for core, rows in lists for row in rows)
+
+
 def test_ctrl_c_is_its_end():
     with Place("m4/swd", "free", WORK_BY_DATA) as place:
         before = place.board.state()["demcr"]

@@ -230,6 +230,20 @@ TEST_WITH(a_core_that_sleeps_without_a_clock, sampled_set_up, sampled_tear_down)
     profile_interval_free(&interval);
 }
 
+/* The same in turns with other cores, which have forty times as long. */
+TEST_WITH(time_of_other_cores_is_not_missed, sampled_set_up, sampled_tear_down)
+{
+    trouble(TARGET_WAIT, ERROR_ASLEEP, 100);
+    for (int turn = 0; turn < 100; turn++) {
+        sampled_nap(200000);
+        assert_true(sampler_take(&s.sampler, 5000, &s.tally, &s.deadline, &s.error));
+    }
+    struct profile_interval interval = sampled_end();
+    uint64_t slept_us = interval.states[PROFILE_ASLEEP] * SAMPLED_ACCESS_US;
+    assert_in_range(slept_us, 20000, 140000);
+    profile_interval_free(&interval);
+}
+
 /* Nothing answers either while it has no power, but then it was reset. */
 TEST_WITH(a_core_without_power, sampled_set_up, sampled_tear_down)
 {

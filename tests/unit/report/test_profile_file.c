@@ -46,11 +46,13 @@ static void refused(const char *text, const char *fact)
 static void write_example(FILE *out)
 {
     char *cores[] = {"Cortex-A9", "Cortex-A9"};
+    unsigned numbers[] = {0, 3};
     struct profile_about about = {.date = "2026-11-20T09:15:00Z",
                                   .probe = "cmsis-dap-tcp:localhost:4441",
                                   .elf = "app \"1\".elf",
                                   .build_id = "c0ffee",
                                   .cores = cores,
+                                  .numbers = numbers,
                                   .core_count = 2,
                                   .source = "DBGPCSR",
                                   .asked_s = 10};
@@ -78,6 +80,7 @@ TEST(what_was_written)
     assert_string_equal(about->source, "DBGPCSR");
     assert_int_equal(about->core_count, 2);
     assert_string_equal(about->cores[1], "Cortex-A9");
+    assert_int_equal(profile_core_number(about, 1), 3);
     assert_true(about->asked_s == 10);
     assert_int_equal(profile->interval_count, 2);
     const struct profile_interval *first = &profile->intervals[0];
@@ -167,6 +170,14 @@ TEST(what_is_no_profile)
             "p.jsonl:1: cores is no list of 1 to 256 names");
     refused("{\"schema\":\"pmu-probe/2\",\"type\":\"profile\",\"cores\":[1]}\n",
             "p.jsonl:1: cores is no list of names");
+    static const char *const numbers[] = {"[]", "[0,1]", "[-1]", "[\"0\"]", "7", "[1000001]"};
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        char text[256];
+        snprintf(text, sizeof text,
+                 "{\"schema\":\"pmu-probe/2\",\"type\":\"profile\",\"cores\":[\"M4\"],\"numbers\":%s}\n",
+                 numbers[i]);
+        refused(text, "p.jsonl:1: numbers is no list of a number for each core");
+    }
     refused(HEAD HEAD, "p.jsonl:2: a second head: a profile is one run");
     refused(HEAD "{\"type\":\"end\",\"elapsed_s\":1}\n{\"type\":\"samples\"}\n",
             "p.jsonl:3: a line after the end");
