@@ -110,6 +110,12 @@ void cores_set_skid(struct cores *c, unsigned instructions)
         c->each[i].core->skid = instructions;
 }
 
+void cores_set_sample_skid(struct cores *c, unsigned instructions)
+{
+    for (size_t i = 0; i < c->count; i++)
+        c->each[i].core->sample_skid = instructions;
+}
+
 size_t cores_targets(struct cores *c, struct swd_target *targets)
 {
     for (size_t i = 0; i < c->port_count; i++) {

@@ -44,6 +44,7 @@ bool cores_add_second(struct cores *, const struct chip *, const char *firmware)
 void cores_destroy(struct cores *);
 void cores_seed(struct cores *, uint64_t seed);
 void cores_set_skid(struct cores *, unsigned instructions); // see struct core
+void cores_set_sample_skid(struct cores *, unsigned instructions);
 // How SWD sees the debug ports; returns how many there are. `targets` has room for CORES.
 size_t cores_targets(struct cores *, struct swd_target *targets);
 

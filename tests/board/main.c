@@ -140,6 +140,7 @@ static bool put_together(struct board *b, const struct options *o)
     cores_seed(&b->cores, o->seed);
     if (o->has_skid)
         cores_set_skid(&b->cores, o->stop_skid);
+    cores_set_sample_skid(&b->cores, o->sample_skid);
     b->cores.no_catch_up = o->no_catch_up;
     if (o->core_state && !cores_set_state(&b->cores, o->core_state, true))
         return complain("the cores have no such state");

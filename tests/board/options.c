@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cpu/core.h"
 #include "dap/processor.h"
 
 enum {
@@ -22,6 +23,7 @@ enum {
     NO_ROM_TABLE,
     PORT_QUIRKS,
     STOP_SKID,
+    SAMPLE_SKID,
     NO_CATCH_UP,
     JTAG_PROTOCOL_1,
     DIE,
@@ -62,6 +64,7 @@ static const struct option long_options[] = {
     {"no-rom-table", no_argument, NULL, NO_ROM_TABLE},
     {"port-quirks", required_argument, NULL, PORT_QUIRKS},
     {"stop-skid", required_argument, NULL, STOP_SKID},
+    {"sample-skid", required_argument, NULL, SAMPLE_SKID},
     {"no-catch-up", no_argument, NULL, NO_CATCH_UP},
     {"jtag-protocol-1", no_argument, NULL, JTAG_PROTOCOL_1},
     {"die-with-parent", no_argument, NULL, DIE},
@@ -155,6 +158,11 @@ static bool take(struct options *o, int option, const char *text)
         o->has_skid = number(text, 0, 1000, &value);
         o->stop_skid = (uint32_t)value;
         return o->has_skid;
+    case SAMPLE_SKID:
+        if (!number(text, 0, SAMPLE_SKID_MOST, &value))
+            return false;
+        o->sample_skid = (uint32_t)value;
+        return true;
     case NO_CATCH_UP:
         o->no_catch_up = true;
         return true;
@@ -267,7 +275,8 @@ bool options_parse(struct options *o, int argc, char **argv)
                 " --firmware ELF [--jtag PORT] [--jtag-socket PATH] [--control PORT]\n"
                 "             [--clock HZ] [--seed N] [--halt-cost N|N..M] [--halt-irq PERMILLE]\n"
                 "             [--core-state NAME] [--no-rom-table] [--port-quirks NAME,...]\n"
-                "             [--stop-skid N] [--no-catch-up] [--jtag-protocol-1] [--die-with-parent] "
+                "             [--stop-skid N] [--sample-skid N] [--no-catch-up] [--jtag-protocol-1] "
+                "[--die-with-parent] "
                 "[--dap-firmware FILE.so]\n"
                 "             [--dap-tcp PORT] [--dap-packet BYTES] [--dap-count N] [--dap-latency US]\n"
                 "             [--dap-wire HZ] [--dap-timer] [--dap-plain] [--dap-serial TEXT] [--dap-quirks "

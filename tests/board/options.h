@@ -32,6 +32,7 @@ struct options {
     struct halt_cost halt_cost;
     bool has_skid; // of stops by counters; else as the core has it
     uint32_t stop_skid;
+    uint32_t sample_skid;
     bool no_catch_up;       // after halts
     const char *core_state; // that all cores begin in, NULL for none
     bool no_rom_table;      // the access ports know of none

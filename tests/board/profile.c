@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 enum { ROOM_LOG2 = 18, ROOM = 1 << ROOM_LOG2 };
-#define ASLEEP ((uint64_t)1 << 32) // in a key, above the address
+enum { KIND_AT = 32, KINDS = PROFILE_SAMPLED + 1 }; // in a key, above the address
 
 struct entry {
     uint64_t key; // plus one; 0: the entry is free
@@ -33,14 +33,14 @@ void profile_free(struct profile *p)
 }
 
 // One entry stays free, so that each search ends
-void profile_add(struct profile *p, uint32_t address, bool asleep, uint64_t cycles)
+void profile_add(struct profile *p, uint32_t address, enum profile_kind kind, uint64_t cycles)
 {
-    uint64_t key = (asleep ? ASLEEP : 0) | address;
+    uint64_t key = (uint64_t)kind << KIND_AT | address;
     size_t at = (size_t)((key + 1) * 0x9E3779B97F4A7C15u >> (64 - ROOM_LOG2));
     while (p->each[at].key && p->each[at].key != key + 1)
         at = (at + 1) % ROOM;
     if (!p->each[at].key && p->used == ROOM - 1) {
-        p->lost += cycles;
+        p->lost += kind == PROFILE_SAMPLED ? 0 : cycles;
         return;
     }
     p->used += !p->each[at].key;
@@ -54,7 +54,7 @@ static int by_key(const void *a, const void *b)
     return (one->key > other->key) - (one->key < other->key);
 }
 
-// The entries, those of sleep last, each kind by address
+// The entries, kind by kind, each by address
 static struct entry *sorted(const struct profile *p)
 {
     struct entry *list = malloc((p->used + 1) * sizeof *list);
@@ -69,21 +69,20 @@ static struct entry *sorted(const struct profile *p)
 
 bool profile_print(const struct profile *p, uint64_t now, FILE *out)
 {
+    static const char *const names[KINDS] = {"executed", "asleep", "sampled"};
     struct entry *list = sorted(p);
-    size_t awake = 0;
+    size_t at = 0;
     if (!list)
         return false;
-    while (awake < p->used && list[awake].key - 1 < ASLEEP)
-        awake++;
-    fprintf(out, "{\"from\":%" PRIu64 ",\"cycles\":%" PRIu64 ",\"lost\":%" PRIu64 ",\"executed\":[", p->from,
-            now, p->lost);
-    for (size_t i = 0; i < p->used; i++)
-        fprintf(out, "%s[%" PRIu32 ",%" PRIu64 "]",
-                i == awake ? "],\"asleep\":["
-                : i        ? ","
-                           : "",
-                (uint32_t)(list[i].key - 1), list[i].cycles);
-    fputs(awake == p->used ? "],\"asleep\":[]}" : "]}", out);
+    fprintf(out, "{\"from\":%" PRIu64 ",\"cycles\":%" PRIu64 ",\"lost\":%" PRIu64, p->from, now, p->lost);
+    for (uint64_t kind = 0; kind < KINDS; kind++) {
+        fprintf(out, ",\"%s\":[", names[kind]);
+        for (size_t first = at; at < p->used && (list[at].key - 1) >> KIND_AT == kind; at++)
+            fprintf(out, "%s[%" PRIu32 ",%" PRIu64 "]", at > first ? "," : "", (uint32_t)(list[at].key - 1),
+                    list[at].cycles);
+        fputc(']', out);
+    }
+    fputc('}', out);
     free(list);
     return true;
 }

@@ -220,6 +220,46 @@ def test_an_instruction_is_sampled_as_often_as_it_is_long(sampler, chip, core, c
     assert apart < 2 * chance + 0.02, (apart, chance)
 
 
+@pytest.mark.parametrize("skid", [1, 2])
+@pytest.mark.parametrize("chip", ["rp2040", "m4", "m55", "a9", "a7", "a53"])
+def test_samples_that_skid(sampler, chip, skid):
+    """They are where the board says that they are."""
+    board, probe = sampler(chip, sample_skid=skid)
+    board.scenario(LOOP)
+    board.run_for(100000)
+    board.command("profile on")
+    samples = Counter(probe.samples(4000))
+    profile = board.command("profile")["cores"][0]
+    skidded, passed = Counter(dict(profile["sampled"])), cycles_in(profile)
+    assert sum(skidded.values()) + cycles_in(profile, ["asleep"]) == passed and set(samples) <= set(skidded)
+    apart = sum(abs(skidded[a] / passed - samples[a] / 4000) for a in skidded) / 2
+    chance = sum(math.sqrt(2 * n / passed * (1 - n / passed) / math.pi / 4000) for n in skidded.values()) / 2
+    assert apart < 2 * chance + 0.02, (apart, chance)
+
+
+@pytest.mark.parametrize("skid", [1, 2])
+def test_in_a_loop_of_two_instructions_one_before_is_the_other(skid):
+    with frozen("m4", sample_skid=skid) as board:
+        board.command("power on")
+        board.scenario(SPAN_1M)
+        first, last = board.symbol("span_1m_start"), board.symbol("span_1m_end")
+        board.run_for(100000)
+        board.command("profile on")
+        board.run_for(2_000_000)
+        board.command("power off")
+        profile = board.command("profile")["cores"][0]
+        executed, skidded = Counter(dict(profile["executed"])), dict(profile["sampled"])
+        bne, subs = (a for a, _ in executed.most_common(2))
+        assert first <= subs < last and bne == subs + 2 and executed[bne] > 2 * executed[subs]
+        told = (skidded[bne], skidded[subs]) if skid == 1 else (skidded[subs], skidded[bne])
+        assert told == pytest.approx((executed[subs], executed[bne]), rel=0.001)
+
+
+def test_a_skid_that_there_is_not():
+    with pytest.raises(Exception):
+        Board.start("m4", sample_skid=3)
+
+
 @pytest.mark.parametrize("chip", ["rp2040", "m4", "m7", "m33", "m55"])
 def test_no_sample_of_a_core_that_is_halted_or_unobserved(sampler, chip):
     board, probe = sampler(chip)

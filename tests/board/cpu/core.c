@@ -5,6 +5,9 @@
 //
 // The first cycle is taken, and each later one replaces what was taken with a probability of one in as many
 // as there have been. How many are passed over until that happens is drawn at once.
+//
+// With a skid the sample's address is that of an instruction before the one that the cycle is in. Then each
+// instruction is noted.
 #include "cpu/core.h"
 
 #include "pace.h"
@@ -14,7 +17,7 @@ enum { SAMPLE_AGE = 1024 }; // where nobody reads, a sample gets no older by muc
 static void restart(struct core *core)
 {
     core->sample_from = core->sample_due = core->cycles;
-    core->notice = core->truth->profile ? 0 : core->sample_due;
+    core->notice = core->truth->profile || core->sample_skid ? 0 : core->sample_due;
 }
 
 void core_enter_debug(struct core *core)
@@ -50,6 +53,8 @@ uint32_t core_sample(struct core *core)
 void core_forget_sample(struct core *core)
 {
     core->sample = NO_SAMPLE;
+    for (size_t i = 0; i < SAMPLE_SKID_MOST; i++)
+        core->behind[i] = NO_SAMPLE;
     restart(core);
 }
 
@@ -61,17 +66,34 @@ static void draw_next(struct core *core)
     core->sample_due = core->sample_from + (seen << 32) / share;
 }
 
+// Asleep it is the instruction that began the sleep
+static uint32_t sampled_at(struct core *core, uint32_t address, bool asleep)
+{
+    if (!core->sample_skid || asleep)
+        return address;
+    uint32_t at = core->behind[core->sample_skid - 1];
+    for (unsigned i = core->sample_skid - 1; i > 0; i--)
+        core->behind[i] = core->behind[i - 1];
+    core->behind[0] = address;
+    return at != NO_SAMPLE ? at : address; // it is the first one
+}
+
 bool core_note(struct core *core, uint32_t address, bool asleep, uint64_t cycles)
 {
     bool drawn = core->sample_due < core->cycles;
+    uint32_t at = sampled_at(core, address, asleep);
     if (drawn)
-        core->sample = address;
+        core->sample = at;
     while (core->sample_due < core->cycles)
         draw_next(core);
-    if (core->truth->profile)
-        profile_add(core->truth->profile, address & ~THUMB_SAMPLE, asleep, cycles);
-    else
+    if (core->truth->profile) {
+        enum profile_kind kind = asleep ? PROFILE_ASLEEP : PROFILE_EXECUTED;
+        profile_add(core->truth->profile, address & ~THUMB_SAMPLE, kind, cycles);
+        if (core->sample_skid)
+            profile_add(core->truth->profile, at & ~THUMB_SAMPLE, PROFILE_SAMPLED, cycles);
+    } else if (!core->sample_skid) {
         core->notice = core->sample_due;
+    }
     return drawn;
 }
 

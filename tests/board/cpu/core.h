@@ -14,6 +14,8 @@
 
 struct core;
 
+enum { SAMPLE_SKID_MOST = 2 };
+
 struct core_ops {
     bool (*runnable)(const struct core *); // false in Debug state, while held in reset, without power
     void (*run)(struct core *, uint64_t cycles);
@@ -59,6 +61,8 @@ struct core {
     uint64_t sample_from, sample_due; // the first cycle of those it may be, and the next one to be taken
     uint32_t sample;
     struct rng chance;
+    unsigned sample_skid;              // a sample has the address of so many instructions before
+    uint32_t behind[SAMPLE_SKID_MOST]; // the last ones, the newest first
 };
 
 #define NO_SAMPLE    UINT32_MAX // nothing has executed since a reset
