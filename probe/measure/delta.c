@@ -68,7 +68,7 @@ struct pass {
     bool calibrated;
     uint64_t hits, clean,
         undecided;              /* clean: in the statistics; undecided: the first counter is only bounded */
-    int64_t begun_us, first_us; /* of the turn; its first hit */
+    int64_t begun_us, first_us; /* of the turn; its first hit; 0: none yet */
     struct pass_check check;    /* of the first counter */
 };
 
@@ -77,6 +77,14 @@ struct waiting {
     struct widen totals[READING_ROOM];
     bool polled; /* the totals are made of polls; else they may be made anew */
     int64_t us;
+};
+
+/* The end of the last hit. The next one in the same call of the engine shows when the call came again. */
+struct hit_end {
+    bool known;
+    uint64_t values[READING_ROOM], us; /* us: not later than they were read */
+    uint64_t count;                    /* of that hit, by the first counter */
+    bool at_least;
 };
 
 struct delta {
@@ -91,10 +99,10 @@ struct delta {
     bool ran_on;          /* in this run, the next stop comes after the last hit's end */
     struct waiting waiting[WAITING_ROOM];
     size_t n_waiting;
-    int64_t rounds;
-    uint64_t goal; /* hits of this pass, at the end of its turn */
+    struct hit_end last;
+    struct delta_turn turn; /* the one under way */
     unsigned most_pairs, most_steps;
-    int64_t started_us;
+    int64_t started_us, turns_us; /* turns_us: that all turns took */
 };
 
 static size_t number_of(const struct delta *delta)
@@ -187,16 +195,14 @@ static void evaluate(struct delta *delta, const struct raw_hit *raw, const struc
         delta->sink->hit(delta->sink->context, &hit);
 }
 
-/* The time that --for leaves for this turn. */
 static int64_t left_us(const struct delta *delta, int64_t now_us)
 {
-    int64_t turn_us = delta->options->for_us / (delta->rounds * delta->summary->passes);
-    return delta->pass->begun_us + turn_us - now_us;
+    return delta->pass->begun_us + delta->turn.for_us - now_us;
 }
 
 static bool is_time_up(const struct delta *delta, int64_t now_us)
 {
-    return delta->options->for_us > 0 && left_us(delta, now_us) <= 0;
+    return delta->turn.for_us > 0 && left_us(delta, now_us) <= 0;
 }
 
 /* More hits make up for those that a slow host left undecided, unless every hit is undecided. */
@@ -206,14 +212,54 @@ static bool is_enough(const struct delta *delta, int64_t now_us)
     uint64_t all = pass->hits + delta->n_waiting;
     if (pass->first_us != 0 && is_time_up(delta, now_us))
         return true;
-    if (delta->options->for_us > 0 && delta->options->hits == 0)
+    if (delta->turn.for_us > 0 && delta->options->hits == 0)
         return false;
     int64_t window_us = delta->summary->passes > 1 ? WINDOW_US / ROUNDS : WINDOW_US;
     if (delta->options->hits == 0)
-        return all >= delta->goal || (pass->first_us != 0 && now_us - pass->first_us >= window_us);
+        return all >= delta->turn.goal || (pass->first_us != 0 && now_us - pass->first_us >= window_us);
     if (pass->undecided == 0 || pass->clean == 0)
-        return all >= delta->goal;
-    return all - pass->undecided >= delta->goal || all >= 4 * delta->goal + 16;
+        return all >= delta->turn.goal;
+    return all - pass->undecided >= delta->turn.goal || all >= 4 * delta->turn.goal + 16;
+}
+
+/* From the end of the last hit to the start of this one: together with the last hit it is the time from call
+ * to call. */
+static void add_period(struct delta *delta, const struct raw_hit *raw)
+{
+    struct periods *periods = &delta->summary->periods;
+    const struct hit_end *last = &delta->last;
+    const struct evaluation_span span = {.from = last->values,
+                                         .to = raw->from,
+                                         .longest_us =
+                                             raw->after_us > last->us ? raw->after_us - last->us : 0,
+                                         .pairs = 1,
+                                         .halted = true};
+    struct widen between[READING_ROOM];
+    evaluation_step(&delta->evaluation, &span, between);
+    struct value value = evaluation_value(&delta->evaluation, 0, &between[0], 1);
+    periods->n++;
+    periods->inside += last->count;
+    periods->cycles += last->count + value.count;
+    periods->inside_at_least = periods->inside_at_least || last->at_least;
+    periods->at_least = periods->at_least || last->at_least || value.at_least;
+}
+
+/* A handler that waited for the halt to end ran in a tainted hit: without the halt it would not be there. */
+static void note_end(struct delta *delta, const struct raw_hit *raw, const struct widen *total)
+{
+    struct hit_end *last = &delta->last;
+    bool counts = delta->device->block->counts_cycles && delta->pass->plan->column[0] == 0;
+    if (last->known)
+        add_period(delta, raw);
+    last->known = counts && !raw->tainted && delta->pass->calibrated && delta->pass->overheads[0].known &&
+                  !delta->options->apart;
+    if (!last->known)
+        return;
+    struct value value = evaluation_value(&delta->evaluation, 0, total, raw->pairs);
+    last->count = value.count;
+    last->at_least = value.at_least;
+    last->us = raw->before_us;
+    memcpy(last->values, raw->to, sizeof last->values);
 }
 
 static bool on_hit(void *context, const struct raw_hit *raw)
@@ -232,6 +278,7 @@ static bool on_hit(void *context, const struct raw_hit *raw)
     if (delta->pass->first_us == 0)
         delta->pass->first_us = now_us;
     evaluation_total(&delta->evaluation, raw, totals);
+    note_end(delta, raw, totals);
     if (!delta->pass->calibrated && delta->n_waiting < WAITING_ROOM) {
         struct waiting *waiting = &delta->waiting[delta->n_waiting++];
         *waiting = (struct waiting){.raw = *raw, .polled = polled, .us = now_us};
@@ -247,7 +294,7 @@ static void on_rehit(void *context, const struct raw_hit *raw)
     struct delta *delta = context;
     const struct reading *reading = &delta->device->reading;
     bool ran_on = delta->ran_on;
-    delta->ran_on = false;
+    delta->ran_on = delta->last.known = false;
     if (ran_on && !plausible_rehit(&delta->plausible, raw, deadline_now_us(), &delta->written))
         delta->n_waiting = 0;
     if (delta->written.kind != ERROR_NONE)
@@ -269,6 +316,7 @@ static void on_left(void *context)
 {
     struct delta *delta = context;
     delta->evaluation.polled = false; /* those polls were of no hit */
+    delta->last.known = false;
     delta->summary->left++;
 }
 
@@ -294,6 +342,12 @@ static void forget_unproved(struct pass *pass)
 {
     for (size_t i = 0; pass->proved > 0 && i < pass->plan->n; i++)
         pass->calibrations[i].n = pass->proved;
+}
+
+static void forget_all(struct pass *pass)
+{
+    for (size_t i = 0; i < pass->plan->n; i++)
+        pass->calibrations[i].n = 0;
 }
 
 static void finish_calibration(struct delta *delta)
@@ -325,9 +379,9 @@ static bool run_some(struct delta *delta, struct engine *engine, uint64_t hits, 
                                      .rehits = rehits,
                                      .timeout_ms = delta->options->timeout_ms,
                                      .at_end = delta->options->at_end};
-    delta->evaluation.polled = false;
+    delta->evaluation.polled = delta->last.known = false;
     delta->ran_on = delta->plausible.has_last && !delta->options->apart && !delta->options->is_round;
-    bool timed = delta->options->for_us > 0 && delta->pass->first_us != 0 && delta->summary->passes == 1;
+    bool timed = delta->turn.for_us > 0 && delta->pass->first_us != 0 && delta->summary->passes == 1;
     int64_t left_ms = left_us(delta, deadline_now_us()) / 1000 + 1;
     if (timed && left_ms < request.timeout_ms)
         request.timeout_ms = left_ms > 1 ? left_ms : 1;
@@ -346,50 +400,68 @@ static bool run_some(struct delta *delta, struct engine *engine, uint64_t hits, 
 static bool calibrate(struct delta *delta, struct engine *engine, const struct deadline *deadline,
                       struct error *error)
 {
-    unsigned rehits = delta->goal == 1 ? REHITS_MORE : REHITS_FIRST;
+    unsigned rehits = delta->turn.goal == 1 ? REHITS_MORE : REHITS_FIRST;
     if (!run_some(delta, engine, 1, rehits, deadline, error))
         return false;
     return !differ(delta->pass) || is_enough(delta, deadline_now_us()) ||
            run_some(delta, engine, 1, REHITS_MORE, deadline, error);
 }
 
-/* One pass up to so many hits. */
-static bool take_turn(struct delta *delta, struct engine *engine, size_t number, uint64_t goal,
-                      const struct deadline *deadline, struct error *error)
+static bool take_turn(struct delta *delta, struct engine *engine, const struct deadline *deadline,
+                      struct error *error)
 {
-    struct pass *pass = delta->pass = &delta->passes[number];
-    delta->goal = goal;
-    delta->evaluation.overheads = pass->overheads;
-    pass->begun_us = deadline_now_us();
-    pass->first_us = 0;
+    struct pass *pass = delta->pass;
     struct deadline soon = deadline_in_ms(patience_ms(5000), deadline->cancel);
     if (!device_program(delta->device, pass->plan->picks, pass->plan->n, &soon, error))
         return false;
-    delta->plausible.has_last = false;
     if (!pass->calibrated && delta->options->calibrate && !calibrate(delta, engine, deadline, error))
         return false;
     if (!pass->calibrated)
         finish_calibration(delta);
-    while (!is_enough(delta, deadline_now_us()))
+    while (!is_enough(delta, deadline_now_us())) {
+        uint64_t goal = delta->turn.goal;
         if (!run_some(delta, engine, goal > pass->hits ? goal - pass->hits : 1, 0, deadline, error))
             return false;
+    }
     return true;
+}
+
+bool delta_turn(struct delta *delta, struct engine *engine, const struct delta_turn *turn,
+                const struct deadline *deadline, struct error *error)
+{
+    struct pass *pass = delta->pass = &delta->passes[turn->pass];
+    delta->turn = *turn;
+    delta->evaluation.overheads = pass->overheads;
+    delta->plausible.has_last = false;
+    pass->begun_us = deadline_now_us();
+    pass->first_us = 0;
+    bool ok = take_turn(delta, engine, deadline, error);
+    delta->turns_us += deadline_now_us() - pass->begun_us;
+    if (ok || pass->calibrated)
+        return ok;
+    forget_unproved(pass);
+    if (delta->n_waiting > 0)
+        finish_calibration(delta);
+    else /* without a hit nothing proves the re-hits: a later turn makes its own */
+        forget_all(pass);
+    return false;
 }
 
 static bool measure_all(struct delta *delta, struct engine *engine, const struct deadline *deadline,
                         struct error *error)
 {
-    uint64_t usual = delta->options->for_us > 0 ? HITS_MOST : HITS_DEFAULT;
-    uint64_t wanted = delta->options->hits == 0 ? usual : delta->options->hits;
+    const struct delta_options *options = delta->options;
+    uint64_t usual = options->for_us > 0 ? HITS_MOST : HITS_DEFAULT;
+    uint64_t wanted = options->hits == 0 ? usual : options->hits;
     unsigned passes = delta->summary->passes;
     uint64_t rounds = passes == 1 ? 1 : wanted < ROUNDS ? wanted : ROUNDS;
-    delta->rounds = (int64_t)rounds;
-    for (uint64_t round = 1; round <= rounds; round++)
-        for (unsigned i = 0; i < passes; i++) {
-            uint64_t goal = wanted / rounds * round + (round == rounds ? wanted % rounds : 0);
-            if (!take_turn(delta, engine, i, goal, deadline, error))
+    struct delta_turn turn = {.for_us = options->for_us / ((int64_t)rounds * passes)};
+    for (uint64_t round = 1; round <= rounds; round++) {
+        turn.goal = wanted / rounds * round + (round == rounds ? wanted % rounds : 0);
+        for (turn.pass = 0; turn.pass < passes; turn.pass++)
+            if (!delta_turn(delta, engine, &turn, deadline, error))
                 return false;
-        }
+    }
     return true;
 }
 
@@ -442,9 +514,8 @@ static void end_columns(struct delta *delta)
                        summary->disagreement, sizeof summary->disagreement);
 }
 
-bool delta_measure(struct engine *engine, struct device *device, const struct delta_options *options,
-                   const struct delta_sink *sink, struct summary *summary, const struct deadline *deadline,
-                   struct error *error)
+struct delta *delta_begin(struct device *device, const struct delta_options *options,
+                          const struct delta_sink *sink, struct summary *summary, struct error *error)
 {
     const struct plan *plan = options->plan;
     struct delta *delta = calloc(1, sizeof *delta);
@@ -452,7 +523,8 @@ bool delta_measure(struct engine *engine, struct device *device, const struct de
     if (delta == NULL || passes == NULL) {
         free(delta);
         free(passes);
-        return error_set(error, ERROR_SYSTEM, "out of memory");
+        error_set(error, ERROR_SYSTEM, "out of memory");
+        return NULL;
     }
     *delta = (struct delta){.device = device,
                             .options = options,
@@ -473,17 +545,30 @@ bool delta_measure(struct engine *engine, struct device *device, const struct de
         passes[i].plan = &plan->passes[i];
     summary->wanted = options->hits;
     summary->passes = (unsigned)plan->n_passes;
-    bool ok = begin_columns(delta, error) && measure_all(delta, engine, deadline, error);
-    if (summary->n == plan->n_columns) {
-        if (!ok && !delta->pass->calibrated)
-            forget_unproved(delta->pass);
-        if (!delta->pass->calibrated)
-            finish_calibration(delta);
-        end_columns(delta);
-    }
-    summary->seconds = (double)(deadline_now_us() - delta->started_us) / 1e6;
+    if (begin_columns(delta, error))
+        return delta;
     free(passes);
     free(delta);
+    return NULL;
+}
+
+void delta_end(struct delta *delta)
+{
+    end_columns(delta);
+    delta->summary->seconds = (double)delta->turns_us / 1e6;
+    free(delta->passes);
+    free(delta);
+}
+
+bool delta_measure(struct engine *engine, struct device *device, const struct delta_options *options,
+                   const struct delta_sink *sink, struct summary *summary, const struct deadline *deadline,
+                   struct error *error)
+{
+    struct delta *delta = delta_begin(device, options, sink, summary, error);
+    if (delta == NULL)
+        return false;
+    bool ok = measure_all(delta, engine, deadline, error);
+    delta_end(delta);
     return ok;
 }
 

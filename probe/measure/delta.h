@@ -36,9 +36,31 @@ struct delta_sink {
     void (*tick)(void *context, uint64_t hits, enum engine_wait);
 };
 
+/* What one turn of a region is to bring. */
+struct delta_turn {
+    size_t pass;
+    uint64_t goal;  /* hits of the pass, with those of earlier turns */
+    int64_t for_us; /* it ends after this time, but not before its first hit; 0: not given */
+};
+
 /*
- * `engine` is armed. Fills hits, columns and times of `summary`; the caller frees its statistics with
- * summary_free. A failure leaves what was measured before it in `summary`, and `summary->ended` says why.
+ * A region that takes turns with others: each turn has an engine that is armed for it. The rest lives on from
+ * turn to turn: what a halt costs, the counts and their statistics. All that is given must outlive it. NULL,
+ * with `error`: out of memory; `summary` may then have statistics, as after delta_measure.
+ */
+struct delta;
+struct delta *delta_begin(struct device *device, const struct delta_options *options,
+                          const struct delta_sink *sink, struct summary *summary, struct error *error);
+/* A turn that failed leaves what was measured before; another may follow it. */
+bool delta_turn(struct delta *delta, struct engine *engine, const struct delta_turn *turn,
+                const struct deadline *deadline, struct error *error);
+/* Completes the summary. */
+void delta_end(struct delta *delta);
+
+/*
+ * One region by itself. `engine` is armed. Fills hits, columns and times of `summary`; the caller frees its
+ * statistics with summary_free. A failure leaves what was measured before it in `summary`, and
+ * `summary->ended` says why.
  */
 bool delta_measure(struct engine *engine, struct device *device, const struct delta_options *options,
                    const struct delta_sink *sink, struct summary *summary, const struct deadline *deadline,

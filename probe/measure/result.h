@@ -77,6 +77,16 @@ struct hit_result {
     const uint64_t *words; /* with is_max: values of the summary's at_max; NULL: none requested */
 };
 
+/*
+ * From the start of a call to the start of the next one, where no call between them can have been missed. A
+ * call whose count a halt has changed is left out with its period.
+ */
+struct periods {
+    uint64_t n;
+    uint64_t cycles, inside;        /* of them; of the calls at their beginnings. Without the cost of halts */
+    bool at_least, inside_at_least; /* a lower bound */
+};
+
 struct summary {
     struct conditions conditions;
     size_t n;
@@ -88,6 +98,7 @@ struct summary {
     bool slept;                     /* the core was seen asleep inside a hit */
     uint64_t steps_past;            /* stops at the end in another frame */
     double seconds;                 /* how long the run took */
+    struct periods periods;         /* of a counter of cycles; n 0: unknown */
     struct statistics *undisturbed; /* first column of hits without an exception; NULL: unknown */
     struct metric_result metrics[RESULT_METRICS];
     size_t n_metrics;
