@@ -25,7 +25,8 @@ struct context {
 };
 
 /* 2 and 3 are those of errors: base/error.c. */
-enum { EXIT_DONE = 0, EXIT_REGRESSED = 1, EXIT_INCONCLUSIVE = 4, EXIT_UNHEALTHY = 5 };
+enum { EXIT_DONE = 0, EXIT_REGRESSED = 1, EXIT_INCONCLUSIVE = 4, EXIT_NOT_COMPARABLE = 5 };
+enum { EXIT_UNHEALTHY = 5 }; /* of doctor, which compares nothing */
 
 /* The output so far is worth keeping, even if the command fails. */
 void command_has_result(const struct context *context);

@@ -266,6 +266,8 @@ static int code_of(enum verdict verdict)
         return EXIT_REGRESSED;
     case VERDICT_INCONCLUSIVE:
         return EXIT_INCONCLUSIVE;
+    case VERDICT_NOT_COMPARABLE:
+        return EXIT_NOT_COMPARABLE;
     }
     return EXIT_DONE;
 }

@@ -351,19 +351,20 @@ struct verdict_line verdict_decide(const struct verdict_side *base, const struct
 
 enum verdict verdict_overall(const struct verdict_line *lines, size_t n)
 {
-    enum verdict overall = n > 0 ? VERDICT_PASS : VERDICT_INCONCLUSIVE;
-    for (size_t i = 0; i < n; i++) {
-        if (lines[i].verdict == VERDICT_REGRESSED)
-            return VERDICT_REGRESSED;
-        if (lines[i].verdict == VERDICT_INCONCLUSIVE)
-            overall = VERDICT_INCONCLUSIVE;
-    }
-    return overall;
+    static const enum verdict order[] = {VERDICT_REGRESSED, VERDICT_NOT_COMPARABLE, VERDICT_INCONCLUSIVE,
+                                         VERDICT_PASS};
+    for (size_t k = 0; k < sizeof order / sizeof *order; k++)
+        for (size_t i = 0; i < n; i++)
+            if (lines[i].verdict == order[k])
+                return order[k];
+    return VERDICT_NOT_COMPARABLE;
 }
 
 const char *verdict_name(enum verdict verdict)
 {
-    static const char *const names[] = {
-        [VERDICT_PASS] = "pass", [VERDICT_REGRESSED] = "regressed", [VERDICT_INCONCLUSIVE] = "inconclusive"};
+    static const char *const names[] = {[VERDICT_PASS] = "pass",
+                                        [VERDICT_REGRESSED] = "regressed",
+                                        [VERDICT_INCONCLUSIVE] = "inconclusive",
+                                        [VERDICT_NOT_COMPARABLE] = "not comparable"};
     return names[verdict];
 }

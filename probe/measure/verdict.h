@@ -14,7 +14,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum verdict { VERDICT_PASS, VERDICT_REGRESSED, VERDICT_INCONCLUSIVE };
+enum verdict {
+    VERDICT_PASS,
+    VERDICT_REGRESSED,
+    VERDICT_INCONCLUSIVE,   /* more hits or a higher threshold may decide */
+    VERDICT_NOT_COMPARABLE, /* no number of hits would; never of verdict_decide */
+};
 
 struct verdict_side {
     uint64_t n;
@@ -39,9 +44,10 @@ bool verdict_threshold(const char *text, double *out);
 /* Leaves `name` empty. Neither run is assumed to vary less than both together. */
 struct verdict_line verdict_decide(const struct verdict_side *base, const struct verdict_side *now,
                                    double threshold);
-/* Inconclusive without lines. */
+/* The first of these that a line has: regressed, not comparable, inconclusive, pass. Without lines nothing is
+   comparable. */
 enum verdict verdict_overall(const struct verdict_line *lines, size_t n);
-const char *verdict_name(enum verdict verdict); /* "pass", "regressed", "inconclusive" */
+const char *verdict_name(enum verdict verdict); /* "pass", "regressed", "inconclusive", "not comparable" */
 
 /* The chance that Student's t of `df` > 0 degrees of freedom exceeds `t`. */
 double verdict_student_above(double t, double df);

@@ -168,13 +168,12 @@ static struct verdict_side side_of(const struct column *column)
 /* All reasons in one text: some formats have no other place for them. */
 static void name_reasons(const struct comparison *comparison, char *out, size_t size)
 {
-    size_t used = (size_t)snprintf(out, size, "not comparable");
+    size_t used = 0;
     for (size_t i = 0; i < comparison->n_reasons && used < size; i++)
-        used +=
-            (size_t)snprintf(out + used, size - used, "%s%s", i == 0 ? ": " : "; ", comparison->reasons[i]);
+        used += (size_t)snprintf(out + used, size - used, "%s%s", i == 0 ? "" : "; ", comparison->reasons[i]);
 }
 
-/* `why`: the reason against a verdict, or NULL. */
+/* `why`: what stands against comparing this column, or NULL. */
 static void add_line(struct comparison *out, const char *name, const struct verdict_side *base,
                      const struct verdict_side *now, const char *why)
 {
@@ -183,7 +182,7 @@ static void add_line(struct comparison *out, const char *name, const struct verd
     utf8_clean(line->name, sizeof line->name, name);
     if (why == NULL && out->n_reasons == 0)
         return;
-    line->verdict = VERDICT_INCONCLUSIVE;
+    line->verdict = VERDICT_NOT_COMPARABLE;
     if (out->n_reasons > 0)
         name_reasons(out, line->why, sizeof line->why);
     else
@@ -335,12 +334,12 @@ static void put_lines(FILE *out, const struct comparison *comparison)
         pad(out, name, utf8_width(line->name));
         char verdict[NUMBER_ROOM + 64];
         const char *why = line->why;
-        if (line->verdict == VERDICT_INCONCLUSIVE)
+        if (line->verdict == VERDICT_INCONCLUSIVE || line->verdict == VERDICT_NOT_COMPARABLE)
             snprintf(verdict, sizeof verdict, "%s", verdict_name(line->verdict));
         else
             snprintf(verdict, sizeof verdict, "%s (threshold %s)", verdict_name(line->verdict), threshold);
-        if (comparison->n_reasons > 0 && why[0] != '\0')
-            why = "not comparable";
+        if (comparison->n_reasons > 0) /* they stand below */
+            why = "";
         fprintf(out, " %*s -> %-*s  %*s   %s%s%s", (int)base, cells.base, (int)now, cells.now, (int)change,
                 cells.change, terminal_colour(out, colour_of(line->verdict)), verdict,
                 terminal_colour(out, COLOUR_END));

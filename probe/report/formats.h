@@ -49,8 +49,8 @@ bool csv_summary(FILE *out, const struct summary *summary, const struct comparis
                  char separator);
 
 /* JUnit XML, which every CI shows: one suite, a case for each column. A case fails if its column regressed.
- * It is skipped if there is no verdict: inconclusive, not supported, not counted. Properties say what was
- * measured on what. */
+ * It has an error if it is not comparable, and is skipped if nothing else is known: inconclusive, not
+ * supported, not counted. Properties say what was measured on what. */
 bool junit_summary(FILE *out, const struct summary *summary, const struct comparison *comparison);
 
 /* Markdown for a comment or a job's summary page: what was measured on what, and a table as GitHub draws it.

@@ -112,14 +112,18 @@ static bool is_counted(const struct column *column)
     return column != NULL && !is_unsupported(column) && statistics_count(column->statistics) > 0;
 }
 
-enum outcome { PASSED, FAILED, SKIPPED };
+enum outcome { PASSED, FAILED, ERRED, SKIPPED, OUTCOMES };
 
 /* Either may be NULL, but not both. */
 static enum outcome outcome_of(const struct column *column, const struct verdict_line *line)
 {
     if (line == NULL)
         return is_counted(column) ? PASSED : SKIPPED;
-    return line->verdict == VERDICT_PASS ? PASSED : line->verdict == VERDICT_REGRESSED ? FAILED : SKIPPED;
+    static const enum outcome outcomes[] = {[VERDICT_PASS] = PASSED,
+                                            [VERDICT_REGRESSED] = FAILED,
+                                            [VERDICT_INCONCLUSIVE] = SKIPPED,
+                                            [VERDICT_NOT_COMPARABLE] = ERRED};
+    return outcomes[line->verdict];
 }
 
 static void put_message(FILE *out, const struct column *column, const struct verdict_line *line,
@@ -134,7 +138,7 @@ static void put_message(FILE *out, const struct column *column, const struct ver
         snprintf(message, sizeof message, "%s", line->why);
     } else {
         number_change(change, line->change);
-        bool open = line->verdict == VERDICT_INCONCLUSIVE;
+        bool open = line->verdict != VERDICT_PASS && line->verdict != VERDICT_REGRESSED;
         number_part(threshold, comparison->threshold);
         snprintf(message, sizeof message, "%s -> %s%s%s%s%s%s%s%s", number_mean(before, line->base.mean),
                  number_mean(after, line->now.mean), change[0] != '\0' ? ", " : "", change,
@@ -184,12 +188,18 @@ static void put_case(FILE *out, const struct summary *summary, const struct comp
         put_message(out, column, line, comparison);
         fputs("/>\n", out);
         break;
+    case ERRED:
+        fputs("    <error type=\"not comparable\"", out);
+        put_message(out, column, line, comparison);
+        fputs("/>\n", out);
+        break;
     case SKIPPED:
         fputs("    <skipped", out);
         put_message(out, column, line, comparison);
         fputs("/>\n", out);
         break;
     case PASSED:
+    case OUTCOMES:
         break;
     }
     if (is_counted(column))
@@ -199,7 +209,7 @@ static void put_case(FILE *out, const struct summary *summary, const struct comp
 
 /* Counts the cases by outcome; prints them unless `out` is NULL. */
 static void each_case(FILE *out, const struct summary *summary, const struct comparison *comparison,
-                      size_t counts[3])
+                      size_t counts[OUTCOMES])
 {
     for (size_t i = 0; i < summary->n; i++) {
         const struct column *column = &summary->columns[i];
@@ -223,16 +233,16 @@ bool junit_summary(FILE *out, const struct summary *summary, const struct compar
 {
     const struct conditions *conditions = &summary->conditions;
     char name[FIELD];
-    size_t counts[3] = {0};
+    size_t counts[OUTCOMES] = {0};
     each_case(NULL, summary, comparison, counts);
     snprintf(name, sizeof name, "pmu-probe%s%s%s%s", conditions->start[0] != '\0' ? " " : "",
              conditions->start, conditions->end[0] != '\0' ? " to " : "", conditions->end);
 
     fputs("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n<testsuite", out);
     put_attribute(out, "name", name);
-    put_count(out, "tests", counts[PASSED] + counts[FAILED] + counts[SKIPPED]);
+    put_count(out, "tests", counts[PASSED] + counts[FAILED] + counts[ERRED] + counts[SKIPPED]);
     put_count(out, "failures", counts[FAILED]);
-    put_count(out, "errors", 0);
+    put_count(out, "errors", counts[ERRED]);
     put_count(out, "skipped", counts[SKIPPED]);
     put_seconds(out, summary->seconds, 3);
     fputs(">\n", out);

@@ -89,8 +89,8 @@ static void put_verdict(FILE *out, const struct verdict_line *line, bool compara
     }
     put_cell(out, line->base.n > 0 ? number_mean(number, line->base.mean) : "");
     put_cell(out, number_change(number, line->change));
-    snprintf(verdict, sizeof verdict, "%s%s", line->why[0] != '\0' ? ": " : "",
-             comparable || line->why[0] == '\0' ? line->why : "not comparable");
+    bool told = comparable && line->why[0] != '\0'; /* else the reasons stand below */
+    snprintf(verdict, sizeof verdict, "%s%s", told ? ": " : "", told ? line->why : "");
     fprintf(out, " %s%s%s", line->verdict == VERDICT_REGRESSED ? "**" : "", verdict_name(line->verdict),
             line->verdict == VERDICT_REGRESSED ? "**" : "");
     put(out, verdict);

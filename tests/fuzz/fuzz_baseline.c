@@ -73,7 +73,7 @@ static void compare_with_some(const struct baseline *baseline, double threshold)
     for (size_t i = 0; i < comparison.n; i++) {
         demand(is_clean(comparison.lines[i].name, sizeof comparison.lines[i].name));
         demand(is_clean(comparison.lines[i].why, sizeof comparison.lines[i].why));
-        demand((unsigned)comparison.lines[i].verdict <= VERDICT_INCONCLUSIVE);
+        demand((unsigned)comparison.lines[i].verdict <= VERDICT_NOT_COMPARABLE);
         demand(comparison.verdict == VERDICT_REGRESSED || comparison.lines[i].verdict != VERDICT_REGRESSED);
     }
     char *text = NULL;

@@ -24,7 +24,7 @@ class Program:
 
     def run(self, *args):
         result = self.place.run("--elf", self.elf, *args, elf=False)
-        assert result.code in (0, 1, 4), result.err
+        assert result.code in (0, 1, 4, 5), result.err
         return result
 
     def __enter__(self):
@@ -66,14 +66,14 @@ def test_other_conditions_are_not_compared(tmp_path):
     file = baseline(tmp_path)
     with Program("free", tmp_path) as program:
         result = program.run("delta", *FUNCTION, "-r", 20, "--baseline", file, "--counter", "systick")
-        assert result.code == 4 and "SysTick" in result.out, result.out
+        assert result.code == 5 and "not comparable" in result.out and "SysTick" in result.out, result.out
 
 
 def test_another_region_is_told_once(tmp_path):
     file = baseline(tmp_path)
     with Program("free", tmp_path, ARTICLE_NOP) as program:
         result = program.run("delta", "article_nop", "-r", 20, "--baseline", file)
-        assert result.code == 4 and result.out.count("baseline is for nop_more, this run for article_nop") == 1, result.out
+        assert result.code == 5 and result.out.count("baseline is for nop_more, this run for article_nop") == 1, result.out
         lines = [line for line in result.out.splitlines() if line]
         assert len(lines) == len(set(lines))
 
@@ -84,7 +84,7 @@ def test_another_name_of_the_elf_is_compared_if_asked_for(tmp_path):
         slower.elf = shutil.copy(slower.elf, tmp_path / "app-1.3.elf")
         words = ("delta", *FUNCTION, "-r", 20, "--baseline", file)
         refused = slower.run(*words)
-        assert refused.code == 4 and "--any-elf" in refused.out, refused.out
+        assert refused.code == 5 and "--any-elf" in refused.out, refused.out
         compared = slower.run(*words, "--any-elf")
         assert compared.code == 1 and "note: ELF files differ (app.elf -> app-1.3.elf)" in unfolded(compared.out), compared.out
         assert "note: builds differ" in unfolded(compared.out)
@@ -158,6 +158,26 @@ def test_junit_is_read_back(tmp_path):
         assert suite.get("tests") == "1" and suite.get("failures") == "1" and len(cases) == 1
         assert cases[0].find("failure") is not None and "CPU_CYCLES" in cases[0].get("name")
         assert any("Cortex-M4" in one.get("value", "") for one in suite.iter("property"))
+
+
+def test_junit_tells_what_is_not_comparable_from_what_is_not_decided(tmp_path):
+    """An event that the baseline lacks is an error beside a failure; the exit code is that of the regression."""
+    file = baseline(tmp_path)
+    words = ("delta", *FUNCTION, "-r", 20, "--format", "junit", "-e", "LSUCNT", "--baseline", file)
+    for mode, code, children in (("slower", 1, ["failure", "error"]), ("free", 5, [None, "error"])):
+        with Program(mode, tmp_path) as program:
+            result = program.run(*words)
+        suite = xml.etree.ElementTree.fromstring(result.out).find("testsuite")
+        cases = suite.findall("testcase")
+        assert result.code == code and [case.get("name") for case in cases] == ["CPU_CYCLES", "LSUCNT"], result.out
+        assert [next((child for child in ("failure", "error", "skipped") if case.find(child) is not None), None) for case in cases] == children
+        assert [suite.get(kind) for kind in ("tests", "failures", "errors", "skipped")] == ["2", str(children.count("failure")), "1", "0"]
+        assert cases[1].find("error").get("message") == "not counted in the baseline"
+    noisy = baseline(tmp_path, WORK_BY_DATA, ("work_by_data",), 60)
+    with Program("free", tmp_path, WORK_BY_DATA) as program:
+        result = program.run("delta", "work_by_data", "-r", 60, "--format", "junit", "--baseline", noisy)
+    suite = xml.etree.ElementTree.fromstring(result.out).find("testsuite")
+    assert result.code == 4 and suite.get("errors") == "0" and suite.find("testcase").find("skipped") is not None, result.out
 
 
 def test_markdown_is_read_back():

@@ -315,14 +315,16 @@ TEST(errors_of_the_first_kind)
 
 TEST(over_all)
 {
-    struct verdict_line lines[3] = {{.verdict = VERDICT_PASS}, {.verdict = VERDICT_PASS}};
-    assert_int_equal(verdict_overall(lines, 0), VERDICT_INCONCLUSIVE);
-    assert_int_equal(verdict_overall(lines, 2), VERDICT_PASS);
-    lines[2].verdict = VERDICT_INCONCLUSIVE;
-    assert_int_equal(verdict_overall(lines, 3), VERDICT_INCONCLUSIVE);
-    lines[0].verdict = VERDICT_REGRESSED;
-    assert_int_equal(verdict_overall(lines, 3), VERDICT_REGRESSED);
+    static const enum verdict order[] = {VERDICT_PASS, VERDICT_INCONCLUSIVE, VERDICT_NOT_COMPARABLE,
+                                         VERDICT_REGRESSED};
+    for (size_t a = 0; a < 4; a++)
+        for (size_t b = 0; b < 4; b++) {
+            struct verdict_line lines[] = {{.verdict = order[a]}, {.verdict = order[b]}};
+            assert_int_equal(verdict_overall(lines, 2), order[a > b ? a : b]);
+        }
+    assert_int_equal(verdict_overall(NULL, 0), VERDICT_NOT_COMPARABLE);
     assert_string_equal(verdict_name(VERDICT_PASS), "pass");
     assert_string_equal(verdict_name(VERDICT_REGRESSED), "regressed");
     assert_string_equal(verdict_name(VERDICT_INCONCLUSIVE), "inconclusive");
+    assert_string_equal(verdict_name(VERDICT_NOT_COMPARABLE), "not comparable");
 }

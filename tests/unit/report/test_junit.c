@@ -26,6 +26,13 @@ SLOWER_TEST(compared_with_a_baseline)
     expect("junit/compared.xml");
 }
 
+SLOWER_TEST(a_column_that_cannot_be_compared_is_an_error)
+{
+    summary->n = 2;
+    fresh_compare(0.02);
+    expect("junit/not_comparable.xml");
+}
+
 FRESH_TEST(what_has_no_number)
 {
     summary_column(summary, "EMPTY", NULL, 0);

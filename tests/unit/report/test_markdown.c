@@ -17,16 +17,18 @@ FIR_TEST(the_documented_example)
 SLOWER_TEST(compared_with_a_baseline)
 {
     summary->n = 2;
-    compared->n_reasons = 1;
-    snprintf(compared->reasons[0], sizeof compared->reasons[0], "another core: <a> in the baseline, b now");
+    fresh_compare(0.02);
     expect("markdown/compared.md");
+    snprintf(summary->conditions.core, sizeof summary->conditions.core, "<b>");
+    fresh_compare(0.02);
+    expect("markdown/not_comparable.md");
 }
 
 FRESH_TEST(what_has_no_number)
 {
     compared = calloc(1, sizeof *compared);
     assert_non_null(compared);
-    *compared = (struct comparison){.verdict = VERDICT_INCONCLUSIVE, .file = "a_b|c"};
+    *compared = (struct comparison){.verdict = VERDICT_NOT_COMPARABLE, .file = "a_b|c"};
     snprintf(SUMMARY_COLUMN(summary, "STALL", {0, 0})->unsupported, 96, "no such event");
     SUMMARY_COLUMN(summary, "SOME", {5, 1})->at_least = 2;
     summary->columns[1].at_least_max = 77000;
