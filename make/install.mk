@@ -1,5 +1,5 @@
-# `make install`: the tool, its manual page and completions, OpenOCD's part of it where `-f pico.cfg` finds it, and the
-# udev rules that let users open a probe. `make uninstall`.
+# `make install`: the tool, its manual page and completions, OpenOCD's part of it where `-f pico.cfg` finds it, the udev
+# rules that let users open a probe, and what CMake and Python import. `make uninstall`.
 
 SHARE := $(DESTDIR)$(PREFIX)/share/pmu-probe
 # udev reads no rules below /usr/local
@@ -12,6 +12,14 @@ MANUAL     := $(DESTDIR)$(PREFIX)/share/man/man1/pmu-probe.1
 COMPLETE_BASH := $(DESTDIR)$(PREFIX)/share/bash-completion/completions/pmu-probe
 COMPLETE_ZSH  := $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_pmu-probe
 COMPLETE_FISH := $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/pmu-probe.fish
+
+# find_package(PmuProbe) looks here
+CMAKE_DIR  := $(DESTDIR)$(PREFIX)/share/cmake/PmuProbe
+# A folder below PREFIX that this Python imports from; else one that PYTHONPATH must name
+PYTHON_READS = import sys; print(next((p for p in sys.path if p.startswith('$(PREFIX)/lib') and p.endswith('-packages')), ''))
+PYTHON_OWN  := $(PREFIX)/share/pmu-probe/python
+PYTHON_DIR   = $(or $(python_dir),$(eval python_dir := $(or $(shell $(PYTHON) -c "$(PYTHON_READS)" 2>/dev/null),$(PYTHON_OWN)))$(python_dir))
+PYTHON_FILES := $(wildcard contrib/python/*.py)
 
 # The tool writes it from the tables of its --help
 $(BUILD)/pmu-probe.1: $(BUILD)/pmu-probe
@@ -27,6 +35,8 @@ install: $(BUILD)/pmu-probe $(BUILD)/pmu-probe.1
 	install -m 644 openocd-cfg/pmu.tcl $(SHARE)/openocd-cfg/
 	install -m 644 openocd-cfg/boards/*.cfg $(SHARE)/openocd-cfg/boards/
 	install -D -m 644 -t $(SHARE)/gdb-scripts gdb-scripts/*.py
+	install -D -m 644 -t $(CMAKE_DIR) contrib/cmake/*.cmake
+	install -D -m 644 -t $(DESTDIR)$(PYTHON_DIR) $(PYTHON_FILES)
 	install -D -m 644 udev/60-pmu-probe.rules $(DESTDIR)$(UDEV_RULE)
 ifeq ($(DESTDIR),)
 ifeq ($(filter $(UDEV_READS),$(UDEV_RULES)),)
@@ -35,10 +45,13 @@ ifeq ($(filter $(UDEV_READS),$(UDEV_RULES)),)
 else
 	@echo "USB probes: udevadm control --reload, or plug the probe in again."
 endif
+	@[ "$(PYTHON_DIR)" != "$(PYTHON_OWN)" ] || echo "import pmu_probe in Python: export PYTHONPATH=$(PYTHON_DIR)"
 endif
 
 # Removes only what `install` with the same PREFIX, DESTDIR and UDEV_RULES put there
 uninstall:
 	rm -f $(DESTDIR)$(PREFIX)/bin/pmu-probe $(DESTDIR)$(UDEV_RULE) $(MANUAL) $(COMPLETE_BASH) $(COMPLETE_ZSH) $(COMPLETE_FISH)
-	rm -rf $(SHARE)
+	rm -f $(PYTHON_FILES:contrib/python/%=$(DESTDIR)$(PYTHON_DIR)/%)
+	rm -f $(foreach file,$(PYTHON_FILES),$(DESTDIR)$(PYTHON_DIR)/__pycache__/$(basename $(notdir $(file))).cpython-*)
+	rm -rf $(SHARE) $(CMAKE_DIR)
 .PHONY: uninstall

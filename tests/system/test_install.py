@@ -2,6 +2,7 @@
 import os
 import re
 import subprocess
+import sys
 
 import pytest
 
@@ -39,6 +40,14 @@ def test_install_and_uninstall(tmp_path):
         assert done.returncode == 3 and "mine comes first" in done.stderr
     manual = subprocess.run(["man", "-M", str(prefix / "share" / "man"), "pmu-probe"], text=True, capture_output=True)
     assert manual.returncode == 0 and "PMU-PROBE(1)" in manual.stdout
+    assert f"export PYTHONPATH={prefix}/share/pmu-probe/python" in said
+    asked = subprocess.run([sys.executable, "-c", "import pmu_probe; print(pmu_probe.__file__)"], text=True, capture_output=True,
+                           env=dict(os.environ, PYTHONPATH=f"{prefix}/share/pmu-probe/python"))
+    assert asked.stdout.startswith(str(prefix)), asked.stderr
+    (here / "CMakeLists.txt").write_text("cmake_minimum_required(VERSION 3.20)\nproject(app NONE)\nfind_package(PmuProbe REQUIRED)\n"
+                                         "pmu_probe_test(NAME fir ELF app.elf REGION fir)\n")
+    asked = subprocess.run(["cmake", f"-DCMAKE_PREFIX_PATH={prefix}", "."], cwd=here, text=True, capture_output=True)
+    assert asked.returncode == 0 and f"PMU_PROBE:FILEPATH={prefix}/bin/pmu-probe" in (here / "CMakeCache.txt").read_text(), asked.stderr
     asked = subprocess.run(["fish", "-c", f"source {prefix}/share/fish/vendor_completions.d/pmu-probe.fish; "
                             f"complete -C '{prefix}/bin/pmu-probe del'"], text=True, capture_output=True)
     assert asked.stdout.startswith("delta\t")
@@ -50,8 +59,10 @@ def test_a_packager_sees_no_advice(tmp_path):
     assert make(BUILT, "install", "PREFIX=/usr", f"DESTDIR={tmp_path}") == ""
     files = files_in(tmp_path)
     for name in ("lib/udev/rules.d/60-pmu-probe.rules", "share/man/man1/pmu-probe.1", "share/bash-completion/completions/pmu-probe",
-                 "share/zsh/site-functions/_pmu-probe", "share/fish/vendor_completions.d/pmu-probe.fish"):
+                 "share/zsh/site-functions/_pmu-probe", "share/fish/vendor_completions.d/pmu-probe.fish",
+                 "share/cmake/PmuProbe/PmuProbe.cmake", "share/cmake/PmuProbe/PmuProbeConfig.cmake"):
         assert f"usr/{name}" in files
+    assert sum(name.endswith("-packages/pmu_probe.py") for name in files) == 1  # Debian's python3 reads dist-packages
     make(BUILT, "uninstall", "PREFIX=/usr", f"DESTDIR={tmp_path}")
     assert files_in(tmp_path) == []
 

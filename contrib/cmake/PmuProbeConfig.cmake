@@ -1,0 +1,2 @@
+# What find_package(PmuProbe) reads
+include(${CMAKE_CURRENT_LIST_DIR}/PmuProbe.cmake)

@@ -1,0 +1,122 @@
+"""pmu-probe from Python: runs the tool and reads its JSON lines. No name in them is changed, see docs/json.md.
+
+    from pmu_probe import Pmu
+    run = Pmu(probe="cmsis-dap", elf="app.elf").delta("fir_filter", hits=100)
+    assert run.cycles.max < 20_000
+"""
+import json
+import subprocess
+import tempfile
+from dataclasses import dataclass
+from types import SimpleNamespace
+
+VERDICTS = {0: "pass", 1: "regressed", 4: "inconclusive", 5: "not comparable"}  # by exit code
+RESTORES = 20  # seconds: the tool ends in less when it is told to, with the target put back
+
+
+class PmuError(Exception):
+    """The tool could not do it: its own words. `code` is its exit code, 2 for wrong usage, 3 for what went wrong."""
+
+    def __init__(self, code, words):
+        super().__init__(words.strip() or f"pmu-probe ended with exit code {code} and said nothing")
+        self.code = code
+
+
+class Record(SimpleNamespace):
+    """A JSON object: record.columns.CPU_CYCLES or record["columns"]["CPU_CYCLES"]. What is not known is not there."""
+
+    def __getitem__(self, key):
+        return vars(self)[key]
+
+    def __iter__(self):
+        return iter(vars(self))
+
+    def get(self, key, default=None):
+        return vars(self).get(key, default)
+
+
+class Run:
+    """What one run printed. `lines` are all its JSON lines, `text` the same as text, `said` what came on standard error."""
+
+    def __init__(self, code, text, said=""):
+        self.code, self.text, self.said = code, text, said
+        self.lines = [json.loads(line, object_hook=lambda fields: Record(**fields)) for line in text.splitlines()]
+
+    def of(self, kind):
+        """The lines of a type, such as "hit"."""
+        return [line for line in self.lines if line.type == kind]
+
+    def __getattr__(self, kind):
+        """run.header, run.summary, run.verdict: the line of that type."""
+        found = [] if kind.startswith("_") else self.of(kind)
+        if not found:
+            raise AttributeError(f"this run has no line of the type {kind}")
+        return found[-1]
+
+    @property
+    def hits(self):
+        return self.of("hit")
+
+    @property
+    def columns(self):
+        return self.summary.columns
+
+    @property
+    def cycles(self):
+        return self.columns.CPU_CYCLES
+
+
+@dataclass
+class Pmu:
+    """A board. Empty: what pmu-probe itself takes ($PMU_PROBE, pmu-probe.conf). `options`: words that all commands take, such
+    as ("--transport", "swd")."""
+
+    probe: str = ""
+    elf: str = ""
+    options: tuple = ()
+    tool: str = "pmu-probe"
+
+    def run(self, command, *words, **options):
+        """Any command that knows -j. Options are the long ones of the command line: `timeout="5s"`, `reset=True`, and with
+        an underscore for what Python does not take as a name: `for_="2s"`, `any_elf=True`."""
+        options = {"probe": self.probe or None, "elf": self.elf or None, **options}
+        line = [self.tool, command, *map(str, words), "--json", *map(str, self.options)]
+        for name, value in options.items():
+            option = "--" + name.rstrip("_").replace("_", "-")
+            line += [option] if value is True else [] if value is None or value is False else [f"{option}={value}"]
+        code, text, said = self.carry_out(line)
+        run = Run(code, text, said) if code in VERDICTS else None
+        if run is None or not run.of("summary") and code != 5:  # a doctor that found something needs no summary
+            raise PmuError(code, said)
+        return run
+
+    def delta(self, *region, hits=None, **options):
+        """delta("fir"), delta("fir.c:10", "fir.c:20", hits=100, event="LD_RETIRED", baseline="main.jsonl", threshold="2%")"""
+        return self.run("delta", *region, **{"repeat": hits, **options})
+
+    def carry_out(self, line):
+        """Exit code, standard output and standard error of a command line."""
+        with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+            # A session of its own: Ctrl-C must not reach it a second time, which would end it before the target is put back
+            process = subprocess.Popen(line, stdin=subprocess.PIPE, stdout=out, stderr=err, start_new_session=True)
+            try:
+                code = process.wait()
+            except BaseException:  # Ctrl-C, or a test's time limit
+                self.stop(process)
+                raise
+            finally:
+                process.stdin.close()
+            texts = []
+            for file in (out, err):
+                file.seek(0)
+                texts.append(file.read().decode(errors="replace"))
+            return code, *texts
+
+    @staticmethod
+    def stop(process):
+        process.terminate()
+        try:
+            process.wait(RESTORES)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()

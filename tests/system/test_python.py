@@ -1,0 +1,236 @@
+"""contrib/python: the module against the board's ground truth, and its pytest plugin in a real pytest on three boards at once."""
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import textwrap
+import xml.etree.ElementTree
+
+import pytest
+
+from harness import ARTICLE_NOP, NOP_MORE, ROOT, TOOL, WAIT, WORK_BY_DATA, Place, passages, returned, tool_environment, wait_for
+
+PYTHON = os.path.join(ROOT, "contrib", "python")
+sys.path.append(PYTHON)
+from pmu_probe import Pmu, PmuError, Run  # noqa: E402
+
+
+@pytest.fixture(autouse=True)
+def environment(monkeypatch):
+    for name, value in tool_environment().items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.delenv("PMU_PROBE", raising=False)
+
+
+def pmu_of(place, **options):
+    probe, *others = place.probe_words()[1:]
+    return Pmu(probe, place.elf, tuple(others), **{"tool": TOOL, **options})
+
+
+def test_a_measurement_equals_the_boards_truth():
+    with Place("m4/swd", "free", WORK_BY_DATA) as place:
+        place.board.watch(0xFFFFFFF0)
+        run = pmu_of(place).delta("work_by_data", hits=50, event="LSUCNT")
+        truth = [passage.cycles for passage in passages(place.board.log(), place.symbol("work_by_data"), returned)]
+        assert [hit.values.CPU_CYCLES for hit in run.hits] == truth[:50] and run.code == 0
+        assert run.cycles.median == sorted(truth[:50])[24] and run.cycles.max == max(truth[:50])
+        assert run.header.region.start == "work_by_data" and run.summary["columns"]["LSUCNT"].max > 0
+        assert list(run.columns) == ["CPU_CYCLES", "LSUCNT"] and not hasattr(run, "verdict")
+        assert [json.loads(line)["type"] for line in run.text.splitlines()] == [line.type for line in run.lines]
+
+
+def test_other_commands_and_options():
+    with Place("m4/swd", "free") as place:
+        pmu = pmu_of(place)
+        assert [core.name for core in pmu.run("info").of("core")] == ["Cortex-M4 r0p1"]
+        assert pmu.run("stat", for_="20ms").columns.CPU_CYCLES.count > 0
+        assert pmu.run("list", "CPU_", elf=None).summary.events > 0
+        assert pmu.run("doctor").code in (0, 5)
+        assert pmu.delta("nop_first", "nop_second", hits=3, quiet=True, timeout="5s").summary.hits == 3
+
+
+def test_the_tools_errors_are_exceptions_with_its_words():
+    with Place("m4/swd", "free") as place:
+        with pytest.raises(PmuError, match='no symbol .work_by_date. in m4-free.elf; did you mean work_by_data') as error:
+            pmu_of(place).delta("work_by_date")
+        assert error.value.code == 2
+        place.board.close()
+        with pytest.raises(PmuError, match="nothing listens on 127.0.0.1") as error:
+            pmu_of(place).delta("work_by_data")
+        assert error.value.code == 3
+    with pytest.raises(FileNotFoundError, match="no-such-tool"):
+        Pmu(tool="no-such-tool").run("info")
+
+
+def test_a_run_that_was_cut_off_is_no_result(tmp_path):
+    tool = tmp_path / "tool"
+    tool.write_text("#!/bin/sh\necho '{\"type\": \"header\"}'\nkill -9 $$\n")
+    tool.chmod(0o755)
+    with pytest.raises(PmuError, match="exit code -9 and said nothing"):
+        Pmu(tool=str(tool)).delta("f")
+    tool.write_text("#!/bin/sh\necho '{\"type\": \"header\"}'\n")
+    with pytest.raises(PmuError, match="exit code 0"):
+        Pmu(tool=str(tool)).delta("f")
+    assert Run(0, '{"type": "summary", "values": {"CPU_CYCLES": 1}}').summary.values.get("LD_RETIRED") is None
+
+
+def test_ctrl_c_in_python_puts_the_target_back():
+    with Place("m4/swd", "free", WORK_BY_DATA) as place:
+        before = place.board.state()
+        script = f"import sys; sys.path.append({PYTHON!r}); from pmu_probe import Pmu; {pmu_of(place)!r}.delta('work_by_data', for_='1h')"
+        python = subprocess.Popen([sys.executable, "-c", script], stderr=subprocess.PIPE, text=True)
+        place.wait_for_stops(3)
+        python.send_signal(signal.SIGINT)
+        assert "KeyboardInterrupt" in python.communicate(timeout=WAIT)[1]
+        after = place.board.state()
+        assert after["run"] == before["run"] and after["fp_comp"] == before["fp_comp"] and after["demcr"] == before["demcr"]
+
+
+def test_a_budget_is_held_against_what_is_known():
+    from pytest_pmu_probe import within
+
+    def of(column, **time):
+        fields = {"type": "summary", "columns": {"CPU_CYCLES": column}, **({"time": time} if time else {})}
+        return Run(0, json.dumps(fields))
+    exact, near = of({"max": 100, "median": 90}), of({"max": 100, "median": 90, "plus_minus": 2})
+    bound, only = of({"max": 100, "at_least": 1, "at_least_max": 110}), of({"count": 0, "at_least": 3, "at_least_max": 110})
+    rows = [(exact, 100, "max", "pass"), (exact, 99, "max", "over budget"), (exact, 90, "median", "pass"), (exact, 89, "median", "over budget"),
+            (near, 102, "max", "pass"), (near, 101, "max", "inconclusive"), (near, 99, "max", "inconclusive"), (near, 97, "max", "over budget"),
+            (bound, 105, "max", "over budget"), (bound, 110, "max", "inconclusive"), (only, 109, "max", "over budget"),
+            (only, 120, "max", "inconclusive"), (only, 120, "median", "inconclusive"), (of({"not_supported": "no"}), 9, "max", "inconclusive")]
+    for run, limit, what, verdict in rows:
+        assert within(run, "CPU_CYCLES", limit, what)[0] == verdict, (run.columns, limit, what)
+    timed = of({"max": 100, "plus_minus": 2}, max=0.5, hz=200)
+    assert [within(timed, "time", limit, "max")[0] for limit in (0.52, 0.5, 0.48)] == ["pass", "inconclusive", "over budget"]
+
+
+# --- pytest
+
+TESTS = """
+    import json, os, pytest
+    from pmu_probe import Pmu
+    BOARDS = json.loads(os.environ["BOARDS"])
+
+    def boards(*names):
+        here = [pytest.param(BOARDS[name], id=name, marks=pytest.mark.xdist_group(BOARDS[name]["probe"])) for name in names if name in BOARDS]
+        return pytest.mark.parametrize("pmu_board", here, indirect=True)
+
+    @pytest.fixture
+    def pmu_board(request):
+        return Pmu(**request.param)
+
+    @boards("rp2040", "m4", "a9")
+    @pytest.mark.pmu_baseline(threshold="2%")
+    def test_nop(pmu):
+        assert pmu.delta("nop_first", "nop_second", hits=20).cycles.min > 0
+
+    @boards("m4")
+    @pytest.mark.pmu_baseline
+    def test_other(pmu):
+        pmu.delta("nop_first", "nop_second", hits=20, counter="systick")
+
+    @boards("m4", "slower")
+    @pytest.mark.pmu_baseline
+    def test_slower(pmu):
+        pmu.delta("nop_more", hits=20)
+
+    @boards("m4")
+    @pytest.mark.pmu_baseline
+    def test_noise(pmu):
+        pmu.delta("work_by_data", hits=60)
+        pmu.delta("nop_more", hits=20)
+
+    @boards("m4")
+    @pytest.mark.pmu_budget(CPU_CYCLES=3, time=1)
+    @pytest.mark.pmu_budget(of="p99", CPU_CYCLES=3)
+    def test_within(pmu):
+        pmu.delta("nop_first", "nop_second", hits=20)
+
+    @boards("m4")
+    @pytest.mark.pmu_budget(of="median", time=1e-9)
+    @pytest.mark.pmu_budget(CPU_CYCLES=3)
+    def test_over(pmu):
+        pmu.delta("nop_first", "nop_second", hits=20)
+
+    @boards("m4")
+    @pytest.mark.pmu_baseline
+    def test_first(pmu):
+        pmu.delta("article_nop")
+
+    @boards("m4")
+    def test_unknown(pmu):
+        pmu.delta("work_by_date")
+"""
+
+
+class Boards:
+    """Three boards, and an M4 whose program has one instruction more; their ELF files have one name, as builds of a program do."""
+
+    def __init__(self, folder):
+        self.folder, self.places, self.boards = folder, [], {}
+        (folder / "test_regions.py").write_text(textwrap.dedent(TESTS))
+        for name, way, mode, bits in (("rp2040", "rp2040/swd", "free", ARTICLE_NOP), ("a9", "a9/swd", "free", ARTICLE_NOP),
+                                      ("m4", "m4/swd", "free", ARTICLE_NOP | NOP_MORE | WORK_BY_DATA), ("slower", "m4/swd", "slower", NOP_MORE)):
+            place = Place(way, mode, bits)
+            self.places.append(place)
+            elf = folder / name / "app.elf"
+            elf.parent.mkdir()
+            shutil.copy(place.elf, elf)
+            probe, *options = place.probe_words()[1:]
+            self.boards[name] = {"probe": probe, "elf": str(elf), "options": options, "tool": TOOL}
+
+    def pytest(self, names, *words):
+        """Outcome and properties of each test, from the JUnit file."""
+        environment = {name: value for name, value in tool_environment().items() if not name.startswith("PYTEST_")}
+        environment.update(PYTHONPATH=PYTHON, PYTHONDONTWRITEBYTECODE="1", BOARDS=json.dumps({name: self.boards[name] for name in names}))
+        done = subprocess.run([sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "pytest_pmu_probe", "--rootdir=.",
+                               "--junitxml=junit.xml", *words, "."], cwd=self.folder, env=environment, text=True, stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, timeout=WAIT)
+        print(done.stdout)
+        found = {}
+        for case in xml.etree.ElementTree.parse(self.folder / "junit.xml").iter("testcase"):
+            outcomes = [child.tag for child in case if child.tag in ("failure", "error", "skipped")] or ["passed"]
+            said = " ".join(child.get("message", "") + (child.text or "") for child in case)
+            properties = {item.get("name"): item.get("value") for item in case.iter("property")}
+            found[case.get("name")] = outcomes, said, properties
+        return found
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        for place in self.places:
+            place.close()
+
+
+def test_pytest_on_three_boards_at_once(tmp_path):
+    with Boards(tmp_path) as boards:
+        found = boards.pytest(["rp2040", "m4", "a9"], "--pmu-update", "-k", "test_nop or test_slower or test_noise")
+        assert [outcome for outcome, _, _ in found.values()] == [["passed"]] * 5
+        assert sorted(os.listdir(tmp_path / "pmu-baselines")) == [
+            "Cortex-A9_r3p0-nop_first-nop_second.jsonl", "Cortex-M0+_r0p1-nop_first-nop_second.jsonl",
+            "Cortex-M4_r0p1-nop_first-nop_second.jsonl", "Cortex-M4_r0p1-nop_more.jsonl", "Cortex-M4_r0p1-work_by_data.jsonl"]
+        found = boards.pytest(["rp2040", "m4", "a9", "slower"], "-n", "3", "--dist", "loadgroup")
+    found = {name.partition("@")[0]: what for name, what in found.items()}
+    cycles = {"rp2040": "3", "m4": "3", "a9": None}
+    for board in cycles:
+        outcome, _, properties = found[f"test_nop[{board}]"]
+        assert outcome == ["passed"] and properties["nop_first nop_second verdict"] == "pass"
+        assert cycles[board] in (None, properties["nop_first nop_second CPU_CYCLES"])
+    assert "Cortex-A9" in found["test_nop[a9]"][2]["nop_first nop_second core"]
+    outcome, said, properties = found["test_other[m4]"]
+    assert outcome == ["error"] and "another counter" in said and properties["nop_first nop_second verdict"] == "not comparable"
+    assert found["test_slower[m4]"][0] == ["passed"]
+    outcome, said, _ = found["test_slower[slower]"]
+    assert outcome == ["failure"] and "nop_more: regressed: CPU_CYCLES regressed +" in said
+    outcome, said, properties = found["test_noise[m4]"]
+    assert outcome == ["skipped"] and "work_by_data: inconclusive" in said and properties["nop_more verdict"] == "pass"
+    outcome, said, _ = found["test_first[m4]"]
+    assert outcome == ["failure"] and "pytest --pmu-update writes it" in said
+    assert found["test_within[m4]"][0] == ["passed"]
+    outcome, said, _ = found["test_over[m4]"]
+    assert outcome == ["failure"] and "over budget: median of time is" in said
+    outcome, said, _ = found["test_unknown[m4]"]
+    assert outcome == ["failure"] and 'no symbol `work_by_date`' in said
