@@ -187,6 +187,20 @@ const struct command commands[COMMANDS] = {
                         .most = 1,
                         .formats = TEXT | JSON | CSV | STACKS,
                         .run = command_report},
+    [COMMAND_HISTORY] =
+        {.name = "history",
+         .operands = "DIR...",
+         .does = "when a region became slower, over many runs",
+         .about = "Reads the JSON lines that delta wrote: files, and those that end in .jsonl or .json "
+                  "below a folder. For each region and column it shows the course of the medians, and "
+                  "the run since which they are higher or lower. No target is touched.",
+         .examples = "pmu-probe history results/\n"
+                     "pmu-probe history -j results/ -o history.jsonl\n",
+         .needs = "a folder or a file with results of delta",
+         .least = 1,
+         .most = OPTION_OPERANDS,
+         .formats = TEXT | JSON,
+         .run = command_history},
     [COMMAND_SERVE] = {.name = "serve",
                        .operands = "",
                        .about = "For the scripts in gdb-scripts alone.",

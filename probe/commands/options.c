@@ -423,12 +423,13 @@ enum {
     CALIBRATE = 1 << COMMAND_CALIBRATE,
     LIST = 1 << COMMAND_LIST,
     REPORT = 1 << COMMAND_REPORT,
+    HISTORY = 1 << COMMAND_HISTORY,
     RESTORE = 1 << COMMAND_RESTORE,
     RELEASE = 1 << COMMAND_RELEASE,
     RESET = 1 << COMMAND_RESET,
     SERVE = 1 << COMMAND_SERVE,
     ALL = (1 << COMMANDS) - 1,
-    LINKED = ALL & ~REPORT,                              /* they reach for a target */
+    LINKED = ALL & ~(REPORT | HISTORY),                  /* they reach for a target */
     TARGET = LINKED & ~(PROBES | RESTORE),               /* they look at a core */
     PROGRAM = (TARGET | RESTORE | REPORT) & ~LIST,       /* and at what it runs */
     COUNTING = DELTA | STAT | WATCH | CALIBRATE | SERVE, /* they count events there */

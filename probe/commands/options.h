@@ -30,6 +30,7 @@ enum command_id {
     COMMAND_CALIBRATE,
     COMMAND_LIST,
     COMMAND_REPORT,
+    COMMAND_HISTORY,
     COMMAND_SERVE,
     COMMANDS
 };

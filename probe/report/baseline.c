@@ -111,6 +111,7 @@ static bool take_column(struct reading *reading, const char *name, const json_t 
         (!take_real(&side->mean, object, "mean") || !take_real(&side->sd, object, "sd") ||
          !take_unsigned(&side->min, object, "min") || !take_unsigned(&side->max, object, "max")))
         return fails(reading, "mean, sd, min or max of %.48s is missing or no count", column->name);
+    column->has_median = take_real(&column->median, object, "median");
     /* Older files do not have it */
     struct series_error known = {0};
     if (take_real(&known.standard, object, "mean_error") && take_real(&known.df, object, "mean_error_df") &&

@@ -22,6 +22,8 @@ struct baseline_column {
     char name[UTF8_CLEAN_ROOM(48)];
     bool unsupported;
     bool calibrated; /* the cost of halts was removed */
+    bool has_median; /* older files may not have it */
+    double median;
     struct verdict_side side;
 };
 

@@ -1,0 +1,325 @@
+#include "report/history.h"
+
+#include "report/json.h"
+#include "report/number.h"
+#include "report/terminal.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- gathering */
+
+static void *grow(void *items, size_t n, size_t *room, size_t each)
+{
+    if (n < *room)
+        return items;
+    size_t more = *room > 0 ? 2 * *room : 16;
+    void *larger = reallocarray(items, more, each);
+    *room = larger != NULL ? more : *room;
+    return larger;
+}
+
+static void row_free(struct history_row *row)
+{
+    for (size_t i = 0; i < row->n; i++) {
+        free(row->runs[i].file);
+        free(row->runs[i].build_id);
+    }
+    free(row->runs);
+    free(row->start);
+    free(row->end);
+    free(row->core);
+    free(row->column);
+}
+
+void history_free(struct history *history)
+{
+    for (size_t i = 0; i < history->n; i++)
+        row_free(&history->rows[i]);
+    free(history->rows);
+    *history = (struct history){0};
+}
+
+/* NULL: out of memory. */
+static struct history_row *find_row(struct history *history, const struct conditions *of, const char *column)
+{
+    for (size_t i = 0; i < history->n; i++) {
+        struct history_row *row = &history->rows[i];
+        if (strcmp(row->start, of->start) == 0 && strcmp(row->end, of->end) == 0 &&
+            strcmp(row->core, of->core) == 0 && strcmp(row->column, column) == 0)
+            return row;
+    }
+    void *rows = grow(history->rows, history->n, &history->room, sizeof *history->rows);
+    if (rows == NULL)
+        return NULL;
+    history->rows = rows;
+    struct history_row row = {.start = strdup(of->start),
+                              .end = strdup(of->end),
+                              .core = strdup(of->core),
+                              .column = strdup(column)};
+    if (row.start == NULL || row.end == NULL || row.core == NULL || row.column == NULL) {
+        row_free(&row);
+        return NULL;
+    }
+    history->rows[history->n] = row;
+    return &history->rows[history->n++];
+}
+
+static bool add_run(struct history_row *row, const struct baseline *run, const struct baseline_column *column)
+{
+    void *runs = grow(row->runs, row->n, &row->room, sizeof *row->runs);
+    if (runs == NULL)
+        return false;
+    row->runs = runs;
+    struct history_run *out = &row->runs[row->n];
+    double alone = column->side.sd / sqrt((double)column->side.n);
+    *out = (struct history_run){
+        .file = strdup(run->file),
+        .build_id = strdup(run->conditions.build_id),
+        .median = {.value = column->median, .error = fmax(alone, column->side.error.standard)}};
+    memcpy(out->started, run->started, sizeof out->started);
+    row->n++;
+    return out->file != NULL && out->build_id != NULL;
+}
+
+bool history_add(struct history *history, const struct baseline *run)
+{
+    history->files++;
+    for (size_t i = 0; i < run->n; i++) {
+        const struct baseline_column *column = &run->columns[i];
+        if (column->unsupported || !column->has_median)
+            continue;
+        struct history_row *row = find_row(history, &run->conditions, column->name);
+        if (row == NULL)
+            return false;
+        if (column->side.n == 0 || column->side.at_least)
+            row->bounds++;
+        else if (!add_run(row, run, column))
+            return false;
+    }
+    return true;
+}
+
+static int by_time(const void *a, const void *b)
+{
+    const struct history_run *one = a, *other = b;
+    int order = strcmp(one->started, other->started);
+    return order != 0 ? order : strcmp(one->file, other->file);
+}
+
+static int by_name(const void *a, const void *b)
+{
+    const struct history_row *one = a, *other = b;
+    int order = strcmp(one->start, other->start);
+    order = order != 0 ? order : strcmp(one->end, other->end);
+    order = order != 0 ? order : strcmp(one->core, other->core);
+    return order != 0 ? order : strcmp(one->column, other->column);
+}
+
+bool history_end(struct history *history, double chance)
+{
+    if (history->n > 0)
+        qsort(history->rows, history->n, sizeof *history->rows, by_name);
+    for (size_t i = 0; i < history->n; i++) {
+        struct history_row *row = &history->rows[i];
+        struct change_value *values = calloc(row->n + 1, sizeof *values);
+        if (values == NULL)
+            return false;
+        if (row->n > 0)
+            qsort(row->runs, row->n, sizeof *row->runs, by_time);
+        for (size_t k = 0; k < row->n; k++)
+            values[k] = row->runs[k].median;
+        row->n_changes =
+            changes_find(values, row->n, chance / (double)history->n, row->changes, HISTORY_CHANGES);
+        free(values);
+    }
+    return true;
+}
+
+/* ---- text */
+
+enum { CELL = 128, COURSE_MOST = 60, NAME_MOST = 28, BARS = 8 };
+
+static double part_of(const struct change *change)
+{
+    return change->before > 0 ? change->after / change->before - 1 : NAN;
+}
+
+/* A character for so many runs each: their mean between the row's least and greatest. */
+static void put_course(char *out, size_t size, const struct history_row *row, size_t columns)
+{
+    static const char *const bars[BARS] = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
+    static const char *const plain[BARS] = {"_", ".", "-", "~", "=", "+", "*", "#"};
+    const char *const *from = terminal_has_utf8() ? bars : plain;
+    double least = INFINITY, greatest = -INFINITY;
+    size_t n = row->n < columns ? row->n : columns, used = 0;
+    for (size_t i = 0; i < row->n; i++) {
+        least = fmin(least, row->runs[i].median.value);
+        greatest = fmax(greatest, row->runs[i].median.value);
+    }
+    out[0] = '\0';
+    for (size_t i = 0; i < n; i++) {
+        size_t first = row->n * i / n, end = row->n * (i + 1) / n;
+        double sum = 0;
+        for (size_t k = first; k < end; k++)
+            sum += row->runs[k].median.value;
+        double at = greatest > least ? (sum / (double)(end - first) - least) / (greatest - least) : 0;
+        used += (size_t)snprintf(out + used, size - used, "%s", from[(size_t)(at * (BARS - 1) + 0.5)]);
+    }
+}
+
+static const char *put_value(char *out, size_t size, double value)
+{
+    return number_unsigned(out, size, (uint64_t)llround(value));
+}
+
+static bool is_function(const struct history_row *row)
+{
+    return strcmp(row->end, "its return") == 0 || row->end[0] == '\0';
+}
+
+static void put_region(char *out, size_t size, const struct history_row *row)
+{
+    char whole[CELL * 3];
+    snprintf(whole, sizeof whole, "%.120s%s%.120s", row->start, is_function(row) ? "" : " to ",
+             is_function(row) ? "" : row->end);
+    terminal_text(out, size, whole);
+}
+
+static void print_change(FILE *out, const struct history_row *row, const struct change *change)
+{
+    const struct history_run *run = &row->runs[change->at];
+    char before[NUMBER_ROOM], after[NUMBER_ROOM], text[1024], file[UTF8_CLEAN_ROOM(256)],
+        change_text[32] = "";
+    double part = part_of(change);
+    if (isfinite(part))
+        snprintf(change_text, sizeof change_text, "%+.2f %%, ", part * 100);
+    terminal_text(file, sizeof file, run->file);
+    snprintf(text, sizeof text, "%s%s %s %s since %s%s%.12s: %.300s", change_text,
+             put_value(before, sizeof before, change->before), terminal_or("→", "->"),
+             put_value(after, sizeof after, change->after), run->started[0] != '\0' ? run->started : "?",
+             run->build_id[0] != '\0' ? ", build " : "", run->build_id, file);
+    bool worse = change->after > change->before;
+    fprintf(out, "    %s", terminal_colour(out, worse ? COLOUR_BAD : COLOUR_GOOD));
+    fold_text_at(out, terminal_columns(out), 4, 6, text);
+    fputs(terminal_colour(out, COLOUR_END), out);
+}
+
+static void print_row(FILE *out, const struct history_row *row)
+{
+    char region[UTF8_CLEAN_ROOM(CELL * 3)], column[UTF8_CLEAN_ROOM(CELL)], first[NUMBER_ROOM],
+        last[NUMBER_ROOM];
+    char line[4 * CELL], course[4 * COURSE_MOST + 1] = "";
+    struct fold fold = {.out = out, .columns = terminal_columns(out), .indent = 4};
+    put_region(region, sizeof region, row);
+    terminal_text(column, sizeof column, row->column);
+    fold_put(&fold, region, 0);
+    fold_put(&fold, column, 2);
+    if (row->n > 0) {
+        snprintf(line, sizeof line, "%zu run%s", row->n, row->n == 1 ? "" : "s");
+        fold_put(&fold, line, 2);
+        snprintf(line, sizeof line, "%s %s %s", put_value(first, sizeof first, row->runs[0].median.value),
+                 terminal_or("→", "->"), put_value(last, sizeof last, row->runs[row->n - 1].median.value));
+        fold_put(&fold, line, 2);
+        size_t room = fold.columns > 2 * fold.indent ? fold.columns - 2 * fold.indent : 8;
+        put_course(course, sizeof course, row, room < COURSE_MOST ? room : COURSE_MOST);
+        fold_put(&fold, course, 2);
+    }
+    fold_end(&fold);
+    if (row->bounds > 0)
+        fprintf(out, "    left out, for want of exact counts: %zu run%s\n", row->bounds,
+                row->bounds == 1 ? "" : "s");
+    for (size_t i = 0; i < row->n_changes; i++)
+        print_change(out, row, &row->changes[i]);
+}
+
+bool history_text(FILE *out, const struct history *history)
+{
+    const char *core = NULL;
+    size_t changed = 0;
+    for (size_t i = 0; i < history->n; i++) {
+        const struct history_row *row = &history->rows[i];
+        char clean[UTF8_CLEAN_ROOM(CELL)];
+        if (core == NULL || strcmp(core, row->core) != 0)
+            fprintf(out, "%s%s\n", core != NULL ? "\n" : "", terminal_text(clean, sizeof clean, row->core));
+        core = row->core;
+        print_row(out, row);
+        changed += row->n_changes > 0;
+    }
+    char text[2048];
+    fputs(history->n > 0 ? "\n" : "", out);
+    snprintf(text, sizeof text,
+             "%zu file%s, %zu of %zu row%s changed. A median steps up or down where chance "
+             "does not explain it (1 %% over all rows).",
+             history->files, history->files == 1 ? "" : "s", changed, history->n, history->n == 1 ? "" : "s");
+    fold_text(out, terminal_columns(out), 0, text);
+    if (history->skipped > 0) {
+        snprintf(text, sizeof text, "Skipped %zu file%s: %s", history->skipped,
+                 history->skipped == 1 ? "" : "s", history->reason);
+        fold_text(out, terminal_columns(out), 0, text);
+    }
+    return fflush(out) == 0 && !ferror(out);
+}
+
+/* ---- JSON */
+
+static json_t *runs_json(const struct history_row *row)
+{
+    json_t *runs = json_array();
+    for (size_t i = 0; i < row->n; i++) {
+        const struct history_run *run = &row->runs[i];
+        struct json_part part = json_part_new(NULL);
+        json_part_text(&part, "file", run->file);
+        json_part_text(&part, "started", run->started);
+        json_part_text(&part, "build_id", run->build_id);
+        json_part_real(&part, "median", run->median.value);
+        json_part_real(&part, "error", run->median.error);
+        json_array_append_new(runs, part.json);
+    }
+    return runs;
+}
+
+static json_t *changes_json(const struct history_row *row)
+{
+    json_t *changes = json_array();
+    for (size_t i = 0; i < row->n_changes; i++) {
+        const struct change *change = &row->changes[i];
+        struct json_part part = json_part_new(NULL);
+        json_part_unsigned(&part, "run", change->at + 1);
+        json_part_text(&part, "file", row->runs[change->at].file);
+        json_part_real(&part, "before", change->before);
+        json_part_real(&part, "after", change->after);
+        json_part_real(&part, "change", part_of(change));
+        json_array_append_new(changes, part.json);
+    }
+    return changes;
+}
+
+bool history_json(FILE *out, const struct history *history)
+{
+    bool ok = json_command_header(out, "history", "");
+    size_t changed = 0;
+    for (size_t i = 0; i < history->n && ok; i++) {
+        const struct history_row *row = &history->rows[i];
+        struct json_part part = json_part_new("region"), region = json_part_new(NULL);
+        json_part_text(&region, "start", row->start);
+        json_part_text(&region, "end", row->end);
+        json_part_object(&part, "region", region);
+        json_part_text(&part, "core", row->core);
+        json_part_text(&part, "column", row->column);
+        if (row->bounds > 0)
+            json_part_unsigned(&part, "at_least", row->bounds);
+        json_part_array(&part, "runs", runs_json(row));
+        json_part_array(&part, "changes", changes_json(row));
+        ok = json_part_write(out, part);
+        changed += row->n_changes > 0;
+    }
+    struct json_part summary = json_part_new("summary");
+    json_part_unsigned(&summary, "files", history->files);
+    json_part_unsigned(&summary, "regions", history->n);
+    json_part_unsigned(&summary, "changed", changed);
+    if (history->skipped > 0)
+        json_part_unsigned(&summary, "skipped", history->skipped);
+    return json_part_write(out, summary) && ok;
+}

@@ -1,0 +1,47 @@
+/*
+ * Histories: the results of many runs of delta, put in order of their time, and the run in which a region
+ * became slower or faster. A row is one column of one region on one core.
+ */
+#pragma once
+
+#include "measure/changes.h"
+#include "report/comparison.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+enum { HISTORY_CHANGES = 16 };
+
+struct history_run {
+    char *file, *build_id;
+    char started[sizeof((struct baseline *)0)->started];
+    struct change_value median; /* of its hits */
+};
+
+struct history_row {
+    char *start, *end, *core, *column;
+    struct history_run *runs; /* in order of time, once history_end was called */
+    size_t n, room;
+    size_t bounds; /* runs that are left out, since of some of their hits only a lower bound is known */
+    struct change changes[HISTORY_CHANGES];
+    size_t n_changes;
+};
+
+struct history {
+    struct history_row *rows;
+    size_t n, room;
+    size_t files;     /* that were read */
+    size_t skipped;   /* that are no results of delta */
+    char reason[512]; /* why the first of these was skipped */
+};
+
+/* False if memory is out. */
+bool history_add(struct history *history, const struct baseline *run);
+/* Sorts the runs and looks for changes. All rows together get a false one with at most this chance. */
+bool history_end(struct history *history, double chance);
+void history_free(struct history *history);
+
+/* Both return false if the output could not be written whole. */
+bool history_text(FILE *out, const struct history *history);
+bool history_json(FILE *out, const struct history *history);
