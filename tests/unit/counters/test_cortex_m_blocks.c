@@ -57,6 +57,16 @@ TEST(a_dwt_is_looked_at_again_with_trace_on)
     assert_string_equal(block.unusable, "Armv6-M has a DWT without counters");
 }
 
+TEST(all_but_cyccnt_are_8_bits_wide)
+{
+    struct counter_block block = dwt_of(0x410FC241, 0x01000000, 0x40000000);
+    assert_int_equal(block.n, 6);
+    for (size_t i = 0; i < block.n; i++) {
+        assert_int_equal(block.counters[i].bits, i == 0 ? 32 : 8);
+        assert_int_equal(block.counters[i].low.offset, 0xE0001004 + 4 * i);
+    }
+}
+
 TEST(the_lock_of_an_m7_is_opened_behind_trace)
 {
     struct counter_block block = dwt_of(0x411FC271, 0, 0x40000000);

@@ -124,6 +124,24 @@ FRESH_TEST(a_reset_takes_all_that_is_held)
     assert_got(1);
 }
 
+/* What it counted by was changed at some time since the look before. */
+FRESH_TEST(a_change_of_the_settings_takes_all_that_is_held)
+{
+    static const struct witness enable = {
+        .items = {{.at = {.size = 4, .offset = 0xE0001000}, .mask = 1, .value = 1, .name = "DWT_CTRL"}},
+        .n = 1};
+    hits.witness = &enable;
+    (void)add(100, true);
+    (void)add(101, true);
+    (void)add(102, false); /* DWT_CTRL reads as zero */
+    hit_results_take(&hits, results, list.n);
+    assert_got(0);
+    assert_ptr_equal(hits.changed, &enable.items[0]);
+    assert_int_equal(hits.n_held, 0);
+    hit_results_release(&hits, false);
+    assert_got(0);
+}
+
 FRESH_TEST(the_engine_may_have_looked)
 {
     (void)add(100, true);

@@ -140,7 +140,7 @@ FRESH_TEST(the_file_has_what_the_ledger_holds)
     *fake_at(&f.fake, 0x20) = 2;
     write_to(0x10, 5, (struct restore){.mask = 3, .key = 0xA05F0000});
     write_to(0x20, 7, pair);
-    write_to(0x1000, 9, (struct restore){.only_ours = true});
+    write_to(0x1000, 9, (struct restore){.key = 0x50000, .only_ours = true});
     assert_true(ledger_open(f.ledger, &lock, &f.deadline, &f.error));
     assert_true(ledger_release(f.ledger, at(0x10), &f.deadline, &f.error));
     write_to(0x20, 8, pair);
@@ -156,8 +156,36 @@ FRESH_TEST(the_file_has_what_the_ledger_holds)
     assert_int_equal(entries[0].wrote[0], 7);
     assert_int_equal(entries[0].wrote[1], 8);
     assert_int_equal(entries[1].at.offset, 0x1FB0); /* closed after what is in its page */
+    assert_int_equal(entries[0].restore.key, 0);
     assert_int_equal(entries[2].at.offset, 0x1000);
+    assert_int_equal(entries[2].restore.key, 0x50000);
     assert_true(entries[2].restore.only_ours);
+    journal_file_free(&f.file);
+}
+
+static bool undo_nothing(void *context, const struct deadline *deadline, struct error *error)
+{
+    (void)context;
+    (void)deadline;
+    (void)error;
+    return true;
+}
+
+/* Actions of the undoing are none of its entries, so they do not count in the order. */
+FRESH_TEST(actions_do_not_move_entries)
+{
+    const struct setting lock = {.at = at(0x1FB0), .key = 0xC5ACCE55, .restore = {.mask = 1}};
+    write_to(0x10, 5, (struct restore){0});
+    assert_true(ledger_push_undo(f.ledger, (struct undo_action){.undo = undo_nothing}, &f.error));
+    write_to(0x20, 6, (struct restore){0});
+    assert_true(ledger_push_undo(f.ledger, (struct undo_action){.undo = undo_nothing}, &f.error));
+    write_to(0x1000, 9, (struct restore){0});
+    assert_true(ledger_open(f.ledger, &lock, &f.deadline, &f.error)); /* before what is in its page */
+    assert_true(left());
+    assert_int_equal(f.file.n, 4);
+    static const uint64_t order[] = {0x10, 0x20, 0x1FB0, 0x1000};
+    for (size_t i = 0; i < 4; i++)
+        assert_int_equal(f.file.entries[i].at.offset, order[i]);
     journal_file_free(&f.file);
 }
 
