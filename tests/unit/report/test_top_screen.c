@@ -14,12 +14,25 @@ static struct top_view view;
 static size_t selected;
 static struct top_pick pick;
 
+/* A row frees its texts, so they are not constants. */
+static char texts[64][64];
+static size_t n_texts;
+
+static char *text(const char *of)
+{
+    char *out = texts[n_texts++ % 64];
+    if (of == NULL)
+        return NULL;
+    snprintf(out, sizeof texts[0], "%s", of);
+    return out;
+}
+
 static void put(size_t core, const char *function, const char *source, uint64_t samples, double plus_minus)
 {
     struct shares *to = &shares[core];
     to->rows[to->n++] = (struct share){.state = PROFILE_STATES,
-                                       .function = (char *)(uintptr_t)function,
-                                       .source = (char *)(uintptr_t)source,
+                                       .function = text(function),
+                                       .source = text(source),
                                        .address = 0x10000100 + 0x40 * to->n,
                                        .samples = samples,
                                        .part = (double)samples / 60000,
