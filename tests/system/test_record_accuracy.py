@@ -82,11 +82,8 @@ def test_the_error_that_is_told(chip, tmp_path):
         told = []
         for run in range(RUNS):
             path = tmp_path / f"{run}.jsonl"
-            place.board.command("profile on")
-            result = place.run("record", "--for", "600ms", "-o", path)
-            assert result.code == 0, result.err
-            for address, cycles in place.board.command("profile")["cores"][0]["executed"]:
-                truth[address] += cycles
+            _, spent = record(place, path, 4000)
+            truth.update(dict(spent["executed"]))
             rows = [json.loads(line) for line in run_tool("--elf", place.elf, "report", path, "-j").out.splitlines()]
             told.append({row["function"]: row for row in rows if row["type"] == "share" and "function" in row})
         cycles = by_function(place, truth.items())
