@@ -14,7 +14,7 @@ HERE = os.path.abspath(sys._getframe().f_code.co_filename)  # GDB 13 sets no __f
 sys.path.insert(0, os.path.dirname(HERE))
 
 from pmu_auto import Auto
-from pmu_engine import Engine, Refused, binary, check_option, options_of, write
+from pmu_engine import Engine, Refused, binary, check_option, options_of, run_binary, write
 
 
 # What a user, a target or a server can cause
@@ -85,8 +85,8 @@ def events():
 class Command(gdb.Command):
     """A command of the engine."""
 
-    def __init__(self, name, doc, moves=False):
-        self.__doc__, self.name, self.moves = doc, name, moves
+    def __init__(self, name, doc, moves=False, often=False):
+        self.__doc__, self.name, self.moves, self.often = doc, name, moves, often
         super().__init__("pmu " + name, gdb.COMMAND_DATA)
 
     def invoke(self, argument, _from_tty):
@@ -94,7 +94,7 @@ class Command(gdb.Command):
         if auto is not None:
             AUTO.off()
         try:
-            engine = Engine(engine_words(self.name, shlex.split(argument)))
+            engine = Engine(engine_words(self.name, shlex.split(argument)), often=self.often)
         except FAILURES as error:
             self.resume_auto(auto)
             raise gdb.GdbError(f"pmu: {error}") from error
@@ -147,6 +147,19 @@ class Command(gdb.Command):
             except (gdb.GdbError, OSError):
                 return []
         return gdb.COMPLETE_LOCATION if self.moves else gdb.COMPLETE_NONE
+
+
+class Report(Command):
+    """A command of the engine that needs no target."""
+
+    def invoke(self, argument, _from_tty):
+        try:
+            done = run_binary(*engine_words(self.name, shlex.split(argument)))
+        except FAILURES as error:
+            raise gdb.GdbError(f"pmu: {error}") from error
+        write(done.stdout + done.stderr)
+        if done.returncode:
+            raise gdb.GdbError(f"pmu {self.name} failed (exit code {done.returncode})")
 
 
 class AutoCommand(gdb.Command):
@@ -261,6 +274,13 @@ breakpoint's condition does not hold, or it is to be ignored, the cost of GDB's 
 core stays halted where the last hit ended.""", True),
     ("stat", """pmu stat --for TIME [-e EVENTS]
 Counts while the core runs; each sample halts it briefly.""", True),
+    ("record", """pmu record [--for TIME] [-o FILE]
+Samples where the core is, into profile.jsonl, until Ctrl-C. GDB lets it run for some 20 ms and interrupts it,
+again and again, so it stands a good part of the time. On the command line pmu-probe record stops no core.""",
+     True, True),
+    ("top", """pmu top [--for TIME] [-I TIME]
+Lists the functions of the last interval by their shares, until Ctrl-C; with samples as those of pmu record.""",
+     True, True),
     ("info", """pmu info
 Shows the way to the target, the cores, their counters, and what is in use. Changes nothing."""),
     ("list", "pmu list [PATTERN]\nLists the events of this core: code, name, meaning."),
@@ -268,6 +288,8 @@ Shows the way to the target, the cores, their counters, and what is in use. Chan
 Measures what a halt adds to the counters, here or at the location.""", True),
     ("doctor", "pmu doctor [--mend]\nSays why a counter cannot be read, and what mends it."),
 ]]
+COMMANDS.append(Report("report", """pmu report [FILE] [--sort function|line|file|address]
+Shows the shares of a profile that pmu record or pmu-probe wrote. No target is needed."""))
 AUTO_COMMAND = AutoCommand()
 Help()
 Count("_pmu", 1)

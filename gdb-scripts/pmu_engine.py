@@ -234,8 +234,10 @@ class Engine:
 
     late_interrupt = False  # one may still come that an earlier engine's end has caused
 
-    def __init__(self, words, stdin=subprocess.DEVNULL):
+    def __init__(self, words, stdin=subprocess.DEVNULL, often=False):
+        """`often`: it interrupts the core again and again, which is not to be told each time."""
         connection()
+        self.often = often
         if gdb.selected_thread().is_running():
             raise Refused("the target runs: interrupt it first")
         self.requests, self.settings = Requests(), {}
@@ -348,7 +350,8 @@ class Engine:
                     one.enabled = False
                 self.be_quiet()
                 CONDITION_TESTS.begin([at for at, one in self.requests.breakpoints.items() if one.enabled])
-                gdb.execute(command, to_string=True)
+                with Silence(self.often):
+                    gdb.execute(command, to_string=True)
                 if late and how != "step" and stop.why == "requested" and not asked.is_set():
                     stop.why = "trap"
                     halts += 1
@@ -396,6 +399,27 @@ def interrupt():
     thread = gdb.selected_thread()
     if thread is not None and thread.is_running():
         gdb.execute("interrupt", to_string=True)
+
+
+class Silence:
+    """GDB tells of each signal, whatever it is told about notifications. On a terminal it can be kept from
+    that; elsewhere another program may read what it says."""
+
+    def __init__(self, wanted):
+        self.wanted, self.kept = wanted and os.isatty(1), None
+
+    def __enter__(self):
+        if self.wanted:
+            gdb.flush()
+            self.kept = os.dup(1)
+            with open(os.devnull, "wb") as nowhere:
+                os.dup2(nowhere.fileno(), 1)
+
+    def __exit__(self, *_):
+        if self.kept is not None:
+            gdb.flush()
+            os.dup2(self.kept, 1)
+            os.close(self.kept)
 
 
 class CtrlC:

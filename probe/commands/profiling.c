@@ -2,6 +2,7 @@
 
 #include "report/terminal.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,11 +15,13 @@ static const struct options *options_of(const struct profiling *self)
     return self->session.context->options;
 }
 
-bool profiling_open(struct profiling *self, const char *command, struct error *error)
+bool profiling_open(struct profiling *self, struct error *error)
 {
     struct session *session = &self->session;
-    return session_open_elf(session, error) && session_open_target(session, error) &&
-           session_sees_running(session, command, error);
+    bool ok = session_open_elf(session, error) && session_open_target(session, error);
+    self->by_halts = ok && !device_sees_running(&session->device);
+    session->may_stop = self->by_halts;
+    return ok;
 }
 
 /* --- taking the core ------------------------------------------------------------------------------------ */
@@ -41,6 +44,22 @@ static bool take_core(struct profiling *self, struct device_core *core, struct s
            sampler_begin(sampler, &deadline, error);
 }
 
+/* Through a debugger, which has one core. */
+static bool take_by_halts(struct profiling *self, struct error *error)
+{
+    struct session *session = &self->session;
+    struct device *device = &session->device;
+    struct deadline deadline = session_deadline(session);
+    char place[512];
+    if (options_of(self)->all_cpus)
+        return error_set(error, ERROR_USAGE, "-a: through a GDB server samples are taken of one core");
+    session_place(session, device->chosen->halted_at, place, sizeof place);
+    if (!device_take(device, false, place, &deadline, error))
+        return false;
+    halt_sampler_begin(&self->halts, device);
+    return true;
+}
+
 /* NULL for an empty text, or without memory: the head then says less. */
 static char *copy_of(const char *text)
 {
@@ -59,10 +78,11 @@ static bool fill_about(struct profiling *self, struct error *error)
     if (about->cores == NULL || about->numbers == NULL)
         return error_set(error, ERROR_SYSTEM, "out of memory");
     for (; about->core_count < self->n; about->core_count++) {
-        about->cores[about->core_count] = copy_of(self->cores[about->core_count].sampler.core->name);
+        about->cores[about->core_count] =
+            copy_of(session->device.cores[self->cores[about->core_count].number].core.name);
         about->numbers[about->core_count] = self->cores[about->core_count].number;
     }
-    about->source = copy_of(self->cores[0].sampler.source.name);
+    about->source = copy_of(self->by_halts ? "halts" : self->cores[0].sampler.source.name);
     about->asked_s = options_of(self)->for_s;
     if (gmtime_r(&now, &utc) != NULL && strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &utc) > 0)
         about->date = copy_of(text);
@@ -137,11 +157,13 @@ bool profiling_take(struct profiling *self, struct error *error)
     self->cores = calloc(device->n_cores, sizeof *self->cores);
     if (self->cores == NULL)
         return error_set(error, ERROR_SYSTEM, "out of memory");
-    if (options_of(self)->all_cpus)
+    if (options_of(self)->all_cpus && !self->by_halts)
         return take_all(self, error) && fill_about(self, error);
     self->cores[0].number = number_of(self, device->chosen);
     self->n = 1;
-    return take_core(self, device->chosen, &self->cores[0].sampler, error) && fill_about(self, error);
+    bool ok = self->by_halts ? take_by_halts(self, error)
+                             : take_core(self, device->chosen, &self->cores[0].sampler, error);
+    return ok && fill_about(self, error);
 }
 
 /* --- sampling ------------------------------------------------------------------------------------------- */
@@ -169,14 +191,24 @@ static int64_t list_us(const struct profiling *self, double us)
     return us > 0 ? (int64_t)us : 0; /* the other cores have had the time that was left */
 }
 
+static bool take_samples(struct profiling *self, struct profiling_core *core, double us, struct error *error)
+{
+    struct deadline deadline = uncancelled(self);
+    return self->by_halts ? halt_sampler_take(&self->halts, &core->tally, &deadline, error)
+                          : sampler_take(&core->sampler, list_us(self, us), &core->tally, &deadline, error);
+}
+
+double profiling_stood(const struct profiling *self)
+{
+    return self->elapsed_s > 0 ? fmin((double)self->halts.stood_us / 1e6 / self->elapsed_s, 1) : 0;
+}
+
 bool profiling_sample(struct profiling *self, double us, struct error *error)
 {
     if (self->begun_us == 0)
         self->begun_us = deadline_now_us();
     for (size_t i = 0; i < self->n; i++) {
-        struct profiling_core *core = &self->cores[i];
-        struct deadline deadline = uncancelled(self);
-        bool ok = sampler_take(&core->sampler, list_us(self, us), &core->tally, &deadline, error);
+        bool ok = take_samples(self, &self->cores[i], us, error);
         self->elapsed_s = (double)(deadline_now_us() - self->begun_us) / 1e6;
         if (!ok)
             return false;
@@ -188,7 +220,8 @@ bool profiling_close(struct profiling *self, size_t core, struct profile_interva
                      struct error *error)
 {
     struct profile_tally *tally = &self->cores[core].tally;
-    sampler_settle(&self->cores[core].sampler, tally);
+    if (!self->by_halts)
+        sampler_settle(&self->cores[core].sampler, tally);
     *any = !profile_tally_is_empty(tally);
     tally->now.core = (unsigned)core;
     return !*any || profile_tally_close(tally, self->elapsed_s, out) ||
@@ -202,7 +235,7 @@ void profiling_end(struct profiling *self, struct error *why)
         session_forgive(&self->session, why);
     if (why->kind == ERROR_CANCELLED)
         error_clear(why);
-    for (size_t i = 0; ok && i < self->n; i++) {
+    for (size_t i = 0; ok && !self->by_halts && i < self->n; i++) {
         struct deadline last = session_last_deadline(&self->session);
         sampler_end(&self->cores[i].sampler, &self->cores[i].tally, &last);
     }

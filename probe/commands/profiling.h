@@ -1,10 +1,12 @@
 /*
  * Profiling: what `record`, `top` and `report` share. Opens the target, takes the cores whose PC is to be
- * sampled, and takes samples by lists until the user or --for ends it. Nothing is ever stopped.
+ * sampled, and takes samples by lists until the user or --for ends it. Nothing is stopped, except where a
+ * debugger has the run control: it shows nothing of a core that runs.
  */
 #pragma once
 
 #include "commands/session.h"
+#include "profile/halt_sampler.h"
 #include "profile/sampler.h"
 #include "profile/shares.h"
 
@@ -23,18 +25,21 @@ struct profiling {
     struct session session;
     struct profiling_core *cores; /* n of them; owned */
     size_t n;
+    struct halt_sampler halts;  /* in place of the cores' samplers, if `by_halts` */
+    bool by_halts;              /* since profiling_open */
     struct profile_about about; /* since profiling_take */
     int64_t begun_us;           /* the first list */
     double elapsed_s;
 };
 
-/* ELF and target; `command` is for the message that nothing can be read while the core runs. */
-bool profiling_open(struct profiling *self, const char *command, struct error *error);
+bool profiling_open(struct profiling *self, struct error *error); /* ELF and target */
 /* The chosen core, or with -a all of its kind. */
 bool profiling_take(struct profiling *self, struct error *error);
 /* Time begins with the first call: one list of each core, which together take about `us`, or less if --for
  * leaves less. */
 bool profiling_sample(struct profiling *self, double us, struct error *error);
+/* How much of the time the core stood for its samples, at most; 0..1. */
+double profiling_stood(const struct profiling *self);
 /* Ctrl-C, or the time of --for. */
 bool profiling_is_over(const struct profiling *self);
 /* Ends the interval of a core; *any is false if nothing was sampled in it, and it goes on. */

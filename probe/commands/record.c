@@ -6,6 +6,7 @@
 #include "report/progress.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -121,6 +122,9 @@ static void tell_end(const struct recording *self)
     fprintf(stderr, "%s samples in %s, %s per second", samples, time, rate);
     for (size_t i = 0; i < PROFILE_STATES; i++)
         tell_part(self, self->states[i], words[i]);
+    if (self->profiling.by_halts)
+        fprintf(stderr, "; the core stood for at most %.0f %% of it",
+                ceil(100 * profiling_stood(&self->profiling)));
     if (self->resets > 0)
         fprintf(stderr, ", %u reset%s", self->resets, self->resets == 1 ? "" : "s");
     fprintf(stderr, ": %s\n", file);
@@ -167,6 +171,6 @@ static bool record(struct recording *self, struct error *error)
 int command_record(const struct context *context, struct error *error)
 {
     struct recording self = {.profiling.session.context = context};
-    bool ok = profiling_open(&self.profiling, "record", error) && record(&self, error);
+    bool ok = profiling_open(&self.profiling, error) && record(&self, error);
     return profiling_finish(&self.profiling, ok, error);
 }

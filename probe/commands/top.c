@@ -337,7 +337,8 @@ static bool begin(struct topping *self, struct error *error)
     for (size_t i = 0; i < n; i++) {
         snprintf(self->names[i], NAME, "core %u %s, by %s", profile_core_number(about, i), about->cores[i],
                  about->source);
-        self->cores[i] = (struct top_core){.name = self->names[i], .shares = &self->shares[i]};
+        self->cores[i] = (struct top_core){
+            .name = self->names[i], .shares = &self->shares[i], .by_halts = profiling->by_halts};
     }
     self->rolling.profile.about = *about;
     self->has_names = profiling->session.symbols != NULL;
@@ -383,8 +384,8 @@ static bool top(struct topping *self, struct error *error)
 int command_top(const struct context *context, struct error *error)
 {
     struct topping self = {.profiling.session.context = context};
-    bool ok = profiling_sort(context->options, &self.sort, error) &&
-              profiling_open(&self.profiling, "top", error) && top(&self, error);
+    bool ok = profiling_sort(context->options, &self.sort, error) && profiling_open(&self.profiling, error) &&
+              top(&self, error);
     for (size_t i = 0; self.shares != NULL && i < self.profiling.n; i++)
         shares_free(&self.shares[i]);
     free(self.shares);

@@ -34,6 +34,11 @@ static const char *text_of(const char *text)
     return text != NULL ? text : "";
 }
 
+static bool is_by_halts(const struct profile *profile)
+{
+    return strcmp(text_of(profile->about.source), "halts") == 0;
+}
+
 /* What a row is of. */
 static const char *row_name(const struct shares *shares, const struct share *row)
 {
@@ -103,7 +108,7 @@ static void note_profile(struct notes *notes, const struct profile_report *repor
         note(notes, "The run ended early: %s.", profile->end.error);
     if (report->no_names[0] != '\0')
         note(notes, "%s.", report->no_names);
-    if (strcmp(text_of(profile->about.source), "halts") == 0)
+    if (is_by_halts(profile))
         note(notes, "The core was stopped for each sample, so it ran in another rhythm than by itself.");
 }
 
@@ -240,13 +245,15 @@ static void print_head(FILE *out, const struct profile_report *report, size_t co
 }
 
 /* Also the ones that never were, where that is worth knowing. */
-static void print_states(FILE *out, const struct shares *shares, size_t columns)
+static void print_states(FILE *out, const struct profile_report *report, const struct shares *shares,
+                         size_t columns)
 {
+    bool by_halts = is_by_halts(report->profile); /* no halted core tells whether it slept */
     struct fold fold = {.out = out, .columns = columns, .indent = 2};
     for (int state = 0; state < PROFILE_STATES && shares->samples > 0; state++) {
         const char *name = shares_state_name((enum profile_state)state) + 1; /* without its brackets */
         char text[CELL];
-        if (shares->states[state] == 0 && state > PROFILE_NOT_PERMITTED)
+        if (shares->states[state] == 0 && (by_halts || state > PROFILE_NOT_PERMITTED))
             continue;
         snprintf(text, sizeof text, "%.*s %.1f %%", (int)strlen(name) - 1, name,
                  part_of(shares, (enum profile_state)state) * 100);
@@ -276,7 +283,7 @@ static void print_core(FILE *out, const struct profile_report *report, const str
         fold_put(&fold, text, 1);
     }
     fold_end(&fold);
-    print_states(out, shares, columns);
+    print_states(out, report, shares, columns);
 }
 
 static void print_notes(FILE *out, const struct notes *notes, size_t columns)

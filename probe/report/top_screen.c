@@ -144,7 +144,8 @@ static void make_heading(const struct top_core *core, struct heading *out)
     for (int state = 0; state < PROFILE_STATES; state++) {
         const char *word = shares_state_name((enum profile_state)state) + 1; /* without its brackets */
         out->states[state][0] = '\0';
-        if (shares->samples > 0 && (shares->states[state] > 0 || state == PROFILE_ASLEEP))
+        if (shares->samples > 0 &&
+            (shares->states[state] > 0 || (state == PROFILE_ASLEEP && !core->by_halts)))
             snprintf(out->states[state], sizeof out->states[state], "%.*s %.1f %%", (int)strlen(word) - 1,
                      word, 100 * (double)shares->states[state] / (double)shares->samples);
         out->facts[1 + state] = out->states[state];

@@ -135,6 +135,22 @@ bool cores_runnable(const struct cores *c)
     return timer_goes_on(&c->timer);
 }
 
+// Cycles that the busiest core spent
+static uint64_t run_slice(struct cores *c, uint64_t slice)
+{
+    uint64_t spent = 0;
+    for (size_t i = 0; i < c->count; i++) {
+        struct core *core = c->each[i].core;
+        uint64_t before = core->cycles, lead = timer_lead(&c->timer, i);
+        if (core->ops->runnable(core) && lead < slice)
+            core->ops->run(core, slice - lead);
+        if (core->cycles - before > spent)
+            spent = core->cycles - before;
+    }
+    timer_pass(&c->timer, slice);
+    return spent;
+}
+
 bool cores_run(struct cores *c, struct pace *pace)
 {
     uint64_t credit = pace_credit(pace), slice = pace->hz / SLICES_PER_S, spent = 0;
@@ -148,18 +164,18 @@ bool cores_run(struct cores *c, struct pace *pace)
         return false;
     if (slice > credit)
         slice = credit;
-    for (size_t i = 0; i < c->count; i++) {
-        struct core *core = c->each[i].core;
-        uint64_t before = core->cycles, lead = timer_lead(&c->timer, i);
-        if (core->ops->runnable(core) && lead < slice)
-            core->ops->run(core, slice - lead);
-        if (core->cycles - before > spent)
-            spent = core->cycles - before;
-    }
-    timer_pass(&c->timer, slice);
+    spent = run_slice(c, slice);
     pace_spent(pace, timer_goes_on(&c->timer) ? slice : spent);
     c->stood = !cores_runnable(c);
     return credit > slice;
+}
+
+void cores_run_for(struct cores *c, struct pace *pace, uint64_t ns)
+{
+    for (uint64_t cycles = pace_skip(pace, ns), slice; cycles; cycles -= slice) {
+        slice = pace->hz / SLICES_PER_S < cycles ? pace->hz / SLICES_PER_S : cycles;
+        run_slice(c, slice);
+    }
 }
 
 void cores_reset(struct cores *c)

@@ -51,6 +51,8 @@ size_t cores_targets(struct cores *, struct swd_target *targets);
 bool cores_runnable(const struct cores *); // any of them
 // One slice of each that runs, if the clock has got so far. true: there is more to run at once.
 bool cores_run(struct cores *, struct pace *);
+// Just so long by their own clock, whatever the host's says
+void cores_run_for(struct cores *, struct pace *, uint64_t ns);
 void cores_reset(struct cores *);
 void cores_hold(struct cores *, bool in_reset);
 void cores_power(struct cores *, bool on);

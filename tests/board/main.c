@@ -43,6 +43,12 @@ static uint64_t breathe(void *self)
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
+static void pass(void *self, uint64_t ns)
+{
+    struct board *b = self;
+    cores_run_for(&b->cores, &b->pace, ns);
+}
+
 static void hold_reset(void *self, bool held)
 {
     struct board *b = self;
@@ -84,6 +90,7 @@ static bool open_probe(struct board *b, const struct options *o)
                                       .wire_hz = o->dap_wire,
                                       .serial = o->dap_serial,
                                       .breathe = breathe,
+                                      .pass = o->dap_exact ? pass : NULL,
                                       .self = b};
     processor_init(&b->processor);
     if (o->dap_firmware) {

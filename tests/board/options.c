@@ -39,6 +39,7 @@ enum {
     DAP_FIRMWARE,
     DAP_LATENCY,
     DAP_WIRE,
+    DAP_EXACT,
     USB,
     USB_V1_ONLY,
     USB_V2_ONLY,
@@ -79,6 +80,7 @@ static const struct option long_options[] = {
     {"dap-firmware", required_argument, NULL, DAP_FIRMWARE},
     {"dap-latency", required_argument, NULL, DAP_LATENCY},
     {"dap-wire", required_argument, NULL, DAP_WIRE},
+    {"dap-exact", no_argument, NULL, DAP_EXACT},
     {"usb", required_argument, NULL, USB},
     {"usb-v1-only", no_argument, NULL, USB_V1_ONLY},
     {"usb-v2-only", no_argument, NULL, USB_V2_ONLY},
@@ -154,6 +156,9 @@ static bool take(struct options *o, int option, const char *text)
         return true;
     case PORT_QUIRKS:
         return adi_parse_quirks(text, &o->port_quirks);
+    case DAP_EXACT:
+        o->dap_exact = true;
+        return true;
     case STOP_SKID:
         o->has_skid = number(text, 0, 1000, &value);
         o->stop_skid = (uint32_t)value;
@@ -279,7 +284,8 @@ bool options_parse(struct options *o, int argc, char **argv)
                 "[--die-with-parent] "
                 "[--dap-firmware FILE.so]\n"
                 "             [--dap-tcp PORT] [--dap-packet BYTES] [--dap-count N] [--dap-latency US]\n"
-                "             [--dap-wire HZ] [--dap-timer] [--dap-plain] [--dap-serial TEXT] [--dap-quirks "
+                "             [--dap-wire HZ] [--dap-exact] [--dap-timer] [--dap-plain] [--dap-serial TEXT] "
+                "[--dap-quirks "
                 "NAME,...]\n"
                 "             [--usb DIR [--usb-v1-only|--usb-v2-only] [--usb-latency US]\n"
                 "             [--usb-id VENDOR:PRODUCT:RELEASE] [--usb-name TEXT] [--usb-interface TEXT]\n"

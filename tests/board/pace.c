@@ -36,3 +36,11 @@ void pace_spent(struct pace *p, uint64_t cycles)
 {
     p->credit -= (int64_t)cycles;
 }
+
+uint64_t pace_skip(struct pace *p, uint64_t ns)
+{
+    uint64_t due = ns * p->hz + p->leftover;
+    p->leftover = due % NS_PER_S;
+    p->last = pace_now_ns();
+    return due / NS_PER_S;
+}

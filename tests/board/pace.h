@@ -17,5 +17,7 @@ void pace_start(struct pace *, uint32_t hz);
 // Cycles that may be run now; the caller subtracts what it ran by pace_spent
 uint64_t pace_credit(struct pace *);
 void pace_spent(struct pace *, uint64_t cycles);
+// Cycles of so long a time, which passes now whatever the host's clock says
+uint64_t pace_skip(struct pace *, uint64_t ns);
 
 #endif

@@ -1,4 +1,5 @@
 """`pmu` in a real GDB behind a real OpenOCD: each subcommand against the board's truth, hit by hit."""
+import json
 import os
 import pathlib
 import re
@@ -317,3 +318,45 @@ def test_what_cannot_be_done_is_one_line():
             assert "pmu auto is off" in terminal.child.before and "Exception" not in terminal.child.before, terminal.child.before
         finally:
             terminal.close()
+
+
+@pytest.mark.parametrize("chip", CHIPS)
+def test_record_top_and_report(chip, tmp_path):
+    """By halts. GDB stays where it was interrupted last, and what was recorded can be shown there."""
+    file = tmp_path / "p.jsonl"
+    with DoorPlace(chip, "free", WORK_BY_DATA) as place:
+        done = place.gdb(f"pmu record --for 0.8s -o {file}", "x/i $pc", f"pmu report {file}", f"pmu report {file} --sort line",
+                         "pmu top --for 0.6s -I 300ms", f"pmu report {file} --sort task")
+        assert "samples in" in done.out and "the core stood for at most" in done.out, done.out + done.err
+        lines = [json.loads(line) for line in file.read_text().splitlines()]
+        assert lines[0]["source"] == "halts" and lines[-1]["why"] == "time" and lines[-1]["samples"] > 2
+        assert done.out.count("by halts: ") >= 3 and re.search(r"^after ", done.out, re.M)
+        assert re.search(r"% +[\d.?]+ +\d+  \w+ +\w+\.c:\d+$", done.out, re.M), done.out
+        assert "--sort takes" in done.out + done.err and "pmu report failed (exit code 2)" in done.err
+
+
+def test_a_breakpoint_ends_the_record(tmp_path):
+    file = tmp_path / "p.jsonl"
+    with DoorPlace("m4", "free", WORK_BY_DATA) as place:
+        done = place.gdb("break random_number", f"pmu record -o {file}", "print/x $pc")
+        assert "stopped by itself" in done.out and "pmu record failed (exit code 3)" in done.err, done.out + done.err
+        assert f"= {place.symbol('random_number'):#x}" in done.out
+        end = json.loads(file.read_text().splitlines()[-1])
+        assert end["why"] == "lost" and "at a breakpoint" in end["error"]
+
+
+def test_ctrl_c_ends_the_record(tmp_path):
+    file = tmp_path / "p.jsonl"
+    with DoorPlace("m4", "free", WORK_BY_DATA) as place:
+        terminal = Terminal(place.elf, place.server.gdb_port())
+        try:
+            terminal.child.sendline(f"pmu record -o {file}")
+            time.sleep(2)
+            terminal.child.sendintr()
+            terminal.child.expect("samples in")
+            assert "Program received signal" not in terminal.child.before
+            terminal.child.expect_exact("(gdb) ")
+            assert "$1 = 5" in terminal("print 2 + 3")
+        finally:
+            terminal.close()
+        assert json.loads(file.read_text().splitlines()[-1])["why"] == "Ctrl-C"

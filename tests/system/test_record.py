@@ -209,11 +209,22 @@ def test_a_core_that_has_none(way, tmp_path):
         assert snapshot(place) == before
 
 
-def test_through_a_gdb_server(tmp_path):
-    with GdbPlace("m4", "free", WORK_BY_DATA) as place:
-        result = place.run("record", "--for", "1s", "-o", tmp_path / "p.jsonl")
-        assert result.code == 2 and "while it is halted: record has nothing to read" in result.err, result.err
-        assert os.listdir(tmp_path) == []
+@pytest.mark.any_row(1)
+@pytest.mark.parametrize("chip", ["m4", "rp2040", "a9", "a53"])
+def test_through_a_gdb_server(chip, tmp_path):
+    """It must be stopped for each sample, and that is told."""
+    with GdbPlace(chip, "free", WORK_BY_DATA) as place:
+        path = tmp_path / "p.jsonl"
+        result = place.run("record", "--for", "1s", "-o", path)
+        assert result.code == 0 and re.search(r"the core stood for at most \d+ %", result.err), result.err
+        profile = Profile(path)
+        assert profile.head["source"] == "halts" and profile.end["samples"] >= 3 and not profile.states
+        assert {int(address, 16) for address in profile.counts} <= instructions_of(place.elf)
+        assert_runs(place)
+        told = run_tool("--elf", place.elf, "report", path).out
+        assert "by halts" in told and "stopped for each sample" in told and "asleep" not in told
+        refused = place.run("record", "-a", "-o", path)
+        assert refused.code == 2 and "one core" in refused.err
 
 
 @pytest.mark.parametrize("way", WAYS)

@@ -68,6 +68,10 @@ void processor_pass(struct processor *p, uint64_t ns)
     uint64_t now;
     p->wire_ns += ns;
     p->counts.busy_ns += ns;
+    if (p->pass) {
+        p->pass(p->self, ns);
+        return;
+    }
     while ((now = p->breathe(p->self)) < p->wire_ns)
         if (processor_stopped(p)) {
             p->wire_ns = now;

@@ -29,6 +29,7 @@ struct processor {
     struct firmware *firmware; // that does the commands; NULL: they are done here
     // Lets the rest of the board live while the wire is busy; returns host nanoseconds
     uint64_t (*breathe)(void *self);
+    void (*pass)(void *self, uint64_t ns); // NULL: the wire's time is the host's
     void *self;
     // Whether what is going on is to end: the host sent DAP_TransferAbort, or is gone. NULL: never.
     bool (*stopped)(void *carrier);

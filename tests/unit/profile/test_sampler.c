@@ -34,6 +34,30 @@ TEST_WITH(the_link_has_most_of_the_time, sampled_set_up, sampled_tear_down)
     assert_true(s.looks > s.reads / SAMPLER_APART / 2);
 }
 
+/* The program's loop takes just as long as so many accesses: within a list always the same few places of it
+ * are met. Lists begin at places of their own. */
+static uint64_t in_step;
+
+static struct sampled_moment keeps_step(uint64_t us)
+{
+    uint64_t period = in_step * SAMPLED_ACCESS_US;
+    return (struct sampled_moment){.pc = us % period < period / 4 ? OTHER : WORK};
+}
+
+TEST_WITH(a_loop_in_step_with_the_samples, sampled_set_up, sampled_tear_down)
+{
+    static const uint64_t steps[] = {4, 12, 20, 256};
+    for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
+        in_step = steps[i];
+        assert_true(i > 0 || sampled_begin(keeps_step));
+        assert_true(sampled_run(20000000));
+        struct profile_interval interval = sampled_end();
+        uint64_t all = profile_interval_samples(&interval);
+        assert_in_range(1000 * sampled_at(&interval, OTHER) / all, 230, 270);
+        profile_interval_free(&interval);
+    }
+}
+
 /* A look at the same place in each list could be in step with the program. */
 TEST_WITH(looks_come_at_random_places, sampled_set_up, sampled_tear_down)
 {

@@ -1,0 +1,97 @@
+"""What `record` samples against the cycles that the board counts at each address. The board's cores run just as long as the wire takes
+(--dap-exact), so samples are as far apart as on a real board, however busy this machine is."""
+import collections
+import json
+import math
+import re
+import signal
+
+import pytest
+
+from harness import SOAK, WORK_BY_DATA, Place, finish_tool, run_tool, wait_for
+from test_record import Profile, by_function, part_of
+
+CHIPS = ["rp2040", "m4", "m55", "a9", "a7", "a53"]
+SKIDS = [0, 1, 2]  # instructions
+BY_CYCLES = 1  # three functions of known shares, some thousand cycles a call
+WIRE, CLOCK = 1_000_000, 12_000_000
+SAMPLES = 20_000 if SOAK else 4_000
+RUNS = 200
+
+
+def place_of(chip, **options):
+    place = Place(f"{chip}/swd", "free", WORK_BY_DATA, dap_wire=WIRE, dap_exact=True, clock=CLOCK, **options)
+    place.board.write_word("shares", BY_CYCLES)
+    place.board.run_for(200_000)
+    return place
+
+
+def sampled_so_far(path):
+    part = part_of(path)
+    lines = open(part, encoding="utf-8").read().splitlines() if part else []
+    return sum(int(samples) for line in lines for samples in re.findall(r'"0x\w+":(\d+)', line))
+
+
+def record(place, path, samples):
+    """The profile, and which cycles the board counted meanwhile."""
+    place.board.command("profile on")
+    tool = place.start("record", "-o", path)
+    wait_for(lambda: tool.poll() is not None or sampled_so_far(path) >= samples, "so many samples")
+    result = finish_tool(tool, signal.SIGINT)
+    spent = place.board.command("profile")["cores"][0]
+    assert result.code == 0 and spent["lost"] == 0, result.err
+    return Profile(path), spent
+
+
+def apart(one, other):
+    """The total variation distance of two distributions."""
+    all_one, all_other = sum(one.values()), sum(other.values())
+    return sum(abs(one[key] / all_one - other[key] / all_other) for key in set(one) | set(other)) / 2
+
+
+def by_chance(truth, n):
+    """About what it is for n independent samples: half the sum of the mean differences."""
+    every = sum(truth.values())
+    return sum(math.sqrt(2 * part / every * (1 - part / every) / math.pi / n) for part in truth.values()) / 2
+
+
+@pytest.mark.any_row(2)
+@pytest.mark.parametrize("skid", SKIDS)
+@pytest.mark.parametrize("chip", CHIPS)
+def test_shares_are_as_right_as_chance_lets_them_be(chip, skid, tmp_path):
+    """With a skid the functions are right all the same; instructions are where the samples have them."""
+    with place_of(chip, sample_skid=skid) as place:
+        profile, spent = record(place, tmp_path / "p.jsonl", SAMPLES)
+        samples = collections.Counter({int(address, 16): n for address, n in profile.counts.items()})
+        n = sum(samples.values())
+        functions = by_function(place, spent["executed"])
+        instructions = collections.Counter(dict(spent["sampled" if skid else "executed"]))
+        for sampled, truth, times in ((by_function(place, samples.items()), functions, 3), (samples, instructions, 6)):
+            distance, chance = apart(sampled, truth), by_chance(truth, n)
+            print(f"{chip} skid {skid}: {n} samples, {distance:.4f} apart, {distance / chance:.2f} times chance")
+            assert distance < times * chance, (n, distance, chance)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("chip", ["m4"])
+def test_the_error_that_is_told(chip, tmp_path):
+    """In 95 % of all runs the truth is within it. That of 200 runs is so by chance in 90 to 99 % for each function."""
+    covered = collections.defaultdict(list)
+    with place_of(chip) as place:
+        truth = collections.Counter()
+        told = []
+        for run in range(RUNS):
+            path = tmp_path / f"{run}.jsonl"
+            _, spent = record(place, path, 4000)
+            truth.update(dict(spent["executed"]))
+            rows = [json.loads(line) for line in run_tool("--elf", place.elf, "report", path, "-j").out.splitlines()]
+            told.append({row["function"]: row for row in rows if row["type"] == "share" and "function" in row})
+        cycles = by_function(place, truth.items())
+        for name, count in cycles.items():
+            share = count / sum(cycles.values())
+            for rows in told if share > 0.02 else ():
+                row = rows[name]
+                covered[name].append(abs(row["share"] - share) <= row["plus_minus"])
+    for name, inside in covered.items():
+        print(f"{chip} {name}: within the error in {sum(inside)} of {len(inside)} runs")
+        assert 0.90 < sum(inside) / len(inside) < 0.995, (name, sum(inside))
