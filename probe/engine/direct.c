@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LIST_RESERVE = 768, REHIT_STEPS = 40, HALT_READS = 12, STOP_READS = 2 };
+enum { LIST_RESERVE = 768, REHIT_STEPS = 40, HALT_READS = 12, STOP_READS = 2, LOOK_US = 1000000 };
 
 /* The stack shows at both ends which call a stop belongs to. */
 static bool is_framed(const struct direct_engine *self)
@@ -258,22 +258,33 @@ static void begin_list(struct direct_engine *self)
     self->resume_first = false;
 }
 
-/* If hits are rare, each looks for resets; else the last one and some others do. If more lists follow, this
- * one leaves the core halted at its end: then one packet resumes the core and waits for the next start. */
+/* Whether the hits that are held can wait for the next list's look, too. */
+static bool can_look_later(const struct direct_engine *self)
+{
+    const struct hit_results *hits = &self->hits;
+    return hits->n_held > 0 && hits->n_held + HIT_RESULTS_ROOM <= HIT_RESULTS_HELD &&
+           deadline_now_us() - self->looked_us < LOOK_US;
+}
+
+/* If hits are rare, each looks for resets; else the first one of some lists and the very last one do. If more
+ * lists follow, this one leaves the core halted at its end: then one packet resumes the core and waits for
+ * the next start. */
 static void plan_hits(struct direct_engine *self, enum segment from, unsigned rehits)
 {
     bool round = self->region.start == direct_end(self);
     bool many = (!is_framed(self) || self->expects_frame) && !self->took_other_exit;
     bool hold = many && !self->waited;
+    bool later = hold && !round && rehits == 0 && hits_left(self) > HIT_RESULTS_ROOM && can_look_later(self);
+    if (!later)
+        self->looked_us = deadline_now_us();
     self->waited = false;
-    add_hit(self, from, rehits, false);
+    add_hit(self, from, rehits, later);
     for (size_t each = 0, before; many && !self->ends_halted && room_for(self, 1, 0);
          each = self->list.n - before + 1) {
         before = self->list.n;
-        bool group_ends = self->hits.n % HIT_RESULTS_HELD == 0;
         bool more = room_for(self, 2, each);
         self->ends_halted = hold && !round && each > 0 && !more && hits_left(self) > 1;
-        add_hit(self, round ? SEGMENT_ENTRY : SEGMENT_AT_START, 0, hold && !group_ends && each > 0 && more);
+        add_hit(self, round ? SEGMENT_ENTRY : SEGMENT_AT_START, 0, hold && more);
     }
 }
 

@@ -12,7 +12,8 @@ enum {
     READ_MS = 1000,
     LIST_MS = 5000,
     BREAKPOINTS_CHECK_US = 50000,
-    RESET_CHECK_US = 50000
+    RESET_CHECK_US = 50000,
+    OVERDUE_US = 2000000 /* held hits are confirmed even if no list has looked */
 };
 
 /* For a single read, whatever deadline the list has. */
@@ -282,6 +283,8 @@ static bool release_held(struct direct_engine *self, bool was_reset, struct erro
 
 static bool confirm_held(struct direct_engine *self, int tries, struct error *error)
 {
+    if (self->hits.n_held > 0)
+        self->looked_us = deadline_now_us();
     for (; self->hits.n_held > 0; tries--) {
         uint64_t cause;
         struct error unread = {0};
@@ -338,11 +341,13 @@ bool direct_run_list(struct direct_engine *self, size_t *at, uint64_t *saw, cons
         struct deadline patient = deadline_in_ms(patience_ms(LIST_MS), deadline->cancel);
         struct outcome outcome =
             ledger_execute(self->device->ledger, &self->list, done, self->results, &patient, &refused);
+        /* Only the call's time is over. A wait for something that reads as 0 is told by the next call. */
+        bool goes_on = outcome.why == NOT_YET && outcome.done > done && outcome.saw == 0;
         done = outcome.done;
         *at = self->done = done;
         *saw = outcome.saw;
         note_halt(self, done);
-        bool waits = outcome.why == NOT_YET && at_wait(self, done);
+        bool waits = outcome.why == NOT_YET && at_wait(self, done) && !goes_on;
         hit_results_take(&self->hits, self->results, done);
         if (!is_sound(self, error))
             return false;
@@ -351,15 +356,17 @@ bool direct_run_list(struct direct_engine *self, size_t *at, uint64_t *saw, cons
         bool refuses = outcome.why == TARGET_WAIT || outcome.why == TARGET_FAULT;
         bool cancelled = deadline_cancelled(deadline);
         struct error unread = {0};
-        self->waited = self->waited || refuses || (waits && outcome.saw != 0);
-        if ((refuses || waits || cancelled) && !confirm_held(self, 1, &unread) && !is_sound(self, error))
+        bool overdue = deadline_now_us() - self->looked_us > OVERDUE_US;
+        self->waited = self->waited || refuses || waits;
+        if ((refuses || waits || cancelled || overdue) && !confirm_held(self, 1, &unread) &&
+            !is_sound(self, error))
             return false;
         bool late = is_late(self); /* it also notes the progress of this list */
         if (outcome.why == DONE)   /* if the core stays halted, the next list confirms them */
             return (self->ends_halted && !cancelled) || direct_confirm_held(self, error);
         if (outcome.why == UNEXPECTED)
             return direct_confirm_held(self, error);
-        if (!may_go_on(self, &outcome, waits, late, &refused, deadline, error))
+        if ((!goes_on || late) && !may_go_on(self, &outcome, waits, late, &refused, deadline, error))
             return false;
         if (deadline_cancelled(deadline))
             return error_set(error, ERROR_CANCELLED, "cancelled");

@@ -47,6 +47,7 @@ struct direct_engine {
     bool ends_halted;     /* the list ends with the core halted at the end of a hit */
     bool resume_first;    /* so did the list before: this one begins by resuming the core */
     bool waited;          /* a step had to wait: hits are rare, and none is held back */
+    int64_t looked_us;    /* the last look for resets: its list began then, or it was made by itself */
     bool halted_by_us;    /* as far as the steps of the last list show */
     bool interrupts_held; /* the same for interrupts that are held off */
     bool foreign_stop, was_reset;

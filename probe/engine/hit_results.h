@@ -12,8 +12,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Hits in a list, and hits that share one look for resets and at the witness if they come fast. */
-enum { HIT_RESULTS_ROOM = 64, HIT_RESULTS_HELD = 64 };
+/* Hits in a list, and hits that share one look for resets and at the witness if they come fast, which may be
+ * those of several lists. */
+enum { HIT_RESULTS_ROOM = 128, HIT_RESULTS_HELD = 256 };
 
 struct hit_results {
     const struct core *core;
