@@ -13,10 +13,13 @@ import gdb
 HERE = os.path.abspath(sys._getframe().f_code.co_filename)  # GDB 13 sets no __file__
 sys.path.insert(0, os.path.dirname(HERE))
 
+import pmu_window
 from pmu_auto import Auto
 from pmu_engine import Engine, Refused, binary, check_option, options_of, run_binary, write
 
 
+# Options of report, with their values, that make no difference to the window
+DROPPED = ("-o", "--output", "--sort", "--format", "-x", "--separator")
 # What a user, a target or a server can cause
 FAILURES = Refused, ValueError, OSError, gdb.error, gdb.MemoryError
 
@@ -73,6 +76,18 @@ def engine_words(command, words):
     return [command, *settings, *words]
 
 
+def show_in_window(command, words):
+    """The profile that `record` has written, or that `report` has read."""
+    kept, file, dropped = [], "profile.jsonl", ""
+    for word in words:
+        if dropped in ("-o", "--output"):
+            file = word
+        elif not dropped and word not in ("-j", "--json", *DROPPED):
+            kept.append(word)
+        dropped = word if not dropped and word in DROPPED else ""
+    pmu_window.SHARES.take(engine_words("report", [file] if command == "record" else kept)[1:])
+
+
 def events():
     """The names of the core's events."""
     lines = []
@@ -106,6 +121,8 @@ class Command(gdb.Command):
             if engine.text:
                 write(engine.text)
         code = engine.process.returncode
+        if self.name == "record" and code == 0:
+            show_in_window("record", shlex.split(argument))
         if code != 2 and self.moves and gdb.selected_thread() is not None:
             try:
                 gdb.execute("frame")
@@ -154,7 +171,10 @@ class Report(Command):
 
     def invoke(self, argument, _from_tty):
         try:
-            done = run_binary(*engine_words(self.name, shlex.split(argument)))
+            words = shlex.split(argument)
+            done = run_binary(*engine_words(self.name, words))
+            if done.returncode == 0:
+                show_in_window(self.name, words)
         except FAILURES as error:
             raise gdb.GdbError(f"pmu: {error}") from error
         write(done.stdout + done.stderr)
@@ -240,6 +260,7 @@ class Help(gdb.Command):
         gdb.write("Settings, by `set pmu` and `show pmu`:\n")
         for one in SETTINGS:
             gdb.write(f"  {one.name:12}{one.what}\n")
+        gdb.write("`layout pmu` shows the source with the share of each line.\n")
 
 
 def found_binary():
@@ -291,6 +312,7 @@ Measures what a halt adds to the counters, here or at the location.""", True),
 COMMANDS.append(Report("report", """pmu report [FILE] [--sort function|line|file|address]
 Shows the shares of a profile that pmu record or pmu-probe wrote. No target is needed."""))
 AUTO_COMMAND = AutoCommand()
+pmu_window.set_up()
 Help()
 Count("_pmu", 1)
 Count("_pmu_delta", 0)

@@ -32,6 +32,7 @@ struct topping {
     size_t selected;
     bool has_names; /* an ELF was named */
     bool paused, ended;
+    bool is_old; /* the window is that of a freeze, until there is something newer */
     bool within; /* the rows are lines of this function */
     struct {
         size_t core;
@@ -167,8 +168,7 @@ static bool obey_key(struct topping *self, enum screen_key key, struct error *er
         return true;
     case SCREEN_PAUSE:
         self->paused = !self->paused;
-        if (!self->paused) /* what came meanwhile is not in the window */
-            rolling_clear(&self->rolling);
+        self->is_old = true;
         draw(self);
         return true;
     case SCREEN_SORT:
@@ -284,9 +284,14 @@ static bool close_intervals(struct topping *self, struct error *error)
         if (!any)
             continue;
         self->samples += profile_interval_samples(&interval);
-        if (self->paused)
+        if (self->paused) {
             profile_interval_free(&interval);
-        else if (!rolling_add(&self->rolling, &interval))
+            continue;
+        }
+        if (self->is_old)
+            rolling_clear(&self->rolling);
+        self->is_old = false;
+        if (!rolling_add(&self->rolling, &interval))
             return error_set(error, ERROR_SYSTEM, "out of memory");
     }
     return true;

@@ -1,11 +1,13 @@
 """A real GDB with gdb-scripts/pmu.py in it, before the virtual board or another server."""
 import os
+import re
+import shlex
 import subprocess
 
 import pexpect
 
 from gdb_place import GdbPlace
-from harness import NOWHERE, ROOT, TOOL, WAIT, Run
+from harness import NOWHERE, ROOT, TOOL, WAIT, Run, wait_for
 
 SCRIPT = os.path.join(ROOT, "gdb-scripts", "pmu.py")
 GDB = ["gdb-multiarch", "-q", "-nx", "-iex", "set debuginfod enabled off", "-iex", "set pagination off"]
@@ -68,6 +70,31 @@ class Terminal:
         self.child.kill(9)
         self.child.wait()
         self.child.close()
+
+
+class Screen:
+    """GDB on a whole terminal, for its TUI."""
+
+    def __init__(self, words):
+        self.name = f"gdb-{os.getpid()}-{id(self)}"
+        self._tmux("new-session", "-d", "-s", self.name, "-x", "120", "-y", "40", " ".join(map(shlex.quote, words)) + "; sleep 60")
+
+    def _tmux(self, *words):
+        return subprocess.run(["tmux", "-L", self.name, "-u", *words], env=dict(environment(), TERM="xterm"), capture_output=True,
+                              text=True, check=True).stdout
+
+    def type(self, command):
+        self._tmux("send-keys", "-t", self.name, "-l", command)
+        self._tmux("send-keys", "-t", self.name, "Enter")
+
+    def text(self):
+        return self._tmux("capture-pane", "-p", "-t", self.name)
+
+    def wait_for(self, pattern, what):
+        wait_for(lambda: re.search(pattern, self.text()), what)
+
+    def close(self):
+        subprocess.run(["tmux", "-L", self.name, "kill-server"], capture_output=True, check=False)
 
 
 class Mi:

@@ -9,8 +9,8 @@ import time
 
 import pytest
 
-from gdb_door import DoorPlace, Mi, Terminal
-from harness import CALLED_TWICE, IN_RAM, LOOP_ROUND, SOAK, WORK_BY_DATA, passages, returned
+from gdb_door import GDB, SCRIPT, DoorPlace, Mi, Screen, Terminal
+from harness import CALLED_TWICE, IN_RAM, LOOP_ROUND, SOAK, TOOL, WAIT, WORK_BY_DATA, passages, returned
 
 pytestmark = pytest.mark.any_row  # a row takes seconds; what is different on each chip is in test_gdb.py
 
@@ -360,3 +360,27 @@ def test_ctrl_c_ends_the_record(tmp_path):
         finally:
             terminal.close()
         assert json.loads(file.read_text().splitlines()[-1])["why"] == "Ctrl-C"
+
+
+def test_the_source_with_shares(tmp_path):
+    """In a window of GDB's TUI, on a real terminal."""
+    with DoorPlace("m4", "free", WORK_BY_DATA) as place:
+        setup = [f"set remotetimeout {WAIT}", f"source {SCRIPT}", f"set pmu binary {TOOL}", "set confirm off",
+                 f"target extended-remote 127.0.0.1:{place.server.gdb_port()}", f"cd {tmp_path}"]
+        screen = Screen([*GDB, place.elf, *(word for command in setup for word in ("-ex", command))])
+        try:
+            screen.type("hbreak work_by_data")
+            screen.type("continue")
+            screen.wait_for("Breakpoint 1, work_by_data", "the core at its function")
+            screen.type("delete")
+            screen.type("pmu record --for 2s")
+            screen.wait_for("samples in", "the profile")
+            screen.type("hbreak work_by_data")  # it stood wherever the last sample was
+            screen.type("continue")
+            screen.wait_for("Breakpoint 2, work_by_data", "the core at its function")
+            screen.type("layout pmu")
+            screen.wait_for(r"scenarios\.c +profile\.jsonl", "the window")
+            screen.wait_for(r"\d\.\d\d %[ >] +\d+ .*hidden_step", "a line with its share")
+            assert re.search(r" > +\d+ ", screen.text()), screen.text()
+        finally:
+            screen.close()

@@ -82,7 +82,7 @@ def test_the_error_that_is_told(chip, tmp_path):
         told = []
         for run in range(RUNS):
             path = tmp_path / f"{run}.jsonl"
-            _, spent = record(place, path, 4000)
+            _, spent = record(place, path, 10_000)
             truth.update(dict(spent["executed"]))
             rows = [json.loads(line) for line in run_tool("--elf", place.elf, "report", path, "-j").out.splitlines()]
             told.append({row["function"]: row for row in rows if row["type"] == "share" and "function" in row})
@@ -90,8 +90,9 @@ def test_the_error_that_is_told(chip, tmp_path):
         for name, count in cycles.items():
             share = count / sum(cycles.values())
             for rows in told if share > 0.02 else ():
-                row = rows[name]
-                covered[name].append(abs(row["share"] - share) <= row["plus_minus"])
+                row = rows.get(name, {"share": 0})
+                if "plus_minus" in row:  # else the run was too short to tell
+                    covered[name].append(abs(row["share"] - share) <= row["plus_minus"])
     for name, inside in covered.items():
         print(f"{chip} {name}: within the error in {sum(inside)} of {len(inside)} runs")
-        assert 0.90 < sum(inside) / len(inside) < 0.995, (name, sum(inside))
+        assert len(inside) > 0.9 * RUNS and 0.90 < sum(inside) / len(inside) < 0.995, (name, sum(inside), len(inside))
