@@ -1,7 +1,7 @@
 # The host tool. libpmu.a holds everything but main.c. It is built twice: for use, and with sanitizers for the tests.
 
 PROBE_SRC  := $(sort $(wildcard probe/*/*.c probe/*/*/*.c))
-PROBE_PKGS := libdw libelf jansson libusb-1.0 hidapi-hidraw expat zlib
+PROBE_PKGS := libdw libelf jansson libusb-1.0 hidapi-hidraw expat zlib capstone
 PROBE_LIBS := -liberty -lm -pthread
 PROBE_INC  := -Iprobe -I$(BUILD)/gen
 SANITIZE   := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer -O1 -g1

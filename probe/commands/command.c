@@ -187,6 +187,19 @@ const struct command commands[COMMANDS] = {
                         .most = 1,
                         .formats = TEXT | JSON | CSV | STACKS,
                         .run = command_report},
+    [COMMAND_ANNOTATE] =
+        {.name = "annotate",
+         .operands = "FUNCTION [FILE]",
+         .does = "where a function spends its time, by line",
+         .about = "From what record wrote: FILE is " PROFILE_NAME " by default. Shares are parts of the "
+                  "function's samples. The ELF file is found as report finds it. No target is touched.",
+         .examples = "pmu-probe annotate fir_filter\n"
+                     "pmu-probe annotate fir_filter --hot before.jsonl\n",
+         .needs = "a FUNCTION",
+         .least = 1,
+         .most = 2,
+         .formats = TEXT | JSON,
+         .run = command_annotate},
     [COMMAND_HISTORY] =
         {.name = "history",
          .operands = "DIR...",

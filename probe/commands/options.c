@@ -423,15 +423,17 @@ enum {
     CALIBRATE = 1 << COMMAND_CALIBRATE,
     LIST = 1 << COMMAND_LIST,
     REPORT = 1 << COMMAND_REPORT,
+    ANNOTATE = 1 << COMMAND_ANNOTATE,
+    READING = REPORT | ANNOTATE, /* they read what record wrote */
     HISTORY = 1 << COMMAND_HISTORY,
     RESTORE = 1 << COMMAND_RESTORE,
     RELEASE = 1 << COMMAND_RELEASE,
     RESET = 1 << COMMAND_RESET,
     SERVE = 1 << COMMAND_SERVE,
     ALL = (1 << COMMANDS) - 1,
-    LINKED = ALL & ~(REPORT | HISTORY),                  /* they reach for a target */
+    LINKED = ALL & ~(READING | HISTORY),                 /* they reach for a target */
     TARGET = LINKED & ~(PROBES | RESTORE),               /* they look at a core */
-    PROGRAM = (TARGET | RESTORE | REPORT) & ~LIST,       /* and at what it runs */
+    PROGRAM = (TARGET | RESTORE | READING) & ~LIST,      /* and at what it runs */
     COUNTING = DELTA | STAT | WATCH | CALIBRATE | SERVE, /* they count events there */
     TAKING = COUNTING | DOCTOR                           /* they take its counters */
 };
@@ -503,6 +505,8 @@ const struct option option_table[] = {
      "the events of this core (cortex-a9, cortex-m4, ...), without a target"},
     {0, "sort", "KEY", OPTION_TEXT, AT(sort), TOP | REPORT,
      "shares by function (the default), line, file or address"},
+    {0, "hot", NULL, OPTION_FLAG, AT(hot), ANNOTATE,
+     "only lines and instructions with samples, the line with the most of them first"},
     {'j', "json", NULL, OPTION_JSON, 0, ALL & ~(STUB | RECORD | RESTORE | RELEASE | RESET | SERVE),
      "JSON lines instead of text"},
     {'x', "separator", "SEP", OPTION_CSV, 0, DELTA | STAT | REPORT,
@@ -565,7 +569,7 @@ static const struct {
     {"no-calibrate", CALIBRATE, "does nothing else"},
     {"timeout", STAT | WATCH, "waits for no location"},
     {"elf", LIST, "looks at no program"},
-    {"core", PROBES | REPORT, "shows all"},
+    {"core", PROBES | READING, "shows all"},
     {"counters", STAT | WATCH, "needs no second link: --probe names the counters"},
 };
 
