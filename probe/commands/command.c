@@ -181,6 +181,7 @@ const struct command commands[COMMANDS] = {
                             "unless --elf says where it is now. No target is touched.",
                         .examples = "pmu-probe report\n"
                                     "pmu-probe report --sort line before.jsonl\n"
+                                    "pmu-probe report --diff before.jsonl\n"
                                     "pmu-probe report --format folded -o stacks.txt\n"
                                     "pmu-probe report --format pprof -o profile.pb.gz\n",
                         .needs = "",

@@ -2,7 +2,8 @@
 #include "commands/command.h"
 #include "commands/profile_input.h"
 #include "commands/profiling.h"
-#include "profile/shares.h"
+#include "profile/shares_diff.h"
+#include "report/profile_diff.h"
 #include "report/profile_table.h"
 #include "report/stack_formats.h"
 #include "report/terminal.h"
@@ -11,22 +12,38 @@
 #include <string.h>
 #include <unistd.h>
 
-struct report_command {
-    const struct context *context;
-    enum shares_sort sort;
+/* A profile, and what is made of it. */
+struct side {
     struct profile_input input;
     struct shares *shares; /* of each core */
     char no_names[640];    /* why there are none, and what that means */
 };
 
-static bool make_shares(struct report_command *self, struct error *error)
+struct report_command {
+    const struct context *context;
+    enum shares_sort sort;
+    struct side now, old; /* old: of --diff */
+    struct shares_diff *diffs;
+    size_t diff_count;
+};
+
+static bool make_shares(struct side *side, enum shares_sort sort, struct error *error)
 {
-    size_t n = self->input.profile->about.core_count;
-    self->shares = calloc(n, sizeof *self->shares);
-    bool ok = self->shares != NULL;
+    const struct profile *profile = side->input.profile;
+    size_t n = profile->about.core_count;
+    side->shares = calloc(n, sizeof *side->shares);
+    bool ok = side->shares != NULL;
     for (size_t i = 0; i < n && ok; i++)
-        ok = shares_make(self->input.profile, (unsigned)i, self->sort, self->input.symbols, &self->shares[i]);
+        ok = shares_make(profile, (unsigned)i, sort, side->input.symbols, &side->shares[i]);
     return ok || error_set(error, ERROR_SYSTEM, "out of memory");
+}
+
+static void close_side(struct side *side)
+{
+    for (size_t i = 0; side->shares != NULL && i < side->input.profile->about.core_count; i++)
+        shares_free(&side->shares[i]);
+    free(side->shares);
+    profile_input_close(&side->input);
 }
 
 /* Formats that are made of stacks. NULL: it is none. */
@@ -42,44 +59,51 @@ static bool print_stacks(const struct report_command *self, struct error *error)
 {
     enum format format = self->context->options->format;
     struct stacks stacks;
-    if (!stacks_make(self->input.profile, self->input.symbols, format == FORMAT_PERF, &stacks))
+    if (!stacks_make(self->now.input.profile, self->now.input.symbols, format == FORMAT_PERF, &stacks))
         return error_set(error, ERROR_SYSTEM, "out of memory");
     const struct stack_report report = {
-        .profile = self->input.profile, .stacks = &stacks, .elf = self->input.elf};
+        .profile = self->now.input.profile, .stacks = &stacks, .elf = self->now.input.elf};
     bool ok = stack_writer(format)(self->context->out, &report) || ferror(self->context->out);
     stacks_free(&stacks);
     return ok || error_set(error, ERROR_SYSTEM, "out of memory");
 }
 
-static void note_names(struct report_command *self)
+static void note_names(const struct report_command *self, struct side *side)
 {
-    bool by_address = self->input.symbols == NULL, given = self->context->options->elf != NULL;
-    snprintf(self->no_names, sizeof self->no_names, "%s%s%s", self->input.no_names,
+    bool by_address = side->input.symbols == NULL, given = self->context->options->elf != NULL;
+    snprintf(side->no_names, sizeof side->no_names, "%s%s%s", side->input.no_names,
              by_address ? ", so shares are by address" : "",
              by_address && !given ? ": name the program with --elf" : "");
 }
 
 /* Text and JSON have it among their notes. */
-static void tell_names(const struct report_command *self)
+static void tell_names(const struct report_command *self, const struct side *side)
 {
     const struct options *options = self->context->options;
-    char clean[UTF8_CLEAN_ROOM(sizeof self->no_names)];
-    if (options->format != FORMAT_TEXT && options->format != FORMAT_JSON && self->no_names[0] != '\0' &&
+    char clean[UTF8_CLEAN_ROOM(sizeof side->no_names)];
+    if (options->format != FORMAT_TEXT && options->format != FORMAT_JSON && side->no_names[0] != '\0' &&
         !options->quiet)
-        fprintf(stderr, "pmu-probe: %s\n", terminal_text(clean, sizeof clean, self->no_names));
+        fprintf(stderr, "pmu-probe: %s\n", terminal_text(clean, sizeof clean, side->no_names));
+}
+
+static struct profile_report report_of(const struct side *side)
+{
+    return (struct profile_report){.profile = side->input.profile,
+                                   .file = side->input.file,
+                                   .elf = side->input.elf,
+                                   .no_names = side->no_names,
+                                   .shares = side->shares,
+                                   .n = side->input.profile->about.core_count};
 }
 
 /* That all of it could be written is checked with the output, as for each command. */
-static void print_report(const struct report_command *self)
+static bool print_shares(struct report_command *self, struct error *error)
 {
     const struct options *options = self->context->options;
-    const struct profile_report report = {.profile = self->input.profile,
-                                          .file = self->input.file,
-                                          .elf = self->input.elf,
-                                          .no_names = self->no_names,
-                                          .shares = self->shares,
-                                          .n = self->input.profile->about.core_count};
     FILE *out = self->context->out;
+    if (!make_shares(&self->now, self->sort, error))
+        return false;
+    const struct profile_report report = report_of(&self->now);
     if (options->format == FORMAT_JSON)
         profile_json(out, &report);
     else if (options->format == FORMAT_CSV)
@@ -88,20 +112,99 @@ static void print_report(const struct report_command *self)
         profile_folded(out, &report);
     else
         profile_text(out, &report);
+    return true;
 }
 
-static bool print_shares(struct report_command *self, struct error *error)
+/* ---- --diff */
+
+/* Its program is found as the new one's; if that is the same build, --elf is for both. */
+static bool open_old(struct report_command *self, struct error *error)
 {
-    bool ok = make_shares(self, error);
-    if (ok)
-        print_report(self);
-    return ok;
+    const struct options *options = self->context->options;
+    struct profile_input *old = &self->old.input;
+    if (!profile_input_open(old, options->diff, NULL, self->context->cancel, error))
+        return false;
+    if (old->symbols != NULL || options->elf == NULL)
+        return true;
+    profile_input_close(old);
+    return profile_input_open(old, options->diff, options->elf, self->context->cancel, error);
 }
+
+/* Addresses are the same only in the same program; names need both programs. */
+static bool check_pair(const struct report_command *self, struct error *error)
+{
+    const struct profile_input *now = &self->now.input, *old = &self->old.input;
+    const char *build = now->profile->about.build_id, *its = old->profile->about.build_id;
+    bool same = build != NULL && its != NULL && strcmp(build, its) == 0;
+    if (same && (now->symbols == NULL) == (old->symbols == NULL))
+        return true;
+    if (now->symbols != NULL && old->symbols != NULL)
+        return self->sort != SHARES_ADDRESS ||
+               error_set(error, ERROR_USAGE,
+                         "--sort address: no build id says that both profiles are of one program, so their "
+                         "addresses cannot be compared");
+    const struct profile_input *lacks = now->symbols == NULL ? now : old;
+    return error_advise(error, ERROR_ELF,
+                        "Two builds are compared by names. Keep a copy of each program in the folder of its "
+                        "profile.",
+                        "%.300s: %s", lacks->file, lacks->no_names);
+}
+
+static bool make_diffs(struct report_command *self, struct error *error)
+{
+    size_t n = self->now.input.profile->about.core_count, its = self->old.input.profile->about.core_count;
+    n = n < its ? n : its;
+    self->diffs = calloc(n, sizeof *self->diffs);
+    bool ok = self->diffs != NULL;
+    for (size_t i = 0; i < n && ok; i++) {
+        ok = shares_diff_make(&self->now.shares[i], &self->old.shares[i], &self->diffs[i]);
+        self->diff_count += ok;
+    }
+    return ok || error_set(error, ERROR_SYSTEM, "out of memory");
+}
+
+static bool print_diff(struct report_command *self, struct error *error)
+{
+    const struct options *options = self->context->options;
+    FILE *out = self->context->out;
+    note_names(self, &self->old);
+    tell_names(self, &self->old);
+    if (!make_shares(&self->now, self->sort, error) || !make_shares(&self->old, self->sort, error) ||
+        !make_diffs(self, error))
+        return false;
+    const struct profile_report now = report_of(&self->now), old = report_of(&self->old);
+    const struct profile_diff_report report = {
+        .now = &now, .old = &old, .diffs = self->diffs, .n = self->diff_count};
+    if (options->format == FORMAT_JSON)
+        profile_diff_json(out, &report);
+    else if (options->format == FORMAT_CSV)
+        profile_diff_csv(out, &report, options->separator[0]);
+    else
+        profile_diff_text(out, &report, terminal_columns(out));
+    return true;
+}
+
+/* ---- all */
 
 static bool check_output(const struct report_command *self, struct error *error)
 {
-    return self->context->options->format != FORMAT_PPROF || !isatty(fileno(self->context->out)) ||
+    const struct options *options = self->context->options;
+    bool table =
+        options->format == FORMAT_TEXT || options->format == FORMAT_JSON || options->format == FORMAT_CSV;
+    if (options->diff != NULL && !table)
+        return error_set(error, ERROR_USAGE, "report --diff prints text, JSON or CSV");
+    return options->format != FORMAT_PPROF || !isatty(fileno(self->context->out)) ||
            error_set(error, ERROR_USAGE, "pprof is no text: name a file for it, with -o profile.pb.gz");
+}
+
+static bool print(struct report_command *self, struct error *error)
+{
+    const struct options *options = self->context->options;
+    note_names(self, &self->now);
+    tell_names(self, &self->now);
+    return stack_writer(options->format) != NULL ? print_stacks(self, error)
+           : options->diff != NULL               ? print_diff(self, error)
+                                                 : print_shares(self, error);
 }
 
 int command_report(const struct context *context, struct error *error)
@@ -110,15 +213,14 @@ int command_report(const struct context *context, struct error *error)
     const char *file = options->n_operands > 0 ? options->operands[0] : PROFILE_NAME;
     struct report_command self = {.context = context};
     bool ok = profiling_sort(options, &self.sort, error) && check_output(&self, error) &&
-              profile_input_open(&self.input, file, options->elf, context->cancel, error);
-    if (ok) {
-        note_names(&self);
-        tell_names(&self);
-        ok = stack_writer(options->format) != NULL ? print_stacks(&self, error) : print_shares(&self, error);
-    }
-    for (size_t i = 0; self.shares != NULL && i < self.input.profile->about.core_count; i++)
-        shares_free(&self.shares[i]);
-    free(self.shares);
-    profile_input_close(&self.input);
+              profile_input_open(&self.now.input, file, options->elf, context->cancel, error);
+    if (ok && options->diff != NULL)
+        ok = open_old(&self, error) && check_pair(&self, error);
+    ok = ok && print(&self, error);
+    for (size_t i = 0; i < self.diff_count; i++)
+        shares_diff_free(&self.diffs[i]);
+    free(self.diffs);
+    close_side(&self.now);
+    close_side(&self.old);
     return ok ? EXIT_DONE : error_exit_code(error->kind);
 }
