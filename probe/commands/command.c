@@ -9,6 +9,7 @@ enum {
     JSON = 1 << FORMAT_JSON,
     CSV = 1 << FORMAT_CSV,
     STACKS = 1 << FORMAT_FOLDED | 1 << FORMAT_PPROF | 1 << FORMAT_CALLGRIND | 1 << FORMAT_PERF,
+    PAGE = 1 << FORMAT_HTML,
     REPORTS = 1 << FORMAT_JUNIT | 1 << FORMAT_MARKDOWN
 };
 
@@ -182,11 +183,11 @@ const struct command commands[COMMANDS] = {
                         .examples = "pmu-probe report\n"
                                     "pmu-probe report --sort line before.jsonl\n"
                                     "pmu-probe report --diff before.jsonl\n"
-                                    "pmu-probe report --format folded -o stacks.txt\n"
+                                    "pmu-probe report --format html -o profile.html\n"
                                     "pmu-probe report --format pprof -o profile.pb.gz\n",
                         .needs = "",
                         .most = 1,
-                        .formats = TEXT | JSON | CSV | STACKS,
+                        .formats = TEXT | JSON | CSV | STACKS | PAGE,
                         .run = command_report},
     [COMMAND_ANNOTATE] =
         {.name = "annotate",

@@ -168,9 +168,10 @@ static bool has_format(const struct reader *r)
 static bool refuse_format(const struct reader *r)
 {
     const char *typed = "";
-    static const char *const names[] = {"text",          "JSON",  "CSV",       "JUnit",           "Markdown",
-                                        "folded stacks", "pprof", "callgrind", "perf script text"};
-    char list[96];
+    static const char *const names[] = {
+        "text", "JSON", "CSV", "JUnit", "Markdown", "folded stacks", "pprof", "callgrind", "perf script text",
+        "HTML"};
+    char list[112];
     size_t used = 0;
     unsigned formats = commands[r->command].formats;
     list[0] = '\0';
@@ -514,7 +515,7 @@ const struct option option_table[] = {
     {'x', "separator", "SEP", OPTION_CSV, 0, DELTA | STAT | REPORT,
      "CSV with this character between fields (\\t: a tab)"},
     {0, "format", "FORMAT", OPTION_FORMAT, 0, ALL & ~SERVE,
-     "text, json, csv, junit, markdown, folded, pprof, callgrind or perf"},
+     "text, json, csv, junit, markdown, folded, pprof, callgrind, perf or html"},
     {'o', "output", "FILE", OPTION_TEXT, AT(output), ALL & ~SERVE,
      "write to this file instead of standard output; record: default " PROFILE_NAME},
     {'v', "verbose", NULL, OPTION_VERBOSE, AT(verbose), ALL,
@@ -542,7 +543,7 @@ const struct option_words option_words[OPTION_KINDS] = {
     [OPTION_OPENOCD] = {"", "a value", NULL},
     [OPTION_EVENT] = {"", "events", "CPU_CYCLES"},
     [OPTION_METRIC] = {"", "a metric", "CPI"},
-    [OPTION_FORMAT] = {"text, json, csv, junit, markdown, folded, pprof, callgrind or perf", "a format",
+    [OPTION_FORMAT] = {"text, json, csv, junit, markdown, folded, pprof, callgrind, perf or html", "a format",
                        "json"},
     [OPTION_JSON] = {"", "", NULL},
     [OPTION_CSV] = {"one character, or \\t for a tab; no quote, letter or digit", "a character", ","},
@@ -694,7 +695,7 @@ static const struct {
     {"transport", "swd jtag"},
     {"counter", "dwt systick pmu"},
     {"context", "any"},
-    {"format", "text json csv junit markdown folded pprof callgrind perf"},
+    {"format", "text json csv junit markdown folded pprof callgrind perf html"},
     {"sort", "function line file address"},
 };
 

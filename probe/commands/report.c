@@ -4,6 +4,7 @@
 #include "commands/profiling.h"
 #include "profile/shares_diff.h"
 #include "report/profile_diff.h"
+#include "report/profile_page.h"
 #include "report/profile_table.h"
 #include "report/stack_formats.h"
 #include "report/terminal.h"
@@ -76,13 +77,17 @@ static void note_names(const struct report_command *self, struct side *side)
              by_address && !given ? ": name the program with --elf" : "");
 }
 
-/* Text and JSON have it among their notes. */
+/* Among which it is told why there are no names. */
+static bool has_notes(enum format format)
+{
+    return format == FORMAT_TEXT || format == FORMAT_JSON || format == FORMAT_HTML;
+}
+
 static void tell_names(const struct report_command *self, const struct side *side)
 {
     const struct options *options = self->context->options;
     char clean[UTF8_CLEAN_ROOM(sizeof side->no_names)];
-    if (options->format != FORMAT_TEXT && options->format != FORMAT_JSON && side->no_names[0] != '\0' &&
-        !options->quiet)
+    if (!has_notes(options->format) && side->no_names[0] != '\0' && !options->quiet)
         fprintf(stderr, "pmu-probe: %s\n", terminal_text(clean, sizeof clean, side->no_names));
 }
 
@@ -113,6 +118,70 @@ static bool print_shares(struct report_command *self, struct error *error)
     else
         profile_text(out, &report);
     return true;
+}
+
+/* ---- the page */
+
+enum { HOT_MOST = 10 };
+static const double hot_part = 0.01;
+
+struct page_parts {
+    struct stacks stacks;
+    struct flame flame;
+    struct annotated_function functions[HOT_MOST];
+    size_t n;
+};
+
+static bool has_function(const struct page_parts *parts, uint64_t entry)
+{
+    for (size_t i = 0; i < parts->n; i++)
+        if (parts->functions[i].at.low == entry)
+            return true;
+    return false;
+}
+
+/* Those of each core that take a hundredth of its time. One whose code cannot be shown is left out. */
+static bool annotate_hottest(const struct side *side, struct page_parts *parts, struct error *error)
+{
+    for (size_t core = 0; core < side->input.profile->about.core_count; core++)
+        for (size_t i = 0; i < side->shares[core].n && parts->n < HOT_MOST; i++) {
+            const struct share *row = &side->shares[core].rows[i];
+            struct error why = {0};
+            if (row->part < hot_part || row->function == NULL || has_function(parts, row->address))
+                continue;
+            if (annotated_function_make(side->input.profile, side->input.symbols, side->input.elf,
+                                        row->address, &parts->functions[parts->n], &why))
+                parts->n++;
+            else if (why.kind == ERROR_SYSTEM)
+                return error_copy(error, &why);
+        }
+    return true;
+}
+
+static bool print_page(struct report_command *self, struct error *error)
+{
+    const struct side *side = &self->now;
+    struct page_parts parts = {.n = 0};
+    if (!make_shares(&self->now, SHARES_FUNCTION, error))
+        return false;
+    bool ok = (stacks_make(side->input.profile, side->input.symbols, false, &parts.stacks) &&
+               flame_make(&parts.stacks, side->input.profile->about.core_count, &parts.flame)) ||
+              error_set(error, ERROR_SYSTEM, "out of memory");
+    ok = ok && (side->input.symbols == NULL || annotate_hottest(side, &parts, error));
+    if (ok) {
+        const struct profile_report report = report_of(side);
+        const struct profile_page page = {.report = &report,
+                                          .stacks = &parts.stacks,
+                                          .flame = &parts.flame,
+                                          .functions = parts.functions,
+                                          .n = parts.n};
+        profile_page(self->context->out, &page);
+    }
+    for (size_t i = 0; i < parts.n; i++)
+        annotated_function_free(&parts.functions[i]);
+    flame_free(&parts.flame);
+    stacks_free(&parts.stacks);
+    return ok;
 }
 
 /* ---- --diff */
@@ -204,6 +273,7 @@ static bool print(struct report_command *self, struct error *error)
     tell_names(self, &self->now);
     return stack_writer(options->format) != NULL ? print_stacks(self, error)
            : options->diff != NULL               ? print_diff(self, error)
+           : options->format == FORMAT_HTML      ? print_page(self, error)
                                                  : print_shares(self, error);
 }
 
