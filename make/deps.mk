@@ -2,7 +2,7 @@
 # with apt, as root or with sudo.
 
 # To build the tool
-DEPS_TOOL  := pkg-config libelf-dev libdw-dev libiberty-dev libjansson-dev libexpat1-dev zlib1g-dev libusb-1.0-0-dev libhidapi-dev
+DEPS_TOOL  := pkg-config libelf-dev libdw-dev libiberty-dev libjansson-dev libexpat1-dev zlib1g-dev libusb-1.0-0-dev libhidapi-dev libcapstone-dev
 # To build the virtual board and its firmware as well, and to run the demo
 DEPS_DEMO  := $(DEPS_TOOL) libunicorn-dev libfuse3-dev gcc-arm-none-eabi gcc-aarch64-linux-gnu openocd gdb-multiarch
 # For `make check`, `make lint`, `make bench` and `make capture`

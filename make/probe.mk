@@ -1,7 +1,7 @@
 # The host tool. libpmu.a holds everything but main.c. It is built twice: for use, and with sanitizers for the tests.
 
 PROBE_SRC  := $(sort $(wildcard probe/*/*.c probe/*/*/*.c))
-PROBE_PKGS := libdw libelf jansson libusb-1.0 hidapi-hidraw expat zlib
+PROBE_PKGS := libdw libelf jansson libusb-1.0 hidapi-hidraw expat zlib capstone
 PROBE_LIBS := -liberty -lm -pthread
 PROBE_INC  := -Iprobe -I$(BUILD)/gen
 SANITIZE   := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer -O1 -g1
@@ -26,13 +26,24 @@ pkg         = $(or $(pkg$(1)),$(eval pkg$(1) := $(shell pkg-config $(1) $(PROBE_
 
 PROBE_OBJ := $(PROBE_SRC:%.c=$(BUILD)/obj/%.o)
 ASAN_OBJ  := $(PROBE_SRC:%.c=$(BUILD)/asan/%.o)
-GEN       := $(addprefix $(BUILD)/gen/,pmu_tcl.h event_files.h metric_files.h)
+GEN       := $(addprefix $(BUILD)/gen/,pmu_tcl.h event_files.h metric_files.h page_css.h page_js.h page_hashes.h)
 
 # Turns a text file into the initializer of a char array
 AS_STRING := sed -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/?/\\?/g' -e 's/^/"/' -e 's/$$/\\n"/'
 $(BUILD)/gen/pmu_tcl.h: openocd-cfg/pmu.tcl
 	@mkdir -p $(@D)
 	$(AS_STRING) $< > $@
+
+$(BUILD)/gen/page_%.h: probe/report/page.%
+	@mkdir -p $(@D)
+	$(AS_STRING) $< > $@
+
+# The page allows these two by their hashes. /usr/bin/printf knows \x, the shell's own may not
+AS_HASH = env printf "$$(sha256sum < $(1) | cut -c1-64 | sed 's/../\\x&/g')" | base64
+$(BUILD)/gen/page_hashes.h: probe/report/page.css probe/report/page.js
+	@mkdir -p $(@D)
+	style=$$($(call AS_HASH,probe/report/page.css)) && script=$$($(call AS_HASH,probe/report/page.js)) && \
+	    printf '#define PAGE_STYLE "sha256-%s"\n#define PAGE_SCRIPT "sha256-%s"\n' "$$style" "$$script" > $@
 
 # Turns each file of a folder into TEXT("name", "contents"). The folder is a prerequisite because files may be removed.
 AS_TEXTS = for f in $(filter %$(suffix $<),$^); do echo "TEXT(\"$$(basename $$f $(suffix $<))\","; $(AS_STRING) $$f; echo ')'; done

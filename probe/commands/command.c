@@ -9,6 +9,7 @@ enum {
     JSON = 1 << FORMAT_JSON,
     CSV = 1 << FORMAT_CSV,
     STACKS = 1 << FORMAT_FOLDED | 1 << FORMAT_PPROF | 1 << FORMAT_CALLGRIND | 1 << FORMAT_PERF,
+    PAGE = 1 << FORMAT_HTML,
     REPORTS = 1 << FORMAT_JUNIT | 1 << FORMAT_MARKDOWN
 };
 
@@ -181,12 +182,26 @@ const struct command commands[COMMANDS] = {
                             "unless --elf says where it is now. No target is touched.",
                         .examples = "pmu-probe report\n"
                                     "pmu-probe report --sort line before.jsonl\n"
-                                    "pmu-probe report --format folded -o stacks.txt\n"
+                                    "pmu-probe report --diff before.jsonl\n"
+                                    "pmu-probe report --format html -o profile.html\n"
                                     "pmu-probe report --format pprof -o profile.pb.gz\n",
                         .needs = "",
                         .most = 1,
-                        .formats = TEXT | JSON | CSV | STACKS,
+                        .formats = TEXT | JSON | CSV | STACKS | PAGE,
                         .run = command_report},
+    [COMMAND_ANNOTATE] =
+        {.name = "annotate",
+         .operands = "FUNCTION [FILE]",
+         .does = "where a function spends its time, by line",
+         .about = "From what record wrote: FILE is " PROFILE_NAME " by default. Shares are parts of the "
+                  "function's samples. The ELF file is found as report finds it. No target is touched.",
+         .examples = "pmu-probe annotate fir_filter\n"
+                     "pmu-probe annotate fir_filter --hot before.jsonl\n",
+         .needs = "a FUNCTION",
+         .least = 1,
+         .most = 2,
+         .formats = TEXT | JSON,
+         .run = command_annotate},
     [COMMAND_HISTORY] =
         {.name = "history",
          .operands = "DIR...",

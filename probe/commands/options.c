@@ -168,9 +168,10 @@ static bool has_format(const struct reader *r)
 static bool refuse_format(const struct reader *r)
 {
     const char *typed = "";
-    static const char *const names[] = {"text",          "JSON",  "CSV",       "JUnit",           "Markdown",
-                                        "folded stacks", "pprof", "callgrind", "perf script text"};
-    char list[96];
+    static const char *const names[] = {
+        "text", "JSON", "CSV", "JUnit", "Markdown", "folded stacks", "pprof", "callgrind", "perf script text",
+        "HTML"};
+    char list[112];
     size_t used = 0;
     unsigned formats = commands[r->command].formats;
     list[0] = '\0';
@@ -423,15 +424,17 @@ enum {
     CALIBRATE = 1 << COMMAND_CALIBRATE,
     LIST = 1 << COMMAND_LIST,
     REPORT = 1 << COMMAND_REPORT,
+    ANNOTATE = 1 << COMMAND_ANNOTATE,
+    READING = REPORT | ANNOTATE, /* they read what record wrote */
     HISTORY = 1 << COMMAND_HISTORY,
     RESTORE = 1 << COMMAND_RESTORE,
     RELEASE = 1 << COMMAND_RELEASE,
     RESET = 1 << COMMAND_RESET,
     SERVE = 1 << COMMAND_SERVE,
     ALL = (1 << COMMANDS) - 1,
-    LINKED = ALL & ~(REPORT | HISTORY),                  /* they reach for a target */
+    LINKED = ALL & ~(READING | HISTORY),                 /* they reach for a target */
     TARGET = LINKED & ~(PROBES | RESTORE),               /* they look at a core */
-    PROGRAM = (TARGET | RESTORE | REPORT) & ~LIST,       /* and at what it runs */
+    PROGRAM = (TARGET | RESTORE | READING) & ~LIST,      /* and at what it runs */
     COUNTING = DELTA | STAT | WATCH | CALIBRATE | SERVE, /* they count events there */
     TAKING = COUNTING | DOCTOR                           /* they take its counters */
 };
@@ -503,12 +506,16 @@ const struct option option_table[] = {
      "the events of this core (cortex-a9, cortex-m4, ...), without a target"},
     {0, "sort", "KEY", OPTION_TEXT, AT(sort), TOP | REPORT,
      "shares by function (the default), line, file or address"},
+    {0, "diff", "OLD", OPTION_TEXT, AT(diff), REPORT,
+     "compare with OLD, which record wrote before: what grew and what shrank"},
+    {0, "hot", NULL, OPTION_FLAG, AT(hot), ANNOTATE,
+     "only lines and instructions with samples, the line with the most of them first"},
     {'j', "json", NULL, OPTION_JSON, 0, ALL & ~(STUB | RECORD | RESTORE | RELEASE | RESET | SERVE),
      "JSON lines instead of text"},
     {'x', "separator", "SEP", OPTION_CSV, 0, DELTA | STAT | REPORT,
      "CSV with this character between fields (\\t: a tab)"},
     {0, "format", "FORMAT", OPTION_FORMAT, 0, ALL & ~SERVE,
-     "text, json, csv, junit, markdown, folded, pprof, callgrind or perf"},
+     "text, json, csv, junit, markdown, folded, pprof, callgrind, perf or html"},
     {'o', "output", "FILE", OPTION_TEXT, AT(output), ALL & ~SERVE,
      "write to this file instead of standard output; record: default " PROFILE_NAME},
     {'v', "verbose", NULL, OPTION_VERBOSE, AT(verbose), ALL,
@@ -536,7 +543,7 @@ const struct option_words option_words[OPTION_KINDS] = {
     [OPTION_OPENOCD] = {"", "a value", NULL},
     [OPTION_EVENT] = {"", "events", "CPU_CYCLES"},
     [OPTION_METRIC] = {"", "a metric", "CPI"},
-    [OPTION_FORMAT] = {"text, json, csv, junit, markdown, folded, pprof, callgrind or perf", "a format",
+    [OPTION_FORMAT] = {"text, json, csv, junit, markdown, folded, pprof, callgrind, perf or html", "a format",
                        "json"},
     [OPTION_JSON] = {"", "", NULL},
     [OPTION_CSV] = {"one character, or \\t for a tab; no quote, letter or digit", "a character", ","},
@@ -559,13 +566,14 @@ static const struct {
     {"all-cpus", DELTA | CALIBRATE | INFO | DOCTOR, "takes a core by -C N"},
     {"metric", CALIBRATE, "takes events, by -e"},
     {"baseline", STAT | WATCH, "compares nothing"},
+    {"baseline", REPORT, "compares two profiles with --diff OLD"},
     {"threshold", STAT | WATCH, "compares nothing"},
     {"tick", STAT | WATCH, "looks at SysTick often enough where that can be done"},
     {"no-calibrate", STAT | WATCH, "reads the counters while the core runs"},
     {"no-calibrate", CALIBRATE, "does nothing else"},
     {"timeout", STAT | WATCH, "waits for no location"},
     {"elf", LIST, "looks at no program"},
-    {"core", PROBES | REPORT, "shows all"},
+    {"core", PROBES | READING, "shows all"},
     {"counters", STAT | WATCH, "needs no second link: --probe names the counters"},
 };
 
@@ -687,7 +695,7 @@ static const struct {
     {"transport", "swd jtag"},
     {"counter", "dwt systick pmu"},
     {"context", "any"},
-    {"format", "text json csv junit markdown folded pprof callgrind perf"},
+    {"format", "text json csv junit markdown folded pprof callgrind perf html"},
     {"sort", "function line file address"},
 };
 

@@ -1,82 +1,50 @@
 /* `report`: the shares of a profile that `record` wrote. No target is touched. */
 #include "commands/command.h"
+#include "commands/profile_input.h"
 #include "commands/profiling.h"
-#include "profile/shares.h"
-#include "report/profile_file.h"
+#include "profile/shares_diff.h"
+#include "report/profile_diff.h"
+#include "report/profile_page.h"
 #include "report/profile_table.h"
 #include "report/stack_formats.h"
 #include "report/terminal.h"
-#include "symbols/symbols.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+/* A profile, and what is made of it. */
+struct side {
+    struct profile_input input;
+    struct shares *shares; /* of each core */
+    char no_names[640];    /* why there are none, and what that means */
+};
+
 struct report_command {
     const struct context *context;
     enum shares_sort sort;
-    const char *file, *elf; /* elf: whose names are used; NULL: none */
-    struct profile *profile;
-    struct symbols *symbols;
-    struct shares *shares; /* of each core */
-    char no_names[512];
+    struct side now, old; /* old: of --diff */
+    struct shares_diff *diffs;
+    size_t diff_count;
 };
 
-/* An ELF of another build would give wrong names: as with perf, shares are by address then. */
-static void compare_builds(struct report_command *self)
+static bool make_shares(struct side *side, enum shares_sort sort, struct error *error)
 {
-    const char *recorded = self->profile->about.build_id;
-    const char *given = symbols_build_id(self->symbols);
-    if (recorded != NULL && strcmp(recorded, given) != 0) {
-        snprintf(self->no_names, sizeof self->no_names,
-                 "%.200s is not the program that was recorded (build id %.40s, not %.40s), so shares are by "
-                 "address",
-                 self->elf, given[0] != '\0' ? given : "missing", recorded);
-        symbols_close(self->symbols);
-        self->symbols = NULL;
-        self->elf = NULL;
-    } else if (recorded == NULL && self->profile->about.elf != NULL) {
-        snprintf(self->no_names, sizeof self->no_names,
-                 "The recorded program had no build id: names are right if %.200s has not been built anew",
-                 self->elf);
-    } else if (recorded == NULL) {
-        snprintf(self->no_names, sizeof self->no_names,
-                 "No program was named to record: names are right if it was %.200s", self->elf);
-    }
-}
-
-/* The file that --elf names must be usable; one that only the profile names may be gone. */
-static bool open_symbols(struct report_command *self, struct error *error)
-{
-    struct error missing = {0};
-    const char *given = self->context->options->elf;
-    self->elf = given != NULL ? given : self->profile->about.elf;
-    if (self->elf == NULL) {
-        snprintf(self->no_names, sizeof self->no_names,
-                 "No program was named to record, so shares are by address: name it with --elf");
-        return true;
-    }
-    self->symbols = symbols_open(self->elf, given != NULL ? error : &missing);
-    if (self->symbols != NULL) {
-        compare_builds(self);
-        return true;
-    }
-    if (given != NULL)
-        return false;
-    snprintf(self->no_names, sizeof self->no_names,
-             "%.300s, so shares are by address: name the program with --elf", missing.text);
-    self->elf = NULL;
-    return true;
-}
-
-static bool make_shares(struct report_command *self, struct error *error)
-{
-    size_t n = self->profile->about.core_count;
-    self->shares = calloc(n, sizeof *self->shares);
-    bool ok = self->shares != NULL;
+    const struct profile *profile = side->input.profile;
+    size_t n = profile->about.core_count;
+    side->shares = calloc(n, sizeof *side->shares);
+    bool ok = side->shares != NULL;
     for (size_t i = 0; i < n && ok; i++)
-        ok = shares_make(self->profile, (unsigned)i, self->sort, self->symbols, &self->shares[i]);
+        ok = shares_make(profile, (unsigned)i, sort, side->input.symbols, &side->shares[i]);
     return ok || error_set(error, ERROR_SYSTEM, "out of memory");
+}
+
+static void close_side(struct side *side)
+{
+    for (size_t i = 0; side->shares != NULL && i < side->input.profile->about.core_count; i++)
+        shares_free(&side->shares[i]);
+    free(side->shares);
+    profile_input_close(&side->input);
 }
 
 /* Formats that are made of stacks. NULL: it is none. */
@@ -92,35 +60,55 @@ static bool print_stacks(const struct report_command *self, struct error *error)
 {
     enum format format = self->context->options->format;
     struct stacks stacks;
-    if (!stacks_make(self->profile, self->symbols, format == FORMAT_PERF, &stacks))
+    if (!stacks_make(self->now.input.profile, self->now.input.symbols, format == FORMAT_PERF, &stacks))
         return error_set(error, ERROR_SYSTEM, "out of memory");
-    const struct stack_report report = {.profile = self->profile, .stacks = &stacks, .elf = self->elf};
+    const struct stack_report report = {
+        .profile = self->now.input.profile, .stacks = &stacks, .elf = self->now.input.elf};
     bool ok = stack_writer(format)(self->context->out, &report) || ferror(self->context->out);
     stacks_free(&stacks);
     return ok || error_set(error, ERROR_SYSTEM, "out of memory");
 }
 
-/* Text and JSON have it among their notes. */
-static void tell_names(const struct report_command *self)
+static void note_names(const struct report_command *self, struct side *side)
+{
+    bool by_address = side->input.symbols == NULL, given = self->context->options->elf != NULL;
+    snprintf(side->no_names, sizeof side->no_names, "%s%s%s", side->input.no_names,
+             by_address ? ", so shares are by address" : "",
+             by_address && !given ? ": name the program with --elf" : "");
+}
+
+/* Among which it is told why there are no names. */
+static bool has_notes(enum format format)
+{
+    return format == FORMAT_TEXT || format == FORMAT_JSON || format == FORMAT_HTML;
+}
+
+static void tell_names(const struct report_command *self, const struct side *side)
 {
     const struct options *options = self->context->options;
-    char clean[UTF8_CLEAN_ROOM(sizeof self->no_names)];
-    if (options->format != FORMAT_TEXT && options->format != FORMAT_JSON && self->no_names[0] != '\0' &&
-        !options->quiet)
-        fprintf(stderr, "pmu-probe: %s\n", terminal_text(clean, sizeof clean, self->no_names));
+    char clean[UTF8_CLEAN_ROOM(sizeof side->no_names)];
+    if (!has_notes(options->format) && side->no_names[0] != '\0' && !options->quiet)
+        fprintf(stderr, "pmu-probe: %s\n", terminal_text(clean, sizeof clean, side->no_names));
+}
+
+static struct profile_report report_of(const struct side *side)
+{
+    return (struct profile_report){.profile = side->input.profile,
+                                   .file = side->input.file,
+                                   .elf = side->input.elf,
+                                   .no_names = side->no_names,
+                                   .shares = side->shares,
+                                   .n = side->input.profile->about.core_count};
 }
 
 /* That all of it could be written is checked with the output, as for each command. */
-static void print_report(const struct report_command *self)
+static bool print_shares(struct report_command *self, struct error *error)
 {
     const struct options *options = self->context->options;
-    const struct profile_report report = {.profile = self->profile,
-                                          .file = self->file,
-                                          .elf = self->elf,
-                                          .no_names = self->no_names,
-                                          .shares = self->shares,
-                                          .n = self->profile->about.core_count};
     FILE *out = self->context->out;
+    if (!make_shares(&self->now, self->sort, error))
+        return false;
+    const struct profile_report report = report_of(&self->now);
     if (options->format == FORMAT_JSON)
         profile_json(out, &report);
     else if (options->format == FORMAT_CSV)
@@ -129,38 +117,180 @@ static void print_report(const struct report_command *self)
         profile_folded(out, &report);
     else
         profile_text(out, &report);
+    return true;
 }
 
-static bool print_shares(struct report_command *self, struct error *error)
+/* ---- the page */
+
+enum { HOT_MOST = 10 };
+static const double hot_part = 0.01;
+
+struct page_parts {
+    struct stacks stacks;
+    struct flame flame;
+    struct annotated_function functions[HOT_MOST];
+    size_t n;
+};
+
+static bool has_function(const struct page_parts *parts, uint64_t entry)
 {
-    bool ok = make_shares(self, error);
-    if (ok)
-        print_report(self);
+    for (size_t i = 0; i < parts->n; i++)
+        if (parts->functions[i].at.low == entry)
+            return true;
+    return false;
+}
+
+/* Those of each core that take a hundredth of its time. One whose code cannot be shown is left out. */
+static bool annotate_hottest(const struct side *side, struct page_parts *parts, struct error *error)
+{
+    for (size_t core = 0; core < side->input.profile->about.core_count; core++)
+        for (size_t i = 0; i < side->shares[core].n && parts->n < HOT_MOST; i++) {
+            const struct share *row = &side->shares[core].rows[i];
+            struct error why = {0};
+            if (row->part < hot_part || row->function == NULL || has_function(parts, row->address))
+                continue;
+            if (annotated_function_make(side->input.profile, side->input.symbols, side->input.elf,
+                                        row->address, &parts->functions[parts->n], &why))
+                parts->n++;
+            else if (why.kind == ERROR_SYSTEM)
+                return error_copy(error, &why);
+        }
+    return true;
+}
+
+static bool print_page(struct report_command *self, struct error *error)
+{
+    const struct side *side = &self->now;
+    struct page_parts parts = {.n = 0};
+    if (!make_shares(&self->now, SHARES_FUNCTION, error))
+        return false;
+    bool ok = (stacks_make(side->input.profile, side->input.symbols, false, &parts.stacks) &&
+               flame_make(&parts.stacks, side->input.profile->about.core_count, &parts.flame)) ||
+              error_set(error, ERROR_SYSTEM, "out of memory");
+    ok = ok && (side->input.symbols == NULL || annotate_hottest(side, &parts, error));
+    if (ok) {
+        const struct profile_report report = report_of(side);
+        const struct profile_page page = {.report = &report,
+                                          .stacks = &parts.stacks,
+                                          .flame = &parts.flame,
+                                          .functions = parts.functions,
+                                          .n = parts.n};
+        profile_page(self->context->out, &page);
+    }
+    for (size_t i = 0; i < parts.n; i++)
+        annotated_function_free(&parts.functions[i]);
+    flame_free(&parts.flame);
+    stacks_free(&parts.stacks);
     return ok;
 }
 
+/* ---- --diff */
+
+/* Its program is found as the new one's; if that is the same build, --elf is for both. */
+static bool open_old(struct report_command *self, struct error *error)
+{
+    const struct options *options = self->context->options;
+    struct profile_input *old = &self->old.input;
+    if (!profile_input_open(old, options->diff, NULL, self->context->cancel, error))
+        return false;
+    if (old->symbols != NULL || options->elf == NULL)
+        return true;
+    profile_input_close(old);
+    return profile_input_open(old, options->diff, options->elf, self->context->cancel, error);
+}
+
+/* Addresses are the same only in the same program; names need both programs. */
+static bool check_pair(const struct report_command *self, struct error *error)
+{
+    const struct profile_input *now = &self->now.input, *old = &self->old.input;
+    const char *build = now->profile->about.build_id, *its = old->profile->about.build_id;
+    bool same = build != NULL && its != NULL && strcmp(build, its) == 0;
+    if (same && (now->symbols == NULL) == (old->symbols == NULL))
+        return true;
+    if (now->symbols != NULL && old->symbols != NULL)
+        return self->sort != SHARES_ADDRESS ||
+               error_set(error, ERROR_USAGE,
+                         "--sort address: no build id says that both profiles are of one program, so their "
+                         "addresses cannot be compared");
+    const struct profile_input *lacks = now->symbols == NULL ? now : old;
+    return error_advise(error, ERROR_ELF,
+                        "Two builds are compared by names. Keep a copy of each program in the folder of its "
+                        "profile.",
+                        "%.300s: %s", lacks->file, lacks->no_names);
+}
+
+static bool make_diffs(struct report_command *self, struct error *error)
+{
+    size_t n = self->now.input.profile->about.core_count, its = self->old.input.profile->about.core_count;
+    n = n < its ? n : its;
+    self->diffs = calloc(n, sizeof *self->diffs);
+    bool ok = self->diffs != NULL;
+    for (size_t i = 0; i < n && ok; i++) {
+        ok = shares_diff_make(&self->now.shares[i], &self->old.shares[i], &self->diffs[i]);
+        self->diff_count += ok;
+    }
+    return ok || error_set(error, ERROR_SYSTEM, "out of memory");
+}
+
+static bool print_diff(struct report_command *self, struct error *error)
+{
+    const struct options *options = self->context->options;
+    FILE *out = self->context->out;
+    note_names(self, &self->old);
+    tell_names(self, &self->old);
+    if (!make_shares(&self->now, self->sort, error) || !make_shares(&self->old, self->sort, error) ||
+        !make_diffs(self, error))
+        return false;
+    const struct profile_report now = report_of(&self->now), old = report_of(&self->old);
+    const struct profile_diff_report report = {
+        .now = &now, .old = &old, .diffs = self->diffs, .n = self->diff_count};
+    if (options->format == FORMAT_JSON)
+        profile_diff_json(out, &report);
+    else if (options->format == FORMAT_CSV)
+        profile_diff_csv(out, &report, options->separator[0]);
+    else
+        profile_diff_text(out, &report, terminal_columns(out));
+    return true;
+}
+
+/* ---- all */
+
 static bool check_output(const struct report_command *self, struct error *error)
 {
-    return self->context->options->format != FORMAT_PPROF || !isatty(fileno(self->context->out)) ||
+    const struct options *options = self->context->options;
+    bool table =
+        options->format == FORMAT_TEXT || options->format == FORMAT_JSON || options->format == FORMAT_CSV;
+    if (options->diff != NULL && !table)
+        return error_set(error, ERROR_USAGE, "report --diff prints text, JSON or CSV");
+    return options->format != FORMAT_PPROF || !isatty(fileno(self->context->out)) ||
            error_set(error, ERROR_USAGE, "pprof is no text: name a file for it, with -o profile.pb.gz");
+}
+
+static bool print(struct report_command *self, struct error *error)
+{
+    const struct options *options = self->context->options;
+    note_names(self, &self->now);
+    tell_names(self, &self->now);
+    return stack_writer(options->format) != NULL ? print_stacks(self, error)
+           : options->diff != NULL               ? print_diff(self, error)
+           : options->format == FORMAT_HTML      ? print_page(self, error)
+                                                 : print_shares(self, error);
 }
 
 int command_report(const struct context *context, struct error *error)
 {
     const struct options *options = context->options;
-    struct report_command self = {.context = context,
-                                  .file = options->n_operands > 0 ? options->operands[0] : PROFILE_NAME};
+    const char *file = options->n_operands > 0 ? options->operands[0] : PROFILE_NAME;
+    struct report_command self = {.context = context};
     bool ok = profiling_sort(options, &self.sort, error) && check_output(&self, error) &&
-              profile_file_read(self.file, context->cancel, &self.profile, error) &&
-              open_symbols(&self, error);
-    if (ok) {
-        tell_names(&self);
-        ok = stack_writer(options->format) != NULL ? print_stacks(&self, error) : print_shares(&self, error);
-    }
-    for (size_t i = 0; self.shares != NULL && i < self.profile->about.core_count; i++)
-        shares_free(&self.shares[i]);
-    free(self.shares);
-    symbols_close(self.symbols);
-    profile_file_free(self.profile);
+              profile_input_open(&self.now.input, file, options->elf, context->cancel, error);
+    if (ok && options->diff != NULL)
+        ok = open_old(&self, error) && check_pair(&self, error);
+    ok = ok && print(&self, error);
+    for (size_t i = 0; i < self.diff_count; i++)
+        shares_diff_free(&self.diffs[i]);
+    free(self.diffs);
+    close_side(&self.now);
+    close_side(&self.old);
     return ok ? EXIT_DONE : error_exit_code(error->kind);
 }

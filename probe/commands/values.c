@@ -134,7 +134,8 @@ bool value_format(const char *text, enum format *out)
     static const char *const names[] = {
         [FORMAT_TEXT] = "text",   [FORMAT_JSON] = "json",           [FORMAT_CSV] = "csv",
         [FORMAT_JUNIT] = "junit", [FORMAT_MARKDOWN] = "markdown",   [FORMAT_FOLDED] = "folded",
-        [FORMAT_PPROF] = "pprof", [FORMAT_CALLGRIND] = "callgrind", [FORMAT_PERF] = "perf"};
+        [FORMAT_PPROF] = "pprof", [FORMAT_CALLGRIND] = "callgrind", [FORMAT_PERF] = "perf",
+        [FORMAT_HTML] = "html"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (strcmp(text, names[i]) == 0) {
             *out = (enum format)i;

@@ -23,6 +23,7 @@ enum format {
     FORMAT_PPROF,
     FORMAT_CALLGRIND,
     FORMAT_PERF,
+    FORMAT_HTML,
 };
 
 struct counts_row {

@@ -4,14 +4,14 @@
 #include "report/json.h"
 #include "report/number.h"
 #include "report/profile_file.h"
+#include "report/profile_notes.h"
 #include "report/terminal.h"
 
 #include <inttypes.h>
 #include <math.h>
-#include <stdarg.h>
 #include <string.h>
 
-enum { NOTES = 12, NOTE = 1024, CELL = 512, NAME_MOST = 40 };
+enum { CELL = 512, NAME_MOST = 40 };
 enum cell { SHARE, PLUS_MINUS, SAMPLES, ADDRESS, FUNCTION, SOURCE, CELLS };
 
 static const char *core_name(const struct profile_report *report, unsigned core)
@@ -79,60 +79,6 @@ void profile_row_name(const struct shares *shares, const struct share *row, char
 void profile_row_source(const struct shares *shares, const struct share *row, char *out, size_t size)
 {
     terminal_text(out, size, shares->sort != SHARES_FILE ? text_of(row->source) : "");
-}
-
-/* ---- notes */
-
-struct notes {
-    char text[NOTES][NOTE];
-    size_t n;
-};
-
-__attribute__((format(printf, 2, 3))) static void note(struct notes *notes, const char *format, ...)
-{
-    va_list list;
-    va_start(list, format);
-    if (notes->n < NOTES)
-        vsnprintf(notes->text[notes->n++], NOTE, format, list);
-    va_end(list);
-}
-
-/* Of the whole profile. */
-static void note_profile(struct notes *notes, const struct profile_report *report)
-{
-    const struct profile *profile = report->profile;
-    if (!profile->end.known)
-        note(notes, "%s has no end: the run was cut off, and this is what it had written by then.",
-             report->file);
-    if (profile->end.error != NULL)
-        note(notes, "The run ended early: %s.", profile->end.error);
-    if (report->no_names[0] != '\0')
-        note(notes, "%s.", report->no_names);
-    if (is_by_halts(profile))
-        note(notes, "The core was stopped for each sample, so it ran in another rhythm than by itself.");
-}
-
-/* Why the shares of a core are to be trusted less. */
-static void note_core(struct notes *notes, const struct shares *shares)
-{
-    if (shares->resets > 0)
-        note(notes, "Resets of the target while samples were taken: %u.", shares->resets);
-    if (shares->samples == 0)
-        return;
-    if (shares->is_few)
-        note(notes, "Few samples: the shares are rough. Record longer (record --for 10s).");
-    if (shares->is_uneven)
-        note(notes, "A large share differs much between the parts of the run: the program has phases, or "
-                    "samples come in step with one of its loops. Record longer, and compare two runs.");
-    if (shares->is_sparse)
-        note(notes, "The sampled addresses stand apart: this core may only be sampled at branches, or "
-                    "samples come in step with a loop. Trust functions, not lines.");
-    if (shares->states[PROFILE_NOT_PERMITTED] > 0)
-        note(notes, "Not permitted: the core ran where it must not be sampled, such as Secure state. What "
-                    "ran then is not known.");
-    if (shares->sort == SHARES_LINE || shares->sort == SHARES_ADDRESS)
-        note(notes, "An address may be that of a neighbouring instruction: trust lines more than addresses, "
-                    "and functions most.");
 }
 
 /* ---- text */
@@ -229,21 +175,6 @@ static void print_table(FILE *out, const struct shares *shares, size_t most)
     print_rest(out, shares, n);
 }
 
-/* Of which run, and where the names are from. */
-static void print_head(FILE *out, const struct profile_report *report, size_t columns)
-{
-    const struct profile_about *about = &report->profile->about;
-    const char *pieces[] = {report->file, text_of(about->date), text_of(about->probe), text_of(report->elf)};
-    struct fold fold = {.out = out, .columns = columns, .indent = 2};
-    for (size_t i = 0; i < sizeof pieces / sizeof *pieces; i++) {
-        char text[CELL];
-        terminal_text(text, sizeof text, pieces[i]);
-        if (text[0] != '\0')
-            fold_put(&fold, text, i > 0 ? 2 : 0);
-    }
-    fold_end(&fold);
-}
-
 /* Also the ones that never were, where that is worth knowing. */
 static void print_states(FILE *out, const struct profile_report *report, const struct shares *shares,
                          size_t columns)
@@ -286,15 +217,6 @@ static void print_core(FILE *out, const struct profile_report *report, const str
     print_states(out, report, shares, columns);
 }
 
-static void print_notes(FILE *out, const struct notes *notes, size_t columns)
-{
-    char text[UTF8_CLEAN_ROOM(NOTE)];
-    if (notes->n > 0)
-        fputc('\n', out);
-    for (size_t i = 0; i < notes->n; i++)
-        fold_text(out, columns, 2, terminal_text(text, sizeof text, notes->text[i]));
-}
-
 static bool is_whole(FILE *out)
 {
     return fflush(out) == 0 && !ferror(out);
@@ -312,18 +234,18 @@ void profile_text_core(FILE *out, const struct profile_report *report, const str
 
 bool profile_text_within(FILE *out, const struct profile_report *report, size_t columns)
 {
-    struct notes notes = {0};
-    print_head(out, report, columns);
+    struct profile_notes notes = {0};
+    profile_head_print(out, &report->profile->about, report->file, report->elf, columns);
     for (size_t i = 0; i < report->n; i++) {
         const struct shares *shares = &report->shares[i];
-        struct notes of_core = {0};
+        struct profile_notes of_core = {0};
         fputc('\n', out);
         profile_text_core(out, report, shares, SIZE_MAX, columns);
-        note_core(&of_core, shares);
-        print_notes(out, &of_core, columns);
+        profile_notes_of_core(&of_core, shares);
+        profile_notes_print(out, &of_core, columns);
     }
-    note_profile(&notes, report);
-    print_notes(out, &notes, columns);
+    profile_notes_of_run(&notes, report->profile, report->file, report->no_names);
+    profile_notes_print(out, &notes, columns);
     return is_whole(out);
 }
 
@@ -334,19 +256,11 @@ bool profile_text(FILE *out, const struct profile_report *report)
 
 /* ---- JSON */
 
-static void put_notes(struct json_part *line, const struct notes *notes)
-{
-    json_t *array = json_array();
-    for (size_t i = 0; i < notes->n; i++)
-        json_part_append(line, array, json_part_string(notes->text[i]));
-    json_part_array(line, "notes", array);
-}
-
 static bool json_profile_line(FILE *out, const struct profile_report *report)
 {
     const struct profile *profile = report->profile;
     struct json_part line = json_part_new("profile");
-    struct notes notes = {0};
+    struct profile_notes notes = {0};
     json_part_text(&line, "file", report->file);
     json_part_text(&line, "date", text_of(profile->about.date));
     json_part_text(&line, "source", text_of(profile->about.source));
@@ -354,8 +268,8 @@ static bool json_profile_line(FILE *out, const struct profile_report *report)
     json_part_text(&line, "build_id", text_of(profile->about.build_id));
     json_part_bool(&line, "cut", !profile->end.known);
     json_part_text(&line, "ended", text_of(profile->end.why));
-    note_profile(&notes, report);
-    put_notes(&line, &notes);
+    profile_notes_of_run(&notes, report->profile, report->file, report->no_names);
+    profile_notes_json(&line, &notes);
     return json_part_write(out, line);
 }
 
@@ -364,7 +278,7 @@ static bool json_core_line(FILE *out, const struct profile_report *report, const
                            double since_begin)
 {
     struct json_part line = json_part_new("core");
-    struct notes notes = {0};
+    struct profile_notes notes = {0};
     json_part_unsigned(&line, "core", core_number(report, shares));
     json_part_text(&line, "name", core_name(report, shares->core));
     json_part_unsigned(&line, "samples", shares->samples);
@@ -377,8 +291,8 @@ static bool json_core_line(FILE *out, const struct profile_report *report, const
         json_part_unsigned(&line, "resets", shares->resets);
     json_part_unsigned(&line, "batches", shares->batches);
     if (!isfinite(since_begin)) {
-        note_core(&notes, shares);
-        put_notes(&line, &notes);
+        profile_notes_of_core(&notes, shares);
+        profile_notes_json(&line, &notes);
     }
     return json_part_write(out, line);
 }

@@ -225,6 +225,22 @@ void frame_rules_close(struct frame_rules *rules);
 enum frame_found frame_rules_apply(struct frame_rules *rules, uint64_t place, const struct frame_state *state,
                                    uint64_t *value, uint64_t *known, uint64_t *back);
 
+/* --- disassembly.c: instructions as text ---------------------------------------------------------------- */
+
+struct disassembler;
+struct instruction_text {
+    char name[32];      /* "ldr" */
+    char operands[160]; /* "r3, [pc, #0x14]"; may be "" */
+    bool has_target;    /* a branch to a number, which is the last operand */
+    uint64_t target;
+};
+
+struct disassembler *disassembler_open(const struct symbols *symbols); /* NULL: no memory */
+/* Instructions come in the order of their addresses: Thumb's conditions are those of an IT before. */
+void disassembler_text(struct disassembler *disassembler, const struct code_instruction *instruction,
+                       struct instruction_text *out);
+void disassembler_close(struct disassembler *disassembler); /* NULL is allowed */
+
 /* --- stores.c: stores of a Cortex-M's code ------------------------------------------------------------- */
 
 /* base + (index << shift) + offset, `size` bytes; then `moves` is added to the base. */
@@ -245,6 +261,24 @@ bool store_hits(const struct store *store, const uint32_t *registers, uint64_t w
 bool lines_load(struct symbols *symbols); /* true: there are line tables */
 /* "fir.c:42" or "" */
 void lines_source(struct symbols *symbols, uint64_t address, char *out, size_t room);
+
+/* The line of each two bytes of a piece of code, as lines_source has it. */
+enum { LINE_MAP_FILES = 4096 };
+#define LINE_MAP_NO_FILE UINT32_MAX
+
+struct line_map {
+    struct line_slot {
+        uint32_t file; /* index into `files` */
+        uint32_t line; /* 0: unknown */
+    } * slots;
+    size_t n;
+    char **files; /* whole paths, as far as they are known */
+    size_t file_count;
+};
+
+/* The code is in [low, high), which is below 4 GiB long. False: out of memory, and `out` is empty. */
+bool lines_map(struct symbols *symbols, uint64_t low, uint64_t high, struct line_map *out);
+void line_map_free(struct line_map *map);
 
 /* All addresses that the line tables give for a line of a file, which is named by the end of its path. */
 enum { LINE_HITS = 256 };

@@ -489,7 +489,7 @@ void lines_source(struct symbols *symbols, uint64_t address, char *out, size_t r
     }
 }
 
-/* --- the addresses of a line --------------------------------------------------------------------------- */
+/* --- the lines of a piece of code ---------------------------------------------------------------------- */
 
 /* One kind of separator, no "." and "x/.." parts. Leading ".." are dropped: their directory is not known. */
 static void path_normalize(char *path)
@@ -515,6 +515,123 @@ static void path_normalize(char *path)
     *out = '\0';
 }
 
+static const char *unit_directory(struct unit *unit)
+{
+    Dwarf_Attribute attribute;
+    return dwarf_attr(&unit->die, DW_AT_comp_dir, &attribute) != NULL ? dwarf_formstring(&attribute) : NULL;
+}
+
+struct mapping_lines {
+    struct line_map *out;
+    uint64_t low;
+    uint32_t *next; /* of a slot: itself if it is free, else a later one; the last one is never taken */
+};
+
+static size_t free_slot(uint32_t *next, size_t at)
+{
+    for (; next[at] != at; at = next[at])
+        next[at] = next[next[at]];
+    return at;
+}
+
+/* LINE_MAP_NO_FILE: none, or out of memory. */
+static uint32_t map_file(struct line_map *map, const struct line_program *program, struct unit *unit,
+                         uint64_t file)
+{
+    char path[PATH_MAX];
+    if (!line_program_path(program, unit_directory(unit), file, path, sizeof path))
+        return LINE_MAP_NO_FILE;
+    path_normalize(path);
+    for (size_t i = map->file_count; i-- > 0;)
+        if (strcmp(map->files[i], path) == 0)
+            return (uint32_t)i;
+    char **more =
+        map->file_count < LINE_MAP_FILES ? realloc(map->files, (map->file_count + 1) * sizeof(char *)) : NULL;
+    char *copy = more != NULL ? strdup(path) : NULL;
+    map->files = more != NULL ? more : map->files;
+    if (copy == NULL)
+        return LINE_MAP_NO_FILE;
+    map->files[map->file_count] = copy;
+    return (uint32_t)map->file_count++;
+}
+
+/* The row `before` goes up to the address `end`. */
+static void map_row(struct mapping_lines *mapping, const struct line_program *program, struct unit *unit,
+                    const struct line_row *before, uint64_t end)
+{
+    struct line_map *out = mapping->out;
+    uint64_t high = mapping->low + 2 * (uint64_t)out->n;
+    uint64_t from = before->address > mapping->low ? before->address : mapping->low;
+    end = end < high ? end : high;
+    if (from >= end)
+        return;
+    size_t last = (size_t)((end - mapping->low + 1) / 2);
+    size_t at = free_slot(mapping->next, (size_t)((from - mapping->low) / 2));
+    if (at >= last)
+        return;
+    struct line_slot slot = {.file = LINE_MAP_NO_FILE};
+    if (before->line > 0 && before->line <= UINT32_MAX)
+        slot.file = map_file(out, program, unit, before->file);
+    if (slot.file != LINE_MAP_NO_FILE)
+        slot.line = (uint32_t)before->line;
+    for (; at < last; at = free_slot(mapping->next, at)) {
+        out->slots[at] = slot;
+        mapping->next[at] = (uint32_t)at + 1;
+    }
+}
+
+static void map_unit(struct mapping_lines *mapping, struct symbols *symbols, struct unit *unit)
+{
+    struct line_program program;
+    struct line_row row, before = {0};
+    bool kept = false;
+    bool more = line_program_open(&program, symbols, unit->lines);
+    for (; more && line_program_next(&program, &row); before = row)
+        if (row.begins_sequence)
+            kept = table_is_kept(symbols, row.address);
+        else if (kept)
+            map_row(mapping, &program, unit, &before, row.address);
+    line_program_close(&program);
+}
+
+bool lines_map(struct symbols *symbols, uint64_t low, uint64_t high, struct line_map *out)
+{
+    *out = (struct line_map){.n = (size_t)((high - low + 1) / 2)};
+    struct mapping_lines mapping = {.out = out, .low = low};
+    out->slots = calloc(out->n + 1, sizeof *out->slots);
+    mapping.next = calloc(out->n + 1, sizeof *mapping.next);
+    if (out->slots == NULL || mapping.next == NULL) {
+        free(mapping.next);
+        line_map_free(out);
+        return false;
+    }
+    for (size_t i = 0; i <= out->n; i++) {
+        out->slots[i].file = LINE_MAP_NO_FILE;
+        mapping.next[i] = (uint32_t)i;
+    }
+    bool loaded = elf_is_code(symbols, low) && lines_load(symbols);
+    for (int pass = 0; loaded && pass < 2; pass++)
+        for (size_t i = 0; i < symbols->unit_count; i++) {
+            bool has_ranges = false;
+            bool has_code = scopes_unit_covers(symbols, &symbols->units[i], low, &has_ranges);
+            if (symbols->units[i].has_lines && (pass == 0 ? has_code : !has_ranges))
+                map_unit(&mapping, symbols, &symbols->units[i]);
+        }
+    free(mapping.next);
+    return true;
+}
+
+void line_map_free(struct line_map *map)
+{
+    for (size_t i = 0; i < map->file_count; i++)
+        free(map->files[i]);
+    free(map->files);
+    free(map->slots);
+    *map = (struct line_map){0};
+}
+
+/* --- the addresses of a line --------------------------------------------------------------------------- */
+
 struct search {
     struct symbols *symbols;
     char path[512];
@@ -523,12 +640,6 @@ struct search {
     uint64_t line;
     struct line_hits *hits;
 };
-
-static const char *unit_directory(struct unit *unit)
-{
-    Dwarf_Attribute attribute;
-    return dwarf_attr(&unit->die, DW_AT_comp_dir, &attribute) != NULL ? dwarf_formstring(&attribute) : NULL;
-}
 
 /* Which files of the table match; NULL if none does. The caller frees. */
 static bool *match_files(const struct search *search, const struct line_program *program, struct unit *unit)

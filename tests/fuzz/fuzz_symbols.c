@@ -1,4 +1,5 @@
 /* Any bytes as an ELF file: every function of symbols/ must come back, whatever they say. */
+#include "symbols/listing.h"
 #include "symbols/symbols.h"
 
 #include <stddef.h>
@@ -40,6 +41,21 @@ static void look_at_writes(struct symbols *symbols, uint64_t stop)
     (void)symbols_store_before(symbols, registers, word, &at);
 }
 
+static void list(struct symbols *symbols, const struct location *location)
+{
+    struct listing listing;
+    struct error error = {.kind = ERROR_NONE};
+    bool listed = listing_make(symbols, location->low, location->high, &listing, &error);
+    if (listed != (error.kind == ERROR_NONE) || listed != (listing.n > 0))
+        abort();
+    for (size_t i = 0; i < listing.n; i++)
+        if (listing.rows[i].address < location->low || listing.rows[i].address >= location->high ||
+            listing_row_at(&listing, listing.rows[i].address) != i ||
+            (listing.rows[i].line > 0) != (listing.rows[i].file < listing.file_count))
+            abort();
+    listing_free(&listing);
+}
+
 static void locate(struct symbols *symbols, const char *text)
 {
     struct location location;
@@ -49,6 +65,8 @@ static void locate(struct symbols *symbols, const char *text)
         abort();
     if (found)
         look_at_stack(symbols, &location);
+    if (found)
+        list(symbols, &location);
     if (found && (strlen(location.name) == 0 || location.low > location.high))
         abort();
 }

@@ -3,6 +3,7 @@ import csv
 import gzip
 import io
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -89,7 +90,7 @@ def test_every_format_has_the_same_numbers(profile):
     assert report(profile, "--format", "folded").out == \
         "core 0;caller_one 2400\ncore 0;caller_two 1200\ncore 0;[asleep] 400\n"
     refused = report(profile, "--format", "junit")
-    assert refused.code == 2 and "text, JSON, CSV, folded stacks, pprof, callgrind or perf script text" in refused.err
+    assert refused.code == 2 and "text, JSON, CSV, folded stacks, pprof, callgrind, perf script text or HTML" in refused.err
 
 
 def fields_of(data):
@@ -257,6 +258,64 @@ def test_a_line_of_10_mb_that_is_right(tmp_path):
     result = report(path, "-j")
     shares = [line for line in result.lines if line["type"] == "share"]
     assert result.code == 0 and len(shares) == 1 and shares[0]["samples"] == 300_000 * each
+
+
+def changed(result):
+    assert result.code == 0, result.err
+    return {line.get("function") or line["state"]: line for line in result.lines if line["type"] == "change"}
+
+
+def test_diff(profile, tmp_path):
+    """The same numbers in each format: both shares, the change between them, and what is noise."""
+    old = tmp_path / "old.jsonl"
+    counts = {"caller_one": 30, "caller_two": 30, "hidden_step": 30}
+    pc = {f"{SYMBOLS[name] + 2:#010x}": n for name, n in counts.items()}
+    old.write_text(text_of(HEAD, *({**samples(i), "pc": pc} for i in range(INTERVALS)), END))
+    rows = changed(report(profile, "--diff", old, "-j"))
+    assert {name: (row["now"]["samples"], row["old"]["samples"]) for name, row in rows.items()} == \
+        {"caller_one": (2400, 1200), "caller_two": (1200, 1200), "hidden_step": (0, 1200), "asleep": (400, 400)}
+    assert {name: round(row["change"], 9) for name, row in rows.items()} == \
+        {"caller_one": 0.3, "caller_two": 0, "hidden_step": -0.3, "asleep": 0}
+    assert {name for name, row in rows.items() if row["noise"]} == {"caller_two", "asleep"}
+    table = list(csv.DictReader(io.StringIO(report(profile, "--diff", old, "--format", "csv").out)))
+    assert [float(row["change"]) for row in table] == [row["change"] for row in rows.values()]
+    assert [row["noise"] for row in table] == ["0", "0", "1", "1"]
+    text = report(profile, "--diff", old).out
+    assert re.search(r"^ *\+30\.00  0\.\d\d  60\.00 %  [\d.]+  30\.00 %  [\d.]+  caller_one ", text, re.M)
+    assert re.search(r"^ *-30\.00 .* hidden_step ", text, re.M) and re.search(r"^ *~[+-]0\.00 .* \[asleep\]$", text, re.M)
+    assert "within noise" in text and "4,000 samples, 4,000 before" in text
+    for sort in ("line", "file", "address"):
+        assert round(sum(line["change"] for line in report(profile, "--diff", old, "--sort", sort, "-j").lines
+                         if line["type"] == "change"), 9) == 0
+    refused = report(profile, "--diff", old, "--format", "folded")
+    assert refused.code == 2 and "--diff prints text, JSON or CSV" in refused.err
+    assert report(profile, "--diff", "nothing.jsonl").code == 2
+
+
+def test_diff_on_a_terminal_is_grey_where_nothing_changed(profile):
+    child = pexpect.spawn(TOOL, ["report", str(profile), "--diff", str(profile)], timeout=30, encoding="utf-8",
+                          env={**os.environ, "TERM": "xterm", "LC_ALL": "C.UTF-8"})
+    out = child.read()
+    assert child.wait() == 0 and len(re.findall(r"^\x1b\[2m *~.*\x1b\[0m\r$", out, re.M)) == 3
+
+
+def test_diff_of_two_builds(profile, tmp_path):
+    """By names; that needs both programs, of which the older one may be beside its profile."""
+    other, folder = elf_of("m4", "ms"), tmp_path / "kept"
+    folder.mkdir()
+    address = int(subprocess.run(f"arm-none-eabi-nm {other} | grep ' caller_one$'", shell=True, text=True, capture_output=True,
+                                 check=True).stdout.split()[0], 16)
+    its_id = re.search(r"Build ID: (\w+)", subprocess.run(["readelf", "-n", other], text=True, capture_output=True, check=True).stdout)[1]
+    old = folder / "profile.jsonl"
+    old.write_text(text_of({**HEAD, "elf": "/nowhere/old.elf", "build_id": its_id},
+                           *({**samples(i), "pc": {f"{address + 2:#010x}": 90}} for i in range(INTERVALS)), END))
+    refused = report(profile, "--diff", old)
+    assert refused.code == 2 and "/nowhere/old.elf" in refused.err and "Keep a copy" in refused.err and refused.out == ""
+    shutil.copy(other, folder / "old.elf")
+    rows = changed(report(profile, "--diff", old, "-j"))
+    assert (rows["caller_one"]["now"]["samples"], rows["caller_one"]["old"]["samples"]) == (2400, 3600)
+    by_address = report(profile, "--diff", old, "--sort", "address")
+    assert by_address.code == 2 and "cannot be compared" in by_address.err
 
 
 def test_help_and_completion():

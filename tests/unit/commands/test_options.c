@@ -221,7 +221,7 @@ TEST(formats_and_separators)
     refuses_with("stub -j --format text status", "-j belongs to");
     refuses_with(
         "--format xml stat",
-        "unknown format \"xml\": text, json, csv, junit, markdown, folded, pprof, callgrind or perf");
+        "unknown format \"xml\": text, json, csv, junit, markdown, folded, pprof, callgrind, perf or html");
 }
 
 TEST(numbers_have_units)

@@ -1,0 +1,57 @@
+/* `annotate`: a function's source lines and instructions with their shares. No target is touched. */
+#include "commands/command.h"
+#include "commands/profile_input.h"
+#include "report/annotation_table.h"
+#include "report/terminal.h"
+
+#include <unistd.h>
+
+static bool find_function(const struct context *context, const struct profile_input *input, uint64_t *address,
+                          struct error *error)
+{
+    struct location at;
+    if (input->symbols == NULL)
+        return error_advise(error, ERROR_ELF,
+                            context->options->elf != NULL
+                                ? "annotate reads the code in the file that was recorded."
+                                : "annotate reads the code in the file that was recorded: say with --elf "
+                                  "where it is now.",
+                            "%s", input->no_names);
+    if (!symbols_locate(input->symbols, context->options->operands[0], &at, error))
+        return false;
+    *address = at.address;
+    return true;
+}
+
+static bool print(const struct context *context, const struct annotation_report *report)
+{
+    FILE *out = context->out;
+    size_t columns = isatty(fileno(out)) ? terminal_columns(out) : 0;
+    return context->options->format == FORMAT_JSON ? annotation_json(out, report)
+                                                   : annotation_text(out, report, columns);
+}
+
+int command_annotate(const struct context *context, struct error *error)
+{
+    const struct options *options = context->options;
+    const char *file = options->n_operands > 1 ? options->operands[1] : PROFILE_NAME;
+    struct profile_input input;
+    struct annotated_function function = {.built = 0};
+    uint64_t address = 0;
+    bool ok = profile_input_open(&input, file, options->elf, context->cancel, error) &&
+              find_function(context, &input, &address, error) &&
+              annotated_function_make(input.profile, input.symbols, input.elf, address, &function, error);
+    if (ok) {
+        const struct annotation_report report = {.profile = input.profile,
+                                                 .file = input.file,
+                                                 .elf = input.elf,
+                                                 .no_names = input.no_names,
+                                                 .function = &function,
+                                                 .hot = options->hot};
+        ok = print(context, &report) || ferror(context->out) ||
+             error_set(error, ERROR_SYSTEM, "out of memory");
+    }
+    annotated_function_free(&function);
+    profile_input_close(&input);
+    return ok ? EXIT_DONE : error_exit_code(error->kind);
+}

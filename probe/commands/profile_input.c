@@ -1,0 +1,99 @@
+#include "commands/profile_input.h"
+
+#include "report/profile_file.h"
+#include "symbols/names.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void drop_symbols(struct profile_input *input)
+{
+    symbols_close(input->symbols);
+    free(input->elf);
+    input->symbols = NULL;
+    input->elf = NULL;
+}
+
+/* An ELF of another build would give wrong names: as with perf, shares are by address then. */
+static void compare_builds(struct profile_input *input)
+{
+    const char *recorded = input->profile->about.build_id;
+    const char *given = symbols_build_id(input->symbols);
+    if (recorded != NULL && strcmp(recorded, given) != 0) {
+        snprintf(input->no_names, sizeof input->no_names,
+                 "%.200s is not the program that was recorded (build id %.40s, not %.40s)", input->elf,
+                 given[0] != '\0' ? given : "missing", recorded);
+        drop_symbols(input);
+    } else if (recorded == NULL && input->profile->about.elf != NULL) {
+        snprintf(input->no_names, sizeof input->no_names,
+                 "The recorded program had no build id: names are right if %.200s has not been built anew",
+                 input->elf);
+    } else if (recorded == NULL) {
+        snprintf(input->no_names, sizeof input->no_names,
+                 "No program was named to record: names are right if it was %.200s", input->elf);
+    }
+}
+
+static bool open_one(struct profile_input *input, const char *path, struct error *error)
+{
+    input->elf = strdup(path);
+    if (input->elf == NULL)
+        return error_set(error, ERROR_SYSTEM, "out of memory");
+    input->symbols = symbols_open(path, error);
+    if (input->symbols == NULL)
+        drop_symbols(input);
+    else
+        compare_builds(input);
+    return input->symbols != NULL;
+}
+
+/* The recorded program under its own name in the folder of the profile, kept there on purpose. Only a build
+ * ID proves that it is the one. */
+static bool open_beside(struct profile_input *input)
+{
+    const struct profile_about *about = &input->profile->about;
+    size_t folder = (size_t)(name_of_file(input->file) - input->file);
+    char path[4096], why[sizeof input->no_names];
+    struct error ignored = {0};
+    if (about->build_id == NULL || snprintf(path, sizeof path, "%.*s%s", (int)folder, input->file,
+                                            name_of_file(about->elf)) >= (int)sizeof path)
+        return false;
+    memcpy(why, input->no_names, sizeof why);
+    bool found = open_one(input, path, &ignored);
+    memcpy(input->no_names, found ? "" : why, found ? 1 : sizeof why);
+    return found;
+}
+
+static void open_recorded(struct profile_input *input)
+{
+    struct error missing = {0};
+    const char *elf = input->profile->about.elf;
+    if (elf == NULL) {
+        snprintf(input->no_names, sizeof input->no_names, "No program was named to record");
+        return;
+    }
+    if (open_one(input, elf, &missing))
+        return;
+    if (missing.kind != ERROR_NONE)
+        snprintf(input->no_names, sizeof input->no_names, "%.300s", missing.text);
+    open_beside(input);
+}
+
+bool profile_input_open(struct profile_input *input, const char *file, const char *elf,
+                        const volatile sig_atomic_t *cancel, struct error *error)
+{
+    *input = (struct profile_input){.file = file};
+    if (!profile_file_read(file, cancel, &input->profile, error))
+        return false;
+    if (elf == NULL)
+        open_recorded(input);
+    return elf == NULL || open_one(input, elf, error) || input->no_names[0] != '\0';
+}
+
+void profile_input_close(struct profile_input *input)
+{
+    drop_symbols(input);
+    profile_file_free(input->profile);
+    input->profile = NULL;
+}

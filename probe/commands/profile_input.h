@@ -1,0 +1,26 @@
+/*
+ * What commands that only read start from: a profile that `record` wrote, and the program that it is of. The
+ * program is the file of --elf; else the one that was named to record, or one of its name beside the profile.
+ */
+#pragma once
+
+#include "base/error.h"
+#include "profile/profile.h"
+#include "symbols/symbols.h"
+
+#include <signal.h>
+#include <stdbool.h>
+
+struct profile_input {
+    const char *file; /* the caller's */
+    struct profile *profile;
+    struct symbols *symbols; /* NULL: there are no names */
+    char *elf;               /* that the names are from; NULL: none */
+    char no_names[512];      /* why there are none, or why they may be wrong; "": they are right */
+};
+
+/* `elf` is what --elf says, which must be usable; NULL: nothing. A program of another build ID is not used.
+ * To be closed after a failure, too. */
+bool profile_input_open(struct profile_input *input, const char *file, const char *elf,
+                        const volatile sig_atomic_t *cancel, struct error *error);
+void profile_input_close(struct profile_input *input);

@@ -1,0 +1,286 @@
+#include "profile/annotation.h"
+
+#include "profile/shares.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+struct making {
+    const struct profile *profile;
+    const struct listing *listing;
+    uint64_t low, high;
+    struct annotation *out;
+};
+
+static int by_place(const void *a, const void *b)
+{
+    const struct annotated_line *one = a, *other = b;
+    if (one->file != other->file)
+        return one->file < other->file ? -1 : 1;
+    return (one->line > other->line) - (one->line < other->line);
+}
+
+static bool find_lines(struct making *making)
+{
+    const struct listing *listing = making->listing;
+    struct annotation *out = making->out;
+    size_t used = 0;
+    out->lines = calloc(listing->n + 1, sizeof *out->lines);
+    out->line_of = calloc(listing->n + 1, sizeof *out->line_of);
+    out->row_samples = calloc(listing->n + 1, sizeof *out->row_samples);
+    if (out->lines == NULL || out->line_of == NULL || out->row_samples == NULL)
+        return false;
+    for (size_t i = 0; i < listing->n; i++)
+        out->lines[i] = (struct annotated_line){.file = listing->rows[i].file, .line = listing->rows[i].line};
+    qsort(out->lines, listing->n, sizeof *out->lines, by_place);
+    for (size_t i = 0; i < listing->n; i++)
+        if (used == 0 || by_place(&out->lines[used - 1], &out->lines[i]) != 0)
+            out->lines[used++] = out->lines[i];
+    out->line_count = used;
+    for (size_t i = 0; i < listing->n; i++) {
+        struct annotated_line wanted = {.file = listing->rows[i].file, .line = listing->rows[i].line};
+        const struct annotated_line *line = bsearch(&wanted, out->lines, used, sizeof wanted, by_place);
+        out->line_of[i] = (size_t)(line - out->lines);
+    }
+    return true;
+}
+
+/* ---- shares of lines */
+
+static bool is_inside(const struct making *making, uint64_t address)
+{
+    return address >= making->low && address < making->high;
+}
+
+static int by_address(const void *a, const void *b)
+{
+    const struct profile_count *one = a, *other = b;
+    return (one->address > other->address) - (one->address < other->address);
+}
+
+/* The line, or 0 and 1: outside and inside the function. False: it does not count. */
+static bool key_of(const struct making *making, bool by_line, uint64_t address, uint64_t *key)
+{
+    bool inside = is_inside(making, address);
+    size_t row = inside && by_line ? listing_row_at(making->listing, address) : making->listing->n;
+    *key = row < making->listing->n ? making->out->line_of[row] : inside;
+    return !by_line || row < making->listing->n;
+}
+
+/* An interval with a key in the place of each address. */
+static bool rewrite(const struct making *making, bool by_line, const struct profile_interval *from,
+                    struct profile_interval *to)
+{
+    size_t used = 0;
+    *to = *from;
+    to->counts = calloc(from->count_count + 1, sizeof *to->counts);
+    to->count_count = 0;
+    if (to->counts == NULL)
+        return false;
+    for (size_t i = 0; i < from->count_count; i++) {
+        struct profile_count count = from->counts[i];
+        if (key_of(making, by_line, count.address, &count.address))
+            to->counts[to->count_count++] = count;
+    }
+    qsort(to->counts, to->count_count, sizeof *to->counts, by_address);
+    for (size_t i = 0; i < to->count_count; i++)
+        if (used > 0 && to->counts[used - 1].address == to->counts[i].address)
+            to->counts[used - 1].samples += to->counts[i].samples;
+        else
+            to->counts[used++] = to->counts[i];
+    to->count_count = used;
+    for (int state = 0; by_line && state < PROFILE_STATES; state++)
+        to->states[state] = 0;
+    return true;
+}
+
+/* The errors of shares come from batches: those of a profile that has these keys only. */
+static bool share_out(const struct making *making, bool by_line, struct shares *out)
+{
+    const struct profile *from = making->profile;
+    struct profile profile = {.about = from->about};
+    profile.intervals = calloc(from->interval_count + 1, sizeof *profile.intervals);
+    bool ok = profile.intervals != NULL;
+    for (size_t i = 0; ok && i < from->interval_count; i++) {
+        if (from->intervals[i].core != making->out->core)
+            continue;
+        ok = rewrite(making, by_line, &from->intervals[i], &profile.intervals[profile.interval_count]);
+        profile.interval_count += ok;
+    }
+    ok = ok && shares_make(&profile, making->out->core, SHARES_ADDRESS, NULL, out);
+    for (size_t i = 0; i < profile.interval_count; i++)
+        profile_interval_free(&profile.intervals[i]);
+    free(profile.intervals);
+    return ok;
+}
+
+static bool measure_function(struct making *making)
+{
+    struct shares shares;
+    struct annotation *out = making->out;
+    out->plus_minus = NAN;
+    if (!share_out(making, false, &shares))
+        return false;
+    out->core_samples = shares.samples;
+    for (size_t i = 0; i < shares.n; i++)
+        if (shares.rows[i].state == PROFILE_STATES && shares.rows[i].address == 1) {
+            out->samples = shares.rows[i].samples;
+            out->part = shares.rows[i].part;
+            out->plus_minus = shares.rows[i].plus_minus;
+        }
+    shares_free(&shares);
+    return true;
+}
+
+static bool measure_lines(struct making *making)
+{
+    struct shares shares;
+    struct annotation *out = making->out;
+    for (size_t i = 0; i < out->line_count; i++)
+        out->lines[i].plus_minus = NAN;
+    if (!share_out(making, true, &shares))
+        return false;
+    for (size_t i = 0; i < shares.n; i++) {
+        struct annotated_line *line = &out->lines[shares.rows[i].address];
+        line->samples = shares.rows[i].samples;
+        line->part = shares.rows[i].part;
+        line->plus_minus = shares.rows[i].plus_minus;
+    }
+    out->is_few = shares.is_few;
+    shares_free(&shares);
+    return true;
+}
+
+static bool judge_core(struct making *making)
+{
+    struct shares shares;
+    if (!shares_make(making->profile, making->out->core, SHARES_ADDRESS, NULL, &shares))
+        return false;
+    making->out->is_sparse = shares.is_sparse;
+    shares_free(&shares);
+    return true;
+}
+
+/* ---- instructions */
+
+static void count_rows(struct making *making)
+{
+    const struct profile *profile = making->profile;
+    struct annotation *out = making->out;
+    for (size_t i = 0; i < profile->interval_count; i++) {
+        const struct profile_interval *interval = &profile->intervals[i];
+        for (size_t k = 0; interval->core == out->core && k < interval->count_count; k++) {
+            const struct profile_count *count = &interval->counts[k];
+            size_t row = is_inside(making, count->address) ? listing_row_at(making->listing, count->address)
+                                                           : making->listing->n;
+            if (row < making->listing->n)
+                out->row_samples[row] += count->samples;
+        }
+    }
+}
+
+static bool is_between_its_own(const struct making *making, size_t row)
+{
+    const struct listing *listing = making->listing;
+    const size_t *line_of = making->out->line_of;
+    return row > 0 && row + 1 < listing->n && line_of[row - 1] == line_of[row] &&
+           line_of[row + 1] == line_of[row] && !listing->rows[row - 1].is_data &&
+           !listing->rows[row + 1].is_data;
+}
+
+static bool find_borders(struct making *making)
+{
+    struct annotation *out = making->out;
+    uint64_t *sure = calloc(out->line_count + 1, sizeof *sure);
+    if (sure == NULL)
+        return false;
+    for (size_t i = 0; i < making->listing->n; i++)
+        if (is_between_its_own(making, i))
+            sure[out->line_of[i]] += out->row_samples[i];
+    for (size_t i = 0; i < out->line_count; i++)
+        out->lines[i].at_border = sure[i] < out->lines[i].samples - out->lines[i].samples / 2;
+    free(sure);
+    return true;
+}
+
+static void annotation_free(struct annotation *annotation)
+{
+    free(annotation->lines);
+    free(annotation->line_of);
+    free(annotation->row_samples);
+    *annotation = (struct annotation){0};
+}
+
+/* False: out of memory. */
+static bool annotate(const struct profile *profile, unsigned core, const struct annotated_function *function,
+                     struct annotation *out)
+{
+    *out = (struct annotation){.core = core};
+    struct making making = {.profile = profile,
+                            .listing = &function->listing,
+                            .low = function->at.low,
+                            .high = function->at.high,
+                            .out = out};
+    bool ok =
+        find_lines(&making) && measure_function(&making) && measure_lines(&making) && judge_core(&making);
+    if (ok) {
+        count_rows(&making);
+        ok = find_borders(&making);
+    }
+    if (!ok)
+        annotation_free(out);
+    return ok;
+}
+
+/* ---- all */
+
+static bool annotate_cores(const struct profile *profile, struct annotated_function *out)
+{
+    bool ok = true;
+    for (size_t i = 0; i < profile->about.core_count && ok; i++) {
+        ok = annotate(profile, (unsigned)i, out, &out->cores[i]);
+        out->core_count += ok;
+    }
+    return ok;
+}
+
+static bool read_texts(struct annotated_function *out)
+{
+    bool ok = true;
+    for (size_t i = 0; i < out->listing.file_count && ok; i++)
+        ok = source_text_read(out->listing.files[i], &out->texts[i]);
+    return ok;
+}
+
+bool annotated_function_make(const struct profile *profile, struct symbols *symbols, const char *elf,
+                             uint64_t address, struct annotated_function *out, struct error *error)
+{
+    struct stat about;
+    struct location around = {0};
+    *out = (struct annotated_function){.built = stat(elf, &about) == 0 ? about.st_mtime : 0};
+    out->at = *shares_function_of(symbols, address, &around);
+    if (out->at.high <= out->at.low)
+        return error_set(error, ERROR_SYMBOL, "no function is known around 0x%08" PRIx64, address);
+    if (!listing_make(symbols, out->at.low, out->at.high, &out->listing, error))
+        return false;
+    out->texts = calloc(out->listing.file_count + 1, sizeof *out->texts);
+    out->cores = calloc(profile->about.core_count + 1, sizeof *out->cores);
+    bool ok = out->texts != NULL && out->cores != NULL && read_texts(out) && annotate_cores(profile, out);
+    if (!ok)
+        annotated_function_free(out);
+    return ok || error_set(error, ERROR_SYSTEM, "out of memory");
+}
+
+void annotated_function_free(struct annotated_function *function)
+{
+    for (size_t i = 0; function->cores != NULL && i < function->core_count; i++)
+        annotation_free(&function->cores[i]);
+    for (size_t i = 0; function->texts != NULL && i < function->listing.file_count; i++)
+        source_text_free(&function->texts[i]);
+    free(function->cores);
+    free(function->texts);
+    listing_free(&function->listing);
+    *function = (struct annotated_function){.built = 0};
+}

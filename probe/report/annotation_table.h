@@ -1,0 +1,32 @@
+/*
+ * A function with its samples: source lines and instructions as text, and as JSON lines. Names and sources
+ * come from files and may hold any bytes: nothing in them is taken as part of the format.
+ */
+#pragma once
+
+#include "profile/annotation.h"
+#include "report/profile_notes.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+struct annotation_report {
+    const struct profile *profile;
+    const char *file;     /* where it was read from */
+    const char *elf;      /* that the code is from */
+    const char *no_names; /* why it may be the wrong one; "": it is the right one */
+    const struct annotated_function *function;
+    bool hot; /* only what has samples, the line with the most of them first */
+};
+
+/* Of a core: why lines and instructions are to be trusted less, and which text is missing. */
+void annotation_notes(struct profile_notes *notes, const struct annotated_function *function,
+                      const struct annotation *core, bool exact);
+/* Whether the addresses are those where the core stood. */
+bool annotation_is_exact(const struct profile *profile);
+
+/* Each returns false if the output could not be written whole. `columns`: lines are cut there; 0: they are
+ * not. */
+bool annotation_text(FILE *out, const struct annotation_report *report, size_t columns);
+bool annotation_json(FILE *out, const struct annotation_report *report);

@@ -1,0 +1,124 @@
+#include "report/html.h"
+
+#include "page_hashes.h"
+#include "report/terminal.h"
+
+static const char style[] =
+#include "page_css.h"
+    ;
+static const char script[] =
+#include "page_js.h"
+    ;
+
+void html_text(FILE *out, const char *text)
+{
+    char clean[UTF8_CLEAN_ROOM(HTML_TEXT)];
+    for (const char *at = utf8_clean(clean, sizeof clean, text); *at != '\0'; at++)
+        switch (*at) {
+        case '&':
+            fputs("&amp;", out);
+            break;
+        case '<':
+            fputs("&lt;", out);
+            break;
+        case '>':
+            fputs("&gt;", out);
+            break;
+        case '"':
+            fputs("&quot;", out);
+            break;
+        case '\'':
+            fputs("&#39;", out);
+            break;
+        default:
+            fputc(*at, out);
+        }
+}
+
+void html_attribute(FILE *out, const char *name, const char *value)
+{
+    fprintf(out, " %s=\"", name);
+    html_text(out, value);
+    fputc('"', out);
+}
+
+void html_element(FILE *out, const char *tag, const char *class, const char *text)
+{
+    fprintf(out, "<%s", tag);
+    if (class != NULL)
+        html_attribute(out, "class", class);
+    fputc('>', out);
+    html_text(out, text);
+    fprintf(out, "</%s>\n", tag);
+}
+
+/* Style and script are allowed by their hashes: what slipped in as markup would not run, and could not fetch
+ * anything. */
+void html_begin(FILE *out, const char *title)
+{
+    fputs("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+          "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
+          "style-src '" PAGE_STYLE "'; script-src '" PAGE_SCRIPT "'; base-uri 'none'; form-action 'none'\">\n"
+          "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+          "<meta name=\"referrer\" content=\"no-referrer\">\n",
+          out);
+    html_element(out, "title", NULL, title);
+    fprintf(out, "<style>%s</style>\n</head>\n<body>\n<main>\n", style);
+    html_element(out, "h1", NULL, title);
+}
+
+void html_end(FILE *out)
+{
+    fprintf(out, "</main>\n<script>%s</script>\n</body>\n</html>\n", script);
+}
+
+static const char *kind_of(const struct html_table *table)
+{
+    return table->at < table->numbers ? "n" : "t";
+}
+
+void html_table_begin(struct html_table *table, const char *class, const char *caption)
+{
+    fputs("<div class=\"scroll\"><table", table->out);
+    html_attribute(table->out, "class", class);
+    fputs(">\n", table->out);
+    html_element(table->out, "caption", NULL, caption);
+    fputs("<thead><tr>", table->out);
+    for (table->at = 0; table->at < table->n; table->at++) {
+        fprintf(table->out, "<th scope=\"col\" class=\"%s\">", kind_of(table));
+        html_text(table->out, table->columns[table->at]);
+        fputs("</th>", table->out);
+    }
+    fputs("</tr></thead>\n<tbody>", table->out);
+}
+
+static void end_row(struct html_table *table)
+{
+    fputs(table->in_row ? "</tr>\n" : "\n", table->out);
+}
+
+void html_row(struct html_table *table, const char *class)
+{
+    end_row(table);
+    table->in_row = true;
+    fputs("<tr", table->out);
+    if (class != NULL)
+        html_attribute(table->out, "class", class);
+    fputc('>', table->out);
+    table->at = 0;
+}
+
+void html_cell(struct html_table *table, const char *mark, const char *text)
+{
+    fprintf(table->out, "<td class=\"%s%s%s\">", kind_of(table), mark != NULL ? " " : "",
+            mark != NULL ? mark : "");
+    html_text(table->out, text);
+    fputs("</td>", table->out);
+    table->at++;
+}
+
+void html_table_end(struct html_table *table)
+{
+    end_row(table);
+    fputs("</tbody></table></div>\n", table->out);
+}

@@ -1,0 +1,38 @@
+/*
+ * Parts of a page in one file, which shows nothing from outside and runs nothing but its own script: the head
+ * with its style, texts, tables. Each text may hold any bytes, and stays a text.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+enum { HTML_TEXT = 2048 }; /* of a text, this many bytes at most */
+
+void html_text(FILE *out, const char *text);
+/* With a blank before it. */
+void html_attribute(FILE *out, const char *name, const char *value);
+/* <tag class="...">text</tag>; `class` NULL: none. */
+void html_element(FILE *out, const char *tag, const char *class, const char *text);
+
+/* Up to the heading; the title is the heading, too. */
+void html_begin(FILE *out, const char *title);
+/* With the script that searches and zooms, where the page has an element for it. */
+void html_end(FILE *out);
+
+struct html_table {
+    FILE *out;
+    const char *const *columns;
+    size_t n;
+    size_t numbers; /* so many columns at the left are numbers */
+    size_t at;      /* of the next cell */
+    bool in_row;
+};
+
+/* `class` is the table's. */
+void html_table_begin(struct html_table *table, const char *class, const char *caption);
+void html_row(struct html_table *table, const char *class); /* begins a row; NULL: no class */
+/* The next cell of the row; `mark` is a further class, NULL: none. */
+void html_cell(struct html_table *table, const char *mark, const char *text);
+void html_table_end(struct html_table *table);

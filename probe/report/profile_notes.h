@@ -1,0 +1,35 @@
+/*
+ * What goes with the numbers of a profile: which run it was, which program the names are from, and the
+ * reasons to trust the numbers less.
+ */
+#pragma once
+
+#include "profile/shares.h"
+#include "report/json.h"
+
+#include <stddef.h>
+#include <stdio.h>
+
+enum { PROFILE_NOTES = 16, PROFILE_NOTE = 1024 };
+
+struct profile_notes {
+    char text[PROFILE_NOTES][PROFILE_NOTE]; /* whole sentences, with any bytes in their names */
+    size_t n;
+};
+
+void profile_notes_add(struct profile_notes *notes, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+/* Of the whole profile. `no_names`: why there are none, or why they may be wrong; "": they are right. */
+void profile_notes_of_run(struct profile_notes *notes, const struct profile *profile, const char *file,
+                          const char *no_names);
+/* Why the shares of a core are to be trusted less. */
+void profile_notes_of_core(struct profile_notes *notes, const struct shares *shares);
+
+/* A blank line, then each note, folded; nothing if there are none. */
+void profile_notes_print(FILE *out, const struct profile_notes *notes, size_t columns);
+/* As "notes". */
+void profile_notes_json(struct json_part *line, const struct profile_notes *notes);
+
+/* The first lines. `elf` may be NULL. */
+void profile_head_print(FILE *out, const struct profile_about *about, const char *file, const char *elf,
+                        size_t columns);

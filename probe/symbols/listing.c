@@ -1,0 +1,182 @@
+#include "symbols/listing.h"
+
+#include "symbols/internal.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { NAME_WIDTH = 7 };
+
+struct making {
+    struct symbols *symbols;
+    struct disassembler *disassembler;
+    struct listing *out;
+    uint64_t low;
+};
+
+/* "0x8000124 <fir_filter>", in the place of the operand "#0x8000124". */
+static void put_target(struct making *making, const struct instruction_text *text, char *out, size_t room)
+{
+    const char *number = strrchr(text->operands, '#');
+    size_t before = number != NULL ? (size_t)(number - text->operands) : 0;
+    struct location at;
+    symbols_describe(making->symbols, text->target, &at);
+    snprintf(out, room, "%.*s0x%08" PRIx64 "%s%s%s", (int)before, text->operands, text->target,
+             at.high > at.low ? " <" : "", at.high > at.low ? at.name : "", at.high > at.low ? ">" : "");
+}
+
+static void put_text(struct making *making, const struct code_instruction *one, char *out)
+{
+    struct instruction_text text;
+    char operands[LISTING_TEXT - sizeof text.name];
+    disassembler_text(making->disassembler, one, &text);
+    snprintf(operands, sizeof operands, "%s", text.operands);
+    if (text.has_target)
+        put_target(making, &text, operands, sizeof operands);
+    if (operands[0] == '\0')
+        snprintf(out, LISTING_TEXT, "%s", text.name);
+    else
+        snprintf(out, LISTING_TEXT, "%-*s %s", NAME_WIDTH, text.name, operands);
+}
+
+/* The second half of a word among the code joins the first. */
+static bool joins(const struct code_instruction *one, const struct code_instruction *next)
+{
+    return one->is_data && next->is_data && one->size == 2 && next->size == 2 && one->address % 4 == 0 &&
+           next->address == one->address + 2;
+}
+
+static void add_row(struct making *making, const struct code_instruction *one)
+{
+    struct listing_row *row = &making->out->rows[making->out->n++];
+    *row = (struct listing_row){.address = one->address,
+                                .size = one->size,
+                                .is_data = one->is_data,
+                                .code = one->code,
+                                .file = LISTING_NO_FILE};
+    put_text(making, one, row->text);
+}
+
+/* The next one. The walk leaves out the values of constants. */
+static bool take(struct code_walk *walk, struct code_instruction *out)
+{
+    if (!code_next(walk, out))
+        return false;
+    struct cursor cursor = {.at = walk->bytes + (out->address - walk->base),
+                            .end = walk->bytes + walk->n,
+                            .big_endian = walk->symbols->big_endian};
+    if (out->is_data)
+        out->code = (uint32_t)cursor_unsigned(&cursor, out->size);
+    return true;
+}
+
+static void join(struct code_instruction *one, uint32_t second, bool big_endian)
+{
+    one->code = big_endian ? one->code << 16 | second : second << 16 | one->code;
+    one->size = 4;
+}
+
+/* `room` rows are there. Sections that overlap, which no linker makes, do not go back. */
+static void add_rows(struct making *making, uint64_t high, size_t room)
+{
+    struct code_walk walk = {.symbols = making->symbols, .low = making->low, .high = high};
+    struct code_instruction one, next;
+    uint64_t end = making->low;
+    bool more = take(&walk, &one);
+    while (more && making->out->n < room) {
+        more = take(&walk, &next);
+        if (more && joins(&one, &next)) {
+            join(&one, next.code, walk.symbols->big_endian);
+            more = take(&walk, &next);
+        }
+        if (one.address >= end) {
+            end = one.address + one.size;
+            add_row(making, &one);
+        }
+        one = next;
+    }
+}
+
+static bool add_lines(struct making *making, uint64_t high)
+{
+    struct listing *out = making->out;
+    struct line_map map;
+    if (!lines_map(making->symbols, making->low, high, &map))
+        return false;
+    for (size_t i = 0; i < out->n; i++) {
+        const struct line_slot *slot = &map.slots[(out->rows[i].address - making->low) / 2];
+        out->rows[i].line = slot->line;
+        out->rows[i].file = slot->line > 0 ? slot->file : LISTING_NO_FILE;
+    }
+    out->files = map.files;
+    out->file_count = map.file_count;
+    map.files = NULL;
+    map.file_count = 0;
+    line_map_free(&map);
+    return true;
+}
+
+static bool check(struct symbols *symbols, uint64_t low, uint64_t high, struct error *error)
+{
+    struct symbols_machine machine;
+    symbols_machine(symbols, &machine);
+    if (machine.number != EM_ARM && machine.number != EM_AARCH64)
+        return error_advise(error, ERROR_ELF, "", "%s is for %s: only the code of Arm cores can be shown",
+                            symbols->file, machine.name);
+    if (high <= low || high - low > LISTING_BYTES)
+        return error_advise(error, ERROR_ELF, "",
+                            "the function at 0x%08" PRIx64 " has %" PRIu64
+                            " bytes: code of up to %d can be shown",
+                            low, high > low ? high - low : 0, LISTING_BYTES);
+    return true;
+}
+
+bool listing_make(struct symbols *symbols, uint64_t low, uint64_t high, struct listing *out,
+                  struct error *error)
+{
+    *out = (struct listing){0};
+    if (!check(symbols, low, high, error))
+        return false;
+    struct making making = {
+        .symbols = symbols, .out = out, .low = low, .disassembler = disassembler_open(symbols)};
+    size_t room = (size_t)((high - low + 1) / 2);
+    out->rows = calloc(room, sizeof *out->rows);
+    bool ok = out->rows != NULL && making.disassembler != NULL;
+    if (ok) {
+        add_rows(&making, high, room);
+        ok = add_lines(&making, high);
+    }
+    disassembler_close(making.disassembler);
+    if (!ok)
+        error_set(error, ERROR_SYSTEM, "out of memory");
+    else if (out->n == 0)
+        error_advise(error, ERROR_ELF, "", "%s has no code at 0x%08" PRIx64, symbols->file, low);
+    ok = ok && out->n > 0;
+    if (!ok)
+        listing_free(out);
+    return ok;
+}
+
+void listing_free(struct listing *listing)
+{
+    for (size_t i = 0; i < listing->file_count; i++)
+        free(listing->files[i]);
+    free(listing->files);
+    free(listing->rows);
+    *listing = (struct listing){0};
+}
+
+size_t listing_row_at(const struct listing *listing, uint64_t address)
+{
+    size_t low = 0;
+    for (size_t high = listing->n; low < high;) {
+        size_t middle = low + (high - low) / 2;
+        if (listing->rows[middle].address <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low > 0 ? low - 1 : listing->n;
+}

@@ -1,0 +1,40 @@
+/*
+ * The code of a function as text: its instructions and the constants among them, each with the line of the
+ * source that it belongs to.
+ */
+#pragma once
+
+#include "base/error.h"
+#include "symbols/symbols.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { LISTING_BYTES = 1 << 18, LISTING_TEXT = 256 };
+#define LISTING_NO_FILE SIZE_MAX
+
+struct listing_row {
+    uint64_t address;
+    unsigned size; /* bytes: 2 or 4 */
+    bool is_data;
+    uint32_t code;           /* of a Thumb instruction of 4 bytes, the first halfword is the upper */
+    char text[LISTING_TEXT]; /* "bl 0x8000124 <fir_filter>", the name padded to a column */
+    size_t file;             /* index into listing.files; LISTING_NO_FILE: unknown */
+    unsigned line;           /* 0: unknown */
+};
+
+struct listing {
+    struct listing_row *rows; /* by rising address; they need not touch */
+    size_t n;
+    char **files; /* whole paths, as far as the ELF tells; any bytes */
+    size_t file_count;
+};
+
+/* The code in [low, high). ERROR_ELF: it is not for an Arm core, there is none in the file, or it is longer
+ * than LISTING_BYTES. On failure `out` is empty. */
+bool listing_make(struct symbols *symbols, uint64_t low, uint64_t high, struct listing *out,
+                  struct error *error);
+void listing_free(struct listing *listing);
+/* The row that has the address; between two rows the one before. listing->n: none. */
+size_t listing_row_at(const struct listing *listing, uint64_t address);

@@ -1,0 +1,79 @@
+/* The parts of a page: whatever a text holds, it is a text. */
+#include "golden.h"
+#include "profiles.h"
+
+#include "report/flame_svg.h"
+#include "report/html.h"
+
+static void text_is(const char *text, const char *expected)
+{
+    html_text(output(), text);
+    char *got = output_text(NULL);
+    assert_string_equal(got, expected);
+    free(got);
+}
+
+TEST(texts_are_escaped)
+{
+    text_is("<script>alert('1 & \"2\"')</script>",
+            "&lt;script&gt;alert(&#39;1 &amp; &quot;2&quot;&#39;)&lt;/script&gt;");
+    text_is("\xFF\x1b[31m\xE2\x80\x8Bx", "\xEF\xBF\xBD\xEF\xBF\xBD[31m\xEF\xBF\xBDx");
+    text_is("", "");
+    enum { LONG = 16 * HTML_TEXT };
+    static char longest[LONG];
+    memset(longest, '<', LONG - 1);
+    html_text(output(), longest);
+    char *got = output_text(NULL);
+    size_t length = strlen(got) / strlen("&lt;");
+    assert_true(length >= HTML_TEXT && length < LONG - 1 && strlen(got) % strlen("&lt;") == 0);
+    free(got);
+}
+
+TEST(a_table)
+{
+    static const char *const columns[] = {"share", "<name>"};
+    struct html_table table = {.out = output(), .columns = columns, .n = 2, .numbers = 1};
+    html_table_begin(&table, "shares", "a & b");
+    html_row(&table, NULL);
+    html_cell(&table, "h1", "1 %");
+    html_cell(&table, NULL, "</td><b>");
+    html_row(&table, "i");
+    html_cell(&table, NULL, "");
+    html_cell(&table, NULL, "x");
+    html_table_end(&table);
+    output_is_golden("page/table.html");
+}
+
+/* Names of a program that wants to be markup; a frame that is too narrow to be seen. */
+TEST(a_flame_graph)
+{
+    static struct stack_function functions[] = {
+        {.name = "a\"><script>alert(1)</script>"}, {.name = "main"}, {.name = "[asleep]"}};
+    static struct stack_place places[] = {
+        {.state = PROFILE_STATES, .function = 0, .file = "<b>.c", .line = 9},
+        {.state = PROFILE_STATES, .function = 1, .file = "a.c", .line = 40},
+        {.state = PROFILE_ASLEEP, .function = 2},
+    };
+    static size_t frames[] = {0, 1, 1, 2};
+    static struct stack rows[] = {{.first = 0, .depth = 2, .samples = 6000},
+                                  {.first = 2, .depth = 1, .samples = 3999},
+                                  {.core = 1, .first = 3, .depth = 1, .samples = 40000},
+                                  {.core = 1, .first = 2, .depth = 1, .samples = 1}};
+    const struct stacks stacks = {.functions = functions,
+                                  .places = places,
+                                  .frames = frames,
+                                  .rows = rows,
+                                  .function_count = 3,
+                                  .place_count = 3,
+                                  .frame_count = 4,
+                                  .n = 4};
+    static char first[] = "Cortex-M4", second[] = "<i>";
+    char *cores[] = {first, second};
+    const struct profile_about about = {.cores = cores, .core_count = 2};
+    struct flame flame;
+    assert_true(flame_make(&stacks, 2, &flame));
+    const struct flame_svg svg = {.flame = &flame, .stacks = &stacks, .about = &about};
+    assert_int_equal(flame_svg(output(), &svg), 2);
+    output_is_golden("page/flame.svg");
+    flame_free(&flame);
+}
