@@ -3,6 +3,7 @@
 #include "commands/command.h"
 #include "commands/counting.h"
 #include "commands/session.h"
+#include "commands/verdicts.h"
 #include "engine/engine.h"
 #include "measure/plausible.h"
 #include "report/comparison.h"
@@ -11,13 +12,11 @@
 #include "report/progress.h"
 #include "report/terminal.h"
 
-#include <ctype.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 struct delta_command {
     struct session session;
@@ -207,27 +206,6 @@ struct verdict_output {
     struct comparison comparison;
 };
 
-/* A bare 5 is refused: it would be 500 %, and the user means 5 %. */
-static bool read_threshold(const char *text, double *out, struct error *error)
-{
-    if (verdict_threshold(text, out))
-        return true;
-    char *end;
-    double bare = strtod(text, &end);
-    if (isdigit((unsigned char)text[0]) && *end == '\0' && bare >= 1 && bare <= 1e6)
-        return error_set(error, ERROR_USAGE, "--threshold %.32s would be %g %%: write %g%% or %g", text,
-                         bare * 100, bare, bare / 100);
-    return error_set(error, ERROR_USAGE, "--threshold takes a part such as 2%% or 0.02, not \"%.32s\"", text);
-}
-
-/* By device and inode: names may be links. */
-static bool is_same_file(const char *one, const char *other)
-{
-    struct stat a, b;
-    return one != NULL && other != NULL && stat(one, &a) == 0 && stat(other, &b) == 0 && S_ISREG(a.st_mode) &&
-           a.st_dev == b.st_dev && a.st_ino == b.st_ino;
-}
-
 /* *out is NULL without --baseline. False: the baseline or the threshold cannot be used. */
 static bool verdict_output_begin(const struct context *context, struct verdict_output **out,
                                  struct error *error)
@@ -239,7 +217,7 @@ static bool verdict_output_begin(const struct context *context, struct verdict_o
                          options->any_elf ? "--any-elf" : "--threshold");
     if (options->baseline == NULL)
         return true;
-    if (is_same_file(options->baseline, options->output))
+    if (verdicts_are_same_file(options->baseline, options->output))
         return error_set(error, ERROR_USAGE,
                          "--baseline and -o are the same file, %.256s: a slower run would take the place of "
                          "what it is compared with",
@@ -247,7 +225,7 @@ static bool verdict_output_begin(const struct context *context, struct verdict_o
     struct verdict_output *check = calloc(1, sizeof *check);
     if (check == NULL)
         return error_set(error, ERROR_SYSTEM, "out of memory");
-    bool ok = options->threshold == NULL || read_threshold(options->threshold, &check->threshold, error);
+    bool ok = verdicts_threshold(options, &check->threshold, error);
     if (!ok || !baseline_read(options->baseline, context->cancel, &check->baseline, error)) {
         free(check);
         return false;
@@ -255,21 +233,6 @@ static bool verdict_output_begin(const struct context *context, struct verdict_o
     check->any_elf = options->any_elf;
     *out = check;
     return true;
-}
-
-static int code_of(enum verdict verdict)
-{
-    switch (verdict) {
-    case VERDICT_PASS:
-        break;
-    case VERDICT_REGRESSED:
-        return EXIT_REGRESSED;
-    case VERDICT_INCONCLUSIVE:
-        return EXIT_INCONCLUSIVE;
-    case VERDICT_NOT_COMPARABLE:
-        return EXIT_NOT_COMPARABLE;
-    }
-    return EXIT_DONE;
 }
 
 static bool write_summary(FILE *out, const struct options *options, const struct summary *summary,
@@ -303,7 +266,7 @@ static bool verdict_output_write(const struct context *context, const struct sum
     if (check != NULL) {
         baseline_compare(&check->baseline, summary, check->threshold, check->any_elf, &check->comparison);
         comparison = &check->comparison;
-        *code = code_of(comparison->verdict);
+        *code = verdicts_exit_code(comparison->verdict);
     }
     return write_summary(context->out, context->options, summary, comparison);
 }

@@ -357,9 +357,10 @@ static bool read_the_rest(struct reader *r)
         return false;
     if (format_given || !has_format(r))
         options->format = format;
-    if (!threshold_given && options->baseline == NULL)
+    bool compares = options->baseline != NULL || r->command == COMMAND_COMPARE;
+    if (!threshold_given && !compares)
         options->threshold = NULL;
-    options->any_elf = options->any_elf && (any_elf_given || options->baseline != NULL);
+    options->any_elf = options->any_elf && (any_elf_given || compares);
     return true;
 }
 
@@ -424,12 +425,13 @@ enum {
     LIST = 1 << COMMAND_LIST,
     REPORT = 1 << COMMAND_REPORT,
     HISTORY = 1 << COMMAND_HISTORY,
+    COMPARE = 1 << COMMAND_COMPARE,
     RESTORE = 1 << COMMAND_RESTORE,
     RELEASE = 1 << COMMAND_RELEASE,
     RESET = 1 << COMMAND_RESET,
     SERVE = 1 << COMMAND_SERVE,
     ALL = (1 << COMMANDS) - 1,
-    LINKED = ALL & ~(REPORT | HISTORY),                  /* they reach for a target */
+    LINKED = ALL & ~(REPORT | HISTORY | COMPARE),        /* they reach for a target */
     TARGET = LINKED & ~(PROBES | RESTORE),               /* they look at a core */
     PROGRAM = (TARGET | RESTORE | REPORT) & ~LIST,       /* and at what it runs */
     COUNTING = DELTA | STAT | WATCH | CALIBRATE | SERVE, /* they count events there */
@@ -490,9 +492,10 @@ const struct option option_table[] = {
     {0, "no-calibrate", NULL, OPTION_FLAG, AT(no_calibrate), DELTA | SERVE,
      "do not measure and remove what a halt adds"},
     {0, "baseline", "FILE", OPTION_TEXT, AT(baseline), DELTA, "compare with an earlier run's JSON lines"},
-    {0, "threshold", "PART", OPTION_TEXT, AT(threshold), DELTA,
+    {0, "threshold", "PART", OPTION_TEXT, AT(threshold), DELTA | COMPARE,
      "allowed slowdown against the baseline (2%, 0.02); default 0"},
-    {0, "any-elf", NULL, OPTION_FLAG, AT(any_elf), DELTA, "compare although that run's ELF has another name"},
+    {0, "any-elf", NULL, OPTION_FLAG, AT(any_elf), DELTA | COMPARE,
+     "compare although that run's ELF has another name"},
     {0, "reset", NULL, OPTION_FLAG, AT(reset), DELTA, "reset the target, and measure from the reset on"},
     {0, "halt", NULL, OPTION_FLAG, AT(halt), RESET, "stop at the first instruction"},
     {0, "resume", NULL, OPTION_FLAG, AT(resume), TAKING, "let a halted core run, measure, and halt it again"},
@@ -559,6 +562,7 @@ static const struct {
     {"all-cpus", DELTA | CALIBRATE | INFO | DOCTOR, "takes a core by -C N"},
     {"metric", CALIBRATE, "takes events, by -e"},
     {"baseline", STAT | WATCH, "compares nothing"},
+    {"baseline", COMPARE, "takes the earlier file first"},
     {"threshold", STAT | WATCH, "compares nothing"},
     {"tick", STAT | WATCH, "looks at SysTick often enough where that can be done"},
     {"no-calibrate", STAT | WATCH, "reads the counters while the core runs"},

@@ -31,6 +31,7 @@ enum command_id {
     COMMAND_LIST,
     COMMAND_REPORT,
     COMMAND_HISTORY,
+    COMMAND_COMPARE,
     COMMAND_SERVE,
     COMMANDS
 };

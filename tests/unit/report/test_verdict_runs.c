@@ -4,6 +4,7 @@
  * hundredth more is to be seen where the spread is below that. docs/ci.md has the figures: PMU_SOAK=1
  * build/unit/report test_verdict_runs prints them.
  */
+#include "report/formats.h"
 #include "report/fresh.h"
 
 #include <math.h>
@@ -121,25 +122,39 @@ static void fill(struct statistics *statistics, shape *of, uint64_t hits, double
         statistics_add(statistics, (uint64_t)(fmax(of(&mood), 0) * factor));
 }
 
+/* Two runs of a shape. Their statistics are freed by runs_end. */
+static void runs_begin(struct summary *before, struct summary *now, shape *of, uint64_t base_hits,
+                       uint64_t now_hits, double factor)
+{
+    struct summary *sides[] = {before, now};
+    for (size_t i = 0; i < 2; i++) {
+        struct column *column = &sides[i]->columns[0];
+        sides[i]->n = 1;
+        sides[i]->hits = i == 0 ? base_hits : now_hits;
+        snprintf(column->name, sizeof column->name, "CPU_CYCLES");
+        column->statistics = statistics_new();
+        assert_non_null(column->statistics);
+        fill(column->statistics, of, sides[i]->hits, i == 0 ? 1 : factor);
+    }
+}
+
+static void runs_end(struct summary *before, struct summary *now)
+{
+    statistics_free(before->columns[0].statistics);
+    statistics_free(now->columns[0].statistics);
+}
+
 static enum verdict verdict_of(shape *of, uint64_t base_hits, uint64_t now_hits, double factor, char why[384])
 {
     static struct summary before, now; /* tens of KiB */
     static struct comparison comparison;
-    before.n = now.n = 1;
-    struct column *sides[] = {&before.columns[0], &now.columns[0]};
-    for (size_t i = 0; i < 2; i++) {
-        snprintf(sides[i]->name, sizeof sides[i]->name, "CPU_CYCLES");
-        sides[i]->statistics = statistics_new();
-        assert_non_null(sides[i]->statistics);
-        fill(sides[i]->statistics, of, i == 0 ? base_hits : now_hits, i == 0 ? 1 : factor);
-    }
+    runs_begin(&before, &now, of, base_hits, now_hits, factor);
     struct baseline *baseline = baseline_of(&before);
     baseline_compare(baseline, &now, 0, false, &comparison);
     if (why != NULL)
         snprintf(why, 384, "%s", comparison.lines[0].why);
     free(baseline);
-    statistics_free(before.columns[0].statistics);
-    statistics_free(now.columns[0].statistics);
+    runs_end(&before, &now);
     return comparison.verdict;
 }
 
@@ -231,4 +246,53 @@ TEST_WITH(as_many_hits_as_are_named_decide, start_seed, NULL)
     if (test_soaks())
         print_message("%u of %u were decided by as many hits as were named\n", decided, asked);
     assert_true(asked > 10 && decided * 10 > asked * 4);
+}
+
+/* In each format. To be freed. */
+static char *all_formats(const struct summary *now, const struct comparison *comparison)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    assert_non_null(out);
+    assert_true(comparison_print(out, comparison) && comparison_json(out, comparison));
+    assert_true(markdown_summary(out, now, comparison) && junit_summary(out, now, comparison));
+    fclose(out);
+    return text;
+}
+
+/* What delta prints as it ends, and what compare makes of the two files. */
+TEST_WITH(files_compare_as_the_run_itself_did, start_seed, NULL)
+{
+    static struct summary before, now;
+    static struct comparison live, read;
+    static const double factors[] = {1, 1.01, 1.1}, thresholds[] = {0, 0.02};
+    unsigned seen[4] = {0};
+    for (size_t s = 0; s < SHAPES; s++)
+        for (size_t i = 0; i < 12; i++) {
+            before.conditions = now.conditions = conditions_fir();
+            now.tainted = i;
+            now.seconds = 0.1 * (double)i;
+            snprintf(now.conditions.core, sizeof now.conditions.core, "%s",
+                     i == 11 ? "Cortex-M4" : before.conditions.core);
+            runs_begin(&before, &now, shapes[s].of, 40, 20 + 30 * i, factors[i % 3]);
+            now.columns[0].calibrated = before.columns[0].calibrated = i % 2 == 0;
+            now.columns[0].at_least = i == 10;
+            struct baseline *old = baseline_of(&before), *new = baseline_of(&now);
+            baseline_compare(old, &now, thresholds[i % 2], false, &live);
+            runs_compare(old, new, thresholds[i % 2], false, &read);
+            assert_string_equal(read.file_now, "main.jsonl");
+            assert_string_equal(read.start, "fir_filter");
+            read.file_now[0] = read.start[0] = read.end[0] = '\0'; /* nothing else is new */
+            char *as_it_ended = all_formats(&now, &live), *from_files = all_formats(&new->run, &read);
+            assert_string_equal(as_it_ended, from_files);
+            seen[live.verdict]++;
+            free(as_it_ended);
+            free(from_files);
+            free(old);
+            free(new);
+            runs_end(&before, &now);
+        }
+    for (size_t i = 0; i < 4; i++)
+        assert_true(seen[i] > 0);
 }
