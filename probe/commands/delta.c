@@ -28,10 +28,11 @@ struct delta_command {
     bool unwritten; /* the output could not be written */
 };
 
-/* Over all passes; 0: as many as come. */
+/* Over all passes, with those before that do not count; 0: as many as come. */
 static uint64_t wanted_hits(const struct delta_command *self)
 {
-    return self->session.context->options->hits * self->counting.plan->n_passes;
+    const struct options *options = self->session.context->options;
+    return options->hits > 0 ? options->hits * self->counting.plan->n_passes + options->warmup : 0;
 }
 
 static void on_hit(void *context, const struct hit_result *hit)
@@ -103,6 +104,9 @@ static bool clock_of_boot(struct session *session, struct clock *clock, struct e
     return true;
 }
 
+/* Of a run that ends when it is precise enough, unless the user says other limits. */
+static const double precise_s = 60;
+
 /* Two accesses at 10 MHz SWD are some 10 us apart. */
 enum { SLOW_HZ = 4000000 };
 
@@ -118,18 +122,21 @@ static bool measure_once(struct delta_command *self, const struct clock *clock, 
     if (options->reset && !reset_engine_check(&session->device, &self->named.region, error))
         return false;
     const struct wrap_evidence no_evidence = {0};
-    struct delta_options wanted = {.hits = options->hits > 0 || !options->reset ? options->hits : 1,
-                                   .for_us = (int64_t)(options->for_s * 1e6),
-                                   .timeout_ms = (int64_t)(options->timeout_s * 1000),
-                                   .calibrate = !options->no_calibrate,
-                                   .clock = *clock,
-                                   .seen_hz = seen_hz,
-                                   .apart = options->reset,
-                                   .is_round = !self->named.region.to_return &&
-                                               self->named.region.start == self->named.region.end,
-                                   .evidence = options->reset ? no_evidence : self->counting.evidence,
-                                   .plan = self->counting.plan,
-                                   .at_end = self->counting.at_end.n > 0 ? &self->counting.at_end : NULL};
+    bool precise = options->precision > 0, limited = options->hits > 0 || options->for_s > 0;
+    struct delta_options wanted = {
+        .hits = options->reset && !precise && options->hits == 0 ? 1 : options->hits,
+        .for_us = (int64_t)((precise && !limited ? precise_s : options->for_s) * 1e6),
+        .warmup = options->warmup,
+        .precision = options->precision,
+        .timeout_ms = (int64_t)(options->timeout_s * 1000),
+        .calibrate = !options->no_calibrate,
+        .clock = *clock,
+        .seen_hz = seen_hz,
+        .apart = options->reset,
+        .is_round = !self->named.region.to_return && self->named.region.start == self->named.region.end,
+        .evidence = options->reset ? no_evidence : self->counting.evidence,
+        .plan = self->counting.plan,
+        .at_end = self->counting.at_end.n > 0 ? &self->counting.at_end : NULL};
     struct delta_sink sink = {.context = self, .hit = on_hit, .tick = on_tick};
     struct engine *engine = session_engine(session, error);
     if (options->reset)

@@ -479,6 +479,10 @@ const struct option option_table[] = {
     {0, "for", "TIME", OPTION_SECONDS, AT(for_s), DELTA | STAT | WATCH | RECORD | TOP,
      "how long to count (500ms, 2s, 1h); default: until Ctrl-C; delta: at most so long, but at least one "
      "hit"},
+    {0, "warmup", "N", OPTION_COUNT, AT(warmup), DELTA, "measure N hits first, and do not count them"},
+    {0, "precision", "PART", OPTION_PART, AT(precision), DELTA,
+     "end when half of the mean's 95 % interval is that small (1%, 0.01); at most -r N hits, or --for TIME, "
+     "default 1min"},
     {'I', "interval", "TIME", OPTION_MILLISECONDS, AT(interval_ms), STAT | WATCH | TOP,
      "time between lines (200ms, 1s; a plain number is in ms); watch and top: default 1s"},
     {0, "timeout", "TIME", OPTION_SECONDS, AT(timeout_s), DELTA | CALIBRATE | DOCTOR,
@@ -534,6 +538,7 @@ const struct option_words option_words[OPTION_KINDS] = {
     [OPTION_COUNT] = {"a whole number from 1 up, such as 200", "a number", "200"},
     [OPTION_MILLISECONDS] = {"a time from 1ms up, such as 200ms or 1s", "a time", "200ms"},
     [OPTION_SECONDS] = {"a time such as 500ms, 2s or 1min", "a time", "2s"},
+    [OPTION_PART] = {"a part above 0 and below 1, such as 1% or 0.01", "a part", "1%"},
     [OPTION_FLAG] = {"", "", NULL},
     [OPTION_VERBOSE] = {"", "", NULL},
     [OPTION_OPENOCD] = {"", "a value", NULL},
@@ -554,6 +559,8 @@ static const struct {
     const char *instead;
 } hints[] = {
     {"repeat", STAT | WATCH | RECORD | TOP, "ends after --for TIME"},
+    {"warmup", STAT | WATCH | RECORD | TOP | CALIBRATE, "counts no hits"},
+    {"precision", STAT | WATCH | RECORD | TOP, "ends after --for TIME"},
     {"interval", DELTA, "writes each hit as it comes with -j"},
     {"interval", RECORD, "chooses the length of its intervals"},
     {"json", RECORD, "writes JSON lines anyway, to the file of -o"},
@@ -643,6 +650,7 @@ static const struct {
     {"all-cpus", "core", "-a takes all, -C N one"},
     {"all-cpus", "resume", "the CPUs of a card are never halted"},
     {"reset", "resume", "after a reset the core runs anyway"},
+    {"reset", "warmup", "each hit is the first after a reset"},
     {"reset", "tick", "the program sets it to 0 after a reset"},
     {"all-cpus", "divide64", "the counters of a card cannot be divided"},
 };

@@ -76,6 +76,7 @@ struct hit_result {
     uint64_t number; /* from 1 */
     unsigned pass;   /* from 0 */
     bool tainted;
+    bool warmup;    /* it comes before those that count */
     double seconds; /* since the run began */
     size_t n;
     struct value values[RESULT_COLUMNS];
@@ -100,6 +101,9 @@ struct summary {
     unsigned passes;                /* that the columns take */
     uint64_t hits, tainted, wanted; /* wanted: of each pass; 0: as many as come in the time */
     char disagreement[160];         /* how the passes' cycles differ; "" if they agree */
+    uint64_t warmup;                /* hits before those that count; not in `hits` */
+    double precision;               /* that was wanted, as a part of the mean; 0: none was */
+    double precise;                 /* that was reached; infinite: no hit counts */
     uint64_t left;                  /* calls that began again before they returned; not in `hits` */
     bool slept;                     /* the core was seen asleep inside a hit */
     uint64_t steps_past;            /* stops at the end in another frame */

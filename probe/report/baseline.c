@@ -158,6 +158,12 @@ static bool take_column(struct reading *reading, const char *name, const json_t 
     return true;
 }
 
+static void take_precision(struct summary *run, const json_t *object)
+{
+    if (take_real(&run->precision, object, "wanted") && !take_real(&run->precise, object, "mean"))
+        run->precise = INFINITY;
+}
+
 static bool take_summary(struct reading *reading, json_t *object)
 {
     struct summary *run = &reading->out->run;
@@ -167,6 +173,8 @@ static bool take_summary(struct reading *reading, json_t *object)
         return fails(reading, "a summary without hits: not of pmu-probe delta");
     take_unsigned(&run->hits, object, "hits");
     take_unsigned(&run->tainted, object, "tainted");
+    take_unsigned(&run->warmup, object, "warmup");
+    take_precision(run, json_object_get(object, "precision"));
     if (!take_real(&run->seconds, object, "seconds"))
         run->seconds = 0;
     take_text(run->disagreement, sizeof run->disagreement, object, "disagreement");

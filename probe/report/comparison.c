@@ -4,6 +4,7 @@
 #include "report/number.h"
 #include "report/terminal.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
 #include <string.h>
@@ -139,13 +140,16 @@ static void compare_conditions(struct comparison *out, const struct conditions *
     compare_clocks(out, base, now);
 }
 
-static void add_notes(struct comparison *out, const struct baseline *baseline, const struct conditions *now)
+static void add_notes(struct comparison *out, const struct baseline *baseline, const struct summary *run)
 {
+    const struct conditions *now = &run->conditions;
     char build[sizeof now->build_id];
     const char *before = baseline->run.conditions.build_id,
                *after = utf8_clean(build, sizeof build, now->build_id);
     if (before[0] != '\0' && after[0] != '\0' && strcmp(before, after) != 0)
         add_note(out, "builds differ (%.6s -> %.6s)", before, after);
+    if (baseline->run.warmup != run->warmup)
+        add_note(out, "warm-up differs: %" PRIu64 " -> %" PRIu64 " hits", baseline->run.warmup, run->warmup);
     if (baseline->run.ended[0] != '\0')
         add_note(out, "the baseline ended early: %s", baseline->run.ended);
 }
@@ -227,7 +231,7 @@ void baseline_compare(const struct baseline *baseline, const struct summary *now
     const struct summary *before = &baseline->run;
     memcpy(out->build_id, before->conditions.build_id, sizeof out->build_id);
     compare_conditions(out, &before->conditions, &now->conditions, any_elf);
-    add_notes(out, baseline, &now->conditions);
+    add_notes(out, baseline, now);
 
     bool taken[RESULT_COLUMNS] = {false};
     for (size_t i = 0; i < now->n; i++) {

@@ -48,7 +48,7 @@ bool runs_parse(const char *text, size_t size, const char *path, struct runs *ou
 void runs_free(struct runs *runs);
 bool runs_are_of_one_region(const struct baseline *one, const struct baseline *other);
 
-enum { COMPARISON_LINES = 2 * RESULT_COLUMNS, COMPARISON_REASONS = 8, COMPARISON_NOTES = 6 };
+enum { COMPARISON_LINES = 2 * RESULT_COLUMNS, COMPARISON_REASONS = 8, COMPARISON_NOTES = 7 };
 
 struct comparison {
     char file[256], started[32], build_id[80]; /* the baseline's */

@@ -87,6 +87,12 @@ static void put_properties(FILE *out, const struct summary *summary, const struc
     put_property(out, "hits", number);
     snprintf(number, sizeof number, "%" PRIu64, summary->tainted);
     put_property(out, "tainted", number);
+    snprintf(number, sizeof number, "%" PRIu64, summary->warmup);
+    put_property(out, "warmup", summary->warmup > 0 ? number : "");
+    put_property(out, "precision",
+                 summary->precision > 0 && isfinite(summary->precise)
+                     ? number_shortest(number, NUMBER_ROOM, summary->precise)
+                     : "");
     put_property(out, "disagreement", summary->disagreement);
     put_property(out, "ended", summary->ended);
     if (comparison != NULL) {

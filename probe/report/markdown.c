@@ -125,10 +125,12 @@ static void put_bounds(FILE *out, const struct summary *summary)
 
 static void put_footer(FILE *out, const struct summary *summary, const struct comparison *comparison)
 {
-    char text[NUMBER_ROOM];
+    char text[NUMBER_ROOM], wanted[NUMBER_ROOM];
     fprintf(out, "\n* %s hits", number_unsigned(text, sizeof text, summary->hits));
     if (summary->tainted > 0)
         fprintf(out, ", %s tainted", number_unsigned(text, sizeof text, summary->tainted));
+    if (summary->warmup > 0)
+        fprintf(out, ", after %s for warm-up", number_unsigned(text, sizeof text, summary->warmup));
     if (summary->conditions.clock_hz > 0)
         fprintf(out, ", at %s", number_frequency(text, sizeof text, summary->conditions.clock_hz));
     if (summary->ended[0] != '\0') {
@@ -136,6 +138,10 @@ static void put_footer(FILE *out, const struct summary *summary, const struct co
         put(out, summary->ended);
     }
     fputc('\n', out);
+    if (summary->precision > 0 && isfinite(summary->precise))
+        fprintf(out, "* mean ±%s (95 %%): --precision %s was %sreached\n",
+                number_part_up(text, summary->precise), number_part(wanted, summary->precision),
+                summary->precise <= summary->precision ? "" : "not ");
     put_bounds(out, summary);
     if (comparison == NULL)
         return;

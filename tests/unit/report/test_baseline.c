@@ -14,6 +14,9 @@ TEST(what_was_written)
     summary->columns[1].at_least_max = 5000;
     summary->columns[2].calibrated = false;
     summary->conditions.clock_error_hz = 12.5;
+    summary->warmup = 20;
+    summary->precision = 0.01;
+    summary->precise = 0.0083;
     snprintf(summary->ended, sizeof summary->ended, "Ctrl-C");
     snprintf(SUMMARY_COLUMN(summary, "STALL", {0, 0})->unsupported, 96, "no such event here");
     summary_column(summary, "EMPTY", NULL, 0);
@@ -55,6 +58,8 @@ TEST(what_was_written)
     assert_true(columns[5].figures.max == UINT64_MAX); /* as near as a real comes to it */
     assert_int_equal(baseline->run.hits, 100);
     assert_int_equal(baseline->run.tainted, 2);
+    assert_int_equal(baseline->run.warmup, 20);
+    assert_true(baseline->run.precision == 0.01 && baseline->run.precise == 0.0083);
     assert_true(baseline->run.seconds == 1.4);
     free(baseline);
     summary_free(summary);
