@@ -216,6 +216,20 @@ const struct command commands[COMMANDS] = {
          .most = OPTION_OPERANDS,
          .formats = TEXT | JSON,
          .run = command_history},
+    [COMMAND_COMPARE] = {.name = "compare",
+                         .operands = "OLD NEW [...]",
+                         .does = "results of delta -j, against each other",
+                         .about =
+                             "As delta --baseline, from files. Each later file is compared with the first. "
+                             "If a file has several runs, their regions are matched by name. No target is "
+                             "touched.",
+                         .examples = "pmu-probe compare main.jsonl branch.jsonl --threshold 2%\n"
+                                     "pmu-probe compare main.jsonl a.jsonl b.jsonl --format markdown\n",
+                         .needs = "two files of results, or more",
+                         .least = 2,
+                         .most = OPTION_OPERANDS,
+                         .formats = TEXT | JSON | REPORTS,
+                         .run = command_compare},
     [COMMAND_SERVE] = {.name = "serve",
                        .operands = "",
                        .about = "For the scripts in gdb-scripts alone.",

@@ -57,6 +57,7 @@ int command_calibrate(const struct context *context, struct error *error);
 int command_report(const struct context *context, struct error *error);
 int command_annotate(const struct context *context, struct error *error);
 int command_history(const struct context *context, struct error *error);
+int command_compare(const struct context *context, struct error *error);
 int command_serve(const struct context *context, struct error *error);
 int command_watch(const struct context *context, struct error *error);
 int command_record(const struct context *context, struct error *error);

@@ -159,7 +159,7 @@ static void offer_operands(const struct completion *self)
         offer_words(self, "load enable disable status", NULL);
     else if (command == COMMAND_DELTA || command == COMMAND_CALIBRATE || command == COMMAND_STUB)
         offer_functions(self);
-    else if (command == COMMAND_REPORT || command == COMMAND_HISTORY)
+    else if (command == COMMAND_REPORT || command == COMMAND_HISTORY || command == COMMAND_COMPARE)
         fputs(":files\n", self->out);
     else if (command == COMMAND_LIST) {
         offer_events(self);

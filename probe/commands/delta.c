@@ -3,6 +3,7 @@
 #include "commands/command.h"
 #include "commands/counting.h"
 #include "commands/session.h"
+#include "commands/verdicts.h"
 #include "engine/engine.h"
 #include "measure/plausible.h"
 #include "report/comparison.h"
@@ -11,13 +12,11 @@
 #include "report/progress.h"
 #include "report/terminal.h"
 
-#include <ctype.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 struct delta_command {
     struct session session;
@@ -29,10 +28,11 @@ struct delta_command {
     bool unwritten; /* the output could not be written */
 };
 
-/* Over all passes; 0: as many as come. */
+/* Over all passes, with those before that do not count; 0: as many as come. */
 static uint64_t wanted_hits(const struct delta_command *self)
 {
-    return self->session.context->options->hits * self->counting.plan->n_passes;
+    const struct options *options = self->session.context->options;
+    return options->hits > 0 ? options->hits * self->counting.plan->n_passes + options->warmup : 0;
 }
 
 static void on_hit(void *context, const struct hit_result *hit)
@@ -104,6 +104,9 @@ static bool clock_of_boot(struct session *session, struct clock *clock, struct e
     return true;
 }
 
+/* Of a run that ends when it is precise enough, unless the user says other limits. */
+static const double precise_s = 60;
+
 /* Two accesses at 10 MHz SWD are some 10 us apart. */
 enum { SLOW_HZ = 4000000 };
 
@@ -119,18 +122,21 @@ static bool measure_once(struct delta_command *self, const struct clock *clock, 
     if (options->reset && !reset_engine_check(&session->device, &self->named.region, error))
         return false;
     const struct wrap_evidence no_evidence = {0};
-    struct delta_options wanted = {.hits = options->hits > 0 || !options->reset ? options->hits : 1,
-                                   .for_us = (int64_t)(options->for_s * 1e6),
-                                   .timeout_ms = (int64_t)(options->timeout_s * 1000),
-                                   .calibrate = !options->no_calibrate,
-                                   .clock = *clock,
-                                   .seen_hz = seen_hz,
-                                   .apart = options->reset,
-                                   .is_round = !self->named.region.to_return &&
-                                               self->named.region.start == self->named.region.end,
-                                   .evidence = options->reset ? no_evidence : self->counting.evidence,
-                                   .plan = self->counting.plan,
-                                   .at_end = self->counting.at_end.n > 0 ? &self->counting.at_end : NULL};
+    bool precise = options->precision > 0, limited = options->hits > 0 || options->for_s > 0;
+    struct delta_options wanted = {
+        .hits = options->reset && !precise && options->hits == 0 ? 1 : options->hits,
+        .for_us = (int64_t)((precise && !limited ? precise_s : options->for_s) * 1e6),
+        .warmup = options->warmup,
+        .precision = options->precision,
+        .timeout_ms = (int64_t)(options->timeout_s * 1000),
+        .calibrate = !options->no_calibrate,
+        .clock = *clock,
+        .seen_hz = seen_hz,
+        .apart = options->reset,
+        .is_round = !self->named.region.to_return && self->named.region.start == self->named.region.end,
+        .evidence = options->reset ? no_evidence : self->counting.evidence,
+        .plan = self->counting.plan,
+        .at_end = self->counting.at_end.n > 0 ? &self->counting.at_end : NULL};
     struct delta_sink sink = {.context = self, .hit = on_hit, .tick = on_tick};
     struct engine *engine = session_engine(session, error);
     if (options->reset)
@@ -207,27 +213,6 @@ struct verdict_output {
     struct comparison comparison;
 };
 
-/* A bare 5 is refused: it would be 500 %, and the user means 5 %. */
-static bool read_threshold(const char *text, double *out, struct error *error)
-{
-    if (verdict_threshold(text, out))
-        return true;
-    char *end;
-    double bare = strtod(text, &end);
-    if (isdigit((unsigned char)text[0]) && *end == '\0' && bare >= 1 && bare <= 1e6)
-        return error_set(error, ERROR_USAGE, "--threshold %.32s would be %g %%: write %g%% or %g", text,
-                         bare * 100, bare, bare / 100);
-    return error_set(error, ERROR_USAGE, "--threshold takes a part such as 2%% or 0.02, not \"%.32s\"", text);
-}
-
-/* By device and inode: names may be links. */
-static bool is_same_file(const char *one, const char *other)
-{
-    struct stat a, b;
-    return one != NULL && other != NULL && stat(one, &a) == 0 && stat(other, &b) == 0 && S_ISREG(a.st_mode) &&
-           a.st_dev == b.st_dev && a.st_ino == b.st_ino;
-}
-
 /* *out is NULL without --baseline. False: the baseline or the threshold cannot be used. */
 static bool verdict_output_begin(const struct context *context, struct verdict_output **out,
                                  struct error *error)
@@ -239,7 +224,7 @@ static bool verdict_output_begin(const struct context *context, struct verdict_o
                          options->any_elf ? "--any-elf" : "--threshold");
     if (options->baseline == NULL)
         return true;
-    if (is_same_file(options->baseline, options->output))
+    if (verdicts_are_same_file(options->baseline, options->output))
         return error_set(error, ERROR_USAGE,
                          "--baseline and -o are the same file, %.256s: a slower run would take the place of "
                          "what it is compared with",
@@ -247,7 +232,7 @@ static bool verdict_output_begin(const struct context *context, struct verdict_o
     struct verdict_output *check = calloc(1, sizeof *check);
     if (check == NULL)
         return error_set(error, ERROR_SYSTEM, "out of memory");
-    bool ok = options->threshold == NULL || read_threshold(options->threshold, &check->threshold, error);
+    bool ok = verdicts_threshold(options, &check->threshold, error);
     if (!ok || !baseline_read(options->baseline, context->cancel, &check->baseline, error)) {
         free(check);
         return false;
@@ -255,21 +240,6 @@ static bool verdict_output_begin(const struct context *context, struct verdict_o
     check->any_elf = options->any_elf;
     *out = check;
     return true;
-}
-
-static int code_of(enum verdict verdict)
-{
-    switch (verdict) {
-    case VERDICT_PASS:
-        break;
-    case VERDICT_REGRESSED:
-        return EXIT_REGRESSED;
-    case VERDICT_INCONCLUSIVE:
-        return EXIT_INCONCLUSIVE;
-    case VERDICT_NOT_COMPARABLE:
-        return EXIT_NOT_COMPARABLE;
-    }
-    return EXIT_DONE;
 }
 
 static bool write_summary(FILE *out, const struct options *options, const struct summary *summary,
@@ -303,7 +273,7 @@ static bool verdict_output_write(const struct context *context, const struct sum
     if (check != NULL) {
         baseline_compare(&check->baseline, summary, check->threshold, check->any_elf, &check->comparison);
         comparison = &check->comparison;
-        *code = code_of(comparison->verdict);
+        *code = verdicts_exit_code(comparison->verdict);
     }
     return write_summary(context->out, context->options, summary, comparison);
 }

@@ -60,7 +60,7 @@ void help_usage(FILE *out)
 void help_print(FILE *out)
 {
     enum { COLUMN = 34 };
-    char text[48];
+    char text[64];
     fprintf(out, "pmu-probe %s.\n\nusage: pmu-probe [OPTIONS] COMMAND [ARGUMENTS]\n\n", purpose);
     for (size_t i = 0; i < COMMANDS; i++) {
         if (commands[i].does == NULL)

@@ -358,9 +358,10 @@ static bool read_the_rest(struct reader *r)
         return false;
     if (format_given || !has_format(r))
         options->format = format;
-    if (!threshold_given && options->baseline == NULL)
+    bool compares = options->baseline != NULL || r->command == COMMAND_COMPARE;
+    if (!threshold_given && !compares)
         options->threshold = NULL;
-    options->any_elf = options->any_elf && (any_elf_given || options->baseline != NULL);
+    options->any_elf = options->any_elf && (any_elf_given || compares);
     return true;
 }
 
@@ -427,12 +428,13 @@ enum {
     ANNOTATE = 1 << COMMAND_ANNOTATE,
     READING = REPORT | ANNOTATE, /* they read what record wrote */
     HISTORY = 1 << COMMAND_HISTORY,
+    COMPARE = 1 << COMMAND_COMPARE,
     RESTORE = 1 << COMMAND_RESTORE,
     RELEASE = 1 << COMMAND_RELEASE,
     RESET = 1 << COMMAND_RESET,
     SERVE = 1 << COMMAND_SERVE,
     ALL = (1 << COMMANDS) - 1,
-    LINKED = ALL & ~(READING | HISTORY),                 /* they reach for a target */
+    LINKED = ALL & ~(READING | HISTORY | COMPARE),       /* they reach for a target */
     TARGET = LINKED & ~(PROBES | RESTORE),               /* they look at a core */
     PROGRAM = (TARGET | RESTORE | READING) & ~LIST,      /* and at what it runs */
     COUNTING = DELTA | STAT | WATCH | CALIBRATE | SERVE, /* they count events there */
@@ -480,6 +482,10 @@ const struct option option_table[] = {
     {0, "for", "TIME", OPTION_SECONDS, AT(for_s), DELTA | STAT | WATCH | RECORD | TOP,
      "how long to count (500ms, 2s, 1h); default: until Ctrl-C; delta: at most so long, but at least one "
      "hit"},
+    {0, "warmup", "N", OPTION_COUNT, AT(warmup), DELTA, "measure N hits first, and do not count them"},
+    {0, "precision", "PART", OPTION_PART, AT(precision), DELTA,
+     "end when half of the mean's 95 % interval is that small (1%, 0.01); at most -r N hits, or --for TIME, "
+     "default 1min"},
     {'I', "interval", "TIME", OPTION_MILLISECONDS, AT(interval_ms), STAT | WATCH | TOP,
      "time between lines (200ms, 1s; a plain number is in ms); watch and top: default 1s"},
     {0, "timeout", "TIME", OPTION_SECONDS, AT(timeout_s), DELTA | CALIBRATE | DOCTOR,
@@ -493,9 +499,10 @@ const struct option option_table[] = {
     {0, "no-calibrate", NULL, OPTION_FLAG, AT(no_calibrate), DELTA | SERVE,
      "do not measure and remove what a halt adds"},
     {0, "baseline", "FILE", OPTION_TEXT, AT(baseline), DELTA, "compare with an earlier run's JSON lines"},
-    {0, "threshold", "PART", OPTION_TEXT, AT(threshold), DELTA,
+    {0, "threshold", "PART", OPTION_TEXT, AT(threshold), DELTA | COMPARE,
      "allowed slowdown against the baseline (2%, 0.02); default 0"},
-    {0, "any-elf", NULL, OPTION_FLAG, AT(any_elf), DELTA, "compare although that run's ELF has another name"},
+    {0, "any-elf", NULL, OPTION_FLAG, AT(any_elf), DELTA | COMPARE,
+     "compare although that run's ELF has another name"},
     {0, "reset", NULL, OPTION_FLAG, AT(reset), DELTA, "reset the target, and measure from the reset on"},
     {0, "halt", NULL, OPTION_FLAG, AT(halt), RESET, "stop at the first instruction"},
     {0, "resume", NULL, OPTION_FLAG, AT(resume), TAKING, "let a halted core run, measure, and halt it again"},
@@ -538,6 +545,7 @@ const struct option_words option_words[OPTION_KINDS] = {
     [OPTION_COUNT] = {"a whole number from 1 up, such as 200", "a number", "200"},
     [OPTION_MILLISECONDS] = {"a time from 1ms up, such as 200ms or 1s", "a time", "200ms"},
     [OPTION_SECONDS] = {"a time such as 500ms, 2s or 1min", "a time", "2s"},
+    [OPTION_PART] = {"a part above 0 and below 1, such as 1% or 0.01", "a part", "1%"},
     [OPTION_FLAG] = {"", "", NULL},
     [OPTION_VERBOSE] = {"", "", NULL},
     [OPTION_OPENOCD] = {"", "a value", NULL},
@@ -558,6 +566,8 @@ static const struct {
     const char *instead;
 } hints[] = {
     {"repeat", STAT | WATCH | RECORD | TOP, "ends after --for TIME"},
+    {"warmup", STAT | WATCH | RECORD | TOP | CALIBRATE, "counts no hits"},
+    {"precision", STAT | WATCH | RECORD | TOP, "ends after --for TIME"},
     {"interval", DELTA, "writes each hit as it comes with -j"},
     {"interval", RECORD, "chooses the length of its intervals"},
     {"json", RECORD, "writes JSON lines anyway, to the file of -o"},
@@ -567,6 +577,7 @@ static const struct {
     {"metric", CALIBRATE, "takes events, by -e"},
     {"baseline", STAT | WATCH, "compares nothing"},
     {"baseline", REPORT, "compares two profiles with --diff OLD"},
+    {"baseline", COMPARE, "takes the earlier file first"},
     {"threshold", STAT | WATCH, "compares nothing"},
     {"tick", STAT | WATCH, "looks at SysTick often enough where that can be done"},
     {"no-calibrate", STAT | WATCH, "reads the counters while the core runs"},
@@ -647,6 +658,7 @@ static const struct {
     {"all-cpus", "core", "-a takes all, -C N one"},
     {"all-cpus", "resume", "the CPUs of a card are never halted"},
     {"reset", "resume", "after a reset the core runs anyway"},
+    {"reset", "warmup", "each hit is the first after a reset"},
     {"reset", "tick", "the program sets it to 0 after a reset"},
     {"all-cpus", "divide64", "the counters of a card cannot be divided"},
 };

@@ -32,6 +32,7 @@ enum command_id {
     COMMAND_REPORT,
     COMMAND_ANNOTATE,
     COMMAND_HISTORY,
+    COMMAND_COMPARE,
     COMMAND_SERVE,
     COMMANDS
 };
@@ -58,6 +59,8 @@ struct options {
     double freq_hz, speed_hz;
     unsigned verbose; /* -v, -vv */
     uint64_t hits;    /* 0: not given */
+    uint64_t warmup;  /* 0: none */
+    double precision; /* a part; 0: not given */
     uint64_t packets; /* in flight; 0: not given */
     int64_t interval_ms;
     bool interval_said;      /* on the command line, as are those below */
@@ -95,6 +98,7 @@ enum option_kind {
     OPTION_COUNT,
     OPTION_MILLISECONDS,
     OPTION_SECONDS,
+    OPTION_PART,
     OPTION_FLAG,
     OPTION_VERBOSE,
     OPTION_OPENOCD,

@@ -1,6 +1,7 @@
 #include "commands/options.h"
 
 #include "counters/events.h"
+#include "measure/verdict.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -253,6 +254,10 @@ bool option_store(struct options *options, const struct option *option, const ch
         break;
     case OPTION_SECONDS:
         ok = value_seconds(text, 1, &value) && value > 0 && value < 1e7;
+        *(double *)at = value;
+        break;
+    case OPTION_PART:
+        ok = verdict_threshold(text, &value) && value > 0 && value < 1;
         *(double *)at = value;
         break;
     case OPTION_FLAG:

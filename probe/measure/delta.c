@@ -2,6 +2,7 @@
 
 #include "measure/evaluation.h"
 #include "measure/plausible.h"
+#include "measure/precision.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -101,6 +102,7 @@ struct delta {
     size_t n_waiting;
     struct hit_end last;
     struct delta_turn turn; /* the one under way */
+    uint64_t seen;          /* hits, with those that wait */
     unsigned most_pairs, most_steps;
     int64_t started_us, turns_us; /* turns_us: that all turns took */
 };
@@ -146,31 +148,18 @@ static bool leads_as_the_first(const struct delta *delta)
     return delta->pass->plan->column[0] == delta->passes->plan->column[0];
 }
 
-static void evaluate(struct delta *delta, const struct raw_hit *raw, const struct widen *totals,
-                     int64_t at_us)
+/* What a hit that counts adds to the run, beside the values of its columns. */
+static void count(struct delta *delta, const struct raw_hit *raw, struct hit_result *hit)
 {
     struct summary *summary = delta->summary;
     struct pass *pass = delta->pass;
-    struct hit_result hit = {.number = ++summary->hits,
-                             .pass = (unsigned)number_of(delta),
-                             .tainted = raw->tainted,
-                             .seconds = (double)(at_us - delta->started_us) / 1e6,
-                             .n = summary->n};
-    for (size_t i = 0; i < summary->n; i++)
-        hit.values[i].absent = true;
-    for (size_t i = 0; i < pass->plan->n; i++) {
-        size_t column = pass->plan->column[i];
-        hit.values[column] = evaluation_value(&delta->evaluation, i, &totals[i], raw->pairs);
-        if (!raw->tainted)
-            put_value(&summary->columns[column], &hit.values[column]);
-    }
-    const struct value *first = &hit.values[pass->plan->column[0]];
+    const struct value *first = &hit->values[pass->plan->column[0]];
     bool leads = leads_as_the_first(delta);
     if (leads && !raw->tainted && !first->at_least &&
         (summary->max_number == 0 || first->count > summary->max_value)) {
-        hit.is_max = true;
-        hit.words = delta->options->at_end != NULL ? raw->words : NULL;
-        summary->max_number = hit.number;
+        hit->is_max = true;
+        hit->words = delta->options->at_end != NULL ? raw->words : NULL;
+        summary->max_number = hit->number;
         summary->max_value = first->count;
         memcpy(summary->at_max.values, raw->words, sizeof summary->at_max.values);
     }
@@ -185,12 +174,40 @@ static void evaluate(struct delta *delta, const struct raw_hit *raw, const struc
         if (leads)
             pass_check_add(&pass->check, first->count);
     }
-    if (leads && !raw->tainted && !first->at_least && was_undisturbed(delta, &hit))
+    if (leads && !raw->tainted && !first->at_least && was_undisturbed(delta, hit))
         statistics_add(summary->undisturbed, first->count);
+}
+
+static void evaluate(struct delta *delta, const struct raw_hit *raw, const struct widen *totals,
+                     int64_t at_us)
+{
+    struct summary *summary = delta->summary;
+    struct pass *pass = delta->pass;
+    bool warmup = summary->warmup < delta->options->warmup;
+    if (warmup)
+        summary->warmup++;
+    else
+        summary->hits++;
+    struct hit_result hit = {.number = summary->warmup + summary->hits,
+                             .pass = (unsigned)number_of(delta),
+                             .tainted = raw->tainted,
+                             .warmup = warmup,
+                             .seconds = (double)(at_us - delta->started_us) / 1e6,
+                             .n = summary->n};
+    for (size_t i = 0; i < summary->n; i++)
+        hit.values[i].absent = true;
+    for (size_t i = 0; i < pass->plan->n; i++) {
+        size_t column = pass->plan->column[i];
+        hit.values[column] = evaluation_value(&delta->evaluation, i, &totals[i], raw->pairs);
+        if (!raw->tainted && !warmup)
+            put_value(&summary->columns[column], &hit.values[column]);
+    }
     if (raw->pairs > delta->most_pairs)
         delta->most_pairs = raw->pairs;
     if (raw->steps > delta->most_steps)
         delta->most_steps = raw->steps;
+    if (!warmup)
+        count(delta, raw, &hit);
     if (delta->sink->hit != NULL)
         delta->sink->hit(delta->sink->context, &hit);
 }
@@ -210,12 +227,13 @@ static bool is_enough(const struct delta *delta, int64_t now_us)
 {
     const struct pass *pass = delta->pass;
     uint64_t all = pass->hits + delta->n_waiting;
+    bool until_goal = delta->options->hits > 0 || delta->options->precision > 0;
     if (pass->first_us != 0 && is_time_up(delta, now_us))
         return true;
-    if (delta->turn.for_us > 0 && delta->options->hits == 0)
+    if (delta->turn.for_us > 0 && !until_goal)
         return false;
     int64_t window_us = delta->summary->passes > 1 ? WINDOW_US / ROUNDS : WINDOW_US;
-    if (delta->options->hits == 0)
+    if (!until_goal)
         return all >= delta->turn.goal || (pass->first_us != 0 && now_us - pass->first_us >= window_us);
     if (pass->undecided == 0 || pass->clean == 0)
         return all >= delta->turn.goal;
@@ -251,8 +269,9 @@ static void note_end(struct delta *delta, const struct raw_hit *raw, const struc
     bool counts = delta->device->block->counts_cycles && delta->pass->plan->column[0] == 0;
     if (last->known)
         add_period(delta, raw);
-    last->known = counts && !raw->tainted && delta->pass->calibrated && delta->pass->overheads[0].known &&
-                  !delta->options->apart;
+    bool warmup = delta->summary->warmup < delta->options->warmup;
+    last->known = counts && !warmup && !raw->tainted && delta->pass->calibrated &&
+                  delta->pass->overheads[0].known && !delta->options->apart;
     if (!last->known)
         return;
     struct value value = evaluation_value(&delta->evaluation, 0, total, raw->pairs);
@@ -275,7 +294,7 @@ static bool on_hit(void *context, const struct raw_hit *raw)
         return false;
     }
     delta->pass->proved = delta->pass->calibrations[0].n;
-    if (delta->pass->first_us == 0)
+    if (delta->pass->first_us == 0 && ++delta->seen > delta->options->warmup)
         delta->pass->first_us = now_us;
     evaluation_total(&delta->evaluation, raw, totals);
     note_end(delta, raw, totals);
@@ -407,6 +426,11 @@ static bool calibrate(struct delta *delta, struct engine *engine, const struct d
            run_some(delta, engine, 1, REHITS_MORE, deadline, error);
 }
 
+static uint64_t warmup_left(const struct delta *delta)
+{
+    return delta->options->warmup - delta->summary->warmup;
+}
+
 static bool take_turn(struct delta *delta, struct engine *engine, const struct deadline *deadline,
                       struct error *error)
 {
@@ -420,7 +444,8 @@ static bool take_turn(struct delta *delta, struct engine *engine, const struct d
         finish_calibration(delta);
     while (!is_enough(delta, deadline_now_us())) {
         uint64_t goal = delta->turn.goal;
-        if (!run_some(delta, engine, goal > pass->hits ? goal - pass->hits : 1, 0, deadline, error))
+        uint64_t more = (goal > pass->hits ? goal - pass->hits : 1) + warmup_left(delta);
+        if (!run_some(delta, engine, more, 0, deadline, error))
             return false;
     }
     return true;
@@ -447,10 +472,50 @@ bool delta_turn(struct delta *delta, struct engine *engine, const struct delta_t
     return false;
 }
 
+/* A round up to so many hits of each pass. The passes share what is left of --for. */
+static bool take_round(struct delta *delta, struct engine *engine, uint64_t goal,
+                       const struct deadline *deadline, struct error *error)
+{
+    int64_t for_us = delta->options->for_us;
+    struct delta_turn turn = {.goal = goal};
+    size_t passes = delta->summary->passes;
+    for (; turn.pass < passes; turn.pass++) {
+        int64_t left = delta->started_us + for_us - deadline_now_us(),
+                share = left / (int64_t)(passes - turn.pass);
+        turn.for_us = for_us == 0 ? 0 : share > 1 ? share : 1;
+        if (!delta_turn(delta, engine, &turn, deadline, error))
+            return false;
+    }
+    return true;
+}
+
+/* Until the mean of the first column is known well enough, or a limit is reached. */
+static bool measure_precisely(struct delta *delta, struct engine *engine, const struct deadline *deadline,
+                              struct error *error)
+{
+    const struct delta_options *options = delta->options;
+    struct summary *summary = delta->summary;
+    const struct statistics *first = summary->columns[0].statistics;
+    uint64_t most = options->hits > 0 ? options->hits : HITS_MOST, goal = 0;
+    bool ok = true, more = true;
+    while (ok && more) {
+        goal = precision_next(goal) < most ? precision_next(goal) : most;
+        ok = take_round(delta, engine, goal, deadline, error);
+        bool late = options->for_us > 0 && deadline_now_us() - delta->started_us >= options->for_us;
+        more =
+            goal < most && !late && statistics_count(first) > 0 && precision_of(first) > options->precision;
+    }
+    summary->precision = options->precision;
+    summary->precise = precision_of(first);
+    return ok;
+}
+
 static bool measure_all(struct delta *delta, struct engine *engine, const struct deadline *deadline,
                         struct error *error)
 {
     const struct delta_options *options = delta->options;
+    if (options->precision > 0)
+        return measure_precisely(delta, engine, deadline, error);
     uint64_t usual = options->for_us > 0 ? HITS_MOST : HITS_DEFAULT;
     uint64_t wanted = options->hits == 0 ? usual : options->hits;
     unsigned passes = delta->summary->passes;
@@ -543,7 +608,7 @@ struct delta *delta_begin(struct device *device, const struct delta_options *opt
         plausible_begin(&device->reading, device->block->counts_cycles, &options->clock, options->seen_hz);
     for (size_t i = 0; i < plan->n_passes; i++)
         passes[i].plan = &plan->passes[i];
-    summary->wanted = options->hits;
+    summary->wanted = options->precision > 0 ? 0 : options->hits;
     summary->passes = (unsigned)plan->n_passes;
     if (begin_columns(delta, error))
         return delta;

@@ -20,6 +20,9 @@ struct delta_options {
     uint64_t hits;      /* of each pass, exactly; 0: up to 100, or as many as come in 2 s after the first */
     int64_t for_us;     /* or as many as come in this time, over all passes, but at least one; 0: not given */
     int64_t timeout_ms; /* for the start, and then for the end, to be reached */
+    uint64_t warmup;    /* the first hits of the run, which are measured and not counted */
+    double precision;   /* end as soon as the mean of the first column is known so well (precision.h); with
+                           `hits` or `for_us` as upper bounds; 0: not given */
     bool calibrate;
     struct clock clock;
     double seen_hz; /* plausible_trial's */

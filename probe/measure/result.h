@@ -49,9 +49,10 @@ struct conditions {
 
 /* One counted thing over all clean hits. */
 struct column {
-    char name[96];        /* "CPU_CYCLES" */
-    char unsupported[96]; /* why it cannot be counted here; "" if it can */
-    struct statistics *statistics;
+    char name[96];                 /* "CPU_CYCLES" */
+    char unsupported[96];          /* why it cannot be counted here; "" if it can */
+    struct statistics *statistics; /* NULL: of a run that was read from a file, which has `figures` */
+    struct figures figures;
     double overhead;       /* cost of the halts, already removed */
     double plus_minus;     /* half-width of the interval around each value */
     bool calibrated;       /* overhead and plus_minus were measured */
@@ -59,6 +60,11 @@ struct column {
     uint64_t at_least_max; /* the highest such bound */
     unsigned bits;         /* of its counter; 0: unknown, or a wider total */
 };
+
+static inline struct figures column_figures(const struct column *column)
+{
+    return column->statistics != NULL ? statistics_figures(column->statistics) : column->figures;
+}
 
 struct value {
     uint64_t count;
@@ -70,6 +76,7 @@ struct hit_result {
     uint64_t number; /* from 1 */
     unsigned pass;   /* from 0 */
     bool tainted;
+    bool warmup;    /* it comes before those that count */
     double seconds; /* since the run began */
     size_t n;
     struct value values[RESULT_COLUMNS];
@@ -94,6 +101,9 @@ struct summary {
     unsigned passes;                /* that the columns take */
     uint64_t hits, tainted, wanted; /* wanted: of each pass; 0: as many as come in the time */
     char disagreement[160];         /* how the passes' cycles differ; "" if they agree */
+    uint64_t warmup;                /* hits before those that count; not in `hits` */
+    double precision;               /* that was wanted, as a part of the mean; 0: none was */
+    double precise;                 /* that was reached; infinite: no hit counts */
     uint64_t left;                  /* calls that began again before they returned; not in `hits` */
     bool slept;                     /* the core was seen asleep inside a hit */
     uint64_t steps_past;            /* stops at the end in another frame */

@@ -349,15 +349,21 @@ struct verdict_line verdict_decide(const struct verdict_side *base, const struct
     return line;
 }
 
+enum verdict verdict_both(enum verdict one, enum verdict other)
+{
+    static const int rank[] = {[VERDICT_PASS] = 0,
+                               [VERDICT_INCONCLUSIVE] = 1,
+                               [VERDICT_NOT_COMPARABLE] = 2,
+                               [VERDICT_REGRESSED] = 3};
+    return rank[one] > rank[other] ? one : other;
+}
+
 enum verdict verdict_overall(const struct verdict_line *lines, size_t n)
 {
-    static const enum verdict order[] = {VERDICT_REGRESSED, VERDICT_NOT_COMPARABLE, VERDICT_INCONCLUSIVE,
-                                         VERDICT_PASS};
-    for (size_t k = 0; k < sizeof order / sizeof *order; k++)
-        for (size_t i = 0; i < n; i++)
-            if (lines[i].verdict == order[k])
-                return order[k];
-    return VERDICT_NOT_COMPARABLE;
+    enum verdict overall = n > 0 ? VERDICT_PASS : VERDICT_NOT_COMPARABLE;
+    for (size_t i = 0; i < n; i++)
+        overall = verdict_both(overall, lines[i].verdict);
+    return overall;
 }
 
 const char *verdict_name(enum verdict verdict)

@@ -44,8 +44,9 @@ bool verdict_threshold(const char *text, double *out);
 /* Leaves `name` empty. Neither run is assumed to vary less than both together. */
 struct verdict_line verdict_decide(const struct verdict_side *base, const struct verdict_side *now,
                                    double threshold);
-/* The first of these that a line has: regressed, not comparable, inconclusive, pass. Without lines nothing is
-   comparable. */
+/* The first of these that one of the two is: regressed, not comparable, inconclusive, pass. */
+enum verdict verdict_both(enum verdict one, enum verdict other);
+/* Of all lines; without any, nothing is comparable. */
 enum verdict verdict_overall(const struct verdict_line *lines, size_t n);
 const char *verdict_name(enum verdict verdict); /* "pass", "regressed", "inconclusive", "not comparable" */
 

@@ -2,6 +2,7 @@
 
 #include "base/file.h"
 #include "report/json.h"
+#include "report/profile_file.h"
 
 #include <errno.h>
 #include <jansson.h>
@@ -14,10 +15,11 @@
 enum { CHUNK = 1 << 16, FACT = 160 };
 
 struct reading {
-    struct baseline *out;
+    struct baseline *out; /* the run that is read */
+    struct runs *runs;    /* to add more of them to; NULL: there is one only */
     struct error *error;
-    unsigned line; /* from 1; 0: the whole file */
-    bool header, summary;
+    unsigned line;        /* from 1; 0: the whole file */
+    bool header, summary; /* of that run */
 };
 
 __attribute__((format(printf, 2, 3))) static bool fails(const struct reading *reading, const char *format,
@@ -38,6 +40,14 @@ static void take_text(char *out, size_t size, const json_t *object, const char *
 {
     const char *text = json_string_value(json_object_get(object, key));
     utf8_clean(out, size, text != NULL ? text : "");
+}
+
+/* A text that is there must not become one that is not: "" has a meaning of its own. */
+static void take_reason(char *out, size_t size, const json_t *object, const char *key)
+{
+    take_text(out, size, object, key);
+    if (json_object_get(object, key) != NULL && out[0] == '\0')
+        snprintf(out, size, "for a reason that is not known");
 }
 
 /* False if it is absent, negative or no number. */
@@ -74,11 +84,30 @@ static void take_clock(struct conditions *conditions, const json_t *object)
     take_text(conditions->clock_source, sizeof conditions->clock_source, object, "source");
 }
 
+/* The run that was read so far is whole. */
+static bool next_run(struct reading *reading)
+{
+    struct runs *runs = reading->runs;
+    if (runs->n == RUNS_MOST)
+        return fails(reading, "more than %d runs", RUNS_MOST);
+    struct baseline *next = calloc(1, sizeof *next);
+    if (next == NULL)
+        return error_set(reading->error, ERROR_SYSTEM, "out of memory");
+    memcpy(next->file, runs->file, sizeof next->file);
+    runs->of[runs->n++] = reading->out = next;
+    reading->header = reading->summary = false;
+    return true;
+}
+
 static bool take_header(struct reading *reading, const json_t *object)
 {
-    struct conditions *conditions = &reading->out->conditions;
-    if (reading->header)
+    if (reading->header && reading->runs == NULL)
         return fails(reading, "a second header; a baseline is one run");
+    if (reading->header && !reading->summary)
+        return fails(reading, "a header before the summary of the run above, which was cut off");
+    if (reading->header && !next_run(reading))
+        return false;
+    struct conditions *conditions = &reading->out->run.conditions;
     const json_t *region = json_object_get(object, "region");
     take_text(conditions->link, sizeof conditions->link, object, "link");
     take_text(conditions->core, sizeof conditions->core, object, "core");
@@ -88,6 +117,8 @@ static bool take_header(struct reading *reading, const json_t *object)
     take_text(conditions->build_id, sizeof conditions->build_id, object, "build_id");
     take_text(conditions->start, sizeof conditions->start, region, "start");
     take_text(conditions->end, sizeof conditions->end, region, "end");
+    take_text(conditions->start_source, sizeof conditions->start_source, region, "start_source");
+    take_text(conditions->end_source, sizeof conditions->end_source, region, "end_source");
     take_clock(conditions, json_object_get(object, "clock"));
     take_text(reading->out->started, sizeof reading->out->started, object, "started");
     reading->header = true;
@@ -96,44 +127,60 @@ static bool take_header(struct reading *reading, const json_t *object)
 
 static bool take_column(struct reading *reading, const char *name, const json_t *object)
 {
-    struct baseline *out = reading->out;
+    struct summary *out = &reading->out->run;
     if (out->n == RESULT_COLUMNS)
         return fails(reading, "more than %d columns", RESULT_COLUMNS);
-    struct baseline_column *column = &out->columns[out->n++];
-    struct verdict_side *side = &column->side;
+    struct column *column = &out->columns[out->n++];
+    struct figures *figures = &column->figures;
     utf8_clean(column->name, sizeof column->name, name);
-    column->unsupported = json_object_get(object, "not_supported") != NULL;
-    if (column->unsupported)
+    take_reason(column->unsupported, sizeof column->unsupported, object, "not_supported");
+    if (column->unsupported[0] != '\0')
         return true;
-    if (!take_unsigned(&side->n, object, "count"))
+    if (!take_unsigned(&figures->count, object, "count"))
         return fails(reading, "no count of %.48s", column->name);
-    if (side->n > 0 &&
-        (!take_real(&side->mean, object, "mean") || !take_real(&side->sd, object, "sd") ||
-         !take_unsigned(&side->min, object, "min") || !take_unsigned(&side->max, object, "max")))
+    if (figures->count > 0 &&
+        (!take_real(&figures->mean, object, "mean") || !take_real(&figures->sd, object, "sd") ||
+         !take_unsigned(&figures->min, object, "min") || !take_unsigned(&figures->max, object, "max")))
         return fails(reading, "mean, sd, min or max of %.48s is missing or no count", column->name);
-    column->has_median = take_real(&column->median, object, "median");
     /* Older files do not have it */
     struct series_error known = {0};
     if (take_real(&known.standard, object, "mean_error") && take_real(&known.df, object, "mean_error_df") &&
         take_real(&known.drift, object, "drift"))
-        side->error = known;
-    uint64_t bounds = 0;
-    side->at_least = take_unsigned(&bounds, object, "at_least") && bounds > 0;
+        figures->error = known;
+    figures->has_median = take_unsigned(&figures->median, object, "median");
+    figures->has_tail =
+        take_unsigned(&figures->p90, object, "p90") && take_unsigned(&figures->p99, object, "p99");
+    if (take_unsigned(&column->at_least, object, "at_least"))
+        take_unsigned(&column->at_least_max, object, "at_least_max");
     column->calibrated = json_is_true(json_object_get(object, "calibrated"));
-    if (column->calibrated && !take_real(&side->plus_minus, object, "plus_minus"))
+    if (column->calibrated && !take_real(&column->plus_minus, object, "plus_minus"))
         return fails(reading, "no plus_minus of %.48s, which was calibrated", column->name);
     return true;
 }
 
+static void take_precision(struct summary *run, const json_t *object)
+{
+    if (take_real(&run->precision, object, "wanted") && !take_real(&run->precise, object, "mean"))
+        run->precise = INFINITY;
+}
+
 static bool take_summary(struct reading *reading, json_t *object)
 {
+    struct summary *run = &reading->out->run;
     if (reading->summary)
-        return fails(reading, "a second summary; a baseline is one run");
+        return fails(reading, "a second summary of one run");
     if (!json_is_integer(json_object_get(object, "hits")))
         return fails(reading, "a summary without hits: not of pmu-probe delta");
-    take_text(reading->out->ended, sizeof reading->out->ended, object, "ended");
+    take_unsigned(&run->hits, object, "hits");
+    take_unsigned(&run->tainted, object, "tainted");
+    take_unsigned(&run->warmup, object, "warmup");
+    take_precision(run, json_object_get(object, "precision"));
+    if (!take_real(&run->seconds, object, "seconds"))
+        run->seconds = 0;
+    take_text(run->disagreement, sizeof run->disagreement, object, "disagreement");
+    take_text(run->ended, sizeof run->ended, object, "ended");
     /* The clock may have become known only after the header was written */
-    take_clock(&reading->out->conditions, json_object_get(object, "time"));
+    take_clock(&run->conditions, json_object_get(object, "time"));
     const char *name;
     json_t *column;
     json_object_foreach(json_object_get(object, "columns"), name, column)
@@ -152,6 +199,8 @@ static bool take_line(struct reading *reading, json_t *object)
     const char *named = json_string_value(schema);
     if (!reading->header && schema == NULL)
         return fails(reading, "no header of schema " JSON_SCHEMA ": not written by pmu-probe -j");
+    if (named != NULL && strcmp(named, PROFILE_SCHEMA) == 0)
+        return fails(reading, "a profile of record: report --diff compares two of them");
     if (schema != NULL && (named == NULL || strcmp(named, JSON_SCHEMA) != 0))
         return fails(reading, "its schema is %.64s, and " JSON_SCHEMA " is wanted",
                      named != NULL ? named : "no name");
@@ -190,26 +239,63 @@ static bool is_blank(const char *line, size_t length)
     return true;
 }
 
+static bool read_lines(struct reading *reading, const char *text, size_t size)
+{
+    if (size > BASELINE_FILE_MAX)
+        return fails(reading, "larger than 64 MiB");
+    for (size_t at = 0; at < size;) {
+        const char *line = text + at, *end = memchr(line, '\n', size - at);
+        size_t length = end != NULL ? (size_t)(end - line) : size - at;
+        reading->line++;
+        if (!is_blank(line, length) && !read_line(reading, line, length, end == NULL))
+            return false;
+        at += length + (end != NULL);
+    }
+    reading->line = 0;
+    if (!reading->header)
+        return fails(reading, "empty");
+    return reading->summary || fails(reading, "no summary: that run was cut off");
+}
+
 bool baseline_parse(const char *text, size_t size, const char *path, struct baseline *out,
                     struct error *error)
 {
     struct reading reading = {.out = out, .error = error};
     memset(out, 0, sizeof *out);
     utf8_clean(out->file, sizeof out->file, path);
-    if (size > BASELINE_FILE_MAX)
-        return fails(&reading, "larger than 64 MiB");
-    for (size_t at = 0; at < size;) {
-        const char *line = text + at, *end = memchr(line, '\n', size - at);
-        size_t length = end != NULL ? (size_t)(end - line) : size - at;
-        reading.line++;
-        if (!is_blank(line, length) && !read_line(&reading, line, length, end == NULL))
-            return false;
-        at += length + (end != NULL);
-    }
-    reading.line = 0;
-    if (!reading.header)
-        return fails(&reading, "empty");
-    return reading.summary || fails(&reading, "no summary: that run was cut off");
+    return read_lines(&reading, text, size);
+}
+
+bool runs_are_of_one_region(const struct baseline *one, const struct baseline *other)
+{
+    const struct conditions *a = &one->run.conditions, *b = &other->run.conditions;
+    return strcmp(a->start, b->start) == 0 && strcmp(a->end, b->end) == 0;
+}
+
+static bool check_regions(struct reading *reading)
+{
+    const struct runs *runs = reading->runs;
+    for (size_t i = 0; i < runs->n; i++)
+        for (size_t k = 0; k < i; k++)
+            if (runs_are_of_one_region(runs->of[i], runs->of[k]))
+                return fails(reading, "two runs of one region: %.80s, %.80s",
+                             runs->of[i]->run.conditions.start, runs->of[i]->run.conditions.end);
+    return true;
+}
+
+bool runs_parse(const char *text, size_t size, const char *path, struct runs *out, struct error *error)
+{
+    struct reading reading = {.runs = out, .error = error};
+    out->n = 0;
+    utf8_clean(out->file, sizeof out->file, path);
+    return next_run(&reading) && read_lines(&reading, text, size) && check_regions(&reading);
+}
+
+void runs_free(struct runs *runs)
+{
+    for (size_t i = 0; i < runs->n; i++)
+        free(runs->of[i]);
+    runs->n = 0;
 }
 
 /* NULL: *why says why. */
@@ -241,26 +327,45 @@ static char *read_all(int fd, const volatile sig_atomic_t *cancel, size_t *size,
     return NULL;
 }
 
-bool baseline_read(const char *path, const volatile sig_atomic_t *cancel, struct baseline *out,
-                   struct error *error)
+/* NULL: the error says why. To be freed. */
+static char *read_file(const char *path, const volatile sig_atomic_t *cancel, size_t *size,
+                       struct error *error)
 {
     char name[UTF8_CLEAN_ROOM(256)];
     utf8_clean(name, sizeof name, path);
     int fd = file_open_to_read(path, cancel);
-    if (fd < 0 && errno == EINTR)
-        return error_set(error, ERROR_CANCELLED, "cancelled");
-    if (fd < 0)
-        return error_set(error, ERROR_USAGE, "%s: %s", name, strerror(errno));
-    size_t size = 0;
-    const char *why = NULL;
-    errno = 0;
-    char *text = read_all(fd, cancel, &size, &why);
-    bool cancelled = text == NULL && errno == EINTR;
-    close(fd);
+    bool cancelled = fd < 0 && errno == EINTR;
+    const char *why = fd < 0 ? strerror(errno) : NULL;
+    char *text = NULL;
+    if (fd >= 0) {
+        errno = 0;
+        text = read_all(fd, cancel, size, &why);
+        cancelled = text == NULL && errno == EINTR;
+        close(fd);
+    }
     if (cancelled)
-        return error_set(error, ERROR_CANCELLED, "cancelled");
-    bool ok = text != NULL ? baseline_parse(text, size, path, out, error)
-                           : error_set(error, ERROR_USAGE, "%s: %s", name, why);
+        error_set(error, ERROR_CANCELLED, "cancelled");
+    else if (text == NULL)
+        error_set(error, ERROR_USAGE, "%s: %s", name, why);
+    return text;
+}
+
+bool baseline_read(const char *path, const volatile sig_atomic_t *cancel, struct baseline *out,
+                   struct error *error)
+{
+    size_t size = 0;
+    char *text = read_file(path, cancel, &size, error);
+    bool ok = text != NULL && baseline_parse(text, size, path, out, error);
+    free(text);
+    return ok;
+}
+
+bool runs_read(const char *path, const volatile sig_atomic_t *cancel, struct runs *out, struct error *error)
+{
+    size_t size = 0;
+    out->n = 0;
+    char *text = read_file(path, cancel, &size, error);
+    bool ok = text != NULL && runs_parse(text, size, path, out, error);
     free(text);
     return ok;
 }

@@ -4,6 +4,7 @@
 #include "report/number.h"
 #include "report/terminal.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
 #include <string.h>
@@ -139,30 +140,33 @@ static void compare_conditions(struct comparison *out, const struct conditions *
     compare_clocks(out, base, now);
 }
 
-static void add_notes(struct comparison *out, const struct baseline *baseline, const struct conditions *now)
+static void add_notes(struct comparison *out, const struct baseline *baseline, const struct summary *run)
 {
+    const struct conditions *now = &run->conditions;
     char build[sizeof now->build_id];
-    const char *before = baseline->conditions.build_id,
+    const char *before = baseline->run.conditions.build_id,
                *after = utf8_clean(build, sizeof build, now->build_id);
     if (before[0] != '\0' && after[0] != '\0' && strcmp(before, after) != 0)
         add_note(out, "builds differ (%.6s -> %.6s)", before, after);
-    if (baseline->ended[0] != '\0')
-        add_note(out, "the baseline ended early: %s", baseline->ended);
+    if (baseline->run.warmup != run->warmup)
+        add_note(out, "warm-up differs: %" PRIu64 " -> %" PRIu64 " hits", baseline->run.warmup, run->warmup);
+    if (baseline->run.ended[0] != '\0')
+        add_note(out, "the baseline ended early: %s", baseline->run.ended);
 }
 
 static struct verdict_side side_of(const struct column *column)
 {
-    const struct statistics *statistics = column->statistics;
-    if (column->unsupported[0] != '\0' || statistics == NULL)
+    if (column->unsupported[0] != '\0')
         return (struct verdict_side){0};
-    return (struct verdict_side){.n = statistics_count(statistics),
-                                 .mean = statistics_mean(statistics),
-                                 .sd = statistics_deviation(statistics),
-                                 .min = statistics_min(statistics),
-                                 .max = statistics_max(statistics),
+    struct figures figures = column_figures(column);
+    return (struct verdict_side){.n = figures.count,
+                                 .mean = figures.mean,
+                                 .sd = figures.sd,
+                                 .min = figures.min,
+                                 .max = figures.max,
                                  .at_least = column->at_least > 0,
                                  .plus_minus = column->calibrated ? column->plus_minus : 0,
-                                 .error = statistics_error(statistics)};
+                                 .error = figures.error};
 }
 
 /* All reasons in one text: some formats have no other place for them. */
@@ -189,7 +193,7 @@ static void add_line(struct comparison *out, const char *name, const struct verd
         snprintf(line->why, sizeof line->why, "%s", why);
 }
 
-static const struct baseline_column *find_column(const struct baseline *baseline, const char *name)
+static const struct column *find_column(const struct summary *baseline, const char *name)
 {
     char clean[sizeof baseline->columns->name];
     utf8_clean(clean, sizeof clean, name);
@@ -199,22 +203,22 @@ static const struct baseline_column *find_column(const struct baseline *baseline
     return NULL;
 }
 
-static void compare_column(struct comparison *out, const struct column *column,
-                           const struct baseline_column *base)
+static void compare_column(struct comparison *out, const struct column *column, const struct column *base)
 {
     bool unsupported = column->unsupported[0] != '\0';
-    struct verdict_side now = side_of(column);
+    bool was_unsupported = base != NULL && base->unsupported[0] != '\0';
+    struct verdict_side now = side_of(column), before = base != NULL ? side_of(base) : none;
     const char *why = NULL;
-    if (unsupported && (base == NULL || base->unsupported))
+    if (unsupported && (base == NULL || was_unsupported))
         return;
     if (base == NULL)
         why = "not counted in the baseline";
-    else if (base->unsupported || unsupported)
+    else if (was_unsupported || unsupported)
         why = unsupported ? "not supported now" : "not supported in the baseline";
-    else if (base->calibrated != column->calibrated && base->side.n > 0 && now.n > 0)
+    else if (base->calibrated != column->calibrated && before.n > 0 && now.n > 0)
         why = column->calibrated ? "what a halt adds is removed now, but not in the baseline"
                                  : "what a halt adds is removed in the baseline, but not now";
-    add_line(out, column->name, base != NULL ? &base->side : &none, &now, why);
+    add_line(out, column->name, &before, &now, why);
 }
 
 void baseline_compare(const struct baseline *baseline, const struct summary *now, double threshold,
@@ -224,23 +228,38 @@ void baseline_compare(const struct baseline *baseline, const struct summary *now
     out->threshold = threshold;
     memcpy(out->file, baseline->file, sizeof out->file);
     memcpy(out->started, baseline->started, sizeof out->started);
-    memcpy(out->build_id, baseline->conditions.build_id, sizeof out->build_id);
-    compare_conditions(out, &baseline->conditions, &now->conditions, any_elf);
-    add_notes(out, baseline, &now->conditions);
+    const struct summary *before = &baseline->run;
+    memcpy(out->build_id, before->conditions.build_id, sizeof out->build_id);
+    compare_conditions(out, &before->conditions, &now->conditions, any_elf);
+    add_notes(out, baseline, now);
 
     bool taken[RESULT_COLUMNS] = {false};
     for (size_t i = 0; i < now->n; i++) {
-        const struct baseline_column *base = find_column(baseline, now->columns[i].name);
+        const struct column *base = find_column(before, now->columns[i].name);
         if (base != NULL)
-            taken[base - baseline->columns] = true;
+            taken[base - before->columns] = true;
         compare_column(out, &now->columns[i], base);
     }
-    for (size_t i = 0; i < baseline->n; i++) {
-        const struct baseline_column *base = &baseline->columns[i];
-        if (!taken[i] && !base->unsupported)
-            add_line(out, base->name, &base->side, &none, "not counted now");
+    for (size_t i = 0; i < before->n; i++) {
+        struct verdict_side side = side_of(&before->columns[i]);
+        if (!taken[i] && before->columns[i].unsupported[0] == '\0')
+            add_line(out, before->columns[i].name, &side, &none, "not counted now");
     }
     out->verdict = verdict_overall(out->lines, out->n);
+}
+
+void runs_compare(const struct baseline *before, const struct baseline *now, double threshold, bool any_elf,
+                  struct comparison *out)
+{
+    const struct conditions *conditions = &now->run.conditions;
+    baseline_compare(before, &now->run, threshold, any_elf, out);
+    memcpy(out->file_now, now->file, sizeof out->file_now);
+    memcpy(out->start, conditions->start, sizeof out->start);
+    memcpy(out->end, conditions->end, sizeof out->end);
+    if (before->missing || now->missing)
+        add_note(out, "%s does not have this region", before->missing ? before->file : now->file);
+    if (now->run.ended[0] != '\0')
+        add_note(out, "%s ended early: %s", now->file, now->run.ended);
 }
 
 static bool is_named(const struct verdict_line *line, const char *column)
@@ -409,6 +428,13 @@ bool comparison_json(FILE *out, const struct comparison *comparison)
     struct json_part line = json_part_new("verdict"), baseline = json_part_new(NULL);
     struct json_part columns = json_part_new(NULL);
     json_part_text(&line, "verdict", verdict_name(comparison->verdict));
+    if (comparison->file_now[0] != '\0') {
+        struct json_part region = json_part_new(NULL);
+        json_part_text(&region, "start", comparison->start);
+        json_part_text(&region, "end", comparison->end);
+        json_part_object(&line, "region", region);
+        json_part_text(&line, "file", comparison->file_now);
+    }
     json_part_real(&line, "threshold", comparison->threshold);
     json_part_text(&baseline, "file", comparison->file);
     json_part_text(&baseline, "started", comparison->started);

@@ -18,22 +18,12 @@
 /* The file is not trusted: its size, its lines and its columns are bounded, and every text is cleaned. */
 enum { BASELINE_FILE_MAX = 64 << 20, BASELINE_LINE_MAX = 1 << 20 };
 
-struct baseline_column {
-    char name[UTF8_CLEAN_ROOM(48)];
-    bool unsupported;
-    bool calibrated; /* the cost of halts was removed */
-    bool has_median; /* older files may not have it */
-    double median;
-    struct verdict_side side;
-};
-
+/* A run as its file has it. All texts are clean. */
 struct baseline {
     char file[256];
-    char started[32];             /* "2026-11-20T09:15:00Z" */
-    char ended[256];              /* why it ended early; else "" */
-    struct conditions conditions; /* without addresses and sources */
-    size_t n;
-    struct baseline_column columns[RESULT_COLUMNS];
+    char started[32];   /* "2026-11-20T09:15:00Z" */
+    bool missing;       /* the file lacks the region: no columns, and the conditions of the other run */
+    struct summary run; /* its columns have figures and no statistics; without addresses, metrics, words */
 };
 
 /* ERROR_USAGE: no such file, not JSON, no summary (a run that was cut off), another schema. `path` may be a
@@ -44,10 +34,26 @@ bool baseline_read(const char *path, const volatile sig_atomic_t *cancel, struct
 bool baseline_parse(const char *text, size_t size, const char *path, struct baseline *out,
                     struct error *error);
 
-enum { COMPARISON_LINES = 2 * RESULT_COLUMNS, COMPARISON_REASONS = 8, COMPARISON_NOTES = 4 };
+/* A file of several runs, one behind the other, each of a region of its own. */
+enum { RUNS_MOST = 1024 };
+struct runs {
+    char file[256];
+    size_t n;
+    struct baseline *of[RUNS_MOST];
+};
+/* Errors as baseline_read; also if two of the runs are of one region. Free with runs_free, after an error
+ * too. */
+bool runs_read(const char *path, const volatile sig_atomic_t *cancel, struct runs *out, struct error *error);
+bool runs_parse(const char *text, size_t size, const char *path, struct runs *out, struct error *error);
+void runs_free(struct runs *runs);
+bool runs_are_of_one_region(const struct baseline *one, const struct baseline *other);
+
+enum { COMPARISON_LINES = 2 * RESULT_COLUMNS, COMPARISON_REASONS = 8, COMPARISON_NOTES = 7 };
 
 struct comparison {
     char file[256], started[32], build_id[80]; /* the baseline's */
+    /* If both runs come from files: that of the later one, and its region. Else "". */
+    char file_now[256], start[160], end[160];
     double threshold;
     enum verdict verdict; /* over all */
     size_t n;
@@ -61,6 +67,9 @@ struct comparison {
 /* `any_elf`: ELF files with different names are allowed. */
 void baseline_compare(const struct baseline *baseline, const struct summary *now, double threshold,
                       bool any_elf, struct comparison *out);
+/* The same for two runs of files. */
+void runs_compare(const struct baseline *before, const struct baseline *now, double threshold, bool any_elf,
+                  struct comparison *out);
 /* By the name of the column in a summary; NULL: none. */
 const struct verdict_line *comparison_find(const struct comparison *comparison, const char *column);
 /* The column of a line; NULL: only the baseline has it. */

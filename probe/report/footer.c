@@ -68,6 +68,25 @@ static void put_hits(const struct footer *footer)
         put_line(footer, "Each pass has hits of its own: rows of different passes stand on different hits.");
 }
 
+/* How the run began and why it ended, if that was asked for. */
+static void put_rules(const struct footer *footer)
+{
+    const struct summary *summary = footer->summary;
+    char number[NUMBER_ROOM], wanted[NUMBER_ROOM];
+    bool reached = summary->precise <= summary->precision;
+    if (summary->warmup > 0)
+        put_line(footer, "%s hit%s before for warm-up, not counted",
+                 number_unsigned(number, sizeof number, summary->warmup), summary->warmup == 1 ? "" : "s");
+    if (!(summary->precision > 0))
+        return;
+    number_part(wanted, summary->precision);
+    if (isfinite(summary->precise))
+        put_line(footer, "mean %s%s (95 %%): --precision %s was %sreached", terminal_or("±", "+-"),
+                 number_part_up(number, summary->precise), wanted, reached ? "" : "not ");
+    else
+        put_line(footer, "no hit counts: --precision %s was not reached", wanted);
+}
+
 static void put_left_out(const struct footer *footer)
 {
     const struct summary *summary = footer->summary;
@@ -284,6 +303,7 @@ void footer_print(FILE *out, const struct summary *summary, size_t columns)
     uint64_t n = summary->n > 0 ? statistics_count(summary->columns[0].statistics) : 0;
     bool varies = n > 1 && !is_constant(&summary->columns[0]);
     put_hits(&footer);
+    put_rules(&footer);
     put_left_out(&footer);
     if (varies && n >= FEW)
         put_quantiles(&footer);

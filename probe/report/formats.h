@@ -52,6 +52,10 @@ bool csv_summary(FILE *out, const struct summary *summary, const struct comparis
  * It has an error if it is not comparable, and is skipped if nothing else is known: inconclusive, not
  * supported, not counted. Properties say what was measured on what. */
 bool junit_summary(FILE *out, const struct summary *summary, const struct comparison *comparison);
+/* Any number of suites between the two. */
+void junit_begin(FILE *out);
+void junit_suite(FILE *out, const struct summary *summary, const struct comparison *comparison);
+bool junit_end(FILE *out);
 
 /* Markdown for a comment or a job's summary page: what was measured on what, and a table as GitHub draws it.
  */

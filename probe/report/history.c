@@ -66,18 +66,19 @@ static struct history_row *find_row(struct history *history, const struct condit
     return &history->rows[history->n++];
 }
 
-static bool add_run(struct history_row *row, const struct baseline *run, const struct baseline_column *column)
+static bool add_run(struct history_row *row, const struct baseline *run, const struct column *column)
 {
     void *runs = grow(row->runs, row->n, &row->room, sizeof *row->runs);
     if (runs == NULL)
         return false;
     row->runs = runs;
     struct history_run *out = &row->runs[row->n];
-    double alone = column->side.sd / sqrt((double)column->side.n);
+    const struct figures *figures = &column->figures;
+    double alone = figures->sd / sqrt((double)figures->count);
     *out = (struct history_run){
         .file = strdup(run->file),
-        .build_id = strdup(run->conditions.build_id),
-        .median = {.value = column->median, .error = fmax(alone, column->side.error.standard)}};
+        .build_id = strdup(run->run.conditions.build_id),
+        .median = {.value = (double)figures->median, .error = fmax(alone, figures->error.standard)}};
     memcpy(out->started, run->started, sizeof out->started);
     row->n++;
     return out->file != NULL && out->build_id != NULL;
@@ -86,14 +87,14 @@ static bool add_run(struct history_row *row, const struct baseline *run, const s
 bool history_add(struct history *history, const struct baseline *run)
 {
     history->files++;
-    for (size_t i = 0; i < run->n; i++) {
-        const struct baseline_column *column = &run->columns[i];
-        if (column->unsupported || !column->has_median)
+    for (size_t i = 0; i < run->run.n; i++) {
+        const struct column *column = &run->run.columns[i];
+        if (column->unsupported[0] != '\0' || !column->figures.has_median)
             continue;
-        struct history_row *row = find_row(history, &run->conditions, column->name);
+        struct history_row *row = find_row(history, &run->run.conditions, column->name);
         if (row == NULL)
             return false;
-        if (column->side.n == 0 || column->side.at_least)
+        if (column->figures.count == 0 || column->at_least > 0)
             row->bounds++;
         else if (!add_run(row, run, column))
             return false;

@@ -235,6 +235,8 @@ bool json_hit(FILE *out, const struct hit_result *hit, const struct summary *sum
     if (summary->passes > 1)
         json_part_unsigned(&line, "pass", hit->pass + UINT64_C(1));
     json_part_bool(&line, "tainted", hit->tainted);
+    if (hit->warmup)
+        json_part_bool(&line, "warmup", true);
     json_part_real(&line, "seconds", hit->seconds);
     json_t *bounds = json_array();
     for (size_t i = 0; i < hit->n; i++) {
@@ -324,6 +326,15 @@ bool json_summary(FILE *out, const struct summary *summary)
     if (summary->wanted > 0)
         json_part_unsigned(&line, "wanted", summary->wanted);
     json_part_unsigned(&line, "tainted", summary->tainted);
+    if (summary->warmup > 0)
+        json_part_unsigned(&line, "warmup", summary->warmup);
+    if (summary->precision > 0) {
+        struct json_part precision = json_part_new(NULL);
+        json_part_real(&precision, "wanted", summary->precision);
+        json_part_bool(&precision, "reached", summary->precise <= summary->precision);
+        json_part_real(&precision, "mean", summary->precise);
+        json_part_object(&line, "precision", precision);
+    }
     if (summary->left > 0)
         json_part_unsigned(&line, "left", summary->left);
     if (summary->steps_past > 0)

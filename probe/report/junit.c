@@ -87,9 +87,16 @@ static void put_properties(FILE *out, const struct summary *summary, const struc
     put_property(out, "hits", number);
     snprintf(number, sizeof number, "%" PRIu64, summary->tainted);
     put_property(out, "tainted", number);
+    snprintf(number, sizeof number, "%" PRIu64, summary->warmup);
+    put_property(out, "warmup", summary->warmup > 0 ? number : "");
+    put_property(out, "precision",
+                 summary->precision > 0 && isfinite(summary->precise)
+                     ? number_shortest(number, NUMBER_ROOM, summary->precise)
+                     : "");
     put_property(out, "disagreement", summary->disagreement);
     put_property(out, "ended", summary->ended);
     if (comparison != NULL) {
+        put_property(out, "file", comparison->file_now);
         put_property(out, "baseline", comparison->file);
         put_property(out, "baseline_build_id", comparison->build_id);
         put_property(out, "threshold", number_shortest(number, NUMBER_ROOM, comparison->threshold));
@@ -109,7 +116,7 @@ static bool is_unsupported(const struct column *column)
 
 static bool is_counted(const struct column *column)
 {
-    return column != NULL && !is_unsupported(column) && statistics_count(column->statistics) > 0;
+    return column != NULL && !is_unsupported(column) && column_figures(column).count > 0;
 }
 
 enum outcome { PASSED, FAILED, ERRED, SKIPPED, OUTCOMES };
@@ -150,14 +157,14 @@ static void put_message(FILE *out, const struct column *column, const struct ver
 
 static void put_numbers(FILE *out, const struct column *column)
 {
-    const struct statistics *statistics = column->statistics;
+    struct figures figures = column_figures(column);
     char mean[NUMBER_ROOM], deviation[NUMBER_ROOM];
-    fprintf(out, "    <system-out>count %" PRIu64 ", median %" PRIu64 ", mean %s, sd %s, min %" PRIu64,
-            statistics_count(statistics), statistics_quantile(statistics, 0.5, NULL),
-            number_shortest(mean, NUMBER_ROOM, statistics_mean(statistics)),
-            number_shortest(deviation, NUMBER_ROOM, statistics_deviation(statistics)),
-            statistics_min(statistics));
-    fprintf(out, ", max %" PRIu64, statistics_max(statistics));
+    fprintf(out, "    <system-out>count %" PRIu64, figures.count);
+    if (figures.has_median)
+        fprintf(out, ", median %" PRIu64, figures.median);
+    fprintf(out, ", mean %s, sd %s, min %" PRIu64 ", max %" PRIu64,
+            number_shortest(mean, NUMBER_ROOM, figures.mean),
+            number_shortest(deviation, NUMBER_ROOM, figures.sd), figures.min, figures.max);
     if (column->at_least > 0)
         fprintf(out, ", and %" PRIu64 " of which only a lower bound is known, the highest %" PRIu64,
                 column->at_least, column->at_least_max);
@@ -168,9 +175,8 @@ static void put_numbers(FILE *out, const struct column *column)
 static double seconds_of(const struct summary *summary, const struct column *column)
 {
     double hz = summary->conditions.clock_hz;
-    return column == &summary->columns[0] && hz > 0 && is_counted(column)
-               ? statistics_mean(column->statistics) / hz
-               : 0;
+    return column == &summary->columns[0] && hz > 0 && is_counted(column) ? column_figures(column).mean / hz
+                                                                          : 0;
 }
 
 static void put_case(FILE *out, const struct summary *summary, const struct comparison *comparison,
@@ -229,7 +235,7 @@ static void each_case(FILE *out, const struct summary *summary, const struct com
     }
 }
 
-bool junit_summary(FILE *out, const struct summary *summary, const struct comparison *comparison)
+void junit_suite(FILE *out, const struct summary *summary, const struct comparison *comparison)
 {
     const struct conditions *conditions = &summary->conditions;
     char name[FIELD];
@@ -238,7 +244,7 @@ bool junit_summary(FILE *out, const struct summary *summary, const struct compar
     snprintf(name, sizeof name, "pmu-probe%s%s%s%s", conditions->start[0] != '\0' ? " " : "",
              conditions->start, conditions->end[0] != '\0' ? " to " : "", conditions->end);
 
-    fputs("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n<testsuite", out);
+    fputs("<testsuite", out);
     put_attribute(out, "name", name);
     put_count(out, "tests", counts[PASSED] + counts[FAILED] + counts[ERRED] + counts[SKIPPED]);
     put_count(out, "failures", counts[FAILED]);
@@ -248,6 +254,23 @@ bool junit_summary(FILE *out, const struct summary *summary, const struct compar
     fputs(">\n", out);
     put_properties(out, summary, comparison);
     each_case(out, summary, comparison, counts);
-    fputs("</testsuite>\n</testsuites>\n", out);
+    fputs("</testsuite>\n", out);
+}
+
+void junit_begin(FILE *out)
+{
+    fputs("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n", out);
+}
+
+bool junit_end(FILE *out)
+{
+    fputs("</testsuites>\n", out);
     return fflush(out) == 0 && !ferror(out);
+}
+
+bool junit_summary(FILE *out, const struct summary *summary, const struct comparison *comparison)
+{
+    junit_begin(out);
+    junit_suite(out, summary, comparison);
+    return junit_end(out);
 }

@@ -61,21 +61,21 @@ static void put_heading(FILE *out, bool compared)
 /* NULL: only the baseline has it. */
 static void put_numbers(FILE *out, const struct column *column)
 {
-    const struct statistics *statistics = column != NULL ? column->statistics : NULL;
+    struct figures figures = column != NULL ? column_figures(column) : (struct figures){0};
     bool unsupported = column != NULL && column->unsupported[0] != '\0';
     char number[NUMBER_ROOM];
-    if (unsupported || statistics == NULL || statistics_count(statistics) == 0) {
+    if (unsupported || figures.count == 0) {
         put_cell(out, unsupported ? "<not supported>" : "<not counted>");
         for (size_t i = 0; i < 5; i++)
             put_cell(out, "");
         return;
     }
-    put_cell(out, number_unsigned(number, sizeof number, statistics_quantile(statistics, 0.5, NULL)));
-    put_cell(out, number_mean(number, statistics_mean(statistics)));
-    put_cell(out, number_mean(number, statistics_deviation(statistics)));
-    put_cell(out, number_unsigned(number, sizeof number, statistics_min(statistics)));
-    put_cell(out, number_unsigned(number, sizeof number, statistics_max(statistics)));
-    put_cell(out, number_unsigned(number, sizeof number, statistics_quantile(statistics, 0.99, NULL)));
+    put_cell(out, figures.has_median ? number_unsigned(number, sizeof number, figures.median) : "");
+    put_cell(out, number_mean(number, figures.mean));
+    put_cell(out, number_mean(number, figures.sd));
+    put_cell(out, number_unsigned(number, sizeof number, figures.min));
+    put_cell(out, number_unsigned(number, sizeof number, figures.max));
+    put_cell(out, figures.has_tail ? number_unsigned(number, sizeof number, figures.p99) : "");
 }
 
 static void put_verdict(FILE *out, const struct verdict_line *line, bool comparable)
@@ -125,10 +125,12 @@ static void put_bounds(FILE *out, const struct summary *summary)
 
 static void put_footer(FILE *out, const struct summary *summary, const struct comparison *comparison)
 {
-    char text[NUMBER_ROOM];
+    char text[NUMBER_ROOM], wanted[NUMBER_ROOM];
     fprintf(out, "\n* %s hits", number_unsigned(text, sizeof text, summary->hits));
     if (summary->tainted > 0)
         fprintf(out, ", %s tainted", number_unsigned(text, sizeof text, summary->tainted));
+    if (summary->warmup > 0)
+        fprintf(out, ", after %s for warm-up", number_unsigned(text, sizeof text, summary->warmup));
     if (summary->conditions.clock_hz > 0)
         fprintf(out, ", at %s", number_frequency(text, sizeof text, summary->conditions.clock_hz));
     if (summary->ended[0] != '\0') {
@@ -136,10 +138,17 @@ static void put_footer(FILE *out, const struct summary *summary, const struct co
         put(out, summary->ended);
     }
     fputc('\n', out);
+    if (summary->precision > 0 && isfinite(summary->precise))
+        fprintf(out, "* mean ±%s (95 %%): --precision %s was %sreached\n",
+                number_part_up(text, summary->precise), number_part(wanted, summary->precision),
+                summary->precise <= summary->precision ? "" : "not ");
     put_bounds(out, summary);
     if (comparison == NULL)
         return;
-    fprintf(out, "* **%s** against ", verdict_name(comparison->verdict));
+    fprintf(out, "* **%s**%s", verdict_name(comparison->verdict),
+            comparison->file_now[0] != '\0' ? ": " : "");
+    put(out, comparison->file_now);
+    fputs(" against ", out);
     put(out, comparison->file);
     fprintf(out, ", threshold %s\n", number_part(text, comparison->threshold));
     for (size_t i = 0; i < comparison->n_reasons; i++) {

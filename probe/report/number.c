@@ -141,6 +141,14 @@ const char *number_change(char out[NUMBER_ROOM], double change)
     return out;
 }
 
+const char *number_part_up(char out[NUMBER_ROOM], double part)
+{
+    if (!(part > 0))
+        return number_part(out, 0);
+    double step = pow(10, floor(log10(part)) - 1);
+    return number_part(out, ceil(part / step - 1e-9) * step);
+}
+
 const char *number_part(char out[NUMBER_ROOM], double part)
 {
     snprintf(out, NUMBER_ROOM, "%.6g %%", part * 100);

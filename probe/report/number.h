@@ -20,3 +20,5 @@ const char *number_elapsed(char *out, size_t size, double seconds);  /* "1.4 s",
 const char *number_mean(char out[NUMBER_ROOM], double mean);     /* "18,204", "94.25" */
 const char *number_change(char out[NUMBER_ROOM], double change); /* "+0.15 %"; "" for NaN */
 const char *number_part(char out[NUMBER_ROOM], double part);     /* "2 %" */
+/* With two digits, rounded up: how far something may be off. */
+const char *number_part_up(char out[NUMBER_ROOM], double part);

@@ -28,22 +28,26 @@ static bool is_clean(const char *text, size_t size)
 
 static void look_at(const struct baseline *baseline)
 {
-    const struct conditions *conditions = &baseline->conditions;
-    demand(baseline->n <= RESULT_COLUMNS);
+    const struct summary *run = &baseline->run;
+    const struct conditions *conditions = &run->conditions;
+    demand(run->n <= RESULT_COLUMNS);
     demand(is_clean(baseline->started, sizeof baseline->started));
-    demand(is_clean(baseline->ended, sizeof baseline->ended));
+    demand(is_clean(run->ended, sizeof run->ended));
     demand(is_clean(conditions->link, sizeof conditions->link));
     demand(is_clean(conditions->core, sizeof conditions->core));
     demand(is_clean(conditions->build_id, sizeof conditions->build_id));
     demand(is_clean(conditions->start, sizeof conditions->start));
     demand(isfinite(conditions->clock_hz) && conditions->clock_hz >= 0);
-    for (size_t i = 0; i < baseline->n; i++) {
-        const struct verdict_side *side = &baseline->columns[i].side;
-        demand(is_clean(baseline->columns[i].name, sizeof baseline->columns[i].name));
-        demand(isfinite(side->mean) && isfinite(side->sd) && isfinite(side->plus_minus));
-        demand(side->mean >= 0 && side->sd >= 0 && side->plus_minus >= 0);
-        demand(isfinite(side->error.standard) && side->error.standard >= 0);
-        demand(isfinite(side->error.df) && isfinite(side->error.drift) && side->error.drift >= 0);
+    for (size_t i = 0; i < run->n; i++) {
+        const struct column *column = &run->columns[i];
+        const struct figures *figures = &column->figures;
+        demand(column->statistics == NULL);
+        demand(is_clean(column->name, sizeof column->name));
+        demand(is_clean(column->unsupported, sizeof column->unsupported));
+        demand(isfinite(figures->mean) && isfinite(figures->sd) && isfinite(column->plus_minus));
+        demand(figures->mean >= 0 && figures->sd >= 0 && column->plus_minus >= 0);
+        demand(isfinite(figures->error.standard) && figures->error.standard >= 0);
+        demand(isfinite(figures->error.df) && isfinite(figures->error.drift) && figures->error.drift >= 0);
     }
 }
 
@@ -61,7 +65,7 @@ static void compare_with_some(const struct baseline *baseline, double threshold)
     static struct comparison comparison;
     static struct summary now;
     memset(&now, 0, sizeof now);
-    now.conditions = baseline->conditions;
+    now.conditions = baseline->run.conditions;
     now.n = now.hits = 1;
     now.columns[0] = (struct column){.name = "A", .statistics = statistics_new(), .calibrated = true};
     if (now.columns[0].statistics == NULL)
@@ -90,6 +94,24 @@ static void compare_with_some(const struct baseline *baseline, double threshold)
     statistics_free(now.columns[0].statistics);
 }
 
+/* As compare reads the same bytes: what one run is, runs are; each against itself differs in nothing. */
+static void read_as_runs(const char *text, size_t size, bool is_one_run)
+{
+    static struct comparison comparison;
+    static struct runs runs;
+    struct error error = {0};
+    bool ok = runs_parse(text, size, "b.jsonl", &runs, &error);
+    demand(ok == (error.kind == ERROR_NONE) && (ok || !is_one_run));
+    demand(ok || strncmp(error.text, "b.jsonl:", 8) == 0);
+    for (size_t i = 0; ok && i < runs.n; i++) {
+        look_at(runs.of[i]);
+        runs_compare(runs.of[i], runs.of[i], 0, false, &comparison);
+        demand(comparison.n_reasons == 0 && comparison.verdict != VERDICT_REGRESSED);
+        demand(is_clean(comparison.file_now, sizeof comparison.file_now));
+    }
+    runs_free(&runs);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static struct baseline baseline;
@@ -101,6 +123,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (size > 0)
         memcpy(text, data, size);
     bool ok = baseline_parse(text, size, "b.jsonl", &baseline, &error);
+    read_as_runs(text, size, ok);
     free(text);
     demand(ok == (error.kind == ERROR_NONE));
     if (!ok) {

@@ -39,6 +39,7 @@ ROWS = [
     ("list --cpu cortex-m8", "list --cpu cortex-m85"),
     ("list --cpu cortex-a9 JAVA_HW", "list --cpu cortex-a9 JAVA_HW_BYTECODE_EXEC"),
     ("report board_", "report board_app.elf"),
+    ("compare board_", "compare board_app.elf"),
     ("report --sort li", "report --sort line"),
     ("-p msr-", "-p msr-agent:"),
 ]

@@ -10,10 +10,10 @@ import pytest
 
 from harness import SOAK, TOOL, WAIT, finish_tool, run_tool, start_tool
 
-COMMANDS = ["probes", "info", "delta", "stat", "watch", "record", "top", "doctor", "release", "reset", "stub", "calibrate", "list", "report", "annotate", "history"]
-OPERANDS = {"delta": ["*0x100", "*0x104"], "stub": ["status"], "annotate": ["main"], "history": ["nowhere"]}
+COMMANDS = ["probes", "info", "delta", "stat", "watch", "record", "top", "doctor", "release", "reset", "stub", "calibrate", "list", "report", "annotate", "history", "compare"]
+OPERANDS = {"delta": ["*0x100", "*0x104"], "stub": ["status"], "annotate": ["main"], "history": ["nowhere"], "compare": ["old.jsonl", "new.jsonl"]}
 VALUES = {"N": "1", "HZ": "12M", "TIME": "1s", "AP:ADDR": "1:0x80090000", "ID": "any", "SEP": ",", "FORMAT": "csv", "WIRES": "swd",
-          "EVENTS": "CPU_CYCLES", "METRICS": "CPI", "PROBE": "msr", "KEY": "line"}
+          "EVENTS": "CPU_CYCLES", "METRICS": "CPI", "PROBE": "msr", "KEY": "line", "PART": "1%"}
 OPTION = re.compile(r"^  (?:(-\w), |    )(--[\w-]+)(?: (\S+))?")
 
 

@@ -9,10 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What each command needs beside its options. */
+/* Each of those that a command needs beside its options. */
 static const char *operand_of(size_t command)
 {
-    return commands[command].least == 0 ? NULL : command == COMMAND_STUB ? "status" : "main";
+    return command == COMMAND_STUB ? "status" : "main";
 }
 
 static const char *value_of(const struct option *option)
@@ -26,7 +26,7 @@ static bool read_one(const struct option *option, size_t command, bool by_letter
                      struct options *options, struct error *error)
 {
     char name[] = "pmu-probe", value[32], verb[16], operand[16];
-    char *argv[6] = {name};
+    char *argv[8] = {name};
     int argc = 1;
     if (by_letter && option->letter != 0)
         snprintf(typed, size, "-%c", option->letter);
@@ -38,10 +38,9 @@ static bool read_one(const struct option *option, size_t command, bool by_letter
         argv[argc++] = value;
     snprintf(verb, sizeof verb, "%s", commands[command].name);
     argv[argc++] = verb;
-    if (operand_of(command) != NULL) {
-        snprintf(operand, sizeof operand, "%s", operand_of(command));
+    snprintf(operand, sizeof operand, "%s", operand_of(command));
+    for (unsigned i = 0; i < commands[command].least; i++)
         argv[argc++] = operand;
-    }
     error_clear(error);
     return options_read(options, argc, argv, error);
 }

@@ -5,6 +5,7 @@
 #include "../test.h"
 
 #include "fake_engine.h"
+#include "measure/precision.h"
 
 #include <math.h>
 
@@ -421,6 +422,164 @@ FRESH_TEST(for_a_time_a_wait_ends_with_it)
 }
 
 /* --- an early end --------------------------------------------------------------------------------------- */
+
+/* --- what comes before, and when it is precise enough --------------------------------------------------- */
+
+static void expect_warmup(uint64_t warmup, uint64_t hits)
+{
+    assert_int_equal(results.n, warmup + hits);
+    for (size_t i = 0; i < results.n; i++) {
+        assert_int_equal(results.hits[i].number, i + 1);
+        assert_int_equal(results.hits[i].warmup, i < warmup);
+        assert_int_equal(count_of(i), 1000 + 7 * i);
+    }
+    assert_int_equal(summary.warmup, warmup);
+    assert_int_equal(summary.hits, hits);
+    assert_int_equal(statistics_count(column()->statistics), hits);
+    assert_int_equal(statistics_min(column()->statistics), 1000 + 7 * warmup);
+    assert_int_equal(summary.max_number, warmup + hits);
+    assert_true(summary.periods.n < hits); /* nor does the way from one of them to the next */
+}
+
+FRESH_TEST(warmup_is_measured_and_not_counted)
+{
+    static const uint64_t warmups[] = {1, 3, 4, 5, 20};
+    for (size_t i = 0; i < sizeof warmups / sizeof *warmups; i++)
+        for (int calibrate = 0; calibrate < 2; calibrate++) {
+            set_up(NULL);
+            options.warmup = warmups[i];
+            options.calibrate = calibrate != 0;
+            options.hits = i == 0 ? 1 : 10;
+            assert_true(measure());
+            if (options.calibrate)
+                expect_warmup(warmups[i], options.hits);
+            assert_int_equal(summary.warmup, warmups[i]);
+            assert_int_equal(summary.hits, options.hits);
+        }
+}
+
+static void taint_the_first(struct fake_engine *engine, uint64_t number, struct raw_hit *hit)
+{
+    fake_growing(engine, number, hit);
+    hit->tainted = number <= 5;
+}
+
+FRESH_TEST(a_tainted_hit_of_the_warmup_counts_nowhere)
+{
+    fake.make = taint_the_first;
+    options.warmup = 4;
+    assert_true(measure());
+    assert_int_equal(summary.warmup, 4);
+    assert_int_equal(summary.hits, 50);
+    assert_int_equal(summary.tainted, 1);
+    assert_int_equal(results.n, 54);
+}
+
+FRESH_TEST(the_time_is_over_but_one_hit_counts)
+{
+    options.hits = 0;
+    options.for_us = 5000;
+    options.warmup = 30;
+    fake.hit_us = 1000;
+    assert_true(measure());
+    expect_warmup(30, 1);
+}
+
+FRESH_TEST(two_seconds_begin_behind_the_warmup)
+{
+    options.hits = 0;
+    options.warmup = 30;
+    fake.hit_us = 100000;
+    assert_true(measure());
+    expect_warmup(30, 21);
+}
+
+FRESH_TEST(a_failure_in_the_warmup_leaves_no_hit)
+{
+    options.warmup = 10;
+    fake.fail_at = 8;
+    assert_false(measure());
+    assert_int_equal(summary.warmup, 7);
+    assert_int_equal(summary.hits, 0);
+    assert_int_equal(statistics_count(column()->statistics), 0);
+}
+
+/* Equal hits, or such as vary by 5 %. */
+static void even(struct fake_engine *engine, uint64_t number, struct raw_hit *hit)
+{
+    (void)engine;
+    (void)number;
+    hit->from[0] = 500;
+    hit->to[0] = 500 + 1000 + 11;
+}
+
+static void uneven(struct fake_engine *engine, uint64_t number, struct raw_hit *hit)
+{
+    (void)engine;
+    hit->from[0] = 500;
+    hit->to[0] = 500 + 900 + number * 7919 % 201 + 11;
+}
+
+FRESH_TEST(it_ends_when_the_mean_is_known)
+{
+    options.hits = 0;
+    options.precision = 0.004;
+    fake.make = even;
+    assert_true(measure());
+    assert_int_equal(summary.hits, 100); /* fewer would not show what is rare */
+    assert_true(summary.precise == 0 && summary.precision == 0.004 && summary.wanted == 0);
+    set_up(NULL);
+    options.hits = 0;
+    options.precision = 0.004;
+    fake.make = uneven;
+    assert_true(measure());
+    assert_true(summary.hits > 100 && summary.hits < 2000);
+    assert_true(summary.precise > 0.002 && summary.precise <= 0.004);
+    uint64_t looks = 0;
+    while (looks < summary.hits)
+        looks = precision_next(looks);
+    assert_int_equal(looks, summary.hits); /* it ended where it looked */
+}
+
+FRESH_TEST(or_after_so_many_hits)
+{
+    options.hits = 110;
+    options.warmup = 3;
+    options.precision = 0.004;
+    fake.make = uneven;
+    assert_true(measure());
+    assert_int_equal(summary.hits, 110);
+    assert_int_equal(summary.warmup, 3);
+    assert_true(summary.precise > 0.004);
+}
+
+FRESH_TEST(or_when_the_time_is_over)
+{
+    options.hits = 0;
+    options.for_us = 150000;
+    options.precision = 0.0001;
+    fake.make = uneven;
+    fake.hit_us = 1000;
+    assert_true(measure());
+    assert_in_range(summary.hits, 149, 151);
+    assert_true(summary.precise > 0.0001);
+}
+
+static void taint_all(struct fake_engine *engine, uint64_t number, struct raw_hit *hit)
+{
+    fake_growing(engine, number, hit);
+    hit->tainted = true;
+}
+
+FRESH_TEST(or_if_no_hit_counts)
+{
+    options.hits = 0;
+    options.precision = 0.01;
+    fake.make = taint_all;
+    assert_true(measure());
+    assert_int_equal(summary.hits, 100);
+    assert_true(isinf(summary.precise));
+}
 
 FRESH_TEST(what_was_measured_before_a_failure_is_there)
 {

@@ -157,6 +157,58 @@ FRESH_TEST(passes_take_turns)
     assert_int_equal(n_programmed, 1);
 }
 
+FRESH_TEST(one_warmup_comes_before_all_passes)
+{
+    options.warmup = 7;
+    plan_passes(PASSES);
+    assert_true(measure());
+    assert_int_equal(summary.warmup, 7);
+    assert_int_equal(summary.hits, PASSES * 10);
+    for (size_t i = 0; i < results.n; i++)
+        assert_int_equal(results.hits[i].warmup, i < 7);
+    for (unsigned p = 0; p < PASSES; p++)
+        assert_int_equal(in_column(p + 1), 10);
+}
+
+/* All passes together know the cycles; each has as many hits as the others. */
+FRESH_TEST(passes_end_together_when_the_cycles_are_known)
+{
+    options.hits = 0;
+    options.precision = 0.0002;
+    plan_passes(PASSES);
+    assert_true(measure());
+    assert_true(summary.precise <= 0.0002);
+    assert_true(hits_of(0) >= 100 && hits_of(0) < 500);
+    for (unsigned p = 0; p < PASSES; p++)
+        assert_int_equal(in_column(p + 1), hits_of(0));
+}
+
+FRESH_TEST(passes_share_the_time_that_is_left)
+{
+    options.hits = 0;
+    options.precision = 1e-9;
+    options.for_us = 900000;
+    fake.hit_us = 1000;
+    plan_passes(PASSES);
+    assert_true(measure());
+    assert_true(summary.precise > 1e-9 && fabs(summary.seconds - 0.9) < 0.01);
+    uint64_t most = hits_of(0), least = hits_of(0);
+    for (unsigned p = 1; p < PASSES; p++) {
+        most = hits_of(p) > most ? hits_of(p) : most;
+        least = hits_of(p) < least ? hits_of(p) : least;
+    }
+    assert_true(most < 2 * least);
+    set_up(NULL);
+    options.hits = 0;
+    options.precision = 1e-9;
+    options.for_us = 2000; /* it is over before the last pass has its turn */
+    fake.hit_us = 1000;
+    plan_passes(PASSES);
+    assert_true(measure());
+    for (unsigned p = 0; p < PASSES; p++)
+        assert_in_range(hits_of(p), 1, 3);
+}
+
 FRESH_TEST(values_are_of_the_hits_pass_only)
 {
     plan_passes(PASSES);

@@ -11,18 +11,22 @@ TEST(what_was_written)
 {
     struct summary *summary = summary_fir();
     summary->columns[1].at_least = 3;
+    summary->columns[1].at_least_max = 5000;
     summary->columns[2].calibrated = false;
     summary->conditions.clock_error_hz = 12.5;
+    summary->warmup = 20;
+    summary->precision = 0.01;
+    summary->precise = 0.0083;
     snprintf(summary->ended, sizeof summary->ended, "Ctrl-C");
     snprintf(SUMMARY_COLUMN(summary, "STALL", {0, 0})->unsupported, 96, "no such event here");
     summary_column(summary, "EMPTY", NULL, 0);
     SUMMARY_COLUMN(summary, "HUGE", {UINT64_MAX - 5, 2});
     struct baseline *baseline = baseline_of(summary);
 
-    const struct conditions *conditions = &baseline->conditions;
+    const struct conditions *conditions = &baseline->run.conditions;
     assert_string_equal(baseline->file, "main.jsonl");
     assert_string_equal(baseline->started, "2026-11-20T09:15:00Z");
-    assert_string_equal(baseline->ended, "Ctrl-C");
+    assert_string_equal(baseline->run.ended, "Ctrl-C");
     assert_string_equal(conditions->link, "openocd localhost:6666");
     assert_string_equal(conditions->core, "Cortex-A9 r3p0 core 0");
     assert_string_equal(conditions->counter, "PMUv1, 6 counters");
@@ -33,28 +37,30 @@ TEST(what_was_written)
     assert_true(conditions->clock_hz == 666666687 && conditions->clock_error_hz == 12.5);
     assert_string_equal(conditions->clock_source, "SystemCoreClock");
 
-    assert_int_equal(baseline->n, summary->n);
+    assert_int_equal(baseline->run.n, summary->n);
     for (size_t i = 0; i < 3; i++) {
-        const struct statistics *statistics = summary->columns[i].statistics;
-        const struct verdict_side *side = &baseline->columns[i].side;
-        assert_string_equal(baseline->columns[i].name, summary->columns[i].name);
-        assert_int_equal(side->n, statistics_count(statistics));
-        assert_true(side->mean == statistics_mean(statistics));
-        assert_true(side->sd == statistics_deviation(statistics));
-        struct series_error error = statistics_error(statistics);
-        assert_true(side->error.standard == error.standard && side->error.df == error.df);
-        assert_true(side->error.drift == error.drift);
-        assert_int_equal(side->min, statistics_min(statistics));
-        assert_int_equal(side->max, statistics_max(statistics));
-        assert_int_equal(side->at_least, i == 1);
-        assert_int_equal(baseline->columns[i].calibrated, i != 2);
-        assert_true(side->plus_minus == (i == 0));
-        assert_false(baseline->columns[i].unsupported);
+        const struct column *column = &baseline->run.columns[i];
+        struct figures is = column->figures, was = statistics_figures(summary->columns[i].statistics);
+        assert_string_equal(column->name, summary->columns[i].name);
+        assert_null(column->statistics);
+        assert_memory_equal(&is, &was, offsetof(struct figures, has_median));
+        assert_true(is.has_median && is.has_tail);
+        assert_int_equal(column->at_least, i == 1 ? 3 : 0);
+        assert_int_equal(column->at_least_max, i == 1 ? 5000 : 0);
+        assert_int_equal(column->calibrated, i != 2);
+        assert_true(column->plus_minus == (i == 0));
+        assert_string_equal(column->unsupported, "");
     }
-    assert_string_equal(baseline->columns[3].name, "STALL");
-    assert_true(baseline->columns[3].unsupported);
-    assert_int_equal(baseline->columns[4].side.n, 0);
-    assert_true(baseline->columns[5].side.max == UINT64_MAX); /* as near as a real comes to it */
+    const struct column *columns = baseline->run.columns;
+    assert_string_equal(columns[3].name, "STALL");
+    assert_string_equal(columns[3].unsupported, "no such event here");
+    assert_int_equal(columns[4].figures.count, 0);
+    assert_true(columns[5].figures.max == UINT64_MAX); /* as near as a real comes to it */
+    assert_int_equal(baseline->run.hits, 100);
+    assert_int_equal(baseline->run.tainted, 2);
+    assert_int_equal(baseline->run.warmup, 20);
+    assert_true(baseline->run.precision == 0.01 && baseline->run.precise == 0.0083);
+    assert_true(baseline->run.seconds == 1.4);
     free(baseline);
     summary_free(summary);
 }
@@ -79,8 +85,8 @@ TEST(a_clock_that_came_late)
     struct baseline baseline;
     struct error error = {0};
     assert_true(baseline_parse(whole, size, "x", &baseline, &error));
-    assert_true(baseline.conditions.clock_hz == 48e6);
-    assert_string_equal(baseline.conditions.clock_source, "measured");
+    assert_true(baseline.run.conditions.clock_hz == 48e6);
+    assert_string_equal(baseline.run.conditions.clock_source, "measured");
     free(whole);
     free(text);
     summary_free(summary);
@@ -115,8 +121,10 @@ TEST(what_others_wrote)
         {"cycles,12\n", "b.jsonl:1: not JSON: '[' or '{' expected near 'cycles'"},
         {"{}", "b.jsonl:1: no header of schema pmu-probe/1: not written by pmu-probe -j"},
         {"{\"type\":\"summary\"}", "b.jsonl:1: no header of schema pmu-probe/1: not written by pmu-probe -j"},
-        {"{\"schema\":\"pmu-probe/2\",\"type\":\"header\"}",
-         "b.jsonl:1: its schema is pmu-probe/2, and pmu-probe/1 is wanted"},
+        {"{\"schema\":\"pmu-probe/3\",\"type\":\"header\"}",
+         "b.jsonl:1: its schema is pmu-probe/3, and pmu-probe/1 is wanted"},
+        {"{\"schema\":\"pmu-probe/2\",\"type\":\"profile\"}",
+         "b.jsonl:1: a profile of record: report --diff compares two of them"},
         {"{\"schema\":1}", "b.jsonl:1: its schema is no name, and pmu-probe/1 is wanted"},
         {"{\"schema\":\"a\\nb\\u001b[m\"}", "b.jsonl:1: its schema is a\xEF\xBF\xBD"
                                             "b\xEF\xBF\xBD[m, and pmu-probe/1 is wanted"},
@@ -125,7 +133,7 @@ TEST(what_others_wrote)
         {HEADER "[]\n", "b.jsonl:2: not a JSON object"},
         {HEADER "\n" HEADER, "b.jsonl:3: a second header; a baseline is one run"},
         {HEADER "{\"type\":\"summary\",\"hits\":1}\n{\"type\":\"summary\",\"hits\":1}\n",
-         "b.jsonl:3: a second summary; a baseline is one run"},
+         "b.jsonl:3: a second summary of one run"},
         {HEADER "{\"type\":\"summary\",\"columns\":{\"A\":{\"count\":7,\"seconds\":1.0}}}\n",
          "b.jsonl:2: a summary without hits: not of pmu-probe delta"},
         {HEADER "{\"type\":\"summary\",\"hits\":1,\"columns\":{\"A\":{\"count\":-1}}}\n",
@@ -155,6 +163,58 @@ TEST(what_others_wrote)
     assert_non_null(strstr(error.text, "b.jsonl:2: not JSON"));
 }
 
+#define REGION(name) "{\"schema\":\"pmu-probe/1\",\"type\":\"header\",\"region\":{\"start\":\"" name "\"}}\n"
+#define SUMMARY(mean)                                                                                        \
+    "{\"type\":\"summary\",\"hits\":1,\"columns\":{\"A\":{\"count\":2,\"mean\":" mean                        \
+    ",\"sd\":0,\"min\":1,\"max\":2}}}\n"
+
+TEST(several_runs)
+{
+    static const char text[] = REGION("f") SUMMARY("1") "\n" REGION("g") "{\"type\":\"hit\"}\n" SUMMARY("2");
+    struct runs runs;
+    struct error error = {0};
+    assert_true(runs_parse(text, sizeof text - 1, "b.jsonl", &runs, &error));
+    assert_int_equal(runs.n, 2);
+    for (size_t i = 0; i < 2; i++) {
+        assert_string_equal(runs.of[i]->file, "b.jsonl");
+        assert_string_equal(runs.of[i]->run.conditions.start, i == 0 ? "f" : "g");
+        assert_true(runs.of[i]->run.columns[0].figures.mean == (double)i + 1);
+        assert_false(runs.of[i]->run.columns[0].figures.has_median);
+    }
+    runs_free(&runs);
+    static const struct {
+        const char *text, *fact;
+    } cases[] = {
+        {"", "b.jsonl: empty"},
+        {REGION("f") SUMMARY("1") REGION("g"), "b.jsonl: no summary: that run was cut off"},
+        {REGION("f") REGION("g") SUMMARY("1"),
+         "b.jsonl:2: a header before the summary of the run above, which was cut off"},
+        {REGION("f") SUMMARY("1") SUMMARY("1"), "b.jsonl:3: a second summary of one run"},
+        {REGION("f") SUMMARY("1") REGION("g") SUMMARY("1") REGION("f") SUMMARY("1"),
+         "b.jsonl: two runs of one region: f, "},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        assert_false(runs_parse(cases[i].text, strlen(cases[i].text), "b.jsonl", &runs, &error));
+        assert_string_equal(error.text, cases[i].fact);
+        assert_int_equal(error.kind, ERROR_USAGE);
+        error_clear(&error);
+        runs_free(&runs);
+    }
+    /* Each of a region of its own, up to a bound */
+    char *many = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&many, &size);
+    assert_non_null(out);
+    for (int i = 0; i <= RUNS_MOST; i++)
+        fprintf(out, "{\"schema\":\"pmu-probe/1\",\"type\":\"header\",\"region\":{\"start\":\"f%d\"}}\n%s", i,
+                SUMMARY("1"));
+    fclose(out);
+    assert_false(runs_parse(many, size, "b.jsonl", &runs, &error));
+    assert_string_equal(error.text, "b.jsonl:2049: more than 1024 runs");
+    runs_free(&runs);
+    free(many);
+}
+
 TEST(too_much_of_it)
 {
     char *text = NULL;
@@ -173,8 +233,8 @@ TEST(too_much_of_it)
             refused(text, size, "b.jsonl:2: more than 64 columns");
         } else {
             assert_true(baseline_parse(text, size, "b.jsonl", &baseline, &error));
-            assert_int_equal(baseline.n, RESULT_COLUMNS);
-            assert_string_equal(baseline.columns[63].name, "C63");
+            assert_int_equal(baseline.run.n, RESULT_COLUMNS);
+            assert_string_equal(baseline.run.columns[63].name, "C63");
         }
         free(text);
     }
@@ -214,7 +274,7 @@ TEST(files)
     struct error error = {0};
     assert_true(baseline_read(path, NULL, &baseline, &error));
     assert_string_equal(baseline.file, path);
-    assert_int_equal(baseline.n, 3);
+    assert_int_equal(baseline.run.n, 3);
 
     assert_int_equal(truncate(path, (off_t)(200000 + size - 10)), 0);
     snprintf(fact, sizeof fact, "%s:200003: no summary: that run was cut off in this line", path);

@@ -32,7 +32,7 @@ FRESH_TEST(one_column_speaks_for_itself)
     statistics_add(summary->columns[0].statistics, 474);
     baseline_compare(baseline, summary, 0, false, &comparison);
     assert_int_equal(comparison.verdict, VERDICT_INCONCLUSIVE); /* now it varies */
-    summary->n = baseline->n = 0;
+    summary->n = baseline->run.n = 0;
     baseline_compare(baseline, summary, 0, false, &comparison);
     expect(&comparison, "comparison/no_column.txt");
     free(baseline);
@@ -178,6 +178,15 @@ FIR_TEST(all_that_differs_is_named)
     fresh_compare(0);
     compared->n = 1;
     expect(compared, "comparison/all_that_differs.txt");
+}
+
+FIR_TEST(another_warmup_is_a_note)
+{
+    summary->warmup = 20;
+    fresh_compare(0.1);
+    assert_int_equal(compared->verdict, VERDICT_PASS);
+    assert_int_equal(compared->n_notes, 1);
+    assert_string_equal(compared->notes[0], "warm-up differs: 0 -> 20 hits");
 }
 
 FIR_TEST(columns_on_one_side)

@@ -3,6 +3,8 @@
 
 #include "report/formats.h"
 
+#include <math.h>
+
 static void expect(const char *expected)
 {
     footer_print(output(), summary, 80);
@@ -60,6 +62,26 @@ FRESH_TEST(of_several_passes_all_hits_are_told)
     summary->passes = 1;
     summary->wanted = 18;
     expect("Ctrl-C: 17 of 18 hits in 1.0 s, all equal\n");
+}
+
+FRESH_TEST(how_it_began_and_why_it_ended)
+{
+    SUMMARY_COLUMN(summary, "CYCLES", {5, 100});
+    summary->hits = 100;
+    summary->warmup = 1;
+    expect("100 hits, all equal\n1 hit before for warm-up, not counted\n");
+    summary->warmup = 1200;
+    summary->precision = 0.01;
+    summary->precise = 0.0083211;
+    expect("100 hits, all equal\n1,200 hits before for warm-up, not counted\n"
+           "mean ±0.84 % (95 %): --precision 1 % was reached\n");
+    summary->warmup = 0;
+    summary->precise = 0.0100001;
+    expect("100 hits, all equal\nmean ±1.1 % (95 %): --precision 1 % was not reached\n");
+    summary->precise = 0;
+    expect("100 hits, all equal\nmean ±0 % (95 %): --precision 1 % was reached\n");
+    summary->precise = INFINITY;
+    expect("100 hits, all equal\nno hit counts: --precision 1 % was not reached\n");
 }
 
 FRESH_TEST(what_was_there_at_the_maximum)

@@ -114,6 +114,9 @@ FIR_TEST(full_summary)
     summary->columns[1].calibrated = false;
     summary->steps_past = 4;
     summary->left = 2;
+    summary->warmup = 20;
+    summary->precision = 0.01;
+    summary->precise = 0.0083;
     snprintf(summary->advice, sizeof summary->advice, "--freq HZ would do");
     json_t *got = summary_written();
     json_t *columns = json_object_get(got, "columns");

@@ -29,6 +29,9 @@ SLOWER_TEST(compared_with_a_baseline)
 SLOWER_TEST(a_column_that_cannot_be_compared_is_an_error)
 {
     summary->n = 2;
+    summary->warmup = 20;
+    summary->precision = 0.01;
+    summary->precise = 0.0083;
     fresh_compare(0.02);
     expect("junit/not_comparable.xml");
 }

@@ -17,6 +17,9 @@ FIR_TEST(the_documented_example)
 SLOWER_TEST(compared_with_a_baseline)
 {
     summary->n = 2;
+    summary->warmup = 20;
+    summary->precision = 0.01;
+    summary->precise = 0.0083;
     fresh_compare(0.02);
     expect("markdown/compared.md");
     snprintf(summary->conditions.core, sizeof summary->conditions.core, "<b>");

@@ -147,6 +147,10 @@ TEST(changes)
 TEST(parts)
 {
     char out[NUMBER_ROOM];
+    assert_string_equal(number_part_up(out, 0), "0 %");
+    assert_string_equal(number_part_up(out, 0.01), "1 %");
+    assert_string_equal(number_part_up(out, 0.00832), "0.84 %");
+    assert_string_equal(number_part_up(out, 1.201), "130 %");
     assert_string_equal(number_part(out, 0), "0 %");
     assert_string_equal(number_part(out, 0.02), "2 %");
     assert_string_equal(number_part(out, 0.005), "0.5 %");

@@ -4,6 +4,8 @@
  * hundredth more is to be seen where the spread is below that. docs/ci.md has the figures: PMU_SOAK=1
  * build/unit/report test_verdict_runs prints them.
  */
+#include "measure/precision.h"
+#include "report/formats.h"
 #include "report/fresh.h"
 
 #include <math.h>
@@ -114,32 +116,64 @@ static double beat(struct mood *mood)
            10 * normal();
 }
 
-static void fill(struct statistics *statistics, shape *of, uint64_t hits, double factor)
+/* How long a run is, and how long the shape takes it to be: a wave or a drift may be longer. */
+struct length {
+    uint64_t hits, all;
+    double precision; /* 0: all hits; else it may end before them */
+};
+
+static void fill(struct statistics *statistics, shape *of, struct length length, double factor)
 {
-    struct mood mood = {.a = normal(), .b = uniform(), .c = uniform(), .hits = hits};
-    for (; mood.hit < hits; mood.hit++)
+    struct mood mood = {.a = normal(), .b = uniform(), .c = uniform(), .hits = length.all};
+    for (uint64_t look = precision_next(0); mood.hit < length.hits; mood.hit++) {
+        if (length.precision > 0 && mood.hit == look) {
+            if (precision_of(statistics) <= length.precision)
+                return;
+            look = precision_next(look);
+        }
         statistics_add(statistics, (uint64_t)(fmax(of(&mood), 0) * factor));
+    }
 }
 
-static enum verdict verdict_of(shape *of, uint64_t base_hits, uint64_t now_hits, double factor, char why[384])
+static struct length whole(uint64_t hits)
+{
+    return (struct length){.hits = hits, .all = hits};
+}
+
+/* Two runs of a shape. Their statistics are freed by runs_end. */
+static void runs_begin(struct summary *before, struct summary *now, shape *of, struct length base_length,
+                       struct length now_length, double factor)
+{
+    struct summary *sides[] = {before, now};
+    for (size_t i = 0; i < 2; i++) {
+        struct column *column = &sides[i]->columns[0];
+        sides[i]->n = 1;
+        sides[i]->hits = i == 0 ? base_length.hits : now_length.hits;
+        snprintf(column->name, sizeof column->name, "CPU_CYCLES");
+        column->statistics = statistics_new();
+        assert_non_null(column->statistics);
+        fill(column->statistics, of, i == 0 ? base_length : now_length, i == 0 ? 1 : factor);
+    }
+}
+
+static void runs_end(struct summary *before, struct summary *now)
+{
+    statistics_free(before->columns[0].statistics);
+    statistics_free(now->columns[0].statistics);
+}
+
+static enum verdict verdict_of(shape *of, struct length base_length, struct length now_length, double factor,
+                               char why[384])
 {
     static struct summary before, now; /* tens of KiB */
     static struct comparison comparison;
-    before.n = now.n = 1;
-    struct column *sides[] = {&before.columns[0], &now.columns[0]};
-    for (size_t i = 0; i < 2; i++) {
-        snprintf(sides[i]->name, sizeof sides[i]->name, "CPU_CYCLES");
-        sides[i]->statistics = statistics_new();
-        assert_non_null(sides[i]->statistics);
-        fill(sides[i]->statistics, of, i == 0 ? base_hits : now_hits, i == 0 ? 1 : factor);
-    }
+    runs_begin(&before, &now, of, base_length, now_length, factor);
     struct baseline *baseline = baseline_of(&before);
     baseline_compare(baseline, &now, 0, false, &comparison);
     if (why != NULL)
         snprintf(why, 384, "%s", comparison.lines[0].why);
     free(baseline);
-    statistics_free(before.columns[0].statistics);
-    statistics_free(now.columns[0].statistics);
+    runs_end(&before, &now);
     return comparison.verdict;
 }
 
@@ -147,7 +181,7 @@ static unsigned regressions(shape *of, uint64_t base_hits, uint64_t now_hits, do
 {
     unsigned n = 0;
     for (unsigned i = 0; i < pairs; i++)
-        n += verdict_of(of, base_hits, now_hits, factor, NULL) == VERDICT_REGRESSED;
+        n += verdict_of(of, whole(base_hits), whole(now_hits), factor, NULL) == VERDICT_REGRESSED;
     return n;
 }
 
@@ -219,16 +253,150 @@ TEST_WITH(as_many_hits_as_are_named_decide, start_seed, NULL)
     for (unsigned i = 0; i < (test_soaks() ? 400U : 60U); i++) {
         char why[384];
         unsigned long hits = 0;
-        if (verdict_of(bell, 100, 100, 1.004, why) != VERDICT_INCONCLUSIVE)
+        if (verdict_of(bell, whole(100), whole(100), 1.004, why) != VERDICT_INCONCLUSIVE)
             continue;
         const char *said = strstr(why, "(-r ");
         if (said == NULL || (hits = strtoul(said + 4, NULL, 10)) > 5000) /* a pair that lay close by chance */
             continue;
         uint64_t base_hits = strstr(why, "each run") != NULL || strstr(why, "baseline") != NULL ? hits : 100;
         asked++;
-        decided += verdict_of(bell, base_hits, hits, 1.004, NULL) != VERDICT_INCONCLUSIVE;
+        decided += verdict_of(bell, whole(base_hits), whole(hits), 1.004, NULL) != VERDICT_INCONCLUSIVE;
     }
     if (test_soaks())
         print_message("%u of %u were decided by as many hits as were named\n", decided, asked);
     assert_true(asked > 10 && decided * 10 > asked * 4);
+}
+
+/* In each format. To be freed. */
+static char *all_formats(const struct summary *now, const struct comparison *comparison)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    assert_non_null(out);
+    assert_true(comparison_print(out, comparison) && comparison_json(out, comparison));
+    assert_true(markdown_summary(out, now, comparison) && junit_summary(out, now, comparison));
+    fclose(out);
+    return text;
+}
+
+/* What delta prints as it ends, and what compare makes of the two files. */
+TEST_WITH(files_compare_as_the_run_itself_did, start_seed, NULL)
+{
+    static struct summary before, now;
+    static struct comparison live, read;
+    static const double factors[] = {1, 1.01, 1.1}, thresholds[] = {0, 0.02};
+    unsigned seen[4] = {0};
+    for (size_t s = 0; s < SHAPES; s++)
+        for (size_t i = 0; i < 12; i++) {
+            before.conditions = now.conditions = conditions_fir();
+            now.tainted = i;
+            now.seconds = 0.1 * (double)i;
+            snprintf(now.conditions.core, sizeof now.conditions.core, "%s",
+                     i == 11 ? "Cortex-M4" : before.conditions.core);
+            runs_begin(&before, &now, shapes[s].of, whole(40), whole(20 + 30 * i), factors[i % 3]);
+            now.columns[0].calibrated = before.columns[0].calibrated = i % 2 == 0;
+            now.columns[0].at_least = i == 10;
+            struct baseline *old = baseline_of(&before), *new = baseline_of(&now);
+            baseline_compare(old, &now, thresholds[i % 2], false, &live);
+            runs_compare(old, new, thresholds[i % 2], false, &read);
+            assert_string_equal(read.file_now, "main.jsonl");
+            assert_string_equal(read.start, "fir_filter");
+            read.file_now[0] = read.start[0] = read.end[0] = '\0'; /* nothing else is new */
+            char *as_it_ended = all_formats(&now, &live), *from_files = all_formats(&new->run, &read);
+            assert_string_equal(as_it_ended, from_files);
+            seen[live.verdict]++;
+            free(as_it_ended);
+            free(from_files);
+            free(old);
+            free(new);
+            runs_end(&before, &now);
+        }
+    for (size_t i = 0; i < 4; i++)
+        assert_true(seen[i] > 0);
+}
+
+/* ---- runs that end when they are precise enough */
+
+/* Shapes whose mean is known, and how often its 95 % interval must hold it, in percent. */
+static const struct {
+    const char *name;
+    shape *of;
+    double mean;
+    unsigned least;
+} stationary[] = {{"normal", bell, 10000, 90},
+                  {"two modes", two_modes, 10250, 90},
+                  {"5 % slow ones", seldom_slow, 10050, 82},
+                  {"autocorrelated", autoregression, 10000, 90},
+                  {"bursts of interrupts", bursts, 10200, 80},
+                  {"beat with a timer", beat, 10300, 90}};
+
+struct covered {
+    unsigned held, reached;
+    double hits; /* in the mean */
+};
+
+static struct covered cover(shape *of, double mean, struct length length, unsigned runs)
+{
+    struct covered covered = {0};
+    for (unsigned i = 0; i < runs; i++) {
+        struct statistics *statistics = statistics_new();
+        assert_non_null(statistics);
+        fill(statistics, of, length, 1);
+        double is = statistics_mean(statistics), known = precision_of(statistics);
+        covered.held += fabs(is - (mean - 0.5)) <= known * is; /* a hit is cut to a whole number */
+        covered.reached += known <= length.precision;
+        covered.hits += (double)statistics_count(statistics) / runs;
+        statistics_free(statistics);
+    }
+    return covered;
+}
+
+/* Whoever stops early takes the interval for narrower than it is, but not by much. */
+TEST_WITH(a_run_that_ends_early_still_knows_its_mean, start_seed, NULL)
+{
+    static const double precisions[] = {0.01, 0.003, 0.001};
+    unsigned runs = test_soaks() ? 1000 : 60;
+    uint64_t most = test_soaks() ? 20000 : 1500;
+    for (size_t s = 0; s < sizeof stationary / sizeof *stationary; s++) {
+        if (test_soaks())
+            print_message("| %s |", stationary[s].name);
+        for (size_t p = 0; p < (test_soaks() ? 3 : 2); p++) {
+            struct covered covered =
+                cover(stationary[s].of, stationary[s].mean, (struct length){most, most, precisions[p]}, runs);
+            if (test_soaks())
+                print_message(" %.1f, %.0f%s |", covered.held * 100.0 / runs, covered.hits,
+                              covered.reached < runs ? "*" : "");
+            unsigned least = stationary[s].least - (test_soaks() ? 0 : 15); /* few runs tell little */
+            if (covered.held * 100 < least * runs)
+                fail_msg("%s, %g: %u of %u hold the mean", stationary[s].name, precisions[p], covered.held,
+                         runs);
+        }
+        if (test_soaks())
+            print_message("\n");
+    }
+}
+
+/* A run of a hundred hits sees a part of a wave, whether it was to be so short or ended early. */
+TEST_WITH(pairs_that_ended_early_regress_as_seldom_as_short_ones, start_seed, NULL)
+{
+    static const struct length lengths[] = {{100, 1000, 0}, {1000, 1000, 0.01}, {1000, 1000, 0.003}};
+    enum { LENGTHS = sizeof lengths / sizeof *lengths };
+    unsigned pairs = test_soaks() ? 3000 : 40;
+    for (size_t s = 0; s < SHAPES; s++) {
+        unsigned found[LENGTHS] = {0}, most = test_soaks() ? 30 : 3;
+        for (size_t k = 0; k < LENGTHS; k++)
+            for (unsigned i = 0; i < pairs; i++)
+                found[k] += verdict_of(shapes[s].of, lengths[k], lengths[k], 1, NULL) == VERDICT_REGRESSED;
+        if (test_soaks())
+            print_message("| %s | %.1f | %.1f | %.1f |\n", shapes[s].name, found[0] * 100.0 / pairs,
+                          found[1] * 100.0 / pairs, found[2] * 100.0 / pairs);
+        if (shapes[s].of == wandering)
+            most = most * 3 / 2;
+        if (shapes[s].of == waves) /* they are longer than the run, and cost it that much */
+            most = pairs / 8 + 3;
+        for (size_t k = 0; k < LENGTHS; k++)
+            if (found[k] > most)
+                fail_msg("%s, %g: %u of %u regress", shapes[s].name, lengths[k].precision, found[k], pairs);
+    }
 }

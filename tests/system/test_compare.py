@@ -1,0 +1,114 @@
+"""compare: files that delta wrote, against each other. What it says of two is what delta --baseline said of them."""
+import json
+import re
+import xml.etree.ElementTree
+
+import pytest
+
+from harness import NOP_MORE, TOOL, WORK_BY_DATA, finish_tool, run_tool, start_tool, unfolded
+from test_verdicts import Program
+
+
+def comparison(text):
+    """Of delta's text, from the line of the baseline on."""
+    lines = text.splitlines()
+    return lines[next(i for i, line in enumerate(lines) if line.startswith("baseline ")):]
+
+
+def verdict_of(result):
+    return next(line for line in result.lines if line["type"] == "verdict")
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    """Runs of one region in two builds, and of a noisy one."""
+    folder = tmp_path_factory.mktemp("runs")
+    for mode, name in (("free", "old"), ("slower", "new")):
+        with Program(mode, folder) as program:
+            program.run("delta", "nop_more", "-r", 30, "-j", "-o", folder / f"{name}.jsonl")
+    with Program("free", folder, WORK_BY_DATA) as program:
+        program.run("delta", "work_by_data", "-r", 40, "-e", "LSUCNT", "-j", "-o", folder / "noisy.jsonl")
+    return folder
+
+
+SHAPES = [("free", NOP_MORE, ["nop_more"]), ("slower", NOP_MORE, ["nop_more"]), ("slower", NOP_MORE, ["nop_more", "-e", "LSUCNT"]),
+          ("free", NOP_MORE, ["nop_more", "--counter", "systick"]), ("free", WORK_BY_DATA, ["work_by_data"])]
+
+
+@pytest.mark.parametrize("mode, bits, region", SHAPES, ids=["same", "slower", "event", "counter", "noisy"])
+def test_two_files_give_what_the_baseline_gave(mode, bits, region, files, tmp_path):
+    old, new = files / ("noisy.jsonl" if bits == WORK_BY_DATA else "old.jsonl"), tmp_path / "new.jsonl"
+    with Program(mode, tmp_path, bits) as program:
+        live = program.run("delta", *region, "-r", 30, "-j", "--baseline", old, "--threshold", "1%", "-o", new)
+    words = (old, new, "--threshold", "1%")
+    read = run_tool("compare", *words, "-j")
+    assert read.code == live.code, (read.out, read.err)
+    said = next(line for line in map(json.loads, new.read_text().splitlines()) if line["type"] == "verdict")
+    again = verdict_of(read)
+    assert again.pop("file") == str(new) and again.pop("region")["start"] == region[0]
+    assert again == said
+    header, *_, last = read.lines
+    assert header["command"] == "compare" and last == {"type": "summary", "verdict": said["verdict"], "compared": 1,
+                                                       "not_comparable": int(live.code == 5)}
+    text = run_tool("compare", *words)
+    assert text.code == live.code and text.out.splitlines()[0] == f"{region[0]} to its return, {new}"
+    with Program(mode, tmp_path, bits) as program:
+        shown = comparison(program.run("delta", *region, "-r", 30, "--baseline", old, "--threshold", "1%").out)
+    if bits == NOP_MORE:  # each run of it has the same numbers
+        assert text.out.splitlines()[1:] == shown
+
+
+def test_regions_are_matched_by_name_and_the_rest_is_compared(files, tmp_path):
+    old, new = tmp_path / "old.jsonl", tmp_path / "new.jsonl"
+    old.write_text((files / "old.jsonl").read_text() + (files / "noisy.jsonl").read_text())
+    new.write_text((files / "new.jsonl").read_text().replace('"work_by_data"', '"another"'))
+    result = run_tool("compare", old, new, "-j")
+    verdicts = {line["region"]["start"]: line for line in result.lines if line["type"] == "verdict"}
+    assert result.code == 1 and set(verdicts) == {"nop_more", "work_by_data"}, result.out
+    assert verdicts["nop_more"]["verdict"] == "regressed" and verdicts["work_by_data"]["verdict"] == "not comparable"
+    assert f"{new} does not have this region" in verdicts["work_by_data"]["notes"]
+    assert {column["why"] for column in verdicts["work_by_data"]["columns"].values()} == {"not counted now"}
+    assert result.lines[-1] == {"type": "summary", "verdict": "regressed", "compared": 2, "not_comparable": 1}
+    turned = run_tool("compare", new, old, "--threshold", "50%")
+    assert turned.code == 5 and f"note: {new} does not have this region" in unfolded(turned.out), turned.out
+    assert turned.out.count("\nbaseline ") == 2 and turned.out.rstrip().endswith("\nnot comparable over all 2")
+
+
+def test_each_later_file_is_compared_with_the_first(files):
+    old, new, noisy = (files / f"{name}.jsonl" for name in ("old", "new", "noisy"))
+    result = run_tool("compare", old, old, new, noisy, "-j")
+    assert [line["verdict"] for line in result.lines if line["type"] == "verdict"] == ["pass", "regressed", "not comparable"]
+    assert [line["file"] for line in result.lines if line["type"] == "verdict"] == [str(old), str(new), str(noisy)]
+    assert {line["baseline"]["file"] for line in result.lines if line["type"] == "verdict"} == {str(old)} and result.code == 1
+    suites = xml.etree.ElementTree.fromstring(run_tool("compare", old, old, new, noisy, "--format", "junit").out).findall("testsuite")
+    assert [(suite.get("failures"), suite.get("errors")) for suite in suites] == [("0", "0"), ("1", "0"), ("0", "2")]
+    assert [next(one.get("value") for one in suite.iter("property") if one.get("name") == "file") for suite in suites] == \
+        [str(old), str(new), str(noisy)]
+    out = run_tool("compare", old, old, new, noisy, "--format", "markdown").out
+    assert out.count("| |median|") == 3 and out.rstrip().endswith("\n**regressed** over all 3") and "new.jsonl against" in out
+    median = json.loads(new.read_text().splitlines()[-1])["columns"]["CPU_CYCLES"]["median"]
+    assert re.search(rf"^\| CPU_CYCLES \| {median} \|.*\*\*regressed\*\*", out, re.M), out
+
+
+def test_what_cannot_be_compared_at_all(files, tmp_path):
+    old, profile, cut, twice = files / "old.jsonl", tmp_path / "profile.jsonl", tmp_path / "cut.jsonl", tmp_path / "twice.jsonl"
+    profile.write_text('{"schema":"pmu-probe/2","type":"profile"}\n')
+    cut.write_text("".join(old.read_text().splitlines(True)[:-1]))
+    twice.write_text(old.read_text() * 2)
+    copy = tmp_path / "copy.jsonl"
+    copy.write_text(old.read_text())
+    for words, fact in [([old], "compare needs two files"), ([old, tmp_path / "none"], "No such file"), ([old, profile], "report --diff"),
+                        ([cut, old], "no summary"), ([old, twice], "two runs of one region: nop_more, its return"),
+                        ([old, old, "--threshold", "5"], "write 5% or 0.05"), ([old, old, "-x", ","], "not CSV"),
+                        ([old, copy, "-o", copy], "which is to be compared"), ([old, old, "--baseline", old], "takes the earlier file first")]:
+        result = run_tool("compare", *words)
+        assert result.code == 2 and fact in unfolded(result.err) and result.out == "", (words, result.err)
+    assert copy.read_text() == old.read_text()
+    result = run_tool("compare", old, old, "-o", tmp_path / "out.txt")
+    assert result.code == 0 and "pass" in (tmp_path / "out.txt").read_text()
+
+
+def test_a_conf_has_the_threshold(files, tmp_path):
+    (tmp_path / "pmu-probe.conf").write_text("threshold = 50%\n")
+    result = finish_tool(start_tool(["env", "-C", str(tmp_path), TOOL, "compare", str(files / "old.jsonl"), str(files / "new.jsonl")]))
+    assert result.code == 0 and "pass (threshold 50 %)" in result.out, result.out
