@@ -91,6 +91,7 @@ static bool open_probe(struct board *b, const struct options *o)
                                       .serial = o->dap_serial,
                                       .breathe = breathe,
                                       .pass = o->dap_exact ? pass : NULL,
+                                      .idle.state = o->seed,
                                       .self = b};
     processor_init(&b->processor);
     if (o->dap_firmware) {
@@ -182,6 +183,8 @@ static void go_round(struct board *b, int signals)
         size_t control = server_polls(&b->control, polls + 1 + jtag);
         size_t dap = dap_tcp_polls(&b->dap_tcp, polls + 1 + jtag + control);
         size_t servers = 1 + jtag + control + dap, usb = usb_polls(b->usb, polls + servers);
+        // With --dap-exact time passes with packets alone, as long as there is a host that sends some
+        bool stands = b->processor.pass && b->dap_tcp.client;
         // While the core is halted only the wire can change anything; else time goes on without requests
         int timeout = more ? 0 : cores_runnable(&b->cores) ? 1 : -1;
         if (poll(polls, servers + usb, timeout) > 0) {
@@ -191,7 +194,7 @@ static void go_round(struct board *b, int signals)
             dap_tcp_serve(&b->dap_tcp, polls + 1 + jtag + control, dap);
             usb_serve(b->usb, polls + servers, usb);
         }
-        more = cores_run(&b->cores, &b->pace);
+        more = !stands && cores_run(&b->cores, &b->pace);
     }
 }
 

@@ -8,12 +8,13 @@ import signal
 
 import pytest
 
-from harness import SOAK, WORK_BY_DATA, Place, finish_tool, run_tool, wait_for
+from harness import PREEMPTED, SLEEPER, SOAK, WORK_BY_DATA, Place, finish_tool, run_tool, wait_for
 from test_record import Profile, by_function, part_of
 
 CHIPS = ["rp2040", "m4", "m55", "a9", "a7", "a53"]
 SKIDS = [0, 1, 2]  # instructions
 BY_CYCLES = 1  # three functions of known shares, some thousand cycles a call
+NEST = 8  # calls within calls, of leaves.c
 WIRE, CLOCK = 1_000_000, 12_000_000
 SAMPLES = 20_000 if SOAK else 4_000
 RUNS = 200
@@ -70,6 +71,34 @@ def test_shares_are_as_right_as_chance_lets_them_be(chip, skid, tmp_path):
             distance, chance = apart(sampled, truth), by_chance(truth, n)
             print(f"{chip} skid {skid}: {n} samples, {distance:.4f} apart, {distance / chance:.2f} times chance")
             assert distance < times * chance, (n, distance, chance)
+
+
+@pytest.mark.any_row(1)
+@pytest.mark.parametrize("chip, mode, bits, words", [
+    ("m4", "ms", WORK_BY_DATA | SLEEPER | PREEMPTED, {}), ("rp2040", "ms", WORK_BY_DATA | SLEEPER | PREEMPTED, {}),
+    *((chip, "leaves", None, {"what": NEST, "tasks_wanted": 1}) for chip in ("m4", "rp2040")),
+    *((chip, "leaves", None, {"what": NEST}) for chip in ("a9", "a53"))])
+def test_exceptions_sleep_and_tasks(chip, mode, bits, words, tmp_path):
+    """Calls and sleep outlast many samples, so chance is larger, and the error that is told counts. A look at sleep comes some
+    transfers behind its sample, which must be short against the sleep."""
+    path, wire = tmp_path / "p.jsonl", 10 * WIRE if mode == "ms" else WIRE
+    with Place(f"{chip}/swd", mode, bits, dap_wire=wire, dap_exact=True, clock=CLOCK) as place:
+        wait_for(lambda: place.board.read_word("round_count") > 0, "the program")
+        for name, value in words.items():
+            place.board.write_word(name, value)
+        place.board.run_for(400_000)
+        _, spent = record(place, path, SAMPLES if wire == WIRE else 5 * SAMPLES)
+        rows = [json.loads(line) for line in run_tool("--elf", place.elf, "report", path, "-j").out.splitlines()]
+        told = {row.get("function", row.get("state")): row for row in rows if row["type"] == "share"}
+        truth = by_function(place, spent["executed"])
+        truth["asleep"] = sum(cycles for _, cycles in spent["asleep"])
+        every = sum(truth.values())
+        assert "tasks_wanted" not in words or place.board.read_word("switch_count") > 10
+        hot = [name for name, cycles in truth.items() if cycles > (0.03 if mode == "ms" else 0.004) * every]
+        assert len(hot) > 1 and (mode != "ms" or "asleep" in hot)
+        for name in hot:
+            row = told[name]
+            assert abs(row["share"] - truth[name] / every) <= 3 * row["plus_minus"], (name, truth[name] / every, row)
 
 
 @pytest.mark.soak

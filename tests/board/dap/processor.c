@@ -33,7 +33,15 @@ enum command {
 
 enum { LOWEST_HZ = 1000, RANGE_LEAST = 200000, RANGE_MOST = 5000000, CROSSTALK_HZ = 4000000 };
 enum { RESET_PULSE_NS = 1000000, NS_PER_US = 1000 };
-enum { LEVELS_IDLE = 0xA7, PIN_TRST = 0x20, LONG_REPLY = 8, WORD = 4, PADDING = 0xA5, CATCH_UP_NS = 500000 };
+enum {
+    LEVELS_IDLE = 0xA7,
+    PIN_TRST = 0x20,
+    LONG_REPLY = 8,
+    WORD = 4,
+    PADDING = 0xA5,
+    CATCH_UP_NS = 500000,
+    IDLE_MOST_NS = 1000000
+};
 #define NS_PER_S 1000000000u
 
 static unsigned idle_levels(const struct processor *p)
@@ -82,6 +90,12 @@ void processor_pass(struct processor *p, uint64_t ns)
 // Time lost by slow execution is made up for; time in which the wire was idle is not
 static void begin_packet(struct processor *p)
 {
+    if (p->pass) {
+        if (!p->waited)
+            p->pass(p->self, rng_upto(&p->idle, IDLE_MOST_NS));
+        p->waited = false;
+        return;
+    }
     uint64_t now = p->breathe(p->self);
     if (p->wire_ns + CATCH_UP_NS < now || (!p->waited && p->wire_ns < now))
         p->wire_ns = now;

@@ -8,6 +8,7 @@
 #include "dap/bytes.h"
 #include "dap/line.h"
 #include "dap/quirks.h"
+#include "rng.h"
 
 enum { PROCESSOR_PACKET = 1024, PROCESSOR_COUNT = 8, PROCESSOR_HZ = 1000000 };
 
@@ -30,6 +31,7 @@ struct processor {
     // Lets the rest of the board live while the wire is busy; returns host nanoseconds
     uint64_t (*breathe)(void *self);
     void (*pass)(void *self, uint64_t ns); // NULL: the wire's time is the host's
+    struct rng idle;                       // with `pass`: the time between packets
     void *self;
     // Whether what is going on is to end: the host sent DAP_TransferAbort, or is gone. NULL: never.
     bool (*stopped)(void *carrier);
