@@ -2,7 +2,10 @@
  * Any bytes as the file that `report` reads. What is refused is so with a fact that says where; what is read
  * keeps what the header promises, is the same when it is written and read again, and has shares that sum up.
  */
+#include "profile/shares_diff.h"
+#include "report/profile_diff.h"
 #include "report/profile_file.h"
+#include "report/profile_page.h"
 #include "report/profile_table.h"
 
 #include <math.h>
@@ -99,6 +102,51 @@ static void print(const struct profile_report *report)
     free(text);
 }
 
+/* Whatever the texts are, the page has one script. */
+static void draw(const struct profile_report *report)
+{
+    char *text = NULL;
+    size_t size = 0;
+    struct stacks stacks;
+    struct flame flame = {.n = 0};
+    FILE *out = open_memstream(&text, &size);
+    if (out == NULL)
+        return;
+    if (stacks_make(report->profile, NULL, false, &stacks) &&
+        flame_make(&stacks, report->profile->about.core_count, &flame)) {
+        const struct profile_page page = {.report = report, .stacks = &stacks, .flame = &flame};
+        demand(profile_page(out, &page));
+        fflush(out);
+        const char *script = strstr(text, "<script");
+        demand(script != NULL && strstr(script + 1, "<script") == NULL && strlen(text) == size);
+    }
+    fclose(out);
+    free(text);
+    flame_free(&flame);
+    stacks_free(&stacks);
+}
+
+/* Against itself nothing has changed. */
+static void differ(const struct profile_report *report)
+{
+    char *text = NULL;
+    size_t size = 0;
+    struct shares_diff diff;
+    FILE *out = open_memstream(&text, &size);
+    if (out == NULL)
+        return;
+    if (shares_diff_make(report->shares, report->shares, &diff)) {
+        const struct profile_diff_report both = {.now = report, .old = report, .diffs = &diff, .n = 1};
+        demand(diff.n == report->shares->n && diff.noise == diff.n);
+        demand(profile_diff_text(out, &both, 80) && profile_diff_json(out, &both) &&
+               profile_diff_csv(out, &both, ','));
+        shares_diff_free(&diff);
+    }
+    fclose(out);
+    demand(strlen(text) == size);
+    free(text);
+}
+
 static void share(const struct profile *profile)
 {
     struct shares shares;
@@ -115,6 +163,8 @@ static void share(const struct profile *profile)
     const struct profile_report report = {
         .profile = profile, .file = "p.jsonl", .no_names = "", .shares = &shares, .n = 1};
     print(&report);
+    draw(&report);
+    differ(&report);
     shares_free(&shares);
 }
 

@@ -47,7 +47,8 @@ ANNOTATION_TEST(each_sample_once)
     profile = profile_new(2);
     uint64_t seed = 1, inside = 0;
     for (unsigned i = 0; i < 40; i++) {
-        struct profile_interval *interval = profile_interval(profile, i % 2, i / 2, i / 2 + 1);
+        unsigned second = i / 2;
+        struct profile_interval *interval = profile_interval(profile, i % 2, second, second + 1);
         profile_count(interval, fir.low - 2, 100);
         for (uint64_t address = fir.low; address < fir.high; address += 2) {
             uint64_t samples = 1 + (uint64_t)(100 * profile_random(&seed));

@@ -14,7 +14,7 @@ static char before[1024], folder[] = "/tmp/pmu-source-XXXXXX";
 static int begin(void **state)
 {
     (void)state;
-    strcpy(folder + strlen(folder) - 6, "XXXXXX");
+    memcpy(folder + strlen(folder) - 6, "XXXXXX", 6);
     return getcwd(before, sizeof before) == NULL || mkdtemp(folder) == NULL || chdir(folder) != 0 ||
            mkdir("src", 0700) != 0;
 }

@@ -27,8 +27,6 @@ static void texts_are(const char *program, const char *function, const char *con
     symbols_close(symbols);
 }
 
-#define TEXTS_ARE(program, function, texts) texts_are(program, function, texts, sizeof texts / sizeof *texts)
-
 /* What is no instruction takes its place in the IT block: the next one has no condition */
 TEST(thumb_of_armv8_m)
 {
@@ -54,7 +52,7 @@ TEST(thumb_of_armv8_m)
                                         "bx      lr",
                                         ".word   0x12345678",
                                         ".short  0x0201"};
-    TEXTS_ARE("listing", "_start", texts);
+    texts_are("listing", "_start", texts, sizeof texts / sizeof *texts);
 }
 
 TEST(arm_state)
