@@ -18,6 +18,7 @@ enum command_id {
     COMMAND_PROBES,
     COMMAND_INFO,
     COMMAND_DELTA,
+    COMMAND_SURVEY,
     COMMAND_STAT,
     COMMAND_WATCH,
     COMMAND_RECORD,
@@ -61,6 +62,7 @@ struct options {
     uint64_t hits;    /* 0: not given */
     uint64_t warmup;  /* 0: none */
     double precision; /* a part; 0: not given */
+    uint64_t hot;     /* functions; 0: not given */
     uint64_t packets; /* in flight; 0: not given */
     int64_t interval_ms;
     bool interval_said;      /* on the command line, as are those below */

@@ -11,15 +11,20 @@ static enum core_register register_of(const struct frame_base *base)
     return base->is_sp ? CORE_SP : (enum core_register)(CORE_R0 + base->number);
 }
 
+void region_of_function(struct named_region *out, const struct options *options)
+{
+    out->region = (struct region){
+        .start = out->start.address, .low = out->start.low, .high = out->start.high, .to_return = true};
+    out->region.start_is_thumb = out->start.isa == ISA_THUMB;
+    out->region.process = options->process;
+}
+
 bool region_locate(struct named_region *out, struct symbols *symbols, const struct options *options,
                    struct error *error)
 {
     if (!symbols_locate(symbols, options->operands[0], &out->start, error))
         return false;
-    out->region = (struct region){
-        .start = out->start.address, .low = out->start.low, .high = out->start.high, .to_return = true};
-    out->region.start_is_thumb = out->start.isa == ISA_THUMB;
-    out->region.process = options->process;
+    region_of_function(out, options);
     if (options->n_operands == 1) {
         if (!out->start.is_function_entry)
             return error_set(error, ERROR_USAGE, "%.128s is not the entry of a function: name an end as well",
