@@ -105,6 +105,9 @@ struct named_region {
 void region_of_function(struct named_region *out, const struct options *options);
 bool region_locate(struct named_region *out, struct symbols *symbols, const struct options *options,
                    struct error *error);
+/* The same for a start and an end; `end` NULL: the function's return. */
+bool region_locate_ends(struct named_region *out, struct symbols *symbols, const char *start, const char *end,
+                        const struct options *options, struct error *error);
 bool region_look_into(struct named_region *named, struct symbols *symbols, struct error *error);
 
 /*

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "commands/counting.h"
+#include "commands/region_file.h"
 #include "commands/session.h"
 #include "measure/delta.h"
 #include "report/progress.h"
@@ -15,10 +16,11 @@
 
 struct survey_region {
     struct named_region named;
-    char why[512];                /* it cannot be measured, or is no longer: this is why; "" */
-    bool refused;                 /* and gets no more turns */
-    struct delta_options options; /* of `delta`, which has a pointer to it */
-    struct summary *summary;      /* NULL: no hit yet */
+    const struct region_line *line; /* of a region file; NULL: it was found by its name */
+    char why[512];                  /* it cannot be measured, or is no longer: this is why; "" */
+    bool refused;                   /* and gets no more turns */
+    struct delta_options options;   /* of `delta`, which has a pointer to it */
+    struct summary *summary;        /* NULL: no hit yet */
     struct delta *delta;
     bool seen;        /* its start was reached at least once */
     unsigned turns;   /* that had hits */
@@ -39,6 +41,10 @@ bool survey_choose(struct survey_regions *regions, struct symbols *symbols, cons
 /* Adds the function around an address; does nothing if there is none, or it is there already. */
 bool survey_choose_at(struct survey_regions *regions, struct symbols *symbols, uint64_t address,
                       const struct options *options, struct error *error);
+/* Adds the regions of a file, which must outlive them. Errors name their lines. */
+bool survey_choose_lines(struct survey_regions *regions, struct symbols *symbols,
+                         const struct region_file *file, const struct options *options, struct error *error);
+const char *survey_name(const struct survey_region *region);
 void survey_regions_free(struct survey_regions *regions);
 
 struct survey_turns {

@@ -105,6 +105,30 @@ bool survey_choose_at(struct survey_regions *regions, struct symbols *symbols, u
     return !entry.is_function_entry || add_function(regions, symbols, &entry, options, error);
 }
 
+bool survey_choose_lines(struct survey_regions *regions, struct symbols *symbols,
+                         const struct region_file *file, const struct options *options, struct error *error)
+{
+    for (size_t i = 0; i < file->n; i++) {
+        const struct region_line *line = &file->lines[i];
+        struct survey_region *one = add(regions, error);
+        struct error why = {0};
+        if (one == NULL)
+            return false;
+        one->line = line;
+        if (!region_locate_ends(&one->named, symbols, line->start, line->end[0] != '\0' ? line->end : NULL,
+                                options, error))
+            return error_prefix(error, "%s:%u: ", file->file, line->line);
+        one->refused = !region_look_into(&one->named, symbols, &why);
+        snprintf(one->why, sizeof one->why, "%.500s", why.text);
+    }
+    return true;
+}
+
+const char *survey_name(const struct survey_region *region)
+{
+    return region->line != NULL ? region->line->name : region->named.start.name;
+}
+
 void survey_regions_free(struct survey_regions *regions)
 {
     for (size_t i = 0; i < regions->n; i++) {

@@ -34,15 +34,22 @@ static bool has_hits(const struct survey_region *region)
     return region->summary != NULL && region->summary->hits > 0;
 }
 
+/* Of each pass; 0: not given. */
+static uint64_t hits_wanted(const struct survey_turns *turns, const struct survey_region *region)
+{
+    return region->line != NULL && region->line->hits > 0 ? region->line->hits : turns->hits;
+}
+
 static bool has_enough(const struct survey_turns *turns, const struct survey_region *region)
 {
     if (region->refused)
         return true;
-    if (turns->hits > 0 && has_hits(region) && region->summary->hits >= turns->hits * passes_of(turns))
+    uint64_t hits = hits_wanted(turns, region);
+    if (hits > 0 && has_hits(region) && region->summary->hits >= hits * passes_of(turns))
         return true;
     if (turns->for_us > 0)
         return false;
-    return (turns->hits == 0 && region->turns >= ROUNDS) || region->looks >= ROUNDS;
+    return (hits == 0 && region->turns >= ROUNDS) || region->looks >= ROUNDS;
 }
 
 static bool is_over(const struct survey_turns *turns)
@@ -123,12 +130,15 @@ static bool begin_region(struct survey_turns *turns, struct survey_region *regio
     region->summary = calloc(1, sizeof *region->summary);
     if (region->summary == NULL)
         return error_set(error, ERROR_SYSTEM, "out of memory");
-    region->options = (struct delta_options){.hits = turns->hits,
-                                             .calibrate = !session->context->options->no_calibrate,
-                                             .clock = turns->clock,
-                                             .seen_hz = turns->seen_hz,
-                                             .evidence = turns->counting->evidence,
-                                             .plan = turns->counting->plan};
+    region->options =
+        (struct delta_options){.hits = hits_wanted(turns, region),
+                               .calibrate = !session->context->options->no_calibrate,
+                               .clock = turns->clock,
+                               .seen_hz = turns->seen_hz,
+                               .evidence = turns->counting->evidence,
+                               .plan = turns->counting->plan,
+                               .is_round = !region->named.region.to_return &&
+                                           region->named.region.start == region->named.region.end};
     region->delta =
         delta_begin(&turns->session->device, &region->options, &turns->sink, region->summary, error);
     return region->delta != NULL;
@@ -151,12 +161,12 @@ static bool take_passes(struct survey_turns *turns, struct survey_region *region
                         const struct deadline *deadline, struct error *error)
 {
     unsigned passes = passes_of(turns);
+    uint64_t hits = hits_wanted(turns, region);
     int64_t slice_us = turns->slice_us / passes, patience = region->looks + region->unended > 0 ? PATIENT : 1;
     region->options.timeout_ms = slice_us * patience / 1000 + 1;
     for (unsigned i = 0; i < passes; i++) {
-        const struct delta_turn turn = {.pass = (region->turns + i) % passes,
-                                        .goal = turns->hits > 0 ? turns->hits : HITS_MOST,
-                                        .for_us = slice_us};
+        const struct delta_turn turn = {
+            .pass = (region->turns + i) % passes, .goal = hits > 0 ? hits : HITS_MOST, .for_us = slice_us};
         struct error why = {0};
         /* Another pass may be luckier */
         if (!delta_turn(region->delta, engine, &turn, deadline, &why) &&

@@ -14,7 +14,8 @@
 #include <stdio.h>
 #include <time.h>
 
-#define JSON_SCHEMA "pmu-probe/1"
+#define JSON_SCHEMA   "pmu-probe/1"
+#define JSON_SCHEMA_2 "pmu-probe/2" /* of survey */
 /* The version of the tool: --version prints it, and each header records it. */
 #define PMU_PROBE_VERSION "0.1.0"
 

@@ -41,6 +41,24 @@ struct survey_rate survey_rate(const struct summary *summary)
     return rate;
 }
 
+const struct verdict_line *survey_check(const struct survey_row *row, size_t i)
+{
+    if (row->budget != NULL && i-- == 0)
+        return row->budget;
+    return row->comparison != NULL && i < row->comparison->n ? &row->comparison->lines[i] : NULL;
+}
+
+enum verdict survey_verdict(const struct survey *survey)
+{
+    enum verdict verdict = VERDICT_PASS;
+    size_t n = 0;
+    const struct verdict_line *line;
+    for (size_t i = 0; i < survey->n; i++)
+        for (size_t k = 0; (line = survey_check(&survey->rows[i], k)) != NULL; k++, n++)
+            verdict = verdict_both(verdict, line->verdict);
+    return n > 0 ? verdict : VERDICT_INCONCLUSIVE;
+}
+
 static bool has_hits(const struct survey_row *row)
 {
     return row->summary != NULL && row->summary->hits > 0;
@@ -83,7 +101,15 @@ bool survey_sort(struct survey *survey)
 /* --- the table ------------------------------------------------------------------------------------------ */
 
 enum { HITS, MEDIAN, EACH, MIN, MAX, P99, RATE, SHARE, CELLS };
-enum { CELL = NUMBER_ROOM + 8, NAME = UTF8_CLEAN_ROOM(160), GAP = 2, INDENT = 2, TEXT = 1024, TELLING = 8 };
+enum {
+    CELL = NUMBER_ROOM + 8,
+    NAME = UTF8_CLEAN_ROOM(160),
+    GAP = 2,
+    INDENT = 2,
+    DEEP = 4,
+    TEXT = 1024,
+    TELLING = 8
+};
 
 static const char *const heading[CELLS] = {"hits", "median", "+-", "min", "max", "p99", "calls/s", "share"};
 
@@ -399,14 +425,93 @@ void survey_table(FILE *out, const struct survey *survey, size_t columns)
     fflush(out);
 }
 
+/* --- verdicts ------------------------------------------------------------------------------------------- */
+
+static enum colour colour_of(enum verdict verdict)
+{
+    return verdict == VERDICT_PASS ? COLOUR_GOOD : verdict == VERDICT_REGRESSED ? COLOUR_BAD : COLOUR_ODD;
+}
+
+/* "over the budget", "regressed (threshold 2 %)", "inconclusive: not reached" */
+void survey_describe(const struct survey_row *row, const struct verdict_line *line, char *out, size_t size)
+{
+    char threshold[NUMBER_ROOM] = "", part[NUMBER_ROOM];
+    bool over = line->verdict == VERDICT_REGRESSED, is_budget = line == row->budget;
+    if (!is_budget && (over || line->verdict == VERDICT_PASS))
+        snprintf(threshold, sizeof threshold, " (threshold %s)",
+                 number_part(part, row->comparison->threshold));
+    snprintf(out, size, "%s%s%s%.384s", is_budget && over ? "over the budget" : verdict_name(line->verdict),
+             threshold, line->why[0] != '\0' ? ": " : "", line->why);
+}
+
+/* "1,105", "1,200 -> 1,236 +3.00 %" */
+void survey_numbers(const struct verdict_line *line, bool is_budget, char *out, size_t size)
+{
+    char before[NUMBER_ROOM] = "-", after[NUMBER_ROOM] = "-", change[NUMBER_ROOM];
+    bool of_max = is_budget && strncmp(line->name, "max", 3) == 0;
+    if (line->now.n > 0)
+        number_mean(after, of_max ? (double)line->now.max : line->now.mean);
+    if (is_budget) {
+        snprintf(out, size, "%s", after);
+        return;
+    }
+    if (line->base.n > 0)
+        number_mean(before, line->base.mean);
+    number_change(change, line->change);
+    snprintf(out, size, "%s -> %s%s%s", before, after, change[0] != '\0' ? " " : "", change);
+}
+
+void survey_print_checks(FILE *out, const struct survey *survey, size_t columns)
+{
+    size_t counts[4] = {0}, n = 0;
+    const struct verdict_line *line;
+    fputc('\n', out);
+    for (size_t i = 0; i < survey->n; i++)
+        for (size_t k = 0; (line = survey_check(&survey->rows[i], k)) != NULL; k++) {
+            char name[NAME], what[UTF8_CLEAN_ROOM(96)], numbers[3 * NUMBER_ROOM], verdict[TEXT],
+                text[2 * TEXT];
+            bool is_budget = line == survey->rows[i].budget;
+            terminal_text(name, sizeof name, survey->rows[i].name);
+            survey_numbers(line, is_budget, numbers, sizeof numbers);
+            survey_describe(&survey->rows[i], line, verdict, sizeof verdict);
+            snprintf(text, sizeof text, "%s: %s: %s: %s", name, terminal_text(what, sizeof what, line->name),
+                     numbers, verdict);
+            fputs(terminal_colour(out, colour_of(line->verdict)), out);
+            fold_text(out, columns, DEEP, text);
+            fputs(terminal_colour(out, COLOUR_END), out);
+            counts[line->verdict]++;
+            n++;
+        }
+    fprintf(out, "verdict: %s", verdict_name(survey_verdict(survey)));
+    if (n == 0)
+        fputs(", there is nothing to judge", out);
+    for (size_t i = 0, told = 0; n > 0 && i < 4; i++)
+        if (counts[i] > 0)
+            fprintf(out, "%s%zu %s", told++ > 0 ? ", " : "; ", counts[i], verdict_name((enum verdict)i));
+    fputc('\n', out);
+    fflush(out);
+}
+
 /* --- JSON lines ----------------------------------------------------------------------------------------- */
 
 bool survey_json_header(FILE *out, const struct conditions *conditions, const struct column *columns,
                         size_t n)
 {
-    struct json_part header = json_header_part("pmu-probe/2", conditions, columns, n, time(NULL));
+    struct json_part header = json_header_part(JSON_SCHEMA_2, conditions, columns, n, time(NULL));
     json_part_text(&header, "command", "survey");
     return json_part_write(out, header);
+}
+
+static void put_budget(struct json_part *line, const struct survey_row *row)
+{
+    struct json_part budget = json_part_new(NULL);
+    if (row->budget != NULL) {
+        json_part_text(&budget, "budget", row->budget->name);
+        json_part_text(&budget, "verdict", verdict_name(row->budget->verdict));
+        json_part_real(&budget, "change", row->budget->change);
+        json_part_text(&budget, "why", row->budget->why);
+    }
+    json_part_object(line, "budget", budget);
 }
 
 static bool write_region(FILE *out, const struct survey_row *row)
@@ -416,6 +521,7 @@ static bool write_region(FILE *out, const struct survey_row *row)
     if (!has_hits(row)) {
         json_part_bool(&line, "reached", false);
         json_part_text(&line, "why", row->why);
+        put_budget(&line, row);
         return json_part_write(out, line);
     }
     struct survey_rate rate = survey_rate(row->summary);
@@ -438,6 +544,7 @@ static bool write_region(FILE *out, const struct survey_row *row)
             json_part_bool(&periods, "inside_at_least", true);
     }
     json_part_object(&line, "periods", periods);
+    put_budget(&line, row);
     return json_part_write(out, line);
 }
 
@@ -445,7 +552,8 @@ bool survey_json(FILE *out, const struct survey *survey)
 {
     size_t reached = 0;
     for (size_t i = 0; i < survey->n; i++) {
-        if (!write_region(out, &survey->rows[i]))
+        if (!write_region(out, &survey->rows[i]) ||
+            (survey->rows[i].comparison != NULL && !comparison_json(out, survey->rows[i].comparison)))
             return false;
         reached += has_hits(&survey->rows[i]);
     }
@@ -454,5 +562,7 @@ bool survey_json(FILE *out, const struct survey *survey)
     json_part_unsigned(&line, "reached", reached);
     json_part_real(&line, "seconds", survey->seconds);
     json_part_text(&line, "ended", survey->ended);
+    if (survey->judged)
+        json_part_text(&line, "verdict", verdict_name(survey_verdict(survey)));
     return json_part_write(out, line);
 }

@@ -121,6 +121,51 @@ FRESH_TEST(json_has_a_line_a_region)
     output_is_golden("survey/regions.jsonl");
 }
 
+/* A budget that is exceeded, one that is kept, and regions without one. */
+static void judge_some(struct verdict_line lines[3])
+{
+    lines[0] = (struct verdict_line){.name = "max <= 130 cycles",
+                                     .verdict = VERDICT_REGRESSED,
+                                     .change = 0.077,
+                                     .now = {.n = 40, .max = 140}};
+    lines[1] = (struct verdict_line){
+        .name = "mean <= 50 us", .verdict = VERDICT_PASS, .change = -0.46, .now = {.n = 40, .mean = 18010}};
+    lines[2] = (struct verdict_line){
+        .name = "max <= 1 ms", .verdict = VERDICT_INCONCLUSIVE, .change = (double)NAN, .why = "not reached"};
+    rows[1].budget = &lines[0];
+    rows[3].budget = &lines[1];
+    rows[0].budget = &lines[2];
+    survey.judged = true;
+}
+
+FRESH_TEST(verdicts_stand_below_the_table)
+{
+    struct verdict_line lines[3];
+    judge_some(lines);
+    assert_int_equal(survey_verdict(&survey), VERDICT_REGRESSED);
+    survey_print_checks(output(), &survey, 80);
+    output_is_golden("survey/checks.txt");
+}
+
+FRESH_TEST(junit_has_a_case_a_verdict)
+{
+    struct verdict_line lines[3];
+    judge_some(lines);
+    assert_true(survey_junit(output(), &survey));
+    output_is_golden("survey/suite.xml");
+}
+
+FRESH_TEST(markdown_is_one_table)
+{
+    struct verdict_line lines[3];
+    judge_some(lines);
+    assert_true(survey_markdown(output(), &survey));
+    output_is_golden("survey/table.md");
+    survey.judged = false;
+    assert_true(survey_markdown(output(), &survey));
+    output_is_golden("survey/plain.md");
+}
+
 FRESH_TEST(one_period_tells_no_share)
 {
     assert_true(isnan(survey_rate(rows[5].summary).share));
