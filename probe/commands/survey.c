@@ -354,7 +354,7 @@ static bool print(struct survey_command *self, const struct error *why, int *cod
         *code = verdicts_exit_code(survey_verdict(&survey));
     ok = ok && write_out(self->session.context, &survey);
     for (size_t i = 0; i < survey.n; i++)
-        free((void *)(uintptr_t)survey.rows[i].comparison);
+        free(survey.rows[i].comparison);
     free(budgets);
     free(survey.rows);
     return ok;

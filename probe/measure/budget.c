@@ -75,8 +75,9 @@ struct verdict_line budget_decide(const struct budget *budget, const struct summ
     char name[sizeof line.name];
     put_name(budget, name, sizeof name);
     double hz = now != NULL ? now->conditions.clock_hz : 0;
+    double hz_error = now != NULL ? now->conditions.clock_error_hz : 0;
     double limit = budget->is_time ? budget->limit * hz : budget->limit;
-    double error = budget->is_time && hz > 0 ? limit * now->conditions.clock_error_hz / hz : 0;
+    double error = budget->is_time ? budget->limit * hz_error : 0;
     if (now == NULL || now->n == 0 || now->hits == 0) {
         conclude(&line, VERDICT_INCONCLUSIVE, "not reached");
     } else if (budget->is_time && !(hz > 0)) {

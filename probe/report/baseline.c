@@ -210,19 +210,31 @@ static bool take_summary(struct reading *reading, json_t *object)
     return true;
 }
 
+/* A region file may have one region twice, with two budgets. */
+static bool has_region(const struct runs *runs, const struct conditions *wanted)
+{
+    for (size_t i = 0; i < runs->n; i++)
+        if (strcmp(runs->of[i]->run.conditions.start, wanted->start) == 0 &&
+            strcmp(runs->of[i]->run.conditions.end, wanted->end) == 0)
+            return true;
+    return false;
+}
+
 /* A region of a survey is a run of its own. */
 static bool take_region(struct reading *reading, json_t *object)
 {
-    if (!json_is_true(json_object_get(object, "reached")))
+    struct conditions named = reading->common;
+    const json_t *region = json_object_get(object, "region");
+    take_text(named.start, sizeof named.start, region, "start");
+    take_text(named.end, sizeof named.end, region, "end");
+    if (!json_is_true(json_object_get(object, "reached")) ||
+        (reading->summary && has_region(reading->runs, &named)))
         return true;
     if (reading->summary && !next_run(reading))
         return false;
     struct conditions *conditions = &reading->out->run.conditions;
-    const json_t *region = json_object_get(object, "region");
-    *conditions = reading->common;
+    *conditions = named;
     memcpy(reading->out->started, reading->started, sizeof reading->started);
-    take_text(conditions->start, sizeof conditions->start, region, "start");
-    take_text(conditions->end, sizeof conditions->end, region, "end");
     take_text(conditions->start_source, sizeof conditions->start_source, region, "start_source");
     take_text(conditions->end_source, sizeof conditions->end_source, region, "end_source");
     reading->header = true;

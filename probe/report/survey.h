@@ -17,8 +17,8 @@ struct survey_row {
     const char *name;              /* a location that finds it */
     const struct summary *summary; /* with its conditions; NULL: no hit */
     const char *why; /* it has no hit, or why its measurement ended early; "": it was not reached */
-    const struct verdict_line *budget;   /* NULL: it has none */
-    const struct comparison *comparison; /* with the baseline; NULL: there is none */
+    const struct verdict_line *budget; /* NULL: it has none */
+    struct comparison *comparison;     /* with the baseline; NULL: there is none */
 };
 
 struct survey {
