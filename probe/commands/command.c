@@ -210,7 +210,7 @@ const struct command commands[COMMANDS] = {
          .about = "From what record wrote: FILE is " PROFILE_NAME " by default. Shares are parts of the "
                   "function's samples. The ELF file is found as report finds it. No target is touched.",
          .examples = "pmu-probe annotate fir_filter\n"
-                     "pmu-probe annotate fir_filter --hot before.jsonl\n",
+                     "pmu-probe annotate fir_filter --hot 5 before.jsonl\n",
          .needs = "a FUNCTION",
          .least = 1,
          .most = 2,

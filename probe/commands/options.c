@@ -486,8 +486,8 @@ const struct option option_table[] = {
     {0, "for", "TIME", OPTION_SECONDS, AT(for_s), DELTA | SURVEY | STAT | WATCH | RECORD | TOP,
      "how long to count (500ms, 2s, 1h); default: until Ctrl-C; delta: at most so long, but at least one "
      "hit; survey: for all functions together, default four turns of 250 ms each"},
-    {0, "hot", "N", OPTION_COUNT, AT(hot), SURVEY,
-     "the N functions in which samples find the core most often"},
+    {0, "hot", "N", OPTION_COUNT, AT(hot), SURVEY | ANNOTATE,
+     "the N functions in which samples find the core most often; annotate: the N lines, the hottest first"},
     {0, "warmup", "N", OPTION_COUNT, AT(warmup), DELTA, "measure N hits first, and do not count them"},
     {0, "precision", "PART", OPTION_PART, AT(precision), DELTA,
      "end when half of the mean's 95 % interval is that small (1%, 0.01); at most -r N hits, or --for TIME, "
@@ -527,8 +527,6 @@ const struct option option_table[] = {
      "shares by function (the default), line, file or address"},
     {0, "diff", "OLD", OPTION_TEXT, AT(diff), REPORT,
      "compare with OLD, which record wrote before: what grew and what shrank"},
-    {0, "hot", NULL, OPTION_FLAG, AT(hot), ANNOTATE,
-     "only lines and instructions with samples, the line with the most of them first"},
     {'j', "json", NULL, OPTION_JSON, 0, ALL & ~(STUB | RECORD | RESTORE | RELEASE | RESET | SERVE),
      "JSON lines instead of text"},
     {'x', "separator", "SEP", OPTION_CSV, 0, DELTA | STAT | REPORT,

@@ -83,7 +83,7 @@ static void put_where(const struct printing *printing, const struct annotated_li
     out[0] = '\0';
     if (line->line == 0)
         return;
-    if (!printing->report->hot || line->file == LISTING_NO_FILE) {
+    if (printing->report->hot == 0 || line->file == LISTING_NO_FILE) {
         snprintf(out, room, "%u", line->line);
         return;
     }
@@ -160,7 +160,7 @@ static void print_rows(const struct printing *printing, size_t line)
     for (size_t i = 0; i < listing->n; i++) {
         uint64_t samples = printing->core->row_samples[i];
         char share[CELL], where[CELL], text[LISTING_TEXT + 4];
-        if (printing->core->line_of[i] != line || (printing->report->hot && samples == 0))
+        if (printing->core->line_of[i] != line || (printing->report->hot > 0 && samples == 0))
             continue;
         put_share(share, sizeof share, samples, printing->core->samples);
         snprintf(where, sizeof where, "0x%08" PRIx64, listing->rows[i].address);
@@ -234,7 +234,7 @@ static bool print_hot(const struct printing *printing)
         order[i] = &core->lines[i];
     qsort(order, core->line_count, sizeof(struct annotated_line *), by_samples);
     print_heading(printing, printing->function->listing.file_count > 0 ? "line" : "address", "");
-    for (size_t i = 0; i < core->line_count && order[i]->samples > 0; i++) {
+    for (size_t i = 0; i < core->line_count && i < printing->report->hot && order[i]->samples > 0; i++) {
         if (order[i]->line > 0 || printing->function->listing.file_count > 0)
             print_line(printing, order[i], line_text(printing, order[i]));
         print_rows(printing, (size_t)(order[i] - core->lines));
@@ -311,7 +311,7 @@ bool annotation_text(FILE *out, const struct annotation_report *report, size_t c
             continue;
         measure(&printing);
         print_core(&printing);
-        if (!report->hot)
+        if (report->hot == 0)
             print_in_order(&printing);
         else if (printing.core->samples > 0)
             ok = print_hot(&printing) && ok;
@@ -393,16 +393,28 @@ static bool json_instruction(FILE *out, const struct annotation_report *report, 
     return json_part_write(out, line);
 }
 
+/* One of the hottest lines, or all are wanted. */
+static bool is_wanted(const struct annotation_report *report, const struct annotation *core, size_t which)
+{
+    const struct annotated_line *line = &core->lines[which];
+    size_t hotter = 0;
+    for (size_t i = 0; i < core->line_count && report->hot > 0; i++) {
+        const struct annotated_line *other = &core->lines[i];
+        hotter += other->samples > line->samples || (other->samples == line->samples && i < which);
+    }
+    return report->hot == 0 || (line->samples > 0 && hotter < report->hot);
+}
+
 static bool json_core(FILE *out, const struct annotation_report *report, const struct annotation *core)
 {
     bool ok = json_function(out, report, core);
     if (core->samples == 0 && has_samples(report->function))
         return ok;
     for (size_t i = 0; i < core->line_count && ok; i++)
-        if (!report->hot || core->lines[i].samples > 0)
+        if (is_wanted(report, core, i))
             ok = json_line(out, report, core, &core->lines[i]);
     for (size_t i = 0; i < report->function->listing.n && ok; i++)
-        if (!report->hot || core->row_samples[i] > 0)
+        if (report->hot == 0 || (core->row_samples[i] > 0 && is_wanted(report, core, core->line_of[i])))
             ok = json_instruction(out, report, core, i);
     return ok;
 }

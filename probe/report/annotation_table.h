@@ -17,7 +17,7 @@ struct annotation_report {
     const char *elf;      /* that the code is from */
     const char *no_names; /* why it may be the wrong one; "": it is the right one */
     const struct annotated_function *function;
-    bool hot; /* only what has samples, the line with the most of them first */
+    uint64_t hot; /* so many lines, those with the most samples, the hottest first; 0: all, in their order */
 };
 
 /* Of a core: why lines and instructions are to be trusted less, and which text is missing. */

@@ -108,11 +108,15 @@ def test_text(tmp_path):
     assert re.search(r"^ *[\d.]+ %  +[\d.]+  +[\d,]+  +5 [ ~]  {16}sink \+= i;$", out, re.M)
     assert re.search(r"^ *[\d.]+ %  +[\d,]+  0x0000\w{4}  +(ldr|str|add)\w*  ", out, re.M)
     assert "skid" in out and "instruction's" not in out
-    hot = annotate("work", "profile.jsonl", "--hot", folder=tmp_path).out
+    hot = annotate("work", "profile.jsonl", "--hot", "100", folder=tmp_path).out
     shares = [float(share) for share in re.findall(r"^ *([\d.]+) %.*loop\.c:\d+ ", hot, re.M)]
     assert len(shares) >= 3 and shares == sorted(shares, reverse=True)
-    lines = annotate("work", "--hot", "-j", folder=tmp_path).lines
+    lines = annotate("work", "--hot", "100", "-j", folder=tmp_path).lines
     assert all(line["samples"] for line in lines if line["type"] in ("line", "instruction"))
+    two = re.findall(r"^ *([\d.]+) %.*loop\.c:\d+ ", annotate("work", "--hot", "2", folder=tmp_path).out, re.M)
+    assert [float(share) for share in two] == shares[:2]
+    hottest = [line["samples"] for line in annotate("work", "--hot", "2", "-j", folder=tmp_path).lines if line["type"] == "line"]
+    assert sorted(hottest) == sorted(line["samples"] for line in lines if line["type"] == "line")[-2:]
 
 
 def test_a_terminal_cuts(tmp_path):

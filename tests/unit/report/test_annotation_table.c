@@ -110,7 +110,7 @@ ANNOTATION_TEST(in_the_order_of_lines)
 
 ANNOTATION_TEST(the_hottest_first)
 {
-    report.hot = true;
+    report.hot = 100;
     assert_true(annotation_text(output(), &report, 80));
     output_is_golden("annotation/hot.txt");
 }
@@ -183,7 +183,7 @@ ANNOTATION_TEST(never_sampled)
     memset(row_samples, 0, sizeof row_samples);
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
         lines[i] = (struct annotated_line){.file = lines[i].file, .line = lines[i].line, .plus_minus = NAN};
-    report.hot = true;
+    report.hot = 100;
     assert_true(annotation_text(output(), &report, 80));
     char *text = output_text(NULL);
     assert_non_null(strstr(text, "0 of 0 samples\n"));
