@@ -144,7 +144,7 @@ def test_shares_are_those_of_the_board(way, tmp_path):
             assert abs(share - truth) <= 3 * row["plus_minus"], (name, share, truth, row)
 
 
-@pytest.mark.any_row(2)
+@pytest.mark.any_row(1)
 @pytest.mark.parametrize("way", ["rp2040/swd", "a9/swd", "a53/swd", "a53"])
 def test_all_cores_by_turns(way, tmp_path):
     """Each has its own functions, and its own shares."""

@@ -26,7 +26,7 @@ def lists_of(lines):
     return lists, lines[-1]
 
 
-@pytest.mark.any_row(2)
+@pytest.mark.any_row(1)
 @pytest.mark.parametrize("way", ["m4/swd", "rp2040/swd", "a9/swd", "a53/swd", "m4"])
 def test_each_list_is_of_its_own_time(way):
     with Place(way, "free", WORK_BY_DATA) as place:
