@@ -142,7 +142,7 @@ static void offer_values(struct completion *self, const struct option *option)
         offer_metrics(self);
     else if (option->offset == offsetof(struct options, cpu))
         offer_cpus(self);
-    else if (strcmp(option->value, "FILE") == 0)
+    else if (strcmp(option->value, "FILE") == 0 || strcmp(option->value, "OLD") == 0)
         fputs(":files\n", self->out);
     else if (strcmp(option->value, "DIR") == 0)
         fputs(":folders\n", self->out);
@@ -158,9 +158,10 @@ static void offer_operands(const struct completion *self)
     if (command == COMMAND_STUB && n == 0)
         offer_words(self, "load enable disable status", NULL);
     else if (command == COMMAND_DELTA || command == COMMAND_SURVEY || command == COMMAND_CALIBRATE ||
-             command == COMMAND_STUB)
+             command == COMMAND_STUB || (command == COMMAND_ANNOTATE && n == 0))
         offer_functions(self);
-    else if (command == COMMAND_REPORT || command == COMMAND_HISTORY || command == COMMAND_COMPARE)
+    else if (command == COMMAND_REPORT || command == COMMAND_ANNOTATE || command == COMMAND_HISTORY ||
+             command == COMMAND_COMPARE)
         fputs(":files\n", self->out);
     else if (command == COMMAND_LIST) {
         offer_events(self);

@@ -5,7 +5,6 @@
 #include "symbols/names.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -91,11 +90,11 @@ static void put_where(const struct printing *printing, const struct annotated_li
     snprintf(out, room, "%.40s:%u", name, line->line);
 }
 
-static void put_share(char *out, size_t room, uint64_t samples, uint64_t of)
+static void put_share(char out[NUMBER_ROOM], uint64_t samples, uint64_t of)
 {
     out[0] = '\0';
     if (samples > 0)
-        snprintf(out, room, "%.2f %%", 100 * (double)samples / (double)of);
+        number_share(out, (double)samples / (double)of);
 }
 
 /* Cut at the right; no blanks at the end of a line. */
@@ -142,12 +141,10 @@ static void print_heading(const struct printing *printing, const char *where, co
 
 static void print_line(const struct printing *printing, const struct annotated_line *line, const char *text)
 {
-    char share[CELL], plus_minus[CELL] = "", where[CELL * 2];
-    put_share(share, sizeof share, line->samples, printing->core->samples);
-    if (line->samples > 0 && isfinite(line->plus_minus)) /* an error is never rounded down */
-        snprintf(plus_minus, sizeof plus_minus, "%.2f", ceil(fmax(line->plus_minus * 1e4 - 1e-6, 0)) / 100);
-    else if (line->samples > 0)
-        snprintf(plus_minus, sizeof plus_minus, "?");
+    char share[NUMBER_ROOM], plus_minus[NUMBER_ROOM] = "", where[CELL * 2];
+    put_share(share, line->samples, printing->core->samples);
+    if (line->samples > 0)
+        number_points(plus_minus, line->plus_minus);
     put_where(printing, line, where, sizeof where);
     bool border = line->at_border && !annotation_is_exact(printing->report->profile);
     print_cells(printing, share, plus_minus, line->samples, where, border ? "~" : " ", text);
@@ -159,10 +156,10 @@ static void print_rows(const struct printing *printing, size_t line)
     const struct listing *listing = &printing->function->listing;
     for (size_t i = 0; i < listing->n; i++) {
         uint64_t samples = printing->core->row_samples[i];
-        char share[CELL], where[CELL], text[LISTING_TEXT + 4];
+        char share[NUMBER_ROOM], where[CELL], text[LISTING_TEXT + 4];
         if (printing->core->line_of[i] != line || (printing->report->hot > 0 && samples == 0))
             continue;
-        put_share(share, sizeof share, samples, printing->core->samples);
+        put_share(share, samples, printing->core->samples);
         snprintf(where, sizeof where, "0x%08" PRIx64, listing->rows[i].address);
         snprintf(text, sizeof text, "  %s", listing->rows[i].text);
         fputs(terminal_colour(printing->out, COLOUR_FAINT), printing->out);
@@ -248,17 +245,16 @@ static void print_core(const struct printing *printing)
     const struct annotation *core = printing->core;
     const struct profile_about *about = &printing->report->profile->about;
     char text[NAME * 2], name[NAME / 4], samples[NUMBER_ROOM], of[NUMBER_ROOM];
+    char share[NUMBER_ROOM], error[NUMBER_ROOM];
     terminal_text(name, sizeof name, text_of(about->cores[core->core]));
     number_unsigned(samples, sizeof samples, core->samples);
     number_unsigned(of, sizeof of, core->core_samples);
     int used =
         snprintf(text, sizeof text, "core %u%s%s: %s of %s samples", profile_core_number(about, core->core),
                  name[0] != '\0' ? " " : "", name, samples, of);
-    if (core->samples > 0 && isfinite(core->plus_minus))
-        snprintf(text + used, sizeof text - (size_t)used, ", %.2f %% %s%.2f", core->part * 100,
-                 terminal_or("±", "+-"), ceil(fmax(core->plus_minus * 1e4 - 1e-6, 0)) / 100);
-    else if (core->samples > 0)
-        snprintf(text + used, sizeof text - (size_t)used, ", %.2f %%", core->part * 100);
+    if (core->samples > 0)
+        snprintf(text + used, sizeof text - (size_t)used, ", %s %s%s", number_share(share, core->part),
+                 terminal_or("±", "+-"), number_points(error, core->plus_minus));
     fold_text(printing->out, printing->columns > 0 ? printing->columns : SIZE_MAX, 2, text);
 }
 

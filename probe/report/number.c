@@ -149,6 +149,21 @@ const char *number_part_up(char out[NUMBER_ROOM], double part)
     return number_part(out, ceil(part / step - 1e-9) * step);
 }
 
+const char *number_share(char out[NUMBER_ROOM], double part)
+{
+    snprintf(out, NUMBER_ROOM, "%.2f %%", part * 100);
+    return out;
+}
+
+const char *number_points(char out[NUMBER_ROOM], double error)
+{
+    if (isfinite(error))
+        snprintf(out, NUMBER_ROOM, "%.2f", ceil(fmax(error * 1e4 - 1e-6, 0)) / 100);
+    else
+        snprintf(out, NUMBER_ROOM, "?");
+    return out;
+}
+
 const char *number_part(char out[NUMBER_ROOM], double part)
 {
     snprintf(out, NUMBER_ROOM, "%.6g %%", part * 100);

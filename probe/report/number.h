@@ -20,5 +20,8 @@ const char *number_elapsed(char *out, size_t size, double seconds);  /* "1.4 s",
 const char *number_mean(char out[NUMBER_ROOM], double mean);     /* "18,204", "94.25" */
 const char *number_change(char out[NUMBER_ROOM], double change); /* "+0.15 %"; "" for NaN */
 const char *number_part(char out[NUMBER_ROOM], double part);     /* "2 %" */
+const char *number_share(char out[NUMBER_ROOM], double part);    /* "41.77 %" */
+/* The error of a share in percent points, never rounded down: "0.55"; "?" for NaN */
+const char *number_points(char out[NUMBER_ROOM], double error);
 /* With two digits, rounded up: how far something may be off. */
 const char *number_part_up(char out[NUMBER_ROOM], double part);

@@ -66,31 +66,23 @@ struct line {
     bool is_noise;
 };
 
-static void put_share(char *out, const struct share_side *side)
+static void put_side(char *share, char *error, const struct share_side *side)
 {
-    out[0] = '\0';
+    char number[NUMBER_ROOM];
+    share[0] = '\0';
     if (side->samples > 0)
-        snprintf(out, CELL, "%.2f %%", side->part * 100);
-}
-
-/* An error is never rounded down. */
-static void put_error(char *out, double error)
-{
-    if (isfinite(error))
-        snprintf(out, CELL, "%.2f", ceil(fmax(error * 1e4 - 1e-6, 0)) / 100);
-    else
-        snprintf(out, CELL, "?");
+        snprintf(share, CELL, "%s", number_share(number, side->part));
+    snprintf(error, CELL, "%s", number_points(number, side->plus_minus));
 }
 
 static void put_cells(struct line *line, enum shares_sort sort, const struct share_change *row)
 {
+    char number[NUMBER_ROOM];
     *line = (struct line){.is_noise = row->is_noise};
     snprintf(line->cells[CHANGE], CELL, "%s%+.2f", row->is_noise ? "~" : "", row->change * 100);
-    put_error(line->cells[CHANGE_ERROR], row->plus_minus);
-    put_share(line->cells[NOW], &row->now);
-    put_share(line->cells[OLD], &row->old);
-    put_error(line->cells[NOW_ERROR], row->now.plus_minus);
-    put_error(line->cells[OLD_ERROR], row->old.plus_minus);
+    snprintf(line->cells[CHANGE_ERROR], CELL, "%s", number_points(number, row->plus_minus));
+    put_side(line->cells[NOW], line->cells[NOW_ERROR], &row->now);
+    put_side(line->cells[OLD], line->cells[OLD_ERROR], &row->old);
     if (sort == SHARES_ADDRESS && !is_state(row->row))
         snprintf(line->cells[ADDRESS], CELL, "0x%08" PRIx64, row->row->address);
     terminal_text(line->cells[FUNCTION], CELL, row_name(sort, row->row));

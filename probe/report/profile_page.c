@@ -7,7 +7,6 @@
 #include "report/profile_notes.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <string.h>
 
 enum { CELL = 512, CODE_COLUMNS = 5 };
@@ -25,22 +24,6 @@ static void put_notes(FILE *out, const struct profile_notes *notes)
     for (size_t i = 0; i < notes->n; i++)
         html_element(out, "li", NULL, notes->text[i]);
     fputs("</ul>\n", out);
-}
-
-static const char *percent(char *out, size_t size, double part)
-{
-    snprintf(out, size, "%.2f %%", part * 100);
-    return out;
-}
-
-/* Never rounded down. */
-static const char *error_text(char *out, size_t size, double error)
-{
-    if (isfinite(error))
-        snprintf(out, size, "%.2f", ceil(fmax(error * 1e4 - 1e-6, 0)) / 100);
-    else
-        snprintf(out, size, "?");
-    return out;
 }
 
 /* ---- head and graph */
@@ -83,7 +66,7 @@ static void put_shares(FILE *out, const struct shares *shares)
 {
     static const char *const columns[] = {"share", "±", "samples", "function", "source"};
     struct html_table table = {.out = out, .columns = columns, .n = 5, .numbers = 3};
-    char text[CELL];
+    char text[NUMBER_ROOM];
     html_table_begin(&table, "shares",
                      "Functions by their share of the samples; ± in percent points, with 95 %");
     for (size_t i = 0; i < shares->n; i++) {
@@ -93,9 +76,9 @@ static void put_shares(FILE *out, const struct shares *shares)
         if (shares->sort == SHARES_ADDRESS)
             snprintf(address, sizeof address, "0x%08" PRIx64, row->address);
         html_row(&table, NULL);
-        html_cell(&table, NULL, percent(text, sizeof text, row->part));
-        html_cell(&table, NULL, error_text(text, sizeof text, row->plus_minus));
-        html_cell(&table, NULL, number_unsigned(text, NUMBER_ROOM, row->samples));
+        html_cell(&table, NULL, number_share(text, row->part));
+        html_cell(&table, NULL, number_points(text, row->plus_minus));
+        html_cell(&table, NULL, number_unsigned(text, sizeof text, row->samples));
         html_cell(&table, NULL,
                   is_state                ? shares_state_name(row->state)
                   : row->function != NULL ? row->function
@@ -140,8 +123,7 @@ static void put_code_row(struct html_table *table, const struct annotation *core
 {
     char number[NUMBER_ROOM];
     double part = core->samples > 0 ? (double)samples / (double)core->samples : 0;
-    html_cell(table, heat_of(samples, core->samples),
-              samples > 0 ? percent(number, sizeof number, part) : "");
+    html_cell(table, heat_of(samples, core->samples), samples > 0 ? number_share(number, part) : "");
     html_cell(table, NULL, plus_minus);
     html_cell(table, NULL, samples > 0 ? number_unsigned(number, sizeof number, samples) : "");
     html_cell(table, NULL, where);
@@ -158,8 +140,8 @@ static void put_line(struct html_table *table, const struct annotated_function *
     if (line->file != LISTING_NO_FILE)
         text = text_of(source_text_line(&function->texts[line->file], line->line));
     html_row(table, NULL);
-    put_code_row(table, core, line->samples,
-                 line->samples > 0 ? error_text(error, sizeof error, line->plus_minus) : "", where, text);
+    put_code_row(table, core, line->samples, line->samples > 0 ? number_points(error, line->plus_minus) : "",
+                 where, text);
 }
 
 static void put_instructions(struct html_table *table, const struct annotated_function *function,
@@ -217,7 +199,7 @@ static void put_function(FILE *out, const struct profile_page *page,
         if (core->samples == 0)
             continue;
         snprintf(text, sizeof text, "%s  %s ±%s, %s samples", function->at.name,
-                 percent(share, sizeof share, core->part), error_text(error, sizeof error, core->plus_minus),
+                 number_share(share, core->part), number_points(error, core->plus_minus),
                  number_unsigned(number, sizeof number, core->samples));
         if (function->core_count > 1)
             snprintf(text + strlen(text), sizeof text - strlen(text), ", core %u",

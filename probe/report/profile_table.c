@@ -50,16 +50,14 @@ static const char *row_name(const struct shares *shares, const struct share *row
 
 void profile_row_share(const struct share *row, char *out, size_t size)
 {
-    snprintf(out, size, "%.2f %%", row->part * 100);
+    char number[NUMBER_ROOM];
+    snprintf(out, size, "%s", number_share(number, row->part));
 }
 
-/* An error is never rounded down */
 void profile_row_error(const struct share *row, char *out, size_t size)
 {
-    if (isfinite(row->plus_minus))
-        snprintf(out, size, "%.2f", ceil(fmax(row->plus_minus * 1e4 - 1e-6, 0)) / 100);
-    else
-        snprintf(out, size, "?");
+    char number[NUMBER_ROOM];
+    snprintf(out, size, "%s", number_points(number, row->plus_minus));
 }
 
 void profile_row_address(const struct shares *shares, const struct share *row, char *out, size_t size)

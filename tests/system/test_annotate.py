@@ -186,5 +186,7 @@ def test_what_names_no_function(tmp_path):
 
 def test_help_and_completion():
     assert "--hot" in run_tool("annotate", "--help").out
+    assert "work_by_data" in run_tool("--complete", "--elf", elf_of("m4", "free"), "annotate", "work").out.split()
+    assert run_tool("--complete", "annotate", "work", "").out == ":files\n"
     refused = run_tool("annotate", "work", "--sort", "line")
     assert refused.code == 2 and "not to annotate" in refused.err

@@ -10,7 +10,7 @@ import subprocess
 
 import pytest
 
-from harness import elf_of
+from harness import elf_of, run_tool
 from test_annotate import PROGRAM, built, disassembled, write_profile
 from test_report import COUNTS, END, HEAD, INTERVALS, report, samples, text_of
 
@@ -164,14 +164,16 @@ def test_names_that_want_to_be_markup(tmp_path):
 
 def test_two_cores(tmp_path):
     path = tmp_path / "two.jsonl"
-    path.write_text(text_of({**HEAD, "cores": ["Cortex-M4", "Cortex-M0"]},
+    path.write_text(text_of({**HEAD, "cores": ["Cortex-M4", "Cortex-M0"], "numbers": [1, 3]},
                             *(samples(i, core) for i in range(INTERVALS) for core in (0, 1)), END))
     page = page_of(path)
     first, second = shares_of(page)
-    assert first == second and [text for text in page.all("h2") if text.startswith("Core")] == ["Core 0 Cortex-M4", "Core 1 Cortex-M0"]
+    assert first == second and [text for text in page.all("h2") if text.startswith("Core")] == ["Core 1 Cortex-M4", "Core 3 Cortex-M0"]
     frames = {name: number for name, number, *_ in frames_of(page)}
-    assert frames["all"] == 8000 and frames["core 0 Cortex-M4"] == frames["core 1 Cortex-M0"] == 4000
-    assert all("core" in summary for summary in page.all("summary"))
+    assert frames["all"] == 8000 and frames["core 1 Cortex-M4"] == frames["core 3 Cortex-M0"] == 4000
+    assert {summary[-6:] for summary in page.all("summary")} == {"core 1", "core 3"}
+    words = (("annotate", "caller_one", str(path)), ("report", str(path), "--diff", str(path)))
+    assert all({line["core"] for line in run_tool(*command, "-j").lines if "core" in line} == {1, 3} for command in words)
 
 
 def test_without_a_program(profile):

@@ -320,5 +320,5 @@ def test_diff_of_two_builds(profile, tmp_path):
 
 def test_help_and_completion():
     assert "profile.jsonl" in run_tool("report", "--help").out and "--sort" in run_tool("report", "--help").out
-    assert run_tool("--complete", "report", "").out == ":files\n"
+    assert run_tool("--complete", "report", "").out == run_tool("--complete", "report", "--diff", "").out == ":files\n"
     assert run_tool("--complete", "report", "--sort", "f").out.split() == ["function", "file"]

@@ -151,6 +151,11 @@ TEST(parts)
     assert_string_equal(number_part_up(out, 0.01), "1 %");
     assert_string_equal(number_part_up(out, 0.00832), "0.84 %");
     assert_string_equal(number_part_up(out, 1.201), "130 %");
+    assert_string_equal(number_share(out, 0.41769), "41.77 %");
+    assert_string_equal(number_points(out, 0.0055), "0.55");
+    assert_string_equal(number_points(out, 0.005501), "0.56");
+    assert_string_equal(number_points(out, 0), "0.00");
+    assert_string_equal(number_points(out, 0.0 / 0.0), "?");
     assert_string_equal(number_part(out, 0), "0 %");
     assert_string_equal(number_part(out, 0.02), "2 %");
     assert_string_equal(number_part(out, 0.005), "0.5 %");
