@@ -48,6 +48,22 @@ const struct command commands[COMMANDS] = {
                        .most = 2,
                        .formats = TEXT | JSON | CSV | REPORTS,
                        .run = command_delta},
+    [COMMAND_SURVEY] = {.name = "survey",
+                        .operands = "[PATTERN...]",
+                        .does = "cycles of many functions, and their shares",
+                        .about =
+                            "All functions whose names match a PATTERN of the shell, with --hottest N those "
+                            "that cost most, or the regions of a file. They take turns; a function that "
+                            "nobody calls costs little time.",
+                        .examples =
+                            "pmu-probe --elf app.elf survey 'filter_*' 'Dsp::*'\n"
+                            "pmu-probe --elf app.elf survey '*' --for 1min\n"
+                            "pmu-probe --elf app.elf survey --hottest 10 --write-regions app.regions\n"
+                            "pmu-probe --elf app.elf survey --regions app.regions --check\n",
+                        .needs = "",
+                        .most = OPTION_OPERANDS,
+                        .formats = TEXT | JSON | REPORTS,
+                        .run = command_survey},
     [COMMAND_STAT] = {.name = "stat",
                       .operands = "",
                       .does = "counts over a time window while the core runs",

@@ -157,7 +157,8 @@ static void offer_operands(const struct completion *self)
         return;
     if (command == COMMAND_STUB && n == 0)
         offer_words(self, "load enable disable status", NULL);
-    else if (command == COMMAND_DELTA || command == COMMAND_CALIBRATE || command == COMMAND_STUB)
+    else if (command == COMMAND_DELTA || command == COMMAND_SURVEY || command == COMMAND_CALIBRATE ||
+             command == COMMAND_STUB)
         offer_functions(self);
     else if (command == COMMAND_REPORT || command == COMMAND_HISTORY || command == COMMAND_COMPARE)
         fputs(":files\n", self->out);

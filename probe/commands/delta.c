@@ -107,9 +107,6 @@ static bool clock_of_boot(struct session *session, struct clock *clock, struct e
 /* Of a run that ends when it is precise enough, unless the user says other limits. */
 static const double precise_s = 60;
 
-/* Two accesses at 10 MHz SWD are some 10 us apart. */
-enum { SLOW_HZ = 4000000 };
-
 /* With the counter that the session has taken. */
 static bool measure_once(struct delta_command *self, const struct clock *clock, double seen_hz,
                          struct error *error)
@@ -144,7 +141,7 @@ static bool measure_once(struct delta_command *self, const struct clock *clock, 
     if (engine == NULL)
         return error_set(error, ERROR_SYSTEM, "out of memory");
     struct deadline deadline = session_deadline(session);
-    session->device.slow_clock = clock->hz > 0 && clock->hz < SLOW_HZ;
+    session->device.slow_clock = clock_is_slow(clock);
     bool ok = engine->ops->arm(engine, &self->named.region, &deadline, error);
     if (ok) { /* only now are the engine's limits known */
         session_conditions(session, clock, &self->conditions);
@@ -166,15 +163,7 @@ static bool measure_once(struct delta_command *self, const struct clock *clock, 
             error_clear(error);
         ok = error_copy(error, &after);
     }
-    if (error->kind == ERROR_FOREIGN_STOP) {
-        char place[512], stop[sizeof error->text];
-        session_place(session, engine->stopped_at, place, sizeof place);
-        snprintf(stop, sizeof stop, "%s", error->text);
-        const char *address = strstr(stop, " at 0x");
-        error_clear(error);
-        error_set(error, ERROR_FOREIGN_STOP, "%.*s at %s",
-                  (int)(address != NULL ? address - stop : (ptrdiff_t)strlen(stop)), stop, place);
-    }
+    session_name_stop(session, engine, error);
     self->summary.slept = session->device.slept;
     snprintf(self->summary.uncalibrated, sizeof self->summary.uncalibrated, "%s", engine->uncalibrated);
     engine->ops->free(engine);
@@ -295,15 +284,6 @@ static bool is_printable(const struct delta_command *self, const struct error *e
            (self->summary.hits > 0 && error->kind != ERROR_NO_COUNTER && error->kind != ERROR_WRITTEN);
 }
 
-static bool check_run_control(const struct session *session, struct error *error)
-{
-    return session->device.debugger != NULL || core_has_run_control(&session->device.chosen->core) ||
-           error_advise(
-               error, ERROR_USAGE, "",
-               "delta needs run control, and a processor's MSRs have none: --probe gdb:HOST:PORT gives it, "
-               "with --counters for the MSRs; stat and watch count over time");
-}
-
 int command_delta(const struct context *context, struct error *error)
 {
     struct delta_command self = {.session = {.context = context, .may_stop = true}};
@@ -315,7 +295,7 @@ int command_delta(const struct context *context, struct error *error)
               counting_check_tick(&self.session, error) &&
               region_locate(&self.named, self.session.symbols, context->options, error) &&
               region_look_into(&self.named, self.session.symbols, error) &&
-              session_open_target(&self.session, error) && check_run_control(&self.session, error) &&
+              session_open_target(&self.session, error) && session_check_run_control(&self.session, error) &&
               session_take(&self.session, error) && measure(&self, error);
     struct error after = {0};
     bool closed = session_close(&self.session, &after);

@@ -416,6 +416,7 @@ enum {
     PROBES = 1 << COMMAND_PROBES,
     INFO = 1 << COMMAND_INFO,
     DELTA = 1 << COMMAND_DELTA,
+    SURVEY = 1 << COMMAND_SURVEY,
     STAT = 1 << COMMAND_STAT,
     WATCH = 1 << COMMAND_WATCH,
     RECORD = 1 << COMMAND_RECORD,
@@ -434,11 +435,11 @@ enum {
     RESET = 1 << COMMAND_RESET,
     SERVE = 1 << COMMAND_SERVE,
     ALL = (1 << COMMANDS) - 1,
-    LINKED = ALL & ~(READING | HISTORY | COMPARE),       /* they reach for a target */
-    TARGET = LINKED & ~(PROBES | RESTORE),               /* they look at a core */
-    PROGRAM = (TARGET | RESTORE | READING) & ~LIST,      /* and at what it runs */
-    COUNTING = DELTA | STAT | WATCH | CALIBRATE | SERVE, /* they count events there */
-    TAKING = COUNTING | DOCTOR                           /* they take its counters */
+    LINKED = ALL & ~(READING | HISTORY | COMPARE),                /* they reach for a target */
+    TARGET = LINKED & ~(PROBES | RESTORE),                        /* they look at a core */
+    PROGRAM = (TARGET | RESTORE | READING) & ~LIST,               /* and at what it runs */
+    COUNTING = DELTA | SURVEY | STAT | WATCH | CALIBRATE | SERVE, /* they count events there */
+    TAKING = COUNTING | DOCTOR                                    /* they take its counters */
 };
 
 #define AT(member) offsetof(struct options, member)
@@ -447,7 +448,8 @@ const struct option option_table[] = {
     {'p', "probe", "PROBE", OPTION_TEXT, AT(probe), LINKED,
      "openocd[:HOST[:PORT]], cmsis-dap[:SERIAL], cmsis-dap-tcp:HOST[:PORT], gdb:HOST:PORT, msr[:CPU] or "
      "msr-agent:HOST[:PORT]"},
-    {0, "counters", "PROBE", OPTION_TEXT, AT(counters), PROBES | INFO | DELTA | DOCTOR | LIST | RESTORE,
+    {0, "counters", "PROBE", OPTION_TEXT, AT(counters),
+     PROBES | INFO | DELTA | SURVEY | DOCTOR | LIST | RESTORE,
      "msr[:CPU] or msr-agent:HOST[:PORT]: read the counters there, and let --probe do the run control"},
     {0, "transport", "WIRES", OPTION_TEXT, AT(transport), LINKED,
      "cmsis-dap: swd or jtag; default: what answers"},
@@ -475,13 +477,17 @@ const struct option option_table[] = {
      "the core's clock (12M, 125MHz), if the program has no SystemCoreClock"},
     {'e', "event", "EVENTS", OPTION_EVENT, 0, COUNTING,
      "what to count, by name or raw code (r11, 0x11): A,B,{C,D}; braces: in one pass"},
-    {'M', "metric", "METRICS", OPTION_METRIC, 0, DELTA | STAT | WATCH,
+    {'M', "metric", "METRICS", OPTION_METRIC, 0, DELTA | SURVEY | STAT | WATCH,
      "what to compute from the counts: A,B as list shows them, or a file of metrics"},
-    {'r', "repeat", "N", OPTION_COUNT, AT(hits), DELTA,
-     "number of hits (200, 10k); default: 100 or 2 s, whichever comes first"},
-    {0, "for", "TIME", OPTION_SECONDS, AT(for_s), DELTA | STAT | WATCH | RECORD | TOP,
+    {'r', "repeat", "N", OPTION_COUNT, AT(hits), DELTA | SURVEY,
+     "number of hits (200, 10k), of each function; default: 100 or 2 s, whichever comes first; survey: as "
+     "many as "
+     "come"},
+    {0, "for", "TIME", OPTION_SECONDS, AT(for_s), DELTA | SURVEY | STAT | WATCH | RECORD | TOP,
      "how long to count (500ms, 2s, 1h); default: until Ctrl-C; delta: at most so long, but at least one "
-     "hit"},
+     "hit; survey: for all functions together, default four turns of 250 ms each"},
+    {0, "hottest", "N", OPTION_COUNT, AT(hottest), SURVEY,
+     "the N functions in which samples find the core most often"},
     {0, "warmup", "N", OPTION_COUNT, AT(warmup), DELTA, "measure N hits first, and do not count them"},
     {0, "precision", "PART", OPTION_PART, AT(precision), DELTA,
      "end when half of the mean's 95 % interval is that small (1%, 0.01); at most -r N hits, or --for TIME, "
@@ -490,19 +496,25 @@ const struct option option_table[] = {
      "time between lines (200ms, 1s; a plain number is in ms); watch and top: default 1s"},
     {0, "timeout", "TIME", OPTION_SECONDS, AT(timeout_s), DELTA | CALIBRATE | DOCTOR,
      "give up when the start or the end is not reached within this time (default 10s)"},
-    {0, "context", "ID", OPTION_PROCESS, AT(process), DELTA | CALIBRATE | DOCTOR,
+    {0, "context", "ID", OPTION_PROCESS, AT(process), DELTA | SURVEY | CALIBRATE | DOCTOR,
      "count only while CONTEXTIDR is ID; any: user mode, in any process"},
-    {0, "tick", "SYMBOL", OPTION_TEXT, AT(tick), DELTA,
+    {0, "tick", "SYMBOL", OPTION_TEXT, AT(tick), DELTA | SURVEY,
      "the program's tick variable, which shows how often a fast SysTick wrapped"},
     {0, "on-max", "WORDS", OPTION_TEXT, AT(on_max), DELTA,
      "r0,sp,lr,*0x20000000,variable,...: show them as they were at each new maximum"},
-    {0, "no-calibrate", NULL, OPTION_FLAG, AT(no_calibrate), DELTA | SERVE,
+    {0, "no-calibrate", NULL, OPTION_FLAG, AT(no_calibrate), DELTA | SURVEY | SERVE,
      "do not measure and remove what a halt adds"},
-    {0, "baseline", "FILE", OPTION_TEXT, AT(baseline), DELTA, "compare with an earlier run's JSON lines"},
-    {0, "threshold", "PART", OPTION_TEXT, AT(threshold), DELTA | COMPARE,
+    {0, "baseline", "FILE", OPTION_TEXT, AT(baseline), DELTA | SURVEY,
+     "compare with an earlier run's JSON lines"},
+    {0, "threshold", "PART", OPTION_TEXT, AT(threshold), DELTA | SURVEY | COMPARE,
      "allowed slowdown against the baseline (2%, 0.02); default 0"},
-    {0, "any-elf", NULL, OPTION_FLAG, AT(any_elf), DELTA | COMPARE,
+    {0, "any-elf", NULL, OPTION_FLAG, AT(any_elf), DELTA | SURVEY | COMPARE,
      "compare although that run's ELF has another name"},
+    {0, "regions", "FILE", OPTION_TEXT, AT(regions), SURVEY, "the regions of this file, and their budgets"},
+    {0, "check", NULL, OPTION_FLAG, AT(check), SURVEY,
+     "judge the regions by their budgets: exit code 1 if one is exceeded"},
+    {0, "write-regions", "FILE", OPTION_TEXT, AT(write_regions), SURVEY,
+     "write a file for --regions, with what was seen"},
     {0, "reset", NULL, OPTION_FLAG, AT(reset), DELTA, "reset the target, and measure from the reset on"},
     {0, "halt", NULL, OPTION_FLAG, AT(halt), RESET, "stop at the first instruction"},
     {0, "resume", NULL, OPTION_FLAG, AT(resume), TAKING, "let a halted core run, measure, and halt it again"},
@@ -568,12 +580,13 @@ static const struct {
     {"repeat", STAT | WATCH | RECORD | TOP, "ends after --for TIME"},
     {"warmup", STAT | WATCH | RECORD | TOP | CALIBRATE, "counts no hits"},
     {"precision", STAT | WATCH | RECORD | TOP, "ends after --for TIME"},
+    {"timeout", SURVEY, "waits for its slices: a longer --for makes them longer"},
     {"interval", DELTA, "writes each hit as it comes with -j"},
     {"interval", RECORD, "chooses the length of its intervals"},
     {"json", RECORD, "writes JSON lines anyway, to the file of -o"},
     {"for", CALIBRATE, "ends by itself; --timeout limits the wait"},
     {"cpu", ALL & ~(LIST | PROBES), "takes a core by -C N"},
-    {"all-cpus", DELTA | CALIBRATE | INFO | DOCTOR, "takes a core by -C N"},
+    {"all-cpus", DELTA | SURVEY | CALIBRATE | INFO | DOCTOR, "takes a core by -C N"},
     {"metric", CALIBRATE, "takes events, by -e"},
     {"baseline", STAT | WATCH, "compares nothing"},
     {"baseline", REPORT, "compares two profiles with --diff OLD"},
@@ -682,6 +695,7 @@ static const struct {
     {"tcl", "starts OpenOCD with commands"},
     {"search", "starts OpenOCD with commands"},
     {"output", "names a file to write"},
+    {"write-regions", "names a file to write"},
     {"reset", "resets the target"},
     {"halt", "stops the target"},
     {"resume", "lets the target run"},

@@ -18,6 +18,7 @@ enum command_id {
     COMMAND_PROBES,
     COMMAND_INFO,
     COMMAND_DELTA,
+    COMMAND_SURVEY,
     COMMAND_STAT,
     COMMAND_WATCH,
     COMMAND_RECORD,
@@ -44,7 +45,7 @@ enum { OPTION_WORDS = 64, OPTION_OPERANDS = 16, OPTION_EVENTS = 16 };
 
 struct options {
     const char *probe, *counters, *elf, *counter, *output, *transport, *tick, *on_max, *cpu, *sort;
-    const char *baseline, *threshold, *diff;
+    const char *baseline, *threshold, *diff, *regions, *write_regions;
     const char *events[OPTION_EVENTS]; /* each -e */
     size_t n_events;
     const char *metrics[OPTION_EVENTS]; /* each -M */
@@ -61,13 +62,14 @@ struct options {
     uint64_t hits;    /* 0: not given */
     uint64_t warmup;  /* 0: none */
     double precision; /* a part; 0: not given */
+    uint64_t hottest; /* functions; 0: not given */
     uint64_t packets; /* in flight; 0: not given */
     int64_t interval_ms;
     bool interval_said;      /* on the command line, as are those below */
     bool wires_said;         /* --transport, --speed or --packets */
     double timeout_s, for_s; /* for_s 0: until Ctrl-C */
-    bool all_cpus, mend, prove, resume, reset, halt, no_calibrate, divide64, any_elf, quiet, help, version,
-        hot;
+    bool all_cpus, mend, prove, resume, reset, halt, check, no_calibrate, divide64, any_elf, quiet, help,
+        version, hot;
     bool trust_conf;
 
     const char *command; /* NULL: none given; with `help` the one that is asked about */

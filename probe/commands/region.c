@@ -11,22 +11,34 @@ static enum core_register register_of(const struct frame_base *base)
     return base->is_sp ? CORE_SP : (enum core_register)(CORE_R0 + base->number);
 }
 
-bool region_locate(struct named_region *out, struct symbols *symbols, const struct options *options,
-                   struct error *error)
+void region_of_function(struct named_region *out, const struct options *options)
 {
-    if (!symbols_locate(symbols, options->operands[0], &out->start, error))
-        return false;
     out->region = (struct region){
         .start = out->start.address, .low = out->start.low, .high = out->start.high, .to_return = true};
     out->region.start_is_thumb = out->start.isa == ISA_THUMB;
     out->region.process = options->process;
-    if (options->n_operands == 1) {
+}
+
+bool region_locate(struct named_region *out, struct symbols *symbols, const struct options *options,
+                   struct error *error)
+{
+    return region_locate_ends(out, symbols, options->operands[0],
+                              options->n_operands > 1 ? options->operands[1] : NULL, options, error);
+}
+
+bool region_locate_ends(struct named_region *out, struct symbols *symbols, const char *start, const char *end,
+                        const struct options *options, struct error *error)
+{
+    if (!symbols_locate(symbols, start, &out->start, error))
+        return false;
+    region_of_function(out, options);
+    if (end == NULL) {
         if (!out->start.is_function_entry)
             return error_set(error, ERROR_USAGE, "%.128s is not the entry of a function: name an end as well",
-                             options->operands[0]);
+                             start);
         return true;
     }
-    if (!symbols_locate(symbols, options->operands[1], &out->end, error))
+    if (!symbols_locate(symbols, end, &out->end, error))
         return false;
     out->region.to_return = false;
     out->region.end = out->end.address;

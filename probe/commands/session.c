@@ -275,6 +275,15 @@ void session_place(const struct session *session, uint64_t address, char *out, s
         snprintf(out, size, "%s", location.name);
 }
 
+bool session_check_run_control(const struct session *session, struct error *error)
+{
+    return session->device.debugger != NULL || core_has_run_control(&session->device.chosen->core) ||
+           error_advise(error, ERROR_USAGE, "",
+                        "%s needs run control, and a processor's MSRs have none: --probe gdb:HOST:PORT gives "
+                        "it, with --counters for the MSRs; stat and watch count over time",
+                        session->context->options->command);
+}
+
 bool session_take(struct session *session, struct error *error)
 {
     const struct options *options = session->context->options;
@@ -493,6 +502,19 @@ bool session_disarm(struct session *session, struct engine *engine, struct error
     if (session->device.leave == LEAVE_HALTED_FOREIGN)
         session->device.stopped_at = engine->stopped_at;
     return true;
+}
+
+void session_name_stop(const struct session *session, const struct engine *engine, struct error *error)
+{
+    char place[512], stop[sizeof error->text];
+    if (error->kind != ERROR_FOREIGN_STOP)
+        return;
+    session_place(session, engine->stopped_at, place, sizeof place);
+    snprintf(stop, sizeof stop, "%s", error->text);
+    const char *address = strstr(stop, " at 0x");
+    error_clear(error);
+    error_set(error, ERROR_FOREIGN_STOP, "%.*s at %s",
+              (int)(address != NULL ? address - stop : (ptrdiff_t)strlen(stop)), stop, place);
 }
 
 /* Every register that is not as it was, on a line of its own, and what to do. */

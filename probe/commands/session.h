@@ -42,6 +42,8 @@ void session_when(int64_t seconds, char *out, size_t size);
 bool session_look_again(struct session *session, int number, struct error *error);
 /* The same, and checks that the target runs the ELF. Changes nothing yet. */
 bool session_open_target(struct session *session, struct error *error);
+/* ERROR_USAGE if nothing can stop the chosen core. */
+bool session_check_run_control(const struct session *session, struct error *error);
 /* Takes the core and its counter: from here on the target is changed. */
 bool session_take(struct session *session, struct error *error);
 /* False with ERROR_USAGE if nothing can be read while the core runs, which `command` needs. */
@@ -66,6 +68,8 @@ bool session_undo(struct session *session, struct error *error);
 struct engine *session_engine(struct session *session, struct error *error);
 /* Takes the engine's breakpoints away, with session_insist. */
 bool session_disarm(struct session *session, struct engine *engine, struct error *error);
+/* After ERROR_FOREIGN_STOP of an engine that is disarmed: names the place in `error`. */
+void session_name_stop(const struct session *session, const struct engine *engine, struct error *error);
 /* Restores the target and closes everything; false with `error` if something could not be restored. */
 bool session_close(struct session *session, struct error *error);
 /* After everything was put back: if Ctrl-C left the other side no time for its answer, the lost connection
@@ -97,8 +101,13 @@ struct named_region {
     enum frames frames;
 };
 
+/* The region of the function at `start`. */
+void region_of_function(struct named_region *out, const struct options *options);
 bool region_locate(struct named_region *out, struct symbols *symbols, const struct options *options,
                    struct error *error);
+/* The same for a start and an end; `end` NULL: the function's return. */
+bool region_locate_ends(struct named_region *out, struct symbols *symbols, const char *start, const char *end,
+                        const struct options *options, struct error *error);
 bool region_look_into(struct named_region *named, struct symbols *symbols, struct error *error);
 
 /*

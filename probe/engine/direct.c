@@ -8,6 +8,7 @@
 #include "device/settings.h"
 #include "engine/direct_list.h"
 #include "engine/engine.h"
+#include "engine/scout.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -703,7 +704,8 @@ static void free_engine(struct engine *engine)
 
 struct engine *direct_new(struct device *device)
 {
-    static const struct engine_ops ops = {.arm = arm, .run = run, .disarm = disarm, .free = free_engine};
+    static const struct engine_ops ops = {
+        .arm = arm, .run = run, .scout = direct_scout, .disarm = disarm, .free = free_engine};
     struct direct_engine *self = calloc(1, sizeof *self);
     if (self == NULL)
         return NULL;

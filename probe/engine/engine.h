@@ -121,10 +121,28 @@ struct engine_request {
 
 struct engine;
 
+enum { ENGINE_SCOUTED = 5 };
+
+/* Several regions, any start of which is waited for. All have the same process. */
+struct engine_scout {
+    const struct region *const *regions;
+    size_t n; /* at least 1; of more than ENGINE_SCOUTED the others are left out */
+    int64_t timeout_ms;
+    const struct engine_sink *sink; /* for ticks; NULL: none */
+};
+
+struct engine_found {
+    size_t watched; /* the first so many: there was no comparator for the others. 0: it failed before */
+    size_t which;   /* whose start was reached; the core stands there until disarm */
+};
+
 struct engine_ops {
     bool (*arm)(struct engine *, const struct region *, const struct deadline *, struct error *);
     bool (*run)(struct engine *, const struct engine_request *, const struct engine_sink *,
                 const struct deadline *, struct error *);
+    /* In place of arm and run. ERROR_START: no start was reached. NULL: the engine cannot. */
+    bool (*scout)(struct engine *, const struct engine_scout *, struct engine_found *,
+                  const struct deadline *, struct error *);
     /* Removes every breakpoint and resumes the core, unless another debugger stopped it. */
     bool (*disarm)(struct engine *, const struct deadline *, struct error *);
     void (*free)(struct engine *);

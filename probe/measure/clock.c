@@ -8,6 +8,12 @@ static const double FASTEST_HZ = 1.2e9;
 /* Oscillators and PLLs are not exact. */
 static const double TOLERANCE = 1.05;
 
+bool clock_is_slow(const struct clock *clock)
+{
+    static const double SLOW_HZ = 4e6; /* two accesses at 10 MHz SWD are some 10 us apart */
+    return clock->hz > 0 && clock->hz < SLOW_HZ;
+}
+
 struct clock clock_unknown(void)
 {
     return (struct clock){.bound_hz = FASTEST_HZ};

@@ -18,6 +18,8 @@ struct clock {
 };
 
 struct clock clock_unknown(void);
+/* So slow that two accesses of a probe may be closer than a register transfer takes. */
+bool clock_is_slow(const struct clock *clock);
 struct clock clock_given(double hz, const char *source);
 /* Measures counter 0 of the block in use for about `ms` while the core runs. Unknown if it could wrap
  * meanwhile. */

@@ -255,9 +255,13 @@ static void add_period(struct delta *delta, const struct raw_hit *raw)
     struct widen between[READING_ROOM];
     evaluation_step(&delta->evaluation, &span, between);
     struct value value = evaluation_value(&delta->evaluation, 0, &between[0], 1);
+    double inside = (double)last->count, cycles = inside + (double)value.count;
     periods->n++;
     periods->inside += last->count;
     periods->cycles += last->count + value.count;
+    periods->inside2 += inside * inside;
+    periods->cycles2 += cycles * cycles;
+    periods->product += inside * cycles;
     periods->inside_at_least = periods->inside_at_least || last->at_least;
     periods->at_least = periods->at_least || last->at_least || value.at_least;
 }

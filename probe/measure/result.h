@@ -92,6 +92,7 @@ struct periods {
     uint64_t n;
     uint64_t cycles, inside;        /* of them; of the calls at their beginnings. Without the cost of halts */
     bool at_least, inside_at_least; /* a lower bound */
+    double cycles2, inside2, product; /* sums of squares, and of cycles times inside: how they vary */
 };
 
 struct summary {

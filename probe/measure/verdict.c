@@ -8,8 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Chances of a wrong verdict, per column: a run of ten columns regresses by chance in 1 % of cases. */
-static const double chance_regressed = 0.001, chance_passed = 0.01;
+/* Chances of a wrong verdict, per column: a run of ten columns regresses by chance in 1 % of cases, and so
+ * does a larger family as a whole (Bonferroni). */
+static const double chance_alone = 0.001, chance_passed = 0.01, chance_family = 0.01;
 enum {
     FEW = 10, /* fewer hits do not show how a run varies */
     MANY = 100000,
@@ -195,6 +196,7 @@ struct question {
     double off;      /* the error of calibration */
     double drift;
     double threshold, factor;
+    double chance; /* of a regression that is none */
     struct deviation deviation;
 };
 
@@ -264,7 +266,7 @@ static void tell_noise(struct verdict_line *line, const struct question *questio
 {
     char noise_text[32], threshold[32], drift[32];
     double size = fabs(question->distance), mean = line->base.mean;
-    double chance = question->distance > 0 ? chance_regressed : chance_passed;
+    double chance = question->distance > 0 ? question->chance : chance_passed;
     double error = verdict_student_quantile(chance, question->deviation.df) * question->deviation.error;
     double noise = error + question->drift, room = size - question->off;
     if (!isfinite(noise / (mean > 0 ? mean : 1) * 100)) {
@@ -305,14 +307,14 @@ static void decide_by_chance(struct verdict_line *line, const struct question *q
 {
     double distance = question->distance, off = question->off, drift = question->drift;
     struct deviation deviation = question->deviation;
-    if (chance_of(distance - off - drift, deviation) < chance_regressed) {
+    if (chance_of(distance - off - drift, deviation) < question->chance) {
         if (has_few(line))
             tell_few(line);
         else
             conclude(line, VERDICT_REGRESSED, "%s", line->base.mean > 0 ? "" : "the baseline is 0");
     } else if (chance_of(-distance - off - drift, deviation) < chance_passed) {
         conclude(line, VERDICT_PASS, "%s", "");
-    } else if (off > 0 && (chance_of(distance - drift, deviation) < chance_regressed ||
+    } else if (off > 0 && (chance_of(distance - drift, deviation) < question->chance ||
                            chance_of(-distance - drift, deviation) < chance_passed)) {
         tell_calibration(line, off);
     } else {
@@ -322,6 +324,12 @@ static void decide_by_chance(struct verdict_line *line, const struct question *q
 
 struct verdict_line verdict_decide(const struct verdict_side *base, const struct verdict_side *now,
                                    double threshold)
+{
+    return verdict_decide_among(base, now, threshold, 1);
+}
+
+struct verdict_line verdict_decide_among(const struct verdict_side *base, const struct verdict_side *now,
+                                         double threshold, size_t family)
 {
     struct verdict_line line = {.base = *base, .now = *now, .change = (double)NAN};
     if (base->n > 0 && now->n > 0 && base->mean > 0)
@@ -334,6 +342,8 @@ struct verdict_line verdict_decide(const struct verdict_side *base, const struct
                                 .off = now->plus_minus + factor * base->plus_minus,
                                 .drift = now->error.drift + factor * base->error.drift,
                                 .threshold = threshold,
+                                .chance =
+                                    fmin(chance_alone, chance_family / (double)(family + (family == 0))),
                                 .factor = factor};
     double error = hypot(deviation_of(base, factor).error, deviation_of(now, 1).error);
     if (!isfinite(question.limit) || !isfinite(question.off) || !isfinite(question.drift) ||

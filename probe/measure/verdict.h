@@ -1,10 +1,11 @@
 /*
  * Verdicts: whether this run is slower than an earlier one by more than the threshold. If neither run varies,
  * the two are compared exactly. Else a one-sided Welch's t-test decides: regressed if the increase beyond the
- * threshold is more than chance explains (0.1 % a column), passed if chance cannot explain an increase up to
- * the threshold (1 %), inconclusive between the two. Hits of one run may be alike or drift; each run's
- * standard error and drift (statistics.h) allow for it. The error of calibration and the drift must not
- * change the answer in either direction. A regression needs ten hits of each run. More is always worse. Pure.
+ * threshold is more than chance explains (0.1 % a column, or less in a large family), passed if chance cannot
+ * explain an increase up to the threshold (1 %), inconclusive between the two. Hits of one run may be alike
+ * or drift; each run's standard error and drift (statistics.h) allow for it. The error of calibration and the
+ * drift must not change the answer in either direction. A regression needs ten hits of each run. More is
+ * always worse. Pure.
  */
 #pragma once
 
@@ -44,6 +45,10 @@ bool verdict_threshold(const char *text, double *out);
 /* Leaves `name` empty. Neither run is assumed to vary less than both together. */
 struct verdict_line verdict_decide(const struct verdict_side *base, const struct verdict_side *now,
                                    double threshold);
+/* The same for one of `family` columns that are judged together: all of them regress by chance, even one, in
+ * at most 1 % of cases. */
+struct verdict_line verdict_decide_among(const struct verdict_side *base, const struct verdict_side *now,
+                                         double threshold, size_t family);
 /* The first of these that one of the two is: regressed, not comparable, inconclusive, pass. */
 enum verdict verdict_both(enum verdict one, enum verdict other);
 /* Of all lines; without any, nothing is comparable. */

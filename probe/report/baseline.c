@@ -20,6 +20,10 @@ struct reading {
     struct error *error;
     unsigned line;        /* from 1; 0: the whole file */
     bool header, summary; /* of that run */
+    /* Of a survey, whose regions are runs: it goes on, and what its header says of all of them. */
+    bool survey;
+    struct conditions common;
+    char started[32];
 };
 
 __attribute__((format(printf, 2, 3))) static bool fails(const struct reading *reading, const char *format,
@@ -99,11 +103,18 @@ static bool next_run(struct reading *reading)
     return true;
 }
 
+/* By its header. */
+static bool is_survey(const json_t *object)
+{
+    const char *command = json_string_value(json_object_get(object, "command"));
+    return command != NULL && strcmp(command, "survey") == 0;
+}
+
 static bool take_header(struct reading *reading, const json_t *object)
 {
     if (reading->header && reading->runs == NULL)
         return fails(reading, "a second header; a baseline is one run");
-    if (reading->header && !reading->summary)
+    if (reading->header && (!reading->summary || reading->survey))
         return fails(reading, "a header before the summary of the run above, which was cut off");
     if (reading->header && !next_run(reading))
         return false;
@@ -122,6 +133,13 @@ static bool take_header(struct reading *reading, const json_t *object)
     take_clock(conditions, json_object_get(object, "clock"));
     take_text(reading->out->started, sizeof reading->out->started, object, "started");
     reading->header = true;
+    reading->survey = is_survey(object);
+    if (reading->survey && reading->runs == NULL)
+        return fails(reading, "a survey of many regions: survey --baseline and compare take it");
+    if (reading->survey) {
+        reading->common = *conditions;
+        memcpy(reading->started, reading->out->started, sizeof reading->started);
+    }
     return true;
 }
 
@@ -192,6 +210,43 @@ static bool take_summary(struct reading *reading, json_t *object)
     return true;
 }
 
+/* A region file may have one region twice, with two budgets. */
+static bool has_region(const struct runs *runs, const struct conditions *wanted)
+{
+    for (size_t i = 0; i < runs->n; i++)
+        if (strcmp(runs->of[i]->run.conditions.start, wanted->start) == 0 &&
+            strcmp(runs->of[i]->run.conditions.end, wanted->end) == 0)
+            return true;
+    return false;
+}
+
+/* A region of a survey is a run of its own. */
+static bool take_region(struct reading *reading, json_t *object)
+{
+    struct conditions named = reading->common;
+    const json_t *region = json_object_get(object, "region");
+    take_text(named.start, sizeof named.start, region, "start");
+    take_text(named.end, sizeof named.end, region, "end");
+    if (!json_is_true(json_object_get(object, "reached")) ||
+        (reading->summary && has_region(reading->runs, &named)))
+        return true;
+    if (reading->summary && !next_run(reading))
+        return false;
+    struct conditions *conditions = &reading->out->run.conditions;
+    *conditions = named;
+    memcpy(reading->out->started, reading->started, sizeof reading->started);
+    take_text(conditions->start_source, sizeof conditions->start_source, region, "start_source");
+    take_text(conditions->end_source, sizeof conditions->end_source, region, "end_source");
+    reading->header = true;
+    return take_summary(reading, object);
+}
+
+static bool end_survey(struct reading *reading)
+{
+    reading->survey = false;
+    return reading->summary || fails(reading, "no region of this survey was reached");
+}
+
 static bool take_line(struct reading *reading, json_t *object)
 {
     const char *type = json_string_value(json_object_get(object, "type"));
@@ -199,16 +254,22 @@ static bool take_line(struct reading *reading, json_t *object)
     const char *named = json_string_value(schema);
     if (!reading->header && schema == NULL)
         return fails(reading, "no header of schema " JSON_SCHEMA ": not written by pmu-probe -j");
-    if (named != NULL && strcmp(named, PROFILE_SCHEMA) == 0)
+    bool of_survey = type != NULL && strcmp(type, "header") == 0 && is_survey(object) && named != NULL &&
+                     strcmp(named, JSON_SCHEMA_2) == 0;
+    if (!of_survey && named != NULL && strcmp(named, PROFILE_SCHEMA) == 0)
         return fails(reading, "a profile of record: report --diff compares two of them");
-    if (schema != NULL && (named == NULL || strcmp(named, JSON_SCHEMA) != 0))
+    if (!of_survey && schema != NULL && (named == NULL || strcmp(named, JSON_SCHEMA) != 0))
         return fails(reading, "its schema is %.64s, and " JSON_SCHEMA " is wanted",
                      named != NULL ? named : "no name");
     if (type == NULL || (!reading->header && strcmp(type, "header") != 0))
         return fails(reading, "a line of no known type");
     if (strcmp(type, "header") == 0)
         return take_header(reading, object);
-    return strcmp(type, "summary") != 0 || take_summary(reading, object);
+    if (reading->survey && strcmp(type, "region") == 0)
+        return take_region(reading, object);
+    if (strcmp(type, "summary") != 0)
+        return true;
+    return reading->survey ? end_survey(reading) : take_summary(reading, object);
 }
 
 /* `last`: the file ends in this line, without a newline. */
@@ -254,7 +315,7 @@ static bool read_lines(struct reading *reading, const char *text, size_t size)
     reading->line = 0;
     if (!reading->header)
         return fails(reading, "empty");
-    return reading->summary || fails(reading, "no summary: that run was cut off");
+    return (reading->summary && !reading->survey) || fails(reading, "no summary: that run was cut off");
 }
 
 bool baseline_parse(const char *text, size_t size, const char *path, struct baseline *out,

@@ -182,7 +182,7 @@ static void add_line(struct comparison *out, const char *name, const struct verd
                      const struct verdict_side *now, const char *why)
 {
     struct verdict_line *line = &out->lines[out->n++];
-    *line = verdict_decide(base, now, out->threshold);
+    *line = verdict_decide_among(base, now, out->threshold, out->family);
     utf8_clean(line->name, sizeof line->name, name);
     if (why == NULL && out->n_reasons == 0)
         return;
@@ -224,8 +224,15 @@ static void compare_column(struct comparison *out, const struct column *column, 
 void baseline_compare(const struct baseline *baseline, const struct summary *now, double threshold,
                       bool any_elf, struct comparison *out)
 {
+    baseline_compare_among(baseline, now, threshold, any_elf, 1, out);
+}
+
+void baseline_compare_among(const struct baseline *baseline, const struct summary *now, double threshold,
+                            bool any_elf, size_t family, struct comparison *out)
+{
     memset(out, 0, sizeof *out);
     out->threshold = threshold;
+    out->family = family;
     memcpy(out->file, baseline->file, sizeof out->file);
     memcpy(out->started, baseline->started, sizeof out->started);
     const struct summary *before = &baseline->run;
@@ -428,13 +435,13 @@ bool comparison_json(FILE *out, const struct comparison *comparison)
     struct json_part line = json_part_new("verdict"), baseline = json_part_new(NULL);
     struct json_part columns = json_part_new(NULL);
     json_part_text(&line, "verdict", verdict_name(comparison->verdict));
-    if (comparison->file_now[0] != '\0') {
+    if (comparison->start[0] != '\0') {
         struct json_part region = json_part_new(NULL);
         json_part_text(&region, "start", comparison->start);
         json_part_text(&region, "end", comparison->end);
         json_part_object(&line, "region", region);
-        json_part_text(&line, "file", comparison->file_now);
     }
+    json_part_text(&line, "file", comparison->file_now);
     json_part_real(&line, "threshold", comparison->threshold);
     json_part_text(&baseline, "file", comparison->file);
     json_part_text(&baseline, "started", comparison->started);

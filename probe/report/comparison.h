@@ -52,9 +52,10 @@ enum { COMPARISON_LINES = 2 * RESULT_COLUMNS, COMPARISON_REASONS = 8, COMPARISON
 
 struct comparison {
     char file[256], started[32], build_id[80]; /* the baseline's */
-    /* If both runs come from files: that of the later one, and its region. Else "". */
+    /* The later run's file, if both are read from files, and its region, if there are several. Else "". */
     char file_now[256], start[160], end[160];
     double threshold;
+    size_t family;        /* verdicts that are made together; 0: this one alone */
     enum verdict verdict; /* over all */
     size_t n;
     struct verdict_line lines[COMPARISON_LINES]; /* their names are clean */
@@ -67,6 +68,9 @@ struct comparison {
 /* `any_elf`: ELF files with different names are allowed. */
 void baseline_compare(const struct baseline *baseline, const struct summary *now, double threshold,
                       bool any_elf, struct comparison *out);
+/* The same for one of many regions, which have `family` verdicts in all. */
+void baseline_compare_among(const struct baseline *baseline, const struct summary *now, double threshold,
+                            bool any_elf, size_t family, struct comparison *out);
 /* The same for two runs of files. */
 void runs_compare(const struct baseline *before, const struct baseline *now, double threshold, bool any_elf,
                   struct comparison *out);

@@ -171,7 +171,7 @@ static void put_clock(struct json_part *object, const struct conditions *conditi
     json_part_text(object, "source", conditions->clock_source);
 }
 
-static struct json_part region_object(const struct conditions *conditions)
+struct json_part json_region_part(const struct conditions *conditions)
 {
     struct json_part region = json_part_new(NULL), addresses = json_part_new(NULL);
     json_part_text(&region, "start", conditions->start);
@@ -184,11 +184,11 @@ static struct json_part region_object(const struct conditions *conditions)
     return region;
 }
 
-bool json_header(FILE *out, const struct conditions *conditions, const struct column *columns, size_t n,
-                 time_t started)
+struct json_part json_header_part(const char *schema, const struct conditions *conditions,
+                                  const struct column *columns, size_t n, time_t started)
 {
     struct json_part header = {.json = json_object(), .ok = true}, tool = json_part_new(NULL);
-    json_part_text(&header, "schema", JSON_SCHEMA);
+    json_part_text(&header, "schema", schema);
     json_part_text(&header, "type", "header");
     json_part_text(&tool, "name", "pmu-probe");
     json_part_text(&tool, "version", PMU_PROBE_VERSION);
@@ -199,7 +199,7 @@ bool json_header(FILE *out, const struct conditions *conditions, const struct co
     json_part_text(&header, "note", conditions->note);
     json_part_text(&header, "elf", conditions->elf);
     json_part_text(&header, "build_id", conditions->build_id);
-    json_part_object(&header, "region", region_object(conditions));
+    json_part_object(&header, "region", json_region_part(conditions));
 
     struct json_part clock = json_part_new(NULL);
     put_clock(&clock, conditions);
@@ -215,7 +215,13 @@ bool json_header(FILE *out, const struct conditions *conditions, const struct co
     if (started != 0 && gmtime_r(&started, &utc) != NULL &&
         strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &utc) > 0)
         json_part_text(&header, "started", text);
-    return json_part_write(out, header);
+    return header;
+}
+
+bool json_header(FILE *out, const struct conditions *conditions, const struct column *columns, size_t n,
+                 time_t started)
+{
+    return json_part_write(out, json_header_part(JSON_SCHEMA, conditions, columns, n, started));
 }
 
 /* Registers and memory at the end of a hit. */
@@ -319,34 +325,34 @@ struct json_part json_metrics(const struct metric_result *metrics, size_t n)
     return object;
 }
 
-bool json_summary(FILE *out, const struct summary *summary)
+void json_summary_fill(struct json_part *line, const struct summary *summary)
 {
-    struct json_part line = json_part_new("summary"), columns = json_part_new(NULL);
-    json_part_unsigned(&line, "hits", summary->hits);
+    struct json_part columns = json_part_new(NULL);
+    json_part_unsigned(line, "hits", summary->hits);
     if (summary->wanted > 0)
-        json_part_unsigned(&line, "wanted", summary->wanted);
-    json_part_unsigned(&line, "tainted", summary->tainted);
+        json_part_unsigned(line, "wanted", summary->wanted);
+    json_part_unsigned(line, "tainted", summary->tainted);
     if (summary->warmup > 0)
-        json_part_unsigned(&line, "warmup", summary->warmup);
+        json_part_unsigned(line, "warmup", summary->warmup);
     if (summary->precision > 0) {
         struct json_part precision = json_part_new(NULL);
         json_part_real(&precision, "wanted", summary->precision);
         json_part_bool(&precision, "reached", summary->precise <= summary->precision);
         json_part_real(&precision, "mean", summary->precise);
-        json_part_object(&line, "precision", precision);
+        json_part_object(line, "precision", precision);
     }
     if (summary->left > 0)
-        json_part_unsigned(&line, "left", summary->left);
+        json_part_unsigned(line, "left", summary->left);
     if (summary->steps_past > 0)
-        json_part_unsigned(&line, "steps_past", summary->steps_past);
+        json_part_unsigned(line, "steps_past", summary->steps_past);
     if (summary->slept)
-        json_part_bool(&line, "slept", true);
-    json_part_real(&line, "seconds", summary->seconds);
+        json_part_bool(line, "slept", true);
+    json_part_real(line, "seconds", summary->seconds);
     if (summary->passes > 1)
-        json_part_unsigned(&line, "passes", summary->passes);
-    json_part_text(&line, "disagreement", summary->disagreement);
+        json_part_unsigned(line, "passes", summary->passes);
+    json_part_text(line, "disagreement", summary->disagreement);
     if (summary->hits > 0)
-        json_part_bool(&line, "inclusive", true); /* exceptions inside the region count */
+        json_part_bool(line, "inclusive", true); /* exceptions inside the region count */
     if (summary->undisturbed != NULL) {
         struct json_part undisturbed = json_part_new(NULL);
         json_part_unsigned(&undisturbed, "count", statistics_count(summary->undisturbed));
@@ -354,21 +360,27 @@ bool json_summary(FILE *out, const struct summary *summary)
             json_part_unsigned(&undisturbed, "median", statistics_quantile(summary->undisturbed, 0.5, NULL));
             json_part_unsigned(&undisturbed, "max", statistics_max(summary->undisturbed));
         }
-        json_part_object(&line, "without_exceptions", undisturbed);
+        json_part_object(line, "without_exceptions", undisturbed);
     }
-    json_part_text(&line, "ended", summary->ended);
-    json_part_text(&line, "uncalibrated", summary->uncalibrated);
-    json_part_text(&line, "advice", summary->advice);
+    json_part_text(line, "ended", summary->ended);
+    json_part_text(line, "uncalibrated", summary->uncalibrated);
+    json_part_text(line, "advice", summary->advice);
     if (summary->at_max.n > 0 && summary->max_number > 0) {
         struct json_part at_max = words_object(&summary->at_max, summary->at_max.values);
         json_part_unsigned(&at_max, "hit", summary->max_number);
-        json_part_object(&line, "at_max", at_max);
+        json_part_object(line, "at_max", at_max);
     }
     for (size_t i = 0; i < summary->n; i++)
         json_part_object(&columns, summary->columns[i].name, column_object(&summary->columns[i]));
-    json_part_object(&line, "columns", columns);
-    json_part_object(&line, "metrics", json_metrics(summary->metrics, summary->n_metrics));
-    json_part_object(&line, "time", time_object(summary));
+    json_part_object(line, "columns", columns);
+    json_part_object(line, "metrics", json_metrics(summary->metrics, summary->n_metrics));
+    json_part_object(line, "time", time_object(summary));
+}
+
+bool json_summary(FILE *out, const struct summary *summary)
+{
+    struct json_part line = json_part_new("summary");
+    json_summary_fill(&line, summary);
     return json_part_write(out, line);
 }
 

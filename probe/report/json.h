@@ -14,7 +14,8 @@
 #include <stdio.h>
 #include <time.h>
 
-#define JSON_SCHEMA "pmu-probe/1"
+#define JSON_SCHEMA   "pmu-probe/1"
+#define JSON_SCHEMA_2 "pmu-probe/2" /* of survey */
 /* The version of the tool: --version prints it, and each header records it. */
 #define PMU_PROBE_VERSION "0.1.0"
 
@@ -61,6 +62,12 @@ void json_part_append(struct json_part *part, json_t *array, json_t *value);
 json_t *json_part_string(const char *text);
 /* By name; null for a metric without a value. */
 struct json_part json_metrics(const struct metric_result *metrics, size_t n);
+
+/* Parts of what delta writes. */
+struct json_part json_header_part(const char *schema, const struct conditions *conditions,
+                                  const struct column *columns, size_t n, time_t started);
+struct json_part json_region_part(const struct conditions *conditions);
+void json_summary_fill(struct json_part *line, const struct summary *summary);
 
 /* Writes the line and frees the part. False when the line could not be written whole; errno says why. */
 bool json_part_write(FILE *out, struct json_part part);

@@ -1,6 +1,7 @@
 #include "report/formats.h"
 
 #include "report/number.h"
+#include "report/survey.h"
 #include "report/terminal.h"
 
 #include <inttypes.h>
@@ -235,6 +236,18 @@ static void each_case(FILE *out, const struct summary *summary, const struct com
     }
 }
 
+static void put_suite(FILE *out, const char *name, const size_t counts[OUTCOMES], double seconds)
+{
+    fputs("<testsuite", out);
+    put_attribute(out, "name", name);
+    put_count(out, "tests", counts[PASSED] + counts[FAILED] + counts[ERRED] + counts[SKIPPED]);
+    put_count(out, "failures", counts[FAILED]);
+    put_count(out, "errors", counts[ERRED]);
+    put_count(out, "skipped", counts[SKIPPED]);
+    put_seconds(out, seconds, 3);
+    fputs(">\n", out);
+}
+
 void junit_suite(FILE *out, const struct summary *summary, const struct comparison *comparison)
 {
     const struct conditions *conditions = &summary->conditions;
@@ -244,14 +257,7 @@ void junit_suite(FILE *out, const struct summary *summary, const struct comparis
     snprintf(name, sizeof name, "pmu-probe%s%s%s%s", conditions->start[0] != '\0' ? " " : "",
              conditions->start, conditions->end[0] != '\0' ? " to " : "", conditions->end);
 
-    fputs("<testsuite", out);
-    put_attribute(out, "name", name);
-    put_count(out, "tests", counts[PASSED] + counts[FAILED] + counts[ERRED] + counts[SKIPPED]);
-    put_count(out, "failures", counts[FAILED]);
-    put_count(out, "errors", counts[ERRED]);
-    put_count(out, "skipped", counts[SKIPPED]);
-    put_seconds(out, summary->seconds, 3);
-    fputs(">\n", out);
+    put_suite(out, name, counts, summary->seconds);
     put_properties(out, summary, comparison);
     each_case(out, summary, comparison, counts);
     fputs("</testsuite>\n", out);
@@ -272,5 +278,84 @@ bool junit_summary(FILE *out, const struct summary *summary, const struct compar
 {
     junit_begin(out);
     junit_suite(out, summary, comparison);
+    return junit_end(out);
+}
+
+/* --- surveys -------------------------------------------------------------------------------------------- */
+
+/* `line` NULL: the region has no verdict, but a case all the same. */
+static enum outcome outcome_in_survey(const struct survey_row *row, const struct verdict_line *line)
+{
+    bool reached = row->summary != NULL && row->summary->hits > 0;
+    if (line != NULL)
+        return outcome_of(NULL, line);
+    return reached ? PASSED : SKIPPED;
+}
+
+static void put_survey_case(FILE *out, const struct survey_row *row, const struct verdict_line *line)
+{
+    static const char *const elements[OUTCOMES] = {[FAILED] = "failure type=\"regressed\"",
+                                                   [ERRED] = "error type=\"not comparable\"",
+                                                   [SKIPPED] = "skipped"};
+    bool is_budget = line != NULL && line == row->budget,
+         reached = row->summary != NULL && row->summary->hits > 0;
+    const struct column *cycles = reached ? &row->summary->columns[0] : NULL;
+    bool of_cycles = line == NULL || is_budget || (cycles != NULL && strcmp(line->name, cycles->name) == 0);
+    enum outcome outcome = outcome_in_survey(row, line);
+    char message[4 * FIELD] = "", numbers[3 * NUMBER_ROOM], verdict[2 * FIELD];
+    if (line != NULL) {
+        survey_numbers(line, is_budget, numbers, sizeof numbers);
+        survey_describe(row, line, verdict, sizeof verdict);
+        snprintf(message, sizeof message, "%s: %s", numbers, verdict);
+    } else if (!reached) {
+        snprintf(message, sizeof message, "%s", row->why[0] != '\0' ? row->why : "not reached");
+    }
+    fputs("  <testcase", out);
+    put_attribute(out, "classname", row->name);
+    put_attribute(out, "name", line != NULL ? line->name : "measured");
+    put_seconds(out, of_cycles && cycles != NULL ? seconds_of(row->summary, cycles) : 0, 9);
+    fputs(">\n", out);
+    if (elements[outcome] != NULL) {
+        fprintf(out, "    <%s", elements[outcome]);
+        put_attribute(out, "message", message);
+        fputs("/>\n", out);
+    }
+    if (of_cycles && is_counted(cycles))
+        put_numbers(out, cycles);
+    fputs("  </testcase>\n", out);
+}
+
+static void each_survey_case(FILE *out, const struct survey *survey, size_t counts[OUTCOMES])
+{
+    for (size_t i = 0; i < survey->n; i++) {
+        const struct survey_row *row = &survey->rows[i];
+        const struct verdict_line *line = survey_check(row, 0);
+        for (size_t k = 0; k == 0 || line != NULL; line = survey_check(row, ++k)) {
+            counts[outcome_in_survey(row, line)]++;
+            if (out != NULL)
+                put_survey_case(out, row, line);
+        }
+    }
+}
+
+bool survey_junit(FILE *out, const struct survey *survey)
+{
+    char number[NUMBER_ROOM];
+    size_t counts[OUTCOMES] = {0};
+    each_survey_case(NULL, survey, counts);
+    junit_begin(out);
+    put_suite(out, "pmu-probe survey", counts, survey->seconds);
+    fputs("  <properties>\n", out);
+    put_conditions(out, &survey->conditions);
+    if (survey->baseline != NULL) {
+        put_property(out, "baseline", survey->baseline);
+        put_property(out, "threshold", number_shortest(number, NUMBER_ROOM, survey->threshold));
+    }
+    if (survey->judged)
+        put_property(out, "verdict", verdict_name(survey_verdict(survey)));
+    put_property(out, "ended", survey->ended);
+    fputs("  </properties>\n", out);
+    each_survey_case(out, survey, counts);
+    fputs("</testsuite>\n", out);
     return junit_end(out);
 }

@@ -1,6 +1,7 @@
 #include "report/formats.h"
 
 #include "report/number.h"
+#include "report/survey.h"
 #include "report/terminal.h"
 
 #include <ctype.h>
@@ -175,5 +176,95 @@ bool markdown_summary(FILE *out, const struct summary *summary, const struct com
         if (comparison_column(summary, &comparison->lines[i]) == NULL)
             put_row(out, NULL, &comparison->lines[i], comparison);
     put_footer(out, summary, comparison);
+    return fflush(out) == 0 && !ferror(out);
+}
+
+/* --- surveys -------------------------------------------------------------------------------------------- */
+
+static void put_survey_numbers(FILE *out, const struct survey_row *row)
+{
+    char number[NUMBER_ROOM], share[NUMBER_ROOM] = "", rate[NUMBER_ROOM] = "";
+    if (row->summary == NULL || row->summary->hits == 0) {
+        put_cell(out, row->why[0] != '\0' ? "<not measured>" : "<not reached>");
+        for (size_t i = 0; i < 7; i++)
+            put_cell(out, "");
+        return;
+    }
+    struct figures figures = column_figures(&row->summary->columns[0]);
+    struct survey_rate all = survey_rate(row->summary);
+    put_cell(out, number_unsigned(number, sizeof number, figures.count));
+    put_cell(out, number_unsigned(number, sizeof number, figures.median));
+    put_cell(out, number_mean(number, figures.mean));
+    put_cell(out, number_unsigned(number, sizeof number, figures.min));
+    put_cell(out, number_unsigned(number, sizeof number, figures.max));
+    put_cell(out, number_unsigned(number, sizeof number, figures.p99));
+    if (!isnan(all.per_second))
+        number_decimal(rate, sizeof rate, all.per_second, 0);
+    if (!isnan(all.share))
+        snprintf(share, sizeof share, "%s%.1f %%",
+                 all.share_at_most    ? "<"
+                 : all.share_at_least ? ">"
+                                      : "",
+                 100 * all.share);
+    put_cell(out, rate);
+    put_cell(out, share);
+}
+
+static void put_checks(FILE *out, const struct survey_row *row)
+{
+    const struct verdict_line *line;
+    fputs(" ", out);
+    for (size_t k = 0; (line = survey_check(row, k)) != NULL; k++) {
+        char numbers[3 * NUMBER_ROOM], verdict[2 * FIELD];
+        const char *bold = line->verdict == VERDICT_REGRESSED ? "**" : "";
+        survey_numbers(line, line == row->budget, numbers, sizeof numbers);
+        survey_describe(row, line, verdict, sizeof verdict);
+        fputs(k > 0 ? "<br>" : "", out);
+        put(out, line->name);
+        fputs(": ", out);
+        put(out, numbers);
+        fprintf(out, ", %s", bold);
+        put(out, verdict);
+        fputs(bold, out);
+    }
+    fputs(" |", out);
+}
+
+bool survey_markdown(FILE *out, const struct survey *survey)
+{
+    char text[NUMBER_ROOM];
+    size_t reached = 0;
+    put_title(out, &survey->conditions);
+    fputs("|region|hits|median|mean|min|max|p99|calls/s|share|", out);
+    fputs(survey->judged ? "verdict|\n" : "\n", out);
+    fputs("|:--|--:|--:|--:|--:|--:|--:|--:|--:|", out);
+    fputs(survey->judged ? ":--|\n" : "\n", out);
+    for (size_t i = 0; i < survey->n; i++) {
+        const struct survey_row *row = &survey->rows[i];
+        fputs("|", out);
+        put_cell(out, row->name);
+        put_survey_numbers(out, row);
+        if (survey->judged)
+            put_checks(out, row);
+        fputc('\n', out);
+        reached += row->summary != NULL && row->summary->hits > 0;
+    }
+    fprintf(out, "\n* %zu of %zu regions reached, in %s", reached, survey->n,
+            number_elapsed(text, sizeof text, survey->seconds));
+    if (survey->ended[0] != '\0') {
+        fputs("; ended early: ", out);
+        put(out, survey->ended);
+    }
+    fputc('\n', out);
+    for (size_t i = 0; i < survey->n; i++)
+        if (survey->rows[i].why[0] != '\0') {
+            fputs("* ", out);
+            put(out, survey->rows[i].name);
+            fputs(": ", out);
+            put(out, survey->rows[i].why);
+            fputc('\n', out);
+        }
+    if (survey->judged)
+        fprintf(out, "* **%s**\n", verdict_name(survey_verdict(survey)));
     return fflush(out) == 0 && !ferror(out);
 }

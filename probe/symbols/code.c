@@ -233,12 +233,16 @@ bool symbols_may_leave(struct symbols *symbols)
     struct extent start = {0, 0};
     if (symbols == NULL || (symbols->machine != EM_ARM && symbols->machine != EM_AARCH64))
         return true;
+    if (symbols->leave_known)
+        return symbols->may_leave;
     /* The start-up has no callers to return to */
     if (table_around(symbols, symbols->entry & ~UINT64_C(1), &start) != NULL) {
         search.skip = start.low;
         search.skip_until = start.high;
     }
-    return search_code(&search);
+    symbols->may_leave = search_code(&search);
+    symbols->leave_known = true;
+    return symbols->may_leave;
 }
 
 static bool makes_calls(struct symbols *symbols, const struct extent *function)

@@ -70,6 +70,7 @@ struct symbols {
     char build_id[2 * 64 + 1];
 
     struct table table;
+    bool leave_known, may_leave; /* see symbols_may_leave, which looks once */
 
     bool dwarf_loaded;
     Dwarf *dwarf;

@@ -627,6 +627,24 @@ bool symbols_function_name(struct symbols *symbols, size_t i, char *out, size_t 
     return true;
 }
 
+bool symbols_function(struct symbols *symbols, size_t i, struct location *out)
+{
+    const struct table *table = table_get(symbols);
+    struct error ignored = {0};
+    char name[NAME_ROOM];
+    if (i >= table->function_count)
+        return false;
+    const struct match match = {.address = table->functions[i].address, .symbol = &table->functions[i]};
+    name_match(symbols, &match, name, sizeof name);
+    if (name[0] == '\0' || strlen(name) >= sizeof out->name ||
+        !symbols_locate(symbols, name, out, &ignored)) {
+        symbols_describe(symbols, match.address, out);
+        snprintf(name, sizeof name, "*0x%08" PRIx64, match.address);
+    }
+    name_copy(out->name, sizeof out->name, name, strlen(name));
+    return true;
+}
+
 static void offer_symbols(struct symbols *symbols, struct near *near)
 {
     const struct table *table = table_get(symbols);

@@ -55,6 +55,9 @@ size_t symbols_inlined(struct symbols *symbols, uint64_t address, struct inlined
 
 /* The i-th function's name, as in the source and without parameters; false: there are no more. */
 bool symbols_function_name(struct symbols *symbols, size_t i, char *out, size_t room);
+/* The i-th function's entry; functions are in the order of their addresses, several names of one follow each
+ * other. Its name is a location that finds it alone, or "*0x10000200". */
+bool symbols_function(struct symbols *symbols, size_t i, struct location *out);
 
 /* The address and size in bytes of the data object of this name; false if none, or several static ones. */
 bool symbols_object(struct symbols *symbols, const char *name, uint64_t *address, uint64_t *size);

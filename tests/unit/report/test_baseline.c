@@ -215,6 +215,49 @@ TEST(several_runs)
     free(many);
 }
 
+#define SURVEY "{\"schema\":\"pmu-probe/2\",\"type\":\"header\",\"command\":\"survey\",\"core\":\"M4\"}\n"
+#define REACHED(start)                                                                                       \
+    "{\"type\":\"region\",\"reached\":true,\"region\":{\"start\":\"" start                                   \
+    "\",\"end\":\"its return\"},\"hits\":2,\"columns\":{\"A\":" COLUMN "}}\n"
+#define NOT_REACHED "{\"type\":\"region\",\"name\":\"n\",\"reached\":false}\n"
+#define SURVEYED    "{\"type\":\"summary\",\"regions\":3}\n"
+
+TEST(regions_of_a_survey_are_runs)
+{
+    static const char text[] =
+        SURVEY REACHED("f") NOT_REACHED REACHED("g") REACHED("f") SURVEYED REGION("h") SUMMARY("1");
+    struct runs runs;
+    struct error error = {0};
+    assert_true(runs_parse(text, sizeof text - 1, "b.jsonl", &runs, &error));
+    assert_int_equal(runs.n, 3);
+    for (size_t i = 0; i < 3; i++)
+        assert_string_equal(runs.of[i]->run.conditions.start, i == 0 ? "f" : i == 1 ? "g" : "h");
+    assert_string_equal(runs.of[1]->run.conditions.core, "M4");
+    assert_string_equal(runs.of[1]->run.conditions.end, "its return");
+    assert_int_equal(runs.of[1]->run.columns[0].figures.count, 2);
+    runs_free(&runs);
+    static const struct {
+        const char *text, *fact;
+    } cases[] = {
+        {SURVEY REACHED("f"), "b.jsonl: no summary: that run was cut off"},
+        {SURVEY NOT_REACHED SURVEYED, "b.jsonl:3: no region of this survey was reached"},
+        {SURVEY REACHED("f") REGION("g") SUMMARY("1"),
+         "b.jsonl:3: a header before the summary of the run above, which was cut off"},
+        {"{\"schema\":\"pmu-probe/2\",\"type\":\"profile\"}\n",
+         "b.jsonl:1: a profile of record: report --diff compares two of them"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        assert_false(runs_parse(cases[i].text, strlen(cases[i].text), "b.jsonl", &runs, &error));
+        assert_string_equal(error.text, cases[i].fact);
+        error_clear(&error);
+        runs_free(&runs);
+    }
+    struct baseline one;
+    assert_false(baseline_parse(text, sizeof text - 1, "b.jsonl", &one, &error));
+    assert_string_equal(error.text,
+                        "b.jsonl:1: a survey of many regions: survey --baseline and compare take it");
+}
+
 TEST(too_much_of_it)
 {
     char *text = NULL;

@@ -398,3 +398,24 @@ TEST(many_symbols_are_no_burden)
     symbols_close(symbols);
     assert_true(seconds() - begin < 5.0);
 }
+
+/* Static functions of one name are told apart by their files. */
+TEST(each_function_has_a_name_that_finds_it_alone)
+{
+    struct symbols *symbols = fixture_open("blink");
+    struct location location, found;
+    struct error error = {0};
+    char name[256];
+    size_t i = 0, in_files = 0;
+    uint64_t last = 0;
+    for (; symbols_function(symbols, i, &location); i++) {
+        assert_true(symbols_function_name(symbols, i, name, sizeof name));
+        assert_true(symbols_locate(symbols, location.name, &found, &error));
+        assert_true(found.address == location.address && location.address >= last);
+        in_files += strstr(location.name, ".c:") != NULL;
+        last = location.address;
+    }
+    assert_true(i > 5 && in_files > 0);
+    assert_false(symbols_function_name(symbols, i, name, sizeof name));
+    symbols_close(symbols);
+}

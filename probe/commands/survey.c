@@ -1,0 +1,540 @@
+/* survey: many functions in one run. */
+#include "commands/survey.h"
+
+#include "commands/command.h"
+#include "commands/verdicts.h"
+#include "profile/sampler.h"
+#include "profile/shares.h"
+#include "report/comparison.h"
+#include "report/formats.h"
+#include "report/survey.h"
+#include "report/terminal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { SAMPLED_US = 1000000, SAMPLES_US = 20000 };
+
+struct survey_command {
+    struct session session;
+    struct region_file file;
+    struct runs *before; /* NULL: without --baseline */
+    double threshold;
+    struct survey_regions regions;
+    struct survey_turns turns;
+    struct counting counting;
+    struct conditions conditions;
+    struct progress progress;
+    FILE *written; /* of --write-regions, until it is */
+    bool unwritten;
+};
+
+static const struct options *options_of(const struct survey_command *self)
+{
+    return self->session.context->options;
+}
+
+/* --- --hottest: what samples of the PC show
+ * ------------------------------------------------------------------
+ */
+
+static bool sample(struct survey_command *self, struct sampler *sampler, struct profile_tally *tally,
+                   struct error *error)
+{
+    struct session *session = &self->session;
+    struct deadline deadline = session_deadline(session);
+    int64_t end_us = deadline_now_us() + SAMPLED_US;
+    bool hidden;
+    char place[512];
+    if (!sampler_find(sampler, &session->device, &hidden, &deadline, error))
+        return false;
+    session_place(session, session->device.chosen->halted_at, place, sizeof place);
+    session->device.looks_only = true;
+    if (!device_take(&session->device, false, place, &deadline, error) ||
+        (hidden && !sampler_find(sampler, &session->device, &hidden, &deadline, error)) ||
+        !sampler_begin(sampler, &deadline, error))
+        return false;
+    while (deadline_now_us() < end_us) {
+        deadline = session_deadline(session);
+        progress_show(&self->progress, "sampling, to find the hottest functions");
+        if (!sampler_take(sampler, SAMPLES_US, tally, &deadline, error))
+            return false;
+    }
+    deadline = session_last_deadline(session);
+    sampler_end(sampler, tally, &deadline);
+    sampler_settle(sampler, tally);
+    return true;
+}
+
+static bool choose_hottest(struct survey_command *self, struct profile_tally *tally, struct error *error)
+{
+    struct profile_interval interval = {0};
+    struct shares shares = {0};
+    char *names[] = {NULL};
+    if (!profile_tally_close(tally, (double)SAMPLED_US / 1e6, &interval))
+        return error_set(error, ERROR_SYSTEM, "out of memory");
+    const struct profile profile = {
+        .about = {.cores = names, .core_count = 1}, .intervals = &interval, .interval_count = 1};
+    bool ok = shares_make(&profile, 0, SHARES_FUNCTION, self->session.symbols, &shares) ||
+              error_set(error, ERROR_SYSTEM, "out of memory");
+    for (size_t i = 0; ok && i < shares.n && self->regions.n < options_of(self)->hottest; i++)
+        if (shares.rows[i].state == PROFILE_STATES)
+            ok = survey_choose_at(&self->regions, self->session.symbols, shares.rows[i].address,
+                                  options_of(self), error);
+    shares_free(&shares);
+    profile_interval_free(&interval);
+    return ok && (self->regions.n > 0 ||
+                  error_set(error, ERROR_STATE, "no sample of the program counter is in a function of %.128s",
+                            options_of(self)->elf));
+}
+
+/* Samples need another hold on the target than counting does: all is undone in between. */
+static bool find_hottest(struct survey_command *self, struct error *error)
+{
+    struct sampler sampler = {0};
+    struct profile_tally tally = {0};
+    struct session *session = &self->session;
+    struct error after = {0};
+    bool ok = session_sees_running(session, "--hottest", error) && sample(self, &sampler, &tally, error) &&
+              choose_hottest(self, &tally, error);
+    progress_clear(&self->progress);
+    sampler_free(&sampler);
+    profile_tally_free(&tally);
+    return ok && (session_undo(session, &after) || error_copy(error, &after)) &&
+           session_look_again(session, options_of(self)->core, error);
+}
+
+/* --- which functions ------------------------------------------------------------------------------------ */
+
+static bool begin_verdicts(struct survey_command *self, struct error *error)
+{
+    const struct options *options = options_of(self);
+    if (options->baseline == NULL && (options->threshold != NULL || options->any_elf))
+        return error_set(error, ERROR_USAGE, "%s is of use with --baseline FILE only",
+                         options->any_elf ? "--any-elf" : "--threshold");
+    if (options->baseline == NULL)
+        return true;
+    if (verdicts_are_same_file(options->baseline, options->output))
+        return error_set(error, ERROR_USAGE,
+                         "--baseline and -o are the same file, %.256s: a slower run would take the place of "
+                         "what it is compared with",
+                         options->output);
+    self->before = calloc(1, sizeof *self->before);
+    return (self->before != NULL || error_set(error, ERROR_SYSTEM, "out of memory")) &&
+           verdicts_threshold(options, &self->threshold, error) &&
+           runs_read(options->baseline, self->session.context->cancel, self->before, error);
+}
+
+static bool check_operands(struct survey_command *self, struct error *error)
+{
+    const struct options *options = options_of(self);
+    if (options->elf == NULL)
+        return error_set(error, ERROR_ELF,
+                         "functions are found by name, and there is no ELF file to look them up in");
+    unsigned ways = (options->n_operands > 0) + (options->hottest > 0) + (options->regions != NULL);
+    if (options->check && options->regions == NULL)
+        return error_set(error, ERROR_USAGE, "--check needs --regions FILE, which has the budgets");
+    if (ways == 0)
+        return error_set(error, ERROR_USAGE,
+                         "survey needs a PATTERN of function names, such as 'filter_*', --hottest N or "
+                         "--regions FILE");
+    if (ways > 1)
+        return error_set(
+            error, ERROR_USAGE,
+            "a PATTERN, --hottest and --regions all say which functions; leave all but one of them out");
+    if (verdicts_are_same_file(options->regions, options->output))
+        return error_set(error, ERROR_USAGE, "-o and --regions are the same file, %.256s", options->regions);
+    return begin_verdicts(self, error);
+}
+
+static bool choose(struct survey_command *self, struct error *error)
+{
+    const struct options *options = options_of(self);
+    if (options->regions != NULL &&
+        (!region_file_read(options->regions, self->session.context->cancel, &self->file, error) ||
+         !survey_choose_lines(&self->regions, self->session.symbols, &self->file, options, error)))
+        return false;
+    for (size_t i = 0; i < options->n_operands; i++)
+        if (!survey_choose(&self->regions, self->session.symbols, options->operands[i], options, error))
+            return false;
+    return true;
+}
+
+/* --- the result ----------------------------------------------------------------------------------------- */
+
+static void add_note(struct conditions *conditions, const char *text)
+{
+    size_t used = strlen(conditions->note);
+    if (text[0] != '\0' && used < sizeof conditions->note)
+        snprintf(conditions->note + used, sizeof conditions->note - used, "%s%s", used > 0 ? "; " : "", text);
+}
+
+static void name_ends(const struct survey_region *region, struct conditions *conditions)
+{
+    snprintf(conditions->start, sizeof conditions->start, "%s", region->named.start.name);
+    snprintf(conditions->end, sizeof conditions->end, "%s",
+             region->named.region.to_return ? "its return" : region->named.end.name);
+}
+
+static void describe_region(const struct survey_command *self, struct survey_region *region)
+{
+    struct conditions *conditions = &region->summary->conditions;
+    *conditions = self->conditions;
+    conditions->note[0] = '\0'; /* the header has it */
+    name_ends(region, conditions);
+    snprintf(conditions->start_source, sizeof conditions->start_source, "%s", region->named.start.source);
+    conditions->start_address = region->named.region.start;
+    if (!region->named.region.to_return) {
+        snprintf(conditions->end_source, sizeof conditions->end_source, "%s", region->named.end.source);
+        conditions->end_address = region->named.region.end;
+    }
+    process_note(&region->named.region.process, conditions->note, sizeof conditions->note);
+    if (region->named.frames == FRAMES_UNKNOWN)
+        add_note(conditions,
+                 "without call frame information it is not proved that both ends are of one call");
+    add_note(conditions, region->named.start.note);
+    add_note(conditions, region->limit);
+}
+
+static double column_mean(const void *context, size_t i)
+{
+    const struct column *column = &((const struct summary *)context)->columns[i];
+    if (column->at_least > 0 || statistics_count(column->statistics) == 0)
+        return (double)NAN;
+    return statistics_mean(column->statistics);
+}
+
+static void fill_row(const struct survey_command *self, struct survey_region *region, struct survey_row *row)
+{
+    struct summary *summary = region->summary;
+    *row = (struct survey_row){.name = survey_name(region), .summary = summary, .why = region->why};
+    if (summary == NULL && region->why[0] == '\0' && region->seen)
+        snprintf(region->why, sizeof region->why, "it was called, but not again while it had its turns");
+    if (summary == NULL)
+        return;
+    describe_region(self, region);
+    summary->n_metrics = counting_metrics(&self->counting, column_mean, summary, summary->conditions.clock_hz,
+                                          summary->metrics);
+}
+
+/* Of the file of --baseline; NULL: it has no such region. */
+static const struct baseline *find_before(const struct survey_command *self,
+                                          const struct survey_region *region)
+{
+    struct conditions wanted = {0};
+    name_ends(region, &wanted);
+    for (size_t i = 0; i < self->before->n; i++) {
+        const struct conditions *one = &self->before->of[i]->run.conditions;
+        char start[sizeof one->start], end[sizeof one->end];
+        if (strcmp(one->start, utf8_clean(start, sizeof start, wanted.start)) == 0 &&
+            strcmp(one->end, utf8_clean(end, sizeof end, wanted.end)) == 0)
+            return self->before->of[i];
+    }
+    return NULL;
+}
+
+/* NULL, without an error: neither run has the region. */
+static struct comparison *compare_one(const struct survey_command *self, const struct survey_region *region,
+                                      size_t family, bool *ok)
+{
+    const struct options *options = options_of(self);
+    const struct baseline *before = find_before(self, region);
+    struct summary *now = region->summary, *none = NULL;
+    struct baseline *missing = NULL;
+    if (before == NULL && now == NULL)
+        return NULL;
+    struct comparison *out = calloc(1, sizeof *out);
+    none = now == NULL ? calloc(1, sizeof *none) : NULL;
+    missing = before == NULL ? calloc(1, sizeof *missing) : NULL;
+    *ok = out != NULL && (now != NULL || none != NULL) && (before != NULL || missing != NULL);
+    if (*ok) {
+        if (before == NULL) {
+            missing->missing = true;
+            missing->run.conditions = now->conditions;
+            memcpy(missing->file, self->before->file, sizeof missing->file);
+            before = missing;
+        } else if (now == NULL) {
+            none->conditions = self->conditions;
+            name_ends(region, &none->conditions);
+            now = none;
+        }
+        double threshold =
+            region->line != NULL && region->line->threshold >= 0 ? region->line->threshold : self->threshold;
+        baseline_compare_among(before, now, threshold, options->any_elf, family, out);
+        snprintf(out->start, sizeof out->start, "%s", now->conditions.start);
+        snprintf(out->end, sizeof out->end, "%s", now->conditions.end);
+    }
+    free(none);
+    free(missing);
+    return out;
+}
+
+static size_t family_of(const struct survey_command *self)
+{
+    size_t family = 0;
+    for (size_t i = 0; i < self->regions.n; i++) {
+        const struct survey_region *region = &self->regions.at[i];
+        family += options_of(self)->check && region->line->budget.of != BUDGET_NONE;
+        if (self->before != NULL && region->summary != NULL && find_before(self, region) != NULL)
+            family += region->summary->n;
+    }
+    return family;
+}
+
+/* *budgets: a verdict for each, owned by the caller as are the comparisons. */
+static bool judge(const struct survey_command *self, struct survey *survey, struct verdict_line **budgets)
+{
+    const struct options *options = options_of(self);
+    size_t family = family_of(self);
+    bool ok = true;
+    *budgets = calloc(survey->n + 1, sizeof **budgets);
+    if (*budgets == NULL)
+        return false;
+    survey->judged = options->check || self->before != NULL;
+    survey->baseline = self->before != NULL ? self->before->file : NULL;
+    survey->threshold = self->threshold;
+    for (size_t i = 0; ok && i < survey->n; i++) {
+        struct survey_region *region = &self->regions.at[i];
+        struct survey_row *row = &survey->rows[i];
+        if (self->before != NULL)
+            row->comparison = compare_one(self, region, family, &ok);
+        if (!options->check || region->line->budget.of == BUDGET_NONE)
+            continue;
+        struct verdict_line *line = &(*budgets)[i];
+        *line = budget_decide(&region->line->budget, region->summary, family);
+        if (region->summary == NULL && region->why[0] != '\0') {
+            line->verdict = VERDICT_NOT_COMPARABLE;
+            snprintf(line->why, sizeof line->why, "%.380s", region->why);
+        }
+        row->budget = line;
+    }
+    return ok;
+}
+
+static bool write_out(const struct context *context, const struct survey *survey)
+{
+    size_t columns = terminal_columns(context->out);
+    switch (context->options->format) {
+    case FORMAT_JSON:
+        return survey_json(context->out, survey);
+    case FORMAT_JUNIT:
+        return survey_junit(context->out, survey);
+    case FORMAT_MARKDOWN:
+        return survey_markdown(context->out, survey);
+    case FORMAT_TEXT:
+    default: /* not of survey */
+        break;
+    }
+    survey_table(context->out, survey, columns);
+    if (survey->judged)
+        survey_print_checks(context->out, survey, columns);
+    return fflush(context->out) == 0 && !ferror(context->out);
+}
+
+static bool print(struct survey_command *self, const struct error *why, int *code)
+{
+    struct survey survey = {.conditions = self->conditions,
+                            .n = self->regions.n,
+                            .seconds = (double)(deadline_now_us() - self->turns.begun_us) / 1e6};
+    struct verdict_line *budgets = NULL;
+    survey.rows = calloc(survey.n + 1, sizeof *survey.rows);
+    if (survey.rows == NULL)
+        return false;
+    for (size_t i = 0; i < survey.n; i++)
+        fill_row(self, &self->regions.at[i], &survey.rows[i]);
+    if (why->kind != ERROR_NONE)
+        snprintf(survey.ended, sizeof survey.ended, "%.255s",
+                 why->kind == ERROR_CANCELLED ? "Ctrl-C" : why->text);
+    bool ok = judge(self, &survey, &budgets) && survey_sort(&survey);
+    if (ok && survey.judged)
+        *code = verdicts_exit_code(survey_verdict(&survey));
+    ok = ok && write_out(self->session.context, &survey);
+    for (size_t i = 0; i < survey.n; i++)
+        free(survey.rows[i].comparison);
+    free(budgets);
+    free(survey.rows);
+    return ok;
+}
+
+/* --- --write-regions ------------------------------------------------------------------------------------ */
+
+/* The highest count and a tenth, with two digits that count. */
+static double budget_for(uint64_t most)
+{
+    double limit = 1.1 * (double)most, step = limit > 0 ? pow(10, floor(log10(limit)) - 1) : 1;
+    step = step < 1 ? 1 : step;
+    return ceil(limit / step) * step;
+}
+
+static void make_line(const struct survey_region *region, struct region_line *out)
+{
+    const struct column *cycles = region->summary != NULL ? &region->summary->columns[0] : NULL;
+    *out = (struct region_line){.threshold = -1};
+    snprintf(out->name, sizeof out->name, "%.95s", survey_name(region));
+    snprintf(out->start, sizeof out->start, "%s", region->named.start.name);
+    if (!region->named.region.to_return)
+        snprintf(out->end, sizeof out->end, "%s", region->named.end.name);
+    if (cycles != NULL && statistics_count(cycles->statistics) > 0 && cycles->at_least == 0 &&
+        statistics_max(cycles->statistics) > 0)
+        out->budget =
+            (struct budget){.of = BUDGET_MAX, .limit = budget_for(statistics_max(cycles->statistics))};
+}
+
+/* A file of that name is a project's: it is never replaced. */
+static FILE *open_regions(const char *path, struct error *error)
+{
+    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    FILE *file = fd >= 0 ? fdopen(fd, "w") : NULL;
+    if (file != NULL)
+        return file;
+    int why = errno;
+    if (fd >= 0)
+        close(fd);
+    if (why == EEXIST)
+        error_set(error, ERROR_USAGE, "%.256s exists, and --write-regions replaces no file", path);
+    else
+        error_set(error, ERROR_USAGE, "%.256s: %s", path, strerror(why));
+    return NULL;
+}
+
+static bool write_regions(struct survey_command *self, struct error *error)
+{
+    const char *path = options_of(self)->write_regions;
+    FILE *out = self->written;
+    bool ok =
+        fputs("# name, function (or start and end), budget: the highest count that survey saw, and a tenth\n",
+              out) >= 0;
+    for (size_t i = 0; ok && i < self->regions.n; i++) {
+        const struct survey_region *region = &self->regions.at[i];
+        struct region_line line;
+        if (region->summary == NULL)
+            continue;
+        make_line(region, &line);
+        ok = region_file_write(out, &line);
+    }
+    self->written = NULL;
+    return (fclose(out) == 0 && ok) || error_set(error, ERROR_SYSTEM, "%.256s could not be written", path);
+}
+
+static void print_header(struct survey_command *self)
+{
+    const struct context *context = self->session.context;
+    const struct plan *plan = self->counting.plan;
+    struct column columns[PLAN_COLUMNS] = {0};
+    for (size_t i = 0; i < plan->n_columns; i++)
+        snprintf(columns[i].name, sizeof columns[i].name, "%s", plan->columns[i].name);
+    if (context->options->format == FORMAT_TEXT)
+        text_header(context->out, &self->conditions);
+    else if (context->options->format == FORMAT_JSON &&
+             !survey_json_header(context->out, &self->conditions, columns, plan->n_columns))
+        self->unwritten = true;
+}
+
+/* --- the command ---------------------------------------------------------------------------------------- */
+
+static bool measure(struct survey_command *self, struct error *error)
+{
+    struct session *session = &self->session;
+    const struct options *options = options_of(self);
+    self->turns = (struct survey_turns){.session = session,
+                                        .counting = &self->counting,
+                                        .regions = &self->regions,
+                                        .progress = &self->progress,
+                                        .begun_us = deadline_now_us(),
+                                        .for_us = (int64_t)(options->for_s * 1e6),
+                                        .hits = options->hits};
+    if (!session_trial(session, &self->turns.clock, &self->turns.seen_hz, error) ||
+        !counting_open(&self->counting, session, &self->turns.clock, error))
+        return false;
+    session->device.slow_clock = clock_is_slow(&self->turns.clock);
+    session_conditions(session, &self->turns.clock, &self->conditions);
+    print_header(self);
+    bool ok = survey_take_turns(&self->turns, error);
+    survey_end_turns(&self->turns);
+    progress_clear(&self->progress);
+    return ok;
+}
+
+static bool any_hits(const struct survey_command *self)
+{
+    for (size_t i = 0; i < self->regions.n; i++)
+        if (self->regions.at[i].summary != NULL)
+            return true;
+    return false;
+}
+
+/* Readings that mean nothing must not end in a table. */
+static bool is_printable(const struct survey_command *self, const struct error *error)
+{
+    return self->counting.plan != NULL && error->kind != ERROR_WRITTEN &&
+           (error->kind == ERROR_NONE || any_hits(self));
+}
+
+/* Before the target is touched. */
+static bool begin_regions(struct survey_command *self, struct error *error)
+{
+    const char *path = options_of(self)->write_regions;
+    if (path != NULL)
+        self->written = open_regions(path, error);
+    return path == NULL || self->written != NULL;
+}
+
+/* Without a function that was reached there is nothing to write. */
+static void drop_regions(struct survey_command *self)
+{
+    if (self->written == NULL)
+        return;
+    fclose(self->written);
+    unlink(options_of(self)->write_regions);
+}
+
+int command_survey(const struct context *context, struct error *error)
+{
+    struct survey_command self = {.session = {.context = context, .may_stop = true}};
+    int code = EXIT_DONE;
+    if (!context->options->quiet)
+        progress_begin(&self.progress, stderr);
+    bool ok = check_operands(&self, error) && session_open_elf(&self.session, error) &&
+              counting_check_tick(&self.session, error) && choose(&self, error) &&
+              begin_regions(&self, error) && session_open_target(&self.session, error) &&
+              session_check_run_control(&self.session, error) &&
+              (context->options->hottest == 0 || find_hottest(&self, error)) &&
+              session_take(&self.session, error) && measure(&self, error);
+    struct error after = {0};
+    bool closed = session_close(&self.session, &after);
+    if (closed)
+        session_forgive(&self.session, error);
+    if (is_printable(&self, error)) {
+        if (any_hits(&self))
+            command_has_result(context);
+        self.unwritten = !print(&self, error, &code) || self.unwritten;
+    }
+    if (error->kind == ERROR_CANCELLED && any_hits(&self)) { /* Ctrl-C ends a survey that has enough */
+        error_clear(error);
+        ok = true;
+    }
+    if (ok && self.written != NULL && any_hits(&self))
+        ok = write_regions(&self, error);
+    drop_regions(&self);
+    if (ok && !any_hits(&self))
+        ok = error_advise(error, ERROR_START, "Does the program call them? A longer --for looks longer.",
+                          "none of %zu functions was reached", self.regions.n);
+    survey_regions_free(&self.regions);
+    region_file_free(&self.file);
+    if (self.before != NULL)
+        runs_free(self.before);
+    free(self.before);
+    counting_close(&self.counting);
+    if (!closed) {
+        ok = error_add(error, &after);
+        error->advice = after.advice != NULL ? after.advice : error->advice;
+    }
+    if (self.unwritten)
+        ok = error_set(error, ERROR_SYSTEM, "the output could not be written");
+    return ok ? code : error_exit_code(error->kind);
+}

@@ -1,0 +1,67 @@
+/*
+ * survey: which functions are measured, and their turns. The regions take turns, a slice of time each. Those
+ * that were not reached yet are looked for several at a time.
+ */
+#pragma once
+
+#include "commands/counting.h"
+#include "commands/region_file.h"
+#include "commands/session.h"
+#include "measure/delta.h"
+#include "report/progress.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct survey_region {
+    struct named_region named;
+    const struct region_line *line; /* of a region file; NULL: it was found by its name */
+    char why[512];                  /* it cannot be measured, or is no longer: this is why; "" */
+    bool refused;                   /* and gets no more turns */
+    struct delta_options options;   /* of `delta`, which has a pointer to it */
+    struct summary *summary;        /* NULL: no hit yet */
+    struct delta *delta;
+    bool seen;        /* its start was reached at least once */
+    unsigned turns;   /* that had hits */
+    unsigned looks;   /* in vain, since it was seen */
+    unsigned unended; /* turns in a row in which its end was not reached */
+    char limit[160];  /* of its engine */
+};
+
+struct survey_regions {
+    struct survey_region *at; /* owned, and what it points to */
+    size_t n, room;
+};
+
+/* Adds the functions that a pattern names, each address once. ERROR_SYMBOL or ERROR_AMBIGUOUS: none, or a
+ * name without wildcards means several. */
+bool survey_choose(struct survey_regions *regions, struct symbols *symbols, const char *pattern,
+                   const struct options *options, struct error *error);
+/* Adds the function around an address; does nothing if there is none, or it is there already. */
+bool survey_choose_at(struct survey_regions *regions, struct symbols *symbols, uint64_t address,
+                      const struct options *options, struct error *error);
+/* Adds the regions of a file, which must outlive them. Errors name their lines. */
+bool survey_choose_lines(struct survey_regions *regions, struct symbols *symbols,
+                         const struct region_file *file, const struct options *options, struct error *error);
+const char *survey_name(const struct survey_region *region);
+void survey_regions_free(struct survey_regions *regions);
+
+struct survey_turns {
+    struct session *session;
+    const struct counting *counting; /* its plan is what all regions count */
+    struct clock clock;
+    double seen_hz;
+    struct survey_regions *regions;
+    struct progress *progress;
+    int64_t begun_us, for_us; /* for_us 0: until each function had its turns, or its hits */
+    uint64_t hits;            /* of each pass; 0: not given */
+    /* Of survey_take_turns */
+    int64_t slice_us;
+    struct delta_sink sink;
+};
+
+/* Until the time is over, or there is nothing more to do. Fails with what ends the whole survey: Ctrl-C, a
+ * reset, another debugger. What was measured before is in the regions, and survey_end_turns completes it. */
+bool survey_take_turns(struct survey_turns *turns, struct error *error);
+void survey_end_turns(struct survey_turns *turns);

@@ -1,0 +1,568 @@
+#include "report/survey.h"
+
+#include "report/json.h"
+#include "report/number.h"
+#include "report/terminal.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+/* --- what is known of all calls ------------------------------------------------------------------------- */
+
+/* Of a mean, by the sum of the squares of n deviations. */
+static double two_errors(double squares, double n)
+{
+    return squares > 0 ? 2 * sqrt(squares / (n - 1) / n) : 0;
+}
+
+struct survey_rate survey_rate(const struct summary *summary)
+{
+    struct survey_rate rate = {.share = NAN, .plus_minus = NAN, .per_second = NAN, .doubt = NAN};
+    if (summary == NULL || summary->periods.n < 2 || summary->periods.cycles == 0)
+        return rate;
+    const struct periods *periods = &summary->periods;
+    double hz = summary->conditions.clock_hz;
+    rate.share_at_most = periods->at_least && !periods->inside_at_least;
+    rate.share_at_least = periods->inside_at_least && !periods->at_least;
+    double n = (double)periods->n, cycles = (double)periods->cycles;
+    double share = (double)periods->inside / cycles;
+    rate.doubt = two_errors(periods->cycles2 - cycles * cycles / n, n) * n / cycles;
+    rate.per_second_at_most = periods->at_least;
+    if (hz > 0)
+        rate.per_second = (double)periods->n * hz / (double)periods->cycles;
+    if (periods->at_least && periods->inside_at_least)
+        return rate;
+    rate.share = share;
+    rate.plus_minus =
+        two_errors(periods->inside2 - 2 * share * periods->product + share * share * periods->cycles2, n) *
+        n / cycles;
+    return rate;
+}
+
+const struct verdict_line *survey_check(const struct survey_row *row, size_t i)
+{
+    if (row->budget != NULL && i-- == 0)
+        return row->budget;
+    return row->comparison != NULL && i < row->comparison->n ? &row->comparison->lines[i] : NULL;
+}
+
+enum verdict survey_verdict(const struct survey *survey)
+{
+    enum verdict verdict = VERDICT_PASS;
+    size_t n = 0;
+    const struct verdict_line *line;
+    for (size_t i = 0; i < survey->n; i++)
+        for (size_t k = 0; (line = survey_check(&survey->rows[i], k)) != NULL; k++, n++)
+            verdict = verdict_both(verdict, line->verdict);
+    return n > 0 ? verdict : VERDICT_INCONCLUSIVE;
+}
+
+static bool has_hits(const struct survey_row *row)
+{
+    return row->summary != NULL && row->summary->hits > 0;
+}
+
+static double rank_of(const struct survey_row *row)
+{
+    double share = survey_rate(row->summary).share;
+    return !has_hits(row) ? -2 : isnan(share) ? -1 : share;
+}
+
+struct ranked {
+    struct survey_row row;
+    double rank;
+    size_t at;
+};
+
+static int by_rank(const void *a, const void *b)
+{
+    const struct ranked *left = a, *right = b;
+    if (left->rank != right->rank)
+        return left->rank < right->rank ? 1 : -1;
+    return left->at < right->at ? -1 : left->at > right->at;
+}
+
+bool survey_sort(struct survey *survey)
+{
+    struct ranked *ranked = calloc(survey->n + 1, sizeof *ranked);
+    if (ranked == NULL)
+        return false;
+    for (size_t i = 0; i < survey->n; i++)
+        ranked[i] = (struct ranked){.row = survey->rows[i], .rank = rank_of(&survey->rows[i]), .at = i};
+    qsort(ranked, survey->n, sizeof *ranked, by_rank);
+    for (size_t i = 0; i < survey->n; i++)
+        survey->rows[i] = ranked[i].row;
+    free(ranked);
+    return true;
+}
+
+/* --- the table ------------------------------------------------------------------------------------------ */
+
+enum { HITS, MEDIAN, EACH, MIN, MAX, P99, RATE, SHARE, CELLS };
+enum {
+    CELL = NUMBER_ROOM + 8,
+    NAME = UTF8_CLEAN_ROOM(160),
+    GAP = 2,
+    INDENT = 2,
+    DEEP = 4,
+    TEXT = 1024,
+    TELLING = 8
+};
+
+static const char *const heading[CELLS] = {"hits", "median", "+-", "min", "max", "p99", "calls/s", "share"};
+
+/* From here on a digit less is printed, or a mark. */
+static const double VAGUE_SHARE = 0.02, VAGUE_RATE = 0.2;
+
+struct cells {
+    char text[CELLS][CELL];
+};
+
+struct layout {
+    FILE *out;
+    size_t columns, name, width[CELLS];
+};
+
+static const char *plus_minus(void)
+{
+    return terminal_or("±", "+-");
+}
+
+static const char *heading_of(size_t cell)
+{
+    return cell == EACH ? plus_minus() : heading[cell];
+}
+
+static void put_rate(const struct summary *summary, struct cells *cells)
+{
+    struct survey_rate rate = survey_rate(summary);
+    char number[NUMBER_ROOM];
+    if (!isnan(rate.per_second))
+        snprintf(cells->text[RATE], CELL, "%s%s",
+                 rate.per_second_at_most   ? "<"
+                 : rate.doubt > VAGUE_RATE ? "~"
+                                           : "",
+                 number_decimal(number, sizeof number, rate.per_second, rate.per_second < 9.95 ? 1 : 0));
+    if (isnan(rate.share))
+        return;
+    const char *bound = rate.share_at_most ? "<" : rate.share_at_least ? ">" : "";
+    if (rate.share < 0.0005 && rate.share_at_least)
+        return;
+    if (rate.share < 0.0005)
+        snprintf(cells->text[SHARE], CELL, "<0.1 %%");
+    else if (rate.plus_minus > VAGUE_SHARE && bound[0] == '\0')
+        snprintf(cells->text[SHARE], CELL, "~%.0f %%", 100 * rate.share);
+    else
+        snprintf(cells->text[SHARE], CELL, "%s%.1f %%", bound, 100 * rate.share);
+}
+
+/* False: nothing was counted. */
+static bool fill(const struct survey_row *row, size_t which, struct cells *cells)
+{
+    *cells = (struct cells){0};
+    if (!has_hits(row) || which >= row->summary->n)
+        return false;
+    const struct column *column = &row->summary->columns[which];
+    const struct statistics *statistics = column->statistics;
+    if (column->unsupported[0] != '\0' || statistics_count(statistics) == 0)
+        return false;
+    number_unsigned(cells->text[HITS], CELL, statistics_count(statistics));
+    number_unsigned(cells->text[MEDIAN], CELL, statistics_quantile(statistics, 0.5, NULL));
+    snprintf(cells->text[EACH], CELL, "?");
+    if (column->calibrated)
+        number_decimal(cells->text[EACH], CELL, ceil(column->plus_minus - 1e-6), 0);
+    number_unsigned(cells->text[MIN], CELL, statistics_min(statistics));
+    number_unsigned(cells->text[MAX], CELL, statistics_max(statistics));
+    number_unsigned(cells->text[P99], CELL, statistics_quantile(statistics, 0.99, NULL));
+    if (which == 0)
+        put_rate(row->summary, cells);
+    return true;
+}
+
+/* Why this row has no number. */
+static void describe_none(const struct survey_row *row, size_t which, char *out, size_t size)
+{
+    char clean[UTF8_CLEAN_ROOM(256)];
+    const struct column *column =
+        has_hits(row) && which < row->summary->n ? &row->summary->columns[which] : NULL;
+    if (column == NULL && row->why[0] == '\0')
+        snprintf(out, size, "<not reached>");
+    else if (column == NULL)
+        snprintf(out, size, "<not measured>: %s", terminal_text(clean, sizeof clean, row->why));
+    else if (column->unsupported[0] != '\0')
+        snprintf(out, size, "<not supported>: %s", terminal_text(clean, sizeof clean, column->unsupported));
+    else if (column->at_least > 0)
+        number_unsigned(out + snprintf(out, size, "longest hit: at least "), NUMBER_ROOM,
+                        column->at_least_max);
+    else
+        snprintf(out, size, "<not counted>: %s",
+                 row->summary->tainted == row->summary->hits ? "all hits tainted" : "no hit that counts");
+}
+
+static void lay_out(struct layout *layout, const struct survey *survey, size_t which)
+{
+    char name[NAME];
+    struct cells cells;
+    size_t used = 0;
+    memset(layout->width, 0, sizeof layout->width);
+    layout->name = strlen("function");
+    for (size_t i = 0; i < survey->n; i++) {
+        size_t width = utf8_width(terminal_text(name, sizeof name, survey->rows[i].name));
+        layout->name = width > layout->name ? width : layout->name;
+        if (!fill(&survey->rows[i], which, &cells))
+            continue;
+        for (size_t cell = 0; cell < CELLS; cell++) {
+            width = utf8_width(cells.text[cell]);
+            size_t least = width > 0 ? utf8_width(heading_of(cell)) : 0;
+            width = width > least ? width : least;
+            layout->width[cell] = width > layout->width[cell] ? width : layout->width[cell];
+        }
+    }
+    for (size_t cell = 0; cell < CELLS; cell++)
+        used += layout->width[cell] > 0 ? GAP + layout->width[cell] : 0;
+    if (layout->name + used > layout->columns)
+        layout->name = layout->columns > used + INDENT ? layout->columns - used : INDENT;
+}
+
+/* A name that is too long has a line of its own. */
+static void put_name(const struct layout *layout, const char *name)
+{
+    size_t width = utf8_width(name);
+    fputs(name, layout->out);
+    if (width > layout->name)
+        fprintf(layout->out, "\n%*s", (int)layout->name, "");
+    else
+        fprintf(layout->out, "%*s", (int)(layout->name - width), "");
+}
+
+static void put_line(const struct layout *layout, const char *name, const struct cells *cells)
+{
+    size_t owed = 0;
+    put_name(layout, name);
+    for (size_t cell = 0; cell < CELLS; cell++) {
+        const char *text = cells == NULL ? heading_of(cell) : cells->text[cell];
+        if (layout->width[cell] == 0)
+            continue;
+        size_t width = utf8_width(text);
+        owed += GAP + layout->width[cell] - width;
+        if (width == 0)
+            continue;
+        fprintf(layout->out, "%*s%s", (int)owed, "", text);
+        owed = 0;
+    }
+    fputc('\n', layout->out);
+}
+
+static void put_row(const struct layout *layout, const struct survey_row *row, size_t which)
+{
+    char name[NAME], text[TEXT];
+    struct cells cells;
+    terminal_text(name, sizeof name, row->name);
+    if (fill(row, which, &cells)) {
+        put_line(layout, name, &cells);
+        return;
+    }
+    if (which > 0 && !has_hits(row)) /* the first table has told it */
+        return;
+    describe_none(row, which, text, sizeof text);
+    put_name(layout, name);
+    fprintf(layout->out, "%*s", GAP, "");
+    fold_text_at(layout->out, layout->columns, layout->name + GAP, layout->name + GAP, text);
+}
+
+static const struct summary *first_summary(const struct survey *survey)
+{
+    for (size_t i = 0; i < survey->n; i++)
+        if (has_hits(&survey->rows[i]))
+            return survey->rows[i].summary;
+    return NULL;
+}
+
+static void put_metrics(const struct layout *layout, const struct survey *survey)
+{
+    for (size_t i = 0; i < survey->n; i++) {
+        const struct summary *summary = survey->rows[i].summary;
+        char name[NAME], value[NUMBER_ROOM], piece[256];
+        struct fold fold = {.out = layout->out, .columns = layout->columns, .indent = INDENT};
+        if (!has_hits(&survey->rows[i]))
+            continue;
+        fold_put(&fold, terminal_text(name, sizeof name, survey->rows[i].name), 0);
+        for (size_t k = 0; k < summary->n_metrics; k++) {
+            const struct metric_result *metric = &summary->metrics[k];
+            snprintf(value, sizeof value, "%.4g", metric->value);
+            snprintf(piece, sizeof piece, "%.96s %s%s%.16s", metric->name,
+                     isfinite(metric->value) ? value : "<not counted>", metric->unit[0] != '\0' ? " " : "",
+                     isfinite(metric->value) ? metric->unit : "");
+            fold_put(&fold, piece, 3);
+        }
+        fold_end(&fold);
+    }
+}
+
+static void put_legend(const struct layout *layout, const struct survey *survey)
+{
+    bool unmeasured = false, shares = false, rates = false, bounds = false, vague = false;
+    for (size_t i = 0; i < survey->n; i++) {
+        if (!has_hits(&survey->rows[i]))
+            continue;
+        const struct summary *summary = survey->rows[i].summary;
+        struct survey_rate rate = survey_rate(summary);
+        unmeasured = unmeasured || !summary->columns[0].calibrated;
+        shares = shares || !isnan(rate.share);
+        rates = rates || !isnan(rate.per_second);
+        vague = vague || (rate.plus_minus > VAGUE_SHARE && !rate.share_at_most && !rate.share_at_least) ||
+                (rate.doubt > VAGUE_RATE && !rate.per_second_at_most);
+        bounds = bounds || (!isnan(rate.share) && (rate.share_at_most || rate.share_at_least));
+    }
+    char text[TEXT];
+    snprintf(text, sizeof text, "%s: how far one hit may be off, as halts differ in what they cost%s%s%s%s%s",
+             plus_minus(), unmeasured ? "; ?: what a halt adds was not measured, and is in the counts" : "",
+             shares ? "; share: of all cycles, from call to call, with what it calls and what interrupts it"
+                    : "",
+             rates ? "; calls/s: at the core's clock" : "",
+             vague ? "; ~: from so few or so different calls that it is vague" : "",
+             bounds ? "; < and >: the counter may have wrapped unseen" : "");
+    fputc('\n', layout->out);
+    fold_text(layout->out, layout->columns, INDENT, text);
+}
+
+/* What a single region's summary says below its table, in so far as numbers depend on it. */
+static void put_remarks(const struct layout *layout, const struct survey *survey)
+{
+    size_t told = 0;
+    for (size_t i = 0; i < survey->n && told < TELLING; i++) {
+        const struct survey_row *row = &survey->rows[i];
+        char name[NAME], clean[UTF8_CLEAN_ROOM(256)], tainted[64] = "", bounded[96] = "", hits[NUMBER_ROOM],
+                                                      text[NAME + TEXT];
+        if (!has_hits(row))
+            continue;
+        const struct summary *summary = row->summary;
+        const struct column *cycles = &summary->columns[0];
+        if (summary->tainted > 0)
+            snprintf(tainted, sizeof tainted, "; %s tainted hits left out",
+                     number_unsigned(hits, sizeof hits, summary->tainted));
+        if (cycles->at_least > 0 && statistics_count(cycles->statistics) > 0)
+            snprintf(bounded, sizeof bounded, "; %s hits may have overflowed the counter, not included",
+                     number_unsigned(hits, sizeof hits, cycles->at_least));
+        int wrote = snprintf(text, sizeof text, "%s: ", terminal_text(name, sizeof name, row->name));
+        size_t used = wrote > 0 ? (size_t)wrote : 0, begin = used;
+        const struct {
+            bool needed;
+            const char *before, *words;
+        } parts[] = {
+            {summary->conditions.note[0] != '\0', "; ",
+             terminal_text(clean, sizeof clean, summary->conditions.note)},
+            {tainted[0] != '\0', "", tainted},
+            {bounded[0] != '\0', "", bounded},
+            {summary->slept, "; ", "the core was seen asleep"},
+            {summary->disagreement[0] != '\0', "; ", summary->disagreement},
+            {row->why[0] != '\0', "; ", row->why},
+        };
+        for (size_t k = 0; k < sizeof parts / sizeof *parts && used < sizeof text; k++)
+            if (parts[k].needed)
+                used += (size_t)snprintf(text + used, sizeof text - used, "%s%s", parts[k].before,
+                                         parts[k].words);
+        if (used == begin)
+            continue;
+        memmove(text + begin, text + begin + 2, strlen(text + begin + 2) + 1);
+        fold_text(layout->out, layout->columns, INDENT, text);
+        told++;
+    }
+}
+
+static void put_end(const struct layout *layout, const struct survey *survey)
+{
+    char text[TEXT], time[NUMBER_ROOM], clean[UTF8_CLEAN_ROOM(256)], clock[NUMBER_ROOM];
+    size_t reached = 0, refused = 0;
+    for (size_t i = 0; i < survey->n; i++) {
+        reached += has_hits(&survey->rows[i]);
+        refused += !has_hits(&survey->rows[i]) && survey->rows[i].why[0] != '\0';
+    }
+    int wrote = snprintf(text, sizeof text, "%zu of %zu functions reached", reached, survey->n);
+    size_t used = wrote > 0 ? (size_t)wrote : 0;
+    if (refused > 0)
+        used += (size_t)snprintf(text + used, sizeof text - used, ", %zu not measured", refused);
+    used += (size_t)snprintf(text + used, sizeof text - used, ", in %s",
+                             number_elapsed(time, sizeof time, survey->seconds));
+    if (survey->conditions.clock_hz > 0)
+        used += (size_t)snprintf(text + used, sizeof text - used, ", at %s",
+                                 number_frequency(clock, sizeof clock, survey->conditions.clock_hz));
+    if (survey->ended[0] != '\0')
+        snprintf(text + used, sizeof text - used, "; it ended early: %s",
+                 terminal_text(clean, sizeof clean, survey->ended));
+    fold_text(layout->out, layout->columns, INDENT, text);
+}
+
+void survey_table(FILE *out, const struct survey *survey, size_t columns)
+{
+    struct layout layout = {.out = out, .columns = columns};
+    const struct summary *first = first_summary(survey);
+    for (size_t which = 0; which < (first != NULL ? first->n : 1); which++) {
+        char name[NAME];
+        lay_out(&layout, survey, which);
+        fputc('\n', out);
+        terminal_text(name, sizeof name, first != NULL ? first->columns[which].name : "");
+        if (first != NULL && first->n > 1)
+            fprintf(out, "%s\n", name);
+        if (first != NULL)
+            put_line(&layout, "function", NULL);
+        for (size_t i = 0; i < survey->n; i++)
+            put_row(&layout, &survey->rows[i], which);
+    }
+    if (first != NULL && first->n_metrics > 0) {
+        fputc('\n', out);
+        put_metrics(&layout, survey);
+    }
+    if (first != NULL) {
+        put_legend(&layout, survey);
+        put_remarks(&layout, survey);
+    } else {
+        fputc('\n', out);
+    }
+    put_end(&layout, survey);
+    fflush(out);
+}
+
+/* --- verdicts ------------------------------------------------------------------------------------------- */
+
+static enum colour colour_of(enum verdict verdict)
+{
+    return verdict == VERDICT_PASS ? COLOUR_GOOD : verdict == VERDICT_REGRESSED ? COLOUR_BAD : COLOUR_ODD;
+}
+
+/* "over the budget", "regressed (threshold 2 %)", "inconclusive: not reached" */
+void survey_describe(const struct survey_row *row, const struct verdict_line *line, char *out, size_t size)
+{
+    char threshold[NUMBER_ROOM] = "", part[NUMBER_ROOM];
+    bool over = line->verdict == VERDICT_REGRESSED, is_budget = line == row->budget;
+    if (!is_budget && (over || line->verdict == VERDICT_PASS))
+        snprintf(threshold, sizeof threshold, " (threshold %s)",
+                 number_part(part, row->comparison->threshold));
+    snprintf(out, size, "%s%s%s%.384s", is_budget && over ? "over the budget" : verdict_name(line->verdict),
+             threshold, line->why[0] != '\0' ? ": " : "", line->why);
+}
+
+/* "1,105", "1,200 -> 1,236 +3.00 %" */
+void survey_numbers(const struct verdict_line *line, bool is_budget, char *out, size_t size)
+{
+    char before[NUMBER_ROOM] = "-", after[NUMBER_ROOM] = "-", change[NUMBER_ROOM];
+    bool of_max = is_budget && strncmp(line->name, "max", 3) == 0;
+    if (line->now.n > 0)
+        number_mean(after, of_max ? (double)line->now.max : line->now.mean);
+    if (is_budget) {
+        snprintf(out, size, "%s", after);
+        return;
+    }
+    if (line->base.n > 0)
+        number_mean(before, line->base.mean);
+    number_change(change, line->change);
+    snprintf(out, size, "%s -> %s%s%s", before, after, change[0] != '\0' ? " " : "", change);
+}
+
+void survey_print_checks(FILE *out, const struct survey *survey, size_t columns)
+{
+    size_t counts[4] = {0}, n = 0;
+    const struct verdict_line *line;
+    fputc('\n', out);
+    for (size_t i = 0; i < survey->n; i++)
+        for (size_t k = 0; (line = survey_check(&survey->rows[i], k)) != NULL; k++) {
+            char name[NAME], what[UTF8_CLEAN_ROOM(96)], numbers[3 * NUMBER_ROOM], verdict[TEXT],
+                text[2 * TEXT];
+            bool is_budget = line == survey->rows[i].budget;
+            terminal_text(name, sizeof name, survey->rows[i].name);
+            survey_numbers(line, is_budget, numbers, sizeof numbers);
+            survey_describe(&survey->rows[i], line, verdict, sizeof verdict);
+            snprintf(text, sizeof text, "%s: %s: %s: %s", name, terminal_text(what, sizeof what, line->name),
+                     numbers, verdict);
+            fputs(terminal_colour(out, colour_of(line->verdict)), out);
+            fold_text(out, columns, DEEP, text);
+            fputs(terminal_colour(out, COLOUR_END), out);
+            counts[line->verdict]++;
+            n++;
+        }
+    fprintf(out, "verdict: %s", verdict_name(survey_verdict(survey)));
+    if (n == 0)
+        fputs(", there is nothing to judge", out);
+    for (size_t i = 0, told = 0; n > 0 && i < 4; i++)
+        if (counts[i] > 0)
+            fprintf(out, "%s%zu %s", told++ > 0 ? ", " : "; ", counts[i], verdict_name((enum verdict)i));
+    fputc('\n', out);
+    fflush(out);
+}
+
+/* --- JSON lines ----------------------------------------------------------------------------------------- */
+
+bool survey_json_header(FILE *out, const struct conditions *conditions, const struct column *columns,
+                        size_t n)
+{
+    struct json_part header = json_header_part(JSON_SCHEMA_2, conditions, columns, n, time(NULL));
+    json_part_text(&header, "command", "survey");
+    return json_part_write(out, header);
+}
+
+static void put_budget(struct json_part *line, const struct survey_row *row)
+{
+    struct json_part budget = json_part_new(NULL);
+    if (row->budget != NULL) {
+        json_part_text(&budget, "budget", row->budget->name);
+        json_part_text(&budget, "verdict", verdict_name(row->budget->verdict));
+        json_part_real(&budget, "change", row->budget->change);
+        json_part_text(&budget, "why", row->budget->why);
+    }
+    json_part_object(line, "budget", budget);
+}
+
+static bool write_region(FILE *out, const struct survey_row *row)
+{
+    struct json_part line = json_part_new("region");
+    json_part_text(&line, "name", row->name);
+    if (!has_hits(row)) {
+        json_part_bool(&line, "reached", false);
+        json_part_text(&line, "why", row->why);
+        put_budget(&line, row);
+        return json_part_write(out, line);
+    }
+    struct survey_rate rate = survey_rate(row->summary);
+    json_part_bool(&line, "reached", true);
+    json_part_text(&line, "why", row->why);
+    json_part_object(&line, "region", json_region_part(&row->summary->conditions));
+    json_part_text(&line, "note", row->summary->conditions.note);
+    json_summary_fill(&line, row->summary);
+    json_part_real(&line, "calls_per_second", rate.per_second);
+    json_part_real(&line, "share", rate.share);
+    json_part_real(&line, "share_plus_minus", rate.plus_minus);
+    struct json_part periods = json_part_new(NULL);
+    if (row->summary->periods.n > 0) {
+        json_part_unsigned(&periods, "count", row->summary->periods.n);
+        json_part_unsigned(&periods, "cycles", row->summary->periods.cycles);
+        json_part_unsigned(&periods, "inside", row->summary->periods.inside);
+        if (row->summary->periods.at_least)
+            json_part_bool(&periods, "cycles_at_least", true);
+        if (row->summary->periods.inside_at_least)
+            json_part_bool(&periods, "inside_at_least", true);
+    }
+    json_part_object(&line, "periods", periods);
+    put_budget(&line, row);
+    return json_part_write(out, line);
+}
+
+bool survey_json(FILE *out, const struct survey *survey)
+{
+    size_t reached = 0;
+    for (size_t i = 0; i < survey->n; i++) {
+        if (!write_region(out, &survey->rows[i]) ||
+            (survey->rows[i].comparison != NULL && !comparison_json(out, survey->rows[i].comparison)))
+            return false;
+        reached += has_hits(&survey->rows[i]);
+    }
+    struct json_part line = json_part_new("summary");
+    json_part_unsigned(&line, "regions", survey->n);
+    json_part_unsigned(&line, "reached", reached);
+    json_part_real(&line, "seconds", survey->seconds);
+    json_part_text(&line, "ended", survey->ended);
+    if (survey->judged)
+        json_part_text(&line, "verdict", verdict_name(survey_verdict(survey)));
+    return json_part_write(out, line);
+}

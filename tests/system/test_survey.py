@@ -1,0 +1,254 @@
+"""`survey`: many functions in one run. Each number is the board's truth and what `delta` prints of the same function, shares
+are those of the board, what is not called is not printed as reached, and the target is as it was."""
+import re
+import signal
+import xml.etree.ElementTree
+
+import pytest
+
+from gdb_place import GdbPlace
+from harness import (CALLED_TWICE, IN_RAM, NOP_MORE, NOWHERE, RECURSE, SOAK, WORK_BY_DATA, Place, at, finish_tool, passages,
+                     returned, run_tool, unfolded)
+from test_restore import assert_runs, snapshot
+
+WAYS = ["m4/swd", "m4", "rp2040/swd", "rp2040", "m55/swd", "rp2040/v2"]
+BITS = WORK_BY_DATA | CALLED_TWICE | RECURSE | IN_RAM
+CALLED = ["work_by_data", "called_twice", "caller_one", "caller_two", "recurse", "in_ram"]
+ALWAYS_THE_SAME = ["caller_one", "caller_two"]
+NEVER = ["never_called", "span_10", "sleeper"]
+HITS = 100 if SOAK else 20
+ENOUGH = ("--for", "10min")  # ends long before, with the hits
+
+
+def survey(place, *args, code=0):
+    place.board.watch(NOWHERE)
+    result = place.run("survey", "-j", *args)
+    assert result.code == code, f"exit {result.code}: {result.err}\n{result.out[-2000:]}"
+    assert result.header["schema"] == "pmu-probe/2" and result.header["command"] == "survey"
+    result.regions = {line["name"]: line for line in result.lines if line["type"] == "region"}
+    assert len(result.regions) == result.summary["regions"]
+    return result
+
+
+def check_truth(place, region, log):
+    """A summary of some of the board's passages: each turn may end inside one more, which no hit is made of."""
+    truth = sorted(passage.cycles for passage in passages(log, place.symbol(region["name"]), returned))
+    cycles = region["columns"]["CPU_CYCLES"]
+    n, more = cycles["count"], len(truth) - cycles["count"]
+    assert n == region["hits"] and region["tainted"] == 0
+    assert 0 <= more <= n // 2, f"{region['name']}: {len(truth)} passages, {n} hits"
+    for value, rank in ((cycles["min"], 0), (cycles["median"], (n - 1) // 2), (cycles["max"], n - 1)):
+        assert value in truth and truth[rank] <= value <= truth[rank + more], region["name"]
+    assert cycles["plus_minus"] == 0
+
+
+@pytest.mark.any_row(2)
+@pytest.mark.parametrize("way", WAYS)
+def test_every_number_is_the_truth(way):
+    with Place(way, "free", BITS) as place:
+        before = snapshot(place)
+        result = survey(place, "work_b*", "call*", "recurse", "in_ram", "-r", HITS, *ENOUGH)
+        assert sorted(result.regions) == sorted(CALLED)
+        log = place.board.log()
+        for region in result.regions.values():
+            assert region["reached"] and region["hits"] >= HITS and region["region"]["end"] == "its return"
+            check_truth(place, region, log)
+        for name in CALLED if SOAK else ALWAYS_THE_SAME[:1]:
+            cycles, here = place.delta(name, "-r", 10).cycles, result.regions[name]["columns"]["CPU_CYCLES"]
+            if name in ALWAYS_THE_SAME:
+                assert set(cycles) == {here["median"]} == {here["min"]} == {here["max"]}
+        assert_runs(place)
+        assert snapshot(place) == before
+
+
+@pytest.mark.parametrize("way", ["m4/swd", "rp2040"])
+def test_what_is_not_called_is_not_reached(way):
+    with Place(way, "free", WORK_BY_DATA) as place:
+        result = survey(place, "work_by_data", *NEVER, "Reset_Handler", "main", "--for", "3s")
+        for name in NEVER:
+            assert result.regions[name] == {"type": "region", "name": name, "reached": False}
+        assert not result.regions["main"]["reached"]
+        assert "noreturn" in result.regions["Reset_Handler"]["why"]
+        assert result.regions["work_by_data"]["reached"] or not passages(
+            place.board.log(), place.symbol("work_by_data"), returned)
+        failed = survey(place, "never_*", "--for", "300ms", code=3)
+        assert "none of 1 functions was reached" in failed.err
+
+
+def shares_of(profile, place, names):
+    spent = sum(cycles for kind in ("executed", "asleep") for _, cycles in profile[kind])
+    lows = sorted(place.board.symbols().values())
+    ends = {low: high for low, high in zip(lows, lows[1:])}
+    return {name: sum(cycles for at, cycles in profile["executed"]
+                      if place.symbol(name) <= at < ends[place.symbol(name)]) / spent for name in names}
+
+
+@pytest.mark.parametrize("way", ["m4/swd", "rp2040/swd"])
+def test_shares_are_those_of_the_board(way):
+    """Of functions that call nothing: what the board spent in their code. Their calls are far apart for a host that is busy,
+    so many of them are wanted."""
+    names = ["cycles_10", "cycles_30", "cycles_60"]
+    with Place(way, "free", 0) as place:
+        place.board.write_word("shares", 1)
+        place.board.command("profile on")
+        result = survey(place, "cycles_?0", "-r", 60, *ENOUGH)
+        truth = shares_of(place.board.command("profile")["cores"][0], place, names)
+        assert 0.9 < sum(truth.values()) < 1
+        for name in names:
+            region = result.regions[name]
+            assert abs(region["share"] - truth[name]) < 0.02, f"{name}: {region['share']}, truth {truth[name]}"
+            assert region["share_plus_minus"] < 0.02
+            periods = region["periods"]
+            rate = periods["count"] / periods["cycles"] * result.header["clock"]["hz"]
+            assert region["calls_per_second"] == pytest.approx(rate)
+            assert periods["count"] > 40
+
+
+def test_events_are_those_of_delta():
+    with Place("m55/swd", "free", CALLED_TWICE) as place:
+        result = survey(place, "caller_*", "-e", "INST_RETIRED,LD_RETIRED", "-M", "CPI", "-r", 10, *ENOUGH)
+        assert result.header["columns"][:3] == ["CPU_CYCLES", "INST_RETIRED", "LD_RETIRED"]
+        one = place.delta("caller_one", "-e", "INST_RETIRED", "-r", 10)
+        region = result.regions["caller_one"]
+        cycles, instructions = region["columns"]["CPU_CYCLES"], region["columns"]["INST_RETIRED"]
+        assert instructions["min"] == instructions["max"] == one.summary["columns"]["INST_RETIRED"]["median"] > 0
+        assert region["metrics"]["CPI"] == pytest.approx(cycles["mean"] / instructions["mean"])
+        text = place.run("survey", "caller_*", "-e", "INST_RETIRED", "-M", "CPI", "-r", 10, *ENOUGH).out
+        assert "\nINST_RETIRED\nfunction" in text and "CPI" in text
+
+
+def test_the_hottest_are_found_by_samples():
+    with Place("m4/swd", "free", 0) as place:
+        place.board.write_word("shares", 1)
+        before = snapshot(place)
+        result = survey(place, "--hottest", 2, "-r", 10, *ENOUGH)
+        assert list(result.regions) == ["cycles_60", "cycles_30"]
+        assert result.regions["cycles_60"]["share"] > result.regions["cycles_30"]["share"]
+        assert_runs(place)
+        assert snapshot(place) == before
+
+
+def test_through_a_gdb_server():
+    """It is given no several breakpoints to wait at: each function has a slice of its own."""
+    with GdbPlace("m4", "free", CALLED_TWICE) as place:
+        result = survey(place, "caller_*", "-r", 3, *ENOUGH)
+        for name in ALWAYS_THE_SAME:
+            cycles = result.regions[name]["columns"]["CPU_CYCLES"]
+            assert cycles["min"] == cycles["max"] and cycles["count"] >= 3
+
+
+def test_ctrl_c_ends_it_with_what_there_is():
+    with Place("m4/swd", "free", CALLED_TWICE) as place:
+        before = snapshot(place)
+        process = place.start("survey", "caller_*", "never_called", *ENOUGH)
+        place.wait_for_stops(100)
+        result = finish_tool(process, signal.SIGINT)
+        text = unfolded(result.out)
+        assert result.code == 0 and "it ended early: Ctrl-C" in text, text
+        assert "caller_one" in text and "never_called <not reached>" in " ".join(text.split())
+        assert_runs(place)
+        assert snapshot(place) == before
+
+
+def test_what_is_refused():
+    with Place("m4/swd", "free", 0) as place:
+        for args, words in [((), "needs a PATTERN"), (("nosuch_*",), 'no function matches "nosuch_*"'),
+                            (("never_called", "--hottest", "3"), "leave all but one of them out"), (("main+2",), "not the entry"),
+                            (("never_called", "--timeout", "3s"), "a longer --for makes them longer")]:
+            result = place.run("survey", *args)
+            assert result.code == 2 and words in unfolded(result.err), result.err
+
+
+# --- region files and baselines
+
+def region_file(folder, *lines):
+    path = folder / "pmu-probe.regions"
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def test_budgets_are_checked(tmp_path):
+    """76 and 136 cycles are what the two functions take, always."""
+    with Place("m4/swd", "free", CALLED_TWICE) as place:
+        good = region_file(tmp_path, "# the contract", "one caller_one <= 76 cycles -r 7", "two caller_two <= 12 us",
+                           '"between them" caller_one caller_two  mean <= 90 cycles')
+        result = survey(place, "--regions", good, "--check", "-r", 20, *ENOUGH)
+        assert result.summary["verdict"] == "pass"
+        assert {name: region["budget"]["verdict"] for name, region in result.regions.items()} == dict.fromkeys(result.regions, "pass")
+        assert result.regions["one"]["hits"] == 7 and result.regions["between them"]["region"]["end"] == "caller_two"
+        truth = [p.cycles for p in passages(place.board.log(), place.symbol("caller_one"), at(place.symbol("caller_two")))]
+        cycles = result.regions["between them"]["columns"]["CPU_CYCLES"]
+        assert cycles["min"] == cycles["max"] == min(truth) and truth.count(cycles["min"]) >= 20
+
+        tight = region_file(tmp_path, "one caller_one <= 75 cycles", "two caller_two <= 137 cycles", "three caller_two")
+        result = survey(place, "--regions", tight, "--check", "-r", 20, *ENOUGH, code=1)
+        assert result.summary["verdict"] == "regressed" and result.regions["one"]["budget"]["verdict"] == "regressed"
+        assert result.regions["two"]["budget"]["verdict"] == "pass" and "budget" not in result.regions["three"]
+        assert survey(place, "--regions", tight, "-r", 20, *ENOUGH).regions["one"]["reached"]  # without --check
+        text = place.run("survey", "--regions", tight, "--check", "-r", 20, *ENOUGH)
+        assert text.code == 1 and "one: max <= 75 cycles: 76: over the budget" in text.out
+        suite = place.run("survey", "--regions", tight, "--check", "-r", 20, "--format", "junit", *ENOUGH)
+        assert suite.code == 1
+        (suite,) = xml.etree.ElementTree.fromstring(suite.out)
+        assert (suite.get("tests"), suite.get("failures"), suite.get("skipped")) == ("3", "1", "0")
+        (failed,) = [case for case in suite.iter("testcase") if case.find("failure") is not None]
+        assert failed.get("classname") == "one" and "76: over the budget" in failed.find("failure").get("message")
+        page = place.run("survey", "--regions", tight, "--check", "-r", 20, "--format", "markdown", *ENOUGH)
+        assert page.code == 1 and page.out.count("\n|:--|") == 1 and "**over the budget**" in page.out
+
+
+def test_what_is_not_reached_is_not_within_its_budget(tmp_path):
+    with Place("m4/swd", "free", 0) as place:
+        path = region_file(tmp_path, "never never_called <= 1 s", "start Reset_Handler <= 1 s")
+        result = place.run("survey", "--regions", path, "--check", "--for", "300ms")
+        assert result.code == 3 and "not reached" in result.out and "noreturn" in unfolded(result.out)
+
+
+def test_errors_of_a_region_file_name_its_line(tmp_path):
+    with Place("m4/swd", "free", 0) as place:
+        for lines, words in [(("# one", "fir no_such_function"), "pmu-probe.regions:2: no symbol"),
+                             (("fir main+2",), "pmu-probe.regions:1: main+2 is not the entry"), (("fir main <= 3",), "regions:1: behind <=")]:
+            result = place.run("survey", "--regions", region_file(tmp_path, *lines))
+            assert result.code == 2 and words in unfolded(result.err), result.err
+        for args, words in [(("--check",), "--check needs --regions"), (("main", "--threshold", "2%"), "--baseline FILE only"),
+                            (("main", "--regions", tmp_path / "none"), "leave all but one"), (("--regions", tmp_path / "none"), "No such file")]:
+            result = place.run("survey", *args)
+            assert result.code == 2 and words in unfolded(result.err), result.err
+
+
+def test_a_first_file_is_made_of_what_was_seen(tmp_path):
+    with Place("m4/swd", "free", CALLED_TWICE) as place:
+        path = tmp_path / "new.regions"
+        survey(place, "caller_*", "called_twice", "-r", 20, "--write-regions", path, *ENOUGH)
+        lines = [line.split() for line in path.read_text().splitlines() if not line.startswith("#")]
+        assert {line[0]: float(line[4]) for line in lines} == {"caller_one": 84, "caller_two": 150, "called_twice": 140}
+        assert survey(place, "--regions", path, "--check", "-r", 20, *ENOUGH).summary["verdict"] == "pass"
+        again = place.run("survey", "caller_*", "--write-regions", path)
+        assert again.code == 2 and "replaces no file" in again.err
+        none = tmp_path / "none.regions"
+        assert place.run("survey", "never_called", "--for", "100ms", "--write-regions", none).code == 3
+        assert not none.exists()
+
+
+def test_a_planted_regression_is_found_and_named(tmp_path):
+    """The slower build has a NOP more in one function. The same build again has no regression."""
+    names = ["caller_*", "nop_more"]
+    for mode, code in (("free", None), ("free", 0), ("slower", 1)):
+        with Place("m4/swd", mode, CALLED_TWICE | NOP_MORE) as place:
+            output = tmp_path / "base.jsonl"
+            if code is None:
+                assert place.run("survey", *names, "-r", 30, "-j", "-o", output, *ENOUGH).code == 0
+                continue
+            result = survey(place, *names, "-r", 30, "--baseline", output, "--any-elf", *ENOUGH, code=code)
+            verdicts = {line["region"]["start"]: line for line in result.lines if line["type"] == "verdict"}
+            assert sorted(verdicts) == ["caller_one", "caller_two", "nop_more"]
+            slower = [name for name, line in verdicts.items() if line["verdict"] == "regressed"]
+            assert slower == (["nop_more"] if code else [])
+            if code:
+                text = place.run("survey", *names, "-r", 30, "--baseline", output, "--any-elf", *ENOUGH)
+                assert text.code == 1 and re.search(r"nop_more: CPU_CYCLES: \S+ -> \S+ \S+ %: regressed \(threshold 0 %\)", unfolded(text.out))
+                new = tmp_path / "new.jsonl"
+                place.run("survey", *names, "-r", 30, "-j", "-o", new, *ENOUGH)
+                both = run_tool("compare", output, new, "--any-elf", "-j")
+                assert both.code == 1
+                assert [line["region"]["start"] for line in both.lines if line["type"] == "verdict" and line["verdict"] == "regressed"] == slower

@@ -1,0 +1,177 @@
+/* What survey prints of many regions, compared byte by byte. */
+#include "golden.h"
+
+#include "report/summaries.h"
+#include "report/survey.h"
+
+#include <math.h>
+
+enum { ROWS = 6 };
+
+static struct survey_row rows[ROWS];
+static struct survey survey;
+
+static struct summary *a_summary(const char *start, uint64_t cycles, struct periods periods)
+{
+    struct summary *summary = calloc(1, sizeof *summary);
+    summary->conditions = conditions_fir();
+    snprintf(summary->conditions.start, sizeof summary->conditions.start, "%s", start);
+    struct column *column = SUMMARY_COLUMN(summary, "CPU_CYCLES", {cycles, 30}, {cycles + 40, 10});
+    column->plus_minus = 1;
+    SUMMARY_COLUMN(summary, "LD_RETIRED", {cycles / 4, 40});
+    summary->hits = 42;
+    summary->passes = 1;
+    summary->seconds = 0.5;
+    summary->periods = periods;
+    return summary;
+}
+
+/* `n` periods, alike but for every second one, which is longer by `more`. */
+static struct periods some_periods(uint64_t n, uint64_t inside, uint64_t cycles, uint64_t more)
+{
+    struct periods periods = {0};
+    for (uint64_t i = 0; i < n; i++) {
+        double x = (double)inside, t = (double)(cycles + i % 2 * more);
+        periods.n++;
+        periods.inside += inside;
+        periods.cycles += cycles + i % 2 * more;
+        periods.inside2 += x * x;
+        periods.cycles2 += t * t;
+        periods.product += x * t;
+    }
+    return periods;
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    survey = (struct survey){.conditions = conditions_fir(), .rows = rows, .n = ROWS, .seconds = 12.5};
+    rows[0] = (struct survey_row){.name = "never_called", .why = ""};
+    rows[1] = (struct survey_row){
+        .name = "small", .why = "", .summary = a_summary("small", 100, some_periods(40, 110, 10000, 0))};
+    rows[2] = (struct survey_row){
+        .name = "panic", .why = "panic never returns (its DWARF says noreturn): name an end as well"};
+    rows[3] = (struct survey_row){.name = "filters/long.c:a_function_whose_name_is_long",
+                                  .why = "",
+                                  .summary = a_summary("large", 18000, some_periods(40, 18010, 40000, 10))};
+    rows[4] = (struct survey_row){
+        .name = "rare", .why = "", .summary = a_summary("rare", 5000, some_periods(3, 5010, 9000, 9000))};
+    rows[5] = (struct survey_row){
+        .name = "once", .why = "", .summary = a_summary("once", 500, some_periods(1, 500, 9000, 0))};
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ROWS; i++)
+        if (rows[i].summary != NULL)
+            summary_free((struct summary *)(uintptr_t)rows[i].summary);
+    return 0;
+}
+
+#define FRESH_TEST(name) TEST_WITH(name, set_up, tear_down)
+
+static struct summary *of(size_t row)
+{
+    return (struct summary *)(uintptr_t)rows[row].summary;
+}
+
+FRESH_TEST(the_largest_share_comes_first)
+{
+    of(1)->tainted = 2;
+    snprintf(of(3)->conditions.note, sizeof of(3)->conditions.note, "also crc.part.0");
+    assert_true(survey_sort(&survey));
+    survey_table(output(), &survey, 80);
+    output_is_golden("survey/table.txt");
+}
+
+FRESH_TEST(bounds_are_marked)
+{
+    of(1)->periods.at_least = true;
+    of(3)->periods.inside_at_least = true;
+    of(4)->periods.at_least = of(4)->periods.inside_at_least = true;
+    of(1)->columns[0].calibrated = false;
+    of(3)->conditions.clock_hz = 0;
+    of(1)->n = of(3)->n = of(4)->n = of(5)->n = 1;
+    assert_true(survey_sort(&survey));
+    survey_table(output(), &survey, 80);
+    output_is_golden("survey/bounds.txt");
+    for (size_t i = 0; i < ROWS; i++)
+        if (rows[i].summary != NULL)
+            of(i)->n = 2;
+}
+
+FRESH_TEST(a_survey_that_reached_nothing_says_so)
+{
+    struct survey_row without[] = {rows[0], rows[2]};
+    survey.rows = without;
+    survey.n = 2;
+    snprintf(survey.ended, sizeof survey.ended, "Ctrl-C");
+    survey_table(output(), &survey, 80);
+    output_is_golden("survey/nothing.txt");
+}
+
+FRESH_TEST(json_has_a_line_a_region)
+{
+    snprintf(survey.ended, sizeof survey.ended, "Ctrl-C");
+    of(4)->periods.at_least = true;
+    assert_true(survey_sort(&survey));
+    assert_true(survey_json(output(), &survey));
+    output_is_golden("survey/regions.jsonl");
+}
+
+/* A budget that is exceeded, one that is kept, and regions without one. */
+static void judge_some(struct verdict_line lines[3])
+{
+    lines[0] = (struct verdict_line){.name = "max <= 130 cycles",
+                                     .verdict = VERDICT_REGRESSED,
+                                     .change = 0.077,
+                                     .now = {.n = 40, .max = 140}};
+    lines[1] = (struct verdict_line){
+        .name = "mean <= 50 us", .verdict = VERDICT_PASS, .change = -0.46, .now = {.n = 40, .mean = 18010}};
+    lines[2] = (struct verdict_line){
+        .name = "max <= 1 ms", .verdict = VERDICT_INCONCLUSIVE, .change = (double)NAN, .why = "not reached"};
+    rows[1].budget = &lines[0];
+    rows[3].budget = &lines[1];
+    rows[0].budget = &lines[2];
+    survey.judged = true;
+}
+
+FRESH_TEST(verdicts_stand_below_the_table)
+{
+    struct verdict_line lines[3];
+    judge_some(lines);
+    assert_int_equal(survey_verdict(&survey), VERDICT_REGRESSED);
+    survey_print_checks(output(), &survey, 80);
+    output_is_golden("survey/checks.txt");
+}
+
+FRESH_TEST(junit_has_a_case_a_verdict)
+{
+    struct verdict_line lines[3];
+    judge_some(lines);
+    assert_true(survey_junit(output(), &survey));
+    output_is_golden("survey/suite.xml");
+}
+
+FRESH_TEST(markdown_is_one_table)
+{
+    struct verdict_line lines[3];
+    judge_some(lines);
+    assert_true(survey_markdown(output(), &survey));
+    output_is_golden("survey/table.md");
+    survey.judged = false;
+    assert_true(survey_markdown(output(), &survey));
+    output_is_golden("survey/plain.md");
+}
+
+FRESH_TEST(one_period_tells_no_share)
+{
+    assert_true(isnan(survey_rate(rows[5].summary).share));
+    assert_true(isnan(survey_rate(NULL).share));
+    assert_float_equal(survey_rate(rows[1].summary).share, 0.011, 1e-9);
+    assert_float_equal(survey_rate(rows[1].summary).plus_minus, 0, 1e-9);
+    assert_float_equal(survey_rate(rows[1].summary).per_second, 666666687.0 / 10000, 1e-3);
+    assert_true(survey_rate(rows[4].summary).doubt > 0.2);
+}
