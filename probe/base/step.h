@@ -59,7 +59,7 @@ enum why {
     UNEXPECTED,   /* an OP_EXPECT did not match */
     TARGET_WAIT,  /* the target did not answer in time: asleep, or clocks off */
     TARGET_FAULT, /* the target refused the access */
-    LINK_LOST,    /* unknown whether step `done` was carried out */
+    LINK_LOST,    /* unknown how far step `done` and those after it were carried out */
 };
 
 /* results[0..done) are valid, and nothing after step `done` touched the target. */

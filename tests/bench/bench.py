@@ -14,6 +14,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 
 import bench_dap  # noqa: E402
 import bench_knc  # noqa: E402
+import bench_record  # noqa: E402
 import harness  # noqa: E402
 
 BENCH = os.path.dirname(os.path.abspath(__file__))
@@ -165,5 +166,6 @@ if __name__ == "__main__":
         bench_gdb(one)
     bench_start()
     bench_dap.main()
+    bench_record.main()
     bench_memory()
     bench_knc.main()

@@ -151,6 +151,47 @@ def bench_rehits():
           "   (target: < 10 %)")
 
 
+# Counters, options and regions. Where a step needs a result of a step before it, the next packet cannot be on its way: where
+# an A or R core proves the frame of a call, or where R5 reads its counters itself.
+WIRE = (("m4", "SysTick", ("--counter", "systick"), "START END"), ("m4", "SysTick", ("--counter", "systick"), "FUNCTION"),
+        ("m55", "cycles", (), "START END"), ("m55", "cycles", (), "FUNCTION"),
+        ("a9", "6 events", APPLICATION["a9"]["6 events"][0], "START END"),
+        ("a53", "6 events", APPLICATION["a53"]["6 events"][0], "START END"),
+        ("a9", "cycles", (), "FUNCTION"), ("a53", "cycles", (), "FUNCTION"), ("r5", "cycles", (), "START END"))
+
+
+def wire_figures(board, operands, hits, options):
+    """Hits a second of a run without its start, and for how much of that time the wire was busy."""
+    runs = []
+    for count in (hits // 10, hits):
+        before = board.command("dap")
+        done = subprocess.run(board.in_namespace([TOOL, "-p", "cmsis-dap", "--elf", board.elf, "delta", "-j", "-r", count,
+                                                  "--no-calibrate", *options, *operands]),
+                              text=True, capture_output=True, check=True)
+        after = board.command("dap")
+        runs.append((json.loads(done.stdout.splitlines()[-1])["seconds"], after["busy_us"] - before["busy_us"]))
+    seconds, busy_us = (runs[1][i] - runs[0][i] for i in range(2))
+    return (hits - hits // 10) / seconds, busy_us / 1e4 / seconds
+
+
+def bench_wire():
+    """What packets in flight give to hits: the wire's limit is the time that the packets' bits take at 10 MHz."""
+    print("\nHits at 512 B, 125 us, SWD 10 MHz, with one packet at a time and with two in flight: hits a second, share of the wire's"
+          f" time, median of {ROUNDS} (min, max); target: 80 % with two")
+    for chip, what, options, name in WIRE:
+        figures = {"1": [], "2": []}
+        for _ in range(ROUNDS):
+            with UsbBoard.start(chip, "free", usb_v2_only=True, cpu=0, dap_count=2, **PROBES["512 B, 125 us"]) as board:
+                harness.wait_for(lambda b=board: b.read_word("round_count") > 0, "the firmware")
+                board.write_word("scenario", REGIONS[name][1])
+                for packets, rows in figures.items():
+                    rows.append(wire_figures(board, REGIONS[name][0], 2000, ("--packets", packets, *options)))
+        for packets, rows in figures.items():
+            rates, shares = zip(*rows)
+            print(f"    {chip:5} {what:9} {name:10} {packets} in flight {statistics.median(rates):9.1f}   ({min(rates):.1f},"
+                  f" {max(rates):.1f}) {statistics.median(shares):6.1f} %   ({min(shares):.1f}, {max(shares):.1f})")
+
+
 def bench_stream():
     """What watching eight counters could get: samples a packet, samples a second, and how busy the wire is."""
     counters, in_flight = 8, 2
@@ -190,4 +231,5 @@ def main():
         bench_probe("m4", title, options)
     bench_rehits()
     bench_application_cores()
+    bench_wire()
     bench_stream()

@@ -12,15 +12,16 @@ from usb import UsbBoard, usb_available
 needs_usb = pytest.mark.skipif(usb_available() is not None, reason=str(usb_available()))
 SINGLE = "one packet at a time"
 HITS = 20
+MANY = 100  # so many that two packets could be in flight
 
 
-def measured(place, *words):
+def measured(place, *words, hits=HITS):
     """A run of `delta` whose numbers are the board's."""
     place.board.watch(NOWHERE)
-    result = place.run("delta", "-j", "work_by_data", "-r", HITS, *words)
+    result = place.run("delta", "-j", "work_by_data", "-r", hits, *words)
     assert result.code == 0, result.err
     truth = passages(place.board.log(), place.symbol("work_by_data"), returned)
-    assert result.cycles == [passage.cycles for passage in truth[:HITS]]
+    assert result.cycles == [passage.cycles for passage in truth[:hits]]
     return result
 
 
@@ -29,9 +30,9 @@ def found(place, *words):
     return finish_tool(start_tool(place.board.in_namespace([TOOL, *words, "probes"])))
 
 
-def in_flight(quirks, **options):
-    """A probe of three packets of 64 bytes, and so slow that three are in flight."""
-    return Place("m4/v2", "free", WORK_BY_DATA, dap_packet=64, dap_count=3, usb_latency=3000, dap_quirks=quirks, **options)
+def in_flight(quirks, packet=64, **options):
+    """A probe of three packets, and so slow that three are in flight."""
+    return Place("m4/v2", "free", WORK_BY_DATA, dap_packet=packet, dap_count=3, usb_latency=3000, dap_quirks=quirks, **options)
 
 
 @needs_usb
@@ -41,6 +42,16 @@ def test_a_probe_that_loses_packets_in_flight_gets_one_at_a_time(quirk):
     with in_flight(quirk) as place:
         result = measured(place)
         assert SINGLE + ": it loses others" in result.header["link"], result.header["link"]
+
+
+@needs_usb
+@pytest.mark.nobody_answers
+@pytest.mark.any_row
+@pytest.mark.parametrize("quirk", ["merge", "late-length", "lost-reply"])
+def test_nothing_but_reads_is_in_flight_before_a_trial(quirk):
+    """What would be lost of hits cannot be repeated."""
+    with in_flight(quirk, packet=512) as place:
+        measured(place, hits=MANY)
 
 
 @needs_usb

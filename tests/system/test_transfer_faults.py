@@ -20,6 +20,8 @@ WAYS = [("m4/swd", "ack0", 0)] + [(way, kind, 0) for way in ("m4/swd", "rp2040/s
 # no calibration, which does again what a hit does; the sanitizers meet trouble in whole runs.
 RELEASE = os.path.join(harness.BUILD, "pmu-probe")
 A_KIND = 8  # places in check: 40 a way
+# Two packets are in flight once a few were carried out without a failure
+IN_FLIGHT, IN_FLIGHT_BYTES = 48, 256
 # A run is some thousand transfers there, most of them of registers that the core itself is made to read and write
 APPLICATION_WAYS = [(way, kind) for way in ("a9/swd", "r5/swd") for kind in OF_ACCESSES + OF_WIRE]
 
@@ -32,9 +34,10 @@ def snapshot(place):
 class Sweep:
     """A board, and short runs on it, each with one piece of trouble."""
 
-    def __init__(self, place, kind, core, tool, *options):
+    def __init__(self, place, kind, core, tool, *options, hits=HITS):
         self.place, self.kind, self.board, self.troubled = place, kind, place.board, place.board.core(core)
-        self.words = [tool, *place.words("delta", "-j", "work_by_data", "-r", HITS, *options)[1:]]
+        self.words = [tool, *place.words("delta", "-j", "work_by_data", "-r", hits, *options)[1:]]
+        self.hits = hits
         self.before = snapshot(place)
 
     def count(self):
@@ -56,7 +59,7 @@ class Sweep:
                 f"{what}: {result.cycles} is not in {truth}"
             exact += not least
         assert result.code in (0, 3), f"{what}: exit {result.code}: {result.err}"
-        assert exact == HITS if result.code == 0 else result.err, f"{what}: {result.out}"
+        assert exact == self.hits if result.code == 0 else result.err, f"{what}: {result.out}"
         assert snapshot(self.place) == self.before, f"{what}: {result.err}"
         assert self.board.state()["run"] == "running", f"{what}: {result.err}"
 
@@ -105,6 +108,16 @@ def test_many_transfers_of_calibrated_runs(way, kind, core):
     """No number includes the cost of a halt, even if trouble struck while that cost was measured."""
     with Place(way, "free", WORK_BY_DATA, halt_cost=23) as place:
         Sweep(place, kind, core, harness.TOOL).over(f"calibrated {way} {core}", most=A_KIND, in_soak=100)
+
+
+@pytest.mark.any_row(2)
+@pytest.mark.parametrize("kind", [*OF_ACCESSES, *OF_WIRE, "ack0"])
+@pytest.mark.parametrize("way", ["m4/swd", "rp2040/swd"])
+def test_many_transfers_with_two_packets_in_flight(way, kind):
+    with Place(way, "free", WORK_BY_DATA, dap_packet=IN_FLIGHT_BYTES, dap_count=2) as place:
+        sweep = Sweep(place, kind, 0, RELEASE, "--no-calibrate", hits=IN_FLIGHT)
+        sweep.over(f"in flight {way}", most=A_KIND, in_soak=1000)
+        assert place.board.command("dap")["most_in_flight"] == 2
 
 
 @pytest.mark.any_row(6)

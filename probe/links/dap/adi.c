@@ -601,7 +601,7 @@ bool adi_adjust_match(struct adi *adi, bool proof, int64_t us, struct error *err
     int64_t slice_us = adi->impatient > 0 ? SHORT_SLICE_US : LONG_SLICE_US;
     if (us > 4 * slice_us + LATENCY_US && adi->match_ns < UINT32_MAX / 2)
         adi->match_ns *= 2;
-    else if (us < slice_us && adi->match_ns > adi->match_least_ns)
+    else if (us > 0 && us < slice_us && adi->match_ns > adi->match_least_ns)
         adi->match_ns = adi->match_ns / 2 > adi->match_least_ns ? adi->match_ns / 2 : adi->match_least_ns;
     adi->impatient = proof ? IMPATIENCE : adi->impatient > 0 ? adi->impatient - 1 : 0;
     uint16_t retry = retries_for(adi);

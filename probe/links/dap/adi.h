@@ -96,9 +96,9 @@ bool adi_end_wait(struct adi *adi, struct error *error);
 bool adi_measure_match(struct adi *adi, struct error *error);
 bool adi_configure(struct adi *adi, uint16_t match_retry, struct error *error);
 /*
- * A match failed in a packet that took `us`. All matches share one number of retries: waits want many, proofs
- * want few if they fail often, as with a function that has two callers. Re-reads of memory may be slower than
- * measured.
+ * A match failed in a packet that took `us`; 0: unknown. All matches share one number of retries: waits want
+ * many, proofs want few if they fail often, as with a function that has two callers. Re-reads of memory may
+ * be slower than measured.
  */
 bool adi_adjust_match(struct adi *adi, bool proof, int64_t us, struct error *error);
 

@@ -4,8 +4,15 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
-enum { NOISE = 4 /* failures of the wires in a row that end a call */ };
+enum {
+    NOISE = 4,            /* failures of the wires in a row that end a call */
+    SMOOTH = 4,           /* packets without a failure before two are in flight again */
+    PAIR = 2,             /* packets in flight that hold more than reads */
+    PAIR_FROM = 256,      /* bytes of a packet: in smaller ones the tokens take too much */
+    PAIR_ACCESS_MOST = 12 /* bytes that most accesses take in such a packet */
+};
 
 /* One call of executor_run. */
 struct call {
@@ -21,7 +28,8 @@ struct call {
     size_t ahead;            /* the first step in no packet yet */
     size_t alone;            /* `done` when the last packet with nothing in flight was sent */
     bool token_left;         /* the last packet sent ended with a token */
-    size_t row_end;          /* of a row of reads sent in overlapping packets */
+    size_t row_end;          /* of the steps that are sent in overlapping packets */
+    bool reads;              /* these are all reads, which can be repeated */
     struct deadline slice;   /* for a wait */
     struct deadline budget;  /* no packet is sent after this */
     struct error *error;
@@ -38,6 +46,8 @@ void executor_begin(struct executor *executor)
     compiler->loses_place = executor->adi.loses_place;
     compiler->match = executor->adi.match;
     compiler_forget(compiler);
+    executor->smooth = 0;
+    executor->overlaps = false;
 }
 
 /* ---- how a call ends */
@@ -263,7 +273,7 @@ static void settle_prediction(struct call *call, const struct decoded *decoded)
         predict_failed(&call->executor->compiler.predictor, call->entry, (uint32_t)call->results[call->done]);
 }
 
-/* ---- rows of reads */
+/* ---- rows of accesses in overlapping packets */
 
 static const uint32_t TOKENS = 0xFFFFFF00; /* no row reads these addresses */
 
@@ -272,18 +282,26 @@ static uint32_t token(unsigned packet)
     return TOKENS + 4 * (packet % 32);
 }
 
-/* The end of the row of memory reads through one access port that begins at the next step. */
-static size_t find_row_end(const struct call *call)
+/* While `patient`, each access may take long: small packets keep the whole one short. */
+static size_t packet_size(const struct adi *adi)
+{
+    enum { SMALL = 64 };
+    size_t most = adi->probe->info.packet_size;
+    return adi->patient && most > SMALL ? SMALL : most;
+}
+
+/* The end of the row of accesses to memory through one access port that begins at the next step. */
+static size_t find_row_end(const struct call *call, bool reads)
 {
     size_t at = call->done, first = next_access(call);
     if (first == call->n || call->executor->adi.jtag || call->executor->adi.patient ||
-        !call->executor->compiler.match || call->look)
+        call->executor->adi.waits_since_us != 0 || !call->executor->compiler.match || call->look)
         return at;
     for (; at < call->n; at++) {
         const struct step *step = &call->steps[at];
         if (step->op == OP_TIME)
             continue;
-        if (step->op != OP_READ || step->at.space != SPACE_MEMORY || step->at.offset >= TOKENS ||
+        if ((reads && step->op != OP_READ) || step->at.space != SPACE_MEMORY || step->at.offset >= TOKENS ||
             step->at.unit != call->steps[first].at.unit ||
             compiler_refusal(&call->executor->compiler, step) != NULL)
             break;
@@ -291,13 +309,77 @@ static size_t find_row_end(const struct call *call)
     return at;
 }
 
-/* Whether the reads from `at` on exceed one packet. */
+/* Whether the accesses from `at` on exceed one packet. */
 static bool row_is_long(const struct call *call, size_t at)
 {
-    size_t room = (call->executor->compiler.packet_size - TRANSFER_HEAD) / 4, reads = 0;
-    for (; at < call->row_end && reads <= room; at++)
-        reads += is_access(&call->steps[at]);
-    return reads > room;
+    size_t size = call->executor->compiler.packet_size, accesses = 0;
+    size_t room = call->reads ? (size - TRANSFER_HEAD) / 4 : size / PAIR_ACCESS_MOST;
+    for (; at < call->row_end && accesses <= room; at++)
+        accesses += is_access(&call->steps[at]);
+    return accesses > room;
+}
+
+/*
+ * Sends several packets at once that read a register of the debug port, each another number of times. False:
+ * not every reply was right, or the probe was lost.
+ */
+static bool try_overlap(struct call *call)
+{
+    struct executor *executor = call->executor;
+    struct dap_probe *probe = executor->adi.probe;
+    uint8_t packet[TRANSFER_HEAD + PAIR + 1], reply[CARRIER_ROOM];
+    bool right = true, acknowledged = true;
+    probe->repeats = true;
+    for (size_t i = 1; i <= PAIR; i++) {
+        const uint8_t head[TRANSFER_HEAD] = {DAP_TRANSFER, executor->compiler.index, (uint8_t)i};
+        memcpy(packet, head, sizeof head);
+        memset(packet + TRANSFER_HEAD, TRANSFER_READ | DP_CTRL_STAT, i);
+        if (!probe_send(probe, packet, TRANSFER_HEAD + i, call->error))
+            return call_lost(call);
+    }
+    for (size_t i = 1, length; i <= PAIR; i++) {
+        if (!probe_receive(probe, reply, &length, call->error))
+            return call_lost(call);
+        size_t due = TRANSFER_HEAD + 4 * i;
+        bool fits = executor->compiler.padded ? length >= due : length == due;
+        acknowledged = acknowledged && length >= TRANSFER_HEAD && reply[2] == ACK_OK;
+        right = right && fits && reply[0] == DAP_TRANSFER && reply[1] == i;
+    }
+    executor->overlaps = right && acknowledged;
+    executor->smooth = 0; /* if it is not right for the wires' sake, it is tried again */
+    if (!right && acknowledged)
+        probe->window = 1;
+    return true;
+}
+
+/* Decides what of the next steps may be sent in overlapping packets. False: the call has ended. */
+static bool begin_row(struct call *call)
+{
+    struct executor *executor = call->executor;
+    bool several = executor->adi.probe->window > 1;
+    call->reads = true;
+    call->row_end = several ? find_row_end(call, true) : call->done;
+    if (row_is_long(call, call->done))
+        return true;
+    call->reads = false;
+    bool pairs = several && executor->smooth >= SMOOTH && packet_size(&executor->adi) >= PAIR_FROM;
+    call->row_end = pairs ? find_row_end(call, false) : call->done;
+    if (!row_is_long(call, call->done))
+        call->row_end = call->done;
+    if (call->row_end == call->done || executor->overlaps)
+        return true;
+    if (!try_overlap(call))
+        return false;
+    if (!executor->overlaps)
+        call->row_end = call->done;
+    return true;
+}
+
+/* How many packets of the row may be in flight. */
+static unsigned window(const struct call *call)
+{
+    unsigned most = call->reads ? EXECUTOR_FLIGHTS : PAIR, of_probe = call->executor->adi.probe->window;
+    return of_probe < most ? of_probe : most;
 }
 
 static struct executor_flight *flight(const struct call *call, unsigned number)
@@ -329,14 +411,6 @@ static bool recall(struct call *call)
 
 /* ---- packets */
 
-/* While `patient`, each access may take long: small packets keep the whole one short. */
-static size_t packet_size(const struct adi *adi)
-{
-    enum { SMALL = 64 };
-    size_t most = adi->probe->info.packet_size;
-    return adi->patient && most > SMALL ? SMALL : most;
-}
-
 static bool send_packet(struct call *call)
 {
     struct executor *executor = call->executor;
@@ -348,10 +422,11 @@ static bool send_packet(struct call *call)
                                    .ahead_token = token(call->sent)};
     bool in_row = call->row_end > call->ahead;
     call->token_left = in_row && gates.ahead;
-    /* Overlapping packets hold only reads, which can be repeated if a reply never comes */
-    bool only_reads = call->token_left || (in_row && gates.behind);
-    compiler_packet(&executor->compiler, call->steps, only_reads ? call->row_end : call->n, call->ahead,
+    bool overlaps = call->token_left || (in_row && gates.behind);
+    compiler_packet(&executor->compiler, call->steps, overlaps ? call->row_end : call->n, call->ahead,
                     call->look, in_row ? &gates : NULL, &out->packet);
+    out->behind = gates.behind;
+    executor->adi.probe->repeats = call->reads;
     out->sent_us = deadline_now_us();
     call->ahead = out->packet.end;
     call->sent++;
@@ -363,17 +438,12 @@ static bool send_packet(struct call *call)
 /* Sends the next packet, and those that may overlap with it. */
 static bool send_packets(struct call *call)
 {
-    unsigned window = call->executor->adi.probe->window;
-    window = window < EXECUTOR_FLIGHTS ? window : EXECUTOR_FLIGHTS;
     if (call->sent == call->received) {
         call->ahead = call->alone = call->done;
-        call->row_end = window > 1 ? find_row_end(call) : call->done;
-        if (!row_is_long(call, call->done))
-            call->row_end = call->done;
-        if (!send_packet(call))
+        if (!begin_row(call) || !send_packet(call))
             return false;
     }
-    while (call->sent - call->received < window && call->ahead < call->row_end && call->token_left &&
+    while (call->sent - call->received < window(call) && call->ahead < call->row_end && call->token_left &&
            !deadline_passed(&call->budget))
         if (!send_packet(call))
             return false;
@@ -423,13 +493,11 @@ static bool run_packet(struct call *call)
     bool whole = decoded.end == DECODE_DONE && decoded.step == packet->end;
     if (whole) {
         call->done = decoded.step;
+        executor->smooth += executor->smooth < SMOOTH;
         return true;
     }
     compiler_forget(&executor->compiler);
-    if (decoded.end == DECODE_MISMATCH && decoded.note != NULL && call->received == call->sent &&
-        !adi_adjust_match(&executor->adi, call->steps[decoded.step].op == OP_EXPECT, came - now->sent_us,
-                          call->error))
-        return call_lost(call);
+    executor->smooth = 0;
     if (decoded.step >= packet->end && call->received < call->sent) {
         /* Only the packet's closing transfers failed, so the next one may have passed its gate: read its
          * reply */
@@ -437,8 +505,12 @@ static bool run_packet(struct call *call)
         call->token_left = false;
         return true;
     }
+    int64_t took = now->behind ? 0 : came - now->sent_us;
     if (decoded.end != DECODE_BROKEN && !recall(call))
         return false;
+    if (decoded.end == DECODE_MISMATCH && decoded.note != NULL &&
+        !adi_adjust_match(&executor->adi, call->steps[decoded.step].op == OP_EXPECT, took, call->error))
+        return call_lost(call);
     return call_ended_early(call, &decoded);
 }
 
@@ -476,6 +548,8 @@ struct outcome executor_run(struct executor *executor, const struct step *steps,
             /* A lost reply may have been confused with that of the packet before */
             if (probe_lost_overlapped(executor->adi.probe))
                 call.out.done = call.alone;
+            else if (executor->adi.probe->lost && call.sent > 1 && !call.reads)
+                executor->adi.probe->most = 1; /* that may have been the cause */
             return call.out;
         }
     }

@@ -25,7 +25,7 @@ bool probe_send(struct dap_probe *probe, const uint8_t *packet, size_t n, struct
     if (probe->lost)
         return error_set(error, ERROR_LINK_LOST, "%s is gone", probe->carrier->name);
     probe->packets++;
-    probe->overlapped = probe->in_flight++ > 0;
+    probe->overlapped = probe->in_flight++ > 0 && probe->repeats;
     log_bytes(probe->log, '>', "dap", packet, n, n > 0 ? protocol_name(packet[0]) : NULL);
     probe->lost = !carrier_send(probe->carrier, packet, n, &deadline, error);
     return !probe->lost;
@@ -33,7 +33,7 @@ bool probe_send(struct dap_probe *probe, const uint8_t *packet, size_t n, struct
 
 bool probe_receive(struct dap_probe *probe, uint8_t *reply, size_t *n, struct error *error)
 {
-    /* Overlapping packets hold only reads, which do not take long */
+    /* Reads do not take long */
     struct deadline deadline =
         ending_answer(probe->ending, patience_ms(probe->overlapped ? OVERLAPPED_MS : REPLY_MS));
     *n = 0;

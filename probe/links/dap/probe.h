@@ -23,7 +23,8 @@ struct dap_probe {
                       them */
     unsigned window; /* the limit in use; at least 1 */
     unsigned in_flight;
-    bool overlapped; /* other packets were in flight when the last one was sent */
+    bool repeats;    /* what is in flight can be sent again */
+    bool overlapped; /* it can, and other packets were in flight when the last one was sent */
     const struct log *log;
     struct ending *ending; /* how long an answer is awaited; may be NULL */
 };

@@ -4,7 +4,7 @@
  */
 #include "reference.h"
 
-enum { STEPS = 60, CALLS = 400 };
+enum { STEPS = 60, LONG = 240, CALLS = 400 };
 
 static uint32_t seed;
 
@@ -23,11 +23,10 @@ static uint32_t some_address(void)
 }
 
 /* Steps that come out well most of the time: `expected` follows what a target would hold. */
-static size_t make_list(struct step *steps, const struct model *before)
+static size_t make_steps(struct step *steps, size_t n, const struct model *before)
 {
     static struct model copy;
     copy = *before;
-    size_t n = 5 + random_below(STEPS - 10);
     for (size_t i = 0; i < n; i++) {
         uint32_t at = some_address(), value;
         switch (random_below(12)) {
@@ -93,6 +92,11 @@ static size_t make_list(struct step *steps, const struct model *before)
     return n;
 }
 
+static size_t make_list(struct step *steps, const struct model *before)
+{
+    return make_steps(steps, 5 + random_below(STEPS - 10), before);
+}
+
 static void run_plain(const struct model *spec, unsigned rounds)
 {
     static struct bench bench;
@@ -136,6 +140,8 @@ TEST(test_packet_sizes)
         spec.packet_size = sizes[i];
         run_plain(&spec, CALLS);
         spec.pads = true;
+        run_plain(&spec, CALLS / 4);
+        spec.packet_count = 2;
         run_plain(&spec, CALLS / 4);
     }
 }
@@ -181,23 +187,44 @@ TEST(test_without_match)
 /* What is heard when nobody acknowledges: three bits as they were on the line. */
 static const uint8_t silences[] = {7, 0, 3, 5, 6};
 
-static void run_troubled(unsigned size, bool pads, bool jtag, enum model_trouble trouble, uint32_t list_seed)
+static unsigned most_in_flight;
+
+/* Enough packets without a failure for two to be in flight, and the trial of that. */
+static void make_smooth(struct bench *bench)
+{
+    struct step steps[LONG];
+    uint64_t results[LONG];
+    struct deadline deadline = deadline_in_ms(10000, NULL);
+    for (size_t i = 0; i < LONG; i++)
+        steps[i] = i % 2 ? step_expect(word(0x2000), UINT32_MAX, i) : step_write(word(0x2000), i + 1);
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(executor_run(&bench->executor, steps, LONG, results, &deadline, &bench->error).why,
+                         DONE);
+    assert_int_equal(bench->carrier.most, 2);
+    bench->model.n_log = 0;
+}
+
+static void run_troubled(unsigned size, bool pads, bool jtag, bool pairs, enum model_trouble trouble,
+                         uint32_t list_seed)
 {
     static struct bench bench, begin;
     static struct model reference;
-    struct step steps[STEPS + 8];
-    uint64_t got[STEPS + 8] = {0}, wanted[STEPS + 8] = {0};
+    struct step steps[LONG + 8];
+    uint64_t got[LONG + 8] = {0}, wanted[LONG + 8] = {0};
     static struct model spec;
     model_init(&spec);
     spec.packet_size = size;
+    spec.packet_count = pairs ? 2 : 1;
     spec.pads = pads;
     spec.jtag = jtag;
     spec.nobody = silences[list_seed % sizeof silences];
     prepare(&begin, &spec);
+    if (pairs)
+        make_smooth(&begin);
     seed = list_seed;
-    size_t n = make_list(steps, &begin.model);
+    size_t n = pairs ? make_steps(steps, LONG, &begin.model) : make_list(steps, &begin.model);
     struct test_sweep sweep =
-        test_sweep(1, 8, "%u, %d, %d, %d, %u", size, pads, jtag, (int)trouble, list_seed);
+        test_sweep(1, pairs ? 32 : 8, "%u, %d, %d, %d, %u", size, pads, jtag, (int)trouble, list_seed);
     for (long at = 0; at < 4000; at++) {
         if (!test_takes(&sweep, at))
             continue;
@@ -205,6 +232,7 @@ static void run_troubled(unsigned size, bool pads, bool jtag, enum model_trouble
         bench.carrier.model = &bench.model;
         bench.probe.carrier = &bench.carrier.carrier;
         bench.executor.adi.probe = &bench.probe;
+        bench.carrier.most = 0;
         reference = bench.model;
         struct outcome right = direct(&reference, steps, n, wanted);
         bench.model.trouble = trouble;
@@ -224,6 +252,7 @@ static void run_troubled(unsigned size, bool pads, bool jtag, enum model_trouble
             assert_true(outcome.why == NOT_YET || bench.error.kind != ERROR_NONE);
         }
         over = bench.model.transactions <= bench.model.trouble_at;
+        most_in_flight = bench.carrier.most > most_in_flight ? bench.carrier.most : most_in_flight;
         if (trouble == TROUBLE_LATE) /* nothing was given up */
             assert_int_equal(bench.model.aborts, 0);
         if (outcome.why == LINK_LOST) { /* a write whose end nobody knows */
@@ -252,8 +281,18 @@ TEST(test_trouble_anywhere)
 {
     for (int trouble = TROUBLE_NO_ACK; trouble < TROUBLES; trouble++)
         for (uint32_t list = 0; list < 12; list++) {
-            run_troubled(512, false, false, (enum model_trouble)trouble, list);
-            run_troubled(512, true, false, (enum model_trouble)trouble, list + 100);
+            run_troubled(512, false, false, false, (enum model_trouble)trouble, list);
+            run_troubled(512, true, false, false, (enum model_trouble)trouble, list + 100);
+        }
+}
+
+TEST(test_trouble_with_two_packets_in_flight)
+{
+    for (int trouble = TROUBLE_NO_ACK; trouble < TROUBLES; trouble++)
+        for (uint32_t list = 0; list < 12; list++) {
+            most_in_flight = 0;
+            run_troubled(256, list % 2 != 0, false, true, (enum model_trouble)trouble, list + 500);
+            assert_int_equal(most_in_flight, 2);
         }
 }
 
@@ -262,7 +301,7 @@ TEST(test_trouble_on_the_wires_in_small_packets)
 {
     for (int trouble = TROUBLE_NO_ACK; trouble <= TROUBLE_DATA; trouble++)
         for (uint32_t list = 0; list < 12; list++)
-            run_troubled(64, list % 2 != 0, false, (enum model_trouble)trouble, list + 200);
+            run_troubled(64, list % 2 != 0, false, false, (enum model_trouble)trouble, list + 200);
 }
 
 TEST(test_trouble_over_jtag)
@@ -271,8 +310,8 @@ TEST(test_trouble_over_jtag)
         for (uint32_t list = 0; list < 12; list++) {
             if (trouble == TROUBLE_ACK_LOST || trouble == TROUBLE_PARITY || trouble == TROUBLE_DATA)
                 continue; /* JTAG has no data phase to lose, and no parity */
-            run_troubled(64, list % 2 != 0, true, (enum model_trouble)trouble, list + 300);
-            run_troubled(512, list % 2 == 0, true, (enum model_trouble)trouble, list + 400);
+            run_troubled(64, list % 2 != 0, true, false, (enum model_trouble)trouble, list + 300);
+            run_troubled(512, list % 2 == 0, true, false, (enum model_trouble)trouble, list + 400);
         }
 }
 
