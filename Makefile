@@ -28,6 +28,7 @@ include make/symbols-fixtures.mk
 include make/fuzz.mk
 include make/system.mk
 include make/torture.mk
+include make/labgrid.mk
 include make/coverage.mk
 include make/lint.mk
 include make/demo.mk
