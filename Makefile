@@ -28,11 +28,13 @@ include make/symbols-fixtures.mk
 include make/fuzz.mk
 include make/system.mk
 include make/torture.mk
+include make/labgrid.mk
 include make/coverage.mk
 include make/lint.mk
 include make/demo.mk
 include make/bench.mk
 include make/install.mk
+include make/deb.mk
 
 clean:
 	rm -rf $(BUILD)

@@ -1,5 +1,5 @@
-# The Debian 12 packages, in four lists; each contains the one before. Each target installs the missing packages of its list
-# with apt, as root or with sudo.
+# The Debian 12 packages, in lists; each contains one before. Each target installs the missing packages of its list with apt, as
+# root or with sudo.
 
 # To build the tool
 DEPS_TOOL  := pkg-config libelf-dev libdw-dev libiberty-dev libjansson-dev libexpat1-dev zlib1g-dev libusb-1.0-0-dev libhidapi-dev libcapstone-dev
@@ -11,13 +11,19 @@ DEPS_CHECK := $(DEPS_DEMO) libcmocka-dev libnewlib-arm-none-eabi g++-aarch64-lin
               clang clang-format clang-tidy cppcheck
 # For `make soak`: libFuzzer
 DEPS_SOAK  := $(DEPS_CHECK) libclang-rt-14-dev
+# For `make check-labgrid`
+DEPS_LABGRID := $(DEPS_CHECK) python3-labgrid openssh-server
+# For `make deb` and `make check-deb`
+DEPS_DEB   := $(DEPS_TOOL) build-essential debhelper dh-python python3 lintian
 
 deps-tool: DEPS := $(DEPS_TOOL)
 deps-demo: DEPS := $(DEPS_DEMO)
 deps:      DEPS := $(DEPS_CHECK)
 deps-soak: DEPS := $(DEPS_SOAK)
+deps-labgrid: DEPS := $(DEPS_LABGRID)
+deps-deb:  DEPS := $(DEPS_DEB)
 
-deps-tool deps-demo deps deps-soak:
+deps-tool deps-demo deps deps-soak deps-labgrid deps-deb:
 	@missing=""; for p in $(DEPS); do \
 	    dpkg-query -W -f='$${db:Status-Abbrev}' $$p 2>/dev/null | grep -q '^ii' || missing="$$missing $$p"; done; \
 	if [ -n "$$missing" ]; then \
@@ -26,4 +32,4 @@ deps-tool deps-demo deps deps-soak:
 	    $$sudo apt-get update -q && \
 	    $$sudo env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends $$missing; \
 	fi
-.PHONY: deps-tool deps-demo deps-soak
+.PHONY: deps-tool deps-demo deps-soak deps-labgrid deps-deb

@@ -19,7 +19,7 @@ CMAKE_DIR  := $(DESTDIR)$(PREFIX)/share/cmake/PmuProbe
 PYTHON_READS = import sys; print(next((p for p in sys.path if p.startswith('$(PREFIX)/lib') and p.endswith('-packages')), ''))
 PYTHON_OWN  := $(PREFIX)/share/pmu-probe/python
 PYTHON_DIR   = $(or $(python_dir),$(eval python_dir := $(or $(shell $(PYTHON) -c "$(PYTHON_READS)" 2>/dev/null),$(PYTHON_OWN)))$(python_dir))
-PYTHON_FILES := $(wildcard contrib/python/*.py)
+PYTHON_FILES := $(wildcard contrib/python/*.py contrib/labgrid/*.py)
 
 # The tool writes it from the tables of its --help
 $(BUILD)/pmu-probe.1: $(BUILD)/pmu-probe
@@ -51,7 +51,7 @@ endif
 # Removes only what `install` with the same PREFIX, DESTDIR and UDEV_RULES put there
 uninstall:
 	rm -f $(DESTDIR)$(PREFIX)/bin/pmu-probe $(DESTDIR)$(UDEV_RULE) $(MANUAL) $(COMPLETE_BASH) $(COMPLETE_ZSH) $(COMPLETE_FISH)
-	rm -f $(PYTHON_FILES:contrib/python/%=$(DESTDIR)$(PYTHON_DIR)/%)
-	rm -f $(foreach file,$(PYTHON_FILES),$(DESTDIR)$(PYTHON_DIR)/__pycache__/$(basename $(notdir $(file))).cpython-*)
+	rm -f $(foreach file,$(notdir $(PYTHON_FILES)),$(DESTDIR)$(PYTHON_DIR)/$(file) \
+	    $(DESTDIR)$(PYTHON_DIR)/__pycache__/$(basename $(file)).cpython-*)
 	rm -rf $(SHARE) $(CMAKE_DIR)
 .PHONY: uninstall

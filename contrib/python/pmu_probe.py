@@ -79,20 +79,43 @@ class Pmu:
     def run(self, command, *words, **options):
         """Any command that knows -j. Options are the long ones of the command line: `timeout="5s"`, `reset=True`, and with
         an underscore for what Python does not take as a name: `for_="2s"`, `any_elf=True`."""
-        options = {"probe": self.probe or None, "elf": self.elf or None, **options}
-        line = [self.tool, command, *map(str, words), "--json", *map(str, self.options)]
-        for name, value in options.items():
-            option = "--" + name.rstrip("_").replace("_", "-")
-            line += [option] if value is True else [] if value is None or value is False else [f"{option}={value}"]
-        code, text, said = self.carry_out(line)
+        code, text, said = self.carry_out(self.line(command, *words, "--json", **options))
         run = Run(code, text, said) if code in VERDICTS else None
         if run is None or not run.of("summary") and code != 5:  # a doctor that found something needs no summary
-            raise PmuError(code, said)
+            raise self.error(code, said)
         return run
 
     def delta(self, *region, hits=None, **options):
         """delta("fir"), delta("fir.c:10", "fir.c:20", hits=100, event="LD_RETIRED", baseline="main.jsonl", threshold="2%")"""
         return self.run("delta", *region, **{"repeat": hits, **options})
+
+    def restore(self):
+        """Puts back what a run had to leave that was killed or lost its way to the target. What the tool says of it."""
+        code, text, said = self.carry_out(self.line("restore"))
+        if code != 0:
+            raise self.error(code, said)
+        return text
+
+    def line(self, command, *words, **options):
+        options = {"probe": self.probe or None, "elf": self.elf or None, **options}
+        options.update({name: self.file(str(options[name])) for name in ("elf", "baseline") if options.get(name)})
+        line = [self.tool, command, *map(str, words), *map(str, self.options)]
+        for name, value in options.items():
+            option = "--" + name.rstrip("_").replace("_", "-")
+            line += [option] if value is True else [] if value is None or value is False else [f"{option}={value}"]
+        return line
+
+    # What a board elsewhere does in another way
+
+    def file(self, path):
+        """Where the tool finds a file of ours."""
+        return path
+
+    def error(self, code, said):
+        return PmuError(code, said)
+
+    def tell_to_end(self, process):
+        process.terminate()
 
     def carry_out(self, line):
         """Exit code, standard output and standard error of a command line."""
@@ -112,9 +135,8 @@ class Pmu:
                 texts.append(file.read().decode(errors="replace"))
             return code, *texts
 
-    @staticmethod
-    def stop(process):
-        process.terminate()
+    def stop(self, process):
+        self.tell_to_end(process)
         try:
             process.wait(RESTORES)
         except subprocess.TimeoutExpired:

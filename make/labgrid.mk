@@ -1,0 +1,7 @@
+# `make check-labgrid`: contrib/labgrid with Debian's labgrid and an sshd on loopback. Not in `make check`: that installs some
+# 80 packages, and Debian's openssh-server starts a server of its own on port 22.
+
+check-labgrid: deps-labgrid
+	$(MAKE) -s -j$(shell nproc) $(BUILD)/asan/pmu-probe board firmware
+	PMU_SOAK=1 $(PYTEST) -n 2 tests/labgrid/check_labgrid.py
+.PHONY: check-labgrid
