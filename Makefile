@@ -34,6 +34,7 @@ include make/lint.mk
 include make/demo.mk
 include make/bench.mk
 include make/install.mk
+include make/deb.mk
 
 clean:
 	rm -rf $(BUILD)

@@ -13,14 +13,17 @@ DEPS_CHECK := $(DEPS_DEMO) libcmocka-dev libnewlib-arm-none-eabi g++-aarch64-lin
 DEPS_SOAK  := $(DEPS_CHECK) libclang-rt-14-dev
 # For `make check-labgrid`
 DEPS_LABGRID := $(DEPS_CHECK) python3-labgrid openssh-server
+# For `make deb` and `make check-deb`
+DEPS_DEB   := $(DEPS_TOOL) build-essential debhelper dh-python python3 lintian
 
 deps-tool: DEPS := $(DEPS_TOOL)
 deps-demo: DEPS := $(DEPS_DEMO)
 deps:      DEPS := $(DEPS_CHECK)
 deps-soak: DEPS := $(DEPS_SOAK)
 deps-labgrid: DEPS := $(DEPS_LABGRID)
+deps-deb:  DEPS := $(DEPS_DEB)
 
-deps-tool deps-demo deps deps-soak deps-labgrid:
+deps-tool deps-demo deps deps-soak deps-labgrid deps-deb:
 	@missing=""; for p in $(DEPS); do \
 	    dpkg-query -W -f='$${db:Status-Abbrev}' $$p 2>/dev/null | grep -q '^ii' || missing="$$missing $$p"; done; \
 	if [ -n "$$missing" ]; then \
@@ -29,4 +32,4 @@ deps-tool deps-demo deps deps-soak deps-labgrid:
 	    $$sudo apt-get update -q && \
 	    $$sudo env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends $$missing; \
 	fi
-.PHONY: deps-tool deps-demo deps-soak deps-labgrid
+.PHONY: deps-tool deps-demo deps-soak deps-labgrid deps-deb
