@@ -12,6 +12,7 @@
 struct compare_command {
     const struct context *context;
     double threshold;
+    size_t family;                      /* verdicts about one later file */
     struct runs files[OPTION_OPERANDS]; /* each later one is compared with the first */
     struct baseline missing;
     struct comparison comparison;
@@ -100,7 +101,7 @@ static void compare_pair(struct compare_command *self, const struct baseline *be
                          const struct baseline *now)
 {
     struct comparison *comparison = &self->comparison;
-    runs_compare(before, now, self->threshold, self->context->options->any_elf, comparison);
+    runs_compare(before, now, self->threshold, self->context->options->any_elf, self->family, comparison);
     put_pair(self, &now->run);
     self->compared++;
     self->not_comparable += comparison->verdict == VERDICT_NOT_COMPARABLE;
@@ -125,14 +126,26 @@ static const struct baseline *find_region(const struct runs *runs, const struct 
     return NULL;
 }
 
+/* As survey --baseline counts them. */
+static size_t family_of(const struct runs *old, const struct runs *new)
+{
+    size_t family = 0;
+    for (size_t i = 0; i < new->n; i++)
+        if (find_region(old, new->of[i]) != NULL)
+            family += new->of[i]->run.n;
+    return family;
+}
+
 /* Two files of one run each are compared whatever their regions are: then the reason says how these differ.
  */
 static void compare_file(struct compare_command *self, const struct runs *old, const struct runs *new)
 {
+    self->family = 1;
     if (old->n == 1 && new->n == 1) {
         compare_pair(self, old->of[0], new->of[0]);
         return;
     }
+    self->family = family_of(old, new);
     for (size_t i = 0; i < old->n; i++) {
         const struct baseline *now = find_region(new, old->of[i]);
         compare_pair(self, old->of[i], now != NULL ? now : missing_run(self, old->of[i], new));

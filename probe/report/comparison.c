@@ -256,10 +256,10 @@ void baseline_compare_among(const struct baseline *baseline, const struct summar
 }
 
 void runs_compare(const struct baseline *before, const struct baseline *now, double threshold, bool any_elf,
-                  struct comparison *out)
+                  size_t family, struct comparison *out)
 {
     const struct conditions *conditions = &now->run.conditions;
-    baseline_compare(before, &now->run, threshold, any_elf, out);
+    baseline_compare_among(before, &now->run, threshold, any_elf, family, out);
     memcpy(out->file_now, now->file, sizeof out->file_now);
     memcpy(out->start, conditions->start, sizeof out->start);
     memcpy(out->end, conditions->end, sizeof out->end);

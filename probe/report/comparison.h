@@ -73,7 +73,7 @@ void baseline_compare_among(const struct baseline *baseline, const struct summar
                             bool any_elf, size_t family, struct comparison *out);
 /* The same for two runs of files. */
 void runs_compare(const struct baseline *before, const struct baseline *now, double threshold, bool any_elf,
-                  struct comparison *out);
+                  size_t family, struct comparison *out);
 /* By the name of the column in a summary; NULL: none. */
 const struct verdict_line *comparison_find(const struct comparison *comparison, const char *column);
 /* The column of a line; NULL: only the baseline has it. */

@@ -105,7 +105,7 @@ static void read_as_runs(const char *text, size_t size, bool is_one_run)
     demand(ok || strncmp(error.text, "b.jsonl:", 8) == 0);
     for (size_t i = 0; ok && i < runs.n; i++) {
         look_at(runs.of[i]);
-        runs_compare(runs.of[i], runs.of[i], 0, false, &comparison);
+        runs_compare(runs.of[i], runs.of[i], 0, false, runs.n, &comparison);
         demand(comparison.n_reasons == 0 && comparison.verdict != VERDICT_REGRESSED);
         demand(is_clean(comparison.file_now, sizeof comparison.file_now));
     }

@@ -299,7 +299,7 @@ TEST_WITH(files_compare_as_the_run_itself_did, start_seed, NULL)
             now.columns[0].at_least = i == 10;
             struct baseline *old = baseline_of(&before), *new = baseline_of(&now);
             baseline_compare(old, &now, thresholds[i % 2], false, &live);
-            runs_compare(old, new, thresholds[i % 2], false, &read);
+            runs_compare(old, new, thresholds[i % 2], false, 1, &read);
             assert_string_equal(read.file_now, "main.jsonl");
             assert_string_equal(read.start, "fir_filter");
             read.file_now[0] = read.start[0] = read.end[0] = '\0'; /* nothing else is new */
