@@ -67,6 +67,13 @@ def test_a_packager_sees_no_advice(tmp_path):
     assert files_in(tmp_path) == []
 
 
+def test_the_package_has_the_tools_version():
+    with open(os.path.join(ROOT, "contrib", "debian", "changelog"), encoding="utf-8") as file:
+        version = re.match(r"pmu-probe \((.*?)\) ", file.read()).group(1)
+    tool = os.path.join(ROOT, BUILT.removeprefix("BUILD="), "pmu-probe")
+    assert subprocess.run([tool, "--version"], text=True, capture_output=True).stdout == f"pmu-probe {version}\n"
+
+
 def test_the_tool_alone_needs_no_cross_compiler(tmp_path):
     said = make("-n", f"BUILD={tmp_path}/build", f"{tmp_path}/build/pmu-probe")
     assert "probe/stub/stub.c" in said and "arm-none-eabi" not in said and "aarch64-linux" not in said
