@@ -353,6 +353,7 @@ void symbols_close(struct symbols *symbols)
     free(symbols->table.labels);
     free(symbols->table.objects);
     free(symbols->table.marks);
+    free(symbols->table.names);
     free(symbols->sections);
     free(symbols->code);
     if (symbols->elf != NULL)

@@ -38,6 +38,7 @@ struct table {
     size_t function_count, label_count, object_count;
     struct mark *marks; /* by address */
     size_t mark_count;
+    const char **names; /* of functions and labels, sorted; NULL: not needed yet */
 };
 
 /* A compilation unit, and the offset of its line table. */
@@ -110,6 +111,9 @@ struct debug_section elf_section(struct symbols *symbols, const char *name);
 const struct table *table_get(struct symbols *symbols);
 /* The function that contains `address`; outside all functions, the label before it; else NULL. */
 const struct symbol *table_around(struct symbols *symbols, uint64_t address, struct extent *extent);
+/* Whether no other function or label has this name, alone or with a dot behind it, as the compiler's copies
+ * have. False if that is not known. */
+bool table_is_alone(struct symbols *symbols, const char *name);
 enum instruction_set table_isa(struct symbols *symbols, uint64_t address);
 bool table_is_data(struct symbols *symbols, uint64_t address); /* constants among the code */
 bool symbol_is_function(const struct symbol *symbol);

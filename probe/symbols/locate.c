@@ -634,6 +634,14 @@ bool symbols_function(struct symbols *symbols, size_t i, struct location *out)
     char name[NAME_ROOM];
     if (i >= table->function_count)
         return false;
+    const char *plain = table->functions[i].name;
+    /* In a large program this is most of them, and to look for each name among all takes long */
+    if (!name_is_mangled(plain) && strchr(plain, '.') == NULL && strlen(plain) < sizeof out->name &&
+        table_is_alone(symbols, plain)) {
+        symbols_describe(symbols, table->functions[i].address, out);
+        name_copy(out->name, sizeof out->name, plain, strlen(plain));
+        return true;
+    }
     const struct match match = {.address = table->functions[i].address, .symbol = &table->functions[i]};
     name_match(symbols, &match, name, sizeof name);
     if (name[0] == '\0' || strlen(name) >= sizeof out->name ||

@@ -150,6 +150,53 @@ const struct table *table_get(struct symbols *symbols)
     return table;
 }
 
+static int name_order(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static void sort_names(struct table *table)
+{
+    size_t n = 0;
+    table->names = calloc(table->function_count + table->label_count + 1, sizeof *table->names);
+    if (table->names == NULL)
+        return;
+    for (size_t i = 0; i < table->function_count; i++)
+        table->names[n++] = table->functions[i].name;
+    for (size_t i = 0; i < table->label_count; i++)
+        table->names[n++] = table->labels[i].name;
+    qsort(table->names, n, sizeof *table->names, name_order);
+}
+
+/* A dot sorts before letters, digits and underscores: the copies follow the name itself. */
+bool table_is_alone(struct symbols *symbols, const char *name)
+{
+    struct table *table = &symbols->table;
+    size_t n = table_get(symbols)->function_count + table->label_count, low = 0, length = strlen(name);
+    if (table->names == NULL)
+        sort_names(table);
+    if (table->names == NULL)
+        return false;
+    for (size_t high = n; low < high;) {
+        size_t middle = low + (high - low) / 2;
+        if (strcmp(table->names[middle], name) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    size_t same = 0;
+    while (low + same < n && strcmp(table->names[low + same], name) == 0)
+        same++;
+    for (size_t i = low + same; i < n && strncmp(table->names[i], name, length) == 0; i++) {
+        char behind = table->names[i][length];
+        if (behind == '.')
+            return false;
+        if (behind > '.')
+            break;
+    }
+    return same == 1;
+}
+
 /* The number of sorted symbols at or before `address`. */
 static size_t count_until(const struct symbol *sorted, size_t count, uint64_t address)
 {
