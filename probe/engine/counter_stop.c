@@ -7,9 +7,19 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { LIST_ROOM = 2 * COUNTER_STOP_STEPS, TRIES = 5, NAP_US = 2000, LOOK_US = 20000, CALM_US = 2000 };
+enum { LIST_ROOM = 2 * COUNTER_STOP_STEPS, TRIES = 5, NAP_US = 2000, LOOK_US = 200000, CALM_US = 2000 };
 
 /* --- lists ---------------------------------------------------------------------------------------------- */
+
+static bool read_state(struct counter_stop *stop, enum core_state *state, const struct deadline *deadline,
+                       struct error *error)
+{
+    uint64_t status;
+    if (!ledger_read(stop->device->ledger, core_status_register(stop->core), &status, deadline, error))
+        return false;
+    *state = core_state_of(stop->core, status);
+    return true;
+}
 
 /* The steps that give back what the list has borrowed of the program. */
 static bool give_back(struct counter_stop *stop, const struct steps *list, size_t done, uint64_t *results,
@@ -18,8 +28,12 @@ static bool give_back(struct counter_stop *stop, const struct steps *list, size_
     struct step items[8];
     uint64_t ignored[8];
     size_t from, end;
+    enum core_state state;
+    struct error unread = {0};
     if (!steps_borrowed(list->items, list->n, done, &from, &end))
         return true;
+    if (read_state(stop, &state, deadline, &unread) && state != CORE_HALTED)
+        return true; /* it was reset: the program that they belong to is gone */
     for (int i = 0; i < TRIES; i++) {
         struct steps ready = {.items = items, .room = sizeof items / sizeof *items}, part = *list;
         struct error refused = {0};
@@ -64,22 +78,15 @@ bool counter_stop_run(struct counter_stop *stop, const struct steps *list, uint6
     return true;
 }
 
-static bool read_state(struct counter_stop *stop, enum core_state *state, const struct deadline *deadline,
-                       struct error *error)
-{
-    uint64_t status;
-    if (!ledger_read(stop->device->ledger, core_status_register(stop->core), &status, deadline, error))
-        return false;
-    *state = core_state_of(stop->core, status);
-    return true;
-}
-
-static bool look_now(struct counter_stop *stop, struct counter_stop_look *look,
+/* `stands`: it has stopped, or is just about to. */
+static bool look_now(struct counter_stop *stop, bool stands, struct counter_stop_look *look,
                      const struct deadline *deadline, struct error *error)
 {
     struct step items[LIST_ROOM];
     uint64_t results[LIST_ROOM];
     struct steps list = {.items = items, .room = LIST_ROOM};
+    if (stands)
+        core_add_wait_halt(stop->core, &list);
     size_t at = counter_stop_add_look(stop, &list);
     if (!counter_stop_run(stop, &list, results, deadline, error))
         return false;
@@ -128,7 +135,7 @@ static bool disarm_from_outside(struct counter_stop *stop, const struct deadline
     if (stop->stands)
         return true;
     if (!read_state(stop, &state, deadline, error) ||
-        (state == CORE_HALTED && !look_now(stop, &look, deadline, error)))
+        (state == CORE_HALTED && !look_now(stop, true, &look, deadline, error)))
         return false;
     stop->stands = state == CORE_HALTED && look.is_ours;
     if (state == CORE_HALTED && !stop->stands)
@@ -177,8 +184,8 @@ static bool find_comparator(struct counter_stop *stop, const struct deadline *de
     if (!ledger_read(stop->device->ledger, counter_stop_function(stop->core), &function, deadline, error))
         return false;
     if (!counter_stop_can_match(stop->core, function))
-        return error_set(error, ERROR_NO_COUNTER,
-                         "the comparators of the DWT cannot match its cycle counter");
+        return error_advise(error, ERROR_NO_COUNTER, "",
+                            "the comparators of the DWT cannot match its cycle counter");
     return !counter_stop_is_used(stop->core, function) ||
            error_set(error, ERROR_NO_COMPARATOR,
                      "comparator 0 of the DWT, which alone matches cycles, is in use: a watchpoint");
@@ -197,20 +204,21 @@ static bool find_trigger(struct counter_stop *stop, const struct deadline *deadl
                             "no cross trigger interface was found for %s, so its counters cannot stop it",
                             stop->core->name);
     return cross_trigger_identify(stop->core, values, &stop->trigger) ||
-           error_set(error, ERROR_NO_COUNTER, "its cross trigger interface has no channel left");
+           error_advise(error, ERROR_NO_COUNTER, "", "its cross trigger interface has no channel left");
 }
 
 static bool find_way(struct counter_stop *stop, const struct deadline *deadline, struct error *error)
 {
     const struct counter_block *block = stop->device->block;
     if (!device_has_run_control(stop->device))
-        return error_set(error, ERROR_NO_COUNTER, "%s cannot be stopped by its counters", stop->core->name);
+        return error_advise(error, ERROR_NO_COUNTER, "", "%s cannot be stopped by its counters",
+                            stop->core->name);
     if (block->kind == &dwt_kind) {
         stop->way = COUNTER_STOP_MATCH;
         return find_comparator(stop, deadline, error);
     }
     if (stop->core->family == CORE_M && !cortex_m_has_pmu_halt(stop->core))
-        return error_set(error, ERROR_NO_COUNTER, "%s stops no core", block->text);
+        return error_advise(error, ERROR_NO_COUNTER, "", "%s stops no core", block->text);
     stop->way = stop->core->family == CORE_M ? COUNTER_STOP_OVERFLOW : COUNTER_STOP_TRIGGER;
     return stop->way != COUNTER_STOP_TRIGGER || find_trigger(stop, deadline, error);
 }
@@ -279,7 +287,7 @@ static bool tell_stop(struct counter_stop *stop, enum counter_stop_state *state,
                       struct counter_stop_look *look, const struct deadline *deadline, struct error *error)
 {
     enum core_state now;
-    if (!look_now(stop, look, deadline, error))
+    if (!look_now(stop, true, look, deadline, error))
         return false;
     bool was_reset = look->was_reset || core_cause(stop->core, look->cause, 0) == STOP_RESET;
     if (look->is_ours || was_reset) {
@@ -305,23 +313,27 @@ static bool check_reset(struct counter_stop *stop, bool *reset, const struct dea
 }
 
 /* The event came, and the core runs on: nothing leads from the one to the other. */
-static bool check_wired(struct counter_stop *stop, const struct deadline *deadline, struct error *error)
+static bool check_wired(struct counter_stop *stop, enum counter_stop_state *state,
+                        const struct deadline *deadline, struct error *error)
 {
     struct counter_stop_look look;
     enum core_state now;
     if (is_by_core(stop))
         return true;
-    if (!look_now(stop, &look, deadline, error))
+    if (!look_now(stop, false, &look, deadline, error))
         return false;
-    if (!look.has_come)
+    *(look.has_come ? &stop->came_us : &stop->ran_us) = deadline_now_us();
+    if (look.was_reset)
+        *state = COUNTER_STOP_RESET;
+    if (look.was_reset || !look.has_come)
         return true;
     usleep(CALM_US);
     if (!read_state(stop, &now, deadline, error))
         return false;
     return now == CORE_HALTED || now == CORE_ASLEEP ||
-           error_set(error, ERROR_NO_COUNTER,
-                     "%s does not stop the core: the event came, and the core ran on",
-                     counter_stop_name(stop));
+           error_advise(error, ERROR_NO_COUNTER, "",
+                        "%s does not stop the core: the event came, and the core ran on",
+                        counter_stop_name(stop));
 }
 
 /* It did not stop yet. */
@@ -334,24 +346,32 @@ static bool look_around(struct counter_stop *stop, enum counter_stop_state *stat
         return false;
     if (now == CORE_LOCKUP)
         return error_set(error, ERROR_LOCKUP, "the core locked up");
+    *(now == CORE_HALTED ? &stop->came_us : &stop->ran_us) = deadline_now_us();
     if (now == CORE_HALTED)
         return tell_stop(stop, state, look, deadline, error);
     if (!check_reset(stop, &reset, deadline, error))
         return false;
     if (reset)
         *state = COUNTER_STOP_RESET;
-    return reset || check_wired(stop, deadline, error);
+    return reset || check_wired(stop, state, deadline, error);
 }
 
-/* When the core halted, as far as that is known: a wait that lasted saw it at once. Else it came since the
- * core was seen running last, and before this wait began; both ways take as long as an answer does. */
+/*
+ * When the core halted, as far as that is known. A wait that lasted saw it at once; but a server reads only
+ * as often as an answer takes. Any other stop came between a look at the running core and the next one. All
+ * these times are late by as much as an answer takes.
+ */
 static int64_t halted_at(struct counter_stop *stop, int64_t before_us, int64_t after_us)
 {
-    enum { LASTS = 3, COARSE_US = 50 };
+    enum { COARSE_US = 50 };
     int64_t took_us = after_us - before_us;
+    if (stop->came_us != 0)
+        return (stop->ran_us + stop->came_us) / 2;
     if (stop->answer_us == 0 || took_us < stop->answer_us)
         stop->answer_us = took_us;
-    return took_us > LASTS * stop->answer_us + COARSE_US ? after_us : (stop->ran_us + after_us) / 2;
+    if (took_us <= stop->answer_us + stop->answer_us / 2 + COARSE_US)
+        return (stop->ran_us + after_us) / 2;
+    return after_us - (link_has_server(stop->device->link) ? stop->answer_us / 2 : 0);
 }
 
 bool counter_stop_wait(struct counter_stop *stop, int64_t until_us, enum counter_stop_state *state,
@@ -361,7 +381,6 @@ bool counter_stop_wait(struct counter_stop *stop, int64_t until_us, enum counter
     struct step items[8];
     uint64_t results[8];
     struct steps list = {.items = items, .room = sizeof items / sizeof *items};
-    int64_t looked_us = deadline_now_us();
     counter_stop_add_wait(stop, &list);
     *state = COUNTER_STOP_RUNS;
     for (;;) {
@@ -381,11 +400,11 @@ bool counter_stop_wait(struct counter_stop *stop, int64_t until_us, enum counter
         stop->ran_us = after_us;
         if (outcome.why == TARGET_WAIT)
             usleep(NAP_US);
-        if (outcome.why == NOT_YET && (after_us - looked_us >= LOOK_US || after_us >= until_us)) {
-            looked_us = after_us;
-            *halted_us = after_us;
+        if (outcome.why == NOT_YET && after_us - stop->looked_us >= LOOK_US) {
             if (!look_around(stop, state, look, deadline, error))
                 return false;
+            stop->looked_us = deadline_now_us();
+            *halted_us = stop->came_us != 0 ? (stop->ran_us + stop->came_us) / 2 : stop->looked_us;
         }
         if (*state != COUNTER_STOP_RUNS || after_us >= until_us)
             return true;
@@ -405,7 +424,8 @@ bool counter_stop_go_on(struct counter_stop *stop, uint64_t events, uint64_t val
     if (!counter_stop_run(stop, &list, results, deadline, error))
         return false;
     stop->stands = false;
-    *left_us = stop->ran_us = deadline_now_us();
+    *left_us = stop->ran_us = stop->looked_us = deadline_now_us();
+    stop->came_us = 0;
     return true;
 }
 
@@ -417,13 +437,17 @@ bool counter_stop_begin(struct counter_stop *stop, uint64_t events, const struct
     struct steps list = {.items = items, .room = LIST_ROOM};
     struct counter_stop_look look;
     int64_t ignored;
+    if (!is_by_core(stop)) /* a request that is still there would never be taken back */
+        counter_stop_add_disarm(stop, &list);
     core_add_halt(stop->core, &list);
     core_add_ready(stop->core, &list);
     if (!counter_stop_run(stop, &list, results, deadline, error))
         return false;
     stop->stands = true; /* as far as the undoing goes */
-    if (!look_now(stop, &look, deadline, error))
+    if (!look_now(stop, true, &look, deadline, error))
         return false;
+    if (look.was_reset)
+        return error_set(error, ERROR_RESET, "the target was reset");
     return counter_stop_go_on(stop, events, look.value, &ignored, deadline, error);
 }
 
@@ -442,6 +466,8 @@ bool counter_stop_prove(struct counter_stop *stop, uint64_t events, int ms, bool
     if (!counter_stop_begin(stop, events, deadline, error) ||
         !counter_stop_wait(stop, deadline_now_us() + INT64_C(1000) * ms, &state, &look, &halted_us, deadline,
                            error))
+        return false;
+    if (state == COUNTER_STOP_RUNS && !look_around(stop, &state, &look, deadline, error))
         return false;
     *proved = state == COUNTER_STOP_STANDS;
     if (state == COUNTER_STOP_RESET)

@@ -71,8 +71,9 @@ static size_t add_chained(const struct counter_block *block, struct counter_pick
         return 1;
     if (block->counters[counter].bits >= WORD_BITS || counter % 2 == 0 || counter + 1 >= block->n ||
         (block->pmu.free >> counter & 1) == 0) {
-        error_set(error, ERROR_NO_COUNTER, "counter %u of %s can be armed for %llu events at most", counter,
-                  block->text, (unsigned long long)(counter_modulus(&block->counters[counter]) - 1));
+        error_advise(error, ERROR_NO_COUNTER, "", "counter %u of %s can be armed for %llu events at most",
+                     counter, block->text,
+                     (unsigned long long)(counter_modulus(&block->counters[counter]) - 1));
         return 0;
     }
     picks[1] = (struct counter_pick){.counter = (uint8_t)(counter + 1), .code = CHAIN};
@@ -92,8 +93,8 @@ size_t counter_stop_choose(const struct counter_block *block, const struct count
         if (!counts_for_itself(block, i))
             able &= ~(UINT32_C(1) << i);
     if (able == 0) {
-        error_set(error, ERROR_NO_COUNTER, "no free counter of %s can stop the core at %s", block->text,
-                  event->name);
+        error_advise(error, ERROR_NO_COUNTER, "", "no free counter of %s can stop the core at %s",
+                     block->text, event->name);
         return 0;
     }
     picks[0] = *event;
@@ -249,14 +250,14 @@ void counter_stop_add_run(const struct counter_stop *stop, struct steps *list)
         core_add_run(stop->core, list);
 }
 
+/* One read each time, so that little time passes between two of them. */
 void counter_stop_add_wait(const struct counter_stop *stop, struct steps *list)
 {
-    struct address cause = core_cause_register(stop->core);
-    if (is_m(stop)) {
-        uint64_t bit = stop->way == COUNTER_STOP_MATCH ? DFSR_DWTTRAP : DFSR_PMU;
-        steps_add(list, step_until(cause, bit, bit));
-    }
-    core_add_wait_halt(stop->core, list);
+    uint64_t bit = stop->way == COUNTER_STOP_MATCH ? DFSR_DWTTRAP : DFSR_PMU;
+    if (is_m(stop)) /* the status may still show the stop before */
+        steps_add(list, step_until(core_cause_register(stop->core), bit, bit));
+    else
+        core_add_wait_halt(stop->core, list);
 }
 
 /* --- a look --------------------------------------------------------------------------------------------- */

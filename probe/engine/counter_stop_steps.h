@@ -26,7 +26,9 @@ struct counter_stop {
     bool is_shared;    /* the program uses the counter: it is never written, see counter_stop_add_arm */
     bool stays_halted; /* the core is to be left halted in the end */
     bool stands;       /* the counter halted the core, and it was not let go yet */
-    int64_t ran_us, answer_us; /* when it was seen running last; how long a wait takes that need not wait */
+    int64_t ran_us, looked_us; /* when it was seen running last; when more than that was looked at */
+    int64_t came_us;           /* when it was seen otherwise that the event had come; 0: not */
+    int64_t answer_us;         /* how long a wait takes that need not wait */
     uint64_t late;             /* the most events that a stop came late, as far as counter_stop_look saw */
 };
 
@@ -65,7 +67,7 @@ struct counter_stop_look {
 size_t counter_stop_add_look(const struct counter_stop *stop, struct steps *list);
 struct counter_stop_look counter_stop_look(struct counter_stop *stop, const uint64_t *results, size_t at);
 
-/* Waits for the stop: which of the core's waits that is depends on the way. */
+/* Waits for the cause of the stop; core_add_wait_halt comes next. */
 void counter_stop_add_wait(const struct counter_stop *stop, struct steps *list);
 
 /* For counter_stop.c alone. */
