@@ -69,6 +69,15 @@ static bool refuse_unknown(const char *word, struct error *error)
                      word[1] == '-' ? find_near(word, length, "--", room, sizeof room) : "");
 }
 
+/* -c is OpenOCD's, for a command in Tcl, and as perf has it, for a number. */
+static const struct option *tell_apart(const struct option *option, const char *value)
+{
+    uint64_t number;
+    return option != NULL && option->letter == 'c' && value != NULL && value_many(value, UINT64_MAX, &number)
+               ? option_find("count", strlen("count"))
+               : option;
+}
+
 static bool read_argument(struct reader *r, int argc, char **argv, int *i)
 {
     const char *word = argv[*i], *value = NULL;
@@ -82,6 +91,7 @@ static bool read_argument(struct reader *r, int argc, char **argv, int *i)
     } else {
         option = option_find_letter(word[1]);
         value = word[2] != '\0' ? word + 2 : NULL;
+        option = tell_apart(option, value != NULL ? value : *i + 1 < argc ? argv[*i + 1] : NULL);
         snprintf(typed, sizeof typed, "-%c", word[1]);
     }
     if (option == NULL)
@@ -475,8 +485,13 @@ const struct option option_table[] = {
      "count every 64th cycle: the counter wraps later and is less exact"},
     {0, "freq", "HZ", OPTION_FREQUENCY, AT(freq_hz), TAKING,
      "the core's clock (12M, 125MHz), if the program has no SystemCoreClock"},
-    {'e', "event", "EVENTS", OPTION_EVENT, 0, COUNTING,
-     "what to count, by name or raw code (r11, 0x11): A,B,{C,D}; braces: in one pass"},
+    {'e', "event", "EVENTS", OPTION_EVENT, 0, COUNTING | RECORD,
+     "what to count, by name or raw code (r11, 0x11): A,B,{C,D}; braces: in one pass; record: what stops the "
+     "core"},
+    {0, "count", "N", OPTION_COUNT, AT(every), RECORD,
+     "-c N: stop the core behind every N events of -e (10k; default: of CPU_CYCLES) and sample where it is"},
+    {'g', "call-graph", NULL, OPTION_FLAG, AT(stacks), RECORD | REPORT,
+     "record: keep the call stack of each sample (with -c N, and --elf); report: the tree of calls"},
     {'M', "metric", "METRICS", OPTION_METRIC, 0, DELTA | SURVEY | STAT | WATCH,
      "what to compute from the counts: A,B as list shows them, or a file of metrics"},
     {'r', "repeat", "N", OPTION_COUNT, AT(hits), DELTA | SURVEY,

@@ -64,13 +64,14 @@ struct options {
     double precision; /* a part; 0: not given */
     uint64_t hot;     /* functions or lines; 0: not given */
     uint64_t packets; /* in flight; 0: not given */
+    uint64_t every;   /* events from stop to stop; 0: not given */
     int64_t interval_ms;
     bool interval_said;      /* on the command line, as are those below */
     bool wires_said;         /* --transport, --speed or --packets */
     double timeout_s, for_s; /* for_s 0: until Ctrl-C */
     bool all_cpus, mend, prove, resume, reset, halt, check, no_calibrate, divide64, any_elf, quiet, help,
         version;
-    bool trust_conf;
+    bool trust_conf, stacks;
 
     const char *command; /* NULL: none given; with `help` the one that is asked about */
     const char *operands[OPTION_OPERANDS];

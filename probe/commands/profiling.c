@@ -1,11 +1,13 @@
 #include "commands/profiling.h"
 
+#include "counters/events.h"
 #include "report/terminal.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <time.h>
 
 enum { LIST_LEAST_US = 5000, LIST_MOST_US = 40000 };
@@ -60,6 +62,117 @@ static bool take_by_halts(struct profiling *self, struct error *error)
     return true;
 }
 
+/* --- stops by events ------------------------------------------------------------------------------------ */
+
+static bool is_cycles(const struct event_request *event)
+{
+    return !event->by_code && strcasecmp(event->name, "CPU_CYCLES") == 0;
+}
+
+/* The one event of -e; perf calls the cycles `cycles`. */
+static bool read_event(const struct options *options, struct event_request *out, struct error *error)
+{
+    size_t n = 0;
+    const char *text = options->n_events > 0 ? options->events[0] : "CPU_CYCLES";
+    if (options->every == 0 && options->n_events == 0)
+        return error_set(error, ERROR_USAGE, "-g: a running core shows no stack; -c N stops it for each");
+    if (options->every == 0)
+        return error_advise(error, ERROR_USAGE, "", "-e %.64s: say with -c N behind how many of them to stop",
+                            text);
+    if (options->every < EVENT_SAMPLER_LEAST || options->every > INT32_MAX / 2)
+        return error_set(error, ERROR_USAGE, "-c takes a number of events from %d to %d", EVENT_SAMPLER_LEAST,
+                         INT32_MAX / 2);
+    if (strcasecmp(text, "cycles") == 0)
+        text = "CPU_CYCLES";
+    if (options->n_events > 1 || strpbrk(text, "{,") != NULL)
+        return error_set(error, ERROR_USAGE, "-e: one event stops the core, and %.64s are several", text);
+    return event_requests_parse(text, out, 1, &n, error);
+}
+
+/* What the block's counters call it. */
+static bool find_pick(const struct counter_block *block, const struct event_request *event,
+                      struct counter_pick *out, struct error *error)
+{
+    struct event_set *set = block->events != NULL ? event_set_open(block->events, error) : NULL;
+    const struct event *known = NULL;
+    if (set != NULL)
+        known = event->by_code ? event_set_by_code(set, event->code) : event_set_find(set, event->name);
+    *out = (struct counter_pick){.code = known != NULL ? known->code : event->code};
+    snprintf(out->name, sizeof out->name, "%s", known != NULL ? known->name : event->name);
+    event_set_free(set);
+    if (known != NULL || event->by_code || error->kind != ERROR_NONE)
+        return error->kind == ERROR_NONE;
+    return error_advise(error, ERROR_USAGE, "pmu-probe list shows the events of this core.",
+                        "%s has no event %.48s", block->text, event->name);
+}
+
+static bool try_block(struct profiling *self, const char *name, struct event_sampler *sampler,
+                      const struct event_request *event, struct error *error)
+{
+    struct device *device = &self->session.device;
+    struct deadline deadline = session_deadline(&self->session);
+    struct counter_pick pick, picks[2];
+    uint64_t every = options_of(self)->every;
+    if (!device_take_block(device, name, &deadline, error) || !find_pick(device->block, event, &pick, error))
+        return false;
+    size_t n = counter_stop_choose(device->block, &pick, event_sampler_most(every), picks, error);
+    if (n == 0 || !device_program(device, picks, n, &deadline, error) ||
+        !event_sampler_begin(sampler, device, picks, n, every, &deadline, error))
+        return false;
+    memcpy(self->event, pick.name, sizeof self->event);
+    self->by_stops = sampler;
+    return true;
+}
+
+/* On a Cortex-M the DWT comes first, as its match needs no interrupt: what it lacks, the PMU may have. */
+static bool take_to_stop(struct profiling *self, struct error *error)
+{
+    struct session *session = &self->session;
+    struct device *device = &session->device;
+    struct deadline deadline = session_deadline(session);
+    struct event_request event = {0};
+    struct error first = {0};
+    char place[512];
+    session_place(session, device->chosen->halted_at, place, sizeof place);
+    if (!read_event(options_of(self), &event, error) || !device_take(device, false, place, &deadline, error))
+        return false;
+    bool matches = device->chosen->core.family == CORE_M && is_cycles(&event);
+    if (matches && try_block(self, "dwt", &self->stops[0], &event, &first))
+        return true;
+    bool again = !matches || first.kind == ERROR_NO_COUNTER || first.kind == ERROR_NO_COMPARATOR;
+    if (!again)
+        return error_copy(error, &first);
+    if (try_block(self, NULL, &self->stops[1], &event, error))
+        return true;
+    if (matches && (error->kind == ERROR_NO_COUNTER || error->kind == ERROR_USAGE))
+        *error = first;
+    return false;
+}
+
+static bool check_stops(const struct profiling *self, struct error *error)
+{
+    const struct options *options = options_of(self);
+    if (self->by_halts)
+        return error_set(error, ERROR_USAGE, "%s: through a GDB server no counter stops the core",
+                         options->stacks ? "-g" : "-c");
+    if (options->all_cpus)
+        return error_set(error, ERROR_USAGE, "-a: a counter stops one core");
+    return !options->stacks || self->session.symbols != NULL ||
+           error_set(error, ERROR_ELF, "-g: stacks are found by the program's ELF file, and none is given");
+}
+
+static bool take_by_stops(struct profiling *self, struct error *error)
+{
+    struct session *session = &self->session;
+    session->may_stop = true;
+    if (!check_stops(self, error) || !take_to_stop(self, error))
+        return false;
+    if (!options_of(self)->stacks)
+        return true;
+    self->by_stops->stacks = &self->stacks;
+    return stack_reader_open(&self->stacks, &session->device, &self->by_stops->stop, session->symbols, error);
+}
+
 /* NULL for an empty text, or without memory: the head then says less. */
 static char *copy_of(const char *text)
 {
@@ -82,7 +195,13 @@ static bool fill_about(struct profiling *self, struct error *error)
             copy_of(session->device.cores[self->cores[about->core_count].number].core.name);
         about->numbers[about->core_count] = self->cores[about->core_count].number;
     }
-    about->source = copy_of(self->by_halts ? "halts" : self->cores[0].sampler.source.name);
+    about->source = copy_of(self->by_halts           ? "halts"
+                            : self->by_stops != NULL ? counter_stop_name(&self->by_stops->stop)
+                                                     : self->cores[0].sampler.source.name);
+    if (self->by_stops != NULL) {
+        about->event = copy_of(self->event);
+        about->every = self->by_stops->every;
+    }
     about->asked_s = options_of(self)->for_s;
     if (gmtime_r(&now, &utc) != NULL && strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &utc) > 0)
         about->date = copy_of(text);
@@ -157,12 +276,15 @@ bool profiling_take(struct profiling *self, struct error *error)
     self->cores = calloc(device->n_cores, sizeof *self->cores);
     if (self->cores == NULL)
         return error_set(error, ERROR_SYSTEM, "out of memory");
-    if (options_of(self)->all_cpus && !self->by_halts)
+    const struct options *options = options_of(self);
+    bool by_stops = options->every > 0 || options->n_events > 0 || options->stacks;
+    if (options->all_cpus && !self->by_halts && !by_stops)
         return take_all(self, error) && fill_about(self, error);
     self->cores[0].number = number_of(self, device->chosen);
     self->n = 1;
-    bool ok = self->by_halts ? take_by_halts(self, error)
-                             : take_core(self, device->chosen, &self->cores[0].sampler, error);
+    bool ok = by_stops         ? take_by_stops(self, error)
+              : self->by_halts ? take_by_halts(self, error)
+                               : take_core(self, device->chosen, &self->cores[0].sampler, error);
     return ok && fill_about(self, error);
 }
 
@@ -194,13 +316,16 @@ static int64_t list_us(const struct profiling *self, double us)
 static bool take_samples(struct profiling *self, struct profiling_core *core, double us, struct error *error)
 {
     struct deadline deadline = uncancelled(self);
+    if (self->by_stops != NULL)
+        return event_sampler_take(self->by_stops, list_us(self, us), &core->tally, &deadline, error);
     return self->by_halts ? halt_sampler_take(&self->halts, &core->tally, &deadline, error)
                           : sampler_take(&core->sampler, list_us(self, us), &core->tally, &deadline, error);
 }
 
 double profiling_stood(const struct profiling *self)
 {
-    return self->elapsed_s > 0 ? fmin((double)self->halts.stood_us / 1e6 / self->elapsed_s, 1) : 0;
+    double stood_s = self->by_stops != NULL ? self->stood_s : (double)self->halts.stood_us / 1e6;
+    return self->elapsed_s > 0 ? fmin(stood_s / self->elapsed_s, 1) : 0;
 }
 
 bool profiling_sample(struct profiling *self, double us, struct error *error)
@@ -220,10 +345,11 @@ bool profiling_close(struct profiling *self, size_t core, struct profile_interva
                      struct error *error)
 {
     struct profile_tally *tally = &self->cores[core].tally;
-    if (!self->by_halts)
+    if (!self->by_halts && self->by_stops == NULL)
         sampler_settle(&self->cores[core].sampler, tally);
     *any = !profile_tally_is_empty(tally);
     tally->now.core = (unsigned)core;
+    self->stood_s += tally->now.stood_s;
     return !*any || profile_tally_close(tally, self->elapsed_s, out) ||
            error_set(error, ERROR_SYSTEM, "out of memory");
 }
@@ -235,7 +361,7 @@ void profiling_end(struct profiling *self, struct error *why)
         session_forgive(&self->session, why);
     if (why->kind == ERROR_CANCELLED)
         error_clear(why);
-    for (size_t i = 0; ok && !self->by_halts && i < self->n; i++) {
+    for (size_t i = 0; ok && !self->by_halts && self->by_stops == NULL && i < self->n; i++) {
         struct deadline last = session_last_deadline(&self->session);
         sampler_end(&self->cores[i].sampler, &self->cores[i].tally, &last);
     }
@@ -243,6 +369,7 @@ void profiling_end(struct profiling *self, struct error *why)
 
 int profiling_finish(struct profiling *self, bool ok, struct error *error)
 {
+    stack_reader_close(&self->stacks); /* before its symbols */
     int code = session_finish(&self->session, ok, error);
     for (size_t i = 0; i < self->n; i++) {
         sampler_free(&self->cores[i].sampler);

@@ -1,11 +1,12 @@
 /*
  * Profiling: what `record`, `top` and `report` share. Opens the target, takes the cores whose PC is to be
- * sampled, and takes samples by lists until the user or --for ends it. Nothing is stopped, except where a
- * debugger has the run control: it shows nothing of a core that runs.
+ * sampled, and takes samples by lists until the user or --for ends it. Nothing is stopped, except with -c,
+ * and where a debugger has the run control: it shows nothing of a core that runs.
  */
 #pragma once
 
 #include "commands/session.h"
+#include "profile/event_sampler.h"
 #include "profile/halt_sampler.h"
 #include "profile/sampler.h"
 #include "profile/shares.h"
@@ -21,14 +22,20 @@ struct profiling_core {
     struct profile_tally tally;
 };
 
+enum { PROFILING_WAYS = 2 }; /* by which an event can stop a core: the DWT, the PMU */
+
 struct profiling {
     struct session session;
     struct profiling_core *cores; /* n of them; owned */
     size_t n;
-    struct halt_sampler halts;  /* in place of the cores' samplers, if `by_halts` */
-    bool by_halts;              /* since profiling_open */
-    struct profile_about about; /* since profiling_take */
-    int64_t begun_us;           /* the first list */
+    struct halt_sampler halts; /* in place of the cores' samplers, if `by_halts` */
+    bool by_halts;             /* since profiling_open */
+    struct event_sampler stops[PROFILING_WAYS], *by_stops; /* in place of the cores' samplers; NULL: not */
+    struct stack_reader stacks;                            /* of `by_stops` */
+    char event[EVENT_NAME];                                /* by which it stops */
+    double stood_s;                                        /* for its samples, as closed */
+    struct profile_about about;                            /* since profiling_take */
+    int64_t begun_us;                                      /* the first list */
     double elapsed_s;
 };
 
@@ -38,7 +45,7 @@ bool profiling_take(struct profiling *self, struct error *error);
 /* Time begins with the first call: one list of each core, which together take about `us`, or less if --for
  * leaves less. */
 bool profiling_sample(struct profiling *self, double us, struct error *error);
-/* How much of the time the core stood for its samples, at most; 0..1. */
+/* How much of the time the core stood for its samples, if `by_halts` at most; 0..1. */
 double profiling_stood(const struct profiling *self);
 /* Ctrl-C, or the time of --for. */
 bool profiling_is_over(const struct profiling *self);

@@ -1,4 +1,5 @@
-/* record: samples of where the running core is, written as a profile. The core is never stopped. */
+/* record: samples of where the core is, written as a profile: of time, while it runs on, or of events, by a
+ * counter that stops it. */
 #include "commands/command.h"
 #include "commands/profiling.h"
 #include "report/number.h"
@@ -122,6 +123,9 @@ static void tell_end(const struct recording *self)
     fprintf(stderr, "%s samples in %s, %s per second", samples, time, rate);
     for (size_t i = 0; i < PROFILE_STATES; i++)
         tell_part(self, self->states[i], words[i]);
+    double stood = 100 * profiling_stood(&self->profiling);
+    if (self->profiling.by_stops != NULL)
+        fprintf(stderr, ", the core stood %.*f %% of the time", stood < 10 ? 1 : 0, stood);
     if (self->profiling.by_halts)
         fprintf(stderr, "; the core stood for at most %.0f %% of it",
                 ceil(100 * profiling_stood(&self->profiling)));

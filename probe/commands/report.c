@@ -2,6 +2,7 @@
 #include "commands/command.h"
 #include "commands/profile_input.h"
 #include "commands/profiling.h"
+#include "profile/call_tree.h"
 #include "profile/shares_diff.h"
 #include "report/profile_diff.h"
 #include "report/profile_page.h"
@@ -26,6 +27,8 @@ struct report_command {
     struct side now, old; /* old: of --diff */
     struct shares_diff *diffs;
     size_t diff_count;
+    bool has_stacks;
+    struct stacks stacks;
 };
 
 static bool make_shares(struct side *side, enum shares_sort sort, struct error *error)
@@ -48,24 +51,29 @@ static void close_side(struct side *side)
 }
 
 /* Formats that are made of stacks. NULL: it is none. */
-static bool (*stack_writer(enum format format))(FILE *, const struct stack_report *)
-{
-    return format == FORMAT_PPROF       ? stacks_pprof
-           : format == FORMAT_CALLGRIND ? stacks_callgrind
-           : format == FORMAT_PERF      ? stacks_perf
-                                        : NULL;
-}
-
-static bool print_stacks(const struct report_command *self, struct error *error)
+static bool (*stack_writer(const struct report_command *self))(FILE *, const struct stack_report *)
 {
     enum format format = self->context->options->format;
-    struct stacks stacks;
-    if (!stacks_make(self->now.input.profile, self->now.input.symbols, format == FORMAT_PERF, &stacks))
+    return format == FORMAT_FOLDED && self->has_stacks ? stacks_folded
+           : format == FORMAT_PPROF                    ? stacks_pprof
+           : format == FORMAT_CALLGRIND                ? stacks_callgrind
+           : format == FORMAT_PERF                     ? stacks_perf
+                                                       : NULL;
+}
+
+static struct stack_report stacks_of(const struct report_command *self)
+{
+    return (struct stack_report){
+        .profile = self->now.input.profile, .stacks = &self->stacks, .elf = self->now.input.elf};
+}
+
+static bool print_stacks(struct report_command *self, struct error *error)
+{
+    enum format format = self->context->options->format;
+    if (!stacks_make(self->now.input.profile, self->now.input.symbols, format == FORMAT_PERF, &self->stacks))
         return error_set(error, ERROR_SYSTEM, "out of memory");
-    const struct stack_report report = {
-        .profile = self->now.input.profile, .stacks = &stacks, .elf = self->now.input.elf};
-    bool ok = stack_writer(format)(self->context->out, &report) || ferror(self->context->out);
-    stacks_free(&stacks);
+    const struct stack_report report = stacks_of(self);
+    bool ok = stack_writer(self)(self->context->out, &report) || ferror(self->context->out);
     return ok || error_set(error, ERROR_SYSTEM, "out of memory");
 }
 
@@ -101,14 +109,30 @@ static struct profile_report report_of(const struct side *side)
                                    .n = side->input.profile->about.core_count};
 }
 
+/* Of call stacks: what each function has with all that it calls. */
+static bool add_children(struct report_command *self, struct error *error)
+{
+    const struct profile_input *input = &self->now.input;
+    bool ok = true;
+    if (!self->has_stacks)
+        return true;
+    ok = stacks_make(input->profile, input->symbols, false, &self->stacks);
+    for (size_t i = 0; i < input->profile->about.core_count && ok; i++)
+        if (self->sort == SHARES_FUNCTION && input->symbols != NULL)
+            ok = call_tree_add_children(&self->stacks, &self->now.shares[i]);
+    return ok || error_set(error, ERROR_SYSTEM, "out of memory");
+}
+
 /* That all of it could be written is checked with the output, as for each command. */
 static bool print_shares(struct report_command *self, struct error *error)
 {
     const struct options *options = self->context->options;
     FILE *out = self->context->out;
-    if (!make_shares(&self->now, self->sort, error))
+    if (!make_shares(&self->now, self->sort, error) || !add_children(self, error))
         return false;
-    const struct profile_report report = report_of(&self->now);
+    const struct stack_report tree = stacks_of(self);
+    struct profile_report report = report_of(&self->now);
+    report.tree = options->stacks ? &tree : NULL;
     if (options->format == FORMAT_JSON)
         profile_json(out, &report);
     else if (options->format == FORMAT_CSV)
@@ -271,10 +295,10 @@ static bool print(struct report_command *self, struct error *error)
     const struct options *options = self->context->options;
     note_names(self, &self->now);
     tell_names(self, &self->now);
-    return stack_writer(options->format) != NULL ? print_stacks(self, error)
-           : options->diff != NULL               ? print_diff(self, error)
-           : options->format == FORMAT_HTML      ? print_page(self, error)
-                                                 : print_shares(self, error);
+    return stack_writer(self) != NULL       ? print_stacks(self, error)
+           : options->diff != NULL          ? print_diff(self, error)
+           : options->format == FORMAT_HTML ? print_page(self, error)
+                                            : print_shares(self, error);
 }
 
 int command_report(const struct context *context, struct error *error)
@@ -284,12 +308,17 @@ int command_report(const struct context *context, struct error *error)
     struct report_command self = {.context = context};
     bool ok = profiling_sort(options, &self.sort, error) && check_output(&self, error) &&
               profile_input_open(&self.now.input, file, options->elf, context->cancel, error);
+    self.has_stacks = ok && stacks_are_in(self.now.input.profile);
+    if (ok && options->stacks && !self.has_stacks)
+        ok = error_advise(error, ERROR_USAGE, "Record them: pmu-probe --elf app.elf record -g -c 100k",
+                          "-g: %.200s has no call stacks", file);
     if (ok && options->diff != NULL)
         ok = open_old(&self, error) && check_pair(&self, error);
     ok = ok && print(&self, error);
     for (size_t i = 0; i < self.diff_count; i++)
         shares_diff_free(&self.diffs[i]);
     free(self.diffs);
+    stacks_free(&self.stacks);
     close_side(&self.now);
     close_side(&self.old);
     return ok ? EXIT_DONE : error_exit_code(error->kind);

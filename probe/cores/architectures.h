@@ -62,6 +62,8 @@ bool cortex_m_is_v6(const struct core *core);
 bool cortex_m_is_v8(const struct core *core);
 /* Armv6-M and Armv8-M Baseline: their DWT has no counters. */
 bool cortex_m_is_baseline(const struct core *core);
+/* Its PMU can halt it: Armv8.1-M. */
+bool cortex_m_has_pmu_halt(const struct core *core);
 /* Its software lock may hold for a debugger too. */
 bool cortex_m_has_dwt_lock(const struct core *core);
 /* DAUTHSTATUS of Armv8-M, and what a value of it means for the core. */

@@ -53,11 +53,14 @@ enum {
     DFSR_BKPT = 1 << 1,
     DFSR_DWTTRAP = 1 << 2,
     DFSR_VCATCH = 1 << 3,
+    DFSR_EXTERNAL = 1 << 4,
+    DFSR_PMU = 1 << 5, /* Armv8.1-M */
     DFSR_ALL = 0x1F,
     DHCSR_C_DEBUGEN = 1 << 0,
     DHCSR_C_HALT = 1 << 1,
     DHCSR_C_STEP = 1 << 2,
     DHCSR_C_MASKINTS = 1 << 3,
+    DHCSR_C_PMOV = 1 << 6, /* Armv8.1-M: a PMU counter's interrupt halts */
     DHCSR_S_REGRDY = 1 << 16,
     DHCSR_S_HALT = 1 << 17,
     DHCSR_S_SLEEP = 1 << 18,
@@ -165,7 +168,8 @@ enum {
     ARMV8_COMPARATOR_STRIDE = 16,
 };
 
-/* Of the cross trigger interface: trigger output 0 halts the core, 1 lets it run. */
+/* Of the cross trigger interface: trigger output 0 halts the core, on Armv8 output 1 lets it run. Armv7 cores
+ * have the one of CoreSight, with the same offsets (DDI 0458 tables 10.15 and 10.16, for Cortex-R7). */
 enum {
     CTICONTROL = 0x000,
     CTIINTACK = 0x010,
@@ -177,6 +181,9 @@ enum {
     CTIDEVID = 0xFC8,
 };
 enum { CTI_OUTPUT_HALT, CTI_OUTPUT_RUN, CTI_OUTPUTS, CTICONTROL_GLBEN = 1 };
+enum { CTI_INPUT_PMU = 1 }; /* the interrupt request of the core's PMU, DDI 0487 table H5-1 */
+enum { DEVID_TRIGGERS = 8, DEVID_CHANNELS = 16 }; /* CTIDEVID.NUMTRIG, NUMCHAN */
+enum { DEVID_TRIGGERS_MASK = 0xFF, DEVID_CHANNELS_MASK = 0x3F };
 
 enum {
     EDSCR_STATUS = 0x3F,

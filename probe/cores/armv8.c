@@ -310,8 +310,6 @@ static const struct core_ops armv8_ops = {
 
 /* DEVARCH.ARCHID, DDI 0487 H9.2: the version of the architecture stands above the common bits. */
 enum { ARCHID_FAMILY = 0xFFF, ARCHID_A = 0xA15, ARCHID_V8 = 6, ARCHID_V8R = 0x6A05 };
-enum { DEVID_TRIGGERS = 8, DEVID_CHANNELS = 16 }; /* CTIDEVID.NUMTRIG, NUMCHAN */
-enum { DEVID_TRIGGERS_MASK = 0xFF, CHANNELS_MASK = 0x3F };
 enum { ARM = 0x41, R52 = 0xD13 };
 
 bool armv8_is_archid(uint16_t archid)
@@ -370,7 +368,7 @@ static uint32_t last_of(uint32_t channels)
 static void choose_channels(const uint64_t *values, struct core *core)
 {
     uint32_t triggers = values[ARMV8_TRIGGER_CHANNELS] >> DEVID_TRIGGERS & DEVID_TRIGGERS_MASK;
-    uint32_t channels = values[ARMV8_TRIGGER_CHANNELS] >> DEVID_CHANNELS & CHANNELS_MASK;
+    uint32_t channels = values[ARMV8_TRIGGER_CHANNELS] >> DEVID_CHANNELS & DEVID_CHANNELS_MASK;
     uint32_t free = channels >= 31 ? 0x7FFFFFFF : (UINT32_C(1) << channels) - 1;
     core->triggers_off = (values[ARMV8_TRIGGER_CONTROL] & CTICONTROL_GLBEN) == 0;
     for (uint32_t i = 0; i < ARMV8_TRIGGERS && i < triggers && !core->triggers_off; i++)

@@ -14,6 +14,7 @@ static struct address word_at(uint16_t unit, uint32_t offset)
 
 static size_t settings(const struct core *core, struct setting *out, size_t room)
 {
+    const uint64_t causes = cortex_m_has_pmu_halt(core) ? DFSR_ALL | DFSR_PMU : DFSR_ALL;
     const uint64_t tells = core->resets == RESETS_NOTICED ? DEMCR_MON_REQ : DEMCR_VC_CORERESET;
     const struct setting all[] = {
         /* Only C_DEBUGEN is restored: the device decides whether the core stays halted. */
@@ -25,8 +26,8 @@ static size_t settings(const struct core *core, struct setting *out, size_t room
         /* Cleared before resets are caught, for the flag of one must stay. */
         {.at = word_at(core->unit, DFSR),
          .always = true,
-         .set = DFSR_ALL,
-         .restore = {.how = RESTORE_CLEAR_NEW, .mask = DFSR_ALL}},
+         .set = causes,
+         .restore = {.how = RESTORE_CLEAR_NEW, .mask = causes}},
         /* Polling DHCSR clears its sticky reset bit. */
         {.at = word_at(core->unit, DEMCR),
          .catches_resets = core->resets == RESETS_CAUGHT,
@@ -370,6 +371,7 @@ static const struct {
 /* Errata of the Cortex-M7 (Software Developers Errata Notice): 3092511 in all revisions, 702596 in r0p0 and
  * r0p1. */
 enum { PART_M7 = 0xC27, PART_STAR = 0x132, REVISION = 0xF << 20 };
+enum { PART_M55 = 0xD22, PART_M85 = 0xD23, PART_M52 = 0xD24 }; /* Armv8.1-M */
 enum { FIRST_V8_PART = 0xD00, SID = 3 << 4, SID_ALLOWED = 3 << 4, SID_REFUSED = 2 << 4 };
 
 bool cortex_m_identify(uint16_t unit, const uint64_t *values, struct core *out)
@@ -423,6 +425,12 @@ void cortex_m_take_authentication(struct core *core, uint64_t status)
     core->security = (status & SID) == SID_ALLOWED   ? SECURITY_OPEN
                      : (status & SID) == SID_REFUSED ? SECURITY_HIDDEN
                                                      : SECURITY_NONE;
+}
+
+bool cortex_m_has_pmu_halt(const struct core *core)
+{
+    unsigned part = core_part(core);
+    return core->family == CORE_M && (part == PART_M52 || part == PART_M55 || part == PART_M85);
 }
 
 bool cortex_m_has_dwt_lock(const struct core *core)

@@ -613,8 +613,8 @@ static bool place_cti(const struct placing *p, const struct place *place, struct
 {
     struct component there = {0}, debug = {0};
     uint16_t unit = 0;
-    if (core->family != CORE_ARMV8)
-        return error_set(p->error, ERROR_USAGE, "--cti: only Armv8-A cores are halted by one");
+    if (core->family != CORE_ARMV8 && core->family != CORE_ARMV7)
+        return error_set(p->error, ERROR_USAGE, "--cti: only A and R cores are halted by one");
     if (!look(p, "--cti", place, DEVTYPE_CTI, &unit, &there))
         return false;
     if (unit != core->unit)

@@ -20,6 +20,7 @@ void profile_about_free(struct profile_about *about)
     free(about->elf);
     free(about->build_id);
     free(about->source);
+    free(about->event);
     *about = (struct profile_about){0};
 }
 
@@ -33,6 +34,7 @@ void profile_end_free(struct profile_end *end)
 void profile_interval_free(struct profile_interval *interval)
 {
     free(interval->counts);
+    call_stacks_free(&interval->stacks);
     *interval = (struct profile_interval){0};
 }
 
@@ -117,7 +119,7 @@ bool profile_tally_is_empty(const struct profile_tally *tally)
     uint64_t states = 0;
     for (size_t i = 0; i < PROFILE_STATES; i++)
         states += tally->now.states[i];
-    return tally->used == 0 && states == 0 && tally->now.resets == 0;
+    return tally->used == 0 && states == 0 && tally->now.resets == 0 && tally->now.events == 0;
 }
 
 static int by_address(const void *a, const void *b)
@@ -150,5 +152,6 @@ bool profile_tally_close(struct profile_tally *tally, double to, struct profile_
 void profile_tally_free(struct profile_tally *tally)
 {
     free(tally->slots);
+    call_stacks_free(&tally->now.stacks);
     *tally = (struct profile_tally){0};
 }

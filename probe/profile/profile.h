@@ -3,6 +3,8 @@
  */
 #pragma once
 
+#include "profile/call_stacks.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -30,6 +32,9 @@ struct profile_interval {
     size_t count_count;
     uint64_t states[PROFILE_STATES]; /* samples without an address */
     unsigned resets;                 /* of the target, seen in this interval */
+    double stood_s;                  /* for how long the samples stopped the core */
+    uint64_t events;                 /* of the event that stopped it */
+    struct call_stacks stacks;       /* of the same samples, if they have any; owned */
 };
 
 /* What samples were taken of and with: the head of the file. Strings are owned, NULL where unknown. */
@@ -40,7 +45,9 @@ struct profile_about {
     unsigned *numbers; /* theirs, as info has them; NULL: from 0 up */
     size_t core_count;
     char *source; /* the register that gave the address: "DWT_PCSR", "EDPCSR" ...; "halts" where the core was
-                     stopped for each */
+                     stopped for each; what stopped it: "DWT cycle match" ... */
+    char *event;  /* that stopped the core; NULL: none, the samples are of time */
+    uint64_t every; /* so many events from stop to stop, on average */
     double asked_s; /* --for; 0: until Ctrl-C */
 };
 

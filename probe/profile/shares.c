@@ -345,6 +345,8 @@ static void sum_up(struct making *making)
         begun = true;
         out->samples += profile_interval_samples(interval);
         out->resets += interval->resets;
+        out->stood_s += interval->stood_s;
+        out->events += interval->events;
         for (int state = 0; state < PROFILE_STATES; state++)
             out->states[state] += interval->states[state];
     }

@@ -22,6 +22,7 @@ struct share {
     char *source;             /* "fir.c:42": of a function its entry; by file "fir.c"; NULL: unknown */
     uint64_t address;         /* of a function its entry, else the lowest that was sampled */
     uint64_t samples;
+    uint64_t children; /* samples with those of what it calls, if has_children */
     double part;       /* of all samples of the core, 0..1 */
     double plus_minus; /* half of the 95 % interval of `part`; NaN: too few batches */
 };
@@ -35,7 +36,10 @@ struct shares {
     uint64_t states[PROFILE_STATES];
     double seconds;
     unsigned resets;
+    double stood_s;  /* for how long the samples stopped the core */
+    uint64_t events; /* of the event that stopped it */
     size_t batches;
+    bool has_children; /* rows are by these, the largest first: see call_tree_add_children */
     /* Reasons to trust the table less */
     bool is_few;    /* so few samples that the shares say little */
     bool is_uneven; /* a large share differs much from one part of the run to the next */

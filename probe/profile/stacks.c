@@ -4,11 +4,13 @@
 
 #include <inttypes.h>
 #include <limits.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { NAME = 32 };
+enum { NAME = 48 };
+static const char cut_name[] = "[cut short]", guess_mark[] = " [guessed]";
 
 struct making {
     const struct profile *profile;
@@ -22,7 +24,34 @@ struct making {
 static int by_address(const void *a, const void *b)
 {
     const struct stack_place *one = a, *other = b;
-    return (one->address > other->address) - (one->address < other->address);
+    if (one->address != other->address)
+        return one->address < other->address ? -1 : 1;
+    return one->is_guess - other->is_guess;
+}
+
+bool stacks_are_in(const struct profile *profile)
+{
+    for (size_t i = 0; i < profile->interval_count; i++)
+        if (profile->intervals[i].stacks.n > 0)
+            return true;
+    return false;
+}
+
+/* Returns how many; `out` NULL: only that. */
+static size_t put_places(const struct profile_interval *interval, struct stack_place *out)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < interval->count_count; i++, n++)
+        if (out != NULL)
+            out[n] = (struct stack_place){.state = PROFILE_STATES, .address = interval->counts[i].address};
+    for (size_t i = 0; i < interval->stacks.n; i++) {
+        const struct call_stack *stack = &interval->stacks.rows[i];
+        for (size_t k = 0; k < stack->depth; k++, n++)
+            if (out != NULL)
+                out[n] = (struct stack_place){
+                    .state = PROFILE_STATES, .address = stack->at[k], .is_guess = k >= stack->sure};
+    }
+    return n;
 }
 
 static bool gather_places(struct making *making)
@@ -30,23 +59,23 @@ static bool gather_places(struct making *making)
     const struct profile *profile = making->profile;
     size_t n = 0, used = 0;
     for (size_t i = 0; i < profile->interval_count; i++)
-        n += profile->intervals[i].count_count;
-    struct stack_place *places = calloc(n + PROFILE_STATES, sizeof *places);
+        n += put_places(&profile->intervals[i], NULL);
+    struct stack_place *places = calloc(n + PROFILE_STATES + 1, sizeof *places);
     making->out->places = places;
     if (places == NULL)
         return false;
     n = 0;
     for (size_t i = 0; i < profile->interval_count; i++)
-        for (size_t k = 0; k < profile->intervals[i].count_count; k++)
-            places[n++] = (struct stack_place){.state = PROFILE_STATES,
-                                               .address = profile->intervals[i].counts[k].address};
+        n += put_places(&profile->intervals[i], places + n);
     qsort(places, n, sizeof *places, by_address);
     for (size_t i = 0; i < n; i++)
-        if (used == 0 || places[used - 1].address != places[i].address)
+        if (used == 0 || by_address(&places[used - 1], &places[i]) != 0)
             places[used++] = places[i];
     making->addresses = used;
     for (int state = 0; state < PROFILE_STATES; state++)
         places[used++] = (struct stack_place){.state = (enum profile_state)state};
+    if (stacks_are_in(profile))
+        places[used++] = (struct stack_place){.state = PROFILE_STATES, .is_cut = true};
     making->out->place_count = used;
     return true;
 }
@@ -103,7 +132,7 @@ static bool put_function(struct making *making, struct stack_place *place, const
 static bool name_by_address(struct making *making, struct stack_place *place)
 {
     char name[NAME];
-    snprintf(name, sizeof name, "0x%08" PRIx64, place->address);
+    snprintf(name, sizeof name, "0x%08" PRIx64 "%s", place->address, place->is_guess ? guess_mark : "");
     place->function = making->out->function_count;
     return add_function(making, name, "", place->address);
 }
@@ -111,8 +140,9 @@ static bool name_by_address(struct making *making, struct stack_place *place)
 static bool name_place(struct making *making, struct stack_place *place)
 {
     struct location at;
-    if (place->state != PROFILE_STATES)
-        return put_function(making, place, shares_state_name(place->state), "", 0);
+    char name[sizeof at.name + sizeof guess_mark];
+    if (place->state != PROFILE_STATES || place->is_cut)
+        return put_function(making, place, place->is_cut ? cut_name : shares_state_name(place->state), "", 0);
     if (making->symbols == NULL)
         return name_by_address(making, place);
     symbols_describe(making->symbols, place->address, &at);
@@ -120,8 +150,9 @@ static bool name_place(struct making *making, struct stack_place *place)
         return false;
     const struct location *function = shares_function_of(making->symbols, place->address, &making->function);
     bool known = function->high > function->low;
-    return put_function(making, place, known ? function->name : "[unknown]", known ? function->source : "",
-                        known ? function->low : 0);
+    snprintf(name, sizeof name, "%s%s", known ? function->name : "[unknown]",
+             place->is_guess ? guess_mark : "");
+    return put_function(making, place, name, known ? function->source : "", known ? function->low : 0);
 }
 
 static bool name_places(struct making *making)
@@ -163,17 +194,37 @@ static void add_row(struct stacks *out, const struct profile_interval *interval,
                                              .samples = samples};
 }
 
-static void add_interval(const struct making *making, const struct profile_interval *interval)
+static size_t find_place(const struct making *making, uint64_t address, bool is_guess)
+{
+    struct stack_place wanted = {.address = address, .is_guess = is_guess};
+    const struct stack_place *places = making->out->places;
+    const struct stack_place *place = bsearch(&wanted, places, making->addresses, sizeof wanted, by_address);
+    return (size_t)(place - places);
+}
+
+/* There is room for it. */
+static void add_stack(const struct making *making, const struct profile_interval *interval,
+                      const struct call_stack *stack)
 {
     struct stacks *out = making->out;
-    for (size_t i = 0; i < interval->count_count; i++) {
-        struct stack_place wanted = {.address = interval->counts[i].address};
-        const struct stack_place *place =
-            bsearch(&wanted, out->places, making->addresses, sizeof wanted, by_address);
-        add_row(out, interval, (size_t)(place - out->places), interval->counts[i].samples);
-    }
+    size_t first = out->frame_count;
+    for (size_t i = 0; i < stack->depth; i++)
+        out->frames[out->frame_count++] = find_place(making, stack->at[i], i >= stack->sure);
+    if (stack->end != UNWIND_OUTERMOST)
+        out->frames[out->frame_count++] = out->place_count - 1;
+    add_row(out, interval, first, stack->samples);
+    out->rows[out->n - 1].depth = out->frame_count - first;
+}
+
+static void add_interval(const struct making *making, const struct profile_interval *interval)
+{
+    for (size_t i = 0; i < interval->stacks.n; i++)
+        add_stack(making, interval, &interval->stacks.rows[i]);
+    for (size_t i = 0; i < interval->count_count && interval->stacks.n == 0; i++)
+        add_row(making->out, interval, find_place(making, interval->counts[i].address, false),
+                interval->counts[i].samples);
     for (size_t state = 0; state < PROFILE_STATES; state++)
-        add_row(out, interval, making->addresses + state, interval->states[state]);
+        add_row(making->out, interval, making->addresses + state, interval->states[state]);
 }
 
 static void merge_rows(struct stacks *out)
@@ -192,21 +243,73 @@ static void merge_rows(struct stacks *out)
     out->n = used;
 }
 
-/* A stack of one frame is at the frame's own index. */
-static bool make_rows(const struct making *making, bool in_time)
+/* A stack of one frame is at the frame's own index; those of calls are behind all of these. */
+static bool make_room(const struct making *making, const struct profile_interval *intervals, size_t n)
 {
     struct stacks *out = making->out;
-    size_t room = 0;
-    for (size_t i = 0; i < making->profile->interval_count; i++)
-        room += making->profile->intervals[i].count_count + PROFILE_STATES;
-    out->rows = calloc(room + 1, sizeof *out->rows);
-    out->frames = calloc(out->place_count, sizeof *out->frames);
+    size_t rows = 0, frames = out->place_count;
+    for (size_t i = 0; i < n; i++) {
+        rows += intervals[i].count_count + intervals[i].stacks.n + PROFILE_STATES;
+        for (size_t k = 0; k < intervals[i].stacks.n; k++)
+            frames += intervals[i].stacks.rows[k].depth + 1;
+    }
+    out->rows = calloc(rows + 1, sizeof *out->rows);
+    out->frames = calloc(frames, sizeof *out->frames);
     if (out->rows == NULL || out->frames == NULL)
         return false;
     for (; out->frame_count < out->place_count; out->frame_count++)
         out->frames[out->frame_count] = out->frame_count;
-    for (size_t i = 0; i < making->profile->interval_count; i++)
-        add_interval(making, &making->profile->intervals[i]);
+    return true;
+}
+
+static bool add_rows(const struct making *making, const struct profile_interval *intervals, size_t n)
+{
+    if (!make_room(making, intervals, n))
+        return false;
+    for (size_t i = 0; i < n; i++)
+        add_interval(making, &intervals[i]);
+    return true;
+}
+
+/* Borrows the counts. */
+static bool join(struct profile_interval *to, const struct profile_interval *from)
+{
+    to->from = from->from < to->from ? from->from : to->from;
+    to->to = from->to > to->to ? from->to : to->to;
+    return call_stacks_merge(&to->stacks, &from->stacks);
+}
+
+/* The stacks of a core are gathered in one interval behind all others, each once. */
+static bool add_joined_rows(const struct making *making)
+{
+    const struct profile *profile = making->profile;
+    size_t n = profile->interval_count, cores = profile->about.core_count;
+    struct profile_interval *intervals = calloc(n + cores, sizeof *intervals);
+    bool ok = intervals != NULL;
+    for (size_t core = 0; core < cores && ok; core++)
+        intervals[n + core] = (struct profile_interval){.core = (unsigned)core, .from = HUGE_VAL};
+    for (size_t i = 0; i < n && ok; i++) {
+        const struct profile_interval *from = &profile->intervals[i];
+        intervals[i] = *from;
+        intervals[i].stacks = (struct call_stacks){0};
+        if (from->stacks.n == 0)
+            continue;
+        intervals[i].count_count = 0;
+        ok = join(&intervals[n + from->core], from);
+    }
+    ok = ok && add_rows(making, intervals, n + cores);
+    for (size_t core = 0; core < cores && intervals != NULL; core++)
+        call_stacks_free(&intervals[n + core].stacks);
+    free(intervals);
+    return ok;
+}
+
+static bool make_rows(const struct making *making, bool in_time)
+{
+    struct stacks *out = making->out;
+    if (in_time ? !add_rows(making, making->profile->intervals, making->profile->interval_count)
+                : !add_joined_rows(making))
+        return false;
     qsort(out->rows, out->n, sizeof *out->rows, in_time ? by_time : by_place);
     if (!in_time)
         merge_rows(out);

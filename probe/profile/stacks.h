@@ -1,6 +1,7 @@
 /*
  * Samples as stacks of frames, as formats for other programs want them. A sample of the program counter alone
- * is a stack of one frame. Names are those of `report`, so sums by function are the same.
+ * is a stack of one frame. Names are those of `report`, so sums by function are the same. A frame that is
+ * guessed says so in its name, and a stack that is cut short has "[cut short]" as its outermost frame.
  */
 #pragma once
 
@@ -22,6 +23,8 @@ struct stack_function {
 struct stack_place {
     enum profile_state state; /* PROFILE_STATES: an address */
     uint64_t address;
+    bool is_guess;   /* whoever calls what is below it in a stack, it need not be this */
+    bool is_cut;     /* no address: what follows is not known */
     size_t function; /* index into stacks.functions */
     char *file;      /* of the line, which inlined code has from elsewhere; NULL: unknown */
     unsigned line;   /* 0: unknown */
@@ -37,7 +40,7 @@ struct stack {
 
 struct stacks {
     struct stack_function *functions;
-    struct stack_place *places; /* by rising address, states behind them */
+    struct stack_place *places; /* by rising address, states behind them, and then the end of those cut */
     size_t *frames;             /* indices into `places` */
     struct stack *rows;
     size_t function_count, place_count, frame_count, n;
@@ -47,3 +50,5 @@ struct stacks {
  * NULL. False: out of memory, and `out` is empty. */
 bool stacks_make(const struct profile *profile, struct symbols *symbols, bool in_time, struct stacks *out);
 void stacks_free(struct stacks *stacks);
+/* Whether there are call stacks in it. */
+bool stacks_are_in(const struct profile *profile);

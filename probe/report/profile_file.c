@@ -71,9 +71,35 @@ int profile_file_begin(FILE *out, const struct profile_about *about)
     json_part_array(&head, "cores", cores);
     put_numbers(&head, about);
     put_text(&head, "source", about->source);
+    put_text(&head, "event", about->event);
+    if (about->event != NULL)
+        json_part_unsigned(&head, "every", about->every);
     if (about->asked_s > 0)
         json_part_real(&head, "asked_s", about->asked_s);
     return write_part(out, head);
+}
+
+static void put_stacks(struct json_part *line, const struct call_stacks *stacks)
+{
+    json_t *rows = json_array();
+    for (size_t i = 0; i < stacks->n; i++) {
+        const struct call_stack *stack = &stacks->rows[i];
+        struct json_part row = json_part_new(NULL);
+        json_t *at = json_array();
+        json_part_unsigned(&row, "samples", stack->samples);
+        for (size_t k = 0; k < stack->depth; k++) {
+            char address[32];
+            snprintf(address, sizeof address, "0x%08" PRIx64, stack->at[k]);
+            json_part_append(&row, at, json_part_string(address));
+        }
+        json_part_array(&row, "at", at);
+        if (stack->sure < stack->depth)
+            json_part_unsigned(&row, "sure", stack->sure);
+        put_text(&row, "cut", call_stack_end_name(stack->end));
+        line->ok = line->ok && row.ok;
+        json_part_append(line, rows, row.json);
+    }
+    json_part_array(line, "stacks", rows);
 }
 
 int profile_file_add(FILE *out, const struct profile_interval *interval)
@@ -88,11 +114,17 @@ int profile_file_add(FILE *out, const struct profile_interval *interval)
         json_part_unsigned(&counts, address, interval->counts[i].samples);
     }
     json_part_object(&line, "pc", counts);
+    if (interval->stacks.n > 0)
+        put_stacks(&line, &interval->stacks);
     for (int i = 0; i < PROFILE_STATES; i++)
         if (interval->states[i] > 0)
             json_part_unsigned(&line, profile_file_state((enum profile_state)i), interval->states[i]);
     if (interval->resets > 0)
         json_part_unsigned(&line, "resets", interval->resets);
+    if (interval->events > 0) {
+        json_part_unsigned(&line, "events", interval->events);
+        json_part_real(&line, "stood_s", interval->stood_s);
+    }
     return write_part(out, line);
 }
 
@@ -113,6 +145,7 @@ struct track {
     struct profile_interval *intervals;
     size_t n;
     double unit;
+    enum { STACKS_NOT_KNOWN, STACKS_NONE, STACKS_ALL } stacks; /* its samples have stacks, or none has */
 };
 
 struct reading {
@@ -233,6 +266,9 @@ static bool take_head(struct reading *reading, const json_t *object)
     about->elf = copy_text(object, "elf");
     about->build_id = copy_text(object, "build_id");
     about->source = copy_text(object, "source");
+    about->event = copy_text(object, "event");
+    if (!take_count(reading, object, "every", most_samples, &about->every))
+        return false;
     if (json_object_get(object, "asked_s") != NULL &&
         !take_seconds(reading, object, "asked_s", &about->asked_s))
         return false;
@@ -296,6 +332,53 @@ static bool take_counts(struct reading *reading, json_t *object, struct profile_
     return true;
 }
 
+/* `left`: so many samples may be the stack's. */
+static bool take_stack(struct reading *reading, const json_t *object, uint64_t left, struct call_stack *out)
+{
+    const json_t *addresses = json_object_get(object, "at"), *cut = json_object_get(object, "cut");
+    uint64_t sure = out->depth = json_array_size(addresses);
+    if (out->depth == 0 || out->depth > UNWIND_FRAMES)
+        return fails(reading, "a stack is no list of 1 to %d addresses", UNWIND_FRAMES);
+    for (size_t i = 0; i < out->depth; i++) {
+        const char *text = json_string_value(json_array_get(addresses, i));
+        if (text == NULL || !read_address(text, &out->at[i]))
+            return fails(reading, "a stack has \"%.40s\", which is no address", text != NULL ? text : "");
+    }
+    if (!take_count(reading, object, "samples", left, &out->samples) ||
+        (json_object_get(object, "sure") != NULL && !take_count(reading, object, "sure", out->depth, &sure)))
+        return false;
+    if (out->samples == 0 || sure == 0)
+        return fails(reading, "a stack without samples, or whose leaf is guessed");
+    out->sure = (size_t)sure;
+    return cut == NULL || (json_is_string(cut) && call_stack_end_find(json_string_value(cut), &out->end)) ||
+           fails(reading, "a stack is cut for no known reason");
+}
+
+/* They are of the samples that `pc` has, in each line of a core or in none. */
+static bool take_stacks(struct reading *reading, const json_t *object, struct profile_interval *interval)
+{
+    struct track *track = &reading->tracks[interval->core];
+    const json_t *rows = json_object_get(object, "stacks");
+    uint64_t left = 0;
+    for (size_t i = 0; i < interval->count_count; i++)
+        left += interval->counts[i].samples;
+    if (interval->count_count > 0 && track->stacks == STACKS_NOT_KNOWN)
+        track->stacks = rows != NULL ? STACKS_ALL : STACKS_NONE;
+    bool wanted = interval->count_count > 0 && track->stacks == STACKS_ALL;
+    for (size_t i = 0; i < json_array_size(rows); i++) {
+        uint64_t at[UNWIND_FRAMES];
+        struct call_stack stack = {.at = at};
+        if (!take_stack(reading, json_array_get(rows, i), left, &stack))
+            return false;
+        left -= stack.samples;
+        if (!call_stacks_add(&interval->stacks, &stack))
+            return fails_for_memory(reading);
+    }
+    return (rows != NULL) == wanted && (!wanted || left == 0)
+               ? true
+               : fails(reading, "stacks that are not those of the samples in pc");
+}
+
 /* Adds `from`, which is later, to `to`, and frees it. */
 static bool merge_into(struct profile_interval *to, struct profile_interval *from)
 {
@@ -320,8 +403,11 @@ static bool merge_into(struct profile_interval *to, struct profile_interval *fro
     to->resets = from->resets < most_resets - to->resets ? to->resets + from->resets : most_resets;
     for (int state = 0; state < PROFILE_STATES; state++)
         to->states[state] += from->states[state];
+    to->events = from->events < most_samples - to->events ? to->events + from->events : most_samples;
+    to->stood_s += from->stood_s;
+    bool merged = call_stacks_merge(&to->stacks, &from->stacks);
     profile_interval_free(from);
-    return true;
+    return merged;
 }
 
 /* Merges neighbours that together last no longer than the unit. Of two that stay neighbours each pair lasts
@@ -383,7 +469,10 @@ static bool take_interval(struct reading *reading, json_t *object, struct profil
         reading->samples += interval->states[state];
     }
     if (!take_count(reading, object, "resets", most_resets, &resets) ||
-        !take_counts(reading, object, interval))
+        !take_count(reading, object, "events", most_samples, &interval->events) ||
+        (json_object_get(object, "stood_s") != NULL &&
+         !take_seconds(reading, object, "stood_s", &interval->stood_s)) ||
+        !take_counts(reading, object, interval) || !take_stacks(reading, object, interval))
         return false;
     interval->resets = (unsigned)resets;
     return add_interval(reading, interval);

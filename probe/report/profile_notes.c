@@ -60,6 +60,58 @@ void profile_notes_of_core(struct profile_notes *notes, const struct shares *sha
                           "addresses, and functions most.");
 }
 
+double profile_stood_part(const struct shares *shares)
+{
+    return shares->seconds > 0 ? shares->stood_s / shares->seconds : 0;
+}
+
+static double percent(uint64_t part, uint64_t all)
+{
+    return 100 * (double)part / (double)all;
+}
+
+/* How far its call stacks are to be trusted. */
+static void note_stacks(struct profile_notes *notes, const struct profile *profile, unsigned core)
+{
+    uint64_t all = 0, guessed = 0, cut = 0, by_end[UNWIND_TOO_DEEP + 1] = {0};
+    enum unwind_end worst = UNWIND_OUTERMOST;
+    for (size_t i = 0; i < profile->interval_count; i++) {
+        const struct profile_interval *interval = &profile->intervals[i];
+        for (size_t k = 0; interval->core == core && k < interval->stacks.n; k++) {
+            const struct call_stack *stack = &interval->stacks.rows[k];
+            all += stack->samples;
+            guessed += stack->sure < stack->depth ? stack->samples : 0;
+            by_end[stack->end] += stack->samples;
+        }
+    }
+    for (int end = UNWIND_OUTERMOST + 1; end <= UNWIND_TOO_DEEP; end++) {
+        cut += by_end[end];
+        if (by_end[end] > 0 && (worst == UNWIND_OUTERMOST || by_end[end] > by_end[worst]))
+            worst = (enum unwind_end)end;
+    }
+    if (cut > 0)
+        profile_notes_add(notes, "Call stacks that are cut short: %.1f %%, mostly by %s.", percent(cut, all),
+                          unwind_end_text(worst));
+    if (guessed > 0)
+        profile_notes_add(notes,
+                          "Call stacks with frames that are guessed, as the code there has no call frame "
+                          "information: %.1f %%.",
+                          percent(guessed, all));
+}
+
+void profile_notes_of_stops(struct profile_notes *notes, const struct profile *profile,
+                            const struct shares *shares)
+{
+    static const double much = 0.2;
+    if (profile->about.event != NULL && profile_stood_part(shares) > much)
+        profile_notes_add(notes,
+                          "The core stood %.0f %% of the time for its samples: what else goes on at its own "
+                          "pace, such as timers and interrupts, came more often than in its own rhythm. Take "
+                          "a larger -c.",
+                          100 * profile_stood_part(shares));
+    note_stacks(notes, profile, shares->core);
+}
+
 void profile_notes_print(FILE *out, const struct profile_notes *notes, size_t columns)
 {
     char text[UTF8_CLEAN_ROOM(PROFILE_NOTE)];

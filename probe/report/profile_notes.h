@@ -24,6 +24,11 @@ void profile_notes_of_run(struct profile_notes *notes, const struct profile *pro
                           const char *no_names);
 /* Why the shares of a core are to be trusted less. */
 void profile_notes_of_core(struct profile_notes *notes, const struct shares *shares);
+/* The same of a counter's stops and their call stacks; nothing for other profiles. */
+void profile_notes_of_stops(struct profile_notes *notes, const struct profile *profile,
+                            const struct shares *shares);
+/* Which part of the time the samples stopped the core, 0 to 1. */
+double profile_stood_part(const struct shares *shares);
 
 /* A blank line, then each note, folded; nothing if there are none. */
 void profile_notes_print(FILE *out, const struct profile_notes *notes, size_t columns);

@@ -12,7 +12,7 @@
 #include <string.h>
 
 enum { CELL = 512, NAME_MOST = 40 };
-enum cell { SHARE, PLUS_MINUS, SAMPLES, ADDRESS, FUNCTION, SOURCE, CELLS };
+enum cell { CHILDREN, SHARE, PLUS_MINUS, SAMPLES, ADDRESS, FUNCTION, SOURCE, CELLS };
 
 static const char *core_name(const struct profile_report *report, unsigned core)
 {
@@ -39,6 +39,11 @@ static bool is_by_halts(const struct profile *profile)
     return strcmp(text_of(profile->about.source), "halts") == 0;
 }
 
+static double children_part(const struct shares *shares, const struct share *row)
+{
+    return shares->samples > 0 ? (double)row->children / (double)shares->samples : 0;
+}
+
 /* What a row is of. */
 static const char *row_name(const struct shares *shares, const struct share *row)
 {
@@ -57,7 +62,8 @@ void profile_row_share(const struct share *row, char *out, size_t size)
 void profile_row_error(const struct share *row, char *out, size_t size)
 {
     char number[NUMBER_ROOM];
-    snprintf(out, size, "%s", number_points(number, row->plus_minus));
+    snprintf(out, size, "%s",
+             row->samples > 0 ? number_points(number, row->plus_minus) : ""); /* it only calls */
 }
 
 void profile_row_address(const struct shares *shares, const struct share *row, char *out, size_t size)
@@ -79,6 +85,11 @@ void profile_row_source(const struct shares *shares, const struct share *row, ch
     terminal_text(out, size, shares->sort != SHARES_FILE ? text_of(row->source) : "");
 }
 
+static bool is_of_events(const struct profile_report *report)
+{
+    return report->profile->about.event != NULL;
+}
+
 /* ---- text */
 
 struct line {
@@ -88,6 +99,7 @@ struct line {
 static void put_cells(struct line *line, const struct shares *shares, const struct share *row)
 {
     char number[NUMBER_ROOM];
+    snprintf(line->cells[CHILDREN], CELL, "%.2f %%", 100 * children_part(shares, row));
     profile_row_share(row, line->cells[SHARE], CELL);
     profile_row_error(row, line->cells[PLUS_MINUS], CELL);
     snprintf(line->cells[SAMPLES], CELL, "%s", number_unsigned(number, sizeof number, row->samples));
@@ -97,24 +109,24 @@ static void put_cells(struct line *line, const struct shares *shares, const stru
 }
 
 /* In the order of their cells, by what is sorted. */
-static const enum cell *order_of(enum shares_sort sort)
+static const enum cell *order_of(const struct shares *shares)
 {
+    static const enum cell with_children[CELLS] = {CHILDREN, SHARE,  PLUS_MINUS, SAMPLES,
+                                                   FUNCTION, SOURCE, CELLS};
     static const enum cell orders[SHARES_SORTS][CELLS] = {
         [SHARES_FUNCTION] = {SHARE, PLUS_MINUS, SAMPLES, FUNCTION, SOURCE, CELLS},
         [SHARES_LINE] = {SHARE, PLUS_MINUS, SAMPLES, FUNCTION, SOURCE, CELLS},
         [SHARES_FILE] = {SHARE, PLUS_MINUS, SAMPLES, FUNCTION, CELLS},
-        [SHARES_ADDRESS] = {SHARE, PLUS_MINUS, SAMPLES, ADDRESS, FUNCTION, SOURCE},
+        [SHARES_ADDRESS] = {SHARE, PLUS_MINUS, SAMPLES, ADDRESS, FUNCTION, SOURCE, CELLS},
     };
-    return orders[sort];
+    return shares->has_children ? with_children : orders[shares->sort];
 }
 
 static void put_heading(struct line *line, enum shares_sort sort)
 {
-    static const char *const heading[CELLS] = {[SHARE] = "share",
-                                               [SAMPLES] = "samples",
-                                               [ADDRESS] = "address",
-                                               [FUNCTION] = "function",
-                                               [SOURCE] = "source"};
+    static const char *const heading[CELLS] = {
+        [CHILDREN] = "children", [SHARE] = "share",       [SAMPLES] = "samples",
+        [ADDRESS] = "address",   [FUNCTION] = "function", [SOURCE] = "source"};
     for (int cell = 0; cell < CELLS; cell++)
         snprintf(line->cells[cell], CELL, "%s", text_of(heading[cell]));
     snprintf(line->cells[PLUS_MINUS], CELL, "%s", terminal_or("±", "+-"));
@@ -151,7 +163,7 @@ static void print_rest(FILE *out, const struct shares *shares, size_t most)
 static void print_table(FILE *out, const struct shares *shares, size_t most)
 {
     struct line line;
-    const enum cell *order = order_of(shares->sort);
+    const enum cell *order = order_of(shares);
     size_t widths[CELLS], n = shares->n < most ? shares->n : most;
     put_heading(&line, shares->sort);
     for (int cell = 0; cell < CELLS; cell++)
@@ -179,14 +191,22 @@ static void print_states(FILE *out, const struct profile_report *report, const s
 {
     bool by_halts = is_by_halts(report->profile); /* no halted core tells whether it slept */
     struct fold fold = {.out = out, .columns = columns, .indent = 2};
+    bool of_events = is_of_events(report), begun = false;
+    if (of_events && shares->samples > 0) {
+        char text[CELL];
+        snprintf(text, sizeof text, "stood %.1f %%", 100 * profile_stood_part(shares));
+        fold_put(&fold, text, 0);
+        begun = true;
+    }
     for (int state = 0; state < PROFILE_STATES && shares->samples > 0; state++) {
         const char *name = shares_state_name((enum profile_state)state) + 1; /* without its brackets */
         char text[CELL];
-        if (shares->states[state] == 0 && (by_halts || state > PROFILE_NOT_PERMITTED))
+        if (shares->states[state] == 0 && (by_halts || of_events || state > PROFILE_NOT_PERMITTED))
             continue;
         snprintf(text, sizeof text, "%.*s %.1f %%", (int)strlen(name) - 1, name,
                  part_of(shares, (enum profile_state)state) * 100);
-        fold_put(&fold, text, state > 0 ? 2 : 0);
+        fold_put(&fold, text, begun ? 2 : 0);
+        begun = true;
     }
     fold_end(&fold);
 }
@@ -199,8 +219,13 @@ static void print_core(FILE *out, const struct profile_report *report, const str
     struct fold fold = {.out = out, .columns = columns, .indent = 2};
     terminal_text(name, sizeof name, core_name(report, shares->core));
     terminal_text(source, sizeof source, text_of(report->profile->about.source));
-    snprintf(text, sizeof text, "core %u%s%s%s%s:", core_number(report, shares), name[0] != '\0' ? " " : "",
-             name, source[0] != '\0' ? ", by " : "", source);
+    const struct profile_about *about = &report->profile->about;
+    char every[CELL / 4] = "", event[CELL / 4];
+    if (is_of_events(report))
+        snprintf(every, sizeof every, " each %s %.64s", number_unsigned(number, sizeof number, about->every),
+                 terminal_text(event, sizeof event, about->event));
+    snprintf(text, sizeof text, "core %u%s%s%s%s%s:", core_number(report, shares), name[0] != '\0' ? " " : "",
+             name, source[0] != '\0' ? ", by " : "", source, every);
     fold_put(&fold, text, 0);
     snprintf(text, sizeof text, "%s samples",
              shares->samples > 0 ? number_unsigned(number, sizeof number, shares->samples) : "no");
@@ -239,7 +264,13 @@ bool profile_text_within(FILE *out, const struct profile_report *report, size_t 
         struct profile_notes of_core = {0};
         fputc('\n', out);
         profile_text_core(out, report, shares, SIZE_MAX, columns);
+        if (report->tree != NULL && shares->n > 0) {
+            fputc('\n', out);
+            if (!stacks_tree(out, report->tree, shares->core))
+                return false;
+        }
         profile_notes_of_core(&of_core, shares);
+        profile_notes_of_stops(&of_core, report->profile, shares);
         profile_notes_print(out, &of_core, columns);
     }
     profile_notes_of_run(&notes, report->profile, report->file, report->no_names);
@@ -262,6 +293,9 @@ static bool json_profile_line(FILE *out, const struct profile_report *report)
     json_part_text(&line, "file", report->file);
     json_part_text(&line, "date", text_of(profile->about.date));
     json_part_text(&line, "source", text_of(profile->about.source));
+    json_part_text(&line, "event", text_of(profile->about.event));
+    if (is_of_events(report))
+        json_part_unsigned(&line, "every", profile->about.every);
     json_part_text(&line, "elf", text_of(report->elf));
     json_part_text(&line, "build_id", text_of(profile->about.build_id));
     json_part_bool(&line, "cut", !profile->end.known);
@@ -287,9 +321,14 @@ static bool json_core_line(FILE *out, const struct profile_report *report, const
             json_part_unsigned(&line, profile_file_state((enum profile_state)state), shares->states[state]);
     if (shares->resets > 0)
         json_part_unsigned(&line, "resets", shares->resets);
+    if (is_of_events(report)) {
+        json_part_unsigned(&line, "events", shares->events);
+        json_part_real(&line, "stood", profile_stood_part(shares));
+    }
     json_part_unsigned(&line, "batches", shares->batches);
     if (!isfinite(since_begin)) {
         profile_notes_of_core(&notes, shares);
+        profile_notes_of_stops(&notes, report->profile, shares);
         profile_notes_json(&line, &notes);
     }
     return json_part_write(out, line);
@@ -304,6 +343,8 @@ static bool json_share_line(FILE *out, const struct profile_report *report, cons
     json_part_real(&line, "share", row->part);
     json_part_real(&line, "plus_minus", row->plus_minus);
     json_part_unsigned(&line, "samples", row->samples);
+    if (shares->has_children)
+        json_part_real(&line, "children", children_part(shares, row));
     if (is_state)
         json_part_text(&line, "state", profile_file_state(row->state));
     json_part_text(&line, "function", text_of(row->function));
@@ -349,8 +390,11 @@ bool profile_csv(FILE *out, const struct profile_report *report, char separator)
     static const char *const heading[] = {"core",    "share",    "plus_minus", "samples",
                                           "address", "function", "source"};
     struct csv csv = {.out = out, .separator = separator};
+    bool has_children = report->n > 0 && report->shares[0].has_children;
     for (size_t i = 0; i < sizeof heading / sizeof *heading; i++)
         csv_field(&csv, heading[i]);
+    if (has_children)
+        csv_field(&csv, "children");
     csv_end_line(&csv);
     for (size_t i = 0; i < report->n; i++) {
         const struct shares *shares = &report->shares[i];
@@ -366,6 +410,8 @@ bool profile_csv(FILE *out, const struct profile_report *report, char separator)
             csv_field(&csv, is_state || shares->sort == SHARES_FILE ? "" : address);
             csv_text(&csv, is_state ? shares_state_name(row->state) : text_of(row->function));
             csv_text(&csv, text_of(row->source));
+            if (has_children)
+                put_real(&csv, children_part(shares, row));
             csv_end_line(&csv);
         }
     }

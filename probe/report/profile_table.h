@@ -5,6 +5,7 @@
 #pragma once
 
 #include "profile/shares.h"
+#include "report/stack_formats.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -17,6 +18,7 @@ struct profile_report {
     const char *no_names;        /* why there are none, or why they may be wrong; "": they are right */
     const struct shares *shares; /* of each core */
     size_t n;
+    const struct stack_report *tree; /* to be printed below each table; NULL: none */
 };
 
 /* Each returns false if the output could not be written whole. */

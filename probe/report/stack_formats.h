@@ -1,7 +1,7 @@
 /*
- * A profile for other programs, from stacks: pprof, callgrind, perf's script text. Each sample is in it once,
- * by address, with function and line. Each function returns false if the output could not be written whole,
- * or memory ran out.
+ * A profile for other programs, from stacks: folded, pprof, callgrind, perf's script text. Each sample is in
+ * it once, by address, with function and line. Each function returns false if the output could not be written
+ * whole, or memory ran out.
  */
 #pragma once
 
@@ -16,6 +16,10 @@ struct stack_report {
     const char *elf; /* that the names are from; NULL: none */
 };
 
+/* A line for each stack, the outermost frame first: "core 0;main;work 30", as flame graphs are made of. */
+bool stacks_folded(FILE *out, const struct stack_report *report);
+/* A core's tree of calls, for people: functions of at least half a percent, each below its caller. */
+bool stacks_tree(FILE *out, const struct stack_report *report, unsigned core);
 /* Compressed protobuf. A row of `stacks` is a sample, labelled with its core. */
 bool stacks_pprof(FILE *out, const struct stack_report *report);
 /* The cores are added up, as the format has no cores. */

@@ -530,3 +530,28 @@ TEST(verbose_as_often_as_it_is_said)
 }
 
 TEST_GROUP(enter_folder, leave_folder)
+
+/* -c is OpenOCD's as well; no command of Tcl is a number. */
+TEST(a_number_behind_c_counts_events)
+{
+    static const struct {
+        const char *words;
+        uint64_t every;
+        size_t n_openocd;
+    } lines[] = {{"record -c 10k", 10000, 0},
+                 {"-c5000 record", 5000, 0},
+                 {"record --count 1e6", 1000000, 0},
+                 {"-c init record", 0, 2},
+                 {"-c init record -c 200", 200, 2}};
+    struct options options;
+    struct error error = {0};
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+        assert_true(read_words(&options, &error, lines[i].words));
+        assert_int_equal(options.every, lines[i].every);
+        assert_int_equal(options.n_openocd, lines[i].n_openocd);
+        options_free(&options);
+    }
+    assert_false(read_words(&options, &error, "info -c 10k"));
+    assert_non_null(strstr(error.text, "-c belongs to record"));
+    options_free(&options);
+}

@@ -426,7 +426,7 @@ FRESH_TEST(what_does_not_say_so_is_not_taken)
         {{.core = -1, .pmu = {true, APB, 0x80014000}}, "ETM"},
         {{.core = -1, .pmu = {true, 3, 0x80011000}}, "no access port 3"},
         {{.core = 1, .pmu = {true, APB, 0x80012000}}, "core debug"},
-        {{.core = -1, .cti = {true, APB, 0x80015000}}, "Armv8"},
+        {{.core = -1, .cti = {true, APB, 0x80012000}}, "core debug"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         tear_down(NULL);
@@ -439,6 +439,17 @@ FRESH_TEST(what_does_not_say_so_is_not_taken)
         expect_core(0, 0x80010000, 0x80011000, 0x80015000);
         expect_core(1, 0x80012000, 0x80013000, 0x80016000);
     }
+}
+
+/* By it an overflow of the core's counters can stop the core. */
+FRESH_TEST(an_armv7_core_takes_the_trigger_interface_that_is_named)
+{
+    const struct device_request request = {.core = -1, .cti = {true, APB, 0x80016000}};
+    add_table(zynq, 8);
+    bare_views();
+    assert_true(place(&request));
+    expect_core(0, 0x80010000, 0x80011000, 0x80016000);
+    expect_core(1, 0x80012000, 0x80013000, 0x80016000);
 }
 
 FRESH_TEST(a_link_lost_while_placing)

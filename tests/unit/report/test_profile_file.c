@@ -109,6 +109,99 @@ TEST(the_lines)
     output_is_golden("profile/file.jsonl");
 }
 
+/* Samples of a counter's stops: of which event, and how long the core stood for them. */
+TEST(samples_of_events)
+{
+    char *cores[] = {"Cortex-M55"};
+    struct profile_about about = {.cores = cores,
+                                  .core_count = 1,
+                                  .source = "PMU overflow",
+                                  .event = "L1D_CACHE_REFILL",
+                                  .every = 10000};
+    FILE *out = output();
+    assert_int_equal(profile_file_begin(out, &about), 0);
+    for (int i = 0; i < 600; i++) {
+        struct profile_count count = {0x100, 3};
+        struct profile_interval one = {
+            .from = i, .to = i + 1, .counts = &count, .count_count = 1, .events = 30001, .stood_s = 0.25};
+        assert_int_equal(profile_file_add(out, &one), 0);
+    }
+    char *text = output_text(NULL);
+    struct profile *profile = parsed(text);
+    free(text);
+    uint64_t events = 0;
+    double stood_s = 0;
+    for (size_t i = 0; i < profile->interval_count; i++) {
+        events += profile->intervals[i].events;
+        stood_s += profile->intervals[i].stood_s;
+    }
+    assert_string_equal(profile->about.event, "L1D_CACHE_REFILL");
+    assert_int_equal(profile->about.every, 10000);
+    assert_int_equal(events, 600 * 30001);
+    assert_float_equal(stood_s, 150, 1e-9);
+    profile_file_free(profile);
+    refused(HEAD "{\"type\":\"samples\",\"from\":0,\"to\":1,\"events\":-1}\n",
+            "p.jsonl:2: events is no count from 0 to 9007199254740992");
+    refused(HEAD "{\"type\":\"samples\",\"from\":0,\"to\":1,\"stood_s\":\"x\"}\n",
+            "p.jsonl:2: stood_s is no time in seconds");
+}
+
+/* Each stack once, over all lines; how much of it is sure, and why it ends. */
+TEST(samples_with_call_stacks)
+{
+    char *cores[] = {"Cortex-M4"};
+    struct profile_about about = {.cores = cores, .core_count = 1, .source = "DWT cycle match"};
+    uint64_t at[] = {0x100, 0x201, 0x301};
+    FILE *out = output();
+    assert_int_equal(profile_file_begin(out, &about), 0);
+    for (int i = 0; i < 600; i++) {
+        struct profile_count count = {0x100, 5};
+        struct call_stack rows[] = {{.samples = 3, .at = at, .depth = 3, .sure = 3},
+                                    {.samples = 2, .at = at, .depth = 2, .sure = 1, .end = UNWIND_NO_RULES}};
+        struct profile_interval one = {
+            .from = i, .to = i + 1, .counts = &count, .count_count = 1, .stacks = {.rows = rows, .n = 2}};
+        assert_int_equal(profile_file_add(out, &one), 0);
+    }
+    char *text = output_text(NULL);
+    struct profile *profile = parsed(text);
+    uint64_t whole = 0, cut = 0;
+    for (size_t i = 0; i < profile->interval_count; i++) {
+        const struct call_stacks *stacks = &profile->intervals[i].stacks;
+        assert_int_equal(stacks->n, 2);
+        assert_memory_equal(stacks->rows[0].at, at, sizeof at);
+        assert_int_equal(stacks->rows[1].sure, 1);
+        assert_int_equal(stacks->rows[1].end, UNWIND_NO_RULES);
+        whole += stacks->rows[0].samples;
+        cut += stacks->rows[1].samples;
+    }
+    assert_int_equal(whole, 1800);
+    assert_int_equal(cut, 1200);
+    profile_file_free(profile);
+    free(text);
+}
+
+#define STACKS(text)                                                                                         \
+    HEAD "{\"type\":\"samples\",\"from\":0,\"to\":1,\"pc\":{\"0x10\":2},\"stacks\":[" text "]}\n"
+
+TEST(stacks_that_cannot_be)
+{
+    refused(STACKS("{\"samples\":1,\"at\":[\"0x10\"]}"),
+            "p.jsonl:2: stacks that are not those of the samples in pc");
+    refused(STACKS("{\"samples\":3,\"at\":[\"0x10\"]}"), "p.jsonl:2: samples is no count from 0 to 2");
+    refused(STACKS("{\"samples\":2,\"at\":[\"0x10\"]}") "{\"type\":\"samples\",\"from\":1,\"to\":2,\"pc\":{"
+                                                        "\"0x10\":2}}\n",
+            "p.jsonl:3: stacks that are not those of the samples in pc");
+    refused(STACKS("{\"samples\":2,\"at\":[]}"), "p.jsonl:2: a stack is no list of 1 to 96 addresses");
+    refused(STACKS("{\"samples\":2,\"at\":[\"main\"]}"),
+            "p.jsonl:2: a stack has \"main\", which is no address");
+    refused(STACKS("{\"samples\":0,\"at\":[\"0x10\"]}"),
+            "p.jsonl:2: a stack without samples, or whose leaf is guessed");
+    refused(STACKS("{\"samples\":2,\"at\":[\"0x10\"],\"sure\":2}"),
+            "p.jsonl:2: sure is no count from 0 to 1");
+    refused(STACKS("{\"samples\":2,\"at\":[\"0x10\"],\"cut\":\"bored\"}"),
+            "p.jsonl:2: a stack is cut for no known reason");
+}
+
 TEST(little_is_known)
 {
     struct profile *profile =

@@ -72,6 +72,18 @@ static void text_is(const char *name)
     output_is_golden(name);
 }
 
+/* Behind the header, which has the time of day. */
+static void json_is(const char *name)
+{
+    assert_true(profile_json(output(), &report));
+    size_t size;
+    char *text = output_text(&size);
+    char *second = strchr(text, '\n') + 1;
+    assert_non_null(strstr(text, "\"command\":\"report\",\"link\":\"cmsis-dap:E6614103E7\""));
+    golden_check(name, second, size - (size_t)(second - text));
+    free(text);
+}
+
 PROFILE_TEST(by_function)
 {
     text_is("profile/function.txt");
@@ -120,6 +132,54 @@ PROFILE_TEST(everything_went_wrong)
     free(text);
 }
 
+/* Of a counter's stops, which took so long that it matters. */
+PROFILE_TEST(of_events)
+{
+    free(profile->about.source);
+    profile->about.source = strdup("PMU overflow");
+    profile->about.event = strdup("L1D_CACHE_REFILL");
+    profile->about.every = 10000;
+    shares[0].stood_s = 2.5005;
+    shares[0].events = 600123456;
+    shares[0].states[PROFILE_ASLEEP] = 0;
+    shares[0].n = 3;
+    text_is("profile/events.txt");
+    json_is("profile/events.json");
+}
+
+/* Of call stacks: a function with all that it calls, and the tree of calls. */
+PROFILE_TEST(of_call_stacks)
+{
+    uint64_t fir = 0x10000124, top = 0x10000200;
+    uint64_t whole[] = {fir, top}, guessed[] = {fir, top}, alone[] = {fir};
+    struct call_stack calls[] = {
+        {.samples = 40000, .at = whole, .depth = 2, .sure = 2},
+        {.samples = 15000, .at = guessed, .depth = 2, .sure = 1},
+        {.samples = 5000, .at = alone, .depth = 1, .sure = 1, .end = UNWIND_NO_RULES}};
+    struct profile_interval *interval = profile_interval(profile, 0, 0, 1);
+    profile_count(interval, fir, 60000);
+    interval->stacks = (struct call_stacks){.rows = calls, .n = 3};
+    struct stacks stacks;
+    assert_true(stacks_make(profile, NULL, false, &stacks));
+    const struct stack_report tree = {.profile = profile, .stacks = &stacks};
+    shares[0].n = 2;
+    shares[0].has_children = true;
+    rows[0].children = 60000;
+    rows[1].children = 55000;
+    rows[1].samples = 0;
+    rows[1].part = 0;
+    report.tree = &tree;
+    text_is("profile/calls.txt");
+    report.tree = NULL;
+    json_is("profile/calls.json");
+    assert_true(profile_csv(output(), &report, ','));
+    output_is_golden("profile/calls.csv");
+    assert_true(stacks_folded(output(), &tree));
+    output_is_golden("profile/calls.folded");
+    stacks_free(&stacks);
+    interval->stacks = (struct call_stacks){0};
+}
+
 PROFILE_TEST(cut_off)
 {
     profile->end.known = false;
@@ -134,13 +194,7 @@ PROFILE_TEST(cut_off)
 PROFILE_TEST(as_json)
 {
     report.n = 2;
-    assert_true(profile_json(output(), &report));
-    size_t size;
-    char *text = output_text(&size);
-    char *second = strchr(text, '\n') + 1;
-    assert_non_null(strstr(text, "\"command\":\"report\",\"link\":\"cmsis-dap:E6614103E7\""));
-    golden_check("profile/lines.json", second, size - (size_t)(second - text));
-    free(text);
+    json_is("profile/lines.json");
 }
 
 /* A list of many says when, and has no advice. */

@@ -1,0 +1,139 @@
+#include "cores/cross_trigger.h"
+
+#include "cores/arm_debug.h"
+
+enum {
+    IDENTITY_CONTROL,
+    IDENTITY_DEVID,
+    IDENTITY_INPUTS,
+    IDENTITY_OUTPUTS = IDENTITY_INPUTS + CROSS_TRIGGERS
+};
+enum { HALTS = 1 << CTI_OUTPUT_HALT };
+
+static struct address input(const struct core *core, unsigned n)
+{
+    return core_cti(core, CTIINEN0 + 4 * n);
+}
+
+static struct address output(const struct core *core, unsigned n)
+{
+    return core_cti(core, CTIOUTEN0 + 4 * n);
+}
+
+/* --- which channel -------------------------------------------------------------------------------------- */
+
+void cross_trigger_add_identity(const struct core *core, struct steps *list)
+{
+    if (core->family != CORE_ARMV7 || core->cti_base == 0)
+        return;
+    steps_add(list, step_read(core_cti(core, CTICONTROL)));
+    steps_add(list, step_read(core_cti(core, CTIDEVID)));
+    for (unsigned i = 0; i < CROSS_TRIGGERS; i++)
+        steps_add(list, step_read(input(core, i)));
+    for (unsigned i = 0; i < CROSS_TRIGGERS; i++)
+        steps_add(list, step_read(output(core, i)));
+}
+
+static uint32_t last_of(uint32_t channels)
+{
+    while ((channels & (channels - 1)) != 0)
+        channels &= channels - 1;
+    return channels;
+}
+
+/* Takes the last unused channel, for other debuggers begin with the first. */
+static bool identify_armv7(const uint64_t *values, struct cross_trigger *out)
+{
+    uint32_t channels = values[IDENTITY_DEVID] >> DEVID_CHANNELS & DEVID_CHANNELS_MASK;
+    uint32_t free = channels >= 31 ? 0x7FFFFFFF : (UINT32_C(1) << channels) - 1;
+    out->was_off = (values[IDENTITY_CONTROL] & CTICONTROL_GLBEN) == 0;
+    for (unsigned i = 0; i < CROSS_TRIGGERS && !out->was_off; i++)
+        free &= ~(uint32_t)(values[IDENTITY_INPUTS + i] | values[IDENTITY_OUTPUTS + i]);
+    out->channel = last_of(free);
+    return out->channel != 0;
+}
+
+bool cross_trigger_identify(const struct core *core, const uint64_t *values, struct cross_trigger *out)
+{
+    *out = (struct cross_trigger){0};
+    if (core->cti_base == 0)
+        return false;
+    if (core->family == CORE_ARMV7)
+        return identify_armv7(values, out);
+    out->channel = core->halt_channel;
+    return core->family == CORE_ARMV8 && core->halt_channel != 0;
+}
+
+/* --- settings ------------------------------------------------------------------------------------------- */
+
+struct settings {
+    struct setting *out;
+    size_t n, room;
+};
+
+static void add_setting(struct settings *list, struct setting setting)
+{
+    if (list->n < list->room)
+        list->out[list->n++] = setting;
+}
+
+/* After a run that did not end, taken back before the core is let go. */
+static struct setting make(struct address at, uint64_t test, uint64_t set, uint64_t keep)
+{
+    return (struct setting){.at = at, .test = test, .set = set, .keep = keep, .restore = {.only_ours = true}};
+}
+
+/* Written at once, which does no harm, so that the undoing takes back a halt request that is still there. */
+static struct setting acknowledged(const struct core *core)
+{
+    return (struct setting){.at = core_cti(core, CTIINTACK),
+                            .test_at = core_cti(core, CTITRIGOUTSTATUS),
+                            .test = HALTS,
+                            .set = HALTS,
+                            .always = true,
+                            .restore = {.mask = HALTS, .key = HALTS, .only_ours = true}};
+}
+
+static void add_armv7(const struct core *core, const struct cross_trigger *trigger, struct settings *list)
+{
+    uint32_t channel = trigger->channel;
+    add_setting(list, (struct setting){.at = core_cti(core, CORESIGHT_LAR),
+                                       .test_at = core_cti(core, CORESIGHT_LSR),
+                                       .lock = true,
+                                       .test = LSR_LOCKED,
+                                       .key = LAR_KEY,
+                                       .restore = {.mask = 1}});
+    add_setting(list, acknowledged(core));
+    for (unsigned i = 0; i < CROSS_TRIGGERS && trigger->was_off; i++) {
+        add_setting(list, make(input(core, i), UINT32_MAX, 0, 0));
+        if (i != CTI_OUTPUT_HALT)
+            add_setting(list, make(output(core, i), UINT32_MAX, 0, 0));
+    }
+    add_setting(list, make(core_cti(core, CTIGATE), channel, 0, ~channel));
+    add_setting(list, make(output(core, CTI_OUTPUT_HALT), trigger->was_off ? UINT32_MAX : channel, channel,
+                           trigger->was_off ? 0 : UINT32_MAX));
+    add_setting(list, make(core_cti(core, CTICONTROL), CTICONTROL_GLBEN, CTICONTROL_GLBEN, UINT32_MAX));
+}
+
+size_t cross_trigger_settings(const struct core *core, const struct cross_trigger *trigger,
+                              struct setting *out, size_t room)
+{
+    struct settings list = {.out = out, .room = room};
+    if (core->family == CORE_ARMV7)
+        add_armv7(core, trigger, &list);
+    else
+        add_setting(&list, acknowledged(core));
+    add_setting(&list, make(input(core, CTI_INPUT_PMU), trigger->channel, trigger->channel, UINT32_MAX));
+    return list.n;
+}
+
+struct address cross_trigger_acknowledge_register(const struct core *core)
+{
+    return core_cti(core, CTIINTACK);
+}
+
+void cross_trigger_add_acknowledge(const struct core *core, struct steps *list)
+{
+    steps_add(list, step_write(core_cti(core, CTIINTACK), HALTS));
+    steps_add(list, step_until(core_cti(core, CTITRIGOUTSTATUS), HALTS, 0));
+}

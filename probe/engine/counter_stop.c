@@ -1,0 +1,480 @@
+#include "engine/counter_stop.h"
+
+#include "cores/architectures.h"
+#include "device/settings.h"
+
+#include <inttypes.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { LIST_ROOM = 2 * COUNTER_STOP_STEPS, TRIES = 5, NAP_US = 2000, LOOK_US = 200000, CALM_US = 2000 };
+
+/* --- lists ---------------------------------------------------------------------------------------------- */
+
+static bool read_state(struct counter_stop *stop, enum core_state *state, const struct deadline *deadline,
+                       struct error *error)
+{
+    uint64_t status;
+    if (!ledger_read(stop->device->ledger, core_status_register(stop->core), &status, deadline, error))
+        return false;
+    *state = core_state_of(stop->core, status);
+    return true;
+}
+
+/* The steps that give back what the list has borrowed of the program. */
+static bool give_back(struct counter_stop *stop, const struct steps *list, size_t done, uint64_t *results,
+                      const struct deadline *deadline)
+{
+    struct step items[8];
+    uint64_t ignored[8];
+    size_t from, end;
+    enum core_state state;
+    struct error unread = {0};
+    if (!steps_borrowed(list->items, list->n, done, &from, &end))
+        return true;
+    if (read_state(stop, &state, deadline, &unread) && state != CORE_HALTED)
+        return true; /* it was reset: the program that they belong to is gone */
+    for (int i = 0; i < TRIES; i++) {
+        struct steps ready = {.items = items, .room = sizeof items / sizeof *items}, part = *list;
+        struct error refused = {0};
+        part.n = end;
+        core_add_recover_instruction(stop->core, &ready, &list->items[from]);
+        bool is_ready =
+            ready.n == 0 ||
+            ledger_execute(stop->device->ledger, &ready, 0, ignored, deadline, &refused).why == DONE;
+        if (is_ready &&
+            ledger_execute(stop->device->ledger, &part, from, results, deadline, &refused).why == DONE)
+            return true;
+        usleep(NAP_US);
+    }
+    return false;
+}
+
+bool counter_stop_run(struct counter_stop *stop, const struct steps *list, uint64_t *results,
+                      const struct deadline *deadline, struct error *error)
+{
+    struct outcome outcome = {.why = NOT_YET};
+    for (int tries = 0; outcome.why != DONE;) {
+        struct error refused = {0};
+        outcome = ledger_execute(stop->device->ledger, list, outcome.done, results, deadline, &refused);
+        bool waits = outcome.why == NOT_YET || outcome.why == TARGET_WAIT;
+        bool over = deadline_passed(deadline);
+        if (outcome.why == DONE)
+            break;
+        if (waits && !over && tries++ < TRIES * TRIES) {
+            usleep(outcome.why == TARGET_WAIT ? NAP_US : 0);
+            continue;
+        }
+        struct deadline last = deadline_in_ms(patience_ms(1000), NULL);
+        bool gave = give_back(stop, list, outcome.done, results, &last);
+        if (deadline_cancelled(deadline))
+            return error_set(error, ERROR_CANCELLED, "cancelled");
+        error_set(error, refused.kind != ERROR_NONE ? refused.kind : ERROR_ASLEEP, "%s",
+                  refused.text[0] != '\0' ? refused.text : "the halted core does not answer");
+        if (!gave)
+            error_prefix(error, "registers of the program that were borrowed could not be given back: ");
+        return false;
+    }
+    return true;
+}
+
+/* `stands`: it has stopped, or is just about to. */
+static bool look_now(struct counter_stop *stop, bool stands, struct counter_stop_look *look,
+                     const struct deadline *deadline, struct error *error)
+{
+    struct step items[LIST_ROOM];
+    uint64_t results[LIST_ROOM];
+    struct steps list = {.items = items, .room = LIST_ROOM};
+    if (stands)
+        core_add_wait_halt(stop->core, &list);
+    size_t at = counter_stop_add_look(stop, &list);
+    if (!counter_stop_run(stop, &list, results, deadline, error))
+        return false;
+    *look = counter_stop_look(stop, results, at);
+    return true;
+}
+
+/* --- taking it ------------------------------------------------------------------------------------------ */
+
+static bool is_standing(const struct device *device)
+{
+    return device->leave >= LEAVE_HALTED_RESET;
+}
+
+/* Only the halted core reaches its counters. */
+static bool is_by_core(const struct counter_stop *stop)
+{
+    return stop->counter.low.space == SPACE_CP15;
+}
+
+static bool disarm_by_core(struct counter_stop *stop, const struct deadline *deadline, struct error *error)
+{
+    struct step items[LIST_ROOM];
+    uint64_t results[LIST_ROOM];
+    struct steps list = {.items = items, .room = LIST_ROOM};
+    if (!stop->stands)
+        core_add_halt(stop->core, &list);
+    core_add_ready(stop->core, &list);
+    counter_stop_add_disarm(stop, &list);
+    stop->stands = counter_stop_run(stop, &list, results, deadline, error);
+    return stop->stands;
+}
+
+static bool disarm_from_outside(struct counter_stop *stop, const struct deadline *deadline,
+                                struct error *error)
+{
+    struct step items[4];
+    uint64_t results[4];
+    struct steps list = {.items = items, .room = sizeof items / sizeof *items};
+    struct counter_stop_look look;
+    enum core_state state;
+    counter_stop_add_disarm(stop, &list);
+    if (!counter_stop_run(stop, &list, results, deadline, error))
+        return false;
+    usleep(CALM_US); /* a stop may be on its way */
+    if (stop->stands)
+        return true;
+    if (!read_state(stop, &state, deadline, error) ||
+        (state == CORE_HALTED && !look_now(stop, true, &look, deadline, error)))
+        return false;
+    stop->stands = state == CORE_HALTED && look.is_ours;
+    if (state == CORE_HALTED && !stop->stands)
+        device_leave_as(stop->device, LEAVE_HALTED_FOREIGN);
+    return true;
+}
+
+/* The ledger undoes in reverse: this disarms; the ledger restores what was set; undo_by_going_on lets the
+ * core go if it stands by the counter. */
+static bool undo_by_disarming(void *context, const struct deadline *deadline, struct error *error)
+{
+    struct counter_stop *stop = context;
+    if (is_standing(stop->device))
+        return true;
+    return is_by_core(stop) ? disarm_by_core(stop, deadline, error)
+                            : disarm_from_outside(stop, deadline, error);
+}
+
+static bool undo_by_going_on(void *context, const struct deadline *deadline, struct error *error)
+{
+    struct counter_stop *stop = context;
+    struct step items[LIST_ROOM];
+    uint64_t results[LIST_ROOM];
+    struct steps list = {.items = items, .room = LIST_ROOM};
+    if (is_standing(stop->device) || stop->stays_halted || !stop->stands)
+        return true;
+    core_add_ready(stop->core, &list);
+    counter_stop_add_run(stop, &list);
+    stop->stands = !counter_stop_run(stop, &list, results, deadline, error);
+    return !stop->stands;
+}
+
+static bool set_all(struct counter_stop *stop, const struct deadline *deadline, struct error *error)
+{
+    struct setting settings[COUNTER_STOP_SETTINGS];
+    size_t n = counter_stop_settings(stop, settings, COUNTER_STOP_SETTINGS);
+    for (size_t i = 0; i < n; i++)
+        if (!ledger_apply(stop->device->ledger, &settings[i], deadline, error))
+            return false;
+    return true;
+}
+
+static bool find_comparator(struct counter_stop *stop, const struct deadline *deadline, struct error *error)
+{
+    uint64_t function;
+    if (!ledger_read(stop->device->ledger, counter_stop_function(stop->core), &function, deadline, error))
+        return false;
+    if (!counter_stop_can_match(stop->core, function))
+        return error_advise(error, ERROR_NO_COUNTER, "",
+                            "the comparators of the DWT cannot match its cycle counter");
+    return !counter_stop_is_used(stop->core, function) ||
+           error_set(error, ERROR_NO_COMPARATOR,
+                     "comparator 0 of the DWT, which alone matches cycles, is in use: a watchpoint");
+}
+
+static bool find_trigger(struct counter_stop *stop, const struct deadline *deadline, struct error *error)
+{
+    struct step items[CROSS_TRIGGER_IDENTITY];
+    uint64_t values[CROSS_TRIGGER_IDENTITY] = {0};
+    struct steps list = {.items = items, .room = CROSS_TRIGGER_IDENTITY};
+    cross_trigger_add_identity(stop->core, &list);
+    if (list.n > 0 && !ledger_run(stop->device->ledger, &list, values, deadline, error))
+        return false;
+    if (stop->core->cti_base == 0)
+        return error_advise(error, ERROR_NO_COUNTER, "--cti AP:ADDR says where it is, if the chip has one.",
+                            "no cross trigger interface was found for %s, so its counters cannot stop it",
+                            stop->core->name);
+    return cross_trigger_identify(stop->core, values, &stop->trigger) ||
+           error_advise(error, ERROR_NO_COUNTER, "", "its cross trigger interface has no channel left");
+}
+
+static bool find_way(struct counter_stop *stop, const struct deadline *deadline, struct error *error)
+{
+    const struct counter_block *block = stop->device->block;
+    if (!device_has_run_control(stop->device))
+        return error_advise(error, ERROR_NO_COUNTER, "", "%s cannot be stopped by its counters",
+                            stop->core->name);
+    if (block->kind == &dwt_kind) {
+        stop->way = COUNTER_STOP_MATCH;
+        return find_comparator(stop, deadline, error);
+    }
+    if (stop->core->family == CORE_M && !cortex_m_has_pmu_halt(stop->core))
+        return error_advise(error, ERROR_NO_COUNTER, "", "%s stops no core", block->text);
+    stop->way = stop->core->family == CORE_M ? COUNTER_STOP_OVERFLOW : COUNTER_STOP_TRIGGER;
+    return stop->way != COUNTER_STOP_TRIGGER || find_trigger(stop, deadline, error);
+}
+
+static bool set_debug(struct counter_stop *stop, const struct deadline *deadline, struct error *error)
+{
+    struct device *device = stop->device;
+    if (!settings_watch_resets(device->ledger, &device->chosen->core, deadline, error))
+        return false;
+    return stop->core->family == CORE_M ||
+           settings_switch_on_comparators(device->ledger, stop->core, deadline, error);
+}
+
+static bool allow_commands(struct counter_stop *stop, struct error *error)
+{
+    struct address commands[COUNTER_STOP_COMMANDS];
+    size_t n = counter_stop_commands(stop, commands, COUNTER_STOP_COMMANDS);
+    for (size_t i = 0; i < n; i++)
+        if (!ledger_allow(stop->device->ledger, commands[i], error))
+            return false;
+    return true;
+}
+
+static void take_counter(struct counter_stop *stop, const struct counter_pick *picks, size_t n)
+{
+    enum { CYCLES_FLAG = 31, SHARED_MOST = INT32_MAX };
+    const struct counter_block *block = stop->device->block;
+    unsigned top = picks[n - 1].counter;
+    stop->counter = block->counters[picks[0].counter];
+    stop->chained = n > 1 ? block->counters[top] : (struct counter){0};
+    stop->flag = UINT32_C(1) << (top == 0 ? CYCLES_FLAG : top - 1U);
+    unsigned bits = stop->counter.bits < 32 && n > 1 ? 32 : stop->counter.bits;
+    stop->most = bits < 32 ? (UINT64_C(1) << bits) - 1 : SHARED_MOST;
+    /* A cycle counter that the program runs is watched only */
+    for (size_t i = 0; i < block->n_settings; i++)
+        if (block->kind == &dwt_kind && block->settings[i].only_watched)
+            stop->is_shared = true;
+}
+
+bool counter_stop_take(struct counter_stop *stop, struct device *device, const struct counter_pick *picks,
+                       size_t n, const struct deadline *deadline, struct error *error)
+{
+    *stop = (struct counter_stop){.device = device, .core = &device->chosen->core};
+    stop->stays_halted = device->leave == LEAVE_HALTED_AGAIN && !link_has_server(device->link);
+    take_counter(stop, picks, n);
+    return find_way(stop, deadline, error) && set_debug(stop, deadline, error) &&
+           allow_commands(stop, error) &&
+           ledger_push_undo(device->ledger, (struct undo_action){stop, undo_by_going_on}, error) &&
+           set_all(stop, deadline, error) &&
+           ledger_push_undo(device->ledger, (struct undo_action){stop, undo_by_disarming}, error);
+}
+
+bool counter_stop_renew(struct counter_stop *stop, const struct deadline *deadline, struct error *error)
+{
+    struct error told = {0};
+    if (!set_debug(stop, deadline, &told) && told.kind != ERROR_RESET) /* which is told once */
+        return error_copy(error, &told);
+    return (told.kind == ERROR_NONE || set_debug(stop, deadline, error)) &&
+           device_renew_block(stop->device, deadline, error) && set_all(stop, deadline, error);
+}
+
+/* --- waiting -------------------------------------------------------------------------------------------- */
+
+/* The core is halted: by what? */
+static bool tell_stop(struct counter_stop *stop, enum counter_stop_state *state,
+                      struct counter_stop_look *look, const struct deadline *deadline, struct error *error)
+{
+    enum core_state now;
+    if (!look_now(stop, true, look, deadline, error))
+        return false;
+    bool was_reset = look->was_reset || core_cause(stop->core, look->cause, 0) == STOP_RESET;
+    if (look->is_ours || was_reset) {
+        *state = look->is_ours ? COUNTER_STOP_STANDS : COUNTER_STOP_RESET;
+        stop->stands = look->is_ours;
+        return true;
+    }
+    /* Right after it was let go, the core may still read as halted */
+    if (!read_state(stop, &now, deadline, error))
+        return false;
+    *state = now == CORE_HALTED ? COUNTER_STOP_FOREIGN : COUNTER_STOP_RUNS;
+    return true;
+}
+
+static bool check_reset(struct counter_stop *stop, bool *reset, const struct deadline *deadline,
+                        struct error *error)
+{
+    uint64_t value;
+    if (!ledger_read(stop->device->ledger, core_reset_register(stop->core), &value, deadline, error))
+        return false;
+    *reset = core_reset_seen(stop->core, value);
+    return true;
+}
+
+/* The event came, and the core runs on: nothing leads from the one to the other. */
+static bool check_wired(struct counter_stop *stop, enum counter_stop_state *state,
+                        const struct deadline *deadline, struct error *error)
+{
+    struct counter_stop_look look;
+    enum core_state now;
+    if (is_by_core(stop))
+        return true;
+    if (!look_now(stop, false, &look, deadline, error))
+        return false;
+    *(look.has_come ? &stop->came_us : &stop->ran_us) = deadline_now_us();
+    if (look.was_reset)
+        *state = COUNTER_STOP_RESET;
+    if (look.was_reset || !look.has_come)
+        return true;
+    usleep(CALM_US);
+    if (!read_state(stop, &now, deadline, error))
+        return false;
+    return now == CORE_HALTED || now == CORE_ASLEEP ||
+           error_advise(error, ERROR_NO_COUNTER, "",
+                        "%s does not stop the core: the event came, and the core ran on",
+                        counter_stop_name(stop));
+}
+
+/* It did not stop yet. */
+static bool look_around(struct counter_stop *stop, enum counter_stop_state *state,
+                        struct counter_stop_look *look, const struct deadline *deadline, struct error *error)
+{
+    enum core_state now;
+    bool reset;
+    if (!read_state(stop, &now, deadline, error))
+        return false;
+    if (now == CORE_LOCKUP)
+        return error_set(error, ERROR_LOCKUP, "the core locked up");
+    *(now == CORE_HALTED ? &stop->came_us : &stop->ran_us) = deadline_now_us();
+    if (now == CORE_HALTED)
+        return tell_stop(stop, state, look, deadline, error);
+    if (!check_reset(stop, &reset, deadline, error))
+        return false;
+    if (reset)
+        *state = COUNTER_STOP_RESET;
+    return reset || check_wired(stop, state, deadline, error);
+}
+
+/*
+ * When the core halted, as far as that is known. A wait that lasted saw it at once; but a server reads only
+ * as often as an answer takes. Any other stop came between a look at the running core and the next one. All
+ * these times are late by as much as an answer takes.
+ */
+static int64_t halted_at(struct counter_stop *stop, int64_t before_us, int64_t after_us)
+{
+    enum { COARSE_US = 50 };
+    int64_t took_us = after_us - before_us;
+    if (stop->came_us != 0)
+        return (stop->ran_us + stop->came_us) / 2;
+    if (stop->answer_us == 0 || took_us < stop->answer_us)
+        stop->answer_us = took_us;
+    if (took_us <= stop->answer_us + stop->answer_us / 2 + COARSE_US)
+        return (stop->ran_us + after_us) / 2;
+    return after_us - (link_has_server(stop->device->link) ? stop->answer_us / 2 : 0);
+}
+
+bool counter_stop_wait(struct counter_stop *stop, int64_t until_us, enum counter_stop_state *state,
+                       struct counter_stop_look *look, int64_t *halted_us, const struct deadline *deadline,
+                       struct error *error)
+{
+    struct step items[8];
+    uint64_t results[8];
+    struct steps list = {.items = items, .room = sizeof items / sizeof *items};
+    counter_stop_add_wait(stop, &list);
+    *state = COUNTER_STOP_RUNS;
+    for (;;) {
+        struct deadline slice = deadline_slice(deadline, 1);
+        struct error refused = {0};
+        int64_t before_us = deadline_now_us();
+        struct outcome outcome = ledger_execute(stop->device->ledger, &list, 0, results, &slice, &refused);
+        int64_t after_us = deadline_now_us();
+        if (outcome.why == DONE) {
+            *halted_us = halted_at(stop, before_us, after_us);
+            return tell_stop(stop, state, look, deadline, error);
+        }
+        if (outcome.why != NOT_YET && outcome.why != TARGET_WAIT)
+            return error_copy(error, &refused);
+        if (deadline_cancelled(deadline))
+            return error_set(error, ERROR_CANCELLED, "cancelled");
+        stop->ran_us = after_us;
+        if (outcome.why == TARGET_WAIT)
+            usleep(NAP_US);
+        if (outcome.why == NOT_YET && after_us - stop->looked_us >= LOOK_US) {
+            if (!look_around(stop, state, look, deadline, error))
+                return false;
+            stop->looked_us = deadline_now_us();
+            *halted_us = stop->came_us != 0 ? (stop->ran_us + stop->came_us) / 2 : stop->looked_us;
+        }
+        if (*state != COUNTER_STOP_RUNS || after_us >= until_us)
+            return true;
+    }
+}
+
+/* --- the trial ------------------------------------------------------------------------------------------ */
+
+bool counter_stop_go_on(struct counter_stop *stop, uint64_t events, uint64_t value, int64_t *left_us,
+                        const struct deadline *deadline, struct error *error)
+{
+    struct step items[LIST_ROOM];
+    uint64_t results[LIST_ROOM];
+    struct steps list = {.items = items, .room = LIST_ROOM};
+    counter_stop_add_arm(stop, &list, events, value);
+    counter_stop_add_run(stop, &list);
+    if (!counter_stop_run(stop, &list, results, deadline, error))
+        return false;
+    stop->stands = false;
+    *left_us = stop->ran_us = stop->looked_us = deadline_now_us();
+    stop->came_us = 0;
+    return true;
+}
+
+bool counter_stop_begin(struct counter_stop *stop, uint64_t events, const struct deadline *deadline,
+                        struct error *error)
+{
+    struct step items[LIST_ROOM];
+    uint64_t results[LIST_ROOM];
+    struct steps list = {.items = items, .room = LIST_ROOM};
+    struct counter_stop_look look;
+    int64_t ignored;
+    if (!is_by_core(stop)) /* a request that is still there would never be taken back */
+        counter_stop_add_disarm(stop, &list);
+    core_add_halt(stop->core, &list);
+    core_add_ready(stop->core, &list);
+    if (!counter_stop_run(stop, &list, results, deadline, error))
+        return false;
+    stop->stands = true; /* as far as the undoing goes */
+    if (!look_now(stop, true, &look, deadline, error))
+        return false;
+    if (look.was_reset)
+        return error_set(error, ERROR_RESET, "the target was reset");
+    return counter_stop_go_on(stop, events, look.value, &ignored, deadline, error);
+}
+
+bool counter_stop_end(struct counter_stop *stop, const struct deadline *deadline, struct error *error)
+{
+    return undo_by_disarming(stop, deadline, error) && undo_by_going_on(stop, deadline, error);
+}
+
+bool counter_stop_prove(struct counter_stop *stop, uint64_t events, int ms, bool *proved,
+                        const struct deadline *deadline, struct error *error)
+{
+    enum counter_stop_state state;
+    struct counter_stop_look look = {0};
+    int64_t halted_us;
+    *proved = false;
+    if (!counter_stop_begin(stop, events, deadline, error) ||
+        !counter_stop_wait(stop, deadline_now_us() + INT64_C(1000) * ms, &state, &look, &halted_us, deadline,
+                           error))
+        return false;
+    if (state == COUNTER_STOP_RUNS && !look_around(stop, &state, &look, deadline, error))
+        return false;
+    *proved = state == COUNTER_STOP_STANDS;
+    if (state == COUNTER_STOP_RESET)
+        return error_set(error, ERROR_RESET, "the target was reset");
+    if (state == COUNTER_STOP_FOREIGN) {
+        device_leave_as(stop->device, LEAVE_HALTED_FOREIGN);
+        return error_set(error, ERROR_FOREIGN_STOP, "another debugger halted the core");
+    }
+    return counter_stop_end(stop, deadline, error);
+}

@@ -1,0 +1,44 @@
+/*
+ * The event sampler: a counter stops the core behind every so many events, give or take an eighth by chance,
+ * so that stops keep no step with loops. At each stop the sampler reads where the core is, arms the counter
+ * anew and lets the core go on. The counters stand meanwhile, so the events are the program's own. How long
+ * the core stood is measured by the host's clock, as counter_stop.h has it.
+ */
+#pragma once
+
+#include "base/deadline.h"
+#include "base/error.h"
+#include "device/device.h"
+#include "engine/counter_stop.h"
+#include "profile/profile.h"
+#include "profile/stack_reader.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Fewer leave the program no time between two stops. */
+enum { EVENT_SAMPLER_LEAST = 100 };
+
+struct event_sampler {
+    struct device *device;
+    const struct core *core;
+    struct counter_stop stop;
+    uint64_t every;  /* events from stop to stop, on average */
+    uint64_t armed;  /* for the next one */
+    uint64_t random; /* never 0 */
+    uint64_t stops;
+    struct stack_reader *stacks; /* NULL: none are wanted; set after event_sampler_begin */
+    bool is_proved;
+};
+
+/* The most events that one stop can be armed for if it is to be this many on average. */
+uint64_t event_sampler_most(uint64_t every);
+/* After device_program of what counter_stop_choose chose for event_sampler_most(every). Ends with the counter
+ * armed and the core running. ERROR_NO_COUNTER, ERROR_NO_COMPARATOR: these counters do not stop the core. The
+ * sampler must live until device_undo. */
+bool event_sampler_begin(struct event_sampler *sampler, struct device *device,
+                         const struct counter_pick *picks, size_t n, uint64_t every,
+                         const struct deadline *deadline, struct error *error);
+/* For so many microseconds. What was found is in the tally even after a failure. ERROR_FOREIGN_STOP. */
+bool event_sampler_take(struct event_sampler *sampler, int64_t us, struct profile_tally *tally,
+                        const struct deadline *deadline, struct error *error);

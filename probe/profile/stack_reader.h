@@ -1,0 +1,36 @@
+/*
+ * The stack reader: the call stack of a core that stands, from its registers and as much of its stack as it
+ * takes, read in pieces.
+ */
+#pragma once
+
+#include "base/deadline.h"
+#include "base/error.h"
+#include "device/device.h"
+#include "engine/counter_stop.h"
+#include "symbols/unwind.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { STACK_PIECES = 16, STACK_PIECE_WORDS = 64 };
+
+struct stack_reader {
+    struct device *device;
+    struct counter_stop *stop; /* by which the core stands */
+    struct unwind *unwind;
+    struct stack_piece {
+        uint64_t address;
+        bool is_there; /* else the memory cannot be read */
+        uint32_t words[STACK_PIECE_WORDS];
+    } pieces[STACK_PIECES];
+    size_t n_pieces;
+    struct unwind_stack stack; /* the last one */
+};
+
+/* `symbols` is borrowed. ERROR_ELF: no stacks can be found by it. */
+bool stack_reader_open(struct stack_reader *reader, struct device *device, struct counter_stop *stop,
+                       struct symbols *symbols, struct error *error);
+void stack_reader_close(struct stack_reader *reader);
+/* The registers can be read, as core_unreadable says. The stack is in reader->stack. */
+bool stack_reader_take(struct stack_reader *reader, const struct deadline *deadline, struct error *error);
