@@ -314,6 +314,7 @@ static struct link *openocd_opened(struct openocd *openocd, bool opened, const s
 static struct link *openocd_begin(struct openocd *openocd, const char *host, uint16_t port,
                                   const struct deadline *deadline, struct error *error)
 {
+    openocd->session.ending = deadline->ending;
     snprintf(openocd->session.peer, sizeof openocd->session.peer, "%.100s:%u", host, port);
     if (openocd->name[0] == '\0')
         snprintf(openocd->name, sizeof openocd->name, "openocd %.100s:%u", host, port);
@@ -357,6 +358,7 @@ struct link *openocd_through(const struct tcl_transport *transport, const char *
     struct openocd *openocd = openocd_new(error);
     if (openocd == NULL)
         return NULL;
+    openocd->session.ending = deadline->ending;
     snprintf(openocd->session.peer, sizeof openocd->session.peer, "%.127s", name);
     snprintf(openocd->name, sizeof openocd->name, "%.127s", name);
     bool opened = openocd_session_open_transport(&openocd->session, transport, deadline, error);

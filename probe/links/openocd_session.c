@@ -108,14 +108,16 @@ static void note_silence(struct openocd_session *session, enum openocd_end end)
 {
     bool silent = end == OPENOCD_SILENT || end == OPENOCD_CANCELLED;
     if (silent && !session->silent)
-        session->patience = deadline_in_ms(patience_ms(SILENCE_MS), NULL);
+        session->patience = ending_deadline(session->ending, patience_ms(SILENCE_MS));
     session->silent = silent;
+    if (!silent)
+        ending_answered(session->ending);
 }
 
 /* How long the next answer of a server is waited for that owes one. */
 static struct deadline while_silent(const struct openocd_session *session, const struct deadline *deadline)
 {
-    struct deadline least = deadline_in_ms(patience_ms(SILENT_MS), NULL);
+    struct deadline least = ending_deadline(session->ending, patience_ms(SILENT_MS));
     struct deadline most = session->patience;
     if (most.at_us > deadline->at_us)
         most.at_us = deadline->at_us;
@@ -130,7 +132,7 @@ static enum openocd_end receive_in_grace(struct openocd_session *session, size_t
         first = while_silent(session, deadline);
     enum openocd_end end = openocd_rpc_receive(&session->rpc, largest, &first, answer, length);
     if ((end == OPENOCD_SILENT || end == OPENOCD_CANCELLED) && !session->silent) {
-        struct deadline grace = deadline_in_ms(patience_ms(GRACE_MS), NULL);
+        struct deadline grace = ending_answer(session->ending, patience_ms(GRACE_MS));
         end = openocd_rpc_receive(&session->rpc, largest, &grace, answer, length);
     }
     note_silence(session, end);
@@ -171,8 +173,9 @@ static enum openocd_end converse(struct openocd_session *session, const char *re
                                  size_t largest, const struct deadline *deadline, struct openocd_reply *reply,
                                  bool *nonsense, struct error *error)
 {
-    struct deadline patience = {.at_us = deadline->at_us};
-    struct deadline grace = deadline_in_ms(patience_ms(session->silent ? SILENT_MS : GRACE_MS), NULL);
+    struct deadline patience = {.at_us = deadline->at_us, .ending = session->ending};
+    struct deadline grace =
+        ending_deadline(session->ending, patience_ms(session->silent ? SILENT_MS : GRACE_MS));
     if (patience.at_us < grace.at_us || session->silent)
         patience = grace;
     enum openocd_end end = openocd_rpc_send(&session->rpc, request, length, &patience);
@@ -432,7 +435,7 @@ static bool shake_hands(struct openocd_session *session, const struct deadline *
 static bool open_again(struct openocd_session *session, const struct deadline *deadline)
 {
     struct deadline refused = deadline_in_ms(REFUSED_MS, deadline->cancel);
-    struct deadline limit = deadline_in_ms(patience_ms(REOPEN_MS), NULL);
+    struct deadline limit = ending_deadline(session->ending, patience_ms(REOPEN_MS));
     if (session->gone || !session->opened)
         return false;
     session->restarted = false;

@@ -29,6 +29,7 @@ struct openocd_session {
     bool held;                /* its polling is off, for us */
     bool silent;              /* the last answer did not come */
     struct deadline patience; /* then: until this, in all, answers are waited for as long as ever */
+    struct ending *ending;    /* how long the end of a run may take; may be NULL */
 };
 
 bool openocd_session_open(struct openocd_session *session, const char *host, uint16_t port,

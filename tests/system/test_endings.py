@@ -80,9 +80,10 @@ def test_a_probe_that_can_be_reached_again_is_asked_again():
         assert test_trace.snapshot(behind.place) == before and behind.board.state()["run"] == "running"
 
 
-def test_a_second_ctrl_c_ends_it_at_once(monkeypatch):
+@pytest.mark.parametrize("way", ["m4/swd", "m4"])
+def test_a_second_ctrl_c_ends_it_at_once(way, monkeypatch):
     monkeypatch.setenv("PMU_PROBE_PATIENCE", "100")  # the first one would let it wait for minutes
-    with Behind() as behind:
+    with Behind(way) as behind:
         tool = behind.measuring()
         behind.relay.become(SILENT)
         wait_for(lambda: behind.relay.taken > 0, "a packet that gets no answer")
