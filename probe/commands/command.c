@@ -107,6 +107,22 @@ const struct command commands[COMMANDS] = {
                      .needs = "",
                      .formats = TEXT | JSON,
                      .run = command_top},
+    [COMMAND_GUARD] =
+        {.name = "guard",
+         .operands = "FUNCTION",
+         .does = "stops where a call has used up its budget",
+         .about =
+             "A counter of the core is armed at each entry of FUNCTION and taken back at its return. "
+             "Where it stops the core, the place, the calls to it and the registers are shown. Exit code "
+             "1: a call was over its budget; 0: none was.",
+         .examples = "pmu-probe --elf app.elf guard control_step --budget 40us\n"
+                     "pmu-probe --elf app.elf guard control_step --budget 1200 --keep\n"
+                     "pmu-probe guard fft --budget \"10 L1D_CACHE_REFILL\" -r 50 -o late.jsonl\n",
+         .needs = "a FUNCTION",
+         .least = 1,
+         .most = 1,
+         .formats = TEXT | JSON,
+         .run = command_guard},
     [COMMAND_DOCTOR] =
         {.name = "doctor",
          .operands = "[FUNCTION | START END]",

@@ -63,6 +63,7 @@ int command_serve(const struct context *context, struct error *error);
 int command_watch(const struct context *context, struct error *error);
 int command_record(const struct context *context, struct error *error);
 int command_top(const struct context *context, struct error *error);
+int command_guard(const struct context *context, struct error *error);
 int command_restore(const struct context *context, struct error *error);
 /* What a journal of the link that the user names says, before a command that frees whatever it finds. */
 bool restore_first(const struct context *context, struct error *error);

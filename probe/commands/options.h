@@ -5,6 +5,7 @@
 #pragma once
 
 #include "base/error.h"
+#include "counters/counter.h"
 #include "engine/engine.h"
 #include "find/coresight.h"
 #include "report/counts.h"
@@ -23,6 +24,7 @@ enum command_id {
     COMMAND_WATCH,
     COMMAND_RECORD,
     COMMAND_TOP,
+    COMMAND_GUARD,
     COMMAND_DOCTOR,
     COMMAND_RESTORE,
     COMMAND_RELEASE,
@@ -45,7 +47,7 @@ enum { OPTION_WORDS = 64, OPTION_OPERANDS = 16, OPTION_EVENTS = 16 };
 
 struct options {
     const char *probe, *counters, *elf, *counter, *output, *transport, *tick, *on_max, *cpu, *sort;
-    const char *baseline, *threshold, *diff, *regions, *write_regions;
+    const char *baseline, *threshold, *diff, *regions, *write_regions, *budget;
     const char *events[OPTION_EVENTS]; /* each -e */
     size_t n_events;
     const char *metrics[OPTION_EVENTS]; /* each -M */
@@ -71,7 +73,7 @@ struct options {
     double timeout_s, for_s; /* for_s 0: until Ctrl-C */
     bool all_cpus, mend, prove, resume, reset, halt, check, no_calibrate, divide64, any_elf, quiet, help,
         version;
-    bool trust_conf, stacks;
+    bool trust_conf, stacks, keep;
 
     const char *command; /* NULL: none given; with `help` the one that is asked about */
     const char *operands[OPTION_OPERANDS];
@@ -196,5 +198,13 @@ bool value_separator(const char *text, const char **out);
 bool value_format(const char *text, enum format *out);
 /* "any", or a CONTEXTIDR */
 bool value_process(const char *text, struct process *out);
+/* What a call may use: "1200", "1200 cycles", "40us", "10 L1D_CACHE_REFILL". At least 1, and at most
+ * INT32_MAX. */
+struct budget_value {
+    uint64_t events;        /* 0: a time is given */
+    double seconds;         /* 0: events are given */
+    char event[EVENT_NAME]; /* as typed; "CPU_CYCLES" for cycles and times */
+};
+bool value_budget(const char *text, struct budget_value *out);
 /* AP:ADDR */
 bool value_place(const char *text, struct place *out);

@@ -89,9 +89,8 @@ static bool read_event(const struct options *options, struct event_request *out,
     return event_requests_parse(text, out, 1, &n, error);
 }
 
-/* What the block's counters call it. */
-static bool find_pick(const struct counter_block *block, const struct event_request *event,
-                      struct counter_pick *out, struct error *error)
+bool profiling_find_event(const struct counter_block *block, const struct event_request *event,
+                          struct counter_pick *out, struct error *error)
 {
     struct event_set *set = block->events != NULL ? event_set_open(block->events, error) : NULL;
     const struct event *known = NULL;
@@ -113,7 +112,8 @@ static bool try_block(struct profiling *self, const char *name, struct event_sam
     struct deadline deadline = session_deadline(&self->session);
     struct counter_pick pick, picks[2];
     uint64_t every = options_of(self)->every;
-    if (!device_take_block(device, name, &deadline, error) || !find_pick(device->block, event, &pick, error))
+    if (!device_take_block(device, name, &deadline, error) ||
+        !profiling_find_event(device->block, event, &pick, error))
         return false;
     size_t n = counter_stop_choose(device->block, &pick, event_sampler_most(every), picks, error);
     if (n == 0 || !device_program(device, picks, n, &deadline, error) ||
@@ -179,13 +179,27 @@ static char *copy_of(const char *text)
     return text != NULL && text[0] != '\0' ? strdup(text) : NULL;
 }
 
+void profiling_about(const struct session *session, struct profile_about *about)
+{
+    const struct options *options = session->context->options;
+    char text[128];
+    time_t now = time(NULL);
+    struct tm utc;
+    about->asked_s = options->for_s;
+    if (gmtime_r(&now, &utc) != NULL && strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &utc) > 0)
+        about->date = copy_of(text);
+    link_describe(session->link, text, sizeof text);
+    about->probe = copy_of(text);
+    if (session->symbols != NULL) {
+        about->elf = copy_of(options->elf);
+        about->build_id = copy_of(symbols_build_id(session->symbols));
+    }
+}
+
 static bool fill_about(struct profiling *self, struct error *error)
 {
     const struct session *session = &self->session;
     struct profile_about *about = &self->about;
-    char text[128];
-    time_t now = time(NULL);
-    struct tm utc;
     about->cores = calloc(self->n, sizeof *about->cores);
     about->numbers = calloc(self->n, sizeof *about->numbers);
     if (about->cores == NULL || about->numbers == NULL)
@@ -202,15 +216,7 @@ static bool fill_about(struct profiling *self, struct error *error)
         about->event = copy_of(self->event);
         about->every = self->by_stops->every;
     }
-    about->asked_s = options_of(self)->for_s;
-    if (gmtime_r(&now, &utc) != NULL && strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &utc) > 0)
-        about->date = copy_of(text);
-    link_describe(session->link, text, sizeof text);
-    about->probe = copy_of(text);
-    if (session->symbols != NULL) {
-        about->elf = copy_of(options_of(self)->elf);
-        about->build_id = copy_of(symbols_build_id(session->symbols));
-    }
+    profiling_about(session, about);
     return true;
 }
 

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "commands/session.h"
+#include "counters/events.h"
 #include "profile/event_sampler.h"
 #include "profile/halt_sampler.h"
 #include "profile/sampler.h"
@@ -58,5 +59,10 @@ void profiling_end(struct profiling *self, struct error *why);
 /* Frees all, and puts the target back. Returns the exit code. */
 int profiling_finish(struct profiling *self, bool ok, struct error *error);
 
+/* What the counters of a block call an event. ERROR_USAGE: they have none of this name. */
+bool profiling_find_event(const struct counter_block *block, const struct event_request *event,
+                          struct counter_pick *out, struct error *error);
+/* When, over which link and of which program. */
+void profiling_about(const struct session *session, struct profile_about *about);
 /* What --sort says. */
 bool profiling_sort(const struct options *options, enum shares_sort *out, struct error *error);

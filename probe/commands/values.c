@@ -120,6 +120,37 @@ bool value_many(const char *text, uint64_t most, uint64_t *out)
     return true;
 }
 
+/* Of a whole number that is followed by a blank and a word. */
+static bool read_events(const char *text, struct budget_value *out)
+{
+    char number[32];
+    size_t length = strcspn(text, " "), blanks = strspn(text + length, " ");
+    const char *event = text + length + blanks;
+    if (length >= sizeof number || (text[length] != '\0' && *event == '\0') || strchr(event, ' ') != NULL ||
+        strlen(event) >= sizeof out->event)
+        return false;
+    memcpy(number, text, length);
+    number[length] = '\0';
+    bool cycles = *event == '\0' || strcmp(event, "cycles") == 0 || strcmp(event, "cycle") == 0;
+    snprintf(out->event, sizeof out->event, "%s", cycles ? "CPU_CYCLES" : event);
+    return value_many(number, INT32_MAX, &out->events) && out->events > 0;
+}
+
+bool value_budget(const char *text, struct budget_value *out)
+{
+    static const struct unit parts[] = {{"s", 1}, {"ms", 1e3}, {"us", 1e6}, {"ns", 1e9}}; /* of a second */
+    const char *end;
+    double value, part = 1;
+    *out = (struct budget_value){.events = 0};
+    if (read_events(text, out))
+        return true;
+    if (!read_decimal(text, &value, &end) || !scale(&part, end, parts, sizeof parts / sizeof *parts) ||
+        !(value > 0))
+        return false;
+    *out = (struct budget_value){.seconds = value / part, .event = "CPU_CYCLES"};
+    return true;
+}
+
 bool value_separator(const char *text, const char **out)
 {
     bool tab = strcmp(text, "\\t") == 0;

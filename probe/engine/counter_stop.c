@@ -271,6 +271,11 @@ bool counter_stop_take(struct counter_stop *stop, struct device *device, const s
            ledger_push_undo(device->ledger, (struct undo_action){stop, undo_by_disarming}, error);
 }
 
+bool counter_stop_set_again(struct counter_stop *stop, const struct deadline *deadline, struct error *error)
+{
+    return set_all(stop, deadline, error);
+}
+
 bool counter_stop_renew(struct counter_stop *stop, const struct deadline *deadline, struct error *error)
 {
     struct error told = {0};

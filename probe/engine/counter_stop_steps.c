@@ -240,6 +240,16 @@ void counter_stop_add_disarm(const struct counter_stop *stop, struct steps *list
     add_writes(stop, list, &quiet, 1);
 }
 
+/* What stands for the stop in DFSR stays, too. */
+void counter_stop_add_stay(const struct counter_stop *stop, struct steps *list)
+{
+    counter_stop_add_disarm(stop, list);
+    if (stop->way == COUNTER_STOP_TRIGGER)
+        cross_trigger_add_acknowledge(stop->core, list);
+    if (stop->way == COUNTER_STOP_OVERFLOW)
+        core_add_halt(stop->core, list);
+}
+
 /* A halt request is acknowledged once its cause is gone, with which it would stay. */
 void counter_stop_add_run(const struct counter_stop *stop, struct steps *list)
 {

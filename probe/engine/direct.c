@@ -44,7 +44,15 @@ static struct hit_plan plan_of(const struct direct_engine *self, unsigned rehits
                              .rehits = rehits,
                              .slow = self->device->slow_clock,
                              .witness = &self->device->witness,
-                             .at_end = self->hits.request->at_end};
+                             .at_end = self->hits.request->at_end,
+                             .budget = self->engine.budget,
+                             .counter = self->start_counter};
+}
+
+/* The counter cannot be set to 0: where it is at the start says where it stops the core. */
+static bool has_shared_counter(const struct direct_engine *self)
+{
+    return self->engine.budget.stop != NULL && self->engine.budget.stop->is_shared;
 }
 
 /* Of the halted core. */
@@ -186,6 +194,28 @@ static bool find_base(struct direct_engine *self, const struct deadline *deadlin
     return true;
 }
 
+/* Of the halted core: why it stands, and what the budget's counter holds. */
+static bool look_at_budget(struct direct_engine *self, struct counter_stop_look *look,
+                           const struct deadline *deadline, struct error *error)
+{
+    direct_new_list(self);
+    core_add_wait_halt(self->core, &self->list);
+    core_add_ready(self->core, &self->list);
+    size_t at = counter_stop_add_look(self->engine.budget.stop, &self->list);
+    if (!direct_run_plain(self, deadline, error))
+        return false;
+    *look = counter_stop_look(self->engine.budget.stop, self->results, at);
+    return !look->was_reset || direct_tell_reset(self, error);
+}
+
+static bool find_counter(struct direct_engine *self, const struct deadline *deadline, struct error *error)
+{
+    struct counter_stop_look look = {0};
+    bool ok = !has_shared_counter(self) || look_at_budget(self, &look, deadline, error);
+    self->start_counter = look.value;
+    return ok;
+}
+
 /* Halted at a function's entry: finds out where this call returns to. *inner: the function called itself. */
 static bool find_return(struct direct_engine *self, bool *inner, const struct deadline *deadline,
                         struct error *error)
@@ -208,6 +238,8 @@ static bool find_return(struct direct_engine *self, bool *inner, const struct de
     if (*inner)
         return true;
     if (self->frame.is_handler ? !find_exits(self, deadline, error) : !find_call(self, deadline, error))
+        return false;
+    if (!find_counter(self, deadline, error))
         return false;
     /* The start first: a full table of breakpoint instructions drops the one that was used longest ago. */
     return breakpoints_prepare(&self->breakpoints, self->region.start, deadline, error) &&
@@ -273,7 +305,9 @@ static bool can_look_later(const struct direct_engine *self)
 static void plan_hits(struct direct_engine *self, enum segment from, unsigned rehits)
 {
     bool round = self->region.start == direct_end(self);
-    bool many = (!is_framed(self) || self->expects_frame) && !self->took_other_exit;
+    bool overran = from >= SEGMENT_AT_END && self->hits.under_way && self->hits.hit.overran;
+    bool many = (!is_framed(self) || self->expects_frame) && !self->took_other_exit && !overran &&
+                !has_shared_counter(self);
     bool hold = many && !self->waited;
     bool later = hold && !round && rehits == 0 && hits_left(self) > HIT_RESULTS_ROOM && can_look_later(self);
     if (!later)
@@ -381,10 +415,57 @@ static bool go_on_in_handler(struct direct_engine *self, enum segment *from, con
 {
     direct_new_list(self);
     core_add_clear_breakpoint(self->core, &self->list);
-    core_add_run(self->core, &self->list);
+    direct_add_run(self, &self->list);
     *from = SEGMENT_AT_END;
     hit_results_interrupted(&self->hits);
     return direct_check_time(self, error) && direct_run_plain(self, deadline, error);
+}
+
+/* The hit runs on to its end without its budget, or it ends here. */
+static bool go_on_after_overrun(struct direct_engine *self, const struct counter_stop_look *look,
+                                const struct deadline *deadline, struct error *error)
+{
+    struct counter_stop *stop = self->engine.budget.stop;
+    const struct engine_sink *sink = self->hits.sink;
+    enum overrun_next next = OVERRUN_GOES_ON;
+    self->halted_by_us = true;
+    hit_results_overran(&self->hits);
+    if (sink->overrun != NULL)
+        next = sink->overrun(sink->context, look, core_code_place(direct_end(self)), deadline, error);
+    if (next == OVERRUN_FAILS)
+        return false;
+    progress_note(&self->progress);
+    self->hits.enough = next != OVERRUN_GOES_ON;
+    direct_new_list(self);
+    if (next == OVERRUN_STAYS) {
+        counter_stop_add_stay(stop, &self->list);
+    } else {
+        counter_stop_add_disarm(stop, &self->list);
+        direct_add_run(self, &self->list);
+    }
+    bool ok = direct_run_plain(self, deadline, error);
+    self->stays_halted = ok && next == OVERRUN_STAYS;
+    if (self->stays_halted)
+        device_leave_as(self->device, LEAVE_HALTED_FOREIGN);
+    return ok;
+}
+
+/* *over: the core did not reach the end, for its budget was used up. */
+static bool check_budget(struct direct_engine *self, bool *over, const struct deadline *deadline,
+                         struct error *error)
+{
+    struct counter_stop_look look = {0};
+    *over = false;
+    if (self->engine.budget.stop == NULL)
+        return true;
+    if (!direct_restore_borrowed(self, deadline, error))
+        return false;
+    for (int i = 0; i < STOP_READS && !*over; i++) { /* the first may still show the stop before */
+        if (!look_at_budget(self, &look, deadline, error))
+            return false;
+        *over = look.is_ours;
+    }
+    return !*over || go_on_after_overrun(self, &look, deadline, error);
 }
 
 /* The core did not stop at the end, or it was read before it had. */
@@ -392,7 +473,12 @@ static bool confirm_end(struct direct_engine *self, enum segment *from, const st
                         struct error *error)
 {
     struct stop stop = {0};
-    bool in_handler;
+    bool in_handler, over;
+    *from = SEGMENT_AT_END;
+    if (!check_budget(self, &over, deadline, error))
+        return false;
+    if (over)
+        return true;
     *from = SEGMENT_FRAME;
     if (self->n_others > 0 || self->core->halts_in_handler) {
         if (!direct_restore_borrowed(self, deadline, error) ||
@@ -551,6 +637,8 @@ static bool run_hits(struct direct_engine *self, const struct engine_request *re
                 return false;
             from = SEGMENT_ENTRY;
         }
+        if (has_shared_counter(self) && from <= SEGMENT_ENTRY)
+            self->expects_frame = false;
         if (is_framed(self) && !self->expects_frame && from <= SEGMENT_ENTRY) {
             bool inner = false;
             if (from == SEGMENT_AT_START && !reach_start(self, deadline, error))
@@ -607,7 +695,10 @@ static bool run_on(struct direct_engine *self, const struct deadline *deadline, 
 {
     direct_new_list(self);
     core_add_halt(self->core, &self->list); /* ends a step and the holding off of interrupts */
-    core_add_run(self->core, &self->list);
+    core_add_ready(self->core, &self->list);
+    if (self->engine.budget.stop != NULL)
+        counter_stop_add_disarm(self->engine.budget.stop, &self->list);
+    direct_add_run(self, &self->list);
     return direct_run_plain(self, deadline, error);
 }
 
@@ -655,6 +746,8 @@ static bool leave_stop(struct direct_engine *self, const struct deadline *deadli
     static const struct engine_sink quiet;
     static const struct engine_request soon = {.timeout_ms = 1000};
     direct_begin(self, &soon, &quiet);
+    if (self->stays_halted)
+        return true;
     bool busy = self->halted_by_us || self->was_reset, halted = !busy;
     /* Right after a resume the core may still read as halted; right after a step, not yet. */
     for (int i = 0; i < HALT_READS && halted != busy; i++) {
@@ -674,7 +767,12 @@ static bool leave_stop(struct direct_engine *self, const struct deadline *deadli
         device_leave_as(self->device, LEAVE_HALTED_RESET);
         return true;
     }
-    bool ours = false;
+    struct counter_stop_look look = {0};
+    struct error why = {0};
+    if (self->engine.budget.stop != NULL && !self->was_reset &&
+        !look_at_budget(self, &look, deadline, &why) && !self->was_reset)
+        return error_copy(error, &why);
+    bool ours = look.is_ours;
     /* A reset may come between the cause and the PC. */
     for (int i = 0; i < STOP_READS && !ours; i++)
         if (!direct_read_stop(self, &stop, deadline, error) ||

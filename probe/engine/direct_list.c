@@ -67,6 +67,14 @@ void direct_new_list(struct direct_engine *self)
     hit_results_expect_none(&self->hits);
 }
 
+void direct_add_run(const struct direct_engine *self, struct steps *list)
+{
+    if (self->engine.budget.stop != NULL)
+        counter_stop_add_run(self->engine.budget.stop, list);
+    else
+        core_add_run(self->core, list);
+}
+
 void direct_new_registers(struct direct_engine *self)
 {
     direct_new_list(self);
@@ -102,9 +110,11 @@ static void note_held(struct direct_engine *self, const struct step *control)
 /* Whether the core stands halted by us: after a halt that was proved to be ours, or after our own step. */
 static void note_halt(struct direct_engine *self, size_t done)
 {
-    struct step items[8];
-    struct steps run = {.items = items, .room = 4}, held = {.items = items + 4, .room = 4};
+    struct step items[24];
+    struct steps run = {.items = items, .room = 4}, held = {.items = items + 4, .room = 4},
+                 armed = {.items = items + 8, .room = 16};
     core_add_run(self->core, &run);
+    direct_add_run(self, &armed);
     if (core_can_hold(self->core))
         core_add_run_held(self->core, &held);
     const struct step *let_go = &items[run.n - 1];
@@ -112,8 +122,9 @@ static void note_halt(struct direct_engine *self, size_t done)
     for (size_t i = done; i-- > 0;) {
         const struct step *step = &self->items[i];
         bool control = step->op == OP_WRITE && step->at.offset == let_go->at.offset;
-        bool goes = control && (step->value == let_go->value ||
-                                (held.n > 0 && step->value == held.items[held.n - 1].value));
+        bool goes =
+            control && (step->value == let_go->value || step->value == armed.items[armed.n - 1].value ||
+                        (held.n > 0 && step->value == held.items[held.n - 1].value));
         if (control && !noted)
             note_held(self, step);
         noted = noted || control;
@@ -513,7 +524,7 @@ static bool leave_handler(struct direct_engine *self, const struct deadline *dea
 {
     direct_new_list(self);
     core_add_clear_breakpoint(self->core, &self->list);
-    core_add_run(self->core, &self->list);
+    direct_add_run(self, &self->list);
     core_add_wait_breakpoint(self->core, &self->list);
     return direct_check_time(self, error) && direct_run_plain(self, deadline, error);
 }

@@ -51,6 +51,8 @@ struct direct_engine {
     bool halted_by_us;    /* as far as the steps of the last list show */
     bool interrupts_held; /* the same for interrupts that are held off */
     bool foreign_stop, was_reset;
+    bool stays_halted;      /* where a budget was used up, for another debugger */
+    uint64_t start_counter; /* what the budget's counter held at the start, if it is shared */
 };
 
 /* Where the core is halted, and why. */
@@ -69,6 +71,8 @@ void direct_begin(struct direct_engine *self, const struct engine_request *reque
 bool direct_check_time(struct direct_engine *self, struct error *error);
 
 void direct_new_list(struct direct_engine *self);
+/* Lets the core run; in place of core_add_run, which takes a budget's stop away. */
+void direct_add_run(const struct direct_engine *self, struct steps *list);
 /* A list that reads registers of the halted core, whatever the list before left unfinished. */
 void direct_new_registers(struct direct_engine *self);
 /*

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "counters/reading.h"
 #include "device/device.h"
+#include "engine/counter_stop_steps.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -84,6 +85,7 @@ struct raw_hit {
     unsigned pairs;               /* how often the core left Debug state and entered it again */
     unsigned steps;               /* of these, a debugger's single steps: each may have been one more pair */
     uint64_t past;                /* stops at the end in another frame, stepped past */
+    bool overran;                 /* its budget stopped it */
     uint64_t end_address;
     uint64_t words[AT_END_WORDS]; /* of at_end */
     bool tainted;                 /* an interrupt that pended while the core was halted ran first */
@@ -96,6 +98,21 @@ struct raw_poll {
     bool first; /* of the hit under way */
 };
 
+/*
+ * A budget that no hit is to use up. The counter is armed at the start of each hit and taken back at its end,
+ * and in between it stops the core at the very place where the budget is used up. For the direct engine.
+ */
+struct hit_budget {
+    struct counter_stop *stop; /* taken, and disarmed; NULL: there is no budget */
+    uint64_t events;           /* at most stop->most; may change between two calls of run */
+};
+
+enum overrun_next {
+    OVERRUN_FAILS,
+    OVERRUN_GOES_ON, /* the hit runs on to its end, which is delivered as usual */
+    OVERRUN_STAYS    /* the core stays halted there, for another debugger, and the run ends */
+};
+
 enum engine_wait { WAIT_START, WAIT_END };
 
 struct engine_sink {
@@ -106,6 +123,10 @@ struct engine_sink {
     /* The hit under way will not come: its call was made again before it returned. */
     void (*left)(void *context);
     void (*tick)(void *context, enum engine_wait); /* now and then while the engine waits */
+    /* The core stands where the budget was used up, with all that can be read of a halted core. The hit ends
+     * at `end`. */
+    enum overrun_next (*overrun)(void *context, const struct counter_stop_look *, uint64_t end,
+                                 const struct deadline *, struct error *);
     /* While the engine waits for the end; `hit` has only `from` and `before_us`. */
     void (*poll)(void *context, const struct raw_hit *hit, const struct raw_poll *);
 };
@@ -150,9 +171,10 @@ struct engine_ops {
 
 struct engine {
     const struct engine_ops *ops;
-    uint64_t stopped_at;   /* after ERROR_FOREIGN_STOP and ERROR_RESET */
-    char uncalibrated[96]; /* why there were no re-hits though they were requested; "" if there were */
-    char limit[160];       /* what the engine may mistake for a hit, known once it is armed; "" if nothing */
+    struct hit_budget budget; /* may be set before each call of run */
+    uint64_t stopped_at;      /* after ERROR_FOREIGN_STOP and ERROR_RESET */
+    char uncalibrated[96];    /* why there were no re-hits though they were requested; "" if there were */
+    char limit[160]; /* what the engine may mistake for a hit, known once it is armed; "" if nothing */
 };
 
 /*

@@ -1,5 +1,14 @@
 #include "engine/hit_plan.h"
 
+/* core_add_run would take the budget's stop away. */
+static void add_run(const struct hit_plan *plan, struct steps *list)
+{
+    if (plan->budget.stop != NULL)
+        counter_stop_add_run(plan->budget.stop, list);
+    else
+        core_add_run(plan->core, list);
+}
+
 /* Reads the counters, and again after each re-hit: resumed onto its own breakpoint, the core stops with
  * nothing executed, so the counters have moved by what leaving and entering Debug state costs. Interrupts
  * that came up meanwhile are held off. */
@@ -39,7 +48,7 @@ size_t hit_plan_add_past(const struct hit_plan *plan, uint64_t from, uint64_t to
     core_add_single_step(plan->core, list, plan->breakpoints->comparator, from);
     breakpoints_add_move(plan->breakpoints, list, BREAKPOINT_NONE, to);
     size_t pending = core_add_pending(plan->core, list);
-    core_add_run(plan->core, list);
+    add_run(plan, list);
     return pending;
 }
 
@@ -93,9 +102,11 @@ static void add_leave(const struct hit_plan *plan, struct steps *list, struct hi
     breakpoints_add_move(plan->breakpoints, list, plan->start, moved_to(plan));
     add_others(plan, list, true);
     breakpoints_add_proof(plan->breakpoints, list, moved_to(plan));
+    if (plan->budget.stop != NULL)
+        counter_stop_add_arm(plan->budget.stop, list, plan->budget.events, plan->counter);
     out->pending_at = core_add_pending(plan->core, list);
     out->before_at = steps_add(list, step_time(TIME_BEFORE));
-    core_add_run(plan->core, list);
+    add_run(plan, list);
 }
 
 size_t hit_plan_add_past_stop(const struct hit_plan *plan, uint64_t here, struct steps *list)
@@ -106,7 +117,7 @@ size_t hit_plan_add_past_stop(const struct hit_plan *plan, uint64_t here, struct
     breakpoints_add_move(plan->breakpoints, list, BREAKPOINT_NONE, moved_to(plan));
     add_others(plan, list, true);
     size_t pending = core_add_pending(plan->core, list);
-    core_add_run(plan->core, list);
+    add_run(plan, list);
     return pending;
 }
 
@@ -114,7 +125,7 @@ void hit_plan_add_resume(const struct hit_plan *plan, struct steps *list)
 {
     add_others(plan, list, false);
     breakpoints_add_move(plan->breakpoints, list, moved_to(plan), plan->start);
-    core_add_run(plan->core, list);
+    add_run(plan, list);
 }
 
 void hit_plan_add(const struct hit_plan *plan, enum segment from, struct steps *list, struct hit_steps *out)
@@ -152,6 +163,8 @@ void hit_plan_add(const struct hit_plan *plan, enum segment from, struct steps *
                 add_frame(plan, list);
             break;
         case SEGMENT_FINISH:
+            if (plan->budget.stop != NULL)
+                counter_stop_add_disarm(plan->budget.stop, list);
             add_words(plan, list, out);
             add_rehits(plan, plan->end, 1, list, out);
             if (!plan->reset_later) {

@@ -64,6 +64,8 @@ struct hit_plan {
     bool reset_later;            /* the next hit looks for resets, and at the witness, for both */
     bool stay;                   /* at the end: the next list begins with the move to the start */
     const struct at_end *at_end; /* NULL: nothing */
+    struct hit_budget budget;
+    uint64_t counter; /* what it held at the start, for counter_stop_add_arm */
 };
 
 void hit_plan_add(const struct hit_plan *plan, enum segment from, struct steps *list, struct hit_steps *out);

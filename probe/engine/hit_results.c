@@ -166,6 +166,12 @@ void hit_results_interrupted(struct hit_results *hits)
     hits->hit.pairs++;
 }
 
+void hit_results_overran(struct hit_results *hits)
+{
+    hits->hit.overran = true;
+    hits->hit.pairs++;
+}
+
 static void take_segment(struct hit_results *hits, const struct expected_hit *expected, enum segment segment,
                          const uint64_t *results)
 {

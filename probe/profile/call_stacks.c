@@ -94,6 +94,17 @@ bool call_stacks_add(struct call_stacks *set, const struct call_stack *stack)
     return true;
 }
 
+bool call_stacks_add_found(struct call_stacks *set, const struct unwind_stack *stack)
+{
+    uint64_t at[UNWIND_FRAMES];
+    struct call_stack row = {.samples = 1, .at = at, .depth = stack->count, .end = stack->end};
+    for (size_t i = 0; i < stack->count; i++) {
+        at[i] = unwind_place(&stack->at[i]);
+        row.sure += !stack->at[i].is_guess;
+    }
+    return call_stacks_add(set, &row);
+}
+
 bool call_stacks_merge(struct call_stacks *to, const struct call_stacks *from)
 {
     for (size_t i = 0; i < from->n; i++)

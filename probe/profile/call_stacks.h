@@ -26,6 +26,8 @@ struct call_stacks {
 
 /* Adds the samples of a stack; `at` is copied. False: out of memory, and nothing is added. */
 bool call_stacks_add(struct call_stacks *set, const struct call_stack *stack);
+/* One sample of a stack as it was found. */
+bool call_stacks_add_found(struct call_stacks *set, const struct unwind_stack *stack);
 /* The same for all of another set. */
 bool call_stacks_merge(struct call_stacks *to, const struct call_stacks *from);
 void call_stacks_free(struct call_stacks *set);

@@ -74,17 +74,6 @@ static bool read_pc(struct event_sampler *sampler, const struct counter_stop_loo
     return true;
 }
 
-static bool add_stack(const struct unwind_stack *stack, struct profile_tally *tally)
-{
-    uint64_t at[UNWIND_FRAMES];
-    struct call_stack row = {.samples = 1, .at = at, .depth = stack->count, .end = stack->end};
-    for (size_t i = 0; i < stack->count; i++) {
-        at[i] = unwind_place(&stack->at[i]);
-        row.sure += !stack->at[i].is_guess;
-    }
-    return call_stacks_add(&tally->now.stacks, &row);
-}
-
 /* Where the core stands, into the tally. */
 static bool note_place(struct event_sampler *sampler, const struct counter_stop_look *look,
                        struct profile_tally *tally, const struct deadline *deadline, struct error *error)
@@ -100,7 +89,7 @@ static bool note_place(struct event_sampler *sampler, const struct counter_stop_
         return read_pc(sampler, look, &has_pc, &pc, deadline, error) &&
                (profile_tally_add(tally, pc, 1) || fails_for_memory(error));
     return stack_reader_take(sampler->stacks, deadline, error) &&
-           ((add_stack(&sampler->stacks->stack, tally) &&
+           ((call_stacks_add_found(&tally->now.stacks, &sampler->stacks->stack) &&
              profile_tally_add(tally, unwind_place(&sampler->stacks->stack.at[0]), 1)) ||
             fails_for_memory(error));
 }

@@ -68,6 +68,36 @@ TEST(counts_and_scaled_numbers)
             fail_msg("\"%s\" or \"%s\" is read", no_count[i], no_number[i]);
 }
 
+TEST(budgets)
+{
+    static const struct {
+        const char *text;
+        struct budget_value value;
+    } good[] = {
+        {"1200", {.events = 1200, .event = "CPU_CYCLES"}},
+        {"1200 cycles", {.events = 1200, .event = "CPU_CYCLES"}},
+        {"1k", {.events = 1000, .event = "CPU_CYCLES"}},
+        {"10  L1D_CACHE_REFILL", {.events = 10, .event = "L1D_CACHE_REFILL"}},
+        {"3 r11", {.events = 3, .event = "r11"}},
+        {"40us", {.seconds = 4e-5, .event = "CPU_CYCLES"}},
+        {"1.5ms", {.seconds = 1.5e-3, .event = "CPU_CYCLES"}},
+        {"250ns", {.seconds = 2.5e-7, .event = "CPU_CYCLES"}},
+    };
+    static const char *const wrong[] = {"",         "0",   "-1",         "1.5",    "us",
+                                        "40 us us", "0us", "10 A B",     "10 ",    " 10",
+                                        "1e99",     "40m", "3000000000", "cycles", "x 1200"};
+    struct budget_value value;
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+        assert_true(value_budget(good[i].text, &value));
+        assert_int_equal(value.events, good[i].value.events);
+        assert_true(value.seconds == good[i].value.seconds);
+        assert_string_equal(value.event, good[i].value.event);
+    }
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        if (value_budget(wrong[i], &value))
+            fail_msg("\"%s\" is read", wrong[i]);
+}
+
 TEST(many)
 {
     static const struct {

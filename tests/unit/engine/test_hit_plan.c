@@ -302,3 +302,37 @@ FRESH_TEST(a_list_that_is_too_short_says_so)
     assert_true(list.overflow);
     assert_int_equal(list.n, 7);
 }
+
+static size_t writes_of(uint64_t offset, uint64_t value, size_t *at)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < list.n; i++)
+        if (items[i].op == OP_WRITE && items[i].at.offset == offset && items[i].value == value) {
+            *at = i;
+            n++;
+        }
+    return n;
+}
+
+/* Armed before the core is let go at the start, and taken back at the end before its counter is read. */
+FRESH_TEST(a_budget_is_armed_in_between)
+{
+    enum { COMP0 = 0xE0001020, FUNCTION0 = 0xE0001028, AT_CYCLES = 0x84 };
+    struct counter_stop stop = {.core = &core,
+                                .way = COUNTER_STOP_MATCH,
+                                .counter = {.low = {.size = 4, .offset = COUNTER}, .bits = 32}};
+    struct hit_plan plan = plan_to(0x2004);
+    size_t armed = 0, ignored = 0, off = 0;
+    plan.budget = (struct hit_budget){.stop = &stop, .events = 1200};
+    hit_plan_add(&plan, SEGMENT_AT_START, &list, &hit_steps);
+    assert_int_equal(writes_of(COMP0, 1200, &ignored), 1);
+    assert_int_equal(writes_of(FUNCTION0, AT_CYCLES, &armed), 1);
+    assert_int_equal(writes_of(FUNCTION0, 0, &off), 1);
+    assert_true(armed >= hit_steps.first[SEGMENT_LEAVE] && armed < hit_steps.first[SEGMENT_AT_END]);
+    assert_int_equal(off, hit_steps.first[SEGMENT_FINISH]);
+    assert_true(off < hit_steps.reading_at[1][0]);
+    list.n = 0;
+    plan.budget.stop = NULL;
+    hit_plan_add(&plan, SEGMENT_AT_START, &list, &hit_steps);
+    assert_int_equal(writes_of(FUNCTION0, AT_CYCLES, &armed), 0);
+}

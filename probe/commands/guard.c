@@ -1,0 +1,345 @@
+/* guard FUNCTION --budget: stops the core where a call has used up its budget. */
+#include "profile/guard.h"
+#include "commands/command.h"
+#include "commands/profiling.h"
+#include "commands/session.h"
+#include "report/guard_report.h"
+#include "report/profile_file.h"
+#include "report/progress.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <time.h>
+
+/* Two accesses at 10 MHz SWD are some 10 us apart. */
+enum { SLOW_HZ = 4000000, TRIAL_EVENTS = 1000, TRIAL_MS = 300, WAYS = 2 };
+
+struct guarding {
+    struct session session;
+    struct named_region named;
+    struct conditions conditions;
+    struct clock clock;
+    struct budget_value wanted; /* as the user gave it */
+    struct event_request event;
+    uint64_t budget; /* in events */
+    struct guard_way {
+        struct counter_stop stop;
+        struct counter_pick picks[2];
+        size_t n_picks;
+    } ways[WAYS], *way; /* the one that is used */
+    struct stack_reader stacks;
+    struct guard guard;
+    struct guard_report report;
+    struct progress progress;
+    struct profile_about about; /* of the overruns, if -o names a file for them */
+    struct profile_tally tally;
+    bool has_begun; /* the header is written */
+};
+
+static const struct options *options_of(const struct guarding *self)
+{
+    return self->session.context->options;
+}
+
+/* --- the profile of the overruns ------------------------------------------------------------------------ */
+
+static bool has_profile(const struct guarding *self)
+{
+    return options_of(self)->output != NULL;
+}
+
+static bool check_profile(int result, struct error *error)
+{
+    return result == 0 ||
+           error_set(error, ERROR_SYSTEM, "the profile could not be written: %s", strerror(-result));
+}
+
+static bool begin_profile(struct guarding *self, struct error *error)
+{
+    char source[sizeof self->conditions.start + EVENT_NAME + 64];
+    const struct device *device = &self->session.device;
+    struct profile_about *about = &self->about;
+    if (!has_profile(self))
+        return true;
+    snprintf(source, sizeof source, "calls of %s over %" PRIu64 " %s", self->conditions.start, self->budget,
+             self->way->picks[0].name);
+    about->cores = calloc(1, sizeof *about->cores);
+    about->numbers = calloc(1, sizeof *about->numbers);
+    about->source = strdup(source);
+    if (about->cores == NULL || about->numbers == NULL || about->source == NULL)
+        return error_set(error, ERROR_SYSTEM, "out of memory");
+    about->cores[0] = strdup(device->chosen->core.name);
+    about->numbers[0] = (unsigned)(device->chosen - device->cores);
+    about->core_count = 1;
+    profiling_about(&self->session, about);
+    return check_profile(profile_file_begin(self->session.context->out, about), error);
+}
+
+static bool add_sample(struct guarding *self, const struct guard_overrun *overrun, struct error *error)
+{
+    const struct unwind_stack *stack = overrun->stack;
+    if (!has_profile(self))
+        return true;
+    if (!overrun->has_pc) {
+        self->tally.now.states[PROFILE_NOT_PERMITTED]++;
+        return true;
+    }
+    return (call_stacks_add_found(&self->tally.now.stacks, stack) &&
+            profile_tally_add(&self->tally, unwind_place(&stack->at[0]), 1)) ||
+           error_set(error, ERROR_SYSTEM, "out of memory");
+}
+
+static bool end_profile(struct guarding *self, const struct error *why, struct error *error)
+{
+    struct profile_interval interval = {0};
+    const struct guard_result *result = &self->guard.result;
+    bool failed = result->end == GUARD_FAILED;
+    char lost[] = "lost", interrupt[] = "Ctrl-C", time[] = "time", text[sizeof why->text];
+    if (!has_profile(self) || profile_tally_is_empty(&self->tally))
+        return true;
+    snprintf(text, sizeof text, "%s", why->text);
+    const struct profile_end end = {.known = true,
+                                    .elapsed_s = result->elapsed_s,
+                                    .samples = result->overruns,
+                                    .why = failed                           ? lost
+                                           : result->end == GUARD_CANCELLED ? interrupt
+                                                                            : time,
+                                    .error = failed ? text : NULL};
+    if (!profile_tally_close(&self->tally, result->elapsed_s, &interval))
+        return error_set(error, ERROR_SYSTEM, "out of memory");
+    int written = profile_file_add(self->session.context->out, &interval);
+    profile_interval_free(&interval);
+    return check_profile(written, error) &&
+           check_profile(profile_file_end(self->session.context->out, &end), error);
+}
+
+/* --- what the user sees --------------------------------------------------------------------------------- */
+
+static bool fails_to_write(struct error *error)
+{
+    return error_set(error, ERROR_SYSTEM, "the output could not be written");
+}
+
+static bool on_overrun(void *context, const struct guard_overrun *overrun, struct error *error)
+{
+    struct guarding *self = context;
+    progress_clear(&self->progress);
+    command_has_result(self->session.context);
+    return add_sample(self, overrun, error) &&
+           (guard_report_overrun(&self->report, overrun) || fails_to_write(error));
+}
+
+static void on_returned(void *context, uint64_t number, uint64_t counted)
+{
+    struct guarding *self = context;
+    guard_report_returned(&self->report, number, counted);
+}
+
+static void on_tick(void *context, uint64_t calls, enum engine_wait wait)
+{
+    struct guarding *self = context;
+    progress_count(&self->progress, calls, 0, "calls", wait == WAIT_END ? "in a call" : "waiting for a call");
+}
+
+static bool print_begin(struct guarding *self, struct error *error)
+{
+    struct conditions *conditions = &self->conditions;
+    const struct context *command = self->session.context;
+    session_conditions(&self->session, &self->clock, conditions);
+    snprintf(conditions->start, sizeof conditions->start, "%s", self->named.start.name);
+    snprintf(conditions->start_source, sizeof conditions->start_source, "%s", self->named.start.source);
+    snprintf(conditions->end, sizeof conditions->end, "its return");
+    conditions->start_address = self->named.region.start;
+    self->report = (struct guard_report){.out = has_profile(self) ? stdout : command->out,
+                                         .format = command->options->format,
+                                         .symbols = self->session.symbols,
+                                         .event = self->way->picks[0].name,
+                                         .way = counter_stop_name(&self->way->stop),
+                                         .budget = self->budget,
+                                         .budget_s = self->wanted.seconds};
+    self->has_begun = true;
+    return guard_report_begin(&self->report, conditions) || fails_to_write(error);
+}
+
+/* --- the budget ----------------------------------------------------------------------------------------- */
+
+static bool read_budget(struct guarding *self, struct error *error)
+{
+    const char *text = options_of(self)->budget;
+    size_t n = 0;
+    if (text == NULL)
+        return error_advise(error, ERROR_USAGE,
+                            "Such as --budget 40us, --budget 1200 or --budget \"10 "
+                            "L1D_CACHE_REFILL\".",
+                            "guard needs --budget: what a call may use");
+    if (!value_budget(text, &self->wanted))
+        return error_set(error, ERROR_USAGE,
+                         "--budget takes cycles, a time or a number and an event, such as 1200, 40us or \"10 "
+                         "L1D_CACHE_REFILL\"; got \"%.64s\"",
+                         text);
+    if (strpbrk(self->wanted.event, "{,") != NULL)
+        return error_set(error, ERROR_USAGE, "--budget is of one event, and %.64s are several",
+                         self->wanted.event);
+    self->budget = self->wanted.events;
+    return event_requests_parse(self->wanted.event, &self->event, 1, &n, error);
+}
+
+static bool is_cycles(const struct guarding *self)
+{
+    return !self->event.by_code && strcasecmp(self->event.name, "CPU_CYCLES") == 0;
+}
+
+static bool find_budget(struct guarding *self, struct error *error)
+{
+    double events = ceil(self->wanted.seconds * self->clock.hz - 1e-6);
+    if (!(self->wanted.seconds > 0))
+        return true;
+    if (!(self->clock.hz > 0))
+        return error_advise(error, ERROR_USAGE, "--freq HZ says it; or give the budget in cycles.",
+                            "a budget in time needs the core's clock, which is not known");
+    if (!(events <= (double)INT32_MAX))
+        return error_advise(error, ERROR_USAGE, "", "a budget of %g cycles is too much for one counter",
+                            events);
+    self->budget = (uint64_t)events;
+    return true;
+}
+
+/* --- taking the core ------------------------------------------------------------------------------------ */
+
+static bool try_block(struct guarding *self, const char *name, struct guard_way *way, struct error *error)
+{
+    struct session *session = &self->session;
+    struct device *device = &session->device;
+    struct deadline deadline = session_deadline(session);
+    struct counter_pick pick;
+    bool proved;
+    if (!device_take_block(device, name, &deadline, error) ||
+        !profiling_find_event(device->block, &self->event, &pick, error) ||
+        !session_clock(session, &self->clock, error) || !find_budget(self, error))
+        return false;
+    way->n_picks = counter_stop_choose(device->block, &pick, guard_most(self->budget), way->picks, error);
+    if (way->n_picks == 0 || !device_program(device, way->picks, way->n_picks, &deadline, error) ||
+        !counter_stop_take(&way->stop, device, way->picks, way->n_picks, &deadline, error))
+        return false;
+    if (self->budget > way->stop.most)
+        return error_advise(error, ERROR_NO_COUNTER, "",
+                            "the counter can be armed for %" PRIu64 " %s at most", way->stop.most, pick.name);
+    self->way = way;
+    return counter_stop_prove(&way->stop, self->budget < TRIAL_EVENTS ? self->budget : TRIAL_EVENTS, TRIAL_MS,
+                              &proved, &deadline, error);
+}
+
+/* On a Cortex-M the DWT comes first, as its match needs no interrupt: what it lacks, the PMU may have. */
+static bool take_stop(struct guarding *self, struct error *error)
+{
+    struct error first = {0};
+    bool matches = self->session.device.chosen->core.family == CORE_M && is_cycles(self);
+    if (matches && try_block(self, "dwt", &self->ways[0], &first))
+        return true;
+    if (matches && first.kind != ERROR_NO_COUNTER && first.kind != ERROR_NO_COMPARATOR)
+        return error_copy(error, &first);
+    if (try_block(self, NULL, &self->ways[1], error))
+        return true;
+    if (matches && (error->kind == ERROR_NO_COUNTER || error->kind == ERROR_USAGE))
+        *error = first;
+    if (error->kind == ERROR_NO_COUNTER) {
+        error_prefix(error, "nothing can stop this core at the budget: ");
+        error->advice = error->advice != NULL ? error->advice : "";
+    }
+    return false;
+}
+
+static bool check_run_control(const struct guarding *self, struct error *error)
+{
+    return device_has_run_control(&self->session.device) ||
+           error_advise(error, ERROR_USAGE, "",
+                        "guard stops the core by its own debug registers, which are not at hand here: it "
+                        "works through OpenOCD's Tcl port or a CMSIS-DAP probe; delta works here as well");
+}
+
+static bool take(struct guarding *self, struct error *error)
+{
+    struct session *session = &self->session;
+    struct deadline deadline = session_deadline(session);
+    char place[512];
+    session_place(session, session->device.chosen->halted_at, place, sizeof place);
+    return device_take(&session->device, options_of(self)->resume, place, &deadline, error) &&
+           take_stop(self, error) &&
+           stack_reader_open(&self->stacks, &session->device, &self->way->stop, session->symbols, error);
+}
+
+/* --- the run -------------------------------------------------------------------------------------------- */
+
+static bool run(struct guarding *self, struct engine *engine, struct error *error)
+{
+    const struct options *options = options_of(self);
+    struct deadline deadline = session_deadline(&self->session);
+    self->session.device.slow_clock = self->clock.hz > 0 && self->clock.hz < SLOW_HZ;
+    self->guard = (struct guard){
+        .engine = engine,
+        .stop = &self->way->stop,
+        .n_picks = self->way->n_picks,
+        .stacks = &self->stacks,
+        .options = {.budget = self->budget,
+                    .overruns = options->hits > 0 ? options->hits : 1,
+                    .keep = options->keep,
+                    .calibrate = !options->no_calibrate,
+                    .low = self->named.region.low,
+                    .high = self->named.region.high,
+                    .for_us = (int64_t)(options->for_s * 1e6),
+                    .timeout_ms = (int64_t)(options->timeout_s * 1000)},
+        .sink = {.context = self, .overrun = on_overrun, .returned = on_returned, .tick = on_tick}};
+    return engine->ops->arm(engine, &self->named.region, &deadline, error) && print_begin(self, error) &&
+           begin_profile(self, error) && guard_run(&self->guard, &deadline, error);
+}
+
+static bool guard(struct guarding *self, struct error *error)
+{
+    struct session *session = &self->session;
+    struct engine *engine = session_engine(session, error);
+    struct error after = {0};
+    if (engine == NULL)
+        return false;
+    bool ok = run(self, engine, error);
+    progress_clear(&self->progress);
+    struct deadline last = session_last_deadline(session);
+    if (!session_disarm(session, engine, &after) || !device_check_witness(&session->device, &last, &after))
+        ok = error_copy(error, &after);
+    engine->ops->free(engine);
+    return ok;
+}
+
+static bool print_end(struct guarding *self, const struct error *why, struct error *error)
+{
+    if (!self->has_begun)
+        return true;
+    if (self->guard.result.calls > 0)
+        command_has_result(self->session.context);
+    return end_profile(self, why, error) &&
+           (guard_report_end(&self->report, &self->guard.result) || fails_to_write(error));
+}
+
+int command_guard(const struct context *context, struct error *error)
+{
+    struct guarding self = {.session = {.context = context, .may_stop = true}};
+    struct session *session = &self.session;
+    struct error unwritten = {0};
+    if (!context->options->quiet)
+        progress_begin(&self.progress, stderr);
+    bool ok = read_budget(&self, error) && session_open_elf(session, error) &&
+              region_locate(&self.named, session->symbols, context->options, error) &&
+              region_look_into(&self.named, session->symbols, error) && session_open_target(session, error) &&
+              check_run_control(&self, error) && take(&self, error) && guard(&self, error);
+    if (!print_end(&self, error, &unwritten) && ok)
+        ok = error_copy(error, &unwritten);
+    stack_reader_close(&self.stacks); /* before its symbols */
+    int code = session_finish(session, ok, error);
+    profile_tally_free(&self.tally);
+    profile_about_free(&self.about);
+    bool over = self.guard.result.overruns > 0 || self.guard.result.unstopped > 0;
+    return code == EXIT_DONE && over ? EXIT_REGRESSED : code;
+}

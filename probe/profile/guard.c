@@ -1,0 +1,253 @@
+#include "profile/guard.h"
+
+#include <stdio.h>
+
+enum { REHITS = 16, HALT_ROOM = 4096, LIST_ROOM = 1024, CHAINED_BITS = 16 };
+
+uint64_t guard_most(uint64_t budget)
+{
+    return budget + HALT_ROOM;
+}
+
+/* --- where the core stands ------------------------------------------------------------------------------ */
+
+/* General registers by number, and then these. */
+static size_t general_registers(const struct core *core)
+{
+    return core->family == CORE_ARMV8 ? 30 : 13;
+}
+
+static void name_register(const struct core *core, enum core_register which, char *out, size_t size)
+{
+    switch (which) {
+    case CORE_PC:
+        snprintf(out, size, "pc");
+        break;
+    case CORE_SP:
+        snprintf(out, size, "sp");
+        break;
+    case CORE_LR:
+        snprintf(out, size, "lr");
+        break;
+    case CORE_STATUS:
+        snprintf(out, size, core->family == CORE_M ? "xpsr" : "cpsr");
+        break;
+    default:
+        snprintf(out, size, "%c%u", core->family == CORE_ARMV8 ? 'x' : 'r', (unsigned)(which - CORE_R0));
+        break;
+    }
+}
+
+static bool read_registers(struct guard *guard, struct guard_overrun *out, const struct deadline *deadline,
+                           struct error *error)
+{
+    static const enum core_register last[] = {CORE_SP, CORE_LR, CORE_PC, CORE_STATUS};
+    enum { LAST = sizeof last / sizeof *last };
+    const struct core *core = guard->stop->core;
+    struct step items[LIST_ROOM];
+    uint64_t results[LIST_ROOM];
+    struct steps list = {.items = items, .room = LIST_ROOM};
+    size_t at[GUARD_REGISTERS], general = general_registers(core), n = general + LAST;
+    core_add_ready(core, &list);
+    for (size_t i = 0; i < n; i++)
+        at[i] = core_add_register(core, &list,
+                                  i < general ? (enum core_register)(CORE_R0 + i) : last[i - general]);
+    if (!counter_stop_run(guard->stop, &list, results, deadline, error))
+        return false;
+    out->n_registers = n;
+    for (size_t i = 0; i < n; i++) {
+        enum core_register which = i < general ? (enum core_register)(CORE_R0 + i) : last[i - general];
+        uint64_t value = core_register_value(core, which, results, at[i]);
+        name_register(core, which, out->registers[i].name, sizeof out->registers[i].name);
+        out->registers[i].value = which == CORE_PC ? core_code_place(value) : value;
+    }
+    return true;
+}
+
+/* A function that the call ended in, by a jump, returns to the same place. */
+static bool is_elsewhere(const struct guard *guard, const struct unwind_stack *stack, uint64_t end)
+{
+    for (size_t i = 0; i < stack->count; i++) {
+        const struct unwind_frame *frame = &stack->at[i];
+        uint64_t at = unwind_place(frame);
+        if (frame->is_guess || (i > 0 && frame->pc == end) ||
+            (at >= guard->options.low && at < guard->options.high))
+            return false;
+    }
+    return stack->end == UNWIND_OUTERMOST;
+}
+
+static bool read_place(struct guard *guard, const struct counter_stop_look *look, struct guard_overrun *out,
+                       const struct deadline *deadline, struct error *error)
+{
+    const struct core *core = guard->stop->core;
+    out->has_pc = !core_may_be_unreadable(core) || core_unreadable(core, look->cause) == NULL;
+    out->stack = &guard->stacks->stack;
+    return !out->has_pc ||
+           (read_registers(guard, out, deadline, error) && stack_reader_take(guard->stacks, deadline, error));
+}
+
+/* --- counts --------------------------------------------------------------------------------------------- */
+
+static uint64_t value_of(const struct guard *guard, const uint64_t *values)
+{
+    return guard->n_picks > 1 ? values[0] | values[1] << CHAINED_BITS : values[0];
+}
+
+static uint64_t modulus_mask(const struct guard *guard)
+{
+    unsigned bits = guard->n_picks > 1 ? 2 * CHAINED_BITS : guard->stop->counter.bits;
+    return bits >= 64 ? UINT64_MAX : (UINT64_C(1) << bits) - 1;
+}
+
+/* What the counter had when the hit began to run. */
+static uint64_t counter_at_start(const struct guard *guard, const struct raw_hit *hit)
+{
+    if (guard->armed == 0 || guard->stop->is_shared)
+        return value_of(guard, hit->from);
+    return guard->stop->way == COUNTER_STOP_MATCH ? 0 : -guard->armed;
+}
+
+static uint64_t halt_cost(const struct guard *guard)
+{
+    const struct guard_result *result = &guard->result;
+    return result->halt_most >= result->halt_least ? result->halt_least : 0;
+}
+
+static uint64_t counted_of(const struct guard *guard, const struct raw_hit *hit)
+{
+    uint64_t raw = (value_of(guard, hit->to) - counter_at_start(guard, hit)) & modulus_mask(guard);
+    uint64_t cost = hit->pairs * halt_cost(guard);
+    return raw > cost ? raw - cost : 0;
+}
+
+/* --- the engine's sink ---------------------------------------------------------------------------------- */
+
+static bool is_over(const struct guard *guard)
+{
+    return guard->options.for_us > 0 && deadline_now_us() - guard->begun_us >= guard->options.for_us;
+}
+
+static void on_rehit(void *context, const struct raw_hit *hit)
+{
+    struct guard *guard = context;
+    struct guard_result *result = &guard->result;
+    uint64_t cost = (value_of(guard, hit->to) - value_of(guard, hit->from)) & modulus_mask(guard);
+    bool known = result->halt_most >= result->halt_least;
+    if (!known || cost > result->halt_most)
+        result->halt_most = cost;
+    if (!known || cost < result->halt_least)
+        result->halt_least = cost;
+}
+
+/* A count that wrapped says nothing of a call that overran: one that did not is below what it is armed for.
+ */
+static bool on_hit(void *context, const struct raw_hit *hit)
+{
+    struct guard *guard = context;
+    struct guard_result *result = &guard->result;
+    uint64_t counted = counted_of(guard, hit);
+    result->calls++;
+    if (counted > result->most)
+        result->most = counted;
+    if (hit->overran && guard->sink.returned != NULL)
+        guard->sink.returned(guard->sink.context, result->overruns, counted);
+    result->unstopped += !hit->overran && counted > guard->options.budget;
+    return result->overruns < guard->options.overruns && !is_over(guard);
+}
+
+static void on_tick(void *context, enum engine_wait wait)
+{
+    struct guard *guard = context;
+    if (guard->sink.tick != NULL)
+        guard->sink.tick(guard->sink.context, guard->result.calls, wait);
+}
+
+static enum overrun_next on_overrun(void *context, const struct counter_stop_look *look, uint64_t end,
+                                    const struct deadline *deadline, struct error *error)
+{
+    struct guard *guard = context;
+    struct guard_result *result = &guard->result;
+    uint64_t spread = result->halt_most >= result->halt_least ? result->halt_most - result->halt_least : 0;
+    struct guard_overrun overrun = {.number = result->overruns + 1,
+                                    .calls = result->calls,
+                                    .counted = guard->options.budget + look->late,
+                                    .skid = look->late + spread};
+    if (!read_place(guard, look, &overrun, deadline, error))
+        return OVERRUN_FAILS;
+    overrun.is_elsewhere = overrun.has_pc && is_elsewhere(guard, overrun.stack, end);
+    result->overruns++;
+    if (overrun.skid > result->skid)
+        result->skid = overrun.skid;
+    if (!guard->sink.overrun(guard->sink.context, &overrun, error))
+        return OVERRUN_FAILS;
+    if (result->overruns < guard->options.overruns || !guard->options.keep)
+        return OVERRUN_GOES_ON;
+    result->is_kept = true;
+    return OVERRUN_STAYS;
+}
+
+/* --- the run -------------------------------------------------------------------------------------------- */
+
+/* The first call is awaited even if --for is over. */
+static int64_t timeout_ms(const struct guard *guard)
+{
+    int64_t left_ms = (guard->begun_us + guard->options.for_us - deadline_now_us()) / 1000 + 1;
+    return guard->options.for_us > 0 && guard->result.calls > 0 && left_ms < guard->options.timeout_ms
+               ? left_ms
+               : guard->options.timeout_ms;
+}
+
+static bool run_calls(struct guard *guard, uint64_t hits, unsigned rehits, const struct deadline *deadline,
+                      struct error *error)
+{
+    const struct engine_request request = {.hits = hits, .rehits = rehits, .timeout_ms = timeout_ms(guard)};
+    const struct engine_sink sink = {
+        .context = guard, .hit = on_hit, .rehit = on_rehit, .tick = on_tick, .overrun = on_overrun};
+    return guard->engine->ops->run(guard->engine, &request, &sink, deadline, error);
+}
+
+static void arm(struct guard *guard)
+{
+    const struct guard_result *result = &guard->result;
+    guard->armed = guard->options.budget;
+    if (result->halt_most >= result->halt_least)
+        guard->armed += result->halt_most;
+    if (guard->armed > guard->stop->most)
+        guard->armed = guard->stop->most;
+    guard->engine->budget = (struct hit_budget){.stop = guard->stop, .events = guard->armed};
+}
+
+static bool ends_well(struct guard *guard, struct error *error)
+{
+    struct guard_result *result = &guard->result;
+    bool waits = error->kind == ERROR_START || error->kind == ERROR_END;
+    if (error->kind == ERROR_CANCELLED)
+        result->end = GUARD_CANCELLED;
+    else if (waits && is_over(guard) && result->calls > 0)
+        result->end = GUARD_TIME;
+    else if (error->kind == ERROR_END && result->overruns > 0)
+        result->end = GUARD_NO_RETURN;
+    else
+        result->end = GUARD_FAILED;
+    if (result->end != GUARD_FAILED)
+        error_clear(error);
+    return result->end != GUARD_FAILED;
+}
+
+bool guard_run(struct guard *guard, const struct deadline *deadline, struct error *error)
+{
+    struct guard_result *result = &guard->result;
+    struct error why = {0};
+    *result = (struct guard_result){.halt_least = 1};
+    guard->begun_us = deadline_now_us();
+    bool ok = !guard->options.calibrate || run_calls(guard, 1, REHITS, deadline, &why);
+    if (ok && !is_over(guard)) {
+        arm(guard);
+        ok = counter_stop_set_again(guard->stop, deadline, &why) &&
+             run_calls(guard, UINT64_MAX, 0, deadline, &why);
+    }
+    result->elapsed_s = (double)(deadline_now_us() - guard->begun_us) / 1e6;
+    result->end = result->overruns >= guard->options.overruns ? GUARD_OVERRUNS : GUARD_TIME;
+    return ok || ends_well(guard, &why) || error_copy(error, &why);
+}

@@ -1,0 +1,86 @@
+/*
+ * The guard: runs the calls of a function at full speed, and stops the core at the very place where a call
+ * has used up its budget. There it reads where the core is; then the call goes on to its return, or the core
+ * is left halted for a debugger. The first call measures what a halt costs, and has no budget.
+ */
+#pragma once
+
+#include "base/deadline.h"
+#include "base/error.h"
+#include "engine/counter_stop.h"
+#include "engine/engine.h"
+#include "profile/stack_reader.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { GUARD_REGISTERS = 40 };
+
+/* Where a call had used up its budget. */
+struct guard_overrun {
+    uint64_t number;   /* from 1 */
+    uint64_t calls;    /* that returned before it */
+    uint64_t counted;  /* of the call, up to there; what the halt itself costs is subtracted */
+    uint64_t skid;     /* the budget is exceeded by at most so much */
+    bool is_elsewhere; /* the whole stack does not lead to this call: another task, or it was left */
+    bool has_pc;       /* else nothing of the registers can be read */
+    struct guard_register {
+        char name[8];
+        uint64_t value;
+    } registers[GUARD_REGISTERS];
+    size_t n_registers;
+    const struct unwind_stack *stack; /* valid in the call of the sink only */
+};
+
+struct guard_sink {
+    void *context;
+    /* False, with `error`: the output failed. */
+    bool (*overrun)(void *context, const struct guard_overrun *, struct error *);
+    /* The call that overran has returned. */
+    void (*returned)(void *context, uint64_t number, uint64_t counted);
+    void (*tick)(void *context, uint64_t calls, enum engine_wait);
+};
+
+struct guard_options {
+    uint64_t budget;    /* events */
+    uint64_t overruns;  /* so many, and then it ends */
+    bool keep;          /* at the last of them the core stays halted */
+    bool calibrate;     /* else what a halt costs counts as the call's */
+    int64_t for_us;     /* 0: not given */
+    uint64_t low, high; /* the function is [low, high); both 0 if unknown */
+    int64_t timeout_ms; /* for a call to begin, and again to return */
+};
+
+enum guard_end { GUARD_OVERRUNS, GUARD_TIME, GUARD_CANCELLED, GUARD_NO_RETURN, GUARD_FAILED };
+
+struct guard_result {
+    uint64_t calls;     /* that returned */
+    uint64_t overruns;  /* that stopped the core */
+    uint64_t unstopped; /* calls that were over the budget when they returned, and nothing had stopped them */
+    uint64_t most;      /* events of a call that returned */
+    uint64_t halt_most, halt_least; /* events that a halt costs; most < least: not known */
+    uint64_t skid;                  /* the largest of an overrun */
+    double elapsed_s;
+    bool is_kept; /* the core stays halted */
+    enum guard_end end;
+};
+
+struct guard {
+    struct engine *engine;     /* armed */
+    struct counter_stop *stop; /* taken, and disarmed */
+    size_t n_picks;            /* as counter_stop_choose chose; their counters are read first */
+    struct stack_reader *stacks;
+    struct guard_options options;
+    struct guard_sink sink;
+    struct guard_result result;
+
+    uint64_t armed; /* for so many events; 0: the call has no budget */
+    int64_t begun_us;
+};
+
+/* The most events that the counter is armed for if this is the budget, for counter_stop_choose. */
+uint64_t guard_most(uint64_t budget);
+/* Until so many overruns, the time or Ctrl-C ends it, which is no failure. guard->result is right even after
+ * one. ERROR_START: no call came in time. */
+bool guard_run(struct guard *guard, const struct deadline *deadline, struct error *error);

@@ -1,0 +1,224 @@
+"""`guard FUNCTION --budget`: it stops the core where a call has used up its budget, and nowhere else. The truth is the board's: the halts
+in its log with what was counted up to there, and a program whose overruns are planted. Afterwards the target is as it was."""
+import json
+import signal
+
+import pytest
+
+from harness import NOWHERE, SOAK, Place, finish_tool, run_tool, wait_for
+from test_restore import assert_runs, journals, let_peer_finish, snapshot
+
+WITH_OVERRUNS = 4  # of `shares`
+TRIGGER = "PMU overflow over the cross trigger"
+REFILLS = 0x03  # in the board's log
+# By what the core is stopped, and the cause of that halt in the board's log
+WAYS = {"m4/swd": ("DWT cycle match", 4), "m55/swd": ("DWT cycle match", 4), "a9/swd": (TRIGGER, 4), "a53/swd": (TRIGGER, 0x13),
+        "m4": ("DWT cycle match", 4), "a7/swd": (TRIGGER, 4), "r5/swd": (TRIGGER, 4), "m7/swd": ("DWT cycle match", 4),
+        "m33/swd": ("DWT cycle match", 4), "a53": (TRIGGER, 0x13)}
+BUDGET, WITHIN = 4000, 400000  # cycles: all calls but the planted ones need less, and all need less
+
+
+def at(way, **options):
+    place = Place(way, "free", **options)
+    place.way = way
+    return place
+
+
+def program_of(place, each=3, length=1500):
+    place.set_scenario(0)
+    place.board.write_word("overrun_length", length)
+    place.board.write_word("overrun_each", each)
+    place.board.write_word("shares", WITH_OVERRUNS)
+    overruns = place.board.read_word("overrun_count") + 2  # what was left to the first one is used up
+    wait_for(lambda: place.board.read_word("overrun_count") > overruns, "overruns")
+
+
+def guarded(place, *words, code=1):
+    """A whole run as JSON lines, and where the board's core stood for its budget, with the start of that call."""
+    place.board.watch(NOWHERE)
+    result = place.run("guard", "deadline", "-j", *words)
+    assert result.code == code, f"exit {result.code}: {result.err}\n{result.out[-2000:]}"
+    log, entry = place.board.log(), place.symbol("deadline")
+    stops = [i for i, event in enumerate(log) if event.kind == "halt" and event.extra == WAYS[place.way][1]]
+    begins = [max((k for k in range(i) if log[k].kind == "run" and log[k].pc == entry), default=None) for i in stops]
+    return result, [(log[k], log[i]) for k, i in zip(begins, stops) if k is not None]
+
+
+def overruns_of(result):
+    return [line for line in result.lines if line["type"] == "overrun"]
+
+
+def end_of(result):
+    return next(line for line in result.lines if line["type"] == "guard_end")
+
+
+def function_of(line):
+    return line["function"].partition("+")[0]
+
+
+@pytest.mark.any_row(4)
+@pytest.mark.parametrize("way", WAYS)
+def test_each_overrun_is_stopped_where_it_is(way):
+    wanted = 100 if SOAK else 6
+    with at(way) as place:
+        program_of(place)
+        place.run("info")
+        before = snapshot(place)
+        result, stops = guarded(place, "--budget", BUDGET, "-r", wanted)
+        assert_runs(place)
+        assert snapshot(place) == before
+        overruns, end = overruns_of(result), end_of(result)
+        assert [line["overrun"] for line in overruns] == list(range(1, wanted + 1)) and end["overruns"] == wanted
+        assert (end["ended"], end["skid"]) == ("overruns", max(line["skid"] for line in overruns))
+        begin = next(line for line in result.lines if line["type"] == "guard")
+        assert (begin["event"], begin["budget"], begin["stops_by"]) == ("CPU_CYCLES", BUDGET, WAYS[way][0])
+        # Every third call is such a one, the first of them may have been without a budget
+        assert 3 * wanted - 3 <= end["calls"] <= 3 * wanted + 3, end
+        stops = stops[-wanted:]
+        for line, (start, stop) in zip(overruns, stops):
+            assert function_of(line) == "slow_path" and int(line["address"], 16) == stop.pc, (line, stop)
+            assert "deadline" in [function_of(caller) for caller in line["callers"]], line
+            used = stop.cycles - start.cycles
+            assert BUDGET <= used <= BUDGET + line["skid"] + end.get("halt_cost", 0), (used, line)
+            assert abs(line["counted"] - used) <= end.get("halt_cost", 0) + line["skid"]
+            assert int(line["registers"]["pc"], 16) == stop.pc
+        returned = [line["counted"] for line in result.lines if line["type"] == "returned"]
+        assert len(returned) == wanted and min(returned) > BUDGET and end["most"] >= max(returned)
+
+
+@pytest.mark.any_row(4)
+@pytest.mark.parametrize("way", WAYS)
+def test_calls_within_the_budget_are_not_stopped(way):
+    wanted = 10000 if SOAK and way.partition("/")[2] else 150
+    with at(way) as place:
+        program_of(place)
+        calls = 0
+        while calls < wanted:
+            result, stops = guarded(place, "--budget", WITHIN, "--for", "5s" if SOAK else "300ms", code=0)
+            end = end_of(result)
+            assert end["overruns"] == end["unstopped"] == 0 and end["ended"] == "time" and end["calls"] > 0, end
+            assert 0 < end["most"] < WITHIN
+            calls += end["calls"]
+        assert_runs(place)
+
+
+@pytest.mark.any_row(2)
+@pytest.mark.parametrize("way", ["m55/swd", "a9/swd", "a53/swd"])
+def test_a_budget_of_events(way):
+    """Misses: the budget is that of the function which has nothing but such."""
+    with at(way) as place:
+        place.set_scenario(0)
+        place.board.write_word("shares", 2)
+        rounds = place.board.read_word("round_count") + 2
+        wait_for(lambda: place.board.read_word("round_count") > rounds, "rounds of this scenario alone")
+        place.board.watch(NOWHERE)
+        result = place.run("guard", "misses_60", "-j", "--budget", "200 L1D_CACHE_REFILL", "-r", 3)
+        assert result.code == 1, result.err
+        for line in overruns_of(result):
+            assert function_of(line) == "misses_60" and 200 <= line["counted"] <= 200 + line["skid"], line
+        log = place.board.log()
+        entry = place.symbol("misses_60")
+        for i in [i for i, event in enumerate(log) if event.kind == "halt" and event.extra in (32, 4, 0x13)][-3:]:
+            start = max(k for k in range(i) if log[k].kind == "run" and log[k].pc == entry)
+            refills = log[i].counts[REFILLS] - log[start].counts[REFILLS]
+            assert 200 <= refills <= 200 + end_of(result)["skid"], refills
+        result = place.run("guard", "misses_60", "-j", "--budget", "700 L1D_CACHE_REFILL", "--for", "200ms")
+        assert result.code == 0 and 600 <= end_of(result)["most"] < 640, result.out
+
+
+def test_a_budget_in_time_is_one_of_cycles():
+    with at("m4/swd") as place:
+        program_of(place)
+        result, _ = guarded(place, "--budget", "40us", "--freq", "100M")
+        begin = next(line for line in result.lines if line["type"] == "guard")
+        assert (begin["budget"], begin["budget_s"]) == (4000, 4e-5)
+
+
+@pytest.mark.any_row(2)
+@pytest.mark.parametrize("way", ["m4/swd", "m55/swd", "a9/swd", "a53/swd", "m4"])
+def test_it_can_be_left_halted_there(way):
+    with at(way) as place:
+        program_of(place)
+        result, stops = guarded(place, "--budget", BUDGET, "--keep", "-r", 2)
+        overruns, end = overruns_of(result), end_of(result)
+        assert end["kept"] and len(overruns) == 2
+        state = place.board.state()
+        assert state["run"] == "halted" and state["pc"] == int(overruns[-1]["address"], 16) == stops[-1][1].pc
+        assert not any(line["type"] == "returned" and line["overrun"] == 2 for line in result.lines)
+        assert run_tool("--elf", place.elf, *place.probe_words(), "release").code == 0
+        assert_runs(place)
+
+
+@pytest.mark.any_row
+@pytest.mark.parametrize("way", ["m4/swd", "a9/swd"])
+def test_the_profile_of_what_is_late(way, tmp_path):
+    path = tmp_path / "late.jsonl"
+    with at(way) as place:
+        program_of(place)
+        result, _ = guarded(place, "--budget", BUDGET, "-r", 4, "-o", path)
+        assert end_of(result)["overruns"] == 4
+        rows = [json.loads(line) for line in run_tool("--elf", place.elf, "report", path, "-j").out.splitlines()]
+        shares = {row["function"]: row for row in rows if row.get("type") == "row" or "function" in row}
+        assert list(shares) and "slow_path" in shares, rows
+        folded = run_tool("--elf", place.elf, "report", path, "--format", "folded").out
+        assert folded.strip().endswith(" 4") and "deadline;slow_path" in folded, folded
+
+
+@pytest.mark.any_row(3)
+@pytest.mark.parametrize("way", WAYS)
+def test_ctrl_c_puts_all_back(way):
+    with at(way) as place:
+        program_of(place)
+        place.run("info")
+        before = snapshot(place)
+        tool = place.start("guard", "deadline", "-j", "--budget", WITHIN)
+        place.wait_for_stops(40)
+        result = finish_tool(tool, signal.SIGINT)
+        assert result.code == 0 and end_of(result)["ended"] == "Ctrl-C", result.err
+        assert_runs(place)
+        assert snapshot(place) == before
+
+
+@pytest.mark.any_row(3)
+@pytest.mark.parametrize("way", WAYS)
+def test_a_killed_run_is_undone(way, state_folder):
+    with at(way) as place:
+        program_of(place)
+        assert place.run("stat", "--for", "50ms").code == 0
+        before = snapshot(place)
+        tool = place.start("guard", "deadline", "-j", "--budget", BUDGET, "-r", 100000)
+        place.wait_for_stops(60)
+        tool.kill()
+        tool.communicate()
+        let_peer_finish(place)
+        assert journals(state_folder)
+        result = run_tool("--elf", place.elf, "restore")
+        assert result.code == 0 and "put back" in result.out, result.err
+        assert_runs(place)
+        assert snapshot(place) == before
+
+
+def test_a_call_that_does_not_return():
+    """The last overrun is what there is to tell."""
+    with at("m4/swd") as place:
+        program_of(place)
+        tool = place.start("guard", "deadline", "-j", "--budget", BUDGET, "--timeout", "2s", "-r", 100000)
+        place.wait_for_stops(40)
+        place.board.write_word("overrun_length", 1 << 31)
+        result = finish_tool(tool)
+        assert result.code == 1 and end_of(result)["ended"] == "no return" and overruns_of(result), result.err
+        assert_runs(place)
+
+
+def test_what_cannot_be_guarded():
+    with at("rp2040/swd") as place:
+        program_of(place)
+        result = place.run("guard", "deadline", "--budget", 1000)
+        assert result.code == 3 and "stop" in result.err, result.err
+        assert_runs(place)
+    with at("m4/swd") as place:
+        for words, fact in [(["--budget", "10 L1D_CACHE_REFILL"], "has no event"), (["--budget", "10 M"], "has no event"),
+                            (["--budget", "0"], "--budget takes"), (["--budget", "1 2 3"], "--budget takes"), ([], "needs --budget")]:
+            result = place.run("guard", "deadline", *words)
+            assert result.code == 2 and fact in result.err, (words, result.err)
+        assert_runs(place)
