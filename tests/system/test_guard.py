@@ -56,7 +56,7 @@ def function_of(line):
     return line["function"].partition("+")[0]
 
 
-@pytest.mark.any_row(4)
+@pytest.mark.any_row(2)
 @pytest.mark.parametrize("way", WAYS)
 def test_each_overrun_is_stopped_where_it_is(way):
     wanted = 100 if SOAK else 6
@@ -86,7 +86,7 @@ def test_each_overrun_is_stopped_where_it_is(way):
         assert len(returned) == wanted and min(returned) > BUDGET and end["most"] >= max(returned)
 
 
-@pytest.mark.any_row(4)
+@pytest.mark.any_row(2)
 @pytest.mark.parametrize("way", WAYS)
 def test_calls_within_the_budget_are_not_stopped(way):
     wanted = 10000 if SOAK and way.partition("/")[2] else 150
@@ -102,7 +102,7 @@ def test_calls_within_the_budget_are_not_stopped(way):
         assert_runs(place)
 
 
-@pytest.mark.any_row(2)
+@pytest.mark.any_row(1)
 @pytest.mark.parametrize("way", ["m55/swd", "a9/swd", "a53/swd"])
 def test_a_budget_of_events(way):
     """Misses: the budget is that of the function which has nothing but such."""
@@ -134,7 +134,7 @@ def test_a_budget_in_time_is_one_of_cycles():
         assert (begin["budget"], begin["budget_s"]) == (4000, 4e-5)
 
 
-@pytest.mark.any_row(2)
+@pytest.mark.any_row(1)
 @pytest.mark.parametrize("way", ["m4/swd", "m55/swd", "a9/swd", "a53/swd", "m4"])
 def test_it_can_be_left_halted_there(way):
     with at(way) as place:
@@ -164,7 +164,7 @@ def test_the_profile_of_what_is_late(way, tmp_path):
         assert folded.strip().endswith(" 4") and "deadline;slow_path" in folded, folded
 
 
-@pytest.mark.any_row(3)
+@pytest.mark.any_row(1)
 @pytest.mark.parametrize("way", WAYS)
 def test_ctrl_c_puts_all_back(way):
     with at(way) as place:
@@ -179,7 +179,7 @@ def test_ctrl_c_puts_all_back(way):
         assert snapshot(place) == before
 
 
-@pytest.mark.any_row(3)
+@pytest.mark.any_row(1)
 @pytest.mark.parametrize("way", WAYS)
 def test_a_killed_run_is_undone(way, state_folder):
     with at(way) as place:

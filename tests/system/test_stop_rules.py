@@ -14,6 +14,7 @@ def truth_of(place):
     return [passage.cycles for passage in passages(place.board.log(), place.symbol(WORK), returned)]
 
 
+@pytest.mark.any_row(1)
 @pytest.mark.parametrize("chip", ["m4/swd", "a9/swd", "rp2040"])
 def test_the_warmup_is_measured_and_not_counted(chip):
     with Place(chip, "free", WORK_BY_DATA) as place:
@@ -43,6 +44,7 @@ def test_another_warmup_than_the_baselines_is_told(tmp_path):
         assert result.code == 0 and "note: warm-up differs: 0 -> 5 hits" in unfolded(result.out), result.out
 
 
+@pytest.mark.any_row(1)
 @pytest.mark.parametrize("chip", ["m4/swd", "rp2040"])
 def test_it_ends_when_the_mean_is_that_precise(chip):
     """The cycles of this function vary by half of their mean: 100 hits know it to some 10 %."""

@@ -43,7 +43,7 @@ def check_truth(place, region, log):
     assert cycles["plus_minus"] == 0
 
 
-@pytest.mark.any_row(2)
+@pytest.mark.any_row(1)
 @pytest.mark.parametrize("way", WAYS)
 def test_every_number_is_the_truth(way):
     with Place(way, "free", BITS) as place:
@@ -62,6 +62,7 @@ def test_every_number_is_the_truth(way):
         assert snapshot(place) == before
 
 
+@pytest.mark.any_row(1)
 @pytest.mark.parametrize("way", ["m4/swd", "rp2040"])
 def test_what_is_not_called_is_not_reached(way):
     with Place(way, "free", WORK_BY_DATA) as place:
@@ -84,6 +85,7 @@ def shares_of(profile, place, names):
                       if place.symbol(name) <= at < ends[place.symbol(name)]) / spent for name in names}
 
 
+@pytest.mark.any_row(1)
 @pytest.mark.parametrize("way", ["m4/swd", "rp2040/swd"])
 def test_shares_are_those_of_the_board(way):
     """Of functions that call nothing: what the board spent in their code. Their calls are far apart for a host that is busy,

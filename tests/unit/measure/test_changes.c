@@ -90,7 +90,7 @@ TEST(no_change_in_flat_rows)
     static const size_t lengths[] = {2, 5, 12, 40, 300};
     struct change_value values[MOST];
     struct change changes[ROOM];
-    unsigned rows = test_soaks() ? 3000 : 60;
+    unsigned rows = test_soaks() ? 3000 : 30;
     dice = test_seed();
     for (size_t s = 0; s < SHAPES; s++) {
         printf("%-24s", shapes[s].name);
@@ -112,7 +112,7 @@ TEST(a_step_is_found_at_its_run)
 {
     struct change_value values[MOST];
     struct change changes[ROOM];
-    unsigned rows = test_soaks() ? 3000 : 60;
+    unsigned rows = test_soaks() ? 3000 : 30;
     dice = test_seed();
     for (size_t s = 0; s < SHAPES; s++) {
         unsigned right = 0, found = 0;
