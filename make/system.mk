@@ -1,8 +1,8 @@
 # `make check` takes five minutes on two cores, `make soak` runs everything. tests/README.md says which test runs where.
 
 PYTHON ?= /usr/bin/python3
-# Four processes for each CPU, because a test waits more than half of its time
-WORKERS ?= $(shell n=$$(nproc) && echo $$((n < 4 ? 4 * n : 12)))
+# Five processes for each CPU, because a test waits more than half of its time
+WORKERS ?= $(shell n=$$(nproc) && echo $$((n < 3 ? 5 * n : 12)))
 # A test that hangs fails, and says where
 TEST_LIMIT := 400
 # Where Python keeps what it has compiled, so that it does not do so again in each worker

@@ -6,6 +6,8 @@ import subprocess
 import textwrap
 import xml.etree.ElementTree
 
+import pytest
+
 from harness import ARTICLE_NOP, NOP_MORE, ROOT, TOOL, WAIT, WORK_BY_DATA, Place, tool_environment, unfolded
 
 PROJECT = """
@@ -71,6 +73,7 @@ def most_at_once(printed, group):
     return most
 
 
+@pytest.mark.soak
 def test_passed_skipped_failed_over_three_probes(tmp_path):
     with Project(tmp_path, rp2040=("rp2040/swd", "free", ARTICLE_NOP), m4=("m4/swd", "free", NOP_MORE | WORK_BY_DATA),
                  slower=("m4/swd", "slower", NOP_MORE)) as project:

@@ -205,6 +205,7 @@ class Boards:
             place.close()
 
 
+@pytest.mark.soak
 def test_pytest_on_three_boards_at_once(tmp_path):
     with Boards(tmp_path) as boards:
         found = boards.pytest(["rp2040", "m4", "a9"], "--pmu-update", "-k", "test_nop or test_slower or test_noise")

@@ -29,7 +29,7 @@ def stat(place, *args):
     return result
 
 
-@pytest.mark.any_row(2)
+@pytest.mark.any_row(1)
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("halt_cost", ["0", "17"])
 def test_every_event_is_exact(way, halt_cost):
