@@ -208,16 +208,10 @@ static bool verdict_output_begin(const struct context *context, struct verdict_o
 {
     const struct options *options = context->options;
     *out = NULL;
-    if (options->baseline == NULL && (options->threshold != NULL || options->any_elf))
-        return error_set(error, ERROR_USAGE, "%s is of use with --baseline FILE only",
-                         options->any_elf ? "--any-elf" : "--threshold");
+    if (!verdicts_check(options, error))
+        return false;
     if (options->baseline == NULL)
         return true;
-    if (verdicts_are_same_file(options->baseline, options->output))
-        return error_set(error, ERROR_USAGE,
-                         "--baseline and -o are the same file, %.256s: a slower run would take the place of "
-                         "what it is compared with",
-                         options->output);
     struct verdict_output *check = calloc(1, sizeof *check);
     if (check == NULL)
         return error_set(error, ERROR_SYSTEM, "out of memory");

@@ -113,16 +113,10 @@ static bool find_hottest(struct survey_command *self, struct error *error)
 static bool begin_verdicts(struct survey_command *self, struct error *error)
 {
     const struct options *options = options_of(self);
-    if (options->baseline == NULL && (options->threshold != NULL || options->any_elf))
-        return error_set(error, ERROR_USAGE, "%s is of use with --baseline FILE only",
-                         options->any_elf ? "--any-elf" : "--threshold");
+    if (!verdicts_check(options, error))
+        return false;
     if (options->baseline == NULL)
         return true;
-    if (verdicts_are_same_file(options->baseline, options->output))
-        return error_set(error, ERROR_USAGE,
-                         "--baseline and -o are the same file, %.256s: a slower run would take the place of "
-                         "what it is compared with",
-                         options->output);
     self->before = calloc(1, sizeof *self->before);
     return (self->before != NULL || error_set(error, ERROR_SYSTEM, "out of memory")) &&
            verdicts_threshold(options, &self->threshold, error) &&

@@ -29,6 +29,20 @@ bool verdicts_are_same_file(const char *one, const char *other)
            a.st_dev == b.st_dev && a.st_ino == b.st_ino;
 }
 
+bool verdicts_check(const struct options *options, struct error *error)
+{
+    if (options->baseline == NULL && (options->threshold != NULL || options->any_elf))
+        return error_set(error, ERROR_USAGE, "%s is of use with --baseline FILE only",
+                         options->any_elf ? "--any-elf" : "--threshold");
+    if (!verdicts_are_same_file(options->baseline, options->output))
+        return true;
+    return error_set(
+        error, ERROR_USAGE,
+        "--baseline and -o are the same file, %.256s: a slower run would take the place of what it "
+        "is compared with",
+        options->output);
+}
+
 int verdicts_exit_code(enum verdict verdict)
 {
     switch (verdict) {
