@@ -2,22 +2,11 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 /* As many as no run has: a budget is no measurement, and has no error. */
 static const uint64_t NO_ERROR = UINT64_C(1) << 40;
-
-__attribute__((format(printf, 3, 4))) static void conclude(struct verdict_line *line, enum verdict verdict,
-                                                           const char *why, ...)
-{
-    va_list list;
-    va_start(list, why);
-    vsnprintf(line->why, sizeof line->why, why, list);
-    va_end(list);
-    line->verdict = verdict;
-}
 
 /* As in a region file: it reads back. */
 static void put_name(const struct budget *budget, char *out, size_t size)
@@ -37,19 +26,6 @@ static void put_name(const struct budget *budget, char *out, size_t size)
     snprintf(out, size, "%s <= %.10g %s", of, budget->limit / units[i].seconds, units[i].unit);
 }
 
-static struct verdict_side side_of(const struct column *column)
-{
-    struct figures figures = column_figures(column);
-    return (struct verdict_side){.n = figures.count,
-                                 .mean = figures.mean,
-                                 .sd = figures.sd,
-                                 .min = figures.min,
-                                 .max = figures.max,
-                                 .at_least = column->at_least > 0,
-                                 .plus_minus = column->calibrated ? column->plus_minus : 0,
-                                 .error = figures.error};
-}
-
 /* `off`: how far limit and count may be apart from the truth. A bound that is too high is too high, whatever
  * the hit really took. */
 static void decide_max(struct verdict_line *line, const struct column *column, double limit, double off)
@@ -59,14 +35,14 @@ static void decide_max(struct verdict_line *line, const struct column *column, d
     if (line->now.n > 0)
         line->change = (most - limit) / limit;
     if ((line->now.n > 0 && most - off > limit) || bound_is_over)
-        conclude(line, VERDICT_REGRESSED, "%s",
-                 bound_is_over && most - off <= limit ? "a hit with only a lower bound" : "");
+        verdict_conclude(line, VERDICT_REGRESSED, "%s",
+                         bound_is_over && most - off <= limit ? "a hit with only a lower bound" : "");
     else if (column->at_least > 0)
-        conclude(line, VERDICT_INCONCLUSIVE, "of some hits only a lower bound is known");
+        verdict_conclude(line, VERDICT_INCONCLUSIVE, "of some hits only a lower bound is known");
     else if (line->now.n == 0)
-        conclude(line, VERDICT_INCONCLUSIVE, "no hit that counts");
+        verdict_conclude(line, VERDICT_INCONCLUSIVE, "no hit that counts");
     else if (most + off > limit)
-        conclude(line, VERDICT_INCONCLUSIVE, "within ± %g of the limit", off);
+        verdict_conclude(line, VERDICT_INCONCLUSIVE, "within ± %g of the limit", off);
 }
 
 struct verdict_line budget_decide(const struct budget *budget, const struct summary *now, size_t family)
@@ -79,9 +55,9 @@ struct verdict_line budget_decide(const struct budget *budget, const struct summ
     double limit = budget->is_time ? budget->limit * hz : budget->limit;
     double error = budget->is_time ? budget->limit * hz_error : 0;
     if (now == NULL || now->n == 0 || now->hits == 0) {
-        conclude(&line, VERDICT_INCONCLUSIVE, "not reached");
+        verdict_conclude(&line, VERDICT_INCONCLUSIVE, "not reached");
     } else if (budget->is_time && !(hz > 0)) {
-        conclude(&line, VERDICT_NOT_COMPARABLE, "the clock is not known: --freq gives it");
+        verdict_conclude(&line, VERDICT_NOT_COMPARABLE, "the clock is not known: --freq gives it");
     } else {
         const struct column *column = &now->columns[0];
         const struct verdict_side allowed = {.n = NO_ERROR,
@@ -89,12 +65,12 @@ struct verdict_line budget_decide(const struct budget *budget, const struct summ
                                              .min = (uint64_t)limit,
                                              .max = (uint64_t)limit,
                                              .plus_minus = error};
-        struct verdict_side side = side_of(column);
+        struct verdict_side side = verdict_side_of(column);
         if (budget->of == BUDGET_MEAN) {
             line = verdict_decide_among(&allowed, &side, 0, family);
             if (strncmp(line.why, "noise", 5) == 0) /* its advice is about thresholds */
-                conclude(&line, VERDICT_INCONCLUSIVE, "%" PRIu64 " hits do not tell: more of them may (-r)",
-                         side.n);
+                verdict_conclude(&line, VERDICT_INCONCLUSIVE,
+                                 "%" PRIu64 " hits do not tell: more of them may (-r)", side.n);
         } else {
             line.base = allowed;
             line.now = side;

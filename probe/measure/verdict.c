@@ -151,14 +151,28 @@ static double chance_of(double distance, struct deviation deviation)
     return verdict_student_above(distance / deviation.error, deviation.df);
 }
 
-__attribute__((format(printf, 3, 4))) static void conclude(struct verdict_line *line, enum verdict verdict,
-                                                           const char *why, ...)
+void verdict_conclude(struct verdict_line *line, enum verdict verdict, const char *why, ...)
 {
     va_list list;
     va_start(list, why);
     vsnprintf(line->why, sizeof line->why, why, list);
     va_end(list);
     line->verdict = verdict;
+}
+
+struct verdict_side verdict_side_of(const struct column *column)
+{
+    if (column->unsupported[0] != '\0')
+        return (struct verdict_side){0};
+    struct figures figures = column_figures(column);
+    return (struct verdict_side){.n = figures.count,
+                                 .mean = figures.mean,
+                                 .sd = figures.sd,
+                                 .min = figures.min,
+                                 .max = figures.max,
+                                 .at_least = column->at_least > 0,
+                                 .plus_minus = column->calibrated ? column->plus_minus : 0,
+                                 .error = figures.error};
 }
 
 static bool is_number(const struct verdict_side *side)
@@ -173,17 +187,17 @@ static bool decide_unmeasured(struct verdict_line *line)
 {
     const struct verdict_side *base = &line->base, *now = &line->now;
     if (base->n == 0 || now->n == 0)
-        conclude(line, VERDICT_INCONCLUSIVE, "no hits %s",
-                 base->n > 0  ? "now"
-                 : now->n > 0 ? "in the baseline"
-                              : "on either side");
+        verdict_conclude(line, VERDICT_INCONCLUSIVE, "no hits %s",
+                         base->n > 0  ? "now"
+                         : now->n > 0 ? "in the baseline"
+                                      : "on either side");
     else if (base->at_least || now->at_least)
-        conclude(line, VERDICT_INCONCLUSIVE, "of some hits %s only a lower bound is known",
-                 !base->at_least  ? "now"
-                 : !now->at_least ? "in the baseline"
-                                  : "on both sides");
+        verdict_conclude(line, VERDICT_INCONCLUSIVE, "of some hits %s only a lower bound is known",
+                         !base->at_least  ? "now"
+                         : !now->at_least ? "in the baseline"
+                                          : "on both sides");
     else if (!is_number(base) || !is_number(now))
-        conclude(line, VERDICT_INCONCLUSIVE, "mean, sd or ± is not a number");
+        verdict_conclude(line, VERDICT_INCONCLUSIVE, "mean, sd or ± is not a number");
     else
         return false;
     return true;
@@ -208,16 +222,16 @@ static bool has_few(const struct verdict_line *line)
 static void tell_few(struct verdict_line *line)
 {
     bool base = line->base.n < FEW, now = line->now.n < FEW;
-    conclude(line, VERDICT_INCONCLUSIVE, "%d hits of each run would decide (-r %d); %s few", FEW, FEW,
-             base && now ? "both have"
-             : base      ? "the baseline has"
-                         : "this one has");
+    verdict_conclude(line, VERDICT_INCONCLUSIVE, "%d hits of each run would decide (-r %d); %s few", FEW, FEW,
+                     base && now ? "both have"
+                     : base      ? "the baseline has"
+                                 : "this one has");
 }
 
 static void tell_calibration(struct verdict_line *line, double off)
 {
-    conclude(line, VERDICT_INCONCLUSIVE, "within ± %g of the limit, which is what calibration leaves open",
-             off);
+    verdict_conclude(line, VERDICT_INCONCLUSIVE,
+                     "within ± %g of the limit, which is what calibration leaves open", off);
 }
 
 static void decide_exactly(struct verdict_line *line, const struct question *question)
@@ -225,13 +239,13 @@ static void decide_exactly(struct verdict_line *line, const struct question *que
     /* 100 and 15 % more is 114.99999999999999 in a double, and 115 does not exceed it */
     double rounding = 4 * DBL_EPSILON * question->limit;
     if (question->distance + question->off <= rounding)
-        conclude(line, VERDICT_PASS, "%s", "");
+        verdict_conclude(line, VERDICT_PASS, "%s", "");
     else if (question->distance - question->off <= rounding)
         tell_calibration(line, question->off);
     else if (has_few(line))
         tell_few(line);
     else
-        conclude(line, VERDICT_REGRESSED, "%s", line->base.mean > 0 ? "" : "the baseline is 0");
+        verdict_conclude(line, VERDICT_REGRESSED, "%s", line->base.mean > 0 ? "" : "the baseline is 0");
 }
 
 /* "9 %" of the baseline, rounded up in its second digit; the value itself if the baseline is 0. */
@@ -270,14 +284,14 @@ static void tell_noise(struct verdict_line *line, const struct question *questio
     double error = verdict_student_quantile(chance, question->deviation.df) * question->deviation.error;
     double noise = error + question->drift, room = size - question->off;
     if (!isfinite(noise / (mean > 0 ? mean : 1) * 100)) {
-        conclude(line, VERDICT_INCONCLUSIVE, "the numbers are too large to compare");
+        verdict_conclude(line, VERDICT_INCONCLUSIVE, "the numbers are too large to compare");
         return;
     }
     put_part(noise_text, sizeof noise_text, noise, mean);
     put_part(drift, sizeof drift, question->drift, mean);
     snprintf(threshold, sizeof threshold, "%.6g %%", question->threshold * 100);
     if (question->drift > 2 * error) {
-        conclude(line, VERDICT_INCONCLUSIVE, "the hits drift by ±%s, threshold %s", drift, threshold);
+        verdict_conclude(line, VERDICT_INCONCLUSIVE, "the hits drift by ±%s, threshold %s", drift, threshold);
         return;
     }
     bool both = false;
@@ -298,9 +312,9 @@ static void tell_noise(struct verdict_line *line, const struct question *questio
         snprintf(enough, sizeof enough, "a threshold of %s", part);
     }
     bool any = hits_text[0] != '\0' || enough[0] != '\0';
-    conclude(line, VERDICT_INCONCLUSIVE, "noise ±%s, threshold %s%s%s%s%s%s", noise_text, threshold,
-             any ? "; " : "", hits_text, hits_text[0] != '\0' && enough[0] != '\0' ? ", or " : "", enough,
-             any ? " would decide" : "");
+    verdict_conclude(line, VERDICT_INCONCLUSIVE, "noise ±%s, threshold %s%s%s%s%s%s", noise_text, threshold,
+                     any ? "; " : "", hits_text, hits_text[0] != '\0' && enough[0] != '\0' ? ", or " : "",
+                     enough, any ? " would decide" : "");
 }
 
 static void decide_by_chance(struct verdict_line *line, const struct question *question)
@@ -311,9 +325,9 @@ static void decide_by_chance(struct verdict_line *line, const struct question *q
         if (has_few(line))
             tell_few(line);
         else
-            conclude(line, VERDICT_REGRESSED, "%s", line->base.mean > 0 ? "" : "the baseline is 0");
+            verdict_conclude(line, VERDICT_REGRESSED, "%s", line->base.mean > 0 ? "" : "the baseline is 0");
     } else if (chance_of(-distance - off - drift, deviation) < chance_passed) {
-        conclude(line, VERDICT_PASS, "%s", "");
+        verdict_conclude(line, VERDICT_PASS, "%s", "");
     } else if (off > 0 && (chance_of(distance - drift, deviation) < question->chance ||
                            chance_of(-distance - drift, deviation) < chance_passed)) {
         tell_calibration(line, off);
@@ -348,7 +362,7 @@ struct verdict_line verdict_decide_among(const struct verdict_side *base, const 
     double error = hypot(deviation_of(base, factor).error, deviation_of(now, 1).error);
     if (!isfinite(question.limit) || !isfinite(question.off) || !isfinite(question.drift) ||
         !isfinite(error) || !(threshold >= 0)) {
-        conclude(&line, VERDICT_INCONCLUSIVE, "the numbers are too large to compare");
+        verdict_conclude(&line, VERDICT_INCONCLUSIVE, "the numbers are too large to compare");
     } else if (!(error > 0)) {
         decide_exactly(&line, &question);
     } else {

@@ -9,6 +9,7 @@
  */
 #pragma once
 
+#include "measure/result.h"
 #include "measure/statistics.h"
 
 #include <stdbool.h>
@@ -51,6 +52,10 @@ struct verdict_line verdict_decide_among(const struct verdict_side *base, const 
                                          double threshold, size_t family);
 /* The first of these that one of the two is: regressed, not comparable, inconclusive, pass. */
 enum verdict verdict_both(enum verdict one, enum verdict other);
+/* Of a counted column; all zeros if it is not supported. */
+struct verdict_side verdict_side_of(const struct column *column);
+void verdict_conclude(struct verdict_line *line, enum verdict verdict, const char *why, ...)
+    __attribute__((format(printf, 3, 4)));
 /* Of all lines; without any, nothing is comparable. */
 enum verdict verdict_overall(const struct verdict_line *lines, size_t n);
 const char *verdict_name(enum verdict verdict); /* "pass", "regressed", "inconclusive", "not comparable" */

@@ -154,21 +154,6 @@ static void add_notes(struct comparison *out, const struct baseline *baseline, c
         add_note(out, "the baseline ended early: %s", baseline->run.ended);
 }
 
-static struct verdict_side side_of(const struct column *column)
-{
-    if (column->unsupported[0] != '\0')
-        return (struct verdict_side){0};
-    struct figures figures = column_figures(column);
-    return (struct verdict_side){.n = figures.count,
-                                 .mean = figures.mean,
-                                 .sd = figures.sd,
-                                 .min = figures.min,
-                                 .max = figures.max,
-                                 .at_least = column->at_least > 0,
-                                 .plus_minus = column->calibrated ? column->plus_minus : 0,
-                                 .error = figures.error};
-}
-
 /* All reasons in one text: some formats have no other place for them. */
 static void name_reasons(const struct comparison *comparison, char *out, size_t size)
 {
@@ -207,7 +192,7 @@ static void compare_column(struct comparison *out, const struct column *column, 
 {
     bool unsupported = column->unsupported[0] != '\0';
     bool was_unsupported = base != NULL && base->unsupported[0] != '\0';
-    struct verdict_side now = side_of(column), before = base != NULL ? side_of(base) : none;
+    struct verdict_side now = verdict_side_of(column), before = base != NULL ? verdict_side_of(base) : none;
     const char *why = NULL;
     if (unsupported && (base == NULL || was_unsupported))
         return;
@@ -248,7 +233,7 @@ void baseline_compare_among(const struct baseline *baseline, const struct summar
         compare_column(out, &now->columns[i], base);
     }
     for (size_t i = 0; i < before->n; i++) {
-        struct verdict_side side = side_of(&before->columns[i]);
+        struct verdict_side side = verdict_side_of(&before->columns[i]);
         if (!taken[i] && before->columns[i].unsupported[0] == '\0')
             add_line(out, before->columns[i].name, &side, &none, "not counted now");
     }
