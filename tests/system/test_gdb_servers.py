@@ -58,6 +58,7 @@ def test_qemu_shows_no_pmu(machine, architecture):
 
 
 @pytest.mark.skipif(usb_available() is not None, reason=str(usb_available()))
+@pytest.mark.any_row
 @pytest.mark.parametrize("function, bits", [("work_by_data", WORK_BY_DATA), ("called_twice", CALLED_TWICE)])
 def test_pyocd(function, bits):
     """Only the m4: this pyOCD does not know an RP2040's multidrop wire."""

@@ -60,7 +60,7 @@ def test_systick_of_a_millisecond_with_a_tick_variable(way, style, symbol, name)
         return  # the arithmetic is the same; the time is not
     with Place(way, "ms", bits, **FAST) as place:
         place.board.write_word("tick_style", style)
-        result, truth = span(place, name, "--tick", symbol, "--freq", "50M", *counter_of(place), hits=1 if cycles >= 10 ** 8 else 20)
+        result, truth = span(place, name, "--tick", symbol, "--freq", "50M", *counter_of(place), hits=1 if cycles >= 10 ** 8 else 10)
         all_exact(result, truth)
         if cycles >= 10 ** 6:
             assert all(passage.cycles > cycles for passage in truth), "no tick came"
@@ -70,7 +70,7 @@ def test_systick_of_a_millisecond_with_a_tick_variable(way, style, symbol, name)
 def test_a_tick_variable_through_a_gdb_server(chip):
     """The core is let run to see that the variable goes up; then it is read at the halts as everywhere."""
     with GdbPlace(chip, "ms", SPAN_1M, **FAST) as place:
-        result, truth = span(place, "span_1m", "--tick", "tick_count", "--freq", "50M", "--counter", "systick", hits=5)
+        result, truth = span(place, "span_1m", "--tick", "tick_count", "--freq", "50M", "--counter", "systick", hits=3)
         all_exact(result, truth)
         result = place.run("delta", "span_1k_start", "span_1k_end", "--tick", "scenario", "--counter", "systick")
         assert result.code == 2 and "does not go up" in result.err

@@ -7,7 +7,7 @@ enum { THEIRS = 1, SLOW = 2 };
 static const struct way {
     unsigned what;
     long soak, check;
-} ways[] = {{0, 1, 20}, {THEIRS, 1, 20}, {SLOW, 3, 30}, {SLOW | THEIRS, 3, 30}};
+} ways[] = {{0, 1, 40}, {THEIRS, 1, 40}, {SLOW, 3, 60}, {SLOW | THEIRS, 3, 60}};
 
 #include "trouble_arm.h"
 

@@ -8,7 +8,7 @@ static const struct way {
     unsigned what;
     long soak, check;
 } ways[] = {
-    {0, 1, 12}, {THEIRS, 2, 24}, {SLOW, 3, 36}, {SERVED | TALKS, 3, 36}, {THEIRS | SLOW | SERVED, 7, 84}};
+    {0, 1, 24}, {THEIRS, 2, 48}, {SLOW, 3, 72}, {SERVED | TALKS, 3, 72}, {THEIRS | SLOW | SERVED, 7, 168}};
 
 #include "trouble_arm.h"
 
