@@ -483,7 +483,7 @@ def test_one_call_in_so_many_overruns(chip):
 
 @pytest.mark.parametrize("chip", ["rp2040", "m4"])
 def test_tasks_in_nested_calls(chip):
-    with Board.start(chip, "leaves") as board:
+    with Board.start(chip, "leaves", clock=12_000_000) as board:
         board.write_word("what", 8)
         board.write_word("tasks_wanted", 1)
         board.watch("nest_inner", "SysTick_Handler", "PendSV_Handler")

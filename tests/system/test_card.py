@@ -165,6 +165,7 @@ def test_stat_of_244_cpus_is_what_happened(big, way):
     assert result.summary["passes"] == 2 and result.summary["lost"] == 0
 
 
+@pytest.mark.any_row(2)
 @pytest.mark.parametrize("way", ["files", "agent"])
 @pytest.mark.parametrize("words", [["-a", "stat"], ["-a", "watch", "-I", 100]])
 def test_all_counters_of_244_cpus_wrap(still, way, words, tmp_path):

@@ -142,6 +142,7 @@ def test_one_comparator_is_linked_to_another(way):
         assert_same(before, place.board.state())
 
 
+@pytest.mark.any_row
 @pytest.mark.parametrize("way, function", [("a9/swd", "user_work"), ("a9/swd", "work_by_data"), ("a53/swd", "user_work")])
 def test_a_cable_pulled_anywhere(way, function):
     """The probe is plugged in again at once, and every comparator is as before."""

@@ -16,7 +16,7 @@ ALL = 0xFFFFFFFF
 
 @pytest.fixture(scope="module", params=["swd", "jtag"])
 def wired(request):
-    with Board.start("m4", dap_timer=True) as b, Dap(b.dap_port) as d:
+    with Board.start("m4", dap_timer=True, clock=12_000_000) as b, Dap(b.dap_port) as d:
         d.swd() if request.param == "swd" else d.jtag()
         d.clock(10000000)
         d.power_up()

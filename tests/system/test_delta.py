@@ -79,6 +79,7 @@ def test_wide_first_instruction():
         exact(place, ("wide_entry",), returned, 100)
 
 
+@pytest.mark.any_row(2)
 @pytest.mark.parametrize("chip", OFTEN)
 def test_handler_as_function(chip):
     with Place(chip, "tick", WORK_BY_DATA) as place:
@@ -97,6 +98,7 @@ def test_reload_inside(chip, mode, hits):
         exact(place, ("reload_begin", "reload_end", *counter), at(place.symbol("reload_end")), hits)
 
 
+@pytest.mark.any_row(2)
 @pytest.mark.parametrize("chip", CHIPS)
 def test_preempted_by_the_tick(chip):
     """The tick's handler is part of what it preempts, and such a hit is not tainted."""

@@ -50,6 +50,7 @@ def test_either_instruction_set(chip, function):
         exact(place, (function,), returned)
 
 
+@pytest.mark.any_row
 @pytest.mark.parametrize("chip", CHIPS)
 def test_two_reads_and_a_nop_between(chip):
     with GdbPlace(chip, "free", ARTICLE_PLAIN | ARTICLE_NOP) as place:
@@ -131,6 +132,7 @@ def test_events(chip):
             assert hit["values"][event] == passage.end.counts[code] - passage.begin.counts[code]
 
 
+@pytest.mark.any_row
 @pytest.mark.parametrize("chip", ["a9", "a53"])
 def test_a_port_is_one_cores(chip):
     with GdbPlace(chip, "free", WORK_BY_DATA | CALLED_TWICE) as place:
@@ -142,7 +144,7 @@ def test_a_port_is_one_cores(chip):
         assert "cpu0   running" in info and "cpu1   halted by the debugger" in info
 
 
-@pytest.mark.any_row(2)
+@pytest.mark.any_row
 @pytest.mark.parametrize("chip", ["m4", "rp2040", "a9", "a53", "r5"])
 @pytest.mark.parametrize("how", ["done", "interrupted", "terminated", "no end"])
 def test_everything_is_put_back(chip, how):

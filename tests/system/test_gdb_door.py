@@ -61,7 +61,7 @@ def test_stat(chip):
         assert "each sample halts the core" in done.out
 
 
-@pytest.mark.any_row(2)
+@pytest.mark.any_row
 @pytest.mark.parametrize("chip, name", [("rp2040", "Cortex-M0+"), ("m4", "Cortex-M4"), ("a9", "Cortex-A9"), ("a53", "Cortex-A53")])
 def test_info_list_calibrate_doctor(chip, name):
     with DoorPlace(chip, "free", WORK_BY_DATA, halt_cost=7) as place:

@@ -31,6 +31,7 @@ def check(place, start, is_end, *args, code=0):
     return result, truth
 
 
+@pytest.mark.any_row(2)
 @pytest.mark.parametrize("way", LINKS)
 def test_a_call_that_is_left_by_longjmp_is_no_hit(way):
     with leaves(way, JUMPS) as place:
@@ -63,6 +64,7 @@ def test_a_run_ends_where_each_start_is_an_inner_one(way):
         assert result.code == 3 and "each time with a return address inside the function itself" in result.err, result.err
 
 
+@pytest.mark.any_row(2)
 @pytest.mark.parametrize("start", ["shared_begin", "shared"])
 @pytest.mark.parametrize("way", ["m4/swd", "rp2040/swd", "gdb m4"])
 def test_a_start_is_not_paired_with_another_tasks_end(way, start):

@@ -63,7 +63,7 @@ def assert_runs(place):
     place.board.wait_for(lambda state: state["run"] == "running" and state["cycles"] > before)
 
 
-@pytest.mark.any_row(3)
+@pytest.mark.any_row(2)
 @pytest.mark.parametrize("way", WAYS)
 def test_a_killed_run_is_undone(way, state_folder):
     with Place(way, "free", WORK_BY_DATA) as place:

@@ -232,7 +232,7 @@ OF_WIRE = ["none", "parity", "ack3"]
 RELEASE = os.path.join(harness.BUILD, "pmu-probe")
 
 
-@pytest.mark.any_row(3)
+@pytest.mark.any_row
 @pytest.mark.parametrize("chip", ["a9", "a53"])
 @pytest.mark.parametrize("kind", ["wait", "fault", *OF_WIRE])
 def test_trouble_on_the_way(chip, kind):

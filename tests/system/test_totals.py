@@ -52,6 +52,7 @@ def test_systick_at_full_reload(way, name):
         assert len(exact) >= (1 if cycles >= 10 ** 8 else 20)
 
 
+@pytest.mark.any_row
 @pytest.mark.parametrize("way, name", rows(WAYS))
 @pytest.mark.parametrize("style, symbol", [(0, "tick_count"), (1, "uwTick"), (2, "xTickCount")])
 def test_systick_of_a_millisecond_with_a_tick_variable(way, style, symbol, name):

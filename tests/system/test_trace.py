@@ -118,6 +118,7 @@ def test_output_that_nobody_reads(times):
         assert run_state(place) == "running"
 
 
+@pytest.mark.any_row(2)
 @pytest.mark.parametrize("chip", WAYS)
 @pytest.mark.parametrize("end", ["finished", "SIGTERM", "no end"])
 def test_asleep(chip, end):

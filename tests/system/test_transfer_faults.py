@@ -102,7 +102,7 @@ def test_every_transfer(way, kind, core):
         Sweep(place, kind, core, RELEASE, "--no-calibrate").over(f"{way} {core}", in_soak=1000)
 
 
-@pytest.mark.any_row(7)
+@pytest.mark.any_row(3)
 @pytest.mark.parametrize("way, kind, core", WAYS)
 def test_many_transfers_of_calibrated_runs(way, kind, core):
     """No number includes the cost of a halt, even if trouble struck while that cost was measured."""
@@ -120,7 +120,7 @@ def test_many_transfers_with_two_packets_in_flight(way, kind):
         assert place.board.command("dap")["most_in_flight"] == 2
 
 
-@pytest.mark.any_row(6)
+@pytest.mark.any_row(3)
 @pytest.mark.parametrize("way, kind", APPLICATION_WAYS)
 def test_many_transfers_of_application_cores(way, kind):
     with Place(way, "free", WORK_BY_DATA) as place:
