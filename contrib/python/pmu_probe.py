@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from types import SimpleNamespace
 
 VERDICTS = {0: "pass", 1: "regressed", 4: "inconclusive", 5: "not comparable"}  # by exit code
-RESTORES = 20  # seconds: the tool ends in less when it is told to, with the target put back
+RESTORES = 20  # seconds that a terminated tool has to put the target back; it needs less
 
 
 class PmuError(Exception):
