@@ -150,7 +150,7 @@ def test_counters_of_a_window_agree_within_the_skew(way, event):
             assert abs(counts[0] - counts[1]) <= 2e-6 * sample["skew_us"] * 12e6 + 1, sample
         watched = place.run("watch", "-j", "--for", "600ms", "-I", 200, "-e", event)
         totals = [value["count"] for value in watched.summary["columns"].values()]
-        assert len(totals) == 2 and abs(totals[0] - totals[1]) <= 0.01 * totals[0]
+        assert len(totals) == 2 and abs(totals[0] - totals[1]) <= 2e-6 * watched.summary["skew_us"] * 12e6 + 1
 
 
 def test_stat_in_text_and_csv_and_events_that_are_only_bounded():
