@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { WORDS = 16, WORD = 320, FACT = 256, CHUNK = 1 << 14 };
+enum { WORDS = 16, WORD = 320, CHUNK = 1 << 14 };
 
 struct words {
     char at[WORDS][WORD];
@@ -28,15 +28,11 @@ struct file_reading {
 __attribute__((format(printf, 2, 3))) static bool fails(const struct file_reading *reading,
                                                         const char *format, ...)
 {
-    char fact[FACT], clean[UTF8_CLEAN_ROOM(FACT)];
-    va_list list;
-    va_start(list, format);
-    vsnprintf(fact, sizeof fact, format, list);
-    va_end(list);
-    utf8_clean(clean, sizeof clean, fact);
-    if (reading->line > 0)
-        return error_set(reading->error, ERROR_USAGE, "%s:%u: %s", reading->out->file, reading->line, clean);
-    return error_set(reading->error, ERROR_USAGE, "%s: %s", reading->out->file, clean);
+    va_list facts;
+    va_start(facts, format);
+    error_set_in_file(reading->error, reading->out->file, reading->line, format, facts);
+    va_end(facts);
+    return false;
 }
 
 /* --- words ---------------------------------------------------------------------------------------------- */

@@ -29,15 +29,11 @@ struct reading {
 __attribute__((format(printf, 2, 3))) static bool fails(const struct reading *reading, const char *format,
                                                         ...)
 {
-    char fact[2 * FACT], clean[UTF8_CLEAN_ROOM(sizeof fact)];
-    va_list list;
-    va_start(list, format);
-    vsnprintf(fact, sizeof fact, format, list);
-    va_end(list);
-    utf8_clean(clean, sizeof clean, fact);
-    if (reading->line > 0)
-        return error_set(reading->error, ERROR_USAGE, "%s:%u: %s", reading->out->file, reading->line, clean);
-    return error_set(reading->error, ERROR_USAGE, "%s: %s", reading->out->file, clean);
+    va_list facts;
+    va_start(facts, format);
+    error_set_in_file(reading->error, reading->out->file, reading->line, format, facts);
+    va_end(facts);
+    return false;
 }
 
 static void take_text(char *out, size_t size, const json_t *object, const char *key)

@@ -73,6 +73,16 @@ const char *utf8_clean(char *out, size_t size, const char *text)
     return out;
 }
 
+bool error_set_in_file(struct error *error, const char *file, unsigned line, const char *format,
+                       va_list facts)
+{
+    char fact[320], clean[UTF8_CLEAN_ROOM(sizeof fact)];
+    vsnprintf(fact, sizeof fact, format, facts);
+    utf8_clean(clean, sizeof clean, fact);
+    return line > 0 ? error_set(error, ERROR_USAGE, "%s:%u: %s", file, line, clean)
+                    : error_set(error, ERROR_USAGE, "%s: %s", file, clean);
+}
+
 size_t utf8_width(const char *text)
 {
     size_t width = 0;

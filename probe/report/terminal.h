@@ -5,6 +5,9 @@
  */
 #pragma once
 
+#include "base/error.h"
+
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -33,6 +36,10 @@ const char *terminal_text(char *out, size_t size, const char *text);
 
 /* Cuts after the last whole character that fits. Returns `out`. */
 const char *utf8_clean(char *out, size_t size, const char *text);
+/* ERROR_USAGE for a fact about a line of the user's file, or with line 0 about the whole. The fact is
+ * cleaned, and cut at some 300 bytes. */
+bool error_set_in_file(struct error *error, const char *file, unsigned line, const char *format,
+                       va_list facts) __attribute__((format(printf, 4, 0)));
 /* Characters in a clean text. */
 size_t utf8_width(const char *text);
 
