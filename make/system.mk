@@ -18,7 +18,7 @@ soak: deps-soak
 	$(MAKE) -s -j$(shell nproc) soak-build
 	PMU_SOAK=1 $(PYTEST) -n $(WORKERS) --durations=50 tests $(CHECK_ARGS)
 
-# Each worker reads all tests, and rewrites their asserts if it finds no file of what was rewritten. Here one does so for all
+# pytest compiles the asserts of all tests. Done once here, each worker finds the result
 $(BUILD)/pycache/collected: $(BUILD)/asan/pmu-probe $(wildcard tests/*.py tests/*/*.py)
 	@mkdir -p $(@D)
 	$(PYTEST) --collect-only tests >/dev/null || true

@@ -79,7 +79,7 @@ enum { COUNTER_STOP_SETTINGS = CROSS_TRIGGER_SETTINGS + 4, COUNTER_STOP_COMMANDS
 size_t counter_stop_settings(const struct counter_stop *stop, struct setting *out, size_t room);
 /* Registers that act, to be allowed. */
 size_t counter_stop_commands(const struct counter_stop *stop, struct address *out, size_t room);
-/* DWT_FUNCTION0, and what a value of it says: the comparator can match cycles; somebody uses it. */
+/* DWT_FUNCTION0. From its value: can the comparator match cycles, and is it in use? */
 struct address counter_stop_function(const struct core *core);
 bool counter_stop_can_match(const struct core *core, uint64_t function);
 bool counter_stop_is_used(const struct core *core, uint64_t function);

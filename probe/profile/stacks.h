@@ -23,7 +23,7 @@ struct stack_function {
 struct stack_place {
     enum profile_state state; /* PROFILE_STATES: an address */
     uint64_t address;
-    bool is_guess;   /* whoever calls what is below it in a stack, it need not be this */
+    bool is_guess;   /* the frame below it may have another caller */
     bool is_cut;     /* no address: what follows is not known */
     size_t function; /* index into stacks.functions */
     char *file;      /* of the line, which inlined code has from elsewhere; NULL: unknown */

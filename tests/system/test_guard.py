@@ -199,7 +199,7 @@ def test_a_killed_run_is_undone(way, state_folder):
 
 
 def test_a_call_that_does_not_return():
-    """The last overrun is what there is to tell."""
+    """What is printed is the last overrun."""
     with at("m4/swd") as place:
         program_of(place)
         tool = place.start("guard", "deadline", "-j", "--budget", BUDGET, "--timeout", "2s", "-r", 100000)

@@ -344,11 +344,12 @@ def test_each_stack_is_one_that_there_can_be(way, tasks, tmp_path):
         assert not place.wires or any("nest_middle" in names[1:-1] for names, _ in stacks), stacks
         tree = run_tool("--elf", place.elf, "report", "-g", path)
         assert tree.code == 0 and tree.out.count("children") == 1, tree.out
-        # behind OpenOCD a busy machine takes some ten stacks, perhaps none of these
-        assert not place.wires or tree.out.count("nest_outer") > 1, tree.out
         rows = [json.loads(line) for line in run_tool("--elf", place.elf, "report", path, "-j").out.splitlines()]
         children = {row["function"]: row["children"] for row in rows if row["type"] == "share" and "function" in row}
         of_nest = sum(samples for names, samples in stacks if "nest_outer" in names)
+        # behind OpenOCD a busy machine takes some ten stacks, perhaps none of these
+        assert of_nest > 0 or not place.wires, stacks
+        assert tree.out.count("nest_outer") > 1 or of_nest == 0, tree.out
         assert abs(children.get("nest_outer", 0) - of_nest / profile.end["samples"]) < 1e-6
 
 

@@ -8,7 +8,14 @@
 /* Time is the model's, also while the engine naps. */
 TEST_TIME(rig_clock, rig_nap)
 
-enum { START = 0x1000, CALL = 0x2000, BACK = 0x2004, SP = 0x20007F00, DEEPER = 0x20007E80 };
+enum {
+    START = 0x1000,
+    CALL = 0x2000,
+    BACK = 0x2004,
+    SP = 0x20007F00,
+    DEEPER = 0x20007E80,
+    ABOVE = 0x20007F80
+};
 enum { BL = 0xFFFEF7FF };
 
 static const struct region watched = {
@@ -43,12 +50,12 @@ RIG_TEST(a_call_that_is_made_again_has_not_returned)
     rig_end_clean(rig);
 }
 
-RIG_TEST(a_call_in_another_frame_is_another_call)
+static void another_call_at(uint32_t other)
 {
-    static const struct model_event script[] = {
-        {.cycles = 50, .pc = CALL, .sp = SP},      {.cycles = 5, .pc = START, .sp = SP, .lr = BACK | 1},
-        {.cycles = 300, .pc = CALL, .sp = DEEPER}, {.cycles = 5, .pc = START, .sp = DEEPER, .lr = BACK | 1},
-        {.cycles = 300, .pc = BACK, .sp = DEEPER}, {.cycles = 395, .grow = 7, .pc = BACK, .sp = SP},
+    const struct model_event script[] = {
+        {.cycles = 50, .pc = CALL, .sp = SP},     {.cycles = 5, .pc = START, .sp = SP, .lr = BACK | 1},
+        {.cycles = 300, .pc = CALL, .sp = other}, {.cycles = 5, .pc = START, .sp = other, .lr = BACK | 1},
+        {.cycles = 300, .pc = BACK, .sp = other}, {.cycles = 395, .grow = 7, .pc = BACK, .sp = SP},
     };
     struct rig *rig = begin(script, COUNT(script));
     assert_true(rig_arm(rig, &watched));
@@ -58,6 +65,16 @@ RIG_TEST(a_call_in_another_frame_is_another_call)
     for (size_t i = 0; i < 6; i++)
         assert_int_equal(rig->hits[i].past, 2);
     rig_end_clean(rig);
+}
+
+RIG_TEST(a_call_in_another_frame_is_another_call)
+{
+    another_call_at(DEEPER);
+}
+
+RIG_TEST(so_is_a_call_of_a_task_whose_stack_is_above)
+{
+    another_call_at(ABOVE);
 }
 
 RIG_TEST(a_call_in_ram_is_watched_by_an_instruction)
