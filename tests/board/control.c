@@ -61,12 +61,15 @@ static void print_log(struct command *c)
         truth_print(&c->core->truth, from, c->out);
 }
 
-// FNV-1a, 64 bits
+// FNV-1a over words of 64 bits; a memory's length is a multiple of them. The shift lets a word's upper bits count in all
 static uint64_t hash(const uint8_t *bytes, size_t length)
 {
-    uint64_t h = 0xCBF29CE484222325u;
-    for (size_t i = 0; i < length; i++)
-        h = (h ^ bytes[i]) * 0x100000001B3u;
+    uint64_t h = 0xCBF29CE484222325u, word;
+    for (size_t i = 0; i + sizeof word <= length; i += sizeof word) {
+        memcpy(&word, bytes + i, sizeof word);
+        h = (h ^ word) * 0x100000001B3u;
+        h ^= h >> 32;
+    }
     return h;
 }
 

@@ -87,6 +87,7 @@ static bool open_probe(struct board *b, const struct options *o)
                                       .timer = o->dap_timer,
                                       .atomic = o->dap_atomic,
                                       .quirks = o->dap_quirks,
+                                      .naps = o->dap_naps,
                                       .wire_hz = o->dap_wire,
                                       .serial = o->dap_serial,
                                       .breathe = breathe,

@@ -40,6 +40,7 @@ enum {
     DAP_LATENCY,
     DAP_WIRE,
     DAP_EXACT,
+    DAP_NAPS,
     USB,
     USB_V1_ONLY,
     USB_V2_ONLY,
@@ -81,6 +82,7 @@ static const struct option long_options[] = {
     {"dap-latency", required_argument, NULL, DAP_LATENCY},
     {"dap-wire", required_argument, NULL, DAP_WIRE},
     {"dap-exact", no_argument, NULL, DAP_EXACT},
+    {"dap-naps", no_argument, NULL, DAP_NAPS},
     {"usb", required_argument, NULL, USB},
     {"usb-v1-only", no_argument, NULL, USB_V1_ONLY},
     {"usb-v2-only", no_argument, NULL, USB_V2_ONLY},
@@ -158,6 +160,9 @@ static bool take(struct options *o, int option, const char *text)
         return adi_parse_quirks(text, &o->port_quirks);
     case DAP_EXACT:
         o->dap_exact = true;
+        return true;
+    case DAP_NAPS:
+        o->dap_naps = true;
         return true;
     case STOP_SKID:
         o->has_skid = number(text, 0, 1000, &value);
@@ -284,7 +289,7 @@ bool options_parse(struct options *o, int argc, char **argv)
                 "[--die-with-parent] "
                 "[--dap-firmware FILE.so]\n"
                 "             [--dap-tcp PORT] [--dap-packet BYTES] [--dap-count N] [--dap-latency US]\n"
-                "             [--dap-wire HZ] [--dap-exact] [--dap-timer] [--dap-plain] [--dap-serial TEXT] "
+                "             [--dap-wire HZ] [--dap-exact] [--dap-naps] [--dap-timer] [--dap-plain] [--dap-serial TEXT] "
                 "[--dap-quirks "
                 "NAME,...]\n"
                 "             [--usb DIR [--usb-v1-only|--usb-v2-only] [--usb-latency US]\n"

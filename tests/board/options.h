@@ -15,7 +15,7 @@ struct options {
     const char *jtag_socket;        // a path, NULL for none
     uint16_t dap_packet, dap_count; // bytes, packets at once
     unsigned dap_quirks;
-    bool dap_timer, dap_atomic, dap_exact;
+    bool dap_timer, dap_atomic, dap_exact, dap_naps;
     const char *dap_serial;
     const char *dap_firmware; // a shared object, NULL for none
     uint32_t dap_latency;     // microseconds, over TCP

@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / os.environ.get("PMU_BUILD", "build")  # an absolute path stays one
 PATIENCE = 60  # seconds until a test gives up on a process; nothing is ever expected to take that long
 # A program that runs while nobody looks takes a third of a CPU at the chips' own 12 MHz. Make check has it run slower
-CLOCK = {} if os.environ.get("PMU_SOAK") else {"clock": 6_000_000}
+CLOCK = {} if os.environ.get("PMU_SOAK") else {"clock": 6_000_000, "dap_naps": True}
 
 
 SOCKETS, NUMBERS = tempfile.TemporaryDirectory(prefix="board-"), itertools.count()

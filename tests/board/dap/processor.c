@@ -3,6 +3,7 @@
 #include "dap/processor.h"
 
 #include <string.h>
+#include <time.h>
 
 #include "dap/firmware.h"
 
@@ -40,6 +41,7 @@ enum {
     WORD = 4,
     PADDING = 0xA5,
     CATCH_UP_NS = 500000,
+    NAP_NS = 100000,
     IDLE_MOST_NS = 1000000
 };
 #define NS_PER_S 1000000000u
@@ -71,6 +73,16 @@ bool processor_stopped(const struct processor *p)
     return p->stopped && p->stopped(p->carrier);
 }
 
+// A host that sleeps for less only gets more to do. false: the wire may be so far ahead of the host's clock
+static bool nap(uint64_t ns)
+{
+    const struct timespec time = {.tv_nsec = NAP_NS};
+    if (ns < NAP_NS)
+        return false;
+    nanosleep(&time, NULL);
+    return true;
+}
+
 void processor_pass(struct processor *p, uint64_t ns)
 {
     uint64_t now;
@@ -80,11 +92,14 @@ void processor_pass(struct processor *p, uint64_t ns)
         p->pass(p->self, ns);
         return;
     }
-    while ((now = p->breathe(p->self)) < p->wire_ns)
+    while ((now = p->breathe(p->self)) < p->wire_ns) {
         if (processor_stopped(p)) {
             p->wire_ns = now;
             return;
         }
+        if (p->naps && !nap(p->wire_ns - now))
+            return;
+    }
 }
 
 // Time lost by slow execution is made up for; time in which the wire was idle is not

@@ -25,6 +25,7 @@ struct processor {
     unsigned packet_count;
     bool timer, atomic;
     unsigned quirks;
+    bool naps;        // the wire's time is slept through, not to the microsecond
     uint32_t wire_hz; // whose time a clock takes on the wire, whatever it is set to; 0: what it is set to
     const char *serial;
     struct firmware *firmware; // that does the commands; NULL: they are done here
