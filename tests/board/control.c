@@ -155,7 +155,7 @@ static void set(struct command *c)
         b->halt_cost.irq_permille = (uint32_t)value;
         done(c);
     } else if (!strcmp(name, "clock") && number(text, 10, 1000000000, &value) && value >= 1000) {
-        pace_start(&b->pace, (uint32_t)value);
+        pace_start(&b->pace, (uint32_t)value, (uint32_t)value);
         done(c);
     } else {
         fail(c, "set halt-cost|seed|halt-irq|clock VALUE");

@@ -38,6 +38,7 @@ static uint64_t breathe(void *self)
 {
     struct timespec now;
     struct board *b = self;
+    b->pace.used = true;
     cores_run(&b->cores, &b->pace);
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
@@ -159,7 +160,7 @@ static bool put_together(struct board *b, const struct options *o)
     if (!bitbang_open(&b->bitbang, o->jtag, o->jtag_socket, &b->cores.ports[0], b->chip->idcode) ||
         !control_open(b, o->control))
         return complain("cannot listen: is the port taken?");
-    pace_start(&b->pace, o->clock);
+    pace_start(&b->pace, o->clock, o->idle_clock ? o->idle_clock : o->clock);
     return open_probe(b, o);
 }
 
@@ -190,6 +191,7 @@ static void go_round(struct board *b, int signals)
         int timeout = more ? 0 : cores_runnable(&b->cores) ? 1 : -1;
         if (poll(polls, servers + usb, timeout) > 0) {
             b->quit = polls[0].revents != 0;
+            b->pace.used = true;
             server_serve(&b->bitbang.server, polls + 1, jtag);
             server_serve(&b->control, polls + 1 + jtag, control);
             dap_tcp_serve(&b->dap_tcp, polls + 1 + jtag + control, dap);

@@ -16,6 +16,7 @@ enum {
     CHIP,
     FIRMWARE,
     CLOCK,
+    IDLE_CLOCK,
     SEED,
     HALT_COST,
     HALT_IRQ,
@@ -59,6 +60,7 @@ static const struct option long_options[] = {
     {"jtag-socket", required_argument, NULL, JTAG_SOCKET},
     {"control", required_argument, NULL, CONTROL},
     {"clock", required_argument, NULL, CLOCK},
+    {"idle-clock", required_argument, NULL, IDLE_CLOCK},
     {"seed", required_argument, NULL, SEED},
     {"halt-cost", required_argument, NULL, HALT_COST},
     {"halt-irq", required_argument, NULL, HALT_IRQ},
@@ -141,6 +143,10 @@ static bool take(struct options *o, int option, const char *text)
     case CLOCK:
         ok = number(text, 1000, 1000000000, &value);
         o->clock = (uint32_t)value;
+        return ok;
+    case IDLE_CLOCK:
+        ok = number(text, 1000, 1000000000, &value);
+        o->idle_clock = (uint32_t)value;
         return ok;
     case SEED:
         return number(text, 0, UINT64_MAX, &o->seed);
@@ -283,7 +289,7 @@ bool options_parse(struct options *o, int argc, char **argv)
         chip_print_names(stderr);
         fprintf(stderr,
                 " --firmware ELF [--jtag PORT] [--jtag-socket PATH] [--control PORT]\n"
-                "             [--clock HZ] [--seed N] [--halt-cost N|N..M] [--halt-irq PERMILLE]\n"
+                "             [--clock HZ] [--idle-clock HZ] [--seed N] [--halt-cost N|N..M] [--halt-irq PERMILLE]\n"
                 "             [--core-state NAME] [--no-rom-table] [--port-quirks NAME,...]\n"
                 "             [--stop-skid N] [--sample-skid N] [--no-catch-up] [--jtag-protocol-1] "
                 "[--die-with-parent] "

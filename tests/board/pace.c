@@ -3,7 +3,8 @@
 
 #include <time.h>
 
-#define NS_PER_S 1000000000u
+#define NS_PER_S      1000000000u
+#define IDLE_AFTER_NS 1000000u
 enum { CATCH_UP_PER_S = 500 }; // 1/500 s: 2 ms at most are made up for
 
 uint64_t pace_now_ns(void)
@@ -13,9 +14,17 @@ uint64_t pace_now_ns(void)
     return (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec;
 }
 
-void pace_start(struct pace *p, uint32_t hz)
+void pace_start(struct pace *p, uint32_t hz, uint32_t idle_hz)
 {
-    *p = (struct pace){.hz = hz, .last = pace_now_ns()};
+    *p = (struct pace){.hz = hz, .idle_hz = idle_hz, .last = pace_now_ns()};
+}
+
+static uint32_t rate(struct pace *p, uint64_t now)
+{
+    if (p->used)
+        p->last_use = now;
+    p->used = false;
+    return now - p->last_use <= IDLE_AFTER_NS ? p->hz : p->idle_hz;
 }
 
 uint64_t pace_credit(struct pace *p)
@@ -24,7 +33,7 @@ uint64_t pace_credit(struct pace *p)
     p->last = now;
     if (passed > NS_PER_S) // keeps the product below 2^64; far above the limit anyway
         passed = NS_PER_S;
-    uint64_t due = passed * p->hz + p->leftover;
+    uint64_t due = passed * rate(p, now) + p->leftover;
     p->credit += (int64_t)(due / NS_PER_S);
     p->leftover = due % NS_PER_S;
     if (p->credit > p->hz / CATCH_UP_PER_S)

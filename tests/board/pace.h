@@ -3,17 +3,21 @@
 #ifndef BOARD_PACE_H
 #define BOARD_PACE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct pace {
     uint32_t hz;
+    uint32_t idle_hz;  // while nobody has asked the board for anything for a millisecond
+    bool used;         // somebody does so now
+    uint64_t last_use; // host nanoseconds
     uint64_t last;     // host nanoseconds of the last look
     uint64_t leftover; // cycles that did not come out even, in 1/1e9
     int64_t credit;    // cycles that may be run now; below 0: the last slice ended a little late
 };
 
 uint64_t pace_now_ns(void); // the host's clock
-void pace_start(struct pace *, uint32_t hz);
+void pace_start(struct pace *, uint32_t hz, uint32_t idle_hz);
 // Cycles that may be run now; the caller subtracts what it ran by pace_spent
 uint64_t pace_credit(struct pace *);
 void pace_spent(struct pace *, uint64_t cycles);

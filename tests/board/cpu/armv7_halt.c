@@ -84,14 +84,18 @@ static bool comparator_hits(const struct armv7 *v7, unsigned i, uint32_t pc)
     return same && (type == TYPE_MATCH || in_context(v7, BCR_LBN(bcr)));
 }
 
-bool v7_matches(const struct armv7 *v7, uint32_t pc)
+// Apart from v7_matches, which the compiler then keeps small: it is asked before each instruction
+static __attribute__((noinline)) bool any_hits(const struct armv7 *v7, uint32_t pc)
 {
-    if (!v7->debug.mismatch && !(v7->debug.bloom & bit_of(pc)))
-        return false;
     for (unsigned i = 0; i < v7->profile->breakpoints; i++)
         if (comparator_hits(v7, i, pc))
             return true;
     return false;
+}
+
+bool v7_matches(const struct armv7 *v7, uint32_t pc)
+{
+    return (v7->debug.mismatch || (v7->debug.bloom & bit_of(pc))) && any_hits(v7, pc);
 }
 
 bool v7_listens(const struct armv7 *v7)

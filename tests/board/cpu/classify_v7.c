@@ -222,11 +222,9 @@ static bool still(const struct classified *one)
     return memcmp(one->bytes, &one->op, 4) == 0;
 }
 
-const struct classified *classify(struct classifier *c, uint32_t pc, bool thumb)
+static __attribute__((noinline)) const struct classified *anew(struct classifier *c, struct classified *one, uint32_t pc,
+                                                               bool thumb)
 {
-    struct classified *one = &c->each[(pc >> 1) % CLASSIFIED];
-    if (one->bytes && one->pc == (pc | thumb) && still(one))
-        return one;
     const uint8_t *bytes = bus_bytes(c->bus, pc, thumb ? 2 : 4);
     *one = (struct classified){.pc = pc | thumb, .size = 4};
     if (bytes && thumb)
@@ -234,4 +232,10 @@ const struct classified *classify(struct classifier *c, uint32_t pc, bool thumb)
     else if (bytes)
         look_at_arm(one, bytes);
     return one;
+}
+
+const struct classified *classify(struct classifier *c, uint32_t pc, bool thumb)
+{
+    struct classified *one = &c->each[(pc >> 1) % CLASSIFIED];
+    return one->bytes && one->pc == (pc | thumb) && still(one) ? one : anew(c, one, pc, thumb);
 }

@@ -22,7 +22,7 @@ void cm_spend(struct cortex_m *cm, enum dwt_profile profile, uint32_t pc, uint64
         cm_settle(cm);
 }
 
-void cm_retire_many(struct cortex_m *cm, uint32_t pc, struct cost cost, uint64_t times)
+static inline void retire(struct cortex_m *cm, uint32_t pc, struct cost cost, uint64_t times)
 {
     uint64_t cycles = cost_cycles(cost) * times;
     cm->core.instructions += times;
@@ -30,16 +30,24 @@ void cm_retire_many(struct cortex_m *cm, uint32_t pc, struct cost cost, uint64_t
     cm->work += times;
     cm->debug.retired = true;
     core_spend(&cm->core, pc, false, cycles);
-    cm->dwt.total[DWT_CPI] += cost.cpi * times;
-    cm->dwt.total[DWT_LSU] += cost.lsu * times;
-    cm->dwt.total[DWT_FOLD] += cost.folded * times;
+    if (cost.cpi)
+        cm->dwt.total[DWT_CPI] += cost.cpi * times;
+    if (cost.lsu)
+        cm->dwt.total[DWT_LSU] += cost.lsu * times;
+    if (cost.folded)
+        cm->dwt.total[DWT_FOLD] += times;
     if (cm->core.counted >= cm->systick.next_zero)
         cm_settle(cm);
 }
 
+void cm_retire_many(struct cortex_m *cm, uint32_t pc, struct cost cost, uint64_t times)
+{
+    retire(cm, pc, cost, times);
+}
+
 void cm_retire(struct cortex_m *cm, uint32_t pc, struct cost cost)
 {
-    cm_retire_many(cm, pc, cost, 1);
+    retire(cm, pc, cost, 1);
 }
 
 void cm_log(struct cortex_m *cm, enum truth_kind kind, uint32_t pc, uint32_t extra)
