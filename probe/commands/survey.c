@@ -267,12 +267,13 @@ static struct comparison *compare_one(const struct survey_command *self, const s
     return out;
 }
 
+/* A hit above a budget is a fact, whatever else is judged. */
 static size_t family_of(const struct survey_command *self)
 {
     size_t family = 0;
     for (size_t i = 0; i < self->regions.n; i++) {
         const struct survey_region *region = &self->regions.at[i];
-        family += options_of(self)->check && region->line->budget.of != BUDGET_NONE;
+        family += options_of(self)->check && region->line->budget.of == BUDGET_MEAN;
         if (self->before != NULL && region->summary != NULL && find_before(self, region) != NULL)
             family += region->summary->n;
     }

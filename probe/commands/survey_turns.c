@@ -16,7 +16,8 @@ enum {
     SLICE_US = 250000,
     SLICE_LEAST_US = 20000,
     SLICE_MOST_US = 1000000,
-    PATIENT = 4, /* slices, for one that was seen, or is on its way to its end */
+    HITS_OVER_US = 100000, /* so long hits are taken: all of a few may be of one burst of calls */
+    PATIENT = 4,           /* slices, for one that was seen, or is on its way to its end */
     UNENDED_MOST = 2,
 };
 /* Hits of a pass, if only the time ends a turn. */
@@ -163,10 +164,13 @@ static bool take_passes(struct survey_turns *turns, struct survey_region *region
     unsigned passes = passes_of(turns);
     uint64_t hits = hits_wanted(turns, region);
     int64_t slice_us = turns->slice_us / passes, patience = region->looks + region->unended > 0 ? PATIENT : 1;
+    int64_t least_us = HITS_OVER_US / passes < slice_us ? HITS_OVER_US / passes : slice_us;
     region->options.timeout_ms = slice_us * patience / 1000 + 1;
     for (unsigned i = 0; i < passes; i++) {
-        const struct delta_turn turn = {
-            .pass = (region->turns + i) % passes, .goal = hits > 0 ? hits : HITS_MOST, .for_us = slice_us};
+        const struct delta_turn turn = {.pass = (region->turns + i) % passes,
+                                        .goal = hits > 0 ? hits : HITS_MOST,
+                                        .for_us = slice_us,
+                                        .least_us = least_us};
         struct error why = {0};
         /* Another pass may be luckier */
         if (!delta_turn(region->delta, engine, &turn, deadline, &why) &&

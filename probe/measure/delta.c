@@ -235,6 +235,8 @@ static bool is_enough(const struct delta *delta, int64_t now_us)
     int64_t window_us = delta->summary->passes > 1 ? WINDOW_US / ROUNDS : WINDOW_US;
     if (!until_goal)
         return all >= delta->turn.goal || (pass->first_us != 0 && now_us - pass->first_us >= window_us);
+    if (now_us - pass->begun_us < delta->turn.least_us)
+        return false;
     if (pass->undecided == 0 || pass->clean == 0)
         return all >= delta->turn.goal;
     return all - pass->undecided >= delta->turn.goal || all >= 4 * delta->turn.goal + 16;
@@ -447,7 +449,7 @@ static bool take_turn(struct delta *delta, struct engine *engine, const struct d
     if (!pass->calibrated)
         finish_calibration(delta);
     while (!is_enough(delta, deadline_now_us())) {
-        uint64_t goal = delta->turn.goal;
+        uint64_t goal = delta->turn.least_us > 0 ? HITS_MOST : delta->turn.goal;
         uint64_t more = (goal > pass->hits ? goal - pass->hits : 1) + warmup_left(delta);
         if (!run_some(delta, engine, more, 0, deadline, error))
             return false;

@@ -25,7 +25,10 @@ struct place {
 struct row {
     uint64_t id;
     struct share share;
-    double now, squares; /* samples of this batch; of the batches' deviations so far */
+    double now;      /* samples of this batch */
+    double off;      /* the deviation of the batch before it */
+    double squares;  /* of the batches' deviations so far */
+    double products; /* of those of neighbours */
 };
 
 struct making {
@@ -38,6 +41,7 @@ struct making {
     struct row **rows; /* owned */
     size_t n, room;
     struct location function; /* of the last address */
+    double squares;           /* of how many samples each batch has */
 };
 
 static const char *const state_names[PROFILE_STATES] = {
@@ -276,24 +280,34 @@ static void end_batch(struct making *making, uint64_t samples)
     if (samples == 0)
         return;
     making->out->batches++;
+    making->squares += (double)samples * (double)samples;
     for (size_t i = 0; i < making->n; i++) {
         struct row *row = making->rows[i];
         double off = row->now - row->share.part * (double)samples;
         row->squares += off * off;
+        row->products += off * row->off;
+        row->off = off;
         row->now = 0;
     }
 }
 
-/* The error of a ratio of two sums over batches. A share of all samples does not vary: then the part that
- * would be missed with a chance of 5 % counts, as if samples were independent. */
-static double plus_minus(const struct row *row, size_t batches, uint64_t samples)
+/* The error of a ratio of two sums over batches. Batches of different sizes vary as fewer equal ones would
+ * (Kish's effective number). Neighbours that deviate alike say that what varies lasts as long as a batch:
+ * then the sum of all varies more than theirs (Newey and West's estimate, of one lag). A share of all samples
+ * does not vary: then the part that would be missed with a chance of 5 % counts, as if samples were
+ * independent. */
+static double plus_minus(const struct making *making, const struct row *row)
 {
-    if (batches < SHARES_BATCHES_LEAST)
-        return NAN;
     static const double in_one_tail = 0.025;
-    double n = (double)samples, b = (double)batches;
-    double error = sqrt(row->squares * b / (b - 1)) / n;
-    double half = error * verdict_student_quantile(in_one_tail, b - 1);
+    double n = (double)making->out->samples;
+    if (making->out->batches < SHARES_BATCHES_LEAST)
+        return NAN;
+    double batches = n * n / making->squares;
+    if (batches < 2)
+        return NAN;
+    double squares = row->squares + 2 * fmax(row->products, 0);
+    double error = sqrt(squares * batches / (batches - 1)) / n;
+    double half = error * verdict_student_quantile(in_one_tail, batches - 1);
     double least = row->squares > 0 ? 0 : -log(2 * in_one_tail) / n;
     return fmin(fmax(half, least), 1);
 }
@@ -323,7 +337,7 @@ static void measure_errors(struct making *making, struct row *states[PROFILE_STA
     end_batch(making, in_batch);
     for (size_t i = 0; i < making->n; i++) {
         struct share *share = &making->rows[i]->share;
-        share->plus_minus = plus_minus(making->rows[i], out->batches, out->samples);
+        share->plus_minus = plus_minus(making, making->rows[i]);
         if (share->part >= large_part && share->plus_minus > uneven_part * share->part)
             out->is_uneven = true;
     }

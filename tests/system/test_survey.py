@@ -194,12 +194,12 @@ def region_file(folder, *lines):
 def test_budgets_are_checked(tmp_path):
     """76 and 136 cycles are what the two functions take, always."""
     with Place("m4/swd", "free", CALLED_TWICE) as place:
-        good = region_file(tmp_path, "# the contract", "one caller_one <= 76 cycles -r 7", "two caller_two <= 12 us",
+        good = region_file(tmp_path, "# the contract", "one caller_one <= 76 cycles -r 700", "two caller_two <= 12 us",
                            '"between them" caller_one caller_two  mean <= 90 cycles')
         result = survey(place, "--regions", good, "--check", "-r", 20, *ENOUGH)
         assert result.summary["verdict"] == "pass"
         assert {name: region["budget"]["verdict"] for name, region in result.regions.items()} == dict.fromkeys(result.regions, "pass")
-        assert result.regions["one"]["hits"] == 7 and result.regions["between them"]["region"]["end"] == "caller_two"
+        assert result.regions["one"]["hits"] >= 700 and result.regions["between them"]["region"]["end"] == "caller_two"
         truth = [p.cycles for p in passages(place.board.log(), place.symbol("caller_one"), at(place.symbol("caller_two")))]
         cycles = result.regions["between them"]["columns"]["CPU_CYCLES"]
         assert cycles["min"] == cycles["max"] == min(truth) and truth.count(cycles["min"]) >= 20

@@ -134,6 +134,21 @@ FRESH_TEST(a_turn_ends_with_its_time)
     assert_true(summaries[0].seconds > 0.025 && summaries[0].seconds < 0.035);
 }
 
+/* It has its hits after 5 ms; the time from call to call is told by all of 30. */
+FRESH_TEST(a_turn_with_a_number_of_hits_lasts_as_long_as_it_is_to)
+{
+    options.hits = 5;
+    const struct delta_turn wanted = {.goal = 5, .for_us = 60000, .least_us = 30000};
+    struct deadline deadline = deadline_in_ms(60000, NULL);
+    assert_true(delta_turn(deltas[0], &fake.engine, &wanted, &deadline, &error));
+    assert_in_range(summaries[0].hits, 25, 35);
+    assert_true(turn(0, 5, 60000));
+    assert_true(turn(1, 5, 60000));
+    end();
+    assert_in_range(summaries[0].hits, 25, 35);
+    assert_int_equal(summaries[1].hits, 5);
+}
+
 /* Those with re-hits in them, and the step from one turn to the next, are left out. */
 FRESH_TEST(periods_are_without_the_cost_of_halts)
 {
