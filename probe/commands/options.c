@@ -457,8 +457,8 @@ enum {
 
 const struct option option_table[] = {
     {'p', "probe", "PROBE", OPTION_TEXT, AT(probe), LINKED,
-     "openocd[:HOST[:PORT]], cmsis-dap[:SERIAL], cmsis-dap-tcp:HOST[:PORT], gdb:HOST:PORT, msr[:CPU] or "
-     "msr-agent:HOST[:PORT]"},
+     "openocd[:HOST[:PORT]], cmsis-dap[:SERIAL], cmsis-dap:usb:PORT, cmsis-dap-tcp:HOST[:PORT], "
+     "gdb:HOST:PORT, msr[:CPU] or msr-agent:HOST[:PORT]"},
     {0, "counters", "PROBE", OPTION_TEXT, AT(counters),
      PROBES | INFO | DELTA | SURVEY | DOCTOR | LIST | RESTORE,
      "msr[:CPU] or msr-agent:HOST[:PORT]: read the counters there, and let --probe do the run control"},
