@@ -260,7 +260,7 @@ static bool step_past_inner(struct direct_engine *self, const struct deadline *d
 static void add_hit(struct direct_engine *self, enum segment from, unsigned rehits, bool reset_later)
 {
     struct hit_plan plan = plan_of(self, rehits);
-    plan.reset_later = reset_later || self->ends_halted;
+    plan.reset_later = reset_later;
     plan.stay = self->ends_halted;
     if (from > SEGMENT_ENTRY) /* proved by find_return or find_base */
         plan.prove_entry = false;
@@ -313,13 +313,18 @@ static void plan_hits(struct direct_engine *self, enum segment from, unsigned re
     if (!later)
         self->looked_us = deadline_now_us();
     self->waited = false;
+    if (self->hits.sink->ended != NULL) { /* each hit is looked at where it ends */
+        self->ends_halted = !round;
+        add_hit(self, from, rehits, false);
+        return;
+    }
     add_hit(self, from, rehits, later);
     for (size_t each = 0, before; many && !self->ends_halted && room_for(self, 1, 0);
          each = self->list.n - before + 1) {
         before = self->list.n;
         bool more = room_for(self, 2, each);
         self->ends_halted = hold && !round && each > 0 && !more && hits_left(self) > 1;
-        add_hit(self, round ? SEGMENT_ENTRY : SEGMENT_AT_START, 0, hold && more);
+        add_hit(self, round ? SEGMENT_ENTRY : SEGMENT_AT_START, 0, (hold && more) || self->ends_halted);
     }
 }
 
@@ -334,6 +339,32 @@ static bool reach_start(struct direct_engine *self, const struct deadline *deadl
     if (!direct_run_list(self, &at, &saw, deadline, error))
         return false;
     return at == self->list.n || direct_confirm_stop(self, self->region.start, deadline, error);
+}
+
+/* The core stands at the end of the hit that was delivered last. */
+static bool show_end(struct direct_engine *self, struct error *error)
+{
+    const struct engine_sink *sink = self->hits.sink;
+    bool enough = self->hits.enough;
+    if (sink->ended == NULL)
+        return true;
+    self->hits.enough = false; /* it would cut short the lists that read */
+    bool ok = sink->ended(sink->context, error);
+    self->hits.enough = enough;
+    progress_note(&self->progress);
+    return ok;
+}
+
+/* After the last hit. */
+static bool leave_end(struct direct_engine *self, const struct deadline *deadline, struct error *error)
+{
+    if (!self->resume_first)
+        return true;
+    self->hits.enough = false;
+    begin_list(self);
+    bool ok = direct_run_plain(self, deadline, error);
+    self->hits.enough = true;
+    return ok;
 }
 
 /* --- when a list ends early ----------------------------------------------------------------------------- */
@@ -534,6 +565,8 @@ static bool finish_by_hand(struct direct_engine *self, const struct hit_steps *h
     if (changed != NULL)
         return witness_tell(changed, saw, error);
     hit_results_deliver(&self->hits, &whole, results);
+    if (!show_end(self, error))
+        return false;
     direct_new_list(self);
     if (self->region.start != direct_end(self)) {
         struct hit_plan plan = plan_of(self, 0);
@@ -662,17 +695,38 @@ static bool run_hits(struct direct_engine *self, const struct engine_request *re
         if (!direct_run_list(self, &at, &saw, deadline, error))
             return false;
         self->resume_first = self->ends_halted && at == self->list.n;
-        if (self->hits.hits > before)
+        bool complete = at == self->list.n;
+        if (self->hits.hits > before) {
             rehits = 0;
+            if (!show_end(self, error))
+                return false;
+        }
         if (self->hits.enough)
             break;
-        if (at == self->list.n)
+        if (complete)
             from = self->region.start == direct_end(self) ? SEGMENT_ENTRY : SEGMENT_AT_START;
         else if (!direct_restore_borrowed(self, deadline, error) ||
                  !recover(self, at, &from, deadline, error))
             return false;
     }
-    return direct_check_neighbours(self, true, error);
+    return leave_end(self, deadline, error) && direct_check_neighbours(self, true, error);
+}
+
+static bool read_registers(struct engine *engine, struct register_value *registers, size_t n,
+                           const struct deadline *deadline, struct error *error)
+{
+    struct direct_engine *self = (struct direct_engine *)engine;
+    size_t at[ENGINE_REGISTERS];
+    direct_new_registers(self);
+    for (size_t i = 0; i < n; i++)
+        at[i] = core_add_register(self->core, &self->list, registers[i].which);
+    if (!direct_run_plain(self, deadline, error))
+        return false;
+    for (size_t i = 0; i < n; i++) {
+        registers[i].value = core_register_value(self->core, registers[i].which, self->results, at[i]);
+        registers[i].known = true;
+    }
+    return true;
 }
 
 static bool run(struct engine *engine, const struct engine_request *request, const struct engine_sink *sink,
@@ -802,8 +856,12 @@ static void free_engine(struct engine *engine)
 
 struct engine *direct_new(struct device *device)
 {
-    static const struct engine_ops ops = {
-        .arm = arm, .run = run, .scout = direct_scout, .disarm = disarm, .free = free_engine};
+    static const struct engine_ops ops = {.arm = arm,
+                                          .run = run,
+                                          .scout = direct_scout,
+                                          .read_registers = read_registers,
+                                          .disarm = disarm,
+                                          .free = free_engine};
     struct direct_engine *self = calloc(1, sizeof *self);
     if (self == NULL)
         return NULL;
