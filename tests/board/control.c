@@ -61,7 +61,8 @@ static void print_log(struct command *c)
         truth_print(&c->core->truth, from, c->out);
 }
 
-// FNV-1a over words of 64 bits; a memory's length is a multiple of them. The shift lets a word's upper bits count in all
+// FNV-1a over words of 64 bits; a memory's length is a multiple of them. The shift lets a word's upper bits
+// count in all
 static uint64_t hash(const uint8_t *bytes, size_t length)
 {
     uint64_t h = 0xCBF29CE484222325u, word;

@@ -289,13 +289,15 @@ bool options_parse(struct options *o, int argc, char **argv)
         chip_print_names(stderr);
         fprintf(stderr,
                 " --firmware ELF [--jtag PORT] [--jtag-socket PATH] [--control PORT]\n"
-                "             [--clock HZ] [--idle-clock HZ] [--seed N] [--halt-cost N|N..M] [--halt-irq PERMILLE]\n"
+                "             [--clock HZ] [--idle-clock HZ] [--seed N] [--halt-cost N|N..M] [--halt-irq "
+                "PERMILLE]\n"
                 "             [--core-state NAME] [--no-rom-table] [--port-quirks NAME,...]\n"
                 "             [--stop-skid N] [--sample-skid N] [--no-catch-up] [--jtag-protocol-1] "
                 "[--die-with-parent] "
                 "[--dap-firmware FILE.so]\n"
                 "             [--dap-tcp PORT] [--dap-packet BYTES] [--dap-count N] [--dap-latency US]\n"
-                "             [--dap-wire HZ] [--dap-exact] [--dap-naps] [--dap-timer] [--dap-plain] [--dap-serial TEXT] "
+                "             [--dap-wire HZ] [--dap-exact] [--dap-naps] [--dap-timer] [--dap-plain] "
+                "[--dap-serial TEXT] "
                 "[--dap-quirks "
                 "NAME,...]\n"
                 "             [--usb DIR [--usb-v1-only|--usb-v2-only] [--usb-latency US]\n"

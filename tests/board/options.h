@@ -27,7 +27,7 @@ struct options {
     const char *usb_name, *usb_interface; // product's string; that of the bulk interface
     uint8_t usb_class;                    // of the bulk interface
     uint16_t usb_endpoint;                // bytes of its endpoints' packets, 0: as the speed has it
-    uint32_t clock, idle_clock; // 0: it is never idle
+    uint32_t clock, idle_clock;           // 0: it is never idle
     uint64_t seed;
     struct halt_cost halt_cost;
     bool has_skid; // of stops by counters; else as the core has it

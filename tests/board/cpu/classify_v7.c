@@ -222,8 +222,8 @@ static bool still(const struct classified *one)
     return memcmp(one->bytes, &one->op, 4) == 0;
 }
 
-static __attribute__((noinline)) const struct classified *anew(struct classifier *c, struct classified *one, uint32_t pc,
-                                                               bool thumb)
+static __attribute__((noinline)) const struct classified *anew(struct classifier *c, struct classified *one,
+                                                               uint32_t pc, bool thumb)
 {
     const uint8_t *bytes = bus_bytes(c->bus, pc, thumb ? 2 : 4);
     *one = (struct classified){.pc = pc | thumb, .size = 4};
