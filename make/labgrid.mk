@@ -3,5 +3,5 @@
 
 check-labgrid: deps-labgrid
 	$(MAKE) -s -j$(shell nproc) $(BUILD)/asan/pmu-probe board firmware
-	PMU_SOAK=1 $(PYTEST) -n 2 tests/labgrid/check_labgrid.py
+	PMU_SOAK=1 $(PYTEST) -n 2 tests/labgrid/check_*.py
 .PHONY: check-labgrid

@@ -146,3 +146,9 @@ def test_each_json_key_is_documented():
     sources = glob.glob(os.path.join(ROOT, "probe", "*", "*.c"))
     keys = {key for path in sources for key in re.findall(r'json_part_\w+\((?:[^,;()"]+,\s*)?"(\w+)"', text_of(path))}
     assert len(keys) > 100 and sorted(keys - words) == []
+
+
+def test_the_package_is_built_with_what_the_tool_needs():
+    needs = re.search(r"^DEPS_TOOL *:= (.+)", text_of("make/deps.mk"), re.M)[1].split()
+    has = re.search(r"^Build-Depends: (.+(?:\n .+)*)", text_of("contrib/debian/control"), re.M)[1]
+    assert [name for name in needs if name not in re.split(r",\s*", has)] == []
