@@ -26,7 +26,7 @@ pkg         = $(or $(pkg$(1)),$(eval pkg$(1) := $(shell pkg-config $(1) $(PROBE_
 
 PROBE_OBJ := $(PROBE_SRC:%.c=$(BUILD)/obj/%.o)
 ASAN_OBJ  := $(PROBE_SRC:%.c=$(BUILD)/asan/%.o)
-GEN       := $(addprefix $(BUILD)/gen/,pmu_tcl.h event_files.h metric_files.h page_css.h page_js.h page_hashes.h)
+GEN       := $(addprefix $(BUILD)/gen/,pmu_tcl.h event_files.h metric_files.h page_css.h plots_css.h page_js.h page_hashes.h)
 
 # Turns a text file into the initializer of a char array
 AS_STRING := sed -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/?/\\?/g' -e 's/^/"/' -e 's/$$/\\n"/'
@@ -38,12 +38,17 @@ $(BUILD)/gen/page_%.h: probe/report/page.%
 	@mkdir -p $(@D)
 	$(AS_STRING) $< > $@
 
-# The page allows these two by their hashes. /usr/bin/printf knows \x, the shell's own may not
-AS_HASH = env printf "$$(sha256sum < $(1) | cut -c1-64 | sed 's/../\\x&/g')" | base64
-$(BUILD)/gen/page_hashes.h: probe/report/page.css probe/report/page.js
+$(BUILD)/gen/plots_%.h: probe/report/plots.%
 	@mkdir -p $(@D)
-	style=$$($(call AS_HASH,probe/report/page.css)) && script=$$($(call AS_HASH,probe/report/page.js)) && \
-	    printf '#define PAGE_STYLE "sha256-%s"\n#define PAGE_SCRIPT "sha256-%s"\n' "$$style" "$$script" > $@
+	$(AS_STRING) $< > $@
+
+# The pages allow these by their hashes. /usr/bin/printf knows \x, the shell's own may not
+AS_HASH = env printf "$$(sha256sum < $(1) | cut -c1-64 | sed 's/../\\x&/g')" | base64
+$(BUILD)/gen/page_hashes.h: probe/report/page.css probe/report/plots.css probe/report/page.js
+	@mkdir -p $(@D)
+	style=$$($(call AS_HASH,probe/report/page.css)) && plots=$$($(call AS_HASH,probe/report/plots.css)) && \
+	    script=$$($(call AS_HASH,probe/report/page.js)) && \
+	    printf '#define %s "sha256-%s"\n' PAGE_STYLE "$$style" PLOTS_STYLE "$$plots" PAGE_SCRIPT "$$script" > $@
 
 # Turns each file of a folder into TEXT("name", "contents"). The folder is a prerequisite because files may be removed.
 AS_TEXTS = for f in $(filter %$(suffix $<),$^); do echo "TEXT(\"$$(basename $$f $(suffix $<))\","; $(AS_STRING) $$f; echo ')'; done

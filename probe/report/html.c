@@ -6,14 +6,16 @@
 static const char style[] =
 #include "page_css.h"
     ;
+static const char plots[] =
+#include "plots_css.h"
+    ;
 static const char script[] =
 #include "page_js.h"
     ;
 
-void html_text(FILE *out, const char *text)
+void html_clean(FILE *out, const char *text)
 {
-    char clean[UTF8_CLEAN_ROOM(HTML_TEXT)];
-    for (const char *at = utf8_clean(clean, sizeof clean, text); *at != '\0'; at++)
+    for (const char *at = text; *at != '\0'; at++)
         switch (*at) {
         case '&':
             fputs("&amp;", out);
@@ -35,6 +37,12 @@ void html_text(FILE *out, const char *text)
         }
 }
 
+void html_text(FILE *out, const char *text)
+{
+    char clean[UTF8_CLEAN_ROOM(HTML_TEXT)];
+    html_clean(out, utf8_clean(clean, sizeof clean, text));
+}
+
 void html_attribute(FILE *out, const char *name, const char *value)
 {
     fprintf(out, " %s=\"", name);
@@ -52,19 +60,38 @@ void html_element(FILE *out, const char *tag, const char *class, const char *tex
     fprintf(out, "</%s>\n", tag);
 }
 
+static void put_head(FILE *out, const char *title, const char *policy)
+{
+    fprintf(out,
+            "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+            "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; %s"
+            "base-uri 'none'; form-action 'none'\">\n"
+            "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+            "<meta name=\"referrer\" content=\"no-referrer\">\n",
+            policy);
+    html_element(out, "title", NULL, title);
+    fprintf(out, "<style>%s</style>\n", style);
+}
+
+static void put_heading(FILE *out, const char *title)
+{
+    fputs("</head>\n<body>\n<main>\n", out);
+    html_element(out, "h1", NULL, title);
+}
+
 /* Style and script are allowed by their hashes: what slipped in as markup would not run, and could not fetch
  * anything. */
 void html_begin(FILE *out, const char *title)
 {
-    fputs("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-          "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
-          "style-src '" PAGE_STYLE "'; script-src '" PAGE_SCRIPT "'; base-uri 'none'; form-action 'none'\">\n"
-          "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
-          "<meta name=\"referrer\" content=\"no-referrer\">\n",
-          out);
-    html_element(out, "title", NULL, title);
-    fprintf(out, "<style>%s</style>\n</head>\n<body>\n<main>\n", style);
-    html_element(out, "h1", NULL, title);
+    put_head(out, title, "style-src '" PAGE_STYLE "'; script-src '" PAGE_SCRIPT "'; ");
+    put_heading(out, title);
+}
+
+void html_begin_still(FILE *out, const char *title)
+{
+    put_head(out, title, "style-src '" PAGE_STYLE "' '" PLOTS_STYLE "'; ");
+    fprintf(out, "<style>%s</style>\n", plots);
+    put_heading(out, title);
 }
 
 void html_end(FILE *out)
@@ -72,8 +99,15 @@ void html_end(FILE *out)
     fprintf(out, "</main>\n<script>%s</script>\n</body>\n</html>\n", script);
 }
 
+void html_end_still(FILE *out)
+{
+    fputs("</main>\n</body>\n</html>\n", out);
+}
+
 static const char *kind_of(const struct html_table *table)
 {
+    if (table->named)
+        return table->at > 0 && table->at <= table->numbers ? "n" : "t";
     return table->at < table->numbers ? "n" : "t";
 }
 
@@ -108,13 +142,28 @@ void html_row(struct html_table *table, const char *class)
     table->at = 0;
 }
 
+static bool is_name(const struct html_table *table)
+{
+    return table->named && table->at == 0;
+}
+
+void html_cell_begin(struct html_table *table, const char *mark)
+{
+    fprintf(table->out, "<%s class=\"%s%s%s\">", is_name(table) ? "th scope=\"row\"" : "td", kind_of(table),
+            mark != NULL ? " " : "", mark != NULL ? mark : "");
+}
+
+void html_cell_end(struct html_table *table)
+{
+    fputs(is_name(table) ? "</th>" : "</td>", table->out);
+    table->at++;
+}
+
 void html_cell(struct html_table *table, const char *mark, const char *text)
 {
-    fprintf(table->out, "<td class=\"%s%s%s\">", kind_of(table), mark != NULL ? " " : "",
-            mark != NULL ? mark : "");
+    html_cell_begin(table, mark);
     html_text(table->out, text);
-    fputs("</td>", table->out);
-    table->at++;
+    html_cell_end(table);
 }
 
 void html_table_end(struct html_table *table)

@@ -1,6 +1,6 @@
 /*
- * Parts of a page in one file, which shows nothing from outside and runs nothing but its own script: the head
- * with its style, texts, tables. Each text may hold any bytes, and stays a text.
+ * Parts of a page in one file, which shows nothing from outside and runs nothing but its own script, if it
+ * has one: the head with its style, texts, tables. Each text may hold any bytes, and stays a text.
  */
 #pragma once
 
@@ -11,6 +11,8 @@
 enum { HTML_TEXT = 2048 }; /* of a text, this many bytes at most */
 
 void html_text(FILE *out, const char *text);
+/* A text of any length that is clean UTF-8 already, such as a JSON line. */
+void html_clean(FILE *out, const char *text);
 /* With a blank before it. */
 void html_attribute(FILE *out, const char *name, const char *value);
 /* <tag class="...">text</tag>; `class` NULL: none. */
@@ -20,12 +22,16 @@ void html_element(FILE *out, const char *tag, const char *class, const char *tex
 void html_begin(FILE *out, const char *title);
 /* With the script that searches and zooms, where the page has an element for it. */
 void html_end(FILE *out);
+/* The same for a page without a script; with the style of plots. */
+void html_begin_still(FILE *out, const char *title);
+void html_end_still(FILE *out);
 
 struct html_table {
     FILE *out;
     const char *const *columns;
     size_t n;
     size_t numbers; /* so many columns at the left are numbers */
+    bool named;     /* the first column names the row, and the numbers come behind it */
     size_t at;      /* of the next cell */
     bool in_row;
 };
@@ -35,4 +41,7 @@ void html_table_begin(struct html_table *table, const char *class, const char *c
 void html_row(struct html_table *table, const char *class); /* begins a row; NULL: no class */
 /* The next cell of the row; `mark` is a further class, NULL: none. */
 void html_cell(struct html_table *table, const char *mark, const char *text);
+/* A cell that holds more than a text: what is between the two is written to `out`. */
+void html_cell_begin(struct html_table *table, const char *mark);
+void html_cell_end(struct html_table *table);
 void html_table_end(struct html_table *table);

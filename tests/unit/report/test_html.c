@@ -44,6 +44,35 @@ TEST(a_table)
     output_is_golden("page/table.html");
 }
 
+TEST(a_table_whose_rows_have_names)
+{
+    static const char *const columns[] = {"name", "n", "verdict"};
+    struct html_table table = {.out = output(), .columns = columns, .n = 3, .numbers = 1, .named = true};
+    html_table_begin(&table, "t", "");
+    html_row(&table, NULL);
+    html_cell(&table, NULL, "<a>");
+    html_cell(&table, NULL, "1");
+    html_cell_begin(&table, "pass");
+    fputs("<br>", table.out);
+    html_cell_end(&table);
+    html_table_end(&table);
+    output_is_golden("page/named_table.html");
+}
+
+/* Nothing may run in it, and only what has the hash of a style of ours may style it. */
+TEST(a_page_without_a_script)
+{
+    FILE *out = output();
+    html_begin_still(out, "<&>");
+    html_end_still(out);
+    char *text = output_text(NULL);
+    assert_non_null(strstr(text, "content=\"default-src 'none'; style-src 'sha256-"));
+    assert_null(strstr(text, "script"));
+    assert_null(strstr(text, "unsafe"));
+    assert_non_null(strstr(text, "<h1>&lt;&amp;&gt;</h1>"));
+    free(text);
+}
+
 /* Names of a program that wants to be markup; a frame that is too narrow to be seen. */
 TEST(a_flame_graph)
 {

@@ -1,0 +1,308 @@
+#include "report/plots.h"
+
+#include "report/html.h"
+#include "report/number.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { ABOVE = 16, BELOW = 22, TICKS_MOST = 6, TICKS_WIDE = 4, WIDE = 7, LABEL = 160 };
+enum { SPARK_WIDTH = 96, SPARK_HEIGHT = 18 };
+/* Percent of the width: room for half a mark. */
+static const double INSET = 1.5;
+
+/* The middle of light and dark: legible on both. */
+static const char AXIS[] = "#8c959f", RULE[] = "#b35900";
+static const struct {
+    const char *class, *colour, *shape;
+    bool filled;
+} looks[PLOT_LOOKS] = {
+    [PLOT_PLAIN] = {"plain", "#2f74c0", "M-2.5 0a2.5 2.5 0 1 0 5 0a2.5 2.5 0 1 0-5 0", true},
+    [PLOT_ODD] = {"odd", "#b8620a", "M-3.5-3.5L3.5 3.5M-3.5 3.5L3.5-3.5", false},
+    [PLOT_BOUND] = {"bound", "#8250c4", "M0-4.5L4 3L-4 3Z", true},
+    [PLOT_GOOD] = {"good", "#1f8a46", "M-4 0a4 4 0 1 0 8 0a4 4 0 1 0-8 0", true},
+    [PLOT_BAD] = {"bad", "#d03b30", "M-4-4H4V4H-4Z", true},
+};
+
+static double height_of(const struct plot *plot)
+{
+    return plot->height > 0 ? plot->height : PLOT_HEIGHT;
+}
+
+/* 0 to 1 */
+static double part_of(const struct plot_axis *axis, double value)
+{
+    double part = axis->to > axis->from ? (value - axis->from) / (axis->to - axis->from) : 0.5;
+    return isnan(part) || part < 0 ? 0 : part > 1 ? 1 : part;
+}
+
+/* In percent of the width. */
+static double place_x(const struct plot *plot, double x)
+{
+    return INSET + part_of(&plot->x, x) * (100 - 2 * INSET);
+}
+
+/* In pixels from the top. */
+static double place_y(const struct plot *plot, double y)
+{
+    return height_of(plot) - BELOW - part_of(&plot->y, y) * (height_of(plot) - BELOW - ABOVE);
+}
+
+static void put_title(FILE *out, const char *label)
+{
+    if (label != NULL && label[0] != '\0')
+        html_element(out, "title", NULL, label);
+}
+
+/* ---- scales */
+
+/* 1, 2 or 5 times a power of ten, so that at most `most` steps cover the axis; 0: it is of no length. */
+static double step_of(const struct plot_axis *axis, unsigned most)
+{
+    double least = (axis->to - axis->from) / most;
+    if (!(least > 0) || !isfinite(least))
+        return 0;
+    double step = pow(10, floor(log10(least)));
+    for (size_t i = 0; step < least && i < 3; i++)
+        step *= i == 1 ? 2.5 : 2;
+    return step;
+}
+
+static void tick_text(const struct plot_axis *axis, double value, double step, char out[NUMBER_ROOM + 16])
+{
+    char number[NUMBER_ROOM];
+    int decimals = step > 0 && step < 1 ? (int)ceil(-log10(step) - 1e-9) : 0;
+    number_decimal(number, sizeof number, value, decimals);
+    snprintf(out, NUMBER_ROOM + 16, "%s%s%.12s", number, axis->unit != NULL ? " " : "",
+             axis->unit != NULL ? axis->unit : "");
+}
+
+static void put_text(const struct plot *plot, double x, double y, const char *anchor, const char *class,
+                     const char *text)
+{
+    fprintf(plot->out,
+            "<text class=\"%s\" x=\"%.2f%%\" y=\"%.1f\" text-anchor=\"%s\" font-size=\"11\" "
+            "fill=\"currentColor\">",
+            class, x, y, anchor);
+    html_text(plot->out, text);
+    fputs("</text>\n", plot->out);
+}
+
+/* So that a text at the border is not cut. */
+static const char *anchor_at(double percent)
+{
+    return percent < 12 ? "start" : percent > 88 ? "end" : "middle";
+}
+
+void plot_tick(const struct plot *plot, double x, const char *text)
+{
+    double at = place_x(plot, x);
+    put_text(plot, at, height_of(plot) - 6, anchor_at(at), "tick", text);
+}
+
+static void put_x_scale(const struct plot *plot)
+{
+    char text[NUMBER_ROOM + 16];
+    const struct plot_axis *axis = &plot->x;
+    tick_text(axis, axis->to, step_of(axis, TICKS_MOST), text);
+    double step = step_of(axis, strlen(text) > WIDE ? TICKS_WIDE : TICKS_MOST);
+    if (!(step > 0)) {
+        tick_text(axis, axis->from, step, text);
+        plot_tick(plot, axis->from, text);
+        return;
+    }
+    double first = ceil(axis->from / step - 1e-9);
+    for (unsigned i = 0; i <= TICKS_MOST && (first + i) * step <= axis->to + step * 1e-9; i++) {
+        tick_text(axis, (first + i) * step, step, text);
+        plot_tick(plot, (first + i) * step, text);
+    }
+}
+
+/* The grid first and, above what is drawn, its numbers. */
+static void put_y_scale(const struct plot *plot, bool numbers)
+{
+    char text[NUMBER_ROOM + 16];
+    const struct plot_axis *axis = &plot->y;
+    double step = step_of(axis, TICKS_WIDE), first = step > 0 ? ceil(axis->from / step - 1e-9) : 0;
+    for (unsigned i = 0; i <= TICKS_WIDE; i++) {
+        double value = step > 0 ? (first + i) * step : axis->from, y = place_y(plot, value);
+        if (value > axis->to + step * 1e-9 || (i > 0 && !(step > 0)))
+            break;
+        tick_text(axis, value, step, text);
+        if (numbers)
+            put_text(plot, 0, y - 3, "start", "tick", text);
+        else
+            fprintf(plot->out,
+                    "<line class=\"grid\" x1=\"0\" x2=\"100%%\" y1=\"%.1f\" y2=\"%.1f\" stroke=\"%s\" "
+                    "stroke-width=\"0.5\"/>\n",
+                    y, y, AXIS);
+    }
+}
+
+void plot_begin(const struct plot *plot)
+{
+    fprintf(plot->out,
+            "<svg class=\"plot\" role=\"img\" aria-labelledby=\"%s-title %s-says\" width=\"100%%\" "
+            "height=\"%.0f\">\n<title id=\"%s-title\">",
+            plot->id, plot->id, height_of(plot), plot->id);
+    html_text(plot->out, plot->title);
+    fprintf(plot->out, "</title>\n<desc id=\"%s-says\">", plot->id);
+    html_text(plot->out, plot->says);
+    fprintf(plot->out,
+            "</desc>\n<line class=\"axis\" x1=\"0\" x2=\"100%%\" y1=\"%.1f\" y2=\"%.1f\" stroke=\"%s\"/>\n",
+            height_of(plot) - BELOW, height_of(plot) - BELOW, AXIS);
+    if (!plot->y.bare)
+        put_y_scale(plot, false);
+    if (!plot->x.bare)
+        put_x_scale(plot);
+}
+
+void plot_end(const struct plot *plot)
+{
+    if (!plot->y.bare)
+        put_y_scale(plot, true);
+    fputs("</svg>\n", plot->out);
+}
+
+/* ---- what is in them */
+
+static void put_bar(FILE *out, double x, double width, double top, double bottom, const char *label)
+{
+    fprintf(out, "<rect class=\"bar\" x=\"%.3f%%\" width=\"%.3f%%\" y=\"%.1f\" height=\"%.1f\" fill=\"%s\">",
+            x, width, top, bottom - top, looks[PLOT_PLAIN].colour);
+    put_title(out, label);
+    fputs("</rect>\n", out);
+}
+
+/* A tenth of the width is the gap to the next one. */
+void plot_bar(const struct plot *plot, double from, double to, double y, const char *label)
+{
+    double x = place_x(plot, from), width = place_x(plot, to) - x;
+    put_bar(plot->out, x + width * 0.05, width * 0.9, place_y(plot, y), height_of(plot) - BELOW, label);
+}
+
+static void put_shape(FILE *out, enum plot_look look)
+{
+    if (looks[look].filled)
+        fprintf(out, "<path d=\"%s\" fill=\"%s\"/>", looks[look].shape, looks[look].colour);
+    else
+        fprintf(out, "<path d=\"%s\" fill=\"none\" stroke=\"%s\" stroke-width=\"1.5\"/>", looks[look].shape,
+                looks[look].colour);
+}
+
+/* An element of its own is placed by percent, and a path in it by pixels. */
+void plot_mark(const struct plot *plot, double x, double y, enum plot_look look, const char *label)
+{
+    fprintf(plot->out, "<svg class=\"mark %s\" x=\"%.3f%%\" y=\"%.1f\" overflow=\"visible\">",
+            looks[look].class, place_x(plot, x), place_y(plot, y));
+    put_title(plot->out, label);
+    put_shape(plot->out, look);
+    fputs("</svg>\n", plot->out);
+}
+
+void plot_line(const struct plot *plot, const double from[2], const double to[2], enum plot_look look,
+               const char *label)
+{
+    fprintf(plot->out,
+            "<line class=\"line %s\" x1=\"%.3f%%\" y1=\"%.1f\" x2=\"%.3f%%\" y2=\"%.1f\" stroke=\"%s\" "
+            "stroke-width=\"2\"%s>",
+            looks[look].class, place_x(plot, from[0]), place_y(plot, from[1]), place_x(plot, to[0]),
+            place_y(plot, to[1]), looks[look].colour, look == PLOT_ODD ? " stroke-dasharray=\"2 2\"" : "");
+    put_title(plot->out, label);
+    fputs("</line>\n", plot->out);
+}
+
+void plot_rule_at_x(const struct plot *plot, double x, const char *text)
+{
+    double at = place_x(plot, x);
+    fprintf(plot->out,
+            "<line class=\"rule\" x1=\"%.3f%%\" x2=\"%.3f%%\" y1=\"%d\" y2=\"%.1f\" stroke=\"%s\" "
+            "stroke-width=\"2\" stroke-dasharray=\"5 3\"/>\n",
+            at, at, ABOVE - 3, height_of(plot) - BELOW, RULE);
+    put_text(plot, at, ABOVE - 5, anchor_at(at), "beside", text);
+}
+
+void plot_rule_at_y(const struct plot *plot, double y, const char *text)
+{
+    double at = place_y(plot, y);
+    fprintf(
+        plot->out,
+        "<line class=\"rule\" x1=\"0\" x2=\"100%%\" y1=\"%.1f\" y2=\"%.1f\" stroke=\"%s\" stroke-width=\"2\" "
+        "stroke-dasharray=\"5 3\"/>\n",
+        at, at, RULE);
+    put_text(plot, 100 - INSET, at - 4, "end", "beside", text);
+}
+
+void plot_key(FILE *out, enum plot_look look, const char *text)
+{
+    fprintf(out,
+            "<span class=\"key\"><svg class=\"mark %s\" width=\"12\" height=\"12\" viewBox=\"-6 -6 12 12\" "
+            "aria-hidden=\"true\">",
+            looks[look].class);
+    put_shape(out, look);
+    fputs("</svg> ", out);
+    html_text(out, text);
+    fputs("</span>\n", out);
+}
+
+/* ---- histograms */
+
+static uint64_t highest_of(const struct histogram_bin *bins, size_t n)
+{
+    uint64_t highest = 1;
+    for (size_t i = 0; i < n; i++)
+        highest = bins[i].count > highest ? bins[i].count : highest;
+    return highest;
+}
+
+static const char *label_of(const struct histogram_bin *bin, char out[LABEL])
+{
+    char low[NUMBER_ROOM], high[NUMBER_ROOM] = "", count[NUMBER_ROOM];
+    number_unsigned(low, sizeof low, bin->low);
+    if (bin->high > bin->low)
+        number_unsigned(high, sizeof high, bin->high);
+    number_unsigned(count, sizeof count, bin->count);
+    snprintf(out, LABEL, "%s%s%s: %s hit%s", low, high[0] != '\0' ? " to " : "", high, count,
+             bin->count == 1 ? "" : "s");
+    return out;
+}
+
+void plot_histogram(const struct plot *plot, const struct histogram_bin *bins, size_t n,
+                    const struct plot_rule *rules, size_t n_rules)
+{
+    char label[LABEL];
+    struct plot whole = *plot;
+    whole.x.from = (double)bins[0].low - 0.5;
+    whole.x.to = (double)bins[n - 1].high + 0.5;
+    whole.y = (struct plot_axis){.to = (double)highest_of(bins, n)};
+    for (size_t i = 0; i < n_rules; i++) { /* a rule is in the frame */
+        whole.x.from = fmin(whole.x.from, rules[i].at - 0.5);
+        whole.x.to = fmax(whole.x.to, rules[i].at + 0.5);
+    }
+    plot_begin(&whole);
+    for (size_t i = 0; i < n; i++)
+        if (bins[i].count > 0)
+            plot_bar(&whole, (double)bins[i].low - 0.5, (double)bins[i].high + 0.5, (double)bins[i].count,
+                     label_of(&bins[i], label));
+    for (size_t i = 0; i < n_rules; i++)
+        plot_rule_at_x(&whole, rules[i].at, rules[i].text);
+    plot_end(&whole);
+}
+
+void plot_sparkline(FILE *out, const char *title, const struct histogram_bin *bins, size_t n)
+{
+    char label[LABEL];
+    fprintf(out, "<svg class=\"spark\" role=\"img\" width=\"%d\" height=\"%d\"", SPARK_WIDTH, SPARK_HEIGHT);
+    html_attribute(out, "aria-label", title);
+    fputs(">\n", out);
+    double highest = (double)highest_of(bins, n), step = n > 0 ? 100.0 / (double)n : 100;
+    for (size_t i = 0; i < n; i++) {
+        if (bins[i].count == 0)
+            continue;
+        /* What is there is seen, however rare */
+        double height = fmax((double)bins[i].count / highest * SPARK_HEIGHT, 1.5);
+        put_bar(out, step * ((double)i + 0.05), step * 0.9, SPARK_HEIGHT - height, SPARK_HEIGHT,
+                label_of(&bins[i], label));
+    }
+    fputs("</svg>", out);
+}

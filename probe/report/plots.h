@@ -1,0 +1,67 @@
+/*
+ * Plots in a page, as SVG: a frame with scales, and bars, marks and lines in it. A plot is as wide as its
+ * place and its texts keep their size, so it is legible on a phone and on paper. Colours stand in the
+ * elements and, for light and dark, in plots.css: a server that forbids styles in pages leaves the first.
+ * Marks differ by shape too. Each text may hold any bytes.
+ */
+#pragma once
+
+#include "measure/statistics.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+enum { PLOT_HEIGHT = 220 };
+
+struct plot_axis {
+    double from, to;  /* finite; `to` may equal `from`. What lies outside is drawn at the border. */
+    const char *unit; /* behind each number, such as "s"; NULL: none */
+    bool bare;        /* no numbers: the caller puts them with plot_tick */
+};
+
+struct plot {
+    FILE *out;
+    const char *id;           /* its own in the page: letters, digits and '-' */
+    const char *title, *says; /* its name, and what it shows, for who does not see it */
+    unsigned height;          /* in pixels; 0: PLOT_HEIGHT */
+    struct plot_axis x, y;
+};
+
+enum plot_look {
+    PLOT_PLAIN, /* a dot */
+    PLOT_ODD,   /* a cross */
+    PLOT_BOUND, /* a triangle: the truth lies higher */
+    PLOT_GOOD,  /* a dot */
+    PLOT_BAD,   /* a square */
+    PLOT_LOOKS,
+};
+
+/* In this order: begin, anything, end. */
+void plot_begin(const struct plot *plot);
+/* A number, or any other text, below the x axis. */
+void plot_tick(const struct plot *plot, double x, const char *text);
+/* From the bottom up to `y`. `label` is shown by a browser when it is pointed at. */
+void plot_bar(const struct plot *plot, double from, double to, double y, const char *label);
+void plot_mark(const struct plot *plot, double x, double y, enum plot_look look, const char *label);
+/* A line from one point to another, with a label. */
+void plot_line(const struct plot *plot, const double from[2], const double to[2], enum plot_look look,
+               const char *label);
+/* A dashed line over all of the height or width, with its text beside it. */
+void plot_rule_at_x(const struct plot *plot, double x, const char *text);
+void plot_rule_at_y(const struct plot *plot, double y, const char *text);
+void plot_end(const struct plot *plot);
+
+/* A histogram of hits, whole; `rules` may be empty. Axes are made of the bins: n > 0. */
+struct plot_rule {
+    double at;
+    const char *text;
+};
+void plot_histogram(const struct plot *plot, const struct histogram_bin *bins, size_t n,
+                    const struct plot_rule *rules, size_t n_rules);
+
+/* What the looks mean, for the text below a plot: its shape, then `text`. */
+void plot_key(FILE *out, enum plot_look look, const char *text);
+
+/* Bars as small as a line of text, in a cell of a table; `title` says in words what they show. */
+void plot_sparkline(FILE *out, const char *title, const struct histogram_bin *bins, size_t n);
