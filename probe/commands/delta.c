@@ -7,6 +7,7 @@
 #include "engine/engine.h"
 #include "measure/plausible.h"
 #include "report/comparison.h"
+#include "report/delta_page.h"
 #include "report/formats.h"
 #include "report/json.h"
 #include "report/progress.h"
@@ -25,7 +26,8 @@ struct delta_command {
     struct counting counting;
     struct progress progress;
     struct summary summary;
-    bool unwritten; /* the output could not be written */
+    struct delta_page page; /* of --format html */
+    bool unwritten;         /* the output could not be written */
 };
 
 /* Over all passes, with those before that do not count; 0: as many as come. */
@@ -39,7 +41,8 @@ static void on_hit(void *context, const struct hit_result *hit)
 {
     struct delta_command *self = context;
     const struct context *command = self->session.context;
-    if (command->options->format == FORMAT_JSON && !json_hit(command->out, hit, &self->summary))
+    if ((command->options->format == FORMAT_JSON && !json_hit(command->out, hit, &self->summary)) ||
+        (command->options->format == FORMAT_HTML && !delta_page_hit(&self->page, hit, &self->summary)))
         self->unwritten = true;
     progress_count(&self->progress, hit->number, wanted_hits(self), "hits", "");
 }
@@ -54,7 +57,7 @@ static void on_tick(void *context, uint64_t hits, enum engine_wait wait)
                    wait == WAIT_END ? "in the region" : state);
 }
 
-static void print_header(struct delta_command *self)
+static bool print_header(struct delta_command *self, struct error *error)
 {
     const struct context *command = self->session.context;
     const struct plan *plan = self->counting.plan;
@@ -66,6 +69,10 @@ static void print_header(struct delta_command *self)
     else if (command->options->format == FORMAT_JSON &&
              !json_header(command->out, &self->conditions, columns, plan->n_columns, time(NULL)))
         self->unwritten = true;
+    else if (command->options->format == FORMAT_HTML &&
+             !delta_page_begin(&self->page, &self->conditions, columns, plan->n_columns))
+        return error_set(error, ERROR_SYSTEM, "out of memory");
+    return true;
 }
 
 static void add_note(struct conditions *conditions, const char *text)
@@ -150,7 +157,7 @@ static bool measure_once(struct delta_command *self, const struct clock *clock, 
         if (self->named.frames == FRAMES_UNKNOWN)
             add_note(&self->conditions,
                      "without call frame information it is not proved that both ends are of one call");
-        print_header(self);
+        ok = print_header(self, error);
     }
     ok = ok && delta_measure(engine, &session->device, &wanted, &sink, &self->summary, &deadline, error);
     progress_clear(&self->progress);
@@ -225,6 +232,16 @@ static bool verdict_output_begin(const struct context *context, struct verdict_o
     return true;
 }
 
+static bool write_page(struct delta_command *self, const struct verdict_output *check)
+{
+    const struct context *context = self->session.context;
+    const struct delta_page_end end = {.summary = &self->summary,
+                                       .baseline = check != NULL ? &check->baseline : NULL,
+                                       .comparison = check != NULL ? &check->comparison : NULL,
+                                       .command = &context->options->typed};
+    return delta_page_write(context->out, &self->page, &end);
+}
+
 static bool write_summary(FILE *out, const struct options *options, const struct summary *summary,
                           const struct comparison *comparison)
 {
@@ -249,15 +266,18 @@ static bool write_summary(FILE *out, const struct options *options, const struct
 }
 
 /* Writes the summary and the comparison; false if the output failed. Sets *code with a baseline only. */
-static bool verdict_output_write(const struct context *context, const struct summary *summary,
-                                 struct verdict_output *check, int *code)
+static bool verdict_output_write(struct delta_command *self, struct verdict_output *check, int *code)
 {
+    const struct context *context = self->session.context;
+    const struct summary *summary = &self->summary;
     const struct comparison *comparison = NULL;
     if (check != NULL) {
         baseline_compare(&check->baseline, summary, check->threshold, check->any_elf, &check->comparison);
         comparison = &check->comparison;
         *code = verdicts_exit_code(comparison->verdict);
     }
+    if (context->options->format == FORMAT_HTML)
+        return write_page(self, check);
     return write_summary(context->out, context->options, summary, comparison);
 }
 
@@ -307,7 +327,7 @@ int command_delta(const struct context *context, struct error *error)
                      error->kind == ERROR_CANCELLED ? "Ctrl-C" : error->text);
         if (self.summary.hits > 0)
             command_has_result(context);
-        self.unwritten = !verdict_output_write(context, &self.summary, check, &code) || self.unwritten;
+        self.unwritten = !verdict_output_write(&self, check, &code) || self.unwritten;
     }
     /* Ctrl-C ends a measurement that has enough hits. */
     if (error->kind == ERROR_CANCELLED && self.summary.hits > 0) {
@@ -315,6 +335,7 @@ int command_delta(const struct context *context, struct error *error)
         ok = true;
     }
     free(check);
+    delta_page_free(&self.page);
     summary_free(&self.summary);
     counting_close(&self.counting);
     if (!closed) {
