@@ -3,6 +3,7 @@
 #include "commands/command.h"
 #include "commands/counting.h"
 #include "commands/session.h"
+#include "commands/slowest.h"
 #include "commands/verdicts.h"
 #include "engine/engine.h"
 #include "measure/plausible.h"
@@ -26,8 +27,9 @@ struct delta_command {
     struct counting counting;
     struct progress progress;
     struct summary summary;
-    struct delta_page page; /* of --format html */
-    bool unwritten;         /* the output could not be written */
+    struct slowest *slowest; /* NULL: not wanted */
+    struct delta_page page;  /* of --format html */
+    bool unwritten;          /* the output could not be written */
 };
 
 /* Over all passes, with those before that do not count; 0: as many as come. */
@@ -55,6 +57,12 @@ static void on_tick(void *context, uint64_t hits, enum engine_wait wait)
              self->named.start.name[0] != '\0' ? self->named.start.name : "the start");
     progress_count(&self->progress, hits, wanted_hits(self), "hits",
                    wait == WAIT_END ? "in the region" : state);
+}
+
+static bool on_slow_hit(void *context, size_t slot, struct error *error)
+{
+    struct delta_command *self = context;
+    return slowest_read(self->slowest, slot, error);
 }
 
 static bool print_header(struct delta_command *self, struct error *error)
@@ -140,8 +148,9 @@ static bool measure_once(struct delta_command *self, const struct clock *clock, 
         .is_round = !self->named.region.to_return && self->named.region.start == self->named.region.end,
         .evidence = options->reset ? no_evidence : self->counting.evidence,
         .plan = self->counting.plan,
-        .at_end = self->counting.at_end.n > 0 ? &self->counting.at_end : NULL};
-    struct delta_sink sink = {.context = self, .hit = on_hit, .tick = on_tick};
+        .at_end = self->counting.at_end.n > 0 ? &self->counting.at_end : NULL,
+        .slow_hits = slowest_hits(self->slowest)};
+    struct delta_sink sink = {.context = self, .hit = on_hit, .tick = on_tick, .slow_hit = on_slow_hit};
     struct engine *engine = session_engine(session, error);
     if (options->reset)
         engine = reset_engine_new(&session->device, engine);
@@ -149,7 +158,8 @@ static bool measure_once(struct delta_command *self, const struct clock *clock, 
         return error_set(error, ERROR_SYSTEM, "out of memory");
     struct deadline deadline = session_deadline(session);
     session->device.slow_clock = clock_is_slow(clock);
-    bool ok = engine->ops->arm(engine, &self->named.region, &deadline, error);
+    bool ok = slowest_begin(self->slowest, session, &self->named.region, engine, error) &&
+              engine->ops->arm(engine, &self->named.region, &deadline, error);
     if (ok) { /* only now are the engine's limits known */
         session_conditions(session, clock, &self->conditions);
         describe_region(self);
@@ -243,11 +253,12 @@ static bool write_page(struct delta_command *self, const struct verdict_output *
 }
 
 static bool write_summary(FILE *out, const struct options *options, const struct summary *summary,
-                          const struct comparison *comparison)
+                          const struct slowest *slowest, const struct comparison *comparison)
 {
     switch (options->format) {
     case FORMAT_JSON:
-        return json_summary(out, summary) && (comparison == NULL || comparison_json(out, comparison));
+        return slowest_json(slowest, out, summary) && json_summary(out, summary) &&
+               (comparison == NULL || comparison_json(out, comparison));
     case FORMAT_CSV:
         return csv_summary(out, summary, comparison, options->separator[0]);
     case FORMAT_JUNIT:
@@ -259,6 +270,8 @@ static bool write_summary(FILE *out, const struct options *options, const struct
         break;
     }
     text_summary(out, summary);
+    if (!slowest_text(slowest, out, summary))
+        return false;
     if (comparison == NULL)
         return true;
     fputc('\n', out);
@@ -278,7 +291,7 @@ static bool verdict_output_write(struct delta_command *self, struct verdict_outp
     }
     if (context->options->format == FORMAT_HTML)
         return write_page(self, check);
-    return write_summary(context->out, context->options, summary, comparison);
+    return write_summary(context->out, context->options, summary, self->slowest, comparison);
 }
 
 /* ---- the command */
@@ -307,6 +320,7 @@ int command_delta(const struct context *context, struct error *error)
         progress_begin(&self.progress, stderr);
     bool ok = verdict_output_begin(context, &check, error) && session_open_elf(&self.session, error) &&
               counting_check_tick(&self.session, error) &&
+              slowest_open(&self.slowest, &self.session, error) &&
               region_locate(&self.named, self.session.symbols, context->options, error) &&
               region_look_into(&self.named, self.session.symbols, error) &&
               session_open_target(&self.session, error) && session_check_run_control(&self.session, error) &&
@@ -336,6 +350,7 @@ int command_delta(const struct context *context, struct error *error)
     }
     free(check);
     delta_page_free(&self.page);
+    slowest_close(self.slowest);
     summary_free(&self.summary);
     counting_close(&self.counting);
     if (!closed) {

@@ -81,7 +81,7 @@ static bool begin_profile(struct guarding *self, struct error *error)
 
 static bool add_sample(struct guarding *self, const struct guard_overrun *overrun, struct error *error)
 {
-    const struct unwind_stack *stack = overrun->stack;
+    const struct unwind_stack *stack = &overrun->place.stack;
     if (!has_profile(self))
         return true;
     if (!overrun->has_pc) {
@@ -269,7 +269,8 @@ static bool take(struct guarding *self, struct error *error)
     session_place(session, session->device.chosen->halted_at, place, sizeof place);
     return device_take(&session->device, options_of(self)->resume, place, &deadline, error) &&
            take_stop(self, error) &&
-           stack_reader_open(&self->stacks, &session->device, &self->way->stop, session->symbols, error);
+           stack_reader_open(&self->stacks, &session->device,
+                             (struct stack_stop){.counter = &self->way->stop}, session->symbols, error);
 }
 
 /* --- the run -------------------------------------------------------------------------------------------- */

@@ -523,6 +523,8 @@ const struct option option_table[] = {
      "the program's tick variable, which shows how often a fast SysTick wrapped"},
     {0, "on-max", "WORDS", OPTION_TEXT, AT(on_max), DELTA,
      "r0,sp,lr,*0x20000000,variable,...: show them as they were at each new maximum"},
+    {0, "outliers", "N", OPTION_COUNT, AT(outliers), DELTA,
+     "show registers and call stack at the end of the N slowest hits, at most 64"},
     {0, "no-calibrate", NULL, OPTION_FLAG, AT(no_calibrate), DELTA | SURVEY | GUARD | SERVE,
      "do not measure and remove what a halt adds"},
     {0, "baseline", "FILE", OPTION_TEXT, AT(baseline), DELTA | SURVEY,

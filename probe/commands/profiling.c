@@ -170,7 +170,8 @@ static bool take_by_stops(struct profiling *self, struct error *error)
     if (!options_of(self)->stacks)
         return true;
     self->by_stops->stacks = &self->stacks;
-    return stack_reader_open(&self->stacks, &session->device, &self->by_stops->stop, session->symbols, error);
+    return stack_reader_open(&self->stacks, &session->device,
+                             (struct stack_stop){.counter = &self->by_stops->stop}, session->symbols, error);
 }
 
 /* NULL for an empty text, or without memory: the head then says less. */

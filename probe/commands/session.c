@@ -554,7 +554,8 @@ bool session_close(struct session *session, struct error *error)
     progress_clear(&session->putting_back);
     if (ending != NULL)
         ending->notice = NULL;
-    symbols_close(session->symbols);
+    if (!session->lends_symbols)
+        symbols_close(session->symbols);
     session->symbols = NULL;
     return ok;
 }

@@ -27,7 +27,8 @@ struct session {
     struct journal *journal;       /* of this run; NULL: none */
     struct injected_code *by_core; /* reads memory as the core sees it; NULL: not needed yet */
     struct progress putting_back;
-    bool told; /* that it takes long */
+    bool told;          /* that it takes long */
+    bool lends_symbols; /* someone else closes them */
 };
 
 bool session_open_elf(struct session *session, struct error *error);

@@ -305,6 +305,23 @@ static bool deliver(struct debugger_engine *self, const struct deadline *deadlin
     self->hits++;
     if (!self->sink->hit(self->sink->context, &self->hit) || self->hits >= self->request->hits)
         self->enough = true;
+    if (self->sink->ended != NULL && !self->sink->ended(self->sink->context, error))
+        return false;
+    progress_note(&self->progress);
+    return true;
+}
+
+static bool read_registers(struct engine *engine, struct register_value *registers, size_t n,
+                           const struct deadline *deadline, struct error *error)
+{
+    struct debugger_engine *self = (struct debugger_engine *)engine;
+    for (size_t i = 0; i < n; i++) {
+        struct error lacking = {0};
+        registers[i].known =
+            debuggee_register(self, registers[i].which, &registers[i].value, deadline, &lacking);
+        if (!registers[i].known && lacking.kind != ERROR_FAULT)
+            return error_copy(error, &lacking);
+    }
     return true;
 }
 
@@ -360,7 +377,6 @@ static bool pass_once(struct debugger_engine *self, unsigned *rehits, const stru
             self->sink->left(self->sink->context);
         return true;
     }
-    progress_note(&self->progress);
     if (!deliver(self, deadline, error))
         return false;
     unsigned after = *rehits;
@@ -492,7 +508,8 @@ static void free_engine(struct engine *engine)
 
 struct engine *debugger_engine_new(struct device *device)
 {
-    static const struct engine_ops ops = {.arm = arm, .run = run, .disarm = disarm, .free = free_engine};
+    static const struct engine_ops ops = {
+        .arm = arm, .run = run, .read_registers = read_registers, .disarm = disarm, .free = free_engine};
     struct debugger_engine *self = calloc(1, sizeof *self);
     if (self == NULL)
         return NULL;

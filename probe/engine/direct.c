@@ -3,9 +3,8 @@
  * hits are planned as one step list; if the list ends early, the step at which it ended says what happened,
  * and the next list goes on from that segment of the hit.
  */
-#include "cores/architectures.h"
-#include "cores/halt_sources.h"
 #include "device/settings.h"
+#include "engine/direct_leave.h"
 #include "engine/direct_list.h"
 #include "engine/engine.h"
 #include "engine/scout.h"
@@ -15,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LIST_RESERVE = 768, REHIT_STEPS = 40, HALT_READS = 12, STOP_READS = 2, LOOK_US = 1000000 };
+enum { LIST_RESERVE = 768, REHIT_STEPS = 40, LOOK_US = 1000000 };
 
 /* The stack shows at both ends which call a stop belongs to. */
 static bool is_framed(const struct direct_engine *self)
@@ -194,24 +193,10 @@ static bool find_base(struct direct_engine *self, const struct deadline *deadlin
     return true;
 }
 
-/* Of the halted core: why it stands, and what the budget's counter holds. */
-static bool look_at_budget(struct direct_engine *self, struct counter_stop_look *look,
-                           const struct deadline *deadline, struct error *error)
-{
-    direct_new_list(self);
-    core_add_wait_halt(self->core, &self->list);
-    core_add_ready(self->core, &self->list);
-    size_t at = counter_stop_add_look(self->engine.budget.stop, &self->list);
-    if (!direct_run_plain(self, deadline, error))
-        return false;
-    *look = counter_stop_look(self->engine.budget.stop, self->results, at);
-    return !look->was_reset || direct_tell_reset(self, error);
-}
-
 static bool find_counter(struct direct_engine *self, const struct deadline *deadline, struct error *error)
 {
     struct counter_stop_look look = {0};
-    bool ok = !has_shared_counter(self) || look_at_budget(self, &look, deadline, error);
+    bool ok = !has_shared_counter(self) || direct_look_at_budget(self, &look, deadline, error);
     self->start_counter = look.value;
     return ok;
 }
@@ -260,7 +245,7 @@ static bool step_past_inner(struct direct_engine *self, const struct deadline *d
 static void add_hit(struct direct_engine *self, enum segment from, unsigned rehits, bool reset_later)
 {
     struct hit_plan plan = plan_of(self, rehits);
-    plan.reset_later = reset_later || self->ends_halted;
+    plan.reset_later = reset_later;
     plan.stay = self->ends_halted;
     if (from > SEGMENT_ENTRY) /* proved by find_return or find_base */
         plan.prove_entry = false;
@@ -313,13 +298,18 @@ static void plan_hits(struct direct_engine *self, enum segment from, unsigned re
     if (!later)
         self->looked_us = deadline_now_us();
     self->waited = false;
+    if (self->hits.sink->ended != NULL) { /* each hit is looked at where it ends */
+        self->ends_halted = !round;
+        add_hit(self, from, rehits, false);
+        return;
+    }
     add_hit(self, from, rehits, later);
     for (size_t each = 0, before; many && !self->ends_halted && room_for(self, 1, 0);
          each = self->list.n - before + 1) {
         before = self->list.n;
         bool more = room_for(self, 2, each);
         self->ends_halted = hold && !round && each > 0 && !more && hits_left(self) > 1;
-        add_hit(self, round ? SEGMENT_ENTRY : SEGMENT_AT_START, 0, hold && more);
+        add_hit(self, round ? SEGMENT_ENTRY : SEGMENT_AT_START, 0, (hold && more) || self->ends_halted);
     }
 }
 
@@ -334,6 +324,32 @@ static bool reach_start(struct direct_engine *self, const struct deadline *deadl
     if (!direct_run_list(self, &at, &saw, deadline, error))
         return false;
     return at == self->list.n || direct_confirm_stop(self, self->region.start, deadline, error);
+}
+
+/* The core stands at the end of the hit that was delivered last. */
+static bool show_end(struct direct_engine *self, struct error *error)
+{
+    const struct engine_sink *sink = self->hits.sink;
+    bool enough = self->hits.enough;
+    if (sink->ended == NULL)
+        return true;
+    self->hits.enough = false; /* it would cut short the lists that read */
+    bool ok = sink->ended(sink->context, error);
+    self->hits.enough = enough;
+    progress_note(&self->progress);
+    return ok;
+}
+
+/* After the last hit. */
+static bool leave_end(struct direct_engine *self, const struct deadline *deadline, struct error *error)
+{
+    if (!self->resume_first)
+        return true;
+    self->hits.enough = false;
+    begin_list(self);
+    bool ok = direct_run_plain(self, deadline, error);
+    self->hits.enough = true;
+    return ok;
 }
 
 /* --- when a list ends early ----------------------------------------------------------------------------- */
@@ -460,8 +476,8 @@ static bool check_budget(struct direct_engine *self, bool *over, const struct de
         return true;
     if (!direct_restore_borrowed(self, deadline, error))
         return false;
-    for (int i = 0; i < STOP_READS && !*over; i++) { /* the first may still show the stop before */
-        if (!look_at_budget(self, &look, deadline, error))
+    for (int i = 0; i < STOP_READS && !*over; i++) {
+        if (!direct_look_at_budget(self, &look, deadline, error))
             return false;
         *over = look.is_ours;
     }
@@ -534,6 +550,8 @@ static bool finish_by_hand(struct direct_engine *self, const struct hit_steps *h
     if (changed != NULL)
         return witness_tell(changed, saw, error);
     hit_results_deliver(&self->hits, &whole, results);
+    if (!show_end(self, error))
+        return false;
     direct_new_list(self);
     if (self->region.start != direct_end(self)) {
         struct hit_plan plan = plan_of(self, 0);
@@ -662,17 +680,38 @@ static bool run_hits(struct direct_engine *self, const struct engine_request *re
         if (!direct_run_list(self, &at, &saw, deadline, error))
             return false;
         self->resume_first = self->ends_halted && at == self->list.n;
-        if (self->hits.hits > before)
+        bool complete = at == self->list.n;
+        if (self->hits.hits > before) {
             rehits = 0;
+            if (!show_end(self, error))
+                return false;
+        }
         if (self->hits.enough)
             break;
-        if (at == self->list.n)
+        if (complete)
             from = self->region.start == direct_end(self) ? SEGMENT_ENTRY : SEGMENT_AT_START;
         else if (!direct_restore_borrowed(self, deadline, error) ||
                  !recover(self, at, &from, deadline, error))
             return false;
     }
-    return direct_check_neighbours(self, true, error);
+    return leave_end(self, deadline, error) && direct_check_neighbours(self, true, error);
+}
+
+static bool read_registers(struct engine *engine, struct register_value *registers, size_t n,
+                           const struct deadline *deadline, struct error *error)
+{
+    struct direct_engine *self = (struct direct_engine *)engine;
+    size_t at[ENGINE_REGISTERS];
+    direct_new_registers(self);
+    for (size_t i = 0; i < n; i++)
+        at[i] = core_add_register(self->core, &self->list, registers[i].which);
+    if (!direct_run_plain(self, deadline, error))
+        return false;
+    for (size_t i = 0; i < n; i++) {
+        registers[i].value = core_register_value(self->core, registers[i].which, self->results, at[i]);
+        registers[i].known = true;
+    }
+    return true;
 }
 
 static bool run(struct engine *engine, const struct engine_request *request, const struct engine_sink *sink,
@@ -683,118 +722,6 @@ static bool run(struct engine *engine, const struct engine_request *request, con
     return run_hits(self, request, sink, deadline, &why) || direct_tell_cause(self, &why, error);
 }
 
-static bool is_other(const struct direct_engine *self, uint64_t pc)
-{
-    for (unsigned i = 0; i < self->n_others; i++)
-        if (self->others[i] == pc)
-            return true;
-    return self->n_others > 0 && self->breakpoint_at == pc;
-}
-
-static bool run_on(struct direct_engine *self, const struct deadline *deadline, struct error *error)
-{
-    direct_new_list(self);
-    core_add_halt(self->core, &self->list); /* ends a step and the holding off of interrupts */
-    core_add_ready(self->core, &self->list);
-    if (self->engine.budget.stop != NULL)
-        counter_stop_add_disarm(self->engine.budget.stop, &self->list);
-    direct_add_run(self, &self->list);
-    return direct_run_plain(self, deadline, error);
-}
-
-static bool has_left(const struct direct_engine *self, const struct deadline *deadline)
-{
-    struct address at = core_status_register(self->core);
-    struct error unread = {0};
-    uint64_t status = 0;
-    for (int i = 0; i < HALT_READS; i++)
-        if (!ledger_read(self->device->ledger, at, &status, deadline, &unread) ||
-            !stops_has_not_left(self->core, status))
-            return true;
-    return false;
-}
-
-/* A server that was started anew has changed the trigger by which we let the core go. */
-static bool insist(struct direct_engine *self, const struct deadline *deadline, struct error *error)
-{
-    return settings_apply_core(self->device->ledger, self->core, APPLY_ALL, deadline, error) &&
-           run_on(self, deadline, error) &&
-           (has_left(self, deadline) ||
-            error_set(error, ERROR_STATE, "the core is left halted: it does not leave Debug state"));
-}
-
-/* With the only breakpoint, a stop at one is ours even if its PC cannot be read. */
-static bool is_ours(struct direct_engine *self, const struct stop *stop, bool busy, bool *ours,
-                    const struct deadline *deadline, struct error *error)
-{
-    bool in_handler;
-    if (!direct_is_in_handler(self, stop, &in_handler, deadline, error))
-        return false;
-    bool other_code =
-        stop->unreadable != NULL && stop->cause == STOP_BREAKPOINT && self->breakpoints.setup.sole;
-    *ours = busy || other_code || in_handler || stop->cause == STOP_RESET || stop->pc == self->region.start ||
-            stop->pc == direct_end(self) || is_other(self, stop->pc);
-    return true;
-}
-
-/* Resumes the core, if we stopped it or it stands at a stop of ours. */
-static bool leave_stop(struct direct_engine *self, const struct deadline *deadline, struct error *error)
-{
-    uint64_t status = 0;
-    struct stop stop = {0};
-    struct error stays = {0};
-    static const struct engine_sink quiet;
-    static const struct engine_request soon = {.timeout_ms = 1000};
-    direct_begin(self, &soon, &quiet);
-    if (self->stays_halted)
-        return true;
-    bool busy = self->halted_by_us || self->was_reset, halted = !busy;
-    /* Right after a resume the core may still read as halted; right after a step, not yet. */
-    for (int i = 0; i < HALT_READS && halted != busy; i++) {
-        if (!ledger_read(self->device->ledger, core_status_register(self->core), &status, deadline, error))
-            return false;
-        halted = core_state_of(self->core, status) == CORE_HALTED;
-    }
-    if (!halted && self->interrupts_held) { /* it runs in a handler that could not be held off */
-        direct_new_list(self);
-        core_add_halt(self->core, &self->list);
-        core_add_let_go(self->core, &self->list);
-        return direct_run_plain(self, deadline, error);
-    }
-    if (!halted)
-        return true;
-    if (!device_check_left(self->device, &stays)) {
-        device_leave_as(self->device, LEAVE_HALTED_RESET);
-        return true;
-    }
-    struct counter_stop_look look = {0};
-    struct error why = {0};
-    if (self->engine.budget.stop != NULL && !self->was_reset &&
-        !look_at_budget(self, &look, deadline, &why) && !self->was_reset)
-        return error_copy(error, &why);
-    bool ours = look.is_ours;
-    /* A reset may come between the cause and the PC. */
-    for (int i = 0; i < STOP_READS && !ours; i++)
-        if (!direct_read_stop(self, &stop, deadline, error) ||
-            !is_ours(self, &stop, busy, &ours, deadline, error))
-            return false;
-    if (self->foreign_stop || !ours) {
-        device_leave_as(self->device, LEAVE_HALTED_FOREIGN);
-        self->engine.stopped_at = core_code_place(stop.pc);
-        return true;
-    }
-    return run_on(self, deadline, error) && (has_left(self, deadline) || insist(self, deadline, error));
-}
-
-static bool disarm(struct engine *engine, const struct deadline *deadline, struct error *error)
-{
-    struct direct_engine *self = (struct direct_engine *)engine;
-    return direct_restore_borrowed(self, deadline, error) &&
-           breakpoints_remove(&self->breakpoints, deadline, error) &&
-           breakpoints_resume_neighbours(&self->breakpoints, deadline, error) &&
-           leave_stop(self, deadline, error);
-}
-
 static void free_engine(struct engine *engine)
 {
     free(engine);
@@ -802,8 +729,12 @@ static void free_engine(struct engine *engine)
 
 struct engine *direct_new(struct device *device)
 {
-    static const struct engine_ops ops = {
-        .arm = arm, .run = run, .scout = direct_scout, .disarm = disarm, .free = free_engine};
+    static const struct engine_ops ops = {.arm = arm,
+                                          .run = run,
+                                          .scout = direct_scout,
+                                          .read_registers = read_registers,
+                                          .disarm = direct_disarm,
+                                          .free = free_engine};
     struct direct_engine *self = calloc(1, sizeof *self);
     if (self == NULL)
         return NULL;

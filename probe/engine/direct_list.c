@@ -511,6 +511,19 @@ bool direct_read_stop(struct direct_engine *self, struct stop *stop, const struc
     return true;
 }
 
+bool direct_look_at_budget(struct direct_engine *self, struct counter_stop_look *look,
+                           const struct deadline *deadline, struct error *error)
+{
+    direct_new_list(self);
+    core_add_wait_halt(self->core, &self->list);
+    core_add_ready(self->core, &self->list);
+    size_t at = counter_stop_add_look(self->engine.budget.stop, &self->list);
+    if (!direct_run_plain(self, deadline, error))
+        return false;
+    *look = counter_stop_look(self->engine.budget.stop, self->results, at);
+    return !look->was_reset || direct_tell_reset(self, error);
+}
+
 bool direct_is_in_handler(struct direct_engine *self, const struct stop *stop, bool *is,
                           const struct deadline *deadline, struct error *error)
 {

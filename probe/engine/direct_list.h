@@ -1,6 +1,6 @@
 /*
  * The direct engine's state, and how its step lists are run: what can interrupt a list, and what the stop
- * means at which it ended. For direct.c and direct_list.c only.
+ * means at which it ended. For the files of this engine only.
  */
 #pragma once
 
@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { LIST_ROOM = 4096 };
+enum { LIST_ROOM = 4096, STOP_READS = 2 /* the first may still show the stop before */ };
 
 struct direct_engine {
     struct engine engine;
@@ -100,6 +100,9 @@ bool direct_tell_cause(struct direct_engine *self, const struct error *why, stru
 /* Waits for the halt, then reads where it is. */
 bool direct_read_stop(struct direct_engine *self, struct stop *stop, const struct deadline *deadline,
                       struct error *error);
+/* Of the halted core: why it stands, and what the budget's counter holds. */
+bool direct_look_at_budget(struct direct_engine *self, struct counter_stop_look *look,
+                           const struct deadline *deadline, struct error *error);
 /* *is: a handler ran just as a breakpoint was reached, and the core halted there instead. */
 bool direct_is_in_handler(struct direct_engine *self, const struct stop *stop, bool *is,
                           const struct deadline *deadline, struct error *error);

@@ -129,6 +129,9 @@ struct engine_sink {
                                  const struct deadline *, struct error *);
     /* While the engine waits for the end; `hit` has only `from` and `before_us`. */
     void (*poll)(void *context, const struct raw_hit *hit, const struct raw_poll *);
+    /* After `hit`, while the core stands at that hit's end, for read_registers and reads of memory. False:
+     * the run fails. With it each hit costs a round trip more; NULL: nothing is to be read there. */
+    bool (*ended)(void *context, struct error *);
 };
 
 enum { ENGINE_REHITS = 32 };
@@ -157,6 +160,15 @@ struct engine_found {
     size_t which;   /* whose start was reached; the core stands there until disarm */
 };
 
+enum { ENGINE_REGISTERS = 40 }; /* that read_registers takes at once */
+
+/* A register of a core that stands. */
+struct register_value {
+    enum core_register which;
+    uint64_t value; /* as core_register_value */
+    bool known;     /* false: the debugger does not have it */
+};
+
 struct engine_ops {
     bool (*arm)(struct engine *, const struct region *, const struct deadline *, struct error *);
     bool (*run)(struct engine *, const struct engine_request *, const struct engine_sink *,
@@ -164,6 +176,9 @@ struct engine_ops {
     /* In place of arm and run. ERROR_START: no start was reached. NULL: the engine cannot. */
     bool (*scout)(struct engine *, const struct engine_scout *, struct engine_found *,
                   const struct deadline *, struct error *);
+    /* In engine_sink.ended only. */
+    bool (*read_registers)(struct engine *, struct register_value *, size_t n, const struct deadline *,
+                           struct error *);
     /* Removes every breakpoint and resumes the core, unless another debugger stopped it. */
     bool (*disarm)(struct engine *, const struct deadline *, struct error *);
     void (*free)(struct engine *);

@@ -159,12 +159,22 @@ static void on_poll(void *context, const struct raw_hit *hit, const struct raw_p
         self->sink->poll(self->sink->context, hit, poll);
 }
 
+static bool on_ended(void *context, struct error *error)
+{
+    struct reset_engine *self = context;
+    return self->sink->ended(self->sink->context, error);
+}
+
 static bool run(struct engine *engine, const struct engine_request *request, const struct engine_sink *sink,
                 const struct deadline *deadline, struct error *error)
 {
     struct reset_engine *self = reset_engine_of(engine);
-    const struct engine_sink between = {
-        .context = self, .hit = on_hit, .rehit = on_rehit, .tick = on_tick, .poll = on_poll};
+    const struct engine_sink between = {.context = self,
+                                        .hit = on_hit,
+                                        .rehit = on_rehit,
+                                        .tick = on_tick,
+                                        .poll = on_poll,
+                                        .ended = sink->ended != NULL ? on_ended : NULL};
     struct engine_request one = *request;
     one.hits = 1;
     self->sink = sink;
@@ -177,6 +187,13 @@ static bool run(struct engine *engine, const struct engine_request *request, con
         one.rehits = 0;
     }
     return true;
+}
+
+static bool read_registers(struct engine *engine, struct register_value *registers, size_t n,
+                           const struct deadline *deadline, struct error *error)
+{
+    struct engine *inner = reset_engine_of(engine)->inner;
+    return inner->ops->read_registers(inner, registers, n, deadline, error);
 }
 
 static bool disarm(struct engine *engine, const struct deadline *deadline, struct error *error)
@@ -194,7 +211,8 @@ static void free_engine(struct engine *engine)
 
 struct engine *reset_engine_new(struct device *device, struct engine *inner)
 {
-    static const struct engine_ops ops = {.arm = arm, .run = run, .disarm = disarm, .free = free_engine};
+    static const struct engine_ops ops = {
+        .arm = arm, .run = run, .read_registers = read_registers, .disarm = disarm, .free = free_engine};
     struct reset_engine *self = inner != NULL ? calloc(1, sizeof *self) : NULL;
     if (self == NULL) {
         if (inner != NULL)

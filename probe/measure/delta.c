@@ -15,8 +15,8 @@ enum {
     WINDOW_US = 2000000,
     ROUNDS = 4, /* the passes take turns, so that a drift affects all of them */
     REHITS_FIRST = 10,
-    REHITS_MORE = 32, /* when the first ones differ among themselves */
-    WAITING_ROOM = 4, /* hits measured before calibration is done */
+    REHITS_MORE = 32,              /* when the first ones differ among themselves */
+    WAITING_ROOM = SLOW_HITS_WAIT, /* hits measured before calibration is done */
 };
 
 void pass_check_add(struct pass_check *check, uint64_t value)
@@ -78,6 +78,7 @@ struct waiting {
     struct widen totals[READING_ROOM];
     bool polled; /* the totals are made of polls; else they may be made anew */
     int64_t us;
+    size_t slot; /* of what was read at its end */
 };
 
 /* The end of the last hit. The next one in the same call of the engine shows when the call came again. */
@@ -101,6 +102,7 @@ struct delta {
     struct waiting waiting[WAITING_ROOM];
     size_t n_waiting;
     struct hit_end last;
+    size_t slot;            /* to be read into at the end of the last hit; SLOW_HIT_NONE: nothing is */
     struct delta_turn turn; /* the one under way */
     uint64_t seen;          /* hits, with those that wait */
     unsigned most_pairs, most_steps;
@@ -123,21 +125,11 @@ static void put_value(struct column *column, const struct value *value)
         column->at_least_max = value->count;
 }
 
-/* Events that are 0 if no handler ran inside. */
-static bool counts_exceptions(const char *name)
-{
-    static const char *const names[] = {"EXCCNT", "EXC_TAKEN"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (strcmp(name, names[i]) == 0)
-            return true;
-    return false;
-}
-
 static bool was_undisturbed(const struct delta *delta, const struct hit_result *hit)
 {
     const struct summary *summary = delta->summary;
     for (size_t i = 0; summary->undisturbed != NULL && i < summary->n; i++)
-        if (!hit->values[i].absent && counts_exceptions(summary->columns[i].name))
+        if (!hit->values[i].absent && result_exceptions(summary->columns[i].name) != RESULT_EXCEPTIONS_NOT)
             return !hit->values[i].at_least && hit->values[i].count == 0;
     return false;
 }
@@ -178,8 +170,24 @@ static void count(struct delta *delta, const struct raw_hit *raw, struct hit_res
         statistics_add(summary->undisturbed, first->count);
 }
 
-static void evaluate(struct delta *delta, const struct raw_hit *raw, const struct widen *totals,
-                     int64_t at_us)
+/* The same hits as for the maximum, and those with a bound: one may be the slowest. */
+static size_t judge_slow_hit(struct delta *delta, const struct raw_hit *raw, const struct hit_result *hit,
+                             size_t slot)
+{
+    struct slow_hits *slow = delta->options->slow_hits;
+    if (slow == NULL)
+        return SLOW_HIT_NONE;
+    if (hit->warmup || hit->tainted || !leads_as_the_first(delta)) {
+        slow_hits_release(slow, slot);
+        return SLOW_HIT_NONE;
+    }
+    return slow_hits_take(slow, hit, delta->pass->plan->column[0], raw->words, slot);
+}
+
+/* Returns the slot of a hit that is among the slowest so far; `slot` was reserved for it, or is
+ * SLOW_HIT_NONE. */
+static size_t evaluate(struct delta *delta, const struct raw_hit *raw, const struct widen *totals,
+                       int64_t at_us, size_t slot)
 {
     struct summary *summary = delta->summary;
     struct pass *pass = delta->pass;
@@ -210,6 +218,7 @@ static void evaluate(struct delta *delta, const struct raw_hit *raw, const struc
         count(delta, raw, &hit);
     if (delta->sink->hit != NULL)
         delta->sink->hit(delta->sink->context, &hit);
+    return judge_slow_hit(delta, raw, &hit, slot);
 }
 
 static int64_t left_us(const struct delta *delta, int64_t now_us)
@@ -291,7 +300,9 @@ static bool on_hit(void *context, const struct raw_hit *raw)
     struct widen totals[READING_ROOM];
     int64_t now_us = deadline_now_us();
     bool polled = delta->evaluation.polled;
+    struct slow_hits *slow = delta->options->slow_hits;
     delta->ran_on = false;
+    delta->slot = SLOW_HIT_NONE;
     delta->plausible.has_last = delta->plausible.has_last && !delta->options->apart;
     if (delta->written.kind != ERROR_NONE || !plausible_hit(&delta->plausible, raw, &delta->written)) {
         delta->n_waiting = 0;
@@ -304,12 +315,29 @@ static bool on_hit(void *context, const struct raw_hit *raw)
     note_end(delta, raw, totals);
     if (!delta->pass->calibrated && delta->n_waiting < WAITING_ROOM) {
         struct waiting *waiting = &delta->waiting[delta->n_waiting++];
-        *waiting = (struct waiting){.raw = *raw, .polled = polled, .us = now_us};
+        delta->slot = slow != NULL ? slow_hits_reserve(slow) : SLOW_HIT_NONE;
+        *waiting = (struct waiting){.raw = *raw, .polled = polled, .us = now_us, .slot = delta->slot};
         memcpy(waiting->totals, totals, delta->pass->plan->n * sizeof *totals);
     } else {
-        evaluate(delta, raw, totals, now_us);
+        delta->slot = evaluate(delta, raw, totals, now_us, SLOW_HIT_NONE);
     }
     return !is_enough(delta, now_us);
+}
+
+static bool on_ended(void *context, struct error *error)
+{
+    struct delta *delta = context;
+    struct slow_hits *slow = delta->options->slow_hits;
+    if (delta->slot == SLOW_HIT_NONE)
+        return true;
+    int64_t begun_us = deadline_now_us();
+    if (!delta->sink->slow_hit(delta->sink->context, delta->slot, error))
+        return false;
+    slow->is_read[delta->slot] = true;
+    int64_t took_us = deadline_now_us() - begun_us;
+    if (took_us > slow->longest_us)
+        slow->longest_us = took_us;
+    return true;
 }
 
 static void on_rehit(void *context, const struct raw_hit *raw)
@@ -385,7 +413,7 @@ static void finish_calibration(struct delta *delta)
         struct waiting *waiting = &delta->waiting[i];
         if (!waiting->polled) /* the cost of halts is known now, so more may be decided */
             evaluation_total(&delta->evaluation, &waiting->raw, waiting->totals);
-        evaluate(delta, &waiting->raw, waiting->totals, waiting->us);
+        evaluate(delta, &waiting->raw, waiting->totals, waiting->us, waiting->slot);
     }
 }
 
@@ -397,7 +425,8 @@ static bool run_some(struct delta *delta, struct engine *engine, uint64_t hits, 
                                .rehit = on_rehit,
                                .left = on_left,
                                .tick = on_tick,
-                               .poll = on_poll};
+                               .poll = on_poll,
+                               .ended = delta->options->slow_hits != NULL ? on_ended : NULL};
     struct engine_request request = {.hits = hits,
                                      .rehits = rehits,
                                      .timeout_ms = delta->options->timeout_ms,
@@ -546,7 +575,8 @@ static bool begin_columns(struct delta *delta, struct error *error)
                  plan->columns[summary->n].unsupported);
         if (column->statistics == NULL)
             return error_set(error, ERROR_SYSTEM, "out of memory");
-        if (counts_exceptions(column->name) && column->unsupported[0] == '\0' && summary->undisturbed == NULL)
+        if (result_exceptions(column->name) != RESULT_EXCEPTIONS_NOT && column->unsupported[0] == '\0' &&
+            summary->undisturbed == NULL)
             summary->undisturbed = statistics_new();
     }
     return true;

@@ -11,6 +11,7 @@
 #include "measure/clock.h"
 #include "measure/plan.h"
 #include "measure/result.h"
+#include "measure/slow_hits.h"
 #include "measure/wrap_evidence.h"
 
 #include <stdbool.h>
@@ -31,12 +32,18 @@ struct delta_options {
     struct wrap_evidence evidence;
     const struct plan *plan;
     const struct at_end *at_end; /* what summary->at_max names; NULL: nothing */
+    /* Begun; gets the slowest of the hits that the statistics count, and of those with a lower bound. NULL:
+     * they are not wanted. */
+    struct slow_hits *slow_hits;
 };
 
 struct delta_sink {
     void *context;
     void (*hit)(void *context, const struct hit_result *);
     void (*tick)(void *context, uint64_t hits, enum engine_wait);
+    /* With `slow_hits`: the core stands at the end of a hit that may be one. What is to be kept of that goes
+     * to slot `slot`. */
+    bool (*slow_hit)(void *context, size_t slot, struct error *);
 };
 
 /* What one turn of a region is to bring. */

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 enum { RESULT_COLUMNS = 64, RESULT_WORDS = 16 };
 
@@ -64,6 +65,20 @@ struct column {
 static inline struct figures column_figures(const struct column *column)
 {
     return column->statistics != NULL ? statistics_figures(column->statistics) : column->figures;
+}
+
+/* What an event says of handlers that ran inside: it is 0 if none did. */
+enum result_exceptions {
+    RESULT_EXCEPTIONS_NOT,    /* nothing */
+    RESULT_EXCEPTIONS_TAKEN,  /* how many were taken */
+    RESULT_EXCEPTIONS_CYCLES, /* the cycles of their entry and exit */
+};
+
+static inline enum result_exceptions result_exceptions(const char *column)
+{
+    return strcmp(column, "EXC_TAKEN") == 0 ? RESULT_EXCEPTIONS_TAKEN
+           : strcmp(column, "EXCCNT") == 0  ? RESULT_EXCEPTIONS_CYCLES
+                                            : RESULT_EXCEPTIONS_NOT;
 }
 
 struct value {

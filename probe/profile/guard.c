@@ -1,8 +1,6 @@
 #include "profile/guard.h"
 
-#include <stdio.h>
-
-enum { REHITS = 16, HALT_ROOM = 4096, LIST_ROOM = 1024, CHAINED_BITS = 16 };
+enum { REHITS = 16, HALT_ROOM = 4096, CHAINED_BITS = 16 };
 
 uint64_t guard_most(uint64_t budget)
 {
@@ -10,59 +8,6 @@ uint64_t guard_most(uint64_t budget)
 }
 
 /* --- where the core stands ------------------------------------------------------------------------------ */
-
-/* General registers by number, and then these. */
-static size_t general_registers(const struct core *core)
-{
-    return core->family == CORE_ARMV8 ? 30 : 13;
-}
-
-static void name_register(const struct core *core, enum core_register which, char *out, size_t size)
-{
-    switch (which) {
-    case CORE_PC:
-        snprintf(out, size, "pc");
-        break;
-    case CORE_SP:
-        snprintf(out, size, "sp");
-        break;
-    case CORE_LR:
-        snprintf(out, size, "lr");
-        break;
-    case CORE_STATUS:
-        snprintf(out, size, core->family == CORE_M ? "xpsr" : "cpsr");
-        break;
-    default:
-        snprintf(out, size, "%c%u", core->family == CORE_ARMV8 ? 'x' : 'r', (unsigned)(which - CORE_R0));
-        break;
-    }
-}
-
-static bool read_registers(struct guard *guard, struct guard_overrun *out, const struct deadline *deadline,
-                           struct error *error)
-{
-    static const enum core_register last[] = {CORE_SP, CORE_LR, CORE_PC, CORE_STATUS};
-    enum { LAST = sizeof last / sizeof *last };
-    const struct core *core = guard->stop->core;
-    struct step items[LIST_ROOM];
-    uint64_t results[LIST_ROOM];
-    struct steps list = {.items = items, .room = LIST_ROOM};
-    size_t at[GUARD_REGISTERS], general = general_registers(core), n = general + LAST;
-    core_add_ready(core, &list);
-    for (size_t i = 0; i < n; i++)
-        at[i] = core_add_register(core, &list,
-                                  i < general ? (enum core_register)(CORE_R0 + i) : last[i - general]);
-    if (!counter_stop_run(guard->stop, &list, results, deadline, error))
-        return false;
-    out->n_registers = n;
-    for (size_t i = 0; i < n; i++) {
-        enum core_register which = i < general ? (enum core_register)(CORE_R0 + i) : last[i - general];
-        uint64_t value = core_register_value(core, which, results, at[i]);
-        name_register(core, which, out->registers[i].name, sizeof out->registers[i].name);
-        out->registers[i].value = which == CORE_PC ? core_code_place(value) : value;
-    }
-    return true;
-}
 
 /* A function that the call ended in, by a jump, returns to the same place. */
 static bool is_elsewhere(const struct guard *guard, const struct unwind_stack *stack, uint64_t end)
@@ -82,9 +27,7 @@ static bool read_place(struct guard *guard, const struct counter_stop_look *look
 {
     const struct core *core = guard->stop->core;
     out->has_pc = !core_may_be_unreadable(core) || core_unreadable(core, look->cause) == NULL;
-    out->stack = &guard->stacks->stack;
-    return !out->has_pc ||
-           (read_registers(guard, out, deadline, error) && stack_reader_take(guard->stacks, deadline, error));
+    return !out->has_pc || stack_reader_place(guard->stacks, &out->place, deadline, error);
 }
 
 /* --- counts --------------------------------------------------------------------------------------------- */
@@ -175,7 +118,7 @@ static enum overrun_next on_overrun(void *context, const struct counter_stop_loo
                                     .skid = look->late + spread};
     if (!read_place(guard, look, &overrun, deadline, error))
         return OVERRUN_FAILS;
-    overrun.is_elsewhere = overrun.has_pc && is_elsewhere(guard, overrun.stack, end);
+    overrun.is_elsewhere = overrun.has_pc && is_elsewhere(guard, &overrun.place.stack, end);
     result->overruns++;
     if (overrun.skid > result->skid)
         result->skid = overrun.skid;

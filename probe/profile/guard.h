@@ -15,8 +15,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { GUARD_REGISTERS = 40 };
-
 /* Where a call had used up its budget. */
 struct guard_overrun {
     uint64_t number;   /* from 1 */
@@ -24,13 +22,8 @@ struct guard_overrun {
     uint64_t counted;  /* of the call, up to there; what the halt itself costs is subtracted */
     uint64_t skid;     /* the budget is exceeded by at most so much */
     bool is_elsewhere; /* the whole stack does not lead to this call: another task, or it was left */
-    bool has_pc;       /* else nothing of the registers can be read */
-    struct guard_register {
-        char name[8];
-        uint64_t value;
-    } registers[GUARD_REGISTERS];
-    size_t n_registers;
-    const struct unwind_stack *stack; /* valid in the call of the sink only */
+    bool has_pc;       /* else nothing of the registers can be read, and `place` is empty */
+    struct stop_place place;
 };
 
 struct guard_sink {

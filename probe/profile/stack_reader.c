@@ -1,13 +1,13 @@
 #include "profile/stack_reader.h"
 
-#include <string.h>
+#include <stdio.h>
 
-enum { LIST_ROOM = 1024, REGISTERS = UNWIND_VALUES + 2, WORD = 4 };
+enum { LIST_ROOM = 1024, WORD = 4 };
 
-bool stack_reader_open(struct stack_reader *reader, struct device *device, struct counter_stop *stop,
+bool stack_reader_open(struct stack_reader *reader, struct device *device, struct stack_stop stop,
                        struct symbols *symbols, struct error *error)
 {
-    *reader = (struct stack_reader){.device = device, .stop = stop};
+    *reader = (struct stack_reader){.device = device, .core = &device->chosen->core, .stop = stop};
     reader->unwind = unwind_open(symbols);
     return reader->unwind != NULL || error_set(error, ERROR_SYSTEM, "out of memory");
 }
@@ -20,70 +20,112 @@ void stack_reader_close(struct stack_reader *reader)
 
 /* --- registers ------------------------------------------------------------------------------------------ */
 
-/* What the registers are called by which a stack is found: in the order of struct unwind_core, and behind
- * these PSP and the status. */
-struct wanted {
-    enum core_register which[REGISTERS];
-    unsigned value[REGISTERS]; /* index into unwind_core.value; UNWIND_VALUES: PSP, one more: the status */
-    size_t n;
-};
-
-static void want(struct wanted *wanted, enum core_register which, unsigned value)
+/* General registers by number; SP, LR and PC follow them, in struct unwind_core as in wanted_place. */
+static unsigned general_registers(const struct core *core)
 {
-    wanted->which[wanted->n] = which;
-    wanted->value[wanted->n++] = value;
+    return core->family == CORE_ARMV8 ? UNWIND_A64_LR : UNWIND_ARM_SP;
 }
 
-static void want_all(const struct core *core, struct wanted *out)
+/* Index into unwind_core.value; UNWIND_VALUES and above: none. */
+static unsigned value_of(const struct core *core, enum core_register which)
 {
     bool wide = core->family == CORE_ARMV8;
-    uint64_t needs = wide ? UNWIND_NEEDS_A64 : UNWIND_NEEDS_ARM;
-    unsigned sp = wide ? UNWIND_A64_SP : UNWIND_ARM_SP, lr = wide ? UNWIND_A64_LR : UNWIND_ARM_LR,
-             pc = wide ? UNWIND_A64_PC : UNWIND_ARM_PC;
-    *out = (struct wanted){0};
-    for (unsigned i = 0; i < UNWIND_VALUES; i++)
-        if ((needs >> i & 1) != 0)
-            want(out,
-                 i == sp   ? CORE_SP
-                 : i == lr ? CORE_LR
-                 : i == pc ? CORE_PC
-                           : (enum core_register)(CORE_R0 + i),
-                 i);
-    if (core->family == CORE_M)
-        want(out, CORE_PSP, UNWIND_VALUES);
-    if (!wide)
-        want(out, CORE_STATUS, UNWIND_VALUES + 1);
+    switch (which) {
+    case CORE_SP:
+        return wide ? UNWIND_A64_SP : UNWIND_ARM_SP;
+    case CORE_LR:
+        return wide ? UNWIND_A64_LR : UNWIND_ARM_LR;
+    case CORE_PC:
+        return wide ? UNWIND_A64_PC : UNWIND_ARM_PC;
+    case CORE_PSP:
+    case CORE_STATUS:
+        return UNWIND_VALUES;
+    default:
+        return (unsigned)(which - CORE_R0);
+    }
 }
 
-static bool read_registers(struct stack_reader *reader, struct unwind_core *out,
-                           const struct deadline *deadline, struct error *error)
+/* What a stack is found by; `all`: and all other registers. Returns how many. */
+static size_t want_registers(const struct core *core, bool all, struct register_value *out)
 {
-    const struct core *core = reader->stop->core;
+    static const enum core_register last[] = {CORE_SP, CORE_LR, CORE_PC};
+    bool wide = core->family == CORE_ARMV8;
+    uint64_t needs = wide ? UNWIND_NEEDS_A64 : UNWIND_NEEDS_ARM;
+    size_t n = 0;
+    for (unsigned i = 0; i < general_registers(core); i++)
+        if (all || (needs >> i & 1) != 0)
+            out[n++] = (struct register_value){.which = (enum core_register)(CORE_R0 + i)};
+    for (size_t i = 0; i < sizeof last / sizeof *last; i++)
+        out[n++] = (struct register_value){.which = last[i]};
+    if (core->family == CORE_M)
+        out[n++] = (struct register_value){.which = CORE_PSP};
+    if (all || !wide)
+        out[n++] = (struct register_value){.which = CORE_STATUS};
+    return n;
+}
+
+static bool read_at_counter_stop(struct stack_reader *reader, struct register_value *registers, size_t n,
+                                 const struct deadline *deadline, struct error *error)
+{
+    const struct core *core = reader->core;
     struct step items[LIST_ROOM];
     uint64_t results[LIST_ROOM];
     struct steps list = {.items = items, .room = LIST_ROOM};
-    struct wanted wanted;
-    size_t at[REGISTERS];
-    want_all(core, &wanted);
+    size_t at[ENGINE_REGISTERS];
     core_add_ready(core, &list);
-    for (size_t i = 0; i < wanted.n; i++)
-        at[i] = core_add_register(core, &list, wanted.which[i]);
-    if (!counter_stop_run(reader->stop, &list, results, deadline, error))
+    for (size_t i = 0; i < n; i++)
+        at[i] = core_add_register(core, &list, registers[i].which);
+    if (!counter_stop_run(reader->stop.counter, &list, results, deadline, error))
         return false;
-    *out = (struct unwind_core){.is_m = core->family == CORE_M};
-    for (size_t i = 0; i < wanted.n; i++) {
-        uint64_t value = core_register_value(core, wanted.which[i], results, at[i]);
-        if (wanted.value[i] < UNWIND_VALUES) {
-            out->value[wanted.value[i]] = wanted.which[i] == CORE_PC ? core_code_place(value) : value;
-            out->known |= UINT64_C(1) << wanted.value[i];
-        } else if (wanted.value[i] == UNWIND_VALUES) {
-            out->psp = value;
-            out->knows_psp = true;
-        } else {
-            out->status = (uint32_t)value;
-        }
+    for (size_t i = 0; i < n; i++) {
+        registers[i].value = core_register_value(core, registers[i].which, results, at[i]);
+        registers[i].known = true;
     }
     return true;
+}
+
+static bool read_registers(struct stack_reader *reader, struct register_value *registers, size_t n,
+                           const struct deadline *deadline, struct error *error)
+{
+    struct engine *engine = reader->stop.engine;
+    if (engine == NULL ? !read_at_counter_stop(reader, registers, n, deadline, error)
+                       : !engine->ops->read_registers(engine, registers, n, deadline, error))
+        return false;
+    for (size_t i = 0; i < n; i++)
+        if (registers[i].which == CORE_PC)
+            registers[i].value = core_code_place(registers[i].value);
+    return true;
+}
+
+static struct unwind_core core_of(const struct core *core, const struct register_value *registers, size_t n)
+{
+    struct unwind_core out = {.is_m = core->family == CORE_M};
+    for (size_t i = 0; i < n; i++) {
+        unsigned value = value_of(core, registers[i].which);
+        if (!registers[i].known)
+            continue;
+        if (value < UNWIND_VALUES) {
+            out.value[value] = registers[i].value;
+            out.known |= UINT64_C(1) << value;
+        } else if (registers[i].which == CORE_PSP) {
+            out.psp = registers[i].value;
+            out.knows_psp = true;
+        } else if (core->family != CORE_ARMV8) {
+            out.status = (uint32_t)registers[i].value;
+        }
+    }
+    return out;
+}
+
+static void name_register(const struct core *core, enum core_register which, char *out, size_t size)
+{
+    static const char *const names[] = {
+        [CORE_PC] = "pc", [CORE_SP] = "sp", [CORE_LR] = "lr", [CORE_PSP] = "psp", [CORE_STATUS] = "cpsr"};
+    if (which >= CORE_R0)
+        snprintf(out, size, "%c%u", core->family == CORE_ARMV8 ? 'x' : 'r',
+                 (unsigned)(which - CORE_R0) % 100);
+    else
+        snprintf(out, size, "%s", which == CORE_STATUS && core->family == CORE_M ? "xpsr" : names[which]);
 }
 
 /* --- memory --------------------------------------------------------------------------------------------- */
@@ -122,7 +164,7 @@ static bool read_piece(struct stack_reader *reader, uint64_t address, const stru
     struct error refused = {0};
     *piece = (struct stack_piece){.address = address & ~(uint64_t)(WORD - 1)};
     for (size_t i = 0; i < STACK_PIECE_WORDS; i++)
-        steps_add(&list, step_read(core_word(reader->stop->core, piece->address + WORD * i)));
+        steps_add(&list, step_read(core_word(reader->core, piece->address + WORD * i)));
     piece->is_there = ledger_run(reader->device->ledger, &list, results, deadline, &refused);
     if (!piece->is_there && refused.kind != ERROR_FAULT)
         return error_copy(error, &refused);
@@ -131,17 +173,14 @@ static bool read_piece(struct stack_reader *reader, uint64_t address, const stru
     return true;
 }
 
-bool stack_reader_take(struct stack_reader *reader, const struct deadline *deadline, struct error *error)
+static bool find_stack(struct stack_reader *reader, const struct unwind_core *core,
+                       const struct deadline *deadline, struct error *error)
 {
-    struct unwind_core core;
-    if (!read_registers(reader, &core, deadline, error))
-        return false;
     reader->n_pieces = 0;
-    uint64_t sp = core.value[reader->stop->core->family == CORE_ARMV8 ? UNWIND_A64_SP : UNWIND_ARM_SP];
-    for (uint64_t next = sp;;) {
+    for (uint64_t next = core->value[value_of(reader->core, CORE_SP)];;) {
         if (!read_piece(reader, next, deadline, error))
             return false;
-        unwind_find(reader->unwind, &core, copy_memory, reader, &reader->stack);
+        unwind_find(reader->unwind, core, copy_memory, reader, &reader->stack);
         next = reader->stack.unread;
         while (reader->stack.end == UNWIND_NO_MEMORY && find_piece(reader, next) != NULL &&
                find_piece(reader, next)->is_there)
@@ -150,4 +189,41 @@ bool stack_reader_take(struct stack_reader *reader, const struct deadline *deadl
             reader->n_pieces == STACK_PIECES)
             return true;
     }
+}
+
+static bool take(struct stack_reader *reader, bool all, struct register_value *registers, size_t *n,
+                 const struct deadline *deadline, struct error *error)
+{
+    *n = want_registers(reader->core, all, registers);
+    if (!read_registers(reader, registers, *n, deadline, error))
+        return false;
+    struct unwind_core core = core_of(reader->core, registers, *n);
+    return find_stack(reader, &core, deadline, error);
+}
+
+bool stack_reader_take(struct stack_reader *reader, const struct deadline *deadline, struct error *error)
+{
+    struct register_value registers[ENGINE_REGISTERS];
+    size_t n;
+    return take(reader, false, registers, &n, deadline, error);
+}
+
+bool stack_reader_place(struct stack_reader *reader, struct stop_place *out, const struct deadline *deadline,
+                        struct error *error)
+{
+    struct register_value registers[ENGINE_REGISTERS];
+    size_t n;
+    if (!take(reader, true, registers, &n, deadline, error))
+        return false;
+    out->n_registers = 0;
+    for (size_t i = 0; i < n; i++) {
+        struct stop_register *to = &out->registers[out->n_registers];
+        if (!registers[i].known)
+            continue;
+        name_register(reader->core, registers[i].which, to->name, sizeof to->name);
+        to->value = registers[i].value;
+        out->n_registers++;
+    }
+    out->stack = reader->stack;
+    return true;
 }

@@ -1,6 +1,6 @@
 /*
- * The stack reader: the call stack of a core that stands, from its registers and as much of its stack as it
- * takes, read in pieces.
+ * The stack reader: the registers of a core that stands, and its call stack, from these and as much of its
+ * stack as it takes, read in pieces.
  */
 #pragma once
 
@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "device/device.h"
 #include "engine/counter_stop.h"
+#include "engine/engine.h"
 #include "symbols/unwind.h"
 
 #include <stdbool.h>
@@ -15,9 +16,26 @@
 
 enum { STACK_PIECES = 16, STACK_PIECE_WORDS = 64 };
 
+/* What makes the core stand: one of these. */
+struct stack_stop {
+    struct counter_stop *counter;
+    struct engine *engine; /* in engine_sink.ended */
+};
+
+/* Where a core stands. */
+struct stop_place {
+    struct stop_register {
+        char name[8];
+        uint64_t value;
+    } registers[ENGINE_REGISTERS];
+    size_t n_registers;
+    struct unwind_stack stack;
+};
+
 struct stack_reader {
     struct device *device;
-    struct counter_stop *stop; /* by which the core stands */
+    const struct core *core;
+    struct stack_stop stop;
     struct unwind *unwind;
     struct stack_piece {
         uint64_t address;
@@ -29,8 +47,11 @@ struct stack_reader {
 };
 
 /* `symbols` is borrowed. ERROR_ELF: no stacks can be found by it. */
-bool stack_reader_open(struct stack_reader *reader, struct device *device, struct counter_stop *stop,
+bool stack_reader_open(struct stack_reader *reader, struct device *device, struct stack_stop stop,
                        struct symbols *symbols, struct error *error);
 void stack_reader_close(struct stack_reader *reader);
 /* The registers can be read, as core_unreadable says. The stack is in reader->stack. */
 bool stack_reader_take(struct stack_reader *reader, const struct deadline *deadline, struct error *error);
+/* The same, with all general registers. */
+bool stack_reader_place(struct stack_reader *reader, struct stop_place *out, const struct deadline *deadline,
+                        struct error *error);

@@ -141,8 +141,7 @@ static void put_quantiles(const struct footer *footer)
 static uint64_t unknown_exceptions(const struct summary *summary)
 {
     for (size_t i = 0; i < summary->n; i++)
-        if (strcmp(summary->columns[i].name, "EXCCNT") == 0 ||
-            strcmp(summary->columns[i].name, "EXC_TAKEN") == 0)
+        if (result_exceptions(summary->columns[i].name) != RESULT_EXCEPTIONS_NOT)
             return summary->columns[i].at_least;
     return 0;
 }

@@ -169,3 +169,14 @@ const char *number_part(char out[NUMBER_ROOM], double part)
     snprintf(out, NUMBER_ROOM, "%.6g %%", part * 100);
     return out;
 }
+
+const char *number_events(char *out, size_t size, uint64_t value, const char *event)
+{
+    char number[NUMBER_ROOM];
+    bool cycles = strcmp(event, "CPU_CYCLES") == 0;
+    snprintf(out, size, "%s %s", number_unsigned(number, sizeof number, value),
+             !cycles      ? event
+             : value == 1 ? "cycle"
+                          : "cycles");
+    return out;
+}

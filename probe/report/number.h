@@ -16,6 +16,8 @@ const char *number_shortest(char *out, size_t size, double value);
 const char *number_duration(char *out, size_t size, double seconds); /* "27.31 µs" */
 const char *number_frequency(char *out, size_t size, double hz);     /* "666.7 MHz", "48 MHz" */
 const char *number_elapsed(char *out, size_t size, double seconds);  /* "1.4 s", "2 min 5 s" */
+/* "1,204 cycles" for CPU_CYCLES, "10 L1D_CACHE_REFILL" */
+const char *number_events(char *out, size_t size, uint64_t value, const char *event);
 /* These need NUMBER_ROOM bytes. */
 const char *number_mean(char out[NUMBER_ROOM], double mean);     /* "18,204", "94.25" */
 const char *number_change(char out[NUMBER_ROOM], double change); /* "+0.15 %"; "" for NaN */

@@ -308,6 +308,13 @@ def test_any_pair_behind_a_gdb_server():
         assert values(result, "INSTRUCTIONS_EXECUTED") == [0, 0]  # nothing moves this card
 
 
+def test_no_stack_is_found_on_this_machine():
+    with Debugged() as place:
+        result = place.run("delta", "work", "-r", 5, "--outliers", 2)
+        assert result.code == 2 and "stacks are found on Arm cores, and this is x86-64" in result.err, result.err
+        assert result.out == "" and place.goes_on()
+
+
 @pytest.mark.soak
 def test_a_wait_for_a_hit_is_longer_than_an_idle_client_gets():
     """The tool lets the agent hear something meanwhile."""

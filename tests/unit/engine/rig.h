@@ -34,6 +34,9 @@ struct rig {
     struct raw_hit hits[RIG_HITS];
     uint32_t rehits[RIG_REHITS];
     size_t n_hits, n_rehits, n_left;
+    bool looks; /* at each end, at these registers */
+    struct register_value seen[RIG_HITS][3];
+    size_t n_seen;
 };
 
 static inline struct rig *rig_the_one(void)
@@ -77,6 +80,16 @@ static inline void rig_rehit(void *context, const struct raw_hit *rehit)
         rig->rehits[rig->n_rehits++] = (uint32_t)(rehit->to[0] - rehit->from[0]);
 }
 
+static inline bool rig_ended(void *context, struct error *error)
+{
+    struct rig *rig = context;
+    struct register_value *seen = rig->seen[rig->n_seen++ % RIG_HITS];
+    seen[0].which = CORE_PC;
+    seen[1].which = CORE_SP;
+    seen[2].which = (enum core_register)(CORE_R0 + 1);
+    return rig->engine->ops->read_registers(rig->engine, seen, 3, &rig->deadline, error);
+}
+
 static inline void rig_left(void *context)
 {
     ((struct rig *)context)->n_left++;
@@ -90,7 +103,8 @@ static inline void rig_begin(struct rig *rig)
     rig->deadline = deadline_in_ms(60000, &rig->model.cancelled);
     rig->timeout_ms = 60000;
     rig->engine = NULL;
-    rig->n_hits = rig->n_rehits = rig->n_left = rig->enough_after = 0;
+    rig->n_hits = rig->n_rehits = rig->n_left = rig->enough_after = rig->n_seen = 0;
+    rig->looks = false;
     error_clear(&rig->error);
     assert_true(device_open(&rig->device, &rig->model.link, &(struct device_request){.core = -1},
                             &rig->deadline, &rig->error));
@@ -118,7 +132,11 @@ static inline struct rig *rig_armed(const struct model_event *script, size_t n, 
 
 static inline bool rig_run(struct rig *rig, uint64_t hits, unsigned rehits)
 {
-    struct engine_sink sink = {.context = rig, .hit = rig_hit, .rehit = rig_rehit, .left = rig_left};
+    struct engine_sink sink = {.context = rig,
+                               .hit = rig_hit,
+                               .rehit = rig_rehit,
+                               .left = rig_left,
+                               .ended = rig->looks ? rig_ended : NULL};
     struct engine_request request = {.hits = hits, .rehits = rehits, .timeout_ms = rig->timeout_ms};
     return rig->engine->ops->run(rig->engine, &request, &sink, &rig->deadline, &rig->error);
 }
@@ -171,6 +189,16 @@ static inline void rig_end_clean(struct rig *rig)
 static inline uint32_t rig_work(const struct raw_hit *hit)
 {
     return (uint32_t)(hit->to[0] - hit->from[0]) - hit->pairs * RIG_COST;
+}
+
+/* With `looks`: each hit was looked at once, where it ended. `third`: the debugger has that register, too. */
+static inline void rig_check_seen(const struct rig *rig, bool third)
+{
+    assert_int_equal(rig->n_seen, rig->n_hits);
+    for (size_t i = 0; i < rig->n_seen; i++) {
+        assert_true(rig->seen[i][0].known && rig->seen[i][1].known && rig->seen[i][2].known == third);
+        assert_int_equal(core_code_place(rig->seen[i][0].value), rig->hits[i].end_address);
+    }
 }
 
 /* The round of the script that took so long; -1: none did. */

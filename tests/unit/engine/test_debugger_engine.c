@@ -24,7 +24,8 @@ static bool begin(struct rig *rig)
 {
     rig->deadline = deadline_in_ms(60000, &rig->model.cancelled);
     rig->timeout_ms = 60000;
-    rig->n_hits = rig->n_rehits = rig->n_left = rig->enough_after = 0;
+    rig->n_hits = rig->n_rehits = rig->n_left = rig->enough_after = rig->n_seen = 0;
+    rig->looks = false;
     error_clear(&rig->error);
     attached_link = debugger_link_new(&attached.debugger, &rig->error);
     assert_non_null(attached_link);
@@ -90,6 +91,21 @@ TIDY_TEST(every_hit_is_exact)
             assert_int_equal(rig_work(&rig->hits[k]) - rig_work(&rig->hits[k - 1]), GROW);
         if (rig->hits[0].pairs == 1)
             assert_int_equal((rig_work(&rig->hits[0]) - BASE) % GROW, 0);
+        end(rig, false);
+    }
+}
+
+TIDY_TEST(each_hit_is_looked_at_where_it_ends)
+{
+    for (size_t i = 0; i < COUNT(scenes); i++) {
+        if (scenes[i].region.start >= MODEL_RAM)
+            continue;
+        struct rig *rig = begin_scene(i);
+        assert_true(begin(rig));
+        assert_true(rig_arm(rig, &scenes[i].region));
+        rig->looks = true;
+        assert_string_equal(rig_run(rig, HITS, 2) ? "" : rig->error.text, "");
+        rig_check_seen(rig, false); /* the model knows no r1 */
         end(rig, false);
     }
 }

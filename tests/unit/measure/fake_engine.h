@@ -92,6 +92,8 @@ static inline bool fake_run(struct engine *engine, const struct engine_request *
         bool more = sink->hit(sink->context, &hit);
         fake_rehit(fake, sink, rehits);
         rehits = 0;
+        if (sink->ended != NULL && !sink->ended(sink->context, error))
+            return false;
         if (!more)
             return true;
     }

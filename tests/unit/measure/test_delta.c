@@ -197,6 +197,110 @@ FRESH_TEST(a_wrap_is_no_matter)
         assert_int_equal(count_of(i), 1011);
 }
 
+/* --- the slowest hits ----------------------------------------------------------------------------------- */
+
+static struct slow_hits outliers;
+static uint64_t looked[SLOW_HIT_SLOTS]; /* the number of the hit at which a slot was read last */
+static size_t n_looked;
+
+static bool on_slow_hit(void *context, size_t slot, struct error *why)
+{
+    (void)context;
+    (void)why;
+    assert_true(slot < SLOW_HIT_SLOTS && outliers.is_used[slot]);
+    looked[slot] = fake.hits;
+    n_looked++;
+    *fake_clock() += 30;
+    return true;
+}
+
+static bool measure_outliers(size_t wanted)
+{
+    struct delta_sink sink = {
+        .context = &results, .hit = fake_on_hit, .tick = fake_on_tick, .slow_hit = on_slow_hit};
+    struct deadline deadline = deadline_in_ms(60000, NULL);
+    fake_plan(&fake);
+    slow_hits_begin(&outliers, wanted);
+    n_looked = 0;
+    options.plan = &fake.plan;
+    options.slow_hits = &outliers;
+    return delta_measure(&fake.engine, &fake.device, &options, &sink, &summary, &deadline, &error);
+}
+
+/* Each was read at its own stop. */
+static void outliers_are_read(void)
+{
+    for (size_t i = 0; i < outliers.n; i++) {
+        const struct slow_hit *outlier = &outliers.at[i];
+        assert_true(outliers.is_read[outlier->slot]);
+        assert_int_equal(looked[outlier->slot], outlier->hit.number);
+        assert_int_equal(outlier->hit.values[0].count, results.hits[outlier->hit.number - 1].values[0].count);
+    }
+    size_t used = 0;
+    for (size_t slot = 0; slot < SLOW_HIT_SLOTS; slot++)
+        used += outliers.is_used[slot];
+    assert_int_equal(used, outliers.n);
+}
+
+static void shrinking(struct fake_engine *engine, uint64_t number, struct raw_hit *hit)
+{
+    fake_growing(engine, 101 - number, hit);
+    hit->tainted = number == 2;
+}
+
+FRESH_TEST(the_slowest_hits_are_read_where_they_end)
+{
+    fake.make = shrinking;
+    assert_true(measure_outliers(3));
+    outliers_are_read();
+    assert_int_equal(outliers.n, 3); /* without the tainted one */
+    assert_true(outliers.at[0].hit.number == 1 && outliers.at[1].hit.number == 3 &&
+                outliers.at[2].hit.number == 4);
+    assert_int_equal(n_looked, 3); /* no later one is read */
+    assert_int_equal(outliers.longest_us, 30);
+}
+
+FRESH_TEST(a_hit_before_the_calibration_is_judged_after_it)
+{
+    fake.rehit = uneven_cost; /* the second hit waits, too */
+    assert_true(measure_outliers(50));
+    outliers_are_read();
+    assert_int_equal(outliers.n, 50);
+    assert_int_equal(outliers.at[49].hit.number, 1);
+    assert_int_equal(outliers.at[49].hit.values[0].count, 1000);
+}
+
+FRESH_TEST(hits_of_a_warmup_are_no_outliers)
+{
+    fake.make = shrinking;
+    options.warmup = 5;
+    assert_true(measure_outliers(2));
+    outliers_are_read();
+    assert_true(outliers.n == 2 && outliers.at[0].hit.number == 6 && outliers.at[1].hit.number == 7);
+}
+
+static void bounded_once(struct fake_engine *engine, uint64_t number, struct raw_hit *hit)
+{
+    fake_growing(engine, number, hit);
+    if (number == 20)
+        hit->after_us = hit->before_us + 3600000000; /* it may have wrapped */
+}
+
+FRESH_TEST(a_hit_with_a_bound_is_judged_by_it)
+{
+    fake.make = bounded_once;
+    assert_true(measure_outliers(50));
+    outliers_are_read();
+    size_t bounded = 0;
+    for (size_t i = 0; i < outliers.n; i++)
+        if (outliers.at[i].hit.values[0].at_least) {
+            assert_int_equal(outliers.at[i].hit.number, 20);
+            assert_int_equal(outliers.at[i - 1].hit.number, 21);
+            bounded++;
+        }
+    assert_int_equal(bounded, 1);
+}
+
 /* --- a counter that somebody else writes ---------------------------------------------------------------- */
 
 static void cleared_inside(struct fake_engine *engine, uint64_t number, struct raw_hit *hit)

@@ -3,21 +3,20 @@
 
 #include "report/guard_report.h"
 
-static struct unwind_stack stack = {
+static const struct unwind_stack stack = {
     .count = 3,
     .at = {{.pc = 0x1000, .is_exact = true}, {.pc = 0x2000}, {.pc = 0x3000, .is_guess = true}},
     .end = UNWIND_NO_RULES};
 
 static struct guard_overrun an_overrun(void)
 {
-    return (struct guard_overrun){.number = 2,
-                                  .calls = 1234,
-                                  .counted = 1204,
-                                  .skid = 4,
-                                  .has_pc = true,
-                                  .registers = {{"r0", 0xFF}, {"pc", 0x1000}},
-                                  .n_registers = 2,
-                                  .stack = &stack};
+    return (struct guard_overrun){
+        .number = 2,
+        .calls = 1234,
+        .counted = 1204,
+        .skid = 4,
+        .has_pc = true,
+        .place = {.registers = {{"r0", 0xFF}, {"pc", 0x1000}}, .n_registers = 2, .stack = stack}};
 }
 
 static struct guard_report as(enum format format)

@@ -1,0 +1,119 @@
+#include "engine/direct_leave.h"
+
+#include "cores/halt_sources.h"
+#include "device/settings.h"
+#include "engine/direct_list.h"
+
+enum { HALT_READS = 12 };
+
+static bool is_other(const struct direct_engine *self, uint64_t pc)
+{
+    for (unsigned i = 0; i < self->n_others; i++)
+        if (self->others[i] == pc)
+            return true;
+    return self->n_others > 0 && self->breakpoint_at == pc;
+}
+
+static bool run_on(struct direct_engine *self, const struct deadline *deadline, struct error *error)
+{
+    direct_new_list(self);
+    core_add_halt(self->core, &self->list); /* ends a step and the holding off of interrupts */
+    core_add_ready(self->core, &self->list);
+    if (self->engine.budget.stop != NULL)
+        counter_stop_add_disarm(self->engine.budget.stop, &self->list);
+    direct_add_run(self, &self->list);
+    return direct_run_plain(self, deadline, error);
+}
+
+static bool has_left(const struct direct_engine *self, const struct deadline *deadline)
+{
+    struct address at = core_status_register(self->core);
+    struct error unread = {0};
+    uint64_t status = 0;
+    for (int i = 0; i < HALT_READS; i++)
+        if (!ledger_read(self->device->ledger, at, &status, deadline, &unread) ||
+            !stops_has_not_left(self->core, status))
+            return true;
+    return false;
+}
+
+/* A server that was started anew has changed the trigger by which we let the core go. */
+static bool insist(struct direct_engine *self, const struct deadline *deadline, struct error *error)
+{
+    return settings_apply_core(self->device->ledger, self->core, APPLY_ALL, deadline, error) &&
+           run_on(self, deadline, error) &&
+           (has_left(self, deadline) ||
+            error_set(error, ERROR_STATE, "the core is left halted: it does not leave Debug state"));
+}
+
+/* With the only breakpoint, a stop at one is ours even if its PC cannot be read. */
+static bool is_ours(struct direct_engine *self, const struct stop *stop, bool busy, bool *ours,
+                    const struct deadline *deadline, struct error *error)
+{
+    bool in_handler;
+    if (!direct_is_in_handler(self, stop, &in_handler, deadline, error))
+        return false;
+    bool other_code =
+        stop->unreadable != NULL && stop->cause == STOP_BREAKPOINT && self->breakpoints.setup.sole;
+    *ours = busy || other_code || in_handler || stop->cause == STOP_RESET || stop->pc == self->region.start ||
+            stop->pc == direct_end(self) || is_other(self, stop->pc);
+    return true;
+}
+
+/* Resumes the core, if we stopped it or it stands at a stop of ours. */
+static bool leave_stop(struct direct_engine *self, const struct deadline *deadline, struct error *error)
+{
+    uint64_t status = 0;
+    struct stop stop = {0};
+    struct error stays = {0};
+    static const struct engine_sink quiet;
+    static const struct engine_request soon = {.timeout_ms = 1000};
+    direct_begin(self, &soon, &quiet);
+    if (self->stays_halted)
+        return true;
+    bool busy = self->halted_by_us || self->was_reset, halted = !busy;
+    /* Right after a resume the core may still read as halted; right after a step, not yet. */
+    for (int i = 0; i < HALT_READS && halted != busy; i++) {
+        if (!ledger_read(self->device->ledger, core_status_register(self->core), &status, deadline, error))
+            return false;
+        halted = core_state_of(self->core, status) == CORE_HALTED;
+    }
+    if (!halted && self->interrupts_held) { /* it runs in a handler that could not be held off */
+        direct_new_list(self);
+        core_add_halt(self->core, &self->list);
+        core_add_let_go(self->core, &self->list);
+        return direct_run_plain(self, deadline, error);
+    }
+    if (!halted)
+        return true;
+    if (!device_check_left(self->device, &stays)) {
+        device_leave_as(self->device, LEAVE_HALTED_RESET);
+        return true;
+    }
+    struct counter_stop_look look = {0};
+    struct error why = {0};
+    if (self->engine.budget.stop != NULL && !self->was_reset &&
+        !direct_look_at_budget(self, &look, deadline, &why) && !self->was_reset)
+        return error_copy(error, &why);
+    bool ours = look.is_ours;
+    /* A reset may come between the cause and the PC. */
+    for (int i = 0; i < STOP_READS && !ours; i++)
+        if (!direct_read_stop(self, &stop, deadline, error) ||
+            !is_ours(self, &stop, busy, &ours, deadline, error))
+            return false;
+    if (self->foreign_stop || !ours) {
+        device_leave_as(self->device, LEAVE_HALTED_FOREIGN);
+        self->engine.stopped_at = core_code_place(stop.pc);
+        return true;
+    }
+    return run_on(self, deadline, error) && (has_left(self, deadline) || insist(self, deadline, error));
+}
+
+bool direct_disarm(struct engine *engine, const struct deadline *deadline, struct error *error)
+{
+    struct direct_engine *self = (struct direct_engine *)engine;
+    return direct_restore_borrowed(self, deadline, error) &&
+           breakpoints_remove(&self->breakpoints, deadline, error) &&
+           breakpoints_resume_neighbours(&self->breakpoints, deadline, error) &&
+           leave_stop(self, deadline, error);
+}

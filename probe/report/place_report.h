@@ -1,0 +1,26 @@
+/*
+ * Where a core stood: its place in the program, the callers, its registers; as text and as parts of JSON
+ * lines. `symbols` names the places.
+ */
+#pragma once
+
+#include "profile/stack_reader.h"
+#include "report/json.h"
+#include "symbols/symbols.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+enum { PLACE_ROOM = 512 };
+
+/* "main.c:88 (step+0x12)". Not cleaned. */
+void place_name(struct symbols *symbols, uint64_t address, char out[PLACE_ROOM]);
+/* A line for each caller, and the registers, as wide as the terminal. */
+void place_print_callers(FILE *out, struct symbols *symbols, const struct unwind_stack *stack, size_t indent);
+void place_print_registers(FILE *out, const struct stop_place *place, size_t indent);
+/* "address", "function" and "source"; then "callers" and "cut". */
+void place_put_stack(struct json_part *line, struct symbols *symbols, const struct unwind_stack *stack);
+/* "registers" */
+void place_put_registers(struct json_part *line, const struct stop_place *place);
