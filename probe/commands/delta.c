@@ -245,11 +245,18 @@ static bool verdict_output_begin(const struct context *context, struct verdict_o
 static bool write_page(struct delta_command *self, const struct verdict_output *check)
 {
     const struct context *context = self->session.context;
-    const struct delta_page_end end = {.summary = &self->summary,
-                                       .baseline = check != NULL ? &check->baseline : NULL,
-                                       .comparison = check != NULL ? &check->comparison : NULL,
-                                       .command = &context->options->typed};
-    return delta_page_write(context->out, &self->page, &end);
+    struct page_lines slowest = {0};
+    struct delta_page_end end = {.summary = &self->summary,
+                                 .baseline = check != NULL ? &check->baseline : NULL,
+                                 .comparison = check != NULL ? &check->comparison : NULL,
+                                 .command = &context->options->typed};
+    bool ok = page_lines_open(&slowest) && slowest_text(self->slowest, slowest.out, &self->summary) &&
+              self->page.lines.out != NULL &&
+              slowest_json(self->slowest, self->page.lines.out, &self->summary);
+    end.outliers = slowest.text;
+    ok = delta_page_write(context->out, &self->page, &end) && ok;
+    page_lines_free(&slowest);
+    return ok;
 }
 
 static bool write_summary(FILE *out, const struct options *options, const struct summary *summary,

@@ -365,6 +365,17 @@ static void put_table(FILE *out, const struct summary *summary)
 
 /* ---- the page */
 
+static void put_slowest(FILE *out, const char *outliers)
+{
+    if (outliers == NULL || outliers[0] == '\0')
+        return;
+    page_heading(out, "slowest", "The slowest hits");
+    fputs("<pre class=\"outliers\" tabindex=\"0\">", out);
+    html_clean(out, outliers + (outliers[0] == '\n'));
+    fputs("</pre>\n", out);
+    page_end_section(out);
+}
+
 static void put_baseline(FILE *out, const struct comparison *comparison)
 {
     struct page_verdicts verdicts = {0};
@@ -404,6 +415,7 @@ bool delta_page_write(FILE *out, struct delta_page *page, const struct delta_pag
     put_histogram(out, end);
     put_timeline(out, page, summary);
     put_table(out, summary);
+    put_slowest(out, end->outliers);
     if (comparison != NULL)
         put_baseline(out, comparison);
     page_conditions(out, &summary->conditions, summary->columns, summary->n);

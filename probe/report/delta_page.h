@@ -30,6 +30,7 @@ struct delta_page_end {
     const struct baseline *baseline;     /* NULL: none */
     const struct comparison *comparison; /* with it */
     const struct page_command *command;
+    const char *outliers; /* the slowest hits as lines of clean text; NULL or "": none are told */
 };
 /* False if the output could not be written whole. */
 bool delta_page_write(FILE *out, struct delta_page *page, const struct delta_page_end *end);

@@ -127,6 +127,19 @@ def test_tainted_hits_are_marked(words, tmp_path):
             assert f"{words[1]:,} hits from" in page.all("desc")[1] and "4 successive hits together" in page.text
 
 
+def test_the_slowest_hits_are_shown(tmp_path):
+    with Place("m4/swd", "free", WORK_BY_DATA) as place:
+        out = tmp_path / "delta.html"
+        result = place.run("delta", "work_by_data", "-r", 30, "--outliers", 2, "--format", "html", "-o", out)
+        assert result.code == 0, result.err
+    page = Still(out)
+    outliers = page.of("outlier")
+    check_delta(page)
+    assert [line["counted"] for line in outliers] == sorted((hit["values"]["CPU_CYCLES"] for hit in page.of("hit")), reverse=True)[:2]
+    (text,) = page.all("pre", **{"class": "outliers"})
+    assert text.startswith("the 2 slowest hits") and all(f"hit {line['hit']}: {line['counted']:,} cycles" in text for line in outliers)
+
+
 def test_hits_with_a_lower_bound_are_marked(tmp_path):
     """All are, so there is nothing to make a histogram of."""
     with Place("m4", "ms", LONG_REGION) as place:

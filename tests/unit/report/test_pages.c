@@ -103,9 +103,11 @@ TEST(the_page_of_delta)
 TEST(many_hits_share_marks_and_the_last_lines_are_left_out)
 {
     struct summary *now = summary_fir();
-    const struct delta_page_end end = {.summary = now, .command = &command};
+    const struct delta_page_end end = {
+        .summary = now, .command = &command, .outliers = "\nhit 3: <b onclick=x>\n"};
     char *text = page_of(now, &end, PAGE_HITS + 5);
     is_still(text);
+    has(text, "<pre class=\"outliers\" tabindex=\"0\">hit 3: &lt;b onclick=x&gt;\n</pre>", 1);
     has(text, "&quot;type&quot;:&quot;hit&quot;", PAGE_HITS);
     has(text, "5 later hits are left out here.", 1);
     has(text, "16 successive hits together", 1);
