@@ -1,6 +1,7 @@
 /* compare OLD NEW [...]: results that delta wrote, against each other. No target is touched. */
 #include "commands/command.h"
 #include "commands/verdicts.h"
+#include "report/compare_page.h"
 #include "report/comparison.h"
 #include "report/formats.h"
 #include "report/json.h"
@@ -16,7 +17,9 @@ struct compare_command {
     struct runs files[OPTION_OPERANDS]; /* each later one is compared with the first */
     struct baseline missing;
     struct comparison comparison;
-    enum verdict verdict; /* over all */
+    struct compare_page page; /* of --format html */
+    bool looking;             /* for it, at all that is to be put */
+    enum verdict verdict;     /* over all */
     uint64_t compared, not_comparable;
     bool written;
 };
@@ -52,6 +55,9 @@ static void put_pair(struct compare_command *self, const struct summary *now)
             fputc('\n', out);
         ok = markdown_summary(out, now, comparison);
         break;
+    case FORMAT_HTML:
+        ok = compare_page_put(&self->page, comparison);
+        break;
     case FORMAT_TEXT:
     default: /* not of compare */
         put_head(self);
@@ -68,15 +74,17 @@ static void put_begin(struct compare_command *self)
         self->written = json_command_header(out, "compare", "");
     else if (self->context->options->format == FORMAT_JUNIT)
         junit_begin(out);
+    else if (self->context->options->format == FORMAT_HTML)
+        self->written = compare_page_begin(&self->page, out);
 }
 
-static bool put_json_end(const struct compare_command *self)
+static bool put_json_end(const struct compare_command *self, FILE *out)
 {
     struct json_part line = json_part_new("summary");
     json_part_text(&line, "verdict", verdict_name(self->verdict));
     json_part_unsigned(&line, "compared", self->compared);
     json_part_unsigned(&line, "not_comparable", self->not_comparable);
-    return json_part_write(self->context->out, line);
+    return json_part_write(out, line);
 }
 
 /* One part alone has said it all. */
@@ -86,9 +94,12 @@ static void put_end(struct compare_command *self)
     enum format format = self->context->options->format;
     const char *mark = format == FORMAT_MARKDOWN ? "**" : "";
     if (format == FORMAT_JSON)
-        self->written = put_json_end(self) && self->written;
+        self->written = put_json_end(self, out) && self->written;
     else if (format == FORMAT_JUNIT)
         self->written = junit_end(out) && self->written;
+    else if (format == FORMAT_HTML)
+        self->written = put_json_end(self, self->page.lines.out) &&
+                        compare_page_end(&self->page, &self->context->options->typed) && self->written;
     else if (self->compared > 1)
         fprintf(out, "\n%s%s%s over all %" PRIu64 "\n", mark, verdict_name(self->verdict), mark,
                 self->compared);
@@ -102,6 +113,10 @@ static void compare_pair(struct compare_command *self, const struct baseline *be
 {
     struct comparison *comparison = &self->comparison;
     runs_compare(before, now, self->threshold, self->context->options->any_elf, self->family, comparison);
+    if (self->looking) {
+        compare_page_look(&self->page, comparison);
+        return;
+    }
     put_pair(self, &now->run);
     self->compared++;
     self->not_comparable += comparison->verdict == VERDICT_NOT_COMPARABLE;
@@ -169,16 +184,28 @@ static bool read_files(struct compare_command *self, struct error *error)
     return true;
 }
 
+static void compare_each(struct compare_command *self)
+{
+    for (size_t i = 1; i < self->context->options->n_operands; i++)
+        compare_file(self, &self->files[0], &self->files[i]);
+}
+
 static bool compare_files(struct compare_command *self, struct error *error)
 {
     const struct options *options = self->context->options;
     if (!verdicts_threshold(options, &self->threshold, error) || !read_files(self, error))
         return false;
     self->written = true;
+    self->looking = options->format == FORMAT_HTML;
+    if (self->looking)
+        compare_each(self);
+    self->looking = false;
     put_begin(self);
-    for (size_t i = 1; i < options->n_operands; i++)
-        compare_file(self, &self->files[0], &self->files[i]);
-    put_end(self);
+    if (self->written)
+        compare_each(self);
+    if (self->written)
+        put_end(self);
+    compare_page_free(&self->page);
     return self->written || error_set(error, ERROR_SYSTEM, "the output could not be written");
 }
 

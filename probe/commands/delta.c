@@ -8,6 +8,7 @@
 #include "engine/engine.h"
 #include "measure/plausible.h"
 #include "report/comparison.h"
+#include "report/delta_page.h"
 #include "report/formats.h"
 #include "report/json.h"
 #include "report/progress.h"
@@ -27,6 +28,7 @@ struct delta_command {
     struct progress progress;
     struct summary summary;
     struct slowest *slowest; /* NULL: not wanted */
+    struct delta_page page;  /* of --format html */
     bool unwritten;          /* the output could not be written */
 };
 
@@ -41,7 +43,8 @@ static void on_hit(void *context, const struct hit_result *hit)
 {
     struct delta_command *self = context;
     const struct context *command = self->session.context;
-    if (command->options->format == FORMAT_JSON && !json_hit(command->out, hit, &self->summary))
+    if ((command->options->format == FORMAT_JSON && !json_hit(command->out, hit, &self->summary)) ||
+        (command->options->format == FORMAT_HTML && !delta_page_hit(&self->page, hit, &self->summary)))
         self->unwritten = true;
     progress_count(&self->progress, hit->number, wanted_hits(self), "hits", "");
 }
@@ -62,7 +65,7 @@ static bool on_slow_hit(void *context, size_t slot, struct error *error)
     return slowest_read(self->slowest, slot, error);
 }
 
-static void print_header(struct delta_command *self)
+static bool print_header(struct delta_command *self, struct error *error)
 {
     const struct context *command = self->session.context;
     const struct plan *plan = self->counting.plan;
@@ -74,6 +77,10 @@ static void print_header(struct delta_command *self)
     else if (command->options->format == FORMAT_JSON &&
              !json_header(command->out, &self->conditions, columns, plan->n_columns, time(NULL)))
         self->unwritten = true;
+    else if (command->options->format == FORMAT_HTML &&
+             !delta_page_begin(&self->page, &self->conditions, columns, plan->n_columns))
+        return error_set(error, ERROR_SYSTEM, "out of memory");
+    return true;
 }
 
 static void add_note(struct conditions *conditions, const char *text)
@@ -160,7 +167,7 @@ static bool measure_once(struct delta_command *self, const struct clock *clock, 
         if (self->named.frames == FRAMES_UNKNOWN)
             add_note(&self->conditions,
                      "without call frame information it is not proved that both ends are of one call");
-        print_header(self);
+        ok = print_header(self, error);
     }
     ok = ok && delta_measure(engine, &session->device, &wanted, &sink, &self->summary, &deadline, error);
     progress_clear(&self->progress);
@@ -235,6 +242,23 @@ static bool verdict_output_begin(const struct context *context, struct verdict_o
     return true;
 }
 
+static bool write_page(struct delta_command *self, const struct verdict_output *check)
+{
+    const struct context *context = self->session.context;
+    struct page_lines slowest = {0};
+    struct delta_page_end end = {.summary = &self->summary,
+                                 .baseline = check != NULL ? &check->baseline : NULL,
+                                 .comparison = check != NULL ? &check->comparison : NULL,
+                                 .command = &context->options->typed};
+    bool ok = page_lines_open(&slowest) && slowest_text(self->slowest, slowest.out, &self->summary) &&
+              self->page.lines.out != NULL &&
+              slowest_json(self->slowest, self->page.lines.out, &self->summary);
+    end.outliers = slowest.text;
+    ok = delta_page_write(context->out, &self->page, &end) && ok;
+    page_lines_free(&slowest);
+    return ok;
+}
+
 static bool write_summary(FILE *out, const struct options *options, const struct summary *summary,
                           const struct slowest *slowest, const struct comparison *comparison)
 {
@@ -262,16 +286,19 @@ static bool write_summary(FILE *out, const struct options *options, const struct
 }
 
 /* Writes the summary and the comparison; false if the output failed. Sets *code with a baseline only. */
-static bool verdict_output_write(const struct context *context, const struct summary *summary,
-                                 const struct slowest *slowest, struct verdict_output *check, int *code)
+static bool verdict_output_write(struct delta_command *self, struct verdict_output *check, int *code)
 {
+    const struct context *context = self->session.context;
+    const struct summary *summary = &self->summary;
     const struct comparison *comparison = NULL;
     if (check != NULL) {
         baseline_compare(&check->baseline, summary, check->threshold, check->any_elf, &check->comparison);
         comparison = &check->comparison;
         *code = verdicts_exit_code(comparison->verdict);
     }
-    return write_summary(context->out, context->options, summary, slowest, comparison);
+    if (context->options->format == FORMAT_HTML)
+        return write_page(self, check);
+    return write_summary(context->out, context->options, summary, self->slowest, comparison);
 }
 
 /* ---- the command */
@@ -321,8 +348,7 @@ int command_delta(const struct context *context, struct error *error)
                      error->kind == ERROR_CANCELLED ? "Ctrl-C" : error->text);
         if (self.summary.hits > 0)
             command_has_result(context);
-        self.unwritten =
-            !verdict_output_write(context, &self.summary, self.slowest, check, &code) || self.unwritten;
+        self.unwritten = !verdict_output_write(&self, check, &code) || self.unwritten;
     }
     /* Ctrl-C ends a measurement that has enough hits. */
     if (error->kind == ERROR_CANCELLED && self.summary.hits > 0) {
@@ -330,6 +356,7 @@ int command_delta(const struct context *context, struct error *error)
         ok = true;
     }
     free(check);
+    delta_page_free(&self.page);
     slowest_close(self.slowest);
     summary_free(&self.summary);
     counting_close(&self.counting);

@@ -360,7 +360,7 @@ static bool read_the_rest(struct reader *r)
          format_given = note_said(r);
     if (!was_given(r, probe) && options->n_openocd == 0 && is_for(r, probe) && from_environment != NULL &&
         *from_environment != '\0') {
-        options->probe = from_environment;
+        options->probe = options->typed.probe = from_environment;
         note_given(r, probe, "$PMU_PROBE");
     }
     enum format format = options->format;
@@ -395,6 +395,9 @@ bool options_read(struct options *options, int argc, char **argv, struct error *
         return false;
     if (r->command == COMMAND_RECORD && options->output == NULL)
         options->output = PROFILE_NAME;
+    options->typed.n = argc;
+    options->typed.words = argv;
+    options->typed.has_conf = options->confs[CONF_FOLDER] != NULL || options->confs[CONF_OWN] != NULL;
     return true;
 }
 

@@ -9,6 +9,7 @@
 #include "engine/engine.h"
 #include "find/coresight.h"
 #include "report/counts.h"
+#include "report/page_command.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -79,6 +80,7 @@ struct options {
     const char *command; /* NULL: none given; with `help` the one that is asked about */
     const char *operands[OPTION_OPERANDS];
     size_t n_operands;
+    struct page_command typed;
     char *confs[2]; /* the texts of the files pmu-probe.conf, which other members point into */
 };
 

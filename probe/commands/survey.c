@@ -8,6 +8,7 @@
 #include "report/comparison.h"
 #include "report/formats.h"
 #include "report/survey.h"
+#include "report/survey_page.h"
 #include "report/terminal.h"
 
 #include <errno.h>
@@ -30,7 +31,8 @@ struct survey_command {
     struct counting counting;
     struct conditions conditions;
     struct progress progress;
-    FILE *written; /* of --write-regions, until it is */
+    struct page_lines lines; /* of --format html */
+    FILE *written;           /* of --write-regions, until it is */
     bool unwritten;
 };
 
@@ -310,8 +312,9 @@ static bool judge(const struct survey_command *self, struct survey *survey, stru
     return ok;
 }
 
-static bool write_out(const struct context *context, const struct survey *survey)
+static bool write_out(struct survey_command *self, const struct survey *survey)
 {
+    const struct context *context = self->session.context;
     size_t columns = terminal_columns(context->out);
     switch (context->options->format) {
     case FORMAT_JSON:
@@ -320,6 +323,8 @@ static bool write_out(const struct context *context, const struct survey *survey
         return survey_junit(context->out, survey);
     case FORMAT_MARKDOWN:
         return survey_markdown(context->out, survey);
+    case FORMAT_HTML:
+        return survey_page(context->out, survey, &self->lines, &context->options->typed);
     case FORMAT_TEXT:
     default: /* not of survey */
         break;
@@ -347,7 +352,7 @@ static bool print(struct survey_command *self, const struct error *why, int *cod
     bool ok = judge(self, &survey, &budgets) && survey_sort(&survey);
     if (ok && survey.judged)
         *code = verdicts_exit_code(survey_verdict(&survey));
-    ok = ok && write_out(self->session.context, &survey);
+    ok = ok && write_out(self, &survey);
     for (size_t i = 0; i < survey.n; i++)
         free(survey.rows[i].comparison);
     free(budgets);
@@ -422,10 +427,12 @@ static void print_header(struct survey_command *self)
     struct column columns[PLAN_COLUMNS] = {0};
     for (size_t i = 0; i < plan->n_columns; i++)
         snprintf(columns[i].name, sizeof columns[i].name, "%s", plan->columns[i].name);
+    FILE *lines = context->options->format == FORMAT_JSON ? context->out : NULL;
     if (context->options->format == FORMAT_TEXT)
         text_header(context->out, &self->conditions);
-    else if (context->options->format == FORMAT_JSON &&
-             !survey_json_header(context->out, &self->conditions, columns, plan->n_columns))
+    if (context->options->format == FORMAT_HTML && page_lines_open(&self->lines))
+        lines = self->lines.out; /* else the page cannot be written whole */
+    if (lines != NULL && !survey_json_header(lines, &self->conditions, columns, plan->n_columns))
         self->unwritten = true;
 }
 
@@ -520,6 +527,7 @@ int command_survey(const struct context *context, struct error *error)
     if (ok && !any_hits(&self))
         ok = error_advise(error, ERROR_START, "Does the program call them? A longer --for looks longer.",
                           "none of %zu functions was reached", self.regions.n);
+    page_lines_free(&self.lines);
     survey_regions_free(&self.regions);
     region_file_free(&self.file);
     if (self.before != NULL)

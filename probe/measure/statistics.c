@@ -435,3 +435,23 @@ size_t statistics_histogram(const struct statistics *statistics, uint64_t from, 
             out[less_one == UINT64_MAX ? 0 : (entry.value - from) / (less_one + 1)].count += entry.count;
     return n;
 }
+
+struct outliers statistics_outliers(const struct statistics *statistics)
+{
+    enum { ONE_OF = 10 };
+    uint64_t min = statistics_min(statistics), max = statistics_max(statistics);
+    uint64_t first = statistics_quantile(statistics, 0.25, NULL),
+             third = statistics_quantile(statistics, 0.75, NULL);
+    uint64_t apart = third > first ? third - first : 1,
+             reach = apart > UINT64_MAX / 3 ? UINT64_MAX : 3 * apart;
+    struct outliers out = {.low = first - min > reach ? first - reach : min,
+                           .high = max - third > reach ? third + reach : max};
+    if (out.low > min)
+        out.below = statistics_between(statistics, min, out.low - 1, &out.below_least, &out.below_most);
+    if (out.high < max)
+        out.above = statistics_between(statistics, out.high + 1, max, &out.above_least, &out.above_most);
+    if ((out.below + out.above) * ONE_OF > statistics_count(statistics))
+        return (struct outliers){.low = min, .high = max};
+    statistics_between(statistics, out.low, out.high, &out.low, &out.high);
+    return out;
+}

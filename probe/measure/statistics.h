@@ -73,3 +73,15 @@ size_t statistics_histogram(const struct statistics *statistics, uint64_t from, 
 /* The number of values in [from, to], and the outermost of them; without any, those are left unset. */
 uint64_t statistics_between(const struct statistics *statistics, uint64_t from, uint64_t to, uint64_t *least,
                             uint64_t *greatest);
+
+/*
+ * Values beyond Tukey's outer fences (three quartile distances), if they are at most a tenth of all: `below`
+ * and `above` of them, and the outermost of each; without any, those are zero. The other values lie in
+ * [low, high].
+ */
+struct outliers {
+    uint64_t low, high;
+    uint64_t below, above;
+    uint64_t below_least, below_most, above_least, above_most;
+};
+struct outliers statistics_outliers(const struct statistics *statistics);

@@ -145,6 +145,21 @@ static double pooled_error(const struct verdict_side *base, const struct verdict
     return sd * sqrt(1 / of_base + 1 / of_now) * widened(base->n > now->n ? base : now);
 }
 
+/* 0: neither run varies. */
+static double error_alone(const struct verdict_side *base, const struct verdict_side *now, double factor)
+{
+    return hypot(deviation_of(base, factor).error, deviation_of(now, 1).error);
+}
+
+/* Of now less `factor` times the baseline. At least one of the two varies. */
+static struct deviation deviation_of_difference(const struct verdict_side *base,
+                                                const struct verdict_side *now, double factor)
+{
+    struct deviation both = deviation_both(deviation_of(base, factor), deviation_of(now, 1));
+    both.error = fmax(both.error, pooled_error(base, now, factor));
+    return both;
+}
+
 /* The chance of a mean at least so far above the limit, if the true mean is at the limit. */
 static double chance_of(double distance, struct deviation deviation)
 {
@@ -359,18 +374,33 @@ struct verdict_line verdict_decide_among(const struct verdict_side *base, const 
                                 .chance =
                                     fmin(chance_alone, chance_family / (double)(family + (family == 0))),
                                 .factor = factor};
-    double error = hypot(deviation_of(base, factor).error, deviation_of(now, 1).error);
+    double error = error_alone(base, now, factor);
     if (!isfinite(question.limit) || !isfinite(question.off) || !isfinite(question.drift) ||
         !isfinite(error) || !(threshold >= 0)) {
         verdict_conclude(&line, VERDICT_INCONCLUSIVE, "the numbers are too large to compare");
     } else if (!(error > 0)) {
         decide_exactly(&line, &question);
     } else {
-        question.deviation = deviation_both(deviation_of(base, factor), deviation_of(now, 1));
-        question.deviation.error = fmax(question.deviation.error, pooled_error(base, now, factor));
+        question.deviation = deviation_of_difference(base, now, factor);
         decide_by_chance(&line, &question);
     }
     return line;
+}
+
+bool verdict_interval(const struct verdict_line *line, struct verdict_interval *out)
+{
+    static const double each_side = 0.025;
+    const struct verdict_side *base = &line->base, *now = &line->now;
+    if (!isfinite(line->change) || base->at_least || now->at_least || !is_number(base) || !is_number(now))
+        return false;
+    double half = base->plus_minus + now->plus_minus + base->error.drift + now->error.drift;
+    if (error_alone(base, now, 1) > 0) {
+        struct deviation deviation = deviation_of_difference(base, now, 1);
+        half += verdict_student_quantile(each_side, deviation.df) * deviation.error;
+    }
+    *out = (struct verdict_interval){.low = line->change - half / base->mean,
+                                     .high = line->change + half / base->mean};
+    return isfinite(out->low) && isfinite(out->high);
 }
 
 enum verdict verdict_both(enum verdict one, enum verdict other)

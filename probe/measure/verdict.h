@@ -54,6 +54,14 @@ struct verdict_line verdict_decide_among(const struct verdict_side *base, const 
 enum verdict verdict_both(enum verdict one, enum verdict other);
 /* Of a counted column; all zeros if it is not supported. */
 struct verdict_side verdict_side_of(const struct column *column);
+/*
+ * Where the change of the true means lies with 95 %, as a part of the baseline's mean: chance, drift and the
+ * error of calibration. False: it is not known, as the line has no change.
+ */
+struct verdict_interval {
+    double low, high;
+};
+bool verdict_interval(const struct verdict_line *line, struct verdict_interval *out);
 void verdict_conclude(struct verdict_line *line, enum verdict verdict, const char *why, ...)
     __attribute__((format(printf, 3, 4)));
 /* Of all lines; without any, nothing is comparable. */

@@ -16,6 +16,8 @@ struct footer {
     FILE *out;
     size_t columns;
     const struct summary *summary;
+    void (*put)(void *context, const char *fact);
+    void *context;
 };
 
 __attribute__((format(printf, 2, 3))) static void put_line(const struct footer *footer, const char *format,
@@ -26,12 +28,25 @@ __attribute__((format(printf, 2, 3))) static void put_line(const struct footer *
     va_start(list, format);
     vsnprintf(text, sizeof text, format, list);
     va_end(list);
-    fold_text(footer->out, footer->columns, INDENT, text);
+    footer->put(footer->context, text);
+}
+
+static void put_folded(void *context, const char *fact)
+{
+    const struct footer *footer = context;
+    fold_text(footer->out, footer->columns, INDENT, fact);
 }
 
 static bool is_constant(const struct column *column)
 {
     return statistics_min(column->statistics) == statistics_max(column->statistics);
+}
+
+/* The first column has more than one number. */
+static bool varies(const struct summary *summary)
+{
+    return summary->n > 0 && statistics_count(summary->columns[0].statistics) > 1 &&
+           !is_constant(&summary->columns[0]);
 }
 
 /* There is more than one hit, and all have the same numbers. */
@@ -196,35 +211,6 @@ static void put_values(const struct footer *footer)
     fold_end(&fold);
 }
 
-/* Outliers: values beyond Tukey's outer fences (three quartile distances), if they are few. */
-struct shape {
-    uint64_t low, high; /* the other hits lie between them */
-    uint64_t below, above;
-    uint64_t below_least, below_most, above_least, above_most;
-};
-
-static struct shape shape_of(const struct statistics *statistics)
-{
-    enum { FEW_OF = 10 };
-    uint64_t min = statistics_min(statistics), max = statistics_max(statistics);
-    uint64_t first = statistics_quantile(statistics, 0.25, NULL),
-             third = statistics_quantile(statistics, 0.75, NULL);
-    uint64_t apart = third > first ? third - first : 1,
-             reach = apart > UINT64_MAX / 3 ? UINT64_MAX : 3 * apart;
-    struct shape shape = {.low = first - min > reach ? first - reach : min,
-                          .high = max - third > reach ? third + reach : max};
-    if (shape.low > min)
-        shape.below =
-            statistics_between(statistics, min, shape.low - 1, &shape.below_least, &shape.below_most);
-    if (shape.high < max)
-        shape.above =
-            statistics_between(statistics, shape.high + 1, max, &shape.above_least, &shape.above_most);
-    if ((shape.below + shape.above) * FEW_OF > statistics_count(statistics))
-        return (struct shape){.low = min, .high = max};
-    statistics_between(statistics, shape.low, shape.high, &shape.low, &shape.high);
-    return shape;
-}
-
 static void put_outliers(const struct footer *footer, uint64_t n, uint64_t least, uint64_t most,
                          uint64_t farthest, size_t low_width)
 {
@@ -275,7 +261,7 @@ static void put_histogram(const struct footer *footer)
 {
     const struct statistics *statistics = footer->summary->columns[0].statistics;
     struct histogram_bin bins[BINS];
-    struct shape shape = shape_of(statistics);
+    struct outliers shape = statistics_outliers(statistics);
     size_t n = statistics_histogram(statistics, shape.low, shape.high, bins, BINS);
     uint64_t highest = 0;
     size_t low_width = sizeof("...") - 1, count_width = 0;
@@ -296,20 +282,31 @@ static void put_histogram(const struct footer *footer)
     put_outliers(footer, shape.above, shape.above_least, shape.above_most, shape.above_most, low_width);
 }
 
+static void put_facts(const struct footer *footer)
+{
+    const struct summary *summary = footer->summary;
+    put_hits(footer);
+    put_rules(footer);
+    put_left_out(footer);
+    if (varies(summary) && statistics_count(summary->columns[0].statistics) >= FEW)
+        put_quantiles(footer);
+    put_undisturbed(footer);
+    put_words(footer);
+}
+
+void footer_facts(const struct summary *summary, void (*put)(void *context, const char *fact), void *context)
+{
+    const struct footer footer = {.summary = summary, .put = put, .context = context};
+    put_facts(&footer);
+}
+
 void footer_print(FILE *out, const struct summary *summary, size_t columns)
 {
-    const struct footer footer = {.out = out, .columns = columns, .summary = summary};
-    uint64_t n = summary->n > 0 ? statistics_count(summary->columns[0].statistics) : 0;
-    bool varies = n > 1 && !is_constant(&summary->columns[0]);
-    put_hits(&footer);
-    put_rules(&footer);
-    put_left_out(&footer);
-    if (varies && n >= FEW)
-        put_quantiles(&footer);
-    put_undisturbed(&footer);
-    put_words(&footer);
-    if (varies && n < FEW)
+    struct footer footer = {.out = out, .columns = columns, .summary = summary, .put = put_folded};
+    footer.context = &footer;
+    put_facts(&footer);
+    if (varies(summary) && statistics_count(summary->columns[0].statistics) < FEW)
         put_values(&footer);
-    else if (varies)
+    else if (varies(summary))
         put_histogram(&footer);
 }

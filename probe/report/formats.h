@@ -28,6 +28,8 @@ void text_summary_within(FILE *out, const struct summary *summary, size_t column
 /* The last block of a summary: how many hits in what time, why the run ended early, which hits were left out,
  * and how the hits are distributed. */
 void footer_print(FILE *out, const struct summary *summary, size_t columns);
+/* The facts of that block one by one, without the distribution. */
+void footer_facts(const struct summary *summary, void (*put)(void *context, const char *fact), void *context);
 
 /* The writer of all CSV. It quotes a field as RFC 4180 says if the field needs it; lines end in a newline. */
 struct csv {

@@ -106,14 +106,17 @@ void html_end_still(FILE *out)
 
 static const char *kind_of(const struct html_table *table)
 {
-    if (table->named)
-        return table->at > 0 && table->at <= table->numbers ? "n" : "t";
-    return table->at < table->numbers ? "n" : "t";
+    return table->at >= table->texts && table->at < table->texts + table->numbers ? "n" : "t";
 }
 
 void html_table_begin(struct html_table *table, const char *class, const char *caption)
 {
-    fputs("<div class=\"scroll\"><table", table->out);
+    fputs("<div class=\"scroll\"", table->out);
+    if (table->named) { /* keys scroll it */
+        fputs(" tabindex=\"0\" role=\"group\"", table->out);
+        html_attribute(table->out, "aria-label", caption);
+    }
+    fputs("><table", table->out);
     html_attribute(table->out, "class", class);
     fputs(">\n", table->out);
     html_element(table->out, "caption", NULL, caption);

@@ -30,8 +30,9 @@ struct html_table {
     FILE *out;
     const char *const *columns;
     size_t n;
-    size_t numbers; /* so many columns at the left are numbers */
-    bool named;     /* the first column names the row, and the numbers come behind it */
+    size_t texts;   /* so many columns at the left are texts; */
+    size_t numbers; /* so many behind them, numbers; texts again come last */
+    bool named;     /* the first column names its row */
     size_t at;      /* of the next cell */
     bool in_row;
 };

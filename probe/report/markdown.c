@@ -183,7 +183,7 @@ bool markdown_summary(FILE *out, const struct summary *summary, const struct com
 
 static void put_survey_numbers(FILE *out, const struct survey_row *row)
 {
-    char number[NUMBER_ROOM], share[NUMBER_ROOM] = "", rate[NUMBER_ROOM] = "";
+    char number[NUMBER_ROOM], share[NUMBER_ROOM], rate[NUMBER_ROOM];
     if (row->summary == NULL || row->summary->hits == 0) {
         put_cell(out, row->why[0] != '\0' ? "<not measured>" : "<not reached>");
         for (size_t i = 0; i < 7; i++)
@@ -191,21 +191,13 @@ static void put_survey_numbers(FILE *out, const struct survey_row *row)
         return;
     }
     struct figures figures = column_figures(&row->summary->columns[0]);
-    struct survey_rate all = survey_rate(row->summary);
     put_cell(out, number_unsigned(number, sizeof number, figures.count));
     put_cell(out, number_unsigned(number, sizeof number, figures.median));
     put_cell(out, number_mean(number, figures.mean));
     put_cell(out, number_unsigned(number, sizeof number, figures.min));
     put_cell(out, number_unsigned(number, sizeof number, figures.max));
     put_cell(out, number_unsigned(number, sizeof number, figures.p99));
-    if (!isnan(all.per_second))
-        number_decimal(rate, sizeof rate, all.per_second, 0);
-    if (!isnan(all.share))
-        snprintf(share, sizeof share, "%s%.1f %%",
-                 all.share_at_most    ? "<"
-                 : all.share_at_least ? ">"
-                                      : "",
-                 100 * all.share);
+    survey_rate_texts(row->summary, rate, share);
     put_cell(out, rate);
     put_cell(out, share);
 }

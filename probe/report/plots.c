@@ -6,8 +6,8 @@
 #include <math.h>
 #include <string.h>
 
-enum { ABOVE = 16, BELOW = 22, TICKS_MOST = 6, TICKS_WIDE = 4, WIDE = 7, LABEL = 160 };
-enum { SPARK_WIDTH = 96, SPARK_HEIGHT = 18 };
+enum { ABOVE = 16, BELOW = 22, TICKS_MOST = 6, TICKS_WIDE = 4, TICKS_UP = 5, WIDE = 7, LABEL = 160 };
+enum { SPARK_WIDTH = 96, SPARK_HEIGHT = 18, INTERVAL_WIDTH = 160, SPARK_ALONE = 12 };
 /* Percent of the width: room for half a mark. */
 static const double INSET = 1.5;
 
@@ -20,6 +20,7 @@ static const struct {
     [PLOT_PLAIN] = {"plain", "#2f74c0", "M-2.5 0a2.5 2.5 0 1 0 5 0a2.5 2.5 0 1 0-5 0", true},
     [PLOT_ODD] = {"odd", "#b8620a", "M-3.5-3.5L3.5 3.5M-3.5 3.5L3.5-3.5", false},
     [PLOT_BOUND] = {"bound", "#8250c4", "M0-4.5L4 3L-4 3Z", true},
+    [PLOT_FAINT] = {"faint-mark", "#8c959f", "M-2.5 0a2.5 2.5 0 1 0 5 0a2.5 2.5 0 1 0-5 0", false},
     [PLOT_GOOD] = {"good", "#1f8a46", "M-4 0a4 4 0 1 0 8 0a4 4 0 1 0-8 0", true},
     [PLOT_BAD] = {"bad", "#d03b30", "M-4-4H4V4H-4Z", true},
 };
@@ -123,8 +124,8 @@ static void put_y_scale(const struct plot *plot, bool numbers)
 {
     char text[NUMBER_ROOM + 16];
     const struct plot_axis *axis = &plot->y;
-    double step = step_of(axis, TICKS_WIDE), first = step > 0 ? ceil(axis->from / step - 1e-9) : 0;
-    for (unsigned i = 0; i <= TICKS_WIDE; i++) {
+    double step = step_of(axis, TICKS_UP), first = step > 0 ? ceil(axis->from / step - 1e-9) : 0;
+    for (unsigned i = 0; i <= TICKS_UP; i++) {
         double value = step > 0 ? (first + i) * step : axis->from, y = place_y(plot, value);
         if (value > axis->to + step * 1e-9 || (i > 0 && !(step > 0)))
             break;
@@ -295,14 +296,46 @@ void plot_sparkline(FILE *out, const char *title, const struct histogram_bin *bi
     fprintf(out, "<svg class=\"spark\" role=\"img\" width=\"%d\" height=\"%d\"", SPARK_WIDTH, SPARK_HEIGHT);
     html_attribute(out, "aria-label", title);
     fputs(">\n", out);
-    double highest = (double)highest_of(bins, n), step = n > 0 ? 100.0 / (double)n : 100;
+    double highest = (double)highest_of(bins, n), step = n > 1 ? 100.0 / (double)n : SPARK_ALONE;
+    double begin = n > 1 ? 0 : (100 - step) / 2;
     for (size_t i = 0; i < n; i++) {
         if (bins[i].count == 0)
             continue;
         /* What is there is seen, however rare */
         double height = fmax((double)bins[i].count / highest * SPARK_HEIGHT, 1.5);
-        put_bar(out, step * ((double)i + 0.05), step * 0.9, SPARK_HEIGHT - height, SPARK_HEIGHT,
+        put_bar(out, begin + step * ((double)i + 0.05), step * 0.9, SPARK_HEIGHT - height, SPARK_HEIGHT,
                 label_of(&bins[i], label));
     }
     fputs("</svg>", out);
+}
+
+static void put_upright(FILE *out, const char *class, double x, const char *colour, const char *dashes)
+{
+    fprintf(out, "<line class=\"%s\" x1=\"%.2f%%\" x2=\"%.2f%%\" y1=\"0\" y2=\"%d\" stroke=\"%s\"%s/>\n",
+            class, x, x, SPARK_HEIGHT, colour, dashes);
+}
+
+void plot_interval(FILE *out, const char *title, const struct plot_interval *interval)
+{
+    const struct plot plot = {.out = out,
+                              .height = SPARK_HEIGHT + ABOVE + BELOW,
+                              .x = {.from = -interval->scale, .to = interval->scale},
+                              .y = {.to = 1}};
+    double from = place_x(&plot, interval->low), to = place_x(&plot, interval->high);
+    fprintf(out, "<svg class=\"spark\" role=\"img\" width=\"%d\" height=\"%d\"", INTERVAL_WIDTH,
+            SPARK_HEIGHT);
+    html_attribute(out, "aria-label", title);
+    fputs(">\n", out);
+    html_element(out, "title", NULL, title);
+    put_upright(out, "axis", place_x(&plot, 0), AXIS, "");
+    put_upright(out, "rule", place_x(&plot, interval->limit), RULE, " stroke-dasharray=\"3 2\"");
+    fprintf(out,
+            "<rect class=\"interval %s\" x=\"%.2f%%\" width=\"%.2f%%\" y=\"%d\" height=\"4\" fill=\"%s\" "
+            "fill-opacity=\"0.5\"/>\n",
+            looks[interval->look].class, from, fmax(to - from, 0.5), SPARK_HEIGHT / 2 - 2,
+            looks[interval->look].colour);
+    fprintf(out, "<svg class=\"mark %s\" x=\"%.2f%%\" y=\"%d\" overflow=\"visible\">",
+            looks[interval->look].class, place_x(&plot, interval->at), SPARK_HEIGHT / 2);
+    put_shape(out, interval->look);
+    fputs("</svg>\n</svg>", out);
 }

@@ -32,6 +32,7 @@ enum plot_look {
     PLOT_PLAIN, /* a dot */
     PLOT_ODD,   /* a cross */
     PLOT_BOUND, /* a triangle: the truth lies higher */
+    PLOT_FAINT, /* a ring */
     PLOT_GOOD,  /* a dot */
     PLOT_BAD,   /* a square */
     PLOT_LOOKS,
@@ -65,3 +66,11 @@ void plot_key(FILE *out, enum plot_look look, const char *text);
 
 /* Bars as small as a line of text, in a cell of a table; `title` says in words what they show. */
 void plot_sparkline(FILE *out, const char *title, const struct histogram_bin *bins, size_t n);
+
+/* Where something lies, from `low` to `high` and most likely at `at`, on a scale from -`scale` to `scale`,
+ * which is above 0: as small as that. A dashed line is at `limit`. */
+struct plot_interval {
+    double low, at, high, scale, limit;
+    enum plot_look look;
+};
+void plot_interval(FILE *out, const char *title, const struct plot_interval *interval);

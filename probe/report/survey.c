@@ -41,6 +41,20 @@ struct survey_rate survey_rate(const struct summary *summary)
     return rate;
 }
 
+void survey_rate_texts(const struct summary *summary, char *rate, char *share)
+{
+    struct survey_rate all = survey_rate(summary);
+    rate[0] = share[0] = '\0';
+    if (!isnan(all.per_second))
+        number_decimal(rate, NUMBER_ROOM, all.per_second, 0);
+    if (!isnan(all.share))
+        snprintf(share, NUMBER_ROOM, "%s%.1f %%",
+                 all.share_at_most    ? "<"
+                 : all.share_at_least ? ">"
+                                      : "",
+                 100 * all.share);
+}
+
 const struct verdict_line *survey_check(const struct survey_row *row, size_t i)
 {
     if (row->budget != NULL && i-- == 0)
@@ -59,7 +73,7 @@ enum verdict survey_verdict(const struct survey *survey)
     return n > 0 ? verdict : VERDICT_INCONCLUSIVE;
 }
 
-static bool has_hits(const struct survey_row *row)
+bool survey_has_hits(const struct survey_row *row)
 {
     return row->summary != NULL && row->summary->hits > 0;
 }
@@ -67,7 +81,7 @@ static bool has_hits(const struct survey_row *row)
 static double rank_of(const struct survey_row *row)
 {
     double share = survey_rate(row->summary).share;
-    return !has_hits(row) ? -2 : isnan(share) ? -1 : share;
+    return !survey_has_hits(row) ? -2 : isnan(share) ? -1 : share;
 }
 
 struct ranked {
@@ -162,7 +176,7 @@ static void put_rate(const struct summary *summary, struct cells *cells)
 static bool fill(const struct survey_row *row, size_t which, struct cells *cells)
 {
     *cells = (struct cells){0};
-    if (!has_hits(row) || which >= row->summary->n)
+    if (!survey_has_hits(row) || which >= row->summary->n)
         return false;
     const struct column *column = &row->summary->columns[which];
     const struct statistics *statistics = column->statistics;
@@ -186,7 +200,7 @@ static void describe_none(const struct survey_row *row, size_t which, char *out,
 {
     char clean[UTF8_CLEAN_ROOM(256)];
     const struct column *column =
-        has_hits(row) && which < row->summary->n ? &row->summary->columns[which] : NULL;
+        survey_has_hits(row) && which < row->summary->n ? &row->summary->columns[which] : NULL;
     if (column == NULL && row->why[0] == '\0')
         snprintf(out, size, "<not reached>");
     else if (column == NULL)
@@ -264,7 +278,7 @@ static void put_row(const struct layout *layout, const struct survey_row *row, s
         put_line(layout, name, &cells);
         return;
     }
-    if (which > 0 && !has_hits(row)) /* the first table has told it */
+    if (which > 0 && !survey_has_hits(row)) /* the first table has told it */
         return;
     describe_none(row, which, text, sizeof text);
     put_name(layout, name);
@@ -272,10 +286,10 @@ static void put_row(const struct layout *layout, const struct survey_row *row, s
     fold_text_at(layout->out, layout->columns, layout->name + GAP, layout->name + GAP, text);
 }
 
-static const struct summary *first_summary(const struct survey *survey)
+const struct summary *survey_first(const struct survey *survey)
 {
     for (size_t i = 0; i < survey->n; i++)
-        if (has_hits(&survey->rows[i]))
+        if (survey_has_hits(&survey->rows[i]))
             return survey->rows[i].summary;
     return NULL;
 }
@@ -286,7 +300,7 @@ static void put_metrics(const struct layout *layout, const struct survey *survey
         const struct summary *summary = survey->rows[i].summary;
         char name[NAME], value[NUMBER_ROOM], piece[256];
         struct fold fold = {.out = layout->out, .columns = layout->columns, .indent = INDENT};
-        if (!has_hits(&survey->rows[i]))
+        if (!survey_has_hits(&survey->rows[i]))
             continue;
         fold_put(&fold, terminal_text(name, sizeof name, survey->rows[i].name), 0);
         for (size_t k = 0; k < summary->n_metrics; k++) {
@@ -305,7 +319,7 @@ static void put_legend(const struct layout *layout, const struct survey *survey)
 {
     bool unmeasured = false, shares = false, rates = false, bounds = false, vague = false;
     for (size_t i = 0; i < survey->n; i++) {
-        if (!has_hits(&survey->rows[i]))
+        if (!survey_has_hits(&survey->rows[i]))
             continue;
         const struct summary *summary = survey->rows[i].summary;
         struct survey_rate rate = survey_rate(summary);
@@ -329,44 +343,44 @@ static void put_legend(const struct layout *layout, const struct survey *survey)
 }
 
 /* What a single region's summary says below its table, in so far as numbers depend on it. */
+bool survey_remark(const struct survey_row *row, char *out, size_t size)
+{
+    char clean[UTF8_CLEAN_ROOM(256)], tainted[64] = "", bounded[96] = "", hits[NUMBER_ROOM];
+    size_t used = 0;
+    out[0] = '\0';
+    if (!survey_has_hits(row))
+        return false;
+    const struct summary *summary = row->summary;
+    const struct column *cycles = &summary->columns[0];
+    if (summary->tainted > 0)
+        snprintf(tainted, sizeof tainted, "%s tainted hits left out",
+                 number_unsigned(hits, sizeof hits, summary->tainted));
+    if (cycles->at_least > 0 && statistics_count(cycles->statistics) > 0)
+        snprintf(bounded, sizeof bounded, "%s hits may have overflowed the counter, not included",
+                 number_unsigned(hits, sizeof hits, cycles->at_least));
+    const char *const parts[] = {
+        terminal_text(clean, sizeof clean, summary->conditions.note),
+        tainted,
+        bounded,
+        summary->slept ? "the core was seen asleep" : "",
+        summary->disagreement,
+        row->why,
+    };
+    for (size_t k = 0; k < sizeof parts / sizeof *parts && used < size; k++)
+        if (parts[k][0] != '\0')
+            used += (size_t)snprintf(out + used, size - used, "%s%s", used > 0 ? "; " : "", parts[k]);
+    return used > 0;
+}
+
 static void put_remarks(const struct layout *layout, const struct survey *survey)
 {
     size_t told = 0;
     for (size_t i = 0; i < survey->n && told < TELLING; i++) {
         const struct survey_row *row = &survey->rows[i];
-        char name[NAME], clean[UTF8_CLEAN_ROOM(256)], tainted[64] = "", bounded[96] = "", hits[NUMBER_ROOM],
-                                                      text[NAME + TEXT];
-        if (!has_hits(row))
+        char name[NAME], remark[TEXT], text[NAME + TEXT];
+        if (!survey_remark(row, remark, sizeof remark))
             continue;
-        const struct summary *summary = row->summary;
-        const struct column *cycles = &summary->columns[0];
-        if (summary->tainted > 0)
-            snprintf(tainted, sizeof tainted, "; %s tainted hits left out",
-                     number_unsigned(hits, sizeof hits, summary->tainted));
-        if (cycles->at_least > 0 && statistics_count(cycles->statistics) > 0)
-            snprintf(bounded, sizeof bounded, "; %s hits may have overflowed the counter, not included",
-                     number_unsigned(hits, sizeof hits, cycles->at_least));
-        int wrote = snprintf(text, sizeof text, "%s: ", terminal_text(name, sizeof name, row->name));
-        size_t used = wrote > 0 ? (size_t)wrote : 0, begin = used;
-        const struct {
-            bool needed;
-            const char *before, *words;
-        } parts[] = {
-            {summary->conditions.note[0] != '\0', "; ",
-             terminal_text(clean, sizeof clean, summary->conditions.note)},
-            {tainted[0] != '\0', "", tainted},
-            {bounded[0] != '\0', "", bounded},
-            {summary->slept, "; ", "the core was seen asleep"},
-            {summary->disagreement[0] != '\0', "; ", summary->disagreement},
-            {row->why[0] != '\0', "; ", row->why},
-        };
-        for (size_t k = 0; k < sizeof parts / sizeof *parts && used < sizeof text; k++)
-            if (parts[k].needed)
-                used += (size_t)snprintf(text + used, sizeof text - used, "%s%s", parts[k].before,
-                                         parts[k].words);
-        if (used == begin)
-            continue;
-        memmove(text + begin, text + begin + 2, strlen(text + begin + 2) + 1);
+        snprintf(text, sizeof text, "%s: %s", terminal_text(name, sizeof name, row->name), remark);
         fold_text(layout->out, layout->columns, INDENT, text);
         told++;
     }
@@ -377,8 +391,8 @@ static void put_end(const struct layout *layout, const struct survey *survey)
     char text[TEXT], time[NUMBER_ROOM], clean[UTF8_CLEAN_ROOM(256)], clock[NUMBER_ROOM];
     size_t reached = 0, refused = 0;
     for (size_t i = 0; i < survey->n; i++) {
-        reached += has_hits(&survey->rows[i]);
-        refused += !has_hits(&survey->rows[i]) && survey->rows[i].why[0] != '\0';
+        reached += survey_has_hits(&survey->rows[i]);
+        refused += !survey_has_hits(&survey->rows[i]) && survey->rows[i].why[0] != '\0';
     }
     int wrote = snprintf(text, sizeof text, "%zu of %zu functions reached", reached, survey->n);
     size_t used = wrote > 0 ? (size_t)wrote : 0;
@@ -398,7 +412,7 @@ static void put_end(const struct layout *layout, const struct survey *survey)
 void survey_table(FILE *out, const struct survey *survey, size_t columns)
 {
     struct layout layout = {.out = out, .columns = columns};
-    const struct summary *first = first_summary(survey);
+    const struct summary *first = survey_first(survey);
     for (size_t which = 0; which < (first != NULL ? first->n : 1); which++) {
         char name[NAME];
         lay_out(&layout, survey, which);
@@ -518,7 +532,7 @@ static bool write_region(FILE *out, const struct survey_row *row)
 {
     struct json_part line = json_part_new("region");
     json_part_text(&line, "name", row->name);
-    if (!has_hits(row)) {
+    if (!survey_has_hits(row)) {
         json_part_bool(&line, "reached", false);
         json_part_text(&line, "why", row->why);
         put_budget(&line, row);
@@ -555,7 +569,7 @@ bool survey_json(FILE *out, const struct survey *survey)
         if (!write_region(out, &survey->rows[i]) ||
             (survey->rows[i].comparison != NULL && !comparison_json(out, survey->rows[i].comparison)))
             return false;
-        reached += has_hits(&survey->rows[i]);
+        reached += survey_has_hits(&survey->rows[i]);
     }
     struct json_part line = json_part_new("summary");
     json_part_unsigned(&line, "regions", survey->n);

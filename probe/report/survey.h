@@ -32,6 +32,10 @@ struct survey {
     char ended[256]; /* why it ended early; "" */
 };
 
+bool survey_has_hits(const struct survey_row *row);
+/* Of the first region that has hits; NULL: none has. */
+const struct summary *survey_first(const struct survey *survey);
+
 /* What is known of all calls; NaN: unknown. */
 struct survey_rate {
     double share;      /* of all cycles, 0 to 1, callees and what interrupts it included */
@@ -41,6 +45,9 @@ struct survey_rate {
     bool share_at_most, share_at_least, per_second_at_most;
 };
 struct survey_rate survey_rate(const struct summary *summary);
+/* Calls per second, "9,279", and share, "41.2 %" or "<41.2 %"; "" for what is unknown. Each has NUMBER_ROOM.
+ */
+void survey_rate_texts(const struct summary *summary, char *rate, char *share);
 
 /* The i-th verdict of a region, NULL: there are no more. */
 const struct verdict_line *survey_check(const struct survey_row *row, size_t i);
@@ -52,6 +59,9 @@ enum verdict survey_verdict(const struct survey *survey);
 
 /* Largest share first, then those whose share is unknown, then those without a hit; else as they were. */
 bool survey_sort(struct survey *survey); /* false: out of memory */
+
+/* What a reader of its numbers must know; false: nothing. */
+bool survey_remark(const struct survey_row *row, char *out, size_t size);
 
 void survey_table(FILE *out, const struct survey *survey, size_t columns);
 /* The verdicts, a line each, and over all. */

@@ -47,7 +47,7 @@ def check(place, result, n, function):
     return outliers
 
 
-@pytest.mark.any_row(3)
+@pytest.mark.any_row(2)
 @pytest.mark.parametrize("way", WAYS)
 def test_they_are_the_slowest(way):
     with place_at(way, scenario=WORK_BY_DATA) as place:
@@ -62,7 +62,7 @@ def test_they_are_the_slowest(way):
         assert not words or all(set(line["words"]) == set(words[1].split(",")) for line in outliers)
 
 
-@pytest.mark.any_row(2)
+@pytest.mark.any_row(1)
 @pytest.mark.parametrize("way", ["rp2040/swd", "m4/swd", "a9/swd", "gdb:m4", "gdb:a9"])
 def test_the_slow_call_among_quick_ones_and_its_callers(way):
     with place_at(way) as place:
@@ -119,7 +119,7 @@ def test_the_text_says_what_the_lines_say():
             assert f"pc {line['registers']['pc'].upper().replace('0X', '0x')}" in slow
 
 
-@pytest.mark.any_row(2)
+@pytest.mark.any_row(3)
 @pytest.mark.parametrize("way", ["m4/swd", "a9/swd", "m4", "gdb:m4"])
 @pytest.mark.parametrize("how", ["interrupted", "round", "start to end", "reset"])
 def test_it_is_put_back_in_each_ending_and_for_each_region(way, how):
@@ -150,8 +150,8 @@ def test_it_is_put_back_in_each_ending_and_for_each_region(way, how):
 
 def test_who_refuses_it():
     with place_at("m4/swd") as place:
-        for words, says in [(["--outliers", 65], "1 to 64"), (["--outliers", 2, "--format", "csv"], "text and JSON"),
-                            (["--outliers", 2, "--format", "junit"], "text and JSON")]:
+        for words, says in [(["--outliers", 65], "1 to 64"), (["--outliers", 2, "--format", "csv"], "text, JSON lines and HTML"),
+                            (["--outliers", 2, "--format", "junit"], "text, JSON lines and HTML")]:
             result = place.run("delta", "deadline", "-r", 2, *words)
             assert result.code == 2 and says in unfolded(result.err), result.err
         start = hex(place.symbol("deadline") & ~1)

@@ -328,3 +328,41 @@ TEST(over_all)
     assert_string_equal(verdict_name(VERDICT_INCONCLUSIVE), "inconclusive");
     assert_string_equal(verdict_name(VERDICT_NOT_COMPARABLE), "not comparable");
 }
+
+static void interval_is(struct verdict_side base, struct verdict_side now, double low, double high)
+{
+    struct verdict_line line = verdict_decide(&base, &now, 0);
+    struct verdict_interval interval;
+    assert_true(verdict_interval(&line, &interval));
+    assert_close(interval.low, low, 1e-4);
+    assert_close(interval.high, high, 1e-4);
+}
+
+/* t(0.975) of 198 degrees of freedom is 1.97202, of 9 it is 2.26216: tables have both. */
+TEST(intervals_of_a_change)
+{
+    struct verdict_side base = side(100, 1000, 0), now = side(100, 1030, 0);
+    interval_is(base, now, 0.03, 0.03);
+    base.plus_minus = now.plus_minus = 1;
+    now.error.drift = 3;
+    interval_is(base, now, 0.025, 0.035);
+    double error = 10 * sqrt(2.0 / 100);
+    interval_is(side(100, 1000, 10), side(100, 1030, 10), 0.03 - 1.97202 * error / 1000,
+                0.03 + 1.97202 * error / 1000);
+    struct verdict_side alike = side(10, 1010, 5);
+    alike.error = (struct series_error){.standard = 20, .df = 9};
+    interval_is(side(1000000, 1000, 0), alike, 0.01 - 2.26216 * 20 / 1000, 0.01 + 2.26216 * 20 / 1000);
+}
+
+TEST(no_interval_without_a_change)
+{
+    struct verdict_side one = side(10, 100, 1), none = {0}, zero = side(10, 0, 0), bound = side(10, 100, 1);
+    struct verdict_interval interval;
+    bound.at_least = true;
+    const struct verdict_side pairs[][2] = {
+        {one, none}, {none, one}, {zero, one}, {one, bound}, {bound, one}};
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
+        struct verdict_line line = verdict_decide(&pairs[i][0], &pairs[i][1], 0.1);
+        assert_false(verdict_interval(&line, &interval));
+    }
+}

@@ -47,7 +47,8 @@ TEST(a_table)
 TEST(a_table_whose_rows_have_names)
 {
     static const char *const columns[] = {"name", "n", "verdict"};
-    struct html_table table = {.out = output(), .columns = columns, .n = 3, .numbers = 1, .named = true};
+    struct html_table table = {
+        .out = output(), .columns = columns, .n = 3, .texts = 1, .numbers = 1, .named = true};
     html_table_begin(&table, "t", "");
     html_row(&table, NULL);
     html_cell(&table, NULL, "<a>");

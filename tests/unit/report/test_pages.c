@@ -1,0 +1,268 @@
+/* Pages of delta, survey and compare: what they have of a known run, and names that want to be markup. */
+// clang-format off
+#include "golden.h"
+// clang-format on
+
+#include "report/baselines.h"
+#include "report/compare_page.h"
+#include "report/delta_page.h"
+#include "report/survey_page.h"
+
+#include <math.h>
+
+#define EVIL "</title></td></svg><b onclick=x>\"'&amp;"
+
+static char *const words[] = {"/usr/bin/pmu-probe", "delta", "fir filter", "it's", "",
+                              "--threshold=2%",     "$(rm)"};
+static const struct page_command command = {.n = 7, .words = words, .probe = "openocd:a b", .has_conf = true};
+
+static size_t times(const char *text, const char *part)
+{
+    size_t n = 0;
+    for (; (text = strstr(text, part)) != NULL; text++)
+        n++;
+    return n;
+}
+
+static void has(const char *text, const char *part, size_t n)
+{
+    if (times(text, part) != n)
+        fail_msg("%s: %zu times, not %zu", part, times(text, part), n);
+}
+
+/* Nothing of a text has become markup, and nothing in the page runs or loads. */
+static void is_still(const char *text)
+{
+    has(text, "onclick=x>", 0);
+    has(text, "script", 0);
+    has(text, " style=", 0);
+    has(text, "src=", 0);
+    has(text, "href", 0);
+    has(text, "<!DOCTYPE html>", 1);
+    has(text, "</html>", 1);
+    has(text, "<section", times(text, "</section>"));
+    has(text, "<svg", times(text, "</svg>"));
+    has(text, "<table", times(text, "</table>"));
+    has(text, "<tr", times(text, "</tr>"));
+}
+
+/* `n` hits of 100 to 109, every tenth tainted and every tenth a bound. */
+static char *page_of(struct summary *summary, const struct delta_page_end *end, uint64_t n)
+{
+    struct delta_page page = {0};
+    FILE *out = output();
+    assert_true(delta_page_begin(&page, &summary->conditions, summary->columns, summary->n));
+    for (uint64_t i = 0; i < n; i++) {
+        struct hit_result hit = {.number = i + 1,
+                                 .seconds = (double)i / 100,
+                                 .tainted = i % 10 == 3,
+                                 .warmup = i == 0,
+                                 .n = 1,
+                                 .values = {{.count = 18200 + i % 10, .at_least = i % 10 == 7}}};
+        assert_true(delta_page_hit(&page, &hit, summary));
+    }
+    assert_true(delta_page_write(out, &page, end));
+    delta_page_free(&page);
+    return output_text(NULL);
+}
+
+TEST(the_page_of_delta)
+{
+    struct summary *now = summary_slower(0), *old = summary_fir();
+    struct baseline *baseline = baseline_of(old);
+    struct comparison *comparison = comparison_with_fir(now, 0.2);
+    const struct delta_page_end end = {
+        .summary = now, .baseline = baseline, .comparison = comparison, .command = &command};
+    char *text = page_of(now, &end, 40);
+    is_still(text);
+    has(text, "<h1>fir_filter to its return</h1>", 1);
+    has(text, "mark plain\" x", 31);
+    has(text, "mark odd\" x", 4);
+    has(text, "mark bound\" x", 4);
+    has(text, "mark faint-mark\" x", 1);
+    has(text, ">baseline&#39;s median 18,204</text>", 1);
+    has(text, "±1 means that the count of one hit", 1);
+    has(text, "to stop the core adds 12 on average", 1);
+    has(text, "Not drawn, far above: 1 hit, 18,544.", 1);
+    has(text, "class=\"interval good\"", 3);
+    has(text, "<td class=\"t pass\">pass</td>", 3);
+    has(text,
+        "PMU_PROBE=&#39;openocd:a b&#39; pmu-probe delta &#39;fir filter&#39; "
+        "&#39;it&#39;\\&#39;&#39;s&#39; &#39;&#39; --threshold=2% &#39;$(rm)&#39;</pre>",
+        1);
+    has(text, "pmu-probe.conf", 1);
+    has(text, "&quot;type&quot;:&quot;hit&quot;", 40);
+    has(text, "&quot;type&quot;:&quot;verdict&quot;", 1);
+    free(text);
+    summary_free(now);
+    summary_free(old);
+    free(baseline);
+    free(comparison);
+}
+
+TEST(many_hits_share_marks_and_the_last_lines_are_left_out)
+{
+    struct summary *now = summary_fir();
+    const struct delta_page_end end = {
+        .summary = now, .command = &command, .outliers = "\nhit 3: <b onclick=x>\n"};
+    char *text = page_of(now, &end, PAGE_HITS + 5);
+    is_still(text);
+    has(text, "<pre class=\"outliers\" tabindex=\"0\">hit 3: &lt;b onclick=x&gt;\n</pre>", 1);
+    has(text, "&quot;type&quot;:&quot;hit&quot;", PAGE_HITS);
+    has(text, "5 later hits are left out here.", 1);
+    has(text, "16 successive hits together", 1);
+    has(text, "class=\"rule\"", 0);
+    assert_true(times(text, "class=\"line plain\"") > HIT_SPANS / 2);
+    free(text);
+    summary_free(now);
+}
+
+TEST(a_run_without_numbers)
+{
+    struct summary *now = calloc(1, sizeof *now);
+    now->conditions = conditions_fir();
+    now->columns[now->n++] = (struct column){.name = "CPU_CYCLES", .statistics = statistics_new()};
+    now->columns[now->n++] = (struct column){.name = "X", .unsupported = "not here"};
+    const struct delta_page_end end = {.summary = now, .command = &command};
+    char *text = page_of(now, &end, 0);
+    is_still(text);
+    has(text, "<svg", 0);
+    has(text, "&lt;not counted&gt;", 1);
+    has(text, "&lt;not supported&gt;", 1);
+    free(text);
+    summary_free(now);
+}
+
+static void make_evil(struct summary *summary)
+{
+    struct conditions *c = &summary->conditions;
+    snprintf(c->start, sizeof c->start, "%s", EVIL);
+    snprintf(c->end, sizeof c->end, "%s", EVIL);
+    snprintf(c->core, sizeof c->core, "%s", EVIL);
+    snprintf(c->link, sizeof c->link, "%s", EVIL);
+    snprintf(c->note, sizeof c->note, "%s", EVIL);
+    snprintf(c->elf, sizeof c->elf, "%s", EVIL);
+    snprintf(c->clock_source, sizeof c->clock_source, "%.31s", EVIL);
+    snprintf(summary->columns[0].name, sizeof summary->columns[0].name, "%s", EVIL);
+    snprintf(summary->ended, sizeof summary->ended, "%s", EVIL);
+    snprintf(summary->disagreement, sizeof summary->disagreement, "%s", EVIL);
+    snprintf(summary->columns[1].unsupported, sizeof summary->columns[1].unsupported, "%s", EVIL);
+}
+
+TEST(names_that_want_to_be_markup)
+{
+    static char *const evil[] = {"x", EVIL};
+    const struct page_command from = {.n = 2, .words = evil, .probe = EVIL};
+    struct summary *now = summary_fir(), *old = summary_fir();
+    make_evil(now);
+    make_evil(old);
+    struct baseline *baseline = baseline_of(old);
+    struct comparison *comparison = calloc(1, sizeof *comparison);
+    baseline_compare(baseline, now, 0, false, comparison);
+    snprintf(comparison->file, sizeof comparison->file, "%s", EVIL);
+    const struct delta_page_end end = {
+        .summary = now, .baseline = baseline, .comparison = comparison, .command = &from};
+    char *text = page_of(now, &end, 10);
+    is_still(text);
+    assert_non_null(strstr(text, "onclick=x&gt;"));
+    free(text);
+
+    struct page_lines lines = {0};
+    struct survey_row row = {.name = EVIL, .summary = now, .why = EVIL, .comparison = comparison};
+    struct survey survey = {
+        .conditions = now->conditions, .judged = true, .rows = &row, .n = 1, .ended = EVIL};
+    assert_true(page_lines_open(&lines));
+    assert_true(survey_page(output(), &survey, &lines, &from));
+    page_lines_free(&lines);
+    text = output_text(NULL);
+    is_still(text);
+    free(text);
+
+    struct compare_page page = {0};
+    compare_page_look(&page, comparison);
+    assert_true(compare_page_begin(&page, output()));
+    assert_true(compare_page_put(&page, comparison));
+    assert_true(compare_page_end(&page, &from));
+    text = output_text(NULL);
+    is_still(text);
+    free(text);
+    summary_free(now);
+    summary_free(old);
+    free(baseline);
+    free(comparison);
+}
+
+TEST(the_page_of_survey)
+{
+    struct summary *one = summary_fir();
+    struct page_lines lines = {0};
+    struct verdict_line budget = {
+        .name = "max <= 18500", .verdict = VERDICT_REGRESSED, .now = {.n = 98, .max = 18544}};
+    struct survey_row rows[] = {{.name = "fir", .summary = one, .why = "", .budget = &budget},
+                                {.name = "never", .why = ""},
+                                {.name = "panic", .why = "it never returns"}};
+    struct survey survey = {
+        .conditions = conditions_fir(), .judged = true, .rows = rows, .n = 3, .seconds = 2};
+    assert_true(page_lines_open(&lines));
+    assert_true(survey_page(output(), &survey, &lines, &command));
+    char *text = output_text(NULL);
+    is_still(text);
+    has(text, "class=\"spark\"", one->n); /* a region with hits, for each column */
+    has(text, "&lt;not reached&gt;", one->n);
+    has(text, "&lt;not measured&gt;", one->n);
+    has(text, "<td class=\"t regressed\">over the budget</td>", 1);
+    has(text, "panic: it never returns", 1);
+    has(text, "1 of 3 regions were reached", 1);
+    free(text);
+    page_lines_free(&lines);
+    summary_free(one);
+}
+
+static struct comparison *compared(uint64_t more, const char *file)
+{
+    struct summary *now = summary_slower(more), *old = summary_fir();
+    struct baseline *before = baseline_of(old), *after = baseline_of(now);
+    struct comparison *out = calloc(1, sizeof *out);
+    snprintf(after->file, sizeof after->file, "%s", file);
+    runs_compare(before, after, 0.01, false, 1, out);
+    summary_free(now);
+    summary_free(old);
+    free(before);
+    free(after);
+    return out;
+}
+
+TEST(the_page_of_compare)
+{
+    struct comparison *pairs[] = {compared(0, "a.jsonl"), compared(2000, "b.jsonl")};
+    struct compare_page page = {0};
+    for (size_t i = 0; i < 2; i++)
+        compare_page_look(&page, pairs[i]);
+    assert_true(page.verdicts.scale > 0.1 && page.verdicts.scale < 0.12);
+    assert_true(compare_page_begin(&page, output()));
+    for (size_t i = 0; i < 2; i++)
+        assert_true(compare_page_put(&page, pairs[i]));
+    assert_true(compare_page_end(&page, &command));
+    char *text = output_text(NULL);
+    is_still(text);
+    has(text, "class=\"interval good\"", 3);
+    has(text, "class=\"interval plain\"", 2); /* of the third column, which is too noisy for 1 % */
+    has(text, "class=\"interval bad\"", 1);
+    has(text, "<strong class=\"verdict regressed\">regressed</strong> over all 2", 1);
+    has(text, "fir_filter to its return, b.jsonl</th>", 3);
+    has(text, "&quot;type&quot;:&quot;verdict&quot;", 2);
+    free(text);
+    free(pairs[0]);
+    free(pairs[1]);
+}
+
+TEST(a_full_disk_is_told)
+{
+    struct summary *now = summary_fir();
+    struct delta_page page = {0};
+    const struct delta_page_end end = {.summary = now, .command = &command};
+    assert_true(delta_page_begin(&page, &now->conditions, now->columns, now->n));
+    assert_false(delta_page_write(output_full(), &page, &end));
+    delta_page_free(&page);
+    summary_free(now);
+}
