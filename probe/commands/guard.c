@@ -37,6 +37,8 @@ struct guarding {
     struct progress progress;
     struct profile_about about; /* of the overruns, if -o names a file for them */
     struct profile_tally tally;
+    struct guard_overrun held; /* an overrun that may turn out to be none */
+    bool is_held;
     bool has_begun; /* the header is written */
 };
 
@@ -93,12 +95,29 @@ static bool add_sample(struct guarding *self, const struct guard_overrun *overru
            error_set(error, ERROR_SYSTEM, "out of memory");
 }
 
+/* Whether such a call was left is known later. */
+static bool hold_sample(struct guarding *self, const struct guard_overrun *overrun)
+{
+    self->held = *overrun;
+    self->is_held = true;
+    return true;
+}
+
+static bool add_held(struct guarding *self, struct error *error)
+{
+    bool was_held = self->is_held;
+    self->is_held = false;
+    return !was_held || add_sample(self, &self->held, error);
+}
+
 static bool end_profile(struct guarding *self, const struct error *why, struct error *error)
 {
     struct profile_interval interval = {0};
     const struct guard_result *result = &self->guard.result;
     bool failed = result->end == GUARD_FAILED;
     char lost[] = "lost", interrupt[] = "Ctrl-C", time[] = "time", text[sizeof why->text];
+    if (!add_held(self, error))
+        return false;
     if (!has_profile(self) || profile_tally_is_empty(&self->tally))
         return true;
     snprintf(text, sizeof text, "%s", why->text);
@@ -129,7 +148,8 @@ static bool on_overrun(void *context, const struct guard_overrun *overrun, struc
     struct guarding *self = context;
     progress_clear(&self->progress);
     command_has_result(self->session.context);
-    return add_sample(self, overrun, error) &&
+    return add_held(self, error) &&
+           (overrun->is_elsewhere ? hold_sample(self, overrun) : add_sample(self, overrun, error)) &&
            (guard_report_overrun(&self->report, overrun) || fails_to_write(error));
 }
 
@@ -137,6 +157,13 @@ static void on_returned(void *context, uint64_t number, uint64_t counted)
 {
     struct guarding *self = context;
     guard_report_returned(&self->report, number, counted);
+}
+
+static void on_left(void *context, uint64_t number)
+{
+    struct guarding *self = context;
+    self->is_held = false;
+    guard_report_left(&self->report, number);
 }
 
 static void on_tick(void *context, uint64_t calls, enum engine_wait wait)
@@ -280,20 +307,23 @@ static bool run(struct guarding *self, struct engine *engine, struct error *erro
     const struct options *options = options_of(self);
     struct deadline deadline = session_deadline(&self->session);
     self->session.device.slow_clock = self->clock.hz > 0 && self->clock.hz < SLOW_HZ;
-    self->guard = (struct guard){
-        .engine = engine,
-        .stop = &self->way->stop,
-        .n_picks = self->way->n_picks,
-        .stacks = &self->stacks,
-        .options = {.budget = self->budget,
-                    .overruns = options->hits > 0 ? options->hits : 1,
-                    .keep = options->keep,
-                    .calibrate = !options->no_calibrate,
-                    .low = self->named.region.low,
-                    .high = self->named.region.high,
-                    .for_us = (int64_t)(options->for_s * 1e6),
-                    .timeout_ms = (int64_t)(options->timeout_s * 1000)},
-        .sink = {.context = self, .overrun = on_overrun, .returned = on_returned, .tick = on_tick}};
+    self->guard = (struct guard){.engine = engine,
+                                 .stop = &self->way->stop,
+                                 .n_picks = self->way->n_picks,
+                                 .stacks = &self->stacks,
+                                 .options = {.budget = self->budget,
+                                             .overruns = options->hits > 0 ? options->hits : 1,
+                                             .keep = options->keep,
+                                             .calibrate = !options->no_calibrate,
+                                             .low = self->named.region.low,
+                                             .high = self->named.region.high,
+                                             .for_us = (int64_t)(options->for_s * 1e6),
+                                             .timeout_ms = (int64_t)(options->timeout_s * 1000)},
+                                 .sink = {.context = self,
+                                          .overrun = on_overrun,
+                                          .returned = on_returned,
+                                          .left = on_left,
+                                          .tick = on_tick}};
     return engine->ops->arm(engine, &self->named.region, &deadline, error) && print_begin(self, error) &&
            begin_profile(self, error) && guard_run(&self->guard, &deadline, error);
 }

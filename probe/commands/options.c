@@ -493,7 +493,8 @@ const struct option option_table[] = {
      "what to count, by name or raw code (r11, 0x11): A,B,{C,D}; braces: in one pass; record: what stops the "
      "core"},
     {0, "count", "N", OPTION_COUNT, AT(every), RECORD,
-     "-c N: stop the core behind every N events of -e (10k; default: of CPU_CYCLES) and sample where it is"},
+     "-c N: stop the core behind every N events of -e (10k; default: of CPU_CYCLES) and sample where it is; "
+     "-e alone: some hundred times a second"},
     {'g', "call-graph", NULL, OPTION_FLAG, AT(stacks), RECORD | REPORT,
      "record: keep the call stack of each sample (with -c N, and --elf); report: the tree of calls"},
     {'M', "metric", "METRICS", OPTION_METRIC, 0, DELTA | SURVEY | STAT | WATCH,

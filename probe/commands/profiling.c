@@ -76,12 +76,9 @@ static bool read_event(const struct options *options, struct event_request *out,
     const char *text = options->n_events > 0 ? options->events[0] : "CPU_CYCLES";
     if (options->every == 0 && options->n_events == 0)
         return error_set(error, ERROR_USAGE, "-g: a running core shows no stack; -c N stops it for each");
-    if (options->every == 0)
-        return error_advise(error, ERROR_USAGE, "", "-e %.64s: say with -c N behind how many of them to stop",
-                            text);
-    if (options->every < EVENT_SAMPLER_LEAST || options->every > INT32_MAX / 2)
+    if (options->every != 0 && (options->every < EVENT_SAMPLER_LEAST || options->every > EVENT_SAMPLER_MOST))
         return error_set(error, ERROR_USAGE, "-c takes a number of events from %d to %d", EVENT_SAMPLER_LEAST,
-                         INT32_MAX / 2);
+                         EVENT_SAMPLER_MOST);
     if (strcasecmp(text, "cycles") == 0)
         text = "CPU_CYCLES";
     if (options->n_events > 1 || strpbrk(text, "{,") != NULL)
@@ -105,15 +102,31 @@ bool profiling_find_event(const struct counter_block *block, const struct event_
                         "%s has no event %.48s", block->text, event->name);
 }
 
+/* Without -c: what the event's rate makes of it. */
+static bool choose_every(struct profiling *self, const struct counter_pick *event, uint64_t *every,
+                         const struct deadline *deadline, struct error *error)
+{
+    struct device *device = &self->session.device;
+    struct counter_pick picks[2];
+    *every = options_of(self)->every;
+    if (*every > 0)
+        return true;
+    size_t n =
+        counter_stop_choose(device->block, event, event_sampler_most(EVENT_SAMPLER_MOST), picks, error);
+    return n > 0 && device_program(device, picks, n, deadline, error) &&
+           event_sampler_measure(device, n, &self->event_rate, every, deadline, error);
+}
+
 static bool try_block(struct profiling *self, const char *name, struct event_sampler *sampler,
                       const struct event_request *event, struct error *error)
 {
     struct device *device = &self->session.device;
     struct deadline deadline = session_deadline(&self->session);
     struct counter_pick pick, picks[2];
-    uint64_t every = options_of(self)->every;
+    uint64_t every;
     if (!device_take_block(device, name, &deadline, error) ||
-        !profiling_find_event(device->block, event, &pick, error))
+        !profiling_find_event(device->block, event, &pick, error) ||
+        !choose_every(self, &pick, &every, &deadline, error))
         return false;
     size_t n = counter_stop_choose(device->block, &pick, event_sampler_most(every), picks, error);
     if (n == 0 || !device_program(device, picks, n, &deadline, error) ||
@@ -156,7 +169,9 @@ static bool check_stops(const struct profiling *self, struct error *error)
         return error_set(error, ERROR_USAGE, "%s: through a GDB server no counter stops the core",
                          options->stacks ? "-g" : "-c");
     if (options->all_cpus)
-        return error_set(error, ERROR_USAGE, "-a: a counter stops one core");
+        return error_set(error, ERROR_USAGE,
+                         "-a: a counter stops the core that it is in, and the run is of that core's stops; "
+                         "-C N takes another one");
     return !options->stacks || self->session.symbols != NULL ||
            error_set(error, ERROR_ELF, "-g: stacks are found by the program's ELF file, and none is given");
 }

@@ -34,6 +34,7 @@ struct profiling {
     struct event_sampler stops[PROFILING_WAYS], *by_stops; /* in place of the cores' samplers; NULL: not */
     struct stack_reader stacks;                            /* of `by_stops` */
     char event[EVENT_NAME];                                /* by which it stops */
+    double event_rate;                                     /* a second; 0: -c says behind how many */
     double stood_s;                                        /* for its samples, as closed */
     struct profile_about about;                            /* since profiling_take */
     int64_t begun_us;                                      /* the first list */

@@ -134,6 +134,18 @@ static void tell_end(const struct recording *self)
     fprintf(stderr, ": %s\n", file);
 }
 
+static void tell_every(const struct recording *self)
+{
+    const struct profiling *profiling = &self->profiling;
+    char rate[NUMBER_ROOM], every[NUMBER_ROOM];
+    if (options_of(self)->quiet || profiling->by_stops == NULL || options_of(self)->every > 0)
+        return;
+    number_decimal(rate, sizeof rate, profiling->event_rate, 0);
+    number_unsigned(every, sizeof every, profiling->by_stops->every);
+    fprintf(stderr, "%s came %s times a second: a stop behind every %s (-c)\n", profiling->event, rate,
+            every);
+}
+
 /* --- the run -------------------------------------------------------------------------------------------- */
 
 /* An interval is a few lists, so that its length is near to what it should be. */
@@ -160,6 +172,7 @@ static bool record(struct recording *self, struct error *error)
     if (!profiling_take(profiling, error) ||
         !check_written(profile_file_begin(context_of(self)->out, &profiling->about), error))
         return false;
+    tell_every(self);
     if (!options_of(self)->quiet)
         progress_begin(&self->progress, stderr);
     sample(self, &why);

@@ -1,12 +1,15 @@
 #include "profile/event_sampler.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <time.h>
 
 enum { PART = 8, LIST_ROOM = 2 * COUNTER_STOP_STEPS, LOST_MS = 5000, VISIT_MS = 500, NAP_NS = 1000000 };
 /* The trial: as long as it takes to see that the event comes at all. */
 enum { TRIAL_EVENTS = 1000, TRIAL_MS = 300 };
+/* A stop takes up to a millisecond, and is to take no more than a tenth of the time. */
+enum { MEASURED_MS = 200, STOPS_A_SECOND = 100, TWO_DIGITS = 100 };
 
 /* --- chance --------------------------------------------------------------------------------------------- */
 
@@ -31,6 +34,44 @@ static uint64_t next_count(struct event_sampler *sampler)
     uint64_t part = sampler->every / PART;
     sampler->armed = sampler->every - part + draw(sampler, 2 * part + 1);
     return sampler->armed;
+}
+
+/* --- how many events ------------------------------------------------------------------------------------ */
+
+static bool read_count(struct device *device, size_t n, uint64_t *count, uint64_t *us,
+                       const struct deadline *deadline, struct error *error)
+{
+    uint64_t values[READING_ROOM], after_us;
+    if (!device_read(device, values, us, &after_us, deadline, error))
+        return false;
+    *count = n > 1 ? values[0] | values[1] << device->reading.counters[0].bits : values[0];
+    return true;
+}
+
+static uint64_t every_of(double per_second)
+{
+    double wanted = fmin(per_second / STOPS_A_SECOND, EVENT_SAMPLER_MOST);
+    uint64_t every = (uint64_t)wanted, step = 1;
+    while (every / step >= TWO_DIGITS)
+        step *= 10;
+    every -= every % step;
+    return every < EVENT_SAMPLER_LEAST ? EVENT_SAMPLER_LEAST : every;
+}
+
+bool event_sampler_measure(struct device *device, size_t n, double *per_second, uint64_t *every,
+                           const struct deadline *deadline, struct error *error)
+{
+    uint64_t before, now, before_us, now_us;
+    unsigned bits = device->reading.counters[0].bits * (unsigned)n;
+    if (!read_count(device, n, &before, &before_us, deadline, error) ||
+        !device_run_for(device, MEASURED_MS, deadline, error) ||
+        !read_count(device, n, &now, &now_us, deadline, error))
+        return false;
+    uint64_t mask = bits < 64 ? (UINT64_C(1) << bits) - 1 : UINT64_MAX;
+    *per_second =
+        now_us > before_us ? (double)((now - before) & mask) * 1e6 / (double)(now_us - before_us) : 0;
+    *every = every_of(*per_second);
+    return true;
 }
 
 /* --- beginning ------------------------------------------------------------------------------------------ */

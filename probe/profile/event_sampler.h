@@ -17,7 +17,7 @@
 #include <stdint.h>
 
 /* Fewer leave the program no time between two stops. */
-enum { EVENT_SAMPLER_LEAST = 100 };
+enum { EVENT_SAMPLER_LEAST = 100, EVENT_SAMPLER_MOST = INT32_MAX / 2 };
 
 struct event_sampler {
     struct device *device;
@@ -33,6 +33,10 @@ struct event_sampler {
 
 /* The most events that one stop can be armed for if it is to be this many on average. */
 uint64_t event_sampler_most(uint64_t every);
+/* So many events that stops come some hundred times a second of the running core, with two digits. After
+ * device_program; one or two picks, of which the second one is chained. Takes a fifth of a second. */
+bool event_sampler_measure(struct device *device, size_t n, double *per_second, uint64_t *every,
+                           const struct deadline *deadline, struct error *error);
 /* After device_program of what counter_stop_choose chose for event_sampler_most(every). Ends with the counter
  * armed and the core running. ERROR_NO_COUNTER, ERROR_NO_COMPARATOR: these counters do not stop the core. The
  * sampler must live until device_undo. */

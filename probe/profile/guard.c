@@ -91,12 +91,25 @@ static bool on_hit(void *context, const struct raw_hit *hit)
     struct guard_result *result = &guard->result;
     uint64_t counted = counted_of(guard, hit);
     result->calls++;
+    guard->is_elsewhere = false;
     if (counted > result->most)
         result->most = counted;
     if (hit->overran && guard->sink.returned != NULL)
         guard->sink.returned(guard->sink.context, result->overruns, counted);
     result->unstopped += !hit->overran && counted > guard->options.budget;
     return result->overruns < guard->options.overruns && !is_over(guard);
+}
+
+/* Of a call that is known to have been left, a stop somewhere else says nothing. */
+static void on_left(void *context)
+{
+    struct guard *guard = context;
+    struct guard_result *result = &guard->result;
+    result->left++;
+    if (guard->is_elsewhere && guard->sink.left != NULL)
+        guard->sink.left(guard->sink.context, result->overruns);
+    result->overruns -= guard->is_elsewhere;
+    guard->is_elsewhere = false;
 }
 
 static void on_tick(void *context, enum engine_wait wait)
@@ -119,6 +132,7 @@ static enum overrun_next on_overrun(void *context, const struct counter_stop_loo
     if (!read_place(guard, look, &overrun, deadline, error))
         return OVERRUN_FAILS;
     overrun.is_elsewhere = overrun.has_pc && is_elsewhere(guard, &overrun.place.stack, end);
+    guard->is_elsewhere = overrun.is_elsewhere;
     result->overruns++;
     if (overrun.skid > result->skid)
         result->skid = overrun.skid;
@@ -145,8 +159,12 @@ static bool run_calls(struct guard *guard, uint64_t hits, unsigned rehits, const
                       struct error *error)
 {
     const struct engine_request request = {.hits = hits, .rehits = rehits, .timeout_ms = timeout_ms(guard)};
-    const struct engine_sink sink = {
-        .context = guard, .hit = on_hit, .rehit = on_rehit, .tick = on_tick, .overrun = on_overrun};
+    const struct engine_sink sink = {.context = guard,
+                                     .hit = on_hit,
+                                     .rehit = on_rehit,
+                                     .left = on_left,
+                                     .tick = on_tick,
+                                     .overrun = on_overrun};
     return guard->engine->ops->run(guard->engine, &request, &sink, deadline, error);
 }
 

@@ -32,6 +32,8 @@ struct guard_sink {
     bool (*overrun)(void *context, const struct guard_overrun *, struct error *);
     /* The call that overran has returned. */
     void (*returned)(void *context, uint64_t number, uint64_t counted);
+    /* It had been left without returning before the core stopped, elsewhere: that was no overrun. */
+    void (*left)(void *context, uint64_t number);
     void (*tick)(void *context, uint64_t calls, enum engine_wait);
 };
 
@@ -51,6 +53,7 @@ struct guard_result {
     uint64_t calls;     /* that returned */
     uint64_t overruns;  /* that stopped the core */
     uint64_t unstopped; /* calls that were over the budget when they returned, and nothing had stopped them */
+    uint64_t left;      /* calls that were left without returning */
     uint64_t most;      /* events of a call that returned */
     uint64_t halt_most, halt_least; /* events that a halt costs; most < least: not known */
     uint64_t skid;                  /* the largest of an overrun */
@@ -70,6 +73,7 @@ struct guard {
 
     uint64_t armed; /* for so many events; 0: the call has no budget */
     int64_t begun_us;
+    bool is_elsewhere; /* the call under way had used up its budget, and the core was not in it */
 };
 
 /* The most events that the counter is armed for if this is the budget, for counter_stop_choose. */

@@ -58,6 +58,9 @@ static void print_end(const struct guard_report *report, const struct guard_resu
         fprintf(report->out, "%s call%s over the budget returned before the core could be stopped\n",
                 number_unsigned(unstopped, sizeof unstopped, result->unstopped),
                 result->unstopped == 1 ? "" : "s");
+    if (result->left > 0)
+        fprintf(report->out, "%s call%s left without returning\n",
+                number_unsigned(calls, sizeof calls, result->left), result->left == 1 ? " was" : "s were");
     if (result->end == GUARD_NO_RETURN)
         fputs("the last call did not return\n", report->out);
     if (result->is_kept)
@@ -103,6 +106,8 @@ static bool write_end(const struct guard_report *report, const struct guard_resu
     json_part_unsigned(&line, "calls", result->calls);
     json_part_unsigned(&line, "overruns", result->overruns);
     json_part_unsigned(&line, "unstopped", result->unstopped);
+    if (result->left > 0)
+        json_part_unsigned(&line, "left", result->left);
     json_part_unsigned(&line, "most", result->most);
     if (result->halt_most >= result->halt_least)
         json_part_unsigned(&line, "halt_cost", result->halt_least);
@@ -137,6 +142,17 @@ bool guard_report_overrun(const struct guard_report *report, const struct guard_
     if (report->format == FORMAT_JSON)
         return write_overrun(report, overrun);
     print_overrun(report, overrun);
+    return is_written(report->out);
+}
+
+bool guard_report_left(const struct guard_report *report, uint64_t number)
+{
+    if (report->format == FORMAT_JSON) {
+        struct json_part line = json_part_new("left");
+        json_part_unsigned(&line, "overrun", number);
+        return json_part_write(report->out, line);
+    }
+    fputs("  the call had been left without returning: this is no overrun\n", report->out);
     return is_written(report->out);
 }
 

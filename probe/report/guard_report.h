@@ -27,4 +27,5 @@ struct guard_report {
 bool guard_report_begin(const struct guard_report *report, const struct conditions *conditions);
 bool guard_report_overrun(const struct guard_report *report, const struct guard_overrun *overrun);
 bool guard_report_returned(const struct guard_report *report, uint64_t number, uint64_t counted);
+bool guard_report_left(const struct guard_report *report, uint64_t number);
 bool guard_report_end(const struct guard_report *report, const struct guard_result *result);

@@ -5,7 +5,7 @@ import signal
 
 import pytest
 
-from harness import NOWHERE, SOAK, Place, finish_tool, run_tool, wait_for
+from harness import NOWHERE, PREEMPTED, RECURSE, SOAK, Place, finish_tool, run_tool, wait_for
 from test_restore import assert_runs, journals, let_peer_finish, snapshot
 
 WITH_OVERRUNS = 4  # of `shares`
@@ -18,8 +18,8 @@ WAYS = {"m4/swd": ("DWT cycle match", 4), "m55/swd": ("DWT cycle match", 4), "a9
 BUDGET, WITHIN = 4000, 400000  # cycles: all calls but the planted ones need less, and all need less
 
 
-def at(way, **options):
-    place = Place(way, "free", **options)
+def at(way, mode="free", bits=None, **options):
+    place = Place(way, mode, bits, **options)
     place.way = way
     return place
 
@@ -33,12 +33,12 @@ def program_of(place, each=3, length=1500):
     wait_for(lambda: place.board.read_word("overrun_count") > overruns, "overruns")
 
 
-def guarded(place, *words, code=1):
+def guarded(place, *words, code=1, function="deadline"):
     """A whole run as JSON lines, and where the board's core stood for its budget, with the start of that call."""
     place.board.watch(NOWHERE)
-    result = place.run("guard", "deadline", "-j", *words)
+    result = place.run("guard", function, "-j", *words)
     assert result.code == code, f"exit {result.code}: {result.err}\n{result.out[-2000:]}"
-    log, entry = place.board.log(), place.symbol("deadline")
+    log, entry = place.board.log(), place.symbol(function)
     stops = [i for i, event in enumerate(log) if event.kind == "halt" and event.extra == WAYS[place.way][1]]
     begins = [max((k for k in range(i) if log[k].kind == "run" and log[k].pc == entry), default=None) for i in stops]
     return result, [(log[k], log[i]) for k, i in zip(begins, stops) if k is not None]
@@ -196,6 +196,64 @@ def test_a_killed_run_is_undone(way, state_folder):
         assert result.code == 0 and "put back" in result.out, result.err
         assert_runs(place)
         assert snapshot(place) == before
+
+
+def functions_of(line):
+    return [function_of(line), *(function_of(caller) for caller in line["callers"])]
+
+
+def check_stops(place, result, stops, function, budget):
+    """Each in a call of the function, which had used up its budget and no more than the skid beyond it."""
+    overruns, cost = overruns_of(result), end_of(result).get("halt_cost", 0)
+    assert len(overruns) == end_of(result)["overruns"] > 0
+    for line, (start, stop) in zip(overruns, stops[-len(overruns):]):
+        assert function in functions_of(line) and "elsewhere" not in line, line
+        assert int(line["address"], 16) == stop.pc and budget <= stop.cycles - start.cycles <= budget + line["skid"] + cost, line
+
+
+@pytest.mark.any_row(1)
+@pytest.mark.parametrize("way", ["m4/swd", "a9/swd"])
+def test_a_call_that_was_left_is_no_overrun(way):
+    """May_jump is left by longjmp each other time, and much else runs until it is called again: there the core is stopped."""
+    with at(way, "leaves") as place:
+        wait_for(lambda: place.board.read_word("round_count") > 0, "the program")
+        place.board.write_word("what", 1 | 8)
+        place.board.run_for(20_000)
+        place.run("info")
+        before = snapshot(place)
+        most = end_of(guarded(place, "--budget", WITHIN, "--for", "500ms", code=0, function="may_jump")[0])["most"]
+        place.board.watch(NOWHERE)
+        result = place.run("guard", "may_jump", "-j", "--budget", most * 5 // 4, "-r", 20, "--for", "1s")
+        told, end = overruns_of(result), end_of(result)
+        taken_back = [line for line in result.lines if line["type"] == "left"]
+        assert taken_back and end["left"] >= len(taken_back) and end["overruns"] == len(told) - len(taken_back)
+        assert all(line["elsewhere"] for line in told) and result.code == (end["overruns"] + end["unstopped"] > 0)
+        assert_runs(place)
+        assert snapshot(place) == before
+
+
+@pytest.mark.any_row(1)
+@pytest.mark.parametrize("way", ["m4/swd", "a9/swd", "a53/swd", "m4"])
+def test_recursion_is_part_of_the_outer_call(way):
+    with at(way, bits=RECURSE) as place:
+        most = end_of(guarded(place, "--budget", WITHIN, "--for", "500ms", code=0, function="recurse")[0])["most"]
+        budget = most * 2 // 3  # the deepest calls alone
+        result, stops = guarded(place, "--budget", budget, "-r", 20 if SOAK else 5, function="recurse")
+        check_stops(place, result, stops, "recurse", budget)
+        assert end_of(result)["calls"] > end_of(result)["overruns"]
+        assert all(functions_of(line).count("recurse") > 1 or line["counted"] > budget for line in overruns_of(result))
+
+
+@pytest.mark.any_row(1)
+@pytest.mark.parametrize("way", ["m4/swd", "m4"])
+def test_what_interrupts_a_call_is_part_of_it(way):
+    """A tick comes in each 24th call, which then takes longer than all others; the handler is stopped in as well."""
+    with at(way, "tick", PREEMPTED, clock=12_000_000) as place:
+        cycles = sorted(place.delta("preempted", "-r", 10).cycles)[0]
+        result, stops = guarded(place, "--budget", cycles + 4, "-r", 3, function="preempted")
+        check_stops(place, result, stops, "preempted", cycles + 4)
+        assert end_of(result)["calls"] > 3 * end_of(result)["overruns"]
+        assert_runs(place)
 
 
 def test_a_call_that_does_not_return():

@@ -2,6 +2,7 @@
 event between two of them, how long it stood, and functions whose shares are known. Afterwards the target is as it was."""
 import json
 import os
+import re
 import signal
 
 import pytest
@@ -85,6 +86,29 @@ def test_samples_are_where_the_events_are(way, tmp_path):
         assert all(every - every // 8 - LATE <= events <= every + every // 8 + LATE for events in apart), sorted(apart)
         counted = sum(line.get("events", 0) for line in profile.intervals)
         assert abs(counted - count(stops[-1]) + count(stops[0]) - every) <= every // 8 + LATE * (samples + 1)
+
+
+@pytest.mark.any_row(1)
+@pytest.mark.parametrize("way", ["m4/swd", "m55/swd", "a9/swd", "a53/swd", "r5/swd"])
+def test_without_a_number_the_rate_makes_one(way, tmp_path):
+    """Misses of 16-bit counters are counted by two of them."""
+    kind, _, source, _ = RUNS[way]
+    event = "CPU_CYCLES" if kind == "cycles" else "L1D_CACHE_REFILL"
+    with at(way) as place:
+        program_of(place, kind)
+        place.run("info")
+        before = snapshot(place)
+        result = place.run("record", "-e", event, "--for", "1s", "-o", tmp_path / "p.jsonl")
+        assert result.code == 0, result.err
+        assert_runs(place)
+        assert snapshot(place) == before
+        profile = Profile(tmp_path / "p.jsonl")
+        told = re.search(event + r" came ([\d,]+) times a second: a stop behind every ([\d,]+) ", result.err)
+        rate, every = (int(number.replace(",", "")) for number in told.groups())
+        assert every == profile.head["every"] and profile.head["source"] == source
+        digits = 10 ** max(0, len(str(rate // 100)) - 2)
+        assert rate > 0 and abs(every - max(100, rate // 100 // digits * digits)) <= digits, told
+        assert profile.end["samples"] > 3 and sum(shares_of(place, profile, kind).values()) > 0.8
 
 
 def test_what_report_says(tmp_path):
@@ -270,7 +294,7 @@ def test_a_trigger_that_leads_nowhere(tmp_path):
 
 
 @pytest.mark.parametrize("words, code, text", [
-    (["-e", "cycles"], 2, "say with -c N"), (["-c", "99"], 2, "from 100 to"), (["-e", "LSUCNT", "-c", "1000"], 3, "can stop the core at LSUCNT"),
+    (["-a", "-e", "cycles"], 2, "stops the core that it is in"), (["-c", "99"], 2, "from 100 to"), (["-e", "LSUCNT", "-c", "1000"], 3, "can stop the core at LSUCNT"),
     (["-e", "NO_SUCH", "-c", "1000"], 2, "has no event NO_SUCH"), (["-e", "CPU_CYCLES,LSUCNT", "-c", "1000"], 2, "are several")])
 def test_what_cannot_stop_it(words, code, text, tmp_path):
     with at("m4/swd") as place:

@@ -55,6 +55,25 @@ FRESH_TEST(what_the_call_took)
     output_is("  returned after 31 L1D_CACHE_REFILL\n");
 }
 
+FRESH_TEST(a_call_that_had_been_left)
+{
+    struct guard_report report = as(FORMAT_TEXT);
+    const struct guard_result result = {.calls = 7, .left = 1, .elapsed_s = 12, .end = GUARD_TIME};
+    assert_true(guard_report_left(&report, 2));
+    output_is("  the call had been left without returning: this is no overrun\n");
+    report.out = output();
+    assert_true(guard_report_end(&report, &result));
+    output_is("no overruns; 7 calls returned in 12 s, the longest took 0 cycles\n1 call was left without "
+              "returning\n");
+    report = as(FORMAT_JSON);
+    assert_true(guard_report_left(&report, 2));
+    output_is("{\"type\":\"left\",\"overrun\":2}\n");
+    report.out = output();
+    assert_true(guard_report_end(&report, &result));
+    output_is("{\"type\":\"guard_end\",\"calls\":7,\"overruns\":0,\"unstopped\":0,\"left\":1,\"most\":0,"
+              "\"halt_cost\":0,\"elapsed_s\":12.0,\"ended\":\"time\"}\n");
+}
+
 FRESH_TEST(the_end)
 {
     struct guard_report report = as(FORMAT_TEXT);
