@@ -245,11 +245,12 @@ const struct command commands[COMMANDS] = {
                   "below a folder. For each region and column it shows the course of the medians, and "
                   "the run since which they are higher or lower. No target is touched.",
          .examples = "pmu-probe history results/\n"
-                     "pmu-probe history -j results/ -o history.jsonl\n",
+                     "pmu-probe history -j results/ -o history.jsonl\n"
+                     "pmu-probe history --format html results/ -o history.html\n",
          .needs = "a folder or a file with results of delta",
          .least = 1,
          .most = OPTION_OPERANDS,
-         .formats = TEXT | JSON,
+         .formats = TEXT | JSON | PAGE,
          .run = command_history},
     [COMMAND_COMPARE] = {.name = "compare",
                          .operands = "OLD NEW [...]",

@@ -112,8 +112,10 @@ int command_history(const struct context *context, struct error *error)
     bool ok = gather(self, error);
     if (ok) {
         command_has_result(context);
-        ok = (context->options->format == FORMAT_JSON ? history_json : history_text)(context->out,
-                                                                                     &self->history) ||
+        enum format format = context->options->format;
+        ok = (format == FORMAT_JSON   ? history_json
+              : format == FORMAT_HTML ? history_page
+                                      : history_text)(context->out, &self->history) ||
              error_set(error, ERROR_SYSTEM, "the output could not be written");
     }
     history_free(&self->history);

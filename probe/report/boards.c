@@ -323,7 +323,8 @@ static void put_list(const struct layout *layout)
 
 static void put_boards(const struct layout *layout)
 {
-    char name[NAME], probe[UTF8_CLEAN_ROOM(320)], words[TEXT], text[NAME + TEXT + sizeof probe];
+    char name[NAME], probe[UTF8_CLEAN_ROOM(320)], words[TEXT], early[TEXT],
+        text[NAME + 2 * TEXT + sizeof probe + 32];
     for (size_t b = 0; b < layout->boards->n; b++) {
         const struct boards_one *one = &layout->boards->of[b];
         const json_t *header = json_array_get(one->lines, 0);
@@ -331,8 +332,11 @@ static void put_boards(const struct layout *layout)
             terminal_text(words, sizeof words, one->why);
         else
             terminal_text(words, sizeof words, text_of(header, "core"));
-        snprintf(text, sizeof text, "%s: %s%s, %s", terminal_text(name, sizeof name, one->name),
-                 has_failed(one) ? "failed: " : "", words, terminal_text(probe, sizeof probe, one->probe));
+        const char *ended = text_of(json_array_get(one->lines, json_array_size(one->lines) - 1), "ended");
+        snprintf(text, sizeof text, "%s: %s%s, %s%s%s", terminal_text(name, sizeof name, one->name),
+                 has_failed(one) ? "failed: " : "", words, terminal_text(probe, sizeof probe, one->probe),
+                 one->complete && ended[0] != '\0' ? "; it ended early: " : "",
+                 one->complete ? terminal_text(early, sizeof early, ended) : "");
         fputs(has_failed(one) ? terminal_colour(layout->out, COLOUR_BAD) : "", layout->out);
         fold_text(layout->out, layout->columns, INDENT, text);
         fputs(has_failed(one) ? terminal_colour(layout->out, COLOUR_END) : "", layout->out);

@@ -142,7 +142,7 @@ bool history_end(struct history *history, double chance)
 
 enum { CELL = 128, COURSE_MOST = 60, NAME_MOST = 28, BARS = 8 };
 
-static double part_of(const struct change *change)
+double history_part_of(const struct change *change)
 {
     return change->before > 0 ? change->after / change->before - 1 : NAN;
 }
@@ -175,7 +175,7 @@ static const char *put_value(char *out, size_t size, double value)
     return number_unsigned(out, size, (uint64_t)llround(value));
 }
 
-static bool is_function(const struct history_row *row)
+bool history_is_function(const struct history_row *row)
 {
     return strcmp(row->end, "its return") == 0 || row->end[0] == '\0';
 }
@@ -183,8 +183,8 @@ static bool is_function(const struct history_row *row)
 static void put_region(char *out, size_t size, const struct history_row *row)
 {
     char whole[CELL * 3];
-    snprintf(whole, sizeof whole, "%.120s%s%.120s", row->start, is_function(row) ? "" : " to ",
-             is_function(row) ? "" : row->end);
+    snprintf(whole, sizeof whole, "%.120s%s%.120s", row->start, history_is_function(row) ? "" : " to ",
+             history_is_function(row) ? "" : row->end);
     terminal_text(out, size, whole);
 }
 
@@ -193,7 +193,7 @@ static void print_change(FILE *out, const struct history_row *row, const struct 
     const struct history_run *run = &row->runs[change->at];
     char before[NUMBER_ROOM], after[NUMBER_ROOM], text[1024], file[UTF8_CLEAN_ROOM(256)],
         change_text[32] = "";
-    double part = part_of(change);
+    double part = history_part_of(change);
     if (isfinite(part))
         snprintf(change_text, sizeof change_text, "%+.2f %%, ", part * 100);
     terminal_text(file, sizeof file, run->file);
@@ -291,7 +291,7 @@ static json_t *changes_json(const struct history_row *row)
         json_part_text(&part, "file", row->runs[change->at].file);
         json_part_real(&part, "before", change->before);
         json_part_real(&part, "after", change->after);
-        json_part_real(&part, "change", part_of(change));
+        json_part_real(&part, "change", history_part_of(change));
         json_array_append_new(changes, part.json);
     }
     return changes;

@@ -42,6 +42,12 @@ bool history_add(struct history *history, const struct baseline *run);
 bool history_end(struct history *history, double chance);
 void history_free(struct history *history);
 
-/* Both return false if the output could not be written whole. */
+/* Its end is its return. */
+bool history_is_function(const struct history_row *row);
+/* By how much the level rose, as a part of the one before; NaN: that is 0. */
+double history_part_of(const struct change *change);
+
+/* All return false if the output could not be written whole. */
 bool history_text(FILE *out, const struct history *history);
 bool history_json(FILE *out, const struct history *history);
+bool history_page(FILE *out, const struct history *history);
