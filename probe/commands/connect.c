@@ -59,7 +59,7 @@ static struct link *connect_openocd(const struct context *context, const char *p
     uint16_t port = OPENOCD_TCL_PORT;
     if (!is_kind(probe, "openocd")) {
         error_set(error, ERROR_USAGE,
-                  "unknown probe \"%.64s\": openocd[:HOST[:PORT]], cmsis-dap[:SERIAL], "
+                  "unknown probe \"%.64s\": openocd[:HOST[:PORT]], cmsis-dap[:SERIAL], cmsis-dap:usb:PORT, "
                   "cmsis-dap-tcp:HOST[:PORT], gdb:HOST:PORT, msr[:CPU] or msr-agent:HOST[:PORT]",
                   probe);
         return NULL;

@@ -402,6 +402,7 @@ static void put_plugged(const struct context *context, const struct dap_listed *
     snprintf(id, sizeof id, "%04x:%04x", found->vendor, found->product);
     json_part_text(&line, "id", id);
     json_part_text(&line, "serial", found->serial);
+    json_part_text(&line, "usb", found->usb);
     json_part_text(&line, "name", found->name);
     json_part_text(&line, "interface", interface_words(found));
     json_part_text(&line, "problem", found->problem);
@@ -418,6 +419,12 @@ static void put_plugged(const struct context *context, const struct dap_listed *
     json_part_write(context->out, line);
 }
 
+/* In front of where it is plugged in. */
+static const char *usb_words(const char *usb)
+{
+    return usb[0] != '\0' ? "   usb:" : "";
+}
+
 static void print_plugged(const struct context *context, const struct dap_listed *listed)
 {
     if (is_json(context)) {
@@ -427,9 +434,9 @@ static void print_plugged(const struct context *context, const struct dap_listed
     char name[UTF8_CLEAN_ROOM(64)], serial[UTF8_CLEAN_ROOM(64)], firmware[UTF8_CLEAN_ROOM(32)],
         problem[UTF8_CLEAN_ROOM(200)];
     const struct dap_info *info = &listed->info;
-    fprintf(context->out, "cmsis-dap:%s   %04x:%04x   %s   %s\n",
-            utf8_clean(serial, sizeof serial, listed->found.serial), listed->found.vendor,
-            listed->found.product, interface_words(&listed->found),
+    fprintf(context->out, "cmsis-dap:%s%s%s   %04x:%04x   %s   %s\n",
+            utf8_clean(serial, sizeof serial, listed->found.serial), usb_words(listed->found.usb),
+            listed->found.usb, listed->found.vendor, listed->found.product, interface_words(&listed->found),
             utf8_clean(name, sizeof name, listed->found.name));
     if (listed->found.problem[0] != '\0') {
         fprintf(context->out, "  %s\n", utf8_clean(problem, sizeof problem, listed->found.problem));
@@ -454,6 +461,7 @@ static void put_adapter(const struct context *context, const struct adapter_foun
     snprintf(id, sizeof id, "%04x:%04x", found->vendor, found->product);
     json_part_text(&line, "id", id);
     json_part_text(&line, "serial", found->serial);
+    json_part_text(&line, "usb", found->usb);
     json_part_text(&line, "name", found->adapter->name);
     json_part_text(&line, "way", found->adapter->way);
     json_part_write(context->out, line);
@@ -467,8 +475,9 @@ static void print_adapter(const struct context *context, const struct adapter_fo
         return;
     }
     utf8_clean(serial, sizeof serial, found->serial);
-    fprintf(context->out, "%s   %04x:%04x%s%s\n  %s\n", found->adapter->name, found->vendor, found->product,
-            serial[0] != '\0' ? "   " : "", serial, found->adapter->way);
+    fprintf(context->out, "%s%s%s   %04x:%04x%s%s\n  %s\n", found->adapter->name, usb_words(found->usb),
+            found->usb, found->vendor, found->product, serial[0] != '\0' ? "   " : "", serial,
+            found->adapter->way);
 }
 
 static int end(const struct context *context, size_t probes, const struct error *error)

@@ -3,8 +3,7 @@
  *
  *     NAME  FUNCTION | START END  [[max|mean] <= NUMBER cycles|ns|us|ms|s]  [-r N] [--threshold PART]
  *
- * A # begins a comment, and quotes keep the blanks of a word. Pure: the text comes from outside, and every
- * error names the file and the line.
+ * It is read as word_file.h says.
  */
 #pragma once
 
@@ -17,7 +16,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-enum { REGION_FILE_MOST = 4096, REGION_FILE_NAME = 96, REGION_FILE_PLACE = 256, REGION_FILE_BYTES = 1 << 20 };
+enum { REGION_FILE_MOST = 4096, REGION_FILE_NAME = 96, REGION_FILE_PLACE = 256 };
 
 struct region_line {
     unsigned line; /* from 1 */

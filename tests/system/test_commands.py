@@ -251,12 +251,44 @@ def test_one_probe_is_one_line():
         result = finish_tool(start_tool(board.in_namespace([TOOL, "probes"])))
         assert result.code == 0, result.err
         assert result.out.count("SER-8") == 1 and "v2 (bulk), and v1" in result.out, result.out
-        assert "J-Link   1366:0101   000123" in result.out
+        assert "J-Link   usb:1-8   1366:0101   000123" in result.out
         listed = finish_tool(start_tool(board.in_namespace([TOOL, "probes", "-j"])))
         assert [line["type"] for line in listed.lines] == ["header", "probe", "adapter", "summary"] and listed.summary["probes"] == 1
         assert listed.lines[1]["serial"] == "SER-8" and listed.lines[1]["packet_size"] == 64 and listed.lines[1]["swd"]
         wrong = finish_tool(start_tool(board.in_namespace([TOOL, "-p", "cmsis-dap:OTHER", "info"])))
         assert wrong.code == 3 and wrong.err.count("SER-8") == 1, wrong.err
+
+
+@pytest.mark.parametrize("way, serial", [("m4/v2", "SER-9"), ("m4/v1", "SER-9"), ("m4/v1", "")])
+def test_a_probe_is_named_by_where_it_is_plugged_in(way, serial, monkeypatch, tmp_path):
+    """It is the same probe: to the lock, and to the journal of a run that was killed."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    with Place(way, "free", WORK_BY_DATA, dap_packet=64, dap_serial=serial) as place:
+        plug_in(place.board.namespace, "1366:0101:J-Link:000123")
+
+        def run(probe, *words):
+            return finish_tool(start_tool(place.board.in_namespace([TOOL, "--elf", place.elf, "-p", probe, *words])))
+        listed = finish_tool(start_tool(place.board.in_namespace([TOOL, "probes", "-j"])))
+        assert [line["usb"] for line in listed.lines if line["type"] in ("probe", "adapter")] == ["1-1", "1-8"], listed.out
+        text = finish_tool(start_tool(place.board.in_namespace([TOOL, "probes"]))).out
+        assert f"cmsis-dap:{serial}   usb:1-1   " in text and "J-Link   usb:1-8   1366:0101   000123" in text, text
+        assert len(run("cmsis-dap:usb:1-1", "delta", "-j", "work_by_data", "-r", "3").hits) == 3
+        wrong = run("cmsis-dap:usb:1-1.4", "info")
+        assert wrong.code == 3 and "is plugged in at usb:1-1.4; there is" in unfolded(wrong.err), wrong.err
+        assert f"{serial} at usb:1-1" in unfolded(wrong.err)
+        bad = run("cmsis-dap:usb:1-1:1.0", "info")
+        assert bad.code == 2 and 'a bus and its ports, such as usb:1-1.4, not "1-1:1.0"' in unfolded(bad.err), bad.err
+        process = place.start("delta", "-j", "work_by_data", "-r", 10000000)  # by "cmsis-dap" alone
+        place.wait_for_stops(10)
+        for name in ("usb:1-1", serial):
+            second = run(f"cmsis-dap:{name}", "info")
+            assert second.code == 3 and f"is in use by process {process.pid} (" in second.err, second.err
+        process.kill()
+        process.communicate()
+        left = run("cmsis-dap:usb:1-1", "info")
+        assert "did not end" in left.err and "pmu-probe restore" in left.err, left.err
+        assert run("cmsis-dap:usb:1-1", "restore").code == 0
+        assert run(f"cmsis-dap:{serial}", "info").code == 0
 
 
 FREE_DAP = "fewer-reads,loses-place"

@@ -203,18 +203,24 @@ static bool choose_interface(libusb_device *device, libusb_device_handle *handle
     return true;
 }
 
+static void read_port(libusb_device *device, char out[USB_PORT_ROOM])
+{
+    uint8_t ports[DEPTH];
+    int n = libusb_get_port_numbers(device, ports, DEPTH);
+    size_t used = (size_t)snprintf(out, USB_PORT_ROOM, "%u", libusb_get_bus_number(device));
+    for (int i = 0; i < n; i++)
+        used += (size_t)snprintf(out + used, USB_PORT_ROOM - used, "%c%u", i == 0 ? '-' : '.', ports[i]);
+    if (n <= 0) /* a root hub, or deeper than there may be */
+        out[0] = '\0';
+}
+
 /* Reads what the kernel keeps about a device, because we may not be allowed to open it. */
 static void read_attribute(libusb_device *device, const char *attribute, char *out, size_t size)
 {
-    uint8_t ports[DEPTH];
-    char path[160];
+    char port[USB_PORT_ROOM], path[160];
     out[0] = '\0';
-    int n = libusb_get_port_numbers(device, ports, DEPTH);
-    size_t used =
-        (size_t)snprintf(path, sizeof path, "/sys/bus/usb/devices/%u", libusb_get_bus_number(device));
-    for (int i = 0; i < n; i++)
-        used += (size_t)snprintf(path + used, sizeof path - used, "%c%u", i == 0 ? '-' : '.', ports[i]);
-    snprintf(path + used, sizeof path - used, "/%s", attribute);
+    read_port(device, port);
+    snprintf(path, sizeof path, "/sys/bus/usb/devices/%s/%s", port, attribute);
     FILE *file = fopen(path, "re");
     if (file == NULL)
         return;
@@ -240,6 +246,7 @@ static bool look_at(libusb_device *device, const struct libusb_device_descriptor
                               .release = descriptor->bcdDevice,
                               .by_hand = probe_spec_names(spec, descriptor->idVendor, descriptor->idProduct)};
     name_place(device, out->place, sizeof out->place);
+    read_port(device, out->usb);
     int failure = libusb_open(device, &handle);
     if (failure == 0) {
         read_string(handle, descriptor->iSerialNumber, out->serial, sizeof out->serial);
@@ -302,6 +309,7 @@ static void visit_adapter(struct visit *visit, libusb_device *device,
         return;
     read_attribute(device, "product", found->name, sizeof found->name);
     read_attribute(device, "serial", found->serial, sizeof found->serial);
+    read_port(device, found->usb);
     visit->n++;
 }
 
@@ -513,13 +521,28 @@ struct hid {
     size_t report; /* bytes, without the report's number */
 };
 
+/* Of "/dev/hidraw0". */
+static void name_attribute(const char *path, const char *attribute, char out[256])
+{
+    const char *node = strrchr(path, '/');
+    snprintf(out, 256, "/sys/class/hidraw/%.160s/%s", node != NULL ? node + 1 : path, attribute);
+}
+
+/* The HID device is an entry below the USB device's in the kernel's tree. */
+static void read_hid_port(const char *path, char out[USB_PORT_ROOM])
+{
+    char name[256];
+    name_attribute(path, "device", name);
+    char *real = realpath(name, NULL);
+    (void)usb_port_of_path(real != NULL ? real : "", out);
+    free(real);
+}
+
 static size_t read_report_size(const char *path)
 {
     uint8_t descriptor[DESCRIPTOR_ROOM];
     char name[256];
-    const char *node = strrchr(path, '/');
-    snprintf(name, sizeof name, "/sys/class/hidraw/%.200s/device/report_descriptor",
-             node != NULL ? node + 1 : path);
+    name_attribute(path, "device/report_descriptor", name);
     FILE *file = fopen(name, "re");
     if (file == NULL)
         return REPORT;
@@ -553,6 +576,7 @@ size_t hid_list(const struct probe_spec *spec, struct dap_found *out, size_t roo
         if (!is_dap_page(one) || !usb_choice_is_probe(found) || strlen(one->path) >= sizeof found->place)
             continue;
         snprintf(found->place, sizeof found->place, "%s", one->path);
+        read_hid_port(one->path, found->usb);
         if (access(one->path, R_OK | W_OK) != 0)
             snprintf(found->problem, sizeof found->problem, "%s",
                      errno == EACCES ? no_permission : strerror(errno));

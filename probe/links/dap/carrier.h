@@ -15,12 +15,13 @@
 enum dap_kind { DAP_ANY, DAP_USB, DAP_HID, DAP_TCP };
 enum dap_wires { DAP_WIRES_AUTO, DAP_WIRES_SWD, DAP_WIRES_JTAG };
 
-enum { DAP_TCP_PORT = 4441 };
+enum { DAP_TCP_PORT = 4441, USB_PORT_ROOM = 36 };
 
 struct probe_spec {
-    enum dap_kind kind; /* DAP_ANY: over USB, in the fastest way the probe knows */
-    char serial[128];   /* empty: any */
-    bool by_id;         /* selects by vendor and product */
+    enum dap_kind kind;      /* DAP_ANY: over USB, in the fastest way the probe knows */
+    char serial[128];        /* empty: any */
+    char usb[USB_PORT_ROOM]; /* where it is plugged in, as usb_port_read takes it; empty: anywhere */
+    bool by_id;              /* selects by vendor and product */
     uint16_t vendor, product;
     char host[256];
     uint16_t port;
@@ -32,9 +33,15 @@ struct probe_spec {
 
 /* Whether the user asked for a device by these IDs; `spec` may be NULL. */
 bool probe_spec_names(const struct probe_spec *spec, uint16_t vendor, uint16_t product);
-/* "cmsis-dap", "cmsis-dap:SERIAL", "cmsis-dap:VID:PID", "cmsis-dap-tcp:HOST[:PORT]" */
+/* "cmsis-dap", "cmsis-dap:SERIAL", "cmsis-dap:VID:PID", "cmsis-dap:usb:BUS-PORT.PORT",
+ * "cmsis-dap-tcp:HOST[:PORT]" */
 bool probe_spec_is(const char *probe);
 bool probe_spec_read(const char *probe, struct probe_spec *out, struct error *error);
+
+/* Where a USB device is plugged in, as Linux spells it: "1-1.4" is port 4 of the hub at port 1 of bus 1. */
+bool usb_port_is(const char *text);
+/* The device that a path in /sys/devices leads through, the last one; false: none. */
+bool usb_port_of_path(const char *path, char out[USB_PORT_ROOM]);
 
 /*
  * A probe that is plugged in, as a carrier lists it.
@@ -44,10 +51,11 @@ struct dap_found {
     uint16_t vendor, product, release; /* idVendor, idProduct and bcdDevice of its device descriptor */
     char serial[64];
     char name[64];
-    char place[160];   /* by which its carrier opens it: "1-2", "/dev/hidraw0" */
-    char problem[200]; /* why it cannot be opened; empty if it can or was not tried */
-    bool speaks_both;  /* v1 and v2; set by usb_choice_merge */
-    bool by_hand;      /* the user named it by its IDs: it counts as a probe under any name */
+    char usb[USB_PORT_ROOM]; /* where it is plugged in; empty: unknown */
+    char place[160];         /* by which its carrier opens it: "1/2", "/dev/hidraw0" */
+    char problem[200];       /* why it cannot be opened; empty if it can or was not tried */
+    bool speaks_both;        /* v1 and v2; set by usb_choice_merge */
+    bool by_hand;            /* the user named it by its IDs: it counts as a probe under any name */
 };
 
 /* Keeps one entry for each probe, the faster one, in the same order; returns how many are left. */
@@ -64,6 +72,13 @@ bool usb_choice_is_probe(const struct dap_found *found);
 bool usb_choice_takes_several(const struct dap_found *found, const char **words);
 /* "2e8a:000c E6614C311B7F" */
 void usb_choice_name(const struct dap_found *found, char *out, size_t size);
+/* The same for one probe however it was chosen: its serial number, and where it is plugged in if another in
+ * the list has the same one, or if it has none. */
+void usb_choice_identity(const struct dap_found *list, size_t n, const struct dap_found *found, char *out,
+                         size_t size);
+/* Lets `spec` name this probe of the list alone. */
+void usb_choice_keep(const struct dap_found *list, size_t n, const struct dap_found *found,
+                     struct probe_spec *spec);
 
 /*
  * Debug adapters that do not speak CMSIS-DAP: what they are and how to use them all the same.
@@ -79,6 +94,7 @@ struct adapter_found {
     const struct adapter *adapter;
     uint16_t vendor, product;
     char name[64], serial[64]; /* as the device says; may be empty */
+    char usb[USB_PORT_ROOM];   /* where it is plugged in; empty: unknown */
 };
 
 const struct adapter *adapter_find(uint16_t vendor, uint16_t product); /* NULL: unknown */

@@ -122,15 +122,8 @@ static void advise(struct error *error)
 
 /* ---- open */
 
-/* A probe without a serial number is known by where it is plugged in. `found` NULL: by its address. */
-static bool claim(struct dap *dap, const struct dap_found *found, struct error *error)
+static bool claim(struct dap *dap, const char *name, struct error *error)
 {
-    char name[LINK_NAME];
-    if (found == NULL)
-        link_end_name(name, sizeof name, "cmsis-dap-tcp", dap->spec.host, dap->spec.port);
-    else
-        snprintf(name, sizeof name, "cmsis-dap %s%.160s", found->serial[0] != '\0' ? "" : "at ",
-                 found->serial[0] != '\0' ? found->serial : found->place);
     bool first = dap->link.lock == NULL;
     if (!link_lock(&dap->link, name, error))
         return false;
@@ -143,15 +136,21 @@ static struct carrier *open_carrier(struct dap *dap, const struct deadline *dead
 {
     const struct probe_spec *spec = &dap->spec;
     struct dap_found list[FOUND];
-    if (spec->kind == DAP_TCP && !claim(dap, NULL, error))
-        return NULL;
-    if (spec->kind == DAP_TCP)
-        return tcp_connect(spec->host, spec->port, deadline, error);
+    char name[LINK_NAME], identity[LINK_NAME - 16];
+    if (spec->kind == DAP_TCP) {
+        link_end_name(name, sizeof name, "cmsis-dap-tcp", spec->host, spec->port);
+        return claim(dap, name, error) ? tcp_connect(spec->host, spec->port, deadline, error) : NULL;
+    }
     size_t n = usb_list(spec, list, FOUND);
     n += hid_list(spec, list + n, FOUND - n);
     const struct dap_found *found = usb_choice_choose(list, n, spec, error);
-    if (found == NULL || !claim(dap, found, error))
+    if (found == NULL)
         return NULL;
+    usb_choice_identity(list, n, found, identity, sizeof identity);
+    snprintf(name, sizeof name, "cmsis-dap %s", identity);
+    if (!claim(dap, name, error))
+        return NULL;
+    usb_choice_keep(list, n, found, &dap->spec); /* to reopen only this probe */
     return found->kind == DAP_USB ? usb_connect(found, error) : hid_connect(found, error);
 }
 
@@ -377,8 +376,6 @@ struct link *dap_open(const struct probe_spec *spec, const struct deadline *dead
         note_state(dap);
         dap->spec.hz = dap->executor.adi.hz; /* for reopening */
         executor_begin(&dap->executor);
-        if (dap->spec.kind != DAP_TCP && dap->probe.carrier->serial[0] != '\0') /* reopen only this probe */
-            snprintf(dap->spec.serial, sizeof dap->spec.serial, "%s", dap->probe.carrier->serial);
         log_ports(dap);
         return &dap->link;
     }

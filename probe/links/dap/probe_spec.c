@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char usb_word[] = "cmsis-dap", tcp_word[] = "cmsis-dap-tcp";
+static const char usb_word[] = "cmsis-dap", tcp_word[] = "cmsis-dap-tcp", usb_port_word[] = "usb:";
 
 /* The text after the word and its colon; NULL if the text begins with another word. */
 static const char *after(const char *text, const char *word)
@@ -43,6 +43,57 @@ static bool read_id(const char *text, char end, uint16_t *out)
     return text[4] == end;
 }
 
+/* A number from 1 to 255 without leading zeros; the text behind it, NULL: none. */
+static const char *skip_number(const char *text)
+{
+    unsigned value = 0;
+    const char *at = text;
+    for (; isdigit((unsigned char)*at) && at < text + 3; at++)
+        value = value * 10 + (unsigned)(*at - '0');
+    return text[0] != '0' && value >= 1 && value <= UINT8_MAX ? at : NULL;
+}
+
+bool usb_port_is(const char *text)
+{
+    enum { DEPTH = 7 }; /* USB 2.0, 4.1.1: tiers; sysfs has a number for each but the root's */
+    const char *at = skip_number(text);
+    for (int i = 0; i < DEPTH && at != NULL && *at == (i == 0 ? '-' : '.'); i++) {
+        at = skip_number(at + 1);
+        if (at != NULL && *at == '\0')
+            return true;
+    }
+    return false;
+}
+
+bool usb_port_of_path(const char *path, char out[USB_PORT_ROOM])
+{
+    out[0] = '\0';
+    while (*path != '\0') {
+        char part[USB_PORT_ROOM];
+        size_t length = strcspn(path, "/");
+        if (length < sizeof part) {
+            memcpy(part, path, length);
+            part[length] = '\0';
+            if (usb_port_is(part))
+                memcpy(out, part, length + 1);
+        }
+        path += length + (path[length] == '/');
+    }
+    return out[0] != '\0';
+}
+
+static bool read_usb(const char *port, struct probe_spec *out, struct error *error)
+{
+    if (!usb_port_is(port))
+        return error_set(
+            error, ERROR_USAGE,
+            "--probe cmsis-dap:usb: takes a bus and its ports, such as usb:1-1.4, not \"%.64s\"; "
+            "pmu-probe probes shows them",
+            port);
+    snprintf(out->usb, sizeof out->usb, "%s", port);
+    return true;
+}
+
 bool probe_spec_read(const char *probe, struct probe_spec *out, struct error *error)
 {
     *out = (struct probe_spec){.port = DAP_TCP_PORT};
@@ -55,6 +106,8 @@ bool probe_spec_read(const char *probe, struct probe_spec *out, struct error *er
     rest = after(probe, usb_word);
     if (rest == NULL)
         return error_set(error, ERROR_USAGE, "--probe %.64s: not a CMSIS-DAP probe", probe);
+    if (strncmp(rest, usb_port_word, strlen(usb_port_word)) == 0)
+        return read_usb(rest + strlen(usb_port_word), out, error);
     uint16_t vendor, product;
     if (strlen(rest) == 9 && read_id(rest, ':', &vendor) && read_id(rest + 5, '\0', &product)) {
         out->by_id = true;
@@ -114,14 +167,59 @@ static bool is_wanted(const struct dap_found *found, const struct probe_spec *sp
         return false;
     if (spec->by_id && (found->vendor != spec->vendor || found->product != spec->product))
         return false;
+    if (spec->usb[0] != '\0' && strcmp(spec->usb, found->usb) != 0)
+        return false;
     return spec->serial[0] == '\0' || strcmp(spec->serial, found->serial) == 0;
 }
 
 /* The same probe, seen through its other interface. */
 static bool is_same(const struct dap_found *a, const struct dap_found *b)
 {
-    return a->vendor == b->vendor && a->product == b->product && strcmp(a->serial, b->serial) == 0 &&
-           a->kind != b->kind;
+    bool places = a->usb[0] != '\0' && b->usb[0] != '\0';
+    return a->vendor == b->vendor && a->product == b->product && a->kind != b->kind &&
+           (places ? strcmp(a->usb, b->usb) == 0 : strcmp(a->serial, b->serial) == 0);
+}
+
+/* Another probe with the same serial number: cheap ones all have one. */
+static bool has_twin(const struct dap_found *list, size_t n, const struct dap_found *found)
+{
+    for (size_t i = 0; i < n; i++)
+        if (list[i].usb[0] != '\0' && strcmp(list[i].serial, found->serial) == 0 &&
+            strcmp(list[i].usb, found->usb) != 0)
+            return true;
+    return false;
+}
+
+void usb_choice_identity(const struct dap_found *list, size_t n, const struct dap_found *found, char *out,
+                         size_t size)
+{
+    bool known = found->usb[0] != '\0', alone = !known || !has_twin(list, n, found);
+    if (found->serial[0] != '\0' && alone)
+        snprintf(out, size, "%s", found->serial);
+    else
+        snprintf(out, size, "%s%sat %s%s", found->serial, found->serial[0] != '\0' ? " " : "",
+                 known ? usb_port_word : "", known ? found->usb : found->place);
+}
+
+void usb_choice_keep(const struct dap_found *list, size_t n, const struct dap_found *found,
+                     struct probe_spec *spec)
+{
+    snprintf(spec->serial, sizeof spec->serial, "%s", found->serial);
+    if (found->serial[0] == '\0' || has_twin(list, n, found))
+        snprintf(spec->usb, sizeof spec->usb, "%s", found->usb);
+}
+
+/* As the user may name it: "2e8a:000c E6614C311B7F at usb:1-1.4". */
+static void add_candidate(char *names, size_t size, const struct dap_found *found, const char *first)
+{
+    char name[96];
+    size_t used = strlen(names);
+    usb_choice_name(found, name, sizeof name);
+    int more =
+        snprintf(names + used, size - used, "%s%s%s%s%s", used > 0 ? ", " : first, name,
+                 found->usb[0] != '\0' ? " at " : "", found->usb[0] != '\0' ? usb_port_word : "", found->usb);
+    if (more < 0 || (size_t)more >= size - used) /* whole ones only */
+        names[used] = '\0';
 }
 
 /* Whether an earlier entry is the same probe. */
@@ -160,8 +258,8 @@ const struct dap_found *usb_choice_choose(const struct dap_found *list, size_t n
                                           const struct probe_spec *spec, struct error *error)
 {
     const struct dap_found *chosen = NULL;
-    char names[512] = "", name[96];
-    size_t used = 0, others = 0;
+    char names[512] = "";
+    size_t others = 0;
     for (size_t i = 0; i < n; i++) {
         if (!is_wanted(&list[i], spec))
             continue;
@@ -174,24 +272,24 @@ const struct dap_found *usb_choice_choose(const struct dap_found *list, size_t n
         others += chosen != NULL;
         if (chosen == NULL)
             chosen = &list[i];
-        usb_choice_name(&list[i], name, sizeof name);
-        int more = snprintf(names + used, sizeof names - used, "%s%s", used > 0 ? ", " : "", name);
-        used += more > 0 && (size_t)more < sizeof names - used ? (size_t)more : 0;
+        add_candidate(names, sizeof names, &list[i], "");
     }
     if (others > 0) {
-        error_set(error, ERROR_USAGE, "several probes: %s; choose one with --probe cmsis-dap:SERIAL", names);
+        error_set(error, ERROR_USAGE,
+                  "several probes: %s; choose one with --probe cmsis-dap:SERIAL or cmsis-dap:usb:PORT",
+                  names);
         return NULL;
     }
     if (chosen != NULL)
         return chosen;
-    for (size_t i = 0; i < n; i++) {
-        if (is_again(list, i))
-            continue;
-        usb_choice_name(&list[i], name, sizeof name);
-        int more = snprintf(names + used, sizeof names - used, "%s %s", used > 0 ? "," : "; there is", name);
-        used += more > 0 && (size_t)more < sizeof names - used ? (size_t)more : 0;
-    }
-    if (spec->serial[0] != '\0')
+    names[0] = '\0';
+    for (size_t i = 0; i < n; i++)
+        if (!is_again(list, i))
+            add_candidate(names, sizeof names, &list[i], "; there is ");
+    if (spec->usb[0] != '\0')
+        error_set(error, ERROR_NO_PROBE, "no CMSIS-DAP probe%s%.64s is plugged in at usb:%s%s",
+                  spec->serial[0] != '\0' ? " " : "", spec->serial, spec->usb, names);
+    else if (spec->serial[0] != '\0')
         error_set(error, ERROR_NO_PROBE, "no CMSIS-DAP probe has the serial number %.64s%s", spec->serial,
                   names);
     else if (spec->by_id)

@@ -82,7 +82,7 @@ FRESH_TEST(errors_name_the_file_and_the_line)
         {"fir \"f", "the quotes are not closed"},
         {"fir \"\"", "the start is empty"},
         {"fir f\nother g\nfir h\n", "a.regions:3: line 1 has the name \"fir\", too"},
-        {"a b c d e f g h i j k l m n o p q", "more than 16 words"},
+        {"a b c d e f g h i j k l m n o p q r s t u v w x y", "more than 24 words"},
         {"# nothing\n", "a.regions: it names no region"},
         {"", "it names no region"},
     };

@@ -39,6 +39,52 @@ TEST(test_words)
     assert_false(reads("openocd"));
 }
 
+TEST(test_usb_ports)
+{
+    static const char *const good[] = {"1-1", "1-1.4", "12-7.1.2.3.4.5.6", "255-255"};
+    static const char *const bad[] = {"",
+                                      "1",
+                                      "1-",
+                                      "-1",
+                                      "1-1.",
+                                      "1-1..2",
+                                      "01-1",
+                                      "1-01",
+                                      "1-0",
+                                      "256-1",
+                                      "1-256",
+                                      "1-1000",
+                                      "1.1",
+                                      "usb1",
+                                      "1-1:1.0",
+                                      " 1-1",
+                                      "1-1 ",
+                                      "1-1/2",
+                                      "1-1-2",
+                                      "1-1.4.",
+                                      "1-0.4",
+                                      "a-1",
+                                      "1-1.2.3.4.5.6.7.8"};
+    char text[200], port[USB_PORT_ROOM];
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+        snprintf(text, sizeof text, "cmsis-dap:usb:%s", good[i]);
+        assert_true(reads(text));
+        assert_string_equal(spec.usb, good[i]);
+        assert_string_equal(spec.serial, "");
+    }
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        snprintf(text, sizeof text, "cmsis-dap:usb:%s", bad[i]);
+        assert_false(reads(text));
+        assert_int_equal(error.kind, ERROR_USAGE);
+    }
+    assert_true(
+        usb_port_of_path("/sys/devices/pci0000:00/usb1/1-1/1-1.4/1-1.4:1.0/0003:0D28:0204.0001", port));
+    assert_string_equal(port, "1-1.4");
+    assert_false(usb_port_of_path("/sys/devices/platform/bluetooth/hci0/0005:0D28:0204.0001", port));
+    assert_false(usb_port_of_path("", port));
+    assert_string_equal(port, "");
+}
+
 /* The forms of an address: test_socket. */
 TEST(test_hosts)
 {
@@ -108,6 +154,55 @@ TEST(one_probe_is_listed_once)
     struct dap_found twins[] = {one_of(DAP_USB, "", ""), one_of(DAP_USB, "", ""), one_of(DAP_HID, "", ""),
                                 one_of(DAP_HID, "", "")};
     assert_int_equal(usb_choice_merge(twins, 4), 2);
+}
+
+static struct dap_found at_port(enum dap_kind kind, const char *serial, const char *port)
+{
+    struct dap_found found = one_of(kind, serial, "");
+    snprintf(found.usb, sizeof found.usb, "%s", port);
+    snprintf(found.place, sizeof found.place, "%s %d", port, (int)kind);
+    return found;
+}
+
+/* Two with the same serial number, one without any, each with v1 and v2. */
+TEST(a_port_names_one_of_twins)
+{
+    struct dap_found list[] = {at_port(DAP_USB, "A", "1-1.1"), at_port(DAP_USB, "A", "1-1.2"),
+                               at_port(DAP_USB, "", "1-1.3"),  at_port(DAP_USB, "B", "1-2"),
+                               at_port(DAP_HID, "A", "1-1.1"), at_port(DAP_HID, "A", "1-1.2"),
+                               at_port(DAP_HID, "", "1-1.3"),  at_port(DAP_HID, "B", "1-2")};
+    static const struct {
+        const char *text, *port, *identity, *kept;
+    } cases[] = {{"cmsis-dap:usb:1-1.2", "1-1.2", "A at usb:1-1.2", "1-1.2"},
+                 {"cmsis-dap:usb:1-1.3", "1-1.3", "at usb:1-1.3", "1-1.3"},
+                 {"cmsis-dap:usb:1-2", "1-2", "B", "1-2"},
+                 {"cmsis-dap:B", "1-2", "B", ""}};
+    enum { N = sizeof list / sizeof *list };
+    char identity[96];
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        assert_true(reads(cases[i].text));
+        const struct dap_found *found = usb_choice_choose(list, N, &spec, &error);
+        assert_non_null(found);
+        assert_string_equal(found->usb, cases[i].port);
+        assert_int_equal(found->kind, DAP_USB);
+        usb_choice_identity(list, N, found, identity, sizeof identity);
+        assert_string_equal(identity, cases[i].identity);
+        usb_choice_identity(list, N, found + 4, identity, sizeof identity); /* through its other interface */
+        assert_string_equal(identity, cases[i].identity);
+        usb_choice_keep(list, N, found, &spec);
+        assert_string_equal(spec.usb, cases[i].kept);
+        assert_ptr_equal(usb_choice_choose(list, N, &spec, &error), found);
+    }
+    assert_true(reads("cmsis-dap:A"));
+    assert_null(usb_choice_choose(list, N, &spec, &error));
+    assert_int_equal(error.kind, ERROR_USAGE);
+    assert_non_null(strstr(error.text, "0d28:0204 A at usb:1-1.1, 0d28:0204 A at usb:1-1.2; choose"));
+    assert_true(reads("cmsis-dap:usb:1-1"));
+    assert_null(usb_choice_choose(list, N, &spec, &error));
+    assert_int_equal(error.kind, ERROR_NO_PROBE);
+    assert_non_null(strstr(error.text, "no CMSIS-DAP probe is plugged in at usb:1-1; there is 0d28:0204 A at "
+                                       "usb:1-1.1, 0d28:0204 A at usb:1-1.2, 0d28:0204 at usb:1-1.3"));
+    assert_int_equal(usb_choice_merge(list, N), 4);
 }
 
 TEST(error_names_a_probe_once)
