@@ -1,5 +1,6 @@
 """docs/farm.md: its files and commands, pasted into an empty folder. What a reader replaces is replaced: hosts, probes, the
 program and its region. The commands for a rack need labgrid's coordinator, which Debian's package has not."""
+import json
 import os
 import re
 import shutil
@@ -15,7 +16,7 @@ from harness import ARTICLE_NOP, ROOT, TOOL, WAIT, Place, wait_for
 def pasted(heading, folder, replaced):
     """Writes the files below a heading into the folder; returns its blocks of commands."""
     with open(os.path.join(ROOT, "docs", "farm.md"), encoding="utf-8") as page:
-        text = re.search(rf"\n### {heading}.*?(?=\n##+ [A-Z]|\Z)", page.read(), re.S)[0]
+        text = re.search(rf"\n##+ {heading}.*?(?=\n##+ [A-Z]|\Z)", page.read(), re.S)[0]
     blocks = re.findall(r"```(\w*)\n(.*?)```", text, re.S)
     for old, new in replaced.items():
         assert any(old in block for _, block in blocks), f"{heading} has no {old}"
@@ -62,6 +63,18 @@ def of_exporter(*places):
 def folder(exporter):  # noqa: F811
     (exporter.hidden / "farm").mkdir()
     return exporter.hidden / "farm"
+
+
+def test_side_by_side(folder):
+    with Place("rp2040/swd", "free", ARTICLE_NOP) as pico, Place("m4", "free", ARTICLE_NOP) as disco, Place("a9/swd", "free", ARTICLE_NOP) as zynq:
+        programs(folder, pico=pico, disco=disco, zynq=zynq)
+        replaced = {"cmsis-dap:usb:1-1.4": pico.probe_words()[1], "openocd ": f"openocd:127.0.0.1:{disco.server.port} ",
+                    "cmsis-dap:E6614104": zynq.probe_words()[1], "-C 1": "-C 0", "fir_filter": "article_nop", "fir_*": "article_n*"}
+        commands, = pasted("Side by side", folder, replaced)
+        out = ended(shell(folder, "set -e; " + commands))
+        assert all(name in out for name in ("pico", "disco", "zynq")) and out.count("pass") >= 3, out
+        last = json.loads((folder / "lab.jsonl").read_text().splitlines()[-1])
+        assert (last["type"], last["boards"], last["failed"]) == ("summary", 3, 0)
 
 
 def test_boards_on_a_table(folder):
