@@ -32,12 +32,13 @@ def survey(place, *args, code=0):
 
 
 def check_truth(place, region, log):
-    """A summary of some of the board's passages: each turn may end inside one more, which no hit is made of."""
+    """A summary of some of the board's passages: each turn may end inside one more, which no hit is made of, and with the
+    hits of two packets in flight."""
     truth = sorted(passage.cycles for passage in passages(log, place.symbol(region["name"]), returned))
     cycles = region["columns"]["CPU_CYCLES"]
     n, more = cycles["count"], len(truth) - cycles["count"]
     assert n == region["hits"] and region["tainted"] == 0
-    assert 0 <= more <= n // 2, f"{region['name']}: {len(truth)} passages, {n} hits"
+    assert 0 <= more <= n // 2 + 80, f"{region['name']}: {len(truth)} passages, {n} hits"
     for value, rank in ((cycles["min"], 0), (cycles["median"], (n - 1) // 2), (cycles["max"], n - 1)):
         assert value in truth and truth[rank] <= value <= truth[rank + more], region["name"]
     assert cycles["plus_minus"] == 0
