@@ -96,9 +96,8 @@ class Board:
         command = [*prefix, str(BUILD / "board"), "--chip", chip, "--firmware", str(elf), "--die-with-parent"]
         constant = {"idle_clock": options["clock"]} if "clock" in options else {}
         for name, value in {**THRIFT, **constant, **options}.items():
-            command.append("--" + name.replace("_", "-"))
-            if value is not True:
-                command.append(str(value))
+            if value is not False:
+                command += ["--" + name.replace("_", "-"), *([] if value is True else [str(value)])]
         jtag_path = os.path.join(SOCKETS.name, f"{next(NUMBERS)}.jtag")
         command += ["--jtag-socket", jtag_path]
         process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)

@@ -186,7 +186,8 @@ def sampler():
     opened = []
 
     def start(chip, core=0, **options):
-        board = Board.start(chip, **options)
+        # Samples take their time on the wire: in naps a dozen of them would be of one moment
+        board = Board.start(chip, dap_naps=False, **options)
         opened.append(board)
         board.wait_for(lambda s: board.read_word("round_count") > 0)
         probe = Sampler(board, core)
