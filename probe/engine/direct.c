@@ -9,6 +9,7 @@
 #include "engine/direct_list.h"
 #include "engine/engine.h"
 #include "engine/scout.h"
+#include "engine/walk.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -802,8 +803,12 @@ static void free_engine(struct engine *engine)
 
 struct engine *direct_new(struct device *device)
 {
-    static const struct engine_ops ops = {
-        .arm = arm, .run = run, .scout = direct_scout, .disarm = disarm, .free = free_engine};
+    static const struct engine_ops ops = {.arm = arm,
+                                          .run = run,
+                                          .scout = direct_scout,
+                                          .walk = direct_walk,
+                                          .disarm = disarm,
+                                          .free = free_engine};
     struct direct_engine *self = calloc(1, sizeof *self);
     if (self == NULL)
         return NULL;
