@@ -64,6 +64,19 @@ const struct command commands[COMMANDS] = {
                         .most = OPTION_OPERANDS,
                         .formats = TEXT | JSON | REPORTS | PAGE,
                         .run = command_survey},
+    [COMMAND_LINES] = {.name = "lines",
+                       .operands = "FUNCTION",
+                       .does = "the exact cost of each line of a function",
+                       .about =
+                           "The core is stopped wherever another line begins, in each call. Hits tell which "
+                           "branches were taken. Without -r and --for: up to 100 calls, or those of 2 s.",
+                       .examples = "pmu-probe --elf app.elf lines fir_filter\n"
+                                   "pmu-probe --elf app.elf lines fir_filter -r 20 -j\n",
+                       .needs = "a FUNCTION",
+                       .least = 1,
+                       .most = 1,
+                       .formats = TEXT | JSON,
+                       .run = command_lines},
     [COMMAND_STAT] = {.name = "stat",
                       .operands = "",
                       .does = "counts over a time window while the core runs",

@@ -51,6 +51,7 @@ int command_probes(const struct context *context, struct error *error);
 int command_info(const struct context *context, struct error *error);
 int command_delta(const struct context *context, struct error *error);
 int command_survey(const struct context *context, struct error *error);
+int command_lines(const struct context *context, struct error *error);
 int command_stat(const struct context *context, struct error *error);
 int command_list(const struct context *context, struct error *error);
 int command_doctor(const struct context *context, struct error *error);

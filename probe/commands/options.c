@@ -430,6 +430,7 @@ enum {
     INFO = 1 << COMMAND_INFO,
     DELTA = 1 << COMMAND_DELTA,
     SURVEY = 1 << COMMAND_SURVEY,
+    LINES = 1 << COMMAND_LINES,
     STAT = 1 << COMMAND_STAT,
     WATCH = 1 << COMMAND_WATCH,
     RECORD = 1 << COMMAND_RECORD,
@@ -453,7 +454,7 @@ enum {
     TARGET = LINKED & ~(PROBES | RESTORE),                        /* they look at a core */
     PROGRAM = (TARGET | RESTORE | READING) & ~LIST,               /* and at what it runs */
     COUNTING = DELTA | SURVEY | STAT | WATCH | CALIBRATE | SERVE, /* they count events there */
-    TAKING = COUNTING | DOCTOR                                    /* they take its counters */
+    TAKING = COUNTING | LINES | DOCTOR                            /* they take its counters */
 };
 
 #define AT(member) offsetof(struct options, member)
@@ -499,13 +500,14 @@ const struct option option_table[] = {
      "record: keep the call stack of each sample (with -c N, and --elf); report: the tree of calls"},
     {'M', "metric", "METRICS", OPTION_METRIC, 0, DELTA | SURVEY | STAT | WATCH,
      "what to compute from the counts: A,B as list shows them, or a file of metrics"},
-    {'r', "repeat", "N", OPTION_COUNT, AT(hits), DELTA | SURVEY | GUARD,
+    {'r', "repeat", "N", OPTION_COUNT, AT(hits), DELTA | SURVEY | LINES | GUARD,
      "number of hits (200, 10k), of each function; default: 100 or 2 s, whichever comes first; survey: as "
      "many as come; guard: of overruns, default 1"},
     {0, "budget", "BUDGET", OPTION_TEXT, AT(budget), GUARD,
      "what a call may use: cycles (1200), a time (40us), or \"10 L1D_CACHE_REFILL\""},
     {0, "keep", NULL, OPTION_FLAG, AT(keep), GUARD, "leave the core halted at the last overrun"},
-    {0, "for", "TIME", OPTION_SECONDS, AT(for_s), DELTA | SURVEY | STAT | WATCH | RECORD | TOP | GUARD,
+    {0, "for", "TIME", OPTION_SECONDS, AT(for_s),
+     DELTA | SURVEY | LINES | STAT | WATCH | RECORD | TOP | GUARD,
      "how long to count (500ms, 2s, 1h); default: until Ctrl-C; delta: at most so long, but at least one "
      "hit; survey: for all functions together, default four turns of 250 ms each"},
     {0, "hot", "N", OPTION_COUNT, AT(hot), SURVEY | ANNOTATE,
@@ -516,9 +518,9 @@ const struct option option_table[] = {
      "default 1min"},
     {'I', "interval", "TIME", OPTION_MILLISECONDS, AT(interval_ms), STAT | WATCH | TOP,
      "time between lines (200ms, 1s; a plain number is in ms); watch and top: default 1s"},
-    {0, "timeout", "TIME", OPTION_SECONDS, AT(timeout_s), DELTA | GUARD | CALIBRATE | DOCTOR,
+    {0, "timeout", "TIME", OPTION_SECONDS, AT(timeout_s), DELTA | LINES | GUARD | CALIBRATE | DOCTOR,
      "give up when the start or the end is not reached within this time (default 10s)"},
-    {0, "context", "ID", OPTION_PROCESS, AT(process), DELTA | SURVEY | GUARD | CALIBRATE | DOCTOR,
+    {0, "context", "ID", OPTION_PROCESS, AT(process), DELTA | SURVEY | LINES | GUARD | CALIBRATE | DOCTOR,
      "count only while CONTEXTIDR is ID; any: user mode, in any process"},
     {0, "tick", "SYMBOL", OPTION_TEXT, AT(tick), DELTA | SURVEY,
      "the program's tick variable, which shows how often a fast SysTick wrapped"},
@@ -607,6 +609,7 @@ static const struct {
     {"warmup", STAT | WATCH | RECORD | TOP | CALIBRATE, "counts no hits"},
     {"precision", STAT | WATCH | RECORD | TOP, "ends after --for TIME"},
     {"timeout", SURVEY, "waits for its slices: a longer --for makes them longer"},
+    {"event", LINES, "counts cycles"},
     {"event", GUARD, "takes the event with --budget \"N EVENT\""},
     {"counter", GUARD, "takes the counter that can stop the core"},
     {"interval", DELTA, "writes each hit as it comes with -j"},

@@ -8,6 +8,7 @@
 #include "engine/direct_list.h"
 #include "engine/engine.h"
 #include "engine/scout.h"
+#include "engine/walk.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -732,6 +733,7 @@ struct engine *direct_new(struct device *device)
     static const struct engine_ops ops = {.arm = arm,
                                           .run = run,
                                           .scout = direct_scout,
+                                          .walk = direct_walk,
                                           .read_registers = read_registers,
                                           .disarm = direct_disarm,
                                           .free = free_engine};

@@ -169,6 +169,41 @@ struct register_value {
     bool known;     /* false: the debugger does not have it */
 };
 
+/* A piece of code that is entered at its first instruction and left at its last one. */
+struct walk_block {
+    uint64_t low, last, high;
+    uint64_t next[2]; /* where it may go on in the function */
+    unsigned n_next;
+    bool returns; /* or the function may return */
+    bool is_open; /* where it goes on is not known */
+    /* At `low`, register `base` is the stack pointer of the function's entry plus `apart`. */
+    bool framed;
+    enum core_register base;
+    int64_t apart;
+};
+
+/* From one stop to the next. */
+struct walk_hop {
+    size_t from, to; /* blocks; `to` is the number of blocks: the function has returned */
+    bool begins;     /* a call */
+    bool in_block;   /* `to` was not entered at its first instruction */
+    uint64_t before_us, after_us;
+    uint64_t readings[2][READING_ROOM];
+    unsigned pairs; /* as in a raw_hit */
+    bool tainted;
+};
+
+/* Calls of a function, from block to block. */
+struct engine_walk {
+    const struct region *region; /* to_return */
+    const struct walk_block *blocks;
+    size_t n;
+    int64_t timeout_ms; /* as in a request */
+    void *context;
+    bool (*hop)(void *context, const struct walk_hop *); /* false: enough, after a return */
+    const struct engine_sink *sink;                      /* for ticks */
+};
+
 struct engine_ops {
     bool (*arm)(struct engine *, const struct region *, const struct deadline *, struct error *);
     bool (*run)(struct engine *, const struct engine_request *, const struct engine_sink *,
@@ -179,6 +214,8 @@ struct engine_ops {
     /* In engine_sink.ended only. */
     bool (*read_registers)(struct engine *, struct register_value *, size_t n, const struct deadline *,
                            struct error *);
+    /* In place of arm and run. NULL: the engine cannot. */
+    bool (*walk)(struct engine *, const struct engine_walk *, const struct deadline *, struct error *);
     /* Removes every breakpoint and resumes the core, unless another debugger stopped it. */
     bool (*disarm)(struct engine *, const struct deadline *, struct error *);
     void (*free)(struct engine *);

@@ -121,6 +121,69 @@ static bool is_armv81m(uint32_t code, unsigned size)
     return size == 4 && (select || shift || code >> 16 == 0xE89F);
 }
 
+/* DDI 0553 C2.4: LE, WLS and their kin, the loops of Armv8.1-M. Also where capstone takes them for others. */
+static bool is_loop(uint32_t code, unsigned size)
+{
+    return size == 4 && (code & 0xFF80C001) == 0xF000C001;
+}
+
+static bool writes_pc(const struct decoder *decoder)
+{
+    cs_regs reads, writes;
+    uint8_t n_reads = 0, n_writes = 0;
+    cs_regs_access(decoder->handle, decoder->instruction, reads, &n_reads, writes, &n_writes);
+    for (unsigned i = 0; i < n_writes; i++)
+        if (writes[i] == ARM_REG_PC)
+            return true;
+    const cs_arm *arm = &decoder->instruction->detail->arm;
+    bool loads = decoder->instruction->id == ARM_INS_POP || decoder->instruction->id == ARM_INS_LDM;
+    for (unsigned i = 0; loads && i < arm->op_count; i++)
+        if (arm->operands[i].type == ARM_OP_REG && arm->operands[i].reg == ARM_REG_PC)
+            return true;
+    return false;
+}
+
+static bool is_of(const cs_arm *arm, unsigned i, unsigned which)
+{
+    return i < arm->op_count && arm->operands[i].type == ARM_OP_REG && arm->operands[i].reg == (int)which;
+}
+
+static void put_arm_flow(const struct decoder *decoder, struct instruction_text *out)
+{
+    const cs_insn *one = decoder->instruction;
+    const cs_arm *arm = &one->detail->arm;
+    bool compares = one->id == ARM_INS_CBZ || one->id == ARM_INS_CBNZ;
+    out->may_go_on = compares || (arm->cc != ARM_CC_AL && arm->cc != ARM_CC_INVALID);
+    if (one->id == ARM_INS_BL || one->id == ARM_INS_BLX)
+        out->flow = FLOW_ON;
+    else if (one->id == ARM_INS_B || compares)
+        out->flow = out->has_target ? FLOW_TO : FLOW_AWAY;
+    else if (one->id == ARM_INS_BX || one->id == ARM_INS_BXJ)
+        out->flow = is_of(arm, 0, ARM_REG_LR) ? FLOW_RETURN : FLOW_AWAY;
+    else if (one->id == ARM_INS_TBB || one->id == ARM_INS_TBH)
+        out->flow = FLOW_AWAY;
+    else if (writes_pc(decoder))
+        out->flow = one->id == ARM_INS_POP || (one->id == ARM_INS_LDM && is_of(arm, 0, ARM_REG_SP)) ||
+                            (one->id == ARM_INS_MOV && is_of(arm, 1, ARM_REG_LR))
+                        ? FLOW_RETURN
+                        : FLOW_AWAY;
+}
+
+static void put_a64_flow(const struct decoder *decoder, struct instruction_text *out)
+{
+    const cs_insn *one = decoder->instruction;
+    arm64_cc cc = one->detail->arm64.cc;
+    bool tests = one->id == ARM64_INS_CBZ || one->id == ARM64_INS_CBNZ || one->id == ARM64_INS_TBZ ||
+                 one->id == ARM64_INS_TBNZ;
+    out->may_go_on = tests || (one->id == ARM64_INS_B && cc != ARM64_CC_INVALID && cc != ARM64_CC_AL);
+    if (one->id == ARM64_INS_B || tests)
+        out->flow = out->has_target ? FLOW_TO : FLOW_AWAY;
+    else if (one->id == ARM64_INS_RET)
+        out->flow = FLOW_RETURN;
+    else if (one->id == ARM64_INS_BR || one->id == ARM64_INS_ERET)
+        out->flow = FLOW_AWAY;
+}
+
 static void put_number(const struct code_instruction *one, struct instruction_text *out)
 {
     const char *kind = one->is_data            ? (one->size == 2 ? ".short" : ".word")
@@ -143,6 +206,10 @@ void disassembler_text(struct disassembler *disassembler, const struct code_inst
     if (!known && decoder != NULL && thumb)
         decode(decoder, one->address, NOP, 2, true);
     bool v8m = decoder != NULL && thumb && disassembler->is_v8m;
+    if (v8m && (is_loop(one->code, one->size) || (one->size == 2 && (one->code & 0xFF87) == 0x4704))) {
+        out->flow = FLOW_AWAY; /* BXNS is the other */
+        out->may_go_on = one->size == 4;
+    }
     if (v8m && put_armv8m(one->code, one->size, out))
         return;
     /* What is NEON for capstone is MVE on an M core, with other names */
@@ -157,4 +224,8 @@ void disassembler_text(struct disassembler *disassembler, const struct code_inst
     snprintf(out->operands, sizeof out->operands, "%s", instruction->op_str);
     out->has_target = cs_insn_group(decoder->handle, instruction, CS_GRP_BRANCH_RELATIVE) &&
                       last_number(one->isa, instruction->detail, &out->target);
+    if (one->isa == ISA_A64)
+        put_a64_flow(decoder, out);
+    else if (out->flow == FLOW_ON)
+        put_arm_flow(decoder, out);
 }

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "symbols/demangle.h"
+#include "symbols/listing.h"
 #include "symbols/names.h"
 #include "symbols/symbols.h"
 
@@ -238,6 +239,8 @@ struct instruction_text {
     char operands[160]; /* "r3, [pc, #0x14]"; may be "" */
     bool has_target;    /* a branch to a number, which is the last operand */
     uint64_t target;
+    enum code_flow flow;
+    bool may_go_on; /* if it has a condition */
 };
 
 struct disassembler *disassembler_open(const struct symbols *symbols); /* NULL: no memory */

@@ -27,11 +27,15 @@ static void put_target(struct making *making, const struct instruction_text *tex
              at.high > at.low ? " <" : "", at.high > at.low ? at.name : "", at.high > at.low ? ">" : "");
 }
 
-static void put_text(struct making *making, const struct code_instruction *one, char *out)
+static void put_text(struct making *making, const struct code_instruction *one, struct listing_row *row)
 {
     struct instruction_text text;
+    char *out = row->text;
     char operands[LISTING_TEXT - sizeof text.name];
     disassembler_text(making->disassembler, one, &text);
+    row->flow = text.flow;
+    row->may_go_on = text.may_go_on;
+    row->target = text.target;
     snprintf(operands, sizeof operands, "%s", text.operands);
     if (text.has_target)
         put_target(making, &text, operands, sizeof operands);
@@ -56,7 +60,7 @@ static void add_row(struct making *making, const struct code_instruction *one)
                                 .is_data = one->is_data,
                                 .code = one->code,
                                 .file = LISTING_NO_FILE};
-    put_text(making, one, row->text);
+    put_text(making, one, row);
 }
 
 /* The next one. The walk leaves out the values of constants. */

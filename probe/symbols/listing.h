@@ -14,6 +14,14 @@
 enum { LISTING_BYTES = 1 << 18, LISTING_TEXT = 256 };
 #define LISTING_NO_FILE SIZE_MAX
 
+/* Where an instruction goes. A call comes back, so it goes on. */
+enum code_flow {
+    FLOW_ON,
+    FLOW_TO,    /* to a number */
+    FLOW_AWAY,  /* to an address that only its execution tells */
+    FLOW_RETURN /* to the caller */
+};
+
 struct listing_row {
     uint64_t address;
     unsigned size; /* bytes: 2 or 4 */
@@ -22,6 +30,9 @@ struct listing_row {
     char text[LISTING_TEXT]; /* "bl 0x8000124 <fir_filter>", the name padded to a column */
     size_t file;             /* index into listing.files; LISTING_NO_FILE: unknown */
     unsigned line;           /* 0: unknown */
+    enum code_flow flow;
+    bool may_go_on;  /* or to the next one, by a condition */
+    uint64_t target; /* of FLOW_TO */
 };
 
 struct listing {

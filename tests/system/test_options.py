@@ -10,8 +10,8 @@ import pytest
 
 from harness import SOAK, TOOL, WAIT, finish_tool, run_tool, start_tool
 
-COMMANDS = ["probes", "info", "delta", "survey", "stat", "watch", "record", "top", "guard", "doctor", "release", "reset", "stub", "calibrate", "list", "report", "annotate", "history", "compare"]
-OPERANDS = {"guard": ["*0x100"], "delta": ["*0x100", "*0x104"], "stub": ["status"], "annotate": ["main"], "history": ["nowhere"], "compare": ["old.jsonl", "new.jsonl"]}
+COMMANDS = ["probes", "info", "delta", "survey", "lines", "stat", "watch", "record", "top", "guard", "doctor", "release", "reset", "stub", "calibrate", "list", "report", "annotate", "history", "compare"]
+OPERANDS = {"guard": ["*0x100"], "lines": ["*0x100"], "delta": ["*0x100", "*0x104"], "stub": ["status"], "annotate": ["main"], "history": ["nowhere"], "compare": ["old.jsonl", "new.jsonl"]}
 VALUES = {"N": "1", "HZ": "12M", "TIME": "1s", "AP:ADDR": "1:0x80090000", "ID": "any", "SEP": ",", "FORMAT": "csv", "WIRES": "swd",
           "EVENTS": "CPU_CYCLES", "METRICS": "CPI", "BUDGET": "1200", "PROBE": "msr", "KEY": "line", "PART": "1%"}
 OPTION = re.compile(r"^  (?:(-\w), |    )(--[\w-]+)(?: (\S+))?")
@@ -91,7 +91,7 @@ def test_a_conf_with_every_option_serves_every_command(command, tmp_path):
     code, fact = (3, "nothing listens") if linked else (2, "No such file")
     if command == "survey":  # its operands are names
         code, fact = 2, "there is no ELF file to look them up in"
-    if command == "guard":  # its function is looked up in an ELF before anything is connected
+    if command in ("guard", "lines"):  # its function is looked up in an ELF before anything is connected
         code, fact = 2, "is not the entry of a function"
     assert result.code == code and fact in result.err, result.err
 

@@ -1,0 +1,310 @@
+/* lines: what each line of a function costs, by stops at all places where another line begins. */
+#include "commands/command.h"
+#include "commands/counting.h"
+#include "commands/session.h"
+#include "measure/delta.h"
+#include "measure/line_costs.h"
+#include "report/formats.h"
+#include "report/line_table.h"
+#include "report/number.h"
+#include "report/terminal.h"
+#include "symbols/blocks.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { CALLS = 100, CALLS_US = 2000000 };
+
+struct lines_command {
+    struct session session;
+    struct named_region named;
+    struct listing listing;
+    struct source_text *texts;
+    struct code_blocks blocks;
+    struct walk_block *walk;
+    struct counting counting;
+    struct conditions conditions;
+    struct progress progress;
+    struct summary whole;
+    struct halt_cost halts;
+    struct line_costs costs;
+    int64_t begun_us; /* the first call of the walk; 0: none yet */
+    bool unframed, unwritten;
+};
+
+static const struct options *options_of(const struct lines_command *self)
+{
+    return self->session.context->options;
+}
+
+/* --- the function's code ---------------------------------------------------------------------------------
+ */
+
+static void set_frame(struct lines_command *self, const struct code_block *block, struct walk_block *out)
+{
+    struct frame_base at_start, at_end;
+    enum frames frames =
+        symbols_frames(self->session.symbols, self->named.start.low, block->low, &at_start, &at_end);
+    out->framed = frames == FRAMES_KNOWN && at_start.is_sp;
+    self->unframed = self->unframed || frames == FRAMES_UNKNOWN;
+    if (!out->framed)
+        return;
+    out->base = at_end.is_sp ? CORE_SP : (enum core_register)(CORE_R0 + at_end.number);
+    out->apart = at_start.offset - at_end.offset;
+}
+
+static bool read_code(struct lines_command *self, struct error *error)
+{
+    const struct location *at = &self->named.start;
+    if (!listing_make(self->session.symbols, at->low, at->high, &self->listing, error) ||
+        !blocks_make(&self->listing, &self->blocks, error))
+        return false;
+    self->texts = calloc(self->listing.file_count + 1, sizeof *self->texts);
+    self->walk = calloc(self->blocks.n + 1, sizeof *self->walk);
+    bool ok = self->texts != NULL && self->walk != NULL;
+    for (size_t i = 0; ok && i < self->listing.file_count; i++)
+        ok = source_text_read(self->listing.files[i], &self->texts[i]);
+    for (size_t i = 0; ok && i < self->blocks.n; i++) {
+        struct code_block *block = &self->blocks.at[i];
+        struct inlined_frame inlined;
+        block->is_inlined = symbols_inlined(self->session.symbols, block->low, &inlined, 1) > 0;
+        self->walk[i] = (struct walk_block){.low = block->low,
+                                            .last = block->last,
+                                            .high = block->high,
+                                            .n_next = block->n_next,
+                                            .returns = block->returns,
+                                            .is_open = block->is_open};
+        for (unsigned next = 0; next < block->n_next; next++)
+            self->walk[i].next[next] = block->next[next];
+        set_frame(self, block, &self->walk[i]);
+    }
+    return ok || error_set(error, ERROR_SYSTEM, "out of memory");
+}
+
+/* --- the measurements ------------------------------------------------------------------------------------
+ */
+
+static bool is_enough(const struct lines_command *self, uint64_t calls, int64_t begun_us)
+{
+    const struct options *options = options_of(self);
+    int64_t for_us = options->for_s > 0 ? (int64_t)(options->for_s * 1e6 / 2) : CALLS_US;
+    bool over = begun_us > 0 && deadline_now_us() - begun_us >= for_us;
+    if (options->hits > 0)
+        return calls >= options->hits || (options->for_s > 0 && over);
+    return over || (options->for_s <= 0 && calls >= CALLS);
+}
+
+static bool on_hop(void *context, const struct walk_hop *hop)
+{
+    struct lines_command *self = context;
+    if (self->begun_us == 0)
+        self->begun_us = deadline_now_us();
+    line_costs_hop(&self->costs, hop);
+    progress_show(&self->progress, "%" PRIu64 " calls, %" PRIu64 " steps", self->costs.calls,
+                  self->costs.hops + self->costs.hops_now);
+    return !is_enough(self, self->costs.calls, self->begun_us);
+}
+
+static void on_wait(void *context, enum engine_wait wait)
+{
+    struct lines_command *self = context;
+    progress_show(&self->progress, wait == WAIT_START ? "waiting for a call" : "waiting for the next line");
+}
+
+static bool no_more(void *context, const struct raw_hit *hit)
+{
+    (void)context;
+    (void)hit;
+    return false;
+}
+
+static void on_whole_hit(void *context, const struct hit_result *hit)
+{
+    struct lines_command *self = context;
+    progress_show(&self->progress, "the whole function: %" PRIu64 " hits", hit->number);
+}
+
+static void on_whole_tick(void *context, uint64_t hits, enum engine_wait wait)
+{
+    (void)hits;
+    on_wait(context, wait);
+}
+
+typedef bool engine_use(struct lines_command *self, struct engine *engine, const struct clock *clock,
+                        const struct deadline *deadline, struct error *error);
+
+/* Each use has an engine of its own, whose breakpoints are gone behind it. */
+static bool with_engine(struct lines_command *self, engine_use *use, const struct clock *clock,
+                        struct error *error)
+{
+    struct session *session = &self->session;
+    struct error after = {0};
+    struct engine *engine = session_engine(session, error);
+    if (engine == NULL)
+        return false;
+    struct deadline deadline = session_deadline(session);
+    bool ok = use(self, engine, clock, &deadline, error);
+    struct deadline last = session_last_deadline(session);
+    if (!session_disarm(session, engine, &after) || !device_check_witness(&session->device, &last, &after))
+        ok = error_copy(error, &after);
+    session_name_stop(session, engine, error);
+    engine->ops->free(engine);
+    return ok;
+}
+
+static bool can_walk(const struct engine *engine, struct error *error)
+{
+    return engine->ops->walk != NULL ||
+           error_set(error, ERROR_USAGE,
+                     "lines needs the core's own debug registers; through this link a debugger has them");
+}
+
+static int64_t timeout_of(const struct lines_command *self)
+{
+    return (int64_t)(options_of(self)->timeout_s * 1000);
+}
+
+/* What a halt costs, at both ends of one call. */
+static bool measure_halts(struct lines_command *self, struct engine *engine, const struct clock *clock,
+                          const struct deadline *deadline, struct error *error)
+{
+    const struct engine_sink sink = {.context = &self->halts, .hit = no_more, .rehit = halt_cost_rehit};
+    const struct engine_request request = {
+        .hits = 1, .rehits = ENGINE_REHITS, .timeout_ms = timeout_of(self)};
+    halt_cost_begin(&self->halts, &self->session.device, clock);
+    bool ok = can_walk(engine, error) && engine->ops->arm(engine, &self->named.region, deadline, error) &&
+              engine->ops->run(engine, &request, &sink, deadline, error);
+    halt_cost_end(&self->halts);
+    return ok;
+}
+
+static bool measure_whole(struct lines_command *self, struct engine *engine, const struct clock *clock,
+                          const struct deadline *deadline, struct error *error)
+{
+    const struct options *options = options_of(self);
+    const struct delta_options wanted = {.hits = options->hits,
+                                         .for_us = (int64_t)(options->for_s * 1e6 / 2),
+                                         .timeout_ms = timeout_of(self),
+                                         .calibrate = true,
+                                         .clock = *clock,
+                                         .evidence = self->counting.evidence,
+                                         .plan = self->counting.plan};
+    const struct delta_sink sink = {.context = self, .hit = on_whole_hit, .tick = on_whole_tick};
+    return engine->ops->arm(engine, &self->named.region, deadline, error) &&
+           delta_measure(engine, &self->session.device, &wanted, &sink, &self->whole, deadline, error);
+}
+
+static bool walk_lines(struct lines_command *self, struct engine *engine, const struct clock *clock,
+                       const struct deadline *deadline, struct error *error)
+{
+    (void)clock;
+    const struct engine_sink sink = {.context = self, .tick = on_wait};
+    const struct engine_walk walk = {.region = &self->named.region,
+                                     .blocks = self->walk,
+                                     .n = self->blocks.n,
+                                     .timeout_ms = timeout_of(self),
+                                     .context = self,
+                                     .hop = on_hop,
+                                     .sink = &sink};
+    return engine->ops->walk(engine, &walk, deadline, error);
+}
+
+static void describe(struct lines_command *self)
+{
+    struct conditions *conditions = &self->conditions;
+    snprintf(conditions->start, sizeof conditions->start, "%s", self->named.start.name);
+    snprintf(conditions->start_source, sizeof conditions->start_source, "%s", self->named.start.source);
+    snprintf(conditions->end, sizeof conditions->end, "its return");
+    conditions->start_address = self->named.region.start;
+    if (options_of(self)->format == FORMAT_JSON)
+        self->unwritten = !line_report_json_header(self->session.context->out, conditions);
+    else
+        text_header(self->session.context->out, conditions);
+}
+
+static bool measure(struct lines_command *self, struct error *error)
+{
+    struct session *session = &self->session;
+    struct clock clock;
+    double seen_hz = 0;
+    if (!session_trial(session, &clock, &seen_hz, error) ||
+        !counting_open(&self->counting, session, &clock, error))
+        return false;
+    session->device.slow_clock = clock_is_slow(&clock);
+    session_conditions(session, &clock, &self->conditions);
+    describe(self);
+    if (!line_costs_begin(&self->costs, &self->blocks, &self->halts))
+        return error_set(error, ERROR_SYSTEM, "out of memory");
+    return with_engine(self, measure_halts, &clock, error) && with_engine(self, walk_lines, &clock, error) &&
+           with_engine(self, measure_whole, &clock, error);
+}
+
+/* --- the command ------------------------------------------------------------------------------------------
+ */
+
+static void print(struct lines_command *self, const struct error *why)
+{
+    FILE *out = self->session.context->out;
+    struct line_report report = {.conditions = self->conditions,
+                                 .function = &self->named.start,
+                                 .listing = &self->listing,
+                                 .texts = self->texts,
+                                 .costs = &self->costs,
+                                 .whole = &self->whole,
+                                 .unframed = self->unframed};
+    if (why->kind != ERROR_NONE)
+        snprintf(report.ended, sizeof report.ended, "%.255s",
+                 why->kind == ERROR_CANCELLED ? "Ctrl-C" : why->text);
+    line_costs_end(&self->costs);
+    bool ok = options_of(self)->format == FORMAT_JSON ? line_report_json(out, &report)
+                                                      : line_report_text(out, &report, terminal_columns(out));
+    self->unwritten = self->unwritten || !ok;
+}
+
+static void free_code(struct lines_command *self)
+{
+    for (size_t i = 0; self->texts != NULL && i < self->listing.file_count; i++)
+        source_text_free(&self->texts[i]);
+    free(self->texts);
+    free(self->walk);
+    blocks_free(&self->blocks);
+    listing_free(&self->listing);
+}
+
+int command_lines(const struct context *context, struct error *error)
+{
+    struct lines_command self = {.session = {.context = context, .may_stop = true}};
+    struct session *session = &self.session;
+    if (!context->options->quiet)
+        progress_begin(&self.progress, stderr);
+    bool ok = session_open_elf(session, error) &&
+              region_locate(&self.named, session->symbols, context->options, error) &&
+              region_look_into(&self.named, session->symbols, error) && read_code(&self, error) &&
+              session_open_target(session, error) && session_check_run_control(session, error) &&
+              session_take(session, error) && measure(&self, error);
+    progress_clear(&self.progress);
+    struct error after = {0};
+    bool closed = session_close(session, &after);
+    if (closed)
+        session_forgive(session, error);
+    if (self.costs.calls > 0 && error->kind != ERROR_WRITTEN) {
+        command_has_result(context);
+        print(&self, error);
+        if (error->kind == ERROR_CANCELLED) { /* Ctrl-C ends a measurement that has enough calls */
+            error_clear(error);
+            ok = true;
+        }
+    }
+    summary_free(&self.whole);
+    line_costs_free(&self.costs);
+    counting_close(&self.counting);
+    free_code(&self);
+    if (!closed) {
+        ok = error_add(error, &after);
+        error->advice = after.advice != NULL ? after.advice : error->advice;
+    }
+    if (self.unwritten)
+        ok = error_set(error, ERROR_SYSTEM, "the output could not be written");
+    return ok ? EXIT_DONE : error_exit_code(error->kind);
+}

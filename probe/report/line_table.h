@@ -1,0 +1,29 @@
+/*
+ * What the lines of a function cost, next to their source: as text and as JSON lines. The sum of the lines is
+ * set against a measurement of the whole function.
+ */
+#pragma once
+
+#include "measure/line_costs.h"
+#include "measure/result.h"
+#include "profile/source_text.h"
+#include "symbols/listing.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+struct line_report {
+    struct conditions conditions;
+    const struct location *function;
+    const struct listing *listing;
+    const struct source_text *texts; /* of each file of the listing */
+    const struct line_costs *costs;
+    const struct summary *whole; /* the function's own measurement */
+    bool unframed;               /* calls of one function inside another are not told apart */
+    char ended[256];             /* why it ended early; "" */
+};
+
+bool line_report_json_header(FILE *out, const struct conditions *conditions);
+bool line_report_json(FILE *out, const struct line_report *report);
+bool line_report_text(FILE *out, const struct line_report *report, size_t columns);

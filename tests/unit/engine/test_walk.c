@@ -1,0 +1,154 @@
+/* The walk of the direct engine: from block to block, and that nothing is left of it. */
+#include "rig.h"
+
+TEST_TIME(rig_clock, rig_nap)
+
+enum { HOPS = 64, USED = 0x1, SP = 0x20007F00, BACK = 0x2004 };
+
+/* A head, a loop of one block that ends in a branch, a tail that returns. */
+static const struct walk_block blocks[] = {
+    {.low = 0x1000, .last = 0x1006, .high = 0x1008, .next = {0x1008}, .n_next = 1},
+    {.low = 0x1008, .last = 0x100A, .high = 0x100C, .next = {0x100C, 0x1010}, .n_next = 2},
+    {.low = 0x100C, .last = 0x100E, .high = 0x1010, .next = {0x1008}, .n_next = 1},
+    {.low = 0x1010, .last = 0x1010, .high = 0x1012, .returns = true},
+};
+
+static const struct model_event script[] = {
+    {.kind = MODEL_AT, .cycles = 500, .pc = 0x1000, .sp = SP, .lr = BACK + 1},
+    {.kind = MODEL_AT, .cycles = 20, .pc = 0x1008, .sp = SP},
+    {.kind = MODEL_AT, .cycles = 3, .pc = 0x100C, .sp = SP},
+    {.kind = MODEL_AT, .cycles = 7, .pc = 0x1008, .sp = SP},
+    {.kind = MODEL_AT, .cycles = 4, .pc = 0x1010, .sp = SP},
+    {.kind = MODEL_AT, .cycles = 5, .pc = BACK, .sp = SP},
+};
+
+struct walked {
+    struct walk_hop hops[HOPS];
+    size_t n, calls, wanted;
+};
+
+static bool on_hop(void *context, const struct walk_hop *hop)
+{
+    struct walked *walked = context;
+    assert_true(walked->n < HOPS);
+    walked->hops[walked->n++] = *hop;
+    walked->calls += hop->to == COUNT(blocks);
+    return walked->calls < walked->wanted;
+}
+
+static bool walk(struct rig *rig, const struct walk_block *of, struct walked *walked)
+{
+    static const struct engine_sink sink;
+    const struct engine_walk wanted = {.region = &whole,
+                                       .blocks = of,
+                                       .n = COUNT(blocks),
+                                       .timeout_ms = 20,
+                                       .context = walked,
+                                       .hop = on_hop,
+                                       .sink = &sink};
+    return rig->engine->ops->walk(rig->engine, &wanted, &rig->deadline, &rig->error);
+}
+
+static void check_calls(const struct walked *walked, size_t calls)
+{
+    static const size_t from[] = {0, 1, 2, 1, 3}, to[] = {1, 2, 1, 3, 4};
+    static const uint32_t cycles[] = {20, 3, 7, 4, 5};
+    assert_int_equal(walked->n, calls * COUNT(from));
+    for (size_t i = 0; i < walked->n; i++) {
+        const struct walk_hop *hop = &walked->hops[i];
+        size_t which = i % COUNT(from);
+        assert_int_equal(hop->from, from[which]);
+        assert_int_equal(hop->to, to[which]);
+        assert_int_equal(hop->begins, which == 0);
+        assert_false(hop->tainted || hop->in_block);
+        assert_int_equal((uint32_t)(hop->readings[1][0] - hop->readings[0][0]) - hop->pairs * RIG_COST,
+                         cycles[which]);
+    }
+}
+
+RIG_TEST(each_block_of_each_call)
+{
+    struct walked walked = {.wanted = 3};
+    struct rig *rig = rig_fresh(script, COUNT(script));
+    rig_begin(rig);
+    assert_string_equal(walk(rig, blocks, &walked) ? "" : rig->error.text, "");
+    check_calls(&walked, 3);
+    rig_end_clean(rig);
+}
+
+/* A stop of another call in between, whose stack is deeper, is stepped past */
+RIG_TEST(frames_are_told_apart)
+{
+    static const struct model_event with_inner[] = {
+        {.kind = MODEL_AT, .cycles = 500, .pc = 0x1000, .sp = SP, .lr = BACK + 1},
+        {.kind = MODEL_AT, .cycles = 8, .pc = 0x1008, .sp = SP - 32},
+        {.kind = MODEL_AT, .cycles = 12, .pc = 0x1008, .sp = SP},
+        {.kind = MODEL_AT, .cycles = 3, .pc = 0x1010, .sp = SP},
+        {.kind = MODEL_AT, .cycles = 4, .pc = BACK, .sp = SP - 32},
+        {.kind = MODEL_AT, .cycles = 5, .pc = BACK, .sp = SP},
+    };
+    struct walk_block framed[COUNT(blocks)];
+    struct walked walked = {.wanted = 2};
+    struct rig *rig = rig_fresh(with_inner, COUNT(with_inner));
+    memcpy(framed, blocks, sizeof framed);
+    for (size_t i = 0; i < COUNT(framed); i++) {
+        framed[i].framed = true;
+        framed[i].base = CORE_SP;
+    }
+    rig_begin(rig);
+    assert_string_equal(walk(rig, framed, &walked) ? "" : rig->error.text, "");
+    assert_int_equal(walked.n, 6);
+    for (size_t i = 0; i < walked.n; i++)
+        assert_int_equal(walked.hops[i].from, i % 3 == 2 ? 3 : i % 3);
+    assert_true(walked.hops[0].pairs > 1 && walked.hops[1].pairs == 1);
+    rig_end_clean(rig);
+}
+
+RIG_TEST(other_stops_are_told)
+{
+    static const struct {
+        struct model_event event;
+        enum error_kind kind;
+    } cases[] = {
+        {{.kind = MODEL_HALT, .cycles = 500, .pc = 0x1234, .sp = SP}, ERROR_FOREIGN_STOP},
+        {{.kind = MODEL_RESET, .cycles = 500}, ERROR_RESET},
+        {{.kind = MODEL_LOCKUP, .cycles = 500}, ERROR_LOCKUP},
+    };
+    for (size_t i = 0; i < COUNT(cases); i++)
+        for (size_t at = 0; at <= 2; at += 2) {
+            struct model_event events[3];
+            struct walked walked = {.wanted = 2};
+            memcpy(events, script, at * sizeof *events);
+            events[at] = cases[i].event;
+            struct rig *rig = rig_fresh(events, at + 1);
+            rig_begin(rig);
+            assert_false(walk(rig, blocks, &walked));
+            assert_int_equal(rig->error.kind, cases[i].kind);
+            (void)rig_end(rig);
+        }
+}
+
+RIG_TEST(it_can_be_cancelled)
+{
+    struct walked walked = {.wanted = 2};
+    struct rig *rig = rig_fresh(script, COUNT(script));
+    rig_begin(rig);
+    rig->model.cancelled = 1;
+    assert_false(walk(rig, blocks, &walked));
+    assert_int_equal(rig->error.kind, ERROR_CANCELLED);
+    rig->model.cancelled = 0;
+    rig_end_clean(rig);
+}
+
+RIG_TEST(a_function_that_is_not_called)
+{
+    static const struct model_event elsewhere[] = {{.kind = MODEL_AT, .cycles = 500, .pc = 0x3000, .sp = SP}};
+    struct walked walked = {.wanted = 1};
+    struct rig *rig = rig_fresh(elsewhere, COUNT(elsewhere));
+    rig->model.limit = 0; /* of accesses: it waits */
+    rig_begin(rig);
+    assert_false(walk(rig, blocks, &walked));
+    assert_int_equal(rig->error.kind, ERROR_START);
+    assert_int_equal(walked.n, 0);
+    rig_end_clean(rig);
+}
