@@ -29,6 +29,7 @@ def pytest_configure(config):
     config.addinivalue_line("markers", "nobody_answers: what it waits for does not come")
     config.addinivalue_line("markers", "waits: for something that comes late; it begins early")
     config.addinivalue_line("markers", "each_value: `make check` runs two of the rows that have each value")
+    config.addinivalue_line("markers", "any_half: of a file: `make check` runs half of its tests, another half with another seed")
     config.addinivalue_line("markers", "any_row(n): `make check` runs n rows, one if it does not say")
     if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:  # as in `make check &`; the tool inherits it, and tests send it
         signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -60,11 +61,24 @@ def rows_of_products(items):
         yield from (item for item in rows if item not in chosen)
 
 
+def other_halves(items, named):
+    """The items that `make check` leaves out of files that are marked `any_half` and that nobody named; all rows of a test together."""
+    files = {}
+    for item in items:
+        if item.get_closest_marker("any_half") and not str(item.path).endswith(named):
+            files.setdefault(item.path, {}).setdefault(item.nodeid.partition("[")[0], []).append(item)
+    for path, tests in files.items():
+        for test in random.Random(f"{os.environ['PMU_SEED']} {path.name}").sample(sorted(tests), len(tests) // 2):
+            yield from tests[test]
+
+
 def pytest_collection_modifyitems(config, items):
     if not SOAK:
         asked_for = any("::" in word for word in config.args)  # a test that somebody names runs, whichever it is
         out = set() if asked_for else {item for item in items if item.get_closest_marker("soak")}
         if not asked_for:
+            out |= set(other_halves([item for item in items if item not in out],
+                                    tuple(word for word in config.args if word.endswith(".py"))))
             out |= set(rows_of_products([item for item in items if item not in out]))
         config.hook.pytest_deselected(items=[item for item in items if item in out])
         items[:] = [item for item in items if item not in out]

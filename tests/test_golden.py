@@ -3,6 +3,8 @@ import glob
 import os
 import subprocess
 
+import pytest
+
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 BUILD = os.environ.get("PMU_BUILD", "build")
 
@@ -19,6 +21,7 @@ def writers(folder):
                 yield os.path.basename(path)[:-2]
 
 
+@pytest.mark.soak  # it runs all those tests once more
 def test_each_golden_file_has_its_test(tmp_path):
     programs = subprocess.run(["make", "-s", f"BUILD={BUILD}", "golden-programs"], cwd=ROOT, text=True, check=True,
                               stdout=subprocess.PIPE).stdout.split()

@@ -10,7 +10,7 @@ from harness import NOWHERE, WORK_BY_DATA, Place, finish_tool, passages, places,
 from test_application_cores import MOVING
 from test_faults import Cable
 
-pytestmark = pytest.mark.each_value  # a row takes long
+pytestmark = [pytest.mark.each_value, pytest.mark.any_half]  # a row takes long
 
 WAYS = ["a9/swd", "a9", "a53/swd", "a53"]
 USER = 1 << 31

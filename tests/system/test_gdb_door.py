@@ -12,7 +12,7 @@ import pytest
 from gdb_door import GDB, SCRIPT, DoorPlace, Mi, Screen, Terminal
 from harness import CALLED_TWICE, IN_RAM, LOOP_ROUND, SOAK, TOOL, WAIT, WORK_BY_DATA, passages, returned
 
-pytestmark = pytest.mark.any_row  # a row takes seconds; what is different on each chip is in test_gdb.py
+pytestmark = [pytest.mark.any_row, pytest.mark.any_half]  # a row takes seconds; what is different on each chip is in test_gdb.py
 
 CHIPS = ["rp2040", "m4", "a9", "a53"]
 HITS = 3

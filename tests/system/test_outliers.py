@@ -83,7 +83,7 @@ def test_the_slow_call_among_quick_ones_and_its_callers(way):
 def test_exceptions_inside_as_far_as_the_core_counts_them(way, event, key):
     """A tick falls inside some of these calls, which then take longest."""
     with place_at(way, mode="tick", scenario=PREEMPTED) as place:
-        result = place.delta("preempted", "-r", 60, "-e", event, "--outliers", 2)
+        result = place.delta("preempted", "-r", 250, "-e", event, "--outliers", 2)
         log = place.board.log()
         for line in check(place, result, 2, "preempted"):
             hit, passage = result.hits[line["hit"] - 1], passages(log, place.symbol("preempted"), returned)[line["hit"] - 1]

@@ -6,7 +6,7 @@ from gdb_place import GdbPlace
 from harness import (DWT_CPI, DWT_EXC, DWT_FOLD, DWT_LSU, DWT_SLEEP, SOAK, SPAN_10, SPAN_100M, SPAN_1K, SPAN_1M, SUSPENDED,
                      TICK_EDGE, Place, at, passages, returned)
 
-pytestmark = pytest.mark.each_value  # a row takes long
+pytestmark = [pytest.mark.each_value, pytest.mark.any_half]  # a row takes long
 
 SPANS = {"span_10": (SPAN_10, 10), "span_1k": (SPAN_1K, 10 ** 3), "span_1m": (SPAN_1M, 10 ** 6),
          "span_100m": (SPAN_100M, 10 ** 8)}
@@ -67,6 +67,7 @@ def test_systick_of_a_millisecond_with_a_tick_variable(way, style, symbol, name)
             assert all(passage.cycles > cycles for passage in truth), "no tick came"
 
 
+@pytest.mark.any_row(1)
 @pytest.mark.parametrize("chip", ["rp2040", "m4"])
 def test_a_tick_variable_through_a_gdb_server(chip):
     """The core is let run to see that the variable goes up; then it is read at the halts as everywhere."""

@@ -6,6 +6,8 @@ import pytest
 
 from harness import SOAK, WORK_BY_DATA, Place, finish_tool, passages, returned, wait_for
 
+pytestmark = pytest.mark.any_half
+
 AT_START, INSIDE, AT_END, BETWEEN = 1, 2, 3, 4
 WHERE = {"start": AT_START, "inside": INSIDE, "end": AT_END, "between": BETWEEN}
 # What tests/firmware/writes.c writes, by number

@@ -16,10 +16,12 @@ static char *const words[] = {"/usr/bin/pmu-probe", "delta", "fir filter", "it's
                               "--threshold=2%",     "$(rm)"};
 static const struct page_command command = {.n = 7, .words = words, .probe = "openocd:a b", .has_conf = true};
 
+/* With memmem: under the sanitizer strstr measures the whole rest each time. */
 static size_t times(const char *text, const char *part)
 {
+    const char *end = text + strlen(text);
     size_t n = 0;
-    for (; (text = strstr(text, part)) != NULL; text++)
+    for (; (text = memmem(text, (size_t)(end - text), part, strlen(part))) != NULL; text++)
         n++;
     return n;
 }
