@@ -443,7 +443,7 @@ def passages(board, names, which):
     """What `which` counts in each of these functions, which follow one another in each round, as shares."""
     starts = [board.symbol(name) for name in names]
     board.watch(*starts)
-    board.wait_for(lambda s: len(board.log()) > 20 * len(names))
+    board.wait_for(lambda s: len(board.log()) > 60 * len(names))
     spent = dict.fromkeys(starts, 0)
     reached = [e for e in board.log() if e.kind == "reach"]
     for one, after in zip(reached, reached[1:]):
