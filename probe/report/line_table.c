@@ -15,7 +15,7 @@ enum { NAME = 256, TEXT = 512, LEAST = 16, WIDTH = 54 };
 struct check {
     double sum, own, not_attributed;
     double halts, calls; /* what the costs of the halts and the calls' own variation leave open */
-    double tolerance;    /* both */
+    double tolerance;    /* both, the calls twice: beyond it is not chance */
     bool known, agrees;
 };
 
@@ -37,7 +37,7 @@ static struct check check_sum(const struct line_report *report)
     check.not_attributed = check.own - check.sum;
     check.halts = costs->correction + own->plus_minus;
     check.calls = 2 * hypot(standard_error(costs->totals), standard_error(own->statistics));
-    check.tolerance = check.halts + check.calls;
+    check.tolerance = check.halts + 2 * check.calls;
     check.agrees = fabs(check.not_attributed) <= check.tolerance + 0.005;
     return check;
 }
