@@ -12,6 +12,7 @@
 enum {
     HITS_DEFAULT = 100,
     HITS_MOST = 1 << 30, /* if only the time ends it */
+    AT_ONCE = 16,        /* beyond the goal of a turn: its end loses those on their way */
     WINDOW_US = 2000000,
     ROUNDS = 4, /* the passes take turns, so that a drift affects all of them */
     REHITS_FIRST = 10,
@@ -478,8 +479,8 @@ static bool take_turn(struct delta *delta, struct engine *engine, const struct d
     if (!pass->calibrated)
         finish_calibration(delta);
     while (!is_enough(delta, deadline_now_us())) {
-        uint64_t goal = delta->turn.least_us > 0 ? HITS_MOST : delta->turn.goal;
-        uint64_t more = (goal > pass->hits ? goal - pass->hits : 1) + warmup_left(delta);
+        uint64_t goal = delta->turn.goal;
+        uint64_t more = (goal > pass->hits ? goal - pass->hits : AT_ONCE) + warmup_left(delta);
         if (!run_some(delta, engine, more, 0, deadline, error))
             return false;
     }
