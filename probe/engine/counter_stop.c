@@ -443,10 +443,7 @@ bool counter_stop_begin(struct counter_stop *stop, uint64_t events, const struct
     struct steps list = {.items = items, .room = LIST_ROOM};
     struct counter_stop_look look;
     int64_t ignored;
-    if (!is_by_core(stop)) /* a request that is still there would never be taken back */
-        counter_stop_add_disarm(stop, &list);
-    core_add_halt(stop->core, &list);
-    core_add_ready(stop->core, &list);
+    counter_stop_add_halt(stop, &list);
     if (!counter_stop_run(stop, &list, results, deadline, error))
         return false;
     stop->stands = true; /* as far as the undoing goes */

@@ -240,6 +240,16 @@ void counter_stop_add_disarm(const struct counter_stop *stop, struct steps *list
     add_writes(stop, list, &quiet, 1);
 }
 
+void counter_stop_add_halt(const struct counter_stop *stop, struct steps *list)
+{
+    if (!by_core(stop))
+        counter_stop_add_disarm(stop, list);
+    core_add_halt(stop->core, list);
+    core_add_ready(stop->core, list);
+    if (by_core(stop))
+        counter_stop_add_disarm(stop, list);
+}
+
 /* What stands for the stop in DFSR stays, too. */
 void counter_stop_add_stay(const struct counter_stop *stop, struct steps *list)
 {

@@ -48,6 +48,9 @@ const char *counter_stop_name(const struct counter_stop *stop);
 void counter_stop_add_arm(const struct counter_stop *stop, struct steps *list, uint64_t events,
                           uint64_t value);
 void counter_stop_add_disarm(const struct counter_stop *stop, struct steps *list);
+/* Halts the core and disarms the counter, in the order that works: as long as an overflow asks for a halt, no
+ * other request is seen to end. */
+void counter_stop_add_halt(const struct counter_stop *stop, struct steps *list);
 /* Disarms it; the core stays halted, until a debugger lets it go. */
 void counter_stop_add_stay(const struct counter_stop *stop, struct steps *list);
 /* Lets the core run, which is armed anew or disarmed, and clears why it stood. In place of core_add_run,

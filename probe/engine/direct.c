@@ -385,6 +385,8 @@ static bool look_at_call(struct direct_engine *self, enum segment *from, const s
     direct_new_list(self);
     size_t pending = SIZE_MAX;
     if (ours) {
+        if (self->engine.budget.stop != NULL)
+            counter_stop_add_disarm(self->engine.budget.stop, &self->list);
         hit_plan_add_resume(&plan, &self->list);
         hit_results_left(&self->hits);
     } else {

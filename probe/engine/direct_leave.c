@@ -17,10 +17,13 @@ static bool is_other(const struct direct_engine *self, uint64_t pc)
 static bool run_on(struct direct_engine *self, const struct deadline *deadline, struct error *error)
 {
     direct_new_list(self);
-    core_add_halt(self->core, &self->list); /* ends a step and the holding off of interrupts */
-    core_add_ready(self->core, &self->list);
-    if (self->engine.budget.stop != NULL)
-        counter_stop_add_disarm(self->engine.budget.stop, &self->list);
+    /* The halt ends a step and the holding off of interrupts */
+    if (self->engine.budget.stop != NULL) {
+        counter_stop_add_halt(self->engine.budget.stop, &self->list);
+    } else {
+        core_add_halt(self->core, &self->list);
+        core_add_ready(self->core, &self->list);
+    }
     direct_add_run(self, &self->list);
     return direct_run_plain(self, deadline, error);
 }

@@ -212,7 +212,7 @@ def check_stops(place, result, stops, function, budget):
 
 
 @pytest.mark.any_row(1)
-@pytest.mark.parametrize("way", ["m4/swd", "a9/swd"])
+@pytest.mark.parametrize("way", ["m4/swd", "a9/swd", "a53/swd"])
 def test_a_call_that_was_left_is_no_overrun(way):
     """May_jump is left by longjmp each other time, and much else runs until it is called again: there the core is stopped."""
     with at(way, "leaves") as place:
@@ -227,7 +227,8 @@ def test_a_call_that_was_left_is_no_overrun(way):
         told, end = overruns_of(result), end_of(result)
         taken_back = [line for line in result.lines if line["type"] == "left"]
         assert taken_back and end["left"] >= len(taken_back) and end["overruns"] == len(told) - len(taken_back)
-        assert all(line["elsewhere"] for line in told) and result.code == (end["overruns"] + end["unstopped"] > 0)
+        # The last one may not have been called again before the time was over
+        assert all(line["elsewhere"] for line in told) and end["overruns"] <= 1 and end["unstopped"] == 0 and result.code == end["overruns"]
         assert_runs(place)
         assert snapshot(place) == before
 
