@@ -89,10 +89,13 @@ def test_auto_sums_to_the_whole(chip, halt_cost):
         assert len(counts) == len(steps), done.out + done.err
         total, last = (int(number) for number in re.findall(r"\$\d+ = (\d+)", done.out))
         assert total == sum(counts) and last == counts[-1]
-        log = [event for event in place.board.log() if event.kind == "halt"]
-        begin = next(event for event in log if event.pc == place.symbol("work_by_data"))
-        last_pc = int(re.search(r"ends at (\d+)", done.out).group(1))  # when GDB goes, the core may meet the breakpoint once more
-        whole = next(event for event in reversed(log) if event.pc == last_pc).cycles - begin.cycles
+        last_pc = int(re.search(r"ends at (\d+)", done.out).group(1))
+        halts = [event for event in place.board.log() if event.kind == "halt"]
+        entries = [event for event in halts if event.pc == place.symbol("work_by_data")]
+        again = next(event for event in entries if event.cycles > entries[0].cycles)
+        # When GDB goes, the core may meet the breakpoint once more
+        end = next(event for event in halts[halts.index(again):] if event.pc == last_pc)
+        whole = end.cycles - entries[0].cycles
         if halt_cost == 0:
             assert total == whole and {(bound, off) for bound, _, off in said} == {("", "0")}
         else:  # a `next` is an unknown number of halts
