@@ -56,6 +56,22 @@ $(BUILD)/firmware/a53-leaves.elf: tests/firmware/start_v8.S tests/firmware/leave
 
 FIRMWARE += $(LEAVES_M) $(BUILD)/firmware/a53-leaves.elf
 
+# Larger programs, with newlib
+WHOLE_FLAGS  := $(filter-out -ffreestanding -nostdlib,$(FIRMWARE_FLAGS)) -nostartfiles --specs=nano.specs --specs=nosys.specs \
+                -Wl,--gc-sections
+WHOLE_printf := -u _printf_float
+WHOLE_M      := $(foreach program,printf rtos,$(BUILD)/firmware/rp2040-$(program).elf $(BUILD)/firmware/m4-$(program).elf)
+
+define whole_rule
+$(BUILD)/firmware/$(1)-$(2).elf: tests/firmware/$(2).c tests/firmware/sections.ld tests/firmware/$(1).ld make/firmware.mk
+	@mkdir -p $$(@D)
+	$(FIRMWARE_CC) $(WHOLE_FLAGS) $(WHOLE_$(2)) $(FIRMWARE_CPU_$(1)) -Ltests/firmware -T tests/firmware/$(1).ld $$< -o $$@
+endef
+
+$(foreach chip,rp2040 m4,$(foreach program,printf rtos,$(eval $(call whole_rule,$(chip),$(program)))))
+
+FIRMWARE += $(WHOLE_M)
+
 firmware: $(FIRMWARE)
 
 .PHONY: firmware

@@ -299,3 +299,8 @@ def returned(event, entry):
 def left_handler(event, entry):
     """At a return of an exception handler: what it has pushed itself may still be there."""
     return event.sp <= entry.sp
+
+
+def ended(event, entry):
+    """Of a function, or of an exception handler of a Cortex-M."""
+    return (left_handler if entry.lr >= 0xFFFFFF00 else returned)(event, entry)
