@@ -75,6 +75,7 @@ static bool rewrite(const struct making *making, bool by_line, const struct prof
 {
     size_t used = 0;
     *to = *from;
+    to->stacks = (struct call_stacks){0};
     to->counts = calloc(from->count_count + 1, sizeof *to->counts);
     to->count_count = 0;
     if (to->counts == NULL)

@@ -375,6 +375,8 @@ def test_each_stack_is_one_that_there_can_be(way, tasks, tmp_path):
         assert of_nest > 0 or not place.wires, stacks
         assert tree.out.count("nest_outer") > 1 or of_nest == 0, tree.out
         assert abs(children.get("nest_outer", 0) - of_nest / profile.end["samples"]) < 1e-6
+        assert run_tool("--elf", place.elf, "annotate", "spin", path).code == 0
+        assert run_tool("--elf", place.elf, "report", "--format", "html", path, "-o", tmp_path / "p.html").code == 0
 
 
 def test_stacks_need_a_stop_and_a_program(tmp_path):

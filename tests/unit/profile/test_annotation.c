@@ -57,6 +57,9 @@ ANNOTATION_TEST(each_sample_once)
         }
         profile_count(interval, fir.high, 50);
         interval->states[PROFILE_ASLEEP] = 10;
+        uint64_t at[] = {fir.low};
+        assert_true(call_stacks_add(&interval->stacks,
+                                    &(struct call_stack){.samples = 50, .at = at, .depth = 1, .sure = 1}));
     }
     struct annotated_function function = annotate();
     assert_string_equal(function.at.name, "fir_filter");
