@@ -111,11 +111,8 @@ static const char *kind_of(const struct html_table *table)
 
 void html_table_begin(struct html_table *table, const char *class, const char *caption)
 {
-    fputs("<div class=\"scroll\"", table->out);
-    if (table->named) { /* keys scroll it */
-        fputs(" tabindex=\"0\" role=\"group\"", table->out);
-        html_attribute(table->out, "aria-label", caption);
-    }
+    fputs("<div class=\"scroll\" tabindex=\"0\" role=\"group\"", table->out); /* keys scroll it */
+    html_attribute(table->out, "aria-label", caption);
     fputs("><table", table->out);
     html_attribute(table->out, "class", class);
     fputs(">\n", table->out);
