@@ -167,16 +167,11 @@ static bool copy_text(char **out, const char *text)
 
 const struct location *shares_function_of(struct symbols *symbols, uint64_t address, struct location *last)
 {
-    if (last->high > last->low && address >= last->low && address < last->high)
+    if (last->high > last->low && address >= last->low && address < last->next)
         return last;
     symbols_describe(symbols, address, last);
-    uint64_t low = last->low, high = last->high;
-    if (high <= low)
-        return last;
-    symbols_describe(symbols, low, last);
-    /* As it was found: a function within another one ends there */
-    last->low = low;
-    last->high = high;
+    if (last->high > last->low)
+        symbols_describe(symbols, last->low, last);
     return last;
 }
 

@@ -110,8 +110,11 @@ struct debug_section elf_section(struct symbols *symbols, const char *name);
 /* --- table.c: the symbol table ------------------------------------------------------------------------- */
 
 const struct table *table_get(struct symbols *symbols);
-/* The function that contains `address`; outside all functions, the label before it; else NULL. */
+/* The function that contains `address`, of several the one that begins last; outside all functions, the label
+ * before it; else NULL. */
 const struct symbol *table_around(struct symbols *symbols, uint64_t address, struct extent *extent);
+/* Where the next function after `address` begins; `high` if that is not before it. */
+uint64_t table_next_function(struct symbols *symbols, uint64_t address, uint64_t high);
 /* Whether no other function or label has this name, alone or with a dot behind it, as the compiler's copies
  * have. False if that is not known. */
 bool table_is_alone(struct symbols *symbols, const char *name);

@@ -34,6 +34,7 @@ void symbols_describe(struct symbols *symbols, uint64_t address, struct location
         return;
     out->low = extent.low;
     out->high = extent.high;
+    out->next = table_next_function(symbols, address, extent.high);
     /* a global label outside all functions is a function without .type */
     out->is_function_entry =
         address == extent.low && (symbol_is_function(symbol) || symbol->bind != STB_LOCAL);

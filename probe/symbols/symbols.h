@@ -17,6 +17,7 @@ enum instruction_set { ISA_THUMB, ISA_ARM, ISA_A64, ISA_OTHER };
 struct location {
     uint64_t address;         /* Thumb bit cleared */
     uint64_t low, high;       /* the function around it, [low, high); both 0 if unknown */
+    uint64_t next;            /* the next one after `address` that begins within it; `high` if none does */
     enum instruction_set isa; /* by mapping symbols, else the symbol's Thumb bit, else the machine */
     bool is_function_entry;   /* `address` is where a function of the symbol table begins */
     bool never_returns;       /* that function, as its source declares it (DW_AT_noreturn) */

@@ -242,21 +242,42 @@ static uint64_t end_of(const struct table *table, const struct symbol *symbol)
     return end;
 }
 
+/* Functions that end before `address` may lie within one that contains it. */
+static const struct symbol *function_around(const struct table *table, uint64_t address, uint64_t *end)
+{
+    enum { WITHIN_MOST = 16 };
+    const struct symbol *symbol = last_until(table->functions, table->function_count, address);
+    for (int i = 0; symbol != NULL && i < WITHIN_MOST; i++) {
+        *end = end_of(table, symbol);
+        if (address < *end)
+            return symbol;
+        symbol = symbol->address == 0
+                     ? NULL
+                     : last_until(table->functions, table->function_count, symbol->address - 1);
+    }
+    return NULL;
+}
+
 const struct symbol *table_around(struct symbols *symbols, uint64_t address, struct extent *extent)
 {
     const struct table *table = table_get(symbols);
-    const struct symbol *candidates[] = {last_until(table->functions, table->function_count, address),
-                                         last_until(table->labels, table->label_count, address)};
-    for (size_t i = 0; i < 2; i++) {
-        if (candidates[i] == NULL)
-            continue;
-        uint64_t end = end_of(table, candidates[i]);
-        if (address < end) {
-            *extent = (struct extent){candidates[i]->address, end};
-            return candidates[i];
-        }
+    uint64_t end = 0;
+    const struct symbol *symbol = function_around(table, address, &end);
+    if (symbol == NULL) {
+        symbol = last_until(table->labels, table->label_count, address);
+        end = symbol != NULL ? end_of(table, symbol) : 0;
     }
-    return NULL;
+    if (symbol == NULL || address >= end)
+        return NULL;
+    *extent = (struct extent){symbol->address, end};
+    return symbol;
+}
+
+uint64_t table_next_function(struct symbols *symbols, uint64_t address, uint64_t high)
+{
+    const struct table *table = table_get(symbols);
+    end_before_next(&high, table->functions, table->function_count, address, true);
+    return high;
 }
 
 static bool has_code_symbol(struct symbols *symbols, uint64_t address)

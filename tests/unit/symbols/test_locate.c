@@ -287,6 +287,22 @@ TEST(copies_of_a_function_are_told)
     symbols_close(symbols);
 }
 
+TEST(a_function_within_another_one)
+{
+    struct symbols *symbols = fixture_open("copies");
+    struct location around = must_locate(symbols, "around"), within = must_locate(symbols, "within"), at;
+    assert_true(around.low < within.low && within.high < around.high);
+    assert_int_equal(around.next, within.low);
+    assert_int_equal(within.next, within.high);
+    symbols_describe(symbols, within.high - 2, &at);
+    assert_string_equal(at.name, "within+0x2");
+    symbols_describe(symbols, within.high, &at);
+    assert_int_equal(at.low, around.low);
+    assert_int_equal(at.next, around.high);
+    assert_string_equal(at.name, "around+0x6");
+    symbols_close(symbols);
+}
+
 TEST(rust_functions_are_found_without_their_hash)
 {
     struct symbols *symbols = fixture_open("copies");
