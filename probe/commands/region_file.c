@@ -153,8 +153,8 @@ void region_file_free(struct region_file *file)
 
 static void put_word(FILE *out, const char *word, int width)
 {
-    bool quotes = word[strcspn(word, " \t#")] != '\0' || word[0] == '-' || strcmp(word, "max") == 0 ||
-                  strcmp(word, "mean") == 0;
+    bool quotes = word[strcspn(word, " \t\r#")] != '\0' || word[0] == '-' || strcmp(word, "max") == 0 ||
+                  strcmp(word, "mean") == 0 || strcmp(word, "<=") == 0;
     int used = fprintf(out, quotes ? "\"%s\"" : "%s", word);
     fprintf(out, "%*s", used < width ? width - used : 0, "");
 }
