@@ -36,7 +36,8 @@ static bool read_budget(const struct word_file *file, const char *number, const 
         if (strcmp(units[i].name, unit) == 0) {
             out->limit = value * units[i].each;
             out->is_time = units[i].is_time;
-            return true;
+            return (out->is_time ? out->limit >= 1e-12 && out->limit < 1e9 : value >= 1e-3 && value < 1e15) ||
+                   word_file_fails(file, "a budget is from 0.001 to 1e15 cycles, or from 0.001 ns to 1e9 s");
         }
     return word_file_fails(file, "the unit of a budget is cycles, ns, us, ms or s, not \"%.32s\"", unit);
 }
