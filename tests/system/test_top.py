@@ -40,7 +40,7 @@ def test_each_list_is_of_its_own_time(way):
         assert snapshot(place) == before
         assert result.lines[0]["command"] == "top"
         lists, end = lists_of(result.lines)
-        assert len(lists) >= 2 and end["type"] == "summary" and end["seconds"] >= 1
+        assert len(lists) >= 1 and end["type"] == "summary" and end["seconds"] >= 1
         assert end["samples"] == sum(core["samples"] for core, _ in lists)
         times = [0, *(core["since_begin"] for core, _ in lists)]
         for (core, rows), begin, at in zip(lists, times, times[1:]):
