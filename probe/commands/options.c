@@ -553,7 +553,11 @@ const struct option option_table[] = {
     {0, "cpu", "NAME", OPTION_TEXT, AT(cpu), LIST,
      "the events of this core (cortex-a9, cortex-m4, ...), without a target"},
     {0, "sort", "KEY", OPTION_TEXT, AT(sort), TOP | REPORT,
-     "shares by function (the default), line, file or address"},
+     "shares by function (the default), line, file or address; report: by task or exception, too"},
+    {0, "task", "VARIABLE", OPTION_TEXT, AT(task), RECORD,
+     "the variable or *ADDRESS by which the RTOS knows its current task; FreeRTOS', ThreadX' and Zephyr's "
+     "are "
+     "known"},
     {0, "diff", "OLD", OPTION_TEXT, AT(diff), REPORT,
      "compare with OLD, which record wrote before: what grew and what shrank"},
     {'j', "json", NULL, OPTION_JSON, 0, ALL & ~(STUB | RECORD | RESTORE | RELEASE | RESET | SERVE),
@@ -778,7 +782,7 @@ static const struct {
     {"counter", "dwt systick pmu"},
     {"context", "any"},
     {"format", "text json csv junit markdown folded pprof callgrind perf html"},
-    {"sort", "function line file address"},
+    {"sort", "function line file address task exception"},
 };
 
 const char *option_values(const struct option *option)

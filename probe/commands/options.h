@@ -62,13 +62,14 @@ struct options {
     struct place debug_base, pmu_base, cti;
     struct process process;
     double freq_hz, speed_hz;
-    unsigned verbose;  /* -v, -vv */
-    uint64_t hits;     /* 0: not given */
-    uint64_t warmup;   /* 0: none */
-    double precision;  /* a part; 0: not given */
-    uint64_t hot;      /* functions or lines; 0: not given */
-    uint64_t packets;  /* in flight; 0: not given */
-    uint64_t every;    /* events from stop to stop; 0: not given */
+    unsigned verbose; /* -v, -vv */
+    uint64_t hits;    /* 0: not given */
+    uint64_t warmup;  /* 0: none */
+    double precision; /* a part; 0: not given */
+    uint64_t hot;     /* functions or lines; 0: not given */
+    uint64_t packets; /* in flight; 0: not given */
+    uint64_t every;   /* events from stop to stop; 0: not given */
+    const char *task;
     uint64_t outliers; /* hits; 0: none */
     int64_t interval_ms;
     bool interval_said;      /* on the command line, as are those below */

@@ -236,6 +236,83 @@ static bool fill_about(struct profiling *self, struct error *error)
     return true;
 }
 
+/* --- exceptions and tasks ------------------------------------------------------------------------------- */
+
+/* Where RTOSes keep the task that runs: FreeRTOS, with several cores, ThreadX, Zephyr (kernel_structs.h). */
+static const struct known_task {
+    const char *name;
+    uint64_t offset, each_core;
+} known_tasks[] = {
+    {"pxCurrentTCB", 0, 0}, {"pxCurrentTCBs", 0, 4}, {"_tx_thread_current_ptr", 0, 0}, {"_kernel", 8, 0}};
+
+/* 0: none of them is in the program. */
+static uint64_t find_known_task(struct symbols *symbols, unsigned core, const char **name)
+{
+    uint64_t address, size;
+    for (size_t i = 0; symbols != NULL && i < sizeof known_tasks / sizeof *known_tasks; i++) {
+        const struct known_task *known = &known_tasks[i];
+        uint64_t at = known->offset + known->each_core * core;
+        *name = known->name;
+        if (symbols_object(symbols, known->name, &address, &size) && at + 4 <= size)
+            return address + at;
+    }
+    return 0;
+}
+
+/* What --task says, else what the program shows. */
+static bool find_task(const struct profiling *self, unsigned core, uint64_t *address, const char **name,
+                      struct error *error)
+{
+    struct symbols *symbols = self->session.symbols;
+    const char *task = options_of(self)->task;
+    uint64_t size;
+    *name = task;
+    *address = 0;
+    if (task == NULL) {
+        *address = find_known_task(symbols, core, name);
+        return true;
+    }
+    if (task[0] == '*' && value_count(task + 1, UINT32_MAX, address) && *address != 0 && *address % 4 == 0)
+        return true;
+    return (symbols != NULL && symbols_object(symbols, task, address, &size) && *address % 4 == 0) ||
+           error_set(error, ERROR_SYMBOL,
+                     "--task: \"%.64s\" is no variable of the ELF, and no *ADDRESS of a word", task);
+}
+
+static bool begin_core(struct profiling *self, struct profiling_core *core, struct error *error)
+{
+    struct device *device = &self->session.device;
+    const struct core *its = &device->cores[core->number].core;
+    struct deadline deadline = session_deadline(&self->session);
+    const char *name;
+    uint64_t address, ignored;
+    if (!find_task(self, core->number, &address, &name, error))
+        return false;
+    if (address != 0 && !ledger_read(device->ledger, core_word(its, address), &ignored, &deadline, error))
+        return error_prefix(error, "--task: ");
+    if (address != 0 && self->about.task == NULL)
+        self->about.task = copy_of(name);
+    contexts_begin(&core->contexts, its, address);
+    return true;
+}
+
+static bool begin_contexts(struct profiling *self, struct error *error)
+{
+    if (!self->has_contexts || self->by_halts || self->session.device.chosen->core.family != CORE_M)
+        return options_of(self)->task == NULL ||
+               error_set(error, ERROR_USAGE, "--task: only of a Cortex-M is it read while it runs");
+    for (size_t i = 0; i < self->n; i++) {
+        if (!begin_core(self, &self->cores[i], error))
+            return false;
+        self->cores[i].sampler.contexts = &self->cores[i].contexts;
+    }
+    if (self->by_stops != NULL)
+        self->by_stops->contexts = &self->cores[0].contexts;
+    return true;
+}
+
+/* --- all cores ------------------------------------------------------------------------------------------ */
+
 static unsigned number_of(const struct profiling *self, const struct device_core *core)
 {
     return (unsigned)(core - self->session.device.cores);
@@ -301,13 +378,13 @@ bool profiling_take(struct profiling *self, struct error *error)
     const struct options *options = options_of(self);
     bool by_stops = options->every > 0 || options->n_events > 0 || options->stacks;
     if (options->all_cpus && !self->by_halts && !by_stops)
-        return take_all(self, error) && fill_about(self, error);
+        return take_all(self, error) && fill_about(self, error) && begin_contexts(self, error);
     self->cores[0].number = number_of(self, device->chosen);
     self->n = 1;
     bool ok = by_stops         ? take_by_stops(self, error)
               : self->by_halts ? take_by_halts(self, error)
                                : take_core(self, device->chosen, &self->cores[0].sampler, error);
-    return ok && fill_about(self, error);
+    return ok && fill_about(self, error) && begin_contexts(self, error);
 }
 
 /* --- sampling ------------------------------------------------------------------------------------------- */
@@ -376,6 +453,16 @@ bool profiling_close(struct profiling *self, size_t core, struct profile_interva
            error_set(error, ERROR_SYSTEM, "out of memory");
 }
 
+bool profiling_close_contexts(struct profiling *self, size_t core, enum profile_context kind,
+                              struct profile_interval *out, bool *any, struct error *error)
+{
+    struct profile_tally *tally = &self->cores[core].contexts.of[kind].tally;
+    *any = !profile_tally_is_empty(tally);
+    tally->now.core = (unsigned)core;
+    return !*any || profile_tally_close(tally, self->elapsed_s, out) ||
+           error_set(error, ERROR_SYSTEM, "out of memory");
+}
+
 void profiling_end(struct profiling *self, struct error *why)
 {
     bool ok = why->kind == ERROR_NONE;
@@ -396,6 +483,7 @@ int profiling_finish(struct profiling *self, bool ok, struct error *error)
     for (size_t i = 0; i < self->n; i++) {
         sampler_free(&self->cores[i].sampler);
         profile_tally_free(&self->cores[i].tally);
+        contexts_free(&self->cores[i].contexts);
     }
     free(self->cores);
     profile_about_free(&self->about);
@@ -404,17 +492,16 @@ int profiling_finish(struct profiling *self, bool ok, struct error *error)
     return code;
 }
 
-bool profiling_sort(const struct options *options, enum shares_sort *out, struct error *error)
+bool profiling_sort(const struct options *options, bool contexts, enum shares_sort *out, struct error *error)
 {
-    static const char *const names[SHARES_SORTS] = {[SHARES_FUNCTION] = "function",
-                                                    [SHARES_LINE] = "line",
-                                                    [SHARES_FILE] = "file",
-                                                    [SHARES_ADDRESS] = "address"};
-    for (int sort = 0; sort < SHARES_SORTS; sort++)
+    static const char *const names[SHARES_SORTS] = {
+        [SHARES_FUNCTION] = "function", [SHARES_LINE] = "line", [SHARES_FILE] = "file",
+        [SHARES_ADDRESS] = "address",   [SHARES_TASK] = "task", [SHARES_EXCEPTION] = "exception"};
+    for (int sort = 0; sort < (contexts ? SHARES_SORTS : SHARES_CONTEXTS); sort++)
         if (options->sort == NULL || strcmp(options->sort, names[sort]) == 0) {
             *out = (enum shares_sort)sort;
             return true;
         }
-    return error_set(error, ERROR_USAGE, "--sort takes function, line, file or address; got \"%.64s\"",
-                     options->sort);
+    return error_set(error, ERROR_USAGE, "--sort takes function, line, file%s; got \"%.64s\"",
+                     contexts ? ", address, task or exception" : " or address", options->sort);
 }

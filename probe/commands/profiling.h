@@ -7,6 +7,7 @@
 
 #include "commands/session.h"
 #include "counters/events.h"
+#include "profile/contexts.h"
 #include "profile/event_sampler.h"
 #include "profile/halt_sampler.h"
 #include "profile/sampler.h"
@@ -21,6 +22,7 @@ struct profiling_core {
     unsigned number; /* as info has it */
     struct sampler sampler;
     struct profile_tally tally;
+    struct contexts contexts;
 };
 
 enum { PROFILING_WAYS = 2 }; /* by which an event can stop a core: the DWT, the PMU */
@@ -33,6 +35,7 @@ struct profiling {
     bool by_halts;             /* since profiling_open */
     struct event_sampler stops[PROFILING_WAYS], *by_stops; /* in place of the cores' samplers; NULL: not */
     struct stack_reader stacks;                            /* of `by_stops` */
+    bool has_contexts;                                     /* exceptions and tasks are read, too */
     char event[EVENT_NAME];                                /* by which it stops */
     double event_rate;                                     /* a second; 0: -c says behind how many */
     double stood_s;                                        /* for its samples, as closed */
@@ -54,6 +57,9 @@ bool profiling_is_over(const struct profiling *self);
 /* Ends the interval of a core; *any is false if nothing was sampled in it, and it goes on. */
 bool profiling_close(struct profiling *self, size_t core, struct profile_interval *out, bool *any,
                      struct error *error);
+/* The same for the contexts of this interval; before profiling_close. */
+bool profiling_close_contexts(struct profiling *self, size_t core, enum profile_context kind,
+                              struct profile_interval *out, bool *any, struct error *error);
 /* After the last list, which failed if `why` has an error. What is no failure, because the user ended it, is
  * cleared. */
 void profiling_end(struct profiling *self, struct error *why);
@@ -65,5 +71,5 @@ bool profiling_find_event(const struct counter_block *block, const struct event_
                           struct counter_pick *out, struct error *error);
 /* When, over which link and of which program. */
 void profiling_about(const struct session *session, struct profile_about *about);
-/* What --sort says. */
-bool profiling_sort(const struct options *options, enum shares_sort *out, struct error *error);
+/* What --sort says; `contexts`: it may be by task or exception. */
+bool profiling_sort(const struct options *options, bool contexts, enum shares_sort *out, struct error *error);

@@ -56,11 +56,26 @@ static bool write_interval(struct recording *self, size_t core, struct error *er
     return check_written(result, error);
 }
 
+static bool write_contexts(struct recording *self, size_t core, enum profile_context kind,
+                           struct error *error)
+{
+    struct profile_interval interval;
+    bool any;
+    if (!profiling_close_contexts(&self->profiling, core, kind, &interval, &any, error))
+        return false;
+    if (!any)
+        return true;
+    int result = profile_file_add_contexts(context_of(self)->out, kind, &interval);
+    profile_interval_free(&interval);
+    return check_written(result, error);
+}
+
 static bool write_intervals(struct recording *self, struct error *error)
 {
     self->written_s = self->profiling.elapsed_s;
     for (size_t i = 0; i < self->profiling.n; i++)
-        if (!write_interval(self, i, error))
+        if (!write_contexts(self, i, PROFILE_EXCEPTIONS, error) ||
+            !write_contexts(self, i, PROFILE_TASKS, error) || !write_interval(self, i, error))
             return false;
     return true;
 }
@@ -187,7 +202,7 @@ static bool record(struct recording *self, struct error *error)
 
 int command_record(const struct context *context, struct error *error)
 {
-    struct recording self = {.profiling.session.context = context};
+    struct recording self = {.profiling = {.session.context = context, .has_contexts = true}};
     bool ok = profiling_open(&self.profiling, error) && record(&self, error);
     return profiling_finish(&self.profiling, ok, error);
 }

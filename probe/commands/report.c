@@ -301,19 +301,40 @@ static bool print(struct report_command *self, struct error *error)
                                             : print_shares(self, error);
 }
 
+/* Contexts are shown as a table only. */
+static bool check_contexts(const struct report_command *self, const struct profile_input *input,
+                           struct error *error)
+{
+    if (self->sort < SHARES_CONTEXTS)
+        return true;
+    enum format format = self->context->options->format;
+    if (format != FORMAT_TEXT && format != FORMAT_JSON && format != FORMAT_CSV)
+        return error_set(error, ERROR_USAGE, "--sort %s: as text, JSON or CSV", profile_row_kind(self->sort));
+    bool of_tasks = self->sort == SHARES_TASK;
+    size_t n = input->profile->contexts[of_tasks ? PROFILE_TASKS : PROFILE_EXCEPTIONS].interval_count;
+    return n > 0 ||
+           error_advise(error, ERROR_USAGE,
+                        of_tasks
+                            ? "Record them, of a Cortex-M: pmu-probe --elf app.elf record --task VARIABLE"
+                            : "record has them of a Cortex-M.",
+                        "--sort %s: %.200s has none", profile_row_kind(self->sort), input->file);
+}
+
 int command_report(const struct context *context, struct error *error)
 {
     const struct options *options = context->options;
     const char *file = options->n_operands > 0 ? options->operands[0] : PROFILE_NAME;
     struct report_command self = {.context = context};
-    bool ok = profiling_sort(options, &self.sort, error) && check_output(&self, error) &&
-              profile_input_open(&self.now.input, file, options->elf, context->cancel, error);
+    bool ok = profiling_sort(options, true, &self.sort, error) && check_output(&self, error) &&
+              profile_input_open(&self.now.input, file, options->elf, context->cancel, error) &&
+              check_contexts(&self, &self.now.input, error);
     self.has_stacks = ok && stacks_are_in(self.now.input.profile);
     if (ok && options->stacks && !self.has_stacks)
         ok = error_advise(error, ERROR_USAGE, "Record them: pmu-probe --elf app.elf record -g -c 100k",
                           "-g: %.200s has no call stacks", file);
     if (ok && options->diff != NULL)
-        ok = open_old(&self, error) && check_pair(&self, error);
+        ok = open_old(&self, error) && check_pair(&self, error) &&
+             check_contexts(&self, &self.old.input, error);
     ok = ok && print(&self, error);
     for (size_t i = 0; i < self.diff_count; i++)
         shares_diff_free(&self.diffs[i]);

@@ -133,7 +133,7 @@ static bool next_sort(struct topping *self, struct error *error)
 {
     if (self->within || !self->has_names)
         return true;
-    self->sort = (self->sort + 1) % SHARES_SORTS;
+    self->sort = (self->sort + 1) % SHARES_CONTEXTS;
     self->selected = 0;
     return redraw(self, error);
 }
@@ -389,8 +389,8 @@ static bool top(struct topping *self, struct error *error)
 int command_top(const struct context *context, struct error *error)
 {
     struct topping self = {.profiling.session.context = context};
-    bool ok = profiling_sort(context->options, &self.sort, error) && profiling_open(&self.profiling, error) &&
-              top(&self, error);
+    bool ok = profiling_sort(context->options, false, &self.sort, error) &&
+              profiling_open(&self.profiling, error) && top(&self, error);
     for (size_t i = 0; self.shares != NULL && i < self.profiling.n; i++)
         shares_free(&self.shares[i]);
     free(self.shares);

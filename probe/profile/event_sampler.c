@@ -135,12 +135,22 @@ static bool note_place(struct event_sampler *sampler, const struct counter_stop_
             fails_for_memory(error));
 }
 
+static bool note_contexts(struct event_sampler *sampler, const struct deadline *deadline, struct error *error)
+{
+    struct step items[PROFILE_CONTEXTS];
+    uint64_t results[PROFILE_CONTEXTS];
+    struct steps list = {.items = items, .room = PROFILE_CONTEXTS};
+    contexts_add(sampler->contexts, &list);
+    return list.n == 0 || (counter_stop_run(&sampler->stop, &list, results, deadline, error) &&
+                           (contexts_note(sampler->contexts, results) || fails_for_memory(error)));
+}
+
 static bool take_stop(struct event_sampler *sampler, const struct counter_stop_look *look, int64_t halted_us,
                       struct profile_tally *tally, const struct deadline *deadline, struct error *error)
 {
     int64_t left_us = 0;
     tally->now.events += sampler->armed + look->late;
-    if (!note_place(sampler, look, tally, deadline, error))
+    if (!note_place(sampler, look, tally, deadline, error) || !note_contexts(sampler, deadline, error))
         return false;
     sampler->stops++;
     sampler->is_proved = true;

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "device/device.h"
 #include "engine/counter_stop.h"
+#include "profile/contexts.h"
 #include "profile/profile.h"
 #include "profile/stack_reader.h"
 
@@ -28,6 +29,7 @@ struct event_sampler {
     uint64_t random; /* never 0 */
     uint64_t stops;
     struct stack_reader *stacks; /* NULL: none are wanted; set after event_sampler_begin */
+    struct contexts *contexts;   /* the same */
     bool is_proved;
 };
 

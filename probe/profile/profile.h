@@ -19,6 +19,13 @@ enum profile_state {
     PROFILE_STATES
 };
 
+/* What else is seen of a core that is sampled. */
+enum profile_context {
+    PROFILE_EXCEPTIONS, /* the exception that it is in, by its number; 0: in none */
+    PROFILE_TASKS,      /* the word by which an RTOS knows the task that runs */
+    PROFILE_CONTEXTS
+};
+
 struct profile_count {
     uint64_t address;
     uint64_t samples;
@@ -46,6 +53,7 @@ struct profile_about {
     size_t core_count;
     char *source; /* the register that gave the address: "DWT_PCSR", "EDPCSR" ...; "halts" where the core was
                      stopped for each; what stopped it: "DWT cycle match" ... */
+    char *task;   /* the variable that tells of the task; NULL: it was not read */
     char *event;  /* that stopped the core; NULL: none, the samples are of time */
     uint64_t every; /* so many events from stop to stop, on average */
     double asked_s; /* --for; 0: until Ctrl-C */
@@ -64,6 +72,10 @@ struct profile {
     struct profile_about about;
     struct profile_interval *intervals; /* in the order taken */
     size_t interval_count;
+    struct profile_contexts { /* of each kind: how often which value was seen, in place of addresses */
+        struct profile_interval *intervals;
+        size_t interval_count;
+    } contexts[PROFILE_CONTEXTS];
     struct profile_end end;
 };
 

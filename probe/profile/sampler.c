@@ -7,7 +7,7 @@
 
 enum { FIRST = 16, PROOFS = 8, GROWS = 4 };
 enum { LOST_MS = 5000, NAP_NS = 1000000, PAUSE_MOST_US = 200 };
-enum { LIST_ROOM = SAMPLER_MOST * PC_SAMPLE_WORDS + SAMPLER_LOOKS * PC_LOOK_WORDS };
+enum { LIST_ROOM = SAMPLER_MOST * PC_SAMPLE_WORDS + SAMPLER_LOOKS * (PC_LOOK_WORDS + PROFILE_CONTEXTS) };
 
 /* --- chance --------------------------------------------------------------------------------------------- */
 
@@ -140,7 +140,8 @@ static size_t choose_length(struct sampler *sampler, int64_t us)
 static void make_list(struct sampler *sampler, size_t n)
 {
     struct steps *list = &sampler->list;
-    size_t apart = sampler->ever.asleep.used > 0 ? SAMPLER_APART_ASLEEP : SAMPLER_APART;
+    bool dense = sampler->ever.asleep.used > 0 || contexts_steps(sampler->contexts) == PROFILE_CONTEXTS;
+    size_t apart = dense ? SAMPLER_APART_ASLEEP : SAMPLER_APART;
     size_t parts = 1 + (n - 1) / apart;
     *list = (struct steps){.items = sampler->items, .room = LIST_ROOM};
     sampler->n_looks = 0;
@@ -148,8 +149,10 @@ static void make_list(struct sampler *sampler, size_t n)
         size_t end = n * (part + 1) / parts, length = end - at;
         size_t look = at + 1 + draw(sampler, length - 1);
         for (; at < end; at++) {
-            if (at == look)
+            if (at == look) {
                 sampler->looks[sampler->n_looks++] = pc_sample_add_look(sampler->core, list);
+                contexts_add(sampler->contexts, list);
+            }
             pc_sample_add(&sampler->source, list);
         }
     }
@@ -204,6 +207,13 @@ static bool note_sleep(struct sampler *sampler, uint64_t address, const struct p
            profile_tally_add(&sampler->ever.asleep, address, asleep);
 }
 
+/* The words behind those of a look. */
+static bool note_contexts(struct sampler *sampler, const struct pc_look *look, const uint64_t *words)
+{
+    bool runs = !look->off && (look->state == CORE_RUNNING || look->state == CORE_ASLEEP);
+    return !runs || contexts_note(sampler->contexts, words);
+}
+
 static void note_reset(struct sampler *sampler, struct profile_tally *tally)
 {
     tally->now.resets += !sampler->was_reset;
@@ -248,18 +258,20 @@ static void take_results(struct run *run, size_t done)
     const uint64_t *results = sampler->results;
     struct pc_look next = sampler->look;
     size_t width = sampler->source.words, at_look = 0;
+    size_t look_width = PC_LOOK_WORDS + contexts_steps(sampler->contexts);
     for (size_t at = 0, k = 0; at < sampler->list.n;) {
-        if (k < sampler->n_looks && at_look <= k && sampler->looks[k] + PC_LOOK_WORDS <= done) {
+        if (k < sampler->n_looks && at_look <= k && sampler->looks[k] + look_width <= done) {
             next = pc_sample_look(sampler->core, results + sampler->looks[k]);
             at_look = k + 1;
         }
         bool is_look = k < sampler->n_looks && at == sampler->looks[k];
-        size_t end = at + (is_look ? PC_LOOK_WORDS : width);
+        size_t end = at + (is_look ? look_width : width);
         if (end > done)
             return;
         if (is_look) {
             note_look(sampler, &next, run->tally);
             run->full = (run->known && !note_sleep(sampler, run->last, &next)) || run->full;
+            run->full = !note_contexts(sampler, &next, results + at + PC_LOOK_WORDS) || run->full;
             k++;
         } else {
             take_sample(run, results + at, &next);

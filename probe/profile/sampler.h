@@ -9,13 +9,16 @@
 #include "base/error.h"
 #include "cores/pc_sample.h"
 #include "device/device.h"
+#include "profile/contexts.h"
 #include "profile/profile.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-/* Samples from look to look: of a core that was not seen asleep, and of one that was. */
+/* Samples from look to look: of a core that was not seen asleep, and of one that was or whose tasks are
+ * wanted.
+ */
 enum { SAMPLER_APART = 256, SAMPLER_APART_ASLEEP = 64 };
 enum { SAMPLER_MOST = 4096, SAMPLER_LOOKS = SAMPLER_MOST / SAMPLER_APART_ASLEEP + 1 };
 
@@ -23,6 +26,7 @@ struct sampler {
     struct device *device;
     const struct core *core;
     struct pc_sample source;
+    struct contexts *contexts; /* to be read with each look; NULL: none. The caller's */
     /* The list under way. */
     struct step *items;
     uint64_t *results;

@@ -2,8 +2,10 @@
 
 #include "measure/verdict.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <search.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -182,10 +184,48 @@ static void cut_line(char *source)
         *colon = '\0';
 }
 
+/* DDI 0403 B1.5.2, DDI 0553 B3.9. */
+static void name_exception(uint64_t number, char *out, size_t size)
+{
+    enum { FIRST_IRQ = 16 };
+    static const char *const names[FIRST_IRQ] = {
+        "[none]", "Reset", "NMI", "HardFault", "MemManage",    "BusFault", "UsageFault", "SecureFault",
+        NULL,     NULL,    NULL,  "SVCall",    "DebugMonitor", NULL,       "PendSV",     "SysTick"};
+    if (number >= FIRST_IRQ)
+        snprintf(out, size, "IRQ %" PRIu64, number - FIRST_IRQ);
+    else if (names[number] != NULL)
+        snprintf(out, size, "%s", names[number]);
+    else
+        snprintf(out, size, "exception %" PRIu64, number);
+}
+
+/* An RTOS may count its tasks, or point to them. */
+static void name_task(struct symbols *symbols, uint64_t value, char *out, size_t size)
+{
+    enum { NO_ADDRESS = 256 };
+    if (value < NO_ADDRESS)
+        snprintf(out, size, "%" PRIu64, value);
+    else if (symbols == NULL || !symbols_describe_object(symbols, value, out, size))
+        snprintf(out, size, "0x%08" PRIx64, value);
+}
+
+static bool name_context(struct making *making, uint64_t value, struct row *row)
+{
+    char name[256];
+    row->id = row->share.address = value;
+    if (making->out->sort == SHARES_TASK)
+        name_task(making->symbols, value, name, sizeof name);
+    else
+        name_exception(value, name, sizeof name);
+    return copy_text(&row->share.function, name);
+}
+
 static bool name_row(struct making *making, uint64_t address, struct row *row)
 {
     enum shares_sort sort = making->out->sort;
     struct location at = {0};
+    if (sort >= SHARES_CONTEXTS)
+        return name_context(making, address, row);
     if (sort != SHARES_FUNCTION)
         symbols_describe(making->symbols, address, &at);
     row->share.address = address;
@@ -390,19 +430,31 @@ static bool move_rows(struct making *making)
     return true;
 }
 
+/* Owns nothing. */
+static struct profile contexts_of(const struct profile *profile, enum shares_sort sort)
+{
+    const struct profile_contexts *contexts =
+        &profile->contexts[sort == SHARES_TASK ? PROFILE_TASKS : PROFILE_EXCEPTIONS];
+    return (struct profile){.about = profile->about,
+                            .intervals = contexts->intervals,
+                            .interval_count = contexts->interval_count};
+}
+
 bool shares_make(const struct profile *profile, unsigned core, enum shares_sort sort, struct symbols *symbols,
                  struct shares *out)
 {
-    struct making making = {.profile = profile, .symbols = symbols, .out = out};
+    bool of_contexts = sort >= SHARES_CONTEXTS;
+    const struct profile contexts = contexts_of(profile, sort);
+    struct making making = {.profile = of_contexts ? &contexts : profile, .symbols = symbols, .out = out};
     struct row *states[PROFILE_STATES];
-    *out = (struct shares){.sort = symbols != NULL ? sort : SHARES_ADDRESS, .core = core};
+    *out = (struct shares){.sort = symbols != NULL || of_contexts ? sort : SHARES_ADDRESS, .core = core};
     sum_up(&making);
     bool ok = gather_places(&making) && make_rows(&making) && make_state_rows(&making, states);
     if (ok) {
         measure_errors(&making, states);
         out->is_few = out->samples < FEW || out->batches < SHARES_BATCHES_LEAST;
         out->is_uneven = out->is_uneven && !out->is_few;
-        out->is_sparse = is_sparse(&making);
+        out->is_sparse = !of_contexts && is_sparse(&making);
         ok = move_rows(&making);
     }
     tdestroy(making.tree, no_free);

@@ -102,7 +102,7 @@ static void put_heading(struct line *line, enum shares_sort sort)
     snprintf(line->cells[OLD_ERROR], CELL, "%s", sign);
     if (sort == SHARES_ADDRESS)
         snprintf(line->cells[ADDRESS], CELL, "address");
-    snprintf(line->cells[FUNCTION], CELL, "%s", sort == SHARES_FILE ? "file" : "function");
+    snprintf(line->cells[FUNCTION], CELL, "%s", profile_row_kind(sort));
     if (sort != SHARES_FILE)
         snprintf(line->cells[SOURCE], CELL, "source");
 }

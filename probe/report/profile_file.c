@@ -25,6 +25,9 @@ const char *profile_file_state(enum profile_state state)
     return keys[state];
 }
 
+static const char *const context_types[PROFILE_CONTEXTS] = {
+    [PROFILE_EXCEPTIONS] = "exceptions", [PROFILE_TASKS] = "tasks"};
+
 /* ---- writing */
 
 static int write_part(FILE *out, struct json_part part)
@@ -71,6 +74,7 @@ int profile_file_begin(FILE *out, const struct profile_about *about)
     json_part_array(&head, "cores", cores);
     put_numbers(&head, about);
     put_text(&head, "source", about->source);
+    put_text(&head, "task", about->task);
     put_text(&head, "event", about->event);
     if (about->event != NULL)
         json_part_unsigned(&head, "every", about->every);
@@ -102,9 +106,11 @@ static void put_stacks(struct json_part *line, const struct call_stacks *stacks)
     json_part_array(line, "stacks", rows);
 }
 
-int profile_file_add(FILE *out, const struct profile_interval *interval)
+/* `key`: what is counted. */
+static struct json_part interval_line(const char *type, const char *key,
+                                      const struct profile_interval *interval)
 {
-    struct json_part line = json_part_new("samples"), counts = json_part_new(NULL);
+    struct json_part line = json_part_new(type), counts = json_part_new(NULL);
     json_part_unsigned(&line, "core", interval->core);
     json_part_real(&line, "from", interval->from);
     json_part_real(&line, "to", interval->to);
@@ -113,7 +119,18 @@ int profile_file_add(FILE *out, const struct profile_interval *interval)
         snprintf(address, sizeof address, "0x%08" PRIx64, interval->counts[i].address);
         json_part_unsigned(&counts, address, interval->counts[i].samples);
     }
-    json_part_object(&line, "pc", counts);
+    json_part_object(&line, key, counts);
+    return line;
+}
+
+int profile_file_add_contexts(FILE *out, enum profile_context kind, const struct profile_interval *interval)
+{
+    return write_part(out, interval_line(context_types[kind], "value", interval));
+}
+
+int profile_file_add(FILE *out, const struct profile_interval *interval)
+{
+    struct json_part line = interval_line("samples", "pc", interval);
     if (interval->stacks.n > 0)
         put_stacks(&line, &interval->stacks);
     for (int i = 0; i < PROFILE_STATES; i++)
@@ -150,7 +167,7 @@ struct track {
 
 struct reading {
     struct profile *out;
-    struct track *tracks; /* one a core */
+    struct track *tracks; /* one a core, then one a core for each kind of context */
     uint64_t samples;     /* so far, of all cores */
     const char *path;
     unsigned long line; /* from 1; 0: the whole file */
@@ -240,13 +257,14 @@ static bool take_cores(struct reading *reading, const json_t *object)
     if (n == 0 || n > PROFILE_CORES_MAX)
         return fails(reading, "cores is no list of 1 to %d names", PROFILE_CORES_MAX);
     about->cores = calloc(n, sizeof *about->cores);
-    reading->tracks = calloc(n, sizeof *reading->tracks);
+    reading->tracks = calloc(n * (1 + PROFILE_CONTEXTS), sizeof *reading->tracks);
     if (about->cores == NULL || reading->tracks == NULL)
         return fails_for_memory(reading);
+    for (size_t i = 0; i < n * (1 + PROFILE_CONTEXTS); i++)
+        reading->tracks[i].unit = -1;
     for (; about->core_count < n; about->core_count++) {
         char clean[256];
         const char *name = json_string_value(json_array_get(cores, about->core_count));
-        reading->tracks[about->core_count].unit = -1;
         if (name == NULL)
             return fails(reading, "cores is no list of names");
         about->cores[about->core_count] = strdup(utf8_clean(clean, sizeof clean, name));
@@ -266,6 +284,7 @@ static bool take_head(struct reading *reading, const json_t *object)
     about->elf = copy_text(object, "elf");
     about->build_id = copy_text(object, "build_id");
     about->source = copy_text(object, "source");
+    about->task = copy_text(object, "task");
     about->event = copy_text(object, "event");
     if (!take_count(reading, object, "every", most_samples, &about->every))
         return false;
@@ -303,14 +322,15 @@ static void join_equal(struct profile_interval *interval)
     interval->count_count = used;
 }
 
-static bool take_counts(struct reading *reading, json_t *object, struct profile_interval *interval)
+static bool take_counts(struct reading *reading, json_t *object, const char *name,
+                        struct profile_interval *interval)
 {
-    json_t *addresses = json_object_get(object, "pc"), *value;
+    json_t *addresses = json_object_get(object, name), *value;
     const char *key;
     if (addresses == NULL)
         return true;
     if (!json_is_object(addresses))
-        return fails(reading, "pc is no object of addresses");
+        return fails(reading, "%s is no object of addresses", name);
     interval->counts = calloc(json_object_size(addresses) + 1, sizeof *interval->counts);
     if (interval->counts == NULL)
         return fails_for_memory(reading);
@@ -318,7 +338,7 @@ static bool take_counts(struct reading *reading, json_t *object, struct profile_
     {
         struct profile_count *count = &interval->counts[interval->count_count];
         if (!read_address(key, &count->address))
-            return fails(reading, "pc has \"%.40s\", which is no address such as 0x10000124", key);
+            return fails(reading, "%s has \"%.40s\", which is no address such as 0x10000124", name, key);
         if (!json_is_integer(value) || json_integer_value(value) < 1 ||
             (uint64_t)json_integer_value(value) > most_samples - reading->samples)
             return fails(reading, "the samples of %.40s are no count from 1 to %" PRIu64, key,
@@ -355,9 +375,9 @@ static bool take_stack(struct reading *reading, const json_t *object, uint64_t l
 }
 
 /* They are of the samples that `pc` has, in each line of a core or in none. */
-static bool take_stacks(struct reading *reading, const json_t *object, struct profile_interval *interval)
+static bool take_stacks(struct reading *reading, struct track *track, const json_t *object,
+                        struct profile_interval *interval)
 {
-    struct track *track = &reading->tracks[interval->core];
     const json_t *rows = json_object_get(object, "stacks");
     uint64_t left = 0;
     for (size_t i = 0; i < interval->count_count; i++)
@@ -430,9 +450,8 @@ static bool merge_track(struct track *track)
 }
 
 /* Takes over the interval's counts. */
-static bool add_interval(struct reading *reading, struct profile_interval *interval)
+static bool add_interval(struct reading *reading, struct track *track, struct profile_interval *interval)
 {
-    struct track *track = &reading->tracks[interval->core];
     if (track->intervals == NULL)
         track->intervals = calloc(PROFILE_INTERVALS_MAX, sizeof *track->intervals);
     if (track->intervals == NULL)
@@ -450,18 +469,37 @@ static bool add_interval(struct reading *reading, struct profile_interval *inter
     return true;
 }
 
-static bool take_interval(struct reading *reading, json_t *object, struct profile_interval *interval)
+/* Where and when it is. */
+static bool take_place(struct reading *reading, size_t kind, const json_t *object,
+                       struct profile_interval *interval, struct track **track)
 {
-    uint64_t core = 0, resets = 0;
+    uint64_t core = 0;
     size_t cores = reading->out->about.core_count;
     if (!take_count(reading, object, "core", cores - 1, &core) ||
         !take_seconds(reading, object, "from", &interval->from) ||
         !take_seconds(reading, object, "to", &interval->to))
         return false;
-    const struct track *track = &reading->tracks[core];
-    if (interval->to < interval->from || (track->n > 0 && interval->from < track->intervals[track->n - 1].to))
-        return fails(reading, "times that go backwards");
     interval->core = (unsigned)core;
+    *track = &reading->tracks[cores * kind + core];
+    size_t n = (*track)->n;
+    return (interval->to >= interval->from && (n == 0 || interval->from >= (*track)->intervals[n - 1].to)) ||
+           fails(reading, "times that go backwards");
+}
+
+static bool take_contexts(struct reading *reading, enum profile_context kind, json_t *object,
+                          struct profile_interval *interval)
+{
+    struct track *track;
+    return take_place(reading, 1 + (size_t)kind, object, interval, &track) &&
+           take_counts(reading, object, "value", interval) && add_interval(reading, track, interval);
+}
+
+static bool take_interval(struct reading *reading, json_t *object, struct profile_interval *interval)
+{
+    struct track *track;
+    uint64_t resets = 0;
+    if (!take_place(reading, 0, object, interval, &track))
+        return false;
     for (int state = 0; state < PROFILE_STATES; state++) {
         if (!take_count(reading, object, profile_file_state((enum profile_state)state),
                         most_samples - reading->samples, &interval->states[state]))
@@ -472,10 +510,10 @@ static bool take_interval(struct reading *reading, json_t *object, struct profil
         !take_count(reading, object, "events", most_samples, &interval->events) ||
         (json_object_get(object, "stood_s") != NULL &&
          !take_seconds(reading, object, "stood_s", &interval->stood_s)) ||
-        !take_counts(reading, object, interval) || !take_stacks(reading, object, interval))
+        !take_counts(reading, object, "pc", interval) || !take_stacks(reading, track, object, interval))
         return false;
     interval->resets = (unsigned)resets;
-    return add_interval(reading, interval);
+    return add_interval(reading, track, interval);
 }
 
 static bool take_end(struct reading *reading, const json_t *object)
@@ -509,10 +547,13 @@ static bool take_line(struct reading *reading, json_t *object)
         return take_head(reading, object);
     if (strcmp(type, "end") == 0)
         return take_end(reading, object);
-    if (strcmp(type, "samples") != 0)
-        return true;
     struct profile_interval interval = {0};
-    bool ok = take_interval(reading, object, &interval);
+    bool ok = true;
+    if (strcmp(type, "samples") == 0)
+        ok = take_interval(reading, object, &interval);
+    for (int kind = 0; kind < PROFILE_CONTEXTS; kind++)
+        if (strcmp(type, context_types[kind]) == 0)
+            ok = take_contexts(reading, (enum profile_context)kind, object, &interval);
     profile_interval_free(&interval);
     return ok;
 }
@@ -560,27 +601,36 @@ static int by_time(const void *a, const void *b)
     return (one->core > other->core) - (one->core < other->core);
 }
 
-/* Moves the intervals of all cores into the profile. */
+/* Moves the intervals of all cores into one list. */
+static bool gather_tracks(struct track *tracks, size_t cores, struct profile_interval **out, size_t *count)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < cores; i++)
+        n += tracks[i].n;
+    *out = calloc(n + 1, sizeof **out);
+    if (*out == NULL)
+        return false;
+    for (size_t i = 0; i < cores; i++) {
+        for (size_t k = 0; k < tracks[i].n; k++)
+            (*out)[(*count)++] = tracks[i].intervals[k];
+        tracks[i].n = 0;
+    }
+    qsort(*out, n, sizeof **out, by_time);
+    return true;
+}
+
 static bool gather(struct reading *reading)
 {
     struct profile *out = reading->out;
-    size_t n = 0;
+    size_t cores = out->about.core_count;
     reading->line = 0;
     if (reading->tracks == NULL)
         return fails(reading, "empty");
-    for (size_t i = 0; i < out->about.core_count; i++)
-        n += reading->tracks[i].n;
-    out->intervals = calloc(n + 1, sizeof *out->intervals);
-    if (out->intervals == NULL)
-        return fails_for_memory(reading);
-    for (size_t i = 0; i < out->about.core_count; i++) {
-        struct track *track = &reading->tracks[i];
-        for (size_t k = 0; k < track->n; k++)
-            out->intervals[out->interval_count++] = track->intervals[k];
-        track->n = 0;
-    }
-    qsort(out->intervals, n, sizeof *out->intervals, by_time);
-    return true;
+    bool ok = gather_tracks(reading->tracks, cores, &out->intervals, &out->interval_count);
+    for (size_t kind = 0; ok && kind < PROFILE_CONTEXTS; kind++)
+        ok = gather_tracks(reading->tracks + cores * (1 + kind), cores, &out->contexts[kind].intervals,
+                           &out->contexts[kind].interval_count);
+    return ok || fails_for_memory(reading);
 }
 
 static bool reading_begin(struct reading *reading, const char *path, struct error *error)
@@ -592,7 +642,8 @@ static bool reading_begin(struct reading *reading, const char *path, struct erro
 static bool reading_end(struct reading *reading, bool ok, struct profile **out)
 {
     ok = ok && gather(reading);
-    for (size_t i = 0; reading->tracks != NULL && i < reading->out->about.core_count; i++) {
+    size_t n = reading->out->about.core_count * (1 + PROFILE_CONTEXTS);
+    for (size_t i = 0; reading->tracks != NULL && i < n; i++) {
         for (size_t k = 0; k < reading->tracks[i].n; k++)
             profile_interval_free(&reading->tracks[i].intervals[k]);
         free(reading->tracks[i].intervals);
@@ -695,6 +746,11 @@ void profile_file_free(struct profile *profile)
     for (size_t i = 0; i < profile->interval_count; i++)
         profile_interval_free(&profile->intervals[i]);
     free(profile->intervals);
+    for (size_t kind = 0; kind < PROFILE_CONTEXTS; kind++) {
+        for (size_t i = 0; i < profile->contexts[kind].interval_count; i++)
+            profile_interval_free(&profile->contexts[kind].intervals[i]);
+        free(profile->contexts[kind].intervals);
+    }
     profile_end_free(&profile->end);
     free(profile);
 }

@@ -20,6 +20,7 @@ const char *profile_file_state(enum profile_state state);
 /* Each writes one line and flushes it. 0, or -errno if the line could not be written whole. */
 int profile_file_begin(FILE *out, const struct profile_about *about);
 int profile_file_add(FILE *out, const struct profile_interval *interval);
+int profile_file_add_contexts(FILE *out, enum profile_context kind, const struct profile_interval *interval);
 int profile_file_end(FILE *out, const struct profile_end *end);
 
 enum {

@@ -85,6 +85,14 @@ void profile_row_source(const struct shares *shares, const struct share *row, ch
     terminal_text(out, size, shares->sort != SHARES_FILE ? text_of(row->source) : "");
 }
 
+const char *profile_row_kind(enum shares_sort sort)
+{
+    return sort == SHARES_FILE        ? "file"
+           : sort == SHARES_TASK      ? "task"
+           : sort == SHARES_EXCEPTION ? "exception"
+                                      : "function";
+}
+
 static bool is_of_events(const struct profile_report *report)
 {
     return report->profile->about.event != NULL;
@@ -118,6 +126,8 @@ static const enum cell *order_of(const struct shares *shares)
         [SHARES_LINE] = {SHARE, PLUS_MINUS, SAMPLES, FUNCTION, SOURCE, CELLS},
         [SHARES_FILE] = {SHARE, PLUS_MINUS, SAMPLES, FUNCTION, CELLS},
         [SHARES_ADDRESS] = {SHARE, PLUS_MINUS, SAMPLES, ADDRESS, FUNCTION, SOURCE, CELLS},
+        [SHARES_TASK] = {SHARE, PLUS_MINUS, SAMPLES, FUNCTION, CELLS},
+        [SHARES_EXCEPTION] = {SHARE, PLUS_MINUS, SAMPLES, FUNCTION, CELLS},
     };
     return shares->has_children ? with_children : orders[shares->sort];
 }
@@ -130,8 +140,10 @@ static void put_heading(struct line *line, enum shares_sort sort)
     for (int cell = 0; cell < CELLS; cell++)
         snprintf(line->cells[cell], CELL, "%s", text_of(heading[cell]));
     snprintf(line->cells[PLUS_MINUS], CELL, "%s", terminal_or("±", "+-"));
-    if (sort == SHARES_FILE)
-        snprintf(line->cells[FUNCTION], CELL, "file");
+    if (sort == SHARES_FILE || sort >= SHARES_CONTEXTS)
+        snprintf(line->cells[FUNCTION], CELL, "%s", profile_row_kind(sort));
+    if (sort >= SHARES_CONTEXTS)
+        snprintf(line->cells[SAMPLES], CELL, "looks");
 }
 
 /* A name longer than its column moves what follows; numbers stand at the right of theirs. */
@@ -227,8 +239,9 @@ static void print_core(FILE *out, const struct profile_report *report, const str
     snprintf(text, sizeof text, "core %u%s%s%s%s%s:", core_number(report, shares), name[0] != '\0' ? " " : "",
              name, source[0] != '\0' ? ", by " : "", source, every);
     fold_put(&fold, text, 0);
-    snprintf(text, sizeof text, "%s samples",
-             shares->samples > 0 ? number_unsigned(number, sizeof number, shares->samples) : "no");
+    snprintf(text, sizeof text, "%s %s",
+             shares->samples > 0 ? number_unsigned(number, sizeof number, shares->samples) : "no",
+             shares->sort >= SHARES_CONTEXTS ? "looks" : "samples");
     fold_put(&fold, text, 1);
     if (shares->samples > 0 && shares->seconds > 0) {
         snprintf(
@@ -237,7 +250,8 @@ static void print_core(FILE *out, const struct profile_report *report, const str
         fold_put(&fold, text, 1);
     }
     fold_end(&fold);
-    print_states(out, report, shares, columns);
+    if (shares->sort < SHARES_CONTEXTS)
+        print_states(out, report, shares, columns);
 }
 
 static bool is_whole(FILE *out)
@@ -347,6 +361,11 @@ static bool json_share_line(FILE *out, const struct profile_report *report, cons
         json_part_real(&line, "children", children_part(shares, row));
     if (is_state)
         json_part_text(&line, "state", profile_file_state(row->state));
+    if (shares->sort >= SHARES_CONTEXTS) {
+        json_part_text(&line, profile_row_kind(shares->sort), text_of(row->function));
+        json_part_hex(&line, "value", row->address);
+        return json_part_write(out, line);
+    }
     json_part_text(&line, "function", text_of(row->function));
     json_part_text(&line, "source", text_of(row->source));
     if (!is_state && shares->sort != SHARES_FILE)

@@ -35,6 +35,8 @@ void profile_text_core(FILE *out, const struct profile_report *report, const str
 bool profile_json_core(FILE *out, const struct profile_report *report, const struct shares *shares,
                        double since_begin);
 
+/* What its rows are of: "function", "file", "task", "exception". */
+const char *profile_row_kind(enum shares_sort sort);
 /* The cells of a row, clean; "": it has none. */
 void profile_row_share(const struct share *row, char *out, size_t size); /* "41.77 %" */
 void profile_row_error(const struct share *row, char *out, size_t size); /* "0.55", "?" */

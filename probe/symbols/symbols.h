@@ -62,6 +62,8 @@ bool symbols_function(struct symbols *symbols, size_t i, struct location *out);
 
 /* The address and size in bytes of the data object of this name; false if none, or several static ones. */
 bool symbols_object(struct symbols *symbols, const char *name, uint64_t *address, uint64_t *size);
+/* "object" or "object+0x10", of the one around an address; false: there is none. */
+bool symbols_describe_object(struct symbols *symbols, uint64_t address, char *out, size_t size);
 enum object_found { OBJECT_NONE, OBJECT_ONE, OBJECT_SEVERAL };
 enum object_found symbols_find_object(struct symbols *symbols, const char *name, uint64_t *address,
                                       uint64_t *size);

@@ -2,6 +2,8 @@
 
 #include "symbols/demangle.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -311,22 +313,36 @@ bool table_is_data(struct symbols *symbols, uint64_t address)
     return mark_at(symbols, address) == 'd';
 }
 
-static bool is_in_object(struct symbols *symbols, uint64_t address)
+static const struct symbol *object_around(struct symbols *symbols, uint64_t address)
 {
     const struct table *table = table_get(symbols);
     for (size_t i = 0; i < table->object_count; i++) {
         const struct symbol *object = &table->objects[i];
         if (object->type == STT_OBJECT && address >= object->address &&
             address - object->address < object->size)
-            return true;
+            return object;
     }
-    return false;
+    return NULL;
+}
+
+bool symbols_describe_object(struct symbols *symbols, uint64_t address, char *out, size_t size)
+{
+    const struct symbol *object = object_around(symbols, address);
+    char name[128];
+    if (object == NULL)
+        return false;
+    name_plain(name, sizeof name, object->name);
+    if (address == object->address)
+        snprintf(out, size, "%s", name);
+    else
+        snprintf(out, size, "%s+0x%" PRIx64, name, address - object->address);
+    return true;
 }
 
 enum mapping symbols_mapping(struct symbols *symbols, uint64_t address)
 {
     char mark = mark_at(symbols, address);
-    if (mark == 'd' || is_in_object(symbols, address))
+    if (mark == 'd' || object_around(symbols, address) != NULL)
         return MAPPING_DATA;
     return mark == NO_MARK ? MAPPING_NONE : MAPPING_CODE;
 }

@@ -319,3 +319,42 @@ TEST(addresses_that_stand_apart)
     assert_false(seems_sparse(20, 12, 10)); /* a few loops */
     assert_false(seems_sparse(40, 12, 1));  /* most addresses have not had their turn */
 }
+
+static void add_contexts(struct profile *profile, enum profile_context kind, double from,
+                         const struct profile_count *counts, size_t n)
+{
+    struct profile_contexts *contexts = &profile->contexts[kind];
+    size_t at = contexts->interval_count++;
+    contexts->intervals = realloc(contexts->intervals, (at + 1) * sizeof *contexts->intervals);
+    assert_non_null(contexts->intervals);
+    contexts->intervals[at] = (struct profile_interval){.from = from, .to = from + 1};
+    for (size_t i = 0; i < n; i++)
+        profile_count(&contexts->intervals[at], counts[i].address, counts[i].samples);
+}
+
+TEST(of_exceptions_and_tasks)
+{
+    static const struct profile_count exceptions[] = {{0, 80}, {9, 1}, {15, 15}, {16 + 3, 4}},
+                                      tasks[] = {{2, 30}, {0x20000000, 70}};
+    struct profile *profile = profile_new(1);
+    for (int i = 0; i < 10; i++) {
+        profile_count(profile_interval(profile, 0, i, i + 1), 0x100, 1000);
+        add_contexts(profile, PROFILE_EXCEPTIONS, i, exceptions, 4);
+        add_contexts(profile, PROFILE_TASKS, i, tasks, 2);
+    }
+    struct shares shares = shares_of(profile, 0, SHARES_EXCEPTION, NULL);
+    static const char *const names[] = {"[none]", "SysTick", "IRQ 3", "exception 9"};
+    assert_int_equal(shares.sort, SHARES_EXCEPTION);
+    assert_int_equal(shares.samples, 1000);
+    assert_int_equal(shares.n, 4);
+    for (size_t i = 0; i < 4; i++)
+        assert_string_equal(shares.rows[i].function, names[i]);
+    assert_true(shares.rows[1].part == 0.15 && shares.rows[1].plus_minus < 0.01);
+    shares_free(&shares);
+    shares = shares_of(profile, 0, SHARES_TASK, NULL);
+    assert_int_equal(shares.n, 2);
+    assert_string_equal(shares.rows[0].function, "0x20000000");
+    assert_string_equal(shares.rows[1].function, "2");
+    shares_free(&shares);
+    profile_file_free(profile);
+}

@@ -147,6 +147,40 @@ TEST(samples_of_events)
 }
 
 /* Each stack once, over all lines; how much of it is sure, and why it ends. */
+/* Beside the samples, and unknown to them. */
+TEST(exceptions_and_tasks)
+{
+    struct profile_count counts[] = {{0, 90}, {15, 10}}, tasks[] = {{0x20000100, 40}, {0x20000200, 60}};
+    struct profile_interval exceptions = {.to = 1, .counts = counts, .count_count = 2};
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    assert_int_equal(profile_file_add_contexts(out, PROFILE_EXCEPTIONS, &exceptions), 0);
+    assert_int_equal(
+        profile_file_add_contexts(out, PROFILE_TASKS,
+                                  &(struct profile_interval){.to = 2, .counts = tasks, .count_count = 2}),
+        0);
+    fclose(out);
+    assert_string_equal(text, "{\"type\":\"exceptions\",\"core\":0,\"from\":0.0,\"to\":1.0,"
+                              "\"value\":{\"0x00000000\":90,\"0x0000000f\":10}}\n"
+                              "{\"type\":\"tasks\",\"core\":0,\"from\":0.0,\"to\":2.0,"
+                              "\"value\":{\"0x20000100\":40,\"0x20000200\":60}}\n");
+    char whole[1024];
+    snprintf(whole, sizeof whole, HEAD "%s", text);
+    free(text);
+    struct profile *profile = parsed(whole);
+    assert_int_equal(samples_of(profile), 0);
+    for (int kind = 0; kind < PROFILE_CONTEXTS; kind++)
+        assert_int_equal(profile->contexts[kind].interval_count, 1);
+    assert_int_equal(profile->contexts[PROFILE_EXCEPTIONS].intervals[0].counts[1].address, 15);
+    assert_int_equal(profile->contexts[PROFILE_TASKS].intervals[0].counts[1].samples, 60);
+    profile_file_free(profile);
+    refused(HEAD "{\"type\":\"tasks\",\"core\":1,\"from\":0,\"to\":1}\n",
+            "p.jsonl:2: core is no count from 0 to 0");
+    refused(HEAD "{\"type\":\"tasks\",\"core\":0,\"from\":0,\"to\":1,\"value\":{\"7\":1}}\n",
+            "p.jsonl:2: value has \"7\", which is no address such as 0x10000124");
+}
+
 TEST(samples_with_call_stacks)
 {
     char *cores[] = {"Cortex-M4"};

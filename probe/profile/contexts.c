@@ -1,0 +1,49 @@
+#include "profile/contexts.h"
+
+#include "cores/arm_debug.h"
+
+void contexts_begin(struct contexts *contexts, const struct core *core, uint64_t task)
+{
+    *contexts = (struct contexts){0};
+    if (core->family != CORE_M)
+        return;
+    contexts->of[PROFILE_EXCEPTIONS] = (struct context_source){.at = core_word(core, ICSR), .is_read = true};
+    contexts->of[PROFILE_TASKS] = (struct context_source){.at = core_word(core, task), .is_read = task != 0};
+}
+
+size_t contexts_steps(const struct contexts *contexts)
+{
+    size_t n = 0;
+    for (size_t i = 0; contexts != NULL && i < PROFILE_CONTEXTS; i++)
+        n += contexts->of[i].is_read;
+    return n;
+}
+
+size_t contexts_add(const struct contexts *contexts, struct steps *list)
+{
+    size_t first = list->n;
+    for (size_t i = 0; contexts != NULL && i < PROFILE_CONTEXTS; i++)
+        if (contexts->of[i].is_read)
+            steps_add(list, step_read(contexts->of[i].at));
+    return first;
+}
+
+bool contexts_note(struct contexts *contexts, const uint64_t *words)
+{
+    for (size_t i = 0; contexts != NULL && i < PROFILE_CONTEXTS; i++) {
+        struct context_source *source = &contexts->of[i];
+        if (!source->is_read)
+            continue;
+        uint64_t value = *words++;
+        if (!profile_tally_add(&source->tally, i == PROFILE_EXCEPTIONS ? value & ICSR_VECTACTIVE : value, 1))
+            return false;
+    }
+    return true;
+}
+
+void contexts_free(struct contexts *contexts)
+{
+    for (size_t i = 0; i < PROFILE_CONTEXTS; i++)
+        profile_tally_free(&contexts->of[i].tally);
+    *contexts = (struct contexts){0};
+}

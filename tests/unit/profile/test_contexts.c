@@ -1,0 +1,46 @@
+/* Which words tell of exceptions and tasks, and what becomes of them. */
+#include "../test.h"
+
+#include "profile/contexts.h"
+
+static struct step items[4];
+
+TEST(a_cortex_m_tells_both)
+{
+    const struct core core = {.family = CORE_M};
+    struct contexts contexts;
+    struct steps list = {.items = items, .room = 4};
+    contexts_begin(&contexts, &core, 0x20000100);
+    assert_int_equal(contexts_steps(&contexts), 2);
+    steps_add(&list, step_read(core_word(&core, 0x20000000)));
+    assert_int_equal(contexts_add(&contexts, &list), 1);
+    assert_int_equal(list.n, 3);
+    assert_int_equal(items[1].at.offset, 0xE000ED04);
+    assert_int_equal(items[2].at.offset, 0x20000100);
+    /* ICSR has more than the number of the active exception: the pending ones */
+    const uint64_t looks[][2] = {{0x0040F00F, 7}, {0x0000F000, 7}, {0x00000803, 0x20000200}};
+    for (size_t i = 0; i < 3; i++)
+        assert_true(contexts_note(&contexts, looks[i]));
+    const struct profile_tally *exceptions = &contexts.of[PROFILE_EXCEPTIONS].tally,
+                               *tasks = &contexts.of[PROFILE_TASKS].tally;
+    assert_int_equal(profile_tally_count(exceptions, 15), 1);
+    assert_int_equal(profile_tally_count(exceptions, 0), 1);
+    assert_int_equal(profile_tally_count(exceptions, 3), 1);
+    assert_int_equal(profile_tally_count(tasks, 7), 2);
+    assert_int_equal(profile_tally_count(tasks, 0x20000200), 1);
+    contexts_free(&contexts);
+}
+
+TEST(what_is_not_read)
+{
+    const struct core m = {.family = CORE_M}, a = {.family = CORE_ARMV7};
+    struct contexts contexts;
+    struct steps list = {.items = items, .room = 4};
+    contexts_begin(&contexts, &m, 0);
+    assert_int_equal(contexts_steps(&contexts), 1);
+    contexts_begin(&contexts, &a, 0x20000100);
+    assert_int_equal(contexts_add(&contexts, &list), 0);
+    assert_int_equal(list.n, 0);
+    assert_int_equal(contexts_steps(NULL), 0);
+    assert_true(contexts_note(NULL, NULL));
+}
