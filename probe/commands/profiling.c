@@ -286,10 +286,17 @@ static bool begin_core(struct profiling *self, struct profiling_core *core, stru
     struct deadline deadline = session_deadline(&self->session);
     const char *name;
     uint64_t address, ignored;
+    struct error unread = {0};
     if (!find_task(self, core->number, &address, &name, error))
         return false;
-    if (address != 0 && !ledger_read(device->ledger, core_word(its, address), &ignored, &deadline, error))
+    bool ok = address == 0 ||
+              ledger_read(device->ledger, core_word(its, address), &ignored, &deadline, &unread) ||
+              unread.kind == ERROR_ASLEEP; /* it wakes up */
+    if (!ok && (options_of(self)->task != NULL || unread.kind != ERROR_FAULT)) {
+        error_copy(error, &unread);
         return error_prefix(error, "--task: ");
+    }
+    address = ok ? address : 0;
     if (address != 0 && self->about.task == NULL)
         self->about.task = copy_of(name);
     contexts_begin(&core->contexts, its, address);
