@@ -310,7 +310,7 @@ static bool hop_on(struct walking *self, bool *returned, struct error *error)
     bool begins = true, over = false;
     self->hop = (struct walk_hop){.from = self->block, .begins = self->hop.begins};
     while (!over) {
-        uint64_t stops[STOPS + 1];
+        uint64_t stops[STOPS + 1] = {0};
         unsigned n = 0;
         bool steps = false, ours = true, same;
         if (deadline_cancelled(self->deadline))

@@ -86,7 +86,7 @@ bool call_stacks_add(struct call_stacks *set, const struct call_stack *stack)
     }
     struct call_stack *row = &set->rows[set->n];
     *row = *stack;
-    row->at = malloc(stack->depth * sizeof *row->at);
+    row->at = calloc(stack->depth + 1, sizeof *row->at);
     if (row->at == NULL)
         return false;
     memcpy(row->at, stack->at, stack->depth * sizeof *row->at);

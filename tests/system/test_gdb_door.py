@@ -10,7 +10,8 @@ import time
 import pytest
 
 from gdb_door import GDB, SCRIPT, DoorPlace, Mi, Screen, Terminal
-from harness import CALLED_TWICE, IN_RAM, LOOP_ROUND, SOAK, TOOL, WAIT, WORK_BY_DATA, passages, returned
+from harness import CALLED_TWICE, IN_RAM, LOOP_ROUND, SOAK, TOOL, WAIT, WORK_BY_DATA, passages, returned, wait_for
+from test_record import part_of
 
 pytestmark = [pytest.mark.any_row, pytest.mark.any_half]  # a row takes seconds; what is different on each chip is in test_gdb.py
 
@@ -355,7 +356,7 @@ def test_ctrl_c_ends_the_record(tmp_path):
         terminal = Terminal(place.elf, place.server.gdb_port())
         try:
             terminal.child.sendline(f"pmu record -o {file}")
-            time.sleep(2)
+            wait_for(lambda: part_of(file), "the record")
             terminal.child.sendintr()
             terminal.child.expect("samples in")
             assert "Program received signal" not in terminal.child.before
