@@ -356,7 +356,7 @@ def test_ctrl_c_ends_the_record(tmp_path):
         terminal = Terminal(place.elf, place.server.gdb_port())
         try:
             terminal.child.sendline(f"pmu record -o {file}")
-            wait_for(lambda: part_of(file), "the record")
+            wait_for(lambda: part_of(file) and '"samples"' in pathlib.Path(part_of(file)).read_text(), "the first samples")
             terminal.child.sendintr()
             terminal.child.expect("samples in")
             assert "Program received signal" not in terminal.child.before
