@@ -555,9 +555,8 @@ const struct option option_table[] = {
     {0, "sort", "KEY", OPTION_TEXT, AT(sort), TOP | REPORT,
      "shares by function (the default), line, file or address; report: by task or exception, too"},
     {0, "task", "VARIABLE", OPTION_TEXT, AT(task), RECORD,
-     "the variable or *ADDRESS by which the RTOS knows its current task; FreeRTOS', ThreadX' and Zephyr's "
-     "are "
-     "known"},
+     "the RTOS' variable, or its *ADDRESS, that tells which task runs; FreeRTOS, ThreadX and Zephyr need "
+     "none"},
     {0, "diff", "OLD", OPTION_TEXT, AT(diff), REPORT,
      "compare with OLD, which record wrote before: what grew and what shrank"},
     {'j', "json", NULL, OPTION_JSON, 0, ALL & ~(STUB | RECORD | RESTORE | RELEASE | RESET | SERVE),

@@ -48,7 +48,7 @@ enum command_id {
 enum { OPTION_WORDS = 64, OPTION_OPERANDS = 16, OPTION_EVENTS = 16 };
 
 struct options {
-    const char *probe, *counters, *elf, *counter, *output, *transport, *tick, *on_max, *cpu, *sort;
+    const char *probe, *counters, *elf, *counter, *output, *transport, *tick, *on_max, *cpu, *sort, *task;
     const char *baseline, *threshold, *diff, *regions, *write_regions, *boards, *budget;
     const char *events[OPTION_EVENTS]; /* each -e */
     size_t n_events;
@@ -62,14 +62,13 @@ struct options {
     struct place debug_base, pmu_base, cti;
     struct process process;
     double freq_hz, speed_hz;
-    unsigned verbose; /* -v, -vv */
-    uint64_t hits;    /* 0: not given */
-    uint64_t warmup;  /* 0: none */
-    double precision; /* a part; 0: not given */
-    uint64_t hot;     /* functions or lines; 0: not given */
-    uint64_t packets; /* in flight; 0: not given */
-    uint64_t every;   /* events from stop to stop; 0: not given */
-    const char *task;
+    unsigned verbose;  /* -v, -vv */
+    uint64_t hits;     /* 0: not given */
+    uint64_t warmup;   /* 0: none */
+    double precision;  /* a part; 0: not given */
+    uint64_t hot;      /* functions or lines; 0: not given */
+    uint64_t packets;  /* in flight; 0: not given */
+    uint64_t every;    /* events from stop to stop; 0: not given */
     uint64_t outliers; /* hits; 0: none */
     int64_t interval_ms;
     bool interval_said;      /* on the command line, as are those below */

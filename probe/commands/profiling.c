@@ -307,7 +307,7 @@ static bool begin_contexts(struct profiling *self, struct error *error)
 {
     if (!self->has_contexts || self->by_halts || self->session.device.chosen->core.family != CORE_M)
         return options_of(self)->task == NULL ||
-               error_set(error, ERROR_USAGE, "--task: only of a Cortex-M is it read while it runs");
+               error_set(error, ERROR_USAGE, "--task works on a Cortex-M only, and not through a GDB server");
     for (size_t i = 0; i < self->n; i++) {
         if (!begin_core(self, &self->cores[i], error))
             return false;
@@ -447,27 +447,29 @@ bool profiling_sample(struct profiling *self, double us, struct error *error)
     return true;
 }
 
+static bool close_tally(const struct profiling *self, struct profile_tally *tally, size_t core,
+                        struct profile_interval *out, bool *any, struct error *error)
+{
+    *any = !profile_tally_is_empty(tally);
+    tally->now.core = (unsigned)core;
+    return !*any || profile_tally_close(tally, self->elapsed_s, out) ||
+           error_set(error, ERROR_SYSTEM, "out of memory");
+}
+
 bool profiling_close(struct profiling *self, size_t core, struct profile_interval *out, bool *any,
                      struct error *error)
 {
     struct profile_tally *tally = &self->cores[core].tally;
     if (!self->by_halts && self->by_stops == NULL)
         sampler_settle(&self->cores[core].sampler, tally);
-    *any = !profile_tally_is_empty(tally);
-    tally->now.core = (unsigned)core;
     self->stood_s += tally->now.stood_s;
-    return !*any || profile_tally_close(tally, self->elapsed_s, out) ||
-           error_set(error, ERROR_SYSTEM, "out of memory");
+    return close_tally(self, tally, core, out, any, error);
 }
 
 bool profiling_close_contexts(struct profiling *self, size_t core, enum profile_context kind,
                               struct profile_interval *out, bool *any, struct error *error)
 {
-    struct profile_tally *tally = &self->cores[core].contexts.of[kind].tally;
-    *any = !profile_tally_is_empty(tally);
-    tally->now.core = (unsigned)core;
-    return !*any || profile_tally_close(tally, self->elapsed_s, out) ||
-           error_set(error, ERROR_SYSTEM, "out of memory");
+    return close_tally(self, &self->cores[core].contexts.of[kind].tally, core, out, any, error);
 }
 
 void profiling_end(struct profiling *self, struct error *why)

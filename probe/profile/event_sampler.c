@@ -97,9 +97,10 @@ static bool fails_for_memory(struct error *error)
     return error_set(error, ERROR_SYSTEM, "out of memory");
 }
 
-/* *has_pc: it could be read; an AArch32 program of an Armv8 core hides it. */
+/* *has_pc: it could be read; an AArch32 program of an Armv8 core hides it. `contexts` are read with it. */
 static bool read_pc(struct event_sampler *sampler, const struct counter_stop_look *look, bool *has_pc,
-                    uint64_t *pc, const struct deadline *deadline, struct error *error)
+                    uint64_t *pc, struct contexts *contexts, const struct deadline *deadline,
+                    struct error *error)
 {
     struct step items[LIST_ROOM];
     uint64_t results[LIST_ROOM];
@@ -108,11 +109,22 @@ static bool read_pc(struct event_sampler *sampler, const struct counter_stop_loo
     if (!*has_pc)
         return true;
     core_add_ready(sampler->core, &list);
-    size_t at = core_add_register(sampler->core, &list, CORE_PC);
+    size_t at = core_add_register(sampler->core, &list, CORE_PC), words = contexts_add(contexts, &list);
     if (!counter_stop_run(&sampler->stop, &list, results, deadline, error))
         return false;
     *pc = core_code_place(core_register_value(sampler->core, CORE_PC, results, at));
-    return true;
+    return contexts_note(contexts, results + words) || fails_for_memory(error);
+}
+
+/* Beside a stack, which is read by lists of its own. */
+static bool note_contexts(struct event_sampler *sampler, const struct deadline *deadline, struct error *error)
+{
+    struct step items[PROFILE_CONTEXTS];
+    uint64_t results[PROFILE_CONTEXTS];
+    struct steps list = {.items = items, .room = PROFILE_CONTEXTS};
+    contexts_add(sampler->contexts, &list);
+    return list.n == 0 || (counter_stop_run(&sampler->stop, &list, results, deadline, error) &&
+                           (contexts_note(sampler->contexts, results) || fails_for_memory(error)));
 }
 
 /* Where the core stands, into the tally. */
@@ -127,22 +139,12 @@ static bool note_place(struct event_sampler *sampler, const struct counter_stop_
         return true;
     }
     if (sampler->stacks == NULL)
-        return read_pc(sampler, look, &has_pc, &pc, deadline, error) &&
+        return read_pc(sampler, look, &has_pc, &pc, sampler->contexts, deadline, error) &&
                (profile_tally_add(tally, pc, 1) || fails_for_memory(error));
-    return stack_reader_take(sampler->stacks, deadline, error) &&
+    return stack_reader_take(sampler->stacks, deadline, error) && note_contexts(sampler, deadline, error) &&
            ((call_stacks_add_found(&tally->now.stacks, &sampler->stacks->stack) &&
              profile_tally_add(tally, unwind_place(&sampler->stacks->stack.at[0]), 1)) ||
             fails_for_memory(error));
-}
-
-static bool note_contexts(struct event_sampler *sampler, const struct deadline *deadline, struct error *error)
-{
-    struct step items[PROFILE_CONTEXTS];
-    uint64_t results[PROFILE_CONTEXTS];
-    struct steps list = {.items = items, .room = PROFILE_CONTEXTS};
-    contexts_add(sampler->contexts, &list);
-    return list.n == 0 || (counter_stop_run(&sampler->stop, &list, results, deadline, error) &&
-                           (contexts_note(sampler->contexts, results) || fails_for_memory(error)));
 }
 
 static bool take_stop(struct event_sampler *sampler, const struct counter_stop_look *look, int64_t halted_us,
@@ -150,7 +152,7 @@ static bool take_stop(struct event_sampler *sampler, const struct counter_stop_l
 {
     int64_t left_us = 0;
     tally->now.events += sampler->armed + look->late;
-    if (!note_place(sampler, look, tally, deadline, error) || !note_contexts(sampler, deadline, error))
+    if (!note_place(sampler, look, tally, deadline, error))
         return false;
     sampler->stops++;
     sampler->is_proved = true;
@@ -189,7 +191,7 @@ static bool tell_foreign(struct event_sampler *sampler, const struct counter_sto
     uint64_t pc = 0;
     struct error unread = {0};
     device_leave_as(sampler->device, LEAVE_HALTED_FOREIGN);
-    if (read_pc(sampler, look, &has_pc, &pc, deadline, &unread))
+    if (read_pc(sampler, look, &has_pc, &pc, NULL, deadline, &unread))
         sampler->device->stopped_at = pc;
     return error_set(error, ERROR_FOREIGN_STOP, "another debugger halted the core at 0x%08" PRIX64, pc);
 }

@@ -172,8 +172,15 @@ const struct location *shares_function_of(struct symbols *symbols, uint64_t addr
     if (last->high > last->low && address >= last->low && address < last->next)
         return last;
     symbols_describe(symbols, address, last);
-    if (last->high > last->low)
-        symbols_describe(symbols, last->low, last);
+    uint64_t low = last->low, high = last->high;
+    if (high <= low)
+        return last;
+    symbols_describe(symbols, low, last);
+    /* As it was found, whatever else there is around its entry */
+    if (last->low != low || last->high != high)
+        last->next = low;
+    last->low = low;
+    last->high = high;
     return last;
 }
 

@@ -80,7 +80,8 @@ def test_shares_are_as_right_as_chance_lets_them_be(chip, skid, tmp_path):
     *((chip, "leaves", None, {"what": NEST}) for chip in ("a9", "a53")),
     *((chip, mode, None, {}) for chip in ("m4", "rp2040") for mode in ("rtos", "printf"))])
 def test_exceptions_sleep_and_tasks(chip, mode, bits, words, tmp_path):
-    """And what a library has: memcpy, tail calls, hand-written assembly. Calls and sleep outlast many samples, so chance is larger, and the error that is told counts. A look at sleep comes some
+    """Also library code: memcpy, tail calls, hand-written assembly. A call or a sleep lasts for many samples, so the shares are held
+    against the error that the tool itself tells. A look at sleep comes some
     transfers behind its sample, which must be short against the sleep."""
     path, wire = tmp_path / "p.jsonl", 10 * WIRE if mode == "ms" else WIRE
     with Place(f"{chip}/swd", mode, bits, dap_wire=wire, dap_exact=True, clock=CLOCK) as place:
@@ -106,7 +107,6 @@ def test_exceptions_sleep_and_tasks(chip, mode, bits, words, tmp_path):
 TASKS = {"2": ["crc_of", "pack_block", "idle_task"], "1": ["fir_filter", "queue_take", "filter_task", "memmove"],
          "0": ["read_sensor", "queue_put", "task_sleep", "sampling_task"]}
 EXCEPTIONS = {"PendSV": ["PendSV_Handler", "switch_task", "pick_task"], "SysTick": ["SysTick_Handler", "wake_tasks"]}
-ENTRY = 40  # cycles at most, from the last instruction of one context to the first one of another
 
 
 @pytest.mark.any_row(1)
@@ -129,10 +129,9 @@ def test_tasks_and_exceptions(chip, words, tmp_path):
             assert sum(row["share"] for row in told.values()) == pytest.approx(1)
             for name, functions in groups.items():
                 row, least = told.get(name, {"share": 0, "plus_minus": 0.01}), sum(truth[function] for function in functions) / every
-                most = least + (of_handlers if sort == "task" else least * ENTRY / 40)
+                most = least + (of_handlers if sort == "task" else least)  # entry and return take no longer than the handler
                 off = 2 * row["plus_minus"] + 0.002
                 assert least - off <= row["share"] <= most + off, (name, row, least, most)
-        assert "has none" not in run_tool("--elf", place.elf, "report", "--sort", "task", path).out
 
 
 def test_what_no_task_can_be_told_of(tmp_path):
@@ -148,7 +147,7 @@ def test_what_no_task_can_be_told_of(tmp_path):
             assert refused.code == code and "--task" in refused.err, refused.err
     with Place("a9/swd", "free") as place:
         refused = place.run("record", "--task", "round_count", "--for", "200ms", "-o", path)
-        assert refused.code == 2 and "only of a Cortex-M" in refused.err
+        assert refused.code == 2 and "a Cortex-M only" in refused.err
 
 
 @pytest.mark.soak

@@ -18,6 +18,7 @@ CALLED = ["work_by_data", "called_twice", "caller_one", "caller_two", "recurse",
 ALWAYS_THE_SAME = ["caller_one", "caller_two"]
 NEVER = ["never_called", "span_10", "sleeper"]
 HITS = 100 if SOAK else 20
+IN_FLIGHT = 256
 ENOUGH = ("--for", "10min")  # ends long before, with the hits
 
 
@@ -36,8 +37,9 @@ def check_truth(place, region, log):
     truth = sorted(passage.cycles for passage in passages(log, place.symbol(region["name"]), ended))
     cycles = region["columns"]["CPU_CYCLES"]
     n, more = cycles["count"], len(truth) - cycles["count"]
-    assert n + cycles.get("at_least", 0) == region["hits"] and region["tainted"] == 0
-    assert 0 <= more <= n, f"{region['name']}: {len(truth)} passages, {n} hits"
+    bounds = cycles.get("at_least", 0)
+    assert n + bounds == region["hits"] and region["tainted"] == 0 and (bounds == 0 or place.chip == "rp2040")
+    assert 0 <= more <= min(n, IN_FLIGHT), f"{region['name']}: {len(truth)} passages, {n} hits"
     for value, rank in ((cycles["min"], 0), (cycles["median"], (n - 1) // 2), (cycles["max"], n - 1)):
         assert value in truth and truth[rank] <= value <= truth[rank + more], region["name"]
     assert cycles["plus_minus"] == 0

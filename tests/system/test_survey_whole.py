@@ -17,7 +17,7 @@ CLOCK = 12_000_000
 HITS = 200 if SOAK else 12
 SHARES = 5  # by cycles, with overruns
 WATCHED = 60  # addresses at once
-PROGRAMS = {"free": 20, "printf": 30, "rtos": 12}  # at least so many functions are called
+PROGRAMS = {"free": (21, 11), "printf": (30, 100), "rtos": (12, 6)}  # at least so many functions are called, and so many are not
 ALWAYS = {"free": ["hidden_step", "deadline"], "printf": ["_dtoa_r"], "rtos": ["PendSV_Handler", "crc_of"]}
 IN_BURSTS = dict.fromkeys(["hidden_step", "by_value"], f" -r {2000 if SOAK else 200}")  # so many hits are of several, however slow the machine is
 
@@ -94,7 +94,7 @@ def test_all_functions_of_a_program(mode, way, tmp_path):
         whole = survey(place, "*", "-r", HITS, "--for", "20s" if SOAK else "1s")  # some are never called: the time ends it
         executed = {at for at, cycles in place.board.command("profile")["cores"][0]["executed"] if cycles}
         called = [name for name in whole.regions if place.symbol(name) in executed]
-        assert len(called) >= PROGRAMS[mode] and len(whole.regions) > len(called) + 5
+        assert len(called) >= PROGRAMS[mode][0] and len(whole.regions) >= len(called) + PROGRAMS[mode][1]
         assert {name for name, region in whole.regions.items() if region["reached"]} <= set(called)
 
         measured = called if SOAK else sorted({*ALWAYS[mode], *called[::4]})
@@ -102,15 +102,17 @@ def test_all_functions_of_a_program(mode, way, tmp_path):
         assert set(reached) == set(measured) and all(region["reached"] and region["hits"] >= HITS for region in reached.values())
         log = place.board.log()
         calls, shares = calls_of(place, reached, 3_000_000 if SOAK else 600_000)
+        unknown = []
         for name, region in reached.items():
             check_truth(place, region, log)
             truth, cycles = calls[place.symbol(name)], region["columns"]["CPU_CYCLES"]
             assert is_median_of(cycles["median"], truth, HITS) and cycles["plus_minus"] == 0, name
             if "share" not in region:  # a call took as long as SysTick does, for the machine was busy
-                assert place.chip == "rp2040"
+                unknown.append(name)
                 continue
             wrong, told = abs(region["share"] - shares[place.symbol(name)]), region["share_plus_minus"]
             assert wrong < 0.02 or not SOAK and wrong < 4 * told, (name, region, shares[place.symbol(name)])
+        assert len(unknown) <= (len(reached) // 4 if place.chip == "rp2040" else 0), unknown
         for name in reached if SOAK else sorted(reached)[:1]:
             one, here = place.delta(name, "-r", HITS), reached[name]["columns"]["CPU_CYCLES"]
             median, truth = one.summary["columns"]["CPU_CYCLES"]["median"], calls[place.symbol(name)]
