@@ -1,5 +1,6 @@
 """labgrid: a debug probe as a resource, pmu-probe as its driver. An environment says `imports: [pmu_labgrid]`, or this file's
 path; pmu_probe.py must be where Python finds it."""
+import contextlib
 import hashlib
 import os
 import shlex
@@ -15,11 +16,12 @@ from labgrid.resource.common import NetworkResource
 from labgrid.util.proxy import proxymanager
 from pmu_probe import RESTORES, Pmu
 
-# At the exporter: the tool, and beside it one that ends it as Ctrl-C does when our side is gone, which puts the target back.
-# Its standard input is open as long as this side waits.
+# At the exporter: the tool, and beside it a loop that ends it as Ctrl-C does when our side is gone, which puts the target back. Our
+# side sends a byte each BEAT seconds: sshd itself does not notice a silent network while the tool prints.
+BEAT = 5
 WATCHED = """exec 3<&0
 "$@" </dev/null 3<&- & tool=$!
-{ cat <&3; kill $tool; } >/dev/null 2>&1 & watch=$!
+{ while [ "$(timeout 20 head -c 1 <&3)" ]; do :; done; kill $tool; } >/dev/null 2>&1 & watch=$!
 exec 3<&-
 wait $tool; code=$?
 kill $watch
@@ -109,6 +111,14 @@ class RemotePmu(LabgridPmu):
         if code == SSH_FAILED:
             raise ExecutionError(f"the connection to {self.at.host} failed or was lost. {said}".strip(), text.splitlines(), said.splitlines())
         return code, text, said
+
+    def wait_for(self, process):
+        while True:
+            try:
+                return process.wait(BEAT)
+            except subprocess.TimeoutExpired:
+                with contextlib.suppress(BrokenPipeError):
+                    os.write(process.stdin.fileno(), b".")
 
     def tell_to_end(self, process):
         process.stdin.close()

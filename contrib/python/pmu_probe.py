@@ -114,6 +114,9 @@ class Pmu:
     def error(self, code, said):
         return PmuError(code, said)
 
+    def wait_for(self, process):
+        return process.wait()
+
     def tell_to_end(self, process):
         process.terminate()
 
@@ -123,7 +126,7 @@ class Pmu:
             # A session of its own: Ctrl-C must not reach it a second time, which would end it before the target is put back
             process = subprocess.Popen(line, stdin=subprocess.PIPE, stdout=out, stderr=err, start_new_session=True)
             try:
-                code = process.wait()
+                code = self.wait_for(process)
             except BaseException:  # Ctrl-C, or a test's time limit
                 self.stop(process)
                 raise

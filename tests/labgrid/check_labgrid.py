@@ -47,7 +47,7 @@ class Exporter:
                      "PMU_PROBE_PATIENCE": 5, "XDG_STATE_HOME": self.state, "XDG_CACHE_HOME": folder / "cache", "XDG_CONFIG_HOME": os.devnull}
         (folder / "sshd").write_text(f"Port {port}\nListenAddress 127.0.0.1\nHostKey {folder}/host\nAuthorizedKeysFile {folder}/authorized\n"
                                      "PidFile none\nStrictModes no\nUsePAM no\nPasswordAuthentication no\nPermitRootLogin prohibit-password\n"
-                                     "ClientAliveInterval 5\nClientAliveCountMax 3\nMaxStartups 100\n"
+                                     "MaxStartups 100\n"
                                      f"SetEnv {' '.join(f'{name}={value}' for name, value in variables.items())}\n")
         if os.geteuid() == 0:
             os.makedirs("/run/sshd", exist_ok=True)
