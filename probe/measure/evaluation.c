@@ -116,7 +116,7 @@ void evaluation_step(const struct evaluation *evaluation, const struct evaluatio
         bool paced = span->halted && i > 0 && evaluation->counts_cycles && counter->per_cycle > 0;
         if (paced && !out[0].at_least)
             widen_by_span(&bounds, 0, at_most(evaluation, out, counter));
-        if (i == 0 && evaluation->counts_cycles)
+        if (i == 0 && evaluation->counts_cycles && span->halted)
             narrow(evaluation, counter, span, elapsed, &bounds);
         out[i] = (struct widen){0};
         widen_add(&out[i], counter, span->from[i], span->to[i], bounds);
@@ -140,8 +140,8 @@ void evaluation_poll(struct evaluation *evaluation, const struct raw_hit *hit, c
 {
     struct widen step[READING_ROOM];
     /* While the core runs, the slower clock and the counter are not read at one moment. At the stops they
-     * are, and that suffices. */
-    if (evaluation->evidence.kind != EVIDENCE_NONE)
+     * are, and that suffices if it bounds both sides. */
+    if (evaluation->evidence.kind != EVIDENCE_NONE && !evaluation->evidence.wants_clock)
         return;
     if (poll->first) {
         memset(evaluation->so_far, 0, sizeof evaluation->so_far);
@@ -196,6 +196,13 @@ void evaluation_total(struct evaluation *evaluation, const struct raw_hit *hit, 
     gather(evaluation, step);
     memcpy(out, evaluation->so_far, evaluation->reading->counted * sizeof *out);
     span.from = hit->from;
+    if (out[0].at_least && evaluation->evidence.kind != EVIDENCE_NONE) {
+        span.longest_us = longest(hit->before_us, hit->after_us);
+        span.halted = true;
+        evaluation_step(evaluation, &span, step);
+        if (!step[0].at_least)
+            out[0] = step[0];
+    }
     for (size_t i = 1; i < evaluation->reading->counted; i++)
         decide_by_cycles(evaluation, &span, i, out);
 }

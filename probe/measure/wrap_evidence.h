@@ -27,7 +27,7 @@ struct wrap_evidence {
     enum wrap_evidence_kind kind;
     size_t at; /* index of its first value in a reading */
     bool has_pended;
-    bool wants_clock;        /* the timer would do if the clock were known exactly */
+    bool wants_clock;        /* the clock is not known exactly: the timer gives an upper bound alone */
     uint64_t each, modulus;  /* of the tick variable */
     double slow_hz, fast_hz; /* the counter's rate against the timer's */
 };
@@ -35,7 +35,7 @@ struct wrap_evidence {
 /* Appends the tick variable and its status to the device's reading. */
 bool wrap_evidence_take_tick(struct wrap_evidence *evidence, struct device *device,
                              const struct wrap_evidence_tick *tick, struct error *error);
-/* True, with kind EVIDENCE_NONE, without such a timer or without an exact clock. */
+/* True, with kind EVIDENCE_NONE, without such a timer or if it stands. */
 bool wrap_evidence_take_timer(struct wrap_evidence *evidence, struct device *device,
                               const struct clock *clock, const struct deadline *deadline,
                               struct error *error);

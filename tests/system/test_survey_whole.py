@@ -102,17 +102,12 @@ def test_all_functions_of_a_program(mode, way, tmp_path):
         assert set(reached) == set(measured) and all(region["reached"] and region["hits"] >= HITS for region in reached.values())
         log = place.board.log()
         calls, shares = calls_of(place, reached, 3_000_000 if SOAK else 600_000)
-        unknown = []
         for name, region in reached.items():
             check_truth(place, region, log)
             truth, cycles = calls[place.symbol(name)], region["columns"]["CPU_CYCLES"]
             assert is_median_of(cycles["median"], truth, HITS) and cycles["plus_minus"] == 0, name
-            if "share" not in region:  # SysTick may have wrapped from one call to the next
-                unknown.append(name)
-                continue
             wrong, told = abs(region["share"] - shares[place.symbol(name)]), region["share_plus_minus"]
             assert wrong < 0.02 or not SOAK and wrong < 4 * told, (name, region, shares[place.symbol(name)])
-        assert len(unknown) <= (len(reached) // 4 if place.chip == "rp2040" else 0), unknown
         for name in reached if SOAK else sorted(reached)[:1]:
             one, here = place.delta(name, "-r", HITS), reached[name]["columns"]["CPU_CYCLES"]
             median, truth = one.summary["columns"]["CPU_CYCLES"]["median"], calls[place.symbol(name)]

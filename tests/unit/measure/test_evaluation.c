@@ -225,6 +225,36 @@ FRESH_TEST(a_timer_decides_unless_it_contradicts)
     assert_false(totals[0].at_least);
 }
 
+/* The host was slow, the target was not; and long hits are still polled. */
+FRESH_TEST(a_timer_without_a_clock_bounds_what_the_host_saw)
+{
+    struct widen totals[READING_ROOM];
+    count_with(up(24, 1));
+    reading.counters[1] = up(64, 0);
+    reading.n = 2;
+    evaluation.evidence =
+        (struct wrap_evidence){.kind = EVIDENCE_TIMER, .at = 1, .wants_clock = true, .fast_hz = 100e6};
+    struct raw_hit hit = {.to = {600, 50}, .after_us = 900000, .pairs = 1};
+    evaluation_total(&evaluation, &hit, totals);
+    assert_true(totals[0].total == 600 && !totals[0].at_least);
+    hit.to[1] = 200000; /* of which 168 ms are a wrap */
+    evaluation_total(&evaluation, &hit, totals);
+    assert_true(totals[0].total == 600 && totals[0].at_least);
+    struct raw_poll poll = {.values = {1 << 23, 0}, .before_us = 83000, .after_us = 84000, .first = true};
+    hit.to[1] = 180000;
+    for (int late = 0; late < 2; late++) {
+        evaluation_poll(&evaluation, &hit, &poll);
+        hit.after_us = late == 0 ? 200000 : 900000;
+        evaluation_total(&evaluation, &hit, totals);
+        assert_true(totals[0].total == (1 << 24) + 600 && totals[0].at_least == (late > 0));
+    }
+    evaluation_poll(&evaluation, &hit, &poll);
+    hit.to[0] = (1 << 23) + 5;
+    hit.to[1] = 90000; /* the last poll was late, and the whole hit is no longer than this */
+    evaluation_total(&evaluation, &hit, totals);
+    assert_true(totals[0].total == (1 << 23) + 5 && !totals[0].at_least);
+}
+
 /* The time bounds each counter by its own pace, 8 a cycle where that is not known. */
 FRESH_TEST(the_time_bounds_each_counter_by_its_pace)
 {

@@ -3,6 +3,7 @@
 
 #include "measure/wrap_evidence.h"
 
+#include <math.h>
 #include <string.h>
 #include <time.h>
 
@@ -18,6 +19,7 @@ static struct fixture {
     uint64_t now_us, reads;
     double ticks_a_ms, first;
     uint32_t chip_id, dbgpause;
+    bool timer_stands;
     uint64_t refuses; /* the address that cannot be read */
     uint64_t lost_at; /* the read at which the link goes; 0: none */
 } f;
@@ -38,6 +40,8 @@ static uint64_t value_at(uint64_t offset)
         return count % PERIOD == 0 ? 0 : PERIOD - count % PERIOD;
     if (offset == VARIABLE)
         return (uint32_t)(int64_t)(f.first + f.ticks_a_ms * (double)f.now_us / 1000);
+    if (offset == 0x40054028)
+        return f.timer_stands ? 0 : (uint32_t)f.now_us;
     return offset == 0x40000000 ? f.chip_id : offset == 0x4005402C ? f.dbgpause : 0;
 }
 
@@ -232,12 +236,9 @@ FRESH_TEST(the_timer_is_one_wide_counter)
 
 FRESH_TEST(only_a_timer_that_is_known_to_fit_is_taken)
 {
-    struct clock measured = clock_given(125e6, "measured");
-    measured.error_hz = 1000;
-    assert_int_equal(take_timer(measured), EVIDENCE_NONE);
-    assert_true(f.evidence.wants_clock);
-    assert_int_equal(take_timer(clock_unknown()), EVIDENCE_NONE);
-    assert_true(f.evidence.wants_clock);
+    f.timer_stands = true; /* no program has started its tick */
+    assert_int_equal(take_timer(clock_given(125e6, "--freq")), EVIDENCE_NONE);
+    f.timer_stands = false;
     f.chip_id = 0x10004927; /* an RP2350: other addresses */
     assert_int_equal(take_timer(clock_given(150e6, "--freq")), EVIDENCE_NONE);
     f.chip_id = 0x20002927;
@@ -255,6 +256,23 @@ FRESH_TEST(only_a_timer_that_is_known_to_fit_is_taken)
     f.refuses = 0;
     assert_int_equal(take_timer(clock_given(125e6, "--freq")), EVIDENCE_TIMER);
     assert_true(check(125e6)); /* there is no variable to look at */
+}
+
+FRESH_TEST(without_an_exact_clock_the_timer_gives_an_upper_bound)
+{
+    static const uint64_t from[] = {0, 100}, to[] = {0, 150}; /* us, give or take two */
+    struct clock measured = clock_given(125e6, "measured");
+    measured.error_hz = 1000;
+    const struct clock clocks[] = {measured, clock_unknown()};
+    for (size_t i = 0; i < 2; i++) {
+        struct widen_bounds bounds = {.most = UINT64_MAX};
+        set_up(NULL);
+        assert_int_equal(take_timer(clocks[i]), EVIDENCE_TIMER);
+        assert_true(f.evidence.wants_clock);
+        wrap_evidence_narrow(&f.evidence, &f.device.reading.counters[0], from, to, 0, &bounds);
+        assert_int_equal(bounds.least, 0);
+        assert_int_equal(bounds.most, ceil(52 * clocks[i].bound_hz / 1e6));
+    }
 }
 
 /* Any phase of the timer's microsecond against any phase of the counter, and ends at any distance. */
