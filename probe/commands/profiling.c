@@ -238,56 +238,15 @@ static bool fill_about(struct profiling *self, struct error *error)
 
 /* --- exceptions and tasks ------------------------------------------------------------------------------- */
 
-/* Where RTOSes keep the task that runs: FreeRTOS, with several cores, ThreadX, Zephyr (kernel_structs.h). */
-static const struct known_task {
-    const char *name;
-    uint64_t offset, each_core;
-} known_tasks[] = {
-    {"pxCurrentTCB", 0, 0}, {"pxCurrentTCBs", 0, 4}, {"_tx_thread_current_ptr", 0, 0}, {"_kernel", 8, 0}};
-
-/* 0: none of them is in the program. */
-static uint64_t find_known_task(struct symbols *symbols, unsigned core, const char **name)
-{
-    uint64_t address, size;
-    for (size_t i = 0; symbols != NULL && i < sizeof known_tasks / sizeof *known_tasks; i++) {
-        const struct known_task *known = &known_tasks[i];
-        uint64_t at = known->offset + known->each_core * core;
-        *name = known->name;
-        if (symbols_object(symbols, known->name, &address, &size) && at + 4 <= size)
-            return address + at;
-    }
-    return 0;
-}
-
-/* What --task says, else what the program shows. */
-static bool find_task(const struct profiling *self, unsigned core, uint64_t *address, const char **name,
-                      struct error *error)
-{
-    struct symbols *symbols = self->session.symbols;
-    const char *task = options_of(self)->task;
-    uint64_t size;
-    *name = task;
-    *address = 0;
-    if (task == NULL) {
-        *address = find_known_task(symbols, core, name);
-        return true;
-    }
-    if (task[0] == '*' && value_count(task + 1, UINT32_MAX, address) && *address != 0 && *address % 4 == 0)
-        return true;
-    return (symbols != NULL && symbols_object(symbols, task, address, &size) && *address % 4 == 0) ||
-           error_set(error, ERROR_SYMBOL,
-                     "--task: \"%.64s\" is no variable of the ELF, and no *ADDRESS of a word", task);
-}
-
 static bool begin_core(struct profiling *self, struct profiling_core *core, struct error *error)
 {
     struct device *device = &self->session.device;
     const struct core *its = &device->cores[core->number].core;
     struct deadline deadline = session_deadline(&self->session);
-    const char *name;
     uint64_t address, ignored;
     struct error unread = {0};
-    if (!find_task(self, core->number, &address, &name, error))
+    if (!tasks_find(&self->tasks, self->session.symbols, options_of(self)->task, core->number, &address,
+                    error))
         return false;
     bool ok = address == 0 ||
               ledger_read(device->ledger, core_word(its, address), &ignored, &deadline, &unread) ||
@@ -298,7 +257,7 @@ static bool begin_core(struct profiling *self, struct profiling_core *core, stru
     }
     address = ok ? address : 0;
     if (address != 0 && self->about.task == NULL)
-        self->about.task = copy_of(name);
+        self->about.task = copy_of(self->tasks.variable);
     contexts_begin(&core->contexts, its, address);
     return true;
 }
@@ -470,6 +429,14 @@ bool profiling_close_contexts(struct profiling *self, size_t core, enum profile_
                               struct profile_interval *out, bool *any, struct error *error)
 {
     return close_tally(self, &self->cores[core].contexts.of[kind].tally, core, out, any, error);
+}
+
+bool profiling_name_task(struct profiling *self, size_t core, uint64_t task, char name[TASK_NAME])
+{
+    struct device *device = &self->session.device;
+    struct deadline deadline = uncancelled(self);
+    return tasks_name(&self->tasks, device->ledger, &device->cores[self->cores[core].number].core, task, name,
+                      &deadline);
 }
 
 void profiling_end(struct profiling *self, struct error *why)

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "commands/session.h"
+#include "commands/tasks.h"
 #include "counters/events.h"
 #include "profile/contexts.h"
 #include "profile/event_sampler.h"
@@ -36,11 +37,12 @@ struct profiling {
     struct event_sampler stops[PROFILING_WAYS], *by_stops; /* in place of the cores' samplers; NULL: not */
     struct stack_reader stacks;                            /* of `by_stops` */
     bool has_contexts;                                     /* exceptions and tasks are read, too */
-    char event[EVENT_NAME];                                /* by which it stops */
-    double event_rate;                                     /* a second; 0: -c says behind how many */
-    double stood_s;                                        /* for its samples, as closed */
-    struct profile_about about;                            /* since profiling_take */
-    int64_t begun_us;                                      /* the first list */
+    struct tasks tasks;
+    char event[EVENT_NAME];     /* by which it stops */
+    double event_rate;          /* a second; 0: -c says behind how many */
+    double stood_s;             /* for its samples, as closed */
+    struct profile_about about; /* since profiling_take */
+    int64_t begun_us;           /* the first list */
     double elapsed_s;
 };
 
@@ -60,6 +62,8 @@ bool profiling_close(struct profiling *self, size_t core, struct profile_interva
 /* The same for the contexts of this interval; before profiling_close. */
 bool profiling_close_contexts(struct profiling *self, size_t core, enum profile_context kind,
                               struct profile_interval *out, bool *any, struct error *error);
+/* What the RTOS calls a task, once for each. False: it has no name, or was named before. */
+bool profiling_name_task(struct profiling *self, size_t core, uint64_t task, char name[TASK_NAME]);
 /* After the last list, which failed if `why` has an error. What is no failure, because the user ended it, is
  * cleared. */
 void profiling_end(struct profiling *self, struct error *why);

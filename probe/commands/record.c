@@ -65,7 +65,13 @@ static bool write_contexts(struct recording *self, size_t core, enum profile_con
         return false;
     if (!any)
         return true;
-    int result = profile_file_add_contexts(context_of(self)->out, kind, &interval);
+    int result = 0;
+    char name[TASK_NAME];
+    for (size_t i = 0; kind == PROFILE_TASKS && result == 0 && i < interval.count_count; i++)
+        if (profiling_name_task(&self->profiling, core, interval.counts[i].address, name))
+            result = profile_file_add_task(context_of(self)->out, interval.counts[i].address, name);
+    if (result == 0)
+        result = profile_file_add_contexts(context_of(self)->out, kind, &interval);
     profile_interval_free(&interval);
     return check_written(result, error);
 }

@@ -76,6 +76,11 @@ struct profile {
         struct profile_interval *intervals;
         size_t interval_count;
     } contexts[PROFILE_CONTEXTS];
+    struct profile_task { /* by its value in PROFILE_TASKS; names are owned */
+        uint64_t value;
+        char *name;
+    } * tasks;
+    size_t task_count;
     struct profile_end end;
 };
 

@@ -206,6 +206,18 @@ static void name_exception(uint64_t number, char *out, size_t size)
         snprintf(out, size, "exception %" PRIu64, number);
 }
 
+/* The first of all tasks with the name of this one: a task that was made anew is another one with its name.
+ */
+static const struct profile_task *find_task(const struct profile *profile, uint64_t value)
+{
+    const struct profile_task *tasks = profile->tasks;
+    for (size_t i = 0; i < profile->task_count; i++)
+        for (size_t k = 0; tasks[i].value == value && k <= i; k++)
+            if (strcmp(tasks[k].name, tasks[i].name) == 0)
+                return &tasks[k];
+    return NULL;
+}
+
 /* An RTOS may count its tasks, or point to them. */
 static void name_task(struct symbols *symbols, uint64_t value, char *out, size_t size)
 {
@@ -219,8 +231,14 @@ static void name_task(struct symbols *symbols, uint64_t value, char *out, size_t
 static bool name_context(struct making *making, uint64_t value, struct row *row)
 {
     char name[256];
+    bool is_task = making->out->sort == SHARES_TASK;
+    const struct profile_task *task = is_task ? find_task(making->profile, value) : NULL;
     row->id = row->share.address = value;
-    if (making->out->sort == SHARES_TASK)
+    if (task != NULL) {
+        row->id = row->share.address = task->value;
+        return copy_text(&row->share.function, task->name);
+    }
+    if (is_task)
         name_task(making->symbols, value, name, sizeof name);
     else
         name_exception(value, name, sizeof name);
@@ -444,7 +462,9 @@ static struct profile contexts_of(const struct profile *profile, enum shares_sor
         &profile->contexts[sort == SHARES_TASK ? PROFILE_TASKS : PROFILE_EXCEPTIONS];
     return (struct profile){.about = profile->about,
                             .intervals = contexts->intervals,
-                            .interval_count = contexts->interval_count};
+                            .interval_count = contexts->interval_count,
+                            .tasks = profile->tasks,
+                            .task_count = profile->task_count};
 }
 
 bool shares_make(const struct profile *profile, unsigned core, enum shares_sort sort, struct symbols *symbols,

@@ -128,6 +128,16 @@ int profile_file_add_contexts(FILE *out, enum profile_context kind, const struct
     return write_part(out, interval_line(context_types[kind], "value", interval));
 }
 
+int profile_file_add_task(FILE *out, uint64_t value, const char *name)
+{
+    struct json_part line = json_part_new("task");
+    char text[32];
+    snprintf(text, sizeof text, "0x%08" PRIx64, value);
+    json_part_text(&line, "value", text);
+    json_part_text(&line, "name", name);
+    return write_part(out, line);
+}
+
 int profile_file_add(FILE *out, const struct profile_interval *interval)
 {
     struct json_part line = interval_line("samples", "pc", interval);
@@ -494,6 +504,26 @@ static bool take_contexts(struct reading *reading, enum profile_context kind, js
            take_counts(reading, object, "value", interval) && add_interval(reading, track, interval);
 }
 
+static bool take_task(struct reading *reading, const json_t *object)
+{
+    struct profile *out = reading->out;
+    const char *value = json_string_value(json_object_get(object, "value"));
+    struct profile_task task = {0};
+    if (value == NULL || !read_address(value, &task.value))
+        return fails(reading, "a task whose value is no address such as 0x20000124");
+    if (out->task_count == PROFILE_TASKS_MAX)
+        return fails(reading, "more than %d names of tasks", PROFILE_TASKS_MAX);
+    struct profile_task *more = realloc(out->tasks, (out->task_count + 1) * sizeof *more);
+    if (more == NULL)
+        return fails_for_memory(reading);
+    out->tasks = more;
+    task.name = copy_text(object, "name");
+    if (task.name == NULL)
+        return fails(reading, "a task without a name");
+    out->tasks[out->task_count++] = task;
+    return true;
+}
+
 static bool take_interval(struct reading *reading, json_t *object, struct profile_interval *interval)
 {
     struct track *track;
@@ -551,6 +581,8 @@ static bool take_line(struct reading *reading, json_t *object)
     bool ok = true;
     if (strcmp(type, "samples") == 0)
         ok = take_interval(reading, object, &interval);
+    if (strcmp(type, "task") == 0)
+        ok = take_task(reading, object);
     for (int kind = 0; kind < PROFILE_CONTEXTS; kind++)
         if (strcmp(type, context_types[kind]) == 0)
             ok = take_contexts(reading, (enum profile_context)kind, object, &interval);
@@ -751,6 +783,9 @@ void profile_file_free(struct profile *profile)
             profile_interval_free(&profile->contexts[kind].intervals[i]);
         free(profile->contexts[kind].intervals);
     }
+    for (size_t i = 0; i < profile->task_count; i++)
+        free(profile->tasks[i].name);
+    free(profile->tasks);
     profile_end_free(&profile->end);
     free(profile);
 }

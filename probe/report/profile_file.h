@@ -21,11 +21,13 @@ const char *profile_file_state(enum profile_state state);
 int profile_file_begin(FILE *out, const struct profile_about *about);
 int profile_file_add(FILE *out, const struct profile_interval *interval);
 int profile_file_add_contexts(FILE *out, enum profile_context kind, const struct profile_interval *interval);
+int profile_file_add_task(FILE *out, uint64_t value, const char *name); /* what the RTOS calls a task */
 int profile_file_end(FILE *out, const struct profile_end *end);
 
 enum {
     PROFILE_LINE_MAX = 16 << 20,
     PROFILE_CORES_MAX = 256,
+    PROFILE_TASKS_MAX = 1024,    /* that have names */
     PROFILE_INTERVALS_MAX = 256, /* of a core, in memory: neighbours are merged */
 };
 

@@ -313,6 +313,8 @@ void line_search_near(struct symbols *symbols, struct near *near);
 
 /* --- scopes.c: the DWARF functions --------------------------------------------------------------------- */
 
+/* The next sibling; false at the end, and if the file leads back, which libdw would follow for ever. */
+bool die_next(Dwarf_Die *die);
 bool scopes_unit_covers(struct symbols *symbols, struct unit *unit, uint64_t address, bool *has_ranges);
 
 /* An instance of a function, which inlining hides from the symbol table. */

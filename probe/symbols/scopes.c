@@ -32,8 +32,7 @@ bool scopes_unit_covers(struct symbols *symbols, struct unit *unit, uint64_t add
     return covers(symbols, &unit->die, address, has_ranges);
 }
 
-/* The next sibling; false at the end, and if the file leads back, which libdw would follow for ever. */
-static bool next(Dwarf_Die *die)
+bool die_next(Dwarf_Die *die)
 {
     Dwarf_Off before = dwarf_dieoffset(die);
     return dwarf_siblingof(die, die) == 0 && dwarf_dieoffset(die) > before;
@@ -60,7 +59,7 @@ static bool find_function(struct symbols *symbols, Dwarf_Die *parent, uint64_t a
             *out = inner;
             return true;
         }
-    } while (next(out));
+    } while (die_next(out));
     return false;
 }
 
@@ -79,7 +78,7 @@ static bool enter_block(struct symbols *symbols, Dwarf_Die *die, uint64_t addres
             *die = child;
             return true;
         }
-    } while (next(&child));
+    } while (die_next(&child));
     return false;
 }
 
@@ -307,7 +306,7 @@ static void find_functions(struct inlined *self, Dwarf_Die *parent, unsigned att
             snprintf(inner, sizeof inner, "%s%s%s", path, name != NULL ? name : "", name != NULL ? "::" : "");
         find_functions(self, &die, attribute, offsets, n,
                        length > 0 && (size_t)length < sizeof inner ? inner : path, depth + 1);
-    } while (next(&die));
+    } while (die_next(&die));
 }
 
 static bool is_copy(const struct inlined *self, Dwarf_Die *die)
@@ -348,7 +347,7 @@ static void find_copies(struct inlined *self, Dwarf_Die *parent, const char *out
             add_copy(self, &die, outer);
         bool is_function = dwarf_tag(&die) == DW_TAG_subprogram && !dwarf_hasattr(&die, DW_AT_inline);
         find_copies(self, &die, is_function ? dwarf_diename(&die) : outer, depth + 1);
-    } while (next(&die));
+    } while (die_next(&die));
 }
 
 /* "ping at scenarios.c:98 and :103, pong at scenarios.c:110" */

@@ -68,6 +68,15 @@ enum object_found { OBJECT_NONE, OBJECT_ONE, OBJECT_SEVERAL };
 enum object_found symbols_find_object(struct symbols *symbols, const char *name, uint64_t *address,
                                       uint64_t *size);
 
+/* A member of a structure. */
+struct symbols_member {
+    uint64_t offset, size; /* bytes */
+    bool is_pointer;
+};
+/* By the DWARF types; false if the program has no such structure or member. */
+bool symbols_member(struct symbols *symbols, const char *structure, const char *member,
+                    struct symbols_member *out);
+
 /* Which processors the code is for. */
 struct symbols_machine {
     unsigned number;       /* e_machine */

@@ -13,10 +13,12 @@
 
 enum { TASKS = 3, STACK = 256, PERIOD = 12000, PENDSVSET = 1 << 28, QUEUE = 8, TAPS = 12, BLOCK = 16 };
 
-struct task {
+// By the name that FreeRTOS gives it, as is the pointer to the one that runs: tools know these
+struct tskTaskControlBlock {
     uint32_t *sp;
     uint32_t wakes_at; // a tick
     uint8_t waits, awaits_data;
+    char pcTaskName[10];
 };
 
 struct queue {
@@ -27,7 +29,8 @@ struct queue {
 const uint32_t SystemCoreClock __attribute__((used)) = 12000000;
 volatile uint32_t round_count, scenario, tick_count, switch_count, output, lost_count;
 static uint32_t stacks[TASKS][STACK] __attribute__((aligned(8)));
-static struct task tasks[TASKS]; // the first that can run, runs
+static struct tskTaskControlBlock tasks[TASKS]; // the first that can run, runs
+static struct tskTaskControlBlock *volatile pxCurrentTCB __attribute__((used));
 static volatile uint32_t current;
 static struct queue samples;
 static uint32_t seed = 1;
@@ -64,6 +67,7 @@ ALONE uint32_t *switch_task(uint32_t *sp)
 {
     tasks[current].sp = sp;
     current = pick_task();
+    pxCurrentTCB = &tasks[current];
     switch_count++;
     return tasks[current].sp;
 }
@@ -211,22 +215,25 @@ ALONE void idle_task(void)
     }
 }
 
-static void create(uint32_t which, void (*begin)(void))
+static void create(uint32_t which, const char *name, void (*begin)(void))
 {
     uint32_t *top = stacks[which] + STACK;
     *--top = 0x01000000;
     *--top = (uint32_t)begin;
     for (int i = 0; i < 6 + 8; i++)
         *--top = 0;
-    tasks[which] = (struct task){.sp = top};
+    tasks[which] = (struct tskTaskControlBlock){.sp = top};
+    strcpy(tasks[which].pcTaskName, name);
 }
 
 // The idle task takes the place of main on a stack of its own
 static __attribute__((noreturn)) void start_tasks(void)
 {
-    create(0, sampling_task);
-    create(1, filter_task);
+    create(0, "sampling", sampling_task);
+    create(1, "filter", filter_task);
+    create(2, "IDLE", idle_task);
     current = TASKS - 1;
+    pxCurrentTCB = &tasks[current];
     SHPR3 = 0xC0C00000;
     SYST_RVR = PERIOD - 1;
     SYST_CVR = 0;

@@ -95,6 +95,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
             sum += segments[i].bytes[j];
     uint64_t address = sum;
     uint64_t length = 0;
+    struct symbols_member member;
+    if (symbols_member(symbols, "Task", "name", &member))
+        sum += (unsigned)(member.offset + member.size);
     if (symbols_object(symbols, "led_pattern", &address, &length))
         locate(symbols, "led_pattern");
     struct location location;

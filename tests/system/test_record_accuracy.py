@@ -104,31 +104,32 @@ def test_exceptions_sleep_and_tasks(chip, mode, bits, words, tmp_path):
             assert abs(row["share"] - truth[name] / every) <= 3 * row["plus_minus"], (name, truth[name] / every, row)
 
 
-TASKS = {"2": ["crc_of", "pack_block", "idle_task"], "1": ["fir_filter", "queue_take", "filter_task", "memmove"],
-         "0": ["read_sensor", "queue_put", "task_sleep", "sampling_task"]}
+TASKS = {("2", "IDLE"): ["crc_of", "pack_block", "idle_task"], ("1", "filter"): ["fir_filter", "queue_take", "filter_task", "memmove"],
+         ("0", "sampling"): ["read_sensor", "queue_put", "task_sleep", "sampling_task"]}
 EXCEPTIONS = {"PendSV": ["PendSV_Handler", "switch_task", "pick_task"], "SysTick": ["SysTick_Handler", "wake_tasks"]}
 
 
 @pytest.mark.any_row(1)
-@pytest.mark.parametrize("chip, words", [("m4", ()), ("rp2040", ()), ("m4", ("-c", 5000))])
-def test_tasks_and_exceptions(chip, words, tmp_path):
+@pytest.mark.parametrize("chip, task, words", [("m4", "current", ()), ("rp2040", None, ()), ("m4", None, ("-c", 5000))])
+def test_tasks_and_exceptions(chip, task, words, tmp_path):
     """What the board counted in the functions of each. What a task is interrupted by counts as its own."""
+    named = {("task", names): names[task is None] for names in TASKS}
     path = tmp_path / "p.jsonl"
     with Place(f"{chip}/swd", "rtos", clock=CLOCK, **({} if words else {"dap_wire": WIRE, "dap_exact": True})) as place:
         place.board.run_for(200_000)
         place.board.command("profile on")
-        result = place.run("record", "--task", "current", "--for", "4s" if SOAK else "1s", "-o", path, *words)
+        result = place.run("record", *(("--task", task) if task else ()), "--for", "4s" if SOAK else "1s", "-o", path, *words)
         assert result.code == 0, result.err
         truth = by_function(place, place.board.command("profile")["cores"][0]["executed"])
         every, switches = sum(truth.values()), place.board.read_word("switch_count")
-        assert Profile(path).head["task"] == "current" and switches > 100
+        assert Profile(path).head["task"] == (task or "pxCurrentTCB") and switches > 100
         of_handlers = sum(truth[name] for names in EXCEPTIONS.values() for name in names) / every
         for sort, groups in (("task", TASKS), ("exception", EXCEPTIONS)):
             rows = [json.loads(line) for line in run_tool("--elf", place.elf, "report", "--sort", sort, path, "-j").out.splitlines()]
             told = {row[sort]: row for row in rows if row["type"] == "share"}
             assert sum(row["share"] for row in told.values()) == pytest.approx(1)
             for name, functions in groups.items():
-                row, least = told.get(name, {"share": 0, "plus_minus": 0.01}), sum(truth[function] for function in functions) / every
+                row, least = told.get(named.get((sort, name), name), {"share": 0, "plus_minus": 0.01}), sum(truth[function] for function in functions) / every
                 most = least + (of_handlers if sort == "task" else least)  # entry and return take no longer than the handler
                 off = 2 * row["plus_minus"] + 0.002
                 assert least - off <= row["share"] <= most + off, (name, row, least, most)

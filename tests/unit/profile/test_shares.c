@@ -356,5 +356,14 @@ TEST(of_exceptions_and_tasks)
     assert_string_equal(shares.rows[0].function, "0x20000000");
     assert_string_equal(shares.rows[1].function, "2");
     shares_free(&shares);
+    profile->tasks = calloc(2, sizeof *profile->tasks);
+    assert_non_null(profile->tasks);
+    profile->tasks[profile->task_count++] = (struct profile_task){2, strdup("IDLE")};
+    profile->tasks[profile->task_count++] = (struct profile_task){0x20000000, strdup("IDLE")};
+    shares = shares_of(profile, 0, SHARES_TASK, NULL);
+    assert_int_equal(shares.n, 1); /* the task was made anew */
+    assert_string_equal(shares.rows[0].function, "IDLE");
+    assert_int_equal(shares.rows[0].samples, 1000);
+    shares_free(&shares);
     profile_file_free(profile);
 }

@@ -146,7 +146,6 @@ TEST(samples_of_events)
             "p.jsonl:2: stood_s is no time in seconds");
 }
 
-/* Each stack once, over all lines; how much of it is sure, and why it ends. */
 /* Beside the samples, and unknown to them. */
 TEST(exceptions_and_tasks)
 {
@@ -181,6 +180,30 @@ TEST(exceptions_and_tasks)
             "p.jsonl:2: value has \"7\", which is no address such as 0x10000124");
 }
 
+TEST(names_of_tasks)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    assert_int_equal(profile_file_add_task(out, 0x20000100, "IDLE"), 0);
+    assert_int_equal(profile_file_add_task(out, 0x20000200, "a\x1b\xff"), 0);
+    fclose(out);
+    char whole[1024];
+    snprintf(whole, sizeof whole, HEAD "%s", text);
+    free(text);
+    struct profile *profile = parsed(whole);
+    assert_int_equal(profile->task_count, 2);
+    assert_int_equal(profile->tasks[0].value, 0x20000100);
+    assert_string_equal(profile->tasks[0].name, "IDLE");
+    assert_non_null(strchr(profile->tasks[1].name, 'a'));
+    assert_null(strchr(profile->tasks[1].name, '\x1b'));
+    profile_file_free(profile);
+    refused(HEAD "{\"type\":\"task\",\"value\":\"7\",\"name\":\"a\"}\n",
+            "p.jsonl:2: a task whose value is no address such as 0x20000124");
+    refused(HEAD "{\"type\":\"task\",\"value\":\"0x7\",\"name\":7}\n", "p.jsonl:2: a task without a name");
+}
+
+/* Each stack once, over all lines; how much of it is sure, and why it ends. */
 TEST(samples_with_call_stacks)
 {
     char *cores[] = {"Cortex-M4"};

@@ -220,6 +220,8 @@ static void ask_everything(const uint8_t *bytes, size_t size)
         symbols_mapping(symbols, segments[i].address);
     }
     symbols_build_id(symbols);
+    struct symbols_member member;
+    (void)symbols_member(symbols, "Task", "name", &member);
     symbols_close(symbols);
 }
 
@@ -239,7 +241,7 @@ TEST(files_cut_short_do_no_harm)
 /* Headers and counts of all sorts, always the same ones so that a failure comes again */
 TEST(damaged_files_do_no_harm)
 {
-    static const char *const names[] = {"blink", "blink4", "blinkz", "shapes", "host"};
+    static const char *const names[] = {"blink", "blink4", "blinkz", "shapes", "names", "host"};
     uint32_t random = 1;
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         size_t size = 0;
