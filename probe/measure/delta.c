@@ -12,7 +12,7 @@
 enum {
     HITS_DEFAULT = 100,
     HITS_MOST = 1 << 30, /* if only the time ends it */
-    AT_ONCE = 16,        /* beyond the goal of a turn: its end loses those on their way */
+    AT_ONCE = 16, /* if it is not known how many will come: the end of a turn loses those on their way */
     WINDOW_US = 2000000,
     ROUNDS = 4, /* the passes take turns, so that a drift affects all of them */
     REHITS_FIRST = 10,
@@ -106,6 +106,7 @@ struct delta {
     size_t slot;            /* to be read into at the end of the last hit; SLOW_HIT_NONE: nothing is */
     struct delta_turn turn; /* the one under way */
     uint64_t seen;          /* hits, with those that wait */
+    uint64_t taken;         /* of the turn, after its first one */
     unsigned most_pairs, most_steps;
     int64_t started_us, turns_us; /* turns_us: that all turns took */
 };
@@ -312,7 +313,9 @@ static bool on_hit(void *context, const struct raw_hit *raw)
         return false;
     }
     delta->pass->proved = delta->pass->calibrations[0].n;
-    if (delta->pass->first_us == 0 && ++delta->seen > delta->options->warmup)
+    if (delta->pass->first_us != 0)
+        delta->taken++;
+    else if (++delta->seen > delta->options->warmup)
         delta->pass->first_us = now_us;
     evaluation_total(&delta->evaluation, raw, totals);
     note_end(delta, raw, totals);
@@ -467,6 +470,22 @@ static uint64_t warmup_left(const struct delta *delta)
     return delta->options->warmup - delta->summary->warmup;
 }
 
+/* For how many hits the engine is asked. It has several on their way at a time, and waits for all of these at
+ * the end of a turn: so no more than are likely to come in the time. */
+static uint64_t hits_to_ask(const struct delta *delta)
+{
+    const struct pass *pass = delta->pass;
+    uint64_t goal = delta->turn.goal, more = goal > pass->hits ? goal - pass->hits : AT_ONCE;
+    if (delta->turn.for_us > 0) {
+        int64_t now_us = deadline_now_us(), went_us = now_us - pass->first_us, left = left_us(delta, now_us);
+        bool known = pass->first_us != 0 && delta->taken >= AT_ONCE && went_us > 0 && left > 0;
+        double likely = known ? (double)delta->taken / (double)went_us * (double)left : 0;
+        uint64_t most = likely > AT_ONCE ? (uint64_t)likely : AT_ONCE;
+        more = more < most ? more : most;
+    }
+    return more + warmup_left(delta);
+}
+
 static bool take_turn(struct delta *delta, struct engine *engine, const struct deadline *deadline,
                       struct error *error)
 {
@@ -479,9 +498,7 @@ static bool take_turn(struct delta *delta, struct engine *engine, const struct d
     if (!pass->calibrated)
         finish_calibration(delta);
     while (!is_enough(delta, deadline_now_us())) {
-        uint64_t goal = delta->turn.goal;
-        uint64_t more = (goal > pass->hits ? goal - pass->hits : AT_ONCE) + warmup_left(delta);
-        if (!run_some(delta, engine, more, 0, deadline, error))
+        if (!run_some(delta, engine, hits_to_ask(delta), 0, deadline, error))
             return false;
     }
     return true;
@@ -496,6 +513,7 @@ bool delta_turn(struct delta *delta, struct engine *engine, const struct delta_t
     delta->plausible.has_last = false;
     pass->begun_us = deadline_now_us();
     pass->first_us = 0;
+    delta->taken = 0;
     bool ok = take_turn(delta, engine, deadline, error);
     delta->turns_us += deadline_now_us() - pass->begun_us;
     if (ok || pass->calibrated)

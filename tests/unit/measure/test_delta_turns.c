@@ -134,6 +134,24 @@ FRESH_TEST(a_turn_ends_with_its_time)
     assert_true(summaries[0].seconds > 0.025 && summaries[0].seconds < 0.035);
 }
 
+/* An engine waits for all hits that it was asked for and has begun. */
+FRESH_TEST(a_turn_asks_for_the_hits_that_are_likely_to_come)
+{
+    static const int64_t hit_us[] = {10, 1000, 15000}; /* 40000, 400 and 26 in the time */
+    for (size_t i = 0; i < sizeof hit_us / sizeof *hit_us; i++) {
+        uint64_t asked = 0, before = summaries[0].hits, few = 20;
+        fake.hit_us = hit_us[i];
+        fake.calls = 0;
+        assert_true(turn(0, UINT64_MAX, 400000));
+        for (size_t k = 0; k < fake.calls; k++)
+            asked += fake.requests[k].hits;
+        assert_in_range(fake.calls, 2, 10);
+        assert_in_range(summaries[0].hits - before, 400000 / hit_us[i] - few, 400000 / hit_us[i] + few);
+        assert_in_range(asked, summaries[0].hits - before, summaries[0].hits - before + few);
+    }
+    end();
+}
+
 /* It has its hits after 5 ms; the time from call to call is told by all of 30. */
 FRESH_TEST(a_turn_with_a_number_of_hits_lasts_as_long_as_it_is_to)
 {
