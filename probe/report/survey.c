@@ -122,7 +122,8 @@ enum {
     INDENT = 2,
     DEEP = 4,
     TEXT = 1024,
-    TELLING = 8
+    TELLING = 8,
+    LISTED = 4 /* functions that were not reached: so many have lines of their own */
 };
 
 static const char *const heading[CELLS] = {"hits", "median", "+-", "min", "max", "p99", "calls/s", "share"};
@@ -137,7 +138,19 @@ struct cells {
 struct layout {
     FILE *out;
     size_t columns, name, width[CELLS];
+    size_t unreached;
+    bool folds; /* those that were not reached have no lines */
 };
+
+static bool is_unreached(const struct survey_row *row)
+{
+    return !survey_has_hits(row) && row->why[0] == '\0';
+}
+
+static bool has_line(const struct layout *layout, const struct survey_row *row)
+{
+    return !layout->folds || !is_unreached(row);
+}
 
 static const char *plus_minus(void)
 {
@@ -220,9 +233,15 @@ static void lay_out(struct layout *layout, const struct survey *survey, size_t w
     char name[NAME];
     struct cells cells;
     size_t used = 0;
+    layout->unreached = 0;
     memset(layout->width, 0, sizeof layout->width);
     layout->name = strlen("function");
+    for (size_t i = 0; i < survey->n; i++)
+        layout->unreached += is_unreached(&survey->rows[i]);
+    layout->folds = layout->unreached > LISTED;
     for (size_t i = 0; i < survey->n; i++) {
+        if (!has_line(layout, &survey->rows[i]))
+            continue;
         size_t width = utf8_width(terminal_text(name, sizeof name, survey->rows[i].name));
         layout->name = width > layout->name ? width : layout->name;
         if (!fill(&survey->rows[i], which, &cells))
@@ -278,12 +297,30 @@ static void put_row(const struct layout *layout, const struct survey_row *row, s
         put_line(layout, name, &cells);
         return;
     }
-    if (which > 0 && !survey_has_hits(row)) /* the first table has told it */
+    if (!has_line(layout, row) || (which > 0 && !survey_has_hits(row))) /* the first table has told it */
         return;
     describe_none(row, which, text, sizeof text);
     put_name(layout, name);
     fprintf(layout->out, "%*s", GAP, "");
     fold_text_at(layout->out, layout->columns, layout->name + GAP, layout->name + GAP, text);
+}
+
+static void put_unreached(const struct layout *layout, const struct survey *survey)
+{
+    struct fold fold = {.out = layout->out, .columns = layout->columns, .indent = INDENT};
+    char name[NAME], piece[NAME + 1];
+    size_t left = layout->unreached;
+    if (!layout->folds)
+        return;
+    fold_put(&fold, "<not reached>:", 0);
+    for (size_t i = 0; i < survey->n; i++) {
+        if (!is_unreached(&survey->rows[i]))
+            continue;
+        terminal_text(name, sizeof name, survey->rows[i].name);
+        snprintf(piece, sizeof piece, "%s%s", name, --left > 0 ? "," : "");
+        fold_put(&fold, piece, 1);
+    }
+    fold_end(&fold);
 }
 
 const struct summary *survey_first(const struct survey *survey)
@@ -424,6 +461,8 @@ void survey_table(FILE *out, const struct survey *survey, size_t columns)
             put_line(&layout, "function", NULL);
         for (size_t i = 0; i < survey->n; i++)
             put_row(&layout, &survey->rows[i], which);
+        if (which == 0)
+            put_unreached(&layout, survey);
     }
     if (first != NULL && first->n_metrics > 0) {
         fputc('\n', out);

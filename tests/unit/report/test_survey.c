@@ -109,6 +109,22 @@ FRESH_TEST(a_survey_that_reached_nothing_says_so)
     output_is_golden("survey/nothing.txt");
 }
 
+FRESH_TEST(many_that_were_not_reached_share_lines)
+{
+    static const char *const names[] = {
+        "memchr", "abs", "std::vector<unsigned char>::push_back(unsigned char&&)", "a\x1b", "qsort"};
+    struct survey_row many[2 + 5] = {rows[1], rows[2]};
+    for (size_t i = 0; i < 5; i++)
+        many[2 + i] = (struct survey_row){.name = names[i], .why = ""};
+    survey.rows = many;
+    survey.n = 2 + 5;
+    survey_table(output(), &survey, 60);
+    output_is_golden("survey/unreached.txt");
+    survey.n--;
+    survey_table(output(), &survey, 60);
+    output_is_golden("survey/unreached_four.txt");
+}
+
 FRESH_TEST(json_has_a_line_a_region)
 {
     snprintf(survey.ended, sizeof survey.ended, "Ctrl-C");
