@@ -5,6 +5,8 @@ import subprocess
 
 import pytest
 
+SOAK = bool(os.environ.get("PMU_SOAK"))  # sweeps take each place, beside other work
+
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 BUILD = os.path.join(ROOT, os.environ.get("PMU_BUILD", "build"))
 SOURCES = sorted(glob.glob(os.path.join(ROOT, "tests/unit/*/**/test_*.c"), recursive=True))
@@ -17,7 +19,7 @@ def test_unit(source):
     # Here others are models, which answer in their own time or, when that is tested, not at all
     environment = {key: value for key, value in os.environ.items() if key != "PMU_PROBE_PATIENCE"}
     done = subprocess.run([program, name], cwd=ROOT, env=environment, text=True, errors="replace", stdout=subprocess.PIPE,
-                          stderr=subprocess.STDOUT, timeout=300)
+                          stderr=subprocess.STDOUT, timeout=3600 if SOAK else 300)
     assert done.returncode == 0, done.stdout[-8000:]
 
 

@@ -136,7 +136,7 @@ static void put_outliers(FILE *out, uint64_t n, uint64_t least, uint64_t most, c
 /* The baseline's median is drawn if the two can be compared. */
 static bool find_rule(const struct delta_page_end *end, const struct column *first, double *median)
 {
-    if (end->baseline == NULL || end->comparison->n_reasons > 0)
+    if (end->baseline == NULL || end->comparison == NULL || end->comparison->n_reasons > 0)
         return false;
     const struct summary *before = &end->baseline->run;
     char clean[sizeof first->name];

@@ -98,7 +98,9 @@ def test_auto_sums_to_the_whole(chip, halt_cost):
         end = next(event for event in halts[halts.index(again):] if event.pc == last_pc)
         whole = end.cycles - entries[0].cycles
         if halt_cost == 0:
-            assert total == whole and {(bound, off) for bound, _, off in said} == {("", "0")}
+            # A busy machine may take longer from stop to stop than SysTick from wrap to wrap
+            vague = {("at least ", "")} if chip == "rp2040" else set()
+            assert total == whole and {(bound, off) for bound, _, off in said} - vague == {("", "0")}
         else:  # a `next` is an unknown number of halts
             assert total > whole and all(bound == "at most " for bound, _, _ in said[:4])
         after = place.board.state()

@@ -13,7 +13,7 @@ import pytest
 
 import harness
 from board import symbols_of
-from harness import BUILD, ROOT, WAIT, Place, wait_for
+from harness import BUILD, ROOT, SOAK, WAIT, Place, wait_for
 from rp2040js import FOLDER, rp2040js_missing
 
 sys.path.insert(0, os.path.join(ROOT, "tests", "hardware"))
@@ -23,6 +23,8 @@ import known  # noqa: E402
 SCRIPT = os.path.join(ROOT, "tests", "hardware", "accept.sh")
 WAYS = ["rp2040/swd", "m4/jtag", "a9/swd", "a53/swd", "m4/v2", "rp2040/v1", "a53/jtag", "a9/v2", "rp2040", "a53"]
 HALT_COST = 20
+STEP = (5 if SOAK else 1) * WAIT
+STEPS_LAST = 10 * STEP
 STEPS = [name for name, _ in accept.Acceptance.STEPS]
 # Round after round, what the board's cores take: the M4's by its plain model, an instruction a cycle on the others
 TRUTH = {"m4": {"plain": 2, "nop": 3, "loads": 8, "stores": 8, "taken": 12, "call": 12, "loop": 399, "in_sram": 11},
@@ -35,7 +37,7 @@ def image(chip):
 
 
 def start(place, chip, output, *options, elf=None):
-    words = [SCRIPT, "-o", str(output), "--limit", str(WAIT), *options, *(["--elf", elf] if elf else []),
+    words = [SCRIPT, "-o", str(output), "--limit", str(STEP), *options, *(["--elf", elf] if elf else []),
              place.probe_words()[1], chip, *place.probe_words()[2:]]
     words = place.board.in_namespace(words) if place.usb else words
     return subprocess.Popen(words, cwd=output.parent, text=True, env=harness.tool_environment(), stdin=subprocess.DEVNULL,
@@ -45,7 +47,7 @@ def start(place, chip, output, *options, elf=None):
 def accepted(place, chip, output, *options, code=0, **kwargs):
     """What it prints, and the file that it writes."""
     process = start(place, chip, output, *options, **kwargs)
-    out, err = process.communicate(timeout=10 * WAIT)
+    out, err = process.communicate(timeout=STEPS_LAST)
     assert process.returncode == code, out + err
     report = json.loads(output.read_text())
     assert report["schema"] == "pmu-probe-acceptance/1" and [one["step"] for one in report["steps"]] == STEPS
@@ -86,9 +88,9 @@ def test_all_of_it(way, tmp_path):
 @pytest.mark.soak
 def test_an_openocd_of_its_own(tmp_path):
     with place_of("a9/swd") as place:
-        words = [SCRIPT, "-o", str(tmp_path / "file.json"), "--limit", str(WAIT), os.path.join(ROOT, "openocd-cfg/boards/virtual-a9.cfg"),
+        words = [SCRIPT, "-o", str(tmp_path / "file.json"), "--limit", str(STEP), os.path.join(ROOT, "openocd-cfg/boards/virtual-a9.cfg"),
                  "virtual-a9", "-c", f"set BOARD_PORT {place.board.jtag_port}"]
-        done = subprocess.run(words, text=True, capture_output=True, timeout=10 * WAIT, check=False)
+        done = subprocess.run(words, text=True, capture_output=True, timeout=STEPS_LAST, check=False)
         assert done.returncode == 0 and "14 steps, none failed" in done.stdout, done.stdout + done.stderr
 
 

@@ -19,7 +19,9 @@ SHARES = 5  # by cycles, with overruns
 WATCHED = 60  # addresses at once
 PROGRAMS = {"free": (21, 11), "printf": (30, 100), "rtos": (12, 6)}  # at least so many functions are called, and so many are not
 ALWAYS = {"free": ["hidden_step", "deadline"], "printf": ["_dtoa_r"], "rtos": ["PendSV_Handler", "crc_of"]}
-IN_BURSTS = dict.fromkeys(["hidden_step", "by_value"], f" -r {2000 if SOAK else 200}")  # so many hits are of several, however slow the machine is
+# So many hits are of several bursts, and of many switches of tasks, however slow the machine is
+IN_BURSTS = {**dict.fromkeys(["hidden_step", "by_value"], f" -r {2000 if SOAK else 200}"),
+             **dict.fromkeys(["crc_of", "pack_block"], f" -r {5000 if SOAK else 200}")}
 
 
 def events_of(place, addresses, cycles):

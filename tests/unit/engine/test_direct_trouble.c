@@ -140,7 +140,7 @@ RIG_TEST(a_reset_may_come_anywhere)
 enum { LISTS = 3 * HIT_RESULTS_ROOM, FAST = LISTS + 6 };
 
 static long last_round;
-static size_t n_fast, most_held;
+static size_t n_fast, most_held, wanted;
 static bool wrong_fast;
 
 static bool fast_hit(void *context, const struct raw_hit *hit)
@@ -148,16 +148,17 @@ static bool fast_hit(void *context, const struct raw_hit *hit)
     const struct direct_engine *engine = (struct direct_engine *)((struct rig *)context)->engine;
     most_held = engine->hits.n_held > most_held ? engine->hits.n_held : most_held;
     long round = rig_round(rig_work(hit), BASE, GROW);
-    wrong_fast = wrong_fast || round <= last_round || round > 2L * FAST;
+    wrong_fast = wrong_fast || round <= last_round || round > 2 * (long)wanted;
     last_round = round;
     n_fast++;
     return true;
 }
 
-static bool run_fast(struct rig *rig, const struct scene *scene)
+static bool run_fast(struct rig *rig, const struct scene *scene, size_t hits)
 {
     const struct engine_sink sink = {.context = rig, .hit = fast_hit};
-    const struct engine_request request = {.hits = FAST, .timeout_ms = 5};
+    const struct engine_request request = {.hits = hits, .timeout_ms = 5};
+    wanted = hits;
     last_round = -1;
     rig->model.limit *= 10;
     n_fast = most_held = 0;
@@ -173,7 +174,7 @@ RIG_TEST(trouble_may_come_while_hits_are_held)
     for (size_t i = 0; i < 2; i++) {
         struct rig *rig = set_up(&scenes[i]);
         long before = rig->model.accesses;
-        if (!run_fast(rig, &scenes[i]))
+        if (!run_fast(rig, &scenes[i], FAST))
             fail_msg("%s: %s", scenes[i].name, rig->error.text);
         assert_int_equal(n_fast, FAST);
         assert_false(wrong_fast);
@@ -189,7 +190,7 @@ RIG_TEST(trouble_may_come_while_hits_are_held)
                 rig->model.what = kinds[k];
                 rig->model.trouble_at = rig->model.accesses + at;
                 rig->model.trouble_for = 1;
-                bool ran = run_fast(rig, &scenes[i]);
+                bool ran = run_fast(rig, &scenes[i], FAST);
                 bool passes = kinds[k] == TROUBLE_SLICE || kinds[k] == TROUBLE_FAULT;
                 if (wrong_fast || (passes && (!ran || n_fast != FAST)))
                     fail_msg("%s, trouble %d at access %ld of %ld: %zu hits, %s", scenes[i].name,
@@ -203,6 +204,22 @@ RIG_TEST(trouble_may_come_while_hits_are_held)
                 (void)rig_tear_down(NULL);
             }
         }
+    }
+}
+
+RIG_TEST(no_more_hits_are_held_than_there_is_room_for)
+{
+    enum { MANY = 12 * HIT_RESULTS_ROOM };
+    for (size_t i = 0; i < 2; i++) {
+        struct rig *rig = set_up(&scenes[i]);
+        rig->model.limit *= 4;
+        if (!run_fast(rig, &scenes[i], MANY))
+            fail_msg("%s: %s", scenes[i].name, rig->error.text);
+        assert_int_equal(n_fast, MANY);
+        assert_int_equal(last_round, MANY - 1); /* each round is a hit */
+        assert_in_range(most_held, HIT_RESULTS_ROOM + 1, HIT_RESULTS_HELD);
+        assert_null(end_clean(rig));
+        (void)rig_tear_down(NULL);
     }
 }
 
