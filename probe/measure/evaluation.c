@@ -141,7 +141,8 @@ void evaluation_poll(struct evaluation *evaluation, const struct raw_hit *hit, c
     struct widen step[READING_ROOM];
     /* While the core runs, the slower clock and the counter are not read at one moment. At the stops they
      * are, and that suffices if it bounds both sides. */
-    if (evaluation->evidence.kind != EVIDENCE_NONE && !evaluation->evidence.wants_clock)
+    const struct wrap_evidence *evidence = &evaluation->evidence;
+    if (evidence->kind == EVIDENCE_TICK || (evidence->runs && !evidence->wants_clock))
         return;
     if (poll->first) {
         memset(evaluation->so_far, 0, sizeof evaluation->so_far);
@@ -183,6 +184,8 @@ void evaluation_total(struct evaluation *evaluation, const struct raw_hit *hit, 
                                    .longest_us = longest(hit->before_us, hit->after_us),
                                    .pairs = hit->pairs + hit->steps,
                                    .halted = true};
+    wrap_evidence_see(&evaluation->evidence, hit->from);
+    wrap_evidence_see(&evaluation->evidence, hit->to);
     if (!evaluation->polled) {
         evaluation_step(evaluation, &span, out);
         return;

@@ -11,7 +11,7 @@ enum { SYSTICK_EXCEPTION = 15 };
 /* RP2040 datasheet 2.15 (SYSINFO) and 4.6 (TIMER): the raw halves of its 64 bits do not latch each other. */
 enum { CHIP_ID = 0x40000000, CHIP_ID_MASK = 0x0FFFFFFF, CHIP_ID_RP2040 = 0x0002927 };
 enum { TIMERAWH = 0x40054024, TIMERAWL = 0x40054028, TIMER_DBGPAUSE = 0x4005402C, TIMER_HZ = 1000000 };
-enum { DBGPAUSE_BOTH = 3 << 1, TIMER_RUNS_MS = 1 };
+enum { DBGPAUSE_BOTH = 3 << 1 };
 enum { CHECK_MS = 50, CHECKS = 8 };
 
 static bool append(struct device *device, const struct counter *counter, struct error *error)
@@ -36,20 +36,6 @@ bool wrap_evidence_take_tick(struct wrap_evidence *evidence, struct device *devi
            (!evidence->has_pended || append(device, &pended, error));
 }
 
-/* Its tick comes from the watchdog, which a program has to start. */
-static bool timer_runs(struct device *device, bool *runs, const struct deadline *deadline,
-                       struct error *error)
-{
-    const struct address low = core_word(&device->chosen->core, TIMERAWL);
-    uint64_t before = 0, after = 0;
-    if (!ledger_read(device->ledger, low, &before, deadline, error) ||
-        !device_run_for(device, TIMER_RUNS_MS, deadline, error) ||
-        !ledger_read(device->ledger, low, &after, deadline, error))
-        return false;
-    *runs = before != after;
-    return true;
-}
-
 bool wrap_evidence_take_timer(struct wrap_evidence *evidence, struct device *device,
                               const struct clock *clock, const struct deadline *deadline, struct error *error)
 {
@@ -58,7 +44,6 @@ bool wrap_evidence_take_timer(struct wrap_evidence *evidence, struct device *dev
         .name = "timer", .low = core_word(core, TIMERAWL), .high = core_word(core, TIMERAWH), .bits = 64};
     struct error unread = {0};
     uint64_t id = 0;
-    bool runs = false;
     *evidence = (struct wrap_evidence){.kind = EVIDENCE_NONE};
     if (!ledger_read(device->ledger, core_word(core, CHIP_ID), &id, deadline, &unread) ||
         (id & CHIP_ID_MASK) != CHIP_ID_RP2040)
@@ -67,9 +52,10 @@ bool wrap_evidence_take_timer(struct wrap_evidence *evidence, struct device *dev
     if (!ledger_read(device->ledger, core_word(core, TIMER_DBGPAUSE), &id, deadline, &unread) ||
         (id & DBGPAUSE_BOTH) != DBGPAUSE_BOTH)
         return true;
-    if (!timer_runs(device, &runs, deadline, error))
-        return false;
-    if (!runs)
+    /* If the core runs, this shows it; else the first hits do */
+    uint64_t now = 0;
+    if (!ledger_read(device->ledger, core_word(core, TIMERAWL), &id, deadline, &unread) ||
+        !ledger_read(device->ledger, core_word(core, TIMERAWL), &now, deadline, &unread))
         return true;
     /* A clock measured against the host is not exact to one part in a thousand */
     bool exact = clock->hz > 0 && !(clock->error_hz > 0);
@@ -77,7 +63,8 @@ bool wrap_evidence_take_timer(struct wrap_evidence *evidence, struct device *dev
                                        .at = device->reading.n,
                                        .wants_clock = !exact,
                                        .slow_hz = exact ? clock->hz : 0,
-                                       .fast_hz = exact ? clock->hz : clock->bound_hz};
+                                       .fast_hz = exact ? clock->hz : clock->bound_hz,
+                                       .runs = now != id};
     return append(device, &timer, error);
 }
 
@@ -144,8 +131,17 @@ void wrap_evidence_narrow(const struct wrap_evidence *evidence, const struct cou
 {
     if (evidence->kind == EVIDENCE_TICK)
         narrow_by_tick(evidence, counter, from, to, which, bounds);
-    else if (evidence->kind == EVIDENCE_TIMER)
+    else if (evidence->kind == EVIDENCE_TIMER && evidence->runs)
         narrow_by_timer(evidence, from, to, bounds);
+}
+
+void wrap_evidence_see(struct wrap_evidence *evidence, const uint64_t *values)
+{
+    if (evidence->kind != EVIDENCE_TIMER)
+        return;
+    evidence->runs = evidence->runs || (evidence->seen && values[evidence->at] != evidence->last);
+    evidence->seen = true;
+    evidence->last = values[evidence->at];
 }
 
 bool wrap_evidence_check(const struct wrap_evidence *evidence, struct device *device,

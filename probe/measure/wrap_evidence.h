@@ -30,15 +30,21 @@ struct wrap_evidence {
     bool wants_clock;        /* the clock is not known exactly: the timer gives an upper bound alone */
     uint64_t each, modulus;  /* of the tick variable */
     double slow_hz, fast_hz; /* the counter's rate against the timer's */
+    /* Its tick comes from the watchdog, which the program has to start: only a timer that was seen to go on
+     * tells anything. */
+    bool seen, runs;
+    uint64_t last;
 };
 
 /* Appends the tick variable and its status to the device's reading. */
 bool wrap_evidence_take_tick(struct wrap_evidence *evidence, struct device *device,
                              const struct wrap_evidence_tick *tick, struct error *error);
-/* True, with kind EVIDENCE_NONE, without such a timer or if it stands. */
+/* True, with kind EVIDENCE_NONE, without such a timer. */
 bool wrap_evidence_take_timer(struct wrap_evidence *evidence, struct device *device,
                               const struct clock *clock, const struct deadline *deadline,
                               struct error *error);
+/* The next values that were read, of a halted core. */
+void wrap_evidence_see(struct wrap_evidence *evidence, const uint64_t *values);
 /* Checks, while the core runs for some 50 ms, that the variable goes up once a period of the counter. */
 bool wrap_evidence_check(const struct wrap_evidence *evidence, struct device *device,
                          const struct clock *clock, const struct deadline *deadline, struct error *error);

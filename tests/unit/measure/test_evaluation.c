@@ -234,9 +234,15 @@ FRESH_TEST(a_timer_without_a_clock_bounds_what_the_host_saw)
     reading.n = 2;
     evaluation.evidence =
         (struct wrap_evidence){.kind = EVIDENCE_TIMER, .at = 1, .wants_clock = true, .fast_hz = 100e6};
-    struct raw_hit hit = {.to = {600, 50}, .after_us = 900000, .pairs = 1};
+    struct raw_hit hit = {.to = {600, 0}, .after_us = 900000, .pairs = 1};
+    evaluation_total(&evaluation, &hit, totals);
+    assert_true(totals[0].at_least); /* it may stand */
+    hit.to[1] = 50;
     evaluation_total(&evaluation, &hit, totals);
     assert_true(totals[0].total == 600 && !totals[0].at_least);
+    const struct raw_hit brief = {.from = {700, 60}, .to = {740, 60}, .after_us = 900000, .pairs = 1};
+    evaluation_total(&evaluation, &brief, totals); /* within a microsecond */
+    assert_true(totals[0].total == 40 && !totals[0].at_least);
     hit.to[1] = 200000; /* of which 168 ms are a wrap */
     evaluation_total(&evaluation, &hit, totals);
     assert_true(totals[0].total == 600 && totals[0].at_least);

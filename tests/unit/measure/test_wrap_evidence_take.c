@@ -19,7 +19,7 @@ static struct fixture {
     uint64_t now_us, reads;
     double ticks_a_ms, first;
     uint32_t chip_id, dbgpause;
-    bool timer_stands;
+    bool timer_runs;
     uint64_t refuses; /* the address that cannot be read */
     uint64_t lost_at; /* the read at which the link goes; 0: none */
 } f;
@@ -41,7 +41,7 @@ static uint64_t value_at(uint64_t offset)
     if (offset == VARIABLE)
         return (uint32_t)(int64_t)(f.first + f.ticks_a_ms * (double)f.now_us / 1000);
     if (offset == 0x40054028)
-        return f.timer_stands ? 0 : (uint32_t)f.now_us;
+        return f.timer_runs ? (uint32_t)f.now_us : 5;
     return offset == 0x40000000 ? f.chip_id : offset == 0x4005402C ? f.dbgpause : 0;
 }
 
@@ -232,13 +232,14 @@ FRESH_TEST(the_timer_is_one_wide_counter)
     assert_int_equal(timer->high.offset, 0x40054024);
     assert_int_equal(f.evidence.at, 1);
     assert_true(f.evidence.slow_hz == 125e6 && f.evidence.fast_hz == 125e6);
+    assert_false(f.evidence.runs);
+    f.timer_runs = true;
+    assert_int_equal(take_timer(clock_given(125e6, "--freq")), EVIDENCE_TIMER);
+    assert_true(f.evidence.runs);
 }
 
 FRESH_TEST(only_a_timer_that_is_known_to_fit_is_taken)
 {
-    f.timer_stands = true; /* no program has started its tick */
-    assert_int_equal(take_timer(clock_given(125e6, "--freq")), EVIDENCE_NONE);
-    f.timer_stands = false;
     f.chip_id = 0x10004927; /* an RP2350: other addresses */
     assert_int_equal(take_timer(clock_given(150e6, "--freq")), EVIDENCE_NONE);
     f.chip_id = 0x20002927;
@@ -269,6 +270,10 @@ FRESH_TEST(without_an_exact_clock_the_timer_gives_an_upper_bound)
         set_up(NULL);
         assert_int_equal(take_timer(clocks[i]), EVIDENCE_TIMER);
         assert_true(f.evidence.wants_clock);
+        wrap_evidence_see(&f.evidence, from);
+        wrap_evidence_narrow(&f.evidence, &f.device.reading.counters[0], from, from, 0, &bounds);
+        assert_int_equal(bounds.most, UINT64_MAX); /* it may stand: no program has started its tick */
+        wrap_evidence_see(&f.evidence, to);
         wrap_evidence_narrow(&f.evidence, &f.device.reading.counters[0], from, to, 0, &bounds);
         assert_int_equal(bounds.least, 0);
         assert_int_equal(bounds.most, ceil(52 * clocks[i].bound_hz / 1e6));
@@ -281,7 +286,8 @@ FRESH_TEST(the_timer_tells_every_wrap)
     enum { CYCLES = 12, MODULUS = 200 }; /* a microsecond; 17 of those to a wrap */
     const struct counter counter = {
         .bits = 24, .per_cycle = 1, .down = true, .zero_is_top = true, .modulus = MODULUS};
-    const struct wrap_evidence evidence = {.kind = EVIDENCE_TIMER, .at = 1, .slow_hz = 12e6, .fast_hz = 12e6};
+    const struct wrap_evidence evidence = {
+        .kind = EVIDENCE_TIMER, .at = 1, .slow_hz = 12e6, .fast_hz = 12e6, .runs = true};
     for (uint64_t a = 1000; a < 1000 + CYCLES * 4; a++)
         for (uint64_t length = 0; length < UINT64_C(20) * MODULUS; length++) {
             uint64_t b = a + length;
