@@ -29,7 +29,7 @@ static void on_signal(int number)
     if (interrupted > 0 && deadline_now_us() - counted_us < TWICE_US)
         return;
     counted_us = deadline_now_us();
-    if (interrupted && fstat(STDOUT_FILENO, &out) == 0 && S_ISFIFO(out.st_mode))
+    if (interrupted && fstat(STDOUT_FILENO, &out) == 0 && (S_ISFIFO(out.st_mode) || S_ISSOCK(out.st_mode)))
         fcntl(STDOUT_FILENO, F_SETFL, fcntl(STDOUT_FILENO, F_GETFL) | O_NONBLOCK);
     interrupted = interrupted + 1;
     catch_signal(number, 0);

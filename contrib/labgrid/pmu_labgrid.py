@@ -17,14 +17,15 @@ from labgrid.util.proxy import proxymanager
 from pmu_probe import RESTORES, Pmu
 
 # At the exporter: the tool, and beside it a loop that ends it as Ctrl-C does when our side is gone, which puts the target back. Our
-# side sends a byte each BEAT seconds: sshd itself does not notice a silent network while the tool prints.
+# side sends a byte each BEAT seconds: sshd itself does not notice a silent network while the tool prints. The second signal is for a tool
+# that waits until somebody reads what it prints.
 BEAT = 5
 WATCHED = """exec 3<&0
 "$@" </dev/null 3<&- & tool=$!
-{ while [ "$(timeout 20 head -c 1 <&3)" ]; do :; done; kill $tool; } >/dev/null 2>&1 & watch=$!
+{ while [ "$(timeout 20 head -c 1 <&3)" ]; do :; done; kill $tool; sleep 3; kill $tool; } >/dev/null 2>&1 & watch=$!
 exec 3<&-
 wait $tool; code=$?
-kill $watch
+kill $watch 2>/dev/null
 exit $code"""
 # At the exporter: keeps a file by its content, and says where. What nobody has asked for in a month goes.
 KEEP = """cache=${XDG_CACHE_HOME:-$HOME/.cache}/pmu-probe; file=$cache/$1/$2

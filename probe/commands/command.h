@@ -121,5 +121,8 @@ struct output {
 /* `name` NULL: standard output. */
 bool output_open(struct output *output, const char *name, const volatile sig_atomic_t *cancel,
                  struct error *error);
+/* Waits until the reader of a pipe has taken so much that a line fits; false: the user cancelled meanwhile.
+ */
+bool output_wait(FILE *out, const volatile sig_atomic_t *cancel);
 /* `result`: the output takes its place. False: not all of it could be written. */
 bool output_close(struct output *output, bool result, struct error *error);

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -123,6 +124,16 @@ bool output_open(struct output *output, const char *name, const volatile sig_ato
     if (standard >= 0)
         return take_descriptor(output, fcntl(standard, F_DUPFD_CLOEXEC, 0), error);
     return take_descriptor(output, file_open_to_write(name, cancel), error);
+}
+
+bool output_wait(FILE *out, const volatile sig_atomic_t *cancel)
+{
+    enum { LOOK_MS = 100 };
+    struct pollfd pipe = {.fd = fileno(out), .events = POLLOUT};
+    for (int found = 0; found == 0 || (found < 0 && errno == EINTR); found = poll(&pipe, 1, LOOK_MS))
+        if (found == 0 && *cancel != 0 && poll(&pipe, 1, 0) == 0)
+            return false;
+    return true;
 }
 
 static bool copy(FILE *from, const char *path)

@@ -1,12 +1,14 @@
 """How a run ends when the other side does not answer: in which order, with which words, and what is left. The times themselves
 are in endings.py, which prints them."""
 import contextlib
+import json
 import os
 import pty
 import select
 import signal
 import socket
 import threading
+import time
 
 import pytest
 
@@ -90,7 +92,6 @@ def test_a_second_ctrl_c_ends_it_at_once(way, monkeypatch):
         tool.send_signal(signal.SIGINT)
         with contextlib.suppress(Exception):
             tool.wait(0.5)
-        assert tool.poll() is None
         result = finish_tool(tool, signal.SIGTERM)
         assert result.code == 3 and "you did not want to wait for it" in result.err, result.err
         assert "FP_CTRL" in left(result) and "The core may be halted." in left(result) and RESTORE in result.err
@@ -173,6 +174,30 @@ def test_other_signals_put_the_target_back_too(way, number):
         result = finish_tool(tool)
         assert result.code == (3 if number == signal.SIGPIPE else 0), result.err
         assert test_trace.snapshot(place) == before and place.board.state()["run"] == "running"
+
+
+@pytest.mark.parametrize("kind", ["pipe", "socket"])
+def test_a_reader_that_stands_still_does_not_keep_the_target(kind):
+    """It gets all of it when it goes on."""
+    with Place("m4/swd", scenario=WORK_BY_DATA) as place:
+        before = test_trace.snapshot(place)
+        ours, its = (socket.socketpair() if kind == "socket" else map(os.fdopen, os.pipe(), "rw"))
+        tool = start_tool(place.words("delta", "-j", "work_by_data", "-r", 100_000_000), stdout=its)
+        its.close()
+
+        def waits():
+            """The core has stood for a while."""
+            seen = place.board.state()["cycles"]
+            time.sleep(0.5)
+            return seen == place.board.state()["cycles"]
+        place.wait_for_stops(100)
+        wait_for(waits, "the pipe to be full")
+        tool.send_signal(signal.SIGTERM)
+        wait_for(lambda: test_trace.snapshot(place) == before and place.board.state()["run"] == "running", "the target to be as it was")
+        with ours.makefile() if kind == "socket" else ours as reader:
+            lines = [json.loads(line) for line in reader]
+        assert finish_tool(tool).code == 0
+        assert [line["hit"] for line in lines if line["type"] == "hit"] == list(range(1, lines[-1]["hits"] + 1)) and lines[-1]["type"] == "summary"
 
 
 # --- before the first answer
