@@ -8,7 +8,6 @@ import select
 import signal
 import socket
 import threading
-import time
 
 import pytest
 
@@ -184,14 +183,8 @@ def test_a_reader_that_stands_still_does_not_keep_the_target(kind):
         ours, its = (socket.socketpair() if kind == "socket" else map(os.fdopen, os.pipe(), "rw"))
         tool = start_tool(place.words("delta", "-j", "work_by_data", "-r", 100_000_000), stdout=its)
         its.close()
-
-        def waits():
-            """The core has stood for a while."""
-            seen = place.board.state()["cycles"]
-            time.sleep(0.5)
-            return seen == place.board.state()["cycles"]
         place.wait_for_stops(100)
-        wait_for(waits, "the pipe to be full")
+        wait_for(lambda: test_trace.stands(place), "the pipe to be full")
         tool.send_signal(signal.SIGTERM)
         wait_for(lambda: test_trace.snapshot(place) == before and place.board.state()["run"] == "running", "the target to be as it was")
         with ours.makefile() if kind == "socket" else ours as reader:
