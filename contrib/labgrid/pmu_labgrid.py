@@ -17,8 +17,8 @@ from labgrid.util.proxy import proxymanager
 from pmu_probe import RESTORES, Pmu
 
 # At the exporter: the tool, and beside it a loop that ends it as Ctrl-C does when our side is gone, which puts the target back. Our
-# side sends a byte each BEAT seconds: sshd itself does not notice a silent network while the tool prints. The second signal is for a tool
-# that waits until somebody reads what it prints.
+# side sends a byte each BEAT seconds: sshd itself does not notice a silent network while the tool prints. The second signal ends a
+# tool whose output nobody reads.
 BEAT = 5
 WATCHED = """exec 3<&0
 "$@" </dev/null 3<&- & tool=$!

@@ -42,6 +42,8 @@ def test_stat_ends_with_what_was_counted(way, round_):
         assert in_look or place.board.state()["run"] != "halted", "a reset that is only looked at is not caught"
         if in_look:
             assert "reset it once more" in result.err
+            place.board.command("reset")
+            place.board.wait_for(lambda state: state["run"] != "halted")
         if result.summary is None:
             assert way.startswith("r5"), result.out  # where the look itself was lost in the reset
             return

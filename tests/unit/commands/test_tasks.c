@@ -77,7 +77,7 @@ FRESH_TEST(a_name_may_begin_at_any_byte)
         memcpy(f.ram + 16 + offset, "sampling", 9);
         f.tasks.name = (struct symbols_member){.offset = offset, .size = 12};
         assert_string_equal(name_of(RAM + 16), "sampling");
-        assert_null(name_of(RAM + 16)); /* it is told once */
+        assert_null(name_of(RAM + 16)); /* only once */
     }
 }
 

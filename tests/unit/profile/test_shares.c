@@ -332,6 +332,25 @@ static void add_contexts(struct profile *profile, enum profile_context kind, dou
         profile_count(&contexts->intervals[at], counts[i].address, counts[i].samples);
 }
 
+/* No sample has to be there. */
+TEST(a_function_is_told_by_its_entry)
+{
+    struct symbols *symbols = fixture_open("blink");
+    struct location fir;
+    struct error error = {0};
+    struct profile *profile = profile_new(1);
+    assert_true(symbols_locate(symbols, "fir_filter", &fir, &error));
+    profile_count(profile_interval(profile, 0, 0, 1), fir.low + 4, 7);
+    struct shares shares = shares_of(profile, 0, SHARES_FUNCTION, symbols);
+    assert_int_equal(row_of(&shares, "fir_filter", NULL)->address, fir.low);
+    shares_free(&shares);
+    shares = shares_of(profile, 0, SHARES_ADDRESS, symbols);
+    assert_int_equal(shares.rows[0].address, fir.low + 4);
+    shares_free(&shares);
+    profile_file_free(profile);
+    symbols_close(symbols);
+}
+
 TEST(of_exceptions_and_tasks)
 {
     static const struct profile_count exceptions[] = {{0, 80}, {9, 1}, {15, 15}, {16 + 3, 4}},
