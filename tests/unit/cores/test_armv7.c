@@ -5,6 +5,7 @@
 #include "rig_armv7.h"
 
 #include "cores/armv7_transfer.h"
+#include "cores/injected.h"
 
 static bool identify(uint32_t midr, uint32_t didr, uint32_t authstatus, struct core *core)
 {
@@ -275,6 +276,21 @@ TEST(modes_that_exceptions_enter)
     static const uint32_t others[] = {0x10, 0x1F, 0x1D3, 0x600001D6, 0x1DA};
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         assert_null(core_exception_mode(&core, others[i]));
+}
+
+/* A32 instructions, masked, little-endian, privileged; the flags stay. */
+TEST(the_state_of_injected_code)
+{
+    static const struct {
+        uint32_t found, set;
+    } states[] = {
+        {0x600001D3, 0x600001D3}, /* already so */
+        {0x20000010, 0x200001DF}, /* User */
+        {0x8000003F, 0x800001DF}, /* Thumb, System */
+        {0xA701FE72, 0xA00101D2}, /* Thumb in an IT block, Jazelle, big-endian, IRQ */
+    };
+    for (size_t i = 0; i < sizeof states / sizeof *states; i++)
+        assert_int_equal(armv7_injected.state(states[i].found), states[i].set);
 }
 
 /* Encodings as an assembler gives them. */

@@ -107,6 +107,16 @@ TEST(all_of_them_are_in_it)
     }
 }
 
+/* The spread of means of two, when it is all there is: that of a sample, n - 1. */
+TEST(means_have_an_error_of_their_own)
+{
+    struct series series = {0};
+    for (int i = 0; i < 800; i++)
+        series_add(&series, i / 2 % 2);
+    assert_true(series.n == 400 && series.each == 2);
+    assert_true(fabs(series_error(&series, 0, 800).standard - 0.5 / sqrt(399)) < 1e-9);
+}
+
 /* With the values' own statistics, wherever they lie. */
 TEST(far_from_zero)
 {

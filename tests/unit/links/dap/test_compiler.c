@@ -78,6 +78,17 @@ TEST(test_first_access)
     assert_packet("05 00 01 0f");
 }
 
+/* However short a packet is, it starts with a match on the previous token and leaves its own behind. */
+TEST(test_gates_of_a_packet_of_one_step)
+{
+    struct step steps[] = {step_read(word(0xE000ED00))};
+    begin(64);
+    stand_at(0x1000, false);
+    compiler_packet(&compiler, steps, 1, 0, false,
+                    &(struct compiler_gates){true, true, 0x11111101, 0x22222201}, &packet);
+    assert_packet("05 00 06 08 00 00 00 00 20 ff ff ff ff 17 01 11 11 11 05 00 ed 00 e0 0f 05 01 22 22 22");
+}
+
 TEST(test_neighbours_through_banked_registers)
 {
     struct step steps[] = {step_write(word(0xE000EDF4), 15), step_until(word(0xE000EDF0), 0x10000, 0x10000),
