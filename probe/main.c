@@ -20,18 +20,24 @@ static volatile sig_atomic_t interrupted; /* how often */
 static void catch_signal(int number, int flags);
 
 /* The first signal lets the current output finish; the next one does not wait for a reader that is slow, nor
- * for a target that is put back. */
+ * for a target that is put back. A reader that went away ends a run as the first one does. It is not the
+ * user's: whoever ends `pmu-probe | head` with Ctrl-C did so once. */
 static void on_signal(int number)
 {
     static int64_t counted_us;
+    static bool unread;
     struct stat out;
     int before = errno;
-    if (interrupted > 0 && deadline_now_us() - counted_us < TWICE_US)
+    if (number == SIGPIPE && interrupted == 0)
+        interrupted = unread = true;
+    if (number == SIGPIPE || (interrupted > 0 && !unread && deadline_now_us() - counted_us < TWICE_US))
         return;
     counted_us = deadline_now_us();
-    if (interrupted && fstat(STDOUT_FILENO, &out) == 0 && (S_ISFIFO(out.st_mode) || S_ISSOCK(out.st_mode)))
+    if (!unread && interrupted && fstat(STDOUT_FILENO, &out) == 0 &&
+        (S_ISFIFO(out.st_mode) || S_ISSOCK(out.st_mode)))
         fcntl(STDOUT_FILENO, F_SETFL, fcntl(STDOUT_FILENO, F_GETFL) | O_NONBLOCK);
-    interrupted = interrupted + 1;
+    interrupted = unread ? interrupted : interrupted + 1;
+    unread = false;
     catch_signal(number, 0);
     errno = before;
 }
@@ -41,14 +47,6 @@ static void catch_signal(int number, int flags)
     struct sigaction action = {.sa_handler = on_signal, .sa_flags = flags};
     sigfillset(&action.sa_mask);
     sigaction(number, &action, NULL);
-}
-
-/* Nobody reads the output any more. That ends a run as Ctrl-C does, but never cuts its ending. */
-static void on_broken_pipe(int number)
-{
-    (void)number;
-    if (interrupted == 0)
-        interrupted = 1;
 }
 
 /* What to do next. A command's own help is shorter than all. */
@@ -133,7 +131,7 @@ int main(int argc, char **argv)
     catch_signal(SIGINT, SA_RESTART);
     catch_signal(SIGTERM, SA_RESTART);
     catch_signal(SIGHUP, SA_RESTART);
-    signal(SIGPIPE, on_broken_pipe);
+    catch_signal(SIGPIPE, SA_RESTART);
     setlocale(LC_CTYPE, ""); /* for terminal_has_utf8() alone: numbers stay as in "C" */
     if (run_for_script(argc, argv))
         return fflush(stdout) == 0 ? EXIT_DONE : error_exit_code(ERROR_SYSTEM);

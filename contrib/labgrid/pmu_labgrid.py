@@ -22,7 +22,7 @@ from pmu_probe import RESTORES, Pmu
 BEAT = 5
 WATCHED = """exec 3<&0
 "$@" </dev/null 3<&- & tool=$!
-{ while [ "$(timeout 20 head -c 1 <&3)" ]; do :; done; kill $tool; sleep 3; kill $tool; } >/dev/null 2>&1 & watch=$!
+{ while [ "$(timeout 20 head -c 1 <&3)" ]; do :; done; kill $tool; sleep 10; kill $tool; } >/dev/null 2>&1 & watch=$!
 exec 3<&-
 wait $tool; code=$?
 kill $watch 2>/dev/null

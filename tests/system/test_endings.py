@@ -130,6 +130,24 @@ def test_ctrl_c_while_it_puts_back_after_an_error(signals, monkeypatch):
         assert ("you did not want to wait" in result.err) == (signals > 1), result.err
 
 
+def test_ctrl_c_after_the_reader_went_away_is_the_first_one(monkeypatch):
+    """Ctrl-C ends both sides of `pmu-probe delta -j | jq`, in any order."""
+    monkeypatch.setenv("PMU_PROBE_PATIENCE", "5")
+    with Behind() as behind:
+        before = test_trace.snapshot(behind.place)
+        tool, kept = behind.measuring("-j"), []
+        behind.relay.late = (2.5, 2.5)  # longer than it takes to the word
+        behind.relay.become(LATE)
+        tool.stdout.close()
+        tool.stdout = None
+        wait_for(lambda: is_told(tool, PUTTING, kept), "the word that it takes long")
+        tool.send_signal(signal.SIGINT)
+        behind.relay.late = (0, 0)
+        result = finish_told(tool, kept)
+        assert result.code == 3 and "the output could not be written" in result.err, result.err
+        assert test_trace.snapshot(behind.place) == before and behind.board.state()["run"] == "running"
+
+
 def test_not_a_word_with_quiet():
     with Behind() as behind:
         tool = behind.measuring("-q")
