@@ -5,13 +5,10 @@
 #include "report/terminal.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <locale.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 enum { TWICE_US = 200000 }; /* timeout(1) and some shells send a signal to the process and to its group */
 
@@ -20,24 +17,21 @@ static volatile sig_atomic_t interrupted; /* how often */
 static void catch_signal(int number, int flags);
 
 /* The first signal lets the current output finish; the next one does not wait for a reader that is slow, nor
- * for a target that is put back. A reader that went away ends a run as the first one does. It is not the
- * user's: whoever ends `pmu-probe | head` with Ctrl-C did so once. */
+ * for a target that is put back. A reader that went away ends a run as a first signal does, but is not the
+ * user's: Ctrl-C ends both sides of `pmu-probe | head` in any order. */
 static void on_signal(int number)
 {
     static int64_t counted_us;
-    static bool unread;
-    struct stat out;
+    static sig_atomic_t counted;
     int before = errno;
     if (number == SIGPIPE && interrupted == 0)
-        interrupted = unread = true;
-    if (number == SIGPIPE || (interrupted > 0 && !unread && deadline_now_us() - counted_us < TWICE_US))
+        interrupted = 1;
+    if (number == SIGPIPE || (counted > 0 && deadline_now_us() - counted_us < TWICE_US))
         return;
     counted_us = deadline_now_us();
-    if (!unread && interrupted && fstat(STDOUT_FILENO, &out) == 0 &&
-        (S_ISFIFO(out.st_mode) || S_ISSOCK(out.st_mode)))
-        fcntl(STDOUT_FILENO, F_SETFL, fcntl(STDOUT_FILENO, F_GETFL) | O_NONBLOCK);
-    interrupted = unread ? interrupted : interrupted + 1;
-    unread = false;
+    counted++;
+    if (interrupted < counted)
+        interrupted = counted;
     catch_signal(number, 0);
     errno = before;
 }
@@ -98,15 +92,16 @@ static int run(const struct options *options, struct error *error)
                               .cancel = &interrupted,
                               .ending = &ending,
                               .out = output.file,
+                              .spool = output.spool,
                               .result = &result,
                               .log = options->verbose > 0 ? &log : NULL};
     log_line(context.log, "pmu-probe %s, %s", PMU_PROBE_VERSION, plain ? "" : options->command);
     if (options->version)
-        printf("pmu-probe %s\n", PMU_PROBE_VERSION);
+        fprintf(output.file, "pmu-probe %s\n", PMU_PROBE_VERSION);
     else if (options->help && options->command != NULL)
-        help_command(stdout, options->command);
+        help_command(output.file, options->command);
     else if (options->help)
-        help_print(stdout);
+        help_print(output.file);
     else
         code = run_command(&context, error);
     if (!output_close(&output, result || error->kind == ERROR_NONE, error))

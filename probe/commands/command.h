@@ -20,6 +20,7 @@ struct context {
     const volatile sig_atomic_t *cancel;
     struct ending *ending; /* of this run; may be NULL */
     FILE *out;
+    struct spool *spool;   /* of `out`; NULL: it goes straight to a file or a terminal */
     bool *result;          /* see command_has_result; may be NULL */
     const struct log *log; /* NULL without -v */
 };
@@ -114,15 +115,15 @@ struct output {
     FILE *file;       /* to write to */
     const char *name; /* as the user gave it; NULL: standard output */
     enum output_way way;
-    char *path;   /* all symbolic links resolved; may be NULL with OUTPUT_AS_IT_IS */
-    char *beside; /* the file being written, with OUTPUT_BESIDE */
+    char *path;          /* all symbolic links resolved; may be NULL with OUTPUT_AS_IT_IS */
+    char *beside;        /* the file being written, with OUTPUT_BESIDE */
+    struct spool *spool; /* for a pipe or a socket; NULL: `file` is the end of the way */
+    FILE *behind;        /* the pipe or socket itself */
 };
 
-/* `name` NULL: standard output. */
-bool output_open(struct output *output, const char *name, const volatile sig_atomic_t *cancel,
+/* `name` NULL: standard output. `signals` is for the spool. */
+bool output_open(struct output *output, const char *name, volatile sig_atomic_t *signals,
                  struct error *error);
-/* Waits until the reader of a pipe has taken so much that a line fits; false: the user cancelled meanwhile.
- */
-bool output_wait(FILE *out, const volatile sig_atomic_t *cancel);
-/* `result`: the output takes its place. False: not all of it could be written. */
+/* `result`: the output takes its place. Waits for the reader of a pipe. False: not all of it could be
+ * written. */
 bool output_close(struct output *output, bool result, struct error *error);

@@ -1,5 +1,6 @@
 /* delta FUNCTION, delta START END: the main job. */
 #include "measure/delta.h"
+#include "base/spool.h"
 #include "commands/command.h"
 #include "commands/counting.h"
 #include "commands/session.h"
@@ -29,7 +30,6 @@ struct delta_command {
     struct summary summary;
     struct slowest *slowest; /* NULL: not wanted */
     struct delta_page page;  /* of --format html */
-    struct page_lines late;  /* hits that a reader who stands still must not delay: the core may be halted */
     bool unwritten;          /* the output could not be written */
 };
 
@@ -40,28 +40,11 @@ static uint64_t wanted_hits(const struct delta_command *self)
     return options->hits > 0 ? options->hits * self->counting.plan->n_passes + options->warmup : 0;
 }
 
-/* After Ctrl-C the target is put back before a reader is waited for. */
-static FILE *hits_go_to(struct delta_command *self)
-{
-    const struct context *command = self->session.context;
-    bool waits = self->late.out == NULL && !output_wait(command->out, command->cancel);
-    if (waits && !page_lines_open(&self->late))
-        return command->out;
-    return self->late.out != NULL ? self->late.out : command->out;
-}
-
-static bool write_late(struct delta_command *self)
-{
-    if (self->late.out == NULL)
-        return true;
-    return fflush(self->late.out) == 0 && fputs(self->late.text, self->session.context->out) >= 0;
-}
-
 static void on_hit(void *context, const struct hit_result *hit)
 {
     struct delta_command *self = context;
     const struct context *command = self->session.context;
-    if ((command->options->format == FORMAT_JSON && !json_hit(hits_go_to(self), hit, &self->summary)) ||
+    if ((command->options->format == FORMAT_JSON && !json_hit(command->out, hit, &self->summary)) ||
         (command->options->format == FORMAT_HTML && !delta_page_hit(&self->page, hit, &self->summary)))
         self->unwritten = true;
     progress_count(&self->progress, hit->number, wanted_hits(self), "hits", "");
@@ -336,6 +319,11 @@ static bool is_printable(const struct delta_command *self, const struct error *e
            (self->summary.hits > 0 && error->kind != ERROR_NO_COUNTER && error->kind != ERROR_WRITTEN);
 }
 
+static bool is_unread(const struct context *context)
+{
+    return context->spool != NULL && spool_has_ended_the_run(context->spool);
+}
+
 int command_delta(const struct context *context, struct error *error)
 {
     struct delta_command self = {.session = {.context = context, .may_stop = true}};
@@ -354,7 +342,6 @@ int command_delta(const struct context *context, struct error *error)
     bool closed = session_close(&self.session, &after);
     if (closed)
         session_forgive(&self.session, error);
-    self.unwritten = !write_late(&self) || self.unwritten;
     if (self.summary.n > 0 && is_printable(&self, error)) {
         self.summary.n_metrics = counting_metrics(&self.counting, column_mean, &self.summary,
                                                   self.conditions.clock_hz, self.summary.metrics);
@@ -364,7 +351,9 @@ int command_delta(const struct context *context, struct error *error)
                      "--freq HZ lets the RP2040's timer count beyond a period of SysTick");
         if (error->kind != ERROR_NONE)
             snprintf(self.summary.ended, sizeof self.summary.ended, "%.255s",
-                     error->kind == ERROR_CANCELLED ? "Ctrl-C" : error->text);
+                     error->kind != ERROR_CANCELLED ? error->text
+                     : is_unread(context)           ? "nobody took the output"
+                                                    : "Ctrl-C");
         if (self.summary.hits > 0)
             command_has_result(context);
         self.unwritten = !verdict_output_write(&self, check, &code) || self.unwritten;
@@ -376,7 +365,6 @@ int command_delta(const struct context *context, struct error *error)
     }
     free(check);
     delta_page_free(&self.page);
-    page_lines_free(&self.late);
     slowest_close(self.slowest);
     summary_free(&self.summary);
     counting_close(&self.counting);

@@ -1,10 +1,10 @@
 #include "commands/command.h"
 
 #include "base/file.h"
+#include "base/spool.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -103,12 +103,33 @@ static bool open_plain(struct output *output, const struct stat *before, struct 
     return output->file != NULL || refuse(output, errno, error);
 }
 
-bool output_open(struct output *output, const char *name, const volatile sig_atomic_t *cancel,
-                 struct error *error)
+static bool is_read(int fd)
 {
-    *output = (struct output){.file = stdout, .name = name};
-    if (name == NULL)
-        return true;
+    struct stat status;
+    return fstat(fd, &status) == 0 && (S_ISFIFO(status.st_mode) || S_ISSOCK(status.st_mode));
+}
+
+/* Without a spool, if there is no memory for it, the run waits for a slow reader. */
+static void open_spool(struct output *output, volatile sig_atomic_t *signals)
+{
+    struct spool *spool =
+        is_read(fileno(output->file)) ? spool_open(fileno(output->file), SPOOL_MOST, signals) : NULL;
+    if (spool == NULL)
+        return;
+    FILE *file = fdopen(spool_descriptor(spool), "w");
+    if (file == NULL) {
+        close(spool_descriptor(spool));
+        (void)spool_close(spool);
+        return;
+    }
+    output->behind = output->file;
+    output->file = file;
+    output->spool = spool;
+}
+
+static bool open_named(struct output *output, const volatile sig_atomic_t *cancel, struct error *error)
+{
+    const char *name = output->name;
     struct stat status, link;
     if (stat(name, &status) != 0) {
         if (errno != ENOENT || lstat(name, &link) != 0)
@@ -126,13 +147,12 @@ bool output_open(struct output *output, const char *name, const volatile sig_ato
     return take_descriptor(output, file_open_to_write(name, cancel), error);
 }
 
-bool output_wait(FILE *out, const volatile sig_atomic_t *cancel)
+bool output_open(struct output *output, const char *name, volatile sig_atomic_t *signals, struct error *error)
 {
-    enum { LOOK_MS = 100 };
-    struct pollfd pipe = {.fd = fileno(out), .events = POLLOUT};
-    for (int found = 0; found == 0 || (found < 0 && errno == EINTR); found = poll(&pipe, 1, LOOK_MS))
-        if (found == 0 && *cancel != 0 && poll(&pipe, 1, 0) == 0)
-            return false;
+    *output = (struct output){.file = stdout, .name = name};
+    if (name != NULL && !open_named(output, signals, error))
+        return false;
+    open_spool(output, signals);
     return true;
 }
 
@@ -154,6 +174,21 @@ static bool copy(FILE *from, const char *path)
     return whole;
 }
 
+/* False with errno. */
+static bool close_spool(struct output *output)
+{
+    if (spool_has_ended_the_run(output->spool))
+        fprintf(stderr,
+                "pmu-probe: nobody took the output, and %d MB of it waited: the run was ended there\n",
+                SPOOL_MOST >> 20);
+    bool whole = spool_close(output->spool);
+    int reason = errno;
+    if (output->behind != stdout)
+        fclose(output->behind);
+    errno = reason;
+    return whole;
+}
+
 /* False with errno, which is 0 if the reason is no longer known. */
 static bool finish(struct output *output, bool take)
 {
@@ -165,6 +200,10 @@ static bool finish(struct output *output, bool take)
         whole = copy(output->file, output->path);
     int reason = errno;
     if (output->file != stdout && fclose(output->file) != 0 && whole) {
+        reason = errno;
+        whole = false;
+    }
+    if (output->spool != NULL && !close_spool(output) && whole) {
         reason = errno;
         whole = false;
     }

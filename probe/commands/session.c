@@ -1,5 +1,6 @@
 #include "commands/session.h"
 
+#include "base/spool.h"
 #include "device/restore.h"
 #include "device/settings.h"
 #include "links/claim.h"
@@ -233,6 +234,8 @@ bool session_reach_target(struct session *session, struct error *error)
 {
     const struct options *options = session->context->options;
     struct error left = {0};
+    if (session->context->spool != NULL)
+        spool_ends_the_run(session->context->spool);
     if (options->counters == NULL && options->core >= 0 && options->debug_base.said)
         return error_set(error, ERROR_USAGE, "-C and --debug-base both say which core");
     session->link = connect_link(session->context, error);

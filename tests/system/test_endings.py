@@ -194,21 +194,33 @@ def test_other_signals_put_the_target_back_too(way, number):
 
 
 @pytest.mark.parametrize("kind", ["pipe", "socket"])
-def test_a_reader_that_stands_still_does_not_keep_the_target(kind):
+def test_a_reader_that_stands_still_does_not_stop_the_run(kind):
     """It gets all of it when it goes on."""
     with Place("m4/swd", scenario=WORK_BY_DATA) as place:
         before = test_trace.snapshot(place)
         ours, its = (socket.socketpair() if kind == "socket" else map(os.fdopen, os.pipe(), "rw"))
         tool = start_tool(place.words("delta", "-j", "work_by_data", "-r", 100_000_000), stdout=its)
         its.close()
-        place.wait_for_stops(100)
-        wait_for(lambda: test_trace.stands(place), "the pipe to be full")
+        place.wait_for_stops(5000)  # a pipe holds some 500 hits, a socket somewhat more
         tool.send_signal(signal.SIGTERM)
         wait_for(lambda: test_trace.snapshot(place) == before and place.board.state()["run"] == "running", "the target to be as it was")
         with ours.makefile() if kind == "socket" else ours as reader:
             lines = [json.loads(line) for line in reader]
         assert finish_tool(tool).code == 0
         assert [line["hit"] for line in lines if line["type"] == "hit"] == list(range(1, lines[-1]["hits"] + 1)) and lines[-1]["type"] == "summary"
+        assert lines[-1]["hits"] > 2000
+
+
+@pytest.mark.soak
+def test_a_reader_that_never_goes_on_ends_the_run():
+    with Place("m4/swd", scenario=WORK_BY_DATA) as place:
+        before = test_trace.snapshot(place)
+        tool = place.start("delta", "-j", "work_by_data", "-r", 100_000_000)
+        place.wait_for_stops(20)
+        wait_for(lambda: test_trace.snapshot(place) == before and place.board.state()["run"] == "running", "the run to end", 900)
+        result = finish_tool(tool)
+        assert result.code == 0 and "nobody took the output, and 32 MB of it waited: the run was ended there" in result.err
+        assert result.lines[-1]["ended"] == "nobody took the output" and result.lines[-1]["hits"] == len(result.hits) > 100_000
 
 
 # --- before the first answer

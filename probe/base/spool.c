@@ -1,0 +1,191 @@
+#include "base/spool.h"
+
+#include "base/deadline.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+    LOOK_MS = 100,
+    STILL_MS = 2000,
+    READ_AT_ONCE = 1 << 16,
+    WRITE_AT_ONCE = 4096, /* so many fit when poll(2) says that some do: PIPE_BUF */
+};
+
+struct spool {
+    int from, into, to; /* the pipe that is written to, by its two ends, and the reader's */
+    size_t most;
+    volatile sig_atomic_t *signals;
+    atomic_bool ends_the_run, has_ended_it;
+    pthread_t thread;
+    /* The thread's, until it is joined. */
+    char *bytes;
+    size_t room, begin, end;
+    bool whole;       /* nothing more will be written */
+    int reason;       /* errno; 0: the reader got everything so far */
+    int64_t taken_us; /* when the reader last took something, or had nothing to take */
+    int64_t still_us; /* longer than that without taking anything, and it is nobody */
+};
+
+static size_t waiting(const struct spool *spool)
+{
+    return spool->end - spool->begin;
+}
+
+/* False: out of memory; with nothing in it there is always some. */
+static bool make_room(struct spool *spool)
+{
+    if (spool->begin > 0 && (spool->begin == spool->end || spool->begin > spool->room / 2)) {
+        memmove(spool->bytes, spool->bytes + spool->begin, waiting(spool));
+        spool->end -= spool->begin;
+        spool->begin = 0;
+    }
+    if (spool->room - spool->end >= READ_AT_ONCE)
+        return true;
+    size_t room = spool->room * 2 + READ_AT_ONCE;
+    char *bytes = realloc(spool->bytes, room);
+    if (bytes != NULL) {
+        spool->bytes = bytes;
+        spool->room = room;
+    }
+    return bytes != NULL;
+}
+
+static bool takes_more(struct spool *spool)
+{
+    return !spool->whole && (waiting(spool) < spool->most || *spool->signals != 0) && make_room(spool);
+}
+
+static void take(struct spool *spool)
+{
+    ssize_t n = read(spool->from, spool->bytes + spool->end, READ_AT_ONCE);
+    if (n > 0)
+        spool->end += (size_t)n;
+    else if (n == 0 || errno != EINTR)
+        spool->whole = true;
+}
+
+static void give(struct spool *spool)
+{
+    size_t most = waiting(spool) < WRITE_AT_ONCE ? waiting(spool) : WRITE_AT_ONCE;
+    ssize_t n = write(spool->to, spool->bytes + spool->begin, most);
+    if (n > 0) {
+        spool->begin += (size_t)n;
+        spool->taken_us = deadline_now_us();
+    } else if (n < 0 && errno != EINTR && errno != EAGAIN) {
+        spool->reason = errno;
+    }
+}
+
+/* A look at the user and at the clock while the reader takes nothing. */
+static void stand(struct spool *spool, bool full)
+{
+    if (*spool->signals > 1)
+        spool->reason = EINTR;
+    bool still = deadline_now_us() - spool->taken_us > spool->still_us;
+    if (full && still && *spool->signals == 0 && atomic_load(&spool->ends_the_run)) {
+        atomic_store(&spool->has_ended_it, true);
+        *spool->signals = 1;
+    }
+}
+
+static void *carry(void *argument)
+{
+    struct spool *spool = argument;
+    while (spool->reason == 0 && !(spool->whole && waiting(spool) == 0)) {
+        bool takes = takes_more(spool), gives = waiting(spool) > 0;
+        struct pollfd ends[] = {{.fd = takes ? spool->from : -1, .events = POLLIN},
+                                {.fd = gives ? spool->to : -1, .events = POLLOUT}};
+        int found = poll(ends, 2, gives ? LOOK_MS : -1);
+        if (found > 0 && ends[0].revents != 0)
+            take(spool);
+        if (!gives)
+            spool->taken_us = deadline_now_us();
+        else if (found > 0 && ends[1].revents != 0)
+            give(spool);
+        else if (found >= 0)
+            stand(spool, !takes);
+    }
+    close(spool->from); /* who still writes learns of it */
+    return NULL;
+}
+
+/* The thread gets no signals: they are for who measures. */
+static int start(struct spool *spool)
+{
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int reason = pthread_create(&spool->thread, NULL, carry, spool);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return reason;
+}
+
+static bool open_pipe(struct spool *spool)
+{
+    int ends[2];
+    if (pipe(ends) != 0)
+        return false;
+    for (int i = 0; i < 2; i++)
+        fcntl(ends[i], F_SETFD, FD_CLOEXEC);
+    spool->from = ends[0];
+    spool->into = ends[1];
+    return true;
+}
+
+struct spool *spool_open(int to, size_t most, volatile sig_atomic_t *signals)
+{
+    struct spool *spool = calloc(1, sizeof *spool);
+    if (spool == NULL)
+        return NULL;
+    *spool = (struct spool){.to = to,
+                            .most = most,
+                            .signals = signals,
+                            .bytes = malloc(READ_AT_ONCE),
+                            .room = READ_AT_ONCE,
+                            .taken_us = deadline_now_us(),
+                            .still_us = patience_ms(STILL_MS) * 1000};
+    if (spool->bytes != NULL && open_pipe(spool)) {
+        int reason = start(spool);
+        if (reason == 0)
+            return spool;
+        close(spool->from);
+        close(spool->into);
+        errno = reason;
+    }
+    free(spool->bytes);
+    free(spool);
+    return NULL;
+}
+
+int spool_descriptor(const struct spool *spool)
+{
+    return spool->into;
+}
+
+void spool_ends_the_run(struct spool *spool)
+{
+    atomic_store(&spool->ends_the_run, true);
+}
+
+bool spool_has_ended_the_run(const struct spool *spool)
+{
+    return atomic_load(&spool->has_ended_it);
+}
+
+bool spool_close(struct spool *spool)
+{
+    pthread_join(spool->thread, NULL);
+    int reason = spool->reason;
+    free(spool->bytes);
+    free(spool);
+    errno = reason;
+    return reason == 0;
+}
