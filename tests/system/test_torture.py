@@ -209,8 +209,8 @@ class Troubled:
             more = HALT_COST if "--no-calibrate" in COMMANDS[case.command] else 0
             try:
                 log = self.board.log()
-            except BoardError:  # OpenOCD let the core go with registers from before the loss of power: exceptions without end
-                assert case.event == "power" and result.code == 3, result.err
+            except BoardError:  # OpenOCD let the core go with registers from before the reset: exceptions without end
+                assert case.event in ("power", "reset") and self.place.server and result.code == 3, result.err
                 return
             truth = [p.cycles + more for p in passages(log, self.board.symbol(start), end)]
             rest = iter(truth)
