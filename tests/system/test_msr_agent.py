@@ -201,7 +201,7 @@ def test_a_client_that_takes_no_answers_is_left(card, agent, client):
             client.socket.send(data)
     except BlockingIOError:
         pass
-    time.sleep(4)  # it gives such a client 5 s; to read all registers takes long
+    time.sleep(5)  # so long it waits for such a client; to read all registers takes long
     wait_for(lambda: card.registers() == before, "the agent to leave it")
     assert agent.connect().busy == 0
 
