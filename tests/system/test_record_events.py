@@ -85,7 +85,9 @@ def test_samples_are_where_the_events_are(way, tmp_path):
         apart = [count(after) - count(one) for one, after in zip(stops, stops[1:])]
         assert all(every - every // 8 - LATE <= events <= every + every // 8 + LATE for events in apart), sorted(apart)
         counted = sum(line.get("events", 0) for line in profile.intervals)
-        assert abs(counted - count(stops[-1]) + count(stops[0]) - every) <= every // 8 + LATE * (samples + 1)
+        # One that came just as the time was over is no sample
+        before_it = [halt for halt in halts if halt.extra == cause][-samples - 1:-1]
+        assert any(abs(counted - count(some[-1]) + count(some[0]) - every) <= every // 8 + LATE * (samples + 1) for some in (stops, before_it))
 
 
 @pytest.mark.any_row(1)
