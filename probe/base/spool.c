@@ -147,11 +147,11 @@ struct spool *spool_open(int to, size_t most, volatile sig_atomic_t *signals)
         return NULL;
     *spool = (struct spool){.to = to,
                             .most = most,
-                            .signals = signals,
                             .bytes = malloc(READ_AT_ONCE),
                             .room = READ_AT_ONCE,
                             .taken_us = deadline_now_us(),
                             .still_us = patience_ms(STILL_MS) * 1000};
+    spool->signals = signals;
     if (spool->bytes != NULL && open_pipe(spool)) {
         int reason = start(spool);
         if (reason == 0)

@@ -101,7 +101,7 @@ TEST(beyond_the_most_the_writer_waits_until_a_signal)
     fcntl(spool_descriptor(spool), F_SETFL, 0);
     assert_int_equal(write(spool_descriptor(spool), block, MOST), MOST);
     assert_int_equal(write(spool_descriptor(spool), block, MOST), MOST);
-    n += 2 * MOST;
+    n += (size_t)2 * MOST;
     close(spool_descriptor(spool));
     read_all(n);
     assert_true(finish());
