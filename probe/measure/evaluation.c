@@ -191,6 +191,7 @@ void evaluation_total(struct evaluation *evaluation, const struct raw_hit *hit, 
         return;
     }
     struct widen step[READING_ROOM];
+    step[0] = (struct widen){0};
     evaluation->polled = false;
     span.from = evaluation->last;
     span.longest_us = longest(evaluation->last_us, hit->after_us);
