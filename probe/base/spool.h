@@ -1,7 +1,6 @@
 /*
- * Output that a run does not wait for. A thread takes what is written, and gives it to the reader of a pipe
- * or socket as fast as that reads. What the reader has not taken waits in memory: a core that is halted must
- * not stay so until somebody scrolls.
+ * Output that a run does not wait for. A thread takes what is written and gives it to the reader of a pipe or
+ * socket, as fast as that reads. The rest is kept in memory: a halted core must not wait until somebody scrolls.
  */
 #pragma once
 
@@ -14,7 +13,7 @@ struct spool;
 enum { SPOOL_MOST = 32 << 20 };
 
 /*
- * Writes to `to`, which remains the caller's. At most `most` bytes wait; then whoever writes waits, too.
+ * Writes to `to`, which the caller closes later. At most `most` bytes are kept; with more, a write blocks.
  * `signals` counts those of the user: after the first one everything is taken, however much; after the second
  * one nobody waits for the reader. NULL with errno.
  */
