@@ -1,6 +1,7 @@
 /*
  * Output that a run does not wait for. A thread takes what is written and gives it to the reader of a pipe or
- * socket, as fast as that reads. The rest is kept in memory: a halted core must not wait until somebody scrolls.
+ * socket, as fast as that reads. The rest is kept in memory: a halted core must not wait until somebody
+ * scrolls.
  */
 #pragma once
 
