@@ -131,10 +131,8 @@ static int start(struct spool *spool)
 static bool open_pipe(struct spool *spool)
 {
     int ends[2];
-    if (pipe(ends) != 0)
+    if (pipe2(ends, O_CLOEXEC) != 0)
         return false;
-    for (int i = 0; i < 2; i++)
-        fcntl(ends[i], F_SETFD, FD_CLOEXEC);
     spool->from = ends[0];
     spool->into = ends[1];
     return true;

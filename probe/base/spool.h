@@ -1,7 +1,7 @@
 /*
- * Output that a run does not wait for. A thread takes what is written and gives it to the reader of a pipe or
- * socket, as fast as that reads. The rest is kept in memory: a halted core must not wait until somebody
- * scrolls.
+ * Output that a run does not wait for. A thread takes what is written and passes it on to a pipe or socket,
+ * as fast as its reader takes it. The rest stays in memory, so that a paused `less` does not keep the core
+ * halted.
  */
 #pragma once
 

@@ -121,7 +121,7 @@ struct output {
     FILE *behind;        /* the pipe or socket itself */
 };
 
-/* `name` NULL: standard output. `signals` is for the spool. */
+/* `name` NULL: standard output. A signal ends the wait for a pipe's reader to come; see spool_open, too. */
 bool output_open(struct output *output, const char *name, volatile sig_atomic_t *signals,
                  struct error *error);
 /* `result`: the output takes its place. Waits for the reader of a pipe. False: not all of it could be

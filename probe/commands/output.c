@@ -179,7 +179,8 @@ static bool close_spool(struct output *output)
 {
     if (spool_has_ended_the_run(output->spool))
         fprintf(stderr,
-                "pmu-probe: nobody took the output, and %d MB of it waited: the run was ended there\n",
+                "pmu-probe: nobody took the output, and %d MB of it waited: the run was ended there. "
+                "-o FILE needs no reader.\n",
                 SPOOL_MOST >> 20);
     bool whole = spool_close(output->spool);
     int reason = errno;
