@@ -553,7 +553,7 @@ const struct option option_table[] = {
     {0, "cpu", "NAME", OPTION_TEXT, AT(cpu), LIST,
      "the events of this core (cortex-a9, cortex-m4, ...), without a target"},
     {0, "sort", "KEY", OPTION_TEXT, AT(sort), TOP | REPORT,
-     "shares by function (the default), line, file or address; report: by task or exception, too"},
+     "shares by function (the default), line, file or address; report: by task, exception or context, too"},
     {0, "task", "VARIABLE", OPTION_TEXT, AT(task), RECORD,
      "the RTOS' variable, or its *ADDRESS, that tells which task runs; FreeRTOS, ThreadX and Zephyr need "
      "none"},
@@ -781,7 +781,7 @@ static const struct {
     {"counter", "dwt systick pmu"},
     {"context", "any"},
     {"format", "text json csv junit markdown folded pprof callgrind perf html"},
-    {"sort", "function line file address task exception"},
+    {"sort", "function line file address task exception context"},
 };
 
 const char *option_values(const struct option *option)

@@ -236,9 +236,10 @@ static bool fill_about(struct profiling *self, struct error *error)
     return true;
 }
 
-/* --- exceptions and tasks ------------------------------------------------------------------------------- */
+/* --- exceptions, tasks and processes
+ * ------------------------------------------------------------------------------- */
 
-static bool begin_core(struct profiling *self, struct profiling_core *core, struct error *error)
+static bool begin_cortex_m(struct profiling *self, struct profiling_core *core, struct error *error)
 {
     struct device *device = &self->session.device;
     const struct core *its = &device->cores[core->number].core;
@@ -258,19 +259,23 @@ static bool begin_core(struct profiling *self, struct profiling_core *core, stru
     address = ok ? address : 0;
     if (address != 0 && self->about.task == NULL)
         self->about.task = copy_of(self->tasks.variable);
-    contexts_begin(&core->contexts, its, address);
+    contexts_begin(&core->contexts, its, address, NULL);
     return true;
 }
 
 static bool begin_contexts(struct profiling *self, struct error *error)
 {
-    if (!self->has_contexts || self->by_halts || self->session.device.chosen->core.family != CORE_M)
-        return options_of(self)->task == NULL ||
-               error_set(error, ERROR_USAGE, "--task works on a Cortex-M only, and not through a GDB server");
-    for (size_t i = 0; i < self->n; i++) {
-        if (!begin_core(self, &self->cores[i], error))
+    bool is_m = self->session.device.chosen->core.family == CORE_M;
+    if ((self->by_halts || !is_m) && options_of(self)->task != NULL)
+        return error_set(error, ERROR_USAGE, "--task works on a Cortex-M only, and not through a GDB server");
+    for (size_t i = 0; self->has_contexts && !self->by_halts && i < self->n; i++) {
+        struct profiling_core *core = &self->cores[i];
+        if (is_m && !begin_cortex_m(self, core, error))
             return false;
-        self->cores[i].sampler.contexts = &self->cores[i].contexts;
+        if (!is_m)
+            contexts_begin(&core->contexts, &self->session.device.cores[core->number].core, 0,
+                           self->by_stops == NULL ? &core->sampler.source : NULL);
+        core->sampler.contexts = &core->contexts;
     }
     if (self->by_stops != NULL)
         self->by_stops->contexts = &self->cores[0].contexts;
@@ -472,12 +477,13 @@ bool profiling_sort(const struct options *options, bool contexts, enum shares_so
 {
     static const char *const names[SHARES_SORTS] = {
         [SHARES_FUNCTION] = "function", [SHARES_LINE] = "line", [SHARES_FILE] = "file",
-        [SHARES_ADDRESS] = "address",   [SHARES_TASK] = "task", [SHARES_EXCEPTION] = "exception"};
+        [SHARES_ADDRESS] = "address",   [SHARES_TASK] = "task", [SHARES_EXCEPTION] = "exception",
+        [SHARES_PROCESS] = "context"};
     for (int sort = 0; sort < (contexts ? SHARES_SORTS : SHARES_CONTEXTS); sort++)
         if (options->sort == NULL || strcmp(options->sort, names[sort]) == 0) {
             *out = (enum shares_sort)sort;
             return true;
         }
     return error_set(error, ERROR_USAGE, "--sort takes function, line, file%s; got \"%.64s\"",
-                     contexts ? ", address, task or exception" : " or address", options->sort);
+                     contexts ? ", address, task, exception or context" : " or address", options->sort);
 }

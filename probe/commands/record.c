@@ -81,7 +81,8 @@ static bool write_intervals(struct recording *self, struct error *error)
     self->written_s = self->profiling.elapsed_s;
     for (size_t i = 0; i < self->profiling.n; i++)
         if (!write_contexts(self, i, PROFILE_EXCEPTIONS, error) ||
-            !write_contexts(self, i, PROFILE_TASKS, error) || !write_interval(self, i, error))
+            !write_contexts(self, i, PROFILE_TASKS, error) ||
+            !write_contexts(self, i, PROFILE_PROCESSES, error) || !write_interval(self, i, error))
             return false;
     return true;
 }

@@ -310,14 +310,16 @@ static bool check_contexts(const struct report_command *self, const struct profi
     enum format format = self->context->options->format;
     if (format != FORMAT_TEXT && format != FORMAT_JSON && format != FORMAT_CSV)
         return error_set(error, ERROR_USAGE, "--sort %s: as text, JSON or CSV", profile_row_kind(self->sort));
-    bool of_tasks = self->sort == SHARES_TASK;
-    size_t n = input->profile->contexts[of_tasks ? PROFILE_TASKS : PROFILE_EXCEPTIONS].interval_count;
-    return n > 0 ||
-           error_advise(error, ERROR_USAGE,
-                        of_tasks
-                            ? "Record them, of a Cortex-M: pmu-probe --elf app.elf record --task VARIABLE"
-                            : "record has them of a Cortex-M.",
-                        "--sort %s: %.200s has none", profile_row_kind(self->sort), input->file);
+    static const char *const advice[PROFILE_CONTEXTS] = {
+        [PROFILE_EXCEPTIONS] = "record has them of a Cortex-M.",
+        [PROFILE_TASKS] = "Record them, of a Cortex-M: pmu-probe --elf app.elf record --task VARIABLE",
+        [PROFILE_PROCESSES] =
+            "record without -c has them of a Cortex-A or R whose samples come with CONTEXTIDR; "
+            "those of a Cortex-A9 do not."};
+    enum profile_context kind = shares_context(self->sort);
+    return input->profile->contexts[kind].interval_count > 0 ||
+           error_advise(error, ERROR_USAGE, advice[kind], "--sort %s: %.200s has none",
+                        profile_row_kind(self->sort), input->file);
 }
 
 int command_report(const struct context *context, struct error *error)

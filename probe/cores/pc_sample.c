@@ -5,9 +5,10 @@
 enum { DWT_PCSR = 0xE000101C };
 enum { DBGPCSR_OLD = 0x084, DBGPCSR = 0x0A0, EDPCSR_LOW = 0x0A0, EDPCSR_HIGH = 0x0AC };
 enum { PMPCSR_LOW = 0x200, PMPCSR_HIGH = 0x204 };
+enum { DBGCIDSR = 0x0A4, EDCIDSR = 0x0A4, PMCID1SR = 0x208 };
 enum { DEVID1 = 0xFC4, DEVID = 0xFC8 }; /* DBGDEVID, EDDEVID, PMDEVID alike */
 enum { DIDR_PCSR = 1 << 13, DIDR_DEVID = 1 << 15 };
-enum { DEVID_PC_SAMPLE = 0xF, DEVID1_PC_OFFSET = 0xF };
+enum { DEVID_PC_SAMPLE = 0xF, DEVID_HAS_CONTEXT = 2, DEVID1_PC_OFFSET = 0xF };
 enum { IDENTITY_V7_DIDR, IDENTITY_V7_DEVID, IDENTITY_V7_DEVID1 };
 enum { IDENTITY_V8_DEBUG, IDENTITY_V8_PMU };
 
@@ -32,6 +33,11 @@ void pc_sample_add_identity(const struct core *core, struct steps *list)
     }
 }
 
+static bool has_context(uint64_t devid)
+{
+    return (devid & DEVID_PC_SAMPLE) >= DEVID_HAS_CONTEXT;
+}
+
 static bool identify_armv7(const struct core *core, const uint64_t *identity, struct pc_sample *out)
 {
     uint64_t didr = identity[IDENTITY_V7_DIDR];
@@ -43,7 +49,9 @@ static bool identify_armv7(const struct core *core, const uint64_t *identity, st
     *out = (struct pc_sample){.name = "DBGPCSR",
                               .form = plain ? PC_FORM_V7 : PC_FORM_V7_OFFSET,
                               .words = 1,
-                              .at = {core_debug(core, is_new ? DBGPCSR : DBGPCSR_OLD)}};
+                              .at = {core_debug(core, is_new ? DBGPCSR : DBGPCSR_OLD)},
+                              .has_context = is_new && has_context(identity[IDENTITY_V7_DEVID]),
+                              .context = core_debug(core, DBGCIDSR)};
     return true;
 }
 
@@ -54,7 +62,9 @@ static bool identify_armv8(const struct core *core, const uint64_t *identity, st
         *out = (struct pc_sample){.name = "EDPCSR",
                                   .form = PC_FORM_V8,
                                   .words = 2,
-                                  .at = {core_debug(core, EDPCSR_LOW), core_debug(core, EDPCSR_HIGH)}};
+                                  .at = {core_debug(core, EDPCSR_LOW), core_debug(core, EDPCSR_HIGH)},
+                                  .has_context = has_context(identity[IDENTITY_V8_DEBUG]),
+                                  .context = core_debug(core, EDCIDSR)};
         return true;
     }
     if (core->pmu_base == 0 || (identity[IDENTITY_V8_PMU] & DEVID_PC_SAMPLE) == 0)
@@ -62,7 +72,9 @@ static bool identify_armv8(const struct core *core, const uint64_t *identity, st
     *out = (struct pc_sample){.name = "PMPCSR",
                               .form = PC_FORM_V8_LEVELS,
                               .words = 2,
-                              .at = {core_pmu(core, PMPCSR_LOW), core_pmu(core, PMPCSR_HIGH)}};
+                              .at = {core_pmu(core, PMPCSR_LOW), core_pmu(core, PMPCSR_HIGH)},
+                              .has_context = has_context(identity[IDENTITY_V8_PMU]),
+                              .context = core_pmu(core, PMCID1SR)};
     return true;
 }
 

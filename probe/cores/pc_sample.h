@@ -27,6 +27,8 @@ struct pc_sample {
     enum pc_form form;
     size_t words;
     struct address at[PC_SAMPLE_WORDS]; /* to be read in this order: the first read fixes the second word */
+    bool has_context;
+    struct address context; /* CONTEXTIDR as it was at the sample that was read last */
 };
 
 /* The reads that tell which register a core has. They work while it runs; nothing if none are needed. */

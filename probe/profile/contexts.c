@@ -2,11 +2,15 @@
 
 #include "cores/arm_debug.h"
 
-void contexts_begin(struct contexts *contexts, const struct core *core, uint64_t task)
+void contexts_begin(struct contexts *contexts, const struct core *core, uint64_t task,
+                    const struct pc_sample *sample)
 {
     *contexts = (struct contexts){0};
-    if (core->family != CORE_M)
+    if (core->family != CORE_M) {
+        if (sample != NULL && sample->has_context)
+            contexts->of[PROFILE_PROCESSES] = (struct context_source){.at = sample->context, .is_read = true};
         return;
+    }
     contexts->of[PROFILE_EXCEPTIONS] = (struct context_source){.at = core_word(core, ICSR), .is_read = true};
     contexts->of[PROFILE_TASKS] = (struct context_source){.at = core_word(core, task), .is_read = task != 0};
 }
@@ -28,14 +32,36 @@ size_t contexts_add(const struct contexts *contexts, struct steps *list)
     return first;
 }
 
-bool contexts_note(struct contexts *contexts, const uint64_t *words)
+bool contexts_are_many(const struct contexts *contexts)
+{
+    return contexts != NULL && (contexts->of[PROFILE_TASKS].is_read || contexts->has_several);
+}
+
+static uint64_t value_of(enum profile_context kind, uint64_t word)
+{
+    return kind == PROFILE_EXCEPTIONS ? word & ICSR_VECTACTIVE : word;
+}
+
+static void note_process(struct contexts *contexts, uint64_t process)
+{
+    if (!contexts->has_process)
+        contexts->process = process;
+    contexts->has_process = true;
+    contexts->has_several = contexts->has_several || process != contexts->process;
+}
+
+bool contexts_note(struct contexts *contexts, const uint64_t *words, bool sampled)
 {
     for (size_t i = 0; contexts != NULL && i < PROFILE_CONTEXTS; i++) {
         struct context_source *source = &contexts->of[i];
         if (!source->is_read)
             continue;
-        uint64_t value = *words++;
-        if (!profile_tally_add(&source->tally, i == PROFILE_EXCEPTIONS ? value & ICSR_VECTACTIVE : value, 1))
+        uint64_t value = value_of((enum profile_context)i, *words++);
+        if (i == PROFILE_PROCESSES && !sampled)
+            continue;
+        if (i == PROFILE_PROCESSES)
+            note_process(contexts, value);
+        if (!profile_tally_add(&source->tally, value, 1))
             return false;
     }
     return true;

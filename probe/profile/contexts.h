@@ -1,11 +1,12 @@
 /*
  * Contexts: which exception a Cortex-M is in, and which task of its RTOS it runs, read where the core is
- * looked at beside its samples, or where a sample stopped it. Both are words of memory: nothing is stopped
- * for them.
+ * looked at beside its samples, or where a sample stopped it; of other cores, what CONTEXTIDR was at the
+ * sample before. Nothing is stopped for them.
  */
 #pragma once
 
 #include "cores/core.h"
+#include "cores/pc_sample.h"
 #include "profile/profile.h"
 
 #include <stdbool.h>
@@ -18,15 +19,20 @@ struct contexts {
         bool is_read;
         struct profile_tally tally;
     } of[PROFILE_CONTEXTS];
+    bool has_process, has_several; /* more than one value of CONTEXTIDR was seen */
+    uint64_t process;              /* the first one */
 };
 
-/* `task`: the address of the variable that tells of the task; 0: it is not read. Nothing is read of a core
- * that is no Cortex-M. */
-void contexts_begin(struct contexts *contexts, const struct core *core, uint64_t task);
+/* `task`: the address of the variable that tells of the task, of a Cortex-M; 0: it is not read. `sample`:
+ * the register that samples are read from, of other cores; NULL: the core is stopped for them. */
+void contexts_begin(struct contexts *contexts, const struct core *core, uint64_t task,
+                    const struct pc_sample *sample);
 /* How many steps contexts_add adds. */
 size_t contexts_steps(const struct contexts *contexts);
 /* Returns the index of the first. */
 size_t contexts_add(const struct contexts *contexts, struct steps *list);
-/* False: out of memory. */
-bool contexts_note(struct contexts *contexts, const uint64_t *words);
+/* Whether they change so often that more looks are worth it. */
+bool contexts_are_many(const struct contexts *contexts);
+/* `sampled`: the sample before them had an address. False: out of memory. */
+bool contexts_note(struct contexts *contexts, const uint64_t *words, bool sampled);
 void contexts_free(struct contexts *contexts);

@@ -23,6 +23,7 @@ enum profile_state {
 enum profile_context {
     PROFILE_EXCEPTIONS, /* the exception that it is in, by its number; 0: in none */
     PROFILE_TASKS,      /* the word by which an RTOS knows the task that runs */
+    PROFILE_PROCESSES,  /* CONTEXTIDR */
     PROFILE_CONTEXTS
 };
 

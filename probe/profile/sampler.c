@@ -140,7 +140,7 @@ static size_t choose_length(struct sampler *sampler, int64_t us)
 static void make_list(struct sampler *sampler, size_t n)
 {
     struct steps *list = &sampler->list;
-    bool dense = sampler->ever.asleep.used > 0 || contexts_steps(sampler->contexts) == PROFILE_CONTEXTS;
+    bool dense = sampler->ever.asleep.used > 0 || contexts_are_many(sampler->contexts);
     size_t apart = dense ? SAMPLER_APART_ASLEEP : SAMPLER_APART;
     size_t parts = 1 + (n - 1) / apart;
     *list = (struct steps){.items = sampler->items, .room = LIST_ROOM};
@@ -208,10 +208,11 @@ static bool note_sleep(struct sampler *sampler, uint64_t address, const struct p
 }
 
 /* The words behind those of a look. */
-static bool note_contexts(struct sampler *sampler, const struct pc_look *look, const uint64_t *words)
+static bool note_contexts(struct sampler *sampler, const struct pc_look *look, const uint64_t *words,
+                          bool sampled)
 {
     bool runs = !look->off && (look->state == CORE_RUNNING || look->state == CORE_ASLEEP);
-    return !runs || contexts_note(sampler->contexts, words);
+    return !runs || contexts_note(sampler->contexts, words, sampled);
 }
 
 static void note_reset(struct sampler *sampler, struct profile_tally *tally)
@@ -271,7 +272,7 @@ static void take_results(struct run *run, size_t done)
         if (is_look) {
             note_look(sampler, &next, run->tally);
             run->full = (run->known && !note_sleep(sampler, run->last, &next)) || run->full;
-            run->full = !note_contexts(sampler, &next, results + at + PC_LOOK_WORDS) || run->full;
+            run->full = !note_contexts(sampler, &next, results + at + PC_LOOK_WORDS, run->known) || run->full;
             k++;
         } else {
             take_sample(run, results + at, &next);

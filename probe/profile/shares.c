@@ -240,6 +240,8 @@ static bool name_context(struct making *making, uint64_t value, struct row *row)
     }
     if (is_task)
         name_task(making->symbols, value, name, sizeof name);
+    else if (making->out->sort == SHARES_PROCESS)
+        snprintf(name, sizeof name, "0x%" PRIX64, value);
     else
         name_exception(value, name, sizeof name);
     return copy_text(&row->share.function, name);
@@ -455,11 +457,17 @@ static bool move_rows(struct making *making)
     return true;
 }
 
+enum profile_context shares_context(enum shares_sort sort)
+{
+    return sort == SHARES_TASK      ? PROFILE_TASKS
+           : sort == SHARES_PROCESS ? PROFILE_PROCESSES
+                                    : PROFILE_EXCEPTIONS;
+}
+
 /* Owns nothing. */
 static struct profile contexts_of(const struct profile *profile, enum shares_sort sort)
 {
-    const struct profile_contexts *contexts =
-        &profile->contexts[sort == SHARES_TASK ? PROFILE_TASKS : PROFILE_EXCEPTIONS];
+    const struct profile_contexts *contexts = &profile->contexts[shares_context(sort)];
     return (struct profile){.about = profile->about,
                             .intervals = contexts->intervals,
                             .interval_count = contexts->interval_count,

@@ -20,6 +20,7 @@ enum shares_sort {
     SHARES_CONTEXTS, /* from here on shares are of a profile's contexts, not of its samples */
     SHARES_TASK = SHARES_CONTEXTS,
     SHARES_EXCEPTION,
+    SHARES_PROCESS,
     SHARES_SORTS
 };
 
@@ -57,6 +58,8 @@ struct shares {
     bool is_sparse; /* the addresses stand apart, as if only some instructions could be sampled */
 };
 
+/* Of a `sort` from SHARES_CONTEXTS on. */
+enum profile_context shares_context(enum shares_sort sort);
 /* Without `symbols`, which may be NULL, shares are by address, whatever `sort` says. False: out of memory,
  * and `out` is empty. */
 bool shares_make(const struct profile *profile, unsigned core, enum shares_sort sort, struct symbols *symbols,

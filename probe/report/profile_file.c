@@ -26,7 +26,7 @@ const char *profile_file_state(enum profile_state state)
 }
 
 static const char *const context_types[PROFILE_CONTEXTS] = {
-    [PROFILE_EXCEPTIONS] = "exceptions", [PROFILE_TASKS] = "tasks"};
+    [PROFILE_EXCEPTIONS] = "exceptions", [PROFILE_TASKS] = "tasks", [PROFILE_PROCESSES] = "contexts"};
 
 /* ---- writing */
 

@@ -90,6 +90,7 @@ const char *profile_row_kind(enum shares_sort sort)
     return sort == SHARES_FILE        ? "file"
            : sort == SHARES_TASK      ? "task"
            : sort == SHARES_EXCEPTION ? "exception"
+           : sort == SHARES_PROCESS   ? "context"
                                       : "function";
 }
 
@@ -128,6 +129,7 @@ static const enum cell *order_of(const struct shares *shares)
         [SHARES_ADDRESS] = {SHARE, PLUS_MINUS, SAMPLES, ADDRESS, FUNCTION, SOURCE, CELLS},
         [SHARES_TASK] = {SHARE, PLUS_MINUS, SAMPLES, FUNCTION, CELLS},
         [SHARES_EXCEPTION] = {SHARE, PLUS_MINUS, SAMPLES, FUNCTION, CELLS},
+        [SHARES_PROCESS] = {SHARE, PLUS_MINUS, SAMPLES, FUNCTION, CELLS},
     };
     return shares->has_children ? with_children : orders[shares->sort];
 }

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 enum { ROOM_LOG2 = 18, ROOM = 1 << ROOM_LOG2 };
-enum { KIND_AT = 32, KINDS = PROFILE_SAMPLED + 1 }; // in a key, above the address
+enum { KIND_AT = 32, KINDS = PROFILE_CONTEXT + 1 }; // in a key, above the address
 
 struct entry {
     uint64_t key; // plus one; 0: the entry is free
@@ -33,14 +33,14 @@ void profile_free(struct profile *p)
 }
 
 // One entry stays free, so that each search ends
-void profile_add(struct profile *p, uint32_t address, enum profile_kind kind, uint64_t cycles)
+void profile_add(struct profile *p, uint32_t where, enum profile_kind kind, uint64_t cycles)
 {
-    uint64_t key = (uint64_t)kind << KIND_AT | address;
+    uint64_t key = (uint64_t)kind << KIND_AT | where;
     size_t at = (size_t)((key + 1) * 0x9E3779B97F4A7C15u >> (64 - ROOM_LOG2));
     while (p->each[at].key && p->each[at].key != key + 1)
         at = (at + 1) % ROOM;
     if (!p->each[at].key && p->used == ROOM - 1) {
-        p->lost += kind == PROFILE_SAMPLED ? 0 : cycles;
+        p->lost += kind == PROFILE_EXECUTED || kind == PROFILE_ASLEEP ? cycles : 0;
         return;
     }
     p->used += !p->each[at].key;
@@ -69,7 +69,7 @@ static struct entry *sorted(const struct profile *p)
 
 bool profile_print(const struct profile *p, uint64_t now, FILE *out)
 {
-    static const char *const names[KINDS] = {"executed", "asleep", "sampled"};
+    static const char *const names[KINDS] = {"executed", "asleep", "sampled", "contexts"};
     struct entry *list = sorted(p);
     size_t at = 0;
     if (!list)

@@ -1,14 +1,16 @@
 """Programs of an operating system: code in user mode is refused, unless the user says of which process it is. The firmware
 runs one function in User mode or at EL0 for two values of CONTEXTIDR, each on a stack of its own, by which the board's truth
 tells them apart."""
+import json
 import signal
 
 import pytest
 
 from gdb_place import GdbPlace
-from harness import NOWHERE, WORK_BY_DATA, Place, finish_tool, passages, places, returned, start_tool
+from harness import NOWHERE, WORK_BY_DATA, Place, finish_tool, passages, places, returned, run_tool, start_tool
 from test_application_cores import MOVING
 from test_faults import Cable
+from test_record import SLOW_WIRE
 
 pytestmark = [pytest.mark.each_value, pytest.mark.any_half]  # a row takes long
 
@@ -207,6 +209,37 @@ def test_the_other_comparator_of_contexts_serves_as_well():
         with user_place(way) as place:
             occupy(place, [BREAKPOINTS - 1])
             compare(place, place.delta("user_work", "-r", HITS, "--context", 1), {1})
+
+
+@pytest.mark.parametrize("way", ["a7/swd", "a53/swd"])
+def test_shares_of_contexts(way, tmp_path):
+    """The board adds up the cycles by the value of CONTEXTIDR. The program runs for some cycles with the one, longer with the other."""
+    path = tmp_path / "p.jsonl"
+    with Place(way, "free", USER, dap_wire=SLOW_WIRE) as place:
+        place.board.write_word("idle_spin", 10)
+        rounds = place.board.read_word("round_count")
+        place.board.wait_for(lambda state: place.board.read_word("round_count") > rounds + 1)
+        place.board.command("profile on")
+        result = place.run("record", "--for", "2s", "-o", path)
+        assert result.code == 0, result.err
+        spent = {f"0x{value:X}": cycles for value, cycles in place.board.command("profile")["cores"][0]["contexts"]}
+        result = run_tool("report", "--sort", "context", path, "-j")
+        assert result.code == 0, result.err
+        told = {line["context"]: line for line in map(json.loads, result.out.splitlines()) if line["type"] == "share"}
+        assert set(told) == set(spent) == {"0x1", "0x2"}
+        for context, cycles in spent.items():
+            row, truth = told[context], cycles / sum(spent.values())
+            assert row["samples"] > 20 and 0.1 < truth < 0.9 and abs(row["share"] - truth) <= 3 * row["plus_minus"], (row, truth)
+        assert "looks  context" in run_tool("report", "--sort", "context", path).out
+
+
+@pytest.mark.parametrize("way, words", [("a9/swd", ()), ("a53/swd", ("-c", 10000)), ("m4/swd", ())])
+def test_samples_without_contexts(way, words, tmp_path):
+    path = tmp_path / "p.jsonl"
+    with Place(way, "free", WORK_BY_DATA) as place:
+        assert place.run("record", "--for", "200ms", "-o", path, *words).code == 0
+        result = run_tool("report", "--sort", "context", path)
+        assert result.code == 2 and "has none" in result.err and "CONTEXTIDR" in result.err
 
 
 @pytest.mark.parametrize("way", ["m4/swd", "rp2040/swd"])

@@ -74,7 +74,7 @@ def test_each_sort(profile):
     assert f"{SYMBOLS['caller_one'] + 2:#010x}  caller_one+0x2" in addresses.out
     assert "neighbouring instruction" in addresses.out and "neighbouring instruction" not in report(profile).out
     refused = report(profile, "--sort", "nothing")
-    assert refused.code == 2 and "function, line, file, address, task or exception" in refused.err
+    assert refused.code == 2 and "function, line, file, address, task, exception or context" in refused.err
 
 
 def test_every_format_has_the_same_numbers(profile):

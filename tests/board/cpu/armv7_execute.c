@@ -28,8 +28,11 @@ void v7_log(struct armv7 *v7, enum truth_kind kind, uint32_t pc, uint32_t extra)
 void v7_spend(struct armv7 *v7, uint32_t pc, bool asleep, uint64_t cycles)
 {
     enum { CONTEXTIDR = 13 };
-    if (core_spend(&v7->core, pc, asleep, cycles))
+    bool drawn = core_spend(&v7->core, pc, asleep, cycles);
+    if (drawn)
         v7->sampled_context = v7_cp15(v7, CONTEXTIDR, 0, 1);
+    if (v7->core.truth->profile)
+        profile_add(v7->core.truth->profile, v7_cp15(v7, CONTEXTIDR, 0, 1), PROFILE_CONTEXT, cycles);
 }
 
 static void retire(struct armv7 *v7, uint32_t pc)

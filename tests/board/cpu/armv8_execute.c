@@ -27,6 +27,8 @@ void v8_spend(struct armv8 *v8, uint64_t pc, bool asleep, uint64_t cycles)
     if (core_spend(&v8->core, (uint32_t)pc, asleep, cycles))
         v8->sampled = (struct v8_sampled){
             .context = (uint32_t)v8->regs[R_CONTEXTIDR], .level = v8->level, .secure = v8_secure(v8)};
+    if (v8->core.truth->profile)
+        profile_add(v8->core.truth->profile, (uint32_t)v8->regs[R_CONTEXTIDR], PROFILE_CONTEXT, cycles);
     if (v8->stepping) {
         v8->stepping = false;
         v8->debug.edesr |= EDECR_SS;

@@ -46,15 +46,25 @@ TEST(which_register_an_armv7_core_has)
         uint32_t midr;
         uint64_t identity[PC_SAMPLE_IDENTITY]; /* DBGDIDR, DBGDEVID, DBGDEVID1 */
         uint64_t at;                           /* 0: none */
+        bool has_context;                      /* CONTEXTIDR of it */
         enum pc_form form;
     } cores[] = {
-        {0x413FC090, {0x35137030, 0, 0}, 0x80090084, PC_FORM_V7_OFFSET},     /* A9: no DBGDEVID */
-        {0x413FC090, {0x35137030, 0x3, 0x1}, 0x80090084, PC_FORM_V7_OFFSET}, /* which is then not asked */
-        {0x410FC075, {0x3515F005, 0x01110F13, 0}, 0x800900A0, PC_FORM_V7_OFFSET}, /* A7: both bits */
-        {0x410FC0F0, {0x3515F021, 0x01110F13, 1}, 0x800900A0, PC_FORM_V7},        /* A15, no offset */
-        {0x410FC075, {0x3515F005, 0x01110F10, 0}, 0x80090084, PC_FORM_V7_OFFSET}, /* only at the old place */
-        {0x411FC153, {0x77040013, 0x3, 0}, 0, PC_FORM_V7},                        /* R5: neither bit */
-        {0x410FC075, {0x3515D005, 0x01110F10, 0}, 0, PC_FORM_V7},
+        {0x413FC090, {0x35137030, 0, 0}, 0x80090084, false, PC_FORM_V7_OFFSET}, /* A9: no DBGDEVID */
+        {0x413FC090,
+         {0x35137030, 0x3, 0x1},
+         0x80090084,
+         false,
+         PC_FORM_V7_OFFSET}, /* which is then not asked */
+        {0x410FC075, {0x3515F005, 0x01110F13, 0}, 0x800900A0, true, PC_FORM_V7_OFFSET}, /* A7: both bits */
+        {0x410FC0F0, {0x3515F021, 0x01110F13, 1}, 0x800900A0, true, PC_FORM_V7},        /* A15, no offset */
+        {0x410FC075,
+         {0x3515F005, 0x01110F10, 0},
+         0x80090084,
+         false,
+         PC_FORM_V7_OFFSET}, /* only at the old place */
+        {0x410FC075, {0x3515F005, 0x01110F11, 0}, 0x800900A0, false, PC_FORM_V7_OFFSET}, /* without */
+        {0x411FC153, {0x77040013, 0x3, 0}, 0, false, PC_FORM_V7},                        /* R5: neither bit */
+        {0x410FC075, {0x3515D005, 0x01110F10, 0}, 0, false, PC_FORM_V7},
     };
     for (size_t i = 0; i < sizeof cores / sizeof *cores; i++) {
         struct core core = armv7(cores[i].midr, (uint32_t)cores[i].identity[0]);
@@ -66,6 +76,8 @@ TEST(which_register_an_armv7_core_has)
         assert_int_equal(sample.words, 1);
         assert_int_equal(sample.at[0].offset, cores[i].at);
         assert_int_equal(sample.form, cores[i].form);
+        assert_int_equal(sample.has_context, cores[i].has_context);
+        assert_int_equal(sample.context.offset, 0x800900A4);
     }
 }
 
@@ -78,11 +90,18 @@ TEST(which_register_an_armv8_core_has)
     assert_int_equal(sample.words, 2);
     assert_int_equal(sample.at[0].offset, 0x804100A0);
     assert_int_equal(sample.at[1].offset, 0x804100AC);
+    assert_true(sample.has_context);
+    assert_int_equal(sample.context.offset, 0x804100A4);
     assert_true(find(&core, (const uint64_t[]){0x01110F10, 1, 0}, &sample));
     assert_string_equal(sample.name, "PMPCSR");
     assert_int_equal(sample.at[0].offset, 0x80430200);
     assert_int_equal(sample.at[1].offset, 0x80430204);
     assert_int_equal(sample.at[0].unit, 2);
+    assert_false(sample.has_context);
+    assert_true(find(&core, (const uint64_t[]){0x01110F10, 2, 0}, &sample));
+    assert_true(sample.has_context);
+    assert_int_equal(sample.context.offset, 0x80430208);
+    assert_int_equal(sample.context.unit, 2);
     assert_false(find(&core, (const uint64_t[]){0, 0, 0}, &sample));
     assert_true(find(&lone, (const uint64_t[]){1, 0, 0}, &sample));
     assert_false(find(&lone, (const uint64_t[]){0, 1, 0}, &sample)); /* the second was not read */

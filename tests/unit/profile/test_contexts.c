@@ -10,7 +10,7 @@ TEST(a_cortex_m_tells_both)
     const struct core core = {.family = CORE_M};
     struct contexts contexts;
     struct steps list = {.items = items, .room = 4};
-    contexts_begin(&contexts, &core, 0x20000100);
+    contexts_begin(&contexts, &core, 0x20000100, NULL);
     assert_int_equal(contexts_steps(&contexts), 2);
     steps_add(&list, step_read(core_word(&core, 0x20000000)));
     assert_int_equal(contexts_add(&contexts, &list), 1);
@@ -20,7 +20,7 @@ TEST(a_cortex_m_tells_both)
     /* ICSR has more than the number of the active exception: the pending ones */
     const uint64_t looks[][2] = {{0x0040F00F, 7}, {0x0000F000, 7}, {0x00000803, 0x20000200}};
     for (size_t i = 0; i < 3; i++)
-        assert_true(contexts_note(&contexts, looks[i]));
+        assert_true(contexts_note(&contexts, looks[i], true));
     const struct profile_tally *exceptions = &contexts.of[PROFILE_EXCEPTIONS].tally,
                                *tasks = &contexts.of[PROFILE_TASKS].tally;
     assert_int_equal(profile_tally_count(exceptions, 15), 1);
@@ -31,16 +31,42 @@ TEST(a_cortex_m_tells_both)
     contexts_free(&contexts);
 }
 
+TEST(a_sample_tells_of_its_process)
+{
+    const struct core core = {.family = CORE_ARMV7};
+    const struct pc_sample sample = {.has_context = true, .context = core_word(&core, 0x800300A4)};
+    struct contexts contexts;
+    struct steps list = {.items = items, .room = 4};
+    contexts_begin(&contexts, &core, 0, &sample);
+    assert_int_equal(contexts_steps(&contexts), 1);
+    contexts_add(&contexts, &list);
+    assert_int_equal(items[0].at.offset, 0x800300A4);
+    const uint64_t first = 0x12340001, other = 2;
+    /* without an address the register is unknown */
+    assert_true(contexts_note(&contexts, &other, false));
+    for (size_t i = 0; i < 3; i++)
+        assert_true(contexts_note(&contexts, &first, true));
+    assert_false(contexts_are_many(&contexts));
+    assert_true(contexts_note(&contexts, &other, true));
+    assert_true(contexts_note(&contexts, &first, true));
+    assert_true(contexts_are_many(&contexts));
+    assert_int_equal(profile_tally_count(&contexts.of[PROFILE_PROCESSES].tally, first), 4);
+    assert_int_equal(profile_tally_count(&contexts.of[PROFILE_PROCESSES].tally, other), 1);
+    contexts_free(&contexts);
+}
+
 TEST(what_is_not_read)
 {
     const struct core m = {.family = CORE_M}, a = {.family = CORE_ARMV7};
+    const struct pc_sample none = {0};
     struct contexts contexts;
     struct steps list = {.items = items, .room = 4};
-    contexts_begin(&contexts, &m, 0);
+    contexts_begin(&contexts, &m, 0, NULL);
     assert_int_equal(contexts_steps(&contexts), 1);
-    contexts_begin(&contexts, &a, 0x20000100);
+    assert_false(contexts_are_many(&contexts)); /* each look has the exception */
+    contexts_begin(&contexts, &a, 0x20000100, &none);
     assert_int_equal(contexts_add(&contexts, &list), 0);
     assert_int_equal(list.n, 0);
     assert_int_equal(contexts_steps(NULL), 0);
-    assert_true(contexts_note(NULL, NULL));
+    assert_true(contexts_note(NULL, NULL, true));
 }

@@ -351,15 +351,17 @@ TEST(a_function_is_told_by_its_entry)
     symbols_close(symbols);
 }
 
-TEST(of_exceptions_and_tasks)
+TEST(of_exceptions_tasks_and_processes)
 {
     static const struct profile_count exceptions[] = {{0, 80}, {9, 1}, {15, 15}, {16 + 3, 4}},
-                                      tasks[] = {{2, 30}, {0x20000000, 70}};
+                                      tasks[] = {{2, 30}, {0x20000000, 70}},
+                                      processes[] = {{0, 90}, {0x1A2B0003, 10}};
     struct profile *profile = profile_new(1);
     for (int i = 0; i < 10; i++) {
         profile_count(profile_interval(profile, 0, i, i + 1), 0x100, 1000);
         add_contexts(profile, PROFILE_EXCEPTIONS, i, exceptions, 4);
         add_contexts(profile, PROFILE_TASKS, i, tasks, 2);
+        add_contexts(profile, PROFILE_PROCESSES, i, processes, 2);
     }
     struct shares shares = shares_of(profile, 0, SHARES_EXCEPTION, NULL);
     static const char *const names[] = {"[none]", "SysTick", "IRQ 3", "exception 9"};
@@ -369,6 +371,11 @@ TEST(of_exceptions_and_tasks)
     for (size_t i = 0; i < 4; i++)
         assert_string_equal(shares.rows[i].function, names[i]);
     assert_true(shares.rows[1].part == 0.15 && shares.rows[1].plus_minus < 0.01);
+    shares_free(&shares);
+    shares = shares_of(profile, 0, SHARES_PROCESS, NULL);
+    assert_int_equal(shares.n, 2);
+    assert_string_equal(shares.rows[0].function, "0x0");
+    assert_string_equal(shares.rows[1].function, "0x1A2B0003");
     shares_free(&shares);
     shares = shares_of(profile, 0, SHARES_TASK, NULL);
     assert_int_equal(shares.n, 2);

@@ -147,9 +147,10 @@ TEST(samples_of_events)
 }
 
 /* Beside the samples, and unknown to them. */
-TEST(exceptions_and_tasks)
+TEST(exceptions_tasks_and_processes)
 {
-    struct profile_count counts[] = {{0, 90}, {15, 10}}, tasks[] = {{0x20000100, 40}, {0x20000200, 60}};
+    struct profile_count counts[] = {{0, 90}, {15, 10}}, tasks[] = {{0x20000100, 40}, {0x20000200, 60}},
+                         processes[] = {{0x2, 7}};
     struct profile_interval exceptions = {.to = 1, .counts = counts, .count_count = 2};
     char *text = NULL;
     size_t size = 0;
@@ -159,11 +160,17 @@ TEST(exceptions_and_tasks)
         profile_file_add_contexts(out, PROFILE_TASKS,
                                   &(struct profile_interval){.to = 2, .counts = tasks, .count_count = 2}),
         0);
+    assert_int_equal(
+        profile_file_add_contexts(out, PROFILE_PROCESSES,
+                                  &(struct profile_interval){.to = 1, .counts = processes, .count_count = 1}),
+        0);
     fclose(out);
     assert_string_equal(text, "{\"type\":\"exceptions\",\"core\":0,\"from\":0.0,\"to\":1.0,"
                               "\"value\":{\"0x00000000\":90,\"0x0000000f\":10}}\n"
                               "{\"type\":\"tasks\",\"core\":0,\"from\":0.0,\"to\":2.0,"
-                              "\"value\":{\"0x20000100\":40,\"0x20000200\":60}}\n");
+                              "\"value\":{\"0x20000100\":40,\"0x20000200\":60}}\n"
+                              "{\"type\":\"contexts\",\"core\":0,\"from\":0.0,\"to\":1.0,"
+                              "\"value\":{\"0x00000002\":7}}\n");
     char whole[1024];
     snprintf(whole, sizeof whole, HEAD "%s", text);
     free(text);
@@ -173,6 +180,7 @@ TEST(exceptions_and_tasks)
         assert_int_equal(profile->contexts[kind].interval_count, 1);
     assert_int_equal(profile->contexts[PROFILE_EXCEPTIONS].intervals[0].counts[1].address, 15);
     assert_int_equal(profile->contexts[PROFILE_TASKS].intervals[0].counts[1].samples, 60);
+    assert_int_equal(profile->contexts[PROFILE_PROCESSES].intervals[0].counts[0].samples, 7);
     profile_file_free(profile);
     refused(HEAD "{\"type\":\"tasks\",\"core\":1,\"from\":0,\"to\":1}\n",
             "p.jsonl:2: core is no count from 0 to 0");
