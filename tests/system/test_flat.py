@@ -14,6 +14,7 @@ from troubled_place import RELEASE
 pytestmark = pytest.mark.soak
 SECONDS = float(os.environ.get("PMU_HOURS", 20 / 3600)) * 3600
 WAYS = ["m4/swd", "m4/v2", "m4", "rp2040/swd", "a9/swd", "a53", "r5/swd", "gdb m4"]
+PATIENT = ("--timeout", "10m")  # all of them run at once, beside other work, so that an hour is one hour
 WARM = 0.25  # the part of a run in which what is needed is taken
 # A page for each hit or sample would be a hundred times as much within 20 s
 GROWTH = 1 << 20
@@ -58,7 +59,7 @@ def place_of(way):
 
 
 def runs(command):
-    return ["-r", 1000000000, "work_by_data"] if command == "delta" else ["-I", "20ms"]
+    return ["-r", 1000000000, *PATIENT, "work_by_data"] if command == "delta" else ["-I", "20ms"]
 
 
 @pytest.mark.parametrize("way, command", [(way, command) for way in WAYS for command in ("delta", "watch")
@@ -85,7 +86,7 @@ def test_many_runs_through_one_server(way):
     with place_of(way) as place:
         pid, begin, warm, open_files = place.server.process.pid, time.monotonic(), 0, None
         while time.monotonic() < begin + SECONDS:
-            result = finish_tool(start_tool(released(place.words("delta", "-j", "work_by_data", "-r", 20))))
+            result = finish_tool(start_tool(released(place.words("delta", "-j", "work_by_data", "-r", 20, *PATIENT))))
             assert result.code == 0 and len(result.hits) == 20, result.err
             place.server("version")  # after the connection's end
             if time.monotonic() < begin + WARM * SECONDS or open_files is None:
