@@ -1,5 +1,6 @@
 #include "measure/changes.h"
 
+#include "base/random.h"
 #include "measure/verdict.h"
 
 #include <math.h>
@@ -120,14 +121,11 @@ static struct split best_split(const struct change_value *values, size_t from, s
     return split;
 }
 
-/* Fisher and Yates, with a generator of Marsaglia's kind. */
+/* Fisher and Yates. */
 static void shuffle(struct change_value *values, size_t n, uint64_t *state)
 {
     for (size_t i = n; i > 1; i--) {
-        *state ^= *state << 13;
-        *state ^= *state >> 7;
-        *state ^= *state << 17;
-        size_t other = (size_t)(*state % i);
+        size_t other = (size_t)random_below(state, i);
         struct change_value value = values[i - 1];
         values[i - 1] = values[other];
         values[other] = value;

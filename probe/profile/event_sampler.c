@@ -1,5 +1,7 @@
 #include "profile/event_sampler.h"
 
+#include "base/random.h"
+
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -11,32 +13,19 @@ enum { TRIAL_EVENTS = 1000, TRIAL_MS = 300 };
 /* A stop takes up to a millisecond, and is to take no more than a tenth of the time. */
 enum { MEASURED_MS = 200, STOPS_A_SECOND = 100, TWO_DIGITS = 100 };
 
-/* --- chance --------------------------------------------------------------------------------------------- */
+/* --- how many events ------------------------------------------------------------------------------------ */
 
 uint64_t event_sampler_most(uint64_t every)
 {
     return every + every / PART;
 }
 
-/* xorshift64* */
-static uint64_t draw(struct event_sampler *sampler, uint64_t below)
-{
-    uint64_t x = sampler->random;
-    x ^= x >> 12;
-    x ^= x << 25;
-    x ^= x >> 27;
-    sampler->random = x;
-    return ((x * UINT64_C(0x2545F4914F6CDD1D)) >> 11) % below;
-}
-
 static uint64_t next_count(struct event_sampler *sampler)
 {
     uint64_t part = sampler->every / PART;
-    sampler->armed = sampler->every - part + draw(sampler, 2 * part + 1);
+    sampler->armed = sampler->every - part + random_below(&sampler->random, 2 * part + 1);
     return sampler->armed;
 }
-
-/* --- how many events ------------------------------------------------------------------------------------ */
 
 static bool read_count(struct device *device, size_t n, uint64_t *count, uint64_t *us,
                        const struct deadline *deadline, struct error *error)

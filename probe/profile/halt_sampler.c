@@ -1,5 +1,6 @@
 #include "profile/halt_sampler.h"
 
+#include "base/random.h"
 #include "debuggers/debugger.h"
 
 #include <inttypes.h>
@@ -13,15 +14,10 @@ void halt_sampler_begin(struct halt_sampler *sampler, struct device *device)
     *sampler = (struct halt_sampler){.device = device, .random = (uint64_t)now_us | 1, .halted_us = now_us};
 }
 
-/* About as long as the stops take, from half to one and a half of it: xorshift64*. */
+/* About as long as the stops take, from half to one and a half of it. */
 static int64_t draw_run_us(struct halt_sampler *sampler)
 {
-    uint64_t x = sampler->random;
-    x ^= x >> 12;
-    x ^= x << 25;
-    x ^= x >> 27;
-    sampler->random = x;
-    double part = 0.5 + (double)(x * UINT64_C(0x2545F4914F6CDD1D) >> 11) * 0x1p-53;
+    double part = 0.5 + random_part(&sampler->random);
     double us = sampler->us_each < RUN_LEAST_US  ? RUN_LEAST_US
                 : sampler->us_each > RUN_MOST_US ? RUN_MOST_US
                                                  : sampler->us_each;

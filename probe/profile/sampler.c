@@ -1,5 +1,6 @@
 #include "profile/sampler.h"
 
+#include "base/random.h"
 #include "device/settings.h"
 
 #include <stdlib.h>
@@ -8,19 +9,6 @@
 enum { FIRST = 16, PROOFS = 8, GROWS = 4 };
 enum { LOST_MS = 5000, NAP_NS = 1000000, PAUSE_MOST_US = 200 };
 enum { LIST_ROOM = SAMPLER_MOST * PC_SAMPLE_WORDS + SAMPLER_LOOKS * (PC_LOOK_WORDS + PROFILE_CONTEXTS) };
-
-/* --- chance --------------------------------------------------------------------------------------------- */
-
-/* xorshift64*, which is enough to be out of step with any program. */
-static uint64_t draw(struct sampler *sampler, uint64_t below)
-{
-    uint64_t x = sampler->random;
-    x ^= x >> 12;
-    x ^= x << 25;
-    x ^= x >> 27;
-    sampler->random = x;
-    return below > 1 ? ((x * UINT64_C(0x2545F4914F6CDD1D)) >> 32) % below : 0;
-}
 
 /* --- which register ------------------------------------------------------------------------------------- */
 
@@ -133,7 +121,7 @@ static size_t choose_length(struct sampler *sampler, int64_t us)
     fits = fits < most ? fits : most;
     size_t n = fits > SAMPLER_MOST ? SAMPLER_MOST : (size_t)fits;
     n = n < FIRST ? FIRST : n;
-    return n - draw(sampler, n / 4);
+    return n - random_below(&sampler->random, n / 4);
 }
 
 /* A look in each part of the list, between two samples. */
@@ -147,7 +135,7 @@ static void make_list(struct sampler *sampler, size_t n)
     sampler->n_looks = 0;
     for (size_t part = 0, at = 0; part < parts; part++) {
         size_t end = n * (part + 1) / parts, length = end - at;
-        size_t look = at + 1 + draw(sampler, length - 1);
+        size_t look = at + 1 + (length > 1 ? random_below(&sampler->random, length - 1) : 0);
         for (; at < end; at++) {
             if (at == look) {
                 sampler->looks[sampler->n_looks++] = pc_sample_add_look(sampler->core, list);
@@ -355,7 +343,7 @@ static void learn_pace(struct sampler *sampler, int64_t us, size_t samples)
 static void pause_some_time(struct sampler *sampler, int64_t us)
 {
     uint64_t most = (uint64_t)(us > 0 ? us : 0) / 64;
-    uint64_t pause_us = draw(sampler, most < PAUSE_MOST_US ? most : PAUSE_MOST_US);
+    uint64_t pause_us = random_below(&sampler->random, 1 + (most < PAUSE_MOST_US ? most : PAUSE_MOST_US));
     if (pause_us > 0)
         nanosleep(&(struct timespec){.tv_nsec = (long)pause_us * 1000}, NULL);
 }
