@@ -17,7 +17,7 @@
 /* What main gives to a command. `cancel` counts Ctrl-C, SIGTERM and SIGHUP. */
 struct context {
     const struct options *options;
-    const volatile sig_atomic_t *cancel;
+    volatile sig_atomic_t *cancel;
     struct ending *ending; /* of this run; may be NULL */
     FILE *out;
     struct spool *spool;   /* of `out`; NULL: it goes straight to a file or a terminal */

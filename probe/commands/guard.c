@@ -1,5 +1,6 @@
 /* guard FUNCTION --budget: stops the core where a call has used up its budget. */
 #include "profile/guard.h"
+#include "base/spool.h"
 #include "commands/command.h"
 #include "commands/profiling.h"
 #include "commands/session.h"
@@ -33,6 +34,7 @@ struct guarding {
     } ways[WAYS], *way; /* the one that is used */
     struct stack_reader stacks;
     struct guard guard;
+    struct output text; /* what is for people, if -o names a file for the overruns */
     struct guard_report report;
     struct progress progress;
     struct profile_about about; /* of the overruns, if -o names a file for them */
@@ -181,7 +183,7 @@ static bool print_begin(struct guarding *self, struct error *error)
     snprintf(conditions->start_source, sizeof conditions->start_source, "%s", self->named.start.source);
     snprintf(conditions->end, sizeof conditions->end, "its return");
     conditions->start_address = self->named.region.start;
-    self->report = (struct guard_report){.out = has_profile(self) ? stdout : command->out,
+    self->report = (struct guard_report){.out = has_profile(self) ? self->text.file : command->out,
                                          .format = command->options->format,
                                          .symbols = self->session.symbols,
                                          .event = self->way->picks[0].name,
@@ -354,14 +356,30 @@ static bool print_end(struct guarding *self, const struct error *why, struct err
            (guard_report_end(&self->report, &self->guard.result) || fails_to_write(error));
 }
 
+static bool open_text(struct guarding *self, struct error *error)
+{
+    if (!has_profile(self))
+        return true;
+    if (!output_open(&self->text, NULL, self->session.context->cancel, error))
+        return false;
+    if (self->text.spool != NULL)
+        spool_ends_the_run(self->text.spool);
+    return true;
+}
+
+static bool close_text(struct guarding *self, struct error *error)
+{
+    return self->text.file == NULL || output_close(&self->text, true, error);
+}
+
 int command_guard(const struct context *context, struct error *error)
 {
     struct guarding self = {.session = {.context = context, .may_stop = true}};
     struct session *session = &self.session;
-    struct error unwritten = {0};
+    struct error unwritten = {0}, untold = {0};
     if (!context->options->quiet)
         progress_begin(&self.progress, stderr);
-    bool ok = read_budget(&self, error) && session_open_elf(session, error) &&
+    bool ok = open_text(&self, error) && read_budget(&self, error) && session_open_elf(session, error) &&
               region_locate(&self.named, session->symbols, context->options, error) &&
               region_look_into(&self.named, session->symbols, error) && session_open_target(session, error) &&
               check_run_control(&self, error) && take(&self, error) && guard(&self, error);
@@ -369,6 +387,10 @@ int command_guard(const struct context *context, struct error *error)
         ok = error_copy(error, &unwritten);
     stack_reader_close(&self.stacks); /* before its symbols */
     int code = session_finish(session, ok, error);
+    if (!close_text(&self, &untold) && code == EXIT_DONE) {
+        error_copy(error, &untold);
+        code = error_exit_code(ERROR_SYSTEM);
+    }
     profile_tally_free(&self.tally);
     profile_about_free(&self.about);
     bool over = self.guard.result.overruns > 0 || self.guard.result.unstopped > 0;

@@ -1,5 +1,6 @@
 """`guard FUNCTION --budget`: it stops the core where a call has used up its budget, and nowhere else. The truth is the board's: the halts
 in its log with what was counted up to there, and a program whose overruns are planted. Afterwards the target is as it was."""
+import fcntl
 import json
 import signal
 
@@ -54,6 +55,19 @@ def end_of(result):
 
 def function_of(line):
     return line["function"].partition("+")[0]
+
+
+def test_a_reader_that_pauses_holds_nothing_up(tmp_path):
+    """With -o the overruns are a file, and what is for people goes to a pipe that takes the first of them only."""
+    with at("m4/swd") as place:
+        program_of(place)
+        process = place.start("guard", "deadline", "--budget", BUDGET, "-r", 40, "-o", tmp_path / "late.jsonl")
+        fcntl.fcntl(process.stdout, fcntl.F_SETPIPE_SZ, 4096)
+        seen = place.board.read_word("overrun_count")
+        wait_for(lambda: place.board.read_word("overrun_count") > seen + 60, "more overruns than it stops at")
+        assert_runs(place)
+        result = finish_tool(process)
+        assert result.code == 1 and result.out.count("overrun ") >= 40 and (tmp_path / "late.jsonl").exists(), result.err
 
 
 @pytest.mark.any_row(2)
