@@ -77,22 +77,25 @@ static int run_command(const struct context *context, struct error *error)
 
 static int run(const struct options *options, struct error *error)
 {
-    struct output output;
+    struct output output, told = {0};
     bool plain = options->version || options->help, result = false;
     int code = EXIT_DONE;
+    struct error unlogged = {0}; /* a log that nobody reads is no failure */
     if (!plain && options->command == NULL) {
         help_usage(stderr);
         return error_exit_code(ERROR_USAGE);
     }
     if (!output_open(&output, plain ? NULL : options->output, &interrupted, error))
         return error_exit_code(error->kind);
-    struct log log = {.out = stderr, .level = options->verbose, .begun_us = deadline_now_us()};
+    if (options->verbose > 0)
+        output_open_log(&told, &interrupted);
+    struct log log = {.out = told.file, .level = options->verbose, .begun_us = deadline_now_us()};
     struct ending ending = {.signals = &interrupted};
     struct context context = {.options = options,
                               .cancel = &interrupted,
                               .ending = &ending,
                               .out = output.file,
-                              .spool = output.spool,
+                              .outputs = {&output, options->verbose > 0 ? &told : NULL},
                               .result = &result,
                               .log = options->verbose > 0 ? &log : NULL};
     log_line(context.log, "pmu-probe %s, %s", PMU_PROBE_VERSION, plain ? "" : options->command);
@@ -104,6 +107,8 @@ static int run(const struct options *options, struct error *error)
         help_print(output.file);
     else
         code = run_command(&context, error);
+    if (options->verbose > 0)
+        output_close(&told, true, &unlogged);
     if (!output_close(&output, result || error->kind == ERROR_NONE, error))
         code = error_exit_code(ERROR_SYSTEM);
     return code;

@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <stdbool.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -88,4 +87,10 @@ ssize_t file_read(int fd, void *out, size_t n, const volatile sig_atomic_t *canc
             return -1;
         done += got > 0 ? (size_t)got : 0;
     }
+}
+
+bool file_takes(int fd)
+{
+    struct pollfd end = {.fd = fd, .events = POLLOUT};
+    return poll(&end, 1, 0) > 0;
 }

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <sys/types.h>
 
@@ -13,3 +14,5 @@ int file_open_to_write(const char *path, const volatile sig_atomic_t *cancel);
 /* Up to `n` bytes, fewer at the end of the file; what the other end of a pipe or a terminal has not written
  * yet is awaited. -1 with errno, EINTR after Ctrl-C. */
 ssize_t file_read(int fd, void *out, size_t n, const volatile sig_atomic_t *cancel);
+/* Whether a line can be written now, and nobody waits for a reader. */
+bool file_takes(int fd);

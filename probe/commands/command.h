@@ -14,15 +14,17 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+enum { CONTEXT_OUTPUTS = 2 };
+
 /* What main gives to a command. `cancel` counts Ctrl-C, SIGTERM and SIGHUP. */
 struct context {
     const struct options *options;
     volatile sig_atomic_t *cancel;
     struct ending *ending; /* of this run; may be NULL */
     FILE *out;
-    struct spool *spool;   /* of `out`; NULL: it goes straight to a file or a terminal */
-    bool *result;          /* see command_has_result; may be NULL */
-    const struct log *log; /* NULL without -v */
+    const struct output *outputs[CONTEXT_OUTPUTS]; /* `out` and the log; NULL: none */
+    bool *result;                                  /* see command_has_result; may be NULL */
+    const struct log *log;                         /* NULL without -v */
 };
 
 /* 2 and 3 are those of errors: base/error.c. */
@@ -124,6 +126,11 @@ struct output {
 /* `name` NULL: standard output. A signal ends the wait for a pipe's reader to come; see spool_open, too. */
 bool output_open(struct output *output, const char *name, volatile sig_atomic_t *signals,
                  struct error *error);
+/* Standard error, for what a run has to say while it holds the core. */
+void output_open_log(struct output *output, volatile sig_atomic_t *signals);
+/* From now on the run ends if nobody takes the output: see base/spool.h. */
+void output_ends_the_run(const struct output *output);
+bool output_is_unread(const struct output *output); /* the run was ended by that */
 /* `result`: the output takes its place. Waits for the reader of a pipe. False: not all of it could be
  * written. */
 bool output_close(struct output *output, bool result, struct error *error);

@@ -1,6 +1,5 @@
 /* delta FUNCTION, delta START END: the main job. */
 #include "measure/delta.h"
-#include "base/spool.h"
 #include "commands/command.h"
 #include "commands/counting.h"
 #include "commands/session.h"
@@ -321,7 +320,10 @@ static bool is_printable(const struct delta_command *self, const struct error *e
 
 static bool is_unread(const struct context *context)
 {
-    return context->spool != NULL && spool_has_ended_the_run(context->spool);
+    for (size_t i = 0; i < CONTEXT_OUTPUTS; i++)
+        if (context->outputs[i] != NULL && output_is_unread(context->outputs[i]))
+            return true;
+    return false;
 }
 
 int command_delta(const struct context *context, struct error *error)

@@ -1,6 +1,5 @@
 /* guard FUNCTION --budget: stops the core where a call has used up its budget. */
 #include "profile/guard.h"
-#include "base/spool.h"
 #include "commands/command.h"
 #include "commands/profiling.h"
 #include "commands/session.h"
@@ -362,8 +361,7 @@ static bool open_text(struct guarding *self, struct error *error)
         return true;
     if (!output_open(&self->text, NULL, self->session.context->cancel, error))
         return false;
-    if (self->text.spool != NULL)
-        spool_ends_the_run(self->text.spool);
+    output_ends_the_run(&self->text);
     return true;
 }
 

@@ -103,6 +103,11 @@ static bool open_plain(struct output *output, const struct stat *before, struct 
     return output->file != NULL || refuse(output, errno, error);
 }
 
+static bool is_standard(const FILE *file)
+{
+    return file == stdout || file == stderr;
+}
+
 static bool is_read(int fd)
 {
     struct stat status;
@@ -125,6 +130,25 @@ static void open_spool(struct output *output, volatile sig_atomic_t *signals)
     output->behind = output->file;
     output->file = file;
     output->spool = spool;
+}
+
+void output_open_log(struct output *output, volatile sig_atomic_t *signals)
+{
+    *output = (struct output){.file = stderr};
+    open_spool(output, signals);
+    if (output->spool != NULL)
+        setvbuf(output->file, NULL, _IOLBF, BUFSIZ);
+}
+
+void output_ends_the_run(const struct output *output)
+{
+    if (output->spool != NULL)
+        spool_ends_the_run(output->spool);
+}
+
+bool output_is_unread(const struct output *output)
+{
+    return output->spool != NULL && spool_has_ended_the_run(output->spool);
 }
 
 static bool open_named(struct output *output, const volatile sig_atomic_t *cancel, struct error *error)
@@ -177,14 +201,14 @@ static bool copy(FILE *from, const char *path)
 /* False with errno. */
 static bool close_spool(struct output *output)
 {
-    if (spool_has_ended_the_run(output->spool))
+    if (output_is_unread(output))
         fprintf(stderr,
                 "pmu-probe: nobody took the output, and %d MB of it waited: the run was ended there. "
                 "-o FILE needs no reader.\n",
                 SPOOL_MOST >> 20);
     bool whole = spool_close(output->spool);
     int reason = errno;
-    if (output->behind != stdout)
+    if (!is_standard(output->behind))
         fclose(output->behind);
     errno = reason;
     return whole;
@@ -200,7 +224,7 @@ static bool finish(struct output *output, bool take)
     if (whole && take && output->way == OUTPUT_COPIED)
         whole = copy(output->file, output->path);
     int reason = errno;
-    if (output->file != stdout && fclose(output->file) != 0 && whole) {
+    if (!is_standard(output->file) && fclose(output->file) != 0 && whole) {
         reason = errno;
         whole = false;
     }

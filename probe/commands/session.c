@@ -1,6 +1,6 @@
 #include "commands/session.h"
 
-#include "base/spool.h"
+#include "base/file.h"
 #include "device/restore.h"
 #include "device/settings.h"
 #include "links/claim.h"
@@ -234,8 +234,9 @@ bool session_reach_target(struct session *session, struct error *error)
 {
     const struct options *options = session->context->options;
     struct error left = {0};
-    if (session->context->spool != NULL)
-        spool_ends_the_run(session->context->spool);
+    for (size_t i = 0; i < CONTEXT_OUTPUTS; i++)
+        if (session->context->outputs[i] != NULL)
+            output_ends_the_run(session->context->outputs[i]);
     if (options->counters == NULL && options->core >= 0 && options->debug_base.said)
         return error_set(error, ERROR_USAGE, "-C and --debug-base both say which core");
     session->link = connect_link(session->context, error);
@@ -425,6 +426,8 @@ static bool tell_of_ending(void *context)
     progress_begin(&session->putting_back, stderr);
     if (session->putting_back.to != NULL)
         progress_now(&session->putting_back, "putting the target back ...");
+    else if (!session->told && !file_takes(STDERR_FILENO))
+        return false; /* a pipe that is full: nobody must wait for its reader here */
     else if (!session->told)
         fputs("pmu-probe: putting the target back ...\n", stderr);
     session->told = true;

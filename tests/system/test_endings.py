@@ -8,6 +8,7 @@ import select
 import signal
 import socket
 import threading
+import time
 
 import pytest
 
@@ -146,6 +147,22 @@ def test_ctrl_c_after_the_reader_went_away_is_the_first_one(monkeypatch):
         result = finish_told(tool, kept)
         assert result.code == 3 and "the output could not be written" in result.err, result.err
         assert test_trace.snapshot(behind.place) == before and behind.board.state()["run"] == "running"
+
+
+def test_the_word_waits_for_no_reader(monkeypatch):
+    """`2>&1 | less`, and the pipe is full."""
+    monkeypatch.setenv("PMU_PROBE_PATIENCE", "5")
+    with Behind() as behind:
+        before = test_trace.snapshot(behind.place)
+        tool = behind.measuring("-j")
+        test_trace.fill(tool.stderr)
+        behind.relay.late = (2.5, 2.5)  # longer than it takes to the word
+        behind.relay.become(LATE)
+        tool.send_signal(signal.SIGINT)
+        time.sleep(1)
+        behind.relay.late = (0, 0)
+        wait_for(lambda: behind.board.state()["run"] == "running" and test_trace.snapshot(behind.place) == before, "the target to be as it was")
+        assert finish_tool(tool).code in (0, 3)
 
 
 def test_not_a_word_with_quiet():

@@ -3,11 +3,12 @@ import contextlib
 import fcntl
 import os
 import signal
+import subprocess
 import time
 
 import pytest
 
-from harness import DAP_WAYS, IN_RAM, SLEEPER, WAIT, WORK_BY_DATA, Place, finish_tool, wait_for
+from harness import DAP_WAYS, IN_RAM, SLEEPER, WAIT, WORK_BY_DATA, Place, finish_tool, start_tool, wait_for
 
 CHIPS = ["rp2040", "m4"]
 WAYS = CHIPS + DAP_WAYS
@@ -52,7 +53,7 @@ def finished(place, function, *more):
 def interrupted(number):
     def end(place, function, *more):
         process = place.start("delta", "-j", function, "-r", 10000000, *more)
-        place.wait_for_stops(60)
+        place.wait_for_stops(5 if latency else 60)
         return finish_tool(process, number), 0
     return end
 
@@ -126,6 +127,20 @@ def test_output_that_nobody_reads(command, times):
         assert times > 1 or command[0] == "watch" or (result.lines[-1]["type"] == "summary" and result.lines[-1]["hits"] == len(result.hits))
         assert snapshot(place) == before
         assert run_state(place) == "running"
+
+
+def test_a_log_that_nobody_reads():
+    """`-vv 2>&1 | less`: the log of an access is not waited for while the core stands."""
+    with Place("m4/swd", "free", WORK_BY_DATA) as place:
+        before = snapshot(place)
+        process = start_tool(place.words("delta", "work_by_data", "-r", 10000000, "-vv"), stderr=subprocess.STDOUT)
+        fcntl.fcntl(process.stdout, fcntl.F_SETPIPE_SZ, 4096)
+        wait_for(lambda: snapshot(place) != before, "the run to begin")
+        place.wait_for_stops(60)
+        process.send_signal(signal.SIGTERM)
+        wait_for(lambda: run_state(place) == "running" and snapshot(place) == before, "the target to be as it was")
+        out = process.communicate(timeout=WAIT)[0]
+        assert process.returncode == 0 and "hits" in out and len(out) > 4096, out[-3000:]
 
 
 @pytest.mark.any_row(2)
