@@ -232,7 +232,18 @@ bool debuggee_step(struct debugger_engine *self, const struct deadline *deadline
     return false;
 }
 
-/* The server may have cleared the cause of the stop already; then only the PC shows the reset. */
+static bool stopped_by_reset(struct debugger_engine *self, const struct deadline *deadline)
+{
+    uint64_t cause, status;
+    struct deadline limit = request_time(deadline);
+    struct error unread = {0};
+    return ledger_read(self->device->ledger, core_cause_register(self->core), &cause, &limit, &unread) &&
+           debuggee_register(self, CORE_STATUS, &status, &limit, &unread) &&
+           core_cause(self->core, cause, status) == STOP_RESET;
+}
+
+/* The server may have read, and so cleared, what tells of resets. Then the cause of the stop does, or, on a
+ * Cortex-M, where it stays until someone clears it, the PC. */
 static bool is_reset(struct debugger_engine *self, uint64_t pc, const struct deadline *deadline)
 {
     uint64_t cause, table, entry;
@@ -244,8 +255,9 @@ static bool is_reset(struct debugger_engine *self, uint64_t pc, const struct dea
     if (ledger_read(ledger, core_reset_register(self->core), &cause, &limit, &unread) &&
         core_reset_seen(self->core, cause))
         return true;
-    return self->core->family == CORE_M &&
-           ledger_read(ledger, cortex_m_vectors(self->core), &table, &limit, &unread) &&
+    if (self->core->family != CORE_M)
+        return stopped_by_reset(self, deadline);
+    return ledger_read(ledger, cortex_m_vectors(self->core), &table, &limit, &unread) &&
            ledger_read(ledger, core_word(self->core, table + 4), &entry, &limit, &unread) &&
            core_code_place(entry) == pc;
 }
