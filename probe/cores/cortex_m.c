@@ -33,7 +33,8 @@ static size_t settings(const struct core *core, struct setting *out, size_t room
          .catches_resets = core->resets == RESETS_CAUGHT,
          .test = tells,
          .set = tells,
-         .keep = UINT64_MAX},
+         .keep = UINT64_MAX,
+         .restore = {.how = RESTORE_OURS}},
     };
     size_t n = sizeof all / sizeof *all;
     for (size_t i = 0; i < n && i < room; i++)

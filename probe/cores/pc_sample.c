@@ -100,8 +100,11 @@ size_t pc_sample_settings(const struct core *core, struct setting *out, size_t r
 {
     if (core->family != CORE_M || room == 0)
         return 0;
-    out[0] = (struct setting){
-        .at = core_word(core, DEMCR), .test = DEMCR_TRCENA, .set = DEMCR_TRCENA, .keep = UINT64_MAX};
+    out[0] = (struct setting){.at = core_word(core, DEMCR),
+                              .test = DEMCR_TRCENA,
+                              .set = DEMCR_TRCENA,
+                              .keep = UINT64_MAX,
+                              .restore = {.how = RESTORE_OURS}};
     return 1;
 }
 

@@ -67,6 +67,7 @@ static bool identify(const struct core *core, const uint64_t *values, struct cou
                                                         .test = DEMCR_TRCENA,
                                                         .set = DEMCR_TRCENA,
                                                         .keep = UINT64_MAX,
+                                                        .restore = {.how = RESTORE_OURS},
                                                         .watched = "DEMCR"};
     if (cortex_m_has_dwt_lock(core))
         out->settings[out->n_settings++] =

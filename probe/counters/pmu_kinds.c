@@ -252,6 +252,7 @@ static bool v81m_identify(const struct core *core, const uint64_t *values, struc
                                                         .test = DEMCR_TRCENA,
                                                         .set = DEMCR_TRCENA,
                                                         .keep = UINT64_MAX,
+                                                        .restore = {.how = RESTORE_OURS},
                                                         .watched = "DEMCR"};
     pmu_describe(core, &pmu, out);
     snprintf(out->text, sizeof out->text, "Armv8.1-M PMU, %u counters of 16 bits", out->pmu.n);

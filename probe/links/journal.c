@@ -25,6 +25,7 @@ static const char *const spaces[] = {[SPACE_MEMORY] = "memory",
                                      [SPACE_CP15] = "cp15"};
 static const char *const ways[] = {[RESTORE_PLAIN] = "plain",
                                    [RESTORE_BITS] = "bits",
+                                   [RESTORE_OURS] = "ours",
                                    [RESTORE_CLEAR_NEW] = "clear-new",
                                    [RESTORE_PAIR] = "pair"};
 static const char *const ops[] = {

@@ -18,6 +18,7 @@ enum {
 
 struct entry {
     struct journal_entry is;
+    uint64_t changed;          /* bits, by what was written up to now */
     struct undo_action action; /* undo NULL: an address is held */
     bool adopted;              /* it is from the journal of another run */
 };
@@ -119,8 +120,19 @@ bool ledger_adopt(struct ledger *ledger, const struct journal_entry *entry, stru
         return false;
     while (i < ledger->n_held && ledger->held[i].adopted)
         i++;
-    insert(ledger, i, *entry)->adopted = true;
+    struct entry *added = insert(ledger, i, *entry);
+    added->adopted = true;
+    added->changed = entry->wrote_others ? UINT64_MAX : 0;
+    for (size_t k = 0; k < entry->n_wrote; k++)
+        added->changed |= entry->old ^ entry->wrote[k];
     return true;
+}
+
+static void note_change(struct ledger *ledger, struct address at, uint64_t value)
+{
+    struct entry *entry = find_entry(ledger, at);
+    if (entry != NULL)
+        entry->changed |= entry->is.old ^ value;
 }
 
 /* Before each write. What the journal cannot take is written all the same: the user was told. */
@@ -210,6 +222,13 @@ static bool write_now(struct ledger *ledger, struct address at, uint64_t value,
     return do_step(ledger, &step, &result, deadline, error);
 }
 
+static bool change_now(struct ledger *ledger, struct address at, uint64_t value,
+                       const struct deadline *deadline, struct error *error)
+{
+    note_change(ledger, at, value);
+    return write_now(ledger, at, value, deadline, error);
+}
+
 static bool hold(struct ledger *ledger, struct journal_entry is, uint64_t *old,
                  const struct deadline *deadline, struct error *error)
 {
@@ -234,7 +253,7 @@ bool ledger_write(struct ledger *ledger, struct address at, uint64_t value, stru
                   const struct deadline *deadline, struct error *error)
 {
     return ledger_hold(ledger, at, restore, NULL, deadline, error) &&
-           write_now(ledger, at, value, deadline, error);
+           change_now(ledger, at, value, deadline, error);
 }
 
 bool ledger_apply(struct ledger *ledger, const struct setting *setting, const struct deadline *deadline,
@@ -256,8 +275,8 @@ bool ledger_apply(struct ledger *ledger, const struct setting *setting, const st
                                      .test = setting->test,
                                      .set = setting->set};
     return hold(ledger, is, NULL, deadline, error) &&
-           write_now(ledger, setting->at, (now & setting->keep) | setting->set | setting->key, deadline,
-                     error);
+           change_now(ledger, setting->at, (now & setting->keep) | setting->set | setting->key, deadline,
+                      error);
 }
 
 bool ledger_same_page(struct address a, struct address b)
@@ -327,8 +346,9 @@ static bool check_list(const struct ledger *ledger, const struct steps *list, si
 static void note_list(struct ledger *ledger, const struct steps *list, size_t from)
 {
     bool writes = false;
-    for (size_t i = from; ledger->journal != NULL && i < list->n; i++)
+    for (size_t i = from; i < list->n; i++)
         if (list->items[i].op == OP_WRITE) {
+            note_change(ledger, list->items[i].at, list->items[i].value);
             note_write(ledger, list->items[i].at, list->items[i].value);
             writes = true;
         }
@@ -443,7 +463,11 @@ static bool put_back(struct ledger *ledger, const struct entry *entry, const str
     if (!ledger_read(ledger, entry->is.at, &now, deadline, error))
         return false;
     uint64_t came_up = now & ~entry->is.old & mask, went_down = entry->is.old & ~now & mask;
-    if (restore->how == RESTORE_BITS)
+    if (restore->how == RESTORE_OURS)
+        mask = entry->changed;
+    if (mask == 0)
+        return true;
+    if (restore->how == RESTORE_BITS || restore->how == RESTORE_OURS)
         return put_back_plain(ledger, entry, (entry->is.old & mask) | (now & ~mask), mask, deadline, error);
     if (restore->how == RESTORE_CLEAR_NEW)
         return came_up == 0 || write_now(ledger, restore->clear.size != 0 ? restore->clear : entry->is.at,

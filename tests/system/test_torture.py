@@ -284,7 +284,7 @@ class Troubled:
                 done = self.place.run("restore")
                 self.place.calm()
                 left = not_as_before()
-                assert done.code == 0 and not left, f"not restored: {left}: {done.out}{done.err}"
+                assert done.code == 0 and not left, f"not restored: {left}: {done.out}{done.err}, after: {said}"
         finally:
             self.close()
 
@@ -303,7 +303,7 @@ class Troubled:
             self.check_target(case, result)
             if case.event in FROM_OUTSIDE:
                 self.close()
-        except (AssertionError, RuntimeError, subprocess.TimeoutExpired) as why:  # RuntimeError: OpenOCD is gone
+        except (AssertionError, RuntimeError, OSError, subprocess.TimeoutExpired) as why:  # RuntimeError, OSError: OpenOCD is gone
             self.close()
             return f"{case}\n    {str(why)[:1500]}"
         return None
@@ -352,7 +352,7 @@ class TroubledCard(Troubled):
             self.agent.connect().close()  # it serves one at a time, and puts back what the last one left
             left = [key for key, value in self.card.registers().items() if self.before[key] != value]
             assert not left, f"left on the card: {left}: {result.err}"
-        except (AssertionError, RuntimeError, subprocess.TimeoutExpired) as why:  # RuntimeError: OpenOCD is gone
+        except (AssertionError, RuntimeError, OSError, subprocess.TimeoutExpired) as why:  # RuntimeError, OSError: OpenOCD is gone
             self.close()
             return f"{case}\n    {str(why)[:1500]}"
         return None

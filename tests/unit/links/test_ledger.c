@@ -131,6 +131,34 @@ FRESH_TEST(other_bits_stay_as_they_are_by_then)
     assert_int_equal(*fake_at(&f->fake, 0x30), 0x2B);
 }
 
+/* Bits that others change meanwhile are theirs, whoever came first. */
+FRESH_TEST(bits_that_we_never_changed_stay)
+{
+    struct fixture *f = *state;
+    *fake_at(&f->fake, 0x30) = 0x10;
+    const struct setting
+        one = {.at = at(0x30), .test = 0x1, .set = 0x1, .keep = UINT64_MAX, .restore = {.how = RESTORE_OURS}},
+        other = {
+            .at = at(0x30), .test = 0x2, .set = 0x2, .keep = UINT64_MAX, .restore = {.how = RESTORE_OURS}};
+    assert_true(ledger_apply(f->ledger, &one, &f->deadline, &f->error));
+    assert_true(ledger_apply(f->ledger, &other, &f->deadline, &f->error));
+    assert_int_equal(*fake_at(&f->fake, 0x30), 0x13);
+    *fake_at(&f->fake, 0x30) = 0x106;
+    assert_true(ledger_undo(f->ledger, &f->deadline, &f->error));
+    assert_int_equal(*fake_at(&f->fake, 0x30), 0x104);
+}
+
+FRESH_TEST(what_another_run_wrote_tells_its_bits)
+{
+    struct fixture *f = *state;
+    *fake_at(&f->fake, 0x30) = 0x1F3;
+    const struct journal_entry left = {
+        .at = at(0x30), .old = 0x10, .restore = {.how = RESTORE_OURS}, .wrote = {0x11, 0x13}, .n_wrote = 2};
+    assert_true(ledger_adopt(f->ledger, &left, &f->error));
+    assert_true(ledger_undo(f->ledger, &f->deadline, &f->error));
+    assert_int_equal(*fake_at(&f->fake, 0x30), 0x1F0);
+}
+
 FRESH_TEST(flags_are_cleared_by_another_register_where_there_is_one)
 {
     struct fixture *f = *state;
