@@ -228,11 +228,13 @@ static bool detach(struct gdb_session *session, struct debugger *debugger, struc
         return false;
     if (!session->running && !gdb_clear_breakpoints(session, &soon, error))
         return false;
-    bool stays = session->owed && !session->running && !outlast_request(debugger);
+    /* OpenOCD answers the next command after it has halted the core for a request that came late */
+    bool owed = session->owed && !session->running;
+    bool stays = owed && !outlast_request(debugger);
     if (!is_openocd(&debugger->facts)) {
         if (session->running && debugger->ops->interrupt(debugger, &why))
             debugger->ops->wait(debugger, &stop, &soon, &why);
-    } else if (!session->running && !stays &&
+    } else if ((!session->running || owed) && !stays &&
                !gdb_monitor(session, openocd_resume, text, sizeof text, &soon, &refused) &&
                refused.kind != ERROR_FAULT) {
         return error_set(error, refused.kind, "OpenOCD cannot resume it");
