@@ -635,6 +635,14 @@ static int compare_later_first(const void *one, const void *other)
     return strcmp(other, one);
 }
 
+/* Of a run that was killed when it had written nothing yet, neither here nor to its target. */
+static bool is_empty(DIR *all, const char *name)
+{
+    struct stat file;
+    return fstatat(dirfd(all), name, &file, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(file.st_mode) &&
+           file.st_size == 0;
+}
+
 size_t journal_list(const char *link, char (*paths)[JOURNAL_PATH], size_t room)
 {
     char folder[JOURNAL_PATH - NAME_MAX - 2], key[STATE_KEY + 1] = "";
@@ -648,8 +656,12 @@ size_t journal_list(const char *link, char (*paths)[JOURNAL_PATH], size_t room)
     }
     while (all != NULL && n < room && (file = readdir(all)) != NULL) {
         const char *end = strrchr(file->d_name, '.');
-        if (end != NULL && strcmp(end, ".journal") == 0 && strncmp(file->d_name, key, strlen(key)) == 0)
+        if (end == NULL || strcmp(end, ".journal") != 0 || strncmp(file->d_name, key, strlen(key)) != 0)
+            continue;
+        if (!is_empty(all, file->d_name))
             snprintf(paths[n++], sizeof paths[0], "%s/%s", folder, file->d_name);
+        else if (link != NULL)
+            unlinkat(dirfd(all), file->d_name, 0);
     }
     if (all != NULL)
         closedir(all);

@@ -97,6 +97,6 @@ bool journal_parse(const char *bytes, size_t size, struct journal_file *out, str
 /* The program whose registers were borrowed is gone; the file says so from here on. */
 void journal_forget_borrowed(struct journal_file *file);
 void journal_file_free(struct journal_file *file);
-/* The paths of the journals that lie there, those of one link, or of all for NULL; of a target the later
- * first. Only those of runs that ended are of use: the link's lock tells. */
+/* The paths of the journals that lie there, those of one link, which the caller has locked, or of all for
+ * NULL; of a target the later first. Only those of runs that ended are of use: the link's lock tells. */
 size_t journal_list(const char *link, char (*paths)[JOURNAL_PATH], size_t room);

@@ -131,6 +131,18 @@ FRESH_TEST(only_the_user_may_read_it)
     assert_int_equal(file.st_mode & 0777, 0600);
 }
 
+/* As after a kill between the two: the file is there, and nothing in it. */
+FRESH_TEST(an_empty_one_tells_that_nothing_was_written)
+{
+    struct stat file;
+    write_to(0x10, 5, (struct restore){0});
+    assert_true(left());
+    journal_file_free(&f.file);
+    assert_int_equal(truncate(f.path, 0), 0);
+    assert_false(left());
+    assert_int_equal(stat(f.path, &file), -1);
+}
+
 /* Of all that the ledger does, in its order. */
 FRESH_TEST(the_file_has_what_the_ledger_holds)
 {
