@@ -362,22 +362,41 @@ static bool look_around(struct counter_stop *stop, enum counter_stop_state *stat
     return reset || check_wired(stop, state, deadline, error);
 }
 
-/*
- * When the core halted, as far as that is known. A wait that lasted saw it at once; but a server reads only
- * as often as an answer takes. Any other stop came between a look at the running core and the next one. All
- * these times are late by as much as an answer takes.
- */
-static int64_t halted_at(struct counter_stop *stop, int64_t before_us, int64_t after_us)
+/* A server reads only as often as an answer takes. If the wait took no longer, the first look saw it. */
+static int64_t halted_behind_server(struct counter_stop *stop, int64_t before_us, int64_t after_us)
 {
     enum { COARSE_US = 50 };
     int64_t took_us = after_us - before_us;
-    if (stop->came_us != 0)
-        return (stop->ran_us + stop->came_us) / 2;
     if (stop->answer_us == 0 || took_us < stop->answer_us)
         stop->answer_us = took_us;
-    if (took_us <= stop->answer_us + stop->answer_us / 2 + COARSE_US)
-        return (stop->ran_us + after_us) / 2;
-    return after_us - (link_has_server(stop->device->link) ? stop->answer_us / 2 : 0);
+    bool at_once = took_us <= stop->answer_us + stop->answer_us / 2 + COARSE_US;
+    return at_once ? (stop->ran_us + after_us) / 2 : after_us - stop->answer_us / 2;
+}
+
+/*
+ * When the core halted, as far as that is known. A probe that waited saw it at once; if the core `stood`
+ * before that, it stopped between the look at the running core and this one. All these times are late by as
+ * much as an answer takes.
+ */
+static int64_t halted_at(struct counter_stop *stop, int64_t before_us, int64_t after_us, bool stood)
+{
+    if (stop->came_us != 0)
+        return (stop->ran_us + stop->came_us) / 2;
+    if (link_has_server(stop->device->link))
+        return halted_behind_server(stop, before_us, after_us);
+    return stood ? (stop->ran_us + after_us) / 2 : after_us;
+}
+
+/* Adds the wait, and before it, where that costs little, a look at what it waits for. */
+static const struct step *add_wait(const struct counter_stop *stop, struct steps *list)
+{
+    size_t look =
+        link_has_server(stop->device->link) ? 0 : steps_add(list, step_read((struct address){0})) + 1;
+    counter_stop_add_wait(stop, list);
+    const struct step *wait = &list->items[list->n - 1];
+    if (look > 0)
+        list->items[look - 1].at = wait->at;
+    return wait;
 }
 
 bool counter_stop_wait(struct counter_stop *stop, int64_t until_us, enum counter_stop_state *state,
@@ -387,7 +406,7 @@ bool counter_stop_wait(struct counter_stop *stop, int64_t until_us, enum counter
     struct step items[8];
     uint64_t results[8];
     struct steps list = {.items = items, .room = sizeof items / sizeof *items};
-    counter_stop_add_wait(stop, &list);
+    const struct step *wait = add_wait(stop, &list);
     *state = COUNTER_STOP_RUNS;
     for (;;) {
         struct deadline slice = deadline_slice(deadline, 1);
@@ -396,7 +415,8 @@ bool counter_stop_wait(struct counter_stop *stop, int64_t until_us, enum counter
         struct outcome outcome = ledger_execute(stop->device->ledger, &list, 0, results, &slice, &refused);
         int64_t after_us = deadline_now_us();
         if (outcome.why == DONE) {
-            *halted_us = halted_at(stop, before_us, after_us);
+            bool stood = (results[0] & wait->mask) == wait->value;
+            *halted_us = halted_at(stop, before_us, after_us, stood);
             return tell_stop(stop, state, look, deadline, error);
         }
         if (outcome.why != NOT_YET && outcome.why != TARGET_WAIT)

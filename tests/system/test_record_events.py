@@ -154,7 +154,7 @@ def test_how_long_the_core_stood(way, tmp_path):
         told = sum(profile.intervals[n]["stood_s"] for n in later) / sum(samples[n] for n in later)
         truth = (last["stood_ns"] - first["stood_ns"]) / (last["halts"] - first["halts"]) / 1e9
         print(way, f"told {told * 1000:.2f} ms a stop, the board says {truth * 1000:.2f} ms")
-        assert abs(told - truth) < 0.15 * truth, (told, truth)
+        assert abs(told - truth) < 0.1 * truth, (told, truth)
 
 
 @pytest.mark.soak
