@@ -319,8 +319,8 @@ static bool check_reset(struct device *device, const struct deadline *deadline, 
     if (device->debugger != NULL || !core_has_run_control(&counted->core))
         return true;
     size_t at = core_add_reset_since(&counted->core, &list);
-    if (!ledger_run(device->ledger, &list, results, deadline, &ignored) ||
-        !core_reset_since(&counted->core, results[at]))
+    if (!device->was_reset && (!ledger_run(device->ledger, &list, results, deadline, &ignored) ||
+                               !core_reset_since(&counted->core, results[at])))
         return true;
     device->was_reset = true;
     return error_set(error, ERROR_RESET, "the target was reset");

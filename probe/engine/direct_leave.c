@@ -28,14 +28,24 @@ static bool run_on(struct direct_engine *self, const struct deadline *deadline, 
     return direct_run_plain(self, deadline, error);
 }
 
+/* Of a Cortex-M it tells of a reset, and only once: the end of the run must know. */
+static bool read_status(const struct direct_engine *self, uint64_t *status, const struct deadline *deadline,
+                        struct error *error)
+{
+    struct device *device = self->device;
+    if (!ledger_read(device->ledger, core_status_register(self->core), status, deadline, error))
+        return false;
+    device->was_reset =
+        device->was_reset || (self->core->family == CORE_M && core_reset_since(self->core, *status));
+    return true;
+}
+
 static bool has_left(const struct direct_engine *self, const struct deadline *deadline)
 {
-    struct address at = core_status_register(self->core);
     struct error unread = {0};
     uint64_t status = 0;
     for (int i = 0; i < HALT_READS; i++)
-        if (!ledger_read(self->device->ledger, at, &status, deadline, &unread) ||
-            !stops_has_not_left(self->core, status))
+        if (!read_status(self, &status, deadline, &unread) || !stops_has_not_left(self->core, status))
             return true;
     return false;
 }
@@ -77,7 +87,7 @@ static bool leave_stop(struct direct_engine *self, const struct deadline *deadli
     bool busy = self->halted_by_us || self->was_reset, halted = !busy;
     /* Right after a resume the core may still read as halted; right after a step, not yet. */
     for (int i = 0; i < HALT_READS && halted != busy; i++) {
-        if (!ledger_read(self->device->ledger, core_status_register(self->core), &status, deadline, error))
+        if (!read_status(self, &status, deadline, error))
             return false;
         halted = core_state_of(self->core, status) == CORE_HALTED;
     }
