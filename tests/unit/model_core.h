@@ -397,7 +397,7 @@ static inline uint32_t model_read_dhcsr(struct model_core *m)
     uint32_t value = (m->debug ? 0x1U : 0) | (m->halted ? 0x20002U : 0) | (m->step ? 0x4U : 0) |
                      (m->maskints ? 0x8U : 0) | (ready ? 0x10000U : 0) |
                      (m->asleep > 0 && !m->halted ? 0x40000U : 0) | (m->locked_up ? 0x80000U : 0) |
-                     (m->was_reset ? 0x02000000U : 0);
+                     (m->was_reset ? 0x03000000U : 0); /* it had run before */
     m->was_reset = false;
     return value;
 }

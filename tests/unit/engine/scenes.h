@@ -81,7 +81,8 @@ struct end {
     enum error_kind kind;
 };
 
-enum scene_core { SCENE_M4, SCENE_M7 };
+/* The last one: its program uses the DebugMonitor, so that resets must be caught, and debug is on. */
+enum scene_core { SCENE_M4, SCENE_M7, SCENE_CATCHES };
 static enum scene_core scene_core;
 
 static inline struct rig *set_up(const struct scene *scene)
@@ -89,6 +90,10 @@ static inline struct rig *set_up(const struct scene *scene)
     struct rig *rig = rig_fresh(scene->script, scene->n);
     if (scene_core == SCENE_M7)
         model_be_m7(&rig->model);
+    if (scene_core == SCENE_CATCHES) {
+        rig->model.demcr |= 0x10000; /* MON_EN */
+        rig->model.debug = true;
+    }
     rig_begin(rig);
     return rig;
 }

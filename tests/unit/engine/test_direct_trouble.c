@@ -134,6 +134,45 @@ RIG_TEST(a_reset_may_come_anywhere)
     everywhere(TROUBLE_RESET, 1, reset_or_nothing);
 }
 
+/* After the last hit, while the core is let go and everything put back. */
+static void reset_at_the_end(const struct scene *scene)
+{
+    struct rig *rig = set_up(scene);
+    assert_true(go(rig, scene).ran);
+    long before = rig->model.accesses;
+    assert_null(end_clean(rig));
+    long n = rig->model.accesses - before;
+    for (long k = 0; k < n; k++) {
+        rig = set_up(scene);
+        assert_true(go(rig, scene).ran);
+        rig->model.what = TROUBLE_RESET;
+        rig->model.trouble_at = rig->model.accesses + k;
+        rig->model.trouble_for = 1;
+        struct error told = {0}, again = {0};
+        assert_true(rig_undo(rig, &told) || (told.kind == ERROR_RESET && rig_undo(rig, &again)));
+        rig_free(rig);
+        rig->model.careless = 0;
+        /* The reset cleared CYCCNT and MON_EN; that it was caught may show */
+        rig->model.cyccnt = rig->before.cyccnt;
+        rig->model.demcr |= rig->before.demcr & 0x10000;
+        rig->model.dfsr &= ~8U;
+        const char *words = model_difference(&rig->model, &rig->before);
+        if (words != NULL)
+            fail_msg("%s, reset at access %ld of %ld of its end: %s", scene->name, k, n, words);
+    }
+}
+
+RIG_TEST(a_reset_at_the_end_does_not_leave_the_core_halted)
+{
+    static const enum scene_core kinds[] = {SCENE_M4, SCENE_CATCHES};
+    for (size_t kind = 0; kind < COUNT(kinds); kind++)
+        for (size_t i = 0; i < COUNT(scenes); i++) {
+            scene_core = kinds[kind];
+            reset_at_the_end(&scenes[i]);
+        }
+    scene_core = SCENE_M4;
+}
+
 /* Hits that come fast wait until it is known whether there was a reset, from the second list of a long run
  * on; there the core stays at the last one's end until the third list lets it go, which looks no sooner than
  * the fourth. */
