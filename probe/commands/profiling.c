@@ -236,8 +236,7 @@ static bool fill_about(struct profiling *self, struct error *error)
     return true;
 }
 
-/* --- exceptions, tasks and processes
- * ------------------------------------------------------------------------------- */
+/* --- exceptions, tasks and processes ------------------------------------------------------------------- */
 
 static bool begin_cortex_m(struct profiling *self, struct profiling_core *core, struct error *error)
 {

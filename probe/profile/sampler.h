@@ -16,8 +16,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Samples from look to look: of a core that was not seen asleep, and of one that was or whose tasks or
- * processes are told apart.
+/* Samples from look to look: normally, and if the core was seen asleep, its tasks are read, or CONTEXTIDR had
+ * more than one value.
  */
 enum { SAMPLER_APART = 256, SAMPLER_APART_ASLEEP = 64 };
 enum { SAMPLER_MOST = 4096, SAMPLER_LOOKS = SAMPLER_MOST / SAMPLER_APART_ASLEEP + 1 };

@@ -131,7 +131,7 @@ FRESH_TEST(other_bits_stay_as_they_are_by_then)
     assert_int_equal(*fake_at(&f->fake, 0x30), 0x2B);
 }
 
-/* Bits that others change meanwhile are theirs, whoever came first. */
+/* Two settings of one register share an entry. Bits that another writer changes meanwhile are left alone. */
 FRESH_TEST(bits_that_we_never_changed_stay)
 {
     struct fixture *f = *state;
