@@ -64,11 +64,17 @@ def gdb_before_openocd(place, *words):
     return done.stdout + done.stderr
 
 
+def seconds_in(said):
+    found = re.search(r"seconds ([\d.]+)", said)
+    assert found, said[-2000:]
+    return float(found.group(1))
+
+
 def run_gdb(place, hits):
     values = {"start": place.symbol(START), "end": place.symbol(END), "counter": SYST_CVR, "hits": hits}
     words = [word for name, value in values.items() for word in ("-ex", f"set ${name} = {value}")]
     said = gdb_before_openocd(place, *words, "-x", os.path.join(BENCH, "gdb_best.gdb"))
-    seconds = float(re.search(r"seconds ([\d.]+)", said).group(1))
+    seconds = seconds_in(said)
     pairs = re.findall(r"^(\d+) (\d+)$", said, re.M)
     assert len(pairs) == hits, said[-2000:]
     return hits / seconds, {elapsed(int(a), int(b)) for a, b in pairs}
@@ -93,7 +99,7 @@ def run_continue(place, hits):
            "print('seconds %f' % (time.monotonic() - begun))"
     commands = ["monitor poll_period 1", f"hbreak {START}", f"hbreak {END}", "continue", f"python exec({loop!r})"]
     said = gdb_before_openocd(place, *[word for command in commands for word in ("-ex", command)])
-    return hits / float(re.search(r"seconds ([\d.]+)", said).group(1))
+    return hits / seconds_in(said)
 
 
 def bench_gdb(chip):

@@ -10,6 +10,10 @@ monitor poll_period 1
 hbreak *$start
 hbreak *$end
 continue
+# Now and then the first stop is not the start: then to the next one
+while (unsigned)$pc != ((unsigned)$start & ~1)
+    continue
+end
 python
 import time
 begun = time.monotonic()
