@@ -23,6 +23,17 @@ struct step step_expect(struct address at, uint64_t mask, uint64_t value)
     return (struct step){.op = OP_EXPECT, .at = at, .value = value, .mask = mask};
 }
 
+struct step step_write_since(struct address at, uint64_t value, size_t borrowed)
+{
+    return (struct step){
+        .op = OP_WRITE, .at = at, .value = value, .back = (uint16_t)borrowed, .borrowed = (uint16_t)borrowed};
+}
+
+struct step step_expect_once(struct address at, uint64_t mask, uint64_t value)
+{
+    return (struct step){.op = OP_EXPECT, .at = at, .value = value, .mask = mask, .once = true};
+}
+
 struct step step_copy(struct address at, size_t back)
 {
     return (struct step){.op = OP_COPY, .at = at, .back = (uint16_t)back};
@@ -53,11 +64,16 @@ size_t steps_add(struct steps *list, struct step step)
     return list->n++;
 }
 
+static bool writes_known(const struct step *step)
+{
+    return step->op == OP_WRITE && step->borrowed != 0;
+}
+
 /* Whether this step restores something that was saved or borrowed before `done`. */
 static bool puts_back(const struct step *steps, size_t at, size_t done)
 {
     size_t back = steps[at].borrowed != 0 ? steps[at].borrowed : steps[at].back;
-    return steps[at].op == OP_COPY && back + done > at;
+    return (steps[at].op == OP_COPY || writes_known(&steps[at])) && back + done > at;
 }
 
 bool steps_borrowed(const struct step *steps, size_t n, size_t done, size_t *from, size_t *end)
@@ -82,6 +98,17 @@ bool steps_borrowed(const struct step *steps, size_t n, size_t done, size_t *fro
             *from = i;
     *from -= *from > 0 && steps[*from - 1].op == OP_UNTIL;
     return true;
+}
+
+bool steps_will_restore(const struct step *steps, size_t n, size_t done, size_t *from, size_t *end)
+{
+    size_t at = done;
+    while (at < n && !writes_known(&steps[at]))
+        at++;
+    if (at == n)
+        return false;
+    *from = at;
+    return steps_borrowed(steps, n, at - steps[at].borrowed + 1, from, end);
 }
 
 void step_name(const struct step *step, const char *view, char *out, size_t size)

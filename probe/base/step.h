@@ -48,9 +48,12 @@ struct step {
     struct address at;
     uint64_t value, mask;
     enum op op;
+    bool once; /* OP_EXPECT: a read changes the register, so that no second one decides */
     uint16_t back;
-    uint16_t borrowed; /* OP_COPY: how many steps before it a resource is borrowed; 0: `back` */
-    uint16_t behind;   /* OP_COPY: how many steps after it belong to the restoring */
+    /* OP_COPY, or an OP_WRITE of what was proved: how many steps before it a resource is borrowed; 0: `back`,
+     * or it restores nothing */
+    uint16_t borrowed;
+    uint16_t behind; /* OP_COPY: how many steps after it belong to the restoring */
 };
 
 enum why {
@@ -66,13 +69,16 @@ enum why {
 struct outcome {
     enum why why;
     size_t done;
-    uint64_t saw; /* NOT_YET, UNEXPECTED: the last value read at step `done` */
+    uint64_t saw; /* NOT_YET, UNEXPECTED: the last value read at step `done`; 0 if it is `once` */
 };
 
 struct step step_read(struct address at);
 struct step step_write(struct address at, uint64_t value);
 struct step step_until(struct address at, uint64_t mask, uint64_t value);
 struct step step_expect(struct address at, uint64_t mask, uint64_t value);
+/* A write of a known value, that restores what is borrowed `borrowed` steps before it. */
+struct step step_write_since(struct address at, uint64_t value, size_t borrowed);
+struct step step_expect_once(struct address at, uint64_t mask, uint64_t value);
 struct step step_copy(struct address at, size_t back);
 struct step step_check(size_t back, uint64_t mask, uint64_t value);
 /* A copy of an older result; what it restores is borrowed only `borrowed` steps before the copy. */
@@ -88,10 +94,12 @@ struct steps {
 };
 
 /*
- * Whether a list of `n` steps that ended at `done` still holds something borrowed, which later OP_COPY steps
- * restore. Steps [*from, *end) do that, including a wait in front of them.
+ * Whether a list of `n` steps that ended at `done` still holds something borrowed, which later steps restore.
+ * Steps [*from, *end) do that, including a wait in front of them.
  */
 bool steps_borrowed(const struct step *steps, size_t n, size_t done, size_t *from, size_t *end);
+/* The first steps from `done` on that restore a known value, whether or not anything is borrowed yet. */
+bool steps_will_restore(const struct step *steps, size_t n, size_t done, size_t *from, size_t *end);
 
 /* Returns the index at which the step's result will be found. */
 size_t steps_add(struct steps *list, struct step step);

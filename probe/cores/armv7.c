@@ -232,20 +232,14 @@ static void add_reset(const struct core *core, struct steps *list)
 
 /* --- proofs --------------------------------------------------------------------------------------------- */
 
-static void begin_proofs(const struct core *core, struct steps *list, struct core_proof *proofs, size_t n,
-                         bool wait)
+static void add_proofs(const struct core *core, struct steps *list, const struct core_proof *proofs, size_t n,
+                       const struct core_proof *spare, bool wait)
 {
-    (void)wait; /* DBGDSCR tells when a transfer is done */
+    (void)spare; /* LR and SP need no other register */
+    (void)wait;  /* DBGDSCR tells when a transfer is done */
     for (size_t i = 0; i < n; i++)
-        proofs[i].at = armv7_add_register(core, list, proofs[i].which);
+        armv7_add_expect_register(core, list, proofs[i].which, proofs[i].value);
     add_registers_done(core, list);
-}
-
-static void end_proofs(const struct core *core, struct steps *list, const struct core_proof *proofs, size_t n)
-{
-    (void)core;
-    for (size_t i = 0; i < n; i++)
-        steps_add(list, step_check(list->n - proofs[i].at, UINT64_MAX, proofs[i].value));
 }
 
 /* --- whose code it is in, and how a function was entered ------------------------------------------------ */
@@ -324,8 +318,7 @@ static const struct core_ops armv7_ops = {
                                                    .register_value = armv7_register_value,
                                                    .add_registers_done = add_registers_done,
                                                    .add_expect_stop = armv7_add_expect_stop,
-                                                   .begin_proofs = begin_proofs,
-                                                   .end_proofs = end_proofs,
+                                                   .add_proofs = add_proofs,
                                                    .add_coprocessor = armv7_add_coprocessor},
     .breakpoints = &(const struct core_breakpoint_ops){.comparators_on = comparators_on,
                                                        .comparator_words = 2,

@@ -135,16 +135,29 @@ static void add_through_r0(const struct core *core, struct steps *list, enum cor
 /* The distance between the results of CPSR and PC. */
 enum { CPSR_BEFORE_PC = 10 };
 
+/* Leaves a register in DBGDTRTX that needs no other. */
+static void add_directly(const struct core *core, struct steps *list, enum core_register which)
+{
+    if (armv7_set_control(core, list, DBGDSCR_HDBGEN | DBGDSCR_ITREN))
+        take_transferred(core, list);
+    add_transfer(core, list, register_number(which));
+}
+
 size_t armv7_add_register(const struct core *core, struct steps *list, enum core_register which)
 {
-    if (goes_through_r0(which)) {
+    if (goes_through_r0(which))
         add_through_r0(core, list, which, which == CORE_PC);
-    } else {
-        if (armv7_set_control(core, list, DBGDSCR_HDBGEN | DBGDSCR_ITREN))
-            take_transferred(core, list);
-        add_transfer(core, list, register_number(which));
-    }
+    else
+        add_directly(core, list, which);
     return take_transferred(core, list);
+}
+
+/* A read of the emptied DBGDTRTX, which a match may add, does nothing. */
+void armv7_add_expect_register(const struct core *core, struct steps *list, enum core_register which,
+                               uint64_t value)
+{
+    add_directly(core, list, which);
+    steps_add(list, step_expect_once(armv7_word(core, DBGDTRTX), UINT32_MAX, value & UINT32_MAX));
 }
 
 uint64_t armv7_pc(uint64_t r15, uint64_t cpsr)

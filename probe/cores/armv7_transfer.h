@@ -29,6 +29,8 @@ uint64_t armv7_pc(uint64_t r15, uint64_t cpsr);
 size_t armv7_add_register(const struct core *core, struct steps *list, enum core_register which);
 uint64_t armv7_register_value(const struct core *core, enum core_register which, const uint64_t *results,
                               size_t at);
+void armv7_add_expect_register(const struct core *core, struct steps *list, enum core_register which,
+                               uint64_t value);
 void armv7_add_expect_stop(const struct core *core, const struct breakpoint_setup *setup, struct steps *list,
                            uint64_t place, bool wait);
 

@@ -13,6 +13,8 @@ static const uint32_t MRS_X0_DSPSR = 0xD53B4500; /* PSTATE */
 
 /* A stop at a breakpoint, in AArch64 state at all levels, since EDSCR_LEAVING was written. */
 enum {
+    RT = 0x1F,  /* the register that an instruction moves */
+    GIVING = 2, /* the step of give_back that has the instruction */
     HOW_STOPPED = EDSCR_STATUS | EDSCR_ERR | 0xF << EDSCR_RW_SHIFT | EDSCR_CONTROL | EDSCR_ITE,
     STOPPED_WELL = EDSCR_AT_BREAKPOINT | 0xF << EDSCR_RW_SHIFT | EDSCR_HDE | EDSCR_ITE,
     /* The data transfer registers are empty. */
@@ -102,8 +104,8 @@ static void empty_channel(const struct core *core, struct steps *list)
     armv8_add_write(core, list, EDRCR, EDRCR_CSE);
 }
 
-/* When X0 is about to be restored, it may be used to empty DBGDTRRX_EL0. EDSCR may have been restored before,
- * with MA set. */
+/* When X0 or the spare register is about to be restored, it may be used to empty DBGDTRRX_EL0. EDSCR may have
+ * been restored before, with MA set. */
 void armv8_add_recover_instruction(const struct core *core, struct steps *list, const struct step *first)
 {
     if (first->at.offset != armv8_word(core, DBGDTRTX_EL0).offset)
@@ -111,7 +113,7 @@ void armv8_add_recover_instruction(const struct core *core, struct steps *list, 
     armv8_add_write(core, list, EDSCR, EDSCR_HDE | EDSCR_TDA); /* they are still borrowed */
     armv8_add_write(core, list, EDRCR, EDRCR_CSE);
     steps_add(list, step_until(armv8_word(core, EDSCR), EDSCR_ITE, EDSCR_ITE));
-    armv8_add_instruction(core, list, MRS_DTRRX);
+    armv8_add_instruction(core, list, MRS_DTRRX | (first[GIVING].value & RT));
 }
 
 static bool goes_through_x0(enum core_register which)
@@ -197,40 +199,66 @@ uint64_t armv8_register_value(const struct core *core, enum core_register which,
     return (results[at] & UINT32_MAX) | results[at + 1] << 32;
 }
 
-/* The checks end a packet; X0 is given back in the next one. */
-void armv8_begin_proofs(const struct core *core, struct steps *list, struct core_proof *proofs, size_t n,
-                        bool wait)
+/* A match may read DBGDTRTX_EL0 twice, which sets ERR. */
+static void add_expect_shown(const struct core *core, struct steps *list, uint32_t number, uint64_t value)
+{
+    add_show(core, list, number);
+    steps_add(list, step_expect_once(armv8_word(core, DBGDTRTX_EL0), UINT32_MAX, value & UINT32_MAX));
+    steps_add(list, step_expect(armv8_word(core, DBGDTRRX_EL0), UINT32_MAX, value >> 32));
+    armv8_add_write(core, list, EDRCR, EDRCR_CSE);
+}
+
+/* The checks end a packet, and so do the copies that give X0 back. */
+static void add_proof_through_x0(const struct core *core, struct steps *list, const struct core_proof *proof)
+{
+    size_t control = add_read(core, list, EDSCR);
+    struct borrowed borrowed = add_borrow(core, list);
+    armv8_add_instruction(core, list, moving_to_x0(proof->which));
+    add_show(core, list, 0);
+    size_t at = take_shown(core, list);
+    steps_add(list, step_check(list->n - at, UINT32_MAX, proof->value & UINT32_MAX));
+    steps_add(list, step_check(list->n - (at + 1), UINT32_MAX, proof->value >> 32));
+    borrowed.control = control;
+    give_back(core, list, &borrowed);
+}
+
+static void add_known(const struct core *core, struct steps *list, uint32_t offset, uint64_t value,
+                      size_t since)
+{
+    steps_add(list, step_write_since(armv8_word(core, offset), value, list->n - since));
+}
+
+/* What the spare register must hold is proved before it is changed, so it can be given back at once. */
+static void add_proof_through_spare(const struct core *core, struct steps *list,
+                                    const struct core_proof *proof, const struct core_proof *spare)
+{
+    uint32_t number = number_of(spare->which);
+    add_expect_shown(core, list, number, spare->value);
+    size_t since = list->n;
+    armv8_add_write(core, list, EDSCR, EDSCR_HDE | EDSCR_TDA); /* as in add_borrow */
+    armv8_add_instruction(core, list, moving_to_x0(proof->which) | number);
+    add_expect_shown(core, list, number, proof->value);
+    add_known(core, list, DBGDTRTX_EL0, spare->value >> 32, since);
+    add_known(core, list, DBGDTRRX_EL0, spare->value & UINT32_MAX, since);
+    armv8_add_instruction(core, list, MRS_DTR | number);
+    add_expect_control(core, list, EDSCR_ERR | EDSCR_ITE | EDSCR_RXFULL, EDSCR_ITE);
+    add_known(core, list, EDSCR, EDSCR_HDE, since);
+}
+
+void armv8_add_proofs(const struct core *core, struct steps *list, const struct core_proof *proofs, size_t n,
+                      const struct core_proof *spare, bool wait)
 {
     (void)wait; /* EDSCR tells when a transfer is done */
-    struct borrowed borrowed = {0};
-    bool borrows = false;
     armv8_set_control(core, list, EDSCR_HDE);
-    size_t control = add_read(core, list, EDSCR);
     add_expect_control(core, list, CHANNEL, CHANNEL_FREE);
     for (size_t i = 0; i < n; i++) {
-        if (goes_through_x0(proofs[i].which)) {
-            borrows = true;
-            continue;
-        }
-        add_show(core, list, number_of(proofs[i].which));
-        proofs[i].at = take_shown(core, list);
-    }
-    if (borrows)
-        borrowed = add_borrow(core, list);
-    for (size_t i = 0; i < n; i++) {
         if (!goes_through_x0(proofs[i].which))
-            continue;
-        armv8_add_instruction(core, list, moving_to_x0(proofs[i].which));
-        add_show(core, list, 0);
-        proofs[i].at = take_shown(core, list);
+            add_expect_shown(core, list, number_of(proofs[i].which), proofs[i].value);
+        else if (spare != NULL)
+            add_proof_through_spare(core, list, &proofs[i], spare);
+        else
+            add_proof_through_x0(core, list, &proofs[i]);
     }
-    for (size_t i = 0; i < n; i++) {
-        steps_add(list, step_check(list->n - proofs[i].at, UINT32_MAX, proofs[i].value & UINT32_MAX));
-        steps_add(list, step_check(list->n - (proofs[i].at + 1), UINT32_MAX, proofs[i].value >> 32));
-    }
-    borrowed.control = control;
-    if (borrows)
-        give_back(core, list, &borrowed);
 }
 
 /* Without another breakpoint, a stop at one is at ours: no register needs to be transferred. The core is
@@ -242,7 +270,7 @@ void armv8_add_expect_stop(const struct core *core, const struct breakpoint_setu
     if (setup->sole)
         armv8_set_control(core, list, EDSCR_LEAVING);
     else
-        armv8_begin_proofs(core, list, &(struct core_proof){.which = CORE_PC, .value = place}, 1, wait);
+        armv8_add_proofs(core, list, &(struct core_proof){.which = CORE_PC, .value = place}, 1, NULL, wait);
 }
 
 /* --- injected code -------------------------------------------------------------------------------------- */

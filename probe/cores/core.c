@@ -300,16 +300,16 @@ void core_add_expect_stop(const struct core *core, const struct breakpoint_setup
     core->ops->registers->add_expect_stop(core, setup, list, place, wait);
 }
 
-void core_begin_proofs(const struct core *core, struct steps *list, struct core_proof *proofs, size_t n,
-                       bool wait)
+void core_add_proofs(const struct core *core, struct steps *list, const struct core_proof *proofs, size_t n,
+                     const struct core_proof *spare, bool wait)
 {
-    core->ops->registers->begin_proofs(core, list, proofs, n, wait);
+    core->ops->registers->add_proofs(core, list, proofs, n, spare, wait);
 }
 
-void core_end_proofs(const struct core *core, struct steps *list, const struct core_proof *proofs, size_t n)
+bool core_spare_register(const struct core *core, enum core_register *out)
 {
-    if (core->ops->registers->end_proofs != NULL)
-        core->ops->registers->end_proofs(core, list, proofs, n);
+    *out = core->ops->registers->spare;
+    return *out != CORE_PC;
 }
 
 void core_add_coprocessor(const struct core *core, struct steps *list, const struct step *accesses, size_t n,

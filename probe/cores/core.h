@@ -50,7 +50,6 @@ struct injected_kind;
 struct core_proof {
     enum core_register which;
     uint64_t value;
-    size_t at; /* the result that has it, for core_end_proofs */
 };
 
 /* How our breakpoint comparator is to match. */
@@ -223,12 +222,13 @@ void core_add_registers_done(const struct core *core, struct steps *list);
 void core_add_expect_stop(const struct core *core, const struct breakpoint_setup *setup, struct steps *list,
                           uint64_t place, bool wait);
 /*
- * Proofs of registers: what reads them, and then what checks them, which may cost a round trip. Other things
- * can be read in between. `wait` as above.
+ * Proves that registers have these values. `wait` as above. `spare`, which may be NULL: what its spare
+ * register is likely to hold here. This is proved, too, and saves round trips.
  */
-void core_begin_proofs(const struct core *core, struct steps *list, struct core_proof *proofs, size_t n,
-                       bool wait);
-void core_end_proofs(const struct core *core, struct steps *list, const struct core_proof *proofs, size_t n);
+void core_add_proofs(const struct core *core, struct steps *list, const struct core_proof *proofs, size_t n,
+                     const struct core_proof *spare, bool wait);
+/* Whether proofs may need a general register: the one that functions keep and whose value changes least. */
+bool core_spare_register(const struct core *core, enum core_register *out);
 /* Accesses to registers in SPACE_CP15, by instructions that the halted core executes; at[i] is the index of
  * the result of a read. `privileged`: whatever mode it is in, and only if nothing of the program's prevents
  * it. What is borrowed is given back as above. */

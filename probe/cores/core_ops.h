@@ -56,9 +56,9 @@ struct core_register_ops {
     void (*add_registers_done)(const struct core *, struct steps *); /* or NULL */
     void (*add_expect_stop)(const struct core *, const struct breakpoint_setup *, struct steps *,
                             uint64_t place, bool wait);
-    void (*begin_proofs)(const struct core *, struct steps *, struct core_proof *, size_t n, bool wait);
-    void (*end_proofs)(const struct core *, struct steps *, const struct core_proof *,
-                       size_t n); /* or NULL */
+    void (*add_proofs)(const struct core *, struct steps *, const struct core_proof *, size_t n,
+                       const struct core_proof *spare, bool wait);
+    enum core_register spare; /* CORE_PC: needs none */
     void (*add_coprocessor)(const struct core *, struct steps *, const struct step *accesses, size_t n,
                             bool privileged, size_t *at); /* NULL: there is none */
 };

@@ -150,9 +150,10 @@ static void add_expect_stop(const struct core *core, const struct breakpoint_set
     add_expect(core, list, CORE_PC, place, wait);
 }
 
-static void begin_proofs(const struct core *core, struct steps *list, struct core_proof *proofs, size_t n,
-                         bool wait)
+static void add_proofs(const struct core *core, struct steps *list, const struct core_proof *proofs, size_t n,
+                       const struct core_proof *spare, bool wait)
 {
+    (void)spare; /* LR and SP need no other register */
     for (size_t i = 0; i < n; i++)
         add_expect(core, list, proofs[i].which, proofs[i].value, wait);
 }
@@ -339,7 +340,7 @@ static const struct core_ops cortex_m_ops = {
                                                      .entered = entered},
     .registers = &(const struct core_register_ops){.add_register = add_register,
                                                    .add_expect_stop = add_expect_stop,
-                                                   .begin_proofs = begin_proofs},
+                                                   .add_proofs = add_proofs},
     .breakpoints = &(const struct core_breakpoint_ops){.can_compare = can_compare,
                                                        .comparators_on = comparators_on,
                                                        .comparator_words = 1,

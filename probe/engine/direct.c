@@ -38,6 +38,7 @@ static struct hit_plan plan_of(const struct direct_engine *self, unsigned rehits
                              .in_function = self->region.in_function,
                              .start_base = self->region.start_base,
                              .end_base = self->region.end_base,
+                             .spare = self->spare_read ? &self->spare : NULL,
                              .others = self->others,
                              .n_others = self->n_others,
                              .breakpoint_at = self->breakpoint_at,
@@ -202,6 +203,23 @@ static bool find_counter(struct direct_engine *self, const struct deadline *dead
     return ok;
 }
 
+enum { SPARE_CHANGES = 3 };
+
+static bool has_spare(struct direct_engine *self)
+{
+    return self->spare_changes < SPARE_CHANGES && core_spare_register(self->core, &self->spare.which);
+}
+
+/* Halted at a function's entry, with its LR and SP: what the spare register holds now, which it keeps. */
+static void note_spare(struct direct_engine *self, uint64_t lr, uint64_t sp, uint64_t value)
+{
+    bool changed =
+        self->spare_read && lr == self->frame.lr && sp == self->frame.sp && value != self->spare.value;
+    self->spare_changes += changed;
+    self->spare.value = value;
+    self->spare_read = self->spare_changes < SPARE_CHANGES;
+}
+
 /* Halted at a function's entry: finds out where this call returns to. *inner: the function called itself. */
 static bool find_return(struct direct_engine *self, bool *inner, const struct deadline *deadline,
                         struct error *error)
@@ -209,13 +227,20 @@ static bool find_return(struct direct_engine *self, bool *inner, const struct de
     direct_new_registers(self);
     size_t lr = core_add_register(self->core, &self->list, CORE_LR);
     size_t sp = core_add_register(self->core, &self->list, CORE_SP);
+    bool has = has_spare(self);
+    size_t spare = has ? core_add_register(self->core, &self->list, self->spare.which) : 0;
     size_t reset = core_add_reset_seen(self->core, &self->list);
     if (!direct_run_plain(self, deadline, error))
         return false;
     if (core_reset_seen(self->core, self->results[reset]))
         return direct_tell_reset(self, error);
-    self->frame.lr = core_register_value(self->core, CORE_LR, self->results, lr);
-    self->frame.sp = core_register_value(self->core, CORE_SP, self->results, sp);
+    uint64_t lr_now = core_register_value(self->core, CORE_LR, self->results, lr);
+    uint64_t sp_now = core_register_value(self->core, CORE_SP, self->results, sp);
+    if (has)
+        note_spare(self, lr_now, sp_now,
+                   core_register_value(self->core, self->spare.which, self->results, spare));
+    self->frame.lr = lr_now;
+    self->frame.sp = sp_now;
     if (!check_entry(self, deadline, error) ||
         !frame_find_end(&self->frame, self->core, &self->region, NULL, inner, error))
         return false;
@@ -526,6 +551,8 @@ static bool look_at_frame(struct direct_engine *self, enum segment *from, const 
                        error))
         return false;
     bool ours = sp == self->frame.end.sp;
+    if (ours && self->spare_read && ++self->spare_changes >= SPARE_CHANGES)
+        self->spare_read = false;
     *from = ours ? SEGMENT_FINISH : SEGMENT_AT_END;
     return ours || go_on_after_wrong_frame(self, deadline, error);
 }
@@ -604,6 +631,8 @@ static bool arm(struct engine *engine, const struct region *region, const struct
     self->region = *region;
     self->device->slept = false;
     self->entry_checked = self->resume_first = false;
+    self->spare_read = false;
+    self->spare_changes = 0;
     self->region.start = core_code(self->core, region->start, region->start_is_thumb);
     self->region.end = core_code(self->core, region->end, region->end_is_thumb);
     self->mode_checked = !self->core->processes || region->process.which != PROCESS_NOT_SAID;
@@ -691,11 +720,13 @@ static bool run_hits(struct direct_engine *self, const struct engine_request *re
         }
         if (self->hits.enough)
             break;
-        if (complete)
+        if (complete) {
+            self->spare_changes = 0;
             from = self->region.start == direct_end(self) ? SEGMENT_ENTRY : SEGMENT_AT_START;
-        else if (!direct_restore_borrowed(self, deadline, error) ||
-                 !recover(self, at, &from, deadline, error))
+        } else if (!direct_restore_borrowed(self, deadline, error) ||
+                   !recover(self, at, &from, deadline, error)) {
             return false;
+        }
     }
     return leave_end(self, deadline, error) && direct_check_neighbours(self, true, error);
 }

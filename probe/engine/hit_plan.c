@@ -15,8 +15,7 @@ static void add_run(const struct hit_plan *plan, struct steps *list)
 static void add_rehits(const struct hit_plan *plan, uint64_t here, unsigned which, struct steps *list,
                        struct hit_steps *out)
 {
-    if (which != 0 || !out->read_early)
-        out->reading_at[which][0] = (uint16_t)reading_add(plan->reading, false, list);
+    out->reading_at[which][0] = (uint16_t)reading_add(plan->reading, false, list);
     bool held = plan->rehits > 0 && core_can_hold(plan->core);
     if (held)
         core_add_hold(plan->core, list, true);
@@ -52,29 +51,20 @@ size_t hit_plan_add_past(const struct hit_plan *plan, uint64_t from, uint64_t to
     return pending;
 }
 
-/* The counters stand still. If a check of LR and SP ends a packet, reading a few counters before it saves
- * one. */
-enum { FEW = 2 };
-
-static void add_entry(const struct hit_plan *plan, struct steps *list, struct hit_steps *out)
+static void add_entry(const struct hit_plan *plan, struct steps *list)
 {
-    struct core_proof call[] = {{.which = CORE_LR, .value = plan->entry_lr},
-                                {.which = CORE_SP, .value = plan->entry_sp}};
-    struct core_proof base = {.which = plan->start_base, .value = plan->entry_sp};
-    struct core_proof *proofs = plan->in_function ? &base : call;
-    size_t n = plan->in_function ? 1 : 2;
-    core_begin_proofs(plan->core, list, proofs, n, plan->slow);
-    out->read_early = plan->rehits == 0 && plan->reading->n <= FEW;
-    if (out->read_early)
-        out->reading_at[0][0] = (uint16_t)reading_add(plan->reading, false, list);
-    core_end_proofs(plan->core, list, proofs, n);
+    const struct core_proof call[] = {{.which = CORE_LR, .value = plan->entry_lr},
+                                      {.which = CORE_SP, .value = plan->entry_sp}};
+    const struct core_proof base = {.which = plan->start_base, .value = plan->entry_sp};
+    core_add_proofs(plan->core, list, plan->in_function ? &base : call, plan->in_function ? 1 : 2,
+                    plan->spare, plan->slow);
 }
 
 static void add_frame(const struct hit_plan *plan, struct steps *list)
 {
-    struct core_proof proof = {.which = plan->in_function ? plan->end_base : CORE_SP, .value = plan->end_sp};
-    core_begin_proofs(plan->core, list, &proof, 1, plan->slow);
-    core_end_proofs(plan->core, list, &proof, 1);
+    const struct core_proof proof = {.which = plan->in_function ? plan->end_base : CORE_SP,
+                                     .value = plan->end_sp};
+    core_add_proofs(plan->core, list, &proof, 1, plan->spare, plan->slow);
 }
 
 static void add_others(const struct hit_plan *plan, struct steps *list, bool on)
@@ -148,7 +138,7 @@ void hit_plan_add(const struct hit_plan *plan, enum segment from, struct steps *
             break;
         case SEGMENT_ENTRY:
             if (plan->prove_entry)
-                add_entry(plan, list, out);
+                add_entry(plan, list);
             break;
         case SEGMENT_LEAVE:
             add_leave(plan, list, out);

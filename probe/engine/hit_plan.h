@@ -30,12 +30,11 @@ struct hit_steps {
     size_t first[SEGMENTS + 1]; /* segment s is [first[s], first[s + 1]) of the list */
     enum segment from;
     unsigned rehits;
-    bool read_early;                  /* the counters are read at the start in SEGMENT_ENTRY already */
-    size_t pending_at;                /* SIZE_MAX: none */
-    size_t pending_early_at;          /* before a step that may enter a handler; SIZE_MAX: none */
-    size_t before_at, after_at;       /* OP_TIME */
-    size_t reset_at;                  /* SIZE_MAX: a later hit of the list shows it */
-    struct witness_places witness_at; /* with reset_at */
+    size_t pending_at;                         /* SIZE_MAX: none */
+    size_t pending_early_at;                   /* before a step that may enter a handler; SIZE_MAX: none */
+    size_t before_at, after_at;                /* OP_TIME */
+    size_t reset_at;                           /* SIZE_MAX: a later hit of the list shows it */
+    struct witness_places witness_at;          /* with reset_at */
     uint16_t reading_at[2][ENGINE_REHITS + 1]; /* at the start, at the end */
     uint16_t disturbed_at[2][ENGINE_REHITS];   /* HIT_NEVER: nowhere */
     uint16_t words_at[AT_END_WORDS];
@@ -53,6 +52,7 @@ struct hit_plan {
     /* Both ends are in one function: entry_sp and end_sp are values of these registers, LR is ignored. */
     bool in_function;
     enum core_register start_base, end_base;
+    const struct core_proof *spare; /* for core_add_proofs, at both ends */
     /* Further stops until the end; with them, the breakpoint that moves is not at `end`, which may be one of
      * them, but at `breakpoint_at`. */
     const uint64_t *others;

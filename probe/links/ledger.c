@@ -362,7 +362,8 @@ static bool arrives(const struct step *step)
     return step->op == OP_CHECK && step->mask == 0;
 }
 
-/* What gives back the registers of the program that are borrowed while the list goes on at `done`. */
+/* What gives back the registers of the program that are borrowed while the list goes on at `done`. Where the
+ * list knows their values before, all its hits borrow the same one. */
 static void note_borrowed(struct ledger *ledger, const struct steps *list, size_t done,
                           const uint64_t *results)
 {
@@ -370,7 +371,9 @@ static void note_borrowed(struct ledger *ledger, const struct steps *list, size_
     size_t from, end, n = 0;
     if (ledger->journal == NULL)
         return;
-    if (!steps_borrowed(list->items, list->n, done, &from, &end) || end - from > JOURNAL_BORROWED)
+    bool some = steps_borrowed(list->items, list->n, done, &from, &end) ||
+                steps_will_restore(list->items, list->n, done, &from, &end);
+    if (!some || end - from > JOURNAL_BORROWED)
         from = end = list->n;
     for (size_t i = from; i < end; i++) {
         struct step step = list->items[i];

@@ -152,7 +152,7 @@ def bench_rehits():
 
 
 # Counters, options and regions. Where a step needs a result of a step before it, the next packet cannot be on its way: where
-# an A or R core proves the frame of a call, or where R5 reads its counters itself.
+# R5 reads its counters itself, and first takes a register of the program.
 WIRE = (("m4", "SysTick", ("--counter", "systick"), "START END"), ("m4", "SysTick", ("--counter", "systick"), "FUNCTION"),
         ("m55", "cycles", (), "START END"), ("m55", "cycles", (), "FUNCTION"),
         ("a9", "6 events", APPLICATION["a9"]["6 events"][0], "START END"),

@@ -23,7 +23,7 @@ A_KIND = 8  # places in check: 40 a way
 # Two packets are in flight once a few were carried out without a failure
 IN_FLIGHT, IN_FLIGHT_BYTES = 48, 256
 # A run is some thousand transfers there, most of them of registers that the core itself is made to read and write
-APPLICATION_WAYS = [(way, kind) for way in ("a9/swd", "r5/swd") for kind in OF_ACCESSES + OF_WIRE]
+APPLICATION_WAYS = [(way, kind) for way in ("a9/swd", "a53/swd", "r5/swd") for kind in OF_ACCESSES + OF_WIRE]
 
 
 def snapshot(place):
@@ -112,11 +112,11 @@ def test_many_transfers_of_calibrated_runs(way, kind, core):
 
 @pytest.mark.any_row(2)
 @pytest.mark.parametrize("kind", [*OF_ACCESSES, *OF_WIRE, "ack0"])
-@pytest.mark.parametrize("way", ["m4/swd", "rp2040/swd"])
+@pytest.mark.parametrize("way", ["m4/swd", "rp2040/swd", "a9/swd", "a53/swd"])
 def test_many_transfers_with_two_packets_in_flight(way, kind):
     with Place(way, "free", WORK_BY_DATA, dap_packet=IN_FLIGHT_BYTES, dap_count=2) as place:
         sweep = Sweep(place, kind, 0, RELEASE, "--no-calibrate", hits=IN_FLIGHT)
-        sweep.over(f"in flight {way}", most=A_KIND, in_soak=1000)
+        sweep.over(f"in flight {way}", most=A_KIND, in_soak=1000 if way in ("m4/swd", "rp2040/swd") else 200)
         assert place.board.command("dap")["most_in_flight"] == 2
 
 

@@ -49,8 +49,8 @@ void predict_failed(struct predictor *predictor, uint8_t entry, uint32_t saw);
  * value matches, which the probe's firmware repeats and which end the packet if they fail. Pure. The decoder
  * reads the replies.
  *
- * A match on memory re-reads its register, up to once more than asked. So it must not be used on
- * data-transfer registers, where a read has side effects.
+ * A match on memory re-reads its register, up to once more than asked. Where a read has side effects, as on
+ * data-transfer registers, an OP_EXPECT must be `once`: then a failed match decides, and no look follows.
  */
 struct compiler {
     size_t packet_size;

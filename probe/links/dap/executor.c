@@ -75,12 +75,27 @@ static bool call_lost(struct call *call)
 
 static const char unknown_write[] = "the target stopped answering, and whether it was carried out is unknown";
 
+/* Ends it at a proof that failed; always false. */
+static bool call_unexpected(struct call *call, size_t step, uint64_t saw)
+{
+    call->out = (struct outcome){.why = UNEXPECTED, .done = step, .saw = saw};
+    return false;
+}
+
+static bool is_once(const struct call *call, size_t step)
+{
+    return step < call->n && call->steps[step].once;
+}
+
 static bool noise(struct call *call, size_t step)
 {
     call->done = step;
     call->look = false;
-    if (++call->noise < NOISE)
-        return call->noise == 1 || adi_slow_down(&call->executor->adi, call->error) || call_lost(call);
+    if (++call->noise < NOISE) {
+        if (call->noise > 1 && !adi_slow_down(&call->executor->adi, call->error))
+            return call_lost(call);
+        return !is_once(call, step) || call_unexpected(call, step, 0);
+    }
     return call_end(call, TARGET_WAIT, step, ERROR_ASLEEP,
                     "the wires are disturbed, or the target does not answer");
 }
@@ -131,6 +146,8 @@ static bool mend(struct call *call, const struct decoded *decoded)
         return noise(call, decoded->write && end == ADI_FAULT ? decoded->written : decoded->step);
     case ADI_LATE:
         call->look = false;
+        if (is_once(call, call->done))
+            return call_unexpected(call, call->done, 0);
         if (write) { /* the write was carried out */
             call->results[decoded->written] = 0;
             call->done = decoded->written + 1;
@@ -184,10 +201,10 @@ static bool mismatch(struct call *call, const struct decoded *decoded)
     bool looked = decoded->saw_known;
     compiler_forget(&call->executor->compiler);
     call->done = decoded->step;
-    if (looked && step->op == OP_EXPECT) {
-        call->out = (struct outcome){.why = UNEXPECTED, .done = call->done, .saw = decoded->saw};
-        return false;
-    }
+    if (looked && step->op == OP_EXPECT)
+        return call_unexpected(call, call->done, decoded->saw);
+    if (step->once)
+        return call_unexpected(call, call->done, 0);
     if (looked && deadline_passed(&call->slice)) {
         call->out = (struct outcome){.why = NOT_YET, .done = call->done, .saw = decoded->saw};
         return false;

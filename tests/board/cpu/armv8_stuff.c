@@ -110,7 +110,7 @@ uint32_t v8_read_tx(struct armv8 *v8)
         return value;
     if (!(d->control & EDSCR_TXFULL)) {
         d->control |= EDSCR_TXU | EDSCR_ERR;
-        return value;
+        return ~value; // UNKNOWN
     }
     d->control &= ~EDSCR_TXFULL;
     if (memory_mode(v8)) {

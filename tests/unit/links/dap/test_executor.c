@@ -132,6 +132,53 @@ TEST(test_patience)
     assert_int_equal(bench.model.match_retry, 25);
 }
 
+/* Where a read changes the register only the first one can prove anything: there is no look after a match
+ * that failed, and none after trouble. */
+TEST(test_one_read_decides)
+{
+    static struct bench bench, begin;
+    static struct model spec;
+    uint64_t results[3];
+    struct deadline deadline = deadline_in_ms(10000, NULL);
+    model_init(&spec);
+    prepare(&begin, &spec);
+    struct step steps[] = {step_read(word(0x1000)), step_expect_once(word(0x1004), UINT32_MAX, 0x55),
+                           step_read(word(0x1008))};
+    bench = begin;
+    bench.carrier.model = &bench.model;
+    bench.probe.carrier = &bench.carrier.carrier;
+    bench.executor.adi.probe = &bench.probe;
+    unsigned packets = bench.model.packets;
+    struct outcome outcome = executor_run(&bench.executor, steps, 3, results, &deadline, &bench.error);
+    assert_int_equal(outcome.why, UNEXPECTED);
+    assert_int_equal(outcome.done, 1);
+    assert_int_equal(outcome.saw, 0);
+    assert_int_equal(bench.model.packets - packets, 2); /* the other one asks for fewer reads of a match */
+
+    steps[1].value = 0xA0B0C0D1;
+    unsigned unproved = 0;
+    for (int trouble = TROUBLE_NO_ACK; trouble < TROUBLES; trouble++)
+        for (long at = 0; at < 20; at++) {
+            bench = begin;
+            bench.carrier.model = &bench.model;
+            bench.probe.carrier = &bench.carrier.carrier;
+            bench.executor.adi.probe = &bench.probe;
+            bench.model.trouble = (enum model_trouble)trouble;
+            bench.model.trouble_at = bench.model.transactions + at;
+            error_clear(&bench.error);
+            outcome = executor_run(&bench.executor, steps, 3, results, &deadline, &bench.error);
+            size_t reads = 0;
+            for (size_t i = 0; i < bench.model.n_log; i++)
+                reads += bench.model.log[i].address == 0x1004;
+            unproved += outcome.why == UNEXPECTED;
+            if (outcome.why == DONE && reads > 2) /* the second one is posted by the match */
+                fail_msg("trouble %d at %ld: proved by %zu reads", trouble, at, reads);
+            if (outcome.why == UNEXPECTED)
+                assert_int_equal(outcome.done, 1);
+        }
+    assert_true(unproved > 0);
+}
+
 TEST(test_refused_steps)
 {
     static struct bench bench;
