@@ -66,7 +66,7 @@ static void one_round(uint32_t what)
         ping(round_count);
     if (what & DO_COUNTED) {
 #ifdef __aarch64__
-        counted_a64(1 + (random_number() & 7), counted_data);
+        counted_apart(1 + (random_number() & 7), counted_data);
 #else
         counted_arm(1 + (random_number() & 7), counted_data);
         counted_thumb(1 + (random_number() & 7), counted_data);

@@ -98,6 +98,15 @@
     ret
     ends counted_a64
 
+// counted_a64, with another frame pointer each time
+    function counted_apart
+    stp x29, x30, [sp, #-16]!
+    add x29, x29, w0, uxtw #4
+    bl counted_a64
+    ldp x29, x30, [sp], #16
+    ret
+    ends counted_apart
+
 // Copied to RAM before main
     .section .ramfunc, "ax", %progbits
     .align 2
