@@ -23,10 +23,9 @@ struct step step_expect(struct address at, uint64_t mask, uint64_t value)
     return (struct step){.op = OP_EXPECT, .at = at, .value = value, .mask = mask};
 }
 
-struct step step_write_since(struct address at, uint64_t value, size_t borrowed)
+struct step step_write_back(struct address at, uint64_t value, size_t back)
 {
-    return (struct step){
-        .op = OP_WRITE, .at = at, .value = value, .back = (uint16_t)borrowed, .borrowed = (uint16_t)borrowed};
+    return (struct step){.op = OP_WRITE, .at = at, .value = value, .back = (uint16_t)back};
 }
 
 struct step step_expect_once(struct address at, uint64_t mask, uint64_t value)
@@ -66,14 +65,19 @@ size_t steps_add(struct steps *list, struct step step)
 
 static bool writes_known(const struct step *step)
 {
-    return step->op == OP_WRITE && step->borrowed != 0;
+    return step->op == OP_WRITE && step->back != 0;
+}
+
+static bool restores(const struct step *step)
+{
+    return step->op == OP_COPY || writes_known(step);
 }
 
 /* Whether this step restores something that was saved or borrowed before `done`. */
 static bool puts_back(const struct step *steps, size_t at, size_t done)
 {
     size_t back = steps[at].borrowed != 0 ? steps[at].borrowed : steps[at].back;
-    return (steps[at].op == OP_COPY || writes_known(&steps[at])) && back + done > at;
+    return restores(&steps[at]) && back + done > at;
 }
 
 bool steps_borrowed(const struct step *steps, size_t n, size_t done, size_t *from, size_t *end)
@@ -86,7 +90,7 @@ bool steps_borrowed(const struct step *steps, size_t n, size_t done, size_t *fro
     *end = last + 1 + steps[last].behind;
     *from = done;
     bool at_once = steps[last].borrowed == 0;
-    if (at_once && done <= last && steps[done].op == OP_COPY)
+    if (at_once && done <= last && restores(&steps[done]))
         return true;
     /* The step at `done` may have been carried out. What was borrowed at once is restored from the copy under
      * way on; otherwise everything is restored, which does no harm. */
@@ -108,7 +112,7 @@ bool steps_will_restore(const struct step *steps, size_t n, size_t done, size_t 
     if (at == n)
         return false;
     *from = at;
-    return steps_borrowed(steps, n, at - steps[at].borrowed + 1, from, end);
+    return steps_borrowed(steps, n, at - steps[at].back + 1, from, end);
 }
 
 void step_name(const struct step *step, const char *view, char *out, size_t size)

@@ -48,12 +48,10 @@ struct step {
     struct address at;
     uint64_t value, mask;
     enum op op;
-    bool once; /* OP_EXPECT: a read changes the register, so that no second one decides */
-    uint16_t back;
-    /* OP_COPY, or an OP_WRITE of what was proved: how many steps before it a resource is borrowed; 0: `back`,
-     * or it restores nothing */
-    uint16_t borrowed;
-    uint16_t behind; /* OP_COPY: how many steps after it belong to the restoring */
+    bool once;     /* OP_EXPECT: a read changes the register, so that no second one decides */
+    uint16_t back; /* OP_WRITE: it restores what was proved, and is borrowed so many steps before it; 0: no */
+    uint16_t borrowed; /* as it restores: how many steps before it a resource is borrowed; 0: `back` */
+    uint16_t behind;   /* OP_COPY: how many steps after it belong to the restoring */
 };
 
 enum why {
@@ -76,8 +74,8 @@ struct step step_read(struct address at);
 struct step step_write(struct address at, uint64_t value);
 struct step step_until(struct address at, uint64_t mask, uint64_t value);
 struct step step_expect(struct address at, uint64_t mask, uint64_t value);
-/* A write of a known value, that restores what is borrowed `borrowed` steps before it. */
-struct step step_write_since(struct address at, uint64_t value, size_t borrowed);
+/* A write of a known value, that restores what is borrowed `back` steps before it. */
+struct step step_write_back(struct address at, uint64_t value, size_t back);
 struct step step_expect_once(struct address at, uint64_t mask, uint64_t value);
 struct step step_copy(struct address at, size_t back);
 struct step step_check(size_t back, uint64_t mask, uint64_t value);

@@ -260,7 +260,7 @@ static size_t add_context(const struct core *core, struct steps *list)
 {
     const struct step read = step_read(cp15_register(13, 0, 0, 1)); /* CONTEXTIDR, DDI 0406C B4.1 */
     size_t at;
-    armv7_add_coprocessor(core, list, &read, 1, true, &at);
+    armv7_add_coprocessor(core, list, &read, 1, true, NULL, &at);
     return at;
 }
 
@@ -319,6 +319,8 @@ static const struct core_ops armv7_ops = {
                                                    .add_registers_done = add_registers_done,
                                                    .add_expect_stop = armv7_add_expect_stop,
                                                    .add_proofs = add_proofs,
+                                                   .spare = CORE_R0 + 11,
+                                                   .spare_for_coprocessor = true,
                                                    .add_coprocessor = armv7_add_coprocessor},
     .breakpoints = &(const struct core_breakpoint_ops){.comparators_on = comparators_on,
                                                        .comparator_words = 2,

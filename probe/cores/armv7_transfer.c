@@ -222,10 +222,10 @@ static uint32_t selector(void)
     return (uint32_t)cp15_register(9, 0, 12, 5).offset; /* PMSELR */
 }
 
-/* Returns the index of the value of R0. */
-static size_t take_r0(const struct core *core, struct steps *list)
+/* Returns the index of a register's value. */
+static size_t take(const struct core *core, struct steps *list, uint32_t number)
 {
-    add_transfer(core, list, 0);
+    add_transfer(core, list, number);
     return take_transferred(core, list);
 }
 
@@ -250,15 +250,16 @@ static void select_counter(const struct core *core, struct steps *list, const st
     armv7_add_instruction(core, list, ISB);
 }
 
-static size_t add_access(const struct core *core, struct steps *list, const struct step *access)
+static size_t add_access(const struct core *core, struct steps *list, const struct step *access,
+                         uint32_t number)
 {
-    uint32_t place = (uint32_t)access->at.offset;
+    uint32_t place = (uint32_t)access->at.offset | number << RT_SHIFT;
     select_counter(core, list, &access->at);
     if (access->op == OP_READ) {
         armv7_add_instruction(core, list, MRC_CP15 | place);
-        return take_r0(core, list);
+        return take(core, list, number);
     }
-    armv7_add_constant(core, list, 0, (uint32_t)access->value);
+    armv7_add_constant(core, list, number, (uint32_t)access->value);
     armv7_add_instruction(core, list, MCR_CP15 | place);
     armv7_add_instruction(core, list, ISB);
     return SIZE_MAX;
@@ -272,23 +273,45 @@ static void add_proof_of_quiet(const struct core *core, struct steps *list)
     steps_add(list, step_expect(armv7_word(core, DBGDSCR), DBGDSCR_RXFULL_L, 0));
 }
 
+/* What the spare register must hold is proved before it is changed, so it can be given back at once. */
+static void add_through_spare(const struct core *core, struct steps *list, const struct step *accesses,
+                              size_t n, const struct core_proof *spare, size_t *at)
+{
+    uint32_t number = register_number(spare->which);
+    armv7_add_expect_register(core, list, spare->which, spare->value);
+    size_t since = list->n;
+    armv7_add_write(core, list, DBGDSCR, BORROWED);
+    for (size_t i = 0; i < n; i++)
+        at[i] = add_access(core, list, &accesses[i], number);
+    add_wait_done(core, list); /* a list that restores the register may begin here */
+    struct step give = step_write_back(armv7_word(core, DBGDTRRX), spare->value, list->n - since);
+    give.behind = 3;
+    steps_add(list, give);
+    armv7_add_instruction(core, list, MRC_DTRRX | number << RT_SHIFT);
+    armv7_add_write(core, list, DBGDSCR, DBGDSCR_HDBGEN | DBGDSCR_ITREN);
+}
+
 void armv7_add_coprocessor(const struct core *core, struct steps *list, const struct step *accesses, size_t n,
-                           bool privileged, size_t *at)
+                           bool privileged, const struct core_proof *spare, size_t *at)
 {
     size_t cpsr = 0, select = 0;
     bool selects = false;
     for (size_t i = 0; i < n; i++)
         selects = selects || is_selected(&accesses[i].at);
+    if (spare != NULL && !privileged && !selects) { /* PMSELR is not known before */
+        add_through_spare(core, list, accesses, n, spare, at);
+        return;
+    }
     if (privileged)
         add_proof_of_quiet(core, list);
     /* The program's unread message must not be taken for R0. */
     if (armv7_set_control(core, list, DBGDSCR_HDBGEN | DBGDSCR_ITREN))
         steps_add(list, step_read(armv7_word(core, DBGDTRTX)));
-    size_t r0 = take_r0(core, list);
+    size_t r0 = take(core, list, 0);
     begin_borrow(core, list, r0);
     if (privileged) {
         armv7_add_instruction(core, list, MRS_R0_CPSR);
-        cpsr = take_r0(core, list);
+        cpsr = take(core, list, 0);
         steps_add(list, step_check(list->n - cpsr, 0, 0));
         armv7_add_constant(core, list, 0, SUPERVISOR);
         armv7_add_instruction(core, list, MSR_CPSR_C_R0);
@@ -296,11 +319,11 @@ void armv7_add_coprocessor(const struct core *core, struct steps *list, const st
     }
     if (selects) {
         armv7_add_instruction(core, list, MRC_CP15 | selector());
-        select = take_r0(core, list);
+        select = take(core, list, 0);
         steps_add(list, step_check(list->n - select, 0, 0));
     }
     for (size_t i = 0; i < n; i++)
-        at[i] = add_access(core, list, &accesses[i]);
+        at[i] = add_access(core, list, &accesses[i], 0);
     add_wait_done(core, list); /* a list that restores R0 may begin here */
     if (selects) {
         give_r0(core, list, select, privileged);

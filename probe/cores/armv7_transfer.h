@@ -45,4 +45,4 @@ struct address cp15_selected(unsigned number, unsigned crn, unsigned opc1, unsig
 
 /* As in struct core_register_ops. If not privileged, DBGDSCR is left ready for further instructions. */
 void armv7_add_coprocessor(const struct core *core, struct steps *list, const struct step *accesses, size_t n,
-                           bool privileged, size_t *at);
+                           bool privileged, const struct core_proof *spare, size_t *at);

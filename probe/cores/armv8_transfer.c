@@ -225,7 +225,9 @@ static void add_proof_through_x0(const struct core *core, struct steps *list, co
 static void add_known(const struct core *core, struct steps *list, uint32_t offset, uint64_t value,
                       size_t since)
 {
-    steps_add(list, step_write_since(armv8_word(core, offset), value, list->n - since));
+    struct step step = step_write_back(armv8_word(core, offset), value, list->n - since);
+    step.borrowed = step.back; /* all of it is restored, or nothing */
+    steps_add(list, step);
 }
 
 /* What the spare register must hold is proved before it is changed, so it can be given back at once. */

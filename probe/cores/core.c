@@ -306,16 +306,17 @@ void core_add_proofs(const struct core *core, struct steps *list, const struct c
     core->ops->registers->add_proofs(core, list, proofs, n, spare, wait);
 }
 
-bool core_spare_register(const struct core *core, enum core_register *out)
+bool core_spare_register(const struct core *core, bool coprocessor, enum core_register *out)
 {
-    *out = core->ops->registers->spare;
-    return *out != CORE_PC;
+    const struct core_register_ops *ops = core->ops->registers;
+    *out = ops->spare;
+    return *out != CORE_PC && (coprocessor || !ops->spare_for_coprocessor);
 }
 
 void core_add_coprocessor(const struct core *core, struct steps *list, const struct step *accesses, size_t n,
-                          bool privileged, size_t *at)
+                          bool privileged, const struct core_proof *spare, size_t *at)
 {
-    core->ops->registers->add_coprocessor(core, list, accesses, n, privileged, at);
+    core->ops->registers->add_coprocessor(core, list, accesses, n, privileged, spare, at);
 }
 
 const struct injected_kind *core_injected(const struct core *core)

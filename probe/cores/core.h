@@ -227,13 +227,14 @@ void core_add_expect_stop(const struct core *core, const struct breakpoint_setup
  */
 void core_add_proofs(const struct core *core, struct steps *list, const struct core_proof *proofs, size_t n,
                      const struct core_proof *spare, bool wait);
-/* Whether proofs may need a general register: the one that functions keep and whose value changes least. */
-bool core_spare_register(const struct core *core, enum core_register *out);
+/* Whether proofs, or accesses in SPACE_CP15 if there are some, can do with a spare register: one that
+ * functions keep and whose value seldom changes. */
+bool core_spare_register(const struct core *core, bool coprocessor, enum core_register *out);
 /* Accesses to registers in SPACE_CP15, by instructions that the halted core executes; at[i] is the index of
  * the result of a read. `privileged`: whatever mode it is in, and only if nothing of the program's prevents
- * it. What is borrowed is given back as above. */
+ * it. What is borrowed is given back as above. `spare` as for proofs. */
 void core_add_coprocessor(const struct core *core, struct steps *list, const struct step *accesses, size_t n,
-                          bool privileged, size_t *at);
+                          bool privileged, const struct core_proof *spare, size_t *at);
 /* How it runs code of ours; NULL: it cannot. */
 const struct injected_kind *core_injected(const struct core *core);
 

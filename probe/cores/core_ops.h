@@ -58,9 +58,11 @@ struct core_register_ops {
                             uint64_t place, bool wait);
     void (*add_proofs)(const struct core *, struct steps *, const struct core_proof *, size_t n,
                        const struct core_proof *spare, bool wait);
-    enum core_register spare; /* CORE_PC: needs none */
+    enum core_register spare;   /* CORE_PC: needs none */
+    bool spare_for_coprocessor; /* and only for that */
     void (*add_coprocessor)(const struct core *, struct steps *, const struct step *accesses, size_t n,
-                            bool privileged, size_t *at); /* NULL: there is none */
+                            bool privileged, const struct core_proof *spare,
+                            size_t *at); /* NULL: there is none */
 };
 
 struct core_breakpoint_ops {

@@ -54,12 +54,13 @@ static size_t pick(const struct reading *reading, bool by_core, struct step *acc
 }
 
 /* Where each value lies. */
-static void add_by_core(const struct reading *reading, struct steps *list, size_t *at)
+static void add_by_core(const struct reading *reading, const struct core_proof *spare, struct steps *list,
+                        size_t *at)
 {
     struct step accesses[READING_ROOM] = {{.op = OP_READ}};
     size_t which[READING_ROOM], places[READING_ROOM];
     size_t n = pick(reading, true, accesses, which);
-    core_add_coprocessor(reading->by_core, list, accesses, n, false, places);
+    core_add_coprocessor(reading->by_core, list, accesses, n, false, spare, places);
     for (size_t i = 0; i < n; i++)
         at[which[i]] = places[i];
     n = pick(reading, false, accesses, which);
@@ -73,7 +74,7 @@ static void take_by_core(const struct reading *reading, const uint64_t *results,
     struct step items[BY_CORE_STEPS];
     struct steps again = {.items = items, .room = BY_CORE_STEPS};
     size_t at[READING_ROOM] = {0};
-    add_by_core(reading, &again, at);
+    add_by_core(reading, NULL, &again, at);
     for (size_t i = 0; i < reading->n; i++)
         out[i] = counter_value(&reading->counters[i], results, first + at[i] - at[0]);
 }
@@ -82,17 +83,18 @@ size_t reading_steps(const struct reading *reading)
 {
     struct step items[BY_CORE_STEPS];
     struct steps list = {.items = items, .room = BY_CORE_STEPS};
-    reading_add(reading, false, &list);
+    reading_add(reading, false, NULL, &list);
     return list.n;
 }
 
 /* ---- all kinds */
 
-size_t reading_add(const struct reading *reading, bool running, struct steps *list)
+size_t reading_add(const struct reading *reading, bool running, const struct core_proof *spare,
+                   struct steps *list)
 {
     size_t at = list->n, places[READING_ROOM] = {0};
     if (reading->by_core != NULL) {
-        add_by_core(reading, list, places);
+        add_by_core(reading, spare, list, places);
         return places[0];
     }
     for (size_t i = 0; i < reading->n; i++) {

@@ -271,7 +271,7 @@ static bool read_running(struct device *device, uint64_t *values, uint64_t *befo
     bool tells_reset = counted != NULL && device->debugger == NULL && core_has_run_control(&counted->core);
     size_t reset = 0;
     size_t before = steps_add(&list, step_time(TIME_BEFORE));
-    size_t at = reading_add(&device->reading, true, &list);
+    size_t at = reading_add(&device->reading, true, NULL, &list);
     size_t after = steps_add(&list, step_time(TIME_AFTER));
     if (look != NULL) {
         witness_add(&device->witness, counted != NULL ? &counted->core : NULL, &list, &places);

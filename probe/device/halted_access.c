@@ -222,7 +222,7 @@ static bool do_accesses(struct halted_access *self, const struct step *accesses,
     size_t at[READING_ROOM];
     if (!enter(self, deadline, error))
         return false;
-    core_add_coprocessor(self->core, &self->list, accesses, n, true, at);
+    core_add_coprocessor(self->core, &self->list, accesses, n, true, NULL, at);
     bool done = run(self, deadline, error);
     struct deadline soon = deadline_in_ms(patience_ms(RESTORE_MS), NULL);
     struct error later = {0}; /* the next call tries again */

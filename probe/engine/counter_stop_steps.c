@@ -174,7 +174,7 @@ static void add_writes(const struct counter_stop *stop, struct steps *list, cons
 {
     size_t ignored[8];
     if (by_core(stop)) {
-        core_add_coprocessor(stop->core, list, writes, n, false, ignored);
+        core_add_coprocessor(stop->core, list, writes, n, false, NULL, ignored);
         return;
     }
     for (size_t i = 0; i < n; i++)
@@ -302,7 +302,7 @@ static void add_look_reads(const struct counter_stop *stop, struct steps *list, 
     struct step reads[LOOK_WORDS];
     size_t n = look_reads(stop, reads);
     if (by_core(stop)) {
-        core_add_coprocessor(stop->core, list, reads, n, false, at);
+        core_add_coprocessor(stop->core, list, reads, n, false, NULL, at);
         return;
     }
     for (size_t i = 0; i < n; i++)

@@ -116,7 +116,7 @@ bool debuggee_read_counters(struct debugger_engine *self, uint64_t *values, bool
     uint64_t results[LIST_ROOM];
     struct steps list = {.items = items, .room = LIST_ROOM};
     struct deadline limit = debuggee_read_time(deadline);
-    size_t at = values != NULL ? reading_add(&self->device->reading, false, &list) : SIZE_MAX;
+    size_t at = values != NULL ? reading_add(&self->device->reading, false, NULL, &list) : SIZE_MAX;
     size_t pending_at = pending != NULL ? core_add_pending(self->core, &list) : SIZE_MAX;
     bool may_reset = reset != NULL && core_has_run_control(self->core);
     struct witness_places places;

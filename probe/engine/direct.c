@@ -6,6 +6,7 @@
 #include "device/settings.h"
 #include "engine/direct_leave.h"
 #include "engine/direct_list.h"
+#include "engine/direct_start.h"
 #include "engine/engine.h"
 #include "engine/scout.h"
 #include "engine/walk.h"
@@ -50,211 +51,9 @@ static struct hit_plan plan_of(const struct direct_engine *self, unsigned rehits
                              .counter = self->start_counter};
 }
 
-/* The counter cannot be set to 0: where it is at the start says where it stops the core. */
-static bool has_shared_counter(const struct direct_engine *self)
-{
-    return self->engine.budget.stop != NULL && self->engine.budget.stop->is_shared;
-}
-
-/* Of the halted core. */
-static bool read_register(struct direct_engine *self, enum core_register which, uint64_t *out,
-                          const struct deadline *deadline, struct error *error)
-{
-    direct_new_registers(self);
-    size_t at = core_add_register(self->core, &self->list, which);
-    if (!direct_run_plain(self, deadline, error))
-        return false;
-    *out = core_register_value(self->core, which, self->results, at);
-    return true;
-}
-
 static bool was_pending(const struct direct_engine *self, size_t at)
 {
     return at != SIZE_MAX && core_pending(self->core, self->results[at]);
-}
-
-/* --- the start ------------------------------------------------------------------------------------------ */
-
-/* "CONTEXTIDR, which tells them apart, was 0x2 at this stop", if it can be read. */
-static bool describe_context(struct direct_engine *self, char *out, size_t size,
-                             const struct deadline *deadline, struct error *error)
-{
-    struct error unread = {0};
-    size_t at;
-    snprintf(out, size, "CONTEXTIDR, which tells them apart, cannot be read from there");
-    direct_new_registers(self);
-    if (!core_add_context(self->core, &self->list, &at))
-        return true;
-    if (direct_run_plain(self, deadline, &unread))
-        snprintf(out, size, "CONTEXTIDR, which tells them apart, was 0x%" PRIX64 " at this stop",
-                 self->results[at]);
-    return direct_restore_borrowed(self, deadline, error);
-}
-
-/* Halted at the start: ERROR_STATE in user mode, unless the user has named the process. */
-static bool check_mode(struct direct_engine *self, const struct deadline *deadline, struct error *error)
-{
-    char context[96];
-    direct_new_registers(self);
-    size_t mode = core_add_mode(self->core, &self->list);
-    if (!direct_run_plain(self, deadline, error))
-        return false;
-    self->mode_checked = true;
-    if (!core_in_user_mode(self->core, self->results[mode]))
-        return true;
-    if (!describe_context(self, context, sizeof context, deadline, error))
-        return false;
-    return error_set(
-        error, ERROR_STATE,
-        "0x%08" PRIX64 " is run in user mode: under an operating system other processes may have "
-        "other code there.\n%s. --context ID measures where it is ID only; --context any, wherever "
-        "that address is reached",
-        core_code_place(self->region.start), context);
-}
-
-/* Once a run: the function was called, not entered by an exception. */
-static bool check_entry(struct direct_engine *self, const struct deadline *deadline, struct error *error)
-{
-    uint64_t status = 0;
-    if (core_has_exception_modes(self->core) && !self->entry_checked &&
-        (!read_register(self, CORE_STATUS, &status, deadline, error) ||
-         !entry_check(self->device, status, self->frame.lr, self->region.start, deadline, error)))
-        return false;
-    self->entry_checked = true;
-    return true;
-}
-
-/* Finds the instruction that made this call, to stop there if it is made again. */
-static bool find_call(struct direct_engine *self, const struct deadline *deadline, struct error *error)
-{
-    uint64_t call = BREAKPOINT_NONE;
-    self->breakpoint_at = self->frame.end.pc;
-    if (self->watches_call && self->call_lr == self->frame.lr)
-        return true;
-    self->watches_call = false;
-    self->n_others = 0;
-    self->call_lr = self->frame.lr;
-    if (!self->region.may_be_left)
-        return true;
-    if (!entry_call(self->device, self->frame.lr, &call, deadline, error))
-        return false;
-    if (call == BREAKPOINT_NONE)
-        return true;
-    /* A breakpoint instruction needs no comparator. */
-    if (!core_can_compare(self->core, call) &&
-        !breakpoints_prepare(&self->breakpoints, call, deadline, error))
-        return false;
-    self->watches_call = breakpoints_can_have_extra(&self->breakpoints, 0, call);
-    self->others[0] = call;
-    self->n_others = self->watches_call;
-    return true;
-}
-
-/* Each hit is first expected at the exit that has no condition. */
-static void forget_exit(struct direct_engine *self)
-{
-    if (self->took_other_exit)
-        self->frame.end = frame_exit(&self->frame, self->core, &self->region, 0);
-    self->took_other_exit = false;
-}
-
-/* A handler ends at its own return: it may return to another handler or to another task. */
-static bool find_exits(struct direct_engine *self, const struct deadline *deadline, struct error *error)
-{
-    const struct region *region = &self->region;
-    self->watches_call = false;
-    self->n_others = (unsigned)region->n_exits - 1;
-    self->breakpoint_at = self->frame.end.pc;
-    for (unsigned i = 0; i < self->n_others; i++) {
-        self->others[i] = frame_exit(&self->frame, self->core, region, i + 1).pc;
-        if (!breakpoints_prepare(&self->breakpoints, self->others[i], deadline, error))
-            return false;
-        if (!breakpoints_can_have_extra(&self->breakpoints, i, self->others[i]))
-            return error_set(error, ERROR_NO_COMPARATOR,
-                             "the handler returns at %zu places, but only %u of them can get a breakpoint "
-                             "comparator: name an end",
-                             region->n_exits, i + 1);
-    }
-    return true;
-}
-
-/* Halted at a start in the same function as the end: finds out where that frame ends. */
-static bool find_base(struct direct_engine *self, const struct deadline *deadline, struct error *error)
-{
-    enum core_register base = self->region.start_base;
-    direct_new_registers(self);
-    size_t at = core_add_register(self->core, &self->list, base);
-    size_t reset = core_add_reset_seen(self->core, &self->list);
-    if (!direct_run_plain(self, deadline, error))
-        return false;
-    if (core_reset_seen(self->core, self->results[reset]))
-        return direct_tell_reset(self, error);
-    frame_find_base(&self->frame, self->core, &self->region,
-                    core_register_value(self->core, base, self->results, at));
-    self->expects_frame = true;
-    return true;
-}
-
-static bool find_counter(struct direct_engine *self, const struct deadline *deadline, struct error *error)
-{
-    struct counter_stop_look look = {0};
-    bool ok = !has_shared_counter(self) || direct_look_at_budget(self, &look, deadline, error);
-    self->start_counter = look.value;
-    return ok;
-}
-
-enum { SPARE_CHANGES = 3 };
-
-static bool has_spare(struct direct_engine *self)
-{
-    return self->spare_changes < SPARE_CHANGES && core_spare_register(self->core, &self->spare.which);
-}
-
-/* Halted at a function's entry, with its LR and SP: what the spare register holds now, which it keeps. */
-static void note_spare(struct direct_engine *self, uint64_t lr, uint64_t sp, uint64_t value)
-{
-    bool changed =
-        self->spare_read && lr == self->frame.lr && sp == self->frame.sp && value != self->spare.value;
-    self->spare_changes += changed;
-    self->spare.value = value;
-    self->spare_read = self->spare_changes < SPARE_CHANGES;
-}
-
-/* Halted at a function's entry: finds out where this call returns to. *inner: the function called itself. */
-static bool find_return(struct direct_engine *self, bool *inner, const struct deadline *deadline,
-                        struct error *error)
-{
-    direct_new_registers(self);
-    size_t lr = core_add_register(self->core, &self->list, CORE_LR);
-    size_t sp = core_add_register(self->core, &self->list, CORE_SP);
-    bool has = has_spare(self);
-    size_t spare = has ? core_add_register(self->core, &self->list, self->spare.which) : 0;
-    size_t reset = core_add_reset_seen(self->core, &self->list);
-    if (!direct_run_plain(self, deadline, error))
-        return false;
-    if (core_reset_seen(self->core, self->results[reset]))
-        return direct_tell_reset(self, error);
-    uint64_t lr_now = core_register_value(self->core, CORE_LR, self->results, lr);
-    uint64_t sp_now = core_register_value(self->core, CORE_SP, self->results, sp);
-    if (has)
-        note_spare(self, lr_now, sp_now,
-                   core_register_value(self->core, self->spare.which, self->results, spare));
-    self->frame.lr = lr_now;
-    self->frame.sp = sp_now;
-    if (!check_entry(self, deadline, error) ||
-        !frame_find_end(&self->frame, self->core, &self->region, NULL, inner, error))
-        return false;
-    self->expects_frame = !*inner;
-    self->progress.inner += *inner;
-    if (*inner)
-        return true;
-    if (self->frame.is_handler ? !find_exits(self, deadline, error) : !find_call(self, deadline, error))
-        return false;
-    if (!find_counter(self, deadline, error))
-        return false;
-    /* The start first: a full table of breakpoint instructions drops the one that was used longest ago. */
-    return breakpoints_prepare(&self->breakpoints, self->region.start, deadline, error) &&
-           breakpoints_prepare(&self->breakpoints, self->frame.end.pc, deadline, error);
 }
 
 /* Past the entry of a call that the function made itself. */
@@ -318,7 +117,7 @@ static void plan_hits(struct direct_engine *self, enum segment from, unsigned re
     bool round = self->region.start == direct_end(self);
     bool overran = from >= SEGMENT_AT_END && self->hits.under_way && self->hits.hit.overran;
     bool many = (!is_framed(self) || self->expects_frame) && !self->took_other_exit && !overran &&
-                !has_shared_counter(self);
+                !direct_has_shared_counter(self);
     bool hold = many && !self->waited;
     bool later = hold && !round && rehits == 0 && hits_left(self) > HIT_RESULTS_ROOM && can_look_later(self);
     if (!later)
@@ -400,7 +199,7 @@ static bool look_at_call(struct direct_engine *self, enum segment *from, const s
 {
     struct hit_plan plan = plan_of(self, 0);
     uint64_t sp = 0;
-    if (!read_register(self, CORE_SP, &sp, deadline, error))
+    if (!direct_read_register(self, CORE_SP, &sp, deadline, error))
         return false;
     self->halted_by_us = true;
     bool ours = sp == self->frame.sp;
@@ -441,7 +240,7 @@ static bool look_at_exit(struct direct_engine *self, size_t which, enum segment 
                          const struct deadline *deadline, struct error *error)
 {
     uint64_t status = 0;
-    if (!read_register(self, CORE_STATUS, &status, deadline, error))
+    if (!direct_read_register(self, CORE_STATUS, &status, deadline, error))
         return false;
     self->halted_by_us = true;
     self->frame.end = frame_exit(&self->frame, self->core, &self->region, which);
@@ -547,12 +346,12 @@ static bool look_at_frame(struct direct_engine *self, enum segment *from, const 
                           struct error *error)
 {
     uint64_t sp = 0;
-    if (!read_register(self, self->region.in_function ? self->region.end_base : CORE_SP, &sp, deadline,
-                       error))
+    if (!direct_read_register(self, self->region.in_function ? self->region.end_base : CORE_SP, &sp, deadline,
+                              error))
         return false;
     bool ours = sp == self->frame.end.sp;
-    if (ours && self->spare_read && ++self->spare_changes >= SPARE_CHANGES)
-        self->spare_read = false;
+    if (ours && self->spare_read)
+        direct_note_change(self);
     *from = ours ? SEGMENT_FINISH : SEGMENT_AT_END;
     return ours || go_on_after_wrong_frame(self, deadline, error);
 }
@@ -604,7 +403,9 @@ static bool recover(struct direct_engine *self, size_t at, enum segment *from,
         *from = SEGMENT_ENTRY;
         return true;
     case SEGMENT_LEAVE:
-        if (self->items[at].at.offset == direct_end(self))
+        if (self->items[at].once)
+            direct_note_change(self);
+        else if (self->items[at].at.offset == direct_end(self))
             return error_set(error, ERROR_ADDRESS, "no breakpoint can be put at 0x%08" PRIX64,
                              direct_end(self));
         *from = SEGMENT_LEAVE;
@@ -614,6 +415,11 @@ static bool recover(struct direct_engine *self, size_t at, enum segment *from,
     case SEGMENT_FRAME:
         return look_at_frame(self, from, deadline, error);
     case SEGMENT_FINISH:
+        if (self->items[at].once && at < hit_steps.reading_at[1][0]) { /* the end is not read yet */
+            direct_note_change(self);
+            *from = SEGMENT_FINISH;
+            return direct_confirm_stop(self, direct_end(self), deadline, error);
+        }
         *from = self->region.start == direct_end(self) ? SEGMENT_ENTRY : SEGMENT_AT_START;
         return finish_by_hand(self, &hit_steps, deadline, error);
     case SEGMENTS:
@@ -683,18 +489,26 @@ static bool run_hits(struct direct_engine *self, const struct engine_request *re
         if (deadline_cancelled(deadline))
             return direct_confirm_held(self, error) && error_set(error, ERROR_CANCELLED, "cancelled");
         if (!self->mode_checked) {
-            if (!reach_start(self, deadline, error) || !check_mode(self, deadline, error))
+            if (!reach_start(self, deadline, error) || !direct_check_mode(self, deadline, error))
                 return false;
             from = SEGMENT_ENTRY;
         }
-        if (has_shared_counter(self) && from <= SEGMENT_ENTRY)
+        if (direct_has_shared_counter(self) && from <= SEGMENT_ENTRY)
             self->expects_frame = false;
+        bool by_core = self->device->reading.by_core != NULL;
+        if (by_core && !is_framed(self) && !self->spare_read && direct_has_spare(self) &&
+            from <= SEGMENT_ENTRY) {
+            if ((from == SEGMENT_AT_START && !reach_start(self, deadline, error)) ||
+                !direct_find_spare(self, deadline, error))
+                return false;
+            from = SEGMENT_ENTRY;
+        }
         if (is_framed(self) && !self->expects_frame && from <= SEGMENT_ENTRY) {
             bool inner = false;
             if (from == SEGMENT_AT_START && !reach_start(self, deadline, error))
                 return false;
-            if (self->region.in_function ? !find_base(self, deadline, error)
-                                         : !find_return(self, &inner, deadline, error))
+            if (self->region.in_function ? !direct_find_base(self, deadline, error)
+                                         : !direct_find_return(self, &inner, deadline, error))
                 return false;
             if (inner && !step_past_inner(self, deadline, error))
                 return false;
@@ -703,7 +517,7 @@ static bool run_hits(struct direct_engine *self, const struct engine_request *re
                 continue;
         }
         if (from <= SEGMENT_LEAVE || from == SEGMENT_AT_END)
-            forget_exit(self);
+            direct_forget_exit(self);
         size_t at = 0;
         uint64_t saw = 0;
         uint64_t before = self->hits.hits;

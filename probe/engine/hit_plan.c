@@ -15,7 +15,7 @@ static void add_run(const struct hit_plan *plan, struct steps *list)
 static void add_rehits(const struct hit_plan *plan, uint64_t here, unsigned which, struct steps *list,
                        struct hit_steps *out)
 {
-    out->reading_at[which][0] = (uint16_t)reading_add(plan->reading, false, list);
+    out->reading_at[which][0] = (uint16_t)reading_add(plan->reading, false, plan->spare, list);
     bool held = plan->rehits > 0 && core_can_hold(plan->core);
     if (held)
         core_add_hold(plan->core, list, true);
@@ -25,7 +25,7 @@ static void add_rehits(const struct hit_plan *plan, uint64_t here, unsigned whic
         held ? core_add_run_held(plan->core, list) : core_add_run(plan->core, list);
         core_add_wait_breakpoint(plan->core, list);
         core_add_expect_stop(plan->core, &plan->breakpoints->setup, list, here, true);
-        out->reading_at[which][i + 1] = (uint16_t)reading_add(plan->reading, false, list);
+        out->reading_at[which][i + 1] = (uint16_t)reading_add(plan->reading, false, plan->spare, list);
     }
     if (held)
         core_add_hold(plan->core, list, false);

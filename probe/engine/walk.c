@@ -150,7 +150,7 @@ static void add_look(struct walking *self, uint64_t here, struct passage_steps *
 {
     struct direct_engine *engine = self->engine;
     steps->frame = core_add_register(engine->core, &engine->list, frame_register(self, here));
-    steps->to = reading_add(&engine->device->reading, false, &engine->list);
+    steps->to = reading_add(&engine->device->reading, false, NULL, &engine->list);
     steps->reset = core_add_reset_seen(engine->core, &engine->list);
 }
 
@@ -185,7 +185,7 @@ static bool pass(struct walking *self, const uint64_t *stops, unsigned n, bool b
     bool whole;
     direct_new_list(engine);
     if (begins)
-        steps.from = reading_add(&engine->device->reading, false, &engine->list);
+        steps.from = reading_add(&engine->device->reading, false, NULL, &engine->list);
     add_stops(self, stops, n);
     steps.pending = core_add_pending(engine->core, &engine->list);
     steps.before = steps_add(&engine->list, step_time(TIME_BEFORE));
@@ -226,7 +226,7 @@ static bool step(struct walking *self, bool begins, bool *ours, struct error *er
     struct passage_steps steps = {0};
     direct_new_list(engine);
     if (begins)
-        steps.from = reading_add(&engine->device->reading, false, &engine->list);
+        steps.from = reading_add(&engine->device->reading, false, NULL, &engine->list);
     add_stops(self, &self->here, 0); /* none */
     steps.before = steps_add(&engine->list, step_time(TIME_BEFORE));
     core_add_single_step(engine->core, &engine->list, engine->breakpoints.comparator, self->here);

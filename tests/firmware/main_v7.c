@@ -68,7 +68,7 @@ static void one_round(uint32_t what)
 #ifdef __aarch64__
         counted_apart(1 + (random_number() & 7), counted_data);
 #else
-        counted_arm(1 + (random_number() & 7), counted_data);
+        counted_apart(1 + (random_number() & 7), counted_data);
         counted_thumb(1 + (random_number() & 7), counted_data);
 #endif
     }

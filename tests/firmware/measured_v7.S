@@ -97,6 +97,14 @@
     pop {r4, pc}
     ends counted_arm
 
+// counted_arm, with another R11 each time
+    function counted_apart
+    push {r11, lr}
+    add r11, r11, r0, lsl #4
+    bl counted_arm
+    pop {r11, pc}
+    ends counted_apart
+
 // The same in Thumb, with an IT block whose load is never done: 2 instructions more a round, no load more
     .thumb
     .thumb_func

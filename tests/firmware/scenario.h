@@ -110,6 +110,7 @@ void counted_arm(uint32_t rounds, uint32_t *words);
 void counted_thumb(uint32_t rounds, uint32_t *words);
 // measured_v8.S
 void counted_a64(uint32_t rounds, uint32_t *words);
+// of each: counted_arm or counted_a64, with another frame pointer each time
 void counted_apart(uint32_t rounds, uint32_t *words);
 // of each: user_work() in User mode or at EL0, on a stack of its own, while CONTEXTIDR is `context`
 void run_as_user(uint32_t context, uint32_t rounds, char *stack_top);

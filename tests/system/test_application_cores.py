@@ -75,6 +75,17 @@ def test_function_beside_the_breakpoints_of_others(way, free):
 
 
 @pytest.mark.parametrize("way", WAYS)
+def test_the_spare_register_changes(way):
+    """It is another one at each call, and there another one at the end than at the start."""
+    name = IN_ONE_SET.get(way.partition("/")[0], ("counted_arm",))[0]
+    with Place(way, "free", COUNTED) as place:
+        before = lasting(place)
+        exact(place, (name,), returned, hits_of(place))
+        exact(place, ("counted_apart", name + "_end"), at(place.symbol(name + "_end")), hits_of(place))
+        assert lasting(place) == before
+
+
+@pytest.mark.parametrize("way", WAYS)
 def test_start_to_end(way):
     with Place(way, "free", ARTICLE_PLAIN | ARTICLE_NOP) as place:
         plain = exact(place, ("plain_first", "plain_second"), at(place.symbol("plain_second")), hits_of(place))

@@ -52,7 +52,7 @@ static void set_up(uint32_t cpsr, unsigned slow)
 
 static void add(size_t n, bool privileged)
 {
-    armv7_add_coprocessor(&b.core, &b.list, accesses, n, privileged, b.at);
+    armv7_add_coprocessor(&b.core, &b.list, accesses, n, privileged, NULL, b.at);
     assert_false(b.list.overflow);
     b.before = b.model;
 }
@@ -242,6 +242,64 @@ TEST(a_message_of_the_program_is_not_taken_for_r0)
     assert_int_equal(run(0, b.list.n, &why), b.list.n);
     check_values();
     check_whole("message", 0);
+}
+
+/* What a hit reads, by way of R11: nothing of it needs the result of a step before it. */
+static const struct core_proof spare = {.which = CORE_R0 + 11, .value = 0xCAFE0B0B};
+
+static void set_up_spare(size_t way, uint32_t held)
+{
+    set_up(states[way / 2], way % 3 == 2 ? 3 : 0);
+    b.model.monitor.user = 1;
+    b.model.r[11] = held;
+    accesses[1] = step_read(cp15_register(9, 0, 13, 0));
+    steps_add(&b.list, step_until(armv7_word(&b.core, DBGDSCR), DBGDSCR_HALTED, DBGDSCR_HALTED));
+    armv7_add_coprocessor(&b.core, &b.list, accesses, 2, false, &spare, b.at);
+    b.before = b.model;
+}
+
+TEST(through_a_spare_register)
+{
+    enum why why;
+    for (size_t way = 0; way < 2 * COUNT(states); way++) {
+        bool ended = false;
+        size_t owed = 0;
+        for (long at = 0; !ended; at++) {
+            size_t from, end;
+            set_up_spare(way, (uint32_t)spare.value);
+            for (size_t i = 0; i < b.list.n; i++)
+                assert_true(b.items[i].op != OP_CHECK && b.items[i].op != OP_COPY);
+            b.model.what = way % 2 ? MODEL_LOSE_AFTER : MODEL_LOSE;
+            b.model.trouble_at = b.model.accesses + at;
+            size_t done = run(0, b.list.n, &why);
+            ended = why == DONE;
+            if (steps_borrowed(b.items, b.list.n, done, &from, &end)) {
+                assert_true(!ended && from >= 1 && end == b.list.n);
+                assert_int_equal(run(from, end, &why), end);
+                owed++;
+            }
+            b.model.tx_full = false;
+            assert_int_equal(b.model.r[11], spare.value);
+            check_whole("through R11", (size_t)at);
+        }
+        assert_int_equal(b.results[b.at[0]], 0x41151800);
+        assert_true(owed > b.list.n / 2);
+    }
+}
+
+TEST(a_spare_register_that_has_changed_is_not_borrowed)
+{
+    enum why why;
+    for (size_t way = 0; way < 2 * COUNT(states); way++) {
+        size_t from, end;
+        set_up_spare(way, (uint32_t)spare.value + 1);
+        size_t done = run(0, b.list.n, &why);
+        assert_int_equal(why, UNEXPECTED);
+        assert_true(b.items[done].once);
+        assert_false(steps_borrowed(b.items, b.list.n, done, &from, &end));
+        assert_int_equal(b.model.r[11], spare.value + 1);
+        check_whole("changed", way);
+    }
 }
 
 /* As a hit has it: in the mode that the program is in, which PMUSERENR lets. */

@@ -167,7 +167,7 @@ TEST(proofs_through_a_spare_register)
     const struct core_proof proofs[] = {{.which = CORE_LR, .value = KERNEL + 0x80804},
                                         {.which = CORE_SP, .value = KERNEL + 0x9F00}};
     struct core_proof spare = {.value = KERNEL + 0x9F40};
-    assert_true(core_spare_register(&core, &spare.which));
+    assert_true(core_spare_register(&core, false, &spare.which));
     assert_int_equal(spare.which, CORE_R0 + 29);
     fresh();
     core_add_proofs(&core, &list, proofs, 2, &spare, false);

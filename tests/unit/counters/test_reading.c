@@ -35,7 +35,7 @@ static void expect_reads(const struct reading *reading, bool running, const uint
     struct steps list = {.items = items, .room = 20};
     steps_add(&list, step_time(TIME_BEFORE));
     steps_add(&list, step_time(TIME_BEFORE));
-    assert_int_equal(reading_add(reading, running, &list), 2);
+    assert_int_equal(reading_add(reading, running, NULL, &list), 2);
     assert_int_equal(list.n, 2 + n);
     for (size_t i = 0; i < n; i++) {
         assert_int_equal(items[2 + i].op, OP_READ);
@@ -116,7 +116,7 @@ TEST(a_full_one_takes_no_more_and_fits_its_list)
     const struct counter more = plain(99, 32);
     assert_false(reading_append(&reading, &more));
     assert_int_equal(reading.n, READING_ROOM);
-    reading_add(&reading, true, &list);
+    reading_add(&reading, true, NULL, &list);
     assert_false(list.overflow);
     assert_int_equal(list.n, READING_STEPS);
 }
@@ -182,7 +182,7 @@ TEST(a_row_ends_where_the_next_is_elsewhere)
             fourth->high = (struct address){.size = 4, .offset = fourth->low.offset + 4};
         struct step items[20];
         struct steps list = {.items = items, .room = 20};
-        reading_add(&reading, false, &list);
+        reading_add(&reading, false, NULL, &list);
         assert_int_equal(list.n, way == 3 ? 9 : 8);
         uint64_t results[20], values[7];
         for (unsigned i = 0; i < list.n; i++)

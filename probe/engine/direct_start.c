@@ -1,0 +1,214 @@
+#include "engine/direct_start.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+bool direct_has_shared_counter(const struct direct_engine *self)
+{
+    return self->engine.budget.stop != NULL && self->engine.budget.stop->is_shared;
+}
+
+bool direct_read_register(struct direct_engine *self, enum core_register which, uint64_t *out,
+                          const struct deadline *deadline, struct error *error)
+{
+    direct_new_registers(self);
+    size_t at = core_add_register(self->core, &self->list, which);
+    if (!direct_run_plain(self, deadline, error))
+        return false;
+    *out = core_register_value(self->core, which, self->results, at);
+    return true;
+}
+
+/* "CONTEXTIDR, which tells them apart, was 0x2 at this stop", if it can be read. */
+static bool describe_context(struct direct_engine *self, char *out, size_t size,
+                             const struct deadline *deadline, struct error *error)
+{
+    struct error unread = {0};
+    size_t at;
+    snprintf(out, size, "CONTEXTIDR, which tells them apart, cannot be read from there");
+    direct_new_registers(self);
+    if (!core_add_context(self->core, &self->list, &at))
+        return true;
+    if (direct_run_plain(self, deadline, &unread))
+        snprintf(out, size, "CONTEXTIDR, which tells them apart, was 0x%" PRIX64 " at this stop",
+                 self->results[at]);
+    return direct_restore_borrowed(self, deadline, error);
+}
+
+bool direct_check_mode(struct direct_engine *self, const struct deadline *deadline, struct error *error)
+{
+    char context[96];
+    direct_new_registers(self);
+    size_t mode = core_add_mode(self->core, &self->list);
+    if (!direct_run_plain(self, deadline, error))
+        return false;
+    self->mode_checked = true;
+    if (!core_in_user_mode(self->core, self->results[mode]))
+        return true;
+    if (!describe_context(self, context, sizeof context, deadline, error))
+        return false;
+    return error_set(
+        error, ERROR_STATE,
+        "0x%08" PRIX64 " is run in user mode: under an operating system other processes may have "
+        "other code there.\n%s. --context ID measures where it is ID only; --context any, wherever "
+        "that address is reached",
+        core_code_place(self->region.start), context);
+}
+
+/* Once a run: the function was called, not entered by an exception. */
+static bool check_entry(struct direct_engine *self, const struct deadline *deadline, struct error *error)
+{
+    uint64_t status = 0;
+    if (core_has_exception_modes(self->core) && !self->entry_checked &&
+        (!direct_read_register(self, CORE_STATUS, &status, deadline, error) ||
+         !entry_check(self->device, status, self->frame.lr, self->region.start, deadline, error)))
+        return false;
+    self->entry_checked = true;
+    return true;
+}
+
+/* Finds the instruction that made this call, to stop there if it is made again. */
+static bool find_call(struct direct_engine *self, const struct deadline *deadline, struct error *error)
+{
+    uint64_t call = BREAKPOINT_NONE;
+    self->breakpoint_at = self->frame.end.pc;
+    if (self->watches_call && self->call_lr == self->frame.lr)
+        return true;
+    self->watches_call = false;
+    self->n_others = 0;
+    self->call_lr = self->frame.lr;
+    if (!self->region.may_be_left)
+        return true;
+    if (!entry_call(self->device, self->frame.lr, &call, deadline, error))
+        return false;
+    if (call == BREAKPOINT_NONE)
+        return true;
+    /* A breakpoint instruction needs no comparator. */
+    if (!core_can_compare(self->core, call) &&
+        !breakpoints_prepare(&self->breakpoints, call, deadline, error))
+        return false;
+    self->watches_call = breakpoints_can_have_extra(&self->breakpoints, 0, call);
+    self->others[0] = call;
+    self->n_others = self->watches_call;
+    return true;
+}
+
+void direct_forget_exit(struct direct_engine *self)
+{
+    if (self->took_other_exit)
+        self->frame.end = frame_exit(&self->frame, self->core, &self->region, 0);
+    self->took_other_exit = false;
+}
+
+/* A handler ends at its own return: it may return to another handler or to another task. */
+static bool find_exits(struct direct_engine *self, const struct deadline *deadline, struct error *error)
+{
+    const struct region *region = &self->region;
+    self->watches_call = false;
+    self->n_others = (unsigned)region->n_exits - 1;
+    self->breakpoint_at = self->frame.end.pc;
+    for (unsigned i = 0; i < self->n_others; i++) {
+        self->others[i] = frame_exit(&self->frame, self->core, region, i + 1).pc;
+        if (!breakpoints_prepare(&self->breakpoints, self->others[i], deadline, error))
+            return false;
+        if (!breakpoints_can_have_extra(&self->breakpoints, i, self->others[i]))
+            return error_set(error, ERROR_NO_COMPARATOR,
+                             "the handler returns at %zu places, but only %u of them can get a breakpoint "
+                             "comparator: name an end",
+                             region->n_exits, i + 1);
+    }
+    return true;
+}
+
+bool direct_find_base(struct direct_engine *self, const struct deadline *deadline, struct error *error)
+{
+    enum core_register base = self->region.start_base;
+    direct_new_registers(self);
+    size_t at = core_add_register(self->core, &self->list, base);
+    size_t reset = core_add_reset_seen(self->core, &self->list);
+    if (!direct_run_plain(self, deadline, error))
+        return false;
+    if (core_reset_seen(self->core, self->results[reset]))
+        return direct_tell_reset(self, error);
+    frame_find_base(&self->frame, self->core, &self->region,
+                    core_register_value(self->core, base, self->results, at));
+    self->expects_frame = true;
+    return true;
+}
+
+static bool find_counter(struct direct_engine *self, const struct deadline *deadline, struct error *error)
+{
+    struct counter_stop_look look = {0};
+    bool ok = !direct_has_shared_counter(self) || direct_look_at_budget(self, &look, deadline, error);
+    self->start_counter = look.value;
+    return ok;
+}
+
+enum { SPARE_CHANGES = 3 };
+
+bool direct_has_spare(struct direct_engine *self)
+{
+    return self->spare_changes < SPARE_CHANGES &&
+           core_spare_register(self->core, self->device->reading.by_core != NULL, &self->spare.which);
+}
+
+void direct_note_change(struct direct_engine *self)
+{
+    self->spare_changes += self->spare_changes < SPARE_CHANGES;
+    self->spare_read = self->expects_frame = false; /* it is read with the next frame */
+}
+
+/* Halted at the start: what the spare register holds now, and probably at the end, since functions keep it.
+ */
+static void note_spare(struct direct_engine *self, bool same_call, uint64_t value)
+{
+    if (self->spare_read && same_call && value != self->spare.value)
+        direct_note_change(self);
+    self->spare.value = value;
+    self->spare_read = self->spare_changes < SPARE_CHANGES;
+}
+
+/* For counters that the core itself reads, in regions that need no frame. */
+bool direct_find_spare(struct direct_engine *self, const struct deadline *deadline, struct error *error)
+{
+    uint64_t value = 0;
+    if (!direct_read_register(self, self->spare.which, &value, deadline, error))
+        return false;
+    note_spare(self, false, value);
+    return true;
+}
+
+bool direct_find_return(struct direct_engine *self, bool *inner, const struct deadline *deadline,
+                        struct error *error)
+{
+    direct_new_registers(self);
+    size_t lr = core_add_register(self->core, &self->list, CORE_LR);
+    size_t sp = core_add_register(self->core, &self->list, CORE_SP);
+    bool has = direct_has_spare(self);
+    size_t spare = has ? core_add_register(self->core, &self->list, self->spare.which) : 0;
+    size_t reset = core_add_reset_seen(self->core, &self->list);
+    if (!direct_run_plain(self, deadline, error))
+        return false;
+    if (core_reset_seen(self->core, self->results[reset]))
+        return direct_tell_reset(self, error);
+    struct frame before = self->frame;
+    self->frame.lr = core_register_value(self->core, CORE_LR, self->results, lr);
+    self->frame.sp = core_register_value(self->core, CORE_SP, self->results, sp);
+    if (has)
+        note_spare(self, self->frame.lr == before.lr && self->frame.sp == before.sp,
+                   core_register_value(self->core, self->spare.which, self->results, spare));
+    if (!check_entry(self, deadline, error) ||
+        !frame_find_end(&self->frame, self->core, &self->region, NULL, inner, error))
+        return false;
+    self->expects_frame = !*inner;
+    self->progress.inner += *inner;
+    if (*inner)
+        return true;
+    if (self->frame.is_handler ? !find_exits(self, deadline, error) : !find_call(self, deadline, error))
+        return false;
+    if (!find_counter(self, deadline, error))
+        return false;
+    /* The start first: a full table of breakpoint instructions drops the one that was used longest ago. */
+    return breakpoints_prepare(&self->breakpoints, self->region.start, deadline, error) &&
+           breakpoints_prepare(&self->breakpoints, self->frame.end.pc, deadline, error);
+}
