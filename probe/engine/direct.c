@@ -415,7 +415,7 @@ static bool recover(struct direct_engine *self, size_t at, enum segment *from,
     case SEGMENT_FRAME:
         return look_at_frame(self, from, deadline, error);
     case SEGMENT_FINISH:
-        if (self->items[at].once && at < hit_steps.reading_at[1][0]) { /* the end is not read yet */
+        if (at < hit_steps.reading_at[1][0] && self->items[at].once) { /* the end is not read yet */
             direct_note_change(self);
             *from = SEGMENT_FINISH;
             return direct_confirm_stop(self, direct_end(self), deadline, error);

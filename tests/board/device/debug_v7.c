@@ -110,11 +110,12 @@ static void write_itr(struct armv7 *v7, uint32_t op)
 static uint32_t read_tx(struct armv7 *v7)
 {
     struct v7_debug *d = &v7->debug;
-    uint32_t value = d->tx_full_latched || (d->control & DSCR_EXTDCC) ? d->dtr_tx : ~d->dtr_tx; // else UNKNOWN
+    bool empties = d->tx_full_latched || (d->control & DSCR_EXTDCC);
+    uint32_t value = empties ? d->dtr_tx : ~d->dtr_tx; // else UNKNOWN
     if (fast(v7)) {
         d->tx_full = false;
         issue(v7, d->itr);
-    } else if (d->tx_full_latched || (d->control & DSCR_EXTDCC)) {
+    } else if (empties) {
         d->tx_full = d->tx_full_latched = false;
     }
     return value;
