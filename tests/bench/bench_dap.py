@@ -151,13 +151,14 @@ def bench_rehits():
           "   (target: < 10 %)")
 
 
-# Counters, options and regions. Where a step needs a result of a step before it, the next packet cannot be on its way: where
-# R5 reads its counters itself, and first takes a register of the program.
+# Counters, options and regions. Where a step needs a result of a step before it, the next packet cannot be on its way: that is
+# left where R5 reads events itself, whose counters PMSELR selects.
 WIRE = (("m4", "SysTick", ("--counter", "systick"), "START END"), ("m4", "SysTick", ("--counter", "systick"), "FUNCTION"),
         ("m55", "cycles", (), "START END"), ("m55", "cycles", (), "FUNCTION"),
         ("a9", "6 events", APPLICATION["a9"]["6 events"][0], "START END"),
         ("a53", "6 events", APPLICATION["a53"]["6 events"][0], "START END"),
-        ("a9", "cycles", (), "FUNCTION"), ("a53", "cycles", (), "FUNCTION"), ("r5", "cycles", (), "START END"))
+        ("a9", "cycles", (), "FUNCTION"), ("a53", "cycles", (), "FUNCTION"), ("r5", "cycles", (), "START END"),
+        ("r5", "cycles", (), "FUNCTION"))
 
 
 def wire_figures(board, operands, hits, options):
