@@ -111,7 +111,6 @@ bool steps_will_restore(const struct step *steps, size_t n, size_t done, size_t 
         at++;
     if (at == n)
         return false;
-    *from = at;
     return steps_borrowed(steps, n, at - steps[at].back + 1, from, end);
 }
 

@@ -51,7 +51,7 @@ struct step {
     bool once;     /* OP_EXPECT: a read changes the register, so that no second one decides */
     uint16_t back; /* OP_WRITE: it restores what was proved, and is borrowed so many steps before it; 0: no */
     uint16_t borrowed; /* as it restores: how many steps before it a resource is borrowed; 0: `back` */
-    uint16_t behind;   /* OP_COPY: how many steps after it belong to the restoring */
+    uint16_t behind;   /* the same: how many steps after it belong to the restoring */
 };
 
 enum why {

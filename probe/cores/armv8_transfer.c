@@ -11,10 +11,10 @@ static const uint32_t MOV_X0_SP = 0x910003E0;
 static const uint32_t MRS_X0_DLR = 0xD53B4520;   /* the PC to go on from */
 static const uint32_t MRS_X0_DSPSR = 0xD53B4500; /* PSTATE */
 
+enum { RT = 0x1F }; /* the register in MSR and MRS */
+
 /* A stop at a breakpoint, in AArch64 state at all levels, since EDSCR_LEAVING was written. */
 enum {
-    RT = 0x1F,  /* the register that an instruction moves */
-    GIVING = 2, /* the step of give_back that has the instruction */
     HOW_STOPPED = EDSCR_STATUS | EDSCR_ERR | 0xF << EDSCR_RW_SHIFT | EDSCR_CONTROL | EDSCR_ITE,
     STOPPED_WELL = EDSCR_AT_BREAKPOINT | 0xF << EDSCR_RW_SHIFT | EDSCR_HDE | EDSCR_ITE,
     /* The data transfer registers are empty. */
@@ -104,6 +104,9 @@ static void empty_channel(const struct core *core, struct steps *list)
     armv8_add_write(core, list, EDRCR, EDRCR_CSE);
 }
 
+/* The first steps of giving a register back: two that fill the channel, then the instruction. */
+enum { GIVES_BACK = 2 };
+
 /* When X0 or the spare register is about to be restored, it may be used to empty DBGDTRRX_EL0. EDSCR may have
  * been restored before, with MA set. */
 void armv8_add_recover_instruction(const struct core *core, struct steps *list, const struct step *first)
@@ -113,7 +116,7 @@ void armv8_add_recover_instruction(const struct core *core, struct steps *list, 
     armv8_add_write(core, list, EDSCR, EDSCR_HDE | EDSCR_TDA); /* they are still borrowed */
     armv8_add_write(core, list, EDRCR, EDRCR_CSE);
     steps_add(list, step_until(armv8_word(core, EDSCR), EDSCR_ITE, EDSCR_ITE));
-    armv8_add_instruction(core, list, MRS_DTRRX | (first[GIVING].value & RT));
+    armv8_add_instruction(core, list, MRS_DTRRX | (first[GIVES_BACK].value & RT));
 }
 
 static bool goes_through_x0(enum core_register which)

@@ -57,7 +57,7 @@ SECONDS = {"delay": (0.02, 0.2), "stall": (0.1, 0.5, 1.5), "power": (0.0, 0.05, 
 FROM_OUTSIDE = {"reset", "power", "server", "second", "write"}
 # What OpenOCD changes once it sees that, later or never; it lets a core go with registers from before a reset
 OF_SERVER = {"fp_ctrl", "cti_gate", "altered", "bvr"}
-OF_ITS_RESUME = {"cti_gate"}  # it opens the gate of its channel when `restore` asks it to let the core go
+GATE_OF_ITS_RESUME = 1 << 1  # which OpenOCD opens when `restore` asks it to let the core go
 OF_EXAMINATION = {"dhcsr", "demcr", "edscr", "os_locked", "cti_control", "cti_outen", "dscr"}
 CODES = {"doctor": (0, 3, 5)}  # 5: it found something
 # What was left must be told as a fact; advice that is always there tells nobody
@@ -284,8 +284,9 @@ class Troubled:
             if left and self.restores:
                 done = self.place.run("restore")
                 self.place.calm()
-                if self.place.server and "let go" in done.out + done.err:
-                    foreign = foreign | OF_ITS_RESUME
+                resumed = self.place.server and "let go" in done.out + done.err
+                if resumed and self.place.snapshot().get("cti_gate") == self.before.get("cti_gate", 0) | GATE_OF_ITS_RESUME:
+                    foreign = foreign | {"cti_gate"}
                 left = not_as_before()
                 assert done.code == 0 and not left, f"not restored: {left}: {done.out}{done.err}, after: {said}"
         finally:

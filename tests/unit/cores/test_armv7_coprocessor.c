@@ -146,27 +146,35 @@ TEST(each_access_can_stand_alone)
     }
 }
 
+/* Runs the list, of whose accesses number `at` is lost, done or not; then gives back what is borrowed.
+ * Whether the list was done before that. */
+static bool interrupt(long at, bool done_too, size_t *owed)
+{
+    enum why why;
+    size_t from, end;
+    b.model.what = done_too ? MODEL_LOSE_AFTER : MODEL_LOSE;
+    b.model.trouble_at = b.model.accesses + at;
+    size_t done = run(0, b.list.n, &why);
+    bool ended = why == DONE;
+    if (steps_borrowed(b.items, b.list.n, done, &from, &end)) {
+        assert_true(!ended && from >= 1 && end <= b.list.n);
+        assert_int_equal(run(from, end, &why), end);
+        ++*owed;
+    }
+    b.model.tx_full = false; /* a copy that was not fetched yet */
+    return ended;
+}
+
 /* Where it ends, it may be that the step was carried out all the same. */
 TEST(interrupted_at_every_step)
 {
-    enum why why;
     for (size_t way = 0; way < 2 * COUNT(states); way++) {
         bool ended = false;
         size_t owed = 0;
         for (long at = 0; !ended; at++) {
-            size_t from, end;
             set_up(states[way / 2], way % 3 == 2 ? 3 : 0);
             add(ACCESSES, true);
-            b.model.what = way % 2 ? MODEL_LOSE_AFTER : MODEL_LOSE;
-            b.model.trouble_at = b.model.accesses + at;
-            size_t done = run(0, b.list.n, &why);
-            ended = why == DONE;
-            if (steps_borrowed(b.items, b.list.n, done, &from, &end)) {
-                assert_true(!ended && from >= 1 && end <= b.list.n);
-                assert_int_equal(run(from, end, &why), end);
-                owed++;
-            }
-            b.model.tx_full = false; /* R0's copy that was not fetched yet */
+            ended = interrupt(at, way % 2, &owed);
             check_whole("interrupted", (size_t)at);
         }
         assert_true(owed > b.list.n / 2);
@@ -260,25 +268,14 @@ static void set_up_spare(size_t way, uint32_t held)
 
 TEST(through_a_spare_register)
 {
-    enum why why;
     for (size_t way = 0; way < 2 * COUNT(states); way++) {
         bool ended = false;
         size_t owed = 0;
         for (long at = 0; !ended; at++) {
-            size_t from, end;
             set_up_spare(way, (uint32_t)spare.value);
             for (size_t i = 0; i < b.list.n; i++)
                 assert_true(b.items[i].op != OP_CHECK && b.items[i].op != OP_COPY);
-            b.model.what = way % 2 ? MODEL_LOSE_AFTER : MODEL_LOSE;
-            b.model.trouble_at = b.model.accesses + at;
-            size_t done = run(0, b.list.n, &why);
-            ended = why == DONE;
-            if (steps_borrowed(b.items, b.list.n, done, &from, &end)) {
-                assert_true(!ended && from >= 1 && end == b.list.n);
-                assert_int_equal(run(from, end, &why), end);
-                owed++;
-            }
-            b.model.tx_full = false;
+            ended = interrupt(at, way % 2, &owed);
             assert_int_equal(b.model.r[11], spare.value);
             check_whole("through R11", (size_t)at);
         }
