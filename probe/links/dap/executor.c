@@ -10,6 +10,7 @@ enum {
     NOISE = 4,            /* failures of the wires in a row that end a call */
     SMOOTH = 4,           /* packets without a failure before two are in flight again */
     PAIR = 2,             /* packets in flight that hold more than reads */
+    TRIALS = 6,           /* of a pair */
     PAIR_FROM = 256,      /* bytes of a packet: in smaller ones the tokens take too much */
     PAIR_ACCESS_MOST = 12 /* bytes that most accesses take in such a packet */
 };
@@ -337,15 +338,14 @@ static bool row_is_long(const struct call *call, size_t at)
 }
 
 /*
- * Sends several packets at once that read a register of the debug port, each another number of times. False:
- * not every reply was right, or the probe was lost.
+ * Sends several packets at once that read a register of the debug port, each another number of times.
+ * `right`: the replies were those; `acknowledged`: the wires were not disturbed. False: the probe was lost.
  */
-static bool try_overlap(struct call *call)
+static bool overlap_once(struct call *call, bool *right, bool *acknowledged)
 {
     struct executor *executor = call->executor;
     struct dap_probe *probe = executor->adi.probe;
     uint8_t packet[TRANSFER_HEAD + PAIR + 1], reply[CARRIER_ROOM];
-    bool right = true, acknowledged = true;
     probe->repeats = true;
     for (size_t i = 1; i <= PAIR; i++) {
         const uint8_t head[TRANSFER_HEAD] = {DAP_TRANSFER, executor->compiler.index, (uint8_t)i};
@@ -359,13 +359,27 @@ static bool try_overlap(struct call *call)
             return call_lost(call);
         size_t due = TRANSFER_HEAD + 4 * i;
         bool fits = executor->compiler.padded ? length >= due : length == due;
-        acknowledged = acknowledged && length >= TRANSFER_HEAD && reply[2] == ACK_OK;
-        right = right && fits && reply[0] == DAP_TRANSFER && reply[1] == i;
+        *acknowledged = *acknowledged && length >= TRANSFER_HEAD && reply[2] == ACK_OK;
+        *right = *right && fits && reply[0] == DAP_TRANSFER && reply[1] == i;
     }
+    return true;
+}
+
+/*
+ * One trial can pass by chance: on a busy host the first reply may have come before the second packet is
+ * sent. False: the probe was lost.
+ */
+static bool try_overlap(struct call *call)
+{
+    struct executor *executor = call->executor;
+    bool right = true, acknowledged = true;
+    for (int i = 0; i < TRIALS && right && acknowledged; i++)
+        if (!overlap_once(call, &right, &acknowledged))
+            return false;
     executor->overlaps = right && acknowledged;
     executor->smooth = 0; /* if it is not right for the wires' sake, it is tried again */
     if (!right && acknowledged)
-        probe->window = 1;
+        executor->adi.probe->window = 1;
     return true;
 }
 
