@@ -1,5 +1,7 @@
 #include "engine/breakpoints.h"
 
+#include "device/halted_list.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -296,7 +298,7 @@ static bool has_stopped(struct breakpoints *breakpoints, const struct device_cor
     if (core_state_of(core, status) != CORE_HALTED)
         return true;
     size_t at = core_add_register(core, &list, CORE_PC);
-    if (!ledger_run(device->ledger, &list, results, deadline, error))
+    if (!halted_list_run(device->ledger, core, &list, results, deadline, error))
         return false;
     *pc = core_code_place(core_register_value(core, CORE_PC, results, at));
     *stopped = is_place(breakpoints, *pc);

@@ -1,13 +1,14 @@
 #include "engine/counter_stop.h"
 
 #include "cores/architectures.h"
+#include "device/halted_list.h"
 #include "device/settings.h"
 
 #include <inttypes.h>
 #include <string.h>
 #include <unistd.h>
 
-enum { LIST_ROOM = 2 * COUNTER_STOP_STEPS, TRIES = 5, NAP_US = 2000, LOOK_US = 200000, CALM_US = 2000 };
+enum { LIST_ROOM = 2 * COUNTER_STOP_STEPS, NAP_US = 2000, LOOK_US = 200000, CALM_US = 2000 };
 
 /* --- lists ---------------------------------------------------------------------------------------------- */
 
@@ -21,61 +22,10 @@ static bool read_state(struct counter_stop *stop, enum core_state *state, const 
     return true;
 }
 
-/* The steps that give back what the list has borrowed of the program. */
-static bool give_back(struct counter_stop *stop, const struct steps *list, size_t done, uint64_t *results,
-                      const struct deadline *deadline)
-{
-    struct step items[8];
-    uint64_t ignored[8];
-    size_t from, end;
-    enum core_state state;
-    struct error unread = {0};
-    if (!steps_borrowed(list->items, list->n, done, &from, &end))
-        return true;
-    if (read_state(stop, &state, deadline, &unread) && state != CORE_HALTED)
-        return true; /* it was reset: the program that they belong to is gone */
-    for (int i = 0; i < TRIES; i++) {
-        struct steps ready = {.items = items, .room = sizeof items / sizeof *items}, part = *list;
-        struct error refused = {0};
-        part.n = end;
-        core_add_recover_instruction(stop->core, &ready, &list->items[from]);
-        bool is_ready =
-            ready.n == 0 ||
-            ledger_execute(stop->device->ledger, &ready, 0, ignored, deadline, &refused).why == DONE;
-        if (is_ready &&
-            ledger_execute(stop->device->ledger, &part, from, results, deadline, &refused).why == DONE)
-            return true;
-        usleep(NAP_US);
-    }
-    return false;
-}
-
 bool counter_stop_run(struct counter_stop *stop, const struct steps *list, uint64_t *results,
                       const struct deadline *deadline, struct error *error)
 {
-    struct outcome outcome = {.why = NOT_YET};
-    for (int tries = 0; outcome.why != DONE;) {
-        struct error refused = {0};
-        outcome = ledger_execute(stop->device->ledger, list, outcome.done, results, deadline, &refused);
-        bool waits = outcome.why == NOT_YET || outcome.why == TARGET_WAIT;
-        bool over = deadline_passed(deadline);
-        if (outcome.why == DONE)
-            break;
-        if (waits && !over && tries++ < TRIES * TRIES) {
-            usleep(outcome.why == TARGET_WAIT ? NAP_US : 0);
-            continue;
-        }
-        struct deadline last = deadline_in_ms(patience_ms(1000), NULL);
-        bool gave = give_back(stop, list, outcome.done, results, &last);
-        if (deadline_cancelled(deadline))
-            return error_set(error, ERROR_CANCELLED, "cancelled");
-        error_set(error, refused.kind != ERROR_NONE ? refused.kind : ERROR_ASLEEP, "%s",
-                  refused.text[0] != '\0' ? refused.text : "the halted core does not answer");
-        if (!gave)
-            error_prefix(error, "registers of the program that were borrowed could not be given back: ");
-        return false;
-    }
-    return true;
+    return halted_list_run(stop->device->ledger, stop->core, list, results, deadline, error);
 }
 
 /* `stands`: it has stopped, or is just about to. */
