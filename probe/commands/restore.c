@@ -46,17 +46,18 @@ static void take_options(const struct journal_head *head, struct options *option
     }
 }
 
-static void print_result(struct restore_command *self, struct session *session, const struct left *left,
+static void print_result(struct restore_command *self, struct session *session,
                          const struct restored *restored)
 {
     FILE *out = self->context->out;
     char place[512];
-    fprintf(out, "  put back    %zu register%s", left->ours, left->ours == 1 ? "" : "s");
+    size_t n = restored->registers + restored->code;
+    fprintf(out, "  put back    %zu register%s", n, n == 1 ? "" : "s");
     if (restored->code > 0)
         fprintf(out, ", %zu of them breakpoint instructions in RAM", restored->code);
     fputc('\n', out);
-    if (left->unseen > 0)
-        fprintf(out, "  and         %zu that only the halted core reaches\n", left->unseen);
+    if (restored->unseen > 0)
+        fprintf(out, "  and         %zu that only the halted core reaches\n", restored->unseen);
     if (restored->gave_back)
         fprintf(out, "  and         registers of the program that were in use\n");
     if (restored->skipped > 0)
@@ -104,9 +105,11 @@ static bool restore_target(struct restore_command *self, struct session *session
     struct error after = {0};
     if (!session_undo(session, &after))
         ok = error_add(error, &after);
-    if (!ok)
+    if (!ok) {
+        fputs("  failed      the journal is kept: pmu-probe restore tries it again\n", self->context->out);
         return false;
-    print_result(self, session, &left, &restored);
+    }
+    print_result(self, session, &restored);
     return check_end(session, &restored, error);
 }
 

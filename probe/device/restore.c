@@ -1,5 +1,6 @@
 #include "device/restore.h"
 
+#include "cores/arm_debug.h"
 #include "cores/halt_sources.h"
 #include "debuggers/debugger.h"
 #include "device/release.h"
@@ -88,28 +89,33 @@ bool restore_choose(struct device *device, const struct journal_head *head, stru
 }
 
 /* Whether the core was reset since the run: the program whose registers were in use is gone. To be asked
- * before anything else is done, for a read clears the answer. */
-static bool look_for_reset(struct device *device, bool *reset, const struct deadline *deadline,
+ * before anything else is done, for a read clears the answer. `stands`: it is halted, and on Armv8 the OS
+ * lock may hide all else. */
+static bool look_for_reset(struct device *device, bool *reset, bool *stands, const struct deadline *deadline,
                            struct error *error)
 {
     const struct core *core = &device->chosen->core;
     uint64_t cause = 0;
     *reset = false;
+    *stands = device->chosen->state == CORE_HALTED;
     if (device->debugger != NULL || core->family == CORE_M || !core_has_run_control(core))
         return true;
     if (!ledger_read(device->ledger, core_reset_register(core), &cause, deadline, error))
         return false;
     *reset = core_reset_seen(core, cause);
+    *stands = *stands || (core->family == CORE_ARMV8 && device->chosen->state == CORE_HIDDEN &&
+                          (cause & PRSR_HALTED) != 0);
     return true;
 }
 
 bool restore_look(struct device *device, struct journal_file *file, struct left *out,
                   const struct deadline *deadline, struct error *error)
 {
-    bool reset;
-    *out = (struct left){.halted = device->chosen->state == CORE_HALTED && !file->head.was_halted};
-    if (!look_for_reset(device, &reset, deadline, error))
+    bool reset, stands;
+    *out = (struct left){0};
+    if (!look_for_reset(device, &reset, &stands, deadline, error))
         return false;
+    out->halted = stands && !file->head.was_halted;
     if (reset)
         journal_forget_borrowed(file);
     out->borrowed = has_borrowed(device, file);
@@ -118,10 +124,7 @@ bool restore_look(struct device *device, struct journal_file *file, struct left 
         enum state state;
         if (!read_state(device, &file->entries[i], &seen, &state, deadline, error))
             return false;
-        out->unseen += !seen;
         out->ours += seen && state == STATE_OURS;
-        out->as_were += seen && state == STATE_AS_IT_WAS;
-        out->others += seen && state == STATE_OTHER;
     }
     return true;
 }
@@ -213,6 +216,7 @@ static bool adopt(struct device *device, const struct journal_file *file, struct
             continue;
         }
         out->registers += seen && state == STATE_OURS && !is_code(device, entry);
+        out->unseen += !seen;
         out->code += seen && state == STATE_OURS && is_code(device, entry);
         ledger_forget(device->ledger, entry->at);
         if (!ledger_adopt(device->ledger, entry, error))

@@ -14,12 +14,9 @@
 
 /* What such a run has left. */
 struct left {
-    size_t ours;    /* registers that hold what the run wrote */
-    size_t as_were; /* those that hold what they held before */
-    size_t others;  /* those that something else has written since, or that lie there as after power-up */
-    size_t unseen;  /* those that cannot be read while the core runs */
-    bool halted;    /* the core ran before, and is halted now */
-    bool borrowed;  /* values of the program are still in the journal alone */
+    size_t ours;   /* registers that hold what the run wrote */
+    bool halted;   /* the core ran before, and is halted now */
+    bool borrowed; /* values of the program are still in the journal alone */
 };
 
 /* Something of the run is still there. */
@@ -33,6 +30,7 @@ bool restore_look(struct device *device, struct journal_file *file, struct left 
 
 struct restored {
     size_t registers, code; /* put back */
+    size_t unseen;          /* put back without a look at them before */
     size_t skipped;         /* left alone: something else has written them since */
     bool gave_back;         /* registers of the program, which a server may have read before */
     bool again;             /* the device must be opened anew, and restore_let_go called */
