@@ -277,24 +277,33 @@ static void dap_leave_power(struct link *link, enum link_power power)
         dap->leave_power = power;
 }
 
-/* Restores CSW and the upper half of TAR. */
+/* Restores CSW and the upper half of TAR, in spite of noise. */
+static bool restore_port(struct adi *adi, const struct access_port *port)
+{
+    struct adi_access list[] = {{.request = DP_SELECT, .value = ap_state_select(port, AP_CSW)},
+                                {.request = TRANSFER_AP | AP_CSW, .value = port->csw_found},
+                                {.request = TRANSFER_AP | AP_TAR_HIGH, .value = port->tar_high_found}};
+    struct error ignored = {0};
+    for (int i = 0; i < CLOSE_TRIES; i++) {
+        size_t done;
+        enum adi_end end = adi_select(adi, port->unit >> 8, &ignored);
+        if (end == ADI_OK)
+            end = adi_transfer(adi, list, port->tar_high_found != 0 ? 3 : 2, &done, &ignored);
+        if (end == ADI_OK)
+            return true;
+        if (end == ADI_LOST || adi_mend(adi, end, &ignored) == ADI_GONE)
+            break;
+    }
+    return false;
+}
+
 static bool restore_ports(struct dap *dap)
 {
     bool all = true;
-    struct adi *adi = &dap->executor.adi;
     const struct ap_state *ap = &dap->executor.compiler.ap;
-    struct error ignored = {0};
-    for (size_t i = 0; i < ap->n && !dap->probe.lost; i++) {
-        const struct access_port *port = &ap->ports[i];
-        struct adi_access list[] = {{.request = DP_SELECT, .value = ap_state_select(port, AP_CSW)},
-                                    {.request = TRANSFER_AP | AP_CSW, .value = port->csw_found},
-                                    {.request = TRANSFER_AP | AP_TAR_HIGH, .value = port->tar_high_found}};
-        size_t done;
-        if (port->memory)
-            all = adi_select(adi, port->unit >> 8, &ignored) == ADI_OK &&
-                  adi_transfer(adi, list, port->tar_high_found != 0 ? 3 : 2, &done, &ignored) == ADI_OK &&
-                  all;
-    }
+    for (size_t i = 0; i < ap->n && !dap->probe.lost; i++)
+        if (ap->ports[i].memory)
+            all = restore_port(&dap->executor.adi, &ap->ports[i]) && all;
     return all && !dap->probe.lost;
 }
 
