@@ -8,6 +8,11 @@ struct step step_read(struct address at)
     return (struct step){.op = OP_READ, .at = at};
 }
 
+struct step step_read_emptying(struct address at, size_t back)
+{
+    return (struct step){.op = OP_READ, .at = at, .back = (uint16_t)back};
+}
+
 struct step step_write(struct address at, uint64_t value)
 {
     return (struct step){.op = OP_WRITE, .at = at, .value = value};

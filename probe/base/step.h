@@ -49,7 +49,8 @@ struct step {
     uint64_t value, mask;
     enum op op;
     bool once;     /* OP_EXPECT: a read changes the register, so that no second one decides */
-    uint16_t back; /* OP_WRITE: it restores what was proved, and is borrowed so many steps before it; 0: no */
+    uint16_t back; /* OP_WRITE: it restores what was proved, and is borrowed so many steps before it; 0: no.
+                      OP_READ: it empties the register, which so many steps before it have filled; 0: no */
     uint16_t borrowed; /* as it restores: how many steps before it a resource is borrowed; 0: `back` */
     uint16_t behind;   /* the same: how many steps after it belong to the restoring */
 };
@@ -71,6 +72,9 @@ struct outcome {
 };
 
 struct step step_read(struct address at);
+/* A read that empties a register. If its reply is lost, the `back` steps before it fill the register again.
+ */
+struct step step_read_emptying(struct address at, size_t back);
 struct step step_write(struct address at, uint64_t value);
 struct step step_until(struct address at, uint64_t mask, uint64_t value);
 struct step step_expect(struct address at, uint64_t mask, uint64_t value);

@@ -75,6 +75,8 @@ void armv7_add_constant(const struct core *core, struct steps *list, unsigned ge
         armv7_add_instruction(core, list, MOVT | (high & 0xF000) << 4 | general << RT_SHIFT | (high & 0xFFF));
 }
 
+enum { TRANSFER = 2 }; /* steps of add_transfer */
+
 /* Moves a general register into DBGDTRTX. A read empties that only after TXfull was seen. */
 static void add_transfer(const struct core *core, struct steps *list, uint32_t number)
 {
@@ -83,9 +85,17 @@ static void add_transfer(const struct core *core, struct steps *list, uint32_t n
     steps_add(list, step_until(armv7_word(core, DBGDSCR), there, there));
 }
 
-static size_t take_transferred(const struct core *core, struct steps *list)
+/* Returns the index of a register's value. */
+static size_t take(const struct core *core, struct steps *list, uint32_t number)
 {
-    return steps_add(list, step_read(armv7_word(core, DBGDTRTX)));
+    add_transfer(core, list, number);
+    return steps_add(list, step_read_emptying(armv7_word(core, DBGDTRTX), TRANSFER));
+}
+
+/* Reads what the program may have left in DBGDTRTX, which would be taken for a register. */
+static void add_empty(const struct core *core, struct steps *list)
+{
+    steps_add(list, step_read(armv7_word(core, DBGDTRTX)));
 }
 
 /* The number of a general register, LR or SP in instructions. */
@@ -108,55 +118,51 @@ static bool goes_through_r0(enum core_register which)
     return which == CORE_PC || which == CORE_STATUS;
 }
 
-/* Leaves the register in DBGDTRTX, and restores all else. First reads what the program may have left in
- * DBGDTRTX, which would be taken for R0. */
-static void add_through_r0(const struct core *core, struct steps *list, enum core_register which,
-                           bool cpsr_too)
+/* Returns the index of the register's value. */
+static size_t add_through_r0(const struct core *core, struct steps *list, enum core_register which,
+                             bool cpsr_too)
 {
     size_t control =
         steps_add(list, step_until(armv7_word(core, DBGDSCR), DBGDSCR_INSTRCOMPL_L, DBGDSCR_INSTRCOMPL_L));
     steps_add(list, step_write(armv7_word(core, DBGDSCR), DBGDSCR_HDBGEN | DBGDSCR_ITREN));
-    take_transferred(core, list);
-    add_transfer(core, list, 0);
-    size_t r0 = take_transferred(core, list);
+    add_empty(core, list);
+    size_t r0 = take(core, list, 0);
     begin_borrow(core, list, r0);
     if (cpsr_too) {
         armv7_add_instruction(core, list, MRS_R0_CPSR);
-        add_transfer(core, list, 0);
-        take_transferred(core, list);
+        take(core, list, 0);
     }
     armv7_add_instruction(core, list, which == CORE_PC ? MOV_R0_PC : MRS_R0_CPSR);
-    add_transfer(core, list, 0);
+    size_t at = take(core, list, 0);
     add_wait_done(core, list); /* a list that restores R0 may begin here */
     steps_add(list, step_copy(armv7_word(core, DBGDTRRX), list->n - r0));
     armv7_add_instruction(core, list, MRC_DTRRX);
     steps_add(list, step_copy(armv7_word(core, DBGDSCR), list->n - control));
+    return at;
 }
 /* The distance between the results of CPSR and PC. */
-enum { CPSR_BEFORE_PC = 10 };
+enum { CPSR_BEFORE_PC = 5 };
 
-/* Leaves a register in DBGDTRTX that needs no other. */
-static void add_directly(const struct core *core, struct steps *list, enum core_register which)
+static void prepare_transfer(const struct core *core, struct steps *list)
 {
     if (armv7_set_control(core, list, DBGDSCR_HDBGEN | DBGDSCR_ITREN))
-        take_transferred(core, list);
-    add_transfer(core, list, register_number(which));
+        add_empty(core, list);
 }
 
 size_t armv7_add_register(const struct core *core, struct steps *list, enum core_register which)
 {
     if (goes_through_r0(which))
-        add_through_r0(core, list, which, which == CORE_PC);
-    else
-        add_directly(core, list, which);
-    return take_transferred(core, list);
+        return add_through_r0(core, list, which, which == CORE_PC);
+    prepare_transfer(core, list);
+    return take(core, list, register_number(which));
 }
 
 /* A read of the emptied DBGDTRTX, which a match may add, does nothing. */
 void armv7_add_expect_register(const struct core *core, struct steps *list, enum core_register which,
                                uint64_t value)
 {
-    add_directly(core, list, which);
+    prepare_transfer(core, list);
+    add_transfer(core, list, register_number(which));
     steps_add(list, step_expect_once(armv7_word(core, DBGDTRTX), UINT32_MAX, value & UINT32_MAX));
 }
 
@@ -186,8 +192,7 @@ void armv7_add_expect_stop(const struct core *core, const struct breakpoint_setu
         return;
     }
     uint64_t reads = (place & 1) ? core_code_place(place) + AHEAD_THUMB : place + AHEAD_ARM;
-    add_through_r0(core, list, CORE_PC, false);
-    size_t at = take_transferred(core, list);
+    size_t at = add_through_r0(core, list, CORE_PC, false);
     steps_add(list, step_check(list->n - at, UINT32_MAX, reads & UINT32_MAX));
 }
 
@@ -220,13 +225,6 @@ static bool is_selected(const struct address *at)
 static uint32_t selector(void)
 {
     return (uint32_t)cp15_register(9, 0, 12, 5).offset; /* PMSELR */
-}
-
-/* Returns the index of a register's value. */
-static size_t take(const struct core *core, struct steps *list, uint32_t number)
-{
-    add_transfer(core, list, number);
-    return take_transferred(core, list);
 }
 
 /* Moves the result at `saved` back into R0. `unstick`: clears a sticky exception first, which would block
@@ -304,9 +302,7 @@ void armv7_add_coprocessor(const struct core *core, struct steps *list, const st
     }
     if (privileged)
         add_proof_of_quiet(core, list);
-    /* The program's unread message must not be taken for R0. */
-    if (armv7_set_control(core, list, DBGDSCR_HDBGEN | DBGDSCR_ITREN))
-        steps_add(list, step_read(armv7_word(core, DBGDTRTX)));
+    prepare_transfer(core, list);
     size_t r0 = take(core, list, 0);
     begin_borrow(core, list, r0);
     if (privileged) {

@@ -74,7 +74,7 @@ struct ap_state {
 struct access_port *ap_state_port(struct ap_state *ap, uint16_t unit); /* NULL: none */
 /* Nothing is known any more: after a failure, or after accesses that did not come through here. */
 void ap_state_forget(struct ap_state *ap);
-/* The value of Puts a write of SELECT for the port's register if needed. */
+/* What SELECT must hold for that register of the port. */
 uint32_t ap_state_select(const struct access_port *port, uint32_t offset);
 
 /*

@@ -122,6 +122,31 @@ static bool bus_hangs(struct call *call, size_t step)
     return hangs;
 }
 
+/*
+ * The reply of this read is lost, and whether it emptied its register is unknown: the register is emptied for
+ * sure, and the call goes on where the list fills it. False: the probe is lost.
+ */
+static bool fill_again(struct call *call)
+{
+    struct adi *adi = &call->executor->adi;
+    const struct step *step = &call->steps[call->done];
+    struct access_port *port = ap_state_port(&call->executor->compiler.ap, step->at.unit);
+    if (step->op != OP_READ || step->back == 0 || step->back > call->done || port == NULL)
+        return true;
+    struct adi_access list[] = {
+        {.request = DP_SELECT, .value = ap_state_select(port, AP_CSW)},
+        {.request = TRANSFER_AP | AP_CSW, .value = port->csw_base | CSW_SIZE_WORD},
+        {.request = TRANSFER_AP | AP_TAR, .value = (uint32_t)step->at.offset},
+        {.request = TRANSFER_AP | TRANSFER_READ | AP_DRW},
+        {.request = TRANSFER_READ | DP_RDBUFF},
+    };
+    size_t done;
+    call->done -= step->back;
+    enum adi_end end = adi_transfer(adi, list, sizeof list / sizeof *list, &done, call->error);
+    return end == ADI_OK || (end != ADI_LOST && adi_mend(adi, end, call->error) != ADI_GONE) ||
+           call_lost(call);
+}
+
 static bool mend(struct call *call, const struct decoded *decoded)
 {
     struct adi *adi = &call->executor->adi;
@@ -231,7 +256,7 @@ static bool call_ended_early(struct call *call, const struct decoded *decoded)
     case DECODE_WAIT:
     case DECODE_FAULT:
     case DECODE_NO_ACK:
-        return mend(call, decoded);
+        return mend(call, decoded) && (call->done != decoded->step || fill_again(call));
     case DECODE_BROKEN:
         break;
     }

@@ -179,6 +179,41 @@ TEST(test_one_read_decides)
     assert_true(unproved > 0);
 }
 
+/* The model's 0x2F04 shows what was written to 0x2F00, with a bit that the first read of it takes away. */
+TEST(test_a_read_that_empties_a_register_is_filled_again)
+{
+    static struct bench bench, begin;
+    static struct model spec;
+    enum { FIRST = 1 << 24, FILLED = 0x00ABCDEF };
+    uint64_t results[4];
+    struct deadline deadline = deadline_in_ms(10000, NULL);
+    model_init(&spec);
+    prepare(&begin, &spec);
+    struct step steps[] = {step_read(word(0x1000)), step_write(word(0x2F00), FILLED),
+                           step_read_emptying(word(0x2F04), 1), step_read(word(0x1008))};
+    unsigned filled_again = 0;
+    for (int trouble = TROUBLE_NO_ACK; trouble < TROUBLES; trouble++)
+        for (long at = 0; at < 16; at++) {
+            bench = begin;
+            bench.carrier.model = &bench.model;
+            bench.probe.carrier = &bench.carrier.carrier;
+            bench.executor.adi.probe = &bench.probe;
+            bench.model.trouble = (enum model_trouble)trouble;
+            bench.model.trouble_at = bench.model.transactions + at;
+            bench.model.n_log = 0;
+            error_clear(&bench.error);
+            struct outcome outcome =
+                executor_run(&bench.executor, steps, 4, results, &deadline, &bench.error);
+            size_t fills = 0;
+            for (size_t i = 0; i < bench.model.n_log; i++)
+                fills += bench.model.log[i].write && bench.model.log[i].address == 0x2F00;
+            filled_again += fills > 1;
+            if (outcome.why == DONE && results[2] != (FIRST | FILLED))
+                fail_msg("trouble %d at %ld: 0x%llx", trouble, at, (unsigned long long)results[2]);
+        }
+    assert_true(filled_again > 0);
+}
+
 TEST(test_refused_steps)
 {
     static struct bench bench;
