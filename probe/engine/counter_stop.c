@@ -87,7 +87,8 @@ static bool disarm_from_outside(struct counter_stop *stop, const struct deadline
     if (!read_state(stop, &state, deadline, error) ||
         (state == CORE_HALTED && !look_now(stop, true, &look, deadline, error)))
         return false;
-    stop->stands = state == CORE_HALTED && look.is_ours;
+    bool asked = stop->asked && state == CORE_HALTED && core_cause(stop->core, look.cause, 0) == STOP_REQUEST;
+    stop->stands = state == CORE_HALTED && (look.is_ours || asked);
     if (state == CORE_HALTED && !stop->stands)
         device_leave_as(stop->device, LEAVE_HALTED_FOREIGN);
     return true;
@@ -399,7 +400,7 @@ bool counter_stop_go_on(struct counter_stop *stop, uint64_t events, uint64_t val
     counter_stop_add_run(stop, &list);
     if (!counter_stop_run(stop, &list, results, deadline, error))
         return false;
-    stop->stands = false;
+    stop->stands = stop->asked = false;
     *left_us = stop->ran_us = stop->looked_us = deadline_now_us();
     stop->came_us = 0;
     return true;
@@ -414,6 +415,7 @@ bool counter_stop_begin(struct counter_stop *stop, uint64_t events, const struct
     struct counter_stop_look look;
     int64_t ignored;
     counter_stop_add_halt(stop, &list);
+    stop->asked = true;
     if (!counter_stop_run(stop, &list, results, deadline, error))
         return false;
     stop->stands = true; /* as far as the undoing goes */
