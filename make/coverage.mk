@@ -4,6 +4,7 @@
 COVER       := $(BUILD)/coverage
 COVER_KEPT  := bench board card clients firmware fixtures hardware knc rp2040js stub
 # What installs links the release build, which these objects cannot give
+COVER_SOAK  ?= tests/system/test_refused_calls.py
 COVER_TESTS ?= tests/test_unit.py tests/test_fuzz.py tests/system --ignore=tests/system/test_install.py
 # Not optimized, so that a branch of the source is one. Without UBSan, whose checks would be branches too.
 COVER_FLAGS := -fsanitize=address --coverage -fno-omit-frame-pointer -O0 -g1
@@ -11,6 +12,7 @@ COVER_FLAGS := -fsanitize=address --coverage -fno-omit-frame-pointer -O0 -g1
 coverage: coverage-build
 	find $(COVER)/ -name '*.gcda' -delete
 	-PMU_BUILD=$(COVER) $(PYTHON) -m pytest -q -p no:cacheprovider -n $(WORKERS) $(COVER_TESTS)
+	-PMU_SOAK=1 PMU_BUILD=$(COVER) $(PYTHON) -m pytest -q -p no:cacheprovider -n $(WORKERS) $(COVER_SOAK)
 	$(PYTHON) tests/coverage.py $(COVER)
 
 coverage-build: deps
@@ -20,5 +22,5 @@ coverage-build: deps
 	$(MAKE) -s -j$(shell nproc) BUILD=$(COVER) SANITIZE='$(COVER_FLAGS)' coverage-programs
 	ln -sfn asan/pmu-probe $(COVER)/pmu-probe
 
-coverage-programs: $(BUILD)/asan/pmu-probe $(UNIT_BIN) $(REPLAY_BIN)
+coverage-programs: $(BUILD)/asan/pmu-probe $(UNIT_BIN) $(REPLAY_BIN) $(FAILING)
 .PHONY: coverage coverage-build coverage-programs

@@ -24,7 +24,7 @@ $(BUILD)/pycache/collected: $(BUILD)/asan/pmu-probe $(wildcard tests/*.py tests/
 	$(PYTEST) --collect-only tests >/dev/null || true
 	touch $@
 
-check-build: $(BUILD)/pmu-probe $(BUILD)/bench/simulated_hits $(BUILD)/asan/pmu-probe $(BUILD)/pycache/collected $(UNIT_BIN) $(REPLAY_BIN) board firmware fixtures
+check-build: $(BUILD)/pmu-probe $(BUILD)/bench/simulated_hits $(BUILD)/asan/pmu-probe $(BUILD)/pycache/collected $(UNIT_BIN) $(REPLAY_BIN) $(FAILING) board firmware fixtures
 soak-build: check-build $(FUZZ_BIN)
 
 bench: deps

@@ -30,3 +30,15 @@ golden: $(GOLDEN)
 golden-programs:
 	@echo $(GOLDEN)
 .PHONY: golden golden-programs
+
+# A pmu-probe in which a call for memory or to the target fails, at a place that a test chooses
+FAILING := $(BUILD)/failing/pmu-probe
+REFUSED := ledger_read ledger_read_list ledger_run ledger_hold ledger_write ledger_apply ledger_open ledger_execute link_execute
+MEMORY  := malloc calloc realloc strdup strndup open_memstream
+comma   := ,
+$(FAILING): tests/system/failing/failing.c $(BUILD)/asan/probe/main.o $(BUILD)/asan/libpmu.a make/unit.mk
+	@mkdir -p $(@D)
+	$(SANITIZE_CC) $(PROBE_INC) -c $< -o $(@D)/failing.o
+	objcopy $(foreach f,$(MEMORY),--redefine-sym $(f)=failing_$(f)) $(BUILD)/asan/libpmu.a $(@D)/libpmu.a
+	$(SANITIZE_LD) $(patsubst %,-Wl$(comma)--wrap=%,$(REFUSED)) $(BUILD)/asan/probe/main.o $(@D)/failing.o $(@D)/libpmu.a \
+	    $(call pkg,--libs) $(PROBE_LIBS) -o $@

@@ -588,11 +588,14 @@ bool journal_read(const char *path, struct journal_file *out, struct error *erro
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     bool ours = fd >= 0 && fstat(fd, &file) == 0 && S_ISREG(file.st_mode) && file.st_uid == geteuid() &&
                 (file.st_mode & (S_IWGRP | S_IWOTH)) == 0;
-    bool whole = ours && file.st_size < LARGEST && read_all(fd, (size_t)file.st_size + 1, &bytes, &size);
+    bool fits = ours && file.st_size < LARGEST;
+    bool whole = fits && read_all(fd, (size_t)file.st_size + 1, &bytes, &size);
     if (fd < 0)
         error_set(error, ERROR_USAGE, "%.300s: %s", path, strerror(errno));
     else if (!ours)
         error_set(error, ERROR_USAGE, "%.300s: not a file that only this user may write", path);
+    else if (fits && bytes == NULL)
+        error_set(error, ERROR_SYSTEM, "%.300s: out of memory", path);
     else if (!whole)
         error_set(error, ERROR_USAGE, "%.300s: it cannot be read, or is too long", path);
     bool ok = whole && (journal_parse(bytes, size, out, error) || error_prefix(error, "%.300s: ", path));

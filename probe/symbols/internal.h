@@ -35,6 +35,7 @@ struct mark {
 
 struct table {
     bool loaded;
+    bool no_memory;                              /* it is empty for that reason */
     struct symbol *functions, *labels, *objects; /* functions and labels by address, the best name first */
     size_t function_count, label_count, object_count;
     struct mark *marks; /* by address */

@@ -670,6 +670,8 @@ static bool refuse_name(struct symbols *symbols, const char *text, struct error 
     char name[SHOWN];
     name_copy(name, sizeof name, text, strlen(text));
     const struct table *table = table_get(symbols);
+    if (table->no_memory)
+        return error_set(error, ERROR_SYSTEM, "out of memory");
     if (table->function_count + table->label_count == 0)
         return error_set(error, ERROR_SYMBOL, "no symbol `%s` in %s, nor any other: it is stripped", name,
                          symbols->file);

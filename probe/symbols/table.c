@@ -103,7 +103,9 @@ static void read_table(struct symbols *symbols, struct table *table, Elf_Data *d
     table->labels = calloc(count + 1, sizeof(struct symbol));
     table->objects = calloc(count + 1, sizeof(struct symbol));
     table->marks = calloc(count + 1, sizeof(struct mark));
-    if (table->functions == NULL || table->labels == NULL || table->objects == NULL || table->marks == NULL)
+    table->no_memory =
+        table->functions == NULL || table->labels == NULL || table->objects == NULL || table->marks == NULL;
+    if (table->no_memory)
         return;
     const char *file = NULL;
     for (size_t i = 1; i < count; i++) {

@@ -256,7 +256,8 @@ static bool call_ended_early(struct call *call, const struct decoded *decoded)
     case DECODE_WAIT:
     case DECODE_FAULT:
     case DECODE_NO_ACK:
-        return mend(call, decoded) && (call->done != decoded->step || fill_again(call));
+        return mend(call, decoded) &&
+               (call->done != decoded->step || call->done == call->n || fill_again(call));
     case DECODE_BROKEN:
         break;
     }
