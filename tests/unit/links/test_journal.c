@@ -6,6 +6,7 @@
 #include "links/ledger.h"
 
 #include <fcntl.h>
+#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -364,4 +365,184 @@ FRESH_TEST(a_file_that_others_may_write_is_refused)
     struct error error = {0};
     assert_false(journal_read(f.path, &f.file, &error));
     assert_int_equal(error.kind, ERROR_USAGE);
+}
+
+/* --- each field of each line, with what it cannot be -----------------------------------------------------
+ */
+
+enum { WHOLE_LINES = 4, WHOLE_ROOM = 65536 };
+
+static const char *const whole[WHOLE_LINES] = {
+    "{\"journal\":\"pmu-probe/"
+    "1\",\"command\":\"delta\",\"process\":77,\"started\":1700000000,\"link\":\"cmsis-dap 1\","
+    "\"core\":\"Cortex-M4\",\"id\":\"0x410fc241\",\"debug\":\"0xe000e000\",\"unit\":3,\"number\":1,\"was_"
+    "halted\":true,"
+    "\"words\":[\"--probe\",\"cmsis-dap:1\"]}",
+    "{\"hold\":1,\"index\":0,\"at\":{\"space\":\"memory\",\"unit\":1,\"size\":4,\"offset\":\"0x10\"},\"old\":"
+    "\"0x1\","
+    "\"how\":\"pair\",\"mask\":\"0xff\",\"key\":\"0xa05f\",\"clear\":{\"space\":\"ap\",\"unit\":2,\"size\":4,"
+    "\"offset\":\"0x20\"},\"status\":{\"space\":\"cp15\",\"unit\":0,\"size\":4,\"offset\":\"0x30\"},\"test\":"
+    "\"0x2\","
+    "\"set\":\"0x2\"}",
+    "{\"wrote\":1,\"value\":\"0x3\"}",
+    "{\"borrowed\":\"w 0 1 4 e000edf8 2000 0,u 0 1 4 e000edf0 1 1\"}",
+};
+
+/* Whether the lines, one of which is `changed`, are a journal. */
+static bool parse_whole(size_t number, const json_t *changed)
+{
+    static char text[WHOLE_ROOM];
+    size_t used = 0;
+    for (size_t i = 0; i < WHOLE_LINES; i++) {
+        char *line = i == number ? json_dumps(changed, JSON_COMPACT) : NULL;
+        used += (size_t)snprintf(text + used, sizeof text - used, "%s\n", line != NULL ? line : whole[i]);
+        free(line);
+    }
+    struct journal_file file;
+    struct error error = {0};
+    bool ok = journal_parse(text, used, &file, &error);
+    if (ok)
+        journal_file_free(&file);
+    else
+        assert_int_equal(error.kind, ERROR_USAGE);
+    return ok;
+}
+
+static json_t *wrong_value(size_t i)
+{
+    static char endless[20000];
+    memset(endless, 'x', sizeof endless - 1);
+    switch (i) {
+    case 0:
+        return json_null();
+    case 1:
+        return json_object();
+    case 2:
+        return json_real(1e30);
+    case 3:
+        return json_integer(-1);
+    case 4:
+        return json_string(endless);
+    case 5: /* from here on some words may be like that */
+        return json_string("");
+    case 6:
+        return json_string("0x");
+    case 7:
+        return json_string("0xg");
+    case 8:
+        return json_string("0x11111111111111111");
+    case 9:
+        return json_string("1");
+    case 10:
+        return json_integer(INT64_MAX);
+    default:
+        return NULL;
+    }
+}
+
+enum { ANY_TEXT = 5 };
+
+/* `value` is a field of the line, and `set` replaces it. */
+static void check_field(size_t number, json_t *line, const json_t *value, const char *name,
+                        int (*set)(json_t *, const void *, json_t *), json_t *inside, const void *key)
+{
+    json_t *kept = json_incref((json_t *)value);
+    bool is_words = strcmp(name, "command") == 0 || strcmp(name, "link") == 0 || strcmp(name, "core") == 0 ||
+                    strcmp(name, "words") == 0;
+    bool is_late = strcmp(name, "started") == 0, is_slot = strcmp(name, "borrowed") == 0;
+    for (size_t i = 0;; i++) {
+        json_t *wrong = wrong_value(i);
+        if (wrong == NULL)
+            break;
+        bool any = (is_words && i >= ANY_TEXT && json_is_string(wrong)) ||
+                   (is_late && i > ANY_TEXT && json_is_integer(wrong)) ||
+                   (is_slot && i == ANY_TEXT); /* nothing is borrowed */
+        set(inside, key, wrong);
+        if (parse_whole(number, line) != any)
+            fail_msg("line %zu, %s: value %zu is %s", number, name, i, any ? "refused" : "accepted");
+    }
+    set(inside, key, kept);
+}
+
+static int set_named(json_t *inside, const void *key, json_t *value)
+{
+    return json_object_set_new(inside, key, value);
+}
+
+static int set_numbered(json_t *inside, const void *key, json_t *value)
+{
+    return json_array_set_new(inside, *(const size_t *)key, value);
+}
+
+TEST(each_field_is_checked)
+{
+    for (size_t number = 0; number < WHOLE_LINES; number++) {
+        json_t *line = json_loads(whole[number], 0, NULL), *value, *inner;
+        const char *name, *inner_name;
+        void *next;
+        size_t i;
+        assert_true(parse_whole(number, line));
+        json_object_foreach_safe(line, next, name, value)
+        {
+            if (json_is_object(value)) {
+                void *inner_next;
+                json_object_foreach_safe(value, inner_next, inner_name, inner)
+                    check_field(number, line, inner, inner_name, set_named, value, inner_name);
+            } else if (json_is_array(value)) {
+                json_array_foreach(value, i, inner)
+                    check_field(number, line, inner, name, set_numbered, value, &i);
+            } else {
+                check_field(number, line, value, name, set_named, line, name);
+            }
+        }
+        json_decref(line);
+    }
+}
+
+TEST(each_number_of_a_borrowed_step_is_checked)
+{
+    static const char *const bad[] = {
+        "",
+        "w",
+        "w 0 1 4 10 1",
+        "w 0 1 4 10 1 0 0",
+        "wx0 1 4 10 1 0",
+        "w 5 1 4 10 1 0",
+        "w 0 10000 4 10 1 0",
+        "w 0 1 5 10 1 0",
+        "w 0 1 4 g 1 0",
+        "w 0 1 4 10 11111111111111111 0",
+        "c 0 1 4 10 1 0",
+        "z 0 1 4 10 1 0",
+        " 0 1 4 10 1 0",
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        json_t *line = json_pack("{s:s+}", "borrowed", "w 0 1 4 10 1 0,", bad[i]);
+        bool ok = parse_whole(3, line);
+        if (ok != (bad[i][0] == '\0')) /* what ends in a comma is read */
+            fail_msg("\"%s\" is %s", bad[i], ok ? "accepted" : "refused");
+        json_decref(line);
+    }
+    static char many[16384];
+    size_t used = 0;
+    for (size_t i = 0; i <= JOURNAL_BORROWED; i++)
+        used += (size_t)snprintf(many + used, sizeof many - used, "%sw 0 1 4 10 1 0", i > 0 ? "," : "");
+    for (size_t i = 0; i < 2; i++) {
+        json_t *line =
+            json_pack("{s:s#}", "borrowed", many, (int)(i > 0 ? used - strlen(",w 0 1 4 10 1 0") : used));
+        assert_int_equal(parse_whole(3, line), i > 0);
+        json_decref(line);
+    }
+}
+
+TEST(a_journal_of_too_many_words_is_refused)
+{
+    for (size_t n = JOURNAL_WORDS; n <= JOURNAL_WORDS + 2; n += 2) {
+        json_t *line = json_loads(whole[0], 0, NULL), *words = json_array();
+        for (size_t i = 0; i < n; i++)
+            json_array_append_new(words, json_string("x"));
+        json_object_set_new(line, "words", words);
+        assert_int_equal(parse_whole(0, line), n == JOURNAL_WORDS);
+        json_decref(line);
+    }
 }
