@@ -80,6 +80,16 @@ static bool check_end(struct session *session, const struct restored *restored, 
                      "the core stopped at %s, at a breakpoint that is not of that run", place);
 }
 
+/* This run may not end either: what it borrows itself goes into the same file. */
+static void keep_journal(struct session *session, const struct journal_file *file)
+{
+    struct error none = {0};
+    session->journal = file != NULL ? journal_reopen(file, &none) : NULL;
+    if (none.kind != ERROR_NONE)
+        log_line(session->context->log, "%s", none.text);
+    ledger_keep_journal(session->device.ledger, session->journal);
+}
+
 /* The session has its target. */
 static bool restore_target(struct restore_command *self, struct session *session, struct error *error)
 {
@@ -98,6 +108,7 @@ static bool restore_target(struct restore_command *self, struct session *session
         fprintf(self->context->out, "  nothing is left of it\n");
         return true;
     }
+    keep_journal(session, &self->file);
     bool ok = restore_run(&session->device, &self->file, &restored, &deadline, error);
     if (ok && restored.again)
         ok = session_look_again(session, -1, error) && restore_choose(&session->device, head, error) &&
@@ -109,6 +120,8 @@ static bool restore_target(struct restore_command *self, struct session *session
         fputs("  failed      the journal is kept: pmu-probe restore tries it again\n", self->context->out);
         return false;
     }
+    journal_free(session->journal);
+    keep_journal(session, NULL);
     print_result(self, session, &restored);
     return check_end(session, &restored, error);
 }

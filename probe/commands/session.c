@@ -72,7 +72,8 @@ static bool find_target(struct session *session, int number, struct error *error
                                           : options->core, /* with --counters, -C names the CPU that counts */
         .debug = options->debug_base,
         .pmu = options->pmu_base,
-        .cti = options->cti};
+        .cti = options->cti,
+        .keeps_registers = session->restores};
     struct deadline deadline = session_deadline(session);
     if (!device_open(&session->device, session->link, &request, &deadline, error))
         return false;

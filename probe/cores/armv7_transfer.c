@@ -5,7 +5,7 @@
 /* Instructions for DBGITR, always in the ARM encoding. */
 static const uint32_t MCR_DTRTX = 0xEE000E15; /* MCR p14, 0, R0, c0, c5, 0 */
 static const uint32_t MRC_DTRRX = 0xEE100E15; /* MRC p14, 0, R0, c0, c5, 0 */
-enum { RT_SHIFT = 12 };                       /* of the register in MCR, MOVW and MOVT, A8.8 */
+enum { RT_SHIFT = 12, RT = 0xF << RT_SHIFT }; /* the register in MCR, MOVW and MOVT, A8.8 */
 static const uint32_t MOVW = 0xE3000000, MOVT = 0xE3400000;
 static const uint32_t MOV_R0_PC = 0xE1A0000F;
 static const uint32_t MRS_R0_CPSR = 0xE10F0000;
@@ -261,6 +261,21 @@ static size_t add_access(const struct core *core, struct steps *list, const stru
     armv7_add_instruction(core, list, MCR_CP15 | place);
     armv7_add_instruction(core, list, ISB);
     return SIZE_MAX;
+}
+
+/* DBGDTRRX may be full, by a list that ended between filling and emptying it: then it would ignore the next
+ * word (C8.1.2). The register that is about to be restored may be used to empty it. */
+void armv7_add_recover_instruction(const struct core *core, struct steps *list, const struct step *first)
+{
+    const struct step *fill = first->op == OP_UNTIL ? first + 1 : first;
+    if (fill->at.offset != armv7_word(core, DBGDTRRX).offset)
+        return;
+    bool unsticks = fill[1].at.offset == armv7_word(core, DBGDRCR).offset;
+    armv7_add_write(core, list, DBGDRCR, DBGDRCR_CLEAR_STICKY);
+    armv7_add_write(core, list, DBGDSCR, BORROWED); /* it is still borrowed */
+    add_wait_done(core, list);
+    armv7_add_write(core, list, DBGDTRRX, 0); /* for the instruction, if it is empty */
+    armv7_add_instruction(core, list, MRC_DTRRX | (fill[unsticks ? 2 : 1].value & RT));
 }
 
 /* Proves that no earlier access is still under way, and that DBGDTRRX is empty: a message to the program in

@@ -77,7 +77,8 @@ static bool look_by_registers(struct device *device, struct device_core *core,
     }
     core->status = status;
     core->state = core_state_of(&core->core, status);
-    if (core->state != CORE_HALTED || core_unreadable(&core->core, status) != NULL)
+    bool reads_pc = core->core.family == CORE_M || !device->keeps_registers;
+    if (core->state != CORE_HALTED || core_unreadable(&core->core, status) != NULL || !reads_pc)
         return true;
     struct step items[LIST_ROOM];
     uint64_t values[LIST_ROOM];
@@ -341,7 +342,8 @@ static bool find(struct device *device, const struct device_request *request, co
 bool device_open(struct device *device, struct link *link, const struct device_request *request,
                  const struct deadline *deadline, struct error *error)
 {
-    *device = (struct device){.link = link, .debugger = link_debugger(link)};
+    *device = (struct device){
+        .link = link, .debugger = link_debugger(link), .keeps_registers = request->keeps_registers};
     device->ledger = ledger_new(link);
     if (device->ledger == NULL)
         return error_set(error, ERROR_SYSTEM, "out of memory");

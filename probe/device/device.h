@@ -51,6 +51,7 @@ struct device {
     struct witness block_witness;        /* what the block's counts depend on */
     struct witness witness;              /* the same, and what the programmed events depend on */
     struct halted_access *halted_access; /* NULL: the block is reached without the core */
+    bool keeps_registers;                /* as the request said */
     bool looks_only;                     /* to be set before device_take: nothing is to stop the core */
     bool divide;                         /* to be set before device_take_block: cycles by 64 */
     bool server_held;                    /* the server, if any, is kept away */

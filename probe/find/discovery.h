@@ -43,7 +43,8 @@ struct device_core {
 
 /* What the user says instead of what would be found. */
 struct device_request {
-    int core; /* by number; -1: the only or first one, or the one at `debug` */
+    int core;             /* by number; -1: the only or first one, or the one at `debug` */
+    bool keeps_registers; /* an A or R core that is found halted executes nothing, so its PC is not read */
     struct place debug, pmu, cti;
 };
 

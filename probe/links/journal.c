@@ -115,6 +115,7 @@ struct journal {
     char path[PATH_MAX];
     int fd; /* -1: not made yet */
     bool dirty, failed;
+    bool reopened; /* it is another run's */
     off_t slot_at;
     size_t slot_used;
     char problem[PATH_MAX + 128];
@@ -207,6 +208,8 @@ static void add_head(struct journal *journal)
 
 void journal_hold(struct journal *journal, size_t index, const struct journal_entry *entry)
 {
+    if (journal->reopened)
+        return;
     const struct restore *restore = &entry->restore;
     json_t *line =
         json_pack("{s:I, s:I, s:o, s:o}", "hold", (json_int_t)entry->id, "index", (json_int_t)index, "at",
@@ -232,17 +235,20 @@ void journal_hold(struct journal *journal, size_t index, const struct journal_en
 
 void journal_wrote(struct journal *journal, unsigned id, uint64_t value)
 {
-    add_line(journal, json_pack("{s:I, s:o}", "wrote", (json_int_t)id, "value", number_json(value)));
+    if (!journal->reopened)
+        add_line(journal, json_pack("{s:I, s:o}", "wrote", (json_int_t)id, "value", number_json(value)));
 }
 
 void journal_wrote_others(struct journal *journal, unsigned id)
 {
-    add_line(journal, json_pack("{s:I}", "wrote", (json_int_t)id));
+    if (!journal->reopened)
+        add_line(journal, json_pack("{s:I}", "wrote", (json_int_t)id));
 }
 
 void journal_drop(struct journal *journal, unsigned id)
 {
-    add_line(journal, json_pack("{s:I}", "drop", (json_int_t)id));
+    if (!journal->reopened)
+        add_line(journal, json_pack("{s:I}", "drop", (json_int_t)id));
 }
 
 static bool write_all(int fd, const char *text, size_t n)
@@ -341,7 +347,7 @@ void journal_end(struct journal *journal)
 {
     if (journal == NULL)
         return;
-    if (journal->fd >= 0)
+    if (journal->fd >= 0 && !journal->reopened)
         unlink(journal->path);
     if (journal->fd >= 0)
         close(journal->fd);
@@ -607,22 +613,47 @@ bool journal_read(const char *path, struct journal_file *out, struct error *erro
     return ok;
 }
 
+/* Where the slot is: the line behind the first. */
+static bool find_slot(struct journal *journal)
+{
+    char first[LINE];
+    ssize_t n = pread(journal->fd, first, sizeof first, 0);
+    const char *end = n > 0 ? memchr(first, '\n', (size_t)n) : NULL;
+    struct stat file;
+    if (end == NULL || fstat(journal->fd, &file) != 0 || file.st_size < end + 1 - first + SLOT)
+        return false;
+    journal->slot_at = end + 1 - first;
+    journal->slot_used = SLOT - 1;
+    return true;
+}
+
+struct journal *journal_reopen(const struct journal_file *file, struct error *error)
+{
+    struct journal *journal = calloc(1, sizeof *journal);
+    if (journal == NULL) {
+        error_set(error, ERROR_SYSTEM, "out of memory");
+        return NULL;
+    }
+    journal->reopened = true;
+    snprintf(journal->path, sizeof journal->path, "%s", file->path);
+    journal->fd = open(file->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+    if (journal->fd >= 0 && find_slot(journal))
+        return journal;
+    error_set(error, ERROR_SYSTEM, "%.300s: it cannot be written", file->path);
+    journal_free(journal);
+    return NULL;
+}
+
 void journal_forget_borrowed(struct journal_file *file)
 {
-    static const char nothing[] = "{\"borrowed\":\"\"}";
-    char slot[SLOT], first[LINE];
+    struct error ignored = {0};
     if (file->n_borrowed == 0)
         return;
     file->n_borrowed = 0;
-    int fd = open(file->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
-    ssize_t n = fd >= 0 ? pread(fd, first, sizeof first, 0) : 0;
-    const char *end = n > 0 ? memchr(first, '\n', (size_t)n) : NULL;
-    memset(slot, ' ', sizeof slot);
-    memcpy(slot, nothing, sizeof nothing - 1);
-    if (end != NULL)
-        (void)!pwrite(fd, slot, sizeof slot - 1, end + 1 - first);
-    if (fd >= 0)
-        close(fd);
+    struct journal *journal = journal_reopen(file, &ignored);
+    if (journal != NULL)
+        (void)journal_borrow(journal, NULL, 0);
+    journal_free(journal);
 }
 
 void journal_file_free(struct journal_file *file)

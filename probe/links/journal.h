@@ -61,6 +61,10 @@ struct journal;
 
 /* No file is made yet. NULL on error: there is no place for it. */
 struct journal *journal_new(const struct journal_head *head, struct error *error);
+/* That of a run that did not end, while it is put back: it only notes what is borrowed, and nothing here
+ * removes the file. */
+struct journal_file;
+struct journal *journal_reopen(const struct journal_file *file, struct error *error);
 /* From here on `entry` is held, before number `index` of those held so far. */
 void journal_hold(struct journal *journal, size_t index, const struct journal_entry *entry);
 /* A value that is about to be written there. */

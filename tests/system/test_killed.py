@@ -22,8 +22,8 @@ NAMED = ("left by a run", "did not end")
 class Killed:
     """Boards of one way, each used until a kill leaves it changed for good."""
 
-    def __init__(self, way):
-        self.way, self.place, self.found = way, None, collections.Counter()
+    def __init__(self, way, **options):
+        self.way, self.options, self.place, self.found = way, options, None, collections.Counter()
 
     def __enter__(self):
         self.start()
@@ -35,7 +35,7 @@ class Killed:
     def start(self):
         if self.place:
             self.place.close()
-        self.place = TroubledPlace(self.way)
+        self.place = TroubledPlace(self.way, **self.options)
         self.measures()  # what OpenOCD sets up at its first breakpoint is its own
         self.before = self.place.snapshot()
 
@@ -57,11 +57,11 @@ class Killed:
         self.measures()
         return self.place.proxy.counted[TOOL]
 
-    def kill(self, number, passed_on):
+    def kill(self, number, passed_on, *command):
         """Whether the tool got so far. The message on which it is killed is passed on, or lost with it."""
         place, started = self.place, threading.Event()
         place.board.watch(NOWHERE)
-        words = place.words("delta", "-j", "-r", 3, place.function)
+        words = place.words(*(command or ("delta", "-j", "-r", 3, place.function)))
         if place.usb:
             place.unplugged(words, number, 0, kill=True)
             struck = place.struck
@@ -170,3 +170,25 @@ def test_csw_is_restored_bit_for_bit(way):
             assert result.code == 0, result.err
             assert registers() == before, f"killed at {number}"
         assert changed > 0
+
+
+@pytest.mark.any_row(2)
+@pytest.mark.parametrize("way", ["m4/swd", "a9/swd", "a53/swd", "r5/swd", "m4", "a9"])
+def test_a_killed_restore_is_finished_by_the_next(way):
+    """Of a run that was killed in its second half, with small packets, in which a register is borrowed for longer."""
+    with Killed(way, **({"dap_packet": 64} if "/" in way else {})) as killed:
+        total, numbers = killed.messages(), random.Random(f"{os.environ['PMU_SEED']} restore {way}")
+
+        def leave():
+            return killed.kill(numbers.randrange(total // 2, total), passed_on=True) and killed.journals()
+
+        assert leave() or leave() or leave(), "three runs left nothing"
+        killed.place.proxy.plan(None)
+        killed.restored(but=None)
+        length, met = killed.place.proxy.counted[TOOL], 0
+        for number in places(length, f"restore {way}", most=8, in_soak=100):
+            if not leave():
+                continue
+            met += killed.kill(number, number % 2, "restore")
+            killed.restored(but=None)
+        assert met > 0
