@@ -274,7 +274,7 @@ static bool read_running(struct device *device, uint64_t *values, uint64_t *befo
     size_t at = reading_add(&device->reading, true, NULL, &list);
     size_t after = steps_add(&list, step_time(TIME_AFTER));
     if (look != NULL) {
-        witness_add(&device->witness, counted != NULL ? &counted->core : NULL, &list, &places);
+        witness_add(&device->witness, counted != NULL ? &counted->core : NULL, NULL, &list, &places);
         reset = tells_reset ? core_add_reset_since(&counted->core, &list) : 0;
     }
     if (!ledger_run(device->ledger, &list, results, deadline, error))

@@ -30,8 +30,8 @@ void witness_take(struct witness *witness, const struct setting *setting)
     item->mask |= setting->test;
 }
 
-static void add_by_core(const struct witness *witness, const struct core *core, struct steps *list,
-                        struct witness_places *out)
+static void add_by_core(const struct witness *witness, const struct core *core,
+                        const struct core_proof *spare, struct steps *list, struct witness_places *out)
 {
     struct step accesses[WITNESS_ROOM] = {{.op = OP_READ}};
     size_t which[WITNESS_ROOM], at[WITNESS_ROOM] = {0}, n = 0;
@@ -42,17 +42,17 @@ static void add_by_core(const struct witness *witness, const struct core *core, 
         }
     if (n == 0)
         return;
-    core_add_coprocessor(core, list, accesses, n, false, NULL, at);
+    core_add_coprocessor(core, list, accesses, n, false, spare, at);
     for (size_t i = 0; i < n; i++)
         out->at[which[i]] = (uint16_t)at[i];
 }
 
-void witness_add(const struct witness *witness, const struct core *core, struct steps *list,
-                 struct witness_places *out)
+void witness_add(const struct witness *witness, const struct core *core, const struct core_proof *spare,
+                 struct steps *list, struct witness_places *out)
 {
     if (witness == NULL)
         return;
-    add_by_core(witness, core, list, out);
+    add_by_core(witness, core, spare, list, out);
     for (size_t i = 0; i < witness->n; i++)
         if (witness->items[i].at.space != SPACE_CP15)
             out->at[i] = (uint16_t)steps_add(list, step_read(witness->items[i].at));

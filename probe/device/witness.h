@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 struct core;
+struct core_proof;
 
 enum { WITNESS_ROOM = 40 };
 
@@ -33,9 +34,10 @@ struct witness_places {
 /* Takes the bits that a setting tests, if the setting names its register. For one address the last setting
  * counts. */
 void witness_take(struct witness *witness, const struct setting *setting);
-/* Adds reads of all items; none for NULL. Items in SPACE_CP15 are read by `core`, which must be halted. */
-void witness_add(const struct witness *witness, const struct core *core, struct steps *list,
-                 struct witness_places *out);
+/* Adds reads of all items; none for NULL. Items in SPACE_CP15 are read by `core`, which must be halted;
+ * `spare` is as for core_add_coprocessor. */
+void witness_add(const struct witness *witness, const struct core *core, const struct core_proof *spare,
+                 struct steps *list, struct witness_places *out);
 /* The first item that has changed, and in *saw its value; NULL: none. */
 const struct witness_item *witness_changed(const struct witness *witness, const uint64_t *results,
                                            const struct witness_places *places, uint64_t *saw);

@@ -121,7 +121,7 @@ bool debuggee_read_counters(struct debugger_engine *self, uint64_t *values, bool
     bool may_reset = reset != NULL && core_has_run_control(self->core);
     struct witness_places places;
     if (reset != NULL)
-        witness_add(&self->device->witness, self->core, &list, &places);
+        witness_add(&self->device->witness, self->core, NULL, &list, &places);
     size_t reset_at = may_reset ? core_add_reset_seen(self->core, &list) : SIZE_MAX;
     if (list.n > 0 && !ledger_run(self->device->ledger, &list, results, &limit, error))
         return false;

@@ -367,7 +367,7 @@ static bool finish_by_hand(struct direct_engine *self, const struct hit_steps *h
         return false;
     direct_new_list(self);
     struct witness_places places;
-    witness_add(&self->device->witness, self->core, &self->list, &places);
+    witness_add(&self->device->witness, self->core, NULL, &self->list, &places);
     size_t reset = core_add_reset_seen(self->core, &self->list); /* as in the list */
     if (!direct_run_plain(self, deadline, error))
         return false;

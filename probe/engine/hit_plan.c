@@ -158,7 +158,7 @@ void hit_plan_add(const struct hit_plan *plan, enum segment from, struct steps *
             add_words(plan, list, out);
             add_rehits(plan, plan->end, 1, list, out);
             if (!plan->reset_later) {
-                witness_add(plan->witness, plan->core, list, &out->witness_at);
+                witness_add(plan->witness, plan->core, plan->spare, list, &out->witness_at);
                 out->reset_at = core_add_reset_seen(plan->core, list); /* last: it vouches for all of these */
             }
             if (!round && !plan->stay)

@@ -362,26 +362,51 @@ static bool arrives(const struct step *step)
     return step->op == OP_CHECK && step->mask == 0;
 }
 
-/* What gives back the registers of the program that are borrowed while the list goes on at `done`. Where the
- * list knows their values before, all its hits borrow the same one. */
-static void note_borrowed(struct ledger *ledger, const struct steps *list, size_t done,
-                          const uint64_t *results)
+/* Whether two parts of a list restore the same. */
+static bool same_steps(const struct step *one, const struct step *other, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (one[i].op != other[i].op || one[i].op == OP_COPY || !same_address(one[i].at, other[i].at) ||
+            one[i].value != other[i].value || one[i].mask != other[i].mask)
+            return false;
+    return true;
+}
+
+/* How far the list may go on until a note of the borrowed must be made anew: until a further register
+ * arrives, or another one is borrowed than the noted steps [from, end) give back. */
+static size_t noted_end(const struct steps *list, size_t done, size_t from, size_t end)
+{
+    size_t next = done + 1, other_from, other_end;
+    while (next < list->n && !arrives(&list->items[next - 1]))
+        next++;
+    if (end <= done || end >= next ||
+        !steps_will_restore(list->items, list->n, end, &other_from, &other_end) || other_from >= next)
+        return next;
+    bool same = other_end - other_from == end - from &&
+                same_steps(list->items + from, list->items + other_from, end - from);
+    return same ? next : end;
+}
+
+/* What gives back the registers of the program that are borrowed while the list goes on at `done`. Returns
+ * the step up to which that is right. */
+static size_t note_borrowed(struct ledger *ledger, const struct steps *list, size_t done,
+                            const uint64_t *results)
 {
     struct step given[JOURNAL_BORROWED];
     size_t from, end, n = 0;
-    if (ledger->journal == NULL)
-        return;
     bool some = steps_borrowed(list->items, list->n, done, &from, &end) ||
                 steps_will_restore(list->items, list->n, done, &from, &end);
     if (!some || end - from > JOURNAL_BORROWED)
         from = end = list->n;
-    for (size_t i = from; i < end; i++) {
+    for (size_t i = from; i < end && ledger->journal != NULL; i++) {
         struct step step = list->items[i];
         if (step.op == OP_COPY)
             step = step_write(step.at, results[i - step.back]);
         given[n++] = step;
     }
-    (void)journal_borrow(ledger->journal, given, n);
+    if (ledger->journal != NULL)
+        (void)journal_borrow(ledger->journal, given, n);
+    return noted_end(list, done, from, end);
 }
 
 struct outcome ledger_execute(struct ledger *ledger, const struct steps *list, size_t from, uint64_t *results,
@@ -394,18 +419,15 @@ struct outcome ledger_execute(struct ledger *ledger, const struct steps *list, s
         return (struct outcome){.why = error->kind == ERROR_LINK_LOST ? LINK_LOST : TARGET_FAULT,
                                 .done = from};
     struct outcome outcome = {.why = DONE, .done = from};
-    for (size_t end; outcome.why == DONE && outcome.done < list->n;) {
-        size_t at = outcome.done;
-        note_borrowed(ledger, list, at, results);
-        for (end = at + 1; end < list->n && !arrives(&list->items[end - 1]);)
-            end++;
+    while (outcome.why == DONE && outcome.done < list->n) {
+        size_t at = outcome.done, end = note_borrowed(ledger, list, at, results);
         outcome = link_execute(ledger->link, list->items + at, end - at, results + at, deadline, error);
         outcome.done += at;
     }
     if (outcome.why == NOT_YET && deadline_passed(deadline))
         outcome = give_back(ledger, list, from, results, outcome, error);
     if (outcome.why == DONE)
-        note_borrowed(ledger, list, list->n, results);
+        (void)note_borrowed(ledger, list, list->n, results);
     return outcome;
 }
 

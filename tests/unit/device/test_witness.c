@@ -44,7 +44,7 @@ TEST(other_bits_do_not_matter)
     witness_take(&witness, &first);
     witness_take(&witness, &second);
     steps_add(&list, step_read(word(0x42)));
-    witness_add(&witness, NULL, &list, &places);
+    witness_add(&witness, NULL, NULL, &list, &places);
     assert_int_equal(list.n, 3);
     assert_int_equal(items[2].at.offset, 0x2000);
     results[1] = 0xFFF1;
@@ -68,6 +68,6 @@ TEST(more_than_there_is_room_for_is_left_out)
         witness_take(&witness, &setting);
     }
     assert_int_equal(witness.n, WITNESS_ROOM);
-    witness_add(NULL, NULL, NULL, NULL);
+    witness_add(NULL, NULL, NULL, NULL, NULL);
     assert_null(witness_changed(NULL, NULL, NULL, NULL));
 }

@@ -283,6 +283,39 @@ FRESH_TEST(what_is_borrowed_is_noted_until_it_is_given_back)
     assert_int_equal(items[given].op, OP_COPY);
 }
 
+/* A register that is borrowed by itself, and after that, without a further one to arrive, one whose value was
+ * proved. */
+FRESH_TEST(the_note_tells_of_the_register_that_is_borrowed)
+{
+    struct step items[16];
+    uint64_t results[16];
+    struct steps list = {.items = items, .room = 16};
+    *fake_at(&f.fake, 0x40) = 0x1234;
+    *fake_at(&f.fake, 0x48) = 7;
+    for (uint64_t i = 0x40; i <= 0x48; i += 4)
+        assert_true(ledger_allow(f.ledger, at(i), &f.error));
+    add_borrow(&list);
+    size_t proof = steps_add(&list, step_expect_once(at(0x48), UINT32_MAX, 7));
+    steps_add(&list, step_write(at(0x48), 3));
+    steps_add(&list, step_write(at(0x44), 4));
+    size_t given = steps_add(&list, step_write_back(at(0x48), 7, 2));
+    for (size_t stop = 0; stop < list.n; stop++) {
+        f.fake.fail_after = (long)stop;
+        f.fake.fail_with = LINK_LOST;
+        struct error error = {0};
+        size_t done = ledger_execute(f.ledger, &list, 0, results, &f.deadline, &error).done;
+        assert_true(left());
+        if (done > 1 && done < proof)
+            assert_int_equal(f.file.borrowed[0].at.offset, 0x40);
+        if (done > proof && done <= given) {
+            assert_int_equal(f.file.n_borrowed, 1);
+            assert_int_equal(f.file.borrowed[0].at.offset, 0x48);
+            assert_int_equal(f.file.borrowed[0].value, 7);
+        }
+        journal_file_free(&f.file);
+    }
+}
+
 /* --- files that are no journals ------------------------------------------------------------------------- */
 
 static const char good[] =
