@@ -5,6 +5,7 @@ import os
 import random
 import shutil
 import signal
+import socket
 import subprocess
 import threading
 import time
@@ -26,6 +27,9 @@ SLOW_CLOCK = 2000000  # Hz
 QUICK_WIRE = 1000000000  # Hz
 NOWHERE = 0xFFFFFFF0  # no code there: watching it only switches the log on
 SOAK = bool(os.environ.get("PMU_SOAK"))
+HELD = socket.socket()
+HELD.bind(("127.0.0.1", 0))
+CLOSED_PORT = HELD.getsockname()[1]  # nothing listens there, and as long as it is held, nothing of a test that runs beside will
 WAIT = 120  # seconds: a bound against hanging, never a measure
 
 

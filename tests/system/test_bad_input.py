@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from harness import BUILD, WORK_BY_DATA, Place, elf_of, finish_tool, run_tool, start_tool, TOOL, wait_for
+from harness import CLOSED_PORT, BUILD, WORK_BY_DATA, Place, elf_of, finish_tool, run_tool, start_tool, TOOL, wait_for
 
 ELF = elf_of("rp2040", "free")
 
@@ -77,9 +77,7 @@ def test_something_else_on_the_port(speak, command):
 
 
 def test_nothing_on_the_port():
-    with socket.create_server(("127.0.0.1", 0)) as closed:
-        port = closed.getsockname()[1]
-    result = run_tool("-p", f"openocd:127.0.0.1:{port}", "info")
+    result = run_tool("-p", f"openocd:127.0.0.1:{CLOSED_PORT}", "info")
     assert result.code == 3 and "nothing listens" in result.err and "openocd -f" in result.err
 
 

@@ -4,11 +4,10 @@ import os
 import pty
 import re
 import select
-import socket
 
 import pytest
 
-from harness import (DAP_WAYS, ROOT, TOOL, WORK_BY_DATA, ARTICLE_PLAIN, Place, WAIT, finish_tool, passages, returned, run_tool,
+from harness import (CLOSED_PORT, DAP_WAYS, ROOT, TOOL, WORK_BY_DATA, ARTICLE_PLAIN, Place, WAIT, finish_tool, passages, returned, run_tool,
                      start_tool, unfolded)
 from usb import UsbBoard, UsbNamespace, usb_available
 from usb_tree import plug_in
@@ -318,7 +317,5 @@ def test_a_jtag_port_of_protocol_1_is_refused_by_name():
 
 
 def test_nothing_on_the_dap_port():
-    with socket.create_server(("127.0.0.1", 0)) as closed:
-        port = closed.getsockname()[1]
-    result = run_tool("-p", f"cmsis-dap-tcp:127.0.0.1:{port}", "info")
+    result = run_tool("-p", f"cmsis-dap-tcp:127.0.0.1:{CLOSED_PORT}", "info")
     assert result.code == 3 and "nothing listens" in result.err

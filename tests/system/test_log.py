@@ -1,10 +1,9 @@
 """-v and -vv: what is exchanged, on standard error; the measurement is the same."""
 import re
-import socket
 
 import pytest
 
-from harness import WORK_BY_DATA, Place, elf_of, run_tool
+from harness import CLOSED_PORT, WORK_BY_DATA, Place, elf_of, run_tool
 
 LINE = re.compile(r" *\d+\.\d{6}  +\S.*")
 
@@ -42,9 +41,7 @@ def test_gdb_packets():
 
 def test_openocds_own_lines():
     """Of our own OpenOCD: its errors without -v, all with it."""
-    with socket.create_server(("127.0.0.1", 0)) as nobody:
-        port = nobody.getsockname()[1]
-    words = ["-c", f"adapter driver remote_bitbang; remote_bitbang host localhost; remote_bitbang port {port}; "
+    words = ["-c", f"adapter driver remote_bitbang; remote_bitbang host localhost; remote_bitbang port {CLOSED_PORT}; "
              "transport select jtag", "info"]
     result = run_tool(*words)
     assert result.code == 3

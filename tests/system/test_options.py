@@ -8,7 +8,7 @@ import subprocess
 
 import pytest
 
-from harness import SOAK, TOOL, WAIT, finish_tool, run_tool, start_tool
+from harness import CLOSED_PORT, SOAK, TOOL, WAIT, finish_tool, run_tool, start_tool
 
 COMMANDS = ["probes", "info", "delta", "survey", "lines", "stat", "watch", "record", "top", "guard", "doctor", "release", "reset", "stub", "calibrate", "list", "report", "annotate", "history", "compare"]
 OPERANDS = {"guard": ["*0x100"], "lines": ["*0x100"], "delta": ["*0x100", "*0x104"], "stub": ["status"], "annotate": ["main"], "history": ["nowhere"], "compare": ["old.jsonl", "new.jsonl"]}
@@ -83,10 +83,8 @@ def test_a_conf_with_every_option_serves_every_command(command, tmp_path):
         left_out += ["--tick", "--outliers"]  # they need an ELF before anything is connected
     lines = [f"{name[2:]} = {VALUES.get(value, 'x')}" if value else name[2:] for _, name, value in TABLE if name not in left_out]
     (tmp_path / "pmu-probe.conf").write_text("\n".join(lines) + "\n")
-    with socket.create_server(("127.0.0.1", 0)) as closed:
-        port = closed.getsockname()[1]
     linked = "--probe" in TAKEN[command]
-    probe = ["-p", f"openocd:127.0.0.1:{port}"] if linked else []
+    probe = ["-p", f"openocd:127.0.0.1:{CLOSED_PORT}"] if linked else []
     result = run_in(tmp_path, "--trust-conf", *probe, command, *OPERANDS.get(command, []))
     code, fact = (3, "nothing listens") if linked else (2, "No such file")
     if command == "survey":  # its operands are names
@@ -106,9 +104,7 @@ def test_a_broken_conf_is_not_in_the_way_of_help(tmp_path):
 
 def test_a_probe_that_is_said_beats_the_file_of_the_conf(tmp_path):
     (tmp_path / "pmu-probe.conf").write_text(f"tcl = exec touch {tmp_path}/started\nfile = x.cfg\n")
-    with socket.create_server(("127.0.0.1", 0)) as closed:
-        port = closed.getsockname()[1]
-    result = run_in(tmp_path, "-p", f"cmsis-dap-tcp:127.0.0.1:{port}", "info")
+    result = run_in(tmp_path, "-p", f"cmsis-dap-tcp:127.0.0.1:{CLOSED_PORT}", "info")
     assert result.code == 3 and "nothing listens" in result.err and not (tmp_path / "started").exists()
 
 
@@ -123,8 +119,7 @@ def test_a_conf_of_a_folder_does_nothing(line, tmp_path):
     came.mkdir()
     own.mkdir(parents=True)
     (tmp_path / "a.cfg").write_text(f"exec touch {done}; shutdown\n")
-    with socket.create_server(("127.0.0.1", 0)) as closed:
-        probe = [] if "output" not in line else ["-p", f"openocd:127.0.0.1:{closed.getsockname()[1]}"]
+    probe = [] if "output" not in line else ["-p", f"openocd:127.0.0.1:{CLOSED_PORT}"]
     words = ["list", "--cpu", "cortex-m4"] if probe else ["info"]
 
     def run(*options):

@@ -48,6 +48,7 @@ class TroubledPlace:
     def kill_server(self):
         self.server.kill()
         self.place.servers.remove(self.server)
+        self.proxy.peer = harness.CLOSED_PORT  # its port may be another's soon
 
     def start_server(self):
         """OpenOCD anew. The proxy leads to it."""
