@@ -115,7 +115,7 @@ static struct deviation deviation_of(const struct verdict_side *side, double fac
     if (side->error.standard > deviation.error)
         deviation.error = side->error.standard;
     if (side->error.df > 0 && side->error.df < deviation.df)
-        deviation.df = side->error.df;
+        deviation.df = fmax(side->error.df, 1); /* a file may say anything */
     deviation.error *= factor;
     return deviation;
 }
