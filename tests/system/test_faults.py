@@ -6,6 +6,7 @@ import threading
 import pytest
 
 from harness import NOWHERE, WORK_BY_DATA, Place, finish_tool, passages, places, returned, start_tool, unfolded, wait_for
+from test_restore import journals, snapshot as lasting
 from test_trace import snapshot
 
 HITS = 3
@@ -17,6 +18,7 @@ class Cable:
 
     def __init__(self, port):
         self.port, self.packets, self.pull_at = port, 0, None
+        self.next_port = None  # where it leads once it was pulled; None: to the same probe
         self.listener = socket.create_server(("127.0.0.1", 0))
         self.here = self.listener.getsockname()[1]
         threading.Thread(target=self._serve, daemon=True).start()
@@ -58,6 +60,7 @@ class Cable:
                 pulled = self.pull_at is not None and self.packets > self.pull_at // 2
                 if pulled:
                     lose_reply, self.pull_at = self.pull_at % 2, None
+                    self.port = self.next_port or self.port
                     if lose_reply:
                         probe.sendall(request)
                         self._message(probe)
@@ -107,6 +110,19 @@ def test_cable_pulled_at_every_packet(way):
             assert place.board.state()["run"] == "running", f"pulled at {place_of_pull}: {result.err}"
         cable.close()
         assert total > 40
+
+
+@pytest.mark.parametrize("way, other, packets", [("m4/swd", "a9/swd", 100), ("a53/swd", "m4/swd", 250)])
+def test_another_target_at_the_end_of_the_cable_is_left_alone(way, other, packets, state_folder):
+    """But for its debug port, which is asked who it is."""
+    with Place(way, "free", WORK_BY_DATA, dap_packet=64) as place, Place(other, "free", WORK_BY_DATA) as stranger:
+        cable, before = Cable(place.board.dap_port), lasting(stranger)
+        cable.pull_at, cable.next_port = 2 * packets, stranger.board.dap_port
+        result = run_once(place, cable.here)
+        cable.close()
+        assert result.code == 3 and "another target answers" in unfolded(result.err), result.err
+        assert lasting(stranger) == before and stranger.board.state()["run"] == "running"
+        assert journals(state_folder), "there is nothing to put the first one back with"
 
 
 @pytest.mark.nobody_answers

@@ -2,6 +2,8 @@
 
 #include "links/dap/wires.h"
 
+#include <inttypes.h>
+
 /* TARGETSEL of chips with several debug ports on two wires, IHI 0031 B2.2.13. Only the cores' ports: powering
  * up the RP2040's number 15 resets the chip. */
 static const struct {
@@ -561,6 +563,26 @@ bool connect_find_ports(struct adi *adi, struct ap_state *ap, const struct deadl
             return false;
         if (deadline_cancelled(deadline))
             return error_set(error, ERROR_CANCELLED, "cancelled");
+    }
+    ap_state_forget(ap);
+    return true;
+}
+
+bool connect_check_ports(struct adi *adi, struct ap_state *ap, struct error *error)
+{
+    struct finding f = {.adi = adi, .ap = ap, .error = error};
+    for (size_t i = 0; i < ap->n; i++) {
+        const struct access_port *port = &ap->ports[i];
+        uint32_t idr = 0;
+        enum adi_end end = adi_select(adi, port->unit >> 8, error);
+        if (end == ADI_LOST ||
+            (end == ADI_OK && !read_ap(&f, ap_state_select(port, AP_IDR), AP_IDR & 0xF, &idr)))
+            return false;
+        if (idr != 0 && idr != port->idr)
+            return error_advise(
+                error, ERROR_NO_TARGET, "Connect the one that was measured: pmu-probe restore puts it back.",
+                "another target answers: its access port %u has IDR 0x%08" PRIx32 ", and not 0x%08" PRIx32,
+                port->unit & 0xFFU, idr, port->idr);
     }
     ap_state_forget(ap);
     return true;

@@ -20,6 +20,7 @@ struct dap {
     struct dap_probe probe;
     struct executor executor;
     enum link_power leave_power;
+    struct error stranger; /* another target was found at the end of the wires */
     struct port_left {
         uint16_t unit;
         uint32_t csw, tar_high; /* before it, */
@@ -173,17 +174,28 @@ static bool begin(struct dap *dap, const struct deadline *deadline, struct error
     return true;
 }
 
-/* Connects again to a lost probe. The access ports hold what we left in them. */
+/* Connects again to a lost probe. The access ports hold what we left in them, if it is still the same target.
+ */
 static bool reopen(struct dap *dap, const struct deadline *deadline, struct error *error)
 {
     struct deadline soon = deadline_slice(deadline, patience_ms(REOPEN_MS));
     struct error why = {0};
     if (dap->probe.carrier != NULL)
         probe_close(&dap->probe);
-    if (begin(dap, &soon, &why))
+    if (dap->stranger.kind != ERROR_NONE)
+        return error_copy(error, &dap->stranger);
+    bool begun = begin(dap, &soon, &why);
+    if (begun && connect_check_ports(&dap->executor.adi, &dap->executor.compiler.ap, &why))
         return true;
+    if (begun && why.kind == ERROR_NO_TARGET) {
+        struct error ignored = {0};
+        dap->stranger = why;
+        adi_power_leave(&dap->executor.adi, LINK_POWER_AS_FOUND, &ignored);
+    }
     if (dap->probe.carrier != NULL)
         probe_close(&dap->probe);
+    if (dap->stranger.kind != ERROR_NONE)
+        return error_copy(error, &dap->stranger);
     return error_set(error, ERROR_LINK_LOST, "the probe is gone: %s", why.text);
 }
 
