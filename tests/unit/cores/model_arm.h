@@ -31,8 +31,9 @@ struct model_event {
 enum model_trouble {
     MODEL_FINE,
     MODEL_CANCEL,
-    MODEL_WAIT,  /* refused for now, with nothing done */
-    MODEL_TWICE, /* a read whose answer got lost, made again by the probe */
+    MODEL_WAIT,   /* refused for now, with nothing done */
+    MODEL_REFUSE, /* for good, with nothing done */
+    MODEL_TWICE,  /* a read whose answer got lost, made again by the probe */
     MODEL_LOSE,
     MODEL_LOSE_AFTER,
     MODEL_DO_RESET,

@@ -69,6 +69,8 @@ static inline enum why model_begin_access(struct model *m, enum model_trouble *t
         return NOT_YET;
     case MODEL_WAIT:
         return TARGET_WAIT;
+    case MODEL_REFUSE:
+        return TARGET_FAULT;
     case MODEL_LOSE:
     case MODEL_LOSE_AFTER:
         return LINK_LOST;
