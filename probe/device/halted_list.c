@@ -2,7 +2,7 @@
 
 #include <unistd.h>
 
-enum { TRIES = 5, NAP_US = 2000, RESTORE_MS = 1000 };
+enum { LIST_ROOM = 32, TRIES = 5, NAP_US = 2000, RESTORE_MS = 1000 };
 
 /* Whether the core still stands as it did. After a reset, the program that the registers belong to is gone.
  */
@@ -36,6 +36,21 @@ static bool give_back(struct ledger *ledger, const struct core *core, const stru
     return false;
 }
 
+/* A register's value may wait in the transfer register, and the program would find it full. To read another
+ * one, which borrows nothing, empties it. */
+static void empty_channel(struct ledger *ledger, const struct core *core, const struct deadline *deadline)
+{
+    struct step items[LIST_ROOM];
+    uint64_t results[LIST_ROOM];
+    struct steps list = {.items = items, .room = LIST_ROOM};
+    struct error ignored = {0};
+    if (core->family == CORE_M || !is_halted(ledger, core, deadline))
+        return;
+    core_add_ready(core, &list);
+    core_add_register(core, &list, CORE_LR);
+    (void)ledger_run(ledger, &list, results, deadline, &ignored);
+}
+
 bool halted_list_run(struct ledger *ledger, const struct core *core, const struct steps *list,
                      uint64_t *results, const struct deadline *deadline, struct error *error)
 {
@@ -53,6 +68,8 @@ bool halted_list_run(struct ledger *ledger, const struct core *core, const struc
         }
         struct deadline last = deadline_in_ms(patience_ms(RESTORE_MS), NULL);
         bool gave = give_back(ledger, core, list, outcome.done, results, &last);
+        if (gave)
+            empty_channel(ledger, core, &last);
         if (deadline_cancelled(deadline))
             return error_set(error, ERROR_CANCELLED, "cancelled");
         error_set(error, refused.kind != ERROR_NONE ? refused.kind : ERROR_ASLEEP, "%s",

@@ -227,12 +227,14 @@ bool counter_stop_set_again(struct counter_stop *stop, const struct deadline *de
     return set_all(stop, deadline, error);
 }
 
-bool counter_stop_renew(struct counter_stop *stop, const struct deadline *deadline, struct error *error)
+bool counter_stop_renew(struct counter_stop *stop, bool *reset, const struct deadline *deadline,
+                        struct error *error)
 {
     struct error told = {0};
     if (!set_debug(stop, deadline, &told) &&
         told.kind != ERROR_RESET) /* a reset fails the first attempt only */
         return error_copy(error, &told);
+    *reset = *reset || told.kind == ERROR_RESET;
     return (told.kind == ERROR_NONE || set_debug(stop, deadline, error)) &&
            device_renew_block(stop->device, deadline, error) && set_all(stop, deadline, error);
 }

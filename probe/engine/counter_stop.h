@@ -60,5 +60,7 @@ bool counter_stop_begin(struct counter_stop *stop, uint64_t events, const struct
 bool counter_stop_end(struct counter_stop *stop, const struct deadline *deadline, struct error *error);
 /* Sets once more what an engine that was armed has switched off: on Armv8 other triggers of the halt. */
 bool counter_stop_set_again(struct counter_stop *stop, const struct deadline *deadline, struct error *error);
-/* Sets all once more, after a reset; then it is disarmed. */
-bool counter_stop_renew(struct counter_stop *stop, const struct deadline *deadline, struct error *error);
+/* Sets all once more, after a reset or a refusal; then it is disarmed. *reset becomes true if a register
+ * tells of a reset. */
+bool counter_stop_renew(struct counter_stop *stop, bool *reset, const struct deadline *deadline,
+                        struct error *error);

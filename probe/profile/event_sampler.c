@@ -158,13 +158,14 @@ static bool is_passing(const struct error *why)
     return why->kind == ERROR_FAULT || why->kind == ERROR_ASLEEP || why->kind == ERROR_RESET;
 }
 
-/* After a reset all is set once more, as soon as the core is out of it. */
-static bool renew(struct event_sampler *sampler, const struct deadline *deadline, struct error *error)
+/* After a reset all is set once more, as soon as the core is out of it. *reset: there was one. */
+static bool renew(struct event_sampler *sampler, bool *reset, const struct deadline *deadline,
+                  struct error *error)
 {
     int64_t until_us = deadline_now_us() + INT64_C(1000) * patience_ms(LOST_MS);
     for (;;) {
         struct error again = {0};
-        if (counter_stop_renew(&sampler->stop, deadline, &again) &&
+        if (counter_stop_renew(&sampler->stop, reset, deadline, &again) &&
             counter_stop_begin(&sampler->stop, next_count(sampler), deadline, &again))
             return true;
         if (!is_passing(&again) || deadline_now_us() > until_us)
@@ -199,6 +200,7 @@ bool event_sampler_take(struct event_sampler *sampler, int64_t us, struct profil
                 return error_copy(error, &why);
             state = COUNTER_STOP_RESET;
         }
+        bool reset = state == COUNTER_STOP_RESET && why.kind == ERROR_NONE; /* else it did not answer */
         struct deadline visit = deadline_slice(deadline, patience_ms(VISIT_MS));
         if (state == COUNTER_STOP_STANDS && !take_stop(sampler, &look, halted_us, tally, &visit, &why)) {
             if (!is_passing(&why))
@@ -208,9 +210,9 @@ bool event_sampler_take(struct event_sampler *sampler, int64_t us, struct profil
         if (state == COUNTER_STOP_FOREIGN)
             return tell_foreign(sampler, &look, deadline, error);
         if (state == COUNTER_STOP_RESET) {
-            tally->now.resets++;
-            if (!renew(sampler, deadline, error))
+            if (!renew(sampler, &reset, deadline, error))
                 return false;
+            tally->now.resets += reset || why.kind == ERROR_RESET;
         }
     } while (deadline_now_us() < until_us);
     return true;
