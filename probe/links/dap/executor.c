@@ -571,6 +571,22 @@ static bool run_packet(struct call *call)
     return call_ended_early(call, &decoded);
 }
 
+/* The call ended at a read whose register may be empty already: whoever goes on from there fills it again. */
+static void end_where_it_is_filled(struct call *call)
+{
+    bool refused = call->out.why == TARGET_FAULT || call->out.why == TARGET_WAIT;
+    struct error lost = {0}, *told = call->error;
+    if (!refused || call->out.done >= call->n || call->executor->adi.probe->lost)
+        return;
+    struct outcome out = call->out;
+    call->done = out.done;
+    call->error = &lost;
+    if (fill_again(call))
+        out.done = call->done;
+    call->error = told;
+    call->out = out;
+}
+
 /* Ends the call at a step that is impossible. */
 static bool refuse(struct call *call, size_t at)
 {
@@ -602,6 +618,7 @@ struct outcome executor_run(struct executor *executor, const struct step *steps,
             return (struct outcome){.why = NOT_YET, .done = call.done};
         begun = true;
         if (!run_packet(&call)) {
+            end_where_it_is_filled(&call);
             /* A lost reply may have been confused with that of the packet before */
             if (probe_lost_overlapped(executor->adi.probe))
                 call.out.done = call.alone;

@@ -204,6 +204,12 @@ TEST(test_a_read_that_empties_a_register_is_filled_again)
             error_clear(&bench.error);
             struct outcome outcome =
                 executor_run(&bench.executor, steps, 4, results, &deadline, &bench.error);
+            size_t done = outcome.done;
+            if (outcome.why == TARGET_FAULT || outcome.why == TARGET_WAIT) { /* as an engine goes on */
+                error_clear(&bench.error);
+                outcome = executor_run(&bench.executor, steps + done, 4 - done, results + done, &deadline,
+                                       &bench.error);
+            }
             size_t fills = 0;
             for (size_t i = 0; i < bench.model.n_log; i++)
                 fills += bench.model.log[i].write && bench.model.log[i].address == 0x2F00;
