@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { HITS = 3, RUN_MS = 20, LEFT = 64, LIST_ROOM = 64 };
+enum { HITS = 3, RUN_MS = 20, LEFT = 64, LIST_ROOM = 64, LET_GO_TRIES = 3 };
 
 struct prove {
     struct session *session;
@@ -45,6 +45,23 @@ static bool measure_region(struct prove *self, struct error *error)
     return ok;
 }
 
+/* After a list that failed between the halt and the resume. */
+static void let_go(struct device *device, const struct deadline *deadline)
+{
+    const struct core *core = &device->chosen->core;
+    for (int i = 0; i < LET_GO_TRIES; i++) {
+        struct step items[LIST_ROOM];
+        uint64_t results[LIST_ROOM], status;
+        struct steps list = {.items = items, .room = LIST_ROOM};
+        struct error ignored = {0};
+        core_add_let_go(core, &list);
+        bool looked = ledger_read(device->ledger, core_status_register(core), &status, deadline, &ignored);
+        bool halted = !looked || core_state_of(core, status) == CORE_HALTED;
+        if (!halted || ledger_run(device->ledger, &list, results, deadline, &ignored))
+            return;
+    }
+}
+
 /* Not to be cancelled between the halt and the resume. */
 static bool halt_and_resume(struct session *session, struct error *error)
 {
@@ -56,9 +73,13 @@ static bool halt_and_resume(struct session *session, struct error *error)
     struct steps list = {.items = items, .room = LIST_ROOM};
     core_add_halt(core, &list);
     core_add_let_go(core, &list);
-    return settings_watch_resets(device->ledger, core, &deadline, error) &&
-           settings_switch_on_comparators(device->ledger, core, &deadline, error) &&
-           ledger_run(device->ledger, &list, results, &deadline, error);
+    if (!settings_watch_resets(device->ledger, core, &deadline, error) ||
+        !settings_switch_on_comparators(device->ledger, core, &deadline, error))
+        return false;
+    bool ok = ledger_run(device->ledger, &list, results, &deadline, error);
+    if (!ok)
+        let_go(device, &deadline);
+    return ok;
 }
 
 static bool measure_time(struct prove *self, struct error *error)
