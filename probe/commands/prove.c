@@ -45,23 +45,6 @@ static bool measure_region(struct prove *self, struct error *error)
     return ok;
 }
 
-/* After a list that failed between the halt and the resume. */
-static void let_go(struct device *device, const struct deadline *deadline)
-{
-    const struct core *core = &device->chosen->core;
-    for (int i = 0; i < LET_GO_TRIES; i++) {
-        struct step items[LIST_ROOM];
-        uint64_t results[LIST_ROOM], status;
-        struct steps list = {.items = items, .room = LIST_ROOM};
-        struct error ignored = {0};
-        core_add_let_go(core, &list);
-        bool looked = ledger_read(device->ledger, core_status_register(core), &status, deadline, &ignored);
-        bool halted = !looked || core_state_of(core, status) == CORE_HALTED;
-        if (!halted || ledger_run(device->ledger, &list, results, deadline, &ignored))
-            return;
-    }
-}
-
 /* Not to be cancelled between the halt and the resume. */
 static bool halt_and_resume(struct session *session, struct error *error)
 {
@@ -77,8 +60,11 @@ static bool halt_and_resume(struct session *session, struct error *error)
         !settings_switch_on_comparators(device->ledger, core, &deadline, error))
         return false;
     bool ok = ledger_run(device->ledger, &list, results, &deadline, error);
-    if (!ok)
-        let_go(device, &deadline);
+    struct error again = {0};
+    /* What failed may lie between the two: the core is halted once more, and let go */
+    for (int i = 0;
+         !ok && i < LET_GO_TRIES && !ledger_run(device->ledger, &list, results, &deadline, &again);)
+        i++;
     return ok;
 }
 
