@@ -11,6 +11,7 @@
 /* Chances of a wrong verdict, per column: a run of ten columns regresses by chance in 1 % of cases, and so
  * does a larger family as a whole (Bonferroni). */
 static const double chance_alone = 0.001, chance_passed = 0.01, chance_family = 0.01;
+static const double df_least = 0.001; /* a file may say anything */
 enum {
     FEW = 10, /* fewer hits do not show how a run varies */
     MANY = 100000,
@@ -115,7 +116,7 @@ static struct deviation deviation_of(const struct verdict_side *side, double fac
     if (side->error.standard > deviation.error)
         deviation.error = side->error.standard;
     if (side->error.df > 0 && side->error.df < deviation.df)
-        deviation.df = fmax(side->error.df, 1); /* a file may say anything */
+        deviation.df = fmax(side->error.df, df_least);
     deviation.error *= factor;
     return deviation;
 }
