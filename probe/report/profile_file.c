@@ -182,6 +182,7 @@ struct reading {
     const char *path;
     unsigned long line; /* from 1; 0: the whole file */
     struct error *error;
+    bool no_memory; /* for a text of this line */
 };
 
 static const uint64_t most_samples = UINT64_C(1) << 53; /* exact as a real; years of the fastest probe */
@@ -209,12 +210,14 @@ static bool fails_for_memory(const struct reading *reading)
     return error_set(reading->error, ERROR_SYSTEM, "out of memory");
 }
 
-/* NULL: absent, or out of memory; neither matters to what is merely shown. */
-static char *copy_text(const json_t *object, const char *key)
+/* NULL: absent, or out of memory, which is told at the end of the line. */
+static char *copy_text(struct reading *reading, const json_t *object, const char *key)
 {
     const char *text = json_string_value(json_object_get(object, key));
     char clean[4096];
-    return text != NULL ? strdup(utf8_clean(clean, sizeof clean, text)) : NULL;
+    char *copy = text != NULL ? strdup(utf8_clean(clean, sizeof clean, text)) : NULL;
+    reading->no_memory = reading->no_memory || (text != NULL && copy == NULL);
+    return copy;
 }
 
 /* An absent one is 0. */
@@ -289,13 +292,15 @@ static bool take_head(struct reading *reading, const json_t *object)
     struct profile_about *about = &reading->out->about;
     if (about->core_count > 0)
         return fails(reading, "a second head: a profile is one run");
-    about->date = copy_text(object, "date");
-    about->probe = copy_text(object, "probe");
-    about->elf = copy_text(object, "elf");
-    about->build_id = copy_text(object, "build_id");
-    about->source = copy_text(object, "source");
-    about->task = copy_text(object, "task");
-    about->event = copy_text(object, "event");
+    about->date = copy_text(reading, object, "date");
+    about->probe = copy_text(reading, object, "probe");
+    about->elf = copy_text(reading, object, "elf");
+    about->build_id = copy_text(reading, object, "build_id");
+    about->source = copy_text(reading, object, "source");
+    about->task = copy_text(reading, object, "task");
+    about->event = copy_text(reading, object, "event");
+    if (reading->no_memory)
+        return fails_for_memory(reading);
     if (!take_count(reading, object, "every", most_samples, &about->every))
         return false;
     if (json_object_get(object, "asked_s") != NULL &&
@@ -517,9 +522,9 @@ static bool take_task(struct reading *reading, const json_t *object)
     if (more == NULL)
         return fails_for_memory(reading);
     out->tasks = more;
-    task.name = copy_text(object, "name");
+    task.name = copy_text(reading, object, "name");
     if (task.name == NULL)
-        return fails(reading, "a task without a name");
+        return reading->no_memory ? fails_for_memory(reading) : fails(reading, "a task without a name");
     out->tasks[out->task_count++] = task;
     return true;
 }
@@ -552,10 +557,10 @@ static bool take_end(struct reading *reading, const json_t *object)
     if (!take_seconds(reading, object, "elapsed_s", &end->elapsed_s) ||
         !take_count(reading, object, "samples", most_samples, &end->samples))
         return false;
-    end->why = copy_text(object, "why");
-    end->error = copy_text(object, "error");
+    end->why = copy_text(reading, object, "why");
+    end->error = copy_text(reading, object, "error");
     end->known = true;
-    return true;
+    return !reading->no_memory || fails_for_memory(reading);
 }
 
 static bool take_line(struct reading *reading, json_t *object)
