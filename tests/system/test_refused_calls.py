@@ -22,7 +22,7 @@ OTHERS = {
     "calibrate": (lambda place, folder: ["calibrate", "work_by_data", "-j"], "work"),
     "info": (lambda place, folder: ["info"], "work"),
     "release": (lambda place, folder: ["release"], "work"),
-    "survey --hot": (lambda place, folder: ["survey", "--hot", 2, "--for", "200ms"], "work"),
+    "survey --hot": (lambda place, folder: ["survey", "--hot", 2, "--for", "2s" if place.server else "200ms"], "work"),
 }
 ON_TARGET = {**COMMANDS, **OTHERS}
 WAYS = ["m4/swd", "m55/swd", "rp2040/swd", "a9/swd", "a53/swd", "r5/swd", "m4", "a9"]
@@ -31,8 +31,10 @@ ROWS = [(way, command) for way in WAYS for command in ON_TARGET if (way.partitio
 
 
 class Refused(Sweep):
-    """One call fails in each run; `seen` is how many places there were."""
+    """One call fails in each run; `seen` is how many places there were. Counters and symbols that are not found for that may be what
+    the user asked for."""
     what = "target"
+    codes = (0, 1, 2, 3, 5)
 
     def __init__(self, place, command, folder, state):
         super().__init__(place, command, "fault", folder, state, commands=ON_TARGET)
