@@ -218,7 +218,9 @@ static void note_look(struct sampler *sampler, const struct pc_look *look, struc
         sampler->renew = true;
     sampler->look = *look;
     sampler->look.reset = look->reset || (sampler->was_reset && look->off);
-    settle_pending(sampler, &sampler->look, tally);
+    /* A reset between the two reads of this look shows by the second alone: the renewal tells */
+    if (!look->off || sampler->look.reset)
+        settle_pending(sampler, &sampler->look, tally);
     settle_missed(sampler, !sampler->look.reset && sampler->waits, tally);
 }
 
