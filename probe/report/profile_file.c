@@ -210,7 +210,7 @@ static bool fails_for_memory(const struct reading *reading)
     return error_set(reading->error, ERROR_SYSTEM, "out of memory");
 }
 
-/* NULL: absent, or out of memory, which is told at the end of the line. */
+/* NULL: there is none, or no memory for it: then no_memory is set. */
 static char *copy_text(struct reading *reading, const json_t *object, const char *key)
 {
     const char *text = json_string_value(json_object_get(object, key));

@@ -1,9 +1,11 @@
 """Trouble on the wire or at an access port in commands that change the target and are not `delta`: each run ends with what it is there
 for or with an error, and the target is as it was, or `restore` puts it back."""
+import os
+
 import pytest
 
 import harness
-from harness import ARTICLE_PLAIN, WORK_BY_DATA, finish_tool, places, start_tool
+from harness import ARTICLE_PLAIN, SOAK, WORK_BY_DATA, finish_tool, places, start_tool
 from test_guard import BUDGET, program_of as overruns_of
 from test_record_events import at, program_of as shares_of
 from test_restore import assert_runs, journals, killed, snapshot
@@ -111,9 +113,14 @@ class Sweep:
         return met, survived
 
 
+# In check the same places each time: that tells a regression. In soak others: that finds faults
+SEED = os.environ.get("PMU_SEED", "31") if SOAK else "31"
+
+
 @pytest.mark.any_row(6)
 @pytest.mark.parametrize("way, command, kind", ROWS)
 def test_trouble_in_other_commands(way, command, kind, tmp_path, state_folder, monkeypatch, record_property):
+    monkeypatch.setenv("PMU_SEED", SEED)
     with at(way) as place:
         met, survived = Sweep(place, command, kind, tmp_path, state_folder).over(A_ROW)
         record_property("trouble", f"{way} {command} {kind}: {met} met, {survived} survived")

@@ -124,7 +124,8 @@ static bool bus_hangs(struct call *call, size_t step)
 
 /*
  * The reply of this read is lost, and whether it emptied its register is unknown: the register is emptied for
- * sure, and the call goes on where the list fills it. False: the probe is lost.
+ * sure, and the call goes on where the list fills it. A call that began behind that point cannot go back and
+ * reads again. False: the probe is lost.
  */
 static bool fill_again(struct call *call)
 {
@@ -571,7 +572,7 @@ static bool run_packet(struct call *call)
     return call_ended_early(call, &decoded);
 }
 
-/* The call ended at a read whose register may be empty already: whoever goes on from there fills it again. */
+/* After a refused read of a register that may be empty by now: the caller is to go on where it is filled. */
 static void end_where_it_is_filled(struct call *call)
 {
     bool refused = call->out.why == TARGET_FAULT || call->out.why == TARGET_WAIT;
