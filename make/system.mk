@@ -10,12 +10,12 @@ PYCACHE  = env -u PYTHONDONTWRITEBYTECODE PYTHONPYCACHEPREFIX=$(abspath $(BUILD)
 PYTEST   = $(PYCACHE) PMU_BUILD=$(BUILD) $(PYTHON) -m pytest -q -p no:cacheprovider --timeout $(TEST_LIMIT)
 
 check: deps
-	$(MAKE) -s -j$(shell nproc) check-build
+	$(MAKE) -s -j$(shell nproc) check-build && times > $(BUILD)/build.times
 	$(PYTEST) -n $(WORKERS) tests $(CHECK_ARGS)
 
 soak: TEST_LIMIT := 14400
 soak: deps-soak
-	$(MAKE) -s -j$(shell nproc) soak-build
+	$(MAKE) -s -j$(shell nproc) soak-build && times > $(BUILD)/build.times
 	PMU_SOAK=1 $(PYTEST) -n $(WORKERS) --durations=50 tests $(CHECK_ARGS)
 
 # pytest compiles the asserts of all tests. Done once here, each worker finds the result

@@ -18,10 +18,12 @@ SOAK = bool(os.environ.get("PMU_SOAK"))
 RUN = "PMU_TEST_RUN"  # in the environment of each process of a run
 
 sys.path[:0] = [TESTS, SYSTEM]
+import cost  # noqa: E402
 import fixtures_passed  # noqa: E402
 import pairwise  # noqa: E402
 
 PASSED = fixtures_passed.files()
+COSTS = cost.Costs()
 
 
 def pytest_configure(config):
@@ -30,6 +32,7 @@ def pytest_configure(config):
     config.addinivalue_line("markers", "waits: for something that comes late; it begins early")
     config.addinivalue_line("markers", "each_value: `make check` runs two of the rows that have each value")
     config.addinivalue_line("markers", "any_half: of a file: `make check` runs half of its tests, another half with another seed")
+    config.addinivalue_line("markers", "costs(why): it takes more than 3 s of CPU")
     config.addinivalue_line("markers", "any_row(n): `make check` runs n rows, one if it does not say")
     if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:  # as in `make check &`; the tool inherits it, and tests send it
         signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -147,8 +150,32 @@ def patience(request, monkeypatch):
         monkeypatch.setenv("PMU_PROBE_PATIENCE", "2")
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_logstart():
+    COSTS.begin()
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item, call):
+    report = (yield).get_result()
+    if call.when == "teardown":
+        COSTS.end(item, report)
+
+
+def pytest_runtest_logreport(report):
+    COSTS.take(report)
+
+
+def pytest_testnodedown(node):
+    COSTS.whole += getattr(node, "workeroutput", {}).get("cpu", 0)
+
+
 def pytest_sessionfinish(session, exitstatus):
     config = session.config
+    if hasattr(config, "workeroutput"):
+        config.workeroutput["cpu"] = cost.cpu()
+    else:
+        COSTS.whole += cost.cpu(children=not config.getoption("numprocesses", None))
     reporter = config.pluginmanager.get_plugin("terminalreporter")
     if reporter and not hasattr(config, "workerinput") and exitstatus == 0 and config.args == ["tests"]:
         fixtures_passed.note(reporter.stats.get("passed", []), reporter.stats.get("skipped", []))
@@ -191,6 +218,9 @@ def pytest_unconfigure(config):
         for name, row in report.user_properties:
             if name == "table" and report.when == "call":
                 reporter.write_line(row)
+    if config.args == ["tests"]:
+        for line in COSTS.table():
+            reporter.write_line(line)
     count = {what: len(reporter.stats.get(what, [])) for what in ("passed", "failed", "error", "skipped")}
     skipped = f", {count['skipped']} skipped: {'; '.join(reasons(reporter))}" if count["skipped"] else ""
     reporter.write_line(f"The same random places again: PMU_SEED={os.environ['PMU_SEED']}")
