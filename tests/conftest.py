@@ -15,12 +15,13 @@ from xdist.scheduler import LoadScheduling
 TESTS = os.path.dirname(os.path.abspath(__file__))
 SYSTEM = os.path.join(TESTS, "system")
 SOAK = bool(os.environ.get("PMU_SOAK"))
-RUN = "PMU_TEST_RUN"  # in the environment of each process of a run
 
 sys.path[:0] = [TESTS, SYSTEM]
 import cost  # noqa: E402
 import fixtures_passed  # noqa: E402
-import pairwise  # noqa: E402
+import once  # noqa: E402
+import rows  # noqa: E402
+from once import RUN  # noqa: E402
 
 PASSED = fixtures_passed.files()
 COSTS = cost.Costs()
@@ -30,8 +31,8 @@ def pytest_configure(config):
     config.addinivalue_line("markers", "soak: only `make soak` runs it")
     config.addinivalue_line("markers", "nobody_answers: what it waits for does not come")
     config.addinivalue_line("markers", "waits: for something that comes late; it begins early")
-    config.addinivalue_line("markers", "each_value: `make check` runs two of the rows that have each value")
-    config.addinivalue_line("markers", "any_half: of a file: `make check` runs half of its tests, another half with another seed")
+    config.addinivalue_line("markers", "each_value: a row takes long; `make check` runs one of those that have each value")
+    config.addinivalue_line("markers", "any_third: of a file: `make check` runs a third of its tests, another third with another seed")
     config.addinivalue_line("markers", "costs(why): it takes more than 3 s of CPU")
     config.addinivalue_line("markers", "any_row(n): `make check` runs n rows, one if it does not say")
     if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:  # as in `make check &`; the tool inherits it, and tests send it
@@ -51,27 +52,28 @@ def pytest_ignore_collect(collection_path, config):
 
 
 def rows_of_products(items):
-    """The items that `make check` leaves out: of each test's rows those that show no new value and no new pair."""
+    """The items that `make check` leaves out: of each test's rows those that show no new value."""
     products, whole = {}, {path for path in {item.path for item in items} if fixtures_passed.of_fixtures(path)}
     for item in items:
         if hasattr(item, "callspec") and item.path not in whole:
             products.setdefault(item.nodeid.partition("[")[0], []).append(item)
-    for test, rows in products.items():
-        pairs, few = rows[0].get_closest_marker("each_value") is None, rows[0].get_closest_marker("any_row")
-        places = pairwise.any_row(rows, test, *few.args) if few else \
-            pairwise.chosen([pairwise.row_of(item.callspec.params) for item in rows], test, pairs)
-        chosen = {rows[place] for place in places}
-        yield from (item for item in rows if item not in chosen)
+    for test, product in products.items():
+        long, few = product[0].get_closest_marker("each_value"), product[0].get_closest_marker("any_row")
+        choose = rows.one_of_each_value if long else rows.each_value
+        places = rows.any_row(product, test, *few.args) if few else \
+            choose([rows.row_of(item.callspec.params) for item in product], test)
+        chosen = {product[place] for place in places}
+        yield from (item for item in product if item not in chosen)
 
 
-def other_halves(items, named):
-    """The items that `make check` leaves out of files that are marked `any_half` and that nobody named; all rows of a test together."""
+def other_thirds(items, named):
+    """The items that `make check` leaves out of files that are marked `any_third` and not named; all rows of a test together."""
     files = {}
     for item in items:
-        if item.get_closest_marker("any_half") and not str(item.path).endswith(named):
+        if item.get_closest_marker("any_third") and not str(item.path).endswith(named):
             files.setdefault(item.path, {}).setdefault(item.nodeid.partition("[")[0], []).append(item)
     for path, tests in files.items():
-        for test in random.Random(f"{os.environ['PMU_SEED']} {path.name}").sample(sorted(tests), len(tests) // 2):
+        for test in random.Random(f"{os.environ['PMU_SEED']} {path.name}").sample(sorted(tests), len(tests) * 2 // 3):
             yield from tests[test]
 
 
@@ -80,7 +82,7 @@ def pytest_collection_modifyitems(config, items):
         asked_for = any("::" in word for word in config.args)  # a test that somebody names runs, whichever it is
         out = set() if asked_for else {item for item in items if item.get_closest_marker("soak")}
         if not asked_for:
-            out |= set(other_halves([item for item in items if item not in out],
+            out |= set(other_thirds([item for item in items if item not in out],
                                     tuple(word for word in config.args if word.endswith(".py"))))
             out |= set(rows_of_products([item for item in items if item not in out]))
         config.hook.pytest_deselected(items=[item for item in items if item in out])
@@ -214,11 +216,12 @@ def pytest_unconfigure(config):
     if hasattr(config, "workerinput") or reporter is None:
         return
     end_left_running(reporter)
+    once.forget()
     for report in reporter.stats.get("passed", []) + reporter.stats.get("failed", []):
         for name, row in report.user_properties:
             if name == "table" and report.when == "call":
                 reporter.write_line(row)
-    if config.args == ["tests"]:
+    if config.args == ["tests"] and COSTS.tests:
         for line in COSTS.table():
             reporter.write_line(line)
     count = {what: len(reporter.stats.get(what, [])) for what in ("passed", "failed", "error", "skipped")}

@@ -7,7 +7,9 @@ import resource
 
 SLOWEST = 10
 MUCH = 3  # seconds of CPU; a test that takes more says why, by the marker `costs`
-BUILT = "build.times"  # in the build folder: what the shell's `times` printed after building
+BUILD = os.environ.get("PMU_BUILD", "build")
+BUILT = os.path.join(BUILD, "build.times")  # what the shell's `times` printed after building
+ALL = os.path.join(BUILD, "costs.txt")  # each test, the costliest first
 
 
 def cpu(children=True):
@@ -19,7 +21,7 @@ def cpu(children=True):
 def building():
     """Seconds, or None if this run has not built."""
     try:
-        with open(os.path.join(os.environ.get("PMU_BUILD", "build"), BUILT), encoding="ascii") as file:
+        with open(BUILT, encoding="ascii") as file:
             children = file.read().splitlines()[1]
     except (OSError, IndexError):
         return None
@@ -53,10 +55,12 @@ class Costs:
         rows = [("building", building()), *folders.most_common(), ("pytest itself", self.whole - sum(self.tests.values()))]
         rows = [(name, seconds) for name, seconds in rows if seconds is not None]
         yield "CPU, in seconds:"
-        yield from (f"{seconds:8.1f}  {name}" for name, seconds in [*rows, ("sum", sum(seconds for _, seconds in rows))])
-        yield f"The {SLOWEST} tests that take most:"
-        for test in sorted(self.tests, key=self.tests.get, reverse=True)[:SLOWEST]:
-            yield f"{self.tests[test]:8.1f}  {test}"
+        yield from (f"{seconds:8.2f}  {name}" for name, seconds in [*rows, ("sum", sum(seconds for _, seconds in rows))])
+        yield f"The {SLOWEST} tests that take most ({ALL} has all):"
+        lines = [f"{self.tests[test]:8.2f}  {test}" for test in sorted(self.tests, key=self.tests.get, reverse=True)]
+        with open(ALL, "w", encoding="utf-8") as file:
+            file.writelines(line + "\n" for line in lines)
+        yield from lines[:SLOWEST]
         for test, seconds in self.tests.items():
             if seconds > MUCH and not self.reasons[test]:
                 yield f"{test} takes {seconds:.1f} s of CPU: the marker costs(\"...\") should say why, or a part of it go to soak"

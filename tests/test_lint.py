@@ -10,6 +10,7 @@ import subprocess
 
 import layers
 import pytest
+from once import once
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 BUILD = os.environ.get("PMU_BUILD", "build")
@@ -22,15 +23,17 @@ def lines_of(*command):
     return done.stdout.split() if done.returncode == 0 else []
 
 
+@once
 def ask_make():
     done = subprocess.run(["make", "-s", f"BUILD={BUILD}", "lint-files", "lint-headers", "lint-flags"], cwd=ROOT, text=True,
                           check=True, stdout=subprocess.PIPE)
-    return map(str.split, done.stdout.splitlines())
+    return [line.split() for line in done.stdout.splitlines()]
 
 
 SOURCES, HEADERS, FLAGS = ask_make()
 
 
+@once
 def changed():
     """Since origin/main, or where that is what is checked out, in the last commit; and what is not committed."""
     head, base = lines_of("git", "rev-parse", "HEAD"), lines_of("git", "merge-base", "HEAD", "origin/main")

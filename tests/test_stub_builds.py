@@ -6,6 +6,8 @@ import subprocess
 
 import pytest
 
+from once import once
+
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 BUILD = os.path.join(ROOT, os.environ.get("PMU_BUILD", "build"))
 WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Werror"]
@@ -14,6 +16,7 @@ MAY_BE_ASKED_FOR = {"memset", "__aeabi_memset", "__aeabi_memset4", "__aeabi_memc
 ENABLE_AIM = {"v7": 128, "v8": 160}  # bytes
 
 
+@once
 def cores():
     out = subprocess.run(["make", "-s", "stub-list"], cwd=ROOT, check=True, text=True, stdout=subprocess.PIPE).stdout
     return {words[0]: words[1:] for words in map(str.split, out.splitlines())}

@@ -188,7 +188,7 @@ static void go_round(struct board *b, int signals)
         // With --dap-exact time passes with packets alone, as long as there is a host that sends some
         bool stands = b->processor.pass && b->dap_tcp.client;
         // While the core is halted only the wire can change anything; else time goes on without requests
-        int timeout = more ? 0 : cores_runnable(&b->cores) ? 1 : -1;
+        int timeout = more ? 0 : cores_runnable(&b->cores) ? pace_nap_ms(&b->pace) : -1;
         if (poll(polls, servers + usb, timeout) > 0) {
             b->quit = polls[0].revents != 0;
             b->pace.used = true;

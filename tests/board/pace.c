@@ -5,7 +5,10 @@
 
 #define NS_PER_S      1000000000u
 #define IDLE_AFTER_NS 1000000u
-enum { CATCH_UP_PER_S = 500 }; // 1/500 s: 2 ms at most are made up for
+enum {
+    CATCH_UP_PER_S = 500, // 1/500 s: 2 ms at most are made up for
+    NAP_MS = 10,          // at the pace of so slow an idle clock that this much is less than that
+};
 
 uint64_t pace_now_ns(void)
 {
@@ -24,7 +27,13 @@ static uint32_t rate(struct pace *p, uint64_t now)
     if (p->used)
         p->last_use = now;
     p->used = false;
-    return now - p->last_use <= IDLE_AFTER_NS ? p->hz : p->idle_hz;
+    p->idle = now - p->last_use > IDLE_AFTER_NS;
+    return p->idle ? p->idle_hz : p->hz;
+}
+
+int pace_nap_ms(const struct pace *p)
+{
+    return p->idle && p->idle_hz <= p->hz / NAP_MS ? NAP_MS : 1;
 }
 
 uint64_t pace_credit(struct pace *p)

@@ -10,6 +10,7 @@ struct pace {
     uint32_t hz;
     uint32_t idle_hz;  // while nobody has asked the board for anything for a millisecond
     bool used;         // somebody does so now
+    bool idle;         // nobody does, as of the last look
     uint64_t last_use; // host nanoseconds
     uint64_t last;     // host nanoseconds of the last look
     uint64_t leftover; // cycles that did not come out even, in 1/1e9
@@ -21,6 +22,8 @@ void pace_start(struct pace *, uint32_t hz, uint32_t idle_hz);
 // Cycles that may be run now; the caller subtracts what it ran by pace_spent
 uint64_t pace_credit(struct pace *);
 void pace_spent(struct pace *, uint64_t cycles);
+// How long the cores may be left alone when nothing is asked
+int pace_nap_ms(const struct pace *);
 // Cycles of so long a time, which passes now whatever the host's clock says
 uint64_t pace_skip(struct pace *, uint64_t ns);
 

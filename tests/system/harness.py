@@ -24,6 +24,7 @@ ARTICLE_PLAIN, ARTICLE_NOP, WORK_BY_DATA, CALLED_TWICE, RECURSE, PREEMPTED, SLEE
     DWT_FOLD, PENDED = (1 << i for i in range(30))
 DAP_WAYS = ["rp2040/swd", "m4/swd", "m4/jtag", "rp2040/v2", "m4/v1"]
 SLOW_CLOCK = 2000000  # Hz
+IDLE_CLOCK = SLOW_CLOCK // 10  # in check, while nobody asks the board for anything
 QUICK_WIRE = 1000000000  # Hz
 NOWHERE = 0xFFFFFFF0  # no code there: watching it only switches the log on
 SOAK = bool(os.environ.get("PMU_SOAK"))
@@ -103,7 +104,7 @@ def hits_of(place, wires=1000, openocd=200):
     return openocd if SOAK else openocd // 5
 
 
-def places(total, sweep, most=40, in_soak=None):
+def places(total, sweep, most=15, in_soak=None):
     """The places of a sweep at which trouble strikes: `most` random ones of each way, in soak all of them, or where a run
     has thousands, `in_soak` random ones; all of those, too, with EVERY=1. PMU_SEED repeats them; `sweep` tells one from
     another."""
@@ -126,7 +127,9 @@ class Place:
                 pytest.skip(usb_available())
             options[f"usb_{self.wires}_only"] = True
         if mode not in ("tick", "ms"):  # most of the time the tool is awaited, and the program runs for nothing
-            options.setdefault("clock", SLOW_CLOCK)
+            if "clock" not in options:
+                options["clock"] = SLOW_CLOCK
+                options.setdefault("idle_clock", SLOW_CLOCK if SOAK else IDLE_CLOCK)
         if self.wires:  # at 10 MHz the board's time would be that of its wires
             options.setdefault("dap_wire", QUICK_WIRE)
         self.board = (UsbBoard if self.usb else Board).start(chip, mode, **options)
@@ -222,9 +225,9 @@ class Place:
 
 
 def tool_environment(**others):
-    # To look for leaks takes half as long as to start; in check the runs of each fourth test do, others with another PMU_SEED
+    # To look for leaks takes half as long as to start; in check the runs of each eighth test do, others with another PMU_SEED
     test = os.environ.get("PYTEST_CURRENT_TEST", "").partition(" ")[0]
-    leaks = int(SOAK or random.Random(f"{os.environ.get('PMU_SEED')} leaks {test}").randrange(4) == 0)
+    leaks = int(SOAK or random.Random(f"{os.environ.get('PMU_SEED')} leaks {test}").randrange(8) == 0)
     found = dict(os.environ, ASAN_OPTIONS=f"detect_leaks={leaks}:exitcode=99", UBSAN_OPTIONS="halt_on_error=1", LC_ALL="C.UTF-8")
     found.pop("PMU_PROBE", None)
     return found | others

@@ -9,6 +9,7 @@ import subprocess
 import pytest
 
 from harness import CLOSED_PORT, SOAK, TOOL, WAIT, finish_tool, run_tool, start_tool
+from once import once
 
 COMMANDS = ["probes", "info", "delta", "survey", "lines", "stat", "watch", "record", "top", "guard", "doctor", "release", "reset", "stub", "calibrate", "list", "report", "annotate", "history", "compare"]
 OPERANDS = {"guard": ["*0x100"], "lines": ["*0x100"], "delta": ["*0x100", "*0x104"], "stub": ["status"], "annotate": ["main"], "history": ["nowhere"], "compare": ["old.jsonl", "new.jsonl"]}
@@ -22,8 +23,13 @@ def options_of(*words):
     return [found.groups() for found in map(OPTION.match, run_tool(*words).out.splitlines()) if found]
 
 
-TABLE = options_of("--help")
-TAKEN = {command: {name for _, name, _ in options_of("help", command)} for command in COMMANDS}
+@once
+def help_of_all():
+    return {"": options_of("--help")} | {command: options_of("help", command) for command in COMMANDS}
+
+
+TABLE = help_of_all()[""]
+TAKEN = {command: {name for _, name, _ in help_of_all()[command]} for command in COMMANDS}
 REFUSED = [(letter, name, value, [command for command in COMMANDS if name not in TAKEN[command]]) for letter, name, value in TABLE]
 REFUSED = [row for row in REFUSED if row[3]]
 

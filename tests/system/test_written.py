@@ -6,7 +6,7 @@ import pytest
 
 from harness import SOAK, WORK_BY_DATA, Place, finish_tool, passages, returned, wait_for
 
-pytestmark = pytest.mark.any_half
+pytestmark = pytest.mark.any_third
 
 AT_START, INSIDE, AT_END, BETWEEN = 1, 2, 3, 4
 WHERE = {"start": AT_START, "inside": INSIDE, "end": AT_END, "between": BETWEEN}
@@ -41,7 +41,7 @@ def rows(each):
             yield pytest.param(way, what[name], where, each, id=f"{way}-{name}-{where}")
 
 
-@pytest.mark.any_row(12)
+@pytest.mark.any_row(4)
 @pytest.mark.parametrize("way, what, where, each", rows(1))
 def test_each_passage(way, what, where, each):
     with Place(way, "free", 0) as place:
@@ -53,7 +53,7 @@ def test_each_passage(way, what, where, each):
         assert TOLD.search(result.err if result.code else result.header.get("note", "")), result.err + result.out
 
 
-@pytest.mark.any_row(12)
+@pytest.mark.any_row(4)
 @pytest.mark.parametrize("way, what, where, each", [row for each in (7, 300) for row in rows(each)] if SOAK else rows(50))
 def test_now_and_then(way, what, where, each):
     """However rare the write is, all numbers before the error are right."""
@@ -76,7 +76,7 @@ def check_counts(result, went_by):
     assert not counts or went_by / 20 < sum(counts) <= went_by, counts
 
 
-@pytest.mark.any_row(12)
+@pytest.mark.any_row(4)
 @pytest.mark.parametrize("command", ["stat", "watch"])
 @pytest.mark.parametrize("way, what, where, each", rows(1))
 def test_counting_while_it_is_written(way, what, where, each, command):

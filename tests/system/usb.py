@@ -7,6 +7,7 @@ import tempfile
 import time
 
 from board import BUILD, ROOT, Board, OpenOcd
+from once import once
 
 PATIENCE = 60
 
@@ -28,6 +29,7 @@ mount --rbind dev /dev
 """
 
 
+@once
 def usb_available():
     """None, or why the probe on USB cannot be shown here."""
     if os.geteuid():

@@ -81,8 +81,8 @@ __attribute__((format(printf, 3, 4))) struct test_sweep test_sweep(long soak, lo
                                                                    ...);
 bool test_takes(const struct test_sweep *sweep, long place);
 
-/* A tenth of so many random cases, but all of them in `make soak`. */
+/* A twentieth of N random cases, but all of them in `make soak`. */
 static inline size_t test_cases(size_t all)
 {
-    return test_soaks() ? all : all / 10;
+    return test_soaks() ? all : all / 20;
 }

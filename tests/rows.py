@@ -1,0 +1,70 @@
+"""Which rows of a test's product `make check` runs. `make soak` runs them all.
+
+Every value of every parameter is in some row. A parameter that names a chip and the wires to it ("m4/swd") counts as two: the engine
+above a link does not know its wires, so that each of them need only be in some row. A row behind OpenOCD, which has no wires in its
+name, takes many times as long: a sixth of the tests take one, unless it shows what no other row does. Of a test that is marked
+`each_value`, where a row takes long, one chip of a family will do, and of the rows that are left it takes one; a test that is marked
+`any_row` takes as many as it says. Which, differs from test to test; some values of such a test are left to `make soak`. The rows are
+the same each time: a test that failed is there again."""
+import zlib
+
+WIRES = {"", "swd", "jtag", "v1", "v2"}
+OPENOCD_IN = 6  # one of so many tests takes a row behind OpenOCD
+BEHIND_OPENOCD = ("wires", "")
+FAMILIES = {"rp2040": "Cortex-M", "m4": "Cortex-M", "m7": "Cortex-M", "m33": "Cortex-M", "m55": "Cortex-M", "a9": "Armv7-A", "a7": "Armv7-A"}
+
+
+def row_of(params):
+    """A row's parameters as text; a function goes by its name."""
+    def text(value):
+        name = getattr(value, "__name__", "<lambda>")
+        return str(value) if name == "<lambda>" else name
+    return [(name, text(value)) for name, value in params.items()]
+
+
+def parts(name, value):
+    """A row's value of one parameter, and the wires."""
+    chip, _, wires = value.partition("/")
+    if name in ("way", "chip") and wires in WIRES:
+        return (name, chip), wires
+    return (name, value), None
+
+
+def values(row, families):
+    """What a row shows."""
+    for name, value in row:
+        (name, value), wires = parts(name, value)
+        yield name, FAMILIES.get(value, value) if families else value
+        if wires is not None:
+            yield "wires", wires
+
+
+def is_behind_openocd(row):
+    return any(parts(name, value)[1] == "" for name, value in row)
+
+
+def any_row(rows, test, count=1):
+    """The places of so many rows, far apart and not the same in each test."""
+    first = zlib.crc32(test.encode())
+    return sorted({(first + turn * len(rows) // count) % len(rows) for turn in range(count)})
+
+
+def each_value(rows, test, families=False):
+    """The places of the rows that together show what all of them do; of two that show as much the one not behind OpenOCD."""
+    shows = [set(values(row, families)) for row in rows]
+    number = zlib.crc32(test.encode())
+    if number % OPENOCD_IN and any(name == "wires" and wires for row in shows for name, wires in row):
+        shows = [row - {BEHIND_OPENOCD} for row in shows]
+    missing, places = set().union(*shows), []
+    while missing:
+        best = max(range(len(rows)), key=lambda place: (len(shows[place] & missing), not is_behind_openocd(rows[place]),
+                                                        -((place + number) % len(rows))))
+        places.append(best)
+        missing -= shows[best]
+    return sorted(places)
+
+
+def one_of_each_value(rows, test):
+    """One of those rows, and one chip of a family will do."""
+    places = each_value(rows, test, families=True)
+    return [places[at] for at in any_row(places, test)]
