@@ -184,11 +184,14 @@ bool debuggee_run_to_stop(struct debugger_engine *self, enum engine_wait wait,
     struct deadline limit = request_time(deadline);
     struct debugger_stop previous = self->stop;
     bool outdated;
+    progress_was_held(&self->progress);
     if (!debugger_run(self->debugger, &limit, error))
         return false;
     for (;;) {
         struct deadline slice = deadline_in_ms(SLICE_MS, deadline->cancel);
-        switch (ops->wait(self->debugger, &self->stop, &slice, error)) {
+        enum debugger_wait come = ops->wait(self->debugger, &self->stop, &slice, error);
+        progress_went_on(&self->progress);
+        switch (come) {
         case DEBUGGER_STOPPED:
             if (!is_outdated(self, previous.thread, &outdated, deadline, error))
                 return false;

@@ -69,9 +69,12 @@ static bool try_rehit(struct debugger_engine *self, uint64_t here, bool *moved,
 static bool run_rehits(struct debugger_engine *self, uint64_t here, unsigned rehits, bool *moved,
                        const struct deadline *deadline, struct error *error)
 {
+    const struct progress before = self->progress; /* no time of the region passes in a re-hit */
     *moved = false;
+    progress_note(&self->progress);
     if (rehits > 0 && self->rehit == REHIT_UNKNOWN && !try_rehit(self, here, moved, deadline, error))
         return false;
+    self->progress = before;
     if (self->rehit != REHIT_STOPS_AGAIN)
         return true;
     struct raw_hit done[ENGINE_REHITS];
@@ -81,6 +84,7 @@ static bool run_rehits(struct debugger_engine *self, uint64_t here, unsigned reh
         struct raw_hit rehit = {.pairs = 1};
         bool pending = false;
         self->disturbed = false;
+        progress_note(&self->progress);
         if (!debuggee_read_counters(self, rehit.from, &pending, NULL, deadline, error) ||
             !debuggee_run_to_stop(self, WAIT_END, deadline, error) ||
             !debuggee_confirm_stop(self, here, deadline, error) ||
@@ -89,6 +93,7 @@ static bool run_rehits(struct debugger_engine *self, uint64_t here, unsigned reh
         if (!pending && !self->disturbed) /* else a handler ran in it */
             done[n++] = rehit;
     }
+    self->progress = before;
     if (reset)
         return error_set(error, ERROR_RESET, "the target was reset");
     for (unsigned i = 0; i < n; i++)

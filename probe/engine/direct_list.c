@@ -343,6 +343,17 @@ static bool may_go_on(struct direct_engine *self, const struct outcome *outcome,
     return true;
 }
 
+static bool lets_run(const struct direct_engine *self)
+{
+    struct step items[4] = {0};
+    struct steps run = {.items = items, .room = 4};
+    core_add_run(self->core, &run);
+    for (size_t i = 0; i < self->list.n; i++)
+        if (self->items[i].op == OP_WRITE && self->items[i].at.offset == items[run.n - 1].at.offset)
+            return true;
+    return false;
+}
+
 bool direct_run_list(struct direct_engine *self, size_t *at, uint64_t *saw, const struct deadline *deadline,
                      struct error *error)
 {
@@ -350,8 +361,12 @@ bool direct_run_list(struct direct_engine *self, size_t *at, uint64_t *saw, cons
     for (;;) {
         struct error refused = {0};
         struct deadline patient = deadline_in_ms(patience_ms(LIST_MS), deadline->cancel);
+        bool held = self->halted_by_us && !lets_run(self);
         struct outcome outcome =
             ledger_execute(self->device->ledger, &self->list, done, self->results, &patient, &refused);
+        /* A long list may take many calls, and in most of it the core stands */
+        held = held || (outcome.why == NOT_YET && outcome.done > done);
+        (held ? progress_was_held : progress_went_on)(&self->progress);
         /* Only the call's time is over. A wait for something that reads as 0 is told by the next call. */
         bool goes_on = outcome.why == NOT_YET && outcome.done > done && outcome.saw == 0;
         done = outcome.done;
@@ -446,17 +461,6 @@ bool direct_restore_borrowed(struct direct_engine *self, const struct deadline *
                          "could not restore the registers that were borrowed: %s", refused.text);
     self->done = self->list.n;
     return true;
-}
-
-static bool lets_run(const struct direct_engine *self)
-{
-    struct step items[4] = {0};
-    struct steps run = {.items = items, .room = 4};
-    core_add_run(self->core, &run);
-    for (size_t i = 0; i < self->list.n; i++)
-        if (self->items[i].op == OP_WRITE && self->items[i].at.offset == items[run.n - 1].at.offset)
-            return true;
-    return false;
 }
 
 bool direct_run_plain(struct direct_engine *self, const struct deadline *deadline, struct error *error)

@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+enum { LOOK_MOST_US = 1000000 }; /* more than links take for a list that waits */
+
 /* --- where a call ends ---------------------------------------------------------------------------------- */
 
 static bool check_exits(const struct region *region, struct error *error)
@@ -147,12 +149,24 @@ bool entry_check(struct device *device, uint64_t status, uint64_t lr, uint64_t f
 
 void progress_note(struct progress *progress)
 {
-    *progress = (struct progress){.since_us = deadline_now_us()};
+    *progress = (struct progress){.looked_us = deadline_now_us()};
+}
+
+void progress_went_on(struct progress *progress)
+{
+    int64_t now_us = deadline_now_us(), us = now_us - progress->looked_us;
+    progress->went_us += us < LOOK_MOST_US ? us : LOOK_MOST_US;
+    progress->looked_us = now_us;
+}
+
+void progress_was_held(struct progress *progress)
+{
+    progress->looked_us = deadline_now_us();
 }
 
 bool progress_is_late(const struct progress *progress, const struct engine_request *request)
 {
-    return deadline_now_us() - progress->since_us > request->timeout_ms * 1000;
+    return progress->went_us > request->timeout_ms * 1000;
 }
 
 bool progress_tell(const struct progress *progress, const struct engine_request *request,

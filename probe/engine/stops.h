@@ -48,14 +48,19 @@ bool entry_call(struct device *device, uint64_t lr, uint64_t *call, const struct
 bool entry_check(struct device *device, uint64_t status, uint64_t lr, uint64_t function,
                  const struct deadline *deadline, struct error *error);
 
-/* The time since a start was left or an end reached, and the stops since then that were neither. */
+/* The time since a start was left or an end reached, and the stops since then that were neither. Only time in
+ * which the core could go on counts: neither while it is held, nor while this process itself is paused. */
 struct progress {
-    int64_t since_us;
+    int64_t went_us;
+    int64_t looked_us;
     uint64_t inner; /* starts that the function reached by calling itself */
     uint64_t lost;  /* calls in a row that were made again before they had returned */
 };
 
 void progress_note(struct progress *progress);
+/* The core could go on since the last call of one of these three, or was held. */
+void progress_went_on(struct progress *progress);
+void progress_was_held(struct progress *progress);
 bool progress_is_late(const struct progress *progress, const struct engine_request *request);
 /* Always false, with ERROR_START or ERROR_END. `hit` is under way, NULL if none is; `to` is where the last
  * call returns to. */

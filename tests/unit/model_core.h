@@ -82,6 +82,7 @@ struct model_core {
     uint64_t wall;           /* cycles since the beginning, halted or not */
     long accesses, lists;    /* so far */
     long limit;              /* of accesses; more of them is taken for a hang */
+    size_t steps_a_call;     /* that a call of the link takes of a list; 0: all */
     long trouble_at;         /* the access (from 0) at which ... */
     long trouble_for;        /* ... and for so many ... */
     enum model_trouble what; /* ... this happens */

@@ -27,7 +27,8 @@ struct model_debugger {
     unsigned late_resume;
     uint32_t late_pc;
     bool is_late;
-    unsigned halts; /* that it makes on the way to each stop */
+    unsigned halts;             /* that it makes on the way to each stop */
+    int64_t answer_us, told_us; /* how long a stop is on its way; when it is there */
     unsigned waits, waits_at_point;
     int64_t point_until_us; /* the deadline of the last breakpoint set or cleared */
 };
@@ -107,6 +108,7 @@ static inline bool model_debugger_go(struct debugger *debugger, enum debugger_go
     if (!model_debugger_halted(d, error))
         return false;
     uint32_t was_on = d->m->fp_ctrl;
+    d->told_us = deadline_now_us() + d->answer_us;
     d->is_late = ++d->resumes == d->late_resume;
     if (d->is_late) {
         d->running = true;
@@ -132,6 +134,9 @@ static inline enum debugger_wait model_debugger_wait(struct debugger *debugger, 
     d->waits++;
     for (int64_t now = deadline_now_us(); deadline_now_us() == now;) /* it takes time */
         continue;
+    while (deadline_now_us() < d->told_us)
+        if (deadline_passed(deadline))
+            return DEBUGGER_RUNS;
     if (d->is_late) {
         *stop = (struct debugger_stop){.why = DEBUGGER_TRAP, .thread = "2"};
         d->running = false;
@@ -151,7 +156,6 @@ static inline enum debugger_wait model_debugger_wait(struct debugger *debugger, 
             model_pend(d->m);
         return DEBUGGER_STOPPED;
     }
-    (void)deadline;
     return DEBUGGER_RUNS;
 }
 

@@ -193,6 +193,8 @@ static inline struct outcome model_execute(struct link *link, const struct step 
             results[i] = (m->wall + (steps[i].value == TIME_AFTER ? MODEL_MHZ - 1 : 0)) / MODEL_MHZ;
             continue;
         }
+        if (m->steps_a_call > 0 && i >= m->steps_a_call)
+            return (struct outcome){.why = NOT_YET, .done = i};
         uint64_t result = 0;
         struct outcome outcome = model_step(m, &steps[i], &result);
         outcome.done = i;
