@@ -18,7 +18,7 @@ BUILD_IT = ("pmu-probe is not found. Build it (`make` in its folder, then `make 
             "or say where it is: set pmu binary PATH")
 WHYS = {"SIGTRAP": "trap", "SIGINT": "requested", "0": "requested",
         "SIGSEGV": "fault", "SIGBUS": "fault", "SIGILL": "fault"}
-ANSWER_SECONDS = 20
+ANSWER_SECONDS = 20  # times $PMU_PROBE_PATIENCE, as in the engine
 HARDWARE = gdb.BP_HARDWARE_BREAKPOINT
 JUMP = "jump *$pc"
 TRUSTED = "trust-readonly-sections"
@@ -29,6 +29,13 @@ SETTINGS = {"suppress-cli-notifications": True, "confirm": False, TRUSTED: True}
 
 class Refused(Exception):
     """GDB or its server refuses a request; the text says why."""
+
+
+def patience(seconds):
+    """How long to wait for another program before it counts as gone: see base/deadline.h."""
+    text = os.environ.get("PMU_PROBE_PATIENCE", "")
+    factor = int(text) if text.isascii() and text.isdigit() else 1
+    return seconds * (factor if 1 <= factor <= 1000 else 1)
 
 
 def connection():
@@ -304,7 +311,7 @@ class Engine:
         if self.process.stdin is not None:
             self.process.stdin.close()
         try:
-            self.process.wait(ANSWER_SECONDS)
+            self.process.wait(patience(ANSWER_SECONDS))
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait()

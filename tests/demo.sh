@@ -5,6 +5,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 build=${PMU_BUILD:-build}
+export PMU_PROBE_PATIENCE=${PMU_PROBE_PATIENCE:-20} # a busy machine is not a broken one
 folder=$(mktemp -d)
 board= server=
 trap 'kill $server $board 2>/dev/null || true; rm -rf "$folder"' EXIT
@@ -57,7 +58,8 @@ in_gdb() {
     for command in "$@"; do
         words+=(-ex "echo \\n(gdb) $command\\n" -ex "$command")
     done
-    gdb-multiarch -q -nx -batch -iex "set debuginfod enabled off" -ex "source gdb-scripts/pmu.py" \
+    gdb-multiarch -q -nx -batch -iex "set debuginfod enabled off" -iex "set remotetimeout 300" \
+        -iex "set tcp connect-timeout 300" -ex "source gdb-scripts/pmu.py" \
         -ex "set pmu binary $build/pmu-probe" -ex "target extended-remote :$gdb" "${words[@]}" "$elf" \
         2>"$folder/gdb" | tee "$folder/shown" ||
         { cat "$folder/gdb"; exit 1; }

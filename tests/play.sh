@@ -48,6 +48,7 @@ $PWD:
   $build/pmu-probe$probe --elf $elf delta nop_first nop_second
   $build/pmu-probe$probe --elf $elf watch
 
+On a busy machine first: export PMU_PROBE_PATIENCE=20
 Ctrl-C ends it.
 END
 wait -n "$server" "$board" || true

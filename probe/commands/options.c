@@ -1,5 +1,6 @@
 #include "commands/options.h"
 
+#include "base/deadline.h"
 #include "commands/command.h"
 #include "links/msr/msr.h"
 #include "symbols/names.h"
@@ -7,6 +8,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+enum { TIMEOUT_MS = 10000 };
 
 /* Who said an option, strongest first. */
 enum source { SOURCE_NONE, SOURCE_USER, SOURCE_FOLDER, SOURCE_OWN };
@@ -377,7 +380,10 @@ static bool read_the_rest(struct reader *r)
 bool options_read(struct options *options, int argc, char **argv, struct error *error)
 {
     struct reader reader = {.options = options, .error = error}, *r = &reader;
-    *options = (struct options){.core = -1, .interval_ms = 1000, .timeout_s = 10, .separator = ","};
+    *options = (struct options){.core = -1,
+                                .interval_ms = 1000,
+                                .timeout_s = (double)patience_ms(TIMEOUT_MS) / 1000,
+                                .separator = ","};
     if (!read_words(r, argc, argv))
         return false;
     take_words_for_options(options);

@@ -125,6 +125,24 @@ static char *described(const struct options *o)
     return text;
 }
 
+/* A machine that is busy needs more of it; what the user says is meant so. */
+TEST(patience_multiplies_the_default_of_timeout_alone)
+{
+    static const struct {
+        const char *patience, *words;
+        double timeout_s;
+    } lines[] = {{"3", "delta f", 30}, {"3", "delta f --timeout 4s", 4}, {"none", "delta f", 10}};
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+        struct options options;
+        struct error error;
+        setenv("PMU_PROBE_PATIENCE", lines[i].patience, 1);
+        assert_true(read_words(&options, &error, lines[i].words));
+        unsetenv("PMU_PROBE_PATIENCE");
+        assert_true(options.timeout_s == lines[i].timeout_s);
+        options_free(&options);
+    }
+}
+
 static void reads(const char *words, const char *expected)
 {
     struct options options;
