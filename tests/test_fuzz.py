@@ -6,6 +6,8 @@ import subprocess
 
 import pytest
 
+from board import WAIT
+
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 BUILD = os.path.join(ROOT, os.environ.get("PMU_BUILD", "build"))
 SOAK = bool(os.environ.get("PMU_SOAK"))
@@ -16,7 +18,7 @@ LONGEST_S = 120
 
 def run(*command):
     done = subprocess.run(command, cwd=ROOT, text=True, errors="replace", stdout=subprocess.PIPE,
-                          stderr=subprocess.STDOUT, timeout=600)
+                          stderr=subprocess.STDOUT, timeout=WAIT)
     assert done.returncode == 0, done.stdout[-8000:]
 
 

@@ -7,6 +7,7 @@ import subprocess
 import pytest
 
 import stub_judges as judge
+from board import WAIT
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 BUILD = os.path.join(ROOT, os.environ.get("PMU_BUILD", "build"), "stub")
@@ -16,7 +17,6 @@ INSTRUCTION = 1 << 10  # cycles
 CYCLES, USER_EN, E, D, LC = 1 << 31, 1, 1 << 32, 8 << 32, 0x40 << 32  # of what pmu_state() returns
 STATE = CYCLES | USER_EN | E | D | LC
 IMAGE_AT = 0x44000004
-PATIENCE = 60  # seconds until a hanging machine is given up
 
 
 def symbol(core, name):
@@ -32,7 +32,7 @@ def run(core, machine, *devices):
     for device in devices:
         words += ["-device", "loader," + device]
     done = subprocess.run(words, text=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                          timeout=PATIENCE)
+                          timeout=WAIT)
     assert done.returncode == 0 and not done.stderr, done.stderr + done.stdout[-2000:]
     lines = [line.split() for line in done.stdout.splitlines()]
     return judge.by_name((name, int(value, 16)) for name, value in lines)

@@ -5,6 +5,8 @@ import subprocess
 
 import pytest
 
+from board import WAIT
+
 SOAK = bool(os.environ.get("PMU_SOAK"))  # sweeps take each place, beside other work
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -19,11 +21,11 @@ def test_unit(source):
     # Here others are models, which answer in their own time or, when that is tested, not at all
     environment = {key: value for key, value in os.environ.items() if key != "PMU_PROBE_PATIENCE"}
     done = subprocess.run([program, name], cwd=ROOT, env=environment, text=True, errors="replace", stdout=subprocess.PIPE,
-                          stderr=subprocess.STDOUT, timeout=3600 if SOAK else 300)
+                          stderr=subprocess.STDOUT, timeout=6 * WAIT if SOAK else WAIT)
     assert done.returncode == 0, done.stdout[-8000:]
 
 
 def test_what_bench_takes_for_memory_runs():
     """It is the one program that is no test and has a model core."""
-    done = subprocess.run([os.path.join(BUILD, "bench/simulated_hits"), "10"], text=True, capture_output=True, timeout=300)
+    done = subprocess.run([os.path.join(BUILD, "bench/simulated_hits"), "10"], text=True, capture_output=True, timeout=WAIT)
     assert done.returncode == 0 and done.stdout.startswith('{"hits": 10,'), done.stdout + done.stderr

@@ -15,7 +15,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / os.environ.get("PMU_BUILD", "build")  # an absolute path stays one
-PATIENCE = 60  # seconds until a test gives up on a process; nothing is ever expected to take that long
+# Seconds until a test gives up, on whatever it waits for: a bound against hanging, never a measure
+WAIT = 30 * int(os.environ.get("PMU_PROBE_PATIENCE", 20))
 # A program that runs while nobody looks takes a third of a CPU at the chips' own 12 MHz. Make check has it run slower then
 THRIFT = {} if os.environ.get("PMU_SOAK") else {"idle_clock": 3_000_000, "dap_naps": True}
 
@@ -61,14 +62,14 @@ class Board:
         self.process, self.chip, self.elf, self.jtag_path = process, chip, elf, jtag_path
         line = process.stdout.readline()
         if not line:
-            raise RuntimeError(f"the board did not start: exit code {process.wait(PATIENCE)}")
+            raise RuntimeError(f"the board did not start: exit code {process.wait(WAIT)}")
         ports = json.loads(line)
         self.jtag_port, self.control_port, self.dap_port = ports["jtag"], ports["control"], ports["dap"]
         self._others = []
         self._connect()
 
     def _connect(self):
-        self._socket = socket.create_connection(("127.0.0.1", self.control_port), timeout=PATIENCE)
+        self._socket = socket.create_connection(("127.0.0.1", self.control_port), timeout=WAIT)
         self._file = self._socket.makefile("rw", newline="\n")
 
     def core(self, number):
@@ -122,7 +123,7 @@ class Board:
         if self.process.poll() is None:
             self.process.terminate()
             try:
-                self.process.wait(PATIENCE)
+                self.process.wait(WAIT)
             except subprocess.TimeoutExpired:
                 self.process.kill()
         self.process.stdout.close()
@@ -141,7 +142,7 @@ class Board:
 
     def wait_for(self, condition, what="the board to get there"):
         """The first state for which condition(state) holds."""
-        deadline = time.monotonic() + PATIENCE
+        deadline = time.monotonic() + WAIT
         while True:
             state = self.state()
             if condition(state):
@@ -225,12 +226,12 @@ class OpenOcd:
         # Somebody must read on to the end: it prints the result of each Tcl call, and a full pipe stops it
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
-        self._listening.wait(PATIENCE)
+        self._listening.wait(WAIT)
         if not self.port:
             self.process.kill()
             self.process.wait()
             raise RuntimeError(f"openocd did not start:\n{self.output}")
-        self._socket = socket.create_connection(("127.0.0.1", self.port), timeout=PATIENCE)
+        self._socket = socket.create_connection(("127.0.0.1", self.port), timeout=WAIT)
 
     def _read(self):
         # The port's line comes after "init" has examined the target
@@ -253,11 +254,11 @@ class OpenOcd:
         self._socket.close()
         self.process.terminate()
         try:
-            self.process.wait(PATIENCE)
+            self.process.wait(WAIT)
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait()
-        self._reader.join(PATIENCE)
+        self._reader.join(WAIT)
         self.process.stdout.close()
 
     def __call__(self, command):
@@ -284,6 +285,9 @@ class OpenOcd:
     def set_word(self, address, value):
         self(f"{self.target} write_memory {address:#x} 32 {{{value:#x}}}")
 
+    def wait_halt(self):
+        self(f"wait_halt {1000 * WAIT}")
+
     def register(self, name):
         return int(self(f"{self.target} get_reg {name}").split()[-1], 0)
 
@@ -293,5 +297,5 @@ class OpenOcd:
         self(f"bp {address:#x} 2 hw")
         if halted:
             self("resume")
-        self("wait_halt 20000")
+        self.wait_halt()
         self(f"rbp {address:#x}")

@@ -7,7 +7,7 @@ import struct
 import subprocess
 import tempfile
 
-from harness import BUILD, finish_tool, start_tool, TOOL, wait_for
+from harness import BUILD, finish_tool, start_tool, TOOL, WAIT, wait_for
 
 CARD = os.path.join(BUILD, "card")
 AGENT = os.path.join(BUILD, "knc", "msr-agent")
@@ -102,7 +102,7 @@ class Card:
             os.close(file)
         subprocess.run(["umount", "-l", self.root], check=True)
         self._process.terminate()  # somebody else's copy of all mounts may keep this one
-        self._process.wait(60)
+        self._process.wait(WAIT)
         self._place.cleanup()
 
     def __enter__(self):
@@ -126,7 +126,7 @@ class Agent:
 
     def stop(self, number=signal.SIGTERM):
         self.process.send_signal(number)
-        return self.process.wait(60)
+        return self.process.wait(WAIT)
 
     def close(self):
         if self.process.poll() is None:
@@ -149,7 +149,7 @@ class Client:
     """Speaks the agent's protocol, from its description."""
 
     def __init__(self, port):
-        self.socket = socket.create_connection(("127.0.0.1", port), timeout=60)
+        self.socket = socket.create_connection(("127.0.0.1", port), timeout=WAIT)
         tag, cpus, self.busy = struct.unpack("<4sHH", self.take(8))
         assert tag == b"PMR1"
         self.cores = dict(struct.unpack("<HH", self.take(4)) for _ in range(cpus))

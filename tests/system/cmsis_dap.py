@@ -4,7 +4,8 @@ alone, so that it shares no mistake with the tool or the board; a test can send 
 import socket
 import struct
 
-PATIENCE = 60
+from board import WAIT as PATIENCE  # WAIT is an acknowledge
+
 OK, WAIT, FAULT, NO_ACK, ERROR, MISMATCH = 1, 2, 4, 7, 8, 16
 SWD, JTAG = 1, 2
 INVALID = b"\xff"

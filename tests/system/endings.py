@@ -14,7 +14,7 @@ import threading
 import time
 
 import harness
-from harness import WORK_BY_DATA, Place, start_tool, wait_for
+from harness import WAIT, WORK_BY_DATA, Place, start_tool, wait_for
 
 PASS, SILENT, LATE, CUT = "passes", "silent", "late", "cut"
 
@@ -153,7 +153,7 @@ def seconds_to_end(tool, signals=1, apart=0.7):
             tool.wait(apart)
         tool.send_signal(signal.SIGINT)
     try:
-        tool.wait(60)
+        tool.wait(WAIT)
     except subprocess.TimeoutExpired:
         tool.kill()
     took = time.monotonic() - begun

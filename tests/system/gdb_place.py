@@ -6,7 +6,7 @@ import socket
 import subprocess
 import threading
 
-from harness import BUILD, TOOL, Place, Server, run_tool, wait_for
+from harness import BUILD, TOOL, WAIT, Place, Server, run_tool, wait_for
 
 
 class GdbServer(Server):
@@ -103,7 +103,7 @@ class GdbClient:
     def __exit__(self, *_):
         self.process.stdin.close()
         self.process.stdout.close()
-        assert self.process.wait(60) == 0
+        assert self.process.wait(WAIT) == 0
 
 
 PYOCD = ("import threading; threading.Thread.isAlive = threading.Thread.is_alive; "  # gone since Python 3.9

@@ -12,7 +12,7 @@ import time
 
 import pytest
 
-from board import Board, OpenOcd
+from board import WAIT, Board, OpenOcd
 from usb import UsbBoard, usb_available
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -31,7 +31,6 @@ SOAK = bool(os.environ.get("PMU_SOAK"))
 HELD = socket.socket()
 HELD.bind(("127.0.0.1", 0))
 CLOSED_PORT = HELD.getsockname()[1]  # nothing listens there, and as long as it is held, nothing of a test that runs beside will
-WAIT = 120  # seconds: a bound against hanging, never a measure
 
 
 def elf_of(chip, mode):
@@ -158,7 +157,7 @@ class Place:
         """As another debugger would, which then goes away."""
         server = self.server or self.start_server()
         server("halt")
-        server("wait_halt 5000")
+        server.wait_halt()
         if not self.server:
             server.kill()
 

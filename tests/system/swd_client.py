@@ -3,6 +3,8 @@ what no debugger would."""
 
 import socket
 
+from board import WAIT as PATIENCE  # WAIT is an acknowledge
+
 OK, WAIT, FAULT, NOBODY = 1, 2, 4, 7
 
 DP_DPIDR = DP_ABORT = 0x0
@@ -41,7 +43,7 @@ def parity(value):
 
 class Swd:
     def __init__(self, board):
-        self._socket = socket.create_connection(("127.0.0.1", board.jtag_port), timeout=60)
+        self._socket = socket.create_connection(("127.0.0.1", board.jtag_port), timeout=PATIENCE)
         self._out = bytearray(b"O")
 
     def __enter__(self):

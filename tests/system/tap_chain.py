@@ -3,6 +3,8 @@
 import socket
 import threading
 
+from board import WAIT
+
 # State -> the next one for TMS 0 and 1 (IEEE 1149.1 figure 6-1)
 STATES = {"reset": ("idle", "reset"), "idle": ("idle", "select-dr"),
           "select-dr": ("capture-dr", "select-ir"), "capture-dr": ("shift-dr", "exit1-dr"),
@@ -73,7 +75,7 @@ class TapChain:
 
     def __exit__(self, *_):
         self.listener.close()
-        self.thread.join(60)
+        self.thread.join(WAIT)
         self.board.close()
 
     def _serve(self):

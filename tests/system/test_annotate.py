@@ -9,7 +9,7 @@ import subprocess
 import pexpect
 import pytest
 
-from harness import TOOL, elf_of, finish_tool, run_tool, start_tool, unfolded
+from harness import TOOL, WAIT, elf_of, finish_tool, run_tool, start_tool, unfolded
 
 PROGRAM = """static volatile int sink;
 __attribute__((noinline)) void work(int n)
@@ -121,7 +121,7 @@ def test_text(tmp_path):
 
 def test_a_terminal_cuts(tmp_path):
     built(tmp_path, "-g")
-    child = pexpect.spawn(TOOL, ["annotate", "work", str(tmp_path / "profile.jsonl")], timeout=30, dimensions=(24, 56), encoding="utf-8",
+    child = pexpect.spawn(TOOL, ["annotate", "work", str(tmp_path / "profile.jsonl")], timeout=WAIT, dimensions=(24, 56), encoding="utf-8",
                           env={**os.environ, "TERM": "xterm", "LC_ALL": "C.UTF-8"})
     out = child.read()
     child.close()

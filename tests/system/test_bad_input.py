@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from harness import CLOSED_PORT, BUILD, WORK_BY_DATA, Place, elf_of, finish_tool, run_tool, start_tool, TOOL, wait_for
+from harness import CLOSED_PORT, BUILD, WORK_BY_DATA, Place, elf_of, finish_tool, run_tool, start_tool, TOOL, WAIT, wait_for
 
 ELF = elf_of("rp2040", "free")
 
@@ -194,7 +194,7 @@ def test_own_openocd_that_cannot_start():
 
 def test_openocd_is_not_installed():
     process = subprocess.run([TOOL, "-f", "x.cfg", "info"], env={"PATH": "/nonexistent"}, text=True,
-                             stdin=subprocess.DEVNULL, capture_output=True, timeout=60, check=False)
+                             stdin=subprocess.DEVNULL, capture_output=True, timeout=WAIT, check=False)
     assert process.returncode == 3 and "openocd" in process.stderr.lower()
 
 

@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from board import BUILD, Board, BoardError, OpenOcd
+from board import BUILD, WAIT, Board, BoardError, OpenOcd
 from cortex_m import (ICSR, DHCSR, DEMCR, BP_CTRL, BP_COMP0, DWT_CTRL, DWT_CYCCNT, DWT_CPICNT, KEY, DEBUGEN, HALT,
                       STEP, MASKINTS, S_SLEEP, S_LOCKUP, S_RESET_ST, WORK, SLEEPER, RESETTING, LOCKING, WIDE,
                       BOTH_CHIPS, comparator, wait_halted, between, attach)
@@ -128,7 +128,7 @@ def test_gdb_through_openocd(chip):
                   "continue", "stepi", "info symbol $pc", "detach"]
         arguments = [a for line in script for a in ("-ex", line)]
         done = subprocess.run(["gdb-multiarch", "-batch", "-nx", str(board.elf), *arguments], capture_output=True,
-                              text=True, timeout=60)
+                              text=True, timeout=WAIT)
         assert "in_ram_step + 2 in section .data" in done.stdout.replace("in_ram + 4", "in_ram_step + 2"), done
         assert "Value returned is" in done.stdout
 
@@ -188,7 +188,7 @@ def test_software_breakpoint_in_ram(attach):
     ocd(f"bp {place:#x} 2")
     for _ in range(3):
         ocd("resume")
-        ocd("wait_halt 20000")
+        ocd.wait_halt()
         assert ocd.register("pc") == place
     ocd(f"rbp {place:#x}")
     assert board.read(place, 2) != b"\x00\xbe"
@@ -285,14 +285,14 @@ def test_control_socket_refuses_nonsense():
                 board.command(line)
         assert board.state()["run"] == "running"
         board.command("quit")
-        assert board.process.wait(60) == 0
+        assert board.process.wait(WAIT) == 0
 
 
 @pytest.mark.parametrize("arguments", [[], ["--chip", "z80"], ["--chip", "m4"], ["--wat"],
                                        ["--chip", "m4", "--firmware", "x", "--halt-cost", "9..1"],
                                        ["--chip", "m4", "--firmware", "x", "--jtag", "70000"]])
 def test_bad_usage(arguments):
-    done = subprocess.run([str(BUILD / "board"), *arguments], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([str(BUILD / "board"), *arguments], capture_output=True, text=True, timeout=WAIT)
     assert done.returncode == 2 and done.stderr and not done.stdout
 
 
@@ -300,5 +300,5 @@ def test_firmware_that_is_none(tmp_path):
     nonsense = tmp_path / "x.elf"
     nonsense.write_bytes(b"\x7fELF nonsense")
     done = subprocess.run([str(BUILD / "board"), "--chip", "m4", "--firmware", str(nonsense)], capture_output=True,
-                          text=True, timeout=60)
+                          text=True, timeout=WAIT)
     assert done.returncode == 1 and "Arm ELF" in done.stderr

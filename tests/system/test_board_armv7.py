@@ -9,7 +9,7 @@ import pytest
 
 from armv7 import (CCNTR, PMCR, BREAKPOINTS, RAM_BASE, COUNTED, WORK, MOE_REQUEST, MOE_BREAKPOINT, MOE_BKPT, ALL_CHIPS, MAPPED,
                    DEBUG, Core, between, attach)
-from board import Board, OpenOcd, ROOT
+from board import Board, OpenOcd, ROOT, WAIT
 
 PARTS = {"a9": ["Cortex-A9 ROM", "Cortex-A9 Debug", "0x9a0, CoreSight PMU", "CoreSight CTI", "Cortex-A9 PTM"],
          "a7": ["Cortex-A7 Debug", "Cortex-A7 PMU", "CoreSight CTI", "Component not present"],
@@ -73,7 +73,7 @@ def test_hardware_breakpoints_in_either_instruction_set(attach, chip, place, len
     board.watch(place)
     for n in range(3):
         ocd("resume")
-        ocd("wait_halt 20000")
+        ocd.wait_halt()
         state = board.state()
         assert state["pc"] == board.symbol(place) and state["moe"] == MOE_BREAKPOINT
         assert state["cpsr"] >> 5 & 1 == t
@@ -114,7 +114,7 @@ def test_a_debugger_rewrites_code(attach, chip):
     assert board.read_word(place) & 0xFFF000F0 == 0xE1200070
     for _ in range(3):
         ocd("resume")
-        ocd("wait_halt 20000")
+        ocd.wait_halt()
         assert board.state()["pc"] == place and board.state()["moe"] == MOE_BKPT
     ocd(f"rbp {place:#x}")
     rounds = board.read_word("round_count")
@@ -133,7 +133,7 @@ def test_gdb_through_openocd():
                       "continue", "finish", "thbreak in_ram", "continue", "stepi", "info symbol $pc", "detach"]
             arguments = [a for line in script for a in ("-ex", line)]
             done = subprocess.run(["gdb-multiarch", "-batch", "-nx", str(board.elf), *arguments], capture_output=True,
-                                  text=True, timeout=60)
+                                  text=True, timeout=WAIT)
     for what in ("counted_thumb () at", "recurse (depth=", "Value returned is", "in_ram () at"):
         assert what in done.stdout, done
     assert "in_ram_step in section" in done.stdout or "in_ram + 4 in section" in done.stdout, done
@@ -154,7 +154,7 @@ def test_both_cores_of_the_a9(attach):
     for _ in range(3):
         ocd(f"bp {board.symbol('core1_work'):#x} 4 hw")
         ocd("resume")
-        ocd("wait_halt 20000")
+        ocd.wait_halt()
         assert other.state()["pc"] == board.symbol("core1_work")
         ocd(f"rbp {board.symbol('core1_work'):#x}")
     assert not any(board.state()["bcr"])  # the first core's comparators are its own
@@ -198,7 +198,7 @@ def test_the_monitor_by_coprocessor_instructions(attach, chip):
     for _ in range(2):
         ocd(f"bp {board.symbol('counted_arm'):#x} 4 hw")
         ocd("resume")
-        ocd("wait_halt 20000")
+        ocd.wait_halt()
         ocd("step")
         ocd(f"rbp {board.symbol('counted_arm'):#x}")
     end = board.state()

@@ -201,7 +201,7 @@ def test_openocd_by_its_own_probe_driver(chip):
         for place, length in [("counted_arm", 4), ("counted_thumb", 2)]:
             ocd(f"bp {board.symbol(place):#x} {length} hw")
             ocd("resume")
-            ocd("wait_halt 20000")
+            ocd.wait_halt()
             ocd(f"rbp {board.symbol(place):#x}")
             assert board.state()["pc"] == board.symbol(place)
         words = ocd(f"{chip}.cpu0 read_memory 0 32 64").split()

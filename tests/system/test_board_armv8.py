@@ -29,12 +29,12 @@ def test_openocd_debugs(a53, number, places):
     board = a53()
     ocd, mine = openocd(a53, board, number), board.core(number) if number else board
     ocd("halt")
-    ocd("wait_halt 5000")
+    ocd.wait_halt()
     assert mine.state()["run"] == "halted" and ocd.register("pc") == mine.state()["pc"]
     for name in places * 2:
         ocd(f"bp {board.symbol(name):#x} 4 hw")
         ocd("resume")
-        ocd("wait_halt 20000")
+        ocd.wait_halt()
         assert ocd.register("pc") == mine.state()["pc"] == board.symbol(name)
         ocd(f"rbp {board.symbol(name):#x}")
         ocd("step")
@@ -66,7 +66,7 @@ def test_openocd_sets_a_breakpoint_in_ram_by_an_instruction(a53):
     place = board.symbol("in_ram_step")
     ocd(f"bp {place:#x} 4")
     ocd("resume")
-    ocd("wait_halt 20000")
+    ocd.wait_halt()
     assert board.state()["pc"] == place and board.read_word(place) == 0xD4400160
     ocd(f"rbp {place:#x}")
     assert board.read_word(place) != 0xD4400160

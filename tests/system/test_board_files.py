@@ -121,7 +121,7 @@ def tool(server, *args):
 
 def halts_and_goes_on(server, chip, core, bus):
     """OpenOCD stops an Armv8-A core by the right cross trigger interface, and both ways to memory agree."""
-    server(f"targets {chip}.{core}; halt; wait_halt 5000")
+    server(f"targets {chip}.{core}; halt; wait_halt {1000 * WAIT}")
     pc = int(server("dict get [get_reg pc] pc"), 0)
     assert server(f"{chip}.{core} read_memory {pc & ~3:#x} 32 1") == server(f"{chip}.{bus} read_memory {pc & ~3:#x} 32 1")
     server("resume")

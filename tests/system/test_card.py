@@ -10,7 +10,7 @@ import pytest
 from card import (ANY, CNTR0, CNTR1, CTRL, EN, INV, OS, SEL0, SEL1, SPFLT, STATUS, TSC, USR, Agent, Card,
                   card_available)
 from test_counting import Terminal
-from harness import Run, finish_tool, run_tool, wait_for
+from harness import WAIT, Run, finish_tool, run_tool, wait_for
 
 pytestmark = pytest.mark.skipif(card_available() is not None, reason=str(card_available()))
 BOTH = USR | OS
@@ -313,7 +313,7 @@ def test_a_signal_ends_it_and_all_is_put_back(card, words, number):
     process = card.start(*words, "-e", "CPU_CLK_UNHALTED")
     wait_for(lambda: sum(msr == CNTR0 for _, msr, *_ in card.looks()) >= (8 if "-a" in words else 1), "the counting")
     process.send_signal(number)
-    _, err = process.communicate(timeout=60)
+    _, err = process.communicate(timeout=WAIT)
     assert process.returncode == 0, err
     assert card.registers() == before
     assert any(msr == CNTR0 for _, msr, *_ in card.looks())

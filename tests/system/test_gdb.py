@@ -191,7 +191,7 @@ def test_halted_at_somebodys_breakpoint(chip):
         here = place.symbol("work_by_data")
         place.server(f"bp {here:#x} {2 if chip == 'm4' else 4} hw")
         place.board.wait_for(lambda state: state["run"] == "halted")
-        place.server("wait_halt 20000")
+        place.server.wait_halt()
         refused = place.run("delta", "work_by_data")
         assert refused.code == 3 and "halted at scenarios.c:" in refused.err and "--resume" in refused.err
         assert "halted at scenarios.c:" in place.run("info").out

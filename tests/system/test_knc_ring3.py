@@ -7,7 +7,7 @@ import subprocess
 import pytest
 
 from card import BUILD, CNTR0, CTRL, EN, OS, SEL0, SEL1, SPFLT, USR, CNTR1, Card, card_available, expected
-from harness import finish_tool, wait_for
+from harness import WAIT, finish_tool, wait_for
 
 pytestmark = pytest.mark.skipif(card_available() is not None, reason=str(card_available()))
 RING3 = os.path.join(BUILD, "clients", "knc-ring3")
@@ -17,7 +17,7 @@ REGIONS = (10, 1000, 33, 1, 123456)
 
 def run(card):
     done = subprocess.run([RING3, card.root, "1", *map(str, REGIONS)], check=True, capture_output=True, text=True,
-                          timeout=60)
+                          timeout=WAIT)
     return [tuple(map(int, line.split())) for line in done.stdout.splitlines()]
 
 

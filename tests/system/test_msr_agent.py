@@ -12,7 +12,7 @@ import pytest
 from card import (AGENT, BUILD, CNTR0, CNTR1, CTRL, DONE, EN, FAULT, NONSENSE, OS, OVF, READ, REFUSED, SEL0, SEL1, SERVED,
                   SPFLT, STATUS, TIME, TSC, USR, WRITE, Agent, Card, Client,
                   card_available)
-from harness import wait_for
+from harness import WAIT, wait_for
 
 pytestmark = pytest.mark.skipif(card_available() is not None, reason=str(card_available()))
 BOTH = USR | OS
@@ -234,7 +234,7 @@ def test_random_bytes_and_requests(card, agent):
         data = bytearray(Client.request(accesses))
         for _ in range(rng.choice((0, 0, 1, 5))):
             data[rng.randrange(len(data))] = rng.getrandbits(8)
-        with socket.create_connection(("127.0.0.1", agent.port), timeout=60) as one:
+        with socket.create_connection(("127.0.0.1", agent.port), timeout=WAIT) as one:
             try:
                 one.sendall(data[:rng.choice((len(data), len(data), rng.randrange(len(data)) + 1))])
                 if rng.random() < 0.5:
@@ -280,19 +280,19 @@ def test_signals_end_it(agent, number):
     (["--listen", "1.2.3.256"], "256"), (["--root", "x" * 200], "x"), (["--idle", "0"], "0"), (["--idle", "30s"], "30s"),
     (["--idle", "+5"], "+5"), (["--state", ""], "usage")])
 def test_what_it_does_not_understand(words, what):
-    done = subprocess.run([AGENT, *words], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([AGENT, *words], capture_output=True, text=True, timeout=WAIT)
     assert done.returncode == 2 and "usage" in done.stderr and what in done.stderr
 
 
 def test_where_it_cannot_serve(tmp_path):
-    done = subprocess.run([AGENT, "--root", str(tmp_path), "--port", "0"], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([AGENT, "--root", str(tmp_path), "--port", "0"], capture_output=True, text=True, timeout=WAIT)
     assert done.returncode == 1 and "modprobe msr" in done.stderr
-    done = subprocess.run([AGENT, "--root", str(tmp_path), "--cpus", "3"], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([AGENT, "--root", str(tmp_path), "--cpus", "3"], capture_output=True, text=True, timeout=WAIT)
     assert done.returncode == 1 and "dev/cpu/3/msr" in done.stderr
 
 
 def test_it_refuses_to_serve_another_processor():
-    done = subprocess.run([AGENT, "--port", "0"], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([AGENT, "--port", "0"], capture_output=True, text=True, timeout=WAIT)
     assert done.returncode == 1 and "no Knights Corner" in done.stderr
 
 
@@ -308,7 +308,7 @@ def test_an_agent_that_goes_away_is_noticed(card):
         process = card.start("-a", "stat", "--freq", "1.1G", "-e", "CPU_CLK_UNHALTED", probe=agent.probe)
         wait_for(lambda: card.read(7, CTRL) == 1, "the counting")
         agent.stop(signal.SIGTERM)
-        _, err = process.communicate(timeout=60)
+        _, err = process.communicate(timeout=WAIT)
         assert process.returncode == 3 and "closed the connection" in err
         assert set(card.registers().values()) == {0}  # it put back what the tool no longer could
 
@@ -357,7 +357,7 @@ def test_a_tool_that_is_stopped_is_left(card):
         wait_for(lambda: set(card.registers().values()) == {0}, "the agent to put all back")
         process.send_signal(signal.SIGCONT)
         process.send_signal(signal.SIGINT)
-        _, err = process.communicate(timeout=60)
+        _, err = process.communicate(timeout=WAIT)
         assert process.returncode == 3 and "closed the connection" in err
 
 
@@ -367,7 +367,7 @@ def started_again(card, state, *args):
                                stderr=subprocess.PIPE)
     if process.stdout.readline():
         process.send_signal(signal.SIGTERM)
-    _, err = process.communicate(timeout=60)
+    _, err = process.communicate(timeout=WAIT)
     return process.returncode, err
 
 

@@ -8,7 +8,7 @@ import subprocess
 
 import pytest
 
-from harness import NOP_MORE, TOOL, WORK_BY_DATA, Place, finish_tool, run_tool, start_tool, wait_for
+from harness import NOP_MORE, TOOL, WAIT, WORK_BY_DATA, Place, finish_tool, run_tool, start_tool, wait_for
 
 OLD = "what was there before\n"
 TAKE_ELF = ("delta", "stat", "watch", "info", "doctor", "calibrate")
@@ -205,7 +205,7 @@ def test_a_baseline_out_of_a_pipe(tmp_path):
 
 def test_standard_output_by_name_is_appended_to(file):
     with open(file, "a", encoding="utf-8") as out:
-        code = subprocess.run([TOOL, "list", "--cpu", "dwt", "-o", "/dev/stdout"], stdout=out, timeout=60, check=False).returncode
+        code = subprocess.run([TOOL, "list", "--cpu", "dwt", "-o", "/dev/stdout"], stdout=out, timeout=WAIT, check=False).returncode
     assert code == 0 and file.read_text().startswith(OLD) and "CPICNT" in file.read_text()
     assert os.listdir(file.parent) == [file.name]
 
@@ -227,7 +227,7 @@ def command_of(place, words):
 @pytest.mark.parametrize("words", FULL)
 def test_a_full_device_is_told(m4, words):
     with open("/dev/full", "w", encoding="utf-8") as full:
-        process = subprocess.run(command_of(m4, words), stdout=full, stderr=subprocess.PIPE, text=True, timeout=120,
+        process = subprocess.run(command_of(m4, words), stdout=full, stderr=subprocess.PIPE, text=True, timeout=WAIT,
                                  check=False)
     assert process.returncode == 3 and "could not be written" in process.stderr, process.stderr
     if not words[0].startswith("--"):

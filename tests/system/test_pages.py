@@ -9,7 +9,7 @@ import subprocess
 
 import pytest
 
-from harness import CALLED_TWICE, LONG_REGION, NOP_MORE, WORK_BY_DATA, Place, run_tool
+from harness import CALLED_TWICE, LONG_REGION, NOP_MORE, WAIT, WORK_BY_DATA, Place, run_tool
 from test_page import Page
 from test_verdicts import Program
 
@@ -220,5 +220,5 @@ def test_a_browser_shows_it(look, runs, tmp_path):
     dark = ["--blink-settings=preferredColorScheme=0"] if look == "dark" else []
     done = subprocess.run([CHROMIUM, "--headless=new", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path}/profile",
                            "--enable-logging=stderr", "--v=0", *dark, *words, out.as_uri()],
-                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=300, check=True)
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=WAIT, check=True)
     assert shown.stat().st_size > 10000 and "CONSOLE" not in done.stderr, done.stderr

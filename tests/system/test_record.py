@@ -14,7 +14,7 @@ import time
 import pytest
 
 from gdb_place import GdbPlace
-from harness import NOWHERE, SLEEPER, TOOL, WORK_BY_DATA, Place, finish_tool, run_tool, tool_environment, wait_for
+from harness import NOWHERE, SLEEPER, TOOL, WAIT, WORK_BY_DATA, Place, finish_tool, run_tool, tool_environment, wait_for
 from test_restore import assert_runs, snapshot
 
 WIRES = ["m4/swd", "rp2040/swd", "m55/swd", "a9/swd", "a53/swd"]
@@ -349,6 +349,6 @@ def test_sleep_is_told_apart(way, tmp_path):
 def test_the_default_file(tmp_path):
     with Place("m4/swd", "free", WORK_BY_DATA) as place:
         words = [TOOL, *place.probe_words(), "-q", "record", "--for", "200ms"]
-        result = subprocess.run(words, cwd=tmp_path, env=tool_environment(), capture_output=True, text=True, timeout=60, check=True)
+        result = subprocess.run(words, cwd=tmp_path, env=tool_environment(), capture_output=True, text=True, timeout=WAIT, check=True)
         assert result.stdout == result.stderr == ""
         assert os.listdir(tmp_path) == ["profile.jsonl"] and "elf" not in Profile(tmp_path / "profile.jsonl").head

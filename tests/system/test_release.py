@@ -152,12 +152,12 @@ def test_another_debuggers_too():
     """OpenOCD's own breakpoints and watchpoints: it forgets them, and lets the core go itself."""
     with Place("m4", "free", WORK_BY_DATA) as place:
         place.server("halt")
-        place.server("wait_halt 5000")
+        place.server.wait_halt()
         place.server(f"bp {place.symbol('work_by_data'):#x} 2 hw")
         place.server(f"wp {place.symbol('round_count'):#x} 4 w")
         place.server("cortex_m vector_catch hard_err")
         place.server("resume")
-        place.server("wait_halt 5000")
+        place.server.wait_halt()
         assert stops(place) == {"breakpoint", "watchpoint", "catch"}
         result = released(place)
         for what in ("breakpoint at scenarios.c", "watchpoint at 0x2000", "catch of faults"):
@@ -171,10 +171,10 @@ def stop_at_entry(place):
     """By a breakpoint instruction of another debugger, which goes away."""
     server = place.server or place.start_server()
     server("halt")
-    server("wait_halt 5000")
+    server.wait_halt()
     place.board.write("in_ram", BKPT)
     server("resume")
-    server("wait_halt 5000")
+    server.wait_halt()
     assert place.board.state()["pc"] == place.symbol("in_ram")
     if not place.server:
         server.kill()

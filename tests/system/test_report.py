@@ -11,7 +11,7 @@ import subprocess
 import pexpect
 import pytest
 
-from harness import TOOL, elf_of, finish_tool, run_tool, start_tool, unfolded
+from harness import TOOL, WAIT, elf_of, finish_tool, run_tool, start_tool, unfolded
 
 ELF = elf_of("m4", "free")
 SYMBOLS = {name: int(address, 16) for address, name in
@@ -142,7 +142,7 @@ def test_pprof(profile):
 
 
 def test_pprof_is_not_for_a_terminal(profile):
-    child = pexpect.spawn(TOOL, ["report", str(profile), "--format", "pprof"], timeout=30)
+    child = pexpect.spawn(TOOL, ["report", str(profile), "--format", "pprof"], timeout=WAIT)
     assert b"-o profile.pb.gz" in child.read() and child.wait() == 2
 
 
@@ -294,7 +294,7 @@ def test_diff(profile, tmp_path):
 
 
 def test_diff_on_a_terminal_is_grey_where_nothing_changed(profile):
-    child = pexpect.spawn(TOOL, ["report", str(profile), "--diff", str(profile)], timeout=30, encoding="utf-8",
+    child = pexpect.spawn(TOOL, ["report", str(profile), "--diff", str(profile)], timeout=WAIT, encoding="utf-8",
                           env={**os.environ, "TERM": "xterm", "LC_ALL": "C.UTF-8"})
     out = child.read()
     assert child.wait() == 0 and len(re.findall(r"^\x1b\[2m *~.*\x1b\[0m\r$", out, re.M)) == 3

@@ -6,7 +6,7 @@ import time
 import os
 import pytest
 
-from harness import SLOW_CLOCK, SOAK, WORK_BY_DATA, Place, finish_tool, passages, places, returned, start_tool, wait_for
+from harness import SLOW_CLOCK, SOAK, WAIT, WORK_BY_DATA, Place, finish_tool, passages, places, returned, start_tool, wait_for
 
 from trouble import TOOL, Strike
 from troubled_place import TroubledPlace, differences
@@ -105,7 +105,7 @@ class Ending:
     def __init__(self, way):
         self.place = TroubledPlace(way)
         server = self.place.place.start_server()
-        for command in ("halt", "wait_halt 5000", "resume"):
+        for command in ("halt", f"wait_halt {1000 * WAIT}", "resume"):
             server(command)
         server.kill()
         self.board = self.place.board

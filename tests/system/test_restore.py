@@ -146,7 +146,7 @@ def test_a_stop_of_another_debugger_stays(state_folder):
         killed(place, hits=30)
         assert place.run("restore").code == 0
         place.server("halt")
-        place.server("wait_halt 5000")
+        place.server.wait_halt()
         place.server(f"bp {place.symbol('Reset_Handler') & ~1:#x} 2 hw")
         place.server("resume")
         before = place.board.state()["fp_comp"]

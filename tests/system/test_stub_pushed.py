@@ -59,7 +59,7 @@ class Pushed:
         self.ocd(f"reg pc {self.at + entry:#x}")
         self.ocd(f"reg cpsr {MASKED.get(self.chip, ARM_SVC):#x}")
         self.ocd("resume")
-        self.ocd("wait_halt 5000")
+        self.ocd.wait_halt()
         pc = self.ocd.register("pc")
         assert self.at <= pc < self.at + len(self.image)
         assert int.from_bytes(self.board.read(pc, 4), "little") == ENDS.get(self.chip, BKPT)

@@ -40,7 +40,7 @@ def openocd_agrees(place, running):
         assert place.server.register("pc") == place.board.state()["pc"]
         return
     place.server("halt")
-    place.server("wait_halt 5000")
+    place.server.wait_halt()
     assert place.server.register("pc") == place.board.state()["pc"]
     place.server("resume")
 

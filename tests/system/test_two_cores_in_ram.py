@@ -2,7 +2,7 @@
 takes for a fault."""
 import pytest
 
-from harness import IN_RAM, WORK_BY_DATA, Place, passages, returned, unfolded, wait_for
+from harness import IN_RAM, WAIT, WORK_BY_DATA, Place, passages, returned, unfolded, wait_for
 
 
 def lives(core1, place):
@@ -20,7 +20,7 @@ def test_the_other_core_runs_onto_it(way):
         tool = place.start("delta", "in_ram", "-r", "1000000", "--for", "60s")
         place.wait_for_stops(5)
         place.board.write_word("core1_in_ram", 1)
-        out, err = tool.communicate(timeout=100)
+        out, err = tool.communicate(timeout=WAIT)
         assert tool.returncode == 3, (out, err)
         assert "core 1 has run onto the breakpoint at 0x2" in unfolded(err) and "both run" in unfolded(err), err
         assert place.board.read("in_ram", 16) == code

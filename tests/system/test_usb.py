@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from board import WAIT
 from usb import ClientError, UsbBoard, usb_available
 
 pytestmark = pytest.mark.skipif(usb_available() is not None, reason=str(usb_available()))
@@ -223,7 +224,7 @@ def test_a_blocking_read_can_be_ended(way):
             process.kill()
         else:
             process.terminate()
-        assert process.wait(20) == (-9 if way == "killed" else 5)
+        assert process.wait(WAIT) == (-9 if way == "killed" else 5)
         process.stdout.close()
         with board.client("hid-client") as client:
             client.open()

@@ -6,10 +6,8 @@ import subprocess
 import tempfile
 import time
 
-from board import BUILD, ROOT, Board, OpenOcd
+from board import BUILD, ROOT, WAIT, Board, OpenOcd
 from once import once
-
-PATIENCE = 60
 
 # In the namespace, before the board: a place to work in. It lives as long as its standard input.
 HOLD = 'mount -t tmpfs pmu-usb "$0" && echo ready && exec cat'
@@ -71,16 +69,16 @@ class UsbNamespace:
 
     def bind(self):
         """Over /dev and /sys with what the board has made."""
-        subprocess.run(self.enter(["sh", "-c", BIND, self.directory]), check=True, timeout=PATIENCE)
+        subprocess.run(self.enter(["sh", "-c", BIND, self.directory]), check=True, timeout=WAIT)
 
-    def run(self, command, timeout=PATIENCE, **kwargs):
+    def run(self, command, timeout=WAIT, **kwargs):
         """Runs a client to its end; what it said, errors included."""
         return subprocess.run(self.in_namespace(command), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                               stdin=subprocess.DEVNULL, timeout=timeout, **kwargs)
 
     def close(self):
         self._holder.stdin.close()
-        self._holder.wait(PATIENCE)
+        self._holder.wait(WAIT)
         self._holder.stdout.close()
         self._place.cleanup()
 
@@ -138,7 +136,7 @@ class Client:
         except BrokenPipeError:
             pass
         self.process.stdout.close()
-        return self.process.wait(PATIENCE)
+        return self.process.wait(WAIT)
 
     def __enter__(self):
         return self
@@ -196,7 +194,7 @@ class UsbBoard(Board):
 
     def usb_closed(self):
         """The same once no file is open: the kernel tells of a close() some time after it."""
-        deadline = time.monotonic() + PATIENCE
+        deadline = time.monotonic() + WAIT
         while self.usb()["open"]:
             if time.monotonic() > deadline:
                 raise TimeoutError("the probe's files stay open")

@@ -6,6 +6,8 @@ import struct
 import subprocess
 import sys
 
+from board import WAIT
+
 BUS = "sys/devices/pci0000:00/usb1"
 FIRST = 8  # ports and addresses below are the board's
 
@@ -45,7 +47,7 @@ def add(directory, number, vendor, product, name="", serial=""):
 
 def plug_in(namespace, *devices):
     """Each "VENDOR:PRODUCT[:NAME[:SERIAL]]", numbers in hex. Before or after the namespace's bind()."""
-    subprocess.run(namespace.enter([sys.executable, __file__, namespace.directory, *devices]), check=True, timeout=60)
+    subprocess.run(namespace.enter([sys.executable, __file__, namespace.directory, *devices]), check=True, timeout=WAIT)
 
 
 if __name__ == "__main__":
