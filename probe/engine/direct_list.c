@@ -364,9 +364,10 @@ bool direct_run_list(struct direct_engine *self, size_t *at, uint64_t *saw, cons
         bool held = self->halted_by_us && !lets_run(self);
         struct outcome outcome =
             ledger_execute(self->device->ledger, &self->list, done, self->results, &patient, &refused);
+        bool refuses = outcome.why == TARGET_WAIT || outcome.why == TARGET_FAULT;
         /* A long list may take many calls, and in most of it the core stands */
         held = held || (outcome.why == NOT_YET && outcome.done > done);
-        (held ? progress_was_held : progress_went_on)(&self->progress);
+        (refuses ? progress_was_refused : held ? progress_was_held : progress_went_on)(&self->progress);
         /* Only the call's time is over. A wait for something that reads as 0 is told by the next call. */
         bool goes_on = outcome.why == NOT_YET && outcome.done > done && outcome.saw == 0;
         done = outcome.done;
@@ -379,7 +380,6 @@ bool direct_run_list(struct direct_engine *self, size_t *at, uint64_t *saw, cons
             return false;
         if (outcome.why != LINK_LOST && !direct_check_neighbours(self, false, error))
             return false;
-        bool refuses = outcome.why == TARGET_WAIT || outcome.why == TARGET_FAULT;
         bool cancelled = deadline_cancelled(deadline);
         struct error unread = {0};
         bool overdue = deadline_now_us() - self->looked_us > OVERDUE_US;

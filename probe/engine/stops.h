@@ -58,9 +58,10 @@ struct progress {
 };
 
 void progress_note(struct progress *progress);
-/* The core could go on since the last call of one of these three, or was held. */
+/* Since the last call of one of these four the core could go on, or was held, or the target refused. */
 void progress_went_on(struct progress *progress);
 void progress_was_held(struct progress *progress);
+void progress_was_refused(struct progress *progress);
 bool progress_is_late(const struct progress *progress, const struct engine_request *request);
 /* Always false, with ERROR_START or ERROR_END. `hit` is under way, NULL if none is; `to` is where the last
  * call returns to. */

@@ -84,6 +84,23 @@ TIDY_TEST(a_long_list_through_a_slow_link_takes_no_time_of_the_region)
     rig_end_clean(rig);
 }
 
+TIDY_TEST(a_target_that_refuses_is_given_up_where_the_core_stands_too)
+{
+    for (int back = 2; back < 40; back++) {
+        struct rig *rig = rig_armed(to_end, COUNT(to_end), &whole);
+        rig->timeout_ms = TIMEOUT_MS;
+        rig->model.trouble_at = rig->model.accesses + back;
+        rig->model.trouble_for = 1000000;
+        rig->model.what = TROUBLE_WAIT;
+        call_us = SLOW_US;
+        assert_false(rig_run(rig, 3, 0));
+        assert_false(rig->model.hung);
+        call_us = 0;
+        rig->model.trouble_for = 0;
+        tear_down(NULL);
+    }
+}
+
 /* As by Ctrl-Z, once, while the engine waits. */
 static bool paused;
 
