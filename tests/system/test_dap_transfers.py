@@ -7,11 +7,13 @@ import pytest
 from board import Board
 from cmsis_dap import (ABORT, AP, CLEAR_STICKY, CSW, CSW_WORDS, CTRL_STAT, DP, DPIDR, DRW, ERROR, FAULT, MISMATCH,
                        NO_ACK, OK, RDBUFF, SELECT, TAR, WAIT, Dap, mask, read, until, write)
+from harness import wait_for
 
 CPUID, M4 = 0xE000ED00, 0x410FC241
 DHCSR, KEY, C_DEBUGEN, C_HALT, S_HALT = 0xE000EDF0, 0xA05F0000, 1, 2, 1 << 17
 SCRATCH = 0x20010100
 ALL = 0xFFFFFFFF
+OF_ALL_RETRIES = 65536 * 46  # clocks of the wire, at least
 
 
 @pytest.fixture(scope="module", params=["swd", "jtag"])
@@ -248,16 +250,16 @@ def test_queued_commands(board, dap):
 
 
 def test_abort(board, dap):
-    """A match that would last for seconds ends when the abort arrives; the abort is not answered."""
+    """A match that would last for minutes ends when the abort arrives; the abort is not answered."""
     dap.configure(match_retry=65535)
-    dap.clock(200000)
-    begin = time.monotonic()
+    dap.clock(10000)
+    before = board.command("dap")["clocks"]
     dap.send(dap.transfer_packet(mask(ALL), until(AP, CSW, 0), read(DP, CTRL_STAT)))
     assert dap.silent(0.1)
     dap.send(b"\x07")
     reply = dap.transfer_reply(dap.receive())
     assert reply.ack == OK | MISMATCH and reply.count == 1
-    assert time.monotonic() - begin < 5
+    assert board.command("dap")["clocks"] - before < OF_ALL_RETRIES / 4
     dap.clock(10000000)
     assert dap.word(CPUID) == M4
     assert dap.silent()
@@ -270,13 +272,13 @@ def test_host_gone_in_the_middle(board, dap):
         with Dap(b.dap_port) as d:
             d.swd()
             d.power_up()
-            d.clock(100000)
+            d.clock(10000)
             d.configure(match_retry=65535)
+            before = b.command("dap")["clocks"]
             d.send(d.transfer_packet(mask(ALL), until(AP, CSW, 0)))
-        begin = time.monotonic()
         with Dap(b.dap_port) as d:
             assert d.swd() == 0x2BA01477
-        assert time.monotonic() - begin < 5
+        assert b.command("dap")["clocks"] - before < OF_ALL_RETRIES / 4
 
 
 def test_one_host_at_a_time(board, dap):
@@ -293,17 +295,22 @@ def test_latency(count):
         d.swd()
         d.clock(10000000)
         one = d.transfer_packet(read(DP, DPIDR))
-        begin = time.monotonic()
-        for _ in range(20):
-            d.ask(one)
-        alone = time.monotonic() - begin
-        assert 0.1 <= alone < 2
-        begin = time.monotonic()
-        d.send(*[one] * 20)
-        for _ in range(20):
-            assert d.transfer_reply(d.receive()).words == [0x2BA01477]
-        together = time.monotonic() - begin
-        assert 0.1 / count <= together < (alone if count > 1 else 2)
+
+        def is_shared():
+            begin = time.monotonic()
+            for _ in range(20):
+                d.ask(one)
+            alone = time.monotonic() - begin
+            assert 0.1 <= alone
+            begin = time.monotonic()
+            d.send(*[one] * 20)
+            for _ in range(20):
+                assert d.transfer_reply(d.receive()).words == [0x2BA01477]
+            together = time.monotonic() - begin
+            assert 0.1 / count <= together
+            return count == 1 or together < alone
+
+        wait_for(is_shared, "a delay that is shared")  # each time other work may come between
         assert b.command("dap")["most_in_flight"] > count
 
 
