@@ -260,6 +260,16 @@ def finish_tool(process, signal_number=None):
     return Run(process.returncode, out, err)
 
 
+def read_until(process, text, count):
+    """What a run prints until it has printed this so often. It goes on."""
+    out = b""
+    while out.count(text.encode()) < count:
+        more = os.read(process.stdout.fileno(), 1 << 16)
+        assert more, f"it ended: {out[-2000:].decode()}\n{process.stderr.read()}"
+        out += more
+    return out.decode()
+
+
 def run_tool(*args):
     return finish_tool(start_tool([TOOL, *[str(word) for word in args]]))
 

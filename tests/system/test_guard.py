@@ -6,7 +6,7 @@ import signal
 
 import pytest
 
-from harness import NOWHERE, PREEMPTED, RECURSE, SOAK, Place, finish_tool, run_tool, wait_for
+from harness import NOWHERE, PREEMPTED, RECURSE, SOAK, Place, Run, finish_tool, read_until, run_tool, wait_for
 from test_restore import assert_runs, journals, let_peer_finish, snapshot
 
 WITH_OVERRUNS = 4  # of `shares`
@@ -43,6 +43,15 @@ def guarded(place, *words, code=1, function="deadline"):
     stops = [i for i, event in enumerate(log) if event.kind == "halt" and event.extra == WAYS[place.way][1]]
     begins = [max((k for k in range(i) if log[k].kind == "run" and log[k].pc == entry), default=None) for i in stops]
     return result, [(log[k], log[i]) for k, i in zip(begins, stops) if k is not None]
+
+
+def most_of(place, function, stops=300):
+    """What its calls need at most, over some 100 of them."""
+    tool = place.start("guard", function, "-j", "--budget", WITHIN)
+    place.wait_for_stops(stops)
+    result = finish_tool(tool, signal.SIGINT)
+    assert result.code == 0 and end_of(result)["ended"] == "Ctrl-C", result.err
+    return end_of(result)["most"]
 
 
 def overruns_of(result):
@@ -235,13 +244,16 @@ def test_a_call_that_was_left_is_no_overrun(way):
         place.board.run_for(20_000)
         place.run("info")
         before = snapshot(place)
-        most = end_of(guarded(place, "--budget", WITHIN, "--for", "500ms", code=0, function="may_jump")[0])["most"]
+        most = most_of(place, "may_jump")
         place.board.watch(NOWHERE)
-        result = place.run("guard", "may_jump", "-j", "--budget", most * 5 // 4, "-r", 20, "--for", "1s")
+        tool = place.start("guard", "may_jump", "-j", "--budget", most * 5 // 4, "-r", 20)
+        begun = read_until(tool, '"type":"left"', 3)
+        result = finish_tool(tool, signal.SIGINT)
+        result = Run(result.code, begun + result.out, result.err)
         told, end = overruns_of(result), end_of(result)
         taken_back = [line for line in result.lines if line["type"] == "left"]
         assert taken_back and end["left"] >= len(taken_back) and end["overruns"] == len(told) - len(taken_back)
-        # The last one may not have been called again before the time was over
+        # The last one may not have been called again before the end
         assert all(line["elsewhere"] for line in told) and end["overruns"] <= 1 and end["unstopped"] == 0 and result.code == end["overruns"]
         assert_runs(place)
         assert snapshot(place) == before
@@ -251,7 +263,7 @@ def test_a_call_that_was_left_is_no_overrun(way):
 @pytest.mark.parametrize("way", ["m4/swd", "a9/swd", "a53/swd", "m4"])
 def test_recursion_is_part_of_the_outer_call(way):
     with at(way, bits=RECURSE) as place:
-        most = end_of(guarded(place, "--budget", WITHIN, "--for", "500ms", code=0, function="recurse")[0])["most"]
+        most = most_of(place, "recurse")
         budget = most * 2 // 3  # the deepest calls alone
         result, stops = guarded(place, "--budget", budget, "-r", 20 if SOAK else 5, function="recurse")
         check_stops(place, result, stops, "recurse", budget)
@@ -275,7 +287,7 @@ def test_a_call_that_does_not_return():
     """What is printed is the last overrun."""
     with at("m4/swd") as place:
         program_of(place)
-        tool = place.start("guard", "deadline", "-j", "--budget", BUDGET, "--timeout", "2s", "-r", 100000)
+        tool = place.start("guard", "deadline", "-j", "--budget", BUDGET, "--timeout", "10s", "-r", 100000)
         place.wait_for_stops(40)
         place.board.write_word("overrun_length", 1 << 31)
         result = finish_tool(tool)
