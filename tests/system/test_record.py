@@ -9,7 +9,6 @@ import os
 import re
 import signal
 import subprocess
-import time
 
 import pytest
 
@@ -299,7 +298,8 @@ def test_power_that_goes_and_comes(way, tmp_path):
     with Place(way, "free", WORK_BY_DATA) as place:
         tool = begin(place, path)
         place.board.command("power off")
-        time.sleep(0.3)
+        packets = place.board.command("dap")["packets"]
+        wait_for(lambda: place.board.command("dap")["packets"] > packets + 4, "a look that nothing answers")
         place.board.command("power on")
         before = lines_of(path)
         wait_for(lambda: any('"pc"' in line for line in open(part_of(path), encoding="utf-8").readlines()[before + 2:]),

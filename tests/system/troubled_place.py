@@ -126,15 +126,9 @@ class TroubledPlace:
     def boots(self):
         """Whether the program comes up after a system reset."""
         self.board.command("reset")
-        cycles, end = self.board.state()["cycles"], time.monotonic() + 1
-        while time.monotonic() < end:
-            state = self.board.state()
-            if state["run"] == "halted":
-                return False
-            if state["cycles"] > cycles + 1000:
-                return True
-            time.sleep(0.001)
-        return False
+        cycles = self.board.state()["cycles"]
+        state = self.board.wait_for(lambda state: state["run"] in ("halted", "lockup") or state["cycles"] > cycles + 1000, "the program")
+        return state["run"] not in ("halted", "lockup")
 
     def close(self):
         if self.proxy:
