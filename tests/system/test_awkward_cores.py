@@ -46,7 +46,7 @@ def test_a_core_that_idles_without_power_is_kept_up(way):
         before = place.board.state()[name]
         assert before & 1 == 0
         place.board.watch(NOWHERE)
-        result = wake_until_done(place, place.start("delta", "-j", "work_by_data", "-r", 20, "--timeout", 60))
+        result = wake_until_done(place, place.start("delta", "-j", "work_by_data", "-r", 20))
         assert result.code == 0 and len(result.hits) == 20, result.err
         log = place.board.log()
         assert sum(event.kind == "sleep" for event in log) >= 15

@@ -138,9 +138,12 @@ def test_stat_agrees_with_the_truth_within_the_skew(way):
 def test_counters_of_a_window_agree_within_the_skew(way, event):
     """On these boards each instruction takes one cycle, so the two counts differ only by the time between their reads."""
     with Place(way, "free", WORK_BY_DATA) as place:
-        result = place.run("stat", "-j", "--for", "600ms", "-I", 200, "-e", event)
-        assert result.code == 0, result.err
-        counts = [column["count"] for column in result.summary["columns"].values()]
+        counts = [0]
+        for seconds in (0.6, 6, 60):  # as long as it takes on a busy machine
+            if min(counts) <= 100_000:
+                result = place.run("stat", "-j", "--for", seconds, "-I", 200, "-e", event)
+                assert result.code == 0, result.err
+                counts = [column["count"] for column in result.summary["columns"].values()]
         assert len(counts) == 2 and min(counts) > 100_000
         assert abs(counts[0] - counts[1]) <= 2e-6 * result.summary["skew_us"] * 12e6 + 1
         samples = [line for line in result.lines if line["type"] == "sample"]

@@ -27,7 +27,7 @@ def record_events(place, folder):
 
 
 def guard(place, folder):
-    return ["guard", "deadline", "-j", "--budget", BUDGET, "-r", 2, "--timeout", "2s"]
+    return ["guard", "deadline", "-j", "--budget", BUDGET, "-r", 2, "--timeout", "20s"]
 
 
 def survey(place, folder):

@@ -132,7 +132,7 @@ def test_power_lost_in_the_middle(way, line, monkeypatch):
     """With the lines pulled up or held low, the message blames the target that does not answer, not the probe."""
     monkeypatch.setenv("PMU_PROBE_PATIENCE", "1")
     with Place(way, "free", WORK_BY_DATA) as place:
-        process = place.start("delta", "work_by_data", "-r", 1000000, "--timeout", 2)
+        process = place.start("delta", "work_by_data", "-r", 1000000)
         place.wait_for_stops(40)
         place.board.command(f"power {line}")
         result = finish_tool(process)

@@ -6,7 +6,7 @@ import pytest
 
 from gdb_place import GdbPlace
 from harness import (ARTICLE_NOP, ARTICLE_PLAIN, CALLED_TWICE, IN_RAM, LONG_REGION, LOOP_ROUND, NOWHERE, PREEMPTED, RECURSE,
-                     RESETTING, SLEEPER, WAIT, WIDE_ENTRY, WORK_BY_DATA, at, finish_tool, left_handler, passages, returned, run_tool)
+                     RESETTING, SLEEPER, WIDE_ENTRY, WORK_BY_DATA, at, finish_tool, left_handler, passages, returned, run_tool)
 
 pytestmark = [pytest.mark.each_value, pytest.mark.any_third]  # a row takes seconds
 
@@ -149,16 +149,16 @@ def test_a_port_is_one_cores(chip):
 @pytest.mark.parametrize("how", ["done", "interrupted", "terminated", "no end"])
 def test_everything_is_put_back(chip, how):
     with GdbPlace(chip, "free", WORK_BY_DATA | PREEMPTED) as place:
-        first = place.run("delta", "work_by_data", "-r", 1, "--timeout", WAIT)
+        first = place.run("delta", "work_by_data", "-r", 1)
         assert first.code == 0, first.err  # what OpenOCD leaves switched on, is
         before = place.board.state()
         if how == "done":
-            assert place.run("delta", "work_by_data", "-r", 2, "--timeout", WAIT).code == 0
+            assert place.run("delta", "work_by_data", "-r", 2).code == 0
         elif how == "no end":
             late = place.run("delta", "work_by_data", "sleeper", "--timeout", 0.5)
             assert late.code == 3 and "was not reached" in late.err
         else:
-            tool = place.start("delta", "work_by_data", "-r", 100000000, "--timeout", WAIT)
+            tool = place.start("delta", "work_by_data", "-r", 100000000)
             place.wait_for_stops(24)
             result = finish_tool(tool, signal.SIGINT if how == "interrupted" else signal.SIGTERM)
             assert result.code == 0 and "CPU_CYCLES" in result.out

@@ -8,7 +8,7 @@ import subprocess
 
 import pytest
 
-from harness import NOP_MORE, TOOL, WAIT, WORK_BY_DATA, Place, finish_tool, run_tool, start_tool, wait_for
+from harness import LOCKING, NOP_MORE, TOOL, WAIT, WORK_BY_DATA, Place, finish_tool, run_tool, start_tool, wait_for
 
 OLD = "what was there before\n"
 TAKE_ELF = ("delta", "stat", "watch", "info", "doctor", "calibrate")
@@ -120,11 +120,11 @@ def test_ctrl_c_before_the_first_hit_leaves_the_file_alone(m4, file):
 
 def test_a_failure_after_some_hits_keeps_them(file):
     with Place("m4/swd", "free", WORK_BY_DATA) as place:
-        process = start_when(place, file, 5, "--timeout", "0.5")
-        place.board.write_word("scenario", NOP_MORE)
+        process = start_when(place, file, 5)
+        place.board.write_word("scenario", LOCKING)
         result = finish_tool(process)
         assert result.code == 3, result.err
-        assert summary_of(file)["hits"] >= 5 and "not reached" in summary_of(file)["ended"]
+        assert summary_of(file)["hits"] >= 5 and "locked up" in summary_of(file)["ended"]
 
 
 def test_what_is_killed_leaves_its_hits_beside(file):

@@ -13,11 +13,11 @@ from test_report import WHOLE
 FAILING = os.path.join(harness.BUILD, "failing", "pmu-probe")
 A_ROW = 8  # places in check
 OTHERS = {
-    "delta": (lambda place, folder: ["delta", "work_by_data", "-j", "-r", 3, "--timeout", "2s"], "work"),
-    "delta of a region": (lambda place, folder: ["delta", "plain_first", "plain_second", "-r", 3, "--timeout", "2s"], "work"),
+    "delta": (lambda place, folder: ["delta", "work_by_data", "-j", "-r", 3, "--timeout", "20s"], "work"),
+    "delta of a region": (lambda place, folder: ["delta", "plain_first", "plain_second", "-r", 3, "--timeout", "20s"], "work"),
     "delta, outliers": (lambda place, folder: ["delta", "work_by_data", "-r", 4, "--outliers", 2, "--on-max", "r0,sp,lr", "--timeout",
-                                               "2s"], "work"),
-    "delta, JSON and CSV": (lambda place, folder: ["delta", "work_by_data", "-r", 3, "-x", ",", "--timeout", "2s"], "work"),
+                                               "20s"], "work"),
+    "delta, JSON and CSV": (lambda place, folder: ["delta", "work_by_data", "-r", 3, "-x", ",", "--timeout", "20s"], "work"),
     "watch": (lambda place, folder: ["watch", "-j", "--for", "60ms", "-I", "20ms"], "work"),
     "calibrate": (lambda place, folder: ["calibrate", "work_by_data", "-j"], "work"),
     "info": (lambda place, folder: ["info"], "work"),

@@ -21,7 +21,7 @@ def rows(ways, longest=None):
 
 
 def span(place, name, *args, hits=20, code=0):
-    result = place.delta(f"{name}_start", f"{name}_end", "-r", hits, "--timeout", 100, *args, code=code)
+    result = place.delta(f"{name}_start", f"{name}_end", "-r", hits, *args, code=code)
     truth = passages(place.board.log(), place.symbol(f"{name}_start"), at(place.symbol(f"{name}_end")))
     assert len(result.hits) >= hits
     return result, truth
