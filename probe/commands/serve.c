@@ -59,14 +59,15 @@ static bool next_line(struct serve_command *self, char *out)
             return true;
         }
         struct pollfd in = {.fd = STDIN_FILENO, .events = POLLIN};
-        if (self->used == LINE || *context->cancel != 0)
+        const size_t used = self->used;
+        if (used >= LINE || *context->cancel != 0)
             return false;
         if (poll(&in, 1, WAIT_MS) <= 0)
             continue;
-        ssize_t got = read(STDIN_FILENO, self->line + self->used, LINE - self->used);
+        ssize_t got = read(STDIN_FILENO, self->line + used, LINE - used);
         if (got == 0 || (got < 0 && errno != EINTR && errno != EAGAIN))
             return false;
-        self->used += got > 0 ? (size_t)got : 0;
+        self->used = used + (got > 0 ? (size_t)got : 0);
     }
 }
 
