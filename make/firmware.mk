@@ -6,7 +6,7 @@ FIRMWARE_HDR   := tests/firmware/scenario.h tests/firmware/asm.h
 FIRMWARE_MODES := free tick ms slower
 FIRMWARE_CC    := arm-none-eabi-gcc
 FIRMWARE_FLAGS := -mthumb -Os -g3 -gdwarf-4 -std=gnu11 -ffreestanding -nostdlib -fno-common \
-                  -fno-tree-loop-distribute-patterns -Wall -Wextra -Werror -Wl,--build-id -Wl,--no-warn-rwx-segments
+                  -fno-tree-loop-distribute-patterns -Wall -Wextra $(ERRORS) -Wl,--build-id -Wl,--no-warn-rwx-segments
 FIRMWARE_CHIPS := rp2040 m4 m7 m33 m55
 FIRMWARE_CPU_rp2040 := -mcpu=cortex-m0plus -DCHIP_RP2040
 FIRMWARE_CPU_m4     := -mcpu=cortex-m4 -mfloat-abi=soft -DCHIP_M4

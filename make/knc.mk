@@ -3,7 +3,7 @@
 
 KNC_CC    ?= $(CC)
 KNC_SRC   := $(addprefix target-stub/knc/,agent.c options.c registers.c session.c state.c sys.c)
-KNC_FLAGS := -std=gnu99 -Os -Wall -Wextra -Werror -ffreestanding -fno-builtin -nostdlib
+KNC_FLAGS := -std=gnu99 -Os -Wall -Wextra $(ERRORS) -ffreestanding -fno-builtin -nostdlib
 # Hardened as far as a program without a library goes, if the compiler and linker can: its own canary (sys.c), and a place that
 # is different each time, which needs code without relocations. Not _FORTIFY_SOURCE, which is the C library's; not
 # -fcf-protection, as no card has that. MPSS' compiler knows neither: there it is at a fixed place and has no canary.

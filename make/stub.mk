@@ -12,7 +12,7 @@ STUB_NEXT  ?= 0x8000
 STUB_AT    ?= 0
 STUB_STACK ?= 0x20000000
 STUB_LINK  := -nostdlib -static -Wl,--build-id=none -T target-stub/image.ld -Wl,-e0
-STUB_FLAGS := -Os -std=c11 -ffreestanding -Wall -Wextra -Wpedantic -Wshadow -Werror -fno-asynchronous-unwind-tables
+STUB_FLAGS := -Os -std=c11 -ffreestanding -Wall -Wextra -Wpedantic -Wshadow $(ERRORS) -fno-asynchronous-unwind-tables
 
 $(foreach core,$(STUB_V7),$(eval STUB_KIND_$(core) := v7) $(eval STUB_CPU_$(core) := -mcpu=$(core) -marm -mfloat-abi=soft))
 $(foreach core,$(STUB_V8),$(eval STUB_KIND_$(core) := v8) $(eval STUB_CPU_$(core) := -mcpu=$(core) -mgeneral-regs-only))
@@ -60,7 +60,7 @@ check-build: stub-sizes
 
 # The program that tests/test_stub.py runs on QEMU, one for each core, and the image that starts it
 STUB_QEMU       := cortex-a7 cortex-a15 cortex-a53
-STUB_QEMU_FLAGS := -Os -g -std=gnu11 -ffreestanding -nostdlib -static -Wall -Wextra -Wshadow -Werror -fno-asynchronous-unwind-tables \
+STUB_QEMU_FLAGS := -Os -g -std=gnu11 -ffreestanding -nostdlib -static -Wall -Wextra -Wshadow $(ERRORS) -fno-asynchronous-unwind-tables \
                    -fno-stack-protector -fno-pie -no-pie -DCYCLES_A_STEP=1024 -Itarget-stub -T tests/stub/qemu.ld -Wl,--build-id=none -Wl,--no-warn-rwx-segments
 
 define stub_qemu_rules
