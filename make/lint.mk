@@ -4,7 +4,8 @@ LINT_SRC = $(filter-out tests/unit/symbols/fixtures/%,$(sort $(wildcard probe/*.
              tests/unit/*.c tests/unit/*/*.c tests/unit/*/*/*.c tests/fuzz/*.c tests/system/*/*.c tests/firmware-probes/*.c)))
 LINT_HDR = $(sort $(wildcard probe/*/*.h probe/*/*/*.h tests/board/*.h tests/board/*/*.h tests/card/*.h target-stub/knc/*.h tests/unit/*.h \
              tests/unit/*/*.h tests/system/*/*.h))
-LINT_FLAGS = $(CSTD) $(PROBE_INC) -Itests/board -Itests/unit -Itarget-stub/knc $(call pkg,--cflags) $(shell pkg-config --cflags unicorn fuse3)
+# gcc has attributes that clang does not know
+LINT_FLAGS = $(CSTD) $(WARN) -Wno-unknown-attributes $(PROBE_INC) -Itests/board -Itests/unit -Itarget-stub/knc $(call pkg,--cflags) $(shell pkg-config --cflags unicorn fuse3)
 
 lint: deps $(GEN) $(BUILD)/gen/fuzz_targets.h
 	$(PYTHON) -m pytest -q -p no:cacheprovider tests/test_lint.py

@@ -314,8 +314,8 @@ static bool check_contexts(const struct report_command *self, const struct profi
         [PROFILE_EXCEPTIONS] = "record has them of a Cortex-M.",
         [PROFILE_TASKS] = "Record them, of a Cortex-M: pmu-probe --elf app.elf record --task VARIABLE",
         [PROFILE_PROCESSES] =
-            "record without -c has them of a Cortex-A or R whose samples come with CONTEXTIDR; "
-            "those of a Cortex-A9 do not."};
+            ("record without -c has them of a Cortex-A or R whose samples come with CONTEXTIDR; "
+             "those of a Cortex-A9 do not.")};
     enum profile_context kind = shares_context(self->sort);
     return input->profile->contexts[kind].interval_count > 0 ||
            error_advise(error, ERROR_USAGE, advice[kind], "--sort %s: %.200s has none",
