@@ -50,7 +50,20 @@ TIDIED = SOURCES if SOAK else CHANGED + random.Random(f"{os.environ['PMU_SEED']}
 CHECKED = ["probe", "tests/board", "tests/card", "target-stub/knc"]
 
 
+# Another version has other rules and finds other faults in the same tree. This one is clean for Debian 12's, where CI runs
+VERSIONS = {"clang-format": "14", "clang-tidy": "14", "cppcheck": "2.10"}
+
+
+def skip_other_versions(tool):
+    said = subprocess.run([tool, "--version"], text=True, check=True, stdout=subprocess.PIPE).stdout
+    version = re.search(r"LLVM version (\d+)|format version (\d+)|Cppcheck (\d+\.\d+)", said)
+    version = next(filter(None, version.groups()))
+    if version != VERSIONS[tool]:
+        pytest.skip(f"this tree is clean for {tool} {VERSIONS[tool]}, not tried with {version}")
+
+
 def run(command):
+    skip_other_versions(command[0])
     done = subprocess.run(command, cwd=ROOT, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     assert done.returncode == 0, done.stdout[-8000:]
 
