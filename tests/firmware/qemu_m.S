@@ -15,9 +15,11 @@ start:
     str r1, [r0, #4]
     movs r1, #5
     str r1, [r0]
+    .thumb_func
 again:
     bl work
     b again
+    .thumb_func
 work:
     adds r2, r2, #1
     nop
