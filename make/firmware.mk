@@ -63,9 +63,9 @@ WHOLE_printf := -u _printf_float
 WHOLE_M      := $(foreach program,printf rtos,$(BUILD)/firmware/rp2040-$(program).elf $(BUILD)/firmware/m4-$(program).elf)
 
 define whole_rule
-$(BUILD)/firmware/$(1)-$(2).elf: tests/firmware/$(2).c tests/firmware/sections.ld tests/firmware/$(1).ld make/firmware.mk
+$(BUILD)/firmware/$(1)-$(2).elf: tests/firmware/$(2).c tests/firmware/no_system.c tests/firmware/sections.ld tests/firmware/$(1).ld make/firmware.mk
 	@mkdir -p $$(@D)
-	$(FIRMWARE_CC) $(WHOLE_FLAGS) $(WHOLE_$(2)) $(FIRMWARE_CPU_$(1)) -Ltests/firmware -T tests/firmware/$(1).ld $$< -o $$@
+	$(FIRMWARE_CC) $(WHOLE_FLAGS) $(WHOLE_$(2)) $(FIRMWARE_CPU_$(1)) -Ltests/firmware -T tests/firmware/$(1).ld $$(filter %.c,$$^) -o $$@
 endef
 
 $(foreach chip,rp2040 m4,$(foreach program,printf rtos,$(eval $(call whole_rule,$(chip),$(program)))))

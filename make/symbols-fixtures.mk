@@ -10,7 +10,7 @@ SYM_ELFS := $(patsubst %,$(SYM_OUT)/%.elf,blink blink4 blink0 blinkz flash strip
 blink = sed 's/FLASH_ORIGIN/$(or $(2),0)/' $(SYM_DIR)/blink.ld > $@.ld && \
     arm-none-eabi-gcc $(SYM_BARE) $(1) -T $@.ld $(SYM_IN) -lgcc -o $@
 
-$(SYM_ELFS): make/symbols-fixtures.mk $(wildcard $(SYM_DIR)/*.* $(SYM_DIR)/*/*) | $(SYM_OUT)
+$(SYM_ELFS): make/symbols-fixtures.mk tests/firmware/no_system.c $(wildcard $(SYM_DIR)/*.* $(SYM_DIR)/*/*) | $(SYM_OUT)
 $(SYM_OUT):
 	mkdir -p $@
 
@@ -53,11 +53,11 @@ $(SYM_OUT)/listing.elf: $(SYM_DIR)/listing.S
 # With a library. Its linker script wants no start-up; the program calls no system
 SYM_NEWLIB := -O2 -g -nostartfiles --specs=nano.specs --specs=nosys.specs -u _printf_float -Wl,--gc-sections
 $(SYM_OUT)/stacks_m4.elf:
-	arm-none-eabi-gcc -mcpu=cortex-m4 -mthumb $(SYM_NEWLIB) $(SYM_DIR)/stacks.c -o $@
+	arm-none-eabi-gcc -mcpu=cortex-m4 -mthumb $(SYM_NEWLIB) $(SYM_DIR)/stacks.c tests/firmware/no_system.c -o $@
 $(SYM_OUT)/stacks_m0.elf:
-	arm-none-eabi-gcc -mcpu=cortex-m0plus -mthumb $(SYM_NEWLIB) $(SYM_DIR)/stacks.c -o $@
+	arm-none-eabi-gcc -mcpu=cortex-m0plus -mthumb $(SYM_NEWLIB) $(SYM_DIR)/stacks.c tests/firmware/no_system.c -o $@
 $(SYM_OUT)/stacks_a9.elf:
-	arm-none-eabi-gcc -mcpu=cortex-a9 -marm $(SYM_NEWLIB) $(SYM_DIR)/stacks.c -o $@
+	arm-none-eabi-gcc -mcpu=cortex-a9 -marm $(SYM_NEWLIB) $(SYM_DIR)/stacks.c tests/firmware/no_system.c -o $@
 $(SYM_OUT)/stacks_a53.elf:
 	aarch64-linux-gnu-gcc -mcpu=cortex-a53 -O2 -g -nostdlib -static -no-pie -Wl,-Ttext=0x10000 $(SYM_DIR)/stacks.c -o $@
 $(SYM_OUT)/host.elf:
