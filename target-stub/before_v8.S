@@ -40,7 +40,10 @@ pmu_stub_before:
     orr x16, x16, x17
     msr pmcr_el0, x16
 3:  isb
-    ldr x16, =pmu_stub_next
+    // Not from a literal: with the MMU off one that is not aligned to its 8 bytes faults
+    movz x16, #:abs_g3:pmu_stub_next
+    movk x16, #:abs_g2_nc:pmu_stub_next
+    movk x16, #:abs_g1_nc:pmu_stub_next
+    movk x16, #:abs_g0_nc:pmu_stub_next
     br x16
-    .pool
     .size pmu_stub_before, . - pmu_stub_before
