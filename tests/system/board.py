@@ -232,6 +232,8 @@ class OpenOcd:
             self.process.wait()
             raise RuntimeError(f"openocd did not start:\n{self.output}")
         self._socket = socket.create_connection(("127.0.0.1", self.port), timeout=WAIT)
+        # Debian 13's polls only after a while; a core that halts before that has registers of 0
+        self("foreach each [target names] {catch {$each arp_poll}}")
 
     def _read(self):
         # The port's line comes after "init" has examined the target
@@ -290,6 +292,16 @@ class OpenOcd:
 
     def register(self, name):
         return int(self(f"{self.target} get_reg {name}").split()[-1], 0)
+
+    def polls(self):
+        """Whether it looks at its targets by itself. Not by `capture`, which has only what is logged, if anything is."""
+        self("catch {poll} words")
+        return re.search("background polling: (on|off)", self("set words"))[1] == "on"
+
+    def step(self):
+        """Returns when OpenOCD has seen the core halt again: for an Armv8-A, `step` itself does not wait for that."""
+        self("step")
+        self("wait_halt 20000")
 
     def run_to(self, address):
         """Goes on until a hardware breakpoint there; the breakpoint is gone afterwards."""

@@ -37,10 +37,10 @@ def test_openocd_debugs(a53, number, places):
         ocd.wait_halt()
         assert ocd.register("pc") == mine.state()["pc"] == board.symbol(name)
         ocd(f"rbp {board.symbol(name):#x}")
-        ocd("step")
+        ocd.step()
         assert ocd.register("pc") == board.symbol(name) + 4
     ocd("reg x20 0x1122334455667788")
-    ocd("step")
+    ocd.step()
     assert ocd.register("x20") == 0x1122334455667788
     for name, key in (("sp", "sp"), ("x30", "lr")):  # other registers than these are only read if forced
         assert int(ocd(f"a53.cpu{number} get_reg -force {name}").split()[-1], 0) == mine.state()[key] != 0

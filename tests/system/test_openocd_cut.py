@@ -75,11 +75,6 @@ def kept(place):
     return {name: state[name] for name in KEPT if name in state}
 
 
-def polls(place):
-    place.server("catch {poll} words")
-    return "background polling: on" in place.server("set words")
-
-
 def measure(place, port):
     place.board.watch(NOWHERE)
     return finish_tool(start_tool([TOOL, "--elf", place.elf, "-p", f"openocd:127.0.0.1:{port}", "delta", "-j", "work_by_data", "-r",
@@ -103,7 +98,7 @@ def test_a_cut_connection_is_made_again(chip, cuts):
             assert result.code == 0 and len(result.hits) == HITS, f"cut at {number}: {result.err}"
             truth = [passage.cycles for passage in passages(place.board.log(), place.symbol("work_by_data"), returned)]
             assert all(cycles in truth for cycles in result.cycles), f"cut at {number}: {result.cycles} is not all in {truth}"
-            assert kept(place) == before and polls(place), f"cut at {number}: {kept(place)}, {before}"
+            assert kept(place) == before and place.server.polls(), f"cut at {number}: {kept(place)}, {before}"
 
 
 def test_killed_and_then_another(monkeypatch, tmp_path):
@@ -123,13 +118,13 @@ def test_killed_and_then_another(monkeypatch, tmp_path):
         assert process.poll() is None
         process.kill()
         process.communicate()
-        assert not polls(place)
+        assert not place.server.polls()
         place.server("set ::pmu_seen 1; pmu_look_at_holder")  # as OpenOCD does every two seconds
-        assert polls(place)
+        assert place.server.polls()
         place.server("poll off; set ::pmu_lapsed 0")
-        assert place.run("info").code == 0 and not polls(place)  # the target is still as the first has left it
+        assert place.run("info").code == 0 and not place.server.polls()  # the target is still as the first has left it
         assert place.run("restore").code == 0
-        assert polls(place)
+        assert place.server.polls()
 
 
 def test_a_holder_elsewhere_counts():

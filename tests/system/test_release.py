@@ -45,7 +45,7 @@ def is_as_untouched(place):
     before = place.board.state()["cycles"]
     place.board.wait_for(lambda state: state["cycles"] > before)
     if place.server:
-        assert "polling: on" in place.server("capture poll")
+        assert place.server.polls()
 
 
 def measures(place, function="work_by_data"):

@@ -87,7 +87,7 @@ def test_a_killed_run_is_undone(way, state_folder):
                 assert place.run("info").code == 0
             assert snapshot(place) == before
             if place.server:
-                assert "polling: on" in place.server("capture poll")
+                assert place.server.polls()
         measures(place)
 
 

@@ -212,7 +212,7 @@ def test_idle_systick_is_borrowed_and_given_back():
 def test_polling_goes_on_as_it_was():
     with Place("rp2040", "free", WORK_BY_DATA) as place:
         place.run("delta", "work_by_data", "-r", 2)
-        assert "background polling: on" in place.server("capture poll")
+        assert place.server.polls()
         place.server("poll off")
         place.run("delta", "work_by_data", "-r", 2)
-        assert "background polling: off" in place.server("capture poll")
+        assert not place.server.polls()

@@ -121,7 +121,7 @@ class TroubledPlace:
 
     def polls(self):
         """Whether OpenOCD looks at the target by itself, as it does from its start."""
-        return not self.server or "polling: on" in self.server("capture poll")
+        return not self.server or self.server.polls()
 
     def boots(self):
         """Whether the program comes up after a system reset."""
