@@ -348,7 +348,7 @@ struct link *openocd_start(const char *const *options, size_t n, size_t named, c
         link_close(&openocd->link);
         return NULL;
     }
-    return openocd_begin(openocd, "localhost", openocd_process_port(openocd->session.process), deadline,
+    return openocd_begin(openocd, "127.0.0.1", openocd_process_port(openocd->session.process), deadline,
                          error);
 }
 
