@@ -31,6 +31,7 @@ include make/fuzz.mk
 include make/system.mk
 include make/torture.mk
 include make/labgrid.mk
+include make/systems.mk
 include make/coverage.mk
 include make/lint.mk
 include make/demo.mk
