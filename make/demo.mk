@@ -1,7 +1,7 @@
 # `make demo`: the main job on the virtual board, behind a real OpenOCD, with real firmware. It builds only what
 # tests/demo.sh runs.
 
-DEMO := $(BUILD)/pmu-probe $(BUILD)/board $(BUILD)/firmware/rp2040-free.elf $(BUILD)/firmware/a9-free.elf
+DEMO := $(BUILD)/pmu-probe $(BUILD)/board $(BUILD)/clients/quick-reads.so $(BUILD)/firmware/rp2040-free.elf $(BUILD)/firmware/a9-free.elf
 
 demo:
 	@begun=$$(date +%s); $(MAKE) --no-print-directory deps-demo && installed=$$(date +%s) && \

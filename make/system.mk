@@ -4,7 +4,7 @@ PYTHON ?= /usr/bin/python3
 # Five processes for each CPU, because a test waits more than half of its time
 WORKERS ?= $(shell n=$$(nproc) && echo $$((n < 3 ? 5 * n : 12)))
 # A test that hangs fails, and says where
-TEST_LIMIT := 400
+TEST_LIMIT := 2000
 # Where Python keeps what it has compiled, so that it does not do so again in each worker
 PYCACHE  = env -u PYTHONDONTWRITEBYTECODE PYTHONPYCACHEPREFIX=$(abspath $(BUILD))/pycache
 PYTEST   = $(PYCACHE) PMU_BUILD=$(BUILD) $(PYTHON) -m pytest -q -p no:cacheprovider --timeout $(TEST_LIMIT)

@@ -7,6 +7,9 @@ cd "$(dirname "$0")/.."
 build=${PMU_BUILD:-build}
 export PMU_PROBE_PATIENCE=${PMU_PROBE_PATIENCE:-20} # a busy machine is not a broken one
 folder=$(mktemp -d)
+# The wire to the board is a file, and OpenOCD does not ask the kernel at each of its bits: see clients/quick_reads.c
+quick=(env "LD_PRELOAD=$(realpath "$build/clients/quick-reads.so")")
+wire="set BOARD_HOST $folder/jtag; set BOARD_PORT 0"
 board= server=
 trap 'kill $server $board 2>/dev/null || true; rm -rf "$folder"' EXIT
 
@@ -15,20 +18,20 @@ start() {
     kill $board 2>/dev/null || true
     elf=$build/firmware/$1-free.elf
     config=openocd-cfg/boards/$2
-    rm -f "$folder/ports"
-    "$build/board" --chip "$1" --firmware "$elf" >"$folder/ports" &
+    rm -f "$folder/ports" "$folder/jtag"
+    # While nobody asks it for anything it need not run as fast as it does
+    "$build/board" --chip "$1" --firmware "$elf" --jtag-socket "$folder/jtag" --idle-clock 1000000 >"$folder/ports" &
     board=$!
     until [ -s "$folder/ports" ]; do
         kill -0 "$board"
         sleep 0.02
     done
-    port=$(sed 's/.*"jtag":\([0-9]*\).*/\1/' "$folder/ports")
 }
 
 show() {
     echo
-    echo "\$ $build/pmu-probe -c 'set BOARD_PORT $port' -f $config --elf $elf $*"
-    "$build/pmu-probe" -c "set BOARD_PORT $port" -f "$config" --elf "$elf" "$@" | tee "$folder/shown"
+    echo "\$ $build/pmu-probe -c '$wire' -f $config --elf $elf $*"
+    "${quick[@]}" "$build/pmu-probe" -c "$wire" -f "$config" --elf "$elf" "$@" | tee "$folder/shown"
 }
 
 # The event must have had this count in every hit that was shown last, one figure for each `delta`. After min and max the
@@ -46,7 +49,7 @@ must_show() {
 
 # The same inside GDB, behind OpenOCD's GDB server
 in_gdb() {
-    openocd -c "set BOARD_PORT $port" -c "gdb_port 0; tcl_port disabled; telnet_port disabled" -f "$config" \
+    "${quick[@]}" openocd -c "$wire" -c "gdb_port 0; tcl_port disabled; telnet_port disabled" -f "$config" \
         >/dev/null 2>"$folder/openocd" &
     server=$!
     until grep -q "for gdb connections" "$folder/openocd"; do
