@@ -365,8 +365,9 @@ bool direct_run_list(struct direct_engine *self, size_t *at, uint64_t *saw, cons
         struct outcome outcome =
             ledger_execute(self->device->ledger, &self->list, done, self->results, &patient, &refused);
         bool refuses = outcome.why == TARGET_WAIT || outcome.why == TARGET_FAULT;
-        /* A long list may take many calls, and in most of it the core stands */
-        held = held || (outcome.why == NOT_YET && outcome.done > done);
+        /* A long list may take many calls, and in most of it the core is halted. One that gets nowhere waits
+         * for what may never come, whatever the core was when it began: a reset may have let it run. */
+        held = outcome.why == NOT_YET ? outcome.done > done : held;
         (refuses ? progress_was_refused : held ? progress_was_held : progress_went_on)(&self->progress);
         /* Only the call's time is over. A wait for something that reads as 0 is told by the next call. */
         bool goes_on = outcome.why == NOT_YET && outcome.done > done && outcome.saw == 0;
