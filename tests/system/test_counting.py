@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from harness import ARTICLE_NOP, DWT_CPI, PREEMPTED, WORK_BY_DATA, Place, run_tool, unfolded, wait_for
+from harness import ARTICLE_NOP, DWT_CPI, PREEMPTED, SLOW_CLOCK, WORK_BY_DATA, Place, run_tool, unfolded, wait_for
 
 DWT = ["CPICNT", "EXCCNT", "SLEEPCNT", "LSUCNT", "FOLDCNT"]
 
@@ -227,7 +227,7 @@ def total_of(text):
 
 
 def test_the_live_screen():
-    with Place("m4/swd", "free", WORK_BY_DATA) as place:
+    with Place("m4/swd", "free", WORK_BY_DATA, clock=SLOW_CLOCK) as place:
         terminal = Terminal(place, "-I", "100", "-e", "LSUCNT,CPICNT", "-M", "IPC")
         try:
             wait_for(lambda: total_of(terminal.text()) > 0, "the first picture")
@@ -243,9 +243,9 @@ def test_the_live_screen():
             assert total_of(terminal.text()) == held
             terminal.press("Space")
             wait_for(lambda: total_of(terminal.text()) > held, "it to go on")
-            wait_for(lambda: total_of(terminal.text()) > 2 * 12_000_000, "two seconds' worth")
+            wait_for(lambda: total_of(terminal.text()) > 2 * SLOW_CLOCK, "two seconds' worth")
             terminal.press("z")
-            wait_for(lambda: 0 < total_of(terminal.text()) < 2 * 12_000_000, "zero")
+            wait_for(lambda: 0 < total_of(terminal.text()) < 2 * SLOW_CLOCK, "zero")
             terminal.resize(60, 6)
             wait_for(lambda: all(len(line) <= 60 for line in terminal.text().splitlines()), "the new size")
             terminal.resize(100, 20)
