@@ -38,7 +38,7 @@ def test_commands_as_they_stand():
         lines.append(play.stdout.readline())
         assert lines[-1] != "", play.stderr.read()
     folder = lines[1].rstrip(":\n")
-    commands = [line.strip() for line in lines if "pmu-probe" in line]
+    commands = [line.strip() for line in lines if "/pmu-probe " in line]
     assert len(commands) == 3 and folder == ROOT
     for command in commands:
         more = " --for 1s" if command.endswith("watch") else ""
