@@ -23,9 +23,13 @@ git clone -q . "$system/root/pmu-probe"
 # In name spaces of its own: what was mounted is gone at the end, and whatever still runs
 exec unshare --mount --pid --fork --kill-child bash -euc '
     system=$0
+    mount --bind "$system" "$system"
     mount -t proc proc "$system/proc"
     mount --rbind /sys "$system/sys"
     mount --rbind /dev "$system/dev"
     mount -t tmpfs tmpfs "$system/dev/shm"
-    exec chroot "$system" env -i HOME=/root TERM=dumb PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
+    cd "$system"
+    pivot_root . mnt # not chroot alone: tests enter name spaces, whose root this then is
+    umount -l /mnt
+    exec chroot / env -i HOME=/root TERM=dumb PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
         sh -c "cd /root/pmu-probe && exec \"\$@\"" sh "$@"' "$system" "$@"
