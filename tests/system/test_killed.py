@@ -132,6 +132,7 @@ class Killed:
             self.measures()
 
 
+@pytest.mark.costs("each kill is two runs and a restore")
 @pytest.mark.any_row(7)
 @pytest.mark.parametrize("link", WAYS)
 def test_killed(link, record_property):
@@ -152,6 +153,7 @@ def test_killed(link, record_property):
     assert not failed, f"{len(failed)} of {killed.found['kills']}:\n" + "\n".join(failed)
 
 
+@pytest.mark.costs("each kill is two runs and a restore")
 @pytest.mark.each_value
 @pytest.mark.parametrize("way", ["a53/swd", "m33/swd"])
 def test_csw_is_restored_bit_for_bit(way):
@@ -174,6 +176,7 @@ def test_csw_is_restored_bit_for_bit(way):
         assert changed > 0
 
 
+@pytest.mark.costs("each kill is two runs and two restores")
 @pytest.mark.any_row(2)
 @pytest.mark.parametrize("way", ["m4/swd", "a9/swd", "a53/swd", "r5/swd", "m4", "a9"])
 def test_a_killed_restore_is_finished_by_the_next(way):

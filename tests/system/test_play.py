@@ -5,6 +5,8 @@ import signal
 import socket
 import subprocess
 
+import pytest
+
 from harness import ROOT, WAIT
 
 

@@ -71,6 +71,7 @@ def test_watch_goes_on(way, round_):
         assert count_of(result.summary) >= sum(counts) > 0  # begin() has read the first sample
 
 
+@pytest.mark.costs("boots of a board")
 @pytest.mark.any_row(3)
 @pytest.mark.parametrize("round_", range(5 if SOAK else 1))
 @pytest.mark.parametrize("way", WAYS)
@@ -150,6 +151,7 @@ class Ending:
         self.place.close()
 
 
+@pytest.mark.costs("19 resets")
 @pytest.mark.any_row(1)
 @pytest.mark.parametrize("way", ENDINGS)
 def test_a_reset_while_all_is_undone(way):

@@ -52,6 +52,7 @@ def test_systick_at_full_reload(way, name):
         assert len(exact) >= (1 if cycles >= 10 ** 8 else 20)
 
 
+@pytest.mark.costs("ticks of a millisecond at the chip's own clock")
 @pytest.mark.any_row
 @pytest.mark.parametrize("way, name", rows(WAYS))
 @pytest.mark.parametrize("style, symbol", [(0, "tick_count"), (1, "uwTick"), (2, "xTickCount")])
@@ -67,6 +68,7 @@ def test_systick_of_a_millisecond_with_a_tick_variable(way, style, symbol, name)
             assert all(passage.cycles > cycles for passage in truth), "no tick came"
 
 
+@pytest.mark.costs("ticks of a millisecond at the chip's own clock")
 @pytest.mark.any_row(1)
 @pytest.mark.parametrize("chip", ["rp2040", "m4"])
 def test_a_tick_variable_through_a_gdb_server(chip):

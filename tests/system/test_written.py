@@ -95,6 +95,7 @@ def test_counting_while_it_is_written(way, what, where, each, command):
 
 # --- others who share the target ----------------------------------------------------------------------------------
 
+@pytest.mark.costs("two OpenOCDs before one board")
 @pytest.mark.parametrize("chip", ["m4", "a9", "a53"])
 def test_another_of_us_that_ends_switches_it_off(chip, monkeypatch, tmp_path):
     """An older one, which has neither lock nor mark."""
