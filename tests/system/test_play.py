@@ -26,12 +26,14 @@ def listens(port):
         return client.connect_ex(("127.0.0.1", port)) == 0
 
 
+@pytest.mark.costs("a board at the chip's own clock, and OpenOCD and GDB before it")
 def test_demo():
     environment = dict(os.environ, PMU_BUILD=os.environ.get("PMU_BUILD", "build"))
     done = subprocess.run([os.path.join(ROOT, "tests", "demo.sh")], env=environment, text=True, capture_output=True, timeout=10 * WAIT)
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr
 
 
+@pytest.mark.costs("a board at the chip's own clock")
 def test_commands_as_they_stand():
     tcl, gdb = free_port(), free_port()
     play = start(TCL_PORT=tcl, GDB_PORT=gdb)
