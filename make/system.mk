@@ -1,8 +1,8 @@
 # `make check` takes five minutes on two cores, `make soak` runs everything. tests/README.md says which test runs where.
 
 PYTHON ?= /usr/bin/python3
-# Five processes for each CPU, because a test waits more than half of its time
-WORKERS ?= $(shell n=$$(nproc) && echo $$((n < 3 ? 5 * n : 12)))
+# Three processes for each CPU, because a test waits more than half of its time; each takes 4 s to collect the tests
+WORKERS ?= $(shell n=$$(nproc) && echo $$((n < 4 ? 3 * n : 12)))
 # A test that hangs fails, and says where
 TEST_LIMIT := 2000
 # Where Python keeps what it has compiled, so that it does not do so again in each worker

@@ -31,10 +31,10 @@ def pytest_configure(config):
     config.addinivalue_line("markers", "soak: only `make soak` runs it")
     config.addinivalue_line("markers", "nobody_answers: what it waits for does not come")
     config.addinivalue_line("markers", "waits: for something that comes late; it begins early")
-    config.addinivalue_line("markers", "each_value: a row takes long; `make check` runs one of those that have each value")
+    config.addinivalue_line("markers", "each_value: a row takes long; `make check` runs one, and half of these tests")
     config.addinivalue_line("markers", "any_third: of a file: `make check` runs a third of its tests, another third with another seed")
     config.addinivalue_line("markers", "costs(why): it takes more than 3 s of CPU")
-    config.addinivalue_line("markers", "any_row(n): `make check` runs n rows, one if it does not say")
+    config.addinivalue_line("markers", "any_row(n): `make check` runs n rows, one if it does not say, and half of these tests")
     if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:  # as in `make check &`; the tool inherits it, and tests send it
         signal.signal(signal.SIGINT, signal.default_int_handler)
     if not hasattr(config, "workerinput"):  # the workers get both from here
@@ -52,28 +52,30 @@ def pytest_ignore_collect(collection_path, config):
 
 
 def rows_of_products(items):
-    """The items that `make check` leaves out: of each test's rows those that show no new value."""
+    """The items that `make check` leaves out of each test's rows: see rows.py."""
     products, whole = {}, {path for path in {item.path for item in items} if fixtures_passed.of_fixtures(path)}
     for item in items:
         if hasattr(item, "callspec") and item.path not in whole:
             products.setdefault(item.nodeid.partition("[")[0], []).append(item)
     for test, product in products.items():
         long, few = product[0].get_closest_marker("each_value"), product[0].get_closest_marker("any_row")
-        choose = rows.one_of_each_value if long else rows.each_value
         places = rows.any_row(product, test, *few.args) if few else \
-            choose([rows.row_of(item.callspec.params) for item in product], test)
+            rows.chosen([rows.row_of(item.callspec.params) for item in product], test, long is not None)
         chosen = {product[place] for place in places}
         yield from (item for item in product if item not in chosen)
 
 
-def other_thirds(items, named):
-    """The items that `make check` leaves out of files that are marked `any_third` and not named; all rows of a test together."""
+def other_parts(items, named):
+    """The items that `make check` leaves out of the files that nobody named: two thirds of the tests of those that are marked
+    `any_third`, and of the others half of the tests whose rows take long. All rows of a test together."""
     files = {}
     for item in items:
-        if item.get_closest_marker("any_third") and not str(item.path).endswith(named):
-            files.setdefault(item.path, {}).setdefault(item.nodeid.partition("[")[0], []).append(item)
-    for path, tests in files.items():
-        for test in random.Random(f"{os.environ['PMU_SEED']} {path.name}").sample(sorted(tests), len(tests) * 2 // 3):
+        part = 3 if item.get_closest_marker("any_third") else 2 if is_long(item) else 1
+        if part > 1 and not str(item.path).endswith(named):
+            files.setdefault((item.path, part), {}).setdefault(item.nodeid.partition("[")[0], []).append(item)
+    for (path, part), tests in files.items():
+        out = len(tests) * (part - 1) // part
+        for test in random.Random(f"{os.environ['PMU_SEED']} {path.name}").sample(sorted(tests), out):
             yield from tests[test]
 
 
@@ -82,7 +84,7 @@ def pytest_collection_modifyitems(config, items):
         asked_for = any("::" in word for word in config.args)  # a test that somebody names runs, whichever it is
         out = set() if asked_for else {item for item in items if item.get_closest_marker("soak")}
         if not asked_for:
-            out |= set(other_thirds([item for item in items if item not in out],
+            out |= set(other_parts([item for item in items if item not in out],
                                     tuple(word for word in config.args if word.endswith(".py"))))
             out |= set(rows_of_products([item for item in items if item not in out]))
         config.hook.pytest_deselected(items=[item for item in items if item in out])
@@ -90,7 +92,11 @@ def pytest_collection_modifyitems(config, items):
     items[:] = spread(items)
 
 
-LONG = {"test_play.py", "test_hardware.py", "test_lint.py", "test_golden.py"}  # and where the marker says so
+FIRST = {"test_play.py", "test_hardware.py", "test_lint.py", "test_golden.py"}
+
+
+def is_long(item):
+    return any(item.get_closest_marker(name) for name in ("each_value", "any_row"))
 
 
 def spread(items):
@@ -99,15 +105,12 @@ def spread(items):
     def waits(item):
         return any(item.get_closest_marker(name) for name in ("nobody_answers", "waits"))
 
-    def is_long(item):
-        return item.path.name in LONG or any(item.get_closest_marker(name) for name in ("each_value", "any_row"))
-
     slow, others, units = [], [], []
     for item in items:
         (slow if waits(item) else units if item.path.name == "test_unit.py" else others).append(item)
     random.Random(len(others)).shuffle(others)
-    short = [item for item in others if not is_long(item)]
-    early = [item for item in others if is_long(item)] + short[:len(short) // 2]
+    short = [item for item in others if not is_long(item) and item.path.name not in FIRST]
+    early = [item for item in others if is_long(item) or item.path.name in FIRST] + short[:len(short) // 2]
     random.Random(len(early)).shuffle(early)
     return mixed(slow, early) + units + short[len(short) // 2:]
 

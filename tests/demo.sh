@@ -20,7 +20,7 @@ start() {
     config=openocd-cfg/boards/$2
     rm -f "$folder/ports" "$folder/jtag"
     # While nobody asks it for anything it need not run as fast as it does
-    "$build/board" --chip "$1" --firmware "$elf" --jtag-socket "$folder/jtag" --idle-clock 1000000 >"$folder/ports" &
+    "$build/board" --chip "$1" --firmware "$elf" --jtag-socket "$folder/jtag" --idle-clock 100000 >"$folder/ports" &
     board=$!
     until [ -s "$folder/ports" ]; do
         kill -0 "$board"

@@ -1,17 +1,19 @@
 """Which rows of a test's product `make check` runs. `make soak` runs them all.
 
-Every value of every parameter is in some row. A parameter that names a chip and the wires to it ("m4/swd") counts as two: the engine
-above a link does not know its wires, so that each of them need only be in some row. A row behind OpenOCD, which has no wires in its
-name, takes many times as long: a sixth of the tests take one, unless it shows what no other row does. Of a test that is marked
-`each_value`, where a row takes long, one chip of a family will do, and of the rows that are left it takes one; a test that is marked
-`any_row` takes as many as it says. Which, differs from test to test; some values of such a test are left to `make soak`. The rows are
-the same each time: a test that failed is there again."""
+Of a test without a board every value of every parameter is in some row. Of a test on boards, whose parameter names a chip and perhaps
+the wires to it ("m4/swd"), two of those rows run; if it is marked `each_value`, because a row takes long, one does, and one chip of a
+family stands for all. A test that is marked `any_row` takes as many rows as it says. A row behind OpenOCD, which has no wires in its
+name, takes many times as long: a sixth of the tests may take one, unless it shows what no other row does. Which rows, differs from test
+to test, so that each chip and each wire is in many tests; the others are left to `make soak`. The rows are the same each time: a test
+that failed is there again."""
 import zlib
 
 WIRES = {"", "swd", "jtag", "v1", "v2"}
+ON_BOARDS = 2  # rows
 OPENOCD_IN = 6  # one of so many tests takes a row behind OpenOCD
 BEHIND_OPENOCD = ("wires", "")
 FAMILIES = {"rp2040": "Cortex-M", "m4": "Cortex-M", "m7": "Cortex-M", "m33": "Cortex-M", "m55": "Cortex-M", "a9": "Armv7-A", "a7": "Armv7-A"}
+CHIPS = {*FAMILIES, "a53", "r5"}
 
 
 def row_of(params):
@@ -64,7 +66,12 @@ def each_value(rows, test, families=False):
     return sorted(places)
 
 
-def one_of_each_value(rows, test):
-    """One of those rows, and one chip of a family will do."""
-    places = each_value(rows, test, families=True)
-    return [places[at] for at in any_row(places, test)]
+def is_on_board(row):
+    return any(value.partition("/")[0] in CHIPS for _, value in row)
+
+
+def chosen(rows, test, long=False):
+    """The places of the rows that run of a test."""
+    places = each_value(rows, test, families=long)
+    most = 1 if long else ON_BOARDS if any(map(is_on_board, rows)) else len(places)
+    return [places[at] for at in any_row(places, test, min(most, len(places)))]

@@ -36,10 +36,17 @@ def test_what_only_openocd_shows_is_not_left_out():
     assert len(rows.each_value(rows_of(way=["m4", "a9"]), name_with(False))) == 2, "all of them are behind OpenOCD"
 
 
-def test_of_rows_that_take_long_there_is_one():
+def test_of_rows_on_boards_there_are_two_and_of_those_that_take_long_one():
     product = rows_of(way=CHIPS, how=HOW)
-    taken = {tuple(rows.one_of_each_value(product, f"test_{n}")) for n in range(40)}
-    assert {len(places) for places in taken} == {1} and len(taken) > 5
+    for long, count in ((False, 2), (True, 1)):
+        taken = {tuple(rows.chosen(product, f"test_{n}", long)) for n in range(40)}
+        assert {len(places) for places in taken} == {count} and len(taken) > 5
+        assert {product[at][part] for places in taken for at in places for part in (0, 1)} >= {pair for row in product for pair in row[1:]}
+
+
+def test_without_a_board_each_value_runs():
+    product = rows_of(how=HOW, cost=["0", "7"])
+    assert len(rows.chosen(product, "test_it")) == 3
 
 
 def test_any_row_takes_as_many_as_it_says():

@@ -122,6 +122,7 @@ def test_the_cards_agent_is_hardened_as_far_as_it_goes():
     assert "-fstack-protector-strong" in make("-n", "-W", "make/knc.mk", BUILT, "knc")
 
 
+@pytest.mark.any_row(2)
 @pytest.mark.parametrize("flags, fortified", [("-O2 -g", True), ("-Og", True), ("-g", False), ("-O2 -O0", False), ("-O1 -fsanitize=address", False),
                                               ("-O2 -Wp,-D_FORTIFY_SOURCE=1", False)])
 def test_fortified_where_that_is_of_use(flags, fortified, tmp_path):

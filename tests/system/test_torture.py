@@ -26,7 +26,7 @@ WAYS = {"m4/swd": 175, "m4/jtag": 175, "rp2040/swd": 240, "m55/swd": 230, "a9/sw
         "a9/v1": 310, "m4": 85, "rp2040": 80, "m55": 140, "a9": 210, "a53": 240, "r5": 340, "gdb m4": 240, "gdb rp2040": 320,
         "gdb a9": 320, "gdb a53": 320, "gdb r5": 390, "msr": 40}
 PART = {"info": 0.4, "stat": 0.7, "watch": 0.7, "doctor": 0.7}
-CASES = int(os.environ.get("TORTURE", 2000 if SOAK else 84))
+CASES = int(os.environ.get("TORTURE", 2000 if SOAK else 42))
 # In check the same cases each time: that tells a regression. In soak, and in `make torture`, others each time: that finds faults
 SEED = os.environ["PMU_SEED"] if SOAK or "TORTURE" in os.environ or "TORTURE_CASE" in os.environ else "11"
 CASE = os.environ.get("TORTURE_CASE", "")  # "WAY NUMBER": this one alone
