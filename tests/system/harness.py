@@ -204,6 +204,16 @@ class Place:
         if self.wires and result.code == 0 and after["run"] != "halted":
             assert after["control"] in (before["control"], 0), f"CTRL/STAT {after['control']:#x}"
 
+    def record(self, path, *words, samples, seconds=1):
+        """`record` for a time in which there are that many samples: where the board gets little of the machine, a second has few."""
+        for length in (seconds, 10 * seconds, 100 * seconds):
+            result = self.run("record", *words, "--for", f"{length}s", "-o", path)
+            assert result.code == 0, result.err
+            with open(path, encoding="utf-8") as lines:
+                if json.loads(lines.readlines()[-1])["samples"] >= samples:
+                    break
+        return result
+
     def delta(self, *args, code=0):
         """`delta` with JSON lines, and the board's truth over the same time."""
         self.board.watch(NOWHERE)

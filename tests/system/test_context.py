@@ -222,8 +222,7 @@ def test_shares_of_contexts(way, tmp_path):
         rounds = place.board.read_word("round_count")
         place.board.wait_for(lambda state: place.board.read_word("round_count") > rounds + 1)
         place.board.command("profile on")
-        result = place.run("record", "--for", "2s", "-o", path)
-        assert result.code == 0, result.err
+        place.record(path, samples=200, seconds=2)
         spent = {f"0x{value:X}": cycles for value, cycles in place.board.command("profile")["cores"][0]["contexts"]}
         result = run_tool("report", "--sort", "context", path, "-j")
         assert result.code == 0, result.err

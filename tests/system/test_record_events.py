@@ -100,8 +100,7 @@ def test_without_a_number_the_rate_makes_one(way, tmp_path):
         program_of(place, kind)
         place.run("info")
         before = snapshot(place)
-        result = place.run("record", "-e", event, "--for", "1s", "-o", tmp_path / "p.jsonl")
-        assert result.code == 0, result.err
+        result = place.record(tmp_path / "p.jsonl", "-e", event, samples=4)
         assert_runs(place)
         assert snapshot(place) == before
         profile = Profile(tmp_path / "p.jsonl")
@@ -278,9 +277,9 @@ def test_the_programs_own_cycle_counter_runs_on(tmp_path):
         place.server("mww 0xE000EDFC 0x01000000")
         place.server("mww 0xE0001000 1")
         begun = place.board.state()
-        result = place.run("record", "-c", 50000, "--for", "500ms", "-o", tmp_path / "p.jsonl")
+        place.record(tmp_path / "p.jsonl", "-c", 50000, samples=4)
         ended = place.board.state()
-        assert result.code == 0 and Profile(tmp_path / "p.jsonl").end["samples"] > 3, result.err
+        assert Profile(tmp_path / "p.jsonl").end["samples"] > 3
         assert (ended["cyccnt"] - begun["cyccnt"]) % 2**32 == ended["counted"] - begun["counted"]
 
 
@@ -352,14 +351,10 @@ def test_each_stack_is_one_that_there_can_be(way, tasks, tmp_path):
             place.board.write_word("tasks_wanted", 1)
         place.run("info")
         before = snapshot(place)
-        for seconds in (1.5, 15, 60):  # where the board gets little of the machine, there are few samples in a second
-            result = place.run("record", "-g", "-c", 20000, "--for", f"{seconds}s", "-o", path)
-            assert result.code == 0, result.err
-            assert_runs(place)
-            assert snapshot(place) == before
-            profile = Profile(path)
-            if profile.end["samples"] > 20:
-                break
+        place.record(path, "-g", "-c", 20000, samples=40)
+        assert_runs(place)
+        assert snapshot(place) == before
+        profile = Profile(path)
         assert sum(stack["samples"] for line in profile.intervals for stack in line.get("stacks", [])) == profile.end["samples"]
         stacks = folded(place, path)
         assert sum(samples for _, samples in stacks) == profile.end["samples"] > 10
