@@ -216,6 +216,8 @@ static bool release_all(struct release_command *self, struct error *error)
     }
     if (ok) /* the killed run had switched it on */
         link_leave_power(session->link, LINK_POWER_DOWN);
+    if (ok)
+        session_forget_cut(session);
     return ok;
 }
 

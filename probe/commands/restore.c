@@ -1,7 +1,9 @@
 /* restore: puts back what a run that did not end has left, by its journal. */
 #include "device/restore.h"
+#include "base/state.h"
 #include "commands/command.h"
 #include "commands/session.h"
+#include "device/release.h"
 #include "links/journal.h"
 
 #include <stdio.h>
@@ -15,7 +17,7 @@ struct restore_command {
     const struct context *context;
     char paths[MOST][JOURNAL_PATH];
     struct journal_file file;
-    unsigned n_done;
+    bool looks; /* at the target, where there is no journal */
 };
 
 static bool names_link(const struct options *options)
@@ -68,12 +70,79 @@ static void print_result(struct restore_command *self, struct session *session,
         fprintf(out, "  halted      as it was before that run\n");
 }
 
-static bool check_end(struct session *session, const struct restored *restored, struct error *error)
+/* --- without a journal ---------------------------------------------------------------------------------- */
+
+static void count_stop(void *context, const char *what, bool has_place, uint64_t place)
+{
+    unsigned *n = context;
+    (void)what;
+    (void)has_place;
+    (void)place;
+    ++*n;
+}
+
+/* "core 0 (Cortex-M4 r0p1) is halted, and 2 breakpoints or catches are set". True: neither, or it cannot be
+ * seen. */
+static bool look_at_core(struct session *session, struct device_core *core, struct error *error)
+{
+    struct device *device = &session->device;
+    struct device_core *chosen = device->chosen;
+    struct deadline deadline = session_deadline(session);
+    struct error unread = {0};
+    unsigned n = 0;
+    const struct release_sink sink = {.context = &n, .removed = count_stop};
+    char set[64] = "";
+    bool halted = core->state == CORE_HALTED;
+    device->chosen = core;
+    if (device_has_run_control(device) && core->state != CORE_HIDDEN)
+        (void)release_look(device, &sink, &deadline, &unread);
+    device->chosen = chosen;
+    if (unread.kind == ERROR_LINK_LOST || unread.kind == ERROR_CANCELLED)
+        return error_copy(error, &unread);
+    if (n > 0)
+        snprintf(set, sizeof set, "%s%u breakpoint%s or catch%s set", halted ? ", and has " : "has ", n,
+                 n == 1 ? "" : "s", n == 1 ? "" : "es");
+    return (!halted && n == 0) ||
+           error_advise(error, ERROR_LEFT, session_without_journal,
+                        "core %td (%s) %s%s, and no journal tells by whom", core - device->cores,
+                        core->core.name, halted ? "is halted" : "", set);
+}
+
+/* What a run whose journal is not here, or does not tell all, may have left. */
+static bool look_at_cores(struct session *session, struct error *error)
+{
+    bool ok = true;
+    for (size_t i = 0; i < session->device.n_cores; i++) {
+        struct error one = {0};
+        ok = (look_at_core(session, &session->device.cores[i], &one) || error_add(error, &one)) && ok;
+    }
+    return ok;
+}
+
+static void print_no_journal(const struct restore_command *self)
+{
+    char folder[JOURNAL_PATH];
+    struct error none = {0};
+    if (state_folder(folder, sizeof folder, &none))
+        fprintf(self->context->out, "nothing to restore: no journal is here, in %s\n", folder);
+    else
+        fprintf(self->context->out, "nothing to restore: no journal is here: %s\n", none.text);
+}
+
+/* --- with one ------------------------------------------------------------------------------------------- */
+
+static bool check_end(const struct restore_command *self, struct session *session,
+                      const struct restored *restored, struct error *error)
 {
     char place[512];
     if (!restored->halted_again)
         return true;
     session_place(session, restored->stands_at, place, sizeof place);
+    if (self->file.cut)
+        return error_advise(error, ERROR_LEFT, session_without_journal,
+                            "the core stopped at %s, and the journal, which could not be written to the end, "
+                            "does not tell why",
+                            place);
     return error_set(error, ERROR_FOREIGN_STOP,
                      "the core stopped at %s, at a breakpoint that is not of that run", place);
 }
@@ -82,10 +151,19 @@ static bool check_end(struct session *session, const struct restored *restored, 
 static void keep_journal(struct session *session, const struct journal_file *file)
 {
     struct error none = {0};
-    session->journal = file != NULL ? journal_reopen(file, &none) : NULL;
+    session_use_journal(session, file != NULL ? journal_reopen(file, &none) : NULL);
     if (none.kind != ERROR_NONE)
         log_line(session->context->log, "%s", none.text);
-    ledger_keep_journal(session->device.ledger, session->journal);
+}
+
+/* The journal of this run does not tell all. */
+static bool look_for_more(const struct restore_command *self, struct session *session, struct error *error)
+{
+    if (!self->file.cut)
+        return true;
+    fputs("  not known   whether that is all: the journal could not be written to the end\n",
+          self->context->out);
+    return session_look_again(session, -1, error) && look_at_cores(session, error);
 }
 
 /* The session has its target. */
@@ -103,8 +181,8 @@ static bool restore_target(struct restore_command *self, struct session *session
     fprintf(self->context->out, "%s, core %u (%s): %s at %s, process %ld, did not end\n", head->link,
             head->number, head->core, head->command, when, head->process);
     if (!left_any(&left)) {
-        fprintf(self->context->out, "  nothing is left of it\n");
-        return true;
+        fprintf(self->context->out, "  nothing is left of it%s\n", self->file.cut ? " that it tells of" : "");
+        return look_for_more(self, session, error);
     }
     keep_journal(session, &self->file);
     bool ok = restore_run(&session->device, &self->file, &restored, &deadline, error);
@@ -121,19 +199,27 @@ static bool restore_target(struct restore_command *self, struct session *session
     journal_free(session->journal);
     keep_journal(session, NULL);
     print_result(self, session, &restored);
-    return check_end(session, &restored, error);
+    return check_end(self, session, &restored, error) &&
+           (self->file.head.was_halted || look_for_more(self, session, error));
 }
 
 /* Of the journal that was read last. */
 static bool restore_here(struct restore_command *self, struct session *session, struct error *error)
 {
+    if (self->file.headless) {
+        struct error there = {0};
+        if (!look_at_cores(session, &there))
+            (void)error_add(error, &there);
+        struct error unknown = {0};
+        (void)session_unknown_left(&self->file.head, &unknown);
+        return error_add(error, &unknown);
+    }
     if (strcmp(link_identity(session->link), self->file.head.link) != 0)
         return error_set(error, ERROR_USAGE, "the run used %s, and this is %s", self->file.head.link,
                          link_identity(session->link));
     if (!restore_target(self, session, error))
         return false;
     unlink(self->file.path);
-    self->n_done++;
     return true;
 }
 
@@ -141,7 +227,7 @@ static bool restore_here(struct restore_command *self, struct session *session, 
 static bool end_session(struct session *session, bool ok, struct error *error)
 {
     struct error after = {0};
-    ok = ok && link_server_recover(session->link, error);
+    ok = ok && (session->link == NULL || link_server_recover(session->link, error));
     return session_close(session, &after) ? ok : error_add(error, &after);
 }
 
@@ -164,6 +250,10 @@ static bool restore_there(struct restore_command *self, struct error *error)
     struct session session = {.context = self->context, .restores = true};
     bool ok = session_open_elf(&session, error) && session_reach_target(&session, error);
     size_t n = ok ? journal_list(link_identity(session.link), self->paths, MOST) : 0;
+    if (ok && n == 0 && self->looks) {
+        print_no_journal(self);
+        ok = look_at_cores(&session, error);
+    }
     for (size_t i = 0; ok && i < n; i++) {
         ok = journal_read(self->paths[i], &self->file, error);
         if (!ok)
@@ -172,6 +262,18 @@ static bool restore_there(struct restore_command *self, struct error *error)
         journal_file_free(&self->file);
         ok = ok && (i + 1 == n || session_look_again(&session, -1, error));
     }
+    return end_session(&session, ok, error);
+}
+
+/* No run of this user has a journal. Over the link that any command would take, if there is one. */
+static bool look_only(struct restore_command *self, struct error *error)
+{
+    struct session session = {.context = self->context, .restores = true};
+    struct error unseen = {0};
+    print_no_journal(self);
+    bool reached = session_reach_target(&session, &unseen), ok = !reached || look_at_cores(&session, error);
+    if (!reached)
+        fprintf(self->context->out, "  not known   how the target is: %s\n", unseen.text);
     return end_session(&session, ok, error);
 }
 
@@ -189,19 +291,26 @@ bool restore_first(const struct context *context, struct error *error)
 /* A run that is under way has its link: its journal is none of ours. */
 static bool restore_all(struct restore_command *self, struct error *error)
 {
-    size_t n = journal_list(NULL, self->paths, MOST);
+    size_t n = journal_list(NULL, self->paths, MOST), in_use = 0;
     struct deadline cancelled = {.at_us = INT64_MAX, .cancel = self->context->cancel};
     bool ok = true;
+    if (n == 0)
+        return look_only(self, error);
     for (size_t i = 0; i < n && !deadline_cancelled(&cancelled); i++) {
         struct error one = {0};
         if (!journal_read(self->paths[i], &self->file, &one)) {
             ok = error_add(error, &one);
             continue;
         }
-        if (!restore_one(self, &one) && one.kind != ERROR_IN_USE)
+        bool done =
+            self->file.headless ? session_unknown_left(&self->file.head, &one) : restore_one(self, &one);
+        in_use += one.kind == ERROR_IN_USE;
+        if (!done && one.kind != ERROR_IN_USE)
             ok = error_add(error, &one);
         journal_file_free(&self->file);
     }
+    if (in_use == n)
+        fprintf(self->context->out, "nothing to restore: what has a journal here is under way\n");
     return ok;
 }
 
@@ -213,9 +322,8 @@ int command_restore(const struct context *context, struct error *error)
         return error_exit_code(error->kind);
     }
     self->context = context;
+    self->looks = true;
     bool ok = names_link(context->options) ? restore_there(self, error) : restore_all(self, error);
-    if (ok && self->n_done == 0)
-        fprintf(context->out, "nothing to restore: every run has put its target back\n");
     free(self);
     return ok ? EXIT_DONE : error_exit_code(error->kind);
 }

@@ -108,10 +108,31 @@ static void describe_left(const struct journal_head *head, const struct left *le
               registers);
 }
 
-/* Whether the target still has what this journal tells of. One of another target stays where it is. */
+const char session_without_journal[] = "pmu-probe release removes breakpoints and catches, and lets the core "
+                                       "go; pmu-probe reset starts the program "
+                                       "anew.";
+
+/* "a run at 14:02 did not end, and it could not write its journal: what it left is not known" */
+bool session_unknown_left(const struct journal_head *head, struct error *error)
+{
+    char when[32], command[sizeof head->command + 8] = "";
+    session_when(head->started_s, when, sizeof when);
+    if (head->command[0] != '\0')
+        snprintf(command, sizeof command, " of `%s`", head->command);
+    return error_advise(
+        error, ERROR_LEFT, session_without_journal,
+        "a run%s at %s did not end, and it could not write all of its journal: what it left on "
+        "the target is not known",
+        command, when);
+}
+
+/* Whether the target still has what this journal tells of. One of another target stays where it is, and one
+ * that is cut until it is restored or released: it does not tell all. */
 static bool is_left(struct session *session, struct journal_file *file, struct left *left,
                     struct error *error)
 {
+    if (file->headless)
+        return session_unknown_left(&file->head, error);
     struct deadline deadline = session_deadline(session);
     struct device_core *chosen = session->device.chosen;
     struct error other = {0};
@@ -119,9 +140,12 @@ static bool is_left(struct session *session, struct journal_file *file, struct l
     bool ok = !restore_choose(&session->device, &file->head, &other) ||
               restore_look(&session->device, file, left, &deadline, error);
     session->device.chosen = chosen;
-    if (ok && other.kind == ERROR_NONE && !left_any(left))
-        unlink(file->path);
-    return ok;
+    if (!ok || other.kind != ERROR_NONE || left_any(left))
+        return ok;
+    if (file->cut)
+        return session_unknown_left(&file->head, error);
+    unlink(file->path);
+    return true;
 }
 
 bool session_check_left(struct session *session, struct error *error)
@@ -141,15 +165,35 @@ bool session_check_left(struct session *session, struct error *error)
         }
         ok = is_left(session, file, &left, error);
         if (ok && left_any(&left)) {
-            link_leave_power(session->link, LINK_POWER_UP); /* for who puts it back */
             describe_left(&file->head, &left, error);
             ok = false;
         }
+        if (error->kind == ERROR_LEFT)
+            link_leave_power(session->link, LINK_POWER_UP); /* for who puts it back */
         journal_file_free(file);
     }
     free(paths);
     free(file);
     return ok;
+}
+
+void session_forget_cut(const struct session *session)
+{
+    char(*paths)[JOURNAL_PATH] = calloc(LEFT_MOST, sizeof *paths);
+    struct journal_file *file = calloc(1, sizeof *file);
+    struct error unread = {0};
+    size_t n = paths != NULL && file != NULL && link_identity(session->link)[0] != '\0'
+                   ? journal_list(link_identity(session->link), paths, LEFT_MOST)
+                   : 0;
+    for (size_t i = 0; i < n; i++) {
+        if (!journal_read(paths[i], file, &unread))
+            continue;
+        if (file->cut)
+            unlink(paths[i]);
+        journal_file_free(file);
+    }
+    free(paths);
+    free(file);
 }
 
 static void add_word(struct journal_head *head, const char *word)
@@ -188,6 +232,23 @@ static void say_how_to_connect(const struct options *options, struct journal_hea
     add_place(head, "--cti", &options->cti);
 }
 
+static void tell_no_journal(void *context, const char *why)
+{
+    const struct session *session = context;
+    if (!session->context->options->quiet)
+        fprintf(stderr,
+                "pmu-probe: no journal is kept, so that after a crash nothing can restore the target: %s\n",
+                why);
+}
+
+void session_use_journal(struct session *session, struct journal *journal)
+{
+    if (journal != NULL)
+        journal_warn(journal, (struct journal_warning){.context = session, .tell = tell_no_journal});
+    session->journal = journal;
+    ledger_keep_journal(session->device.ledger, journal);
+}
+
 /* Without a journal the run goes on: it is of use only if the run does not end. */
 static void begin_journal(struct session *session)
 {
@@ -213,11 +274,9 @@ static void begin_journal(struct session *session)
         session->journal = journal_new(head, &none);
         free(head);
     }
-    if (none.kind != ERROR_NONE && !options->quiet)
-        fprintf(stderr,
-                "pmu-probe: no journal is kept, so that after a crash nothing can restore the target: %s\n",
-                none.text);
-    ledger_keep_journal(device->ledger, session->journal);
+    if (none.kind != ERROR_NONE)
+        tell_no_journal(session, none.text);
+    session_use_journal(session, session->journal);
     if (device->debugger != NULL && session->journal != NULL) /* its server halted the core when we came */
         ledger_sync(device->ledger);
 }

@@ -37,6 +37,14 @@ bool session_reach_target(struct session *session, struct error *error);
 /* What a run that did not end has left there: ERROR_LEFT. A journal of which nothing is left is removed. The
  * link must be ours, so no other run can be under way. */
 bool session_check_left(struct session *session, struct error *error);
+/* The same of a run whose journal is cut, always false; and what is to be done without a journal. */
+struct journal_head;
+bool session_unknown_left(const struct journal_head *head, struct error *error);
+extern const char session_without_journal[];
+/* All of the target was released: what such a run has left is gone, too. */
+void session_forget_cut(const struct session *session);
+/* The ledger writes this journal, NULL for none; that it cannot be written is told. */
+void session_use_journal(struct session *session, struct journal *journal);
 /* "14:02", or with the day before it if that is not today. */
 void session_when(int64_t seconds, char *out, size_t size);
 /* Finds the target again, after everything done to it is undone. */

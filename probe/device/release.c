@@ -149,6 +149,19 @@ bool release_stops(struct device *device, const struct release_sink *sink, const
     return true;
 }
 
+bool release_look(struct device *device, const struct release_sink *sink, const struct deadline *deadline,
+                  struct error *error)
+{
+    struct core_stop stops[CORE_STOPS];
+    uint64_t identity[STOPS_IDENTITY];
+    bool found;
+    if (!look_at_identity(device, identity, deadline, error))
+        return false;
+    size_t n = stops_of(core_of(device), identity, stops, CORE_STOPS);
+    return take_comparators(device, TELL, sink, deadline, error) &&
+           take_stops(device, stops, n, TELL, sink, &found, deadline, error);
+}
+
 /* --- breakpoint instructions ---------------------------------------------------------------------------- */
 
 static uint16_t half_at(const uint8_t *bytes, size_t at)

@@ -41,6 +41,9 @@ bool release_first(struct device *device, const struct release_sink *sink, bool 
 /* Clears comparators, watchpoints and catches of the chosen core, which runs or stands as before. */
 bool release_stops(struct device *device, const struct release_sink *sink, const struct deadline *deadline,
                    struct error *error);
+/* Tells of them as release_stops does, and writes nothing. */
+bool release_look(struct device *device, const struct release_sink *sink, const struct deadline *deadline,
+                  struct error *error);
 /* Replaces breakpoint instructions in code that no comparator reaches, if the code beside them is as in the
  * ELF file. A variable beside the code may have the value of one: only what the file marks as code is
  * written. */

@@ -18,6 +18,7 @@
 enum { LARGEST = 64 << 20, SLOT = 8192, LINE = 16384 };
 
 static const char format[] = "pmu-probe/1";
+static const char finished[] = ".journal", unfinished[] = ".unfinished";
 static const char *const spaces[] = {[SPACE_MEMORY] = "memory",
                                      [SPACE_AP] = "ap",
                                      [SPACE_DP] = "dp",
@@ -109,16 +110,20 @@ static bool text_read(const json_t *json, char *out, size_t size)
 
 /* --- writing it ----------------------------------------------------------------------------------------- */
 
-/* The second line is a slot that is written again and again. */
+/* The second line is a slot that is written again and again, with room for the words that a full disk leaves
+ * none for elsewhere. */
 struct journal {
     struct journal_head head;
     char path[PATH_MAX];
     int fd; /* -1: not made yet */
     bool dirty, failed;
-    bool reopened; /* it is another run's */
-    off_t slot_at;
-    size_t slot_used;
-    char problem[PATH_MAX + 128];
+    bool reopened;    /* it is another run's, */
+    bool cut;         /* which could not write it on */
+    off_t slot_at;    /* 0: it is not in the file */
+    size_t slot_used; /* without what fills it up */
+    struct step borrowed[JOURNAL_BORROWED];
+    size_t n_borrowed;
+    struct journal_warning warning;
     char *text; /* not written yet */
     size_t used, room;
 };
@@ -141,15 +146,29 @@ struct journal *journal_new(const struct journal_head *head, struct error *error
     struct timespec now;
     clock_gettime(CLOCK_REALTIME, &now);
     uint64_t ms = (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
-    snprintf(journal->path, sizeof journal->path, "%s/%s-%s-%012" PRIx64 ".journal", folder, link, core, ms);
+    snprintf(journal->path, sizeof journal->path, "%s/%s-%s-%012" PRIx64 "%s", folder, link, core, ms,
+             finished);
     return journal;
 }
 
+void journal_warn(struct journal *journal, struct journal_warning warning)
+{
+    journal->warning = warning;
+}
+
+static bool write_slot(struct journal *journal);
+
+/* What is in the file stays, and says that it is not all. */
 static bool fail(struct journal *journal)
 {
-    if (!journal->failed)
-        snprintf(journal->problem, sizeof journal->problem, "%s: %s", journal->path, strerror(errno));
+    char problem[PATH_MAX + 128];
+    if (journal->failed)
+        return false;
+    snprintf(problem, sizeof problem, "%s: %s", journal->path, strerror(errno));
     journal->failed = true;
+    (void)write_slot(journal);
+    if (journal->warning.tell != NULL)
+        journal->warning.tell(journal->warning.context, problem);
     return false;
 }
 
@@ -187,7 +206,8 @@ static void add_line(struct journal *journal, json_t *json)
     json_decref(json);
 }
 
-static void add_head(struct journal *journal)
+/* Returns where the slot will be. */
+static off_t add_head(struct journal *journal)
 {
     const struct journal_head *head = &journal->head;
     json_t *words = json_array();
@@ -200,10 +220,11 @@ static void add_head(struct journal *journal)
                        number_json(head->id), "debug", number_json(head->debug), "unit", (int)head->unit,
                        "number", (int)head->number, "was_halted", (int)head->was_halted, "words", words));
     char slot[SLOT];
-    journal->slot_at = (off_t)journal->used;
+    off_t slot_at = (off_t)journal->used;
     memset(slot, ' ', sizeof slot);
     slot[sizeof slot - 1] = '\n';
     add_text(journal, slot, sizeof slot);
+    return slot_at;
 }
 
 void journal_hold(struct journal *journal, size_t index, const struct journal_entry *entry)
@@ -265,6 +286,8 @@ static bool write_all(int fd, const char *text, size_t n)
         ssize_t done = write(fd, text, n);
         if (done < 0 && errno == EINTR)
             continue;
+        if (done == 0)
+            errno = ENOSPC;
         if (done <= 0)
             return false;
         text += done;
@@ -273,46 +296,72 @@ static bool write_all(int fd, const char *text, size_t n)
     return true;
 }
 
+static void sync_folder(const struct journal *journal)
+{
+    char folder[PATH_MAX];
+    snprintf(folder, sizeof folder, "%s", journal->path);
+    *strrchr(folder, '/') = '\0';
+    int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0)
+        return;
+    (void)fsync(fd);
+    close(fd);
+}
+
+/* The name under which nobody takes it for a journal: its first lines are not in it yet. */
+static void name_unfinished(const char *path, char out[PATH_MAX])
+{
+    snprintf(out, PATH_MAX, "%.*s%s", (int)(strlen(path) - (sizeof finished - 1)), path, unfinished);
+}
+
+static bool write_lines(struct journal *journal)
+{
+    bool ok = (journal->used == 0 || write_all(journal->fd, journal->text, journal->used)) &&
+              (!journal->dirty || fdatasync(journal->fd) == 0);
+    journal->used = 0;
+    journal->dirty = false;
+    return ok;
+}
+
+/* With a name only once its first lines are in it: a run that is killed before has written nothing to its
+ * target. If they cannot be written the name stands for a run that goes on without a journal. */
 static bool make_file(struct journal *journal)
 {
-    char folder[PATH_MAX], *text = journal->text;
+    char first[PATH_MAX], *text = journal->text;
     size_t used = journal->used;
-    journal->fd = open(journal->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+    name_unfinished(journal->path, first);
+    journal->fd = open(first, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (journal->fd < 0)
         return fail(journal);
     journal->text = NULL;
     journal->used = journal->room = 0;
-    add_head(journal);
+    off_t slot_at = add_head(journal);
     add_text(journal, text, used);
     free(text);
-    snprintf(folder, sizeof folder, "%s", journal->path);
-    *strrchr(folder, '/') = '\0';
-    int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (fd >= 0) {
-        (void)fsync(fd); /* for the name */
-        close(fd);
-    }
-    return !journal->failed;
+    bool ok = !journal->failed && write_lines(journal);
+    int problem = errno;
+    journal->slot_at = ok ? slot_at : 0;
+    bool named = rename(first, journal->path) == 0;
+    errno = ok ? errno : problem;
+    if (!ok || !named)
+        return fail(journal);
+    sync_folder(journal);
+    return true;
 }
 
 bool journal_sync(struct journal *journal)
 {
     if (journal->failed || (journal->fd >= 0 && journal->used == 0 && !journal->dirty))
         return !journal->failed;
-    if (journal->fd < 0 && !make_file(journal))
-        return false;
-    if ((journal->used > 0 && !write_all(journal->fd, journal->text, journal->used)) ||
-        (journal->dirty && fdatasync(journal->fd) != 0))
-        return fail(journal);
-    journal->used = 0;
-    journal->dirty = false;
-    return true;
+    if (journal->fd < 0)
+        return make_file(journal);
+    return write_lines(journal) || fail(journal);
 }
 
 /* "w 0 1 4 e000edf8 2000 0": operation, space, unit, size, offset, value, mask. */
-static size_t slot_text(char *out, size_t size, const struct step *steps, size_t n)
+static size_t slot_text(char *out, size_t size, const struct step *steps, size_t n, bool cut)
 {
-    size_t used = (size_t)snprintf(out, size, "{\"borrowed\":\"");
+    size_t used = (size_t)snprintf(out, size, "{%s\"borrowed\":\"", cut ? "\"cut\":true," : "");
     for (size_t i = 0; i < n && used < size; i++)
         used += (size_t)snprintf(out + used, size - used, "%s%c %x %x %x %" PRIx64 " %" PRIx64 " %" PRIx64,
                                  i > 0 ? "," : "", ops[steps[i].op][0], steps[i].at.space, steps[i].at.unit,
@@ -322,33 +371,41 @@ static size_t slot_text(char *out, size_t size, const struct step *steps, size_t
     return used;
 }
 
-/* Not synced: it is for a run that is killed. */
-bool journal_borrow(struct journal *journal, const struct step *steps, size_t n)
+static bool write_slot(struct journal *journal)
 {
     char text[SLOT];
-    if (journal->failed || n > JOURNAL_BORROWED)
+    if (journal->fd < 0 || journal->slot_at == 0)
         return false;
-    for (size_t i = 0; i < n; i++)
-        if ((unsigned)steps[i].op >= OPS || ops[steps[i].op] == NULL)
-            return false;
-    if (n == 0 && (journal->fd < 0 || journal->slot_used == 0))
-        return true;
-    if (journal->fd < 0) /* what is borrowed without a write before it: nothing is held yet */
-        journal->dirty = true;
-    if (!journal_sync(journal))
-        return false;
-    size_t used = slot_text(text, sizeof text, steps, n), length = used;
+    size_t used =
+        slot_text(text, sizeof text, journal->borrowed, journal->n_borrowed, journal->cut || journal->failed);
+    size_t length = used;
     if (used >= sizeof text)
         return false;
     while (length < journal->slot_used) /* what the slot had before */
         text[length++] = ' ';
-    journal->slot_used = n > 0 ? used : 0;
-    return pwrite(journal->fd, text, length, journal->slot_at) == (ssize_t)length || fail(journal);
+    journal->slot_used = used;
+    errno = ENOSPC;
+    return pwrite(journal->fd, text, length, journal->slot_at) == (ssize_t)length;
 }
 
-const char *journal_problem(const struct journal *journal)
+/* Not synced: it is for a run that is killed. */
+bool journal_borrow(struct journal *journal, const struct step *steps, size_t n)
 {
-    return journal != NULL && journal->failed ? journal->problem : NULL;
+    if (n > JOURNAL_BORROWED)
+        return false;
+    for (size_t i = 0; i < n; i++)
+        if ((unsigned)steps[i].op >= OPS || ops[steps[i].op] == NULL)
+            return false;
+    if (n == 0 && (journal->fd < 0 || journal->n_borrowed == 0))
+        return true;
+    if (journal->fd < 0) /* what is borrowed without a write before it: nothing is held yet */
+        journal->dirty = true;
+    if (n > 0)
+        memcpy(journal->borrowed, steps, n * sizeof *steps);
+    journal->n_borrowed = n;
+    /* A slot that is there must not tell of what was borrowed before, whatever else cannot be written */
+    bool synced = journal_sync(journal);
+    return (write_slot(journal) || fail(journal)) && synced;
 }
 
 void journal_end(struct journal *journal)
@@ -362,6 +419,8 @@ void journal_end(struct journal *journal)
     journal->fd = -1;
     journal->used = 0;
     journal->dirty = false;
+    journal->slot_at = 0;
+    journal->slot_used = journal->n_borrowed = 0;
 }
 
 void journal_free(struct journal *journal)
@@ -528,6 +587,7 @@ static bool borrowed_read(const json_t *json, struct journal_file *file, struct 
     char text[SLOT], *rest = text;
     if (!text_read(json_object_get(json, "borrowed"), text, sizeof text))
         return bad("its slot lacks something", error);
+    file->cut = json_is_true(json_object_get(json, "cut"));
     for (char *one = strtok_r(text, ",", &rest); one != NULL; one = strtok_r(NULL, ",", &rest))
         if (file->n_borrowed == JOURNAL_BORROWED || !step_from(one, &file->borrowed[file->n_borrowed++]))
             return bad("its slot has something else", error);
@@ -542,7 +602,6 @@ static bool is_blank(const char *line, size_t size)
     return true;
 }
 
-/* A line that does not end is what was being written when the run ended. */
 static bool line_read(const char *line, size_t size, bool first, bool last, struct journal_file *file,
                       struct error *error)
 {
@@ -566,19 +625,27 @@ static bool line_read(const char *line, size_t size, bool first, bool last, stru
     return ok;
 }
 
+/* Nothing else than the beginning of a journal. */
+static bool is_headless(const char *bytes, size_t size)
+{
+    char first[64];
+    size_t length = (size_t)snprintf(first, sizeof first, "{\"journal\":\"%s\",", format);
+    return memchr(bytes, '\n', size) == NULL && memcmp(bytes, first, size < length ? size : length) == 0;
+}
+
 bool journal_parse(const char *bytes, size_t size, struct journal_file *out, struct error *error)
 {
     size_t at = 0;
     *out = (struct journal_file){0};
-    if (size == 0)
-        return bad("it is empty", error);
-    while (at < size) {
+    out->headless = out->cut = size == 0 || is_headless(bytes, size);
+    while (!out->headless && at < size) {
         const char *line = bytes + at, *end = memchr(line, '\n', size - at);
         size_t length = end != NULL ? (size_t)(end - line) : size - at;
         if (!line_read(line, length, at == 0, end == NULL, out, error)) {
             journal_file_free(out);
             return false;
         }
+        out->cut = out->cut || end == NULL;
         at += length + 1;
     }
     return true;
@@ -623,6 +690,8 @@ bool journal_read(const char *path, struct journal_file *out, struct error *erro
     free(bytes);
     if (ok)
         snprintf(out->path, sizeof out->path, "%s", path);
+    if (ok && out->headless)
+        out->head.started_s = file.st_mtime;
     return ok;
 }
 
@@ -648,7 +717,10 @@ struct journal *journal_reopen(const struct journal_file *file, struct error *er
         return NULL;
     }
     journal->reopened = true;
+    journal->cut = file->cut;
     snprintf(journal->path, sizeof journal->path, "%s", file->path);
+    memcpy(journal->borrowed, file->borrowed, sizeof journal->borrowed);
+    journal->n_borrowed = file->n_borrowed;
     journal->fd = open(file->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
     if (journal->fd >= 0 && find_slot(journal))
         return journal;
@@ -662,8 +734,8 @@ void journal_forget_borrowed(struct journal_file *file)
     struct error ignored = {0};
     if (file->n_borrowed == 0)
         return;
-    file->n_borrowed = 0;
     struct journal *journal = journal_reopen(file, &ignored);
+    file->n_borrowed = 0;
     if (journal != NULL)
         (void)journal_borrow(journal, NULL, 0);
     journal_free(journal);
@@ -682,12 +754,10 @@ static int compare_later_first(const void *one, const void *other)
     return strcmp(other, one);
 }
 
-/* Of a run that was killed when it had written nothing yet, neither here nor to its target. */
-static bool is_empty(DIR *all, const char *name)
+static bool ends_with(const char *name, const char *end)
 {
-    struct stat file;
-    return fstatat(dirfd(all), name, &file, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(file.st_mode) &&
-           file.st_size == 0;
+    size_t length = strlen(name), n = strlen(end);
+    return length > n && strcmp(name + length - n, end) == 0;
 }
 
 size_t journal_list(const char *link, char (*paths)[JOURNAL_PATH], size_t room)
@@ -702,12 +772,11 @@ size_t journal_list(const char *link, char (*paths)[JOURNAL_PATH], size_t room)
         key[STATE_KEY - 1] = '-';
     }
     while (all != NULL && n < room && (file = readdir(all)) != NULL) {
-        const char *end = strrchr(file->d_name, '.');
-        if (end == NULL || strcmp(end, ".journal") != 0 || strncmp(file->d_name, key, strlen(key)) != 0)
+        if (strncmp(file->d_name, key, strlen(key)) != 0)
             continue;
-        if (!is_empty(all, file->d_name))
+        if (ends_with(file->d_name, finished))
             snprintf(paths[n++], sizeof paths[0], "%s/%s", folder, file->d_name);
-        else if (link != NULL)
+        else if (link != NULL && ends_with(file->d_name, unfinished)) /* killed before it wrote anything */
             unlinkat(dirfd(all), file->d_name, 0);
     }
     if (all != NULL)

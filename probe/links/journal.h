@@ -3,8 +3,8 @@
  * not end: killed, crashed, cut off. Each held register is in the file, with its old value, before the first
  * write to it. The file is removed when everything is put back.
  *
- * A journal is a file of JSON lines in the state folder, one for each link and core. A line that is cut off
- * ends the file: what it would have said was not yet written to the target.
+ * A journal is a file of JSON lines in the state folder, one for each link and core. A file that cannot be
+ * written on (the disk is full) is cut: its run goes on all the same, so that it tells less than was written.
  */
 #pragma once
 
@@ -77,9 +77,14 @@ void journal_drop(struct journal *journal, unsigned id);
  * noted. */
 bool journal_borrow(struct journal *journal, const struct step *steps, size_t n);
 /* Before a write to the target: the file is there, and what was said so far is on disk. False if that failed;
- * then it is not tried again, and journal_problem has the reason. */
+ * then it is not tried again, and the warning was given. */
 bool journal_sync(struct journal *journal);
-const char *journal_problem(const struct journal *journal); /* NULL: none */
+/* Who is to be told, once, that nothing more can be written: "PATH: No space left on device". */
+struct journal_warning {
+    void *context;
+    void (*tell)(void *context, const char *problem);
+};
+void journal_warn(struct journal *journal, struct journal_warning warning);
 /* Everything is put back: removes the file. */
 void journal_end(struct journal *journal);
 void journal_free(struct journal *journal); /* leaves the file; NULL is allowed */
@@ -93,6 +98,8 @@ struct journal_file {
     size_t n;
     struct step borrowed[JOURNAL_BORROWED];
     size_t n_borrowed;
+    bool cut;      /* it could not be written on: its run may have written more to the target */
+    bool headless; /* nothing but its name and time is known */
 };
 
 /* ERROR_USAGE: not a journal. `out` must be freed only if this succeeds. */

@@ -10,7 +10,8 @@ import time
 import pytest
 
 from cmsis_dap import Dap
-from harness import IN_RAM, SOAK, WORK_BY_DATA, Place, passages, places, returned, run_tool, wait_for
+from harness import (IN_RAM, SOAK, WORK_BY_DATA, Place, finish_tool, forget_journal, passages, places, returned, run_tool, start_tool,
+                     unfolded, wait_for)
 from test_trace import CODE_IN_RAM
 
 KILLS = 12 if SOAK else 2
@@ -203,6 +204,75 @@ def test_without_a_place_for_it(monkeypatch):
         assert result.code == 0 and "no journal is kept" in result.err
         quiet = place.run("delta", "-q", "work_by_data", "-r", 3)
         assert quiet.code == 0 and quiet.err == ""
+
+
+def on_a_full_disk(place, kilobytes, *args):
+    """The tool can write so much of a file."""
+    return start_tool(["sh", "-c", f"trap '' XFSZ; ulimit -f {2 * kilobytes}; exec \"$@\"", "sh", *place.words(*args)])
+
+
+@pytest.mark.parametrize("kilobytes", [0, 4, 9])
+@pytest.mark.parametrize("way", ["m4/swd", "m4", "a9/swd", "a53", "r5/swd"])
+def test_a_full_disk(way, kilobytes, state_folder):
+    """The measurement goes on, and is told that there is no journal: before the first write, or when the disk got full."""
+    with Place(way, "free", WORK_BY_DATA) as place:
+        measures(place)
+        before = snapshot(place)
+        result = finish_tool(on_a_full_disk(place, kilobytes, "delta", "work_by_data", "-r", 3))
+        assert result.code == 0 and result.err.count("no journal is kept") == 1 and ".journal: " in result.err, result.err
+        quiet = finish_tool(on_a_full_disk(place, kilobytes, "delta", "-q", "work_by_data", "-r", 3))
+        assert quiet.code == 0 and quiet.err == ""
+        assert journals(state_folder) == [] and snapshot(place) == before
+
+
+@pytest.mark.parametrize("kilobytes", [0, 4, 9])
+@pytest.mark.parametrize("way", ["m4/swd", "m4"])
+def test_killed_on_a_full_disk(way, kilobytes, state_folder):
+    """What it left is not known, and nothing says that it is nothing, until all is released."""
+    with Place(way, "free", WORK_BY_DATA) as place:
+        measures(place)
+        process = on_a_full_disk(place, kilobytes, "delta", "-j", "work_by_data", "-r", 10000000)
+        place.wait_for_stops(30)
+        process.kill()
+        process.communicate()
+        let_peer_finish(place)
+        left = journals(state_folder)
+        assert len(left) == 1
+        for command in (["delta", "work_by_data"], ["stat", "--for", "0.1"]):
+            refused = place.run(*command)
+            assert refused.code == 3 and "did not end" in refused.err, refused.err
+        told = place.run("info")
+        assert told.code == 0 and "did not end" in told.err
+        assert journals(state_folder) == left
+        for words in (place.words("restore"), place.words("restore")[:1] + ["restore"]):
+            result = finish_tool(start_tool(words))
+            assert result.code == 3 and "pmu-probe release" in unfolded(result.err), result.out + result.err
+            assert "every run" not in result.out and journals(state_folder) == left
+        assert place.run("release").code == 0
+        assert journals(state_folder) == []
+        assert_runs(place)
+        measures(place)
+
+
+@pytest.mark.parametrize("way", ["m4/swd", "rp2040", "a9", "a53/swd", "r5"])
+def test_restore_without_a_journal_says_what_it_does_not_know(way, state_folder):
+    with Place(way, "free", WORK_BY_DATA) as place:
+        measures(place)
+        before = snapshot(place)
+        for words in (place.words("restore"), place.words("restore")[:1] + ["restore"]):
+            result = finish_tool(start_tool(words))
+            assert result.code == 0 and f"no journal is here, in {state_folder}" in result.out, result.out + result.err
+        assert snapshot(place) == before
+        killed(place, hits=30)
+        place.board.wait_for(lambda state: state["run"] == "halted")
+        forget_journal()
+        changed = place.board.state()
+        result = place.run("restore")
+        assert result.code == 3 and f"no journal is here, in {state_folder}" in result.out, result.out
+        assert re.search(r"core 0 \(.*\) is halted, and has \d+ breakpoints? or catch(es)? set", unfolded(result.err)), result.err
+        assert "pmu-probe release" in unfolded(result.err)
+        assert {name: value for name, value in place.board.state().items() if name in ("run", "fp_comp", "bcr", "demcr", "vcr")} == \
+            {name: value for name, value in changed.items() if name in ("run", "fp_comp", "bcr", "demcr", "vcr")}
 
 
 def test_a_run_that_ends_leaves_no_file(state_folder):

@@ -7,9 +7,11 @@
 
 #include <fcntl.h>
 #include <jansson.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -132,16 +134,97 @@ FRESH_TEST(only_the_user_may_read_it)
     assert_int_equal(file.st_mode & 0777, 0600);
 }
 
-/* As after a kill between the two: the file is there, and nothing in it. */
-FRESH_TEST(an_empty_one_tells_that_nothing_was_written)
+/* As after a kill before the first lines were in it. */
+FRESH_TEST(an_unfinished_one_tells_that_nothing_was_written)
 {
     struct stat file;
+    char path[JOURNAL_PATH + 16];
     write_to(0x10, 5, (struct restore){0});
     assert_true(left());
     journal_file_free(&f.file);
-    assert_int_equal(truncate(f.path, 0), 0);
+    snprintf(path, sizeof path, "%.*s.unfinished", (int)(strrchr(f.path, '.') - f.path), f.path);
+    assert_int_equal(rename(f.path, path), 0);
     assert_false(left());
-    assert_int_equal(stat(f.path, &file), -1);
+    assert_int_equal(stat(path, &file), -1);
+}
+
+/* --- that cannot be written on -------------------------------------------------------------------------- */
+
+static struct full {
+    struct rlimit before;
+    unsigned warnings;
+    uint64_t target; /* what is there when the warning comes */
+} full;
+
+static void on_warning(void *context, const char *problem)
+{
+    (void)context;
+    assert_non_null(strstr(problem, ".journal: "));
+    full.warnings++;
+    full.target = *fake_at(&f.fake, 0x20);
+}
+
+/* The disk takes so many bytes of a file. */
+static void fill_disk(rlim_t bytes)
+{
+    full = (struct full){0};
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &full.before), 0);
+    struct rlimit limit = {.rlim_cur = bytes, .rlim_max = full.before.rlim_max};
+    signal(SIGXFSZ, SIG_IGN);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    journal_warn(f.journal, (struct journal_warning){.tell = on_warning});
+}
+
+static void empty_disk(void)
+{
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &full.before), 0);
+    signal(SIGXFSZ, SIG_DFL);
+}
+
+FRESH_TEST(a_full_disk_is_told_once_before_the_write)
+{
+    for (rlim_t bytes = 0; bytes < 9000; bytes += 300) {
+        fill_disk(bytes);
+        for (uint64_t i = 0; i < 20; i++)
+            write_to(0x20 + 0x10 * i, 7, (struct restore){0});
+        empty_disk();
+        assert_int_equal(full.warnings, 1);
+        if (bytes < 8192)
+            assert_int_equal(full.target, 0);
+        assert_true(left());
+        assert_true(f.file.cut);
+        assert_int_equal(f.file.headless, bytes < 300);
+        if (f.file.headless)
+            assert_true(f.file.head.started_s > 1700000000);
+        journal_file_free(&f.file);
+        assert_int_equal(tear_down(NULL), 0);
+        assert_int_equal(set_up(NULL), 0);
+    }
+}
+
+/* What was borrowed before is none of what is borrowed now. */
+FRESH_TEST(the_slot_is_written_even_on_a_full_disk)
+{
+    const struct step r0 = step_write(at(0x80), 77), r1 = step_write(at(0x84), 78);
+    write_to(0x10, 5, (struct restore){0});
+    assert_true(journal_borrow(f.journal, &r0, 1));
+    fill_disk(8700);
+    for (uint64_t i = 0; i < 20; i++)
+        write_to(0x20 + 0x10 * i, 7, (struct restore){0});
+    assert_int_equal(full.warnings, 1);
+    assert_true(left());
+    assert_true(f.file.cut && f.file.n_borrowed == 1 && f.file.borrowed[0].value == 77);
+    journal_file_free(&f.file);
+    assert_false(journal_borrow(f.journal, &r1, 1));
+    assert_true(left());
+    assert_true(f.file.cut && f.file.n_borrowed == 1 && f.file.borrowed[0].value == 78);
+    journal_forget_borrowed(&f.file);
+    journal_file_free(&f.file);
+    empty_disk();
+    assert_true(left());
+    assert_true(f.file.cut && f.file.n_borrowed == 0);
+    journal_file_free(&f.file);
+    assert_int_equal(full.warnings, 1);
 }
 
 /* Of all that the ledger does, in its order. */
@@ -365,6 +448,9 @@ TEST(what_cannot_be_a_journal_is_refused)
     };
     assert_true(parse(""));
     assert_true(parse(held));
+    struct journal_file file;
+    struct error error = {0};
+    assert_false(journal_parse("nothing", 7, &file, &error));
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
         assert_false(parse(bad[i]));
     char twice[1024];
@@ -372,7 +458,7 @@ TEST(what_cannot_be_a_journal_is_refused)
     assert_false(parse(twice));
 }
 
-/* A run that was killed while it wrote a line had not yet written to the target what the line tells of. */
+/* Its disk was full: it may have written to the target what it could not write here. */
 TEST(a_file_that_is_cut_off_counts_up_to_there)
 {
     char text[2048];
@@ -380,12 +466,11 @@ TEST(a_file_that_is_cut_off_counts_up_to_there)
     for (size_t cut = 0; cut <= (size_t)size; cut++) {
         struct journal_file file;
         struct error error = {0};
-        bool ok = journal_parse(text, cut, &file, &error);
-        assert_int_equal(ok, cut + 1 >= sizeof good - 1);
-        if (ok)
-            assert_int_equal(file.n, cut + 1 >= (size_t)size);
-        if (ok)
-            journal_file_free(&file);
+        assert_true(journal_parse(text, cut, &file, &error));
+        assert_int_equal(file.headless, cut < sizeof good - 1);
+        assert_int_equal(file.cut, cut != sizeof good - 1 && cut != (size_t)size);
+        assert_int_equal(file.n, cut + 1 >= (size_t)size);
+        journal_file_free(&file);
     }
 }
 
