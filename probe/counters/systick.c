@@ -80,17 +80,19 @@ static bool identify(const struct core *core, const uint64_t *values, struct cou
     out->settings[out->n_settings++] = (struct setting){.at = core_word(core, SYST_RVR),
                                                         .test = RELOAD,
                                                         .set = RELOAD,
-                                                        .restore = {.mask = RELOAD},
+                                                        .restore = {.mask = RELOAD, .exact = RELOAD},
                                                         .watched = syst_rvr};
     /* Any write clears the count; the next tick loads the reload value. */
-    out->settings[out->n_settings++] =
-        (struct setting){.at = core_word(core, SYST_CVR), .always = true, .restore = {.mask = RELOAD}};
+    out->settings[out->n_settings++] = (struct setting){
+        .at = core_word(core, SYST_CVR), .always = true, .restore = {.mask = RELOAD, .moves = true}};
     out->settings[out->n_settings++] =
         (struct setting){.at = core_word(core, SYST_CSR),
                          .test = CSR_ENABLE,
                          .set = CSR_ENABLE | CSR_CLKSOURCE,
                          .always = true,
-                         .restore = {.mask = CSR_ENABLE | CSR_TICKINT | CSR_CLKSOURCE},
+                         .restore = {.mask = CSR_ENABLE | CSR_TICKINT | CSR_CLKSOURCE,
+                                     .exact = CSR_ENABLE | CSR_TICKINT | CSR_CLKSOURCE,
+                                     .starts = CSR_ENABLE},
                          .watched = "SYST_CSR"};
     return true;
 }

@@ -552,7 +552,13 @@ static bool leave_reset(struct device *device, const struct deadline *deadline, 
         !ledger_read(device->ledger, core_status_register(core), &status, deadline, &unread) ||
         core_state_of(core, status) != CORE_HALTED)
         return true;
-    return tell_core(device, core_add_let_go, deadline, error);
+    if (core->family == CORE_M)
+        return tell_core(device, core_add_let_go, deadline, error);
+    /* By now its locks are closed */
+    return settings_apply_core(device->ledger, core, APPLY_TO_LOOK, deadline, error) &&
+           settings_switch_on_comparators(device->ledger, core, deadline, error) &&
+           tell_core(device, core_add_let_go, deadline, error) &&
+           ledger_undo(device->ledger, deadline, error);
 }
 
 bool device_undo(struct device *device, const struct deadline *deadline, struct error *error)

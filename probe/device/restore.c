@@ -166,7 +166,7 @@ static bool tell_core_of_code(struct device *device, uint64_t address, const str
     return list.n == 0 || ledger_run(device->ledger, &list, results, deadline, error);
 }
 
-/* Takes the journal over into the ledger, but for what another debugger or the program has written since. */
+/* Takes the journal over into the ledger, which leaves alone what something else has written since. */
 static bool adopt(struct device *device, const struct journal_file *file, struct restored *out,
                   const struct deadline *deadline, struct error *error)
 {
@@ -181,10 +181,6 @@ static bool adopt(struct device *device, const struct journal_file *file, struct
         }
         if (!read_state(device, entry, &seen, &state, deadline, error))
             return false;
-        if (seen && state == HOLDS_OTHER && entry->restore.only_ours) {
-            out->skipped++;
-            continue;
-        }
         out->registers += seen && state == HOLDS_OURS && !is_code(device, entry);
         out->unseen += !seen;
         out->code += seen && state == HOLDS_OURS && is_code(device, entry);

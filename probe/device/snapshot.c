@@ -5,15 +5,10 @@
 static const char counts[] = "it counts on", status[] = "status, which changes while the core runs",
                   sticky[] = "sticky flags: a stop sets them, and looking clears them";
 
-static bool is_same(struct address a, struct address b)
-{
-    return a.space == b.space && a.unit == b.unit && a.offset == b.offset && a.size == b.size;
-}
-
 static struct snapshot_item *find(struct snapshot *snapshot, struct address at)
 {
     for (size_t i = 0; i < snapshot->n; i++)
-        if (is_same(snapshot->items[i].at, at))
+        if (address_same(snapshot->items[i].at, at))
             return &snapshot->items[i];
     return NULL;
 }
