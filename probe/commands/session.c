@@ -77,6 +77,7 @@ static bool find_target(struct session *session, int number, struct error *error
     struct deadline deadline = session_deadline(session);
     if (!device_open(&session->device, session->link, &request, &deadline, error))
         return false;
+    session->device.symbols = session->symbols;
     log_target(session);
     return device_choose(&session->device, number, error);
 }

@@ -311,7 +311,7 @@ static void add_user_access(const struct core *core, struct counter_block *out)
         (struct setting){.at = cp15_at(core, PMUSERENR),
                          .test = PMUSERENR_EN,
                          .set = PMUSERENR_EN,
-                         .restore = {.mask = PMUSERENR_EN, .starts = PMUSERENR_EN}};
+                         .restore = {.mask = PMUSERENR_EN}};
 }
 
 static void add_halts_note(struct counter_block *out)

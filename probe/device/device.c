@@ -496,7 +496,11 @@ static bool reach_core(struct device *device, const struct deadline *deadline, s
 {
     if (device->chosen->state == CORE_LOCKUP)
         return error_set(error, ERROR_LOCKUP, "the core is locked up");
-    return allow_commands(device, &device->chosen->core, error) && open_locks(device, deadline, error);
+    if (!allow_commands(device, &device->chosen->core, error) || !open_locks(device, deadline, error))
+        return false;
+    for (size_t i = 0; i < device->chosen->n_blocks; i++)
+        device_note_uses(device, &device->chosen->blocks[i]);
+    return true;
 }
 
 bool device_keep(struct device *device, const struct deadline *deadline, struct error *error)

@@ -552,6 +552,9 @@ static bool write_name(const struct address *at, char *out, size_t size)
 
 void ledger_note_use(struct ledger *ledger, struct address at, uint64_t bits)
 {
+    for (size_t i = 0; i < ledger->n_uses; i++)
+        if (address_same(ledger->uses[i].at, at))
+            return;
     if (ledger->n_uses < USES_ROOM)
         ledger->uses[ledger->n_uses++] = (struct use){at, bits};
 }
@@ -813,6 +816,7 @@ bool ledger_entry(const struct ledger *ledger, size_t i, struct address *at, str
     const struct entry *entry = &ledger->held[i];
     *at = entry->is.at;
     *restore = entry->is.restore;
+    restore->starts = entry->is.used ? restore->starts : 0;
     *old = entry->is.old;
     return entry->action.undo == NULL;
 }

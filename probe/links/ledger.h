@@ -109,7 +109,7 @@ bool ledger_read(struct ledger *ledger, struct address at, uint64_t *value, cons
                  struct error *error);
 
 size_t ledger_held(const struct ledger *ledger);
-/* What is held as number `i`; false: an undo action. */
+/* What is held as number `i`; false: an undo action. restore->starts: bits that may stay on. */
 bool ledger_entry(const struct ledger *ledger, size_t i, struct address *at, struct restore *restore,
                   uint64_t *old);
 /* "DWT_COMP2", for registers that every Cortex-M has; "" for others. */
