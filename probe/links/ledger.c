@@ -13,9 +13,7 @@ enum {
     SHORT_NAPS = 100,
     LONG_NAP_US = 4000,
     TRIES = 3,
-    RESTORE_MS = 200,
-    USES_ROOM = 16,
-    LOOKS = 16
+    RESTORE_MS = 200
 };
 
 struct entry {
@@ -23,9 +21,6 @@ struct entry {
     uint64_t changed;          /* bits, by what was written up to now */
     struct undo_action action; /* undo NULL: an address is held */
     bool adopted;              /* it is from the journal of another run */
-    bool wrote, unknown;       /* some value; one that only the target knows */
-    uint64_t last;             /* it, if known */
-    const char *name;          /* NULL: by its address */
 };
 
 struct ledger {
@@ -37,12 +32,6 @@ struct ledger {
     size_t n_allowed;
     struct journal *journal; /* NULL: none is kept */
     unsigned last_id;
-    struct use {
-        struct address at;
-        uint64_t bits;
-    } uses[USES_ROOM];
-    size_t n_uses;
-    struct left_alone left;
 };
 
 struct ledger *ledger_new(struct link *link)
@@ -95,10 +84,15 @@ static bool make_room(struct ledger *ledger, struct error *error)
     return true;
 }
 
+static bool same_address(struct address a, struct address b)
+{
+    return a.space == b.space && a.unit == b.unit && a.offset == b.offset && a.size == b.size;
+}
+
 static struct entry *find_entry(const struct ledger *ledger, struct address at)
 {
     for (size_t i = 0; i < ledger->n_held; i++)
-        if (ledger->held[i].action.undo == NULL && address_same(ledger->held[i].is.at, at))
+        if (ledger->held[i].action.undo == NULL && same_address(ledger->held[i].is.at, at))
             return (struct entry *)&ledger->held[i];
     return NULL;
 }
@@ -110,11 +104,6 @@ static struct entry *insert(struct ledger *ledger, size_t index, struct journal_
     memmove(entry + 1, entry, (ledger->n_held - index) * sizeof *entry);
     ledger->n_held++;
     is.id = ++ledger->last_id;
-    for (size_t i = 0; i < ledger->n_uses; i++)
-        if (address_same(ledger->uses[i].at, is.at)) {
-            is.restore.starts |= ledger->uses[i].bits;
-            is.used = true;
-        }
     *entry = (struct entry){.is = is};
     if (ledger->journal != NULL) {
         for (size_t i = index; i-- > 0;) /* the journal knows nothing of actions */
@@ -136,9 +125,6 @@ bool ledger_adopt(struct ledger *ledger, const struct journal_entry *entry, stru
     added->changed = entry->wrote_others ? UINT64_MAX : 0;
     for (size_t k = 0; k < entry->n_wrote; k++)
         added->changed |= entry->old ^ entry->wrote[k];
-    added->wrote = entry->n_wrote > 0;
-    added->unknown = entry->wrote_others;
-    added->last = added->wrote ? entry->wrote[entry->n_wrote - 1] : 0;
     return true;
 }
 
@@ -152,25 +138,19 @@ static void note_change(struct ledger *ledger, struct address at, uint64_t value
 /* Before each write. What the journal cannot take is written all the same: the user was told. */
 static void note_write(struct ledger *ledger, struct address at, uint64_t value)
 {
-    struct entry *entry = find_entry(ledger, at);
+    struct entry *entry = ledger->journal != NULL ? find_entry(ledger, at) : NULL;
     bool tells_itself = entry != NULL && entry->is.status.size == 0; /* what a lock reads as means nothing */
-    if (entry == NULL)
-        return;
-    entry->wrote = true;
-    entry->last = value;
-    if (entry->is.wrote_others || (tells_itself && value == entry->is.old))
+    if (entry == NULL || entry->is.wrote_others || (tells_itself && value == entry->is.old))
         return;
     for (size_t i = 0; i < entry->is.n_wrote; i++)
         if (entry->is.wrote[i] == value)
             return;
     if (entry->is.n_wrote < JOURNAL_WROTE) {
         entry->is.wrote[entry->is.n_wrote++] = value;
-        if (ledger->journal != NULL)
-            journal_wrote(ledger->journal, entry->is.id, value);
+        journal_wrote(ledger->journal, entry->is.id, value);
     } else {
         entry->is.wrote_others = true;
-        if (ledger->journal != NULL)
-            journal_wrote_others(ledger->journal, entry->is.id);
+        journal_wrote_others(ledger->journal, entry->is.id);
     }
 }
 
@@ -183,7 +163,7 @@ void ledger_sync(struct ledger *ledger)
 static bool may_write(const struct ledger *ledger, struct address at)
 {
     for (size_t i = 0; i < ledger->n_allowed; i++)
-        if (address_same(ledger->allowed[i], at))
+        if (same_address(ledger->allowed[i], at))
             return true;
     return find_entry(ledger, at) != NULL;
 }
@@ -198,42 +178,30 @@ bool ledger_allow(struct ledger *ledger, struct address at, struct error *error)
     return true;
 }
 
-/* Makes steps from *outcome.done on, again and again while the target asks to wait: then nothing of the step
- * was done. */
-static bool do_steps(struct ledger *ledger, const struct step *steps, size_t n, uint64_t *results,
-                     struct outcome *outcome, const struct deadline *deadline, struct error *error)
-{
-    if (!ledger_release_core(ledger, deadline, error)) {
-        outcome->why = error->kind == ERROR_LINK_LOST ? LINK_LOST : TARGET_FAULT;
-        return false;
-    }
-    for (unsigned naps = 0;; naps++) {
-        struct error why = {0};
-        size_t at = outcome->done;
-        *outcome = link_execute(ledger->link, steps + at, n - at, results + at, deadline, &why);
-        outcome->done += at;
-        if (outcome->why == DONE)
-            return true;
-        bool waits = outcome->why == NOT_YET || outcome->why == TARGET_WAIT;
-        if (!waits)
-            return error_copy(error, &why);
-        if (deadline_passed(deadline))
-            return error_set(error, deadline_cancelled(deadline) ? ERROR_CANCELLED : ERROR_ASLEEP,
-                             "no answer in time for 0x%08" PRIx64 "%s%.200s", steps[outcome->done].at.offset,
-                             why.text[0] != '\0' ? ": " : "", why.text);
-        if (outcome->why == TARGET_WAIT)
-            usleep(naps < SHORT_NAPS ? NAP_US : LONG_NAP_US);
-    }
-}
-
+/* Makes one step, again and again while the target asks to wait: then nothing of it was done. */
 static bool do_step(struct ledger *ledger, const struct step *step, uint64_t *result,
                     const struct deadline *deadline, struct error *error)
 {
     const struct ledger_halted_access *halted = &ledger->halted;
-    struct outcome outcome = {.done = 0};
     if (halted->access != NULL && step->at.space == halted->space)
         return halted->access(halted->context, step, result, deadline, error);
-    return do_steps(ledger, step, 1, result, &outcome, deadline, error);
+    if (!ledger_release_core(ledger, deadline, error))
+        return false;
+    for (unsigned naps = 0;; naps++) {
+        struct error why = {0};
+        struct outcome outcome = link_execute(ledger->link, step, 1, result, deadline, &why);
+        if (outcome.why == DONE)
+            return true;
+        bool waits = outcome.why == NOT_YET || outcome.why == TARGET_WAIT;
+        if (!waits)
+            return error_copy(error, &why);
+        if (deadline_passed(deadline))
+            return error_set(error, deadline_cancelled(deadline) ? ERROR_CANCELLED : ERROR_ASLEEP,
+                             "no answer in time for 0x%08" PRIx64 "%s%.200s", step->at.offset,
+                             why.text[0] != '\0' ? ": " : "", why.text);
+        if (outcome.why == TARGET_WAIT)
+            usleep(naps < SHORT_NAPS ? NAP_US : LONG_NAP_US);
+    }
 }
 
 bool ledger_read(struct ledger *ledger, struct address at, uint64_t *value, const struct deadline *deadline,
@@ -270,8 +238,6 @@ static bool hold(struct ledger *ledger, struct journal_entry is, uint64_t *old,
             return false;
         entry = insert(ledger, ledger->n_held, is);
     }
-    entry->is.restore.exact |= is.restore.exact;
-    entry->is.restore.starts |= is.restore.starts;
     if (old != NULL)
         *old = entry->is.old;
     return true;
@@ -308,11 +274,8 @@ bool ledger_apply(struct ledger *ledger, const struct setting *setting, const st
                                      .status = setting->test_at,
                                      .test = setting->test,
                                      .set = setting->set};
-    if (!hold(ledger, is, NULL, deadline, error))
-        return false;
-    if (setting->watched != NULL)
-        find_entry(ledger, setting->at)->name = setting->watched;
-    return change_now(ledger, setting->at, (now & setting->keep) | setting->set | setting->key, deadline,
+    return hold(ledger, is, NULL, deadline, error) &&
+           change_now(ledger, setting->at, (now & setting->keep) | setting->set | setting->key, deadline,
                       error);
 }
 
@@ -384,11 +347,7 @@ static void note_list(struct ledger *ledger, const struct steps *list, size_t fr
 {
     bool writes = false;
     for (size_t i = from; i < list->n; i++)
-        if (list->items[i].op == OP_COPY) {
-            struct entry *entry = find_entry(ledger, list->items[i].at);
-            if (entry != NULL)
-                entry->unknown = true;
-        } else if (list->items[i].op == OP_WRITE) {
+        if (list->items[i].op == OP_WRITE) {
             note_change(ledger, list->items[i].at, list->items[i].value);
             note_write(ledger, list->items[i].at, list->items[i].value);
             writes = true;
@@ -407,7 +366,7 @@ static bool arrives(const struct step *step)
 static bool same_steps(const struct step *one, const struct step *other, size_t n)
 {
     for (size_t i = 0; i < n; i++)
-        if (one[i].op != other[i].op || one[i].op == OP_COPY || !address_same(one[i].at, other[i].at) ||
+        if (one[i].op != other[i].op || one[i].op == OP_COPY || !same_address(one[i].at, other[i].at) ||
             one[i].value != other[i].value || one[i].mask != other[i].mask)
             return false;
     return true;
@@ -501,6 +460,64 @@ bool ledger_read_list(struct ledger *ledger, const struct steps *list, uint64_t 
     return true;
 }
 
+/* On a link that may lose a write without an error, reads back. A register that never reads back as written
+ * is written twice, which does no harm. */
+static bool put_back_plain(struct ledger *ledger, const struct entry *entry, uint64_t value, uint64_t mask,
+                           const struct deadline *deadline, struct error *error)
+{
+    uint64_t now;
+    if (!write_now(ledger, entry->is.at, value, deadline, error))
+        return false;
+    if (link_faults_are_exact(ledger->link))
+        return true;
+    if (!ledger_read(ledger, entry->is.at, &now, deadline, error))
+        return false;
+    return ((now ^ entry->is.old) & mask) == 0 || write_now(ledger, entry->is.at, value, deadline, error);
+}
+
+static bool put_back(struct ledger *ledger, const struct entry *entry, const struct deadline *deadline,
+                     struct error *error)
+{
+    const struct restore *restore = &entry->is.restore;
+    if (entry->action.undo != NULL)
+        return entry->action.undo(entry->action.context, deadline, error);
+    uint64_t mask = restore->mask != 0 ? restore->mask : UINT64_MAX;
+    if (restore->how == RESTORE_PLAIN)
+        return put_back_plain(ledger, entry, (entry->is.old & mask) | restore->key, mask, deadline, error);
+    uint64_t now;
+    if (!ledger_read(ledger, entry->is.at, &now, deadline, error))
+        return false;
+    uint64_t came_up = now & ~entry->is.old & mask, went_down = entry->is.old & ~now & mask;
+    if (restore->how == RESTORE_OURS)
+        mask = entry->changed;
+    if (mask == 0)
+        return true;
+    if (restore->how == RESTORE_BITS || restore->how == RESTORE_OURS)
+        return put_back_plain(ledger, entry, (entry->is.old & mask) | (now & ~mask), mask, deadline, error);
+    if (restore->how == RESTORE_CLEAR_NEW)
+        return came_up == 0 || write_now(ledger, restore->clear.size != 0 ? restore->clear : entry->is.at,
+                                         came_up, deadline, error);
+    return (came_up == 0 || write_now(ledger, restore->clear, came_up, deadline, error)) &&
+           (went_down == 0 || write_now(ledger, entry->is.at, went_down, deadline, error));
+}
+
+bool ledger_release(struct ledger *ledger, struct address at, const struct deadline *deadline,
+                    struct error *error)
+{
+    struct entry *entry = find_entry(ledger, at);
+    if (entry == NULL)
+        return true;
+    if (!put_back(ledger, entry, deadline, error))
+        return false;
+    ledger_forget(ledger, at);
+    return true;
+}
+
+size_t ledger_held(const struct ledger *ledger)
+{
+    return ledger->n_held;
+}
+
 /* Registers that every Cortex-M has at the same address: DDI 0403 C1.6 to C1.11, B3.3. */
 static const char *name_of(const struct address *at, unsigned *number)
 {
@@ -548,275 +565,12 @@ static bool write_name(const struct address *at, char *out, size_t size)
     return name != NULL;
 }
 
-/* --- looking before it is written ----------------------------------------------------------------------- */
-
-void ledger_note_use(struct ledger *ledger, struct address at, uint64_t bits)
-{
-    for (size_t i = 0; i < ledger->n_uses; i++)
-        if (address_same(ledger->uses[i].at, at))
-            return;
-    if (ledger->n_uses < USES_ROOM)
-        ledger->uses[ledger->n_uses++] = (struct use){at, bits};
-}
-
-void ledger_take_left(struct ledger *ledger, struct left_alone *out)
-{
-    *out = ledger->left;
-    ledger->left.n = 0;
-}
-
-static void leave(struct ledger *ledger, const struct entry *entry, enum left_why why)
-{
-    char name[LEFT_NAME];
-    if (!write_name(&entry->is.at, name, sizeof name) && entry->name != NULL)
-        snprintf(name, sizeof name, "%s", entry->name);
-    left_alone_add(&ledger->left, entry->is.at, why, name);
-}
-
-/* It cannot be looked at now, which keeps nothing from being undone. */
-static bool is_hidden(const struct error *unread)
-{
-    return unread->kind == ERROR_FAULT || unread->kind == ERROR_ASLEEP;
-}
-
-static enum holds holds(const struct entry *entry, uint64_t now)
-{
-    enum holds found = left_alone_holds(&entry->is, now);
-    return found == HOLDS_OTHER && entry->unknown ? HOLDS_OURS : found;
-}
-
-/* A register of a counter that is left on, or its lock. */
-static bool belongs_to_left(const struct ledger *ledger, const struct entry *entry)
-{
-    const struct restore *restore = &entry->is.restore;
-    bool belongs = restore->moves || restore->exact != 0 || entry->is.status.size != 0;
-    for (size_t i = 0; belongs && i < ledger->left.n; i++)
-        if (ledger->left.items[i].why == LEFT_ON && ledger_same_page(ledger->left.items[i].at, entry->is.at))
-            return true;
-    return false;
-}
-
-/* What starts a counter was switched on for what is left on, too. */
-static bool stays_on(const struct ledger *ledger, const struct entry *entry)
-{
-    bool stays = entry->is.used;
-    for (size_t i = 0; i < ledger->left.n; i++)
-        stays = stays || (ledger->left.items[i].why == LEFT_ON &&
-                          ledger->left.items[i].at.space == entry->is.at.space &&
-                          ledger->left.items[i].at.unit == entry->is.at.unit);
-    return stays && entry->is.restore.starts != 0;
-}
-
-/* Bits that the run has set, that start a counter, and that stay. */
-static uint64_t bits_left_on(struct ledger *ledger, const struct entry *entry, uint64_t now)
-{
-    uint64_t on = now & ~entry->is.old & entry->is.restore.starts;
-    if (on == 0 || !stays_on(ledger, entry))
-        return 0;
-    leave(ledger, entry, LEFT_ON);
-    return on;
-}
-
-/* The looks before what starts a counter is switched off: the counter's other registers tell whether
- * something else uses it by now. */
-static size_t add_looks(const struct ledger *ledger, const struct entry *entry, struct step *steps,
-                        const struct entry **looks)
-{
-    size_t n = 0;
-    for (size_t i = 0; entry->is.restore.starts != 0 && i < ledger->n_held && n + 1 < LOOKS; i++) {
-        const struct entry *other = &ledger->held[i];
-        if (other->is.id == entry->is.id) /* those after it are undone by now */
-            break;
-        bool counts = other->is.restore.exact != 0 || other->is.restore.starts != 0;
-        if (other->action.undo == NULL && counts && ledger_same_page(other->is.at, entry->is.at) &&
-            !address_same(other->is.at, entry->is.at) &&
-            left_alone_expected(&other->is, other->wrote, other->last, &steps[n]))
-            looks[n++] = other;
-    }
-    if (left_alone_expected(&entry->is, entry->wrote, entry->last, &steps[n]))
-        looks[n++] = entry;
-    return n;
-}
-
-/* Writes if the looks before it allow that, in one list. */
-static bool look_and_write(struct ledger *ledger, const struct entry *entry, uint64_t value, bool *wrote,
-                           const struct deadline *deadline, struct error *error)
-{
-    struct step steps[LOOKS + 1];
-    const struct entry *looks[LOOKS];
-    uint64_t results[LOOKS + 1];
-    size_t n = add_looks(ledger, entry, steps, looks);
-    struct outcome outcome = {.done = 0};
-    steps[n] = step_write(entry->is.at, value);
-    note_write(ledger, entry->is.at, value);
-    ledger_sync(ledger);
-    for (;;) {
-        struct error why = {0};
-        *wrote = do_steps(ledger, steps, n + 1, results, &outcome, deadline, &why);
-        if (*wrote)
-            return true;
-        bool hidden = outcome.why != UNEXPECTED && is_hidden(&why);
-        if (outcome.done == n || (!hidden && outcome.why != UNEXPECTED))
-            return error_copy(error, &why);
-        const struct entry *seen = looks[outcome.done++];
-        if (hidden || holds(seen, outcome.saw) != HOLDS_OTHER)
-            continue;
-        leave(ledger, seen, LEFT_WRITTEN);
-        if (seen != entry)
-            leave(ledger, entry, LEFT_ON);
-        return true;
-    }
-}
-
-bool ledger_is_ours(struct ledger *ledger, struct address at, bool *ours, const struct deadline *deadline,
-                    struct error *error)
-{
-    const struct entry *entry = find_entry(ledger, at);
-    struct step look;
-    uint64_t now;
-    struct error unread = {0};
-    *ours = true;
-    if (entry == NULL || !left_alone_expected(&entry->is, entry->wrote, entry->last, &look))
-        return true;
-    if (!ledger_read(ledger, at, &now, deadline, &unread))
-        return is_hidden(&unread) || error_copy(error, &unread);
-    *ours = (now & look.mask) == look.value || holds(entry, now) != HOLDS_OTHER;
-    return true;
-}
-
-void ledger_leave(struct ledger *ledger, struct address at)
-{
-    const struct entry *entry = find_entry(ledger, at);
-    if (entry == NULL)
-        return;
-    leave(ledger, entry, LEFT_WRITTEN);
-    ledger_forget(ledger, at);
-}
-
-/* --- undoing -------------------------------------------------------------------------------------------- */
-
-/* On a link that may lose a write without an error, reads back. A register that never reads back as written
- * is written twice, which does no harm. */
-static bool write_back(struct ledger *ledger, const struct entry *entry, uint64_t value, uint64_t mask,
-                       const struct deadline *deadline, struct error *error)
-{
-    uint64_t now;
-    if (link_faults_are_exact(ledger->link))
-        return true;
-    if (!ledger_read(ledger, entry->is.at, &now, deadline, error))
-        return false;
-    return ((now ^ entry->is.old) & mask) == 0 || write_now(ledger, entry->is.at, value, deadline, error);
-}
-
-static bool write_and_check(struct ledger *ledger, const struct entry *entry, uint64_t value, uint64_t mask,
-                            const struct deadline *deadline, struct error *error)
-{
-    return write_now(ledger, entry->is.at, value, deadline, error) &&
-           write_back(ledger, entry, value, mask, deadline, error);
-}
-
-static bool put_back_plain(struct ledger *ledger, const struct entry *entry, const struct deadline *deadline,
-                           struct error *error)
-{
-    const struct restore *restore = &entry->is.restore;
-    uint64_t mask = restore->mask != 0 ? restore->mask : UINT64_MAX, now;
-    uint64_t value = (entry->is.old & mask) | restore->key;
-    struct error unread = {0};
-    bool wrote;
-    if (entry->is.at.space == SPACE_CP15) {
-        bool ours;
-        if (!ledger_is_ours(ledger, entry->is.at, &ours, deadline, error))
-            return false;
-        if (!ours) {
-            leave(ledger, entry, LEFT_WRITTEN);
-            return true;
-        }
-    }
-    if (stays_on(ledger, entry)) {
-        bool read = ledger_read(ledger, entry->is.at, &now, deadline, &unread);
-        if (!read && !is_hidden(&unread))
-            return error_copy(error, &unread);
-        if (read && bits_left_on(ledger, entry, now) != 0)
-            return true;
-    }
-    if (entry->is.at.space == SPACE_CP15)
-        return write_and_check(ledger, entry, value, mask, deadline, error);
-    return look_and_write(ledger, entry, value, &wrote, deadline, error) &&
-           (!wrote || write_back(ledger, entry, value, mask, deadline, error));
-}
-
-static bool put_back_pair(struct ledger *ledger, const struct entry *entry, uint64_t now,
-                          const struct deadline *deadline, struct error *error)
-{
-    const struct restore *restore = &entry->is.restore;
-    uint64_t mask = restore->mask != 0 ? restore->mask : UINT64_MAX;
-    uint64_t came_up = now & ~entry->is.old & mask, went_down = entry->is.old & ~now & mask;
-    if (restore->starts != 0 && holds(entry, now) == HOLDS_OTHER) {
-        uint64_t ours = 0;
-        for (size_t i = 0; i < entry->is.n_wrote; i++)
-            ours |= entry->is.wrote[i];
-        came_up &= ours;
-        leave(ledger, entry, LEFT_WRITTEN);
-    }
-    came_up &= ~bits_left_on(ledger, entry, now);
-    return (came_up == 0 || write_now(ledger, restore->clear, came_up, deadline, error)) &&
-           (went_down == 0 || write_now(ledger, entry->is.at, went_down, deadline, error));
-}
-
-static bool put_back(struct ledger *ledger, const struct entry *entry, const struct deadline *deadline,
-                     struct error *error)
-{
-    const struct restore *restore = &entry->is.restore;
-    if (entry->action.undo != NULL)
-        return entry->action.undo(entry->action.context, deadline, error);
-    uint64_t mask = restore->mask != 0 ? restore->mask : UINT64_MAX;
-    if (belongs_to_left(ledger, entry)) {
-        leave(ledger, entry, LEFT_WITH);
-        return true;
-    }
-    if (restore->how == RESTORE_PLAIN)
-        return put_back_plain(ledger, entry, deadline, error);
-    uint64_t now;
-    if (!ledger_read(ledger, entry->is.at, &now, deadline, error))
-        return false;
-    if (restore->how == RESTORE_PAIR)
-        return put_back_pair(ledger, entry, now, deadline, error);
-    uint64_t came_up = now & ~entry->is.old & mask;
-    if (restore->how == RESTORE_CLEAR_NEW)
-        return came_up == 0 || write_now(ledger, restore->clear.size != 0 ? restore->clear : entry->is.at,
-                                         came_up, deadline, error);
-    if (restore->how == RESTORE_OURS)
-        mask = entry->changed;
-    if (mask != 0)
-        mask &= ~bits_left_on(ledger, entry, now);
-    return mask == 0 ||
-           write_and_check(ledger, entry, (entry->is.old & mask) | (now & ~mask), mask, deadline, error);
-}
-
-bool ledger_release(struct ledger *ledger, struct address at, const struct deadline *deadline,
-                    struct error *error)
-{
-    struct entry *entry = find_entry(ledger, at);
-    if (entry == NULL)
-        return true;
-    if (!put_back(ledger, entry, deadline, error))
-        return false;
-    ledger_forget(ledger, at);
-    return true;
-}
-
-size_t ledger_held(const struct ledger *ledger)
-{
-    return ledger->n_held;
-}
-
 bool ledger_entry(const struct ledger *ledger, size_t i, struct address *at, struct restore *restore,
                   uint64_t *old)
 {
     const struct entry *entry = &ledger->held[i];
     *at = entry->is.at;
     *restore = entry->is.restore;
-    restore->starts = entry->is.used ? restore->starts : 0;
     *old = entry->is.old;
     return entry->action.undo == NULL;
 }
