@@ -1,4 +1,4 @@
-# `make check` takes five minutes on two cores, `make soak` runs everything. tests/README.md says which test runs where.
+# `make check` runs a sample of the tests, `make soak` runs everything. tests/README.md says which test runs where.
 
 PYTHON ?= /usr/bin/python3
 # Three processes for each CPU, because a test waits more than half of its time; each takes 4 s to collect the tests

@@ -1,4 +1,4 @@
-"""What every test shares: which of them run, where, and the closing line. `make check` runs what fits into five minutes,
+"""What every test shares: which of them run, where, and the closing line. `make check` runs a sample,
 `make soak` (PMU_SOAK) everything."""
 import contextlib
 import os

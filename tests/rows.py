@@ -10,7 +10,7 @@ import zlib
 
 WIRES = {"", "swd", "jtag", "v1", "v2"}
 ON_BOARDS = 2  # rows
-OPENOCD_IN = 6  # one of so many tests takes a row behind OpenOCD
+OPENOCD_IN = 6  # one test in N may take a row that goes through OpenOCD
 BEHIND_OPENOCD = ("wires", "")
 FAMILIES = {"rp2040": "Cortex-M", "m4": "Cortex-M", "m7": "Cortex-M", "m33": "Cortex-M", "m55": "Cortex-M", "a9": "Armv7-A", "a7": "Armv7-A"}
 CHIPS = {*FAMILIES, "a53", "r5"}
@@ -46,7 +46,7 @@ def is_behind_openocd(row):
 
 
 def any_row(rows, test, count=1):
-    """The places of so many rows, far apart and not the same in each test."""
+    """The places of `count` rows, far apart and not the same in each test."""
     first = zlib.crc32(test.encode())
     return sorted({(first + turn * len(rows) // count) % len(rows) for turn in range(count)})
 

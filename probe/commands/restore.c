@@ -17,7 +17,7 @@ struct restore_command {
     const struct context *context;
     char paths[MOST][JOURNAL_PATH];
     struct journal_file file;
-    bool looks; /* at the target, where there is no journal */
+    bool looks; /* without a journal, it checks the target */
 };
 
 static bool names_link(const struct options *options)

@@ -43,7 +43,7 @@ bool session_unknown_left(const struct journal_head *head, struct error *error);
 extern const char session_without_journal[];
 /* All of the target was released: what such a run has left is gone, too. */
 void session_forget_cut(const struct session *session);
-/* The ledger writes this journal, NULL for none; that it cannot be written is told. */
+/* The ledger writes this journal, NULL for none. The user gets a warning if it cannot be written. */
 void session_use_journal(struct session *session, struct journal *journal);
 /* "14:02", or with the day before it if that is not today. */
 void session_when(int64_t seconds, char *out, size_t size);

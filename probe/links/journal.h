@@ -78,7 +78,7 @@ bool journal_borrow(struct journal *journal, const struct step *steps, size_t n)
 /* Before a write to the target: the file is there, and what was said so far is on disk. False if that failed;
  * then it is not tried again, and the warning was given. */
 bool journal_sync(struct journal *journal);
-/* Who is to be told, once, that nothing more can be written: "PATH: No space left on device". */
+/* Called once, when nothing more can be written: "PATH: No space left on device". */
 struct journal_warning {
     void *context;
     void (*tell)(void *context, const char *problem);

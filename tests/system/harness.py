@@ -209,6 +209,7 @@ class Place:
         for length in (seconds, 10 * seconds, 100 * seconds):
             result = self.run("record", *words, "--for", f"{length}s", "-o", path)
             assert result.code == 0, result.err
+            result.asked_s = length
             with open(path, encoding="utf-8") as lines:
                 if json.loads(lines.readlines()[-1])["samples"] >= samples:
                     break
