@@ -12,7 +12,7 @@
 # the index of a DAP in bits 15:8.
 #
 # An answer is: pmu SEQUENCE WHY DONE SAW COUNT RESULT... and, after a fault, a line of OpenOCD's words.
-# WHY: 0 done, 1 not yet, 2 unexpected, 3 fault. DONE counts whole steps; the results may hold the beginning
+# WHY: 0 done, 1 not yet, 2 unexpected, 3 fault, 4 the core is OpenOCD's: see pmu_hold_again. DONE counts whole steps; the results may hold the beginning
 # of a read after them.
 
 # ---- how a unit is reached: each gets a command that knows read_memory and write_memory
@@ -195,8 +195,11 @@ proc pmu_answer {sequence command} {
     lassign $::pmu_said last answer
     set ::pmu_seen [clock milliseconds]
     if {$sequence > $last || ($sequence >> 24) != ($last >> 24)} {
-        pmu_hold_again
-        set answer [pmu_carry_out $sequence $command]
+        if {[pmu_hold_again [expr {$sequence >> 24}]]} {
+            set answer [pmu_carry_out $sequence $command]
+        } else {
+            set answer "pmu $sequence 4 0 0 0 "
+        }
         set ::pmu_said [list $sequence $answer]
     }
     pmu_say $answer
@@ -401,12 +404,21 @@ proc pmu_is_polling {} {
     return [expr {![string match "*background polling: off*" $words]}]
 }
 
-proc pmu_hold {on} {
+# `port` is the tool's, of its connection; `session` is what its sequences have above 24 bits; `halted` is a step
+# that is met while the holder's core is halted
+proc pmu_hold {on {port 0} {session 0} {halted {}}} {
     if {$on} {
+        if {![pmu_hold_again $session]} {
+            return ""
+        }
         # Set already: the holder died. The state that it found counts
         if {![info exists ::pmu_polling]} {
             set ::pmu_polling [pmu_is_polling]
+            set ::pmu_stood [pmu_halted]
         }
+        set ::pmu_session $session
+        set ::pmu_halted $halted
+        set ::pmu_sockets [pmu_sockets_of $port]
         poll off
         pmu_watch_holder
     } elseif {[info exists ::pmu_polling]} {
@@ -419,8 +431,30 @@ proc pmu_hold {on} {
     return ""
 }
 
-# A holder that was killed cannot end its hold. One that asks for nothing for so long is taken for dead: polling
-# is as it was, until it asks again.
+# The holder comes by another connection
+proc pmu_hold_from {port} {
+    if {[info exists ::pmu_polling]} {
+        set ::pmu_sockets [pmu_sockets_of $port]
+    }
+    return ""
+}
+
+# The cores that OpenOCD believes to be halted
+proc pmu_halted {} {
+    set halted {}
+    foreach target [target names] {
+        if {[$target cget -type] ne "mem_ap" && [$target curstate] eq "halted"} {
+            lappend halted $target
+        }
+    }
+    return $halted
+}
+
+# A holder that was killed cannot end its hold. One whose connection is closed, and that asks for nothing for so
+# long, is taken for dead: polling is as it was. One that is suspended, or whose network stalls, is not: its
+# connection is open. If OpenOCD looked at a core that stands at its breakpoint, it would use the program's
+# registers for that, and only OpenOCD could give them back. And in the middle of what a dead holder did there, it
+# would take other values for the program's, or crash: such a core is left to the next pmu-probe.
 proc pmu_watch_holder {} {
     catch {after cancel $::pmu_timer}
     catch {set ::pmu_timer [after 2000 pmu_look_at_holder]}
@@ -431,7 +465,7 @@ proc pmu_look_at_holder {} {
         return
     }
     set quiet [expr {[clock milliseconds] - $::pmu_seen}]
-    if {$quiet < 10000 && $quiet > -10000} {
+    if {($quiet < 10000 && $quiet > -10000) || [pmu_holder_is_connected] || [pmu_stands]} {
         pmu_watch_holder
         return
     }
@@ -441,12 +475,88 @@ proc pmu_look_at_holder {} {
     }
 }
 
-proc pmu_hold_again {} {
+# Whether the holder's core is halted
+proc pmu_stands {} {
+    set ::pmu_csw ""
+    set ::pmu_at ""
+    lassign $::pmu_halted op unit bits address a b
+    if {$op eq "" || [catch {[pmu_reach $unit] read_memory $address $bits 1} value]} {
+        return 0
+    }
+    return [expr {($value & $a) == $b}]
+}
+
+# The holder asks again, by another connection: the hold goes on, unless OpenOCD has found a core halted
+# meanwhile. Then the core is OpenOCD's for good, and that session is told so whatever it asks.
+proc pmu_hold_again {session} {
     if {$::pmu_lapsed && [info exists ::pmu_polling]} {
         set ::pmu_lapsed 0
-        catch {poll off}
-        pmu_watch_holder
+        set found 0
+        foreach target [pmu_halted] {
+            set found [expr {$found || [lsearch -exact $::pmu_stood $target] < 0}]
+        }
+        if {$found && $session == $::pmu_session} {
+            unset ::pmu_polling
+            set ::pmu_taken $session
+        } else {
+            catch {poll off}
+            pmu_watch_holder
+        }
     }
+    return [expr {$session != $::pmu_taken}]
+}
+
+# ---- whether the holder's connection is open: what Linux says of this process
+
+# The inodes of its sockets
+proc pmu_own_sockets {} {
+    set own {}
+    foreach file [glob -nocomplain /proc/self/fd/*] {
+        if {![catch {file readlink $file} name] && [string match "socket:*" $name]} {
+            lappend own [string range $name 8 end-1]
+        }
+    }
+    return $own
+}
+
+# Those of the connections from that port; if there is none, because a tunnel or a router is between, all of the
+# Tcl port. {}: not known.
+proc pmu_sockets_of {port} {
+    set own [pmu_own_sockets]
+    set exact {}
+    set any {}
+    set here 0
+    catch {set here [expr {[string trim [tcl_port]] + 0}]}
+    foreach table {/proc/self/net/tcp /proc/self/net/tcp6} {
+        catch {
+            set file [open $table]
+            while {[gets $file line] >= 0} {
+                # Its number, here, there, the state (1: established), ..., the inode
+                set inode [lindex $line 9]
+                if {[lindex $line 3] ne "01" || [lsearch -exact $own $inode] < 0} {
+                    continue
+                }
+                if {[string match "*:[format %04X $port]" [lindex $line 2]]} {
+                    lappend exact $inode
+                }
+                if {[string match "*:[format %04X $here]" [lindex $line 1]]} {
+                    lappend any $inode
+                }
+            }
+        }
+        catch {close $file}
+    }
+    return [expr {[llength $exact] > 0 ? $exact : $any}]
+}
+
+# True if it is not known
+proc pmu_holder_is_connected {} {
+    set own [pmu_own_sockets]
+    set open [expr {[llength $::pmu_sockets] == 0}]
+    foreach inode $::pmu_sockets {
+        set open [expr {$open || [lsearch -exact $own $inode] >= 0}]
+    }
+    return $open
 }
 
 # ---- one tool at a time: its mark stays here if it dies, and the next one finds it
@@ -512,6 +622,11 @@ array set ::pmu_apb {}
 set ::pmu_said {0 {}}
 set ::pmu_seen 0
 set ::pmu_lapsed 0
+set ::pmu_session 0
+set ::pmu_taken -1
+set ::pmu_stood {}
+set ::pmu_sockets {}
+set ::pmu_halted {}
 if {![info exists ::pmu_aliases]} {
     set ::pmu_aliases 0
 }

@@ -83,6 +83,21 @@ static int connect_one(const struct addrinfo *to, int *out, const struct deadlin
     return 0;
 }
 
+uint16_t socket_own_port(int fd)
+{
+    union {
+        struct sockaddr any;
+        struct sockaddr_in v4;
+        struct sockaddr_in6 v6;
+    } own = {.any.sa_family = AF_UNSPEC};
+    socklen_t size = sizeof own;
+    if (getsockname(fd, &own.any, &size) != 0)
+        return 0;
+    if (own.any.sa_family == AF_INET6)
+        return ntohs(own.v6.sin6_port);
+    return own.any.sa_family == AF_INET ? ntohs(own.v4.sin_port) : 0;
+}
+
 int socket_connect(const char *host, uint16_t port, const struct deadline *deadline, struct error *error)
 {
     char service[8];

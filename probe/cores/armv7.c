@@ -317,6 +317,7 @@ static const struct core_ops armv7_ops = {
                                                    .add_register = armv7_add_register,
                                                    .register_value = armv7_register_value,
                                                    .add_registers_done = add_registers_done,
+                                                   .gives_first = armv7_gives_first,
                                                    .add_recover_instruction = armv7_add_recover_instruction,
                                                    .add_expect_stop = armv7_add_expect_stop,
                                                    .add_proofs = add_proofs,

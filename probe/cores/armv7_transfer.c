@@ -263,6 +263,11 @@ static size_t add_access(const struct core *core, struct steps *list, const stru
     return SIZE_MAX;
 }
 
+bool armv7_gives_first(const struct step *step)
+{
+    return step->op == OP_WRITE && step->value == MRC_DTRRX;
+}
+
 /* DBGDTRRX may be full, by a list that ended between filling and emptying it: then it would ignore the next
  * word (C8.1.2). The register that is about to be restored may be used to empty it. */
 void armv7_add_recover_instruction(const struct core *core, struct steps *list, const struct step *first)

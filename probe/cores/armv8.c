@@ -291,6 +291,7 @@ static const struct core_ops armv8_ops = {
                                           .cause = cause_of},
     .registers = &(const struct core_register_ops){.add_register = armv8_add_register,
                                                    .register_value = armv8_register_value,
+                                                   .gives_first = armv8_gives_first,
                                                    .add_recover_instruction = armv8_add_recover_instruction,
                                                    .add_expect_stop = armv8_add_expect_stop,
                                                    .add_proofs = armv8_add_proofs,

@@ -107,6 +107,11 @@ static void empty_channel(const struct core *core, struct steps *list)
 /* The first steps of giving a register back: two that fill the channel, then the instruction. */
 enum { GIVES_BACK = 2 };
 
+bool armv8_gives_first(const struct step *step)
+{
+    return step->op == OP_WRITE && (step->value == MRS_DTR || step->value == MRS_DTRRX);
+}
+
 /* When X0 or the spare register is about to be restored, it may be used to empty DBGDTRRX_EL0. EDSCR may have
  * been restored before, with MA set. */
 void armv8_add_recover_instruction(const struct core *core, struct steps *list, const struct step *first)

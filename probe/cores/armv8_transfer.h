@@ -26,6 +26,7 @@ void armv8_add_instruction(const struct core *core, struct steps *list, uint32_t
 
 /* As in struct core_register_ops. */
 size_t armv8_add_register(const struct core *core, struct steps *list, enum core_register which);
+bool armv8_gives_first(const struct step *step);
 void armv8_add_recover_instruction(const struct core *core, struct steps *list, const struct step *first);
 uint64_t armv8_register_value(const struct core *core, enum core_register which, const uint64_t *results,
                               size_t at);

@@ -1,3 +1,4 @@
+#include "cores/arm_debug.h"
 #include "cores/core_ops.h"
 
 static struct address word(uint16_t unit, uint64_t offset)
@@ -286,6 +287,22 @@ void core_add_recover_instruction(const struct core *core, struct steps *list, c
 {
     if (core->ops->registers->add_recover_instruction != NULL)
         core->ops->registers->add_recover_instruction(core, list, first);
+}
+
+bool core_halted_test(const struct core *core, struct step *out)
+{
+    const uint64_t halted = core->family == CORE_ARMV7   ? DBGDSCR_HALTED
+                            : core->family == CORE_ARMV8 ? EDSCR_HALTED
+                                                         : 0;
+    if (halted == 0 || !core_has_run_control(core))
+        return false;
+    *out = step_until(core_status_register(core), halted, halted);
+    return true;
+}
+
+bool core_gives_first(const struct core *core, const struct step *step)
+{
+    return core->ops->registers->gives_first != NULL && core->ops->registers->gives_first(step);
 }
 
 void core_add_registers_done(const struct core *core, struct steps *list)

@@ -146,6 +146,9 @@ struct address core_debug_enable(const struct core *core);
 /* The register that every wait reads, and what a value of it says. */
 struct address core_status_register(const struct core *core);
 enum core_state core_state_of(const struct core *core, uint64_t status);
+/* An OP_UNTIL on it that is met while the core is halted. False: a Cortex-M, whose register forgets by reads,
+ * or no run control. */
+bool core_halted_test(const struct core *core, struct step *out);
 /* Why the registers of a core that is halted with this status cannot be read; NULL: they can. */
 const char *core_unreadable(const struct core *core, uint64_t status);
 bool core_may_be_unreadable(const struct core *core); /* else core_unreadable is always NULL */
@@ -212,6 +215,9 @@ uint64_t core_register_value(const struct core *core, enum core_register which, 
                              size_t at);
 /* What must come before step `first` begins to give back what a list that ended early has borrowed. */
 void core_add_recover_instruction(const struct core *core, struct steps *list, const struct step *first);
+/* Whether that step gives back R0 or X0, through which a server reads all others when it finds the core
+ * halted. */
+bool core_gives_first(const struct core *core, const struct step *step);
 /* Ends the transfer of registers. */
 void core_add_registers_done(const struct core *core, struct steps *list);
 /*

@@ -51,6 +51,7 @@ struct core_register_ops {
     size_t (*add_register)(const struct core *, struct steps *, enum core_register);
     /* NULL: the value is the result at that index. */
     uint64_t (*register_value)(const struct core *, enum core_register, const uint64_t *results, size_t at);
+    bool (*gives_first)(const struct step *); /* NULL: a server reads registers without R0 */
     void (*add_recover_instruction)(const struct core *, struct steps *,
                                     const struct step *first);       /* or NULL */
     void (*add_registers_done)(const struct core *, struct steps *); /* or NULL */

@@ -101,6 +101,15 @@ static bool tell_core(struct device *device, void (*add)(const struct core *, st
     return ledger_run(device->ledger, &list, values, deadline, error);
 }
 
+/* On A and R cores a server that looks at a halted core uses its registers; it must not while we do. */
+static bool hold_server(struct device *device, struct error *error)
+{
+    struct step halted;
+    bool uses = device->debugger == NULL && core_halted_test(&device->chosen->core, &halted);
+    link_hold_while(device->link, uses ? &halted : NULL);
+    return link_hold(device->link, true, error);
+}
+
 static bool take_by_registers(struct device *device, bool resume, const struct deadline *deadline,
                               struct error *error)
 {
@@ -114,7 +123,7 @@ static bool take_by_registers(struct device *device, bool resume, const struct d
         if (!link_server_run(device->link, device->chosen->server_unit, true, deadline, error))
             return false;
     }
-    device->server_held = link_hold(device->link, true, error);
+    device->server_held = hold_server(device, error);
     if (!device->server_held)
         return false;
     return !halted || link_has_server(device->link) || tell_core(device, core_add_let_go, deadline, error);
@@ -502,7 +511,7 @@ static bool reach_core(struct device *device, const struct deadline *deadline, s
 bool device_keep(struct device *device, const struct deadline *deadline, struct error *error)
 {
     ledger_sync(device->ledger);
-    device->server_held = reach_core(device, deadline, error) && link_hold(device->link, true, error);
+    device->server_held = reach_core(device, deadline, error) && hold_server(device, error);
     return device->server_held;
 }
 

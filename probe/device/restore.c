@@ -148,7 +148,7 @@ static bool clear_mark(struct device *device, const struct deadline *deadline, s
 }
 
 /* What the run had borrowed of the halted program, such as R0. To give it back once more does no harm. */
-static bool give_back(struct device *device, const struct journal_file *file, bool *gave,
+static bool give_back(struct device *device, const struct journal_file *file, struct restored *out,
                       const struct deadline *deadline, struct error *error)
 {
     const struct core *core = &device->chosen->core;
@@ -156,11 +156,13 @@ static bool give_back(struct device *device, const struct journal_file *file, bo
     uint64_t results[LIST_ROOM];
     struct outcome outcome = {.why = UNEXPECTED};
     struct error why = {0};
-    *gave = has_borrowed(device, file);
+    out->gave_back = has_borrowed(device, file);
     if (device->debugger != NULL && file->n_borrowed > 0)
         return clear_mark(device, deadline, error);
-    if (!*gave)
+    if (!out->gave_back)
         return true;
+    for (size_t k = 0; k < file->n_borrowed; k++)
+        out->gave_first = out->gave_first || core_gives_first(core, &file->borrowed[k]);
     for (int i = 0; i < TRIES && outcome.why != DONE; i++) {
         struct steps list = {.items = items, .room = LIST_ROOM};
         core_add_recover_instruction(core, &list, &file->borrowed[0]);
@@ -273,7 +275,7 @@ static bool let_go(struct device *device, struct restored *out, const struct dea
     }
     if (!core_has_run_control(&device->chosen->core))
         return true;
-    if (!release_let_go(device, !out->gave_back, &release, deadline, error))
+    if (!release_let_go(device, !out->gave_first, &release, deadline, error))
         return false;
     out->let_go = release.was_halted && !release.halted_again && !release.breakpoint_instruction;
     out->stood_at = release.stood_at;
@@ -288,7 +290,7 @@ bool restore_run(struct device *device, const struct journal_file *file, struct 
     *out = (struct restored){0};
     if (device->chosen->state == CORE_LOCKUP)
         return error_set(error, ERROR_LOCKUP, "the core is locked up");
-    if (!device_keep(device, deadline, error) || !give_back(device, file, &out->gave_back, deadline, error) ||
+    if (!device_keep(device, deadline, error) || !give_back(device, file, out, deadline, error) ||
         !adopt(device, file, out, deadline, error) || !remove_breakpoints(device, file, deadline, error) ||
         !let_neighbours_go(device, file, deadline, error))
         return false;

@@ -75,6 +75,11 @@ static bool hold(struct link *link, bool on, struct error *error)
     return link_hold(self_of(link)->control, on, error);
 }
 
+static void hold_while(struct link *link, const struct step *halted)
+{
+    link_hold_while(self_of(link)->control, halted);
+}
+
 static bool server_run(struct link *link, uint16_t unit, bool run, const struct deadline *deadline,
                        struct error *error)
 {
@@ -127,6 +132,7 @@ struct link *link_combined_new(struct link *control, struct link *counters, stru
                           .views = views,
                           .describe = describe,
                           .hold = hold,
+                          .hold_while = hold_while,
                           .claim = claim_both,
                           .recover = recover_both,
                           .server_run = link_has_server(control) ? server_run : NULL,

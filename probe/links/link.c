@@ -89,6 +89,12 @@ bool link_hold(struct link *link, bool hold, struct error *error)
     return link->ops->hold == NULL || link->ops->hold(link, hold, error);
 }
 
+void link_hold_while(struct link *link, const struct step *halted)
+{
+    if (link->ops->hold_while != NULL)
+        link->ops->hold_while(link, halted);
+}
+
 bool link_claim(struct link *link, const struct claim *claim, struct error *error)
 {
     return link->ops->claim == NULL || link->ops->claim(link, claim, error);

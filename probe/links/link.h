@@ -48,6 +48,7 @@ struct link_ops {
     void (*describe)(struct link *, char *out, size_t size); /* "openocd localhost:6666" */
     /* These may be NULL: no server. `unit` is the core's view. */
     bool (*hold)(struct link *, bool hold, struct error *);
+    void (*hold_while)(struct link *, const struct step *halted);
     bool (*claim)(struct link *, const struct claim *, struct error *);
     bool (*recover)(struct link *, struct error *);
     bool (*server_run)(struct link *, uint16_t unit, bool run, const struct deadline *, struct error *);
@@ -94,6 +95,9 @@ size_t link_views(struct link *link, struct link_view *out, size_t room, struct 
 void link_describe(struct link *link, char *out, size_t size);
 /* While held, a server neither polls the core nor acts on what it finds. True without a server. */
 bool link_hold(struct link *link, bool hold, struct error *error);
+/* Before link_hold: what is read there while the core is halted, an OP_UNTIL. A server that takes us for dead
+ * does not look at a core that stands so. NULL: it may, whenever it likes. */
+void link_hold_while(struct link *link, const struct step *halted);
 /* Marks a server that has memory as in use by us; link_close takes the mark away. ERROR_IN_USE: another
  * pmu-probe holds it. A holder that is dead is succeeded. True without such a server. */
 bool link_claim(struct link *link, const struct claim *claim, struct error *error);

@@ -139,11 +139,17 @@ static bool openocd_hold(struct link *link, bool hold, struct error *error)
 {
     struct openocd *openocd = openocd_of(link);
     struct deadline deadline = deadline_in_ms(patience_ms(VIEWS_MS), NULL);
-    enum why why = DONE;
-    if (!openocd_session_do(&openocd->session, hold ? "pmu_hold 1" : "pmu_hold 0", &deadline, &why, error))
-        return error_prefix(error, "cannot switch OpenOCD's polling: ");
-    openocd->session.held = hold;
-    return true;
+    return openocd_session_hold(&openocd->session, hold, &deadline, error) ||
+           error_prefix(error, "cannot switch OpenOCD's polling: ");
+}
+
+static void openocd_hold_while(struct link *link, const struct step *halted)
+{
+    struct openocd *openocd = openocd_of(link);
+    char *out = openocd->session.halted;
+    if (halted == NULL ||
+        openocd_program_write(halted, 1, openocd->n, out, sizeof openocd->session.halted) != 1)
+        out[0] = '\0';
 }
 
 static bool openocd_server_run(struct link *link, uint16_t unit, bool run, const struct deadline *deadline,
@@ -278,6 +284,7 @@ static const struct link_ops openocd_ops = {
     .views = openocd_views,
     .describe = openocd_describe,
     .hold = openocd_hold,
+    .hold_while = openocd_hold_while,
     .claim = openocd_claim,
     .recover = openocd_recover,
     .server_run = openocd_server_run,

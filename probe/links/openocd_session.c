@@ -21,6 +21,7 @@ enum {
     SMALL_ANSWER = 16384,
     QUOTE = 80,
     HASH_ROOM = 16,
+    HOLD_ROOM = 160,
 };
 
 static const char pmu_tcl[] =
@@ -199,6 +200,16 @@ static enum openocd_end converse(struct openocd_session *session, const char *re
     return end;
 }
 
+/* It took us for dead, and its registers of the core are the program's now. Always false. */
+static bool core_is_taken(struct openocd_session *session, struct error *error)
+{
+    session->lost = session->gone = true;
+    return error_set(error, ERROR_LINK_LOST,
+                     "OpenOCD at %s has taken over a core that pmu-probe had halted, for the connection was "
+                     "closed, and pmu-probe silent for over 10 s (suspended?)",
+                     session->peer);
+}
+
 bool openocd_session_ask(struct openocd_session *session, const char *request, size_t length, size_t largest,
                          const struct deadline *deadline, const char *what, struct openocd_reply *reply,
                          struct error *error)
@@ -209,6 +220,8 @@ bool openocd_session_ask(struct openocd_session *session, const char *request, s
     for (int tries = 0;; tries++) {
         bool nonsense = false, was_lost = session->lost;
         enum openocd_end end = converse(session, request, length, largest, deadline, reply, &nonsense, error);
+        if (end == OPENOCD_ANSWERED && !nonsense && reply->why == LINK_LOST)
+            return core_is_taken(session, error);
         if (end == OPENOCD_ANSWERED)
             return !nonsense;
         bool half = session->lost && !was_lost;
@@ -226,7 +239,7 @@ bool openocd_session_ask(struct openocd_session *session, const char *request, s
 bool openocd_session_do(struct openocd_session *session, const char *command, const struct deadline *deadline,
                         enum why *why, struct error *error)
 {
-    char request[160];
+    char request[HOLD_ROOM + 64];
     int length = snprintf(request, sizeof request, "pmu_answer %" PRIu64 " {%s}\x1a",
                           openocd_session_next(session), command);
     struct openocd_reply reply;
@@ -242,6 +255,27 @@ bool openocd_session_do(struct openocd_session *session, const char *command, co
     openocd_text_clean(reply.words, reply.words_length, words, sizeof words);
     return error_set(error, openocd_text_is_wait(words) ? ERROR_ASLEEP : ERROR_FAULT, "OpenOCD says: %s",
                      words);
+}
+
+/* So that it can see who holds it, and that one's connection. */
+static void hold_command(struct openocd_session *session, char *out, size_t size)
+{
+    uint64_t any = session->sequence > 0 ? session->sequence : openocd_session_next(session);
+    snprintf(out, size, "pmu_hold 1 %u %" PRIu64 " {%s}", openocd_rpc_port(&session->rpc), any >> NUMBERS,
+             session->halted);
+}
+
+bool openocd_session_hold(struct openocd_session *session, bool hold, const struct deadline *deadline,
+                          struct error *error)
+{
+    char command[HOLD_ROOM] = "pmu_hold 0";
+    enum why why = DONE;
+    if (hold)
+        hold_command(session, command, sizeof command);
+    if (!openocd_session_do(session, command, deadline, &why, error))
+        return false;
+    session->held = hold;
+    return true;
 }
 
 bool openocd_session_text(struct openocd_session *session, const char *command,
@@ -405,15 +439,21 @@ static bool prepare(struct openocd_session *session, const struct deadline *dead
 }
 
 /* An OpenOCD that was restarted looks at the core by itself, and would take its registers in use for the
- * program's. */
+ * program's. Any other one knows our connection, which is another one now. */
 static bool hold_anew(struct openocd_session *session, const struct deadline *deadline, struct error *error)
 {
-    static const char hold[] = "pmu_hold 1\x1a";
     const char *answer = NULL;
     size_t length = 0;
-    return !session->restarted || !session->held ||
-           exchange(session, hold, sizeof hold - 1, SMALL_ANSWER, deadline, "pmu_hold", &answer, &length,
-                    error);
+    char hold[HOLD_ROOM];
+    if (!session->held)
+        return true;
+    if (session->restarted)
+        hold_command(session, hold, sizeof hold - 1);
+    else /* it may have ended the hold already, and its answer be lost */
+        snprintf(hold, sizeof hold - 1, "pmu_hold_from %u", openocd_rpc_port(&session->rpc));
+    length = strlen(hold);
+    hold[length] = '\x1a';
+    return exchange(session, hold, length + 1, SMALL_ANSWER, deadline, "pmu_hold", &answer, &length, error);
 }
 
 /* By the socket or the transport that the session has. */

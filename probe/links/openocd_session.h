@@ -27,6 +27,7 @@ struct openocd_session {
     bool gone;                /* and no connection can be made again */
     bool restarted;           /* it was another OpenOCD that answered then */
     bool held;                /* its polling is off, for us */
+    char halted[96];          /* a step that is met while our core is halted; "": none */
     bool silent;              /* the last answer did not come */
     struct deadline patience; /* then: until this, in all, answers are waited for as long as ever */
     struct ending *ending;    /* how long the end of a run may take; may be NULL */
@@ -55,6 +56,9 @@ bool openocd_session_distrust(struct openocd_session *session, const char *text,
 /* Runs a command of pmu.tcl that answers a number and a WHY but no results. */
 bool openocd_session_do(struct openocd_session *session, const char *command, const struct deadline *deadline,
                         enum why *why, struct error *error);
+/* Keeps OpenOCD from looking at the target by itself, or lets it. */
+bool openocd_session_hold(struct openocd_session *session, bool hold, const struct deadline *deadline,
+                          struct error *error);
 /* Runs a command that answers with text, valid until the next call, and that may be sent twice. */
 bool openocd_session_text(struct openocd_session *session, const char *command,
                           const struct deadline *deadline, const char **answer, size_t *length,

@@ -43,6 +43,11 @@ bool openocd_rpc_open(struct openocd_rpc *rpc, const char *host, uint16_t port,
     return rpc->fd >= 0;
 }
 
+uint16_t openocd_rpc_port(const struct openocd_rpc *rpc)
+{
+    return rpc->fd >= 0 ? socket_own_port(rpc->fd) : 0;
+}
+
 void openocd_rpc_close(struct openocd_rpc *rpc)
 {
     if (rpc->fd >= 0)
@@ -331,7 +336,7 @@ static bool fits(uint64_t value, unsigned size)
 
 bool openocd_reply_read(const char *text, size_t length, struct openocd_reply *reply)
 {
-    static const enum why whys[] = {DONE, NOT_YET, UNEXPECTED, TARGET_FAULT};
+    static const enum why whys[] = {DONE, NOT_YET, UNEXPECTED, TARGET_FAULT, LINK_LOST};
     struct cursor cursor = {text, text + length};
     uint64_t why = 0;
     *reply = (struct openocd_reply){0};

@@ -101,6 +101,19 @@ def test_a_cut_connection_is_made_again(chip, cuts):
             assert kept(place) == before and place.server.polls(), f"cut at {number}: {kept(place)}, {before}"
 
 
+def look_at_holder(place):
+    """As OpenOCD does every two seconds, and 10 s after the last request."""
+    place.server("set ::pmu_seen 1; pmu_look_at_holder")
+
+
+def let_hold_lapse(place):
+    """Once it has found that the connection is closed."""
+    def lapsed():
+        look_at_holder(place)
+        return place.server("set ::pmu_lapsed") == "1"
+    wait_for(lapsed, "OpenOCD's polling")
+
+
 def test_killed_and_then_another(monkeypatch, tmp_path):
     """The first holds OpenOCD as long as it lives; when it was killed, OpenOCD notices, and so does the next one."""
     with Place("m4", "free", WORK_BY_DATA) as place:
@@ -119,7 +132,7 @@ def test_killed_and_then_another(monkeypatch, tmp_path):
         process.kill()
         process.communicate()
         assert not place.server.polls()
-        place.server("set ::pmu_seen 1; pmu_look_at_holder")  # as OpenOCD does every two seconds
+        let_hold_lapse(place)
         assert place.server.polls()
         place.server("poll off; set ::pmu_lapsed 0")
         assert place.run("info").code == 0 and not place.server.polls()  # the target is still as the first has left it

@@ -205,18 +205,67 @@ CLEAN_TEST(a_number_is_carried_out_once)
     fake_eval(&fake, "set ::pmu_said {0 {}}");
 }
 
-/* A client that was killed asks for nothing any more. */
-CLEAN_TEST(a_hold_lapses_and_is_taken_up_again)
+/* As OpenOCD does every two seconds, and 10 s after the last request. */
+static const char after_10_s[] = "set ::pmu_seen 1; pmu_look_at_holder; set polling";
+
+/* Its process is suspended, or the network stalls. */
+CLEAN_TEST(a_hold_lasts_as_long_as_its_connection)
+{
+    struct link *other = another();
+    assert_true(link_hold(other, true, &fake.error));
+    assert_string_equal(fake_eval(&fake, after_10_s), "off");
+    /* Not known whether it is open: no Linux */
+    fake_eval(&fake, "set known $::pmu_sockets; set ::pmu_sockets {}");
+    assert_string_equal(fake_eval(&fake, after_10_s), "off");
+    fake_eval(&fake, "set ::pmu_sockets $known");
+    assert_string_equal(fake_eval(&fake, after_10_s), "off");
+    assert_true(link_hold(other, false, &fake.error));
+    link_close(other);
+}
+
+/* Killed: nothing ends its hold. */
+CLEAN_TEST(a_hold_lapses_after_its_connection)
 {
     uint64_t result;
     struct step step = step_read(at(SPACE_MEMORY, 1, 0x100, 4));
     assert_true(link_hold(fake.link, true, &fake.error));
+    fake_eval(&fake, "set ::pmu_sockets {0}");
     assert_string_equal(fake_eval(&fake, "pmu_look_at_holder; set polling"), "off");
-    assert_string_equal(fake_eval(&fake, "set ::pmu_seen 1; pmu_look_at_holder; set polling"), "on");
+    assert_string_equal(fake_eval(&fake, after_10_s), "on");
     assert_done(run(&step, 1, &result), 1);
     assert_string_equal(fake_eval(&fake, "set polling"), "off");
     assert_true(link_hold(fake.link, false, &fake.error));
     assert_string_equal(fake_eval(&fake, "set polling"), "on");
+}
+
+/* Its registers are in use by OpenOCD then, and the program's are what OpenOCD has read. */
+CLEAN_TEST(a_core_that_was_found_halted_meanwhile_is_not_taken_back)
+{
+    uint64_t result;
+    struct step step = step_read(at(SPACE_MEMORY, 1, 0x100, 4));
+    struct link *other = another();
+    struct deadline deadline = in_ms(5000);
+    assert_true(link_hold(other, true, &fake.error));
+    fake_eval(&fake, "set ::pmu_sockets {0}");
+    assert_string_equal(fake_eval(&fake, after_10_s), "on");
+    fake_eval(&fake, "set state(one.cpu) halted; set asked {}");
+    for (int tries = 0; tries < 2; tries++) {
+        error_clear(&fake.error);
+        assert_int_equal(link_execute(other, &step, 1, &result, &deadline, &fake.error).why, LINK_LOST);
+        assert_int_equal(fake.error.kind, ERROR_LINK_LOST);
+        if (tries == 0)
+            assert_non_null(strstr(fake.error.text, "has taken over a core"));
+    }
+    error_clear(&fake.error);
+    link_close(other);
+    assert_string_equal(fake_eval(&fake, "join $asked ,"), "");
+    assert_string_equal(fake_eval(&fake, "set polling"), "on");
+    /* Another session has it */
+    assert_true(link_hold(fake.link, true, &fake.error));
+    assert_done(run(&step, 1, &result), 1);
+    assert_string_equal(fake_eval(&fake, "set polling"), "off");
+    assert_true(link_hold(fake.link, false, &fake.error));
+    fake_eval(&fake, "set state(one.cpu) running");
 }
 
 CLEAN_TEST(test_server_runs_and_halts)
