@@ -12,8 +12,8 @@
 # the index of a DAP in bits 15:8.
 #
 # An answer is: pmu SEQUENCE WHY DONE SAW COUNT RESULT... and, after a fault, a line of OpenOCD's words.
-# WHY: 0 done, 1 not yet, 2 unexpected, 3 fault, 4 the core is OpenOCD's: see pmu_hold_again. DONE counts whole steps; the results may hold the beginning
-# of a read after them.
+# WHY: 0 done, 1 not yet, 2 unexpected, 3 fault, 4 the core is OpenOCD's: see pmu_hold_again. DONE counts whole
+# steps; the results may hold the beginning of a read after them.
 
 # ---- how a unit is reached: each gets a command that knows read_memory and write_memory
 
