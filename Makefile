@@ -11,7 +11,19 @@ CFLAGS ?= -O2 -g
 # What is built for this machine to be used, with the caller's CPPFLAGS, CFLAGS and LDFLAGS
 HOST_CC = $(CC) $(CSTD) $(WARN) $(CPPFLAGS) $(CFLAGS)
 PREFIX ?= /usr/local
+# For what is built by a make below this one: as many jobs as there are CPUs, unless the caller has said how many
+JOBS    = $(if $(findstring -j,$(MAKEFLAGS)),,-j$(shell nproc))
+# The tool that is installed and shown; `make check` takes its own, with the sanitizers
+TOOL   ?= $(BUILD)/pmu-probe
 
+# Dependency files are the compiler's: to look for a rule that makes them takes most of a second
+MAKEFLAGS += --no-builtin-rules
+%.d: ;
+
+# A bare `make` uses each CPU; a caller's own -j goes before
+ifeq ($(MAKECMDGOALS),)
+MAKEFLAGS += -j$(shell nproc)
+endif
 all: $(BUILD)/pmu-probe
 
 include make/deps.mk

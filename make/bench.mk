@@ -8,4 +8,9 @@ $(BUILD)/bench/%: tests/bench/%.c $(BUILD)/libpmu.a Makefile make/bench.mk
 	$(HOST_CC) $(PROBE_INC) $(call pkg,--cflags) -MMD -MP -MF $@.d $< \
 	    $(LDFLAGS) $(BUILD)/libpmu.a $(call pkg,--libs) $(PROBE_LIBS) -o $@
 
+# The same under the sanitizers, for the tests
+$(BUILD)/asan/bench/%: tests/bench/%.c $(BUILD)/asan/libpmu.a Makefile make/bench.mk
+	@mkdir -p $(@D)
+	$(SANITIZE_LD) $(CSTD) $(PROBE_INC) $(call pkg,--cflags) $< $(BUILD)/asan/libpmu.a $(call pkg,--libs) $(PROBE_LIBS) -o $@
+
 -include $(BENCH_BIN:%=%.d)

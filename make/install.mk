@@ -22,11 +22,11 @@ PYTHON_DIR   = $(or $(python_dir),$(eval python_dir := $(or $(shell $(PYTHON) -c
 PYTHON_FILES := $(wildcard contrib/python/*.py contrib/labgrid/*.py)
 
 # The tool writes it from the tables of its --help
-$(BUILD)/pmu-probe.1: $(BUILD)/pmu-probe
+$(BUILD)/pmu-probe.1: $(TOOL)
 	$< --manual > $@
 
-install: $(BUILD)/pmu-probe $(BUILD)/pmu-probe.1
-	install -D -m 755 $(BUILD)/pmu-probe $(DESTDIR)$(PREFIX)/bin/pmu-probe
+install: $(TOOL) $(BUILD)/pmu-probe.1
+	install -D -m 755 $(TOOL) $(DESTDIR)$(PREFIX)/bin/pmu-probe
 	install -D -m 644 $(BUILD)/pmu-probe.1 $(MANUAL)
 	install -D -m 644 completions/pmu-probe.bash $(COMPLETE_BASH)
 	install -D -m 644 completions/_pmu-probe $(COMPLETE_ZSH)

@@ -4,7 +4,8 @@ PROBE_SRC  := $(sort $(wildcard probe/*/*.c probe/*/*/*.c))
 PROBE_PKGS := libdw libelf jansson libusb-1.0 hidapi-hidraw expat zlib capstone
 PROBE_LIBS := -liberty -lm -pthread
 PROBE_INC  := -Iprobe -I$(BUILD)/gen
-SANITIZE   := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer -Og -g1
+# Accesses through a null pointer and beyond an object are ASan's to find
+SANITIZE   := -fsanitize=address,undefined -fno-sanitize=null,object-size -fno-sanitize-recover=all -fno-omit-frame-pointer -Og -g1
 # Test programs have their own flags for optimizing and debugging, and the caller's for where things are; unit tests are not
 # optimized, as _FORTIFY_SOURCE demands
 SANITIZE_CC = $(CC) $(CSTD) $(WARN) $(SANITIZE) $(filter-out -D_FORTIFY_SOURCE% -Wp%,$(CPPFLAGS))

@@ -5,6 +5,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 build=${PMU_BUILD:-build}
+tool=${PMU_TOOL:-$build/pmu-probe}
 export PMU_PROBE_PATIENCE=${PMU_PROBE_PATIENCE:-20} # a busy machine is not a broken one
 folder=$(mktemp -d)
 # The wire to the board is a file, and OpenOCD does not ask the kernel at each of its bits: see clients/quick_reads.c
@@ -30,8 +31,8 @@ start() {
 
 show() {
     echo
-    echo "\$ $build/pmu-probe -c '$wire' -f $config --elf $elf $*"
-    "${quick[@]}" "$build/pmu-probe" -c "$wire" -f "$config" --elf "$elf" "$@" | tee "$folder/shown"
+    echo "\$ $tool -c '$wire' -f $config --elf $elf $*"
+    "${quick[@]}" "$tool" -c "$wire" -f "$config" --elf "$elf" "$@" | tee "$folder/shown"
 }
 
 # The event must have had this count in every hit that was shown last, one figure for each `delta`. After min and max the
@@ -63,7 +64,7 @@ in_gdb() {
     done
     gdb-multiarch -q -nx -batch -iex "set debuginfod enabled off" -iex "set remotetimeout 300" \
         -iex "set tcp connect-timeout 300" -ex "source gdb-scripts/pmu.py" \
-        -ex "set pmu binary $build/pmu-probe" -ex "target extended-remote :$gdb" "${words[@]}" "$elf" \
+        -ex "set pmu binary $tool" -ex "target extended-remote :$gdb" "${words[@]}" "$elf" \
         2>"$folder/gdb" | tee "$folder/shown" ||
         { cat "$folder/gdb"; exit 1; }
     kill $server

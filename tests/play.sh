@@ -3,6 +3,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 build=${PMU_BUILD:-build}
+tool=${PMU_TOOL:-$build/pmu-probe}
 tcl=${TCL_PORT:-6666} gdb=${GDB_PORT:-3333}
 elf=$build/firmware/rp2040-free.elf
 folder=$(mktemp -d)
@@ -44,9 +45,9 @@ cat <<END
 A Raspberry Pi Pico's chip, not a real one, behind OpenOCD (Tcl port $tcl, GDB port $gdb). In another terminal, in
 $PWD:
 
-  $build/pmu-probe$probe --elf $elf delta work_by_data -r 200
-  $build/pmu-probe$probe --elf $elf delta nop_first nop_second
-  $build/pmu-probe$probe --elf $elf watch
+  $tool$probe --elf $elf delta work_by_data -r 200
+  $tool$probe --elf $elf delta nop_first nop_second
+  $tool$probe --elf $elf watch
 
 On a busy machine first: export PMU_PROBE_PATIENCE=20
 Ctrl-C ends it.

@@ -32,5 +32,5 @@ def test_unit(source):
 
 def test_what_bench_takes_for_memory_runs():
     """It is the one program that is no test and has a model core."""
-    done = subprocess.run([os.path.join(BUILD, "bench/simulated_hits"), "10"], text=True, capture_output=True, timeout=WAIT)
+    done = subprocess.run([os.path.join(BUILD, "asan/bench/simulated_hits"), "10"], text=True, capture_output=True, timeout=WAIT)
     assert done.returncode == 0 and done.stdout.startswith('{"hits": 10,'), done.stdout + done.stderr

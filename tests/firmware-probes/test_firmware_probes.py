@@ -12,7 +12,7 @@ import pytest
 import harness
 from board import Board
 from cmsis_dap import Dap
-from harness import (ARTICLE_NOP, NOWHERE, QUICK_WIRE, SOAK, WORK_BY_DATA, Place, at, finish_tool, passages, returned, start_tool,
+from harness import (ARTICLE_NOP, NOWHERE, QUICK_WIRE, RELEASE, SOAK, WORK_BY_DATA, Place, at, finish_tool, passages, returned, start_tool,
                      tool_environment)
 
 FIRMWARE = ["CMSIS_DAP", "DAPLINK", "DEBUGPROBE", "FREE_DAP"]
@@ -21,7 +21,6 @@ LISTS = int(os.environ.get("LISTS", 10000 if SOAK else 100))
 HITS = 500
 SCRATCH = "20010000"  # the firmware has nothing there
 JTAG = 1 << 1  # of DAP_Info's capabilities
-TOOL = os.path.join(harness.BUILD, "pmu-probe")  # the sanitizers meet all of this elsewhere
 
 
 def objects(name):
@@ -50,7 +49,7 @@ def place_of(way, firmware, scenario):
 
 def measured(place, *words):
     place.board.watch(NOWHERE)
-    result = finish_tool(start_tool([TOOL, *place.words(*words)[1:]]))
+    result = finish_tool(start_tool([RELEASE, *place.words(*words)[1:]]))
     assert result.code == 0, result.err
     return result
 

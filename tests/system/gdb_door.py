@@ -14,7 +14,7 @@ GDB = ["gdb-multiarch", "-q", "-nx", "-iex", "set debuginfod enabled off", "-iex
 
 
 def environment():
-    found = dict(os.environ, ASAN_OPTIONS="detect_leaks=1:exitcode=99", UBSAN_OPTIONS="halt_on_error=1", TERM="dumb", LC_ALL="C.UTF-8")
+    found = dict(os.environ, ASAN_OPTIONS="detect_leaks=1:exitcode=99:malloc_context_size=1", UBSAN_OPTIONS="halt_on_error=1", TERM="dumb", LC_ALL="C.UTF-8")
     found.pop("PMU_PROBE", None)
     return found
 

@@ -18,6 +18,8 @@ from usb import UsbBoard, usb_available
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 BUILD = os.path.join(ROOT, os.environ.get("PMU_BUILD", "build"))
 TOOL = os.path.join(BUILD, "asan", "pmu-probe")
+# In soak the one that users have, which starts sooner; `make check` does not build it
+RELEASE = os.path.join(BUILD, "pmu-probe") if os.environ.get("PMU_SOAK") else TOOL
 ARTICLE_PLAIN, ARTICLE_NOP, WORK_BY_DATA, CALLED_TWICE, RECURSE, PREEMPTED, SLEEPER, LOOP_ROUND, IN_RAM, \
     RELOAD_INSIDE, LONG_REGION, RESETTING, LOCKING, MASKED_WORK, PING, WIDE_ENTRY, SPAN_10, SPAN_1K, SPAN_1M, \
     SPAN_100M, NOP_MORE, TICK_EDGE, ABOVE_TICK, SUSPENDED, DWT_CPI, DWT_EXC, DWT_SLEEP, DWT_LSU, \
@@ -238,7 +240,7 @@ def tool_environment(**others):
     # To look for leaks takes half as long as to start; in check the runs of each eighth test do, others with another PMU_SEED
     test = os.environ.get("PYTEST_CURRENT_TEST", "").partition(" ")[0]
     leaks = int(SOAK or random.Random(f"{os.environ.get('PMU_SEED')} leaks {test}").randrange(8) == 0)
-    found = dict(os.environ, ASAN_OPTIONS=f"detect_leaks={leaks}:exitcode=99", UBSAN_OPTIONS="halt_on_error=1", LC_ALL="C.UTF-8")
+    found = dict(os.environ, ASAN_OPTIONS=f"detect_leaks={leaks}:exitcode=99:malloc_context_size=1", UBSAN_OPTIONS="halt_on_error=1", LC_ALL="C.UTF-8")
     found.pop("PMU_PROBE", None)
     return found | others
 

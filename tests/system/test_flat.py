@@ -8,8 +8,7 @@ import pytest
 
 from card import Agent, Card, card_available
 from gdb_place import GdbPlace
-from harness import TOOL, WAIT, WORK_BY_DATA, Place, finish_tool, start_tool
-from troubled_place import RELEASE
+from harness import RELEASE, TOOL, WAIT, WORK_BY_DATA, Place, finish_tool, start_tool
 
 pytestmark = pytest.mark.soak
 SECONDS = float(os.environ.get("PMU_HOURS", 20 / 3600)) * 3600

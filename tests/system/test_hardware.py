@@ -37,7 +37,7 @@ def image(chip):
 
 
 def start(place, chip, output, *options, elf=None):
-    words = [SCRIPT, "-o", str(output), "--limit", str(STEP), *options, *(["--elf", elf] if elf else []),
+    words = [SCRIPT, "--tool", harness.RELEASE, "-o", str(output), "--limit", str(STEP), *options, *(["--elf", elf] if elf else []),
              place.probe_words()[1], chip, *place.probe_words()[2:]]
     words = place.board.in_namespace(words) if place.usb else words
     return subprocess.Popen(words, cwd=output.parent, text=True, env=harness.tool_environment(), stdin=subprocess.DEVNULL,

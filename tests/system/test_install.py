@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from board import Board
-from harness import ROOT
+from harness import RELEASE, ROOT
 
 
 BUILT = f"BUILD={os.environ.get('PMU_BUILD', 'build')}"
@@ -27,7 +27,7 @@ def files_in(folder):
 def test_install_and_uninstall(tmp_path):
     prefix, here = tmp_path / "there", tmp_path / "here"
     here.mkdir()
-    said = make(BUILT, "install", f"PREFIX={prefix}")
+    said = make(BUILT, f"TOOL={RELEASE}", "install", f"PREFIX={prefix}")
     assert "udev does not read" in said and f"sudo cp {prefix}/lib/udev/rules.d/60-pmu-probe.rules" in said
     with Board.start("m4") as board:
         for name in ("virtual.cfg", "boards/virtual.cfg", "openocd-cfg/boards/virtual.cfg"):
@@ -56,7 +56,7 @@ def test_install_and_uninstall(tmp_path):
 
 
 def test_a_packager_sees_no_advice(tmp_path):
-    assert make(BUILT, "install", "PREFIX=/usr", f"DESTDIR={tmp_path}") == ""
+    assert make(BUILT, f"TOOL={RELEASE}", "install", "PREFIX=/usr", f"DESTDIR={tmp_path}") == ""
     files = files_in(tmp_path)
     for name in ("lib/udev/rules.d/60-pmu-probe.rules", "share/man/man1/pmu-probe.1", "share/bash-completion/completions/pmu-probe",
                  "share/zsh/site-functions/_pmu-probe", "share/fish/vendor_completions.d/pmu-probe.fish",
@@ -70,8 +70,7 @@ def test_a_packager_sees_no_advice(tmp_path):
 def test_the_package_has_the_tools_version():
     with open(os.path.join(ROOT, "contrib", "debian", "changelog"), encoding="utf-8") as file:
         version = re.match(r"pmu-probe \((.*?)\) ", file.read()).group(1)
-    tool = os.path.join(ROOT, BUILT.removeprefix("BUILD="), "pmu-probe")
-    assert subprocess.run([tool, "--version"], text=True, capture_output=True).stdout == f"pmu-probe {version}\n"
+    assert subprocess.run([RELEASE, "--version"], text=True, capture_output=True).stdout == f"pmu-probe {version}\n"
 
 
 def test_the_tool_alone_needs_no_cross_compiler(tmp_path):
@@ -104,6 +103,7 @@ def is_at_a_random_place(path):
     return "Type: DYN" in " ".join(reads_elf("-h", path).split())
 
 
+@pytest.mark.soak
 def test_the_tool_is_hardened():
     tool = os.path.join(ROOT, BUILT.removeprefix("BUILD="), "pmu-probe")
     found, dynamic, symbols = segments(tool), reads_elf("-d", tool), reads_elf("-s", "--dyn-syms", tool)

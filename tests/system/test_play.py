@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 
-from harness import ROOT, WAIT
+from harness import RELEASE, ROOT, WAIT
 
 
 def free_port():
@@ -16,7 +16,7 @@ def free_port():
 
 
 def start(**ports):
-    environment = dict(os.environ, PMU_BUILD=os.environ.get("PMU_BUILD", "build"), **{name: str(port) for name, port in ports.items()})
+    environment = dict(os.environ, PMU_BUILD=os.environ.get("PMU_BUILD", "build"), PMU_TOOL=RELEASE, **{name: str(port) for name, port in ports.items()})
     return subprocess.Popen([os.path.join(ROOT, "tests", "play.sh")], env=environment, text=True, stdout=subprocess.PIPE,
                             stderr=subprocess.PIPE, start_new_session=True)
 
@@ -28,7 +28,7 @@ def listens(port):
 
 @pytest.mark.costs("a board at the chip's own clock, and OpenOCD and GDB before it")
 def test_demo():
-    environment = dict(os.environ, PMU_BUILD=os.environ.get("PMU_BUILD", "build"))
+    environment = dict(os.environ, PMU_BUILD=os.environ.get("PMU_BUILD", "build"), PMU_TOOL=RELEASE)
     done = subprocess.run([os.path.join(ROOT, "tests", "demo.sh")], env=environment, text=True, capture_output=True, timeout=10 * WAIT)
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr
 
@@ -42,7 +42,7 @@ def test_commands_as_they_stand():
         lines.append(play.stdout.readline())
         assert lines[-1] != "", play.stderr.read()
     folder = lines[1].rstrip(":\n")
-    commands = [line.strip() for line in lines if "/pmu-probe " in line]
+    commands = [line.strip() for line in lines if " --elf " in line]
     assert len(commands) == 3 and folder == ROOT
     for command in commands:
         more = " --for 1s" if command.endswith("watch") else ""

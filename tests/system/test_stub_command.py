@@ -6,7 +6,7 @@ import pytest
 
 import harness
 from board import BUILD
-from harness import NOWHERE, Place, wait_for
+from harness import NOWHERE, RELEASE, Place, wait_for
 
 pytestmark = [pytest.mark.each_value, pytest.mark.any_third]  # a row takes seconds
 
@@ -229,7 +229,6 @@ def test_wrong_usage(words):
 # --- trouble at a transfer ----------------------------------------------------------------------------------
 
 OF_WIRE = ["none", "parity", "ack3"]
-RELEASE = os.path.join(harness.BUILD, "pmu-probe")
 
 
 @pytest.mark.any_row

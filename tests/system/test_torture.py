@@ -15,10 +15,10 @@ import pytest
 import harness
 from board import BoardError
 from card import Agent, Card, card_available
-from harness import ARTICLE_PLAIN, NOWHERE, SOAK, WAIT, WORK_BY_DATA, at, finish_tool, passages, returned, start_tool, unfolded
+from harness import ARTICLE_PLAIN, NOWHERE, RELEASE, SOAK, WAIT, WORK_BY_DATA, at, finish_tool, passages, returned, start_tool, unfolded
 from test_written import WRITES
 from trouble import PEER, TOOL, Proxy, Strike, agent_message
-from troubled_place import RELEASE, TroubledPlace, differences, restores
+from troubled_place import TroubledPlace, differences, restores
 
 # About how many messages the tool sends in a `delta -r 3`, and parts of that by command. A case that comes to its end earlier is
 # one without trouble.

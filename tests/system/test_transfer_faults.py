@@ -5,7 +5,7 @@ import os
 import pytest
 
 import harness
-from harness import NOWHERE, WORK_BY_DATA, Place, finish_tool, passages, places, returned, start_tool
+from harness import NOWHERE, RELEASE, WORK_BY_DATA, Place, finish_tool, passages, places, returned, start_tool
 import test_trace
 from test_application_cores import lasting
 
@@ -18,7 +18,6 @@ WAYS = [("m4/swd", "ack0", 0)] + [(way, kind, 0) for way in ("m4/swd", "rp2040/s
        [("rp2040/swd", kind, 1) for kind in OF_ACCESSES]  # the other core is only looked at
 # Some ten thousand runs in soak. Under the sanitizers they would take twice as long, so these have the release build and
 # no calibration, which does again what a hit does; the sanitizers meet trouble in whole runs.
-RELEASE = os.path.join(harness.BUILD, "pmu-probe")
 A_KIND = 8  # places in check: 40 a way
 # Two packets are in flight once a few were carried out without a failure
 IN_FLIGHT, IN_FLIGHT_BYTES = 48, 256

@@ -8,10 +8,9 @@ import time
 import harness
 from cmsis_dap import Dap
 from gdb_place import GdbPlace
-from harness import NOWHERE, WORK_BY_DATA, Place, finish_tool, passages, returned, start_tool, wait_for
+from harness import NOWHERE, RELEASE, WORK_BY_DATA, Place, finish_tool, passages, returned, start_tool, wait_for
 from trouble import Proxy, dap_message, gdb_message, openocd_message
 
-RELEASE = os.path.join(harness.BUILD, "pmu-probe")
 # What goes on by itself, and what looking changes
 MOVING = {"pc", "sp", "lr", "xpsr", "cpsr", "cycles", "counted", "instructions", "halts", "moe", "csw", "tar", "csw0", "tar0",
           "csw1", "tar1", "tar_high", "accesses", "ram_hash", "sticky", "icsr", "dcrdr", "syst_cvr", "cyccnt", "profile", "pmu_ccntr",

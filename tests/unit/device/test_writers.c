@@ -164,7 +164,7 @@ static void everywhere(const struct model_event *script, size_t n, enum model_tr
                        check *look)
 {
     long all = accesses_of(script, n);
-    struct test_sweep sweep = test_sweep(7, 90, "writers, %d", (int)what);
+    struct test_sweep sweep = test_sweep(7, 180, "writers, %d", (int)what);
     for (long k = 0; k < all; k++) {
         if (!test_takes(&sweep, k))
             continue;

@@ -19,7 +19,7 @@ static void everywhere(enum model_trouble what, long how_long, finish_with *fini
     for (size_t i = 0; i < COUNT(scenes); i++) {
         long n = clean(&scenes[i]).accesses;
         const char *before = NULL;
-        struct test_sweep sweep = test_sweep(1, 48, "%d, %s", (int)what, scenes[i].name);
+        struct test_sweep sweep = test_sweep(1, 96, "%d, %s", (int)what, scenes[i].name);
         for (long k = 0; k < n; k++) {
             if (!test_takes(&sweep, k))
                 continue;
