@@ -131,12 +131,12 @@ bool session_unknown_left(const struct journal_head *head, struct error *error)
 static bool is_left(struct session *session, struct journal_file *file, struct left *left,
                     struct error *error)
 {
+    *left = (struct left){0};
     if (file->headless)
         return session_unknown_left(&file->head, error);
     struct deadline deadline = session_deadline(session);
     struct device_core *chosen = session->device.chosen;
     struct error other = {0};
-    *left = (struct left){0};
     bool ok = !restore_choose(&session->device, &file->head, &other) ||
               restore_look(&session->device, file, left, &deadline, error);
     session->device.chosen = chosen;

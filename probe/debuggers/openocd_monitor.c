@@ -90,7 +90,8 @@ static enum openocd_end answer_to(struct openocd_monitor *monitor, char *answer,
 static enum openocd_end ask(void *context, const char *script, size_t length, char *answer, size_t room,
                             size_t *answer_length, const struct deadline *deadline)
 {
-    static const char head[] = "append ::pmu_in \"", tail[] = "\"; pmu_monitor";
+    /* `append` alone would return all that is there by now */
+    static const char head[] = "append ::pmu_in \"", tail[] = "\"; pmu_monitor", more[] = "\"; format {}";
     struct openocd_monitor *monitor = context;
     struct error why = {0};
     bool ready = monitor->prepared;
@@ -106,7 +107,7 @@ static enum openocd_end ask(void *context, const char *script, size_t length, ch
         while (at < length && used < PIECE)
             used += put_quoted(script[at++], monitor->line + used);
         bool last = at == length;
-        memcpy(monitor->line + used, last ? tail : "\"", last ? sizeof tail : 2);
+        memcpy(monitor->line + used, last ? tail : more, last ? sizeof tail : sizeof more);
         if (last) {
             enum openocd_end end = answer_to(monitor, answer, room, answer_length, deadline);
             monitor->prepared = end == OPENOCD_ANSWERED;

@@ -20,6 +20,8 @@ sys.path.insert(0, os.path.join(ROOT, "tests", "hardware"))
 import accept  # noqa: E402
 import known  # noqa: E402
 
+pytestmark = pytest.mark.any_third
+
 SCRIPT = os.path.join(ROOT, "tests", "hardware", "accept.sh")
 WAYS = ["rp2040/swd", "m4/jtag", "a9/swd", "a53/swd", "m4/v2", "rp2040/v1", "a53/jtag", "a9/v2", "rp2040", "a53"]
 HALT_COST = 20
@@ -193,7 +195,7 @@ def test_each_failure_has_its_reason(body, why, tmp_path):
     (["-o", "/nowhere/file.json", "cmsis-dap", "rp2040"], "/nowhere/file.json cannot be written"),
 ])
 def test_usage(words, why, tmp_path):
-    done = subprocess.run([SCRIPT, *words], cwd=tmp_path, text=True, capture_output=True, timeout=WAIT, check=False)
+    done = subprocess.run([SCRIPT, "--tool", harness.RELEASE, *words], cwd=tmp_path, text=True, capture_output=True, timeout=WAIT, check=False)
     assert done.returncode == 2 and why in done.stderr and done.stdout == ""
 
 
