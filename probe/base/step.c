@@ -3,6 +3,11 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+bool address_same(struct address a, struct address b)
+{
+    return a.space == b.space && a.unit == b.unit && a.offset == b.offset && a.size == b.size;
+}
+
 struct step step_read(struct address at)
 {
     return (struct step){.op = OP_READ, .at = at};

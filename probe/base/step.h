@@ -25,6 +25,8 @@ struct address {
     uint64_t offset;
 };
 
+bool address_same(struct address a, struct address b);
+
 enum op {
     OP_READ,   /* result: what was read */
     OP_WRITE,  /* result: unspecified */
@@ -122,7 +124,11 @@ struct restore {
     uint64_t mask; /* bits to restore; 0: all */
     uint64_t key;  /* or-ed into a plain restore */
     struct address clear;
-    bool only_ours; /* after a run that did not end: only while it holds what that run wrote */
+    bool only_ours;  /* it stops the core: what it holds is one value, and it is restored before all else */
+    uint64_t exact;  /* of a counter's registers: bits of which each is as it was written, or something else
+                        has  written them */
+    uint64_t starts; /* bits that start a counter; a program may have begun to count with it */
+    bool moves;      /* it changes by itself: it is not compared, and stays if what starts it stays on */
 };
 
 struct setting {

@@ -187,6 +187,7 @@ static bool release_core(struct release_command *self, struct error *error)
     bool ok = free_core(self, error);
     if (!device_undo(&self->session.device, &last, &after))
         ok = error_add(error, &after);
+    session_tell_left(&self->session);
     return ok;
 }
 

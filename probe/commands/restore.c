@@ -62,8 +62,6 @@ static void print_result(struct restore_command *self, struct session *session,
         fprintf(out, "  and         %zu that only the halted core reaches\n", restored->unseen);
     if (restored->gave_back)
         fprintf(out, "  and         registers of the program that were in use\n");
-    if (restored->skipped > 0)
-        fprintf(out, "  left alone  %zu that something else has written since\n", restored->skipped);
     if (restored->let_go) {
         session_place(session, restored->stood_at, place, sizeof place);
         fprintf(out, "  let go      it was halted at %s\n", place);

@@ -77,6 +77,7 @@ static bool find_target(struct session *session, int number, struct error *error
     struct deadline deadline = session_deadline(session);
     if (!device_open(&session->device, session->link, &request, &deadline, error))
         return false;
+    session->device.symbols = session->symbols;
     log_target(session);
     return device_choose(&session->device, number, error);
 }
@@ -534,13 +535,30 @@ static bool undo_target(void *what, const struct deadline *deadline, struct erro
     return device_undo(what, deadline, error);
 }
 
+void session_tell_left(const struct session *session)
+{
+    static const enum left_why reasons[] = {LEFT_WRITTEN, LEFT_ON};
+    struct left_alone left;
+    char line[512];
+    if (session->device.ledger == NULL)
+        return;
+    ledger_take_left(session->device.ledger, &left);
+    for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++) {
+        left_alone_tell(&left, reasons[i], line, sizeof line);
+        if (line[0] != '\0' && !session->context->options->quiet)
+            fprintf(stderr, "pmu-probe: %s\n", line);
+    }
+}
+
 bool session_undo(struct session *session, struct error *error)
 {
     static const struct error caught = {
         .kind = ERROR_STATE,
         .text = "a catch of resets is left: after a reset the core halts, and the program does not boot"};
     const struct device *device = &session->device;
-    if (session_insist(session, undo_target, &session->device, error))
+    bool undone = session_insist(session, undo_target, &session->device, error);
+    session_tell_left(session);
+    if (undone)
         return true;
     if (device->chosen != NULL && settings_catch_is_left(device->ledger, &device->chosen->core))
         error_add(error, &caught);

@@ -71,6 +71,8 @@ void session_place(const struct session *session, uint64_t address, char *out, s
 /* Repeats `undo` until it works: a few times, or while a lost link may come back and the ending lasts. */
 bool session_insist(struct session *session, bool (*undo)(void *, const struct deadline *, struct error *),
                     void *what, struct error *error);
+/* Says what an undoing has left alone, and why. */
+void session_tell_left(const struct session *session);
 /* Restores the target; the core goes on. */
 bool session_undo(struct session *session, struct error *error);
 /* The engine that suits the run control of the chosen core. NULL on error. */

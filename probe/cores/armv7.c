@@ -89,7 +89,7 @@ static struct setting comparators_on(const struct core *core)
                             .test = DBGDSCR_HDBGEN,
                             .always = true,
                             .set = DBGDSCR_HDBGEN,
-                            .restore = {.mask = DBGDSCR_KEPT}};
+                            .restore = {.mask = DBGDSCR_KEPT, .moves = true}};
 }
 
 /* --- run control ---------------------------------------------------------------------------------------- */

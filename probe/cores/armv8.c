@@ -128,7 +128,7 @@ static struct setting comparators_on(const struct core *core)
                             .test = EDSCR_HDE,
                             .always = true,
                             .set = EDSCR_HDE,
-                            .restore = {.mask = EDSCR_HDE | EDSCR_TDA | EDSCR_INTDIS}};
+                            .restore = {.mask = EDSCR_HDE | EDSCR_TDA | EDSCR_INTDIS, .moves = true}};
 }
 
 /* --- run control ---------------------------------------------------------------------------------------- */

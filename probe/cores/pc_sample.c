@@ -104,7 +104,7 @@ size_t pc_sample_settings(const struct core *core, struct setting *out, size_t r
                               .test = DEMCR_TRCENA,
                               .set = DEMCR_TRCENA,
                               .keep = UINT64_MAX,
-                              .restore = {.how = RESTORE_OURS}};
+                              .restore = {.how = RESTORE_OURS, .starts = DEMCR_TRCENA}};
     return 1;
 }
 

@@ -101,7 +101,7 @@ struct counter_pick {
 
 struct counter_block {
     const struct block_kind *kind;
-    char text[96];      /* "SysTick, 24 bits, reload 0xFFFFFF" */
+    char text[96];      /* "SysTick, 24 bits, reload 0xFFFFFE" */
     char state[96];     /* "runs", "idle", "in use by the program" */
     char note[224];     /* what using it changes for the program; "" */
     char unusable[128]; /* why it cannot be used; "" if it can */

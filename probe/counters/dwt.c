@@ -63,12 +63,13 @@ static bool identify(const struct core *core, const uint64_t *values, struct cou
     if (!runs)
         snprintf(out->note, sizeof out->note, "CYCCNT was off; enabled for this measurement");
     add_counters(core, out, ctrl & CTRL_NOPRFCNT ? PROFILE : COUNTERS);
-    out->settings[out->n_settings++] = (struct setting){.at = core_word(core, DEMCR),
-                                                        .test = DEMCR_TRCENA,
-                                                        .set = DEMCR_TRCENA,
-                                                        .keep = UINT64_MAX,
-                                                        .restore = {.how = RESTORE_OURS},
-                                                        .watched = "DEMCR"};
+    out->settings[out->n_settings++] =
+        (struct setting){.at = core_word(core, DEMCR),
+                         .test = DEMCR_TRCENA,
+                         .set = DEMCR_TRCENA,
+                         .keep = UINT64_MAX,
+                         .restore = {.how = RESTORE_OURS, .starts = DEMCR_TRCENA},
+                         .watched = "DEMCR"};
     if (cortex_m_has_dwt_lock(core))
         out->settings[out->n_settings++] =
             (struct setting){.at = core_word(core, DWT_BASE + CORESIGHT_LAR),
@@ -78,14 +79,18 @@ static bool identify(const struct core *core, const uint64_t *values, struct cou
                              .key = LAR_KEY,
                              .restore = {.mask = 1}};
     if (!runs) /* a counter that was off gets its value back */
-        out->settings[out->n_settings++] =
-            (struct setting){.at = core_word(core, DWT_CYCCNT), .always = true, .keep = UINT64_MAX};
-    out->settings[out->n_settings++] = (struct setting){.at = core_word(core, DWT_CTRL),
-                                                        .test = CTRL_CYCCNTENA,
-                                                        .only_watched = runs,
-                                                        .set = CTRL_CYCCNTENA,
-                                                        .keep = UINT64_MAX,
-                                                        .watched = dwt_ctrl};
+        out->settings[out->n_settings++] = (struct setting){.at = core_word(core, DWT_CYCCNT),
+                                                            .always = true,
+                                                            .keep = UINT64_MAX,
+                                                            .restore = {.moves = true}};
+    out->settings[out->n_settings++] =
+        (struct setting){.at = core_word(core, DWT_CTRL),
+                         .test = CTRL_CYCCNTENA,
+                         .only_watched = runs,
+                         .set = CTRL_CYCCNTENA,
+                         .keep = UINT64_MAX,
+                         .restore = {.exact = CTRL_CYCCNTENA, .starts = CTRL_CYCCNTENA},
+                         .watched = dwt_ctrl};
     return true;
 }
 

@@ -74,8 +74,8 @@ static void add_settings(const struct core *core, struct counter_block *out)
     uint32_t idle = out->pmu.idle;
     for (unsigned i = 0; i < COUNTERS; i++)
         if ((idle >> i & 1) != 0)
-            out->settings[out->n_settings++] =
-                (struct setting){.at = knc_msr(core, PERF_CNTR + i), .only_held = true};
+            out->settings[out->n_settings++] = (struct setting){
+                .at = knc_msr(core, PERF_CNTR + i), .only_held = true, .restore = {.moves = true}};
     if (idle != 0)
         out->settings[out->n_settings++] = (struct setting){
             .at = knc_msr(core, GLOBAL_STATUS),

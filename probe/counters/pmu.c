@@ -134,7 +134,8 @@ static void add_setting(struct counter_block *out, struct setting setting)
 /* Written with its own value, so that the ledger restores it. */
 static void keep_value(struct counter_block *out, struct address at)
 {
-    add_setting(out, (struct setting){.at = at, .always = true, .keep = UINT32_MAX});
+    add_setting(out,
+                (struct setting){.at = at, .always = true, .keep = UINT32_MAX, .restore = {.moves = true}});
 }
 
 static void add_unlock(const struct core *core, const struct pmu *pmu, struct counter_block *out)
@@ -163,6 +164,7 @@ static void add_values(const struct core *core, const struct pmu *pmu, struct co
         add_setting(out, (struct setting){.at = pmu->places->at(core, PMCCFILTR),
                                           .test = pmu->exclude | pmu->include,
                                           .set = pmu->include,
+                                          .restore = {.exact = pmu->exclude},
                                           .watched = "PMCCFILTR"});
 }
 
@@ -198,7 +200,8 @@ static struct setting enable(const struct core *core, const struct pmu *pmu, uin
                             .watched = "PMCNTENSET",
                             .restore = {.how = RESTORE_PAIR,
                                         .mask = pmu->free | which,
-                                        .clear = pmu->places->at(core, PMCNTENCLR)}};
+                                        .clear = pmu->places->at(core, PMCNTENCLR),
+                                        .starts = UINT32_MAX}};
 }
 
 /* Bits that hold back the program's counters stay. P and C, which would reset counters, are never written. */
@@ -214,12 +217,13 @@ static struct setting switch_on(const struct core *core, const struct pmu *pmu)
         off |= pmu->places->long_cycles ? PMU_LONG_CYCLES : 0;
         on |= PMU_DIVIDE;
     }
-    return (struct setting){.at = pmu->places->at(core, PMCR),
-                            .test = on | off,
-                            .set = on,
-                            .keep = UINT32_MAX & ~(resets | off),
-                            .watched = "PMCR",
-                            .restore = {.mask = UINT32_MAX & ~resets}};
+    return (struct setting){
+        .at = pmu->places->at(core, PMCR),
+        .test = on | off,
+        .set = on,
+        .keep = UINT32_MAX & ~(resets | off),
+        .watched = "PMCR",
+        .restore = {.mask = UINT32_MAX & ~resets, .exact = on | off, .starts = PMU_ENABLE}};
 }
 
 void pmu_describe(const struct core *core, const struct pmu *found, struct counter_block *out)
@@ -278,6 +282,7 @@ size_t pmu_program(const struct core *core, const struct counter_block *block,
                                         .always = true, /* `include` may read as 0 */
                                         .set = picks[i].code,
                                         .key = pmu->include,
+                                        .restore = {.exact = pmu->codes | pmu->exclude},
                                         .watched = "PMEVTYPER"};
         started |= UINT32_C(1) << counter;
     }

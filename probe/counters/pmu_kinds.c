@@ -248,12 +248,13 @@ static bool v81m_identify(const struct core *core, const uint64_t *values, struc
     if ((values[V81M_TRACE] & DEMCR_TRCENA) == 0)
         take_untraced(&pmu);
     *out = (struct counter_block){.kind = &pmu_v81m_kind, .events = part->events};
-    out->settings[out->n_settings++] = (struct setting){.at = core_word(core, DEMCR),
-                                                        .test = DEMCR_TRCENA,
-                                                        .set = DEMCR_TRCENA,
-                                                        .keep = UINT64_MAX,
-                                                        .restore = {.how = RESTORE_OURS},
-                                                        .watched = "DEMCR"};
+    out->settings[out->n_settings++] =
+        (struct setting){.at = core_word(core, DEMCR),
+                         .test = DEMCR_TRCENA,
+                         .set = DEMCR_TRCENA,
+                         .keep = UINT64_MAX,
+                         .restore = {.how = RESTORE_OURS, .starts = DEMCR_TRCENA},
+                         .watched = "DEMCR"};
     pmu_describe(core, &pmu, out);
     snprintf(out->text, sizeof out->text, "Armv8.1-M PMU, %u counters of 16 bits", out->pmu.n);
     return true;
@@ -306,10 +307,11 @@ static void cp15_add_identity(const struct core *core, struct steps *list)
 /* A hit may stop the core in User mode, in which PMUSERENR must allow it to read the counters. */
 static void add_user_access(const struct core *core, struct counter_block *out)
 {
-    out->settings[out->n_settings++] = (struct setting){.at = cp15_at(core, PMUSERENR),
-                                                        .test = PMUSERENR_EN,
-                                                        .set = PMUSERENR_EN,
-                                                        .restore = {.mask = PMUSERENR_EN}};
+    out->settings[out->n_settings++] =
+        (struct setting){.at = cp15_at(core, PMUSERENR),
+                         .test = PMUSERENR_EN,
+                         .set = PMUSERENR_EN,
+                         .restore = {.mask = PMUSERENR_EN}};
 }
 
 static void add_halts_note(struct counter_block *out)

@@ -5,6 +5,9 @@
 
 enum { SYST_CSR = 0xE000E010, SYST_RVR = 0xE000E014, SYST_CVR = 0xE000E018 };
 enum { CSR_ENABLE = 1 << 0, CSR_TICKINT = 1 << 1, CSR_CLKSOURCE = 1 << 2, RELOAD = 0xFFFFFF };
+/* What an idle one gets: nearly all of it, and no program's usual value. So the end can tell whether the
+ * program has started it since. */
+enum { OUR_RELOAD = 0xFFFFFE };
 
 /* A debugger's Secure access reaches the banked registers of the core's present security state, or those that
  * SBRSEL selects if SBRSELEN is set: DDI 0553 D1.2. A write changes CDS unless CDSKEY is set. */
@@ -46,7 +49,7 @@ static bool identify(const struct core *core, const uint64_t *values, struct cou
         return false;
     uint64_t csr = values[0], rvr = values[1] & RELOAD;
     bool idle = (csr & CSR_ENABLE) == 0;
-    uint64_t reload = idle ? RELOAD : rvr;
+    uint64_t reload = idle ? OUR_RELOAD : rvr;
     *out = (struct counter_block){.kind = &systick_kind, .n = 1};
     snprintf(out->text, sizeof out->text, "SysTick");
     if (core->security == SECURITY_OPEN)
@@ -79,18 +82,20 @@ static bool identify(const struct core *core, const uint64_t *values, struct cou
     snprintf(out->note, sizeof out->note, "SysTick was unused: used for this run (its old count is lost)");
     out->settings[out->n_settings++] = (struct setting){.at = core_word(core, SYST_RVR),
                                                         .test = RELOAD,
-                                                        .set = RELOAD,
-                                                        .restore = {.mask = RELOAD},
+                                                        .set = OUR_RELOAD,
+                                                        .restore = {.mask = RELOAD, .exact = RELOAD},
                                                         .watched = syst_rvr};
     /* Any write clears the count; the next tick loads the reload value. */
-    out->settings[out->n_settings++] =
-        (struct setting){.at = core_word(core, SYST_CVR), .always = true, .restore = {.mask = RELOAD}};
+    out->settings[out->n_settings++] = (struct setting){
+        .at = core_word(core, SYST_CVR), .always = true, .restore = {.mask = RELOAD, .moves = true}};
     out->settings[out->n_settings++] =
         (struct setting){.at = core_word(core, SYST_CSR),
                          .test = CSR_ENABLE,
                          .set = CSR_ENABLE | CSR_CLKSOURCE,
                          .always = true,
-                         .restore = {.mask = CSR_ENABLE | CSR_TICKINT | CSR_CLKSOURCE},
+                         .restore = {.mask = CSR_ENABLE | CSR_TICKINT | CSR_CLKSOURCE,
+                                     .exact = CSR_ENABLE | CSR_TICKINT | CSR_CLKSOURCE,
+                                     .starts = CSR_ENABLE},
                          .watched = "SYST_CSR"};
     return true;
 }

@@ -1,6 +1,7 @@
 #include "debuggers/debugger.h"
 #include "device/device.h"
 #include "device/settings.h"
+#include "symbols/symbols.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -36,6 +37,30 @@ static struct counter_block *find_block(const struct device *device, const char 
     return NULL;
 }
 
+void device_note_uses(struct device *device, const struct counter_block *block)
+{
+    struct counter_switch switches[BLOCK_SETTINGS];
+    struct address at[BLOCK_SETTINGS];
+    size_t n = 0;
+    if (block->kind == &systick_kind) /* its reload value tells */
+        return;
+    for (size_t i = 0; device->symbols != NULL && i < block->n_settings; i++) {
+        const struct setting *setting = &block->settings[i];
+        bool by_name = device->chosen->core.family != CORE_M;
+        if (setting->restore.starts == 0 || setting->only_watched)
+            continue;
+        at[n] = setting->at;
+        switches[n++] = (struct counter_switch){.word = setting->at.offset,
+                                                .name = by_name ? setting->watched : NULL,
+                                                .bits = (uint32_t)setting->restore.starts};
+    }
+    if (n > 0)
+        symbols_find_switches(device->symbols, switches, n);
+    for (size_t i = 0; i < n; i++)
+        if (switches[i].is_set)
+            ledger_note_use(device->ledger, at[i], switches[i].bits);
+}
+
 /* Identifies a block that only the core itself can read. */
 static bool look_by_core(struct device *device, struct counter_block *block, const struct deadline *deadline,
                          struct error *error)
@@ -56,6 +81,7 @@ static bool look_by_core(struct device *device, struct counter_block *block, con
     if (!ledger_read_list(device->ledger, &list, values, deadline, error))
         return false;
     kind->identify(core, values, block);
+    device_note_uses(device, block);
     return true;
 }
 

@@ -505,7 +505,11 @@ static bool reach_core(struct device *device, const struct deadline *deadline, s
 {
     if (device->chosen->state == CORE_LOCKUP)
         return error_set(error, ERROR_LOCKUP, "the core is locked up");
-    return allow_commands(device, &device->chosen->core, error) && open_locks(device, deadline, error);
+    if (!allow_commands(device, &device->chosen->core, error) || !open_locks(device, deadline, error))
+        return false;
+    for (size_t i = 0; i < device->chosen->n_blocks; i++)
+        device_note_uses(device, &device->chosen->blocks[i]);
+    return true;
 }
 
 bool device_keep(struct device *device, const struct deadline *deadline, struct error *error)
@@ -561,7 +565,13 @@ static bool leave_reset(struct device *device, const struct deadline *deadline, 
         !ledger_read(device->ledger, core_status_register(core), &status, deadline, &unread) ||
         core_state_of(core, status) != CORE_HALTED)
         return true;
-    return tell_core(device, core_add_let_go, deadline, error);
+    if (core->family == CORE_M)
+        return tell_core(device, core_add_let_go, deadline, error);
+    /* By now its locks are closed */
+    return settings_apply_core(device->ledger, core, APPLY_TO_LOOK, deadline, error) &&
+           settings_switch_on_comparators(device->ledger, core, deadline, error) &&
+           tell_core(device, core_add_let_go, deadline, error) &&
+           ledger_undo(device->ledger, deadline, error);
 }
 
 bool device_undo(struct device *device, const struct deadline *deadline, struct error *error)

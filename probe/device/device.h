@@ -29,9 +29,11 @@ enum leave {
 };
 
 struct debugger_stop;
+struct symbols;
 
 struct device {
     struct link *link;         /* owned by the caller */
+    struct symbols *symbols;   /* the program's, owned by the caller; NULL: not known */
     struct debugger *debugger; /* the link's, which has run control; NULL: we do, by the debug registers */
     struct ledger *ledger;
     struct device_core *cores; /* `room` of them: TARGET_CORES, or as many as the link has views */
@@ -83,6 +85,8 @@ bool device_take(struct device *device, bool resume, const char *place, const st
                  struct error *error);
 /* The target is ours, but the core stays as it is, running or halted. */
 bool device_keep(struct device *device, const struct deadline *deadline, struct error *error);
+/* Finds in the program's code what may start this block's counters: that stays on at the end. */
+void device_note_uses(struct device *device, const struct counter_block *block);
 /* Takes the named counter block, or the best one for NULL, and makes it count; its first counter is read. */
 bool device_take_block(struct device *device, const char *name, const struct deadline *deadline,
                        struct error *error);

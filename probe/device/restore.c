@@ -5,6 +5,7 @@
 #include "debuggers/debugger.h"
 #include "device/release.h"
 #include "device/settings.h"
+#include "links/left_alone.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -13,35 +14,6 @@ enum { LIST_ROOM = JOURNAL_BORROWED + 16, TRIES = 5 };
 
 /* --- what was left -------------------------------------------------------------------------------------- */
 
-enum state { STATE_OURS, STATE_AS_IT_WAS, STATE_OTHER };
-
-/* Read-only bits and those that hardware changes differ from what was written: a register holds what the run
- * wrote if every bit that differs from before was written so. */
-static enum state state_of(const struct journal_entry *entry, uint64_t now)
-{
-    const struct restore *restore = &entry->restore;
-    uint64_t mask = restore->mask != 0 ? restore->mask : UINT64_MAX;
-    uint64_t up = now & ~entry->old & mask, down = entry->old & ~now & mask, ones = 0, zeros = 0;
-    if (up == 0 && down == 0)
-        return STATE_AS_IT_WAS;
-    for (size_t i = 0; i < entry->n_wrote; i++) {
-        if (restore->only_ours && ((entry->wrote[i] ^ now) & mask) == 0)
-            return STATE_OURS;
-        ones |= entry->wrote[i];
-        zeros |= ~entry->wrote[i];
-    }
-    if (entry->wrote_others)
-        return STATE_OURS;
-    if (restore->only_ours || entry->n_wrote == 0)
-        return STATE_OTHER;
-    return (up & ~ones) == 0 && (down & ~zeros) == 0 ? STATE_OURS : STATE_OTHER;
-}
-
-static enum state state_by_status(const struct journal_entry *entry, uint64_t status)
-{
-    return entry->n_wrote > 0 && (status & entry->test) == entry->set ? STATE_OURS : STATE_AS_IT_WAS;
-}
-
 /* Whether it can be read while the core runs. */
 static bool is_in_sight(const struct journal_entry *entry)
 {
@@ -49,15 +21,13 @@ static bool is_in_sight(const struct journal_entry *entry)
 }
 
 static bool read_state(struct device *device, const struct journal_entry *entry, bool *seen,
-                       enum state *state, const struct deadline *deadline, struct error *error)
+                       enum holds *state, const struct deadline *deadline, struct error *error)
 {
     struct error unread = {0};
     uint64_t now = 0;
     const struct address *at = entry->status.size != 0 ? &entry->status : &entry->at;
     *seen = is_in_sight(entry) && ledger_read(device->ledger, *at, &now, deadline, &unread);
-    *state = !*seen                    ? STATE_OTHER
-             : entry->status.size != 0 ? state_by_status(entry, now)
-                                       : state_of(entry, now);
+    *state = *seen ? left_alone_holds(entry, now) : HOLDS_OTHER;
     bool hidden = unread.kind == ERROR_NONE || unread.kind == ERROR_FAULT || unread.kind == ERROR_ASLEEP;
     return hidden || error_copy(error, &unread);
 }
@@ -121,10 +91,10 @@ bool restore_look(struct device *device, struct journal_file *file, struct left 
     out->borrowed = has_borrowed(device, file);
     for (size_t i = 0; i < file->n; i++) {
         bool seen;
-        enum state state;
+        enum holds state;
         if (!read_state(device, &file->entries[i], &seen, &state, deadline, error))
             return false;
-        out->ours += seen && state == STATE_OURS;
+        out->ours += seen && state == HOLDS_OURS;
     }
     return true;
 }
@@ -198,14 +168,14 @@ static bool tell_core_of_code(struct device *device, uint64_t address, const str
     return list.n == 0 || ledger_run(device->ledger, &list, results, deadline, error);
 }
 
-/* Takes the journal over into the ledger, but for what another debugger or the program has written since. */
+/* Takes the journal over into the ledger, which leaves alone what something else has written since. */
 static bool adopt(struct device *device, const struct journal_file *file, struct restored *out,
                   const struct deadline *deadline, struct error *error)
 {
     for (size_t i = 0; i < file->n; i++) {
         const struct journal_entry *entry = &file->entries[i];
         bool seen;
-        enum state state;
+        enum holds state;
         if (entry->at.space == SPACE_CP15 && device->halted_access == NULL) {
             device->halted_access = halted_access_new(device->ledger, &device->chosen->core);
             if (device->halted_access == NULL)
@@ -213,14 +183,9 @@ static bool adopt(struct device *device, const struct journal_file *file, struct
         }
         if (!read_state(device, entry, &seen, &state, deadline, error))
             return false;
-        if (seen && state == STATE_OTHER && entry->restore.only_ours) {
-            out->skipped++;
-            continue;
-        }
-        out->registers += seen && state == STATE_OURS && !is_code(device, entry);
+        out->registers += seen && state == HOLDS_OURS && !is_code(device, entry);
         out->unseen += !seen;
-        out->code += seen && state == STATE_OURS && is_code(device, entry);
-        ledger_forget(device->ledger, entry->at);
+        out->code += seen && state == HOLDS_OURS && is_code(device, entry);
         if (!ledger_adopt(device->ledger, entry, error))
             return false;
     }

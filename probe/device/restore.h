@@ -31,7 +31,6 @@ bool restore_look(struct device *device, struct journal_file *file, struct left 
 struct restored {
     size_t registers, code; /* put back */
     size_t unseen;          /* put back without a look at them before */
-    size_t skipped;         /* left alone: something else has written them since */
     bool gave_back;         /* registers of the program */
     bool gave_first;        /* that by which a server reads them: what it has read is not the program's */
     bool again;             /* the device must be opened anew, and restore_let_go called */

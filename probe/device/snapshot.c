@@ -5,15 +5,10 @@
 static const char counts[] = "it counts on", status[] = "status, which changes while the core runs",
                   sticky[] = "sticky flags: a stop sets them, and looking clears them";
 
-static bool is_same(struct address a, struct address b)
-{
-    return a.space == b.space && a.unit == b.unit && a.offset == b.offset && a.size == b.size;
-}
-
 static struct snapshot_item *find(struct snapshot *snapshot, struct address at)
 {
     for (size_t i = 0; i < snapshot->n; i++)
-        if (is_same(snapshot->items[i].at, at))
+        if (address_same(snapshot->items[i].at, at))
             return &snapshot->items[i];
     return NULL;
 }
@@ -115,6 +110,21 @@ bool snapshot_read(struct snapshot *snapshot, struct ledger *ledger, const struc
     return true;
 }
 
+/* What may stay on at the end, and the registers of the same counter with it, are not promised. */
+static void exempt(struct snapshot *snapshot, const struct ledger *ledger, struct address on, uint64_t starts)
+{
+    struct address at;
+    struct restore restore;
+    uint64_t old;
+    for (size_t i = 0; starts != 0 && i < ledger_held(ledger); i++) {
+        struct snapshot_item *item = ledger_entry(ledger, i, &at, &restore, &old) ? find(snapshot, at) : NULL;
+        if (item != NULL && address_same(at, on))
+            item->promised &= ~starts;
+        else if (item != NULL && restore.exact != 0 && ledger_same_page(at, on))
+            item->promised = 0;
+    }
+}
+
 void snapshot_add_held(struct snapshot *snapshot, const struct ledger *ledger)
 {
     struct address at;
@@ -128,6 +138,7 @@ void snapshot_add_held(struct snapshot *snapshot, const struct ledger *ledger)
             add_restored(snapshot, at, &restore);
             item = find(snapshot, at);
         }
+        exempt(snapshot, ledger, at, restore.starts);
         if (item == NULL || item->known || item->indirect)
             continue;
         item->value = old;

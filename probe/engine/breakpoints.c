@@ -514,21 +514,34 @@ void breakpoints_add_proof(const struct breakpoints *breakpoints, struct steps *
                                     core_breakpoint_instruction(breakpoints->core, &size)));
 }
 
+/* Off now; its old value comes back with the rest of the ledger, after the unit as a whole. One that another
+ * debugger has set since is its own. */
+static bool remove_comparator(struct breakpoints *breakpoints, unsigned n, const struct deadline *deadline,
+                              struct error *error)
+{
+    const struct core *core = breakpoints->core;
+    bool ours = true;
+    for (unsigned i = 0; ours && i < core_comparator_words(core); i++)
+        if (!ledger_is_ours(breakpoints->ledger, core_comparator(core, n, i), &ours, deadline, error))
+            return false;
+    for (unsigned i = core_comparator_words(core); !ours && i-- > 0;)
+        ledger_leave(breakpoints->ledger, core_comparator(core, n, i));
+    return !ours || write_comparator(breakpoints, n, 0, 0, deadline, error);
+}
+
 bool breakpoints_remove(struct breakpoints *breakpoints, const struct deadline *deadline, struct error *error)
 {
     while (breakpoints->n_patches > 0)
         if (!remove_patch(breakpoints, deadline, error))
             return false;
     for (unsigned i = 0; breakpoints->comparator_held && i < breakpoints->n_extra; i++)
-        if (!write_comparator(breakpoints, breakpoints->extra[i], 0, 0, deadline, error))
+        if (!remove_comparator(breakpoints, breakpoints->extra[i], deadline, error))
             return false;
-    if (breakpoints->comparator_held) {
-        /* Off now; its old value comes back with the rest of the ledger, after the unit as a whole. */
-        if (!write_comparator(breakpoints, breakpoints->comparator, 0, 0, deadline, error) ||
-            (breakpoints->by_context &&
-             !write_comparator(breakpoints, breakpoints->context_comparator, 0, 0, deadline, error)))
-            return false;
-    }
+    if (breakpoints->comparator_held &&
+        (!remove_comparator(breakpoints, breakpoints->comparator, deadline, error) ||
+         (breakpoints->by_context &&
+          !remove_comparator(breakpoints, breakpoints->context_comparator, deadline, error))))
+        return false;
     breakpoints->comparator_held = false;
     return true;
 }

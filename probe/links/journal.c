@@ -250,6 +250,14 @@ void journal_hold(struct journal *journal, size_t index, const struct journal_en
     }
     if (restore->only_ours)
         json_object_set_new(line, "only_ours", json_true());
+    if (restore->exact != 0)
+        json_object_set_new(line, "exact", number_json(restore->exact));
+    if (restore->starts != 0)
+        json_object_set_new(line, "starts", number_json(restore->starts));
+    if (restore->moves)
+        json_object_set_new(line, "moves", json_true());
+    if (entry->used)
+        json_object_set_new(line, "used", json_true());
     add_line(journal, line);
     journal->dirty = true;
 }
@@ -476,12 +484,16 @@ static struct journal_entry *find_entry(const struct journal_file *file, const j
 static bool restore_read(const json_t *json, struct restore *out)
 {
     const json_t *how = json_object_get(json, "how"), *mask = json_object_get(json, "mask"),
-                 *key = json_object_get(json, "key"), *clear = json_object_get(json, "clear");
+                 *key = json_object_get(json, "key"), *clear = json_object_get(json, "clear"),
+                 *exact = json_object_get(json, "exact"), *starts = json_object_get(json, "starts");
     unsigned way = RESTORE_PLAIN;
-    *out = (struct restore){.only_ours = json_is_true(json_object_get(json, "only_ours"))};
+    *out = (struct restore){.only_ours = json_is_true(json_object_get(json, "only_ours")),
+                            .moves = json_is_true(json_object_get(json, "moves"))};
     if ((how != NULL && !word_read(how, ways, WAYS, &way)) ||
         (mask != NULL && !number_read(mask, &out->mask)) || (key != NULL && !number_read(key, &out->key)) ||
-        (clear != NULL && !address_read(clear, &out->clear)))
+        (clear != NULL && !address_read(clear, &out->clear)) ||
+        (exact != NULL && !number_read(exact, &out->exact)) ||
+        (starts != NULL && !number_read(starts, &out->starts)))
         return false;
     out->how = (enum restore_how)way;
     return way != RESTORE_PAIR || clear != NULL;
@@ -509,6 +521,7 @@ static bool hold_read(const json_t *json, struct journal_file *file, struct erro
         !status_read(json, &entry))
         return bad("a line that holds a register lacks something", error);
     entry.id = (unsigned)id;
+    entry.used = json_is_true(json_object_get(json, "used"));
     struct journal_entry *larger = realloc(file->entries, (file->n + 1) * sizeof *larger);
     if (larger == NULL)
         return error_set(error, ERROR_SYSTEM, "out of memory");

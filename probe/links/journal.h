@@ -53,6 +53,7 @@ struct journal_entry {
     uint64_t wrote[JOURNAL_WROTE]; /* values that the run wrote, */
     size_t n_wrote;
     bool wrote_others; /* and maybe further ones */
+    bool used;         /* the program has code that sets restore.starts */
 };
 
 /* --- writing it ----------------------------------------------------------------------------------------- */

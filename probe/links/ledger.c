@@ -1,4 +1,4 @@
-#include "links/ledger.h"
+#include "links/ledger_inside.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -6,33 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum {
-    HELD_FIRST = 64,
-    ALLOWED_ROOM = 128,
-    NAP_US = 1000,
-    SHORT_NAPS = 100,
-    LONG_NAP_US = 4000,
-    TRIES = 3,
-    RESTORE_MS = 200
-};
-
-struct entry {
-    struct journal_entry is;
-    uint64_t changed;          /* bits, by what was written up to now */
-    struct undo_action action; /* undo NULL: an address is held */
-    bool adopted;              /* it is from the journal of another run */
-};
-
-struct ledger {
-    struct link *link;
-    struct ledger_halted_access halted; /* access NULL: none */
-    struct entry *held;
-    size_t n_held, room;
-    struct address allowed[ALLOWED_ROOM];
-    size_t n_allowed;
-    struct journal *journal; /* NULL: none is kept */
-    unsigned last_id;
-};
+enum { HELD_FIRST = 64, NAP_US = 1000, SHORT_NAPS = 100, LONG_NAP_US = 4000, RESTORE_MS = 200 };
 
 struct ledger *ledger_new(struct link *link)
 {
@@ -76,7 +50,7 @@ static bool make_room(struct ledger *ledger, struct error *error)
     if (ledger->n_held < ledger->room)
         return true;
     size_t room = ledger->room > 0 ? 2 * ledger->room : HELD_FIRST;
-    struct entry *held = realloc(ledger->held, room * sizeof *held);
+    struct ledger_entry *held = realloc(ledger->held, room * sizeof *held);
     if (held == NULL)
         return error_set(error, ERROR_SYSTEM, "out of memory");
     ledger->held = held;
@@ -84,27 +58,27 @@ static bool make_room(struct ledger *ledger, struct error *error)
     return true;
 }
 
-static bool same_address(struct address a, struct address b)
-{
-    return a.space == b.space && a.unit == b.unit && a.offset == b.offset && a.size == b.size;
-}
-
-static struct entry *find_entry(const struct ledger *ledger, struct address at)
+struct ledger_entry *ledger_find(const struct ledger *ledger, struct address at)
 {
     for (size_t i = 0; i < ledger->n_held; i++)
-        if (ledger->held[i].action.undo == NULL && same_address(ledger->held[i].is.at, at))
-            return (struct entry *)&ledger->held[i];
+        if (ledger->held[i].action.undo == NULL && address_same(ledger->held[i].is.at, at))
+            return (struct ledger_entry *)&ledger->held[i];
     return NULL;
 }
 
 /* Puts a held address into the list, before number `index`. */
-static struct entry *insert(struct ledger *ledger, size_t index, struct journal_entry is)
+static struct ledger_entry *insert(struct ledger *ledger, size_t index, struct journal_entry is)
 {
-    struct entry *entry = &ledger->held[index];
+    struct ledger_entry *entry = &ledger->held[index];
     memmove(entry + 1, entry, (ledger->n_held - index) * sizeof *entry);
     ledger->n_held++;
     is.id = ++ledger->last_id;
-    *entry = (struct entry){.is = is};
+    for (size_t i = 0; i < ledger->n_uses; i++)
+        if (address_same(ledger->uses[i].at, is.at)) {
+            is.restore.starts |= ledger->uses[i].bits;
+            is.used = true;
+        }
+    *entry = (struct ledger_entry){.is = is};
     if (ledger->journal != NULL) {
         for (size_t i = index; i-- > 0;) /* the journal knows nothing of actions */
             index -= ledger->held[i].action.undo != NULL;
@@ -113,44 +87,71 @@ static struct entry *insert(struct ledger *ledger, size_t index, struct journal_
     return entry;
 }
 
+/* What this run has written there by now is as much ours as what the other one wrote. */
+static void add_own(struct ledger *ledger, struct journal_entry *is)
+{
+    const struct ledger_entry *own = ledger_find(ledger, is->at);
+    if (own == NULL)
+        return;
+    is->wrote_others = is->wrote_others || own->is.wrote_others;
+    for (size_t i = 0; i < own->is.n_wrote; i++) {
+        if (is->n_wrote < JOURNAL_WROTE)
+            is->wrote[is->n_wrote++] = own->is.wrote[i];
+        else
+            is->wrote_others = true;
+    }
+    ledger_forget(ledger, is->at);
+}
+
 bool ledger_adopt(struct ledger *ledger, const struct journal_entry *entry, struct error *error)
 {
     size_t i = 0;
+    struct journal_entry is = *entry;
     if (!make_room(ledger, error))
         return false;
+    add_own(ledger, &is);
     while (i < ledger->n_held && ledger->held[i].adopted)
         i++;
-    struct entry *added = insert(ledger, i, *entry);
+    struct ledger_entry *added = insert(ledger, i, is);
     added->adopted = true;
-    added->changed = entry->wrote_others ? UINT64_MAX : 0;
-    for (size_t k = 0; k < entry->n_wrote; k++)
-        added->changed |= entry->old ^ entry->wrote[k];
+    added->changed = is.wrote_others ? UINT64_MAX : 0;
+    for (size_t k = 0; k < is.n_wrote; k++)
+        added->changed |= is.old ^ is.wrote[k];
+    added->wrote = is.n_wrote > 0;
+    added->unknown = is.wrote_others;
+    added->last = added->wrote ? is.wrote[is.n_wrote - 1] : 0;
     return true;
 }
 
 static void note_change(struct ledger *ledger, struct address at, uint64_t value)
 {
-    struct entry *entry = find_entry(ledger, at);
+    struct ledger_entry *entry = ledger_find(ledger, at);
     if (entry != NULL)
         entry->changed |= entry->is.old ^ value;
 }
 
-/* Before each write. What the journal cannot take is written all the same: the user was told. */
-static void note_write(struct ledger *ledger, struct address at, uint64_t value)
+/* What the journal cannot take is written all the same: the user was told. */
+void ledger_note_write(struct ledger *ledger, struct address at, uint64_t value)
 {
-    struct entry *entry = ledger->journal != NULL ? find_entry(ledger, at) : NULL;
+    struct ledger_entry *entry = ledger_find(ledger, at);
     bool tells_itself = entry != NULL && entry->is.status.size == 0; /* what a lock reads as means nothing */
-    if (entry == NULL || entry->is.wrote_others || (tells_itself && value == entry->is.old))
+    if (entry == NULL)
+        return;
+    entry->wrote = true;
+    entry->last = value;
+    if (entry->is.wrote_others || (tells_itself && value == entry->is.old))
         return;
     for (size_t i = 0; i < entry->is.n_wrote; i++)
         if (entry->is.wrote[i] == value)
             return;
     if (entry->is.n_wrote < JOURNAL_WROTE) {
         entry->is.wrote[entry->is.n_wrote++] = value;
-        journal_wrote(ledger->journal, entry->is.id, value);
+        if (ledger->journal != NULL)
+            journal_wrote(ledger->journal, entry->is.id, value);
     } else {
         entry->is.wrote_others = true;
-        journal_wrote_others(ledger->journal, entry->is.id);
+        if (ledger->journal != NULL)
+            journal_wrote_others(ledger->journal, entry->is.id);
     }
 }
 
@@ -163,45 +164,55 @@ void ledger_sync(struct ledger *ledger)
 static bool may_write(const struct ledger *ledger, struct address at)
 {
     for (size_t i = 0; i < ledger->n_allowed; i++)
-        if (same_address(ledger->allowed[i], at))
+        if (address_same(ledger->allowed[i], at))
             return true;
-    return find_entry(ledger, at) != NULL;
+    return ledger_find(ledger, at) != NULL;
 }
 
 bool ledger_allow(struct ledger *ledger, struct address at, struct error *error)
 {
     if (may_write(ledger, at))
         return true;
-    if (ledger->n_allowed == ALLOWED_ROOM)
+    if (ledger->n_allowed == LEDGER_ALLOWED)
         return error_set(error, ERROR_SYSTEM, "the ledger is full");
     ledger->allowed[ledger->n_allowed++] = at;
     return true;
 }
 
-/* Makes one step, again and again while the target asks to wait: then nothing of it was done. */
-static bool do_step(struct ledger *ledger, const struct step *step, uint64_t *result,
-                    const struct deadline *deadline, struct error *error)
+bool ledger_do_steps(struct ledger *ledger, const struct step *steps, size_t n, uint64_t *results,
+                     struct outcome *outcome, const struct deadline *deadline, struct error *error)
 {
-    const struct ledger_halted_access *halted = &ledger->halted;
-    if (halted->access != NULL && step->at.space == halted->space)
-        return halted->access(halted->context, step, result, deadline, error);
-    if (!ledger_release_core(ledger, deadline, error))
+    if (!ledger_release_core(ledger, deadline, error)) {
+        outcome->why = error->kind == ERROR_LINK_LOST ? LINK_LOST : TARGET_FAULT;
         return false;
+    }
     for (unsigned naps = 0;; naps++) {
         struct error why = {0};
-        struct outcome outcome = link_execute(ledger->link, step, 1, result, deadline, &why);
-        if (outcome.why == DONE)
+        size_t at = outcome->done;
+        *outcome = link_execute(ledger->link, steps + at, n - at, results + at, deadline, &why);
+        outcome->done += at;
+        if (outcome->why == DONE)
             return true;
-        bool waits = outcome.why == NOT_YET || outcome.why == TARGET_WAIT;
+        bool waits = outcome->why == NOT_YET || outcome->why == TARGET_WAIT;
         if (!waits)
             return error_copy(error, &why);
         if (deadline_passed(deadline))
             return error_set(error, deadline_cancelled(deadline) ? ERROR_CANCELLED : ERROR_ASLEEP,
-                             "no answer in time for 0x%08" PRIx64 "%s%.200s", step->at.offset,
+                             "no answer in time for 0x%08" PRIx64 "%s%.200s", steps[outcome->done].at.offset,
                              why.text[0] != '\0' ? ": " : "", why.text);
-        if (outcome.why == TARGET_WAIT)
+        if (outcome->why == TARGET_WAIT)
             usleep(naps < SHORT_NAPS ? NAP_US : LONG_NAP_US);
     }
+}
+
+static bool do_step(struct ledger *ledger, const struct step *step, uint64_t *result,
+                    const struct deadline *deadline, struct error *error)
+{
+    const struct ledger_halted_access *halted = &ledger->halted;
+    struct outcome outcome = {.done = 0};
+    if (halted->access != NULL && step->at.space == halted->space)
+        return halted->access(halted->context, step, result, deadline, error);
+    return ledger_do_steps(ledger, step, 1, result, &outcome, deadline, error);
 }
 
 bool ledger_read(struct ledger *ledger, struct address at, uint64_t *value, const struct deadline *deadline,
@@ -211,13 +222,12 @@ bool ledger_read(struct ledger *ledger, struct address at, uint64_t *value, cons
     return do_step(ledger, &step, value, deadline, error);
 }
 
-/* Does not ask may_write: the address is held by now. */
-static bool write_now(struct ledger *ledger, struct address at, uint64_t value,
+bool ledger_write_now(struct ledger *ledger, struct address at, uint64_t value,
                       const struct deadline *deadline, struct error *error)
 {
     struct step step = step_write(at, value);
     uint64_t result;
-    note_write(ledger, at, value);
+    ledger_note_write(ledger, at, value);
     ledger_sync(ledger);
     return do_step(ledger, &step, &result, deadline, error);
 }
@@ -226,18 +236,20 @@ static bool change_now(struct ledger *ledger, struct address at, uint64_t value,
                        const struct deadline *deadline, struct error *error)
 {
     note_change(ledger, at, value);
-    return write_now(ledger, at, value, deadline, error);
+    return ledger_write_now(ledger, at, value, deadline, error);
 }
 
 static bool hold(struct ledger *ledger, struct journal_entry is, uint64_t *old,
                  const struct deadline *deadline, struct error *error)
 {
-    struct entry *entry = find_entry(ledger, is.at);
+    struct ledger_entry *entry = ledger_find(ledger, is.at);
     if (entry == NULL) {
         if (!make_room(ledger, error) || !ledger_read(ledger, is.at, &is.old, deadline, error))
             return false;
         entry = insert(ledger, ledger->n_held, is);
     }
+    entry->is.restore.exact |= is.restore.exact;
+    entry->is.restore.starts |= is.restore.starts;
     if (old != NULL)
         *old = entry->is.old;
     return true;
@@ -274,8 +286,11 @@ bool ledger_apply(struct ledger *ledger, const struct setting *setting, const st
                                      .status = setting->test_at,
                                      .test = setting->test,
                                      .set = setting->set};
-    return hold(ledger, is, NULL, deadline, error) &&
-           change_now(ledger, setting->at, (now & setting->keep) | setting->set | setting->key, deadline,
+    if (!hold(ledger, is, NULL, deadline, error))
+        return false;
+    if (setting->watched != NULL)
+        ledger_find(ledger, setting->at)->name = setting->watched;
+    return change_now(ledger, setting->at, (now & setting->keep) | setting->set | setting->key, deadline,
                       error);
 }
 
@@ -288,7 +303,7 @@ bool ledger_open(struct ledger *ledger, const struct setting *lock, const struct
                  struct error *error)
 {
     size_t i = 0;
-    if (find_entry(ledger, lock->at) == NULL) {
+    if (ledger_find(ledger, lock->at) == NULL) {
         if (!make_room(ledger, error))
             return false;
         while (i < ledger->n_held &&
@@ -298,12 +313,12 @@ bool ledger_open(struct ledger *ledger, const struct setting *lock, const struct
         insert(ledger, i,
                (struct journal_entry){.at = lock->at, .restore = lock->restore, .status = lock->test_at});
     }
-    return write_now(ledger, lock->at, lock->key, deadline, error);
+    return ledger_write_now(ledger, lock->at, lock->key, deadline, error);
 }
 
 bool ledger_old(const struct ledger *ledger, struct address at, uint64_t *old)
 {
-    const struct entry *entry = find_entry(ledger, at);
+    const struct ledger_entry *entry = ledger_find(ledger, at);
     if (entry == NULL)
         return false;
     *old = entry->is.old;
@@ -347,9 +362,13 @@ static void note_list(struct ledger *ledger, const struct steps *list, size_t fr
 {
     bool writes = false;
     for (size_t i = from; i < list->n; i++)
-        if (list->items[i].op == OP_WRITE) {
+        if (list->items[i].op == OP_COPY) {
+            struct ledger_entry *entry = ledger_find(ledger, list->items[i].at);
+            if (entry != NULL)
+                entry->unknown = true;
+        } else if (list->items[i].op == OP_WRITE) {
             note_change(ledger, list->items[i].at, list->items[i].value);
-            note_write(ledger, list->items[i].at, list->items[i].value);
+            ledger_note_write(ledger, list->items[i].at, list->items[i].value);
             writes = true;
         }
     if (writes)
@@ -366,7 +385,7 @@ static bool arrives(const struct step *step)
 static bool same_steps(const struct step *one, const struct step *other, size_t n)
 {
     for (size_t i = 0; i < n; i++)
-        if (one[i].op != other[i].op || one[i].op == OP_COPY || !same_address(one[i].at, other[i].at) ||
+        if (one[i].op != other[i].op || one[i].op == OP_COPY || !address_same(one[i].at, other[i].at) ||
             one[i].value != other[i].value || one[i].mask != other[i].mask)
             return false;
     return true;
@@ -460,64 +479,6 @@ bool ledger_read_list(struct ledger *ledger, const struct steps *list, uint64_t 
     return true;
 }
 
-/* On a link that may lose a write without an error, reads back. A register that never reads back as written
- * is written twice, which does no harm. */
-static bool put_back_plain(struct ledger *ledger, const struct entry *entry, uint64_t value, uint64_t mask,
-                           const struct deadline *deadline, struct error *error)
-{
-    uint64_t now;
-    if (!write_now(ledger, entry->is.at, value, deadline, error))
-        return false;
-    if (link_faults_are_exact(ledger->link))
-        return true;
-    if (!ledger_read(ledger, entry->is.at, &now, deadline, error))
-        return false;
-    return ((now ^ entry->is.old) & mask) == 0 || write_now(ledger, entry->is.at, value, deadline, error);
-}
-
-static bool put_back(struct ledger *ledger, const struct entry *entry, const struct deadline *deadline,
-                     struct error *error)
-{
-    const struct restore *restore = &entry->is.restore;
-    if (entry->action.undo != NULL)
-        return entry->action.undo(entry->action.context, deadline, error);
-    uint64_t mask = restore->mask != 0 ? restore->mask : UINT64_MAX;
-    if (restore->how == RESTORE_PLAIN)
-        return put_back_plain(ledger, entry, (entry->is.old & mask) | restore->key, mask, deadline, error);
-    uint64_t now;
-    if (!ledger_read(ledger, entry->is.at, &now, deadline, error))
-        return false;
-    uint64_t came_up = now & ~entry->is.old & mask, went_down = entry->is.old & ~now & mask;
-    if (restore->how == RESTORE_OURS)
-        mask = entry->changed;
-    if (mask == 0)
-        return true;
-    if (restore->how == RESTORE_BITS || restore->how == RESTORE_OURS)
-        return put_back_plain(ledger, entry, (entry->is.old & mask) | (now & ~mask), mask, deadline, error);
-    if (restore->how == RESTORE_CLEAR_NEW)
-        return came_up == 0 || write_now(ledger, restore->clear.size != 0 ? restore->clear : entry->is.at,
-                                         came_up, deadline, error);
-    return (came_up == 0 || write_now(ledger, restore->clear, came_up, deadline, error)) &&
-           (went_down == 0 || write_now(ledger, entry->is.at, went_down, deadline, error));
-}
-
-bool ledger_release(struct ledger *ledger, struct address at, const struct deadline *deadline,
-                    struct error *error)
-{
-    struct entry *entry = find_entry(ledger, at);
-    if (entry == NULL)
-        return true;
-    if (!put_back(ledger, entry, deadline, error))
-        return false;
-    ledger_forget(ledger, at);
-    return true;
-}
-
-size_t ledger_held(const struct ledger *ledger)
-{
-    return ledger->n_held;
-}
-
 /* Registers that every Cortex-M has at the same address: DDI 0403 C1.6 to C1.11, B3.3. */
 static const char *name_of(const struct address *at, unsigned *number)
 {
@@ -549,10 +510,8 @@ static const char *name_of(const struct address *at, unsigned *number)
     return NULL;
 }
 
-enum { NAME = 32 };
-
 /* "FP_COMP3", or the address if the register has no name here. */
-static bool write_name(const struct address *at, char *out, size_t size)
+bool ledger_write_name(const struct address *at, char *out, size_t size)
 {
     unsigned number = UINT32_MAX;
     const char *name = name_of(at, &number);
@@ -565,19 +524,25 @@ static bool write_name(const struct address *at, char *out, size_t size)
     return name != NULL;
 }
 
+size_t ledger_held(const struct ledger *ledger)
+{
+    return ledger->n_held;
+}
+
 bool ledger_entry(const struct ledger *ledger, size_t i, struct address *at, struct restore *restore,
                   uint64_t *old)
 {
-    const struct entry *entry = &ledger->held[i];
+    const struct ledger_entry *entry = &ledger->held[i];
     *at = entry->is.at;
     *restore = entry->is.restore;
+    restore->starts = entry->is.used ? restore->starts : 0;
     *old = entry->is.old;
     return entry->action.undo == NULL;
 }
 
 void ledger_name(struct address at, char *out, size_t size)
 {
-    if (!write_name(&at, out, size))
+    if (!ledger_write_name(&at, out, size))
         out[0] = '\0';
 }
 
@@ -586,10 +551,10 @@ void ledger_names(const struct ledger *ledger, char *out, size_t size)
     size_t used = 0, others = 0;
     out[0] = '\0';
     for (size_t i = 0; i < ledger->n_held; i++) {
-        char name[NAME];
+        char name[LEDGER_NAME];
         if (ledger->held[i].action.undo != NULL)
             continue;
-        (void)write_name(&ledger->held[i].is.at, name, sizeof name);
+        (void)ledger_write_name(&ledger->held[i].is.at, name, sizeof name);
         if (others > 0 || used + strlen(name) + sizeof ", and 18446744073709551615 more" > size)
             others++;
         else
@@ -600,64 +565,7 @@ void ledger_names(const struct ledger *ledger, char *out, size_t size)
 }
 
 /* "could not restore FP_CTRL (0xE0002000) to 0x260: ..." */
-static void cannot_restore(struct error *error, const struct entry *entry, const struct error *why)
-{
-    char name[NAME], place[NAME] = "";
-    if (write_name(&entry->is.at, name, sizeof name))
-        snprintf(place, sizeof place, " (0x%08" PRIX64 ")", entry->is.at.offset);
-    error_set(error, why->kind, "could not restore %s%s to 0x%" PRIX64 ": %s", name, place, entry->is.old,
-              why->text);
-}
-
-/* Why nothing further is tried. */
-static bool is_given_up(const struct deadline *deadline, struct error *why)
-{
-    if (deadline->ending == NULL || !ending_is_over(deadline->ending))
-        return false;
-    if (ending_is_cut(deadline->ending))
-        error_set(why, ERROR_CANCELLED, "you did not want to wait for it");
-    else
-        error_set(why, ERROR_LINK_LOST, "no answer in time");
-    return true;
-}
-
-bool ledger_undo(struct ledger *ledger, const struct deadline *deadline, struct error *error)
-{
-    size_t left = ledger->n_held; /* entries from here on stay held, for a later call */
-    bool lost = false;
-    struct error first = {0};
-    for (size_t i = ledger->n_held; i-- > 0;) {
-        const struct entry entry = ledger->held[i]; /* an action may move the list */
-        struct error one = {0};
-        bool back = false;
-        lost = lost || is_given_up(deadline, &one);
-        /* Tries again at once: the next to be undone may be what this one needs (the clock of a DWT). */
-        for (int tries = 0; !lost && !back && tries < TRIES && one.kind != ERROR_LINK_LOST; tries++) {
-            error_clear(&one);
-            back = put_back(ledger, &entry, deadline, &one);
-        }
-        if (back && entry.action.undo == NULL && ledger->journal != NULL)
-            journal_drop(ledger->journal, entry.is.id);
-        if (back)
-            continue;
-        lost = lost || one.kind == ERROR_LINK_LOST; /* nothing further can work */
-        if (entry.action.undo != NULL)
-            error_set(&first, one.kind, "%s", one.text);
-        else if (!lost || first.kind == ERROR_NONE)
-            cannot_restore(&first, &entry, &one);
-        ledger->held[--left] = entry;
-    }
-    size_t n_left = ledger->n_held - left;
-    if (n_left > 0)
-        memmove(ledger->held, ledger->held + left, n_left * sizeof *ledger->held);
-    ledger->n_held = n_left;
-    struct error last = {0};
-    if (!ledger_release_core(ledger, deadline, &last) && first.kind == ERROR_NONE)
-        first = last;
-    return first.kind == ERROR_NONE || error_copy(error, &first);
-}
-
-static void drop(struct ledger *ledger, struct entry *entry)
+static void drop(struct ledger *ledger, struct ledger_entry *entry)
 {
     if (ledger->journal != NULL && entry->action.undo == NULL)
         journal_drop(ledger->journal, entry->is.id);
@@ -668,12 +576,12 @@ static void drop(struct ledger *ledger, struct entry *entry)
 
 void ledger_forget(struct ledger *ledger, struct address at)
 {
-    struct entry *entry = find_entry(ledger, at);
+    struct ledger_entry *entry = ledger_find(ledger, at);
     if (entry != NULL)
         drop(ledger, entry);
 }
 
-static struct entry *find_action(struct ledger *ledger, struct undo_action action)
+static struct ledger_entry *find_action(struct ledger *ledger, struct undo_action action)
 {
     for (size_t i = ledger->n_held; i-- > 0;)
         if (ledger->held[i].action.undo == action.undo && ledger->held[i].action.context == action.context)
@@ -687,7 +595,7 @@ bool ledger_push_undo(struct ledger *ledger, struct undo_action action, struct e
         return true;
     if (!make_room(ledger, error))
         return false;
-    ledger->held[ledger->n_held++] = (struct entry){.action = action};
+    ledger->held[ledger->n_held++] = (struct ledger_entry){.action = action};
     return true;
 }
 
@@ -704,7 +612,7 @@ bool ledger_run_undo(struct ledger *ledger, struct undo_action action, const str
 
 void ledger_drop_undo(struct ledger *ledger, struct undo_action action)
 {
-    struct entry *entry = find_action(ledger, action);
+    struct ledger_entry *entry = find_action(ledger, action);
     if (entry != NULL)
         drop(ledger, entry);
 }

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/step.h"
 #include "links/journal.h"
+#include "links/left_alone.h"
 #include "links/link.h"
 
 #include <stdbool.h>
@@ -76,6 +77,17 @@ bool ledger_old(const struct ledger *ledger, struct address at, uint64_t *old);
 bool ledger_release(struct ledger *ledger, struct address at, const struct deadline *deadline,
                     struct error *error);
 
+/* Whether it still holds what this run wrote; also true if it cannot be read. */
+bool ledger_is_ours(struct ledger *ledger, struct address at, bool *ours, const struct deadline *deadline,
+                    struct error *error);
+/* Something else has written it: forgets it, and it is told with what else is left alone. */
+void ledger_leave(struct ledger *ledger, struct address at);
+/* The program has code that sets these bits, which start a counter: where this run has set them, they stay
+ * set, for the value does not tell whether the program counts with it by now. Before the address is held. */
+void ledger_note_use(struct ledger *ledger, struct address at, uint64_t bits);
+/* What was left alone since the last call. */
+void ledger_take_left(struct ledger *ledger, struct left_alone *out);
+
 /* Forgets one address: its new value stays. */
 void ledger_forget(struct ledger *ledger, struct address at);
 
@@ -97,7 +109,7 @@ bool ledger_read(struct ledger *ledger, struct address at, uint64_t *value, cons
                  struct error *error);
 
 size_t ledger_held(const struct ledger *ledger);
-/* What is held as number `i`; false: an undo action. */
+/* What is held as number `i`; false: an undo action. restore->starts: bits that may stay on. */
 bool ledger_entry(const struct ledger *ledger, size_t i, struct address *at, struct restore *restore,
                   uint64_t *old);
 /* "DWT_COMP2", for registers that every Cortex-M has; "" for others. */
@@ -105,5 +117,6 @@ void ledger_name(struct address at, char *out, size_t size);
 /* "DEMCR, DWT_CTRL, 0x80001100": the registers that are held, in the order in which they were written first.
  */
 void ledger_names(const struct ledger *ledger, char *out, size_t size);
-/* Undoes everything, last first, and goes on after a failure. What could not be undone stays held. */
+/* Undoes everything, last first, and goes on after a failure. What could not be undone stays held. What holds
+ * another value than the run's is left alone; a look that fails keeps nothing from being undone. */
 bool ledger_undo(struct ledger *ledger, const struct deadline *deadline, struct error *error);

@@ -193,15 +193,16 @@ static struct extent extent_make(uint64_t low, uint64_t size)
     return (struct extent){low, size > UINT64_MAX - low ? UINT64_MAX : low + size};
 }
 
-static void read_sections(struct symbols *symbols)
+/* False: out of memory. Without them a part of the program would go for all of it. */
+static bool read_sections(struct symbols *symbols)
 {
     size_t count = 0;
     if (elf_getshdrnum(symbols->elf, &count) != 0 || count == 0)
-        return;
+        return true;
     symbols->sections = calloc(count, sizeof symbols->sections[0]);
     symbols->code = calloc(count, sizeof symbols->code[0]);
     if (symbols->sections == NULL || symbols->code == NULL)
-        return;
+        return false;
     symbols->section_count = count;
     for (Elf_Scn *section = NULL; (section = elf_nextscn(symbols->elf, section)) != NULL;) {
         GElf_Shdr header;
@@ -212,13 +213,14 @@ static void read_sections(struct symbols *symbols)
         if (header.sh_flags & SHF_EXECINSTR)
             code_add(symbols, symbols->sections[index]);
     }
+    return true;
 }
 
-static void read_segments(struct symbols *symbols)
+static bool read_segments(struct symbols *symbols)
 {
     size_t count = 0;
     if (symbols->code_count > 0 || elf_getphdrnum(symbols->elf, &count) != 0 || count == 0)
-        return;
+        return true;
     free(symbols->code);
     symbols->code = calloc(count, sizeof symbols->code[0]);
     for (size_t i = 0; symbols->code != NULL && i < count; i++) {
@@ -227,6 +229,7 @@ static void read_segments(struct symbols *symbols)
             (header.p_flags & PF_X))
             code_add(symbols, extent_make(header.p_vaddr, header.p_memsz));
     }
+    return symbols->code != NULL;
 }
 
 static bool read_header(struct symbols *symbols, size_t size, struct error *error)
@@ -268,8 +271,11 @@ static struct symbols *open_image(uint8_t *image, size_t size, const char *file,
         symbols_close(symbols);
         return NULL;
     }
-    read_sections(symbols);
-    read_segments(symbols);
+    if (!read_sections(symbols) || !read_segments(symbols)) {
+        symbols_close(symbols);
+        error_set(error, ERROR_SYSTEM, "no memory for the symbols of %s", file);
+        return NULL;
+    }
     code_merge(symbols);
     if (symbols->machine == EM_ARM) {
         struct attributes found =

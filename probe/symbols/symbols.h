@@ -106,6 +106,15 @@ struct counter_write {
  */
 size_t symbols_counter_writes(struct symbols *symbols, const char *named, struct counter_write *out,
                               size_t room);
+/* Bits of a register that start a counter, as a Cortex-M's word, or by the name of an A or R core's register.
+ */
+struct counter_switch {
+    uint64_t word;
+    const char *name; /* NULL: `word` */
+    uint32_t bits;
+    bool is_set; /* the program has code that may set them; `symbols_find_switches` finds out */
+};
+void symbols_find_switches(struct symbols *symbols, struct counter_switch *switches, size_t n);
 /* A Cortex-M's stores to a word, as far as constants tell. Returns their number, which may exceed `room`. */
 size_t symbols_stores_to(struct symbols *symbols, uint64_t word, uint64_t *out, size_t room);
 /*

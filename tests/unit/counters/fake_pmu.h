@@ -84,8 +84,10 @@ static struct outcome fake_execute(struct link *link, const struct step *steps, 
         uint64_t offset = steps[i].at.offset - f->base;
         assert_true(demcr || offset < 4 * (uint64_t)FAKE_WORDS);
         assert_int_equal(steps[i].at.size, 4);
-        if (steps[i].op == OP_READ) {
+        if (steps[i].op == OP_READ || steps[i].op == OP_EXPECT) {
             results[i] = demcr ? f->demcr : fake_read(f, offset);
+            if (steps[i].op == OP_EXPECT && (results[i] & steps[i].mask) != steps[i].value)
+                return (struct outcome){.why = UNEXPECTED, .done = i, .saw = results[i]};
             continue;
         }
         assert_int_equal(steps[i].op, OP_WRITE);

@@ -54,9 +54,11 @@ static struct outcome execute(struct link *link, const struct step *steps, size_
             write_register(steps[i].at.offset, steps[i].value);
             continue;
         }
-        assert_int_equal(steps[i].op, OP_READ);
+        assert_true(steps[i].op == OP_READ || steps[i].op == OP_EXPECT);
         assert_int_not_equal(steps[i].at.offset, 0x2E);
         results[i] = thread.at[steps[i].at.offset];
+        if (steps[i].op == OP_EXPECT && (results[i] & steps[i].mask) != steps[i].value)
+            return (struct outcome){.why = UNEXPECTED, .done = i, .saw = results[i]};
     }
     return (struct outcome){.why = DONE, .done = n};
 }
