@@ -324,7 +324,7 @@ def test_what_cannot_be_done_is_one_line():
                 terminal(f"set pmu binary {program}")
                 for command in ("pmu delta work_by_data", "pmu info", "pmu auto on"):
                     assert f"{program}" in (said := terminal(command)) and "said nothing: is it pmu-probe?" in said, said
-            terminal("set pmu binary")
+            terminal(f"set pmu binary {TOOL}")
             terminal("pmu auto on")
             terminal.child.sendline("pmu delta work_by_data -r 100000")
             place.wait_for_stops(24)
