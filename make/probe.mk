@@ -1,4 +1,4 @@
-# The host tool. libpmu.a holds everything but main.c. It is built twice: for use, and with sanitizers for the tests.
+# The host tool. libpmu.a holds everything but main.c. It is built for use, and with sanitizers for the tests.
 
 PROBE_SRC  := $(sort $(wildcard probe/*/*.c probe/*/*/*.c))
 PROBE_PKGS := libdw libelf jansson libusb-1.0 hidapi-hidraw expat zlib capstone
