@@ -307,11 +307,10 @@ static void cp15_add_identity(const struct core *core, struct steps *list)
 /* A hit may stop the core in User mode, in which PMUSERENR must allow it to read the counters. */
 static void add_user_access(const struct core *core, struct counter_block *out)
 {
-    out->settings[out->n_settings++] =
-        (struct setting){.at = cp15_at(core, PMUSERENR),
-                         .test = PMUSERENR_EN,
-                         .set = PMUSERENR_EN,
-                         .restore = {.mask = PMUSERENR_EN}};
+    out->settings[out->n_settings++] = (struct setting){.at = cp15_at(core, PMUSERENR),
+                                                        .test = PMUSERENR_EN,
+                                                        .set = PMUSERENR_EN,
+                                                        .restore = {.mask = PMUSERENR_EN}};
 }
 
 static void add_halts_note(struct counter_block *out)
