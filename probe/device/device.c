@@ -154,7 +154,7 @@ static bool halt_without_server(struct device *device, const struct deadline *de
 {
     if (device->leave != LEAVE_HALTED_AGAIN || link_has_server(device->link))
         return true;
-    ledger_forget(device->ledger, core_debug_enable(&device->chosen->core));
+    ledger_keep_at_end(device->ledger, core_debug_enable(&device->chosen->core));
     return halt_again(device, deadline, error);
 }
 
@@ -537,9 +537,9 @@ static void keep_stop(struct device *device)
 {
     const struct core *core = &device->chosen->core;
     if (core_has_run_control(core))
-        ledger_forget(device->ledger, core_debug_enable(core));
+        ledger_keep_at_end(device->ledger, core_debug_enable(core));
     if (core_has_run_control(core))
-        ledger_forget(device->ledger, core_cause_register(core));
+        ledger_keep_at_end(device->ledger, core_cause_register(core));
 }
 
 /* Whether a reset would halt the core only because of us. */

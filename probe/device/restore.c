@@ -59,8 +59,8 @@ bool restore_choose(struct device *device, const struct journal_head *head, stru
 }
 
 /* Whether the core was reset since the run: the program whose registers were in use is gone. To be asked
- * before anything else is done, for a read clears the answer. `stands`: it is halted, and on Armv8 the OS
- * lock may hide all else. */
+ * before anything else is done, for a read clears the answer. `stands`: it is halted; the OS lock may hide
+ * all else. */
 static bool look_for_reset(struct device *device, bool *reset, bool *stands, const struct deadline *deadline,
                            struct error *error)
 {
@@ -73,8 +73,7 @@ static bool look_for_reset(struct device *device, bool *reset, bool *stands, con
     if (!ledger_read(device->ledger, core_reset_register(core), &cause, deadline, error))
         return false;
     *reset = core_reset_seen(core, cause);
-    *stands = *stands || (core->family == CORE_ARMV8 && device->chosen->state == CORE_HIDDEN &&
-                          (cause & PRSR_HALTED) != 0);
+    *stands = *stands || (device->chosen->state == CORE_HIDDEN && (cause & PRSR_HALTED) != 0);
     return true;
 }
 

@@ -102,12 +102,24 @@ bool claim_read(const char *text, struct claim *out)
 
 /* ---- who holds it ---- */
 
-bool claim_is_dead(const struct claim *other, const struct claim *ours)
+/* What this machine knows of the other's process. */
+static enum { LIVES, DIED, ELSEWHERE } holder_of(const struct claim *other, const struct claim *ours)
 {
     if (strcmp(other->host, ours->host) != 0 || strcmp(other->boot, ours->boot) != 0 ||
         strcmp(ours->boot, "-") == 0)
-        return false;
-    return start_of(other->process) != other->started;
+        return ELSEWHERE;
+    return start_of(other->process) == other->started ? LIVES : DIED;
+}
+
+bool claim_is_dead(const struct claim *other, const struct claim *ours)
+{
+    return holder_of(other, ours) == DIED;
+}
+
+static bool may_succeed(const struct claim *ours, const struct claim *other)
+{
+    int holder = holder_of(other, ours);
+    return holder == DIED || (holder == ELSEWHERE && ours->takes_over);
 }
 
 bool claim_refuse(const struct claim *other, const char *name, struct error *error)
@@ -128,7 +140,7 @@ bool claim_take(const struct claim *claim, const struct claim_place *place, cons
         if (strcmp(found, mine) == 0)
             return true;
         bool is_claim = claim_read(found, &other);
-        if (!claim->takes_over && is_claim && !claim_is_dead(&other, claim))
+        if (is_claim && !may_succeed(claim, &other))
             return claim_refuse(&other, name, error);
         snprintf(dead, sizeof dead, "%s", found); /* or no claim at all, which protects nobody */
     }

@@ -17,7 +17,7 @@ struct claim {
     uint64_t process, started; /* `started`: the process' start in clock ticks, for ids are used again */
     char since[8];             /* "14:02", the holder's local time */
     char command[24];
-    bool takes_over; /* from any holder; not written */
+    bool takes_over; /* from a holder of which this machine does not know that it lives; not written */
 };
 
 /* This process. */

@@ -565,13 +565,18 @@ void ledger_names(const struct ledger *ledger, char *out, size_t size)
 }
 
 /* "could not restore FP_CTRL (0xE0002000) to 0x260: ..." */
+static void take_out(struct ledger *ledger, struct ledger_entry *entry)
+{
+    size_t behind = ledger->n_held - (size_t)(entry - ledger->held) - 1;
+    memmove(entry, entry + 1, behind * sizeof *entry);
+    ledger->n_held--;
+}
+
 static void drop(struct ledger *ledger, struct ledger_entry *entry)
 {
     if (ledger->journal != NULL && entry->action.undo == NULL)
         journal_drop(ledger->journal, entry->is.id);
-    size_t behind = ledger->n_held - (size_t)(entry - ledger->held) - 1;
-    memmove(entry, entry + 1, behind * sizeof *entry);
-    ledger->n_held--;
+    take_out(ledger, entry);
 }
 
 void ledger_forget(struct ledger *ledger, struct address at)
@@ -579,6 +584,13 @@ void ledger_forget(struct ledger *ledger, struct address at)
     struct ledger_entry *entry = ledger_find(ledger, at);
     if (entry != NULL)
         drop(ledger, entry);
+}
+
+void ledger_keep_at_end(struct ledger *ledger, struct address at)
+{
+    struct ledger_entry *entry = ledger_find(ledger, at);
+    if (entry != NULL)
+        take_out(ledger, entry);
 }
 
 static struct ledger_entry *find_action(struct ledger *ledger, struct undo_action action)

@@ -90,6 +90,8 @@ void ledger_take_left(struct ledger *ledger, struct left_alone *out);
 
 /* Forgets one address: its new value stays. */
 void ledger_forget(struct ledger *ledger, struct address at);
+/* The same, but the journal keeps it: it is put back after a run that does not come to its end. */
+void ledger_keep_at_end(struct ledger *ledger, struct address at);
 
 /*
  * Executes a list from step `from` on. `results` are the whole list's, and the outcome's `done` counts from

@@ -8,7 +8,8 @@ import threading
 
 import pytest
 
-from harness import NOWHERE, WAIT, finish_tool, places
+from harness import NOWHERE, SOAK, WAIT, finish_tool, places
+from test_guard import BUDGET, program_of
 from trouble import TOOL, Strike
 from troubled_place import TroubledPlace, differences, restores
 
@@ -197,3 +198,33 @@ def test_a_killed_restore_is_finished_by_the_next(way):
             met += killed.kill(number, number % 2, "restore")
             killed.restored(but=None)
         assert met > 0
+
+
+@pytest.mark.costs("each kill is a run, a restore and a release")
+@pytest.mark.any_row(2)
+@pytest.mark.parametrize("way", ["m4/swd", "m55/swd", "a9/swd", "a53/swd"])
+def test_a_run_that_was_to_leave_the_core_halted(way):
+    """Killed at its end, when halting debug stays enabled for who finds the core halted: `restore` lets the core go, and takes
+    that back, too."""
+    keep = ["guard", "deadline", "-j", "--budget", BUDGET, "--keep", "-r", 1]
+    with Killed(way) as killed:
+        place, left = killed.place, 0
+        program_of(place.place)
+        place.calm()
+        killed.before = place.snapshot()
+        place.proxy.plan(None)
+        assert place.run(*keep).code == 1 and place.board.state()["run"] == "halted"
+        total = place.proxy.counted[TOOL]
+        assert place.run("release").code == 0
+        place.calm()
+        killed.before = place.snapshot()
+        numbers = range(total - 40, total)
+        for number in random.Random(f"{os.environ['PMU_SEED']} keep {way}").sample(numbers, 40 if SOAK else 8):
+            killed.kill(number, number % 2, *keep)
+            if killed.journals():
+                left += 1
+                killed.restored(but="dfsr")  # of the whole run before; what is cleared there cannot be set again
+            else:
+                assert place.run("release").code == 0
+                place.calm()
+        assert left > 0

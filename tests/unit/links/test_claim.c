@@ -87,6 +87,10 @@ TEST(a_place_is_taken_from_the_dead_alone)
     assert_int_equal(error.kind, ERROR_IN_USE);
     claim.takes_over = true;
     assert_true(claim_take(&claim, &place, "it", &error));
+    other = ours();
+    snprintf(other.command, sizeof other.command, "survey"); /* this process, which lives */
+    claim_write(&other, kept);
+    assert_false(claim_take(&claim, &place, "it", &error));
     snprintf(kept, sizeof kept, "what is no claim");
     claim.takes_over = false;
     assert_true(claim_take(&claim, &place, "it", &error));
