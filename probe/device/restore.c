@@ -87,6 +87,7 @@ bool restore_look(struct device *device, struct journal_file *file, struct left 
     out->halted = stands && !file->head.was_halted;
     if (reset)
         journal_forget_borrowed(file);
+    file->pushed = file->pushed && !reset;
     out->borrowed = has_borrowed(device, file);
     for (size_t i = 0; i < file->n; i++) {
         bool seen;
@@ -248,14 +249,29 @@ static bool let_go(struct device *device, struct restored *out, const struct dea
     return true;
 }
 
+/* A core that runs by now was started anew: the code of ours ends within a moment, and stops it. */
+static bool is_whole(const struct device *device, const struct journal_file *file, struct error *error)
+{
+    if (!file->pushed || device->chosen->state != CORE_HALTED)
+        return true;
+    return error_advise(
+        error, ERROR_LEFT,
+        "Reset the target (pmu-probe reset, or the board's button); then pmu-probe restore puts back what is "
+        "left.",
+        "the run of `%s` was ended while its code had the program's registers, and a place in "
+        "RAM: the program cannot go on, and is left halted",
+        file->head.command);
+}
+
 bool restore_run(struct device *device, const struct journal_file *file, struct restored *out,
                  const struct deadline *deadline, struct error *error)
 {
     *out = (struct restored){0};
     if (device->chosen->state == CORE_LOCKUP)
         return error_set(error, ERROR_LOCKUP, "the core is locked up");
-    if (!device_keep(device, deadline, error) || !give_back(device, file, out, deadline, error) ||
-        !adopt(device, file, out, deadline, error) || !remove_breakpoints(device, file, deadline, error) ||
+    if (!device_keep(device, deadline, error) || !is_whole(device, file, error) ||
+        !give_back(device, file, out, deadline, error) || !adopt(device, file, out, deadline, error) ||
+        !remove_breakpoints(device, file, deadline, error) ||
         !let_neighbours_go(device, file, deadline, error))
         return false;
     if (file->head.was_halted) {

@@ -280,6 +280,12 @@ void journal_drop(struct journal *journal, unsigned id)
         add_line(journal, json_pack("{s:I}", "drop", (json_int_t)id));
 }
 
+void journal_pushed(struct journal *journal, bool pushed)
+{
+    add_line(journal, json_pack("{s:b}", "pushed", pushed));
+    journal->dirty = true;
+}
+
 static bool write_all(int fd, const char *text, size_t n)
 {
     while (n > 0) {
@@ -602,6 +608,12 @@ static bool is_blank(const char *line, size_t size)
     return true;
 }
 
+static bool pushed_read(const json_t *json, struct journal_file *file)
+{
+    file->pushed = json_is_true(json_object_get(json, "pushed"));
+    return true;
+}
+
 static bool line_read(const char *line, size_t size, bool first, bool last, struct journal_file *file,
                       struct error *error)
 {
@@ -619,6 +631,8 @@ static bool line_read(const char *line, size_t size, bool first, bool last, stru
         ok = drop_read(json, file, error);
     else if (json_object_get(json, "borrowed") != NULL)
         ok = borrowed_read(json, file, error);
+    else if (json_object_get(json, "pushed") != NULL)
+        ok = pushed_read(json, file);
     else
         ok = bad("a line says nothing that is known", error);
     json_decref(json);

@@ -264,6 +264,7 @@ static bool give_registers(void *context, const struct deadline *deadline, struc
             return error_prefix(error, "could not restore the core's registers: ");
     }
     self->must_restore_registers = false;
+    ledger_note_pushed(self->device->ledger, false);
     return true;
 }
 
@@ -295,6 +296,7 @@ static bool take_faults(struct injected_code *self, size_t n, const struct deadl
 static bool take_registers(struct injected_code *self, uint64_t status, const struct deadline *deadline,
                            struct error *error)
 {
+    ledger_note_pushed(self->device->ledger, true);
     list_begin(&self->work);
     for (unsigned i = 0; i < INJECTED_GENERAL; i++)
         list_show(&self->work, i);

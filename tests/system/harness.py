@@ -101,8 +101,8 @@ def hits_of(place, wires=1000, openocd=200):
     """How many hits a test of each hit's number takes, in check a part of them. Behind OpenOCD, which reads each bit that
     comes back by itself, one takes 5 ms and not a tenth of one."""
     if place.wires:
-        return wires if SOAK else min(wires, 250)
-    return openocd if SOAK else openocd // 5
+        return wires if SOAK else min(wires, 150)
+    return openocd if SOAK else openocd // 7
 
 
 def places(total, sweep, most=15, in_soak=None):
@@ -237,9 +237,9 @@ class Place:
 
 
 def tool_environment(**others):
-    # To look for leaks takes half as long as to start; in check the runs of each eighth test do, others with another PMU_SEED
+    # To look for leaks takes half as long as to start; in check the runs of each sixteenth test do, others with another PMU_SEED
     test = os.environ.get("PYTEST_CURRENT_TEST", "").partition(" ")[0]
-    leaks = int(SOAK or random.Random(f"{os.environ.get('PMU_SEED')} leaks {test}").randrange(8) == 0)
+    leaks = int(SOAK or random.Random(f"{os.environ.get('PMU_SEED')} leaks {test}").randrange(16) == 0)
     found = dict(os.environ, ASAN_OPTIONS=f"detect_leaks={leaks}:exitcode=99:malloc_context_size=1", UBSAN_OPTIONS="halt_on_error=1", LC_ALL="C.UTF-8")
     found.pop("PMU_PROBE", None)
     return found | others

@@ -9,6 +9,8 @@ import pytest
 from board import Board
 from harness import RELEASE, ROOT
 
+pytestmark = pytest.mark.any_third
+
 
 BUILT = f"BUILD={os.environ.get('PMU_BUILD', 'build')}"
 

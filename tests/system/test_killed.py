@@ -10,6 +10,7 @@ import pytest
 
 from harness import NOWHERE, SOAK, WAIT, finish_tool, places
 from test_guard import BUDGET, program_of
+from test_stub_command import PLACE
 from trouble import TOOL, Strike
 from troubled_place import TroubledPlace, differences, restores
 
@@ -228,3 +229,39 @@ def test_a_run_that_was_to_leave_the_core_halted(way):
                 assert place.run("release").code == 0
                 place.calm()
         assert left > 0
+
+
+@pytest.mark.costs("each kill is a run, a restore and perhaps a reset")
+@pytest.mark.any_row(2)
+@pytest.mark.parametrize("way", ["a53/swd", "r5/swd", "a9/swd", "a53", "a9"])
+def test_while_code_is_pushed(way):
+    """`stub` killed: the program goes on as before, or the core is left halted and `restore` says that only a reset helps."""
+    with Killed(way, **({"dap_packet": 64} if "/" in way else {})) as killed:
+        numbers, found = random.Random(f"{os.environ['PMU_SEED']} pushed {way}"), collections.Counter()
+        words = ["stub", "enable", *([PLACE["a9"]] if way.startswith("a9") else [])]
+        killed.place.proxy.plan(None)
+        assert killed.place.run(*words).code == 0
+        total = killed.place.proxy.counted[TOOL]
+        killed.place.calm()
+        killed.before = killed.place.snapshot()
+        for number in [numbers.randrange(total // 3, total) for _ in range(60 if SOAK else 8)]:
+            place = killed.place
+            killed.kill(number, number % 2, *words)
+            result = place.run("restore")
+            place.calm()
+            state = place.board.state()
+            rounds = place.board.read_word("round_count")
+            if state["run"] == "running":
+                assert result.code == 0, f"{number} of {total}: {result.out}{result.err}"
+                place.board.wait_for(lambda _, place=place, rounds=rounds: place.board.read_word("round_count") != rounds, "the program")
+                found["goes on"] += 1
+                continue
+            assert result.code == 3 and "Reset the target (pmu-probe reset" in result.err, f"{number} of {total}: {result.out}{result.err}"
+            found["reset"] += 1
+            if "/" in way:  # an OpenOCD that sees nothing of this reset gives the core its old PC back
+                place.board.command("reset")
+                again = place.run("restore")
+                place.calm()
+                assert again.code == 0 and place.board.state()["run"] == "running", again.out + again.err
+            killed.start()
+        assert found, "no run was killed in the middle"

@@ -9,6 +9,8 @@ import pytest
 
 from harness import RELEASE, ROOT, WAIT
 
+pytestmark = pytest.mark.any_third
+
 
 def free_port():
     with socket.create_server(("127.0.0.1", 0)) as server:

@@ -11,7 +11,7 @@ from test_record_events import at
 from test_report import WHOLE
 
 FAILING = os.path.join(harness.BUILD, "failing", "pmu-probe")
-A_ROW = 8  # places in check
+A_ROW = 6  # places in check
 OTHERS = {
     "delta": (lambda place, folder: ["delta", "work_by_data", "-j", "-r", 3, "--timeout", "20s"], "work"),
     "delta of a region": (lambda place, folder: ["delta", "plain_first", "plain_second", "-r", 3, "--timeout", "20s"], "work"),
