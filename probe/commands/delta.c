@@ -115,7 +115,7 @@ static bool clock_of_boot(struct session *session, struct clock *clock, struct e
 {
     if (session->context->options->freq_hz > 0)
         return session_clock(session, clock, error);
-    *clock = clock_unknown();
+    *clock = clock_unknown(session->device.chosen->core.family);
     return true;
 }
 

@@ -14,13 +14,14 @@
 struct clock {
     double hz, error_hz; /* 0: unknown */
     char source[32];
-    double bound_hz; /* the counter never runs faster */
+    double bound_hz;   /* the counter never runs faster, by what is claimed of it */
+    double fastest_hz; /* nor does any core of its family */
 };
 
-struct clock clock_unknown(void);
+struct clock clock_unknown(enum core_family family);
 /* So slow that two accesses of a probe may be closer than a register transfer takes. */
 bool clock_is_slow(const struct clock *clock);
-struct clock clock_given(double hz, const char *source);
+struct clock clock_given(double hz, const char *source, enum core_family family);
 /* Measures counter 0 of the block in use for about `ms` while the core runs. Unknown if it could wrap
  * meanwhile. */
 bool clock_measure(struct device *device, int ms, struct clock *out, const struct deadline *deadline,

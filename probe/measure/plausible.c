@@ -19,7 +19,7 @@ enum {
 struct plausible plausible_begin(const struct reading *reading, bool counts_cycles, const struct clock *clock,
                                  double seen_hz)
 {
-    double fastest = clock_unknown().bound_hz, seen = seen_hz * SEEN_FACTOR;
+    double fastest = clock->fastest_hz, seen = seen_hz * SEEN_FACTOR;
     double most = clock->bound_hz * GIVEN_FACTOR;
     if (most > fastest)
         most = clock->bound_hz > fastest ? clock->bound_hz : fastest;

@@ -45,11 +45,11 @@ static struct clock measure(int ms)
 
 TIDY_TEST(given_clocks_have_no_error_and_a_little_tolerance)
 {
-    struct clock clock = clock_given(48e6, "--freq");
+    struct clock clock = clock_given(48e6, "--freq", CORE_M);
     assert_true(clock.hz == 48e6 && clock.error_hz == 0);
     assert_true(clock.bound_hz > 48e6 && clock.bound_hz < 1.1 * 48e6);
     assert_string_equal(clock.source, "--freq");
-    clock = clock_unknown();
+    clock = clock_unknown(CORE_M);
     assert_true(clock.hz == 0 && clock.bound_hz >= 1e9);
     assert_string_equal(clock.source, "");
 }

@@ -76,7 +76,7 @@ static int set_up(void **state)
     card.link.ops = &ops;
     card.broken = -1;
     deadline = deadline_in_ms(60000, NULL);
-    clock = clock_given(1.1e9, "--freq");
+    clock = clock_given(1.1e9, "--freq", CORE_M);
     error_clear(&error);
     return 0;
 }

@@ -38,8 +38,10 @@ static int set_up(void **state)
     memset(&results, 0, sizeof results);
     memset(summaries, 0, sizeof summaries);
     error_clear(&error);
-    options = (struct delta_options){
-        .timeout_ms = 1000, .calibrate = true, .clock = clock_given(100e6, "--freq"), .plan = &fake.plan};
+    options = (struct delta_options){.timeout_ms = 1000,
+                                     .calibrate = true,
+                                     .clock = clock_given(100e6, "--freq", CORE_M),
+                                     .plan = &fake.plan};
     sink = (struct delta_sink){.context = &results, .hit = fake_on_hit, .tick = fake_on_tick};
     for (size_t i = 0; i < REGIONS; i++) {
         deltas[i] = delta_begin(&fake.device, &options, &sink, &summaries[i], &error);

@@ -11,7 +11,7 @@ static struct error error;
 
 static struct plausible begin(uint8_t bits, double hz, double seen_hz)
 {
-    const struct clock clock = hz > 0 ? clock_given(hz, "--freq") : clock_unknown();
+    const struct clock clock = hz > 0 ? clock_given(hz, "--freq", CORE_M) : clock_unknown(CORE_M);
     reading = (struct reading){
         .counters = {{.name = "CPU_CYCLES", .low = {.size = 4}, .bits = bits, .per_cycle = 1}},
         .n = 1,
@@ -26,6 +26,16 @@ static bool span(const struct plausible *plausible, uint64_t from, uint64_t to, 
     bool ok = plausible_span(plausible, &from, &to, us, 0, &error);
     assert_int_equal(error.kind, ok ? ERROR_NONE : ERROR_WRITTEN);
     return ok;
+}
+
+TEST(an_a_core_may_be_faster_than_any_cortex_m)
+{
+    const struct clock m = clock_unknown(CORE_M), a = clock_unknown(CORE_ARMV8);
+    begin(32, 0, 0);
+    const struct plausible of_m = plausible_begin(&reading, true, &m, 0),
+                           of_a = plausible_begin(&reading, true, &a, 0);
+    assert_true(span(&of_a, 0, 1800000000, 1000000));
+    assert_false(span(&of_m, 0, 1800000000, 1000000));
 }
 
 TEST(more_than_the_time_allows_cannot_be)
@@ -123,7 +133,7 @@ static void begin_trial(uint8_t bits)
 
 static bool run_trial(double hz)
 {
-    const struct clock clock = hz > 0 ? clock_given(hz, "--freq") : clock_unknown();
+    const struct clock clock = hz > 0 ? clock_given(hz, "--freq", CORE_M) : clock_unknown(CORE_M);
     return plausible_trial(&f.ticking.device, &clock, &f.seen_hz, &f.deadline, &f.error);
 }
 
