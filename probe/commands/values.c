@@ -218,7 +218,8 @@ static bool refuse_value(const struct option *option, const char *typed, const c
     if (option->kind == OPTION_FREQUENCY && length > 1 && text[length - 1] == 'm')
         snprintf(error->text + used, room, " (write %.*sM for megahertz)",
                  (int)(length < 32 ? length - 1 : 31), text);
-    if (option->kind == OPTION_SPEED && value_count(text, 999, &hz))
+    if ((option->kind == OPTION_SPEED || option->kind == OPTION_FREQUENCY) && value_count(text, 999, &hz) &&
+        hz > 0)
         snprintf(error->text + used, room, ", which is %.8s Hz (write %.8sM for %.8s MHz)", text, text, text);
     return false;
 }
@@ -268,7 +269,8 @@ bool option_store(struct options *options, const struct option *option, const ch
         *(int *)at = (int)count;
         break;
     case OPTION_FREQUENCY:
-        ok = value_frequency(text, &value) && value > 0 && value < 1e11;
+        /* Who writes 12 means megahertz; 12Hz is taken at its word */
+        ok = value_frequency(text, &value) && value > 0 && value < 1e11 && !value_count(text, 999, &count);
         *(double *)at = value;
         break;
     case OPTION_SPEED:

@@ -294,6 +294,7 @@ TEST(a_refusal_says_what_is_taken)
     refuses_with("delta -r", "-r needs a number after it: -r 200");
     refuses_with("--elf", "--elf needs a value after it: --elf FILE");
     refuses_with("--freq 12m", "(write 12M for megahertz)");
+    refuses_with("--freq 12", "which is 12 Hz (write 12M for 12 MHz)");
     refuses_with("--speed 1", "which is 1 Hz (write 1M for 1 MHz)");
     refuses_with("--no-calibate", "unknown option --no-calibate; did you mean --no-calibrate?");
     refuses_with("-Z", "unknown option -Z");
@@ -324,12 +325,12 @@ CONFIG_TEST(config_comes_after_the_command_line)
     reads("delta f -p gdb:x:1", "command=delta probe=gdb:x:1 elf=app.elf operands=f hits=7 no_calibrate");
     reads("delta f -f y", "command=delta elf=app.elf operands=f openocd=-f|y hits=7 no_calibrate");
     unsetenv("PMU_PROBE");
-    write_config("event = A,B\nevent = C\nfile = a.cfg\nmetric = ipc\ntick = uwTick\nfreq = 12 \n");
+    write_config("event = A,B\nevent = C\nfile = a.cfg\nmetric = ipc\ntick = uwTick\nfreq = 12M \n");
     reads("delta f --trust-conf",
-          "command=delta tick=uwTick operands=f events=A,B|C metrics=ipc openocd=-f|a.cfg freq=12");
+          "command=delta tick=uwTick operands=f events=A,B|C metrics=ipc openocd=-f|a.cfg freq=12000000");
     /* another OpenOCD altogether */
     reads("delta f -e X -c init --tick y",
-          "command=delta tick=y operands=f events=X metrics=ipc openocd=-c|init freq=12");
+          "command=delta tick=y operands=f events=X metrics=ipc openocd=-c|init freq=12000000");
 }
 
 CONFIG_TEST(the_own_config_comes_last)
