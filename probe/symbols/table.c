@@ -63,6 +63,50 @@ static bool mark_add(struct table *table, const struct symbols *symbols, const s
     return true;
 }
 
+/* ??main_0 of IAR's compiler, $C$L1 and $C$CON1 of TI's: local labels, which have a function's type and no
+ * size. */
+static bool is_compilers_label(const char *name)
+{
+    static const char ti[] = "$C$";
+    const char *last = strrchr(name, '_');
+    return strncmp(name, ti, sizeof ti - 1) == 0 ||
+           (name[0] == '?' && name[1] == '?' && last != NULL && last[1] != '\0' &&
+            last[1 + strspn(last + 1, "0123456789")] == '\0');
+}
+
+static bool may_be_label(const struct symbol *symbol)
+{
+    return symbol->bind == STB_LOCAL && symbol->size == 0;
+}
+
+static void label_add(struct table *table, const struct symbol *symbol)
+{
+    struct symbol *label = &table->labels[table->label_count++];
+    *label = *symbol;
+    label->type = STT_NOTYPE;
+}
+
+/* Those of other compilers lie in the middle of a function that has a size. The functions are sorted. */
+static void take_labels_out(struct table *table)
+{
+    size_t kept = 0;
+    uint64_t end = 0;
+    for (size_t i = 0; i < table->function_count; i++) {
+        const struct symbol *symbol = &table->functions[i];
+        bool inside =
+            kept > 0 && symbol->address < end && symbol->address > table->functions[kept - 1].address;
+        if (inside && may_be_label(symbol)) {
+            label_add(table, symbol);
+            continue;
+        }
+        if (symbol->size > 0 && symbol->size < UINT64_MAX - symbol->address &&
+            symbol->address + symbol->size > end)
+            end = symbol->address + symbol->size;
+        table->functions[kept++] = *symbol;
+    }
+    table->function_count = kept;
+}
+
 static void symbol_add(struct symbols *symbols, struct table *table, struct symbol *symbol)
 {
     if (symbol_is_function(symbol)) {
@@ -73,7 +117,10 @@ static void symbol_add(struct symbols *symbols, struct table *table, struct symb
         if (symbol->limit == 0)
             symbol->limit = symbol->address + symbol->size < symbol->address ? UINT64_MAX
                                                                              : symbol->address + symbol->size;
-        table->functions[table->function_count++] = *symbol;
+        if (may_be_label(symbol) && is_compilers_label(symbol->name))
+            label_add(table, symbol);
+        else
+            table->functions[table->function_count++] = *symbol;
     } else if (symbol->type == STT_OBJECT || symbol->type == STT_COMMON || symbol->type == STT_TLS) {
         table->objects[table->object_count++] = *symbol;
     } else if (symbol->type == STT_NOTYPE && !mark_add(table, symbols, symbol)) {
@@ -131,6 +178,7 @@ static void read_table(struct symbols *symbols, struct table *table, Elf_Data *d
     }
     if (table->function_count > 0)
         qsort(table->functions, table->function_count, sizeof(struct symbol), symbol_order);
+    take_labels_out(table);
     if (table->label_count > 0)
         qsort(table->labels, table->label_count, sizeof(struct symbol), symbol_order);
     if (table->mark_count > 0)

@@ -93,3 +93,24 @@ TEST(cursor_stops_at_the_end)
     assert_int_equal(cursor_uleb(&cursor), 0);
     assert_true(cursor.bad);
 }
+
+static void assert_names(struct symbols *symbols, uint64_t address, const char *name)
+{
+    struct location location;
+    symbols_describe(symbols, address, &location);
+    assert_string_equal(location.name, name);
+}
+
+TEST(a_local_label_is_no_function_whatever_its_type)
+{
+    struct symbols *symbols = fixture_open("labels");
+    assert_names(symbols, 0x8000, "sized");
+    assert_names(symbols, 0x8002, "sized+0x2");
+    assert_names(symbols, 0x8006, "sized+0x6");
+    assert_names(symbols, 0x800a, "unsized");
+    assert_names(symbols, 0x800e, "unsized+0x4");
+    assert_names(symbols, 0x8010, "static_function");
+    struct location label = must_locate(symbols, "??sized_0"); /* it can be named all the same */
+    assert_int_equal(label.address, 0x8002);
+    symbols_close(symbols);
+}
