@@ -107,14 +107,18 @@ static bool read_piece(struct session *session, const struct segment *piece, uin
 }
 
 /* Compares words of the target with a piece of the file, from its byte `skip` on. */
-static bool compare(const struct segment *piece, size_t skip, const uint64_t *words, size_t n,
-                    struct error *error)
+static bool compare(const struct session *session, const struct segment *piece, size_t skip,
+                    const uint64_t *words, size_t n, struct error *error)
 {
+    struct symbols_machine machine;
+    symbols_machine(session->symbols, &machine);
     for (size_t i = 0; i < n; i++) {
         uint32_t in_file;
         if (piece->address + skip + 4 * i == VECTOR_CHECKSUM)
             continue;
         memcpy(&in_file, piece->bytes + skip + 4 * i, 4);
+        if (machine.big_endian_words)
+            in_file = __builtin_bswap32(in_file);
         if (in_file != words[i])
             return error_set(error, ERROR_ELF_MISMATCH,
                              "the target does not run this ELF: at 0x%08" PRIX64 " it holds 0x%08" PRIX32
@@ -163,7 +167,7 @@ static bool compare_by_core(struct session *session, const struct segment *piece
             return false;
         for (size_t i = 0; i < n; i++)
             seen[i] = words[i];
-        if (!compare(piece, at, seen, n, error))
+        if (!compare(session, piece, at, seen, n, error))
             return false;
         at += 4 * n;
     }
@@ -186,7 +190,7 @@ static bool check_piece(struct session *session, const struct segment *piece, st
     struct error differs = {0}, by_core = {0};
     if (!read_piece(session, piece, results, &skip, &n, &differs))
         error_prefix(&differs, "the ELF's code at 0x%08" PRIX64 " cannot be read back: ", piece->address);
-    else if (compare(piece, skip, results, n, &differs))
+    else if (compare(session, piece, skip, results, n, &differs))
         return true;
     bool lost = differs.kind == ERROR_LINK_LOST || differs.kind == ERROR_CANCELLED;
     if (!lost && may_see_more(session)) {

@@ -10,7 +10,8 @@
 
 static uint16_t halfword_of(const struct symbols *symbols, const uint8_t *bytes)
 {
-    return symbols->big_endian ? (uint16_t)(bytes[0] << 8 | bytes[1]) : (uint16_t)(bytes[0] | bytes[1] << 8);
+    return symbols->big_endian_code ? (uint16_t)(bytes[0] << 8 | bytes[1])
+                                    : (uint16_t)(bytes[0] | bytes[1] << 8);
 }
 
 bool code_is_wide(uint32_t halfword)
@@ -25,7 +26,7 @@ uint32_t code_at(const struct symbols *symbols, const uint8_t *bytes, size_t n, 
         return 0;
     uint32_t first = halfword_of(symbols, bytes), second = n >= 4 ? halfword_of(symbols, bytes + 2) : 0;
     if (!thumb)
-        return symbols->big_endian ? first << 16 | second : second << 16 | first;
+        return symbols->big_endian_code ? first << 16 | second : second << 16 | first;
     if (!code_is_wide(first))
         return first;
     *size = 4;
@@ -394,7 +395,7 @@ static void search_function(struct exit_search *search, uint64_t entry)
 size_t symbols_exits(struct symbols *symbols, uint64_t entry, struct handler_exit *out, size_t room)
 {
     struct exit_search search = {.symbols = symbols, .out = out, .room = room};
-    if (symbols == NULL || symbols->machine != EM_ARM || symbols->big_endian)
+    if (symbols == NULL || symbols->machine != EM_ARM || symbols->big_endian_code)
         return 0;
     add_function(&search, entry);
     for (size_t i = 0; i < search.n_entries; i++)

@@ -252,6 +252,8 @@ static bool read_header(struct symbols *symbols, size_t size, struct error *erro
     symbols->is_movable = header.e_type == ET_DYN;
     symbols->entry = header.e_entry;
     symbols->big_endian = header.e_ident[EI_DATA] == ELFDATA2MSB;
+    symbols->big_endian_code =
+        symbols->big_endian && symbols->machine == EM_ARM && (header.e_flags & EF_ARM_BE8) == 0;
     return true;
 }
 
@@ -518,8 +520,10 @@ void symbols_machine(const struct symbols *symbols, struct symbols_machine *out)
 {
     enum { ARCHITECTURES = sizeof architectures / sizeof *architectures, V7 = 10 };
     unsigned architecture = symbols->architecture;
-    *out = (struct symbols_machine){
-        .number = symbols->machine, .profile = symbols->profile, .architecture = architecture};
+    *out = (struct symbols_machine){.number = symbols->machine,
+                                    .profile = symbols->profile,
+                                    .architecture = architecture,
+                                    .big_endian_words = symbols->big_endian_code};
     snprintf(out->name, sizeof out->name, "machine %u", symbols->machine);
     for (size_t i = 0; i < sizeof machines / sizeof *machines; i++)
         if (machines[i].number == symbols->machine)

@@ -62,7 +62,8 @@ struct symbols {
     unsigned machine;
     bool is_movable; /* ET_DYN */
     uint64_t entry;
-    bool big_endian;
+    bool big_endian;      /* the file, and what it has as data */
+    bool big_endian_code; /* not in BE8, where data alone is */
 
     struct extent *sections; /* by section index; empty if it is not loaded */
     size_t section_count;

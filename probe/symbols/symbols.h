@@ -83,6 +83,7 @@ struct symbols_machine {
     char profile;          /* of Arm: 'A', 'R' or 'M'; 0: the file does not say */
     unsigned architecture; /* of Arm: Tag_CPU_arch of its build attributes; 0: the file does not say */
     char name[24];         /* "Armv7E-M", "AArch64", "x86-64" */
+    bool big_endian_words; /* of memory, as BE32 has them: the file has each with its first byte on top */
 };
 void symbols_machine(const struct symbols *symbols, struct symbols_machine *out);
 

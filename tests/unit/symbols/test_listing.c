@@ -160,3 +160,26 @@ TEST(what_cannot_be_listed)
     must_refuse_to_list("blink", 0, UINT64_MAX, "bytes: code of up to");
     must_refuse_to_list("blink", 0x60000000, 0x60000010, "no code");
 }
+
+/* BE8: the file and its data are big-endian. The compiler is free in the order: the last two are enough. */
+TEST(code_is_little_endian_in_a_big_endian_program)
+{
+    static const char *const last[][2] = {{"str     r2, [r3]", "bx      lr"},
+                                          {"str     r2, [r3]", "bx      lr"}};
+    static const char *const functions[] = {"in_arm_state", "in_thumb_state"};
+    struct symbols *symbols = fixture_open("be8");
+    struct symbols_machine machine;
+    symbols_machine(symbols, &machine);
+    assert_false(machine.big_endian_words);
+    for (size_t i = 0; i < 2; i++) {
+        struct listing listing = list(symbols, functions[i]);
+        size_t at = 0;
+        while (at < listing.n && strncmp(listing.rows[at].text, "str", 3) != 0)
+            at++;
+        assert_true(at + 1 < listing.n);
+        assert_string_equal(listing.rows[at].text, last[i][0]);
+        assert_string_equal(listing.rows[at + 1].text, last[i][1]);
+        listing_free(&listing);
+    }
+    symbols_close(symbols);
+}
