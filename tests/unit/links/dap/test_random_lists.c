@@ -198,8 +198,12 @@ static void make_smooth(struct bench *bench)
     for (size_t i = 0; i < LONG; i++)
         steps[i] = i % 2 ? step_expect(word(0x2000), UINT32_MAX, i) : step_write(word(0x2000), i + 1);
     for (int i = 0; i < 3; i++)
-        assert_int_equal(executor_run(&bench->executor, steps, LONG, results, &deadline, &bench->error).why,
-                         DONE);
+        for (size_t done = 0; done < LONG;) { /* on a busy machine in several slices of time */
+            struct outcome outcome = executor_run(&bench->executor, steps + done, LONG - done, results + done,
+                                                  &deadline, &bench->error);
+            assert_true(outcome.why == DONE || outcome.why == NOT_YET);
+            done += outcome.done;
+        }
     assert_int_equal(bench->carrier.most, 2);
     bench->model.n_log = 0;
 }
