@@ -6,6 +6,7 @@
 #include <time.h>
 
 static struct ticking ticking;
+static struct device_core core = {.core.family = CORE_M};
 static struct deadline deadline;
 static struct error error;
 static uint64_t oversleep_us; /* the host may wake up later than it wanted */
@@ -31,6 +32,7 @@ static void begin(double hz, uint8_t bits, uint64_t modulus, bool down)
 {
     device_close(&ticking.device);
     ticking_init(&ticking, hz, bits, modulus, down);
+    ticking.device.chosen = &core;
     deadline = deadline_in_ms(60000, NULL);
     error_clear(&error);
     oversleep_us = 0;

@@ -13,7 +13,6 @@ struct ticking {
     struct link link;
     struct counter_block block;
     struct device device;
-    struct device_core core;
     double hz;
     uint64_t modulus;          /* of the counter's values */
     bool down;                 /* 0 is shown for the last tick before the reload, as by SysTick */
@@ -83,8 +82,6 @@ static inline void ticking_init(struct ticking *ticking, double hz, uint8_t bits
                                                   .down = down,
                                                   .zero_is_top = down,
                                                   .modulus = modulus};
-    ticking->core.core.family = CORE_M;
-    ticking->device.chosen = &ticking->core;
     ticking->device.link = &ticking->link;
     ticking->device.ledger = ledger_new(&ticking->link);
     ticking->device.block = &ticking->block;
