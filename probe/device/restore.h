@@ -28,7 +28,7 @@ bool restore_choose(struct device *device, const struct journal_head *head, stru
 bool restore_look(struct device *device, struct journal_file *file, struct left *out,
                   const struct deadline *deadline, struct error *error);
 
-/* A core that stands with the registers of code of ours is not let go: ERROR_LEFT. */
+/* A core that is halted with the registers of code of ours is not let go: ERROR_LEFT. */
 struct restored {
     size_t registers, code; /* put back */
     size_t unseen;          /* put back without a look at them before */

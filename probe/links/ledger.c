@@ -138,7 +138,7 @@ static void note_change(struct ledger *ledger, struct address at, uint64_t value
         entry->changed |= entry->is.old ^ value;
 }
 
-/* What the journal cannot take is written all the same: the user was told. */
+/* What the journal cannot take is written all the same: the user knows by a warning. */
 void ledger_note_write(struct ledger *ledger, struct address at, uint64_t value)
 {
     struct ledger_entry *entry = ledger_find(ledger, at);

@@ -82,7 +82,7 @@ bool ledger_release(struct ledger *ledger, struct address at, const struct deadl
 /* Whether it still holds what this run wrote; also true if it cannot be read. */
 bool ledger_is_ours(struct ledger *ledger, struct address at, bool *ours, const struct deadline *deadline,
                     struct error *error);
-/* Something else has written it: forgets it, and it is told with what else is left alone. */
+/* Something else has written it: forgets it, and it is reported with what else is left alone. */
 void ledger_leave(struct ledger *ledger, struct address at);
 /* The program has code that sets these bits, which start a counter: where this run has set them, they stay
  * set, for the value does not tell whether the program counts with it by now. Before the address is held. */

@@ -96,7 +96,7 @@ void link_describe(struct link *link, char *out, size_t size);
 /* While held, a server neither polls the core nor acts on what it finds. True without a server. */
 bool link_hold(struct link *link, bool hold, struct error *error);
 /* Before link_hold: what is read there while the core is halted, an OP_UNTIL. A server that takes us for dead
- * does not look at a core that stands so. NULL: it may, whenever it likes. */
+ * does not look at a core that is halted so. NULL: it may, whenever it likes. */
 void link_hold_while(struct link *link, const struct step *halted);
 /* Marks a server that has memory as in use by us; link_close takes the mark away. ERROR_IN_USE: another
  * pmu-probe holds it. A holder that is dead is succeeded. True without such a server. */
