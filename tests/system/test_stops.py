@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from harness import (DAP_WAYS, LOCKING, LONG_REGION, PREEMPTED, RESETTING, WORK_BY_DATA, Place, finish_tool, unfolded, wait_for)
+from harness import (DAP_WAYS, LOCKING, LONG_REGION, PREEMPTED, RESETTING, WAIT, WORK_BY_DATA, Place, finish_tool, unfolded, wait_for)
 
 CHIPS = ["rp2040", "m4", "m55"]
 WAYS = CHIPS + DAP_WAYS + ["m55/swd"]
@@ -70,11 +70,10 @@ def test_foreign_breakpoint(chip):
 
 def test_foreign_halt_request():
     with Place("m4", "free", LONG_REGION) as place:
-        process = place.start("delta", "long_begin", "never_called", "--timeout", 60)
+        process = place.start("delta", "long_begin", "never_called", "--timeout", WAIT)
         place.wait_for_stops(1)
-        for _ in range(100):  # one that comes while the core stands for us stops nothing
-            if process.poll() is not None:
-                break
+        end = time.monotonic() + WAIT
+        while process.poll() is None and time.monotonic() < end:  # one that comes while the core is halted by us stops nothing
             with contextlib.suppress(RuntimeError):  # as it is when the tool lets the core go meanwhile
                 place.server("poll; halt")  # once it has seen a halt of ours, it would take the core for halted
             time.sleep(0.1)
