@@ -415,9 +415,10 @@ static size_t noted_end(const struct steps *list, size_t done, size_t from, size
 }
 
 /* What gives back the registers of the program that are borrowed while the list goes on at `done`. Returns
- * the step up to which that is right. */
+ * the step up to which that is right. The note of another list, which did not come to its end, stays until
+ * then: a list that borrows nothing may be what gives them back. */
 static size_t note_borrowed(struct ledger *ledger, const struct steps *list, size_t done,
-                            const uint64_t *results)
+                            const uint64_t *results, bool *noted)
 {
     struct step given[JOURNAL_BORROWED];
     size_t from, end, n = 0;
@@ -431,8 +432,9 @@ static size_t note_borrowed(struct ledger *ledger, const struct steps *list, siz
             step = step_write(step.at, results[i - step.back]);
         given[n++] = step;
     }
-    if (ledger->journal != NULL)
+    if (ledger->journal != NULL && (some || *noted))
         (void)journal_borrow(ledger->journal, given, n);
+    *noted = some;
     return noted_end(list, done, from, end);
 }
 
@@ -446,15 +448,16 @@ struct outcome ledger_execute(struct ledger *ledger, const struct steps *list, s
         return (struct outcome){.why = error->kind == ERROR_LINK_LOST ? LINK_LOST : TARGET_FAULT,
                                 .done = from};
     struct outcome outcome = {.why = DONE, .done = from};
+    bool noted = from > 0; /* by an earlier call */
     while (outcome.why == DONE && outcome.done < list->n) {
-        size_t at = outcome.done, end = note_borrowed(ledger, list, at, results);
+        size_t at = outcome.done, end = note_borrowed(ledger, list, at, results, &noted);
         outcome = link_execute(ledger->link, list->items + at, end - at, results + at, deadline, error);
         outcome.done += at;
     }
     if (outcome.why == NOT_YET && deadline_passed(deadline))
         outcome = give_back(ledger, list, from, results, outcome, error);
     if (outcome.why == DONE)
-        (void)note_borrowed(ledger, list, list->n, results);
+        (void)note_borrowed(ledger, list, list->n, results, &noted);
     return outcome;
 }
 
