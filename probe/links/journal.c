@@ -119,6 +119,7 @@ struct journal {
     bool dirty, failed;
     bool reopened;    /* it is another run's, */
     bool cut;         /* which could not write it on */
+    bool numbered;    /* by a ledger, whose numbers are in it */
     off_t slot_at;    /* 0: it is not in the file */
     size_t slot_used; /* without what fills it up */
     struct step borrowed[JOURNAL_BORROWED];
@@ -227,10 +228,24 @@ static off_t add_head(struct journal *journal)
     return slot_at;
 }
 
+/* A line behind one that could not be written whole would be a part of it. */
+static bool takes_lines(const struct journal *journal)
+{
+    return !journal->reopened || !journal->cut;
+}
+
+void journal_begin(struct journal *journal)
+{
+    if (journal->numbered && takes_lines(journal))
+        add_line(journal, json_pack("{s:b}", "again", 1));
+    journal->numbered = false;
+}
+
 void journal_hold(struct journal *journal, size_t index, const struct journal_entry *entry)
 {
-    if (journal->reopened)
+    if (!takes_lines(journal))
         return;
+    journal->numbered = true;
     const struct restore *restore = &entry->restore;
     json_t *line =
         json_pack("{s:I, s:I, s:o, s:o}", "hold", (json_int_t)entry->id, "index", (json_int_t)index, "at",
@@ -264,24 +279,26 @@ void journal_hold(struct journal *journal, size_t index, const struct journal_en
 
 void journal_wrote(struct journal *journal, unsigned id, uint64_t value)
 {
-    if (!journal->reopened)
+    if (takes_lines(journal))
         add_line(journal, json_pack("{s:I, s:o}", "wrote", (json_int_t)id, "value", number_json(value)));
 }
 
 void journal_wrote_others(struct journal *journal, unsigned id)
 {
-    if (!journal->reopened)
+    if (takes_lines(journal))
         add_line(journal, json_pack("{s:I}", "wrote", (json_int_t)id));
 }
 
 void journal_drop(struct journal *journal, unsigned id)
 {
-    if (!journal->reopened)
+    if (takes_lines(journal))
         add_line(journal, json_pack("{s:I}", "drop", (json_int_t)id));
 }
 
 void journal_pushed(struct journal *journal, bool pushed)
 {
+    if (!takes_lines(journal))
+        return;
     add_line(journal, json_pack("{s:b}", "pushed", pushed));
     journal->dirty = true;
 }
@@ -513,6 +530,30 @@ static bool status_read(const json_t *json, struct journal_entry *entry)
                               number_read(json_object_get(json, "set"), &entry->set));
 }
 
+/* Another ledger goes on with its own numbers. What the earlier ones held stays held. */
+static bool again_read(struct journal_file *file)
+{
+    for (size_t i = 0; i < file->n; i++)
+        file->entries[i].id = 0;
+    file->earlier = file->n;
+    return true;
+}
+
+/* Held by an earlier ledger, too: the value from before all of them is the old one. */
+static struct journal_entry *find_earlier(const struct journal_file *file, struct address at)
+{
+    for (size_t i = 0; i < file->earlier; i++)
+        if (address_same(file->entries[i].at, at))
+            return &file->entries[i];
+    return NULL;
+}
+
+/* Among those of its own ledger. */
+static size_t place_of(const struct journal_file *file, uint64_t index)
+{
+    return index < file->n - file->earlier ? file->earlier + (size_t)index : file->n;
+}
+
 static bool hold_read(const json_t *json, struct journal_file *file, struct error *error)
 {
     struct journal_entry entry = {0};
@@ -521,19 +562,25 @@ static bool hold_read(const json_t *json, struct journal_file *file, struct erro
         return bad("it has too many lines", error);
     if (!count_read(json_object_get(json, "hold"), UINT32_MAX, &id) ||
         find_entry(file, json_object_get(json, "hold")) ||
-        !count_read(json_object_get(json, "index"), file->n, &index) ||
+        !count_read(json_object_get(json, "index"), file->earlier > 0 ? JOURNAL_ENTRIES : file->n, &index) ||
         !address_read(json_object_get(json, "at"), &entry.at) ||
         !number_read(json_object_get(json, "old"), &entry.old) || !restore_read(json, &entry.restore) ||
         !status_read(json, &entry))
         return bad("a line that holds a register lacks something", error);
     entry.id = (unsigned)id;
     entry.used = json_is_true(json_object_get(json, "used"));
+    struct journal_entry *earlier = find_earlier(file, entry.at);
+    if (earlier != NULL) {
+        earlier->id = entry.id;
+        return true;
+    }
     struct journal_entry *larger = realloc(file->entries, (file->n + 1) * sizeof *larger);
     if (larger == NULL)
         return error_set(error, ERROR_SYSTEM, "out of memory");
+    size_t place = place_of(file, index);
     file->entries = larger;
-    memmove(larger + index + 1, larger + index, (file->n - index) * sizeof *larger);
-    larger[index] = entry;
+    memmove(larger + place + 1, larger + place, (file->n - place) * sizeof *larger);
+    larger[place] = entry;
     file->n++;
     return true;
 }
@@ -557,6 +604,10 @@ static bool drop_read(const json_t *json, struct journal_file *file, struct erro
     struct journal_entry *entry = find_entry(file, json_object_get(json, "drop"));
     if (entry == NULL)
         return bad("a line tells of a register that is not held", error);
+    if (entry < file->entries + file->earlier) { /* it is looked at again */
+        entry->id = 0;
+        return true;
+    }
     size_t behind = file->n - (size_t)(entry - file->entries) - 1;
     memmove(entry, entry + 1, behind * sizeof *entry);
     file->n--;
@@ -631,6 +682,8 @@ static bool line_read(const char *line, size_t size, bool first, bool last, stru
         ok = drop_read(json, file, error);
     else if (json_object_get(json, "borrowed") != NULL)
         ok = borrowed_read(json, file, error);
+    else if (json_object_get(json, "again") != NULL)
+        ok = again_read(file);
     else if (json_object_get(json, "pushed") != NULL)
         ok = pushed_read(json, file);
     else
@@ -730,13 +783,13 @@ struct journal *journal_reopen(const struct journal_file *file, struct error *er
         error_set(error, ERROR_SYSTEM, "out of memory");
         return NULL;
     }
-    journal->reopened = true;
+    journal->reopened = journal->numbered = true;
     journal->cut = file->cut;
     snprintf(journal->path, sizeof journal->path, "%s", file->path);
     memcpy(journal->borrowed, file->borrowed, sizeof journal->borrowed);
     journal->n_borrowed = file->n_borrowed;
     journal->fd = open(file->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
-    if (journal->fd >= 0 && find_slot(journal))
+    if (journal->fd >= 0 && find_slot(journal) && lseek(journal->fd, 0, SEEK_END) > 0)
         return journal;
     error_set(error, ERROR_SYSTEM, "%.300s: it cannot be written", file->path);
     journal_free(journal);

@@ -62,10 +62,12 @@ struct journal;
 
 /* No file is made yet. NULL on error: there is no place for it. */
 struct journal *journal_new(const struct journal_head *head, struct error *error);
-/* That of a run that did not end, while it is put back: it only notes what is borrowed, and nothing here
- * removes the file. */
+/* That of a run that did not end, while it is put back: what is written to the target meanwhile is noted,
+ * too, and nothing here removes the file. To one that is cut only what is borrowed can be added. */
 struct journal_file;
 struct journal *journal_reopen(const struct journal_file *file, struct error *error);
+/* Another ledger begins to use it, with numbers of its own. */
+void journal_begin(struct journal *journal);
 /* From here on `entry` is held, before number `index` of those held so far. */
 void journal_hold(struct journal *journal, size_t index, const struct journal_entry *entry);
 /* A value that is about to be written there. */
@@ -98,7 +100,7 @@ struct journal_file {
     char path[JOURNAL_PATH];
     struct journal_head head;
     struct journal_entry *entries; /* in the order of the ledger */
-    size_t n;
+    size_t n, earlier; /* the first of them are of the run; the others, of a restore that did not end */
     struct step borrowed[JOURNAL_BORROWED];
     size_t n_borrowed;
     bool cut;      /* it could not be written on: its run may have written more to the target */

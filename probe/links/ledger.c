@@ -37,6 +37,8 @@ bool ledger_release_core(struct ledger *ledger, const struct deadline *deadline,
 void ledger_keep_journal(struct ledger *ledger, struct journal *journal)
 {
     ledger->journal = journal;
+    if (journal != NULL)
+        journal_begin(journal);
 }
 
 void ledger_note_pushed(struct ledger *ledger, bool pushed)

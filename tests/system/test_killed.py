@@ -179,7 +179,6 @@ def test_csw_is_restored_bit_for_bit(way):
 
 
 @pytest.mark.costs("each kill is two runs and two restores")
-@pytest.mark.xfail(strict=False, reason="docs/limits.md: a restore that is killed may leave a register of its own")
 @pytest.mark.any_row(2)
 @pytest.mark.parametrize("way", ["m4/swd", "a9/swd", "a53/swd", "r5/swd", "m4", "a9"])
 def test_a_killed_restore_is_finished_by_the_next(way):
