@@ -324,6 +324,49 @@ FRESH_TEST(the_end_removes_the_file)
     journal_file_free(&f.file);
 }
 
+/* --- a restore that is killed --------------------------------------------------------------------------- */
+
+static void assert_entry(size_t i, uint64_t offset, uint64_t old, size_t n_wrote, uint64_t last)
+{
+    const struct journal_entry *entry = &f.file.entries[i];
+    assert_int_equal(entry->at.offset, offset);
+    assert_int_equal(entry->old, old);
+    assert_int_equal(entry->n_wrote, n_wrote);
+    assert_int_equal(entry->wrote[n_wrote - 1], last);
+}
+
+/* 0x10 is the run's, and 0x30 held by the restore alone. */
+FRESH_TEST(what_a_restore_writes_is_in_the_file)
+{
+    *fake_at(&f.fake, 0x10) = 1;
+    write_to(0x10, 5, (struct restore){0});
+    assert_true(left());
+    for (uint64_t again = 0; again < 2; again++) { /* the first one is killed */
+        struct journal *reopened = journal_reopen(&f.file, &f.error);
+        ledger_free(f.ledger);
+        f.ledger = ledger_new(&f.fake.link);
+        assert_non_null(reopened);
+        ledger_keep_journal(f.ledger, reopened);
+        write_to(0x10, 8 + again, (struct restore){0});
+        write_to(0x30, 3 + again, (struct restore){0});
+        for (size_t i = 0; i < f.file.n; i++)
+            assert_true(ledger_adopt(f.ledger, &f.file.entries[i], &f.error));
+        journal_file_free(&f.file);
+        assert_true(left());
+        assert_int_equal(f.file.n, 2);
+        assert_entry(0, 0x10, 1, 2 + again, 8 + again);
+        assert_entry(1, 0x30, 0, 1 + again, 3 + again);
+        if (again)
+            assert_true(ledger_undo(f.ledger, &f.deadline, &f.error));
+        ledger_keep_journal(f.ledger, NULL);
+        journal_free(reopened);
+    }
+    assert_int_equal(*fake_at(&f.fake, 0x10), 1);
+    assert_int_equal(*fake_at(&f.fake, 0x30), 0);
+    journal_file_free(&f.file);
+    unlink(f.path);
+}
+
 /* --- registers that are borrowed ------------------------------------------------------------------------ */
 
 /* Reads R0, waits until it is there, changes it and gives it back. */
@@ -364,6 +407,29 @@ FRESH_TEST(what_is_borrowed_is_noted_until_it_is_given_back)
         journal_file_free(&f.file);
     }
     assert_int_equal(items[given].op, OP_COPY);
+}
+
+/* It may be the one that gives them back, and a run may be killed in the middle of it. */
+FRESH_TEST(a_list_that_borrows_nothing_leaves_the_note)
+{
+    struct step items[16], plain = step_write(at(0x44), 8);
+    uint64_t results[16];
+    struct steps list = {.items = items, .room = 16}, other = {.items = &plain, .n = 1, .room = 1};
+    struct error lost = {0};
+    assert_true(ledger_allow(f.ledger, at(0x40), &f.error) && ledger_allow(f.ledger, at(0x44), &f.error));
+    add_borrow(&list);
+    f.fake.fail_after = 2;
+    f.fake.fail_with = LINK_LOST;
+    size_t done = ledger_execute(f.ledger, &list, 0, results, &f.deadline, &lost).done;
+    f.fake.fail_after = -1;
+    assert_true(ledger_run(f.ledger, &other, results, &f.deadline, &f.error));
+    assert_true(left());
+    assert_int_equal(f.file.n_borrowed, 2);
+    journal_file_free(&f.file);
+    assert_int_equal(ledger_execute(f.ledger, &list, done, results, &f.deadline, &f.error).why, DONE);
+    assert_true(left());
+    assert_int_equal(f.file.n_borrowed, 0);
+    journal_file_free(&f.file);
 }
 
 /* A register that is borrowed by itself, and after that, without a further one to arrive, one whose value was
