@@ -245,7 +245,7 @@ static struct segment neighbourhood(const struct segment *segments, size_t n, co
 static bool find_id(struct session *session, const struct segment *around, uint64_t from,
                     struct build_id *out)
 {
-    enum { STEP = 4 * (WORDS - 6), SEARCH_MS = 1000 };
+    enum { STEP = 4 * (WORDS - 6), SEARCH_MS = 3000 };
     struct deadline deadline = deadline_in_ms(patience_ms(SEARCH_MS), session->context->cancel);
     uint64_t end = around->address + around->size;
     bool ended[2] = {false, false}; /* after the note, before it */

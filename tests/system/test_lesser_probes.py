@@ -27,6 +27,11 @@ def measured(place, *words, hits=HITS):
     return result
 
 
+def loses_others(place, *words):
+    """Whether a run says so. On a busy machine a reply may be there before the next packet is sent: then nothing is lost."""
+    return any(SINGLE + ": it loses others" in measured(place, *words).header["link"] for _ in range(10))
+
+
 def found(place, *words):
     """What `probes` says of the probe, spoken to."""
     return finish_tool(start_tool(place.board.in_namespace([TOOL, *words, "probes"])))
@@ -42,8 +47,7 @@ def in_flight(quirks, packet=64, **options):
 @pytest.mark.parametrize("quirk", ["merge", "late-length", "lost-reply"])
 def test_a_probe_that_loses_packets_in_flight_gets_one_at_a_time(quirk):
     with in_flight(quirk) as place:
-        result = measured(place)
-        assert SINGLE + ": it loses others" in result.header["link"], result.header["link"]
+        assert loses_others(place)
 
 
 @needs_usb
@@ -63,7 +67,7 @@ def test_firmware_that_is_known_to_lose_packets_gets_one_at_a_time():
     with in_flight("merge", usb_id="2e8a:000c:0103") as place:
         assert SINGLE + ": its firmware loses others before 2.3.1" in measured(place).header["link"]
         assert "packets of 64 bytes, one at a time (it announces 3)" in found(place).out
-        assert SINGLE + ": it loses others" in measured(place, "--packets", 2).header["link"]
+        assert loses_others(place, "--packets", 2)
     with in_flight("merge", usb_id="0451:bef3:0200") as place:
         assert SINGLE not in measured(place).header["link"]
 
@@ -74,7 +78,7 @@ def test_packets_at_a_time_can_be_said():
     with in_flight("merge") as place:
         assert SINGLE not in measured(place, "--packets", 1).header["link"]
     with in_flight("merge", usb_id="2e8a:000c:0231") as place:
-        assert SINGLE + ": it loses others" in measured(place).header["link"]
+        assert loses_others(place)
 
 
 @needs_usb
