@@ -452,7 +452,7 @@ proc pmu_halted {} {
 
 # A holder that was killed cannot end its hold. One whose connection is closed, and that asks for nothing for so
 # long, is taken for dead: polling is as it was. One that is suspended, or whose network stalls, is not: its
-# connection is open. If OpenOCD looked at a core that stands at its breakpoint, it would use the program's
+# connection is open. If OpenOCD looked at a core that is halted at its breakpoint, it would use the program's
 # registers for that, and only OpenOCD could give them back. And in the middle of what a dead holder did there, it
 # would take other values for the program's, or crash: such a core is left to the next pmu-probe.
 proc pmu_watch_holder {} {
@@ -487,7 +487,7 @@ proc pmu_stands {} {
 }
 
 # The holder asks again, by another connection: the hold goes on, unless OpenOCD has found a core halted
-# meanwhile. Then the core is OpenOCD's for good, and that session is told so whatever it asks.
+# meanwhile. Then the core is OpenOCD's for good, and every request of that session is answered so.
 proc pmu_hold_again {session} {
     if {$::pmu_lapsed && [info exists ::pmu_polling]} {
         set ::pmu_lapsed 0

@@ -66,6 +66,8 @@ bool cortex_m_is_baseline(const struct core *core);
 bool cortex_m_has_pmu_halt(const struct core *core);
 /* Its software lock may hold for a debugger too. */
 bool cortex_m_has_dwt_lock(const struct core *core);
+/* DEMCR.TRCENA, without which DWT and PMU neither count nor show the PC. */
+struct setting cortex_m_trace(const struct core *core);
 /* DAUTHSTATUS of Armv8-M, and what a value of it means for the core. */
 struct address cortex_m_authentication(const struct core *core);
 void cortex_m_take_authentication(struct core *core, uint64_t status);

@@ -440,6 +440,16 @@ bool cortex_m_has_dwt_lock(const struct core *core)
     return core->family == CORE_M && core_part(core) == PART_M7;
 }
 
+struct setting cortex_m_trace(const struct core *core)
+{
+    return (struct setting){.at = word_at(core->unit, DEMCR),
+                            .test = DEMCR_TRCENA,
+                            .set = DEMCR_TRCENA,
+                            .keep = UINT64_MAX,
+                            .restore = {.how = RESTORE_OURS, .starts = DEMCR_TRCENA},
+                            .watched = "DEMCR"};
+}
+
 struct address cortex_m_vectors(const struct core *core)
 {
     return word_at(core->unit, VTOR);

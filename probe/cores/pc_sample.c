@@ -1,5 +1,6 @@
 #include "cores/pc_sample.h"
 
+#include "cores/architectures.h"
 #include "cores/arm_debug.h"
 
 enum { DWT_PCSR = 0xE000101C };
@@ -100,11 +101,7 @@ size_t pc_sample_settings(const struct core *core, struct setting *out, size_t r
 {
     if (core->family != CORE_M || room == 0)
         return 0;
-    out[0] = (struct setting){.at = core_word(core, DEMCR),
-                              .test = DEMCR_TRCENA,
-                              .set = DEMCR_TRCENA,
-                              .keep = UINT64_MAX,
-                              .restore = {.how = RESTORE_OURS, .starts = DEMCR_TRCENA}};
+    out[0] = cortex_m_trace(core);
     return 1;
 }
 

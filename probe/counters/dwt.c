@@ -63,13 +63,7 @@ static bool identify(const struct core *core, const uint64_t *values, struct cou
     if (!runs)
         snprintf(out->note, sizeof out->note, "CYCCNT was off; enabled for this measurement");
     add_counters(core, out, ctrl & CTRL_NOPRFCNT ? PROFILE : COUNTERS);
-    out->settings[out->n_settings++] =
-        (struct setting){.at = core_word(core, DEMCR),
-                         .test = DEMCR_TRCENA,
-                         .set = DEMCR_TRCENA,
-                         .keep = UINT64_MAX,
-                         .restore = {.how = RESTORE_OURS, .starts = DEMCR_TRCENA},
-                         .watched = "DEMCR"};
+    out->settings[out->n_settings++] = cortex_m_trace(core);
     if (cortex_m_has_dwt_lock(core))
         out->settings[out->n_settings++] =
             (struct setting){.at = core_word(core, DWT_BASE + CORESIGHT_LAR),

@@ -1,6 +1,7 @@
 /*
  * The kinds of PMU: which cores have one, where its registers lie, and what its identity says.
  */
+#include "cores/architectures.h"
 #include "cores/arm_debug.h"
 #include "cores/armv7_transfer.h"
 #include "counters/counter.h"
@@ -248,13 +249,7 @@ static bool v81m_identify(const struct core *core, const uint64_t *values, struc
     if ((values[V81M_TRACE] & DEMCR_TRCENA) == 0)
         take_untraced(&pmu);
     *out = (struct counter_block){.kind = &pmu_v81m_kind, .events = part->events};
-    out->settings[out->n_settings++] =
-        (struct setting){.at = core_word(core, DEMCR),
-                         .test = DEMCR_TRCENA,
-                         .set = DEMCR_TRCENA,
-                         .keep = UINT64_MAX,
-                         .restore = {.how = RESTORE_OURS, .starts = DEMCR_TRCENA},
-                         .watched = "DEMCR"};
+    out->settings[out->n_settings++] = cortex_m_trace(core);
     pmu_describe(core, &pmu, out);
     snprintf(out->text, sizeof out->text, "Armv8.1-M PMU, %u counters of 16 bits", out->pmu.n);
     return true;

@@ -37,28 +37,42 @@ static struct counter_block *find_block(const struct device *device, const char 
     return NULL;
 }
 
-void device_note_uses(struct device *device, const struct counter_block *block)
+/* What the run may switch on, each register once: to find it, all of the program's code is walked. */
+struct uses {
+    struct counter_switch switches[LEDGER_USES];
+    struct address at[LEDGER_USES];
+    size_t n;
+};
+
+static void add_uses(struct uses *uses, const struct core *core, const struct counter_block *block)
 {
-    struct counter_switch switches[BLOCK_SETTINGS];
-    struct address at[BLOCK_SETTINGS];
-    size_t n = 0;
     if (block->kind == &systick_kind) /* its reload value tells */
         return;
-    for (size_t i = 0; device->symbols != NULL && i < block->n_settings; i++) {
+    for (size_t i = 0; i < block->n_settings && uses->n < LEDGER_USES; i++) {
         const struct setting *setting = &block->settings[i];
-        bool by_name = device->chosen->core.family != CORE_M;
-        if (setting->restore.starts == 0 || setting->only_watched)
+        bool is_new = setting->restore.starts != 0 && !setting->only_watched;
+        for (size_t k = 0; k < uses->n; k++)
+            is_new = is_new && !address_same(uses->at[k], setting->at);
+        if (!is_new)
             continue;
-        at[n] = setting->at;
-        switches[n++] = (struct counter_switch){.word = setting->at.offset,
-                                                .name = by_name ? setting->watched : NULL,
-                                                .bits = (uint32_t)setting->restore.starts};
+        uses->at[uses->n] = setting->at;
+        uses->switches[uses->n++] =
+            (struct counter_switch){.word = setting->at.offset,
+                                    .name = core->family != CORE_M ? setting->watched : NULL,
+                                    .bits = (uint32_t)setting->restore.starts};
     }
-    if (n > 0)
-        symbols_find_switches(device->symbols, switches, n);
-    for (size_t i = 0; i < n; i++)
-        if (switches[i].is_set)
-            ledger_note_use(device->ledger, at[i], switches[i].bits);
+}
+
+void device_note_uses(struct device *device, const struct counter_block *blocks, size_t n)
+{
+    struct uses uses = {.n = 0};
+    for (size_t i = 0; device->symbols != NULL && i < n; i++)
+        add_uses(&uses, &device->chosen->core, &blocks[i]);
+    if (uses.n > 0)
+        symbols_find_switches(device->symbols, uses.switches, uses.n);
+    for (size_t i = 0; i < uses.n; i++)
+        if (uses.switches[i].is_set)
+            ledger_note_use(device->ledger, uses.at[i], uses.switches[i].bits);
 }
 
 /* Identifies a block that only the core itself can read. */
@@ -81,7 +95,7 @@ static bool look_by_core(struct device *device, struct counter_block *block, con
     if (!ledger_read_list(device->ledger, &list, values, deadline, error))
         return false;
     kind->identify(core, values, block);
-    device_note_uses(device, block);
+    device_note_uses(device, block, 1);
     return true;
 }
 

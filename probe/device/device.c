@@ -507,8 +507,7 @@ static bool reach_core(struct device *device, const struct deadline *deadline, s
         return error_set(error, ERROR_LOCKUP, "the core is locked up");
     if (!allow_commands(device, &device->chosen->core, error) || !open_locks(device, deadline, error))
         return false;
-    for (size_t i = 0; i < device->chosen->n_blocks; i++)
-        device_note_uses(device, &device->chosen->blocks[i]);
+    device_note_uses(device, device->chosen->blocks, device->chosen->n_blocks);
     return true;
 }
 

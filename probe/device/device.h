@@ -85,8 +85,8 @@ bool device_take(struct device *device, bool resume, const char *place, const st
                  struct error *error);
 /* The target is ours, but the core stays as it is, running or halted. */
 bool device_keep(struct device *device, const struct deadline *deadline, struct error *error);
-/* Finds in the program's code what may start this block's counters: that stays on at the end. */
-void device_note_uses(struct device *device, const struct counter_block *block);
+/* Finds in the program's code what may start these blocks' counters: that stays on at the end. */
+void device_note_uses(struct device *device, const struct counter_block *blocks, size_t n);
 /* Takes the named counter block, or the best one for NULL, and makes it count; its first counter is read. */
 bool device_take_block(struct device *device, const char *name, const struct deadline *deadline,
                        struct error *error);

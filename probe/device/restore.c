@@ -59,32 +59,32 @@ bool restore_choose(struct device *device, const struct journal_head *head, stru
 }
 
 /* Whether the core was reset since the run: the program whose registers were in use is gone. To be asked
- * before anything else is done, for a read clears the answer. `stands`: it is halted; the OS lock may hide
- * all else. */
-static bool look_for_reset(struct device *device, bool *reset, bool *stands, const struct deadline *deadline,
+ * before anything else is done, because a read clears the answer. `halted`: also where the OS lock
+ * hides that. */
+static bool look_for_reset(struct device *device, bool *reset, bool *halted, const struct deadline *deadline,
                            struct error *error)
 {
     const struct core *core = &device->chosen->core;
     uint64_t cause = 0;
     *reset = false;
-    *stands = device->chosen->state == CORE_HALTED;
+    *halted = device->chosen->state == CORE_HALTED;
     if (device->debugger != NULL || core->family == CORE_M || !core_has_run_control(core))
         return true;
     if (!ledger_read(device->ledger, core_reset_register(core), &cause, deadline, error))
         return false;
     *reset = core_reset_seen(core, cause);
-    *stands = *stands || (device->chosen->state == CORE_HIDDEN && (cause & PRSR_HALTED) != 0);
+    *halted = *halted || (device->chosen->state == CORE_HIDDEN && (cause & PRSR_HALTED) != 0);
     return true;
 }
 
 bool restore_look(struct device *device, struct journal_file *file, struct left *out,
                   const struct deadline *deadline, struct error *error)
 {
-    bool reset, stands;
+    bool reset, halted;
     *out = (struct left){0};
-    if (!look_for_reset(device, &reset, &stands, deadline, error))
+    if (!look_for_reset(device, &reset, &halted, deadline, error))
         return false;
-    out->halted = stands && !file->head.was_halted;
+    out->halted = halted && !file->head.was_halted;
     if (reset)
         journal_forget_borrowed(file);
     file->pushed = file->pushed && !reset;

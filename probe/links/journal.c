@@ -347,7 +347,7 @@ static bool write_lines(struct journal *journal)
 }
 
 /* With a name only once its first lines are in it: a run that is killed before has written nothing to its
- * target. If they cannot be written the name stands for a run that goes on without a journal. */
+ * target. If they cannot be written, the name alone tells of a run that goes on without a journal. */
 static bool make_file(struct journal *journal)
 {
     char first[PATH_MAX], *text = journal->text;

@@ -84,6 +84,7 @@ bool ledger_is_ours(struct ledger *ledger, struct address at, bool *ours, const 
                     struct error *error);
 /* Something else has written it: forgets it, and it is reported with what else is left alone. */
 void ledger_leave(struct ledger *ledger, struct address at);
+enum { LEDGER_USES = 16 };
 /* The program has code that sets these bits, which start a counter: where this run has set them, they stay
  * set, for the value does not tell whether the program counts with it by now. Before the address is held. */
 void ledger_note_use(struct ledger *ledger, struct address at, uint64_t bits);

@@ -6,7 +6,7 @@
 
 #include "links/ledger.h"
 
-enum { LEDGER_ALLOWED = 128, LEDGER_USES = 16, LEDGER_NAME = 32 };
+enum { LEDGER_ALLOWED = 128, LEDGER_NAME = 32 };
 
 struct ledger_entry {
     struct journal_entry is;

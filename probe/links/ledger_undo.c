@@ -1,5 +1,5 @@
-/* The end of what the ledger holds: it looks before it writes, and leaves alone what is no longer this run's.
- */
+/* The end of what the ledger holds: it looks before it writes. What no longer has this run's value stays as
+ * it is. */
 #include "links/ledger_inside.h"
 
 #include <inttypes.h>

@@ -106,8 +106,8 @@ def test_the_next_run_names_it(way, state_folder):
                 refused.err), refused.err
             assert "pmu-probe restore puts the target back" in refused.err
         for command in (["info"], ["list"]):
-            told = place.run(*command, elf=command != ["list"])
-            assert told.code == 0 and "did not end" in told.err and "pmu-probe restore" in told.err
+            reported = place.run(*command, elf=command != ["list"])
+            assert reported.code == 0 and "did not end" in reported.err and "pmu-probe restore" in reported.err
         now = snapshot(place)
         assert {name: (changed[name], now[name]) for name in now if now[name] != changed[name] and not name.startswith("csw")} == {}
         assert place.run("restore").code == 0
@@ -197,7 +197,7 @@ def test_one_at_a_time(way):
 
 
 def test_without_a_place_for_it(monkeypatch):
-    """The measurement goes on; it is told that there is no journal."""
+    """The measurement goes on, and says that there is no journal."""
     monkeypatch.setenv("XDG_STATE_HOME", "/proc/none")
     with Place("m4/swd", "free", WORK_BY_DATA) as place:
         result = place.run("delta", "work_by_data", "-r", 3)
@@ -214,7 +214,7 @@ def on_a_full_disk(place, kilobytes, *args):
 @pytest.mark.parametrize("kilobytes", [0, 4, 9])
 @pytest.mark.parametrize("way", ["m4/swd", "m4", "a9/swd", "a53", "r5/swd"])
 def test_a_full_disk(way, kilobytes, state_folder):
-    """The measurement goes on, and is told that there is no journal: before the first write, or when the disk got full."""
+    """The measurement goes on, and says that there is no journal: before the first write, or when the disk got full."""
     with Place(way, "free", WORK_BY_DATA) as place:
         measures(place)
         before = snapshot(place)
@@ -241,8 +241,8 @@ def test_killed_on_a_full_disk(way, kilobytes, state_folder):
         for command in (["delta", "work_by_data"], ["stat", "--for", "0.1"]):
             refused = place.run(*command)
             assert refused.code == 3 and "did not end" in refused.err, refused.err
-        told = place.run("info")
-        assert told.code == 0 and "did not end" in told.err
+        reported = place.run("info")
+        assert reported.code == 0 and "did not end" in reported.err
         assert journals(state_folder) == left
         for words in (place.words("restore"), place.words("restore")[:1] + ["restore"]):
             result = finish_tool(start_tool(words))

@@ -1,4 +1,4 @@
-"""A tool that asks OpenOCD for nothing for longer than 10 s while the core stands at its breakpoint: suspended by Ctrl-Z or by the lid
+"""A tool that asks OpenOCD for nothing for longer than 10 s while the core is halted at its breakpoint: suspended by Ctrl-Z or by the lid
 of a laptop, or behind a network that stalls. OpenOCD must not look at the core meanwhile: it reads the registers of an A or R core by
 R0 or X0, and gives them back only when it resumes the core itself."""
 import contextlib

@@ -164,7 +164,7 @@ static void on_warning(void *context, const char *problem)
     full.target = *fake_at(&f.fake, 0x20);
 }
 
-/* The disk takes so many bytes of a file. */
+/* The disk takes this many bytes of a file. */
 static void fill_disk(rlim_t bytes)
 {
     full = (struct full){0};
