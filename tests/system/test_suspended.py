@@ -127,7 +127,7 @@ def test_openocd_took_the_core(chip):
 
 @pytest.mark.parametrize("chip", CHIPS)
 def test_openocd_looks_after_a_kill(chip):
-    """It has what it has read; the journal has the rest."""
+    """The core stopped after the kill, so that nothing was borrowed. A core that is halted at the kill is the next test's."""
     with prepared(chip) as place:
         process = place.start("delta", "-j", "work_by_data", "-r", 100000)
         suspend(place, process, has_just_stopped)
