@@ -378,6 +378,7 @@ def test_ctrl_c_ends_the_record(tmp_path):
         assert json.loads(file.read_text().splitlines()[-1])["why"] == "Ctrl-C"
 
 
+@pytest.mark.costs("GDB on a terminal, and as many samples as the shares need")
 def test_the_source_with_shares(tmp_path):
     """In a window of GDB's TUI, on a real terminal."""
     with DoorPlace("m4", "free", WORK_BY_DATA) as place:

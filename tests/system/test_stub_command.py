@@ -231,6 +231,7 @@ def test_wrong_usage(words):
 OF_WIRE = ["none", "parity", "ack3"]
 
 
+@pytest.mark.costs("8 places, each in two runs")
 @pytest.mark.any_row
 @pytest.mark.parametrize("chip", ["a9", "a53"])
 @pytest.mark.parametrize("kind", ["wait", "fault", *OF_WIRE])

@@ -88,6 +88,7 @@ def test_ticks_of_ten_milliseconds():
         all_exact(*span(place, "span_1m", "--tick", "uwTick", "--freq", "50M", "--counter", "systick"))
 
 
+@pytest.mark.costs("120 hits, each checked")
 @pytest.mark.parametrize("way", ["rp2040/swd", "m4/swd"])
 def test_start_and_end_at_every_phase_of_a_reload(way):
     """CVR 0, the tick pending with interrupts masked, one cycle before and after it."""
