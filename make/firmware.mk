@@ -1,9 +1,9 @@
 # The test firmware: one source set, a build for each chip and mode (free: SysTick runs freely, tick: it interrupts every
-# 50 ms, ms: every millisecond, slower: free with one NOP more).
+# 50 ms, ms: every millisecond, slower: free with one NOP more, writes: free with writes to its counters).
 
 FIRMWARE_SRC   := $(addprefix tests/firmware/,start.c scenarios.c writes.c shares.c times.c core1.c measured.S spans.S edges.S profile.S)
 FIRMWARE_HDR   := tests/firmware/scenario.h tests/firmware/asm.h
-FIRMWARE_MODES := free tick ms slower
+FIRMWARE_MODES := free tick ms slower writes
 FIRMWARE_CC    := arm-none-eabi-gcc
 FIRMWARE_FLAGS := -mthumb -Os -g3 -gdwarf-4 -std=gnu11 -ffreestanding -nostdlib -fno-common \
                   -fno-tree-loop-distribute-patterns -Wall -Wextra $(ERRORS) -Wl,--build-id -Wl,--no-warn-rwx-segments
@@ -27,6 +27,7 @@ $(foreach chip,$(FIRMWARE_CHIPS),$(eval $(call firmware_rule,$(chip),free,)))
 $(foreach chip,$(FIRMWARE_CHIPS),$(eval $(call firmware_rule,$(chip),tick,-DTICK)))
 $(foreach chip,$(FIRMWARE_CHIPS),$(eval $(call firmware_rule,$(chip),ms,-DTICK -DTICK_MS)))
 $(foreach chip,$(FIRMWARE_CHIPS),$(eval $(call firmware_rule,$(chip),slower,-DSLOWER)))
+$(foreach chip,$(FIRMWARE_CHIPS),$(eval $(call firmware_rule,$(chip),writes,-DWRITES)))
 
 # Armv8-A: bare metal, built with the Linux compiler
 A64_SRC   := $(addprefix tests/firmware/,start_v8.S main_v7.c scenarios.c writes.c shares.c measured_v8.S)
@@ -35,12 +36,13 @@ A64_FLAGS := -mcpu=cortex-a53 -mgeneral-regs-only -mstrict-align -fno-pie -no-pi
              -fno-asynchronous-unwind-tables -fno-unwind-tables \
              $(filter-out -mthumb,$(FIRMWARE_FLAGS)) -DCHIP_A53
 
-$(BUILD)/firmware/a53-free.elf: $(A64_SRC) $(FIRMWARE_HDR) tests/firmware/sections.ld tests/firmware/a53.ld \
+A64_MODE_writes := -DWRITES
+$(BUILD)/firmware/a53-free.elf $(BUILD)/firmware/a53-writes.elf: $(BUILD)/firmware/a53-%.elf: $(A64_SRC) $(FIRMWARE_HDR) tests/firmware/sections.ld tests/firmware/a53.ld \
         Makefile make/firmware.mk
 	@mkdir -p $(@D)
-	$(A64_CC) $(A64_FLAGS) -Ltests/firmware -T tests/firmware/a53.ld $(A64_SRC) -o $@
+	$(A64_CC) $(A64_FLAGS) $(A64_MODE_$*) -Ltests/firmware -T tests/firmware/a53.ld $(A64_SRC) -o $@
 
-FIRMWARE += $(BUILD)/firmware/a53-free.elf
+FIRMWARE += $(BUILD)/firmware/a53-free.elf $(BUILD)/firmware/a53-writes.elf
 
 # Adds functions that do not return, and tasks
 LEAVES_M := $(foreach chip,rp2040 m4,$(BUILD)/firmware/$(chip)-leaves.elf)

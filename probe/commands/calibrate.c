@@ -5,6 +5,7 @@
 #include "debuggers/debugger.h"
 #include "engine/engine.h"
 #include "measure/evaluation.h"
+#include "measure/plausible.h"
 #include "report/formats.h"
 #include "report/json.h"
 #include "report/number.h"
@@ -24,7 +25,9 @@ struct calibrate_command {
     struct counting counting;
     struct conditions conditions;
     struct halt_cost halts;
-    bool stands_still; /* counter 0 did not move from one passage to the next */
+    struct plausible plausible;
+    struct error written; /* by something else */
+    bool stands_still;    /* counter 0 did not move from one passage to the next */
 };
 
 static bool locate(struct calibrate_command *self, const struct options *options, struct error *error)
@@ -43,7 +46,10 @@ static bool one_is_enough(void *context, const struct raw_hit *hit)
 static void take_rehit(void *context, const struct raw_hit *rehit)
 {
     struct calibrate_command *self = context;
-    halt_cost_rehit(&self->halts, rehit);
+    uint64_t us = rehit->after_us > rehit->before_us ? rehit->after_us - rehit->before_us : 0;
+    if (self->written.kind == ERROR_NONE && plausible_span(&self->plausible, rehit->from, rehit->to, us,
+                                                           rehit->pairs + rehit->steps, &self->written))
+        halt_cost_rehit(&self->halts, rehit);
 }
 
 /* One round from the location to itself, with re-hits at its ends. */
@@ -87,12 +93,15 @@ static bool calibrate(struct calibrate_command *self, struct error *error)
     session_conditions(session, &clock, &self->conditions);
     process_note(&session->context->options->process, self->conditions.note, sizeof self->conditions.note);
     halt_cost_begin(&self->halts, device, &clock);
+    self->plausible = plausible_begin(&device->reading, device->block->counts_cycles, &clock, seen_hz);
     struct engine *engine = session_engine(session, error);
     if (engine == NULL)
         return false;
     struct deadline deadline = session_deadline(session);
     bool ok = here ? debugger_engine_calibrate_here(engine, REHITS, STEPS, &sink, &deadline, error)
                    : calibrate_there(self, engine, &sink, error);
+    if (ok && self->written.kind != ERROR_NONE)
+        ok = error_copy(error, &self->written);
     struct error after = {0};
     struct deadline last = session_last_deadline(session);
     if (!session_disarm(session, engine, &after))

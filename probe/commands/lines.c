@@ -4,6 +4,7 @@
 #include "commands/session.h"
 #include "measure/delta.h"
 #include "measure/line_costs.h"
+#include "measure/plausible.h"
 #include "report/formats.h"
 #include "report/line_table.h"
 #include "report/number.h"
@@ -29,7 +30,9 @@ struct lines_command {
     struct summary whole;
     struct halt_cost halts;
     struct line_costs costs;
-    int64_t begun_us; /* the first call of the walk; 0: none yet */
+    struct plausible plausible;
+    struct error written; /* by something else */
+    int64_t begun_us;     /* the first call of the walk; 0: none yet */
     bool unframed, unwritten;
 };
 
@@ -98,8 +101,12 @@ static bool is_enough(const struct lines_command *self, uint64_t calls, int64_t 
 static bool on_hop(void *context, const struct walk_hop *hop)
 {
     struct lines_command *self = context;
+    uint64_t us = hop->after_us > hop->before_us ? hop->after_us - hop->before_us : 0;
     if (self->begun_us == 0)
         self->begun_us = deadline_now_us();
+    if (self->written.kind != ERROR_NONE ||
+        !plausible_span(&self->plausible, hop->readings[0], hop->readings[1], us, hop->pairs, &self->written))
+        return false;
     line_costs_hop(&self->costs, hop);
     progress_show(&self->progress, "%" PRIu64 " calls, %" PRIu64 " steps", self->costs.calls,
                   self->costs.hops + self->costs.hops_now);
@@ -207,7 +214,11 @@ static bool walk_lines(struct lines_command *self, struct engine *engine, const 
                                      .context = self,
                                      .hop = on_hop,
                                      .sink = &sink};
-    return engine->ops->walk(engine, &walk, deadline, error);
+    bool ok = engine->ops->walk(engine, &walk, deadline, error);
+    if (self->written.kind == ERROR_NONE)
+        return ok;
+    error_clear(error);
+    return error_copy(error, &self->written);
 }
 
 static void describe(struct lines_command *self)
@@ -233,6 +244,8 @@ static bool measure(struct lines_command *self, struct error *error)
         return false;
     session->device.slow_clock = clock_is_slow(&clock);
     session_conditions(session, &clock, &self->conditions);
+    self->plausible =
+        plausible_begin(&session->device.reading, session->device.block->counts_cycles, &clock, seen_hz);
     describe(self);
     if (!line_costs_begin(&self->costs, &self->blocks, &self->halts))
         return error_set(error, ERROR_SYSTEM, "out of memory");

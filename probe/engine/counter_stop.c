@@ -408,24 +408,28 @@ bool counter_stop_go_on(struct counter_stop *stop, uint64_t events, uint64_t val
     return true;
 }
 
-bool counter_stop_begin(struct counter_stop *stop, uint64_t events, const struct deadline *deadline,
-                        struct error *error)
+bool counter_stop_halt(struct counter_stop *stop, struct counter_stop_look *look,
+                       const struct deadline *deadline, struct error *error)
 {
     struct step items[LIST_ROOM];
     uint64_t results[LIST_ROOM];
     struct steps list = {.items = items, .room = LIST_ROOM};
-    struct counter_stop_look look;
-    int64_t ignored;
     counter_stop_add_halt(stop, &list);
     stop->asked = true;
     if (!counter_stop_run(stop, &list, results, deadline, error))
         return false;
     stop->stands = true; /* as far as the undoing goes */
-    if (!look_now(stop, true, &look, deadline, error))
-        return false;
-    if (look.was_reset)
-        return error_set(error, ERROR_RESET, "the target was reset");
-    return counter_stop_go_on(stop, events, look.value, &ignored, deadline, error);
+    return look_now(stop, true, look, deadline, error) &&
+           (!look->was_reset || error_set(error, ERROR_RESET, "the target was reset"));
+}
+
+bool counter_stop_begin(struct counter_stop *stop, uint64_t events, const struct deadline *deadline,
+                        struct error *error)
+{
+    struct counter_stop_look look;
+    int64_t ignored;
+    return counter_stop_halt(stop, &look, deadline, error) &&
+           counter_stop_go_on(stop, events, look.value, &ignored, deadline, error);
 }
 
 bool counter_stop_end(struct counter_stop *stop, const struct deadline *deadline, struct error *error)

@@ -53,7 +53,10 @@ bool counter_stop_prove(struct counter_stop *stop, uint64_t events, int ms, bool
  * *halted_us is how long it stood: both are late by as much as an answer takes. */
 bool counter_stop_go_on(struct counter_stop *stop, uint64_t events, uint64_t value, int64_t *left_us,
                         const struct deadline *deadline, struct error *error);
-/* Halts the core, arms the counter and lets the core run. */
+/* Halts the core and disarms the counter; counter_stop_go_on comes next. ERROR_RESET. */
+bool counter_stop_halt(struct counter_stop *stop, struct counter_stop_look *look,
+                       const struct deadline *deadline, struct error *error);
+/* Both, one after the other. */
 bool counter_stop_begin(struct counter_stop *stop, uint64_t events, const struct deadline *deadline,
                         struct error *error);
 /* Disarms the counter, and lets the core run if it stands by it. device_undo does the same. */

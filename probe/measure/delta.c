@@ -308,7 +308,9 @@ static bool on_hit(void *context, const struct raw_hit *raw)
     delta->ran_on = false;
     delta->slot = SLOW_HIT_NONE;
     delta->plausible.has_last = delta->plausible.has_last && !delta->options->apart;
-    if (delta->written.kind != ERROR_NONE || !plausible_hit(&delta->plausible, raw, &delta->written)) {
+    evaluation_total(&delta->evaluation, raw, totals);
+    if (delta->written.kind != ERROR_NONE || !plausible_hit(&delta->plausible, raw, &delta->written) ||
+        !plausible_totals(&delta->plausible, totals, &delta->written)) {
         delta->n_waiting = 0;
         return false;
     }
@@ -317,7 +319,6 @@ static bool on_hit(void *context, const struct raw_hit *raw)
         delta->taken++;
     else if (++delta->seen > delta->options->warmup)
         delta->pass->first_us = now_us;
-    evaluation_total(&delta->evaluation, raw, totals);
     note_end(delta, raw, totals);
     if (!delta->pass->calibrated && delta->n_waiting < WAITING_ROOM) {
         struct waiting *waiting = &delta->waiting[delta->n_waiting++];
@@ -446,7 +447,7 @@ static bool run_some(struct delta *delta, struct engine *engine, uint64_t hits, 
     bool ok = engine->ops->run(engine, &request, &sink, deadline, error);
     if (delta->written.kind != ERROR_NONE) {
         error_clear(error);
-        return error_set(error, delta->written.kind, "%s", delta->written.text);
+        return error_copy(error, &delta->written);
     }
     bool waited = error->kind == ERROR_START || error->kind == ERROR_END;
     if (ok || !timed || !waited || !is_time_up(delta, deadline_now_us()))

@@ -80,6 +80,26 @@ static uint64_t at_most(const struct evaluation *evaluation, const struct widen 
     return cycles > UINT64_MAX / counter->per_cycle ? UINT64_MAX : cycles * counter->per_cycle;
 }
 
+/* More events than its cycles have room for. The counters stand together, but for some cycles of a halt. */
+static bool is_paced(const struct evaluation *evaluation, const struct widen *out, size_t i, unsigned pairs)
+{
+    const struct counter *counter = &evaluation->reading->counters[i];
+    uint64_t most = at_most(evaluation, out, counter);
+    return add(most, counter_coarseness(counter) + halts_at_most(&evaluation->overheads[i], pairs)) >=
+           out[i].total;
+}
+
+/* No count fits the slow clock. The host's time is no witness here: a target may make up for a moment. */
+static bool contradicts(const struct evaluation *evaluation, const struct counter *counter,
+                        const struct evaluation_span *span, uint64_t elapsed)
+{
+    struct widen_bounds alone = {.most = UINT64_MAX};
+    uint64_t modulus = counter_modulus(counter);
+    wrap_evidence_narrow(&evaluation->evidence, counter, span->from, span->to, 0, &alone);
+    uint64_t wraps = alone.least > elapsed ? (alone.least - elapsed + modulus - 1) / modulus : 0;
+    return wraps <= (UINT64_MAX - elapsed) / modulus && elapsed + wraps * modulus > alone.most;
+}
+
 /* The target's own slow clock is better evidence than the host's time. If they contradict each other, the
  * host's has to agree only roughly: a target that stood still for a moment may make up for it. */
 static void narrow(const struct evaluation *evaluation, const struct counter *counter,
@@ -177,19 +197,11 @@ static void decide_by_cycles(const struct evaluation *evaluation, const struct e
         out[i] = whole;
 }
 
-void evaluation_total(struct evaluation *evaluation, const struct raw_hit *hit, struct widen *out)
+/* After the polls of a long hit. */
+static void add_last_step(struct evaluation *evaluation, const struct raw_hit *hit,
+                          const struct evaluation_span *whole, struct widen *out)
 {
-    struct evaluation_span span = {.from = hit->from,
-                                   .to = hit->to,
-                                   .longest_us = longest(hit->before_us, hit->after_us),
-                                   .pairs = hit->pairs + hit->steps,
-                                   .halted = true};
-    wrap_evidence_see(&evaluation->evidence, hit->from);
-    wrap_evidence_see(&evaluation->evidence, hit->to);
-    if (!evaluation->polled) {
-        evaluation_step(evaluation, &span, out);
-        return;
-    }
+    struct evaluation_span span = *whole;
     struct widen step[READING_ROOM];
     step[0] = (struct widen){0};
     evaluation->polled = false;
@@ -211,6 +223,35 @@ void evaluation_total(struct evaluation *evaluation, const struct raw_hit *hit, 
         decide_by_cycles(evaluation, &span, i, out);
 }
 
+static void note_contradictions(const struct evaluation *evaluation, const struct raw_hit *hit,
+                                const struct evaluation_span *span, struct widen *out)
+{
+    const struct counter *counters = evaluation->reading->counters;
+    if (!evaluation->counts_cycles)
+        return;
+    out[0].contradicted =
+        evaluation->evidence.kind == EVIDENCE_TIMER && /* ticks may be lost, or left out */
+        contradicts(evaluation, &counters[0], span, counter_elapsed(&counters[0], hit->from[0], hit->to[0]));
+    for (size_t i = 1; i < evaluation->reading->counted; i++)
+        out[i].contradicted = !out[0].at_least && counters[i].per_cycle > 0 &&
+                              !is_paced(evaluation, out, i, hit->pairs + hit->steps);
+}
+
+void evaluation_total(struct evaluation *evaluation, const struct raw_hit *hit, struct widen *out)
+{
+    struct evaluation_span span = {.from = hit->from,
+                                   .to = hit->to,
+                                   .longest_us = longest(hit->before_us, hit->after_us),
+                                   .pairs = hit->pairs + hit->steps,
+                                   .halted = true};
+    wrap_evidence_see(&evaluation->evidence, hit->from);
+    wrap_evidence_see(&evaluation->evidence, hit->to);
+    if (!evaluation->polled)
+        evaluation_step(evaluation, &span, out);
+    else
+        add_last_step(evaluation, hit, &span, out);
+    note_contradictions(evaluation, hit, &span, out);
+}
 struct value evaluation_value(const struct evaluation *evaluation, size_t which, const struct widen *total,
                               unsigned pairs)
 {

@@ -27,23 +27,48 @@ struct plausible plausible_begin(const struct reading *reading, bool counts_cycl
     return (struct plausible){.reading = reading, .counts_cycles = counts_cycles, .most_hz = most};
 }
 
+bool plausible_count(const struct plausible *plausible, size_t which, uint64_t count, uint64_t us,
+                     unsigned halts, struct error *error)
+{
+    const struct counter *counter = &plausible->reading->counters[which];
+    unsigned per_cycle = counter->per_cycle > 0 ? counter->per_cycle : EVENTS_A_CYCLE;
+    double most =
+        (((double)us + SLACK_US) / 1e6 * plausible->most_hz + (double)halts * HALT_CYCLES) * per_cycle +
+        (double)counter_coarseness(counter);
+    return (double)count <= most ||
+           error_set(error, ERROR_WRITTEN,
+                     "something else writes the counter of %s: it went on by %" PRIu64
+                     " in %.3g ms, and can by %.0f at most",
+                     counter->name, count, (double)us / 1e3, most);
+}
+
 bool plausible_span(const struct plausible *plausible, const uint64_t *from, const uint64_t *to, uint64_t us,
                     unsigned halts, struct error *error)
 {
     const struct reading *reading = plausible->reading;
     for (size_t i = 0; reading != NULL && i < reading->counted; i++) {
-        const struct counter *counter = &reading->counters[i];
-        unsigned per_cycle = counter->per_cycle > 0 ? counter->per_cycle : EVENTS_A_CYCLE;
-        double most =
-            (((double)us + SLACK_US) / 1e6 * plausible->most_hz + (double)halts * HALT_CYCLES) * per_cycle +
-            (double)counter_coarseness(counter);
-        uint64_t elapsed = counter_elapsed(counter, from[i], to[i]);
-        if ((double)elapsed <= most)
+        uint64_t elapsed = counter_elapsed(&reading->counters[i], from[i], to[i]);
+        if (!plausible_count(plausible, i, elapsed, us, halts, error))
+            return false;
+    }
+    return true;
+}
+
+bool plausible_totals(const struct plausible *plausible, const struct widen *totals, struct error *error)
+{
+    const struct reading *reading = plausible->reading;
+    for (size_t i = 0; reading != NULL && i < reading->counted; i++) {
+        if (!totals[i].contradicted)
             continue;
+        if (i == 0)
+            return error_set(error, ERROR_WRITTEN,
+                             "something else writes or stops the counter of %s: no count of it fits the "
+                             "chip's timer",
+                             reading->counters[0].name);
         return error_set(error, ERROR_WRITTEN,
-                         "something else writes the counter of %s: it went on by %" PRIu64
-                         " in %.3g ms, and can by %.0f at most",
-                         counter->name, elapsed, (double)us / 1e3, most);
+                         "something else writes the counter of %s: it went on by %" PRIu64 " in %" PRIu64
+                         " cycles",
+                         reading->counters[i].name, totals[i].total, totals[0].total);
     }
     return true;
 }

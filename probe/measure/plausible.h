@@ -1,6 +1,7 @@
 /*
- * Plausible: whether a counter can have counted so much in so little time. If it cannot, something else wrote
- * the counter, or switched it off, between the two readings.
+ * Plausible: the judge of counts, for every command. A count must fit the time, the other counters and what
+ * the core can do. If it does not, something else wrote the counter, or switched it off, between the two
+ * readings.
  */
 #pragma once
 
@@ -10,6 +11,7 @@
 #include "device/device.h"
 #include "engine/engine.h"
 #include "measure/clock.h"
+#include "measure/widen.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -25,9 +27,14 @@ struct plausible {
 /* `seen_hz`: the counter was at least so fast; 0: unknown. */
 struct plausible plausible_begin(const struct reading *reading, bool counts_cycles, const struct clock *clock,
                                  double seen_hz);
-/* Two readings at most `us` apart, with so many halts between them. ERROR_WRITTEN. */
+/* A count of counter `which` in at most `us`, with so many halts in it. ERROR_WRITTEN. */
+bool plausible_count(const struct plausible *plausible, size_t which, uint64_t count, uint64_t us,
+                     unsigned halts, struct error *error);
+/* Two readings at most `us` apart. ERROR_WRITTEN. */
 bool plausible_span(const struct plausible *plausible, const uint64_t *from, const uint64_t *to, uint64_t us,
                     unsigned halts, struct error *error);
+/* What became of a hit, by the target's other counters. ERROR_WRITTEN. */
+bool plausible_totals(const struct plausible *plausible, const struct widen *totals, struct error *error);
 /* A hit, and the time between the previous hit and this one. ERROR_WRITTEN. */
 bool plausible_hit(struct plausible *plausible, const struct raw_hit *hit, struct error *error);
 /* A re-hit at a start that the core reached from the end of the previous hit, at `now_us`. ERROR_WRITTEN. */

@@ -17,7 +17,8 @@ struct widen_bounds {
 
 struct widen {
     uint64_t total;
-    bool at_least; /* the total is a lower bound */
+    bool at_least;     /* the total is a lower bound */
+    bool contradicted; /* by another counter of the target: no total can be; the caller sets it */
 };
 
 /*

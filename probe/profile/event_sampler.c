@@ -7,7 +7,14 @@
 #include <stdlib.h>
 #include <time.h>
 
-enum { PART = 8, LIST_ROOM = 2 * COUNTER_STOP_STEPS, LOST_MS = 5000, VISIT_MS = 500, NAP_NS = 1000000 };
+enum {
+    PART = 8,
+    QUIET_US = 500000,
+    LIST_ROOM = 2 * COUNTER_STOP_STEPS,
+    LOST_MS = 5000,
+    VISIT_MS = 500,
+    NAP_NS = 1000000
+};
 /* The trial: as long as it takes to see that the event comes at all. */
 enum { TRIAL_EVENTS = 1000, TRIAL_MS = 300 };
 /* A stop takes up to a millisecond, and is to take no more than a tenth of the time. */
@@ -24,17 +31,29 @@ static uint64_t next_count(struct event_sampler *sampler)
 {
     uint64_t part = sampler->every / PART;
     sampler->armed = sampler->every - part + random_below(&sampler->random, 2 * part + 1);
+    sampler->has_seen = false;
+    sampler->quiet_us = 0;
     return sampler->armed;
 }
 
-static bool read_count(struct device *device, size_t n, uint64_t *count, uint64_t *us,
-                       const struct deadline *deadline, struct error *error)
+struct count {
+    uint64_t value, before_us, after_us;
+};
+
+static bool read_count(struct device *device, size_t n, struct count *out, const struct deadline *deadline,
+                       struct error *error)
 {
-    uint64_t values[READING_ROOM], after_us;
-    if (!device_read(device, values, us, &after_us, deadline, error))
+    uint64_t values[READING_ROOM];
+    if (!device_read(device, values, &out->before_us, &out->after_us, deadline, error))
         return false;
-    *count = n > 1 ? values[0] | values[1] << device->reading.counters[0].bits : values[0];
+    out->value = n > 1 ? values[0] | values[1] << device->reading.counters[0].bits : values[0];
     return true;
+}
+
+static uint64_t went_by(const struct device *device, size_t n, uint64_t from, uint64_t to)
+{
+    unsigned bits = device->reading.counters[0].bits * (unsigned)n;
+    return (to - from) & (bits < 64 ? (UINT64_C(1) << bits) - 1 : UINT64_MAX);
 }
 
 static uint64_t every_of(double per_second)
@@ -50,15 +69,13 @@ static uint64_t every_of(double per_second)
 bool event_sampler_measure(struct device *device, size_t n, double *per_second, uint64_t *every,
                            const struct deadline *deadline, struct error *error)
 {
-    uint64_t before, now, before_us, now_us;
-    unsigned bits = device->reading.counters[0].bits * (unsigned)n;
-    if (!read_count(device, n, &before, &before_us, deadline, error) ||
+    struct count first, now;
+    if (!read_count(device, n, &first, deadline, error) ||
         !device_run_for(device, MEASURED_MS, deadline, error) ||
-        !read_count(device, n, &now, &now_us, deadline, error))
+        !read_count(device, n, &now, deadline, error))
         return false;
-    uint64_t mask = bits < 64 ? (UINT64_C(1) << bits) - 1 : UINT64_MAX;
-    *per_second =
-        now_us > before_us ? (double)((now - before) & mask) * 1e6 / (double)(now_us - before_us) : 0;
+    uint64_t us = now.before_us > first.before_us ? now.before_us - first.before_us : 0;
+    *per_second = us > 0 ? (double)went_by(device, n, first.value, now.value) * 1e6 / (double)us : 0;
     *every = every_of(*per_second);
     return true;
 }
@@ -72,8 +89,11 @@ bool event_sampler_begin(struct event_sampler *sampler, struct device *device,
     *sampler = (struct event_sampler){.device = device,
                                       .core = &device->chosen->core,
                                       .every = every,
+                                      .n_picks = n,
                                       .random = (uint64_t)deadline_now_us() | 1};
     uint64_t events = every < TRIAL_EVENTS ? every : TRIAL_EVENTS;
+    const struct clock clock = clock_unknown(device->chosen->core.family);
+    sampler->plausible = plausible_begin(&device->reading, device->block->counts_cycles, &clock, 0);
     return counter_stop_take(&sampler->stop, device, picks, n, deadline, error) &&
            counter_stop_prove(&sampler->stop, events, TRIAL_MS, &sampler->is_proved, deadline, error) &&
            counter_stop_begin(&sampler->stop, next_count(sampler), deadline, error);
@@ -186,6 +206,53 @@ static bool tell_foreign(struct event_sampler *sampler, const struct counter_sto
     return error_set(error, ERROR_FOREIGN_STOP, "another debugger halted the core at 0x%08" PRIX64, pc);
 }
 
+/* An overflow comes when the counter has gone from minus so many to 0: in between it has no other value. As
+ * the core must be halted to read it, this is done only where stops fail to come. */
+static bool check_by_halting(struct event_sampler *sampler, const struct deadline *deadline,
+                             struct error *error)
+{
+    struct counter_stop_look look;
+    uint64_t left = sampler->armed;
+    int64_t now_us = deadline_now_us(), ignored;
+    if (sampler->quiet_us == 0)
+        sampler->quiet_us = now_us;
+    if (now_us - sampler->quiet_us < QUIET_US)
+        return true;
+    if (!counter_stop_halt(&sampler->stop, &look, deadline, error))
+        return false;
+    if (!look.has_come) {
+        left = went_by(sampler->device, sampler->n_picks, look.value, 0);
+        if (left > sampler->armed || left == 0)
+            return error_set(error, ERROR_WRITTEN,
+                             "something else writes the counter of %s: no stop came, and it has %" PRIu64
+                             " where it began with minus %" PRIu64,
+                             sampler->plausible.reading->counters[0].name, look.value, sampler->armed);
+    }
+    sampler->quiet_us = 0;
+    return counter_stop_go_on(&sampler->stop, left, look.value, &ignored, deadline, error);
+}
+
+/* A counter that the program sets back comes to its stop late, or never. After a reset, which is found a
+ * little later, it looks the same once. */
+static bool check_count(struct event_sampler *sampler, const struct deadline *deadline, struct error *error)
+{
+    struct count now;
+    struct error why = {0};
+    if (sampler->device->reading.by_core != NULL)
+        return check_by_halting(sampler, deadline, error);
+    if (!read_count(sampler->device, sampler->n_picks, &now, deadline, &why))
+        return is_passing(&why) || error_copy(error, &why);
+    uint64_t count = went_by(sampler->device, sampler->n_picks, sampler->seen, now.value);
+    uint64_t us = now.after_us > sampler->seen_us ? now.after_us - sampler->seen_us : 0;
+    if (sampler->has_seen && !plausible_count(&sampler->plausible, 0, count, us, 0, &why) &&
+        ++sampler->set_back > 1)
+        return error_copy(error, &why);
+    sampler->seen = now.value;
+    sampler->seen_us = now.before_us;
+    sampler->has_seen = true;
+    return true;
+}
+
 bool event_sampler_take(struct event_sampler *sampler, int64_t us, struct profile_tally *tally,
                         const struct deadline *deadline, struct error *error)
 {
@@ -213,7 +280,10 @@ bool event_sampler_take(struct event_sampler *sampler, int64_t us, struct profil
             if (!renew(sampler, &reset, deadline, error))
                 return false;
             tally->now.resets += reset || why.kind == ERROR_RESET;
+            sampler->set_back = 0;
         }
+        if (state == COUNTER_STOP_RUNS && !check_count(sampler, deadline, error))
+            return false;
     } while (deadline_now_us() < until_us);
     return true;
 }

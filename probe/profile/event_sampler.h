@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "device/device.h"
 #include "engine/counter_stop.h"
+#include "measure/plausible.h"
 #include "profile/contexts.h"
 #include "profile/profile.h"
 #include "profile/stack_reader.h"
@@ -31,6 +32,12 @@ struct event_sampler {
     struct stack_reader *stacks; /* NULL: none are wanted; set after event_sampler_begin */
     struct contexts *contexts;   /* the same */
     bool is_proved;
+    struct plausible plausible;
+    size_t n_picks;
+    uint64_t seen, seen_us; /* what the counter held when it was read last, and when */
+    bool has_seen;          /* since it was armed */
+    int64_t quiet_us;       /* since when no stop came; 0: not known */
+    unsigned set_back;      /* how often it had less than before, with no reset found since */
 };
 
 /* The most events that one stop can be armed for if it is to be this many on average. */
@@ -45,6 +52,7 @@ bool event_sampler_measure(struct device *device, size_t n, double *per_second, 
 bool event_sampler_begin(struct event_sampler *sampler, struct device *device,
                          const struct counter_pick *picks, size_t n, uint64_t every,
                          const struct deadline *deadline, struct error *error);
-/* For so many microseconds. What was found is in the tally even after a failure. ERROR_FOREIGN_STOP. */
+/* For so many microseconds. What was found is in the tally even after a failure. ERROR_FOREIGN_STOP,
+ * ERROR_WRITTEN. */
 bool event_sampler_take(struct event_sampler *sampler, int64_t us, struct profile_tally *tally,
                         const struct deadline *deadline, struct error *error);

@@ -57,11 +57,13 @@ static uint64_t halt_cost(const struct guard *guard)
     return result->halt_most >= result->halt_least ? result->halt_least : 0;
 }
 
-static uint64_t counted_of(const struct guard *guard, const struct raw_hit *hit)
+static bool count_of(struct guard *guard, const struct raw_hit *hit, uint64_t *counted)
 {
     uint64_t raw = (value_of(guard, hit->to) - counter_at_start(guard, hit)) & modulus_mask(guard);
     uint64_t cost = hit->pairs * halt_cost(guard);
-    return raw > cost ? raw - cost : 0;
+    uint64_t us = hit->after_us > hit->before_us ? hit->after_us - hit->before_us : 0;
+    *counted = raw > cost ? raw - cost : 0;
+    return plausible_count(&guard->plausible, 0, raw, us, hit->pairs + hit->steps, &guard->written);
 }
 
 /* --- the engine's sink ---------------------------------------------------------------------------------- */
@@ -76,6 +78,9 @@ static void on_rehit(void *context, const struct raw_hit *hit)
     struct guard *guard = context;
     struct guard_result *result = &guard->result;
     uint64_t cost = (value_of(guard, hit->to) - value_of(guard, hit->from)) & modulus_mask(guard);
+    uint64_t us = hit->after_us > hit->before_us ? hit->after_us - hit->before_us : 0;
+    if (!plausible_count(&guard->plausible, 0, cost, us, hit->pairs + hit->steps, &guard->written))
+        return;
     bool known = result->halt_most >= result->halt_least;
     if (!known || cost > result->halt_most)
         result->halt_most = cost;
@@ -89,7 +94,9 @@ static bool on_hit(void *context, const struct raw_hit *hit)
 {
     struct guard *guard = context;
     struct guard_result *result = &guard->result;
-    uint64_t counted = counted_of(guard, hit);
+    uint64_t counted = 0;
+    if (guard->written.kind != ERROR_NONE || !count_of(guard, hit, &counted))
+        return false;
     result->calls++;
     guard->is_elsewhere = false;
     if (counted > result->most)
@@ -165,7 +172,11 @@ static bool run_calls(struct guard *guard, uint64_t hits, unsigned rehits, const
                                      .left = on_left,
                                      .tick = on_tick,
                                      .overrun = on_overrun};
-    return guard->engine->ops->run(guard->engine, &request, &sink, deadline, error);
+    bool ok = guard->engine->ops->run(guard->engine, &request, &sink, deadline, error);
+    if (guard->written.kind == ERROR_NONE)
+        return ok;
+    error_clear(error);
+    return error_copy(error, &guard->written);
 }
 
 static void arm(struct guard *guard)

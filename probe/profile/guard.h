@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "engine/counter_stop.h"
 #include "engine/engine.h"
+#include "measure/plausible.h"
 #include "profile/stack_reader.h"
 
 #include <stdbool.h>
@@ -69,11 +70,13 @@ struct guard {
     struct stack_reader *stacks;
     struct guard_options options;
     struct guard_sink sink;
+    struct plausible plausible; /* of the counters that n_picks are of */
     struct guard_result result;
 
     uint64_t armed; /* for so many events; 0: the call has no budget */
     int64_t begun_us;
-    bool is_elsewhere; /* the call under way had used up its budget, and the core was not in it */
+    struct error written; /* no count of a call may be so */
+    bool is_elsewhere;    /* the call under way had used up its budget, and the core was not in it */
 };
 
 /* The most events that the counter is armed for if this is the budget, for counter_stop_choose. */

@@ -1,13 +1,24 @@
 // A program that writes the counters that it is measured by, as programs do which time themselves. A test
 // says what is written, and where: at the start of the region, inside it, at its end, or between two
-// passages.
+// passages. Only the builds of the mode "writes" have that code.
 #include "scenario.h"
 
 enum { AT_START = 1, INSIDE = 2, AT_END = 3, BETWEEN = 4 };
 
 volatile uint32_t write_what, write_where, write_each = 1;
 
-#if defined __aarch64__
+static void spin(void)
+{
+    for (uint32_t left = 20 + (random_number() & 63); left; left--)
+        __asm volatile("nop");
+}
+
+#if !defined WRITES
+static void write_it(uint32_t what)
+{
+    (void)what;
+}
+#elif defined __aarch64__
 static uint64_t control(void)
 {
     uint64_t value;
@@ -25,9 +36,16 @@ static void set_enables(uint32_t off)
     __asm volatile("msr pmcntenclr_el0, %0\n\tisb" ::"r"((uint64_t)off));
 }
 
-static void set_cycles(void)
+static uint64_t cycles(void)
 {
-    __asm volatile("msr pmccntr_el0, xzr\n\tisb");
+    uint64_t value;
+    __asm volatile("isb\n\tmrs %0, pmccntr_el0" : "=r"(value));
+    return value;
+}
+
+static void change_cycles(uint64_t to)
+{
+    __asm volatile("msr pmccntr_el0, %0\n\tisb" ::"r"(to));
 }
 #elif defined __ARM_ARCH_7A__ || defined __ARM_ARCH_7R__
 static uint32_t control(void)
@@ -47,13 +65,21 @@ static void set_enables(uint32_t off)
     __asm volatile("mcr p15, 0, %0, c9, c12, 2\n\tisb" ::"r"(off));
 }
 
-static void set_cycles(void)
+static uint32_t cycles(void)
 {
-    __asm volatile("mcr p15, 0, %0, c9, c13, 0\n\tisb" ::"r"(0));
+    uint32_t value;
+    __asm volatile("isb\n\tmrc p15, 0, %0, c9, c13, 0" : "=r"(value));
+    return value;
+}
+
+static void change_cycles(uint32_t to)
+{
+    __asm volatile("mcr p15, 0, %0, c9, c13, 0\n\tisb" ::"r"(to));
 }
 #endif
 
-#if defined __aarch64__ || defined __ARM_ARCH_7A__ || defined __ARM_ARCH_7R__
+#if !defined WRITES
+#elif defined __aarch64__ || defined __ARM_ARCH_7A__ || defined __ARM_ARCH_7R__
 enum { PMCR_E = 1, PMCR_P = 2, PMCR_C = 4 };
 
 static void write_it(uint32_t what)
@@ -67,12 +93,27 @@ static void write_it(uint32_t what)
     if (what == 4)
         set_enables(0x8000003F);
     if (what == 5)
-        set_cycles();
+        change_cycles(0);
+    if (what == 6) { /* a profiler leaves itself out */
+        __auto_type before = cycles();
+        spin();
+        change_cycles(before);
+    }
+    if (what == 7)
+        change_cycles(cycles() + 1000);
+    if (what == 8)
+        change_cycles(cycles() - 50);
+    if (what == 9) { /* it counts nothing for a while */
+        set_control(control() & ~PMCR_E);
+        spin();
+        set_control(control() | PMCR_E);
+    }
 }
 #else
 #define DEMCR            (*(volatile uint32_t *)0xE000EDFC)
 #define DWT_CTRL         (*(volatile uint32_t *)0xE0001000)
 #define DWT_CYCCNT       (*(volatile uint32_t *)0xE0001004)
+#define SYST_CSR         (*(volatile uint32_t *)0xE000E010)
 #define SYST_RVR         (*(volatile uint32_t *)0xE000E014)
 #define SYST_CVR         (*(volatile uint32_t *)0xE000E018)
 #define PMU_CTRL         (*(volatile uint32_t *)0xE0003E04)
@@ -115,14 +156,38 @@ static void write_it(uint32_t what)
         PMU_CCNTR = 0;
         ALONE_HERE("8");
     }
+    if (what == 9) { // it counts nothing for a while
+        SYST_CSR &= ~1u;
+        spin();
+        SYST_CSR |= 1;
+        ALONE_HERE("9");
+    }
+    if (what == 10) {
+        PMU_CTRL = PMU_CTRL | 2;
+        ALONE_HERE("10");
+    }
+    if (what == 11) { // a profiler leaves itself out
+        uint32_t before = DWT_CYCCNT;
+        spin();
+        DWT_CYCCNT = before;
+        ALONE_HERE("11");
+    }
+    if (what == 12) {
+        DWT_CYCCNT += 1000;
+        ALONE_HERE("12");
+    }
+    if (what == 13) {
+        DWT_CYCCNT -= 50;
+        ALONE_HERE("13");
+    }
+    if (what == 14) {
+        DWT_CTRL = DWT_CTRL & ~1u;
+        spin();
+        DWT_CTRL = DWT_CTRL | 1;
+        ALONE_HERE("14");
+    }
 }
 #endif
-
-static void spin(void)
-{
-    for (uint32_t left = 20 + (random_number() & 63); left; left--)
-        __asm volatile("nop");
-}
 
 ALONE void written(uint32_t what, uint32_t where)
 {

@@ -44,7 +44,7 @@ def rows(each):
 @pytest.mark.any_row(4)
 @pytest.mark.parametrize("way, what, where, each", rows(1))
 def test_each_passage(way, what, where, each):
-    with Place(way, "free", 0) as place:
+    with Place(way, "writes", 0) as place:
         begin(place, what, WHERE[where], each)
         place.board.watch(*[place.symbol("written")])
         result = place.run("delta", "-j", "written", "-r", 20)
@@ -57,7 +57,7 @@ def test_each_passage(way, what, where, each):
 @pytest.mark.parametrize("way, what, where, each", [row for each in (7, 300) for row in rows(each)] if SOAK else rows(50))
 def test_now_and_then(way, what, where, each):
     """However rare the write is, all numbers before the error are right."""
-    with Place(way, "free", 0) as place:
+    with Place(way, "writes", 0) as place:
         begin(place, what, WHERE[where], each)
         place.board.watch(*[place.symbol("written")])
         result = place.run("delta", "-j", "written", "-r", 100)
@@ -80,7 +80,7 @@ def check_counts(result, went_by):
 @pytest.mark.parametrize("command", ["stat", "watch"])
 @pytest.mark.parametrize("way, what, where, each", rows(1))
 def test_counting_while_it_is_written(way, what, where, each, command):
-    with Place(way, "free", 0) as place:
+    with Place(way, "writes", 0) as place:
         begin(place, what, WHERE[where], each)
         before = place.board.state()["counted"]
         result = place.run(command, "-j", "--for", "500ms", "-I", 100)
@@ -91,6 +91,46 @@ def test_counting_while_it_is_written(way, what, where, each, command):
             assert TOLD.search(result.err), result.err
         elif command == "stat":
             assert TOLD.search(result.header.get("note", "")), result.out
+
+
+# --- guard, lines, record -c ---------------------------------------------------------------------------------------
+
+@pytest.mark.any_row(4)
+@pytest.mark.parametrize("each", [1, 70])
+@pytest.mark.parametrize("command", [("guard", "written", "--budget", 100000), ("lines", "written"), ("record", "-c", 2000)],
+                         ids=lambda words: words[0])
+@pytest.mark.parametrize("way, name", [("m4/swd", "CYCCNT"), ("m4", "CYCCNT"), ("m33/swd", "CYCCNT"), ("a9/swd", "PMCCNTR"),
+                                       ("a53/swd", "PMCR.C"), ("a53", "PMCCNTR"), ("r5/swd", "PMCR.C")])
+def test_each_command_has_the_same_judge(way, name, command, each):
+    """A count that went back is no call of four thousand million cycles, and no profile of one sample."""
+    with Place(way, "writes", 0) as place:
+        begin(place, CHIPS.get(place.chip, M_PROFILE)[name], INSIDE, 1 if command[0] == "guard" else each)
+        result = place.run(*command, "--for", "2s")
+        if result.code == 0 and each > 1 and command[0] == "record":  # seldom written, it is a profile all the same
+            assert not re.match(r"\d samples", result.err), result.err
+        elif result.code == 0:  # by another counter
+            assert TOLD.search(result.out), result.out + result.err
+        else:
+            assert result.code == 3 and TOLD.search(result.err), result.err + result.out
+        assert not re.search(r"\d(,\d{3}){3}", result.out), result.out
+
+
+@pytest.mark.any_row
+@pytest.mark.parametrize("way", ["rp2040/swd", "rp2040"])
+def test_a_pause_that_the_chips_timer_shows(way):
+    with Place(way, "writes", 0) as place:
+        begin(place, 9, INSIDE, 1)
+        place.board.watch(place.symbol("written"))
+        result = place.run("delta", "-j", "written", "-r", 20)
+        assert result.code == 3 and "timer" in result.err, result.err + result.out
+
+
+@pytest.mark.parametrize("way", ["m55/swd"])
+def test_events_that_no_cycles_have_room_for(way):
+    with Place(way, "writes", 0) as place:
+        begin(place, 10, INSIDE, 1)
+        result = place.run("delta", "-j", "written", "-r", 20, "-e", "INST_RETIRED")
+        assert result.code == 3 and TOLD.search(result.err), result.err + result.out
 
 
 # --- others who share the target ----------------------------------------------------------------------------------
