@@ -195,8 +195,10 @@ static bool measure(struct delta_command *self, struct error *error)
     struct clock clock;
     struct error why = {0};
     double seen_hz = 0;
+    session_measures(session, &self->named);
     if (session->context->options->reset)
-        return clock_of_boot(session, &clock, error) && measure_once(self, &clock, seen_hz, error);
+        return session_check_writes(session, error) && clock_of_boot(session, &clock, error) &&
+               measure_once(self, &clock, seen_hz, error);
     if (!session_trial(session, &clock, &seen_hz, error))
         return false;
     if (measure_once(self, &clock, seen_hz, &why))

@@ -95,15 +95,15 @@ static void tell_candidates(const struct session *session, size_t n)
 /* Lists a Cortex-M's stores to one register, or to all (NULL), whose address is a constant in the code. */
 static void list_stores(const struct session *session, const struct counter_block *block, const char *only)
 {
-    const char *name;
-    uint64_t word, found[CANDIDATES];
+    uint64_t found[CANDIDATES];
     size_t all = 0, shown = 0;
-    for (size_t i = 0; writers_register(block, i, &name, &word); i++) {
-        if (only != NULL && strcmp(only, name) != 0)
+    for (size_t i = 0; i < block->kind->n_registers; i++) {
+        const struct counter_register *one = &block->kind->registers[i];
+        if (only != NULL && strcmp(only, one->name) != 0)
             continue;
-        size_t n = symbols_stores_to(session->symbols, word, found, CANDIDATES);
+        size_t n = symbols_stores_to(session->symbols, one->word, found, CANDIDATES);
         for (size_t k = 0; k < n && shown < CANDIDATES; k++, shown++)
-            put_candidate(session, name, found[k]);
+            put_candidate(session, one->name, found[k]);
         all += n;
     }
     if (all > 0)

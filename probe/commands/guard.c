@@ -248,8 +248,8 @@ static bool try_block(struct guarding *self, const char *name, struct guard_way 
     bool proved;
     if (!device_take_block(device, name, &deadline, error) ||
         !profiling_find_event(device->block, &self->event, &pick, error) ||
-        !session_clock(session, &self->clock, error) || !find_budget(self, error) ||
-        !plausible_trial(device, &self->clock, &seen_hz, &deadline, error))
+        !session_check_writes(session, error) || !session_clock(session, &self->clock, error) ||
+        !find_budget(self, error) || !plausible_trial(device, &self->clock, &seen_hz, &deadline, error))
         return false;
     way->n_picks = counter_stop_choose(device->block, &pick, guard_most(self->budget), way->picks, error);
     if (way->n_picks == 0 || !device_program(device, way->picks, way->n_picks, &deadline, error) ||
@@ -300,6 +300,7 @@ static bool take(struct guarding *self, struct error *error)
     struct deadline deadline = session_deadline(session);
     char place[512];
     session_place(session, session->device.chosen->halted_at, place, sizeof place);
+    session_measures(session, &self->named);
     return device_take(&session->device, options_of(self)->resume, place, &deadline, error) &&
            take_stop(self, error) &&
            stack_reader_open(&self->stacks, &session->device,

@@ -124,7 +124,7 @@ static bool try_block(struct profiling *self, const char *name, struct event_sam
     struct deadline deadline = session_deadline(&self->session);
     struct counter_pick pick, picks[2];
     uint64_t every;
-    if (!device_take_block(device, name, &deadline, error) ||
+    if (!device_take_block(device, name, &deadline, error) || !session_check_writes(&self->session, error) ||
         !profiling_find_event(device->block, event, &pick, error) ||
         !choose_every(self, &pick, &every, &deadline, error))
         return false;

@@ -175,7 +175,8 @@ static bool begin(struct serve_command *self, struct error *error)
     struct clock clock;
     if (session->device.debugger == NULL)
         return error_set(error, ERROR_USAGE, "serve is for GDB's own use");
-    if (!session_clock(session, &clock, error) || !counting_open(&self->counting, session, &clock, error))
+    if (!session_check_writes(session, error) || !session_clock(session, &clock, error) ||
+        !counting_open(&self->counting, session, &clock, error))
         return false;
     if (self->counting.plan->n_passes != 1)
         return error_set(

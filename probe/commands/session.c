@@ -423,7 +423,7 @@ static struct counter_block *find_other(const struct device *device)
 static bool try_counter(struct session *session, struct clock *clock, double *seen_hz, struct error *error)
 {
     struct deadline deadline = session_deadline(session);
-    return session_clock(session, clock, error) &&
+    return session_check_writes(session, error) && session_clock(session, clock, error) &&
            plausible_trial(&session->device, clock, seen_hz, &deadline, error);
 }
 
@@ -434,6 +434,8 @@ bool session_take_other(struct session *session, const struct error *why, struct
     struct deadline deadline = session_deadline(session);
     const struct counter_block *written = session->device.block;
     struct counter_block *other = find_other(&session->device);
+    char own_write[sizeof session->own_write];
+    memcpy(own_write, session->own_write, sizeof own_write);
     /* The requested events belong to the block that has them */
     if (why->kind != ERROR_WRITTEN || other == NULL || options->counter != NULL || options->n_events > 0 ||
         options->n_metrics > 0)
@@ -442,8 +444,9 @@ bool session_take_other(struct session *session, const struct error *why, struct
         !try_counter(session, clock, seen_hz, error))
         return false;
     char note[sizeof other->note];
-    snprintf(note, sizeof note, "%.120s%sthe counter of %.32s is not used: something else writes it",
-             other->note, other->note[0] != '\0' ? "; " : "", written->text);
+    snprintf(note, sizeof note, "%.60s%sthe counter of %.32s is not used: %s", other->note,
+             other->note[0] != '\0' ? "; " : "", written->text,
+             own_write[0] != '\0' ? own_write : "something else writes it");
     memcpy(other->note, note, sizeof note);
     return true;
 }

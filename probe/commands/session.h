@@ -29,6 +29,9 @@ struct session {
     struct progress putting_back;
     bool told;          /* that it takes long */
     bool lends_symbols; /* someone else closes them */
+    uint64_t inside[2]; /* functions that are measured; none: the whole program */
+    size_t n_inside;
+    char own_write[112]; /* what the program does to a counter that is therefore not used; "" */
 };
 
 bool session_open_elf(struct session *session, struct error *error);
@@ -58,6 +61,14 @@ bool session_take(struct session *session, struct error *error);
 /* False with ERROR_USAGE if nothing can be read while the core runs, which `command` needs. */
 bool session_sees_running(const struct session *session, const char *command, struct error *error);
 bool session_clock(struct session *session, struct clock *out, struct error *error);
+/*
+ * Checks the program's own code, as far as the ELF tells: ERROR_WRITTEN if it changes the counter in use in
+ * what is measured (session->inside), or in an exception handler of a Cortex-M; if elsewhere, a note says so.
+ */
+bool session_check_writes(struct session *session, struct error *error);
+/* Whether calls of these functions change the counter in use: "main.c:96 (reset_timer) writes DWT_CYCCNT" */
+bool session_writes_inside(const struct session *session, const uint64_t *functions, size_t n, char *out,
+                           size_t size);
 /* Measures the clock and tries the counter; if something else writes it, session_take_other. */
 bool session_trial(struct session *session, struct clock *clock, double *seen_hz, struct error *error);
 /* The same with another counter of the core. False with `why` if it has none, if `why` is no reason for
@@ -119,6 +130,8 @@ bool region_locate(struct named_region *out, struct symbols *symbols, const stru
 /* The same for a start and an end; `end` NULL: the function's return. */
 bool region_locate_ends(struct named_region *out, struct symbols *symbols, const char *start, const char *end,
                         const struct options *options, struct error *error);
+/* What is measured, for session_check_writes. */
+void session_measures(struct session *session, const struct named_region *named);
 bool region_look_into(struct named_region *named, struct symbols *symbols, struct error *error);
 
 /*

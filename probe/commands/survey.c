@@ -438,6 +438,21 @@ static void print_header(struct survey_command *self)
 
 /* --- the command ---------------------------------------------------------------------------------------- */
 
+/* Functions that write the counter themselves. */
+static void leave_out_writers(struct survey_command *self)
+{
+    for (size_t i = 0; i < self->regions.n; i++) {
+        struct survey_region *one = &self->regions.at[i];
+        const uint64_t functions[] = {one->named.start.address, one->named.end.address};
+        size_t n = one->named.region.to_return ? 1 : 2;
+        char what[112];
+        if (one->refused || !session_writes_inside(&self->session, functions, n, what, sizeof what))
+            continue;
+        snprintf(one->why, sizeof one->why, "the program writes the counter in it: %s", what);
+        one->refused = true;
+    }
+}
+
 static bool measure(struct survey_command *self, struct error *error)
 {
     struct session *session = &self->session;
@@ -449,6 +464,7 @@ static bool measure(struct survey_command *self, struct error *error)
                                         .begun_us = deadline_now_us(),
                                         .for_us = (int64_t)(options->for_s * 1e6),
                                         .hits = options->hits};
+    leave_out_writers(self);
     if (!session_trial(session, &self->turns.clock, &self->turns.seen_hz, error) ||
         !counting_open(&self->counting, session, &self->turns.clock, error))
         return false;

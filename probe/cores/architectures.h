@@ -75,6 +75,8 @@ void cortex_m_take_authentication(struct core *core, uint64_t status);
 bool cortex_m_condition_holds(uint64_t xpsr);
 /* VTOR, where the vector table is. Armv6-M without VTOR reads as 0, which is right there. */
 struct address cortex_m_vectors(const struct core *core);
+/* ICTR: the number of interrupt lines, in units of 32, less one. */
+struct address cortex_m_lines(const struct core *core);
 
 /*
  * Knights Corner: a hardware thread of an Intel Xeon Phi, four of which share a core. Only its model-specific

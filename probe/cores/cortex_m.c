@@ -455,6 +455,11 @@ struct address cortex_m_vectors(const struct core *core)
     return word_at(core->unit, VTOR);
 }
 
+struct address cortex_m_lines(const struct core *core)
+{
+    return word_at(core->unit, ICTR);
+}
+
 /* EPSR.IT, DDI 0403 B1.4.2 and A7.3.2: the condition is in its upper half while the lower half is not 0. */
 bool cortex_m_condition_holds(uint64_t xpsr)
 {

@@ -103,7 +103,7 @@ struct counter_block {
     const struct block_kind *kind;
     char text[96];      /* "SysTick, 24 bits, reload 0xFFFFFE" */
     char state[96];     /* "runs", "idle", "in use by the program" */
-    char note[224];     /* what using it changes for the program; "" */
+    char note[320];     /* what using it changes for the program; "" */
     char unusable[128]; /* why it cannot be used; "" if it can */
     struct counter counters[BLOCK_COUNTERS];
     size_t n;
@@ -116,8 +116,19 @@ struct counter_block {
     struct pmu pmu;     /* of the kinds that are PMUs */
 };
 
+/* A register by which a program can change what a block counts. */
+struct counter_register {
+    const char *name; /* "DWT_CYCCNT"; of an A or R core's PMU the name in its instructions: "PMCCNTR" */
+    const char *also; /* a witness may call it so; or NULL */
+    uint64_t word;    /* its address on a Cortex-M; 0: it is reached by instructions */
+    uint32_t on;      /* bits without which nothing is counted */
+    uint32_t strikes; /* bits that change the count as they are written. Neither: each write changes it */
+};
+
 struct block_kind {
-    const char *name; /* for --counter: "systick", "dwt" */
+    const char *name;                         /* for --counter: "systick", "dwt" */
+    const struct counter_register *registers; /* the most telling ones first */
+    size_t n_registers;
     /* Its registers are in SPACE_CP15: they are read when the block is taken, and `identify` gets no values
      * before. */
     bool by_core;

@@ -112,7 +112,13 @@ static uint32_t counters_for(const struct counter_block *block, uint32_t code)
     return code < block->n ? 1U << code : 0;
 }
 
+static const struct counter_register registers[] = {{.name = "DWT_CYCCNT", .word = 0xE0001004},
+                                                    {.name = "DWT_CTRL", .word = 0xE0001000, .on = 1},
+                                                    {.name = "DEMCR", .word = 0xE000EDFC, .on = 1 << 24}};
+
 const struct block_kind dwt_kind = {.name = "dwt",
+                                    .registers = registers,
+                                    .n_registers = sizeof registers / sizeof *registers,
                                     .add_identity = add_identity,
                                     .identify = identify,
                                     .program = program,

@@ -123,7 +123,16 @@ static bool v7_identify(const struct core *core, const uint64_t *values, struct 
     return true;
 }
 
+/* As their instructions call them: PMCR.E and .C, DDI 0406C B4.1.117; DDI 0487 D13.4. */
+static const struct counter_register registers[] = {
+    {.name = "PMCCNTR"},
+    {.name = "PMCR", .on = 1, .strikes = 1 << 2},
+    {.name = "PMCNTENCLR", .also = "PMCNTENSET", .strikes = UINT32_C(1) << 31},
+    {.name = "PMCCFILTR"}};
+
 const struct block_kind pmu_v7_kind = {.name = "pmu",
+                                       .registers = registers,
+                                       .n_registers = sizeof registers / sizeof *registers,
                                        .add_identity = v7_add_identity,
                                        .identify = v7_identify,
                                        .program = pmu_program,
@@ -185,6 +194,8 @@ static bool v3_identify(const struct core *core, const uint64_t *values, struct 
 }
 
 const struct block_kind pmu_v3_kind = {.name = "pmu",
+                                       .registers = registers,
+                                       .n_registers = sizeof registers / sizeof *registers,
                                        .add_identity = v3_add_identity,
                                        .identify = v3_identify,
                                        .program = pmu_program,
@@ -255,7 +266,15 @@ static bool v81m_identify(const struct core *core, const uint64_t *values, struc
     return true;
 }
 
+static const struct counter_register v81m_registers[] = {
+    {.name = "PMU_CCNTR", .word = 0xE000307C},
+    {.name = "PMU_CTRL", .also = "PMCR", .word = 0xE0003E04, .on = 1, .strikes = 1 << 2},
+    {.name = "PMU_CNTENCLR", .also = "PMCNTENSET", .word = 0xE0003C20, .strikes = UINT32_C(1) << 31},
+    {.name = "DEMCR", .word = 0xE000EDFC, .on = 1 << 24}};
+
 const struct block_kind pmu_v81m_kind = {.name = "pmu",
+                                         .registers = v81m_registers,
+                                         .n_registers = sizeof v81m_registers / sizeof *v81m_registers,
                                          .add_identity = v81m_add_identity,
                                          .identify = v81m_identify,
                                          .program = pmu_program,
@@ -337,6 +356,8 @@ static bool cp15_identify(const struct core *core, const uint64_t *values, struc
 }
 
 const struct block_kind pmu_cp15_kind = {.name = "pmu",
+                                         .registers = registers,
+                                         .n_registers = sizeof registers / sizeof *registers,
                                          .by_core = true,
                                          .add_identity = cp15_add_identity,
                                          .identify = cp15_identify,

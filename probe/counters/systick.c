@@ -100,5 +100,12 @@ static bool identify(const struct core *core, const uint64_t *values, struct cou
     return true;
 }
 
-const struct block_kind systick_kind = {
-    .name = "systick", .add_identity = add_identity, .identify = identify};
+static const struct counter_register registers[] = {{.name = "SYST_CVR", .word = 0xE000E018},
+                                                    {.name = "SYST_RVR", .word = 0xE000E014},
+                                                    {.name = "SYST_CSR", .word = 0xE000E010, .on = 1}};
+
+const struct block_kind systick_kind = {.name = "systick",
+                                        .registers = registers,
+                                        .n_registers = sizeof registers / sizeof *registers,
+                                        .add_identity = add_identity,
+                                        .identify = identify};

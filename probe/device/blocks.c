@@ -37,14 +37,16 @@ static struct counter_block *find_block(const struct device *device, const char 
     return NULL;
 }
 
-/* What the run may switch on, each register once: to find it, all of the program's code is walked. */
+/* What is looked for in the program's code, all of which is walked for it: what starts what the run may
+ * switch on, each register once, and what changes a counter. */
 struct uses {
-    struct counter_switch switches[LEDGER_USES];
+    struct counter_switch switches[LEDGER_USES + DEVICE_CHANGES];
     struct address at[LEDGER_USES];
-    size_t n;
+    size_t n_starts, n;
+    struct counter_change changes[LEDGER_USES + DEVICE_CHANGES]; /* of those behind n_starts */
 };
 
-static void add_uses(struct uses *uses, const struct core *core, const struct counter_block *block)
+static void add_starts(struct uses *uses, const struct core *core, const struct counter_block *block)
 {
     if (block->kind == &systick_kind) /* its reload value tells */
         return;
@@ -61,18 +63,66 @@ static void add_uses(struct uses *uses, const struct core *core, const struct co
                                     .name = core->family != CORE_M ? setting->watched : NULL,
                                     .bits = (uint32_t)setting->restore.starts};
     }
+    uses->n_starts = uses->n;
+}
+
+static void add_changes(struct uses *uses, const struct counter_block *block)
+{
+    const struct block_kind *kind = block->kind;
+    for (size_t i = 0; i < kind->n_registers && uses->n < uses->n_starts + DEVICE_CHANGES; i++) {
+        const struct counter_register *one = &kind->registers[i];
+        uses->changes[uses->n] = (struct counter_change){.kind = kind, .name = one->name};
+        uses->switches[uses->n++] = (struct counter_switch){.word = one->word,
+                                                            .name = one->word == 0 ? one->name : NULL,
+                                                            .on = one->on,
+                                                            .strikes = one->strikes,
+                                                            .each = one->on == 0 && one->strikes == 0};
+    }
+}
+
+static void note_changes(struct device *device, const struct uses *uses)
+{
+    for (size_t i = uses->n_starts; i < uses->n; i++) {
+        const struct counter_switch *one = &uses->switches[i];
+        for (size_t k = 0; k < one->n_changes && k < COUNTER_CHANGES; k++) {
+            struct counter_change change = uses->changes[i];
+            change.at = one->changes[k];
+            if (device->n_changes < DEVICE_CHANGES)
+                device->changes[device->n_changes++] = change;
+        }
+    }
+}
+
+/* Those of an earlier look at these blocks. */
+static void drop_changes(struct device *device, const struct counter_block *blocks, size_t n)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < device->n_changes; i++) {
+        bool is_old = false;
+        for (size_t k = 0; k < n; k++)
+            is_old = is_old || device->changes[i].kind == blocks[k].kind;
+        if (!is_old)
+            device->changes[kept++] = device->changes[i];
+    }
+    device->n_changes = kept;
 }
 
 void device_note_uses(struct device *device, const struct counter_block *blocks, size_t n)
 {
     struct uses uses = {.n = 0};
-    for (size_t i = 0; device->symbols != NULL && i < n; i++)
-        add_uses(&uses, &device->chosen->core, &blocks[i]);
+    if (device->symbols == NULL)
+        return;
+    for (size_t i = 0; i < n; i++)
+        add_starts(&uses, &device->chosen->core, &blocks[i]);
+    for (size_t i = 0; i < n; i++)
+        add_changes(&uses, &blocks[i]);
     if (uses.n > 0)
         symbols_find_switches(device->symbols, uses.switches, uses.n);
-    for (size_t i = 0; i < uses.n; i++)
+    for (size_t i = 0; i < uses.n_starts; i++)
         if (uses.switches[i].is_set)
             ledger_note_use(device->ledger, uses.at[i], uses.switches[i].bits);
+    drop_changes(device, blocks, n);
+    note_changes(device, &uses);
 }
 
 /* Identifies a block that only the core itself can read. */

@@ -31,6 +31,15 @@ enum leave {
 struct debugger_stop;
 struct symbols;
 
+enum { DEVICE_CHANGES = 32 };
+
+/* An instruction of the program that changes what a block counts. */
+struct counter_change {
+    const struct block_kind *kind;
+    const char *name; /* of the register */
+    uint64_t at;
+};
+
 struct device {
     struct link *link;         /* owned by the caller */
     struct symbols *symbols;   /* the program's, owned by the caller; NULL: not known */
@@ -60,8 +69,10 @@ struct device {
     enum leave leave;                    /* only device_leave_as sets it */
     bool slow_clock;                     /* a register transfer may outlast a probe's next access */
     bool slept;                          /* it was seen asleep while it was counted */
-    bool was_reset;                      /* a look at the end saw a reset, which registers tell only once */
-    uint64_t stopped_at;                 /* LEAVE_HALTED_FOREIGN: where, if a reading found the core so */
+    struct counter_change changes[DEVICE_CHANGES]; /* by the program, of all blocks; found when it is taken */
+    size_t n_changes;
+    bool was_reset;      /* a look at the end saw a reset, which registers tell only once */
+    uint64_t stopped_at; /* LEAVE_HALTED_FOREIGN: where, if a reading found the core so */
 };
 
 /* Looks at every view. Works on running cores; changes nothing. */

@@ -12,28 +12,6 @@ enum { ACCESS_MS = 5000, NAP_NS = 2000000, LIST_ROOM = 96, COMPARATOR = 3 };
 enum { FIRST_MS = 1000, MORE_MS = 200, LOOKS = 40, STOPS = 16 };
 enum { ALL_CAUSES = 0x1F }; /* of DFSR, DDI 0403 C1.6.1 */
 
-struct written_register {
-    const char *name, *also; /* a witness may call it so */
-    uint32_t offset;
-};
-
-static const struct written_register dwt_registers[] = {
-    {"DWT_CYCCNT", NULL, 0xE0001004}, {"DWT_CTRL", NULL, 0xE0001000}, {"DEMCR", NULL, 0xE000EDFC}};
-static const struct written_register systick_registers[] = {
-    {"SYST_CVR", NULL, 0xE000E018}, {"SYST_RVR", NULL, 0xE000E014}, {"SYST_CSR", NULL, 0xE000E010}};
-static const struct written_register pmu_registers[] = {{"PMU_CCNTR", NULL, 0xE000307C},
-                                                        {"PMU_CTRL", "PMCR", 0xE0003E04},
-                                                        {"PMU_CNTENCLR", "PMCNTENSET", 0xE0003C20},
-                                                        {"DEMCR", NULL, 0xE000EDFC}};
-
-static const struct {
-    const char *block;
-    const struct written_register *registers;
-    size_t n;
-} blocks[] = {{"dwt", dwt_registers, sizeof dwt_registers / sizeof *dwt_registers},
-              {"systick", systick_registers, sizeof systick_registers / sizeof *systick_registers},
-              {"pmu", pmu_registers, sizeof pmu_registers / sizeof *pmu_registers}};
-
 struct watch {
     struct device *device;
     const struct core *core;
@@ -287,12 +265,12 @@ static bool undo(struct watch *watch, const struct counter_block *block, struct 
                            error);
 }
 
-static void note(struct watch *watch, const struct written_register *which, const struct look *seen)
+static void note(struct watch *watch, const struct counter_register *which, const struct look *seen)
 {
     struct writers *out = watch->out;
     uint64_t pc = core_code_place(seen->registers[WRITERS_CORE - 1]);
     for (size_t i = 0; i < out->n; i++)
-        if (out->items[i].stop == pc && out->items[i].word == which->offset) {
+        if (out->items[i].stop == pc && out->items[i].word == which->word) {
             out->items[i].times++;
             return;
         }
@@ -301,13 +279,13 @@ static void note(struct watch *watch, const struct written_register *which, cons
         return;
     }
     struct writer *writer = &out->items[out->n++];
-    *writer = (struct writer){.name = which->name, .word = which->offset, .stop = pc, .times = 1};
+    *writer = (struct writer){.name = which->name, .word = which->word, .stop = pc, .times = 1};
     for (unsigned i = 0; i < WRITERS_CORE; i++)
         writer->registers[i] = (uint32_t)seen->registers[i];
 }
 
 /* *ours: the watchpoint stopped the core. A foreign stop is left. */
-static bool take_stop(struct watch *watch, const struct written_register *which, bool *ours,
+static bool take_stop(struct watch *watch, const struct counter_register *which, bool *ours,
                       struct error *error)
 {
     struct look seen;
@@ -331,12 +309,12 @@ static bool take_stop(struct watch *watch, const struct written_register *which,
     return go_on(watch, error);
 }
 
-static bool watch_register(struct watch *watch, const struct written_register *which, struct error *error)
+static bool watch_register(struct watch *watch, const struct counter_register *which, struct error *error)
 {
     int64_t began = deadline_now_us(),
             until = began + INT64_C(1000) * (watch->out->n > 0 ? MORE_MS : FIRST_MS);
     unsigned stops = 0;
-    if (!arm(watch, which->offset, error))
+    if (!arm(watch, which->word, error))
         return false;
     if (!watch->over)
         watch->out->watched[watch->out->n_watched++] = which->name;
@@ -362,13 +340,13 @@ static bool watch_register(struct watch *watch, const struct written_register *w
     return true;
 }
 
-static bool is_called(const struct written_register *which, const char *name)
+static bool is_called(const struct counter_register *which, const char *name)
 {
     return name != NULL &&
            (strcmp(which->name, name) == 0 || (which->also != NULL && strcmp(which->also, name) == 0));
 }
 
-static bool watch_all(struct watch *watch, const struct written_register *registers, size_t n,
+static bool watch_all(struct watch *watch, const struct counter_register *registers, size_t n,
                       const char *first, struct error *error)
 {
     for (int pass = 0; pass < 2; pass++)
@@ -376,28 +354,6 @@ static bool watch_all(struct watch *watch, const struct written_register *regist
             if (is_called(&registers[i], first) == (pass == 0) &&
                 !watch_register(watch, &registers[i], error))
                 return false;
-    return true;
-}
-
-static const struct written_register *registers_of(const struct counter_block *block, size_t *n)
-{
-    for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++)
-        if (strcmp(blocks[i].block, block->kind->name) == 0) {
-            *n = blocks[i].n;
-            return blocks[i].registers;
-        }
-    *n = 0;
-    return NULL;
-}
-
-bool writers_register(const struct counter_block *block, size_t n, const char **name, uint64_t *word)
-{
-    size_t all;
-    const struct written_register *registers = registers_of(block, &all);
-    if (n >= all)
-        return false;
-    *name = registers[n].name;
-    *word = registers[n].offset;
     return true;
 }
 
@@ -409,9 +365,9 @@ bool writers_watch(struct device *device, const struct counter_block *block, con
                           .ledger = device->ledger,
                           .out = out,
                           .cancel = deadline->cancel};
-    size_t n;
     enum core_state state;
-    const struct written_register *registers = registers_of(block, &n);
+    const struct counter_register *registers = block->kind->registers;
+    size_t n = block->kind->n_registers;
     *out = (struct writers){0};
     if (n == 0)
         return give_up(&watch, "this counter's registers are not known");

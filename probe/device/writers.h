@@ -34,8 +34,6 @@ struct writers {
     char hindrance[160]; /* why not all registers were watched; "": all were */
 };
 
-/* The register of number n that is watched for a block; false: there are no more. */
-bool writers_register(const struct counter_block *block, size_t n, const char **name, uint64_t *word);
 /* Only a Cortex-M that is not in a debugger's hands can be watched. */
 bool writers_can_watch(const struct device *device);
 /*

@@ -1,7 +1,10 @@
 /*
  * Whether an address can be where a callee returns to: by the call before it, and by where that call goes.
+ * And what code runs if a function is called.
  */
 #include "symbols/internal.h"
+
+#include <stdlib.h>
 
 enum { MOST_CODE = 1 << 14, LR = 14 };
 
@@ -202,4 +205,66 @@ bool call_is_made(struct symbols *symbols, uint64_t address)
         if (!one.is_data && (call_of(&one) == address || jump_of(&one) == address))
             return true;
     return false;
+}
+
+/* --- what runs ------------------------------------------------------------------------------------------ */
+
+/* Functions that are reached, each once, in the order in which they were found. */
+struct reached {
+    struct extent *items;
+    size_t n, room;
+};
+
+static bool reached_add(struct reached *reached, struct symbols *symbols, uint64_t address)
+{
+    enum { ROOM = 64 };
+    struct extent extent = {0, 0};
+    if (address <= 1 || table_around(symbols, address, &extent) == NULL)
+        return true;
+    for (size_t i = reached->n; i-- > 0;)
+        if (reached->items[i].low == extent.low)
+            return true;
+    if (reached->n == reached->room) {
+        size_t room = reached->room > 0 ? 2 * reached->room : ROOM;
+        struct extent *items = realloc(reached->items, room * sizeof *items);
+        if (items == NULL)
+            return false;
+        reached->items = items;
+        reached->room = room;
+    }
+    reached->items[reached->n++] = extent;
+    return true;
+}
+
+static bool reached_follow(struct reached *reached, struct symbols *symbols, const struct extent *function)
+{
+    struct code_walk walk = {.symbols = symbols, .low = function->low, .high = function->high};
+    struct code_instruction one;
+    bool ok = true;
+    while (ok && code_next(&walk, &one)) {
+        uint64_t call = one.is_data ? 0 : call_of(&one), jump = one.is_data ? 0 : jump_of(&one);
+        bool leaves = jump < function->low || jump >= function->high;
+        ok = (call == 0 || reached_add(reached, symbols, call)) &&
+             (!leaves || reached_add(reached, symbols, jump));
+    }
+    return ok;
+}
+
+bool symbols_reach(struct symbols *symbols, const uint64_t *roots, size_t n_roots, const uint64_t *places,
+                   size_t n_places, size_t *place)
+{
+    struct reached reached = {.n = 0};
+    bool ok = true, found = false;
+    for (size_t i = 0; ok && i < n_roots; i++)
+        ok = reached_add(&reached, symbols, roots[i]);
+    for (size_t i = 0; ok && !found && i < reached.n; i++) {
+        struct extent function = reached.items[i];
+        for (size_t k = 0; k < n_places && !found; k++) {
+            found = places[k] >= function.low && places[k] < function.high;
+            *place = found ? k : *place;
+        }
+        ok = found || reached_follow(&reached, symbols, &function);
+    }
+    free(reached.items);
+    return found;
 }

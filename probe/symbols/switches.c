@@ -115,8 +115,14 @@ enum { TRAIL = 24 };
 struct trail {
     struct code_instruction items[TRAIL];
     struct constants_known known[TRAIL]; /* after each */
-    size_t n;
+    size_t n, next;                      /* where the next one goes */
 };
+
+/* The nth before the end, from 1 to trail->n. */
+static size_t trail_back(const struct trail *trail, size_t n)
+{
+    return (trail->next + TRAIL - n) % TRAIL;
+}
 
 /* What an instruction makes of a register. */
 struct effect {
@@ -263,34 +269,34 @@ static struct effect a64_effect(uint32_t code, unsigned which)
     return effect_of(OTHERWISE, 0, 0);
 }
 
-/* Whether the value that register `which` has after the trail may have one of the bits set that the target
- * had not. */
-static bool may_set(const struct trail *trail, unsigned which, uint32_t bits, uint64_t word)
+/* Whether the value that register `which` has after the trail may have one of the bits as `set` says, where
+ * the target had it otherwise. */
+static bool may_turn(const struct trail *trail, unsigned which, uint32_t bits, bool set, uint64_t word)
 {
     static const struct constants_known none = {.known = 0};
-    for (size_t i = trail->n; i-- > 0;) {
+    for (size_t back = 1; bits != 0 && back <= trail->n; back++) {
+        size_t i = trail_back(trail, back);
         const struct code_instruction *one = &trail->items[i];
-        const struct constants_known *before = i > 0 ? &trail->known[i - 1] : &none;
+        const struct constants_known *before =
+            back < trail->n ? &trail->known[trail_back(trail, back + 1)] : &none;
         if (one->isa == ISA_THUMB && which < 16 && constants_know(&trail->known[i], which))
-            return (trail->known[i].values[which] & bits) != 0;
+            return ((set ? trail->known[i].values[which] : ~trail->known[i].values[which]) & bits) != 0;
         struct effect effect = one->isa == ISA_A64     ? a64_effect(one->code, which)
                                : one->isa != ISA_THUMB ? a32_effect(one->code, which)
                                : one->size == 4        ? wide_effect(before, one->code, which, word)
                                                        : narrow_effect(before, one->code, which, word);
         if (effect.what == NUMBER)
-            return (effect.number & bits) != 0;
+            return ((set ? effect.number : ~effect.number) & bits) != 0;
         if (effect.what == READS_BACK)
             return false;
-        if (effect.what == OTHERWISE || (effect.what == SETS && (effect.number & bits) != 0))
+        uint32_t turned = effect.what == SETS ? effect.number : effect.what == KEEPS ? ~effect.number : 0;
+        if (effect.what == OTHERWISE || ((effect.what == SETS) == set && (turned & bits) != 0))
             return true;
-        if (effect.what == KEEPS)
-            bits &= effect.number;
+        bits &= ~turned; /* what the instruction decides, the ones before it do not */
         if (effect.what != UNTOUCHED)
             which = effect.from;
-        if (bits == 0)
-            return false;
     }
-    return true;
+    return bits != 0;
 }
 
 /* The register that a store of a word has its value from; NONE: it stores other sizes, or several. */
@@ -342,22 +348,61 @@ static bool may_hit(const struct store *store, const struct constants_known *now
     return false;
 }
 
-static bool switches_on(const struct trail *trail, const struct bases *bases,
-                        const struct code_instruction *one, bool writes, const char *name,
-                        const struct counter_switch *which)
-{
-    if (which->name != NULL)
-        return writes && strcmp(name, which->name) == 0 &&
-               !(one->isa == ISA_A64 && (one->code & 0x1F) == 31) &&
-               may_set(trail, one->isa == ISA_A64 ? one->code & 0x1F : one->code >> 12 & 0xF, which->bits, 0);
+/* A write to a counter's register, and where its value comes from; CONSTANTS_NONE: not one register. */
+struct written {
+    char name[sizeof((struct counter_write *)0)->name]; /* "": a store */
     struct store store;
-    if (one->isa != ISA_THUMB || trail->n == 0 || !store_of(one->code, &store))
+    unsigned from;
+};
+
+/* False: the instruction writes no such register. */
+static bool find_write(const struct code_instruction *one, struct written *out)
+{
+    *out = (struct written){.from = CONSTANTS_NONE};
+    if (one->is_data || one->isa == ISA_OTHER)
         return false;
-    const struct constants_known *now = &trail->known[trail->n - 1];
-    if (!may_hit(&store, now, bases, which->word))
+    if (one->isa == ISA_A64) {
+        out->from = one->code & 0x1F;
+        return a64_writes(one->code, out->name, sizeof out->name);
+    }
+    if (aarch32_writes(one->code, one->isa == ISA_THUMB, out->name, sizeof out->name)) {
+        out->from = one->code >> 12 & 0xF;
+        return true;
+    }
+    out->from = stored_register(one->code);
+    return one->isa == ISA_THUMB && store_of(one->code, &out->store);
+}
+
+static bool is_to(const struct written *write, const struct counter_switch *which, const struct trail *trail,
+                  const struct bases *bases)
+{
+    if (which->name != NULL || write->name[0] != '\0')
+        return which->name != NULL && strcmp(write->name, which->name) == 0;
+    return trail->n > 0 && may_hit(&write->store, &trail->known[trail_back(trail, 1)], bases, which->word);
+}
+
+static bool turns(const struct written *write, const struct code_instruction *one,
+                  const struct counter_switch *which, const struct trail *trail, uint32_t bits, bool set)
+{
+    enum { ZERO = 31 };
+    if (bits == 0)
         return false;
-    unsigned from = stored_register(one->code);
-    return from == CONSTANTS_NONE || may_set(trail, from, which->bits, which->word);
+    if (one->isa == ISA_A64 && write->from == ZERO)
+        return !set;
+    return (write->from == CONSTANTS_NONE && one->isa != ISA_A64) ||
+           may_turn(trail, write->from, bits, set, which->word);
+}
+
+static void note_write(const struct written *write, const struct code_instruction *one,
+                       struct counter_switch *which, const struct trail *trail)
+{
+    which->is_set = which->is_set || turns(write, one, which, trail, which->bits, true);
+    if (!which->each && !turns(write, one, which, trail, which->on, false) &&
+        !turns(write, one, which, trail, which->strikes, true))
+        return;
+    if (which->n_changes < COUNTER_CHANGES)
+        which->changes[which->n_changes] = one->address;
+    which->n_changes++;
 }
 
 void symbols_find_switches(struct symbols *symbols, struct counter_switch *switches, size_t n)
@@ -367,35 +412,33 @@ void symbols_find_switches(struct symbols *symbols, struct counter_switch *switc
     struct code_instruction one;
     struct trail trail = {.n = 0};
     struct bases bases = {.n = 0};
+    struct written write;
+    uint64_t function_end = 0;
     while (code_next(&walk, &one)) {
-        char name[sizeof((struct counter_write *)0)->name] = "";
-        if (one.is_first)
+        if (one.is_first || one.address >= function_end) {
             trail.n = bases.n = 0;
+            function_end = table_next_function(symbols, one.address, UINT64_MAX);
+        }
         /* The constants as they are when this instruction begins, which other ways may lead to */
         constants_arrive(&constants, one.address);
         if (trail.n > 0)
-            trail.known[trail.n - 1] = constants.now;
-        bool writes =
-            !one.is_data &&
-            (one.isa == ISA_A64
-                 ? a64_writes(one.code, name, sizeof name)
-                 : one.isa != ISA_OTHER && aarch32_writes(one.code, one.isa == ISA_THUMB, name, sizeof name));
-        for (size_t i = 0; !one.is_data && i < n; i++)
-            switches[i].is_set =
-                switches[i].is_set || switches_on(&trail, &bases, &one, writes, name, &switches[i]);
+            trail.known[trail_back(&trail, 1)] = constants.now;
+        bool writes = find_write(&one, &write);
+        for (size_t i = 0; writes && i < n; i++)
+            if (is_to(&write, &switches[i], &trail, &bases))
+                note_write(&write, &one, &switches[i], &trail);
         (void)constants_follow(&constants, symbols, &one, UINT64_MAX);
         note_bases(&bases, &constants.now, switches, n);
         if (one.is_data)
             continue;
-        if (trail.n == TRAIL) {
-            memmove(trail.items, trail.items + 1, (TRAIL - 1) * sizeof *trail.items);
-            memmove(trail.known, trail.known + 1, (TRAIL - 1) * sizeof *trail.known);
-            trail.n--;
-        }
-        trail.items[trail.n] = one;
-        trail.known[trail.n++] = constants.now;
+        trail.items[trail.next] = one;
+        trail.known[trail.next] = constants.now;
+        trail.next = (trail.next + 1) % TRAIL;
+        trail.n += trail.n < TRAIL;
     }
     /* Without marks, data is taken for code */
-    for (size_t i = 0; i < n && symbols->table.no_memory; i++)
+    for (size_t i = 0; i < n && symbols->table.no_memory; i++) {
         switches[i].is_set = false;
+        switches[i].n_changes = 0;
+    }
 }

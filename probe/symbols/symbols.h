@@ -107,15 +107,26 @@ struct counter_write {
  */
 size_t symbols_counter_writes(struct symbols *symbols, const char *named, struct counter_write *out,
                               size_t room);
-/* Bits of a register that start a counter, as a Cortex-M's word, or by the name of an A or R core's register.
- */
+enum { COUNTER_CHANGES = 8 };
+
+/* A register of a counter: a Cortex-M's word, or the name of an A or R core's. symbols_find_switches finds
+ * what the program's code does with it. */
 struct counter_switch {
     uint64_t word;
-    const char *name; /* NULL: `word` */
-    uint32_t bits;
-    bool is_set; /* the program has code that may set them; `symbols_find_switches` finds out */
+    const char *name;                  /* NULL: `word` */
+    uint32_t bits;                     /* that start the counter */
+    uint32_t on, strikes;              /* as in struct counter_register */
+    bool each;                         /* each write changes the count */
+    bool is_set;                       /* there is code that may set one of `bits` */
+    uint64_t changes[COUNTER_CHANGES]; /* instructions that change the count, or may */
+    size_t n_changes;                  /* may exceed the room */
 };
 void symbols_find_switches(struct symbols *symbols, struct counter_switch *switches, size_t n);
+
+/* Of code that runs if one of the functions at `roots` is called: whether an instruction at one of `places`
+ * is among it, as far as calls and jumps say where they go. */
+bool symbols_reach(struct symbols *symbols, const uint64_t *roots, size_t n_roots, const uint64_t *places,
+                   size_t n_places, size_t *place);
 /* A Cortex-M's stores to a word, as far as constants tell. Returns their number, which may exceed `room`. */
 size_t symbols_stores_to(struct symbols *symbols, uint64_t word, uint64_t *out, size_t room);
 /*

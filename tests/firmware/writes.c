@@ -5,7 +5,7 @@
 
 enum { AT_START = 1, INSIDE = 2, AT_END = 3, BETWEEN = 4 };
 
-volatile uint32_t write_what, write_where, write_each = 1;
+volatile uint32_t write_what, write_where, write_each = 1, write_in_call;
 
 static void spin(void)
 {
@@ -14,7 +14,7 @@ static void spin(void)
 }
 
 #if !defined WRITES
-static void write_it(uint32_t what)
+ALONE static void write_it(uint32_t what)
 {
     (void)what;
 }
@@ -82,7 +82,7 @@ static void change_cycles(uint32_t to)
 #elif defined __aarch64__ || defined __ARM_ARCH_7A__ || defined __ARM_ARCH_7R__
 enum { PMCR_E = 1, PMCR_P = 2, PMCR_C = 4 };
 
-static void write_it(uint32_t what)
+ALONE static void write_it(uint32_t what)
 {
     if (what == 1)
         set_control(control() | PMCR_C);
@@ -122,7 +122,7 @@ static void write_it(uint32_t what)
 // Behind each, so that the compiler makes no two of them one: then each line has an instruction of its own
 #define ALONE_HERE(what) __asm volatile("@ behind " what)
 
-static void write_it(uint32_t what)
+ALONE static void write_it(uint32_t what)
 {
     if (what == 1) {
         DWT_CYCCNT = 0;
@@ -189,16 +189,26 @@ static void write_it(uint32_t what)
 }
 #endif
 
+// By an address that no instruction has: the code does not show what it calls
+static void (*volatile write_by_address)(uint32_t what) = write_it;
+
 ALONE void written(uint32_t what, uint32_t where)
 {
     if (where == AT_START)
-        write_it(what);
+        write_by_address(what);
     spin();
     if (where == INSIDE)
-        write_it(what);
+        write_by_address(what);
     spin();
     if (where == AT_END)
-        write_it(what);
+        write_by_address(what);
+}
+
+ALONE void written_in_call(uint32_t what)
+{
+    spin();
+    write_it(what);
+    spin();
 }
 
 void written_round(void)
@@ -212,6 +222,7 @@ void written_round(void)
     written(write_what, now ? write_where : 0);
     spin();
     if (now && write_where == BETWEEN)
-        write_it(write_what);
+        write_by_address(write_what);
     spin();
+    written_in_call(write_in_call);
 }

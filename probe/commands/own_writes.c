@@ -1,0 +1,115 @@
+/* The instructions of the program itself that change the counter in use, before anything is measured with it.
+ */
+#include "commands/session.h"
+#include "cores/architectures.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { FIRST_HANDLER = 11, INTERRUPTS = 32, MOST_VECTORS = 256 }; /* SVC is the first that is no fault */
+
+static size_t places_of(const struct session *session, uint64_t *out)
+{
+    const struct device *device = &session->device;
+    size_t n = 0;
+    for (size_t i = 0; i < device->n_changes; i++)
+        if (device->block != NULL && device->changes[i].kind == device->block->kind)
+            out[n++] = device->changes[i].at;
+    return n;
+}
+
+void session_measures(struct session *session, const struct named_region *named)
+{
+    session->n_inside = 0;
+    session->inside[session->n_inside++] = named->start.address;
+    if (!named->region.to_return)
+        session->inside[session->n_inside++] = named->end.address;
+}
+
+/* "writes.c:96 (write_it+0x8) writes DWT_CYCCNT" */
+static void describe(const struct session *session, uint64_t at, char *out, size_t size)
+{
+    const struct device *device = &session->device;
+    char place[256];
+    const char *name = "";
+    for (size_t i = 0; i < device->n_changes; i++)
+        if (device->changes[i].kind == device->block->kind && device->changes[i].at == at)
+            name = device->changes[i].name;
+    session_place(session, at, place, sizeof place);
+    snprintf(out, size, "%.80s writes %.24s", place, name);
+}
+
+bool session_writes_inside(const struct session *session, const uint64_t *functions, size_t n, char *out,
+                           size_t size)
+{
+    uint64_t places[DEVICE_CHANGES];
+    size_t n_places = places_of(session, places), which = 0;
+    if (n_places == 0 || !symbols_reach(session->symbols, functions, n, places, n_places, &which))
+        return false;
+    describe(session, places[which], out, size);
+    return true;
+}
+
+/* The handlers that the target has now, of a Cortex-M. What cannot be read has none. */
+static size_t read_handlers(struct session *session, uint64_t *out)
+{
+    const struct core *core = &session->device.chosen->core;
+    struct deadline deadline = session_deadline(session);
+    struct step items[MOST_VECTORS];
+    uint64_t results[MOST_VECTORS], table, lines;
+    struct steps list = {.items = items, .room = MOST_VECTORS};
+    struct error unread = {0};
+    size_t n = 0;
+    if (core->family != CORE_M ||
+        !ledger_read(session->device.ledger, cortex_m_vectors(core), &table, &deadline, &unread) ||
+        !ledger_read(session->device.ledger, cortex_m_lines(core), &lines, &deadline, &unread))
+        return 0;
+    size_t all = 16 + INTERRUPTS * ((lines & 0xF) + 1);
+    for (size_t i = FIRST_HANDLER; i < all && i < MOST_VECTORS; i++)
+        steps_add(&list, step_read(core_word(core, (table & ~UINT64_C(0x7F)) + 4 * i)));
+    if (!ledger_read_list(session->device.ledger, &list, results, &deadline, &unread))
+        return 0;
+    for (size_t i = 0; i < list.n; i++)
+        if ((results[i] & 1) != 0)
+            out[n++] = results[i] & ~UINT64_C(1);
+    return n;
+}
+
+static bool refuse(struct session *session, const char *what, const char *where, struct error *error)
+{
+    snprintf(session->own_write, sizeof session->own_write, "%s", what);
+    return error_set(error, ERROR_WRITTEN, "the program writes the counter of %s itself: %s, %s",
+                     session->device.block->kind->name, what, where);
+}
+
+static void note(struct session *session, const uint64_t *places, size_t n)
+{
+    struct counter_block *block = session->device.block;
+    char text[sizeof block->note], what[112], more[40] = "";
+    describe(session, places[0], what, sizeof what);
+    if (n > 1)
+        snprintf(more, sizeof more, " (doctor: %zu more)", n - 1);
+    snprintf(text, sizeof text, "%.60s%s%s%s: counts in which it runs are wrong", block->note,
+             block->note[0] != '\0' ? "; " : "", what, more);
+    if (strstr(block->note, what) == NULL)
+        memcpy(block->note, text, sizeof text);
+}
+
+bool session_check_writes(struct session *session, struct error *error)
+{
+    uint64_t places[DEVICE_CHANGES], handlers[MOST_VECTORS];
+    char what[112];
+    size_t n = places_of(session, places);
+    session->own_write[0] = '\0';
+    if (n == 0)
+        return true;
+    if (session->n_inside > 0) {
+        if (session_writes_inside(session, session->inside, session->n_inside, what, sizeof what))
+            return refuse(session, what, "which runs in what is measured", error);
+        size_t n_handlers = read_handlers(session, handlers);
+        if (session_writes_inside(session, handlers, n_handlers, what, sizeof what))
+            return refuse(session, what, "which runs in an exception handler", error);
+    }
+    note(session, places, n);
+    return true;
+}
