@@ -131,7 +131,8 @@ static bool measure_once(struct delta_command *self, const struct clock *clock, 
     if (!counting_open(&self->counting, session, clock, error) ||
         !counting_words(&self->counting, session, &self->summary.at_max, error))
         return false;
-    if (options->reset && !reset_engine_check(&session->device, &self->named.region, error))
+    if (options->reset && (!reset_engine_check(&session->device, &self->named.region, error) ||
+                           !session_check_writes(session, error)))
         return false;
     const struct wrap_evidence no_evidence = {0};
     bool precise = options->precision > 0, limited = options->hits > 0 || options->for_s > 0;
@@ -197,8 +198,7 @@ static bool measure(struct delta_command *self, struct error *error)
     double seen_hz = 0;
     session_measures(session, &self->named);
     if (session->context->options->reset)
-        return session_check_writes(session, error) && clock_of_boot(session, &clock, error) &&
-               measure_once(self, &clock, seen_hz, error);
+        return clock_of_boot(session, &clock, error) && measure_once(self, &clock, seen_hz, error);
     if (!session_trial(session, &clock, &seen_hz, error))
         return false;
     if (measure_once(self, &clock, seen_hz, &why))

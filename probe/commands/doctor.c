@@ -404,6 +404,18 @@ static bool check_movement(const struct session *session, bool moves, uint64_t s
                      session->device.reading.counters[0].name);
 }
 
+/* It was right while it was looked at; where these run, it is not. */
+static void name_own_writes(const struct session *session)
+{
+    const struct device *device = &session->device;
+    size_t n = 0;
+    for (size_t i = 0; i < device->n_changes; i++)
+        if (device->changes[i].kind == device->block->kind && n++ < CANDIDATES)
+            put_candidate(session, device->changes[i].name, device->changes[i].at);
+    if (n > 0)
+        tell(session, "These instructions of the program change it: counts in which one runs are wrong.");
+}
+
 /* The counter itself: on a running core it moves between two reads. */
 static bool try_counter(struct session *session, struct error *error)
 {
@@ -430,11 +442,13 @@ static bool try_counter(struct session *session, struct error *error)
     bool moves = first != second;
     if (is_json(session)) {
         put_counter(out, device, first, second, ms);
+        name_own_writes(session);
         return check_movement(session, moves, status, error);
     }
     fprintf(out, "  %-15s %-10s %s: %" PRIu64 ", and %d ms later %" PRIu64 "\n", "counter",
             moves ? "ok" : "STANDS", name, first, ms, second);
     fprintf(out, "  %-15s %-10s %s\n", "in use", device->block->state, device->block->text);
+    name_own_writes(session);
     return check_movement(session, moves, status, error);
 }
 

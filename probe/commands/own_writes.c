@@ -18,12 +18,19 @@ static size_t places_of(const struct session *session, uint64_t *out)
     return n;
 }
 
+/* Round a loop it is all of the function. */
+struct extent region_code(const struct named_region *named)
+{
+    const struct location *start = &named->start, *end = &named->end;
+    if (named->region.to_return || (end->low == start->low && end->address <= start->address))
+        return (struct extent){.low = start->address};
+    return end->low == start->low ? (struct extent){start->address, end->address} : (struct extent){.low = 0};
+}
+
 void session_measures(struct session *session, const struct named_region *named)
 {
-    session->n_inside = 0;
-    session->inside[session->n_inside++] = named->start.address;
-    if (!named->region.to_return)
-        session->inside[session->n_inside++] = named->end.address;
+    session->has_region = true;
+    session->inside = region_code(named);
 }
 
 /* "writes.c:96 (write_it+0x8) writes DWT_CYCCNT" */
@@ -39,19 +46,19 @@ static void describe(const struct session *session, uint64_t at, char *out, size
     snprintf(out, size, "%.80s writes %.24s", place, name);
 }
 
-bool session_writes_inside(const struct session *session, const uint64_t *functions, size_t n, char *out,
+bool session_writes_inside(const struct session *session, const struct extent *ranges, size_t n, char *out,
                            size_t size)
 {
     uint64_t places[DEVICE_CHANGES];
     size_t n_places = places_of(session, places), which = 0;
-    if (n_places == 0 || !symbols_reach(session->symbols, functions, n, places, n_places, &which))
+    if (n_places == 0 || !symbols_reach(session->symbols, ranges, n, places, n_places, &which))
         return false;
     describe(session, places[which], out, size);
     return true;
 }
 
 /* The handlers that the target has now, of a Cortex-M. What cannot be read has none. */
-static size_t read_handlers(struct session *session, uint64_t *out)
+static size_t read_handlers(struct session *session, struct extent *out)
 {
     const struct core *core = &session->device.chosen->core;
     struct deadline deadline = session_deadline(session);
@@ -71,7 +78,7 @@ static size_t read_handlers(struct session *session, uint64_t *out)
         return 0;
     for (size_t i = 0; i < list.n; i++)
         if ((results[i] & 1) != 0)
-            out[n++] = results[i] & ~UINT64_C(1);
+            out[n++] = (struct extent){.low = results[i] & ~UINT64_C(1)};
     return n;
 }
 
@@ -97,14 +104,16 @@ static void note(struct session *session, const uint64_t *places, size_t n)
 
 bool session_check_writes(struct session *session, struct error *error)
 {
-    uint64_t places[DEVICE_CHANGES], handlers[MOST_VECTORS];
+    struct extent handlers[MOST_VECTORS];
+    uint64_t places[DEVICE_CHANGES];
     char what[112];
     size_t n = places_of(session, places);
     session->own_write[0] = '\0';
     if (n == 0)
         return true;
-    if (session->n_inside > 0) {
-        if (session_writes_inside(session, session->inside, session->n_inside, what, sizeof what))
+    if (session->has_region) {
+        if (session->inside.low != 0 &&
+            session_writes_inside(session, &session->inside, 1, what, sizeof what))
             return refuse(session, what, "which runs in what is measured", error);
         size_t n_handlers = read_handlers(session, handlers);
         if (session_writes_inside(session, handlers, n_handlers, what, sizeof what))

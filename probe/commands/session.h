@@ -29,9 +29,9 @@ struct session {
     struct progress putting_back;
     bool told;          /* that it takes long */
     bool lends_symbols; /* someone else closes them */
-    uint64_t inside[2]; /* functions that are measured; none: the whole program */
-    size_t n_inside;
-    char own_write[112]; /* what the program does to a counter that is therefore not used; "" */
+    bool has_region;
+    struct extent inside; /* code that is measured, as symbols_reach takes it; low 0: it is not known */
+    char own_write[112];  /* what the program does to a counter that is therefore not used; "" */
 };
 
 bool session_open_elf(struct session *session, struct error *error);
@@ -63,11 +63,14 @@ bool session_sees_running(const struct session *session, const char *command, st
 bool session_clock(struct session *session, struct clock *out, struct error *error);
 /*
  * Checks the program's own code, as far as the ELF tells: ERROR_WRITTEN if it changes the counter in use in
- * what is measured (session->inside), or in an exception handler of a Cortex-M; if elsewhere, a note says so.
+ * what is measured (session_measures), or in an exception handler of a Cortex-M; if elsewhere, a note says
+ * so.
  */
 bool session_check_writes(struct session *session, struct error *error);
-/* Whether calls of these functions change the counter in use: "main.c:96 (reset_timer) writes DWT_CYCCNT" */
-bool session_writes_inside(const struct session *session, const uint64_t *functions, size_t n, char *out,
+/* Whether this code, or what it calls, changes the counter in use: "main.c:96 (reset_timer) writes
+ * DWT_CYCCNT"
+ */
+bool session_writes_inside(const struct session *session, const struct extent *ranges, size_t n, char *out,
                            size_t size);
 /* Measures the clock and tries the counter; if something else writes it, session_take_other. */
 bool session_trial(struct session *session, struct clock *clock, double *seen_hz, struct error *error);
@@ -130,6 +133,8 @@ bool region_locate(struct named_region *out, struct symbols *symbols, const stru
 /* The same for a start and an end; `end` NULL: the function's return. */
 bool region_locate_ends(struct named_region *out, struct symbols *symbols, const char *start, const char *end,
                         const struct options *options, struct error *error);
+/* The code between both ends; if they are in two functions it is not known, and `low` is 0. */
+struct extent region_code(const struct named_region *named);
 /* What is measured, for session_check_writes. */
 void session_measures(struct session *session, const struct named_region *named);
 bool region_look_into(struct named_region *named, struct symbols *symbols, struct error *error);

@@ -443,10 +443,10 @@ static void leave_out_writers(struct survey_command *self)
 {
     for (size_t i = 0; i < self->regions.n; i++) {
         struct survey_region *one = &self->regions.at[i];
-        const uint64_t functions[] = {one->named.start.address, one->named.end.address};
-        size_t n = one->named.region.to_return ? 1 : 2;
+        const struct extent code = region_code(&one->named);
         char what[112];
-        if (one->refused || !session_writes_inside(&self->session, functions, n, what, sizeof what))
+        if (one->refused || code.low == 0 ||
+            !session_writes_inside(&self->session, &code, 1, what, sizeof what))
             continue;
         snprintf(one->why, sizeof one->why, "the program writes the counter in it: %s", what);
         one->refused = true;

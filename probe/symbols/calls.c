@@ -209,21 +209,15 @@ bool call_is_made(struct symbols *symbols, uint64_t address)
 
 /* --- what runs ------------------------------------------------------------------------------------------ */
 
-/* Functions that are reached, each once, in the order in which they were found. */
+/* What is reached, each function once, in the order in which it was found. */
 struct reached {
     struct extent *items;
     size_t n, room;
 };
 
-static bool reached_add(struct reached *reached, struct symbols *symbols, uint64_t address)
+static bool reached_grow(struct reached *reached, struct extent extent)
 {
     enum { ROOM = 64 };
-    struct extent extent = {0, 0};
-    if (address <= 1 || table_around(symbols, address, &extent) == NULL)
-        return true;
-    for (size_t i = reached->n; i-- > 0;)
-        if (reached->items[i].low == extent.low)
-            return true;
     if (reached->n == reached->room) {
         size_t room = reached->room > 0 ? 2 * reached->room : ROOM;
         struct extent *items = realloc(reached->items, room * sizeof *items);
@@ -236,34 +230,48 @@ static bool reached_add(struct reached *reached, struct symbols *symbols, uint64
     return true;
 }
 
-static bool reached_follow(struct reached *reached, struct symbols *symbols, const struct extent *function)
+static bool reached_add(struct reached *reached, struct symbols *symbols, uint64_t address)
 {
-    struct code_walk walk = {.symbols = symbols, .low = function->low, .high = function->high};
+    struct extent extent = {0, 0};
+    if (address <= 1 || table_around(symbols, address, &extent) == NULL)
+        return true;
+    for (size_t i = reached->n; i-- > 0;)
+        if (reached->items[i].low == extent.low && reached->items[i].high == extent.high)
+            return true;
+    return reached_grow(reached, extent);
+}
+
+static bool reached_follow(struct reached *reached, struct symbols *symbols, const struct extent *range)
+{
+    struct code_walk walk = {.symbols = symbols, .low = range->low, .high = range->high};
     struct code_instruction one;
+    struct extent function = *range;
     bool ok = true;
+    (void)table_around(symbols, range->low, &function);
     while (ok && code_next(&walk, &one)) {
         uint64_t call = one.is_data ? 0 : call_of(&one), jump = one.is_data ? 0 : jump_of(&one);
-        bool leaves = jump < function->low || jump >= function->high;
+        bool leaves = jump < function.low || jump >= function.high;
         ok = (call == 0 || reached_add(reached, symbols, call)) &&
              (!leaves || reached_add(reached, symbols, jump));
     }
     return ok;
 }
 
-bool symbols_reach(struct symbols *symbols, const uint64_t *roots, size_t n_roots, const uint64_t *places,
-                   size_t n_places, size_t *place)
+bool symbols_reach(struct symbols *symbols, const struct extent *ranges, size_t n_ranges,
+                   const uint64_t *places, size_t n_places, size_t *place)
 {
     struct reached reached = {.n = 0};
     bool ok = true, found = false;
-    for (size_t i = 0; ok && i < n_roots; i++)
-        ok = reached_add(&reached, symbols, roots[i]);
+    for (size_t i = 0; ok && i < n_ranges; i++)
+        ok = ranges[i].high == 0 ? reached_add(&reached, symbols, ranges[i].low)
+                                 : reached_grow(&reached, ranges[i]);
     for (size_t i = 0; ok && !found && i < reached.n; i++) {
-        struct extent function = reached.items[i];
+        struct extent range = reached.items[i];
         for (size_t k = 0; k < n_places && !found; k++) {
-            found = places[k] >= function.low && places[k] < function.high;
+            found = places[k] >= range.low && places[k] < range.high;
             *place = found ? k : *place;
         }
-        ok = found || reached_follow(&reached, symbols, &function);
+        ok = found || reached_follow(&reached, symbols, &range);
     }
     free(reached.items);
     return found;

@@ -13,10 +13,6 @@
 #include <elfutils/libdw.h>
 #include <gelf.h>
 
-struct extent {
-    uint64_t low, high; /* [low, high) */
-};
-
 struct symbol {
     const char *name;
     const char *file; /* of a local symbol, by the symbol table; may be NULL */

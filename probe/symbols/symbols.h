@@ -14,6 +14,11 @@ struct symbols;
 
 enum instruction_set { ISA_THUMB, ISA_ARM, ISA_A64, ISA_OTHER };
 
+/* From `low` to before `high`. */
+struct extent {
+    uint64_t low, high;
+};
+
 struct location {
     uint64_t address;         /* Thumb bit cleared */
     uint64_t low, high;       /* the function around it, [low, high); both 0 if unknown */
@@ -123,10 +128,10 @@ struct counter_switch {
 };
 void symbols_find_switches(struct symbols *symbols, struct counter_switch *switches, size_t n);
 
-/* Of code that runs if one of the functions at `roots` is called: whether an instruction at one of `places`
- * is among it, as far as calls and jumps say where they go. */
-bool symbols_reach(struct symbols *symbols, const uint64_t *roots, size_t n_roots, const uint64_t *places,
-                   size_t n_places, size_t *place);
+/* Whether an instruction at one of `places` lies in one of these ranges, or in what they call, as far as
+ * calls and jumps say where they go. A range without `high` is the function around `low`. */
+bool symbols_reach(struct symbols *symbols, const struct extent *ranges, size_t n_ranges,
+                   const uint64_t *places, size_t n_places, size_t *place);
 /* A Cortex-M's stores to a word, as far as constants tell. Returns their number, which may exceed `room`. */
 size_t symbols_stores_to(struct symbols *symbols, uint64_t word, uint64_t *out, size_t room);
 /*

@@ -77,7 +77,7 @@ def test_mend_opens_the_lock_and_leaves_it_open(way):
 
 
 def test_a_counter_that_is_written_is_a_finding(tmp_path):
-    with Place("m4/swd", "free", 0) as place:
+    with Place("m4/swd", "writes", 0) as place:
         begin(place, M_PROFILE["CYCCNT"], WHERE["inside"], 1)
         result = place.run("doctor")
         assert result.code == 5 and "WRITTEN" in result.out, result.out + result.err

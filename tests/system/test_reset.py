@@ -121,20 +121,33 @@ void Reset_Handler(void)
 """
 
 
-def test_a_program_that_sets_up_its_own_counter(tmp_path):
-    """The program clears CYCCNT inside the region: an error. Before the region that does no harm. The counter stays on."""
+def build_boot(tmp_path, text):
     source, elf = tmp_path / "boot.c", tmp_path / "boot.elf"
-    source.write_text(TIMES_ITSELF)
+    source.write_text(text)
     subprocess.run(["arm-none-eabi-gcc", "-mcpu=cortex-m4", "-mthumb", "-O1", "-g", "-nostdlib", "-ffreestanding", source, "-o", elf,
                     "-Wl,--section-start=.vectors=0x08000000,-Ttext=0x08000100,-e,Reset_Handler,--no-warn-rwx-segments"], check=True)
+    return elf
+
+
+def test_a_function_that_the_program_begins_in(tmp_path):
+    elf = build_boot(tmp_path, TIMES_ITSELF.replace("REG(0xE0001004) = 0;", ""))
+    with Board.start("m4", firmware=elf, dap_wire=QUICK_WIRE) as board:
+        endless = run_tool("-p", f"cmsis-dap-tcp:127.0.0.1:{board.dap_port}", "--transport", "swd", "--elf", elf, "delta", "-j", "--reset",
+                           "Reset_Handler")
+        assert endless.code == 2 and "the program begins there, and does not return: name an end" in endless.err
+
+
+def test_a_program_that_sets_up_its_own_counter(tmp_path):
+    """The program clears CYCCNT inside the region: an error. Before the region that does no harm. The counter stays on."""
+    elf = build_boot(tmp_path, TIMES_ITSELF)
     with Board.start("m4", firmware=elf, dap_wire=QUICK_WIRE) as board:
         board.run_for(10000)
         assert board.state()["dwt_ctrl"] & 1
         words = ["-p", f"cmsis-dap-tcp:127.0.0.1:{board.dap_port}", "--transport", "swd", "--elf", elf, "delta", "-j", "--reset"]
         spoilt = run_tool(*words, "Reset_Handler", "ready", "-r", 2)
         assert spoilt.code == 3 and "something else writes" in spoilt.err and spoilt.hits == []
-        endless = run_tool(*words, "Reset_Handler")
-        assert endless.code == 2 and "the program begins there, and does not return: name an end" in endless.err
+        inside = run_tool(*words, "Reset_Handler")
+        assert inside.code == 3 and "boot.c:11" in inside.err and "writes DWT_CYCCNT" in inside.err
         for names, is_end in ((["work"], returned), (["Reset_Handler", "work"], at(board.symbol("work")))):
             board.watch(NOWHERE)
             result = run_tool(*words, *names, "-r", 2)

@@ -215,14 +215,33 @@ FRESH_TEST(a_timer_decides_unless_it_contradicts)
     evaluation_total(&evaluation, &hit, totals);
     assert_int_equal(totals[0].total, 600000);
     assert_false(totals[0].at_least);
+    assert_false(totals[0].contradicted);
     hit.to[1] = 50500; /* half a period more, which no count fits */
     evaluation_total(&evaluation, &hit, totals);
-    assert_true(totals[0].at_least);
+    assert_true(totals[0].at_least && totals[0].contradicted);
     hit.to[1] = 50000;
     hit.after_us = 20000; /* the host saw less time go by than the target */
     evaluation_total(&evaluation, &hit, totals);
     assert_int_equal(totals[0].total, 600000);
-    assert_false(totals[0].at_least);
+    assert_false(totals[0].at_least || totals[0].contradicted);
+}
+
+/* A counter of events that was set back. */
+FRESH_TEST(more_events_than_the_cycles_have_room_for_are_none)
+{
+    struct widen totals[READING_ROOM];
+    count_with(up(32, 1));
+    count_with(up(16, 2));
+    struct raw_hit hit = {.to = {733, 1466}, .after_us = 100, .pairs = 1};
+    evaluation_total(&evaluation, &hit, totals);
+    assert_false(totals[1].contradicted);
+    hit.from[1] = 2000; /* and 757 are left */
+    hit.to[1] = 757;
+    evaluation_total(&evaluation, &hit, totals);
+    assert_true(totals[1].contradicted && !totals[0].contradicted);
+    evaluation.counts_cycles = false;
+    evaluation_total(&evaluation, &hit, totals);
+    assert_false(totals[1].contradicted);
 }
 
 /* The host was slow, the target was not; and long hits are still polled. */

@@ -108,6 +108,63 @@ TEST(stores_are_found_by_constants)
     symbols_close(symbols);
 }
 
+/* --- writes that change a count --------------------------------------------------------------------------
+ */
+
+TEST(writes_that_change_the_count_are_told_from_others)
+{
+    struct symbols *symbols = fixture_open("changes");
+    struct counter_switch which[] = {{.word = 0xE0001000, .on = 1, .bits = 1},
+                                     {.word = CYCCNT, .each = true}};
+    symbols_find_switches(symbols, which, 2);
+    assert_int_equal(which[0].n_changes, 4);
+    for (unsigned i = 0; i < 4; i++) {
+        char label[16];
+        snprintf(label, sizeof label, "change%u", i + 1);
+        assert_int_equal(which[0].changes[i], address_of(symbols, label));
+    }
+    assert_true(which[0].is_set); /* by the first ORR */
+    assert_int_equal(which[1].n_changes, 1);
+    assert_int_equal(which[1].changes[0], address_of(symbols, "change5"));
+    symbols_close(symbols);
+}
+
+TEST(what_a_function_runs_is_followed_through_calls_and_jumps)
+{
+    struct symbols *symbols = fixture_open("changes");
+    const uint64_t places[] = {address_of(symbols, "change1"), address_of(symbols, "change5")};
+    struct extent root = {.low = address_of(symbols, "calls_it")};
+    size_t which = 0;
+    assert_true(symbols_reach(symbols, &root, 1, places, 2, &which));
+    assert_int_equal(which, 1);
+    assert_false(symbols_reach(symbols, &root, 1, places, 1, &which));
+    root.low = address_of(symbols, "calls_others"); /* itself, too */
+    assert_false(symbols_reach(symbols, &root, 1, places, 2, &which));
+    const struct extent both[] = {root, {.low = address_of(symbols, "stops_it")}};
+    assert_true(symbols_reach(symbols, both, 2, places, 2, &which));
+    assert_int_equal(which, 0);
+    root.low = 0x12345678; /* no function */
+    assert_false(symbols_reach(symbols, &root, 1, places, 2, &which));
+    assert_false(symbols_reach(symbols, NULL, 0, places, 2, &which));
+    symbols_close(symbols);
+}
+
+TEST(a_part_of_a_function_runs_what_it_has_itself)
+{
+    struct symbols *symbols = fixture_open("changes");
+    const uint64_t change = address_of(symbols, "change3"), called = address_of(symbols, "change5");
+    struct extent part = {address_of(symbols, "change1"), change};
+    size_t which = 0;
+    assert_false(symbols_reach(symbols, &part, 1, &change, 1, &which));
+    part.high = change + 2;
+    assert_true(symbols_reach(symbols, &part, 1, &change, 1, &which));
+    part = (struct extent){address_of(symbols, "between"), address_of(symbols, "between") + 4};
+    assert_false(symbols_reach(symbols, &part, 1, &called, 1, &which)); /* the jump comes after it */
+    part.high += 4;
+    assert_true(symbols_reach(symbols, &part, 1, &called, 1, &which));
+    symbols_close(symbols);
+}
+
 static bool store_before(struct symbols *symbols, const char *pc, const char *lr, uint32_t r1, uint64_t *at)
 {
     uint32_t registers[16] = {[1] = r1};
