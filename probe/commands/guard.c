@@ -228,7 +228,8 @@ static bool find_budget(struct guarding *self, struct error *error)
         return true;
     if (!(self->clock.hz > 0))
         return error_advise(error, ERROR_USAGE, "--freq HZ says it; or give the budget in cycles.",
-                            "a budget in time needs the core's clock, which is not known");
+                            "a budget in time needs the core's clock, which is not known%s%s",
+                            self->clock.doubt[0] != '\0' ? "; " : "", self->clock.doubt);
     if (!(events <= (double)INT32_MAX))
         return error_advise(error, ERROR_USAGE, "", "a budget of %g cycles is too much for one counter",
                             events);
@@ -249,7 +250,7 @@ static bool try_block(struct guarding *self, const char *name, struct guard_way 
     if (!device_take_block(device, name, &deadline, error) ||
         !profiling_find_event(device->block, &self->event, &pick, error) ||
         !session_check_writes(session, error) || !session_clock(session, &self->clock, error) ||
-        !find_budget(self, error) || !plausible_trial(device, &self->clock, &seen_hz, &deadline, error))
+        !plausible_trial(device, &self->clock, &seen_hz, &deadline, error) || !find_budget(self, error))
         return false;
     way->n_picks = counter_stop_choose(device->block, &pick, guard_most(self->budget), way->picks, error);
     if (way->n_picks == 0 || !device_program(device, way->picks, way->n_picks, &deadline, error) ||

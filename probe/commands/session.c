@@ -473,7 +473,8 @@ void session_conditions(struct session *session, const struct clock *clock, stru
         snprintf(out->core, sizeof out->core, "%s core %d", device->chosen->core.name,
                  (int)(device->chosen - device->cores));
     snprintf(out->counter, sizeof out->counter, "%.63s", device->block->text);
-    snprintf(out->note, sizeof out->note, "%s", device->block->note);
+    snprintf(out->note, sizeof out->note, "%s%s%s", device->block->note,
+             device->block->note[0] != '\0' && clock->doubt[0] != '\0' ? "; " : "", clock->doubt);
     snprintf(out->clock_source, sizeof out->clock_source, "%s", clock->source);
     if (session->symbols != NULL) {
         snprintf(out->elf, sizeof out->elf, "%s", session->context->options->elf);

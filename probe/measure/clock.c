@@ -30,6 +30,19 @@ struct clock clock_given(double hz, const char *source, enum core_family family)
     return clock;
 }
 
+void clock_check(struct clock *clock, double seen_hz)
+{
+    static const double SURELY = 1.5; /* the error of some 20 ms by a link's times */
+    bool claimed = clock->hz > 0 && !(clock->error_hz > 0);
+    if (!claimed || seen_hz <= clock->hz * SURELY)
+        return;
+    struct clock unknown = {.bound_hz = clock->fastest_hz, .fastest_hz = clock->fastest_hz};
+    snprintf(unknown.doubt, sizeof unknown.doubt,
+             "no times: the clock is %.4g MHz by %.31s, and the core runs at %.3g MHz or more",
+             clock->hz / 1e6, clock->source, seen_hz / 1e6);
+    *clock = unknown;
+}
+
 struct sample {
     uint64_t value, before_us, after_us;
 };

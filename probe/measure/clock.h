@@ -16,12 +16,17 @@ struct clock {
     char source[32];
     double bound_hz;   /* the counter never runs faster, by what is claimed of it */
     double fastest_hz; /* nor does any core of its family */
+    char doubt[128];   /* why what is claimed of it is not believed: then it is unknown; "" */
 };
 
 struct clock clock_unknown(enum core_family family);
 /* So slow that two accesses of a probe may be closer than a register transfer takes. */
 bool clock_is_slow(const struct clock *clock);
 struct clock clock_given(double hz, const char *source, enum core_family family);
+/* The counter of cycles was seen to run so fast at least: if a claimed clock is slower than that, it is
+ * wrong.
+ */
+void clock_check(struct clock *clock, double seen_hz);
 /* Measures counter 0 of the block in use for about `ms` while the core runs. Unknown if it could wrap
  * meanwhile. */
 bool clock_measure(struct device *device, int ms, struct clock *out, const struct deadline *deadline,

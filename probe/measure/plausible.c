@@ -133,10 +133,11 @@ static bool check_poll(const struct device_poll *poll, struct error *error)
     return poll->changed == NULL || witness_tell(poll->changed, poll->saw, error);
 }
 
-bool plausible_trial(struct device *device, const struct clock *clock, double *seen_hz,
+bool plausible_trial(struct device *device, struct clock *clock, double *seen_hz,
                      const struct deadline *deadline, struct error *error)
 {
-    uint64_t last[READING_ROOM], values[READING_ROOM], last_us = 0, before_us, after_us;
+    uint64_t last[READING_ROOM], values[READING_ROOM], last_us = 0, first_us = 0, before_us, after_us;
+    uint64_t elapsed = 0;
     struct device_poll poll;
     *seen_hz = 0;
     if (!device_sees_running(device))
@@ -154,10 +155,14 @@ bool plausible_trial(struct device *device, const struct clock *clock, double *s
             return false;
         double hz = i > 0 ? rate_hz(&device->reading, last[0], values[0], us) : 0;
         *seen_hz = hz > *seen_hz ? hz : *seen_hz;
+        first_us = i == 0 ? before_us : first_us;
+        elapsed += i > 0 ? counter_elapsed(&device->reading.counters[0], last[0], values[0]) : 0;
         memcpy(last, values, sizeof last);
         last_us = before_us;
         if (i + 1 < TRIAL_POLLS)
             nanosleep(&(struct timespec){.tv_nsec = TRIAL_NAP_NS}, NULL);
     }
+    if (device->block->counts_cycles && after_us > first_us)
+        clock_check(clock, (double)elapsed * 1e6 / (double)(after_us - first_us));
     return true;
 }

@@ -44,7 +44,7 @@ bool plausible_rehit(const struct plausible *plausible, const struct raw_hit *re
 /*
  * Polls the first counter of the block in use for some 20 ms before anything is measured with it: shows a
  * counter that the program writes again and again (ERROR_WRITTEN). Each poll may halt the core for a moment.
- * *seen_hz: the counter was at least so fast; 0: unknown.
+ * *seen_hz: the counter was at least so fast; 0: unknown. Checks a claimed clock, too.
  */
-bool plausible_trial(struct device *device, const struct clock *clock, double *seen_hz,
+bool plausible_trial(struct device *device, struct clock *clock, double *seen_hz,
                      const struct deadline *deadline, struct error *error);

@@ -105,6 +105,23 @@ def test_hits_without_an_exception_inside_are_told_apart():
         assert "without an exception inside" in place.run("delta", "preempted", "-r", 5, "-e", "EXC_TAKEN").out
 
 
+@pytest.mark.any_row
+@pytest.mark.parametrize("way", ["m4/swd", "a9/swd", "rp2040", "a53"])
+def test_a_clock_that_the_counter_outruns_gives_no_times(way):
+    with Place(way, "free", WORK_BY_DATA, clock=12_000_000) as place:
+        result = place.delta("work_by_data", "-r", 5, "--freq", "2M")
+        assert result.code == 0 and len(result.hits) == 5, result.err
+        assert "clock" not in result.header or not result.header["clock"].get("hz"), result.out
+        assert "the clock is 2 MHz by --freq" in result.header["note"], result.out
+        text = place.run("delta", "work_by_data", "-r", 5, "--freq", "2M")
+        assert "no times" in " ".join(text.out.split()) and not re.search(r"^time", text.out, re.M), text.out
+        if way == "m4/swd":
+            guard = place.run("guard", "work_by_data", "--budget", "100us", "--for", "1s", "--freq", "2M")
+            assert guard.code == 2 and "2 MHz by --freq" in guard.err, guard.err
+        right = place.run("delta", "work_by_data", "-r", 5)
+        assert "no times" not in right.out and re.search(r"^time", right.out, re.M), right.out
+
+
 def test_list():
     everything = run_tool("list", "--cpu", "cortex-a9")
     assert everything.code == 0 and "0x0011" in everything.out and "CPU_CYCLES" in everything.out

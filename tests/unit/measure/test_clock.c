@@ -56,6 +56,20 @@ TIDY_TEST(given_clocks_have_no_error_and_a_little_tolerance)
     assert_string_equal(clock.source, "");
 }
 
+TIDY_TEST(a_claimed_clock_that_the_counter_outruns_is_not_believed)
+{
+    struct clock clock = clock_given(4e6, "SystemCoreClock", CORE_M);
+    clock_check(&clock, 5e6);
+    assert_true(clock.hz == 4e6 && clock.doubt[0] == '\0');
+    clock_check(&clock, 9.6e6);
+    assert_true(clock.hz == 0 && clock.bound_hz == clock.fastest_hz && clock.source[0] == '\0');
+    assert_string_equal(
+        clock.doubt, "no times: the clock is 4 MHz by SystemCoreClock, and the core runs at 9.6 MHz or more");
+    clock = (struct clock){.hz = 4e6, .error_hz = 1e3}; /* measured */
+    clock_check(&clock, 9.6e6);
+    assert_true(clock.hz == 4e6);
+}
+
 /* The true rate lies within the error, whatever the counter and wherever it stood. */
 TIDY_TEST(the_truth_lies_within_the_error)
 {

@@ -11,7 +11,7 @@ static struct error error;
 
 static struct plausible begin(uint8_t bits, double hz, double seen_hz)
 {
-    const struct clock clock = hz > 0 ? clock_given(hz, "--freq", CORE_M) : clock_unknown(CORE_M);
+    struct clock clock = hz > 0 ? clock_given(hz, "--freq", CORE_M) : clock_unknown(CORE_M);
     reading = (struct reading){
         .counters = {{.name = "CPU_CYCLES", .low = {.size = 4}, .bits = bits, .per_cycle = 1}},
         .n = 1,
@@ -133,7 +133,7 @@ static void begin_trial(uint8_t bits)
 
 static bool run_trial(double hz)
 {
-    const struct clock clock = hz > 0 ? clock_given(hz, "--freq", CORE_M) : clock_unknown(CORE_M);
+    struct clock clock = hz > 0 ? clock_given(hz, "--freq", CORE_M) : clock_unknown(CORE_M);
     return plausible_trial(&f.ticking.device, &clock, &f.seen_hz, &f.deadline, &f.error);
 }
 
