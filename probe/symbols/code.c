@@ -65,10 +65,15 @@ bool code_next(struct code_walk *walk, struct code_instruction *out)
     size_t left = walk->n - walk->at;
     unsigned size;
     *out = (struct code_instruction){.address = walk->base + walk->at, .is_first = walk->at == walk->first};
-    out->isa = table_isa(symbols, out->address);
+    if (out->is_first || out->address >= walk->same_until) {
+        walk->isa = table_isa(symbols, out->address);
+        walk->is_data = table_is_data(symbols, out->address);
+        walk->same_until = table_same_until(symbols, out->address);
+    }
+    out->isa = walk->isa;
     bool thumb = out->isa == ISA_THUMB;
     out->code = code_at(symbols, bytes, left, thumb, &size);
-    if (out->isa == ISA_OTHER || table_is_data(symbols, out->address)) {
+    if (out->isa == ISA_OTHER || walk->is_data) {
         size = thumb ? 2 : 4;
         out->code = 0;
         out->is_data = true;

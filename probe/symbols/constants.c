@@ -26,11 +26,6 @@ static void set(struct constants_known *constants, unsigned which, bool known, u
     constants->values[which] = value;
 }
 
-bool constants_know(const struct constants_known *constants, unsigned which)
-{
-    return which == CONSTANTS_NONE || (constants->known & 1U << which) != 0;
-}
-
 static void load(struct constants_known *constants, struct symbols *symbols, unsigned which, uint64_t from)
 {
     size_t n = 0;

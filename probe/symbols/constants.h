@@ -24,7 +24,10 @@ struct constants {
 };
 
 /* True also for no register. */
-bool constants_know(const struct constants_known *constants, unsigned which);
+static inline bool constants_know(const struct constants_known *constants, unsigned which)
+{
+    return which == CONSTANTS_NONE || (constants->known & 1U << which) != 0;
+}
 /* The constants as they are when the instruction at `at` begins, which other ways may lead to. */
 void constants_arrive(struct constants *constants, uint64_t at);
 /* Follows one instruction, in the order of the code. True: it stores to the word. */

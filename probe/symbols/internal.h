@@ -118,6 +118,8 @@ uint64_t table_next_function(struct symbols *symbols, uint64_t address, uint64_t
 bool table_is_alone(struct symbols *symbols, const char *name);
 enum instruction_set table_isa(struct symbols *symbols, uint64_t address);
 bool table_is_data(struct symbols *symbols, uint64_t address); /* constants among the code */
+/* Up to where both are the same, as far as mapping symbols say; `address` if they do not. */
+uint64_t table_same_until(struct symbols *symbols, uint64_t address);
 bool symbol_is_function(const struct symbol *symbol);
 bool table_is_object(const struct symbols *symbols, const struct symbol *symbol);
 /*
@@ -137,6 +139,9 @@ struct code_walk {
     uint64_t base;
     const uint8_t *bytes;
     size_t n, first, at;
+    uint64_t same_until; /* isa and is_data hold up to there */
+    enum instruction_set isa;
+    bool is_data;
 };
 
 /* Of two halfwords the first one is the upper. */

@@ -317,18 +317,26 @@ struct bases {
     size_t n;
 };
 
+static bool is_near(uint32_t value, const struct counter_switch *switches, size_t n)
+{
+    enum { NEAR_BITS = 12 };
+    for (size_t i = 0; i < n; i++)
+        if (value >> NEAR_BITS == switches[i].word >> NEAR_BITS)
+            return true;
+    return false;
+}
+
 static void note_bases(struct bases *bases, const struct constants_known *now,
                        const struct counter_switch *switches, size_t n)
 {
-    enum { NEAR_BITS = 12 };
-    for (unsigned i = 0; i < 16; i++) {
-        bool is_near = false, is_new = bases->n < BASES;
-        for (size_t k = 0; k < n && constants_know(now, i); k++)
-            is_near = is_near || now->values[i] >> NEAR_BITS == switches[k].word >> NEAR_BITS;
-        for (size_t k = 0; k < bases->n && is_near; k++)
-            is_new = is_new && bases->at[k] != now->values[i];
-        if (is_near && is_new)
-            bases->at[bases->n++] = now->values[i];
+    enum { PRIVATE_REGION = 0xE }; /* of each word that is looked for */
+    for (uint32_t left = now->known & 0xFFFF; left != 0 && bases->n < BASES; left &= left - 1) {
+        uint32_t value = now->values[__builtin_ctz(left)];
+        bool is_new = value >> 28 == PRIVATE_REGION && is_near(value, switches, n);
+        for (size_t k = 0; k < bases->n && is_new; k++)
+            is_new = bases->at[k] != value;
+        if (is_new)
+            bases->at[bases->n++] = value;
     }
 }
 
@@ -432,7 +440,6 @@ void symbols_find_switches(struct symbols *symbols, struct counter_switch *switc
         if (one.is_data)
             continue;
         trail.items[trail.next] = one;
-        trail.known[trail.next] = constants.now;
         trail.next = (trail.next + 1) % TRAIL;
         trail.n += trail.n < TRAIL;
     }

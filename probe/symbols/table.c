@@ -342,7 +342,8 @@ static bool has_code_symbol(struct symbols *symbols, uint64_t address)
 
 static const char NO_MARK = '\0';
 
-static char mark_at(struct symbols *symbols, uint64_t address)
+/* *until: the mark holds before it; without a mark it is `address`. */
+static char mark_until(struct symbols *symbols, uint64_t address, uint64_t *until)
 {
     const struct table *table = table_get(symbols);
     size_t low = 0;
@@ -353,9 +354,26 @@ static char mark_at(struct symbols *symbols, uint64_t address)
         else
             high = middle;
     }
+    *until = address;
     if (low == 0 || address >= table->marks[low - 1].limit)
         return NO_MARK;
+    *until = table->marks[low - 1].limit;
+    if (low < table->mark_count && table->marks[low].address < *until)
+        *until = table->marks[low].address;
     return table->marks[low - 1].kind;
+}
+
+static char mark_at(struct symbols *symbols, uint64_t address)
+{
+    uint64_t until;
+    return mark_until(symbols, address, &until);
+}
+
+uint64_t table_same_until(struct symbols *symbols, uint64_t address)
+{
+    uint64_t until;
+    (void)mark_until(symbols, address, &until);
+    return until;
 }
 
 bool table_is_data(struct symbols *symbols, uint64_t address)
