@@ -85,8 +85,8 @@ static size_t read_handlers(struct session *session, struct extent *out)
 static bool refuse(struct session *session, const char *what, const char *where, struct error *error)
 {
     snprintf(session->own_write, sizeof session->own_write, "%s", what);
-    return error_set(error, ERROR_WRITTEN, "the program writes the counter of %s itself: %s, %s",
-                     session->device.block->kind->name, what, where);
+    return error_set(error, ERROR_WRITTEN, "the program itself changes %s: %s, %s",
+                     session->device.block->text, what, where);
 }
 
 static void note(struct session *session, const uint64_t *places, size_t n)

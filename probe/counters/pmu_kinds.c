@@ -123,10 +123,10 @@ static bool v7_identify(const struct core *core, const uint64_t *values, struct 
     return true;
 }
 
-/* As their instructions call them: PMCR.E and .C, DDI 0406C B4.1.117; DDI 0487 D13.4. */
+/* As their instructions call them: PMCR.E, and .C and .D, DDI 0406C B4.1.117; DDI 0487 D13.4. */
 static const struct counter_register registers[] = {
     {.name = "PMCCNTR"},
-    {.name = "PMCR", .on = 1, .strikes = 1 << 2},
+    {.name = "PMCR", .on = 1, .strikes = 1 << 2 | 1 << 3},
     {.name = "PMCNTENCLR", .also = "PMCNTENSET", .strikes = UINT32_C(1) << 31},
     {.name = "PMCCFILTR"}};
 

@@ -160,6 +160,14 @@ def test_small_writes_are_found_in_the_code(way, what, command):
         assert result.code == 3 or (result.code == 0 and "is not used" in result.out), result.err + result.out
 
 
+def test_survey_leaves_such_functions_out():
+    with Place("a9/swd", "writes", WORK_BY_DATA) as place:
+        place.board.write_word("write_where", AT_START)
+        result = place.run("survey", "written_in_call", "work_by_data", "--for", "2s")
+        text = " ".join(result.out.split())
+        assert result.code == 0 and OWN.search(text) and re.search(r"work_by_data +\d+ ", text), result.err + result.out
+
+
 @pytest.mark.parametrize("way", ["m4/swd", "a53/swd"])
 def test_writes_elsewhere_are_a_note(way):
     with Place(way, "writes", WORK_BY_DATA) as place:
