@@ -235,3 +235,36 @@ size_t changes_find(const struct change_value *values, size_t n, double chance, 
     }
     return found < room ? found : room;
 }
+
+/* --- a slow rise ---------------------------------------------------------------------------------------- */
+
+bool changes_trend(const struct change_value *values, size_t n, double chance, struct change *out)
+{
+    enum { TREND_RUNS = 8 };
+    double middle = ((double)n - 1) / 2, mean = 0, spread = 0, slope = 0, squares = 0, products = 0,
+           before = 0;
+    if (n < TREND_RUNS)
+        return false;
+    for (size_t i = 0; i < n; i++)
+        mean += values[i].value / (double)n;
+    for (size_t i = 0; i < n; i++) {
+        spread += ((double)i - middle) * ((double)i - middle);
+        slope += ((double)i - middle) * (values[i].value - mean);
+    }
+    slope /= spread;
+    for (size_t i = 0; i < n; i++) {
+        double off = values[i].value - mean - slope * ((double)i - middle);
+        squares += off * off + values[i].error * values[i].error;
+        products += i > 0 ? off * before : 0;
+        before = off;
+    }
+    /* Neighbours that are alike count for less, as in alike() */
+    double part = squares > 0 ? products / squares : 0;
+    part += 2 * (1 + 3 * fmax(part, 0)) / (double)n + 0.25 / sqrt((double)n);
+    part = part < 0 ? 0 : fmin(part, ALIKE_MOST);
+    double fewer = (1 - part) / (1 + part), df = fmax(((double)n - 2) * fewer, 1);
+    double error = sqrt(squares / ((double)n - 2) / fewer / spread);
+    bool is_exact = !(error > 0);
+    *out = (struct change){.before = mean - slope * middle, .after = mean + slope * middle};
+    return slope != 0 && (is_exact || 2 * verdict_student_above(fabs(slope) / error, df) <= chance);
+}

@@ -59,11 +59,11 @@ static void compare_texts(struct comparison *out, const char *what, const char *
     add_reason(out, "another %s: %s in the baseline, %s now", what, before, after);
 }
 
-/* "openocd" of "openocd localhost:6666". */
-static void link_kind(char out[TEXT], const char *link)
+const char *comparison_link_kind(char *out, size_t size, const char *link)
 {
-    utf8_clean(out, TEXT, link);
+    utf8_clean(out, size, link);
     out[strcspn(out, " :")] = '\0';
+    return out;
 }
 
 static const char *base_name(const char *path)
@@ -130,8 +130,8 @@ static void compare_conditions(struct comparison *out, const struct conditions *
                                const struct conditions *now, bool any_elf)
 {
     char before[TEXT], after[TEXT];
-    link_kind(before, base->link);
-    link_kind(after, now->link);
+    comparison_link_kind(before, sizeof before, base->link);
+    comparison_link_kind(after, sizeof after, now->link);
     compare_regions(out, base, now);
     compare_elves(out, base, now, any_elf);
     compare_texts(out, "kind of link", before, after, sizeof before);

@@ -48,6 +48,9 @@ bool runs_parse(const char *text, size_t size, const char *path, struct runs *ou
 void runs_free(struct runs *runs);
 bool runs_are_of_one_region(const struct baseline *one, const struct baseline *other);
 
+/* "openocd" of "openocd localhost:6666"; returns `out`. */
+const char *comparison_link_kind(char *out, size_t size, const char *link);
+
 enum { COMPARISON_LINES = 2 * RESULT_COLUMNS, COMPARISON_REASONS = 8, COMPARISON_NOTES = 7 };
 
 struct comparison {

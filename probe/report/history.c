@@ -41,13 +41,31 @@ void history_free(struct history *history)
     *history = (struct history){0};
 }
 
+/* What `compare` wants to be the same: "SysTick, 24 bits, 12 MHz, openocd" */
+static void set_up(const struct conditions *of, char *out, size_t size)
+{
+    char link[sizeof of->link], clock[NUMBER_ROOM] = "";
+    /* One that was measured differs a little from run to run */
+    if (of->clock_hz > 0 && !(of->clock_error_hz > 0))
+        number_frequency(clock, sizeof clock, of->clock_hz);
+    comparison_link_kind(link, sizeof link, of->link);
+    const char *const parts[] = {of->counter, clock, link};
+    out[0] = '\0';
+    for (size_t i = 0, used = 0; i < sizeof parts / sizeof *parts; i++)
+        if (parts[i][0] != '\0' && used < size)
+            used += (size_t)snprintf(out + used, size - used, "%s%.60s", used > 0 ? ", " : "", parts[i]);
+}
+
 /* NULL: out of memory. */
 static struct history_row *find_row(struct history *history, const struct conditions *of, const char *column)
 {
+    char setup[sizeof((struct history_row *)0)->setup];
+    set_up(of, setup, sizeof setup);
     for (size_t i = 0; i < history->n; i++) {
         struct history_row *row = &history->rows[i];
         if (strcmp(row->start, of->start) == 0 && strcmp(row->end, of->end) == 0 &&
-            strcmp(row->core, of->core) == 0 && strcmp(row->column, column) == 0)
+            strcmp(row->core, of->core) == 0 && strcmp(row->column, column) == 0 &&
+            strcmp(row->setup, setup) == 0)
             return row;
     }
     void *rows = grow(history->rows, history->n, &history->room, sizeof *history->rows);
@@ -62,6 +80,7 @@ static struct history_row *find_row(struct history *history, const struct condit
         row_free(&row);
         return NULL;
     }
+    memcpy(row.setup, setup, sizeof setup);
     history->rows[history->n] = row;
     return &history->rows[history->n++];
 }
@@ -115,8 +134,17 @@ static int by_name(const void *a, const void *b)
     int order = strcmp(one->start, other->start);
     order = order != 0 ? order : strcmp(one->end, other->end);
     order = order != 0 ? order : strcmp(one->core, other->core);
-    return order != 0 ? order : strcmp(one->column, other->column);
+    order = order != 0 ? order : strcmp(one->column, other->column);
+    return order != 0 ? order : strcmp(one->setup, other->setup);
 }
+
+bool history_has_changed(const struct history_row *row)
+{
+    return row->n_changes > 0 || row->has_trend;
+}
+
+/* What part of all chance of a false change is a trend's. */
+static const double OF_TREND = 0.1;
 
 bool history_end(struct history *history, double chance)
 {
@@ -131,8 +159,9 @@ bool history_end(struct history *history, double chance)
             qsort(row->runs, row->n, sizeof *row->runs, by_time);
         for (size_t k = 0; k < row->n; k++)
             values[k] = row->runs[k].median;
-        row->n_changes =
-            changes_find(values, row->n, chance / (double)history->n, row->changes, HISTORY_CHANGES);
+        double of_row = chance / (double)history->n;
+        row->n_changes = changes_find(values, row->n, of_row * (1 - OF_TREND), row->changes, HISTORY_CHANGES);
+        row->has_trend = row->n_changes == 0 && changes_trend(values, row->n, of_row * OF_TREND, &row->trend);
         free(values);
     }
     return true;
@@ -207,7 +236,21 @@ static void print_change(FILE *out, const struct history_row *row, const struct 
     fputs(terminal_colour(out, COLOUR_END), out);
 }
 
-static void print_row(FILE *out, const struct history_row *row)
+static void print_trend(FILE *out, const struct history_row *row)
+{
+    char before[NUMBER_ROOM], after[NUMBER_ROOM], text[256];
+    bool worse = row->trend.after > row->trend.before;
+    snprintf(text, sizeof text, "%+.2f %%, %s %s %s over %zu runs: a %s without a step",
+             history_part_of(&row->trend) * 100, put_value(before, sizeof before, row->trend.before),
+             terminal_or("→", "->"), put_value(after, sizeof after, row->trend.after), row->n,
+             worse ? "rise" : "fall");
+    fprintf(out, "    %s", terminal_colour(out, worse ? COLOUR_BAD : COLOUR_GOOD));
+    fold_text_at(out, terminal_columns(out), 4, 6, text);
+    fputs(terminal_colour(out, COLOUR_END), out);
+}
+
+/* `of_several`: there is the same with another counter, clock or link. */
+static void print_row(FILE *out, const struct history_row *row, bool of_several)
 {
     char region[UTF8_CLEAN_ROOM(CELL * 3)], column[UTF8_CLEAN_ROOM(CELL)], first[NUMBER_ROOM],
         last[NUMBER_ROOM];
@@ -228,11 +271,24 @@ static void print_row(FILE *out, const struct history_row *row)
         fold_put(&fold, course, 2);
     }
     fold_end(&fold);
+    if (of_several && row->setup[0] != '\0') {
+        char setup[UTF8_CLEAN_ROOM(sizeof row->setup)];
+        fprintf(out, "    with %s\n", terminal_text(setup, sizeof setup, row->setup));
+    }
     if (row->bounds > 0)
         fprintf(out, "    left out, for want of exact counts: %zu run%s\n", row->bounds,
                 row->bounds == 1 ? "" : "s");
     for (size_t i = 0; i < row->n_changes; i++)
         print_change(out, row, &row->changes[i]);
+    if (row->has_trend)
+        print_trend(out, row);
+}
+
+static bool is_same_region(const struct history *history, size_t i, size_t k)
+{
+    const struct history_row *one = &history->rows[i], *other = &history->rows[k];
+    return k < history->n && strcmp(one->start, other->start) == 0 && strcmp(one->end, other->end) == 0 &&
+           strcmp(one->core, other->core) == 0 && strcmp(one->column, other->column) == 0;
 }
 
 bool history_text(FILE *out, const struct history *history)
@@ -245,14 +301,15 @@ bool history_text(FILE *out, const struct history *history)
         if (core == NULL || strcmp(core, row->core) != 0)
             fprintf(out, "%s%s\n", core != NULL ? "\n" : "", terminal_text(clean, sizeof clean, row->core));
         core = row->core;
-        print_row(out, row);
-        changed += row->n_changes > 0;
+        print_row(out, row,
+                  is_same_region(history, i, i + 1) || (i > 0 && is_same_region(history, i, i - 1)));
+        changed += history_has_changed(row);
     }
     char text[2048];
     fputs(history->n > 0 ? "\n" : "", out);
     snprintf(text, sizeof text,
-             "%zu file%s, %zu of %zu row%s changed. A median steps up or down where chance "
-             "does not explain it (1 %% over all rows).",
+             "%zu file%s, %zu of %zu row%s changed. A median steps up or down, or rises or "
+             "falls all the way, where chance does not explain it (1 %% over all rows).",
              history->files, history->files == 1 ? "" : "s", changed, history->n, history->n == 1 ? "" : "s");
     fold_text(out, terminal_columns(out), 0, text);
     if (history->skipped > 0) {
@@ -297,6 +354,15 @@ static json_t *changes_json(const struct history_row *row)
     return changes;
 }
 
+static struct json_part trend_json(const struct history_row *row)
+{
+    struct json_part part = json_part_new(NULL);
+    json_part_real(&part, "before", row->trend.before);
+    json_part_real(&part, "after", row->trend.after);
+    json_part_real(&part, "change", history_part_of(&row->trend));
+    return part;
+}
+
 bool history_json(FILE *out, const struct history *history)
 {
     bool ok = json_command_header(out, "history", "");
@@ -313,8 +379,12 @@ bool history_json(FILE *out, const struct history *history)
             json_part_unsigned(&part, "at_least", row->bounds);
         json_part_array(&part, "runs", runs_json(row));
         json_part_array(&part, "changes", changes_json(row));
+        if (row->setup[0] != '\0')
+            json_part_text(&part, "setup", row->setup);
+        if (row->has_trend)
+            json_part_object(&part, "trend", trend_json(row));
         ok = json_part_write(out, part);
-        changed += row->n_changes > 0;
+        changed += history_has_changed(row);
     }
     struct json_part summary = json_part_new("summary");
     json_part_unsigned(&summary, "files", history->files);

@@ -23,9 +23,12 @@ struct history_row {
     char *start, *end, *core, *column;
     struct history_run *runs; /* in order of time, once history_end was called */
     size_t n, room;
-    size_t bounds; /* runs that are left out, since of some of their hits only a lower bound is known */
+    size_t bounds;   /* runs that are left out, since of some of their hits only a lower bound is known */
+    char setup[192]; /* counter, clock and kind of link; runs with another one are another row */
     struct change changes[HISTORY_CHANGES];
     size_t n_changes;
+    bool has_trend; /* there is no step, but a rise or fall over all runs */
+    struct change trend;
 };
 
 struct history {
@@ -42,6 +45,8 @@ bool history_add(struct history *history, const struct baseline *run);
 bool history_end(struct history *history, double chance);
 void history_free(struct history *history);
 
+/* There is a step or a trend. */
+bool history_has_changed(const struct history_row *row);
 /* Its end is its return. */
 bool history_is_function(const struct history_row *row);
 /* By how much the level rose, as a part of the one before; NaN: that is 0. */

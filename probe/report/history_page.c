@@ -109,6 +109,15 @@ static void put_row(FILE *out, const struct history_row *row, size_t number)
                  run->build_id, run->file);
         html_element(out, "p", NULL, text);
     }
+    if (row->has_trend) {
+        change_text(&row->trend, change, sizeof change);
+        snprintf(text, sizeof text, "%s over %zu runs, without a step", change, row->n);
+        html_element(out, "p", NULL, text);
+    }
+    if (row->setup[0] != '\0') {
+        snprintf(text, sizeof text, "With %s", row->setup);
+        html_element(out, "p", NULL, text);
+    }
     if (row->bounds > 0) {
         snprintf(text, sizeof text, "Left out, for want of exact counts: %zu", row->bounds);
         html_element(out, "p", NULL, text);
@@ -136,6 +145,8 @@ static void put_overview(FILE *out, const struct history *history)
         html_cell(&table, NULL, row->core);
         if (row->n_changes > 0)
             change_text(&row->changes[row->n_changes - 1], change, sizeof change);
+        else if (row->has_trend)
+            change_text(&row->trend, change, sizeof change);
         html_cell(&table, NULL, change);
     }
     html_table_end(&table);
@@ -146,7 +157,7 @@ bool history_page(FILE *out, const struct history *history)
     char text[TEXT];
     size_t changed = 0;
     for (size_t i = 0; i < history->n; i++)
-        changed += history->rows[i].n_changes > 0;
+        changed += history_has_changed(&history->rows[i]);
     html_begin_still(out, "History");
     snprintf(text, sizeof text, "%zu files; rows that changed: %zu of %zu", history->files, changed,
              history->n);

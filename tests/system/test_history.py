@@ -72,6 +72,51 @@ def test_the_page_has_a_line_for_each_row_and_marks_the_step(tmp_path):
     assert re.search(rf"\+[12]\.\d+ %, 18,\d+ to 18,\d+ since .*run-{names[23]:03}\.jsonl", page.out)
 
 
+def test_a_rise_without_a_step(tmp_path):
+    """Small regressions, one in each commit."""
+    dice = random.Random(5)
+    for i in range(40):
+        cycles = round((10000 + 250 * i) * (1 + 0.0014 * dice.gauss(0, 1)))
+        (tmp_path / f"{i}.jsonl").write_text(result(f"2026-10-{1 + i // 24:02}T{i % 24:02}:00:00Z", {"CPU_CYCLES": cycles, "LD_RETIRED": 50 + i}))
+    rows, summary = history(tmp_path)
+    assert summary["changed"] == 2
+    for column, truth in (("CPU_CYCLES", (10000, 19750)), ("LD_RETIRED", (50, 89))):
+        trend = rows[column]["trend"]
+        assert (trend["before"], trend["after"]) == pytest.approx(truth, rel=0.005) and "changes" not in rows[column]
+        assert trend["change"] == pytest.approx(truth[1] / truth[0] - 1, abs=0.01)
+    text = run_tool("history", str(tmp_path)).out
+    assert "over 40 runs: a rise without a step" in " ".join(text.split()) and "2 of 2 rows changed" in text
+    page = run_tool("history", "--format", "html", str(tmp_path)).out
+    assert page.count("over 40 runs, without a step") == 2 and "rows that changed: 2 of 2" in page
+
+
+@pytest.mark.parametrize("what", ["counter", "link", "clock"])
+def test_runs_with_another_setup_are_another_row(tmp_path, what):
+    """Nothing became slower: something else was measured."""
+    setups = {"counter": ({"counter": "DWT CYCCNT, 32 bits"}, {"counter": "SysTick, 24 bits"}),
+              "link": ({"link": "openocd localhost:6666"}, {"link": "cmsis-dap-tcp localhost:4441 SWD 10 MHz"}),
+              "clock": ({"clock": {"hz": 12e6, "source": "--freq"}}, {"clock": {"hz": 48e6, "source": "--freq"}})}[what]
+    for i in range(20):
+        lines = result(f"2026-10-01T{i:02}:00:00Z", {"CPU_CYCLES": 9000 if i < 10 else 9300}).splitlines()
+        header = json.loads(lines[0]) | setups[i >= 10]
+        (tmp_path / f"{i}.jsonl").write_text("\n".join([json.dumps(header), *lines[1:]]) + "\n")
+    run = run_tool("history", "-j", str(tmp_path))
+    found = [row for row in map(json.loads, run.out.splitlines()) if row["type"] == "region"]
+    assert [len(row["runs"]) for row in found] == [10, 10] and len({row["setup"] for row in found}) == 2
+    assert not any("changes" in row or "trend" in row for row in found), run.out
+    text = run_tool("history", str(tmp_path)).out
+    assert all(f"with {row['setup']}" in text for row in found)
+
+
+def test_ports_and_measured_clocks_make_no_other_row(tmp_path):
+    for i in range(20):
+        lines = result(f"2026-10-01T{i:02}:00:00Z", {"CPU_CYCLES": 9000}).splitlines()
+        header = json.loads(lines[0]) | {"link": f"openocd localhost:{6666 + i}", "clock": {"hz": 12e6 + i, "error_hz": 2e4, "source": "measured"}}
+        (tmp_path / f"{i}.jsonl").write_text("\n".join([json.dumps(header), *lines[1:]]) + "\n")
+    rows, summary = history(tmp_path)
+    assert summary["regions"] == 1 and len(rows["CPU_CYCLES"]["runs"]) == 20
+
+
 def test_flat_runs_have_no_step(tmp_path):
     write_runs(tmp_path, 40)
     rows, summary = history(tmp_path)

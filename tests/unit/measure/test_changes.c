@@ -189,3 +189,33 @@ TEST(unsure_runs_hide_a_step)
         values[i].error = 0.1;
     assert_int_equal(changes_find(values, 40, 0.01, changes, ROOM), 1);
 }
+
+TEST(a_trend_is_found_and_flat_rows_have_none)
+{
+    static const size_t lengths[] = {8, 12, 40, 300};
+    enum { ROWS = 400 };
+    struct change_value values[MOST];
+    struct change trend;
+    dice = test_seed();
+    for (size_t s = 0; s < SHAPES; s++)
+        for (size_t l = 0; l < sizeof lengths / sizeof *lengths; l++) {
+            unsigned wrong = 0;
+            for (unsigned row = 0; row < ROWS; row++) {
+                fill(values, lengths[l], shapes[s].of, 0.01, MOST);
+                wrong += changes_trend(values, lengths[l], 0.01, &trend);
+            }
+            printf("%-24s %3zu runs: %.2f %%\n", shapes[s].name, lengths[l], 100.0 * wrong / ROWS);
+            assert_in_range(wrong, 0, (unsigned)(ROWS * 0.015 + 5 * sqrt(ROWS * 0.015)));
+        }
+    for (unsigned row = 0; row < ROWS; row++) {
+        fill(values, 40, bell, 0.002, MOST);
+        for (size_t i = 0; i < 40; i++)
+            values[i].value += 10.0 * (double)i; /* 4 % in all */
+        assert_true(changes_trend(values, 40, 0.001, &trend));
+        assert_true(fabs(trend.before - 10000) < 60 && fabs(trend.after - 10390) < 60 && trend.at == 0);
+    }
+    for (size_t i = 0; i < 8; i++)
+        values[i] = (struct change_value){.value = 50 + (double)i};
+    assert_false(changes_trend(values, 7, 0.001, &trend)); /* too few */
+    assert_true(changes_trend(values, 8, 0.001, &trend) && trend.before == 50 && trend.after == 57);
+}
