@@ -182,6 +182,14 @@ static bool stops_there(enum error_kind kind)
            kind == ERROR_FOREIGN_STOP || kind == ERROR_RESET || kind == ERROR_SYSTEM;
 }
 
+/* What a look at memory cannot tell, of a command that does not stop the core. */
+static const char *cached(struct session *session)
+{
+    return !session->may_stop && may_see_more(session)
+               ? ". Caches may be ahead of memory: delta looks through the core"
+               : "";
+}
+
 /* Compares the beginning of a piece of the file with the target: another program differs early. */
 static bool check_piece(struct session *session, const struct segment *piece, struct error *error)
 {
@@ -199,8 +207,7 @@ static bool check_piece(struct session *session, const struct segment *piece, st
         if (stops_there(by_core.kind))
             return error_copy(error, &by_core);
         if (!session->may_stop)
-            return error_set(error, differs.kind,
-                             "%s. Caches may be ahead of memory: delta looks through the core", differs.text);
+            return error_set(error, differs.kind, "%s%s", differs.text, cached(session));
     }
     return error_copy(error, &differs);
 }
@@ -301,7 +308,8 @@ static void name_builds(struct session *session, const struct segment *segments,
     show_id(&theirs, device, sizeof device);
     error_clear(error);
     error_set(error, ERROR_ELF_MISMATCH,
-              "the target does not run this ELF: the target holds build ID %s, the file %s", device, file);
+              "the target does not run this ELF: the target holds build ID %s, the file %s%s", device, file,
+              cached(session));
 }
 
 static bool check_segment(struct session *session, const struct segment *segment, struct error *error)

@@ -32,7 +32,7 @@ struct clock clock_given(double hz, const char *source, enum core_family family)
 
 void clock_check(struct clock *clock, double seen_hz)
 {
-    static const double SURELY = 1.5; /* the error of some 20 ms by a link's times */
+    static const double SURELY = 2; /* the error of some 20 ms by a link's times */
     bool claimed = clock->hz > 0 && !(clock->error_hz > 0);
     if (!claimed || seen_hz <= clock->hz * SURELY)
         return;
