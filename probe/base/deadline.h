@@ -19,6 +19,12 @@ struct deadline {
 };
 
 int64_t deadline_now_us(void); /* monotonic */
+
+/* Between two moments of one clock; 0 if the second is not later. */
+static inline uint64_t us_between(uint64_t before_us, uint64_t after_us)
+{
+    return after_us > before_us ? after_us - before_us : 0;
+}
 /* `mark_us` plus as many intervals as it takes to be after now. */
 int64_t deadline_next_us(int64_t mark_us, int64_t interval_us);
 /* How long to wait for another program or a probe before it counts as gone: `ms` times $PMU_PROBE_PATIENCE (a

@@ -141,6 +141,17 @@ bool error_copy(struct error *error, const struct error *why)
     return false;
 }
 
+bool error_is_written(const struct error *error)
+{
+    return error->kind == ERROR_WRITTEN || error->kind == ERROR_WRITER_SOUGHT;
+}
+
+bool error_replace(struct error *error, const struct error *why)
+{
+    error_clear(error);
+    return error_copy(error, why);
+}
+
 bool error_prefix(struct error *error, const char *format, ...)
 {
     if (error == NULL)

@@ -63,6 +63,10 @@ bool error_advise(struct error *error, enum error_kind kind, const char *advice,
     __attribute__((format(printf, 4, 5)));
 /* Takes over all of `why`, unless a fact is set already. Always returns false. */
 bool error_copy(struct error *error, const struct error *why);
+/* Another counter may help. */
+bool error_is_written(const struct error *error);
+/* In place of what is set already. Always returns false. */
+bool error_replace(struct error *error, const struct error *why);
 /* Puts words in front of a fact that is already set ("cannot restore: ..."). Always returns false. */
 bool error_prefix(struct error *error, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* A further fact, on a line of its own; becomes the error itself when there is none yet. Always returns

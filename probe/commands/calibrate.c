@@ -46,7 +46,7 @@ static bool one_is_enough(void *context, const struct raw_hit *hit)
 static void take_rehit(void *context, const struct raw_hit *rehit)
 {
     struct calibrate_command *self = context;
-    uint64_t us = rehit->after_us > rehit->before_us ? rehit->after_us - rehit->before_us : 0;
+    uint64_t us = us_between(rehit->before_us, rehit->after_us);
     if (self->written.kind == ERROR_NONE && plausible_span(&self->plausible, rehit->from, rehit->to, us,
                                                            rehit->pairs + rehit->steps, &self->written))
         halt_cost_rehit(&self->halts, rehit);

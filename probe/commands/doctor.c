@@ -427,8 +427,7 @@ static bool try_counter(struct session *session, struct error *error)
     struct deadline deadline = session_deadline(session);
     struct clock clock;
     double seen_hz;
-    if (!session_take(session, error) || !session_clock(session, &clock, error) ||
-        !plausible_trial(device, &clock, &seen_hz, &deadline, error)) {
+    if (!session_take(session, error) || !session_try_counter(session, &clock, &seen_hz, error)) {
         if (error->kind == ERROR_WRITTEN)
             put_written(session, error);
         else if (error->kind == ERROR_NO_COUNTER && error->subject != NULL)

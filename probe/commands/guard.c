@@ -23,6 +23,7 @@ struct guarding {
     struct named_region named;
     struct conditions conditions;
     struct clock clock;
+    double seen_hz;             /* of session_try_counter */
     struct budget_value wanted; /* as the user gave it */
     struct event_request event;
     uint64_t budget; /* in events */
@@ -245,12 +246,10 @@ static bool try_block(struct guarding *self, const char *name, struct guard_way 
     struct device *device = &session->device;
     struct deadline deadline = session_deadline(session);
     struct counter_pick pick;
-    double seen_hz;
     bool proved;
     if (!device_take_block(device, name, &deadline, error) ||
         !profiling_find_event(device->block, &self->event, &pick, error) ||
-        !session_check_writes(session, error) || !session_clock(session, &self->clock, error) ||
-        !plausible_trial(device, &self->clock, &seen_hz, &deadline, error) || !find_budget(self, error))
+        !session_try_counter(session, &self->clock, &self->seen_hz, error) || !find_budget(self, error))
         return false;
     way->n_picks = counter_stop_choose(device->block, &pick, guard_most(self->budget), way->picks, error);
     if (way->n_picks == 0 || !device_program(device, way->picks, way->n_picks, &deadline, error) ||
@@ -260,8 +259,6 @@ static bool try_block(struct guarding *self, const char *name, struct guard_way 
         return error_advise(error, ERROR_NO_COUNTER, "",
                             "the counter can be armed for %" PRIu64 " %s at most", way->stop.most, pick.name);
     self->way = way;
-    self->guard.plausible =
-        plausible_begin(&device->reading, device->block->counts_cycles, &self->clock, seen_hz);
     return counter_stop_prove(&way->stop, self->budget < TRIAL_EVENTS ? self->budget : TRIAL_EVENTS, TRIAL_MS,
                               &proved, &deadline, error);
 }
@@ -274,7 +271,7 @@ static bool take_stop(struct guarding *self, struct error *error)
     if (matches && try_block(self, "dwt", &self->ways[0], &first))
         return true;
     if (matches && first.kind != ERROR_NO_COUNTER && first.kind != ERROR_NO_COMPARATOR &&
-        first.kind != ERROR_WRITTEN)
+        !error_is_written(&first))
         return error_copy(error, &first);
     if (try_block(self, NULL, &self->ways[1], error))
         return true;
@@ -316,7 +313,9 @@ static bool run(struct guarding *self, struct engine *engine, struct error *erro
     struct deadline deadline = session_deadline(&self->session);
     self->session.device.slow_clock = self->clock.hz > 0 && self->clock.hz < SLOW_HZ;
     self->guard = (struct guard){.engine = engine,
-                                 .plausible = self->guard.plausible,
+                                 .plausible = plausible_begin(&self->session.device.reading,
+                                                              self->session.device.block->counts_cycles,
+                                                              &self->clock, self->seen_hz),
                                  .stop = &self->way->stop,
                                  .n_picks = self->way->n_picks,
                                  .stacks = &self->stacks,

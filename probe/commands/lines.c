@@ -101,7 +101,7 @@ static bool is_enough(const struct lines_command *self, uint64_t calls, int64_t 
 static bool on_hop(void *context, const struct walk_hop *hop)
 {
     struct lines_command *self = context;
-    uint64_t us = hop->after_us > hop->before_us ? hop->after_us - hop->before_us : 0;
+    uint64_t us = us_between(hop->before_us, hop->after_us);
     if (self->begun_us == 0)
         self->begun_us = deadline_now_us();
     if (self->written.kind != ERROR_NONE ||
@@ -215,10 +215,7 @@ static bool walk_lines(struct lines_command *self, struct engine *engine, const 
                                      .hop = on_hop,
                                      .sink = &sink};
     bool ok = engine->ops->walk(engine, &walk, deadline, error);
-    if (self->written.kind == ERROR_NONE)
-        return ok;
-    error_clear(error);
-    return error_copy(error, &self->written);
+    return self->written.kind == ERROR_NONE ? ok : error_replace(error, &self->written);
 }
 
 static void describe(struct lines_command *self)

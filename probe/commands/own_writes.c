@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { FIRST_HANDLER = 11, INTERRUPTS = 32, MOST_VECTORS = 256 }; /* SVC is the first that is no fault */
+enum { FIRST_HANDLER = 11, INTERRUPTS = 32, MOST_VECTORS = 256 }; /* SVC is the first that is not a fault */
 
 static size_t places_of(const struct session *session, uint64_t *out)
 {
@@ -84,8 +84,8 @@ static size_t read_handlers(struct session *session, struct extent *out)
 
 static bool refuse(struct session *session, const char *what, const char *where, struct error *error)
 {
-    snprintf(session->own_write, sizeof session->own_write, "%s", what);
-    return error_set(error, ERROR_WRITTEN, "the program itself changes %s: %s, %s",
+    memcpy(session->own_write, what, sizeof session->own_write);
+    return error_set(error, ERROR_WRITER_SOUGHT, "the program itself changes %s: %s, %s",
                      session->device.block->text, what, where);
 }
 
@@ -94,6 +94,7 @@ static void note(struct session *session, const uint64_t *places, size_t n)
     struct counter_block *block = session->device.block;
     char text[sizeof block->note], what[112], more[40] = "";
     describe(session, places[0], what, sizeof what);
+    memcpy(session->own_write, what, sizeof session->own_write);
     if (n > 1)
         snprintf(more, sizeof more, " (doctor: %zu more)", n - 1);
     snprintf(text, sizeof text, "%.60s%s%s%s: counts in which it runs are wrong", block->note,

@@ -117,6 +117,16 @@ static bool choose_every(struct profiling *self, const struct counter_pick *even
            event_sampler_measure(device, n, &self->event_rate, every, deadline, error);
 }
 
+/* A stop comes late after such a write. Unlike other commands, record prints no notes of the counter. */
+static void tell_own_writes(const struct profiling *self)
+{
+    const char *what = self->session.own_write;
+    char clean[UTF8_CLEAN_ROOM(sizeof self->session.own_write)];
+    if (what[0] != '\0' && !options_of(self)->quiet)
+        fprintf(stderr, "pmu-probe: %s: where it runs, the shares are wrong\n",
+                terminal_text(clean, sizeof clean, what));
+}
+
 static bool try_block(struct profiling *self, const char *name, struct event_sampler *sampler,
                       const struct event_request *event, struct error *error)
 {
@@ -134,6 +144,7 @@ static bool try_block(struct profiling *self, const char *name, struct event_sam
         return false;
     memcpy(self->event, pick.name, sizeof self->event);
     self->by_stops = sampler;
+    tell_own_writes(self);
     return true;
 }
 

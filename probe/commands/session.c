@@ -420,7 +420,7 @@ static struct counter_block *find_other(const struct device *device)
     return NULL;
 }
 
-static bool try_counter(struct session *session, struct clock *clock, double *seen_hz, struct error *error)
+bool session_try_counter(struct session *session, struct clock *clock, double *seen_hz, struct error *error)
 {
     struct deadline deadline = session_deadline(session);
     return session_check_writes(session, error) && session_clock(session, clock, error) &&
@@ -437,16 +437,18 @@ bool session_take_other(struct session *session, const struct error *why, struct
     char own_write[sizeof session->own_write];
     memcpy(own_write, session->own_write, sizeof own_write);
     /* The requested events belong to the block that has them */
-    if (why->kind != ERROR_WRITTEN || other == NULL || options->counter != NULL || options->n_events > 0 ||
+    if (!error_is_written(why) || other == NULL || options->counter != NULL || options->n_events > 0 ||
         options->n_metrics > 0)
         return error_copy(error, why);
-    if (!device_take_block(&session->device, other->kind->name, &deadline, error) ||
-        !try_counter(session, clock, seen_hz, error))
+    if (!device_take_block(&session->device, other->kind->name, &deadline, error))
         return false;
+    struct error other_why = {0};
+    if (!session_try_counter(session, clock, seen_hz, &other_why))
+        return error_copy(error, error_is_written(&other_why) ? why : &other_why);
     char note[sizeof other->note];
     snprintf(note, sizeof note, "%.60s%sthe counter of %.32s is not used: %s", other->note,
              other->note[0] != '\0' ? "; " : "", written->text,
-             own_write[0] != '\0' ? own_write : "something else writes it");
+             why->kind == ERROR_WRITER_SOUGHT ? own_write : "something else writes it");
     memcpy(other->note, note, sizeof note);
     return true;
 }
@@ -454,7 +456,7 @@ bool session_take_other(struct session *session, const struct error *why, struct
 bool session_trial(struct session *session, struct clock *clock, double *seen_hz, struct error *error)
 {
     struct error why = {0};
-    return try_counter(session, clock, seen_hz, &why) ||
+    return session_try_counter(session, clock, seen_hz, &why) ||
            session_take_other(session, &why, clock, seen_hz, error);
 }
 

@@ -31,7 +31,7 @@ struct session {
     bool lends_symbols; /* someone else closes them */
     bool has_region;
     struct extent inside; /* code that is measured, as symbols_reach takes it; low 0: it is not known */
-    char own_write[112];  /* what the program does to a counter that is therefore not used; "" */
+    char own_write[112];  /* what session_check_writes found first; "" */
 };
 
 bool session_open_elf(struct session *session, struct error *error);
@@ -62,9 +62,9 @@ bool session_take(struct session *session, struct error *error);
 bool session_sees_running(const struct session *session, const char *command, struct error *error);
 bool session_clock(struct session *session, struct clock *out, struct error *error);
 /*
- * Checks the program's own code, as far as the ELF tells: ERROR_WRITTEN if it changes the counter in use in
- * what is measured (session_measures), or in an exception handler of a Cortex-M; if elsewhere, a note says
- * so.
+ * Checks the program's own code, as far as the ELF tells: ERROR_WRITER_SOUGHT if it changes the counter in
+ * use in what is measured (session_measures), or in an exception handler of a Cortex-M; if elsewhere, a note
+ * says so.
  */
 bool session_check_writes(struct session *session, struct error *error);
 /* Whether this code, or what it calls, changes the counter in use: "main.c:96 (reset_timer) writes
@@ -72,7 +72,9 @@ bool session_check_writes(struct session *session, struct error *error);
  */
 bool session_writes_inside(const struct session *session, const struct extent *ranges, size_t n, char *out,
                            size_t size);
-/* Measures the clock and tries the counter; if something else writes it, session_take_other. */
+/* Checks the program's code, measures the clock and tries the counter in use. */
+bool session_try_counter(struct session *session, struct clock *clock, double *seen_hz, struct error *error);
+/* The same; if something else writes it, session_take_other. */
 bool session_trial(struct session *session, struct clock *clock, double *seen_hz, struct error *error);
 /* The same with another counter of the core. False with `why` if it has none, if `why` is no reason for
  * another one, or if the user named a counter or events. */

@@ -37,13 +37,15 @@ static struct counter_block *find_block(const struct device *device, const char 
     return NULL;
 }
 
+enum { USES_REGISTERS = 16 };
+
 /* What is looked for in the program's code, all of which is walked for it: what starts what the run may
  * switch on, each register once, and what changes a counter. */
 struct uses {
-    struct counter_switch switches[LEDGER_USES + DEVICE_CHANGES];
+    struct counter_switch switches[LEDGER_USES + USES_REGISTERS];
     struct address at[LEDGER_USES];
     size_t n_starts, n;
-    struct counter_change changes[LEDGER_USES + DEVICE_CHANGES]; /* of those behind n_starts */
+    struct counter_change changes[LEDGER_USES + USES_REGISTERS]; /* of those after n_starts */
 };
 
 static void add_starts(struct uses *uses, const struct core *core, const struct counter_block *block)
@@ -69,7 +71,7 @@ static void add_starts(struct uses *uses, const struct core *core, const struct 
 static void add_changes(struct uses *uses, const struct counter_block *block)
 {
     const struct block_kind *kind = block->kind;
-    for (size_t i = 0; i < kind->n_registers && uses->n < uses->n_starts + DEVICE_CHANGES; i++) {
+    for (size_t i = 0; i < kind->n_registers && uses->n < uses->n_starts + USES_REGISTERS; i++) {
         const struct counter_register *one = &kind->registers[i];
         uses->changes[uses->n] = (struct counter_change){.kind = kind, .name = one->name};
         uses->switches[uses->n++] = (struct counter_switch){.word = one->word,

@@ -31,7 +31,7 @@ enum leave {
 struct debugger_stop;
 struct symbols;
 
-enum { DEVICE_CHANGES = 32 };
+enum { DEVICE_CHANGES = 512 };
 
 /* An instruction of the program that changes what a block counts. */
 struct counter_change {

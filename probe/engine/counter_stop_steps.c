@@ -11,6 +11,7 @@ enum { CHAIN = 0x1E, CYCLES_FLAG = 31, WORD_BITS = 32 };
 /* The codes of DWT_FUNCTION0: CYCMATCH with a watchpoint debug event, DDI 0403 C1.8.17; on Armv8-M a match of
  * cycles with the action debug event, DDI 0553 D1.2, where ID says whether the comparator can do that. */
 enum { V7_AT_CYCLES = 0x84, V8_AT_CYCLES = 0x11 };
+enum { MATCHED = 1 << 24 }; /* of DWT_FUNCTION0; a read clears it */
 enum { V8_MATCH_ACTION = 0x3F, V7_KIND = 0x1EF, V8_ID = 27, V8_ID_CYCLES = 1 << 0 };
 
 static bool is_m(const struct counter_stop *stop)
@@ -283,13 +284,17 @@ void counter_stop_add_wait(const struct counter_stop *stop, struct steps *list)
 /* --- a look --------------------------------------------------------------------------------------------- */
 
 /* The reads of a look, in order. */
-enum { LOOK_TARGET, LOOK_FLAGS = LOOK_TARGET, LOOK_VALUE, LOOK_UPPER, LOOK_WORDS };
+enum { LOOK_TARGET, LOOK_FLAGS = LOOK_TARGET, LOOK_VALUE, LOOK_UPPER, LOOK_MATCHED = LOOK_UPPER, LOOK_WORDS };
 
 static size_t look_reads(const struct counter_stop *stop, struct step *out)
 {
     out[LOOK_TARGET] = step_read(stop->way == COUNTER_STOP_MATCH ? core_word(stop->core, DWT_COMP0)
                                                                  : pmu_at(stop, PMOVSCLR));
     out[LOOK_VALUE] = step_read(stop->counter.low);
+    if (stop->way == COUNTER_STOP_MATCH) {
+        out[LOOK_MATCHED] = step_read(counter_stop_function(stop->core));
+        return LOOK_WORDS;
+    }
     if (stop->chained.low.size == 0)
         return LOOK_UPPER;
     out[LOOK_UPPER] = step_read(stop->chained.low);
@@ -361,7 +366,9 @@ struct counter_stop_look counter_stop_look(struct counter_stop *stop, const uint
         look.has_come = (from[words[LOOK_FLAGS]] & stop->flag) != 0;
         look.late = look.has_come ? look.value : 0;
     }
-    look.is_ours = look.has_come && !look.was_reset && cause_is_ours(stop, from[cause]);
+    bool matched = stop->way == COUNTER_STOP_MATCH && (from[words[LOOK_MATCHED]] & MATCHED) != 0;
+    look.is_ours = (look.has_come || matched) && !look.was_reset && cause_is_ours(stop, from[cause]);
+    look.was_written = look.is_ours && !look.has_come;
     if (look.is_ours && look.late > stop->late)
         stop->late = look.late;
     return look;

@@ -61,12 +61,13 @@ void counter_stop_add_run(const struct counter_stop *stop, struct steps *list);
 enum { COUNTER_STOP_STEPS = 400 }; /* of each of these functions, at most */
 
 struct counter_stop_look {
-    bool is_ours;   /* the counter halted the core, and nothing else did */
-    bool has_come;  /* the event has come, whether or not the core halted for it */
-    bool was_reset; /* since it was taken, or since the last such look */
-    uint64_t value; /* of the counter, for counter_stop_add_arm */
-    uint64_t late;  /* events behind the one that it was armed for; 0 if that has not come */
-    uint64_t cause; /* the register that tells why it halted, for core_unreadable */
+    bool is_ours;     /* the counter halted the core, and nothing else did */
+    bool has_come;    /* the event has come, whether or not the core halted for it */
+    bool was_written; /* the counter halted the core, and has less by now: something else wrote it */
+    bool was_reset;   /* since it was taken, or since the last such look */
+    uint64_t value;   /* of the counter, for counter_stop_add_arm */
+    uint64_t late;    /* events behind the one that it was armed for; 0 if that has not come */
+    uint64_t cause;   /* the register that tells why it halted, for core_unreadable */
 };
 
 /* Why the core halted, and what the counter holds. Returns the index for counter_stop_look. */

@@ -228,7 +228,7 @@ static off_t add_head(struct journal *journal)
     return slot_at;
 }
 
-/* A line behind one that could not be written whole would be a part of it. */
+/* After a line that could not be written whole, a new one would become part of it. */
 static bool takes_lines(const struct journal *journal)
 {
     return !journal->reopened || !journal->cut;
@@ -548,7 +548,7 @@ static struct journal_entry *find_earlier(const struct journal_file *file, struc
     return NULL;
 }
 
-/* Among those of its own ledger. */
+/* The index counts the entries of its own ledger only. */
 static size_t place_of(const struct journal_file *file, uint64_t index)
 {
     return index < file->n - file->earlier ? file->earlier + (size_t)index : file->n;

@@ -66,7 +66,7 @@ struct journal *journal_new(const struct journal_head *head, struct error *error
  * too, and nothing here removes the file. To one that is cut only what is borrowed can be added. */
 struct journal_file;
 struct journal *journal_reopen(const struct journal_file *file, struct error *error);
-/* Another ledger begins to use it, with numbers of its own. */
+/* Another ledger starts to use it, whose numbers begin again. */
 void journal_begin(struct journal *journal);
 /* From here on `entry` is held, before number `index` of those held so far. */
 void journal_hold(struct journal *journal, size_t index, const struct journal_entry *entry);

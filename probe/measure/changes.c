@@ -44,6 +44,15 @@ static bool is_equal(const struct change_value *values, size_t from, size_t to)
     return true;
 }
 
+/* What is fitted to the same runs makes neighbours look less alike by about this, 1 + 3r for each of two
+ * numbers that are fitted. 0 to ALIKE_MOST. */
+static double alike_corrected(double products, double squares, double runs)
+{
+    double found = squares > 0 ? products / squares : 0;
+    found += 2 * (1 + 3 * fmax(found, 0)) / runs + 0.25 / sqrt(runs);
+    return found < 0 ? 0 : fmin(found, ALIKE_MOST);
+}
+
 /* How alike neighbours are, around the means of the two sides: 0 to ALIKE_MOST. */
 static double alike(const struct change_value *values, size_t from, size_t at, size_t to,
                     const struct sides *sides)
@@ -56,10 +65,7 @@ static double alike(const struct change_value *values, size_t from, size_t at, s
         products += i > from && i != at ? off * before : 0;
         before = off;
     }
-    /* Means taken from the same runs make neighbours look less alike by about this, 1 + 3r for each side */
-    double runs = (double)(to - from), found = products / sides->squares;
-    found += 2 * (1 + 3 * fmax(found, 0)) / runs + 0.25 / sqrt(runs);
-    return found < 0 ? 0 : fmin(found, ALIKE_MOST);
+    return alike_corrected(products, sides->squares, (double)(to - from));
 }
 
 /* The standard error of the difference of two sides, and its degrees of freedom. */
@@ -258,11 +264,8 @@ bool changes_trend(const struct change_value *values, size_t n, double chance, s
         products += i > 0 ? off * before : 0;
         before = off;
     }
-    /* Neighbours that are alike count for less, as in alike() */
-    double part = squares > 0 ? products / squares : 0;
-    part += 2 * (1 + 3 * fmax(part, 0)) / (double)n + 0.25 / sqrt((double)n);
-    part = part < 0 ? 0 : fmin(part, ALIKE_MOST);
-    double fewer = (1 - part) / (1 + part), df = fmax(((double)n - 2) * fewer, 1);
+    double part = alike_corrected(products, squares, (double)n), fewer = (1 - part) / (1 + part),
+           df = fmax(((double)n - 2) * fewer, 1);
     double error = sqrt(squares / ((double)n - 2) / fewer / spread);
     bool is_exact = !(error > 0);
     *out = (struct change){.before = mean - slope * middle, .after = mean + slope * middle};

@@ -261,8 +261,7 @@ static void add_period(struct delta *delta, const struct raw_hit *raw)
     const struct hit_end *last = &delta->last;
     const struct evaluation_span span = {.from = last->values,
                                          .to = raw->from,
-                                         .longest_us =
-                                             raw->after_us > last->us ? raw->after_us - last->us : 0,
+                                         .longest_us = us_between(last->us, raw->after_us),
                                          .pairs = 1,
                                          .halted = true};
     struct widen between[READING_ROOM];
@@ -445,10 +444,8 @@ static bool run_some(struct delta *delta, struct engine *engine, uint64_t hits, 
     if (timed && left_ms < request.timeout_ms)
         request.timeout_ms = left_ms > 1 ? left_ms : 1;
     bool ok = engine->ops->run(engine, &request, &sink, deadline, error);
-    if (delta->written.kind != ERROR_NONE) {
-        error_clear(error);
-        return error_copy(error, &delta->written);
-    }
+    if (delta->written.kind != ERROR_NONE)
+        return error_replace(error, &delta->written);
     bool waited = error->kind == ERROR_START || error->kind == ERROR_END;
     if (ok || !timed || !waited || !is_time_up(delta, deadline_now_us()))
         return ok;

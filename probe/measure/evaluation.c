@@ -80,7 +80,7 @@ static uint64_t at_most(const struct evaluation *evaluation, const struct widen 
     return cycles > UINT64_MAX / counter->per_cycle ? UINT64_MAX : cycles * counter->per_cycle;
 }
 
-/* More events than its cycles have room for. The counters stand together, but for some cycles of a halt. */
+/* The cycles have room for the events. All counters stop together, give or take some cycles of a halt. */
 static bool is_paced(const struct evaluation *evaluation, const struct widen *out, size_t i, unsigned pairs)
 {
     const struct counter *counter = &evaluation->reading->counters[i];
@@ -89,15 +89,22 @@ static bool is_paced(const struct evaluation *evaluation, const struct widen *ou
            out[i].total;
 }
 
-/* No count fits the slow clock. The host's time is no witness here: a target may make up for a moment. */
+/* Whether a count that the counter may have gone by is within the bounds. */
+static bool has_count_within(const struct counter *counter, uint64_t elapsed,
+                             const struct widen_bounds *bounds)
+{
+    uint64_t modulus = counter_modulus(counter);
+    uint64_t wraps = bounds->least > elapsed ? (bounds->least - elapsed - 1) / modulus + 1 : 0;
+    return wraps <= (UINT64_MAX - elapsed) / modulus && elapsed + wraps * modulus <= bounds->most;
+}
+
+/* No count fits the slow clock. The host's time is not asked: a target may make up for a moment. */
 static bool contradicts(const struct evaluation *evaluation, const struct counter *counter,
                         const struct evaluation_span *span, uint64_t elapsed)
 {
     struct widen_bounds alone = {.most = UINT64_MAX};
-    uint64_t modulus = counter_modulus(counter);
     wrap_evidence_narrow(&evaluation->evidence, counter, span->from, span->to, 0, &alone);
-    uint64_t wraps = alone.least > elapsed ? (alone.least - elapsed + modulus - 1) / modulus : 0;
-    return wraps <= (UINT64_MAX - elapsed) / modulus && elapsed + wraps * modulus > alone.most;
+    return !has_count_within(counter, elapsed, &alone);
 }
 
 /* The target's own slow clock is better evidence than the host's time. If they contradict each other, the
@@ -107,12 +114,10 @@ static void narrow(const struct evaluation *evaluation, const struct counter *co
 {
     static const double ROUGHLY_S = 0.1;
     struct widen_bounds both = *bounds;
-    uint64_t modulus = counter_modulus(counter);
     if (evaluation->evidence.kind == EVIDENCE_NONE)
         return;
     wrap_evidence_narrow(&evaluation->evidence, counter, span->from, span->to, 0, &both);
-    uint64_t wraps = both.least > elapsed ? (both.least - elapsed + modulus - 1) / modulus : 0;
-    if (wraps <= (UINT64_MAX - elapsed) / modulus && elapsed + wraps * modulus <= both.most) {
+    if (has_count_within(counter, elapsed, &both)) {
         *bounds = both;
         return;
     }
@@ -151,11 +156,6 @@ static void gather(struct evaluation *evaluation, const struct widen *step)
     }
 }
 
-static uint64_t longest(uint64_t before_us, uint64_t after_us)
-{
-    return after_us > before_us ? after_us - before_us : 0;
-}
-
 void evaluation_poll(struct evaluation *evaluation, const struct raw_hit *hit, const struct raw_poll *poll)
 {
     struct widen step[READING_ROOM];
@@ -174,7 +174,7 @@ void evaluation_poll(struct evaluation *evaluation, const struct raw_hit *hit, c
         return;
     const struct evaluation_span span = {.from = evaluation->last,
                                          .to = poll->values,
-                                         .longest_us = longest(evaluation->last_us, poll->after_us),
+                                         .longest_us = us_between(evaluation->last_us, poll->after_us),
                                          .pairs = hit->pairs + hit->steps};
     evaluation_step(evaluation, &span, step);
     gather(evaluation, step);
@@ -206,14 +206,14 @@ static void add_last_step(struct evaluation *evaluation, const struct raw_hit *h
     step[0] = (struct widen){0};
     evaluation->polled = false;
     span.from = evaluation->last;
-    span.longest_us = longest(evaluation->last_us, hit->after_us);
+    span.longest_us = us_between(evaluation->last_us, hit->after_us);
     span.halted = false;
     evaluation_step(evaluation, &span, step);
     gather(evaluation, step);
     memcpy(out, evaluation->so_far, evaluation->reading->counted * sizeof *out);
     span.from = hit->from;
     if (out[0].at_least && evaluation->evidence.kind != EVIDENCE_NONE) {
-        span.longest_us = longest(hit->before_us, hit->after_us);
+        span.longest_us = us_between(hit->before_us, hit->after_us);
         span.halted = true;
         evaluation_step(evaluation, &span, step);
         if (!step[0].at_least)
@@ -241,7 +241,7 @@ void evaluation_total(struct evaluation *evaluation, const struct raw_hit *hit, 
 {
     struct evaluation_span span = {.from = hit->from,
                                    .to = hit->to,
-                                   .longest_us = longest(hit->before_us, hit->after_us),
+                                   .longest_us = us_between(hit->before_us, hit->after_us),
                                    .pairs = hit->pairs + hit->steps,
                                    .halted = true};
     wrap_evidence_see(&evaluation->evidence, hit->from);
@@ -252,6 +252,7 @@ void evaluation_total(struct evaluation *evaluation, const struct raw_hit *hit, 
         add_last_step(evaluation, hit, &span, out);
     note_contradictions(evaluation, hit, &span, out);
 }
+
 struct value evaluation_value(const struct evaluation *evaluation, size_t which, const struct widen *total,
                               unsigned pairs)
 {

@@ -78,16 +78,16 @@ bool plausible_totals(const struct plausible *plausible, const struct widen *tot
 static bool stood_still(const struct plausible *plausible, const struct raw_hit *hit)
 {
     const struct counter *cycles = &plausible->reading->counters[0];
-    double us = hit->after_us > hit->before_us ? (double)(hit->after_us - hit->before_us) : 0;
+    double us = (double)us_between(hit->before_us, hit->after_us);
     bool may_wrap = us / 1e6 * plausible->most_hz >= (double)counter_modulus(cycles);
     return plausible->counts_cycles && cycles->shift == 0 && !may_wrap && hit->from[0] == hit->to[0];
 }
 
 bool plausible_hit(struct plausible *plausible, const struct raw_hit *hit, struct error *error)
 {
-    uint64_t us = hit->after_us > hit->before_us ? hit->after_us - hit->before_us : 0;
+    uint64_t us = us_between(hit->before_us, hit->after_us);
     /* All hits of one packet have the packet's times: take the first's beginning to the second's end */
-    uint64_t between = hit->after_us > plausible->last_us ? hit->after_us - plausible->last_us : 0;
+    uint64_t between = us_between(plausible->last_us, hit->after_us);
     unsigned halts = hit->pairs + hit->steps;
     if (plausible->has_last && !plausible_span(plausible, plausible->last, hit->from, between, REHITS, error))
         return false;
@@ -150,7 +150,7 @@ bool plausible_trial(struct device *device, struct clock *clock, double *seen_hz
         poll.reset = poll.reset && i > 0;
         if (!check_poll(&poll, error))
             return false;
-        uint64_t us = after_us > last_us ? after_us - last_us : 0;
+        uint64_t us = us_between(last_us, after_us);
         if (i > 0 && !plausible_span(&plausible, last, values, us, 0, error))
             return false;
         double hz = i > 0 ? rate_hz(&device->reading, last[0], values[0], us) : 0;

@@ -27,7 +27,7 @@ struct plausible {
 /* `seen_hz`: the counter was at least so fast; 0: unknown. */
 struct plausible plausible_begin(const struct reading *reading, bool counts_cycles, const struct clock *clock,
                                  double seen_hz);
-/* A count of counter `which` in at most `us`, with so many halts in it. ERROR_WRITTEN. */
+/* A count of counter `which` within `us`, with this number of halts. ERROR_WRITTEN. */
 bool plausible_count(const struct plausible *plausible, size_t which, uint64_t count, uint64_t us,
                      unsigned halts, struct error *error);
 /* Two readings at most `us` apart. ERROR_WRITTEN. */

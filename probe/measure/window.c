@@ -8,7 +8,7 @@ static const struct overhead none[READING_ROOM] = {{.known = true}};
 
 static void note_skew(struct window *window, uint64_t before_us, uint64_t after_us)
 {
-    uint64_t skew = after_us > before_us ? after_us - before_us : 0;
+    uint64_t skew = us_between(before_us, after_us);
     if (window->halts) { /* the counters stand still during a sample */
         window->halted_us += skew;
         return;
@@ -50,10 +50,8 @@ bool window_sample(struct window *window, const struct deadline *deadline, struc
         return error_set(error, ERROR_RESET, "the target was reset");
     if (look.changed != NULL)
         return witness_tell(look.changed, look.saw, error);
-    const struct evaluation_span span = {.from = window->last,
-                                         .to = values,
-                                         .longest_us =
-                                             after_us > window->last_us ? after_us - window->last_us : 0};
+    const struct evaluation_span span = {
+        .from = window->last, .to = values, .longest_us = us_between(window->last_us, after_us)};
     if (!plausible_span(&window->plausible, window->last, values, span.longest_us, window->halts ? 2 : 0,
                         error))
         return false;

@@ -74,7 +74,7 @@ bool event_sampler_measure(struct device *device, size_t n, double *per_second, 
         !device_run_for(device, MEASURED_MS, deadline, error) ||
         !read_count(device, n, &now, deadline, error))
         return false;
-    uint64_t us = now.before_us > first.before_us ? now.before_us - first.before_us : 0;
+    uint64_t us = us_between(first.before_us, now.before_us);
     *per_second = us > 0 ? (double)went_by(device, n, first.value, now.value) * 1e6 / (double)us : 0;
     *every = every_of(*per_second);
     return true;
@@ -160,6 +160,11 @@ static bool take_stop(struct event_sampler *sampler, const struct counter_stop_l
                       struct profile_tally *tally, const struct deadline *deadline, struct error *error)
 {
     int64_t left_us = 0;
+    if (look->was_written)
+        return error_set(error, ERROR_WRITTEN,
+                         "something else writes the counter of %s: it stopped the core at %" PRIu64
+                         ", and has %" PRIu64 " by now",
+                         sampler->plausible.reading->counters[0].name, sampler->armed, look->value);
     tally->now.events += sampler->armed + look->late;
     if (!note_place(sampler, look, tally, deadline, error))
         return false;
@@ -206,7 +211,7 @@ static bool tell_foreign(struct event_sampler *sampler, const struct counter_sto
     return error_set(error, ERROR_FOREIGN_STOP, "another debugger halted the core at 0x%08" PRIX64, pc);
 }
 
-/* An overflow comes when the counter has gone from minus so many to 0: in between it has no other value. As
+/* An overflow comes when the counter has gone from minus N to 0, and has no value outside that. As
  * the core must be halted to read it, this is done only where stops fail to come. */
 static bool check_by_halting(struct event_sampler *sampler, const struct deadline *deadline,
                              struct error *error)
@@ -243,7 +248,7 @@ static bool check_count(struct event_sampler *sampler, const struct deadline *de
     if (!read_count(sampler->device, sampler->n_picks, &now, deadline, &why))
         return is_passing(&why) || error_copy(error, &why);
     uint64_t count = went_by(sampler->device, sampler->n_picks, sampler->seen, now.value);
-    uint64_t us = now.after_us > sampler->seen_us ? now.after_us - sampler->seen_us : 0;
+    uint64_t us = us_between(sampler->seen_us, now.after_us);
     if (sampler->has_seen && !plausible_count(&sampler->plausible, 0, count, us, 0, &why) &&
         ++sampler->set_back > 1)
         return error_copy(error, &why);

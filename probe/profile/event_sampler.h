@@ -52,7 +52,7 @@ bool event_sampler_measure(struct device *device, size_t n, double *per_second, 
 bool event_sampler_begin(struct event_sampler *sampler, struct device *device,
                          const struct counter_pick *picks, size_t n, uint64_t every,
                          const struct deadline *deadline, struct error *error);
-/* For so many microseconds. What was found is in the tally even after a failure. ERROR_FOREIGN_STOP,
+/* Runs for `us` microseconds. What was found is in the tally even after a failure. ERROR_FOREIGN_STOP,
  * ERROR_WRITTEN. */
 bool event_sampler_take(struct event_sampler *sampler, int64_t us, struct profile_tally *tally,
                         const struct deadline *deadline, struct error *error);

@@ -1,5 +1,7 @@
 #include "profile/guard.h"
 
+#include <inttypes.h>
+
 enum { REHITS = 16, HALT_ROOM = 4096, CHAINED_BITS = 16 };
 
 uint64_t guard_most(uint64_t budget)
@@ -61,7 +63,7 @@ static bool count_of(struct guard *guard, const struct raw_hit *hit, uint64_t *c
 {
     uint64_t raw = (value_of(guard, hit->to) - counter_at_start(guard, hit)) & modulus_mask(guard);
     uint64_t cost = hit->pairs * halt_cost(guard);
-    uint64_t us = hit->after_us > hit->before_us ? hit->after_us - hit->before_us : 0;
+    uint64_t us = us_between(hit->before_us, hit->after_us);
     *counted = raw > cost ? raw - cost : 0;
     return plausible_count(&guard->plausible, 0, raw, us, hit->pairs + hit->steps, &guard->written);
 }
@@ -78,7 +80,7 @@ static void on_rehit(void *context, const struct raw_hit *hit)
     struct guard *guard = context;
     struct guard_result *result = &guard->result;
     uint64_t cost = (value_of(guard, hit->to) - value_of(guard, hit->from)) & modulus_mask(guard);
-    uint64_t us = hit->after_us > hit->before_us ? hit->after_us - hit->before_us : 0;
+    uint64_t us = us_between(hit->before_us, hit->after_us);
     if (!plausible_count(&guard->plausible, 0, cost, us, hit->pairs + hit->steps, &guard->written))
         return;
     bool known = result->halt_most >= result->halt_least;
@@ -136,6 +138,13 @@ static enum overrun_next on_overrun(void *context, const struct counter_stop_loo
                                     .calls = result->calls,
                                     .counted = guard->options.budget + look->late,
                                     .skid = look->late + spread};
+    if (look->was_written) {
+        error_set(error, ERROR_WRITTEN,
+                  "something else writes the counter: it stopped a call at %" PRIu64 ", and has %" PRIu64
+                  " by now",
+                  guard->armed, look->value);
+        return OVERRUN_FAILS;
+    }
     if (!read_place(guard, look, &overrun, deadline, error))
         return OVERRUN_FAILS;
     overrun.is_elsewhere = overrun.has_pc && is_elsewhere(guard, &overrun.place.stack, end);
@@ -173,10 +182,7 @@ static bool run_calls(struct guard *guard, uint64_t hits, unsigned rehits, const
                                      .tick = on_tick,
                                      .overrun = on_overrun};
     bool ok = guard->engine->ops->run(guard->engine, &request, &sink, deadline, error);
-    if (guard->written.kind == ERROR_NONE)
-        return ok;
-    error_clear(error);
-    return error_copy(error, &guard->written);
+    return guard->written.kind == ERROR_NONE ? ok : error_replace(error, &guard->written);
 }
 
 static void arm(struct guard *guard)

@@ -27,7 +27,7 @@ struct history_row {
     char setup[192]; /* counter, clock and kind of link; runs with another one are another row */
     struct change changes[HISTORY_CHANGES];
     size_t n_changes;
-    bool has_trend; /* there is no step, but a rise or fall over all runs */
+    bool has_trend; /* without a step, the values rise or fall over all runs */
     struct change trend;
 };
 

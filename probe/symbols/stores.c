@@ -103,7 +103,7 @@ bool store_of(uint32_t code, struct store *out)
 {
     enum { NARROW_STORES = 1 << 5 | 1 << 6 | 1 << 7 | 1 << 8 | 1 << 9 | 1 << 0xC };
     uint32_t first = code >> 16, second = code & 0xFFFF;
-    /* Most instructions are none, by these bits alone */
+    /* These bits alone rule most instructions out */
     if (first == 0 ? (NARROW_STORES >> (code >> 12) & 1) == 0 : (first & 0xEE00) != 0xE800)
         return false;
     return code_is_wide(first) ? wide_single(first, second, out) || wide_several(first, second, out)

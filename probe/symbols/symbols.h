@@ -112,7 +112,7 @@ struct counter_write {
  */
 size_t symbols_counter_writes(struct symbols *symbols, const char *named, struct counter_write *out,
                               size_t room);
-enum { COUNTER_CHANGES = 8 };
+enum { COUNTER_CHANGES = 64 };
 
 /* A register of a counter: a Cortex-M's word, or the name of an A or R core's. symbols_find_switches finds
  * what the program's code does with it. */

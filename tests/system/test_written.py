@@ -106,12 +106,13 @@ def test_each_command_has_the_same_judge(way, name, command, each):
     with Place(way, "writes", 0) as place:
         begin(place, CHIPS.get(place.chip, M_PROFILE)[name], INSIDE, 1 if command[0] == "guard" else each)
         result = place.run(*command, "--for", "2s")
-        if result.code == 0 and each > 1 and command[0] == "record":  # seldom written, it is a profile all the same
-            assert not re.match(r"\d samples", result.err), result.err
+        if result.code == 0 and command[0] == "record":  # some stops come before the write
+            assert not re.search(r"^\d samples", result.err, re.M) and OWN.search(result.err), result.err
         elif result.code == 0:  # by another counter
             assert TOLD.search(result.out), result.out + result.err
         else:
             assert result.code == 3 and TOLD.search(result.err), result.err + result.out
+        assert place.board.state()["run"] == "running"
         assert not re.search(r"\d(,\d{3}){3}", result.out), result.out
 
 
@@ -140,20 +141,23 @@ SMALL = {"m4": (11, 12, 13, 14), "m33": (11, 12, 13, 14), "a9": (6, 7, 8, 9), "a
 OWN = re.compile(r"writes\.c:\d+ \(\S+\) writes (DWT_CYCCNT|DWT_CTRL|DEMCR|SYST_CSR|SYST_CVR|SYST_RVR|PMU_\w+|PMC\w+)")
 
 
+def small_rows():
+    for way, what in [(f"{chip}/swd", what) for chip, kinds in SMALL.items() for what in kinds] + [("m4", 12), ("a9", 7)]:
+        for words in (["delta", "-r", 20], ["lines", "-r", 5], ["guard", "--budget", 100000, "--for", "1s"]):
+            if words[0] != "guard" or way != "rp2040/swd":  # nothing stops an RP2040 at a budget
+                yield pytest.param(way, what, [words[0], "written_in_call", *words[1:]], id=f"{way}-{what}-{words[0]}")
+
+
 @pytest.mark.any_row(4)
-@pytest.mark.parametrize("command", [("delta", "written_in_call", "-r", 20), ("lines", "written_in_call", "-r", 5),
-                                     ("guard", "written_in_call", "--budget", 100000, "--for", "1s")], ids=lambda words: words[0])
-@pytest.mark.parametrize("way, what", [(f"{chip}/swd", what) for chip, kinds in SMALL.items() for what in kinds] + [("m4", 12), ("a9", 7)])
+@pytest.mark.parametrize("way, what, command", small_rows())
 def test_small_writes_are_found_in_the_code(way, what, command):
     """No limit of time shows them. Each hit is right, by another counter, or there is none."""
-    if way == "rp2040/swd" and command[0] == "guard":
-        pytest.skip("nothing stops an RP2040 at a budget")
     with Place(way, "writes", 0) as place:
         place.board.write_word("write_in_call", what)
         place.board.write_word("write_where", AT_START)
         place.board.watch(place.symbol("written_in_call"))
         result = place.run(*command, *(["-j"] if command[0] == "delta" else []))
-        caught = result.code == 3 and "something else changes it at once" in result.err  # it was off just then
+        caught = result.code == 3 and re.search("at once|something else chang", result.err)  # it was off just then
         assert caught or OWN.search(result.err + result.out), result.err + result.out
         if command[0] == "delta":
             check_hits(place, result.hits, "written_in_call")
