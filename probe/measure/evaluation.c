@@ -98,13 +98,15 @@ static bool has_count_within(const struct counter *counter, uint64_t elapsed,
     return wraps <= (UINT64_MAX - elapsed) / modulus && elapsed + wraps * modulus <= bounds->most;
 }
 
-/* No count fits the slow clock. The host's time is not asked: a target may make up for a moment. */
+/* The slow clock went on for longer than was counted, and a wrap more is too much. The other way round, it
+ * may have paused: an RP2040's timer does while the other core is halted. The host's time is not asked, as a
+ * target may make up for a moment. */
 static bool contradicts(const struct evaluation *evaluation, const struct counter *counter,
                         const struct evaluation_span *span, uint64_t elapsed)
 {
     struct widen_bounds alone = {.most = UINT64_MAX};
     wrap_evidence_narrow(&evaluation->evidence, counter, span->from, span->to, 0, &alone);
-    return !has_count_within(counter, elapsed, &alone);
+    return alone.least > elapsed && !has_count_within(counter, elapsed, &alone);
 }
 
 /* The target's own slow clock is better evidence than the host's time. If they contradict each other, the

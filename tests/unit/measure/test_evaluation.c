@@ -219,6 +219,11 @@ FRESH_TEST(a_timer_decides_unless_it_contradicts)
     hit.to[1] = 50500; /* half a period more, which no count fits */
     evaluation_total(&evaluation, &hit, totals);
     assert_true(totals[0].at_least && totals[0].contradicted);
+    hit.to[0] = shown(100 + 5000, 11999);
+    hit.to[1] = 10; /* it has paused for most of the hit */
+    evaluation_total(&evaluation, &hit, totals);
+    assert_false(totals[0].contradicted);
+    hit.to[0] = shown(100 + 600000, 11999);
     hit.to[1] = 50000;
     hit.after_us = 20000; /* the host saw less time go by than the target */
     evaluation_total(&evaluation, &hit, totals);
