@@ -9,9 +9,9 @@ SANITIZE   := -fsanitize=address,undefined -fno-sanitize=null,object-size -fno-s
 # Test programs have their own flags for optimizing and debugging, and the caller's for where things are; unit tests are not
 # optimized, as _FORTIFY_SOURCE demands
 SANITIZE_CC = $(CC) $(CSTD) $(WARN) $(SANITIZE) $(filter-out -D_FORTIFY_SOURCE% -Wp%,$(CPPFLAGS))
+IS_GCC      = $(or $(is_gcc),$(eval is_gcc := $(findstring Free Software,$(shell $(CC) --version)))$(is_gcc))
 # The tests start these programs thousands of times. At a fixed address, with the sanitizers linked in, that takes half as long
-SANITIZE_LD = $(CC) $(SANITIZE) -no-pie $(if $(findstring Free Software,$(shell $(CC) --version)),-static-libasan -static-libubsan) \
-                $(LDFLAGS)
+SANITIZE_LD = $(CC) $(SANITIZE) -no-pie $(if $(IS_GCC),-static-libasan -static-libubsan) $(LDFLAGS)
 # What a distribution wants of a program that reads what comes from outside; a packager's own flags go before it. The compiler
 # is asked once for what not every one has, and only by a recipe. _FORTIFY_SOURCE is for one that optimizes without a sanitizer.
 compiles    = $(shell $(CC) -Werror -O2 $(1) -include stdio.h -x c -c -o /dev/null /dev/null 2>/dev/null && echo '$(1)')

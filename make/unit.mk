@@ -6,9 +6,10 @@ UNIT_BIN  := $(UNIT_DIRS:%=$(BUILD)/unit/%)
 UNIT_OBJ  := $(patsubst tests/unit/%.c,$(BUILD)/unit/obj/%.o,tests/unit/test_main.c $(UNIT_SRC))
 # Lines are enough to find a failed test, and cost less than all that a debugger wants. UBSan is for what they test: for the
 # tests themselves it takes as long as all the rest of the compiler's work
-UNIT_FLAGS = $(UNIT_O) -g1 -fno-sanitize=undefined $(PROBE_INC) -Itests/unit
-# Most of their time is the compiler's
+UNIT_FLAGS = $(UNIT_O) -g1 -fno-sanitize=undefined $(ASAN_CALLS) $(PROBE_INC) -Itests/unit
+# Most of their time is the compiler's: less to do where ASan's checks are calls
 $(UNIT_OBJ): UNIT_O := -O0
+$(UNIT_OBJ): ASAN_CALLS = $(if $(IS_GCC),--param asan-instrumentation-with-call-threshold=0)
 
 $(UNIT_OBJ): $(BUILD)/unit/obj/%.o: tests/unit/%.c Makefile make/probe.mk make/unit.mk | $(GEN)
 	@mkdir -p $(@D)

@@ -297,7 +297,7 @@ def test_an_engine_that_is_killed_is_not_in_the_way_of_the_next():
     with DoorPlace("m4", "free", WORK_BY_DATA) as place:
         terminal = Terminal(place.elf, place.server.gdb_port())
         try:
-            for tenth in range(5):
+            for tenth in range(5 if SOAK else 2):
                 terminal.child.sendline("echo killed\\ soon\\n")
                 terminal.child.expect_exact("killed soon\r\n")
                 terminal.child.expect_exact("(gdb) ")

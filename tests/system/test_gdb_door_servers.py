@@ -52,7 +52,7 @@ def test_qemu_shows_no_pmu(machine):
 
 
 @NO_USB
-@pytest.mark.costs("pyOCD takes seconds to start")
+@pytest.mark.soak
 def test_pyocd(tmp_path):
     with PyOcdPlace("m4/v1", "free", WORK_BY_DATA, halt_cost=7) as place:
         place.serve()

@@ -16,7 +16,7 @@ from troubled_place import TroubledPlace, differences, restores
 
 CHIPS = ["rp2040", "m4", "m55", "a9", "a53", "r5"]
 WAYS = [way.format(chip) for chip in CHIPS for way in ("{}/swd", "{}", "{}/v2", "gdb {}")]
-CSW_KILLS, FINDS_PORTS = 30, 80  # within so many messages
+CSW_KILLS, FINDS_PORTS = 30 if SOAK else 12, 80  # within so many messages
 IN_CHECK, IN_SOAK = int(os.environ.get("TORTURE", 0)) // len(WAYS) or 1, 60
 NAMED = ("left by a run", "did not end")
 
@@ -202,7 +202,7 @@ def test_a_killed_restore_is_finished_by_the_next(way):
 
 
 @pytest.mark.costs("each kill is a run, a restore and a release")
-@pytest.mark.any_row(2)
+@pytest.mark.any_row(1)
 @pytest.mark.parametrize("way", ["m4/swd", "m55/swd", "a9/swd", "a53/swd"])
 def test_a_run_that_was_to_leave_the_core_halted(way):
     """Killed at its end, when halting debug stays enabled for who finds the core halted: `restore` lets the core go, and takes
@@ -232,7 +232,7 @@ def test_a_run_that_was_to_leave_the_core_halted(way):
 
 
 @pytest.mark.costs("each kill is a run, a restore and perhaps a reset")
-@pytest.mark.any_row(2)
+@pytest.mark.any_row(1)
 @pytest.mark.parametrize("way", ["a53/swd", "r5/swd", "a9/swd", "a53", "a9"])
 def test_while_code_is_pushed(way):
     """`stub` killed: the program goes on as before, or the core is left halted and `restore` says that only a reset helps."""
@@ -244,7 +244,7 @@ def test_while_code_is_pushed(way):
         total = killed.place.proxy.counted[TOOL]
         killed.place.calm()
         killed.before = killed.place.snapshot()
-        for number in [numbers.randrange(total // 3, total) for _ in range(60 if SOAK else 8)]:
+        for number in [numbers.randrange(total // 3, total) for _ in range(60 if SOAK else 6)]:
             place = killed.place
             killed.kill(number, number % 2, *words)
             result = place.run("restore")

@@ -151,13 +151,13 @@ class Ending:
         self.place.close()
 
 
-@pytest.mark.costs("19 resets")
+@pytest.mark.costs("8 resets")
 @pytest.mark.any_row(1)
 @pytest.mark.parametrize("way", ENDINGS)
 def test_a_reset_while_all_is_undone(way):
     ending, came, failed = Ending(way), 0, []
     try:
-        for skip in places(ENDINGS[way], f"ending {way}", most=19 if way == "rp2040/swd" else 8, in_soak=200):
+        for skip in places(ENDINGS[way], f"ending {way}", most=8, in_soak=200):
             struck, left, said = ending.reset_at(skip)
             came += struck
             if left:

@@ -221,7 +221,7 @@ RIG_TEST(trouble_may_come_while_hits_are_held)
         assert_true(most_held > HIT_RESULTS_ROOM); /* more than one list's */
         assert_null(end_clean(rig));
         for (size_t k = 0; k < COUNT(kinds); k++) {
-            struct test_sweep sweep = test_sweep(61, 1999, "held, %d, %s", (int)kinds[k], scenes[i].name);
+            struct test_sweep sweep = test_sweep(61, 3989, "held, %d, %s", (int)kinds[k], scenes[i].name);
             for (long at = n * (HIT_RESULTS_ROOM - 2) / FAST; at < n; at++) {
                 if (!test_takes(&sweep, at))
                     continue;

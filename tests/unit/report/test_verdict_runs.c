@@ -220,7 +220,7 @@ TEST_WITH(of_one_program_at_most_one_pair_in_a_hundred_regresses, start_seed, NU
 {
     static const uint64_t hits[][2] = {{20, 20}, {100, 100}, {1000, 1000}, {20, 500}, {500, 20}};
     enum { RUNS = sizeof hits / sizeof *hits };
-    unsigned pairs = test_soaks() ? 3000 : 100, most = test_soaks() ? 30 : 5;
+    unsigned pairs = test_soaks() ? 3000 : 50, most = test_soaks() ? 30 : 4;
     for (size_t s = 0; s < SHAPES; s++) {
         unsigned found[RUNS];
         for (size_t i = 0; i < RUNS; i++)
@@ -416,7 +416,7 @@ TEST_WITH(pairs_that_ended_early_regress_as_seldom_as_short_ones, start_seed, NU
 {
     static const struct length lengths[] = {{100, 1000, 0}, {1000, 1000, 0.01}, {1000, 1000, 0.003}};
     enum { LENGTHS = sizeof lengths / sizeof *lengths };
-    unsigned pairs = test_soaks() ? 3000 : 40;
+    unsigned pairs = test_soaks() ? 3000 : 20;
     for (size_t s = 0; s < SHAPES; s++) {
         unsigned found[LENGTHS] = {0}, most = test_soaks() ? 30 : 3;
         for (size_t k = 0; k < LENGTHS; k++)
