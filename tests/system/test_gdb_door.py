@@ -121,6 +121,7 @@ def test_auto_in_conditions_and_displays():
         assert "NOTHING is not counted: " in done.err and "pmu auto on, first" in done.err
 
 
+@pytest.mark.costs("GDB before OpenOCD, three times")
 def test_what_is_read_is_the_targets(tmp_path):
     """Not the file's, where that has read-only sections: GDB is told to trust it for the code of frames, and only meanwhile."""
     with DoorPlace("m4", "free", WORK_BY_DATA) as place:
