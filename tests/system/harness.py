@@ -1,5 +1,6 @@
 """One harness for all system tests: a virtual board, a real OpenOCD in front of it, and the tool under the
 sanitizers. Every port is a free one, every process is gone when the test ends."""
+import contextlib
 import json
 import os
 import random
@@ -271,6 +272,15 @@ def finish_tool(process, signal_number=None):
         raise
     assert "Sanitizer" not in err and "runtime error" not in err, err[-4000:]
     return Run(process.returncode, out, err)
+
+
+def has_open(process, path):
+    folder = f"/proc/{process.pid}/fd"
+    for descriptor in os.listdir(folder):
+        with contextlib.suppress(FileNotFoundError):  # it closes that one meanwhile
+            if os.readlink(os.path.join(folder, descriptor)) == str(path):
+                return True
+    return False
 
 
 def read_until(process, text, count):

@@ -14,7 +14,7 @@ import pytest
 
 from card import Agent, Card, card_available
 from endings import CUT, LATE, PASS, SILENT, Behind, Relay
-from harness import TOOL, WORK_BY_DATA, Place, finish_tool, run_tool, start_tool, wait_for
+from harness import TOOL, WORK_BY_DATA, Place, finish_tool, has_open, run_tool, start_tool, wait_for
 import test_trace
 
 PUTTING = "pmu-probe: putting the target back ...\n"
@@ -354,9 +354,7 @@ def test_the_first_ctrl_c_ends_the_wait_for_what_a_pipe_says(tmp_path, words):
         with open(pipe, "w", encoding="utf-8") as writer:
             writer.write('{"type":')
             writer.flush()
-            left_over = lambda: any(os.path.realpath(f"/proc/{tool.pid}/fd/{fd}") == str(pipe)
-                                    for fd in os.listdir(f"/proc/{tool.pid}/fd"))
-            wait_for(left_over, "the pipe to be open")
+            wait_for(lambda: has_open(tool, pipe), "the pipe to be open")
             result = finish_tool(tool, signal.SIGINT)
         assert result.code == 3 and "cancelled" in result.err, result.err
         assert test_trace.snapshot(place) == before

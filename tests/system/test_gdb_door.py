@@ -393,7 +393,7 @@ def test_the_source_with_shares(tmp_path):
             screen.type("delete")
             for seconds in (2, 8, 40, 200):  # a busy machine takes longer for as many samples
                 screen.type(f"pmu record --for {seconds}s")
-                found = rf"([\d,]+) samples in {seconds}[. ]"
+                found = rf"--for {seconds}s[^$]*?([\d,]+) samples in "
                 screen.wait_for(found, "the profile")
                 if int(re.search(found, screen.text()).group(1).replace(",", "")) >= SAMPLES:
                     break

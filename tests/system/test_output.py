@@ -8,7 +8,7 @@ import subprocess
 
 import pytest
 
-from harness import LOCKING, NOP_MORE, TOOL, WAIT, WORK_BY_DATA, Place, finish_tool, run_tool, start_tool, wait_for
+from harness import LOCKING, NOP_MORE, TOOL, WAIT, WORK_BY_DATA, Place, finish_tool, has_open, run_tool, start_tool, wait_for
 
 OLD = "what was there before\n"
 TAKE_ELF = ("delta", "stat", "watch", "info", "doctor", "calibrate")
@@ -185,11 +185,10 @@ def test_the_first_ctrl_c_ends_the_wait_for_the_other_end_of_a_pipe(m4, tmp_path
 
 def is_asleep_over(process, pipe, words):
     """A writer has no descriptor of it yet: it tries again and again."""
-    folder = f"/proc/{process.pid}/fd"
     catches = next(line for line in open(f"/proc/{process.pid}/status", encoding="utf-8") if line.startswith("SigCgt"))
     if words == ("-o",):
         return int(catches.split()[1], 16) >> (signal.SIGINT - 1) & 1
-    return any(os.path.realpath(os.path.join(folder, fd)) == str(pipe) for fd in os.listdir(folder))
+    return has_open(process, pipe)
 
 
 def test_a_baseline_out_of_a_pipe(tmp_path):
