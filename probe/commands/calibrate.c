@@ -2,6 +2,7 @@
 #include "commands/command.h"
 #include "commands/counting.h"
 #include "commands/session.h"
+#include "commands/where.h"
 #include "debuggers/debugger.h"
 #include "engine/engine.h"
 #include "measure/evaluation.h"
@@ -103,11 +104,9 @@ static bool calibrate(struct calibrate_command *self, struct error *error)
     if (ok && self->written.kind != ERROR_NONE)
         ok = error_copy(error, &self->written);
     struct error after = {0};
-    struct deadline last = session_last_deadline(session);
-    if (!session_disarm(session, engine, &after))
-        ok = error_add(error, &after);
-    else if (!device_check_witness(device, &last, &after))
+    if (!session_end_engine(session, engine, error, &after))
         ok = error_copy(error, &after);
+    ok = where_tell(session, error) && ok;
     engine->ops->free(engine);
     halt_cost_end(&self->halts);
     return ok;

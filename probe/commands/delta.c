@@ -5,6 +5,7 @@
 #include "commands/session.h"
 #include "commands/slowest.h"
 #include "commands/verdicts.h"
+#include "commands/where.h"
 #include "engine/engine.h"
 #include "measure/plausible.h"
 #include "report/comparison.h"
@@ -173,15 +174,9 @@ static bool measure_once(struct delta_command *self, const struct clock *clock, 
     ok = ok && delta_measure(engine, &session->device, &wanted, &sink, &self->summary, &deadline, error);
     progress_clear(&self->progress);
     struct error after = {0};
-    struct deadline last = session_last_deadline(session);
-    if (!session_disarm(session, engine, &after)) {
+    if (!session_end_engine(session, engine, error, &after))
         ok = error_copy(error, &after);
-    } else if (!device_check_witness(&session->device, &last, &after)) {
-        if (error->kind == ERROR_START || error->kind == ERROR_END) /* this is why */
-            error_clear(error);
-        ok = error_copy(error, &after);
-    }
-    session_name_stop(session, engine, error);
+    ok = where_tell(session, error) && ok;
     self->summary.slept = session->device.slept;
     snprintf(self->summary.uncalibrated, sizeof self->summary.uncalibrated, "%s", engine->uncalibrated);
     engine->ops->free(engine);

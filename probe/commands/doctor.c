@@ -2,6 +2,7 @@
 #include "device/doctor.h"
 #include "commands/command.h"
 #include "commands/session.h"
+#include "commands/where.h"
 #include "device/writers.h"
 #include "measure/plausible.h"
 #include "report/json.h"
@@ -23,7 +24,7 @@ static bool is_json(const struct session *session)
 /* ---- which lines of the program write the counter: a watchpoint tells on a Cortex-M; of an A or R core the
  * ELF is searched for instructions that can */
 
-enum { CANDIDATES = 6, PLACE = 512 };
+enum { CANDIDATES = 6, PLACE = 512, STATE = 256 };
 
 static void tell(const struct session *session, const char *text)
 {
@@ -465,12 +466,23 @@ static bool mend(struct session *session, const struct diagnosis *diagnosis, str
     return true;
 }
 
+/* What is measured of a core that stands in a fault handler is of no use. */
+static void tell_fault(struct session *session)
+{
+    char exception[STATE], text[STATE + 32];
+    where_describe_exception(session, &session->device.chosen->core, true, exception, sizeof exception);
+    snprintf(text, sizeof text, "the core is%s", exception[0] != '\0' ? exception + 1 : "");
+    if (exception[0] != '\0')
+        tell(session, text);
+}
+
 /* With --prove the counter is tried by the measurement that proves. */
 static bool look_closer(struct session *session, struct proof *proof, struct error *error)
 {
     const struct options *options = session->context->options;
     if (options->prove && options->mend)
         return error_set(error, ERROR_USAGE, "--mend leaves what it repairs: prove without it");
+    tell_fault(session);
     return options->prove ? session_prove(session, written_block(session), proof, error)
                           : try_counter(session, error);
 }

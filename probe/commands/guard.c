@@ -3,6 +3,7 @@
 #include "commands/command.h"
 #include "commands/profiling.h"
 #include "commands/session.h"
+#include "commands/where.h"
 #include "report/guard_report.h"
 #include "report/profile_file.h"
 #include "report/progress.h"
@@ -345,9 +346,9 @@ static bool guard(struct guarding *self, struct error *error)
         return false;
     bool ok = run(self, engine, error);
     progress_clear(&self->progress);
-    struct deadline last = session_last_deadline(session);
-    if (!session_disarm(session, engine, &after) || !device_check_witness(&session->device, &last, &after))
+    if (!session_end_engine(session, engine, error, &after))
         ok = error_copy(error, &after);
+    ok = where_tell(session, error) && ok;
     engine->ops->free(engine);
     return ok;
 }

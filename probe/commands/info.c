@@ -1,6 +1,7 @@
 /* info: cores, counters and breakpoints, and who uses them already. Changes nothing. */
 #include "commands/command.h"
 #include "commands/session.h"
+#include "commands/where.h"
 #include "debuggers/debugger.h"
 #include "device/doctor.h"
 #include "links/link.h"
@@ -11,7 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { LEFT = 192, STATE = 544, COMPARATORS = 32 };
+enum { LEFT = 192, STATE = 800, COMPARATORS = 32 };
 
 /* The addresses of the comparators that are enabled. */
 struct comparators {
@@ -36,13 +37,17 @@ static void describe_state(struct session *session, const struct device_core *co
         state = "asleep";
     else if (core->state == CORE_LOCKUP)
         state = "locked up";
-    snprintf(out, size, "%s", state);
-    if (core->state == CORE_HIDDEN)
+    if (core->state == CORE_HALTED) {
+        session_place(session, core->halted_at, place, sizeof place);
+        snprintf(out, size, "halted at %s", place);
+    } else if (core->state == CORE_HIDDEN) {
         hidden_describe(&session->device, core, out, size, &deadline);
-    if (core->state != CORE_HALTED)
-        return;
-    session_place(session, core->halted_at, place, sizeof place);
-    snprintf(out, size, "halted at %s", place);
+    } else {
+        snprintf(out, size, "%s", state);
+    }
+    size_t used = strlen(out);
+    if (core->state != CORE_HIDDEN)
+        where_describe_exception(session, &core->core, core->state != CORE_HALTED, out + used, size - used);
 }
 
 static bool read_comparators(struct session *session, const struct core *core, struct comparators *out,

@@ -2,6 +2,7 @@
 #include "commands/command.h"
 #include "commands/counting.h"
 #include "commands/session.h"
+#include "commands/where.h"
 #include "measure/delta.h"
 #include "measure/line_costs.h"
 #include "measure/plausible.h"
@@ -152,10 +153,9 @@ static bool with_engine(struct lines_command *self, engine_use *use, const struc
         return false;
     struct deadline deadline = session_deadline(session);
     bool ok = use(self, engine, clock, &deadline, error);
-    struct deadline last = session_last_deadline(session);
-    if (!session_disarm(session, engine, &after) || !device_check_witness(&session->device, &last, &after))
+    if (!session_end_engine(session, engine, error, &after))
         ok = error_copy(error, &after);
-    session_name_stop(session, engine, error);
+    ok = where_tell(session, error) && ok;
     engine->ops->free(engine);
     return ok;
 }

@@ -1,5 +1,6 @@
 /* doctor --prove: a snapshot, a measurement, everything put back, a second snapshot, and what differs. */
 #include "commands/session.h"
+#include "commands/where.h"
 #include "device/settings.h"
 #include "device/snapshot.h"
 #include "report/json.h"
@@ -39,8 +40,9 @@ static bool measure_region(struct prove *self, struct error *error)
     struct deadline deadline = session_deadline(session);
     bool ok = engine->ops->arm(engine, &self->region.region, &deadline, error) &&
               engine->ops->run(engine, &request, &sink, &deadline, error);
-    if (!session_disarm(session, engine, &after))
+    if (!session_end_engine(session, engine, error, &after))
         ok = error_copy(error, &after);
+    ok = where_tell(session, error) && ok;
     engine->ops->free(engine);
     return ok;
 }

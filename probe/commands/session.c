@@ -594,7 +594,7 @@ bool session_disarm(struct session *session, struct engine *engine, struct error
     return true;
 }
 
-void session_name_stop(const struct session *session, const struct engine *engine, struct error *error)
+static void name_stop(const struct session *session, const struct engine *engine, struct error *error)
 {
     char place[512], stop[sizeof error->text];
     if (error->kind != ERROR_FOREIGN_STOP)
@@ -605,6 +605,19 @@ void session_name_stop(const struct session *session, const struct engine *engin
     error_clear(error);
     error_set(error, ERROR_FOREIGN_STOP, "%.*s at %s",
               (int)(address != NULL ? address - stop : (ptrdiff_t)strlen(stop)), stop, place);
+}
+
+bool session_end_engine(struct session *session, struct engine *engine, struct error *why,
+                        struct error *after)
+{
+    struct deadline last = session_last_deadline(session);
+    if (!session_disarm(session, engine, after))
+        return false;
+    bool ok = device_check_witness(&session->device, &last, after);
+    if (!ok && (why->kind == ERROR_START || why->kind == ERROR_END))
+        error_clear(why);
+    name_stop(session, engine, why);
+    return ok;
 }
 
 /* Every register that is not as it was, on a line of its own, and what to do. */

@@ -95,8 +95,10 @@ bool session_undo(struct session *session, struct error *error);
 struct engine *session_engine(struct session *session, struct error *error);
 /* Takes the engine's breakpoints away, with session_insist. */
 bool session_disarm(struct session *session, struct engine *engine, struct error *error);
-/* After ERROR_FOREIGN_STOP of an engine that is disarmed: names the place in `error`. */
-void session_name_stop(const struct session *session, const struct engine *engine, struct error *error);
+/* The end of an engine's use, which may have failed by `why`: disarms it, names the place of a foreign stop,
+ * and checks what the counts depend on. False with `after`, which may be why an awaited stop did not come. */
+bool session_end_engine(struct session *session, struct engine *engine, struct error *why,
+                        struct error *after);
 /* Restores the target and closes everything; false with `error` if something could not be restored. */
 bool session_close(struct session *session, struct error *error);
 /* After everything was put back: if Ctrl-C left the other side no time for its answer, the lost connection

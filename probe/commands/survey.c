@@ -3,6 +3,7 @@
 
 #include "commands/command.h"
 #include "commands/verdicts.h"
+#include "commands/where.h"
 #include "profile/sampler.h"
 #include "profile/shares.h"
 #include "report/comparison.h"
@@ -33,6 +34,7 @@ struct survey_command {
     struct progress progress;
     struct page_lines lines; /* of --format html */
     FILE *written;           /* of --write-regions, until it is */
+    struct error none;       /* of the functions was reached */
     bool unwritten;
 };
 
@@ -453,6 +455,14 @@ static void leave_out_writers(struct survey_command *self)
     }
 }
 
+static bool any_hits(const struct survey_command *self)
+{
+    for (size_t i = 0; i < self->regions.n; i++)
+        if (self->regions.at[i].summary != NULL)
+            return true;
+    return false;
+}
+
 static bool measure(struct survey_command *self, struct error *error)
 {
     struct session *session = &self->session;
@@ -474,15 +484,11 @@ static bool measure(struct survey_command *self, struct error *error)
     bool ok = survey_take_turns(&self->turns, error);
     survey_end_turns(&self->turns);
     progress_clear(&self->progress);
-    return ok;
-}
-
-static bool any_hits(const struct survey_command *self)
-{
-    for (size_t i = 0; i < self->regions.n; i++)
-        if (self->regions.at[i].summary != NULL)
-            return true;
-    return false;
+    if (!ok || any_hits(self))
+        return ok;
+    error_advise(&self->none, ERROR_START, "Does the program call them? A longer --for looks longer.",
+                 "none of %zu functions was reached", self->regions.n);
+    return where_tell(session, &self->none) || error_copy(error, &self->none);
 }
 
 /* Readings that mean nothing must not end in a table. */
@@ -541,8 +547,7 @@ int command_survey(const struct context *context, struct error *error)
         ok = write_regions(&self, error);
     drop_regions(&self);
     if (ok && !any_hits(&self))
-        ok = error_advise(error, ERROR_START, "Does the program call them? A longer --for looks longer.",
-                          "none of %zu functions was reached", self.regions.n);
+        ok = error_copy(error, &self.none);
     page_lines_free(&self.lines);
     survey_regions_free(&self.regions);
     region_file_free(&self.file);

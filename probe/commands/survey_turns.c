@@ -199,17 +199,6 @@ static bool judge(struct survey_region *region, uint64_t before, const struct er
     return why->kind == ERROR_NONE || is_its_own(why->kind) || error_copy(error, why);
 }
 
-static bool disarm(struct survey_turns *turns, struct engine *engine, struct error *why, struct error *after)
-{
-    struct session *session = turns->session;
-    struct deadline last = session_last_deadline(session);
-    if (!session_disarm(session, engine, after))
-        return false;
-    bool ok = device_check_witness(&session->device, &last, after);
-    session_name_stop(session, engine, why);
-    return ok;
-}
-
 static bool take_turn(struct survey_turns *turns, struct survey_region *region, struct error *error)
 {
     struct session *session = turns->session;
@@ -225,7 +214,7 @@ static bool take_turn(struct survey_turns *turns, struct survey_region *region, 
     }
     if (engine->ops->arm(engine, &region->named.region, &deadline, &why))
         (void)take_passes(turns, region, engine, &deadline, &why);
-    bool sound = disarm(turns, engine, &why, &after);
+    bool sound = session_end_engine(turns->session, engine, &why, &after);
     region->summary->slept = region->summary->slept || session->device.slept;
     snprintf(region->summary->uncalibrated, sizeof region->summary->uncalibrated, "%s", engine->uncalibrated);
     snprintf(region->limit, sizeof region->limit, "%s", engine->limit);
@@ -260,7 +249,7 @@ static bool look_for(struct survey_turns *turns, struct survey_region *const *gr
     if (engine->ops->scout(engine, &scout, &found, &deadline, &why))
         *which = group[found.which];
     *left_us -= deadline_now_us() - begun_us;
-    bool sound = disarm(turns, engine, &why, &after);
+    bool sound = session_end_engine(turns->session, engine, &why, &after);
     engine->ops->free(engine);
     *n = found.watched > 0 && found.watched < *n ? found.watched : *n;
     if (why.kind == ERROR_ADDRESS || why.kind == ERROR_NO_COMPARATOR) {

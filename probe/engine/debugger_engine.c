@@ -506,6 +506,13 @@ static bool disarm(struct engine *engine, const struct deadline *deadline, struc
            debuggee_move_breakpoint(self, BREAKPOINT_NONE, deadline, error);
 }
 
+static bool stand(struct engine *engine, const struct deadline *deadline, struct error *error)
+{
+    struct debugger_engine *self = (struct debugger_engine *)engine;
+    (void)deadline;
+    return debugger_halt(self->debugger, &self->stop, error);
+}
+
 static void free_engine(struct engine *engine)
 {
     free(engine);
@@ -513,8 +520,12 @@ static void free_engine(struct engine *engine)
 
 struct engine *debugger_engine_new(struct device *device)
 {
-    static const struct engine_ops ops = {
-        .arm = arm, .run = run, .read_registers = read_registers, .disarm = disarm, .free = free_engine};
+    static const struct engine_ops ops = {.arm = arm,
+                                          .run = run,
+                                          .stand = stand,
+                                          .read_registers = read_registers,
+                                          .disarm = disarm,
+                                          .free = free_engine};
     struct debugger_engine *self = calloc(1, sizeof *self);
     if (self == NULL)
         return NULL;

@@ -570,6 +570,25 @@ static bool run(struct engine *engine, const struct engine_request *request, con
     return run_hits(self, request, sink, deadline, &why) || direct_tell_cause(self, &why, error);
 }
 
+/* A core that another debugger has halted is left to it by disarm. */
+static bool stand(struct engine *engine, const struct deadline *deadline, struct error *error)
+{
+    static const struct engine_request soon = {.timeout_ms = 1000};
+    static const struct engine_sink quiet;
+    struct direct_engine *self = (struct direct_engine *)engine;
+    uint64_t status;
+    direct_begin(self, &soon, &quiet);
+    if (!ledger_read(self->device->ledger, core_status_register(self->core), &status, deadline, error))
+        return false;
+    if (core_state_of(self->core, status) == CORE_HALTED)
+        return error_set(error, ERROR_FOREIGN_STOP, "another debugger halted the core");
+    direct_new_list(self);
+    core_add_halt(self->core, &self->list);
+    core_add_ready(self->core, &self->list);
+    self->halted_by_us = true;
+    return direct_run_plain(self, deadline, error);
+}
+
 static void free_engine(struct engine *engine)
 {
     free(engine);
@@ -581,6 +600,7 @@ struct engine *direct_new(struct device *device)
                                           .run = run,
                                           .scout = direct_scout,
                                           .walk = direct_walk,
+                                          .stand = stand,
                                           .read_registers = read_registers,
                                           .disarm = direct_disarm,
                                           .free = free_engine};

@@ -211,7 +211,9 @@ struct engine_ops {
     /* In place of arm and run. ERROR_START: no start was reached. NULL: the engine cannot. */
     bool (*scout)(struct engine *, const struct engine_scout *, struct engine_found *,
                   const struct deadline *, struct error *);
-    /* In engine_sink.ended only. */
+    /* Not armed: halts the core where it is, until disarm. NULL: the engine cannot. */
+    bool (*stand)(struct engine *, const struct deadline *, struct error *);
+    /* In engine_sink.ended, and after stand. */
     bool (*read_registers)(struct engine *, struct register_value *, size_t n, const struct deadline *,
                            struct error *);
     /* In place of arm and run. NULL: the engine cannot. */

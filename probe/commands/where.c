@@ -1,0 +1,158 @@
+#include "commands/where.h"
+
+#include "cores/exception.h"
+#include "links/ledger.h"
+#include "profile/stack_reader.h"
+#include "report/place_report.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { WHERE_ROOM = 900, EXCEPTION_ROOM = 256, CALLERS = 4 };
+
+struct where {
+    struct session *session;
+    char text[WHERE_ROOM];
+};
+
+__attribute__((format(printf, 2, 3))) static void add(struct where *where, const char *format, ...)
+{
+    size_t used = strlen(where->text);
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(where->text + used, sizeof where->text - used, format, arguments);
+    va_end(arguments);
+}
+
+static bool read_exception(struct session *session, const struct core *core, uint64_t words[EXCEPTION_WORDS])
+{
+    struct step items[EXCEPTION_WORDS];
+    struct steps list = {.items = items, .room = EXCEPTION_WORDS};
+    struct deadline deadline = session_deadline(session);
+    struct error unread = {0};
+    return exception_add(core, &list) && ledger_run(session->device.ledger, &list, words, &deadline, &unread);
+}
+
+void where_describe_exception(struct session *session, const struct core *core, bool only_faults, char *out,
+                              size_t size)
+{
+    uint64_t words[EXCEPTION_WORDS] = {0};
+    char text[EXCEPTION_ROOM];
+    bool is_fault = false;
+    out[0] = '\0';
+    if (!read_exception(session, core, words))
+        return;
+    exception_describe(core, words, &is_fault, text, sizeof text);
+    if (text[0] != '\0' && (is_fault || !only_faults))
+        snprintf(out, size, ", in %s", text);
+}
+
+/* The function alone: a line has room for a few. */
+static void add_function(struct where *where, uint64_t address)
+{
+    struct location location;
+    symbols_describe(where->session->symbols, address, &location);
+    if (location.high != 0)
+        symbols_describe(where->session->symbols, location.low, &location);
+    add(where, "%s", location.name);
+}
+
+/* ", called by step, main; it interrupted work.c:12 (work+0x12), called by main" */
+static void add_callers(struct where *where, const struct unwind_stack *stack)
+{
+    const char *before = ", called by ";
+    for (size_t i = 1; i < stack->count && i <= CALLERS; i++) {
+        const struct unwind_frame *frame = &stack->at[i];
+        if (frame->has_taken) {
+            char place[PLACE_ROOM];
+            place_name(where->session->symbols, unwind_place(frame), place);
+            add(where, "; it interrupted %s", place);
+            before = ", called by ";
+            continue;
+        }
+        add(where, "%s", before);
+        add_function(where, unwind_place(frame));
+        before = ", ";
+    }
+}
+
+static void add_place(struct where *where, uint64_t pc)
+{
+    const struct core *core = &where->session->device.chosen->core;
+    char place[PLACE_ROOM];
+    place_name(where->session->symbols, core_place(core, core_code_place(pc)), place);
+    add(where, "The core is in %s", place);
+}
+
+static void add_exception(struct where *where, uint64_t status)
+{
+    const struct core *core = &where->session->device.chosen->core;
+    char text[EXCEPTION_ROOM];
+    if (core->family == CORE_M)
+        where_describe_exception(where->session, core, false, text, sizeof text);
+    else
+        exception_describe_mode(core, status, text, sizeof text);
+    add(where, "%s%s", core->family != CORE_M && text[0] != '\0' ? ", in " : "", text);
+}
+
+static bool is_arm(const struct core *core)
+{
+    return core->family == CORE_M || core->family == CORE_ARMV7 || core->family == CORE_ARMV8;
+}
+
+/* The core stands. Each part that cannot be read is left out. */
+static void look(struct where *where, struct engine *engine)
+{
+    struct session *session = where->session;
+    struct deadline deadline = session_deadline(session);
+    struct register_value registers[] = {{.which = CORE_PC}, {.which = CORE_STATUS}};
+    struct stack_reader reader = {0};
+    struct error unread = {0};
+    size_t n = is_arm(&session->device.chosen->core) ? 2 : 1;
+    if (!engine->ops->read_registers(engine, registers, n, &deadline, &unread) || !registers[0].known)
+        return;
+    add_place(where, registers[0].value);
+    if (n > 1)
+        add_exception(where, registers[1].known ? registers[1].value : 0);
+    if (n > 1 && session->symbols != NULL &&
+        stack_reader_open(&reader, &session->device, (struct stack_stop){.engine = engine}, session->symbols,
+                          &unread) &&
+        stack_reader_take(&reader, &deadline, &unread))
+        add_callers(where, &reader.stack);
+    stack_reader_close(&reader);
+    add(where, ".");
+}
+
+/* A core that may be where no debugger sees it does not halt on request. */
+static bool can_look(const struct session *session)
+{
+    const struct device *device = &session->device;
+    const struct core *core = &device->chosen->core;
+    bool can_halt = device->debugger != NULL || (core_has_run_control(core) && core->unstoppable == NULL);
+    return can_halt && *session->context->cancel == 0 && device->leave <= LEAVE_HALTED_AGAIN &&
+           core_may_be_unseen(core)[0] == '\0';
+}
+
+bool where_tell(struct session *session, struct error *error)
+{
+    struct error unread = {0}, place = {.kind = error->kind};
+    struct where where = {.session = session};
+    if ((error->kind != ERROR_START && error->kind != ERROR_END) || !can_look(session))
+        return true;
+    struct engine *engine = session_engine(session, &unread);
+    if (engine == NULL)
+        return true;
+    struct deadline deadline = session_deadline(session);
+    if (engine->ops->stand(engine, &deadline, &unread))
+        look(&where, engine);
+    struct error after = {0};
+    bool ok = session_disarm(session, engine, &after);
+    engine->ops->free(engine);
+    if (!ok)
+        return error_replace(error, &after);
+    snprintf(place.text, sizeof place.text, "%s", where.text);
+    if (where.text[0] != '\0')
+        error_add(error, &place);
+    return true;
+}

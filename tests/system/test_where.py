@@ -1,0 +1,58 @@
+"""What is awaited and does not come: the tool says where the core is instead."""
+import pytest
+
+from gdb_place import GdbPlace
+from harness import Place, unfolded
+
+UDF = b"\x00\xde"
+STEP, CALLER = "spin", "one_round"
+
+
+@pytest.mark.any_row
+@pytest.mark.parametrize("way", ["m4/swd", "rp2040/swd", "a9/swd", "a53/swd", "m4", "a9", "a53", "gdb m4", "gdb a9"])
+def test_its_place_and_its_callers(way):
+    """The core runs on afterwards, with nothing changed."""
+    with (GdbPlace if way.startswith("gdb ") else Place)(way.removeprefix("gdb "), "leaves") as place:
+        result = place.run("delta", "nest_inner", "--timeout", 1)
+        said = unfolded(result.err)
+        assert result.code == 3 and "the start was not reached within 1 s The core is in leaves.c:" in said, said
+        assert CALLER in said, said
+        state = place.board.state()
+        assert state["run"] == "running" and state["altered"] == state["borrowed"] == 0
+        rounds = place.board.read_word("round_count")
+        place.board.wait_for(lambda _: place.board.read_word("round_count") != rounds, "the program")
+
+
+COMMANDS = [("delta", "nest_inner", "--timeout", 1), ("guard", "nest_inner", "--budget", 1000, "--timeout", 1),
+            ("lines", "nest_inner", "--timeout", 1), ("survey", "nest_inner", "--for", "1s"),
+            ("calibrate", "nest_inner", "--timeout", 1), ("doctor", "nest_inner", "--prove", "--timeout", 1)]
+
+
+def crashed(place):
+    """An undefined instruction where the program comes by in each round."""
+    place.board.write(place.symbol(STEP), UDF)
+    handler = place.symbol("Default_Handler")
+    place.board.wait_for(lambda state: handler <= state["pc"] < handler + 4, "the handler")
+
+
+def test_a_fault_by_every_command():
+    with Place("m4/swd", "leaves") as place:
+        crashed(place)
+        for words in COMMANDS:
+            result = place.run(*words)
+            said = unfolded(result.err)
+            assert result.code == 3 and "(Default_Handler), in exception 3 (HardFault): CFSR 0x00010000 (UNDEFINSTR), HFSR 0x40000000 " \
+                "(FORCED); it interrupted leaves.c:" in said, (words, said)
+            assert f"({STEP})" in said and f"called by {CALLER}, Reset_Handler." in said, said
+            state = place.board.state()
+            assert state["run"] == "running" and state["altered"] == 0
+
+
+@pytest.mark.parametrize("way, registers", [("m4/swd", ": CFSR 0x00010000 (UNDEFINSTR)"), ("rp2040/swd", "")])
+def test_a_fault_is_shown_without_a_halt(way, registers):
+    with Place(way, "leaves") as place:
+        assert "exception" not in place.run("info").out
+        crashed(place)
+        assert f"running, in exception 3 (HardFault){registers}" in unfolded(place.run("info").out)
+        assert f"the core is in exception 3 (HardFault){registers}" in unfolded(place.run("doctor").out)
+        assert place.board.state()["halts"] == 0
