@@ -19,6 +19,25 @@ static bool print_place(struct session *session, struct error *error)
     return true;
 }
 
+/* After a second look: a breakpoint instruction of the program's own stops it at once. */
+static bool print_running(struct session *session, struct error *error)
+{
+    struct deadline deadline = session_deadline(session);
+    char place[512], what[64] = "";
+    struct release end;
+    if (!reset_end(&session->device, &end, &deadline, error))
+        return false;
+    if (!end.halted_again) {
+        fprintf(session->context->out, "reset, running\n");
+        return true;
+    }
+    session_place(session, end.stands_at, place, sizeof place);
+    if (end.own.is_own)
+        own_breakpoint_describe(&end.own, what, sizeof what);
+    return error_set(error, ERROR_STATE, "the core was reset, and stands again: stopped by %s at %s",
+                     end.own.is_own ? what : "a breakpoint or a catch", place);
+}
+
 /* In the way that the board file sets up. */
 static bool reset_by_server(struct session *session, bool halt, struct error *error)
 {
@@ -28,7 +47,9 @@ static bool reset_by_server(struct session *session, bool halt, struct error *er
         return false; /* its polling is on again, if a client that was killed had switched it off */
     if (!link_server_reset(session->link, device->chosen->server_unit, halt, &deadline, error))
         return false;
-    fprintf(session->context->out, "reset, %s\n", halt ? "halted at the first instruction" : "running");
+    if (!halt)
+        return print_running(session, error);
+    fprintf(session->context->out, "reset, halted at the first instruction\n");
     return true;
 }
 
@@ -42,10 +63,7 @@ static bool reset_by_core(struct session *session, bool halt, struct error *erro
         device_leave_as(device, LEAVE_HALTED_RESET);
         return print_place(session, error);
     }
-    if (!reset_run(device, &deadline, error))
-        return false;
-    fprintf(session->context->out, "reset, running\n");
-    return true;
+    return print_running(session, error);
 }
 
 static bool reset(struct session *session, struct error *error)
@@ -146,7 +164,12 @@ static bool print_end(struct release_command *self, const struct release *end, s
     if (end->halted_again)
         return error_set(error, ERROR_STATE,
                          "the core stopped again, at %s: pmu-probe reset starts the program anew", now);
-    if (end->was_halted)
+    if (end->own.is_own) {
+        char what[64];
+        own_breakpoint_describe(&end->own, what, sizeof what);
+        fprintf(out, "  let go      it was stopped by %s at %s%s\n", what, place,
+                end->own.is_semihosting ? " and goes on after it" : ", which is a fault without a debugger");
+    } else if (end->was_halted)
         fprintf(out, "  let go      it was halted at %s\n", place);
     else
         fprintf(out, "  %s\n", self->removed > 0 ? "running" : "nothing to remove; running");

@@ -594,12 +594,39 @@ bool session_disarm(struct session *session, struct engine *engine, struct error
     return true;
 }
 
-static void name_stop(const struct session *session, const struct engine *engine, struct error *error)
+/* A program that looks for a debugger finds us. */
+static void tell_own_breakpoint(struct session *session, const struct own_breakpoint *own, const char *place,
+                                struct error *error)
+{
+    bool stays = !device_debug_is_ours(&session->device);
+    char what[64];
+    own_breakpoint_describe(own, what, sizeof what);
+    error_clear(error);
+    error_advise(error, ERROR_FOREIGN_STOP,
+                 !own->is_semihosting
+                     ? "The core is left halted there. pmu-probe release lets it go: without a debugger the "
+                       "instruction is a fault. pmu-probe reset starts the program anew."
+                 : stays
+                     ? "The core is left halted there, for the debugger that answers such calls (OpenOCD: "
+                       "arm semihosting enable). pmu-probe release lets it go on after the call."
+                     : "It runs on after the call, which nothing has answered. While a core is measured, "
+                       "the program sees a debugger (DHCSR.C_DEBUGEN): measure a build without "
+                       "semihosting.",
+                 "stopped by %s at %s", what, place);
+}
+
+static void name_stop(struct session *session, const struct engine *engine, struct error *error)
 {
     char place[512], stop[sizeof error->text];
     if (error->kind != ERROR_FOREIGN_STOP)
         return;
     session_place(session, engine->stopped_at, place, sizeof place);
+    struct deadline deadline = session_deadline(session);
+    struct own_breakpoint own = device_own_breakpoint(&session->device, engine->stopped_at, &deadline);
+    if (own.is_own) {
+        tell_own_breakpoint(session, &own, place, error);
+        return;
+    }
     snprintf(stop, sizeof stop, "%s", error->text);
     const char *address = strstr(stop, " at 0x");
     error_clear(error);

@@ -387,6 +387,12 @@ void core_add_code_changed(const struct core *core, struct steps *list, uint64_t
         core->ops->breakpoints->add_code_changed(core, list, address);
 }
 
+void core_add_skip(const struct core *core, struct steps *list, uint64_t pc)
+{
+    if (core->ops->breakpoints->add_skip != NULL)
+        core->ops->breakpoints->add_skip(core, list, pc);
+}
+
 /* --- processes ------------------------------------------------------------------------------------------ */
 
 size_t core_add_mode(const struct core *core, struct steps *list)

@@ -260,6 +260,8 @@ void core_add_comparator(const struct core *core, const struct breakpoint_setup 
  * every comparator reaches all code. */
 uint16_t core_breakpoint_instruction(const struct core *core, uint8_t *size);
 void core_add_code_changed(const struct core *core, struct steps *list, uint64_t address);
+/* Halted at such an instruction of the program's own, at `pc`: it goes on after it. For a Cortex-M. */
+void core_add_skip(const struct core *core, struct steps *list, uint64_t pc);
 
 /* --- processes, for cores that have `processes` --------------------------------------------------------- */
 

@@ -76,6 +76,7 @@ struct core_breakpoint_ops {
                            uint64_t from, uint64_t to);
     uint16_t instruction; /* of two bytes, with add_code_changed; NULL: not needed */
     void (*add_code_changed)(const struct core *, struct steps *, uint64_t address);
+    void (*add_skip)(const struct core *, struct steps *, uint64_t pc); /* or NULL */
 };
 
 struct core_process_ops {

@@ -135,6 +135,15 @@ static size_t add_register(const struct core *core, struct steps *list, enum cor
     return steps_add(list, step_read(word_at(core->unit, DCRDR)));
 }
 
+/* DebugReturnAddress, DDI 0403 C1.6.3. */
+static void add_skip(const struct core *core, struct steps *list, uint64_t pc)
+{
+    enum { DEBUG_RETURN_ADDRESS = 15, DCRSR_WRITES = 1 << 16, BKPT_SIZE = 2 };
+    steps_add(list, step_write(word_at(core->unit, DCRDR), pc + BKPT_SIZE));
+    steps_add(list, step_write(word_at(core->unit, DCRSR), DCRSR_WRITES | DEBUG_RETURN_ADDRESS));
+    steps_add(list, step_until(word_at(core->unit, DHCSR), DHCSR_S_REGRDY, DHCSR_S_REGRDY));
+}
+
 /* DCRSR must not be written before the transfer is done, DDI 0403 C1.6.3. */
 static void add_expect(const struct core *core, struct steps *list, enum core_register which, uint64_t value,
                        bool wait)
@@ -348,7 +357,8 @@ static const struct core_ops cortex_m_ops = {
                                                        .comparator_used = comparator_used,
                                                        .add_comparator = add_comparator,
                                                        .instruction = BKPT,
-                                                       .add_code_changed = add_code_changed},
+                                                       .add_code_changed = add_code_changed,
+                                                       .add_skip = add_skip},
     .returns = &(const struct core_return_ops){.by_frame = returns_by_frame, .no_return = no_return},
 };
 

@@ -110,6 +110,48 @@ static bool hold_server(struct device *device, struct error *error)
     return link_hold(device->link, true, error);
 }
 
+struct own_breakpoint device_own_breakpoint(const struct device *device, uint64_t pc,
+                                            const struct deadline *deadline)
+{
+    return own_breakpoint_at(device->ledger, &device->chosen->core, device->symbols, pc, deadline);
+}
+
+bool device_debug_is_ours(const struct device *device)
+{
+    return device->debugger == NULL && !link_has_server(device->link) &&
+           own_breakpoint_is_by_us(device->ledger, &device->chosen->core);
+}
+
+/* After a semihosting call, which nothing answers here: the core would only stop there again. */
+static bool let_go_on(struct device *device, const struct deadline *deadline, struct error *error)
+{
+    uint64_t pc = device->chosen->halted_at;
+    if (link_has_server(device->link))
+        return true;
+    return (!device_own_breakpoint(device, pc, deadline).is_semihosting ||
+            own_breakpoint_skip(device->ledger, &device->chosen->core, pc, deadline, error)) &&
+           tell_core(device, core_add_let_go, deadline, error);
+}
+
+/* A core that stands again counts nothing. */
+static bool check_goes_on(struct device *device, const struct deadline *deadline, struct error *error)
+{
+    enum { GLANCE_NS = 5000000 };
+    const struct core *core = &device->chosen->core;
+    uint64_t status;
+    nanosleep(&(struct timespec){.tv_nsec = GLANCE_NS}, NULL);
+    if (!ledger_read(device->ledger, core_status_register(core), &status, deadline, error))
+        return false;
+    return core_state_of(core, status) != CORE_HALTED ||
+           error_advise(error, ERROR_HALTED,
+                        "pmu-probe release removes breakpoints and lets it go; pmu-probe reset starts the "
+                        "program anew.",
+                        "the core was resumed at 0x%08" PRIX64
+                        " and stands again: a breakpoint is there, or soon "
+                        "after",
+                        device->chosen->halted_at);
+}
+
 static bool take_by_registers(struct device *device, bool resume, const struct deadline *deadline,
                               struct error *error)
 {
@@ -126,7 +168,7 @@ static bool take_by_registers(struct device *device, bool resume, const struct d
     device->server_held = hold_server(device, error);
     if (!device->server_held)
         return false;
-    return !halted || link_has_server(device->link) || tell_core(device, core_add_let_go, deadline, error);
+    return !halted || (let_go_on(device, deadline, error) && check_goes_on(device, deadline, error));
 }
 
 static bool sleep_for(struct device *device, int ms, const struct deadline *deadline, struct error *error)
@@ -573,6 +615,20 @@ static bool leave_reset(struct device *device, const struct deadline *deadline, 
            ledger_undo(device->ledger, deadline, error);
 }
 
+/* The program made a semihosting call because it saw our debug. Not resumed here, where it could make the
+ * next one: it goes on as debug is switched off. */
+static void go_past_own_call(struct device *device, const struct deadline *deadline)
+{
+    struct error unread = {0};
+    if (device->leave != LEAVE_HALTED_FOREIGN || !device_debug_is_ours(device) ||
+        !look_by_registers(device, device->chosen, deadline, &unread) || device->chosen->state != CORE_HALTED)
+        return;
+    uint64_t pc = device->chosen->halted_at;
+    if (device_own_breakpoint(device, pc, deadline).is_semihosting &&
+        own_breakpoint_skip(device->ledger, &device->chosen->core, pc, deadline, &unread))
+        device->leave = LEAVE_AS_IT_IS;
+}
+
 bool device_undo(struct device *device, const struct deadline *deadline, struct error *error)
 {
     const struct run_control *control = control_of(device);
@@ -581,6 +637,7 @@ bool device_undo(struct device *device, const struct deadline *deadline, struct 
     bool catches = catches_resets(device);
     if (device->halted_access != NULL)
         halted_access_undo(device->halted_access);
+    go_past_own_call(device, deadline);
     if (device->chosen != NULL && device->leave >= LEAVE_HALTED_RESET)
         keep_stop(device);
     if (device->leave != LEAVE_AS_IT_IS)

@@ -11,6 +11,7 @@
 #include "counters/counter.h"
 #include "counters/reading.h"
 #include "device/halted_access.h"
+#include "device/own_breakpoint.h"
 #include "device/witness.h"
 #include "find/discovery.h"
 #include "links/ledger.h"
@@ -125,6 +126,10 @@ bool device_poll(struct device *device, uint64_t *values, uint64_t *before_us, u
 bool device_check_witness(struct device *device, const struct deadline *deadline, struct error *error);
 /* Lets the core run for a time. If a debugger has run control, it resumes the core for that time only. */
 bool device_run_for(struct device *device, int ms, const struct deadline *deadline, struct error *error);
+/* The program's breakpoint instruction at `pc`; and whether it would not have stopped the core without us. */
+struct own_breakpoint device_own_breakpoint(const struct device *device, uint64_t pc,
+                                            const struct deadline *deadline);
+bool device_debug_is_ours(const struct device *device);
 /* Notes how the core is to be left; never takes back what outweighs it. */
 void device_leave_as(struct device *device, enum leave leave);
 /* Undoes everything, at any time. After a failure it can be called again. */

@@ -331,6 +331,14 @@ static bool let_go(struct device *device, bool by_server, const struct deadline 
     return ledger_run(device->ledger, &list, results, deadline, error);
 }
 
+static bool switch_debug_off(struct device *device, const struct deadline *deadline, struct error *error)
+{
+    struct core_stop last[CORE_STOPS];
+    bool found;
+    size_t n = stops_last(core_of(device), last, CORE_STOPS);
+    return take_stops(device, last, n, CLEAR, NULL, &found, deadline, error);
+}
+
 bool release_let_go(struct device *device, bool by_server, struct release *out,
                     const struct deadline *deadline, struct error *error)
 {
@@ -342,6 +350,14 @@ bool release_let_go(struct device *device, bool by_server, struct release *out,
         out->may_have_borrowed =
             device->chosen->state == CORE_HALTED && stops_may_have_borrowed(core, device->chosen->status);
         out->breakpoint_instruction = stands_at_instruction(device, out->stood_at, deadline);
+        if (out->breakpoint_instruction)
+            out->own = device_own_breakpoint(device, out->stood_at, deadline);
+        if (out->own.is_own && !link_has_server(device->link)) {
+            out->breakpoint_instruction = false;
+            return (!out->own.is_semihosting ||
+                    own_breakpoint_skip(device->ledger, core, out->stood_at, deadline, error)) &&
+                   switch_debug_off(device, deadline, error);
+        }
         if (out->breakpoint_instruction) {
             device_leave_as(device, LEAVE_HALTED_FOREIGN);
             return true;
@@ -362,15 +378,10 @@ bool release_let_go(struct device *device, bool by_server, struct release *out,
 bool release_run(struct device *device, struct release *out, const struct deadline *deadline,
                  struct error *error)
 {
-    const struct core *core = core_of(device);
-    struct core_stop last[CORE_STOPS];
-    bool found;
     if (!release_let_go(device, true, out, deadline, error))
         return false;
-    if (out->breakpoint_instruction || out->halted_again)
-        return true;
-    size_t n = link_has_server(device->link) ? 0 : stops_last(core, last, CORE_STOPS);
-    return take_stops(device, last, n, CLEAR, NULL, &found, deadline, error);
+    return out->breakpoint_instruction || out->halted_again || link_has_server(device->link) ||
+           switch_debug_off(device, deadline, error);
 }
 
 /* --- reset ---------------------------------------------------------------------------------------------- */
@@ -429,6 +440,32 @@ bool reset_run(struct device *device, const struct deadline *deadline, struct er
     struct steps list = {.items = items, .room = LIST_ROOM};
     core_add_run(core, &list);
     return ledger_run(device->ledger, &list, results, deadline, error);
+}
+
+/* On a Cortex-M both at once: the program could come to a breakpoint instruction in between. */
+static bool run_without_debug(struct device *device, const struct deadline *deadline, struct error *error)
+{
+    struct core_stop last[CORE_STOPS];
+    if (core_of(device)->family != CORE_M)
+        return reset_run(device, deadline, error);
+    (void)stops_last(core_of(device), last, CORE_STOPS);
+    return write_for_good(device, last[0].at, last[0].key, deadline, error);
+}
+
+bool reset_end(struct device *device, struct release *out, const struct deadline *deadline,
+               struct error *error)
+{
+    *out = (struct release){0};
+    if (!link_has_server(device->link))
+        return run_without_debug(device, deadline, error);
+    if (core_of(device)->family != CORE_M) /* its server may be at its registers */
+        return true;
+    usleep(GLANCE_US);
+    if (!look(device, &out->halted_again, &out->stands_at, deadline, error))
+        return false;
+    if (out->halted_again)
+        out->own = device_own_breakpoint(device, out->stands_at, deadline);
+    return true;
 }
 
 /* The catch of an older reset may have halted the core meanwhile (EDESR.RC, DDI 0487 H9.2). */

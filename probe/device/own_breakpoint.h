@@ -1,0 +1,37 @@
+/*
+ * Breakpoint instructions that the program has itself: assertions, and semihosting calls, which many programs
+ * make only if they see a debugger. A Cortex-M sees one while we measure: DHCSR.C_DEBUGEN is set. Such a stop
+ * is no other debugger's, and the core would stop there again.
+ */
+#pragma once
+
+#include "base/deadline.h"
+#include "base/error.h"
+#include "cores/core.h"
+#include "links/ledger.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct symbols;
+
+struct own_breakpoint {
+    bool is_own;         /* by the ELF file; without one, if it is a semihosting call */
+    bool is_semihosting; /* the program goes on after it, as if nothing had answered */
+    uint8_t comment;     /* its immediate */
+};
+
+/* What is in memory at `pc`, which is no comparator's. Nothing if it cannot be read. `symbols`, the
+ * program's, may be NULL. */
+struct own_breakpoint own_breakpoint_at(struct ledger *ledger, const struct core *core,
+                                        struct symbols *symbols, uint64_t pc,
+                                        const struct deadline *deadline);
+/* Nothing but this run has switched debug on, if there is no server: without it the program would not have
+ * stopped. */
+bool own_breakpoint_is_by_us(const struct ledger *ledger, const struct core *core);
+/* Halted at a semihosting call at `pc`: the core will go on after it. */
+bool own_breakpoint_skip(struct ledger *ledger, const struct core *core, uint64_t pc,
+                         const struct deadline *deadline, struct error *error);
+/* "the program's own BKPT 0xAB, a semihosting call," */
+void own_breakpoint_describe(const struct own_breakpoint *own, char *out, size_t size);

@@ -1,0 +1,104 @@
+"""Breakpoint instructions of the program's own: a semihosting call that is made only if there is a debugger, and an assertion. The
+tool names them, and each way out gets the program running again."""
+import pathlib
+import struct
+
+import pytest
+
+from harness import Place, elf_of, unfolded
+
+SEMIHOSTING, ASSERTION = 0xAB, 0x00
+
+
+def with_breakpoint(chip, comment, folder):
+    """Firmware whose random_number() executes a BKPT if DHCSR.C_DEBUGEN is set."""
+    code = struct.pack("<8H", 0x4B03, 0x681B, 0x07DB, 0xD500, 0xBE00 | comment, 0x2007, 0x4770, 0xBF00) + struct.pack("<I", 0xE000EDF0)
+    with Place(f"{chip}/swd", "leaves") as place:
+        old = place.board.read(place.symbol("random_number"), len(code))
+    whole = pathlib.Path(elf_of(chip, "leaves")).read_bytes()
+    assert whole.count(old) == 1
+    elf = folder / f"{chip}-breakpoint.elf"
+    elf.write_bytes(whole.replace(old, code))
+    return elf
+
+
+def goes_on(place):
+    for _ in range(2):  # a reset begins again at 1
+        rounds = place.board.read_word("round_count")
+        place.board.wait_for(lambda _, rounds=rounds: place.board.read_word("round_count") != rounds, "the program")
+    state = place.board.state()
+    assert state["run"] == "running" and state["dhcsr"] & 1 == 0, state
+
+
+def at(chip, comment, folder):
+    elf = with_breakpoint(chip, comment, folder)
+    place = Place(f"{chip}/swd", firmware=elf)
+    place.elf = str(elf)
+    return place
+
+
+def halt(place):
+    """A debugger that was here has left debug switched on: the program comes to its breakpoint instruction."""
+    place.start_server().kill()
+    place.board.wait_for(lambda state: state["run"] == "halted", "the breakpoint instruction")
+
+
+@pytest.mark.parametrize("chip", ["m4", "rp2040"])
+def test_a_measurement_names_the_call_and_the_program_goes_on(chip, tmp_path):
+    with at(chip, SEMIHOSTING, tmp_path) as place:
+        for words in (["delta", "spin", "-r", 50], ["lines", "spin", "-r", 50]):
+            result = place.run(*words)
+            said = unfolded(result.err + result.out)
+            assert result.code == 3, (words, said)
+            assert "stopped by the program's own BKPT 0xAB, a semihosting call, at leaves.c:" in said, (words, said)
+            assert "It runs on after the call" in said, said
+            goes_on(place)
+
+
+@pytest.mark.parametrize("comment, says", [(SEMIHOSTING, "a semihosting call, at leaves.c:"), (ASSERTION, "BKPT 0x00 at leaves.c:")])
+@pytest.mark.parametrize("way_out", ["release", "reset"])
+def test_each_way_out(way_out, comment, says, tmp_path):
+    with at("m4", comment, tmp_path) as place:
+        halt(place)
+        result = place.run("delta", "spin")
+        assert result.code == 3 and "the core is halted" in result.err
+        result = place.run(way_out)
+        said = unfolded(result.out)
+        assert result.code == 0, result.err
+        if way_out == "reset":
+            assert "reset, running" in said
+        else:
+            assert f"it was stopped by the program's own BKPT" in said and says in said, said
+        if comment == SEMIHOSTING or way_out == "reset":
+            goes_on(place)
+        else:  # as without a debugger: a fault
+            handler = place.symbol("Default_Handler")
+            place.board.wait_for(lambda state: state["run"] == "running" and handler <= state["pc"] < handler + 4, "the handler")
+
+
+def test_resumed_it_goes_on_after_the_call(tmp_path):
+    with at("m4", SEMIHOSTING, tmp_path) as place:
+        halt(place)
+        before = place.board.state()["instructions"]
+        result = place.run("stat", "--for", "200ms", "--resume")
+        assert result.code == 3 and ("stands again" in result.err or "halted by someone else" in result.err), result.err + result.out
+        assert place.board.state()["instructions"] > before + 5
+
+
+def test_an_assertion_is_left_for_a_debugger(tmp_path):
+    with at("m4", ASSERTION, tmp_path) as place:
+        result = place.run("delta", "spin", "-r", 50)
+        said = unfolded(result.err)
+        assert result.code == 3 and "stopped by the program's own BKPT 0x00 at leaves.c:" in said and "pmu-probe release" in said, said
+        assert place.board.state()["run"] == "halted"
+        result = place.run("stat", "--for", "200ms", "--resume")
+        assert result.code == 3 and "stands again" in result.err, result.err + result.out
+
+
+@pytest.mark.parametrize("words", [["guard", "spin", "--budget", 100000, "--for", "1s"], ["survey", "spin", "--for", "1s"],
+                                   ["record", "-e", "CPU_CYCLES", "--for", "1s"]], ids=lambda words: words[0])
+def test_the_program_goes_on_whatever_measured(words, tmp_path):
+    with at("m4", SEMIHOSTING, tmp_path) as place:
+        result = place.run(*words, *(["-o", tmp_path / "p.jsonl"] if words[0] == "record" else []))
+        assert result.code == 3, result.out + result.err
+        goes_on(place)
