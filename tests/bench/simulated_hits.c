@@ -14,7 +14,8 @@
 
 enum { START = 0x1000, END = 0x1100, HALT_COST = 11, WORK = 1000, SPREAD = 997 };
 
-/* A Cortex-M4 that is always halted already, at the address that its last comparator holds. */
+/* A Cortex-M4 that is always halted already, at the address that its last comparator holds; without one it
+ * runs. */
 struct simulation {
     struct link link;
     uint32_t pc, selected, comparators[8], demcr, fp_ctrl, dwt_ctrl, cyccnt;
@@ -29,7 +30,7 @@ static uint32_t read_register(struct simulation *core, uint32_t address)
     case 0xE000ED30:
         return 0x2;
     case 0xE000EDF0:
-        return 0x00030003;
+        return (core->comparators[5] & 1) != 0 ? 0x00030003 : 0x00010001;
     case 0xE000EDF8:
         return core->selected == 15 ? core->pc : 0x20001000;
     case 0xE000EDFC:
