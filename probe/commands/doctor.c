@@ -466,7 +466,7 @@ static bool mend(struct session *session, const struct diagnosis *diagnosis, str
     return true;
 }
 
-/* What is measured of a core that stands in a fault handler is of no use. */
+/* A core that hangs in a fault handler gives counts, but not of the program. */
 static void tell_fault(struct session *session)
 {
     char exception[STATE], text[STATE + 32];

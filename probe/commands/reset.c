@@ -34,8 +34,11 @@ static bool print_running(struct session *session, struct error *error)
     session_place(session, end.stands_at, place, sizeof place);
     if (end.own.is_own)
         own_breakpoint_describe(&end.own, what, sizeof what);
-    return error_set(error, ERROR_STATE, "the core was reset, and stands again: stopped by %s at %s",
-                     end.own.is_own ? what : "a breakpoint or a catch", place);
+    return error_advise(error, ERROR_STATE,
+                        "Let the debugger answer the program's calls (OpenOCD: arm semihosting enable), or "
+                        "remove its breakpoints.",
+                        "the core was reset, and halted again: stopped by %s at %s",
+                        end.own.is_own ? what : "a breakpoint or a catch", place);
 }
 
 /* In the way that the board file sets up. */

@@ -101,7 +101,7 @@ static bool is_arm(const struct core *core)
     return core->family == CORE_M || core->family == CORE_ARMV7 || core->family == CORE_ARMV8;
 }
 
-/* The core stands. Each part that cannot be read is left out. */
+/* The core is halted. What cannot be read is left out. */
 static void look(struct where *where, struct engine *engine)
 {
     struct session *session = where->session;

@@ -133,7 +133,7 @@ static bool let_go_on(struct device *device, const struct deadline *deadline, st
            tell_core(device, core_add_let_go, deadline, error);
 }
 
-/* A core that stands again counts nothing. */
+/* A core that halts again at once counts nothing. */
 static bool check_goes_on(struct device *device, const struct deadline *deadline, struct error *error)
 {
     enum { GLANCE_NS = 5000000 };
@@ -147,7 +147,7 @@ static bool check_goes_on(struct device *device, const struct deadline *deadline
                         "pmu-probe release removes breakpoints and lets it go; pmu-probe reset starts the "
                         "program anew.",
                         "the core was resumed at 0x%08" PRIX64
-                        " and stands again: a breakpoint is there, or soon "
+                        " and halted again at once: a breakpoint is there, or soon "
                         "after",
                         device->chosen->halted_at);
 }

@@ -22,13 +22,12 @@ struct own_breakpoint {
     uint8_t comment;     /* its immediate */
 };
 
-/* What is in memory at `pc`, which is no comparator's. Nothing if it cannot be read. `symbols`, the
+/* Looks at the instruction in memory at `pc`. All false if it cannot be read or is not a BKPT. `symbols`, the
  * program's, may be NULL. */
 struct own_breakpoint own_breakpoint_at(struct ledger *ledger, const struct core *core,
                                         struct symbols *symbols, uint64_t pc,
                                         const struct deadline *deadline);
-/* Nothing but this run has switched debug on, if there is no server: without it the program would not have
- * stopped. */
+/* This run switched debug on. If no server debugs the core, the program stopped only because of that. */
 bool own_breakpoint_is_by_us(const struct ledger *ledger, const struct core *core);
 /* Halted at a semihosting call at `pc`: the core will go on after it. */
 bool own_breakpoint_skip(struct ledger *ledger, const struct core *core, uint64_t pc,

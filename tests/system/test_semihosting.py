@@ -81,7 +81,7 @@ def test_resumed_it_goes_on_after_the_call(tmp_path):
         halt(place)
         before = place.board.state()["instructions"]
         result = place.run("stat", "--for", "200ms", "--resume")
-        assert result.code == 3 and ("stands again" in result.err or "halted by someone else" in result.err), result.err + result.out
+        assert result.code == 3 and ("halted again at once" in result.err or "halted by someone else" in result.err), result.err + result.out
         assert place.board.state()["instructions"] > before + 5
 
 
@@ -92,7 +92,7 @@ def test_an_assertion_is_left_for_a_debugger(tmp_path):
         assert result.code == 3 and "stopped by the program's own BKPT 0x00 at leaves.c:" in said and "pmu-probe release" in said, said
         assert place.board.state()["run"] == "halted"
         result = place.run("stat", "--for", "200ms", "--resume")
-        assert result.code == 3 and "stands again" in result.err, result.err + result.out
+        assert result.code == 3 and "halted again at once" in result.err, result.err + result.out
 
 
 @pytest.mark.parametrize("words", [["guard", "spin", "--budget", 100000, "--for", "1s"], ["survey", "spin", "--for", "1s"],
