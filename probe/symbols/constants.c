@@ -40,8 +40,43 @@ static void sum(struct constants_known *constants, unsigned to, unsigned from, u
     set(constants, to, constants_know(constants, from), constants->values[from] + number);
 }
 
-/* DDI 0403 A5.2: instructions that give a register a constant; any other forgets the registers it may change.
- */
+enum { CALL_CHANGES = 0x500F };
+
+/* The registers that an instruction changes, DDI 0403 A5.2: of those that follow_narrow does not follow. */
+static uint32_t narrow_changes(uint32_t code)
+{
+    enum { TST = 8, CMP = 10, CMN = 11 };
+    uint32_t low = 1U << (code & 7), high = 1U << (code >> 8 & 7), operation = code >> 6 & 0xF;
+    if (code >> 10 == 0x10) /* data processing */
+        return operation == TST || operation == CMP || operation == CMN ? 0 : low;
+    switch (code >> 8) {
+    case 0x44: /* ADD */
+        return 1U << ((code & 7) | (code >> 4 & 8));
+    case 0x45: /* CMP */
+        return 0;
+    case 0x47: /* BX, BLX */
+        return (code & 0x80) != 0 ? CALL_CHANGES : 0;
+    case 0xB2: /* SXTH and its kin */
+    case 0xBA: /* REV and its kin */
+        return low;
+    default:
+        break;
+    }
+    switch (code >> 12) {
+    case 0x2: /* CMP; the others are followed */
+    case 0xB: /* ADD to SP, CBZ, PUSH, CPS, BKPT, IT, hints */
+    case 0xD:
+    case 0xE: /* branches */
+        return 0;
+    case 0x9: /* LDR from the stack */
+    case 0xA: /* ADR, ADD to SP */
+        return high;
+    default: /* shifts, ADD, SUB, loads */
+        return low;
+    }
+}
+
+/* DDI 0403 A5.2: instructions that give a register a constant; any other forgets the registers it changes. */
 static void follow_narrow(struct constants_known *constants, struct symbols *symbols, uint64_t at,
                           uint32_t code)
 {
@@ -61,9 +96,8 @@ static void follow_narrow(struct constants_known *constants, struct symbols *sym
         sum(constants, low | (code >> 4 & 8), code >> 3 & 0xF, 0);
     } else if (code >> 12 == 0xC || code >> 9 == 0x5E) { /* LDM, POP */
         forget(constants, (code & 0xFF) | 1U << high);
-    } else if (code >> 8 != 0xBF && code >> 9 != 0x5A && code >> 11 != 0x1C && code >> 12 != 0xD &&
-               (code & 0xF500) != 0xB100) { /* neither a hint or IT, nor PUSH, nor a jump */
-        forget(constants, 1U << low | 1U << high | (code >> 8 == 0x44 ? 0xFF00 : 0));
+    } else {
+        forget(constants, narrow_changes(code));
     }
 }
 
@@ -88,7 +122,6 @@ uint32_t thumb_immediate(uint32_t first, uint32_t second)
 static void follow_wide(struct constants_known *constants, struct symbols *symbols, uint64_t at,
                         uint32_t code)
 {
-    enum { CALL_CHANGES = 0x500F };
     uint32_t first = code >> 16, second = code & 0xFFFF, group = first & 0xFBF0, to = second >> 8 & 0xF;
     uint32_t plain12 = (first >> 10 & 1) << 11 | (second >> 12 & 7) << 8 | (second & 0xFF);
     bool number = (first & 0xF800) == 0xF000 && (second & 0x8000) == 0;
