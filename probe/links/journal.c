@@ -742,7 +742,7 @@ bool journal_read(const char *path, struct journal_file *out, struct error *erro
     bool ours = fd >= 0 && fstat(fd, &file) == 0 && S_ISREG(file.st_mode) && file.st_uid == geteuid() &&
                 (file.st_mode & (S_IWGRP | S_IWOTH)) == 0;
     bool fits = ours && file.st_size < LARGEST;
-    bool whole = fits && read_all(fd, (size_t)file.st_size + 1, &bytes, &size);
+    bool whole = fits && read_all(fd, (size_t)file.st_size + 1, &bytes, &size) && bytes != NULL;
     if (fd < 0)
         error_set(error, ERROR_USAGE, "%.300s: %s", path, strerror(errno));
     else if (!ours)

@@ -2,6 +2,7 @@
 import functools
 import itertools
 import os
+import re
 import signal
 
 import pytest
@@ -63,12 +64,14 @@ def test_a_watchpoint_names_the_line(way, name, where):
         seen = writers(result, "watchpoint")
         assert seen and {line["register"] for line in seen} == {register}, result.out
         truth = line_of(statement)
-        if register == "PMU_CTRL":  # two lines write it, and go on at one place: both may be named
-            seen = [line for line in seen if line["exact"]] + writers(result, "code")
-            assert truth in {line["source"] for line in seen}, result.out
-        else:
-            assert {line["source"] for line in seen} == {truth} and all(line["exact"] for line in seen), result.out
-        assert all(line["place"].startswith("write_it") for line in seen), result.out
+        exact = {line["source"] for line in seen if line["exact"]}
+        if exact == {truth}:
+            assert all(re.match("writ", line["place"]) for line in seen), result.out
+        else:  # lines that go on at one place, or a return to where no code says what was called: both may have done it
+            assert exact <= {truth} or register == "PMU_CTRL", result.out
+            found = writers(result, "code")
+            assert truth in exact | {line["source"] for line in found}, result.out
+            assert all(line["place"].startswith("write_it") for line in found), result.out
         assert held(place) == before and place.board.state()["run"] == "running"
 
 
