@@ -4,7 +4,7 @@ SYM_DIR  := tests/unit/symbols/fixtures
 SYM_OUT  := $(BUILD)/fixtures
 SYM_BARE := -mcpu=cortex-m3 -mthumb -nostdlib -ffreestanding -ffunction-sections -Wl,--gc-sections -Wl,--build-id
 SYM_IN   := $(SYM_DIR)/startup.S $(SYM_DIR)/blink.c $(SYM_DIR)/other.c
-SYM_ELFS := $(patsubst %,$(SYM_OUT)/%.elf,blink blink4 blink0 blinkz flash stripped nodebug shapes mixed host many names copies exits switches writes_a32 writes_a64 stores changes listing labels be8 stacks_m4 stacks_m0 stacks_a9 stacks_a53)
+SYM_ELFS := $(patsubst %,$(SYM_OUT)/%.elf,blink blink4 blink0 blinkz flash stripped nodebug shapes mixed host many names copies exits switches writes_a32 writes_a64 stores changes listing labels be8 unnamed sizeless ranges stacks_m4 stacks_m0 stacks_a9 stacks_a53)
 
 # $(call blink,FLAGS,ORIGIN): the program with its flash at ORIGIN, 0 if not given
 blink = sed 's/FLASH_ORIGIN/$(or $(2),0)/' $(SYM_DIR)/blink.ld > $@.ld && \
@@ -56,6 +56,18 @@ $(SYM_OUT)/be8.elf: $(SYM_DIR)/mixed.c
 	arm-none-eabi-gcc -mcpu=cortex-r5 -mbig-endian -nostdlib -O2 -g -Wl,-N -Ttext 0x10000 $< -o $@
 $(SYM_OUT)/labels.elf: $(SYM_DIR)/labels.S
 	arm-none-eabi-gcc -mcpu=cortex-m4 -mthumb -nostdlib -Ttext 0x8000 $< -o $@
+# Without the names of static functions; without sizes; and as armlink leaves the ranges of a unit of which it drops a function
+SYM_UNNAMED := arm-none-eabi-gcc -mcpu=cortex-m4 -mthumb -nostdlib -Ttext 0x8000 -O1 -gdwarf-4 -ffunction-sections -Wl,--gc-sections
+$(SYM_OUT)/unnamed.elf: $(SYM_DIR)/unnamed.c
+	$(SYM_UNNAMED) -Wl,-x $< -o $@
+$(SYM_OUT)/sizeless.elf: $(SYM_DIR)/unnamed.c
+	$(SYM_UNNAMED) -S $< -o $@.s
+	sed -i '/\.size/d' $@.s
+	$(SYM_UNNAMED) $@.s -o $@
+$(SYM_OUT)/ranges.elf: $(SYM_DIR)/unnamed.c
+	$(SYM_UNNAMED) -S $< -o $@.s
+	sed -i '/debug_ranges/,$$ s/\.4byte\t\.LF[BE]2$$/.4byte 0/' $@.s
+	$(SYM_UNNAMED) $@.s -o $@
 # With a library. Its linker script wants no start-up; the program calls no system
 SYM_NEWLIB := -O2 -g -nostartfiles --specs=nano.specs --specs=nosys.specs -u _printf_float -Wl,--gc-sections
 $(SYM_OUT)/stacks_m4.elf:

@@ -197,14 +197,35 @@ static uint64_t call_of(const struct code_instruction *one)
     return is_arm_call(code) ? arm_target(code, one->address) : 0;
 }
 
+static bool goes_to(const struct code_instruction *one, uint64_t address)
+{
+    return !one->is_data && (call_of(one) == address || jump_of(one) == address);
+}
+
 bool call_is_made(struct symbols *symbols, uint64_t address)
 {
     struct code_walk walk = {.symbols = symbols, .high = UINT64_MAX};
     struct code_instruction one;
     while (code_next(&walk, &one))
-        if (!one.is_data && (call_of(&one) == address || jump_of(&one) == address))
+        if (goes_to(&one, address))
             return true;
     return false;
+}
+
+size_t symbols_callers(struct symbols *symbols, const struct extent *function, uint64_t *out, size_t room)
+{
+    struct code_walk walk = {.symbols = symbols, .high = UINT64_MAX};
+    struct code_instruction one;
+    size_t n = 0;
+    while (code_next(&walk, &one)) {
+        bool inside = one.address >= function->low && one.address < function->high;
+        if (!goes_to(&one, function->low) || (inside && call_of(&one) != function->low))
+            continue;
+        if (n < room)
+            out[n] = one.address;
+        n++;
+    }
+    return n;
 }
 
 /* --- what runs ------------------------------------------------------------------------------------------ */

@@ -34,9 +34,23 @@ struct table {
     bool no_memory;                              /* it is empty for that reason */
     struct symbol *functions, *labels, *objects; /* functions and labels by address, the best name first */
     size_t function_count, label_count, object_count;
-    struct mark *marks; /* by address */
+    size_t function_room, added_count; /* those that DWARF adds follow the others until all are sorted */
+    struct mark *marks;                /* by address */
     size_t mark_count;
     const char **names; /* of functions and labels, sorted; NULL: not needed yet */
+};
+
+/* From `low` to before `high`. */
+struct range {
+    uint64_t low, high, reach; /* reach: the highest `high` up to this one */
+    size_t unit;               /* its index */
+    Dwarf_Off die;             /* what has the range */
+};
+
+/* By `low`. They may overlap. */
+struct ranges {
+    struct range *at;
+    size_t n, room;
 };
 
 /* A compilation unit, and the offset of its line table. */
@@ -44,6 +58,9 @@ struct unit {
     Dwarf_Die die;
     uint64_t lines;
     bool has_lines;
+    bool has_ranges; /* these three are functions.c's */
+    bool functions_known;
+    struct ranges functions;
 };
 
 struct debug_section {
@@ -76,6 +93,8 @@ struct symbols {
     Dwarf *dwarf;
     struct unit *units; /* by the offset of their line tables */
     size_t unit_count;
+    bool unit_ranges_known, functions_known;
+    struct ranges unit_ranges, functions; /* of all units */
     struct debug_section line, line_str, str;
 };
 
@@ -121,6 +140,11 @@ bool table_is_data(struct symbols *symbols, uint64_t address); /* constants amon
 /* Up to where both are the same, as far as mapping symbols say; `address` if they do not. */
 uint64_t table_same_until(struct symbols *symbols, uint64_t address);
 bool symbol_is_function(const struct symbol *symbol);
+/* The end of the function around the address that has a size; `address` if there is none. */
+uint64_t table_sized_until(struct symbols *symbols, uint64_t address);
+/* For functions_complete. */
+bool table_give_size(struct table *table, uint64_t address, uint64_t size); /* true: there is one */
+void table_add_function(struct symbols *symbols, struct table *table, const struct symbol *function);
 bool table_is_object(const struct symbols *symbols, const struct symbol *symbol);
 /*
  * Whether a DWARF range or row sequence that begins here describes code of this program. Linkers leave the
@@ -314,11 +338,29 @@ void line_search(struct symbols *symbols, const char *path, size_t length, uint6
 /* Offers all file names of the line tables. */
 void line_search_near(struct symbols *symbols, struct near *near);
 
+/* --- functions.c: which unit and function of DWARF an address belongs to -------------------------------- */
+
+/* The unit with the function around the address; NULL if there is none. */
+struct unit *functions_find(struct symbols *symbols, uint64_t address, Dwarf_Die *function);
+
+/* The units that may have lines for an address, the likeliest first. */
+struct unit_search {
+    struct symbols *symbols;
+    uint64_t address;
+    unsigned stage; /* these are functions.c's */
+    size_t i;
+};
+bool units_next(struct unit_search *search, struct unit **unit);
+
+/* Gives the symbol table the functions and sizes that only DWARF has. */
+void functions_complete(struct symbols *symbols, struct table *table);
+void functions_close(struct symbols *symbols);
+
 /* --- scopes.c: the DWARF functions --------------------------------------------------------------------- */
 
 /* The next sibling; false at the end, and if the file leads back, which libdw would follow for ever. */
 bool die_next(Dwarf_Die *die);
-bool scopes_unit_covers(struct symbols *symbols, struct unit *unit, uint64_t address, bool *has_ranges);
+bool die_is_namespace(int tag);
 
 /* An instance of a function, which inlining hides from the symbol table. */
 struct scope {

@@ -475,18 +475,11 @@ static bool source_in_unit(struct symbols *symbols, const struct unit *unit, uin
 void lines_source(struct symbols *symbols, uint64_t address, char *out, size_t room)
 {
     out[0] = '\0';
-    if (!elf_is_code(symbols, address) || !lines_load(symbols))
-        return;
-    /* first the units whose ranges contain the address, then the units without ranges */
-    for (int pass = 0; pass < 2; pass++) {
-        for (size_t i = 0; i < symbols->unit_count; i++) {
-            bool has_ranges = false;
-            bool has_address = scopes_unit_covers(symbols, &symbols->units[i], address, &has_ranges);
-            if ((pass == 0 ? has_address : !has_ranges) &&
-                source_in_unit(symbols, &symbols->units[i], address, out, room))
-                return;
-        }
-    }
+    struct unit_search search = {.symbols = symbols, .address = address};
+    struct unit *unit;
+    while (units_next(&search, &unit))
+        if (source_in_unit(symbols, unit, address, out, room))
+            return;
 }
 
 /* --- the lines of a piece of code ---------------------------------------------------------------------- */
@@ -609,14 +602,11 @@ bool lines_map(struct symbols *symbols, uint64_t low, uint64_t high, struct line
         out->slots[i].file = LINE_MAP_NO_FILE;
         mapping.next[i] = (uint32_t)i;
     }
-    bool loaded = elf_is_code(symbols, low) && lines_load(symbols);
-    for (int pass = 0; loaded && pass < 2; pass++)
-        for (size_t i = 0; i < symbols->unit_count; i++) {
-            bool has_ranges = false;
-            bool has_code = scopes_unit_covers(symbols, &symbols->units[i], low, &has_ranges);
-            if (symbols->units[i].has_lines && (pass == 0 ? has_code : !has_ranges))
-                map_unit(&mapping, symbols, &symbols->units[i]);
-        }
+    struct unit_search search = {.symbols = symbols, .address = low};
+    struct unit *unit;
+    while (units_next(&search, &unit))
+        if (unit->has_lines)
+            map_unit(&mapping, symbols, unit);
     free(mapping.next);
     return true;
 }

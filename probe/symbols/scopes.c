@@ -10,57 +10,25 @@
 #include <string.h>
 
 /* No compiler nests deeper: a file that does is damaged. */
-enum { MOST_NAMESPACES = 16, MOST_BLOCKS = 256, MOST_RANGES = 1 << 16 };
+enum { MOST_BLOCKS = 256, MOST_RANGES = 1 << 16 };
 
-static bool covers(struct symbols *symbols, Dwarf_Die *die, uint64_t address, bool *has_ranges)
+static bool covers(struct symbols *symbols, Dwarf_Die *die, uint64_t address)
 {
     Dwarf_Addr base = 0;
     Dwarf_Addr begin = 0;
     Dwarf_Addr end = 0;
     ptrdiff_t offset = 0;
     for (int i = 0; i < MOST_RANGES && (offset = dwarf_ranges(die, offset, &base, &begin, &end)) > 0; i++) {
-        *has_ranges = true;
         if (begin <= address && address < end && table_is_kept(symbols, begin))
             return true;
     }
     return false;
 }
 
-bool scopes_unit_covers(struct symbols *symbols, struct unit *unit, uint64_t address, bool *has_ranges)
-{
-    *has_ranges = false;
-    return covers(symbols, &unit->die, address, has_ranges);
-}
-
 bool die_next(Dwarf_Die *die)
 {
     Dwarf_Off before = dwarf_dieoffset(die);
     return dwarf_siblingof(die, die) == 0 && dwarf_dieoffset(die) > before;
-}
-
-static bool is_namespace(int tag)
-{
-    return tag == DW_TAG_namespace || tag == DW_TAG_module || tag == DW_TAG_class_type ||
-           tag == DW_TAG_structure_type;
-}
-
-static bool find_function(struct symbols *symbols, Dwarf_Die *parent, uint64_t address, int depth,
-                          Dwarf_Die *out)
-{
-    if (depth > MOST_NAMESPACES || dwarf_child(parent, out) != 0)
-        return false;
-    do {
-        bool has_ranges = false;
-        int tag = dwarf_tag(out);
-        if (tag == DW_TAG_subprogram && covers(symbols, out, address, &has_ranges))
-            return true;
-        Dwarf_Die inner;
-        if (is_namespace(tag) && find_function(symbols, out, address, depth + 1, &inner)) {
-            *out = inner;
-            return true;
-        }
-    } while (die_next(out));
-    return false;
 }
 
 /* Steps into the block inside `die` that contains the address, if there is one. */
@@ -70,11 +38,10 @@ static bool enter_block(struct symbols *symbols, Dwarf_Die *die, uint64_t addres
     if (dwarf_child(die, &child) != 0)
         return false;
     do {
-        bool has_ranges = false;
         int tag = dwarf_tag(&child);
         bool is_block = tag == DW_TAG_lexical_block || tag == DW_TAG_inlined_subroutine ||
                         tag == DW_TAG_try_block || tag == DW_TAG_catch_block || tag == DW_TAG_subprogram;
-        if (is_block && covers(symbols, &child, address, &has_ranges)) {
+        if (is_block && covers(symbols, &child, address)) {
             *die = child;
             return true;
         }
@@ -125,34 +92,22 @@ static struct scope scope_choose(struct symbols *symbols, Dwarf_Die *function, u
     return scope;
 }
 
-/* The unit whose functions have one around the address; NULL if there is none. */
-static Dwarf_Die *find_unit(struct symbols *symbols, uint64_t address, Dwarf_Die *function)
-{
-    for (size_t i = 0; lines_load(symbols) && i < symbols->unit_count; i++) {
-        bool has_ranges = false;
-        struct unit *unit = &symbols->units[i];
-        if (scopes_unit_covers(symbols, unit, address, &has_ranges) &&
-            find_function(symbols, &unit->die, address, 0, function))
-            return &unit->die;
-    }
-    return NULL;
-}
-
 struct scope scopes_find(struct symbols *symbols, uint64_t address, const char *file, uint64_t line)
 {
     Dwarf_Die function;
-    if (find_unit(symbols, address, &function) == NULL)
+    if (functions_find(symbols, address, &function) == NULL)
         return (struct scope){.key = 0};
     return scope_choose(symbols, &function, address, file, line);
 }
 
 struct function_facts scopes_function(struct symbols *symbols, uint64_t address)
 {
-    Dwarf_Die function, *unit = find_unit(symbols, address, &function);
+    Dwarf_Die function;
+    struct unit *unit = functions_find(symbols, address, &function);
     if (unit == NULL)
         return (struct function_facts){.line = 0};
     struct function_facts facts = {
-        .unit = dwarf_diename(unit),
+        .unit = dwarf_diename(&unit->die),
         .file = dwarf_decl_file(&function),
         .never_returns = dwarf_hasattr_integrate(&function, DW_AT_noreturn) != 0,
     };
@@ -205,7 +160,7 @@ static void describe_inlined(Dwarf_Die *unit, Dwarf_Die *die, struct inlined_fra
 size_t symbols_inlined(struct symbols *symbols, uint64_t address, struct inlined_frame *out, size_t room)
 {
     Dwarf_Die die, around[MOST_BLOCKS];
-    Dwarf_Die *unit = symbols != NULL ? find_unit(symbols, address, &die) : NULL;
+    struct unit *unit = symbols != NULL ? functions_find(symbols, address, &die) : NULL;
     size_t n = 0;
     for (int depth = 0; unit != NULL && depth < MOST_BLOCKS && enter_block(symbols, &die, address); depth++) {
         if (dwarf_tag(&die) == DW_TAG_subprogram)
@@ -215,7 +170,7 @@ size_t symbols_inlined(struct symbols *symbols, uint64_t address, struct inlined
     }
     size_t given = n < room ? n : room;
     for (size_t i = 0; i < given; i++)
-        describe_inlined(unit, &around[n - 1 - i], &out[i]);
+        describe_inlined(&unit->die, &around[n - 1 - i], &out[i]);
     return given;
 }
 
@@ -298,7 +253,7 @@ static void find_functions(struct inlined *self, Dwarf_Die *parent, unsigned att
         int tag = dwarf_tag(&die);
         if (tag == DW_TAG_subprogram && dwarf_hasattr(&die, attribute) && is_meant(self, &die, path))
             note_offset(offsets, n, &die);
-        if (!is_namespace(tag))
+        if (!die_is_namespace(tag))
             continue;
         char inner[PATH_ROOM];
         const char *name = dwarf_diename(&die); /* NULL: an anonymous namespace */

@@ -100,6 +100,10 @@ bool symbols_may_leave(struct symbols *symbols);
 /* Whether a call can return to the address. A call at the very end of a function never returns. */
 bool symbols_is_return(struct symbols *symbols, uint64_t address);
 
+/* The instructions that call the function's entry by a number, or jump there from other functions. Returns
+ * their number, which may exceed `room`. */
+size_t symbols_callers(struct symbols *symbols, const struct extent *function, uint64_t *out, size_t room);
+
 /* An instruction that writes a register of an A or R core's performance monitor. */
 struct counter_write {
     uint64_t address;

@@ -176,13 +176,27 @@ static void read_table(struct symbols *symbols, struct table *table, Elf_Data *d
             symbol.limit = symbols->sections[raw.st_shndx].high;
         symbol_add(symbols, table, &symbol);
     }
+    table->function_room = count + 1;
+}
+
+static void table_sort(struct table *table)
+{
     if (table->function_count > 0)
         qsort(table->functions, table->function_count, sizeof(struct symbol), symbol_order);
-    take_labels_out(table);
     if (table->label_count > 0)
         qsort(table->labels, table->label_count, sizeof(struct symbol), symbol_order);
     if (table->mark_count > 0)
         qsort(table->marks, table->mark_count, sizeof(struct mark), mark_order);
+}
+
+static void find_and_read(struct symbols *symbols, struct table *table)
+{
+    GElf_Shdr header;
+    Elf_Scn *section = find_table(symbols->elf, &header);
+    Elf_Data *data = section != NULL ? elf_getdata(section, NULL) : NULL;
+    Elf_Data *strings = data != NULL ? elf_getdata(elf_getscn(symbols->elf, header.sh_link), NULL) : NULL;
+    if (data != NULL && data->d_buf != NULL && strings != NULL && strings->d_buf != NULL)
+        read_table(symbols, table, data, strings);
 }
 
 const struct table *table_get(struct symbols *symbols)
@@ -191,14 +205,14 @@ const struct table *table_get(struct symbols *symbols)
     if (table->loaded)
         return table;
     table->loaded = true;
-    GElf_Shdr header;
-    Elf_Scn *section = find_table(symbols->elf, &header);
-    if (section == NULL)
-        return table;
-    Elf_Data *data = elf_getdata(section, NULL);
-    Elf_Data *strings = elf_getdata(elf_getscn(symbols->elf, header.sh_link), NULL);
-    if (data != NULL && data->d_buf != NULL && strings != NULL && strings->d_buf != NULL)
-        read_table(symbols, table, data, strings);
+    find_and_read(symbols, table);
+    table_sort(table);
+    if (!table->no_memory)
+        functions_complete(symbols, table);
+    table->function_count += table->added_count;
+    table_sort(table);
+    take_labels_out(table);
+    table_sort(table);
     return table;
 }
 
@@ -323,6 +337,46 @@ const struct symbol *table_around(struct symbols *symbols, uint64_t address, str
         return NULL;
     *extent = (struct extent){symbol->address, end};
     return symbol;
+}
+
+uint64_t table_sized_until(struct symbols *symbols, uint64_t address)
+{
+    uint64_t end = 0;
+    const struct symbol *symbol = function_around(table_get(symbols), address, &end);
+    return symbol != NULL && symbol->size > 0 ? end : address;
+}
+
+bool table_give_size(struct table *table, uint64_t address, uint64_t size)
+{
+    size_t i = count_until(table->functions, table->function_count, address);
+    bool any = false;
+    for (; i-- > 0 && table->functions[i].address == address; any = true)
+        if (table->functions[i].size == 0)
+            table->functions[i].size = size;
+    return any;
+}
+
+void table_add_function(struct symbols *symbols, struct table *table, const struct symbol *function)
+{
+    size_t used = table->function_count + table->added_count;
+    if (function->name == NULL || function->name[0] == '\0')
+        return;
+    if (used >= table->function_room) {
+        size_t room = 2 * used + 64;
+        struct symbol *grown = realloc(table->functions, room * sizeof *grown);
+        if (grown == NULL)
+            return;
+        table->functions = grown;
+        table->function_room = room;
+    }
+    struct symbol *added = &table->functions[used];
+    *added = *function;
+    added->type = STT_FUNC;
+    added->thumb = table_isa(symbols, function->address) == ISA_THUMB;
+    for (size_t i = 0; i < symbols->section_count; i++)
+        if (function->address >= symbols->sections[i].low && function->address < symbols->sections[i].high)
+            added->limit = symbols->sections[i].high;
+    table->added_count++;
 }
 
 uint64_t table_next_function(struct symbols *symbols, uint64_t address, uint64_t high)
