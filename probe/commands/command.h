@@ -61,6 +61,7 @@ int command_doctor(const struct context *context, struct error *error);
 int command_calibrate(const struct context *context, struct error *error);
 int command_report(const struct context *context, struct error *error);
 int command_annotate(const struct context *context, struct error *error);
+int command_locate(const struct context *context, struct error *error);
 int command_history(const struct context *context, struct error *error);
 int command_compare(const struct context *context, struct error *error);
 int command_serve(const struct context *context, struct error *error);

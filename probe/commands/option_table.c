@@ -23,6 +23,7 @@ enum {
     REPORT = 1 << COMMAND_REPORT,
     ANNOTATE = 1 << COMMAND_ANNOTATE,
     READING = REPORT | ANNOTATE, /* they read what record wrote */
+    LOCATE = 1 << COMMAND_LOCATE,
     HISTORY = 1 << COMMAND_HISTORY,
     COMPARE = 1 << COMMAND_COMPARE,
     RESTORE = 1 << COMMAND_RESTORE,
@@ -30,9 +31,9 @@ enum {
     RESET = 1 << COMMAND_RESET,
     SERVE = 1 << COMMAND_SERVE,
     ALL = (1 << COMMANDS) - 1,
-    LINKED = ALL & ~(READING | HISTORY | COMPARE),                /* they reach for a target */
+    LINKED = ALL & ~(READING | LOCATE | HISTORY | COMPARE),       /* they reach for a target */
     TARGET = LINKED & ~(PROBES | RESTORE),                        /* they look at a core */
-    PROGRAM = (TARGET | RESTORE | READING) & ~LIST,               /* and at what it runs */
+    PROGRAM = (TARGET | RESTORE | READING | LOCATE) & ~LIST,      /* and at what it runs */
     COUNTING = DELTA | SURVEY | STAT | WATCH | CALIBRATE | SERVE, /* they count events there */
     TAKING = COUNTING | LINES | DOCTOR                            /* they take its counters */
 };
@@ -116,7 +117,8 @@ const struct option option_table[] = {
      "allowed slowdown against the baseline (2%, 0.02); default 0"},
     {0, "any-elf", NULL, OPTION_FLAG, AT(any_elf), DELTA | SURVEY | COMPARE,
      "compare although that run's ELF has another name"},
-    {0, "regions", "FILE", OPTION_TEXT, AT(regions), SURVEY, "the regions of this file, and their budgets"},
+    {0, "regions", "FILE", OPTION_TEXT, AT(regions), SURVEY | LOCATE,
+     "the regions of this file, and their budgets"},
     {0, "boards", "FILE", OPTION_TEXT, AT(boards), SURVEY,
      "on each board of this file at the same time; a line: NAME PROBE ELF OPTIONS"},
     {0, "check", NULL, OPTION_FLAG, AT(check), SURVEY,
