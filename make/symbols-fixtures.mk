@@ -4,7 +4,7 @@ SYM_DIR  := tests/unit/symbols/fixtures
 SYM_OUT  := $(BUILD)/fixtures
 SYM_BARE := -mcpu=cortex-m3 -mthumb -nostdlib -ffreestanding -ffunction-sections -Wl,--gc-sections -Wl,--build-id
 SYM_IN   := $(SYM_DIR)/startup.S $(SYM_DIR)/blink.c $(SYM_DIR)/other.c
-SYM_ELFS := $(patsubst %,$(SYM_OUT)/%.elf,blink blink4 blink0 blinkz flash stripped nodebug shapes mixed host many names copies exits switches writes_a32 writes_a64 stores changes listing labels be8 unnamed sizeless ranges stacks_m4 stacks_m0 stacks_a9 stacks_a53)
+SYM_ELFS := $(patsubst %,$(SYM_OUT)/%.elf,blink blink4 blink0 blinkz flash stripped nodebug shapes mixed host many names copies exits switches writes_a32 writes_a64 stores changes listing labels be8 unnamed sizeless ranges long stacks_m4 stacks_m0 stacks_a9 stacks_a53)
 
 # $(call blink,FLAGS,ORIGIN): the program with its flash at ORIGIN, 0 if not given
 blink = sed 's/FLASH_ORIGIN/$(or $(2),0)/' $(SYM_DIR)/blink.ld > $@.ld && \
@@ -33,6 +33,8 @@ $(SYM_OUT)/shapes.elf:
 $(SYM_OUT)/names.elf:
 	arm-none-eabi-g++ -mcpu=cortex-m3 -mthumb -nostdlib -fno-exceptions -Ttext 0x10000000 -O1 -g $(SYM_DIR)/names.cpp \
 	    $(SYM_DIR)/sub/names.cpp -o $@
+$(SYM_OUT)/long.elf: $(SYM_DIR)/long.cpp
+	arm-none-eabi-g++ -mcpu=cortex-m3 -mthumb -nostdlib -fno-exceptions -Ttext 0x8000 -O1 -g $< -o $@
 $(SYM_OUT)/copies.elf:
 	arm-none-eabi-gcc -mcpu=cortex-m3 -mthumb -nostdlib -Ttext 0x10000000 $(SYM_DIR)/copies.S -o $@
 $(SYM_OUT)/mixed.elf:

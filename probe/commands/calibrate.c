@@ -147,7 +147,7 @@ static void print(const struct calibrate_command *self)
     const struct reading *reading = &self->session.device.reading;
     text_header(out, &self->conditions);
     const char *place = self->location.name[0] != '\0' ? self->location.name : "this place";
-    char line[LINE], name[UTF8_CLEAN_ROOM(sizeof self->location.name)];
+    char name[UTF8_CLEAN_ROOM(sizeof self->location.name)], line[sizeof name + LINE];
     terminal_text(name, sizeof name, place);
     fputc('\n', out);
     for (size_t i = 0; i < reading->counted; i++) {

@@ -79,7 +79,7 @@ static void offer_options(const struct completion *self)
 
 static void offer_functions(const struct completion *self)
 {
-    char name[256];
+    char name[LOCATION_NAME];
     struct error ignored = {0};
     struct symbols *symbols = self->options->elf != NULL ? symbols_open(self->options->elf, &ignored) : NULL;
     for (size_t i = 0; symbols != NULL && symbols_function_name(symbols, i, name, sizeof name); i++)

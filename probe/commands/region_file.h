@@ -16,7 +16,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-enum { REGION_FILE_MOST = 4096, REGION_FILE_NAME = 96, REGION_FILE_PLACE = 256 };
+enum { REGION_FILE_MOST = 4096, REGION_FILE_NAME = 1024, REGION_FILE_PLACE = 1024 };
 
 struct region_line {
     unsigned line; /* from 1 */

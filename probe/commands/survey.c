@@ -376,7 +376,7 @@ static void make_line(const struct survey_region *region, struct region_line *ou
 {
     const struct column *cycles = region->summary != NULL ? &region->summary->columns[0] : NULL;
     *out = (struct region_line){.threshold = -1};
-    snprintf(out->name, sizeof out->name, "%.95s", survey_name(region));
+    snprintf(out->name, sizeof out->name, "%s", survey_name(region));
     snprintf(out->start, sizeof out->start, "%s", region->named.start.name);
     if (!region->named.region.to_return)
         snprintf(out->end, sizeof out->end, "%s", region->named.end.name);

@@ -62,7 +62,7 @@ static bool is_part(const char *name)
 static bool choose_matching(struct survey_regions *regions, struct symbols *symbols, const char *pattern,
                             const struct options *options, struct error *error)
 {
-    char name[256];
+    char name[LOCATION_NAME];
     size_t matches = 0;
     for (size_t i = 0; symbols_function_name(symbols, i, name, sizeof name); i++) {
         struct location location;

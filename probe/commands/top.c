@@ -26,7 +26,7 @@ struct topping {
     struct shares *shares;  /* of each core, as they were shown last; `within`: of the lines of a function */
     struct top_core *cores; /* of the screen */
     char (*names)[NAME];
-    char title[512], note[512];
+    char title[512], note[LOCATION_NAME + 64];
     struct screen screen;
     struct top_pick pick;
     size_t selected;
@@ -37,7 +37,7 @@ struct topping {
     struct {
         size_t core;
         uint64_t entry;
-        char name[256];
+        char name[LOCATION_NAME];
     } function;
     double closed_s, shown_s; /* when an interval was closed, a list was shown */
     uint64_t samples;

@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-enum { WORD_FILE_WORDS = 24, WORD_FILE_WORD = 320, WORD_FILE_BYTES = 1 << 20 };
+enum { WORD_FILE_WORDS = 24, WORD_FILE_WORD = 1200, WORD_FILE_BYTES = 1 << 20 };
 
 struct words {
     char at[WORD_FILE_WORDS][WORD_FILE_WORD];

@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include <string.h>
 
-enum { RESULT_COLUMNS = 64, RESULT_WORDS = 16 };
+enum { RESULT_COLUMNS = 64, RESULT_WORDS = 16, REGION_NAME = 1024 };
 
 /* Registers and memory at the end of a hit. */
 struct result_words {
@@ -41,7 +41,7 @@ struct conditions {
     char counter[64]; /* "SysTick, 24 bits, reload 0xFFFFFE" */
     char note[512];   /* "CYCCNT was off; enabled for this measurement" */
     char elf[256], build_id[80];
-    char start[160], end[160]; /* "fir_filter", "its return", "*0x10000200" */
+    char start[REGION_NAME], end[REGION_NAME]; /* "fir_filter", "its return", "*0x10000200" */
     char start_source[256], end_source[256];
     uint64_t start_address, end_address; /* end 0: a return address, read at each entry */
     double clock_hz, clock_error_hz;

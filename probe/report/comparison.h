@@ -56,7 +56,7 @@ enum { COMPARISON_LINES = 2 * RESULT_COLUMNS, COMPARISON_REASONS = 8, COMPARISON
 struct comparison {
     char file[256], started[32], build_id[80]; /* the baseline's */
     /* The later run's file, if both are read from files, and its region, if there are several. Else "". */
-    char file_now[256], start[160], end[160];
+    char file_now[256], start[REGION_NAME], end[REGION_NAME];
     double threshold;
     size_t family;        /* verdicts that are made together; 0: this one alone */
     enum verdict verdict; /* over all */

@@ -251,7 +251,7 @@ static void put_suite(FILE *out, const char *name, const size_t counts[OUTCOMES]
 void junit_suite(FILE *out, const struct summary *summary, const struct comparison *comparison)
 {
     const struct conditions *conditions = &summary->conditions;
-    char name[FIELD];
+    char name[sizeof conditions->start + sizeof conditions->end + FIELD];
     size_t counts[OUTCOMES] = {0};
     each_case(NULL, summary, comparison, counts);
     snprintf(name, sizeof name, "pmu-probe%s%s%s%s", conditions->start[0] != '\0' ? " " : "",

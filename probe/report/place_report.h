@@ -13,7 +13,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-enum { PLACE_ROOM = 512 };
+enum { PLACE_ROOM = 1400 };
 
 /* "main.c:88 (step+0x12)". Not cleaned. */
 void place_name(struct symbols *symbols, uint64_t address, char out[PLACE_ROOM]);

@@ -195,7 +195,8 @@ static void put_function(FILE *out, const struct profile_page *page,
     for (size_t i = 0; i < function->core_count; i++) {
         const struct annotation *core = &function->cores[i];
         struct profile_notes notes = {0};
-        char share[NUMBER_ROOM], error[NUMBER_ROOM], text[CELL], number[NUMBER_ROOM];
+        char share[NUMBER_ROOM], error[NUMBER_ROOM], text[sizeof function->at.name + CELL],
+            number[NUMBER_ROOM];
         if (core->samples == 0)
             continue;
         snprintf(text, sizeof text, "%s  %s ±%s, %s samples", function->at.name,

@@ -291,7 +291,7 @@ static const char *path_tail(const char *path, int parts)
     return at;
 }
 
-enum { PLAIN, SIGNATURE, SYMBOL, NAMES, NAME_ROOM = 512 };
+enum { PLAIN, SIGNATURE, SYMBOL, NAMES, NAME_ROOM = LOCATION_NAME };
 
 /* Tries "file.c:function" with that many parts of the file's path, without and with parameters. */
 static bool try_in_file(struct symbols *symbols, const struct match *match, const char *file, int parts,
@@ -330,13 +330,16 @@ static void name_match(struct symbols *symbols, const struct match *match, char 
     (void)try_name(symbols, match, names[SYMBOL], NULL, out, room);
 }
 
+/* Of the names in a list. One that is longer has its address there. */
+enum { LIST_NAME = 400 };
+
 static void describe_match(struct symbols *symbols, const struct match *match, uint64_t offset, char *out,
                            size_t room)
 {
     struct location location;
     symbols_describe(symbols, match->address, &location);
     const struct scope *scope = &match->scope;
-    char name[200] = "", owner[NEAR_LENGTH] = "", address[24], plus[24] = "";
+    char name[LIST_NAME] = "", owner[NEAR_LENGTH] = "", address[24], plus[24] = "";
     snprintf(address, sizeof address, "*0x%08" PRIx64, match->address + offset);
     if (match->symbol != NULL) {
         name_match(symbols, match, name, sizeof name);
@@ -370,7 +373,7 @@ static bool refuse_ambiguous(struct symbols *symbols, const struct matches *matc
     size_t used = 0;
     size_t shown = 0;
     for (; shown < matches->count; shown++) {
-        char line[512];
+        char line[LIST_NAME + 300];
         describe_match(symbols, &matches->at[shown], offset, line, sizeof line);
         if (used + strlen(line) >= room)
             break;
@@ -510,7 +513,7 @@ static enum found locate_name(struct symbols *symbols, const char *text, const s
         return FOUND_TROUBLE;
     }
     const char *begin = wanted->file_length > 0 ? wanted->file : wanted->name;
-    char name[SHOWN - 24];
+    char name[LOCATION_NAME - 24];
     name_copy(name, sizeof name, begin, (size_t)(wanted->name + wanted->length - begin));
     if (matches.at[0].likeness == LIKE_PART)
         return refuse_part(name, &matches.at[0], error);
@@ -573,7 +576,7 @@ static void refuse_line(struct symbols *symbols, const char *file, size_t length
                   symbols->file, name, line);
     } else if (!hits->knows_file) {
         struct near near;
-        char guesses[NEAR_NAMES * NEAR_LENGTH + 64];
+        char guesses[NEAR_TEXT];
         char path[SHOWN];
         snprintf(path, sizeof path, "%s", name);
         near_init(&near, name_of_file(path), strlen(name_of_file(path)));
@@ -658,7 +661,7 @@ static void offer_symbols(struct symbols *symbols, struct near *near)
 {
     const struct table *table = table_get(symbols);
     for (size_t i = 0; i < table->function_count; i++) {
-        char plain[256];
+        char plain[LOCATION_NAME];
         name_plain(plain, sizeof plain, table->functions[i].name);
         near_offer(near, plain);
     }
@@ -687,7 +690,7 @@ static bool refuse_name(struct symbols *symbols, const char *text, struct error 
                          location.name, location.source[0] != '\0' ? location.source : "another file");
     }
     struct near near;
-    char guesses[NEAR_NAMES * NEAR_LENGTH + 64];
+    char guesses[NEAR_TEXT];
     near_init(&near, function, strlen(function));
     offer_symbols(symbols, &near);
     return error_set(error, ERROR_SYMBOL, "no symbol `%s` in %s%s", name, symbols->file,

@@ -185,7 +185,7 @@ static bool better(const struct near_name *a, const struct near_name *b)
 void near_offer(struct near *near, const char *name)
 {
     struct near_name offer = {.score = score(near, name)};
-    if (near->length == 0 || offer.score == (unsigned)FAR)
+    if (near->length == 0 || offer.score == (unsigned)FAR || strlen(name) >= sizeof offer.name)
         return;
     name_copy(offer.name, sizeof offer.name, name, strlen(name));
     for (size_t i = 0; i < near->count; i++)
@@ -204,11 +204,16 @@ void near_offer(struct near *near, const char *name)
 
 const char *near_text(const struct near *near, char *out, size_t room)
 {
+    static const char begin[] = "; did you mean ";
+    size_t used = 0;
     out[0] = '\0';
-    for (size_t i = 0, used = 0; i < near->count && used < room; i++) {
-        int wrote = snprintf(out + used, room - used, "%s%s%s", i == 0 ? "; did you mean " : ", ",
-                             near->best[i].name, i + 1 == near->count ? "?" : "");
-        used += wrote > 0 ? (size_t)wrote : 0;
+    for (size_t i = 0; i < near->count; i++) {
+        const char *joint = used == 0 ? begin : ", ";
+        if (used + strlen(joint) + strlen(near->best[i].name) + sizeof "?" > room)
+            continue;
+        used += (size_t)snprintf(out + used, room - used, "%s%s", joint, near->best[i].name);
     }
+    if (used > 0)
+        snprintf(out + used, room - used, "?");
     return out;
 }

@@ -12,8 +12,8 @@ const char *name_of_file(const char *path); /* behind the last / or \ */
 /* Whether `tail` is the last parts of `path`. */
 bool path_ends_with(const char *path, const char *tail, size_t length);
 
-/* The best five of the names that are offered. */
-enum { NEAR_NAMES = 5, NEAR_LENGTH = 64 };
+/* The best five of the names that are offered. Whole names only: each can be typed. */
+enum { NEAR_NAMES = 5, NEAR_LENGTH = 64, NEAR_NAME = 512, NEAR_TEXT = 700 };
 
 struct near {
     char wanted[NEAR_LENGTH];
@@ -21,7 +21,7 @@ struct near {
     size_t count;
     struct near_name {
         unsigned score;
-        char name[NEAR_LENGTH];
+        char name[NEAR_NAME];
     } best[NEAR_NAMES];
 };
 

@@ -14,6 +14,9 @@ struct symbols;
 
 enum instruction_set { ISA_THUMB, ISA_ARM, ISA_A64, ISA_OTHER };
 
+/* Room for the names of C++ and Rust, which take a page in the source. */
+enum { LOCATION_NAME = 1024 };
+
 /* From `low` to before `high`. */
 struct extent {
     uint64_t low, high;
@@ -26,7 +29,7 @@ struct location {
     enum instruction_set isa; /* by mapping symbols, else the symbol's Thumb bit, else the machine */
     bool is_function_entry;   /* `address` is where a function of the symbol table begins */
     bool never_returns;       /* that function, as its source declares it (DW_AT_noreturn) */
-    char name[128];           /* "fir_filter", "fir_filter+0x10", "0x10000200" */
+    char name[LOCATION_NAME]; /* "fir_filter", "fir_filter+0x10", "0x10000200" */
     char source[256];         /* "fir.c:42", empty if unknown */
     char note[160];           /* the compiler's copies of the function, which its name does not mean */
 };
@@ -52,8 +55,8 @@ void symbols_describe(struct symbols *symbols, uint64_t address, struct location
 
 /* A function whose code is part of another one's. */
 struct inlined_frame {
-    char name[128];   /* as in the source, without parameters */
-    char called[256]; /* where the frame around it calls it: "fir.c:42", empty if unknown */
+    char name[LOCATION_NAME]; /* as in the source, without parameters */
+    char called[256];         /* where the frame around it calls it: "fir.c:42", empty if unknown */
 };
 /* The inlined functions around an address, the innermost first; the function with the code is not among them.
  * Returns their number, at most `room`: the outer ones are left out. */

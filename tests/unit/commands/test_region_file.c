@@ -96,11 +96,11 @@ FRESH_TEST(errors_name_the_file_and_the_line)
 
 FRESH_TEST(words_that_are_too_long_are_refused)
 {
-    char text[1024] = "fir ";
-    memset(text + 4, 'x', 300);
+    char text[2048] = "fir ";
+    memset(text + 4, 'x', 1100);
     assert_false(parse(text));
     assert_non_null(strstr(error.text, "the start is too long"));
-    memset(text + 4, 'x', 400);
+    memset(text + 4, 'x', 1300);
     assert_false(parse(text));
     assert_non_null(strstr(error.text, "a word longer than"));
     assert_false(region_file_parse("a\0b c", 5, "a.regions", &file, &error));

@@ -114,3 +114,33 @@ TEST(a_local_label_is_no_function_whatever_its_type)
     assert_int_equal(label.address, 0x8002);
     symbols_close(symbols);
 }
+
+TEST(each_name_that_is_shown_can_be_typed_however_long)
+{
+    struct symbols *symbols = fixture_open("long");
+    struct location shown, typed;
+    struct inlined_frame frames[4];
+    size_t longest = 0, inlined = 0, suggested = 0;
+    for (size_t i = 0; symbols_function(symbols, i, &shown); i++) {
+        longest = strlen(shown.name) > longest ? strlen(shown.name) : longest;
+        typed = must_locate(symbols, shown.name);
+        assert_int_equal(typed.address, shown.address);
+        assert_string_equal(typed.name, shown.name);
+        symbols_describe(symbols, shown.address + 2, &typed);
+        assert_int_equal(must_locate(symbols, typed.name).address, shown.address + 2);
+        struct near near; /* one letter is missing */
+        near_init(&near, shown.name + 1, strlen(shown.name) - 1);
+        for (size_t k = 0; symbols_function_name(symbols, k, typed.name, sizeof typed.name); k++)
+            near_offer(&near, typed.name);
+        for (size_t k = 0; k < near.count; k++)
+            must_locate(symbols, near.best[k].name);
+        suggested += near.count;
+    }
+    assert_true(suggested > 0);
+    assert_in_range(longest, 300, LOCATION_NAME - 1);
+    for (uint64_t at = must_locate(symbols, "_start").low, end = at + 64; at < end; at += 2)
+        for (size_t n = symbols_inlined(symbols, at, frames, 4); n > 0; n = 0)
+            inlined = strlen(frames[0].name) > inlined ? strlen(frames[0].name) : inlined;
+    assert_in_range(inlined, 300, LOCATION_NAME - 1);
+    symbols_close(symbols);
+}
