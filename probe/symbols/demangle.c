@@ -27,6 +27,7 @@ static enum likeness word_likeness(const char *word, size_t length)
         const char *word;
         enum likeness likeness;
     } words[] = {
+        {"actor", LIKE_PART},     {"destroy", LIKE_PART},     {"resume", LIKE_PART}, {"cleanup", LIKE_PART},
         {"part", LIKE_PART},      {"cold", LIKE_PART},        {"__part", LIKE_PART}, {"isra", LIKE_COPY},
         {"constprop", LIKE_COPY}, {"specialized", LIKE_COPY}, {"clone", LIKE_COPY},  {"lto_priv", LIKE_SAME},
         {"llvm", LIKE_SAME},      {"localalias", LIKE_SAME},  {"__uniq", LIKE_SAME},

@@ -1,7 +1,8 @@
 /*
  * Demangling, by libiberty: the name of a symbol in the source, for C++ and both manglings of Rust. It also
  * knows what compilers append to names: to copies that they specialised (.isra.0, .constprop.0), to parts
- * that they moved out (.part.0, .cold), and to functions that they only renamed (.lto_priv.0, .llvm.1).
+ * that they moved out (.part.0, .cold; of coroutines .actor, .resume), and to functions that they only
+ * renamed (.lto_priv.0, .llvm.1).
  */
 #pragma once
 

@@ -21,12 +21,23 @@ struct disassembler {
     } decoders[ISA_OTHER];
 };
 
+/* Without build attributes, as armcc leaves it. Other cores begin in A32. */
+static bool is_for_m(const struct symbols *symbols)
+{
+    if (symbols->profile != 0 || symbols->machine != EM_ARM)
+        return symbols->profile == 'M';
+    for (size_t i = 0; i < symbols->table.function_count; i++)
+        if (!symbols->table.functions[i].thumb)
+            return false;
+    return symbols->architecture == 0 && symbols->table.function_count > 0 && (symbols->entry & 1) != 0;
+}
+
 struct disassembler *disassembler_open(const struct symbols *symbols)
 {
     struct disassembler *disassembler = calloc(1, sizeof *disassembler);
     if (disassembler == NULL)
         return NULL;
-    disassembler->is_m = symbols->profile == 'M';
+    disassembler->is_m = is_for_m(symbols);
     disassembler->is_v8m = disassembler->is_m && symbols->architecture >= ARMV8_M_BASE;
     return disassembler;
 }

@@ -177,11 +177,20 @@ static void match_symbol(struct symbols *symbols, const struct qualified_name *w
             remove_match(matches, i);
 }
 
-static void name_copies(struct symbols *symbols, const struct qualified_name *wanted, uint64_t address,
+/* The rest of a coroutine, as GCC or clang calls it. */
+static bool is_coroutines(const char *symbol)
+{
+    const char *dot = strrchr(symbol, '.');
+    return dot != NULL && (strcmp(dot, ".actor") == 0 || strcmp(dot, ".resume") == 0);
+}
+
+/* Returns whether they are the rest of a coroutine. */
+static bool name_copies(struct symbols *symbols, const struct qualified_name *wanted, uint64_t address,
                         char *out, size_t room)
 {
     struct matches matches;
     size_t used = 0, self = 0;
+    bool is_coroutine = false;
     find_named(symbols, wanted, &matches);
     out[0] = '\0';
     while (self < matches.count && matches.at[self].address != address)
@@ -194,9 +203,16 @@ static void name_copies(struct symbols *symbols, const struct qualified_name *wa
             !is_made_of(symbols, match, &matches.at[self]))
             continue;
         name_plain(name, sizeof name, match->symbol->name);
+        if (is_coroutines(match->symbol->name) && !is_coroutine) {
+            is_coroutine = true;
+            used = 0;
+        } else if (is_coroutine) {
+            continue;
+        }
         int wrote = snprintf(out + used, room - used, "%s%s", used > 0 ? ", " : "", name);
         used += wrote > 0 ? (size_t)wrote : 0;
     }
+    return is_coroutine;
 }
 
 /* --- matches of a line --------------------------------------------------------------------------------- */
@@ -486,6 +502,34 @@ static enum found refuse_part(const char *text, const struct match *match, struc
     return FOUND_TROUBLE;
 }
 
+/* Notes another name of the same code, whose calls are measured, too. Constructors have two of one meaning.
+ */
+static void note_aliases(struct symbols *symbols, const struct qualified_name *wanted,
+                         const struct match *match, struct location *out)
+{
+    const struct table *table = table_get(symbols);
+    const struct symbol *other = NULL;
+    char name[NEAR_LENGTH + 16];
+    struct name_query request;
+    size_t n = 0;
+    name_query_init(&request, wanted->name, wanted->length);
+    for (size_t i = 0; i < table->function_count && table->functions[i].address <= match->address; i++) {
+        const struct symbol *symbol = &table->functions[i];
+        if (symbol->address != match->address || name_compare(&request, symbol->name) != UNLIKE)
+            continue;
+        other = n++ == 0 ? symbol : other;
+    }
+    if (n == 0)
+        return;
+    name_plain(name, sizeof name, other->name);
+    if (match->symbol->bind == STB_WEAK && other->bind != STB_WEAK)
+        snprintf(out->note, sizeof out->note, "an alias of %s: the program has no function of its own for it",
+                 name);
+    else
+        snprintf(out->note, sizeof out->note, "the same code as %s%s: calls by either name are measured",
+                 name, n > 1 ? " and others" : "");
+}
+
 /* Notes the copies and parts of the function whose calls are not measured. */
 static void note_copies(struct symbols *symbols, const struct qualified_name *wanted,
                         const struct match *match, struct location *out)
@@ -496,8 +540,11 @@ static void note_copies(struct symbols *symbols, const struct qualified_name *wa
         snprintf(out->note, sizeof out->note, "measured as %s, the compiler's copy of it", names);
         return;
     }
-    name_copies(symbols, wanted, match->address, names, sizeof names);
-    if (names[0] != '\0')
+    bool is_coroutine = name_copies(symbols, wanted, match->address, names, sizeof names);
+    if (is_coroutine)
+        snprintf(out->note, sizeof out->note, "begins a coroutine: what it does after a suspension is in %s",
+                 names);
+    else if (names[0] != '\0')
         snprintf(out->note, sizeof out->note, "without the calls of %s, made of it by the compiler", names);
 }
 
@@ -520,6 +567,8 @@ static enum found locate_name(struct symbols *symbols, const char *text, const s
     enum found found = locate_in_symbol(symbols, name, matches.at[0].address, offset, out, error);
     if (found == FOUND_ONE)
         note_copies(symbols, wanted, &matches.at[0], out);
+    if (found == FOUND_ONE && out->note[0] == '\0' && out->is_function_entry)
+        note_aliases(symbols, wanted, &matches.at[0], out);
     return found;
 }
 

@@ -31,7 +31,7 @@ struct location {
     bool never_returns;       /* that function, as its source declares it (DW_AT_noreturn) */
     char name[LOCATION_NAME]; /* "fir_filter", "fir_filter+0x10", "0x10000200" */
     char source[256];         /* "fir.c:42", empty if unknown */
-    char note[160];           /* the compiler's copies of the function, which its name does not mean */
+    char note[160]; /* what its name does not mean: the compiler's copies; what else it means: aliases */
 };
 
 /* NULL and `error` on failure. Any length and offset in the file is checked before it is used. */

@@ -287,6 +287,35 @@ TEST(copies_of_a_function_are_told)
     symbols_close(symbols);
 }
 
+TEST(the_rest_of_a_coroutine_is_named)
+{
+    static const char after[] = "begins a coroutine: what it does after a suspension is in ";
+    struct symbols *symbols = fixture_open("copies");
+    struct location actor;
+    char note[160];
+    snprintf(note, sizeof note, "%sdrv::read_sensor.actor", after);
+    assert_string_equal(must_locate(symbols, "drv::read_sensor").note, note);
+    actor = must_locate(symbols, "drv::read_sensor.actor");
+    assert_string_equal(actor.name, "drv::read_sensor.actor");
+    assert_int_not_equal(actor.address, must_locate(symbols, "drv::read_sensor").address);
+    snprintf(note, sizeof note, "%sdrv::send.resume", after);
+    assert_string_equal(must_locate(symbols, "drv::send").note, note);
+    symbols_close(symbols);
+}
+
+TEST(another_name_of_the_same_code_is_named)
+{
+    struct symbols *symbols = fixture_open("copies");
+    assert_string_equal(must_locate(symbols, "TIM2_IRQHandler").note,
+                        "an alias of Default_Handler: the program has no function of its own for it");
+    assert_string_equal(must_locate(symbols, "Default_Handler").note,
+                        "the same code as TIM2_IRQHandler and others: calls by either name are measured");
+    assert_string_equal(must_locate(symbols, "uart2_poll").note,
+                        "the same code as uart1_poll: calls by either name are measured");
+    assert_string_equal(must_locate(symbols, "uart1_poll+2").note, "");
+    symbols_close(symbols);
+}
+
 TEST(a_function_within_another_one)
 {
     struct symbols *symbols = fixture_open("copies");
