@@ -1,6 +1,7 @@
 #include "measure/plausible.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 #include <time.h>
 
@@ -133,36 +134,70 @@ static bool check_poll(const struct device_poll *poll, struct error *error)
     return poll->changed == NULL || witness_tell(poll->changed, poll->saw, error);
 }
 
+/* What the polls of a trial tell. */
+struct trial {
+    struct plausible by_claim, by_core; /* judges by the claimed clock, and by what any such core can do */
+    uint64_t last[READING_ROOM], last_us, last_end_us, first_us, elapsed;
+    double seen_hz;    /* the fastest, at least */
+    double slowest_hz; /* the slowest, at most */
+    struct error odd;  /* too fast for the claimed clock */
+};
+
+static bool trial_take(struct trial *trial, const uint64_t *values, uint64_t before_us, uint64_t after_us,
+                       struct error *error)
+{
+    const struct reading *reading = trial->by_core.reading;
+    uint64_t us = us_between(trial->last_us, after_us), least_us = us_between(trial->last_end_us, before_us);
+    double hz = rate_hz(reading, trial->last[0], values[0], us);
+    double most_hz = least_us > 0 ? rate_hz(reading, trial->last[0], values[0], least_us) : INFINITY;
+    if (!plausible_span(&trial->by_core, trial->last, values, us, 0, error))
+        return false;
+    (void)plausible_span(&trial->by_claim, trial->last, values, us, 0, &trial->odd);
+    trial->slowest_hz = most_hz < trial->slowest_hz ? most_hz : trial->slowest_hz;
+    trial->seen_hz = hz > trial->seen_hz ? hz : trial->seen_hz;
+    trial->elapsed += counter_elapsed(&reading->counters[0], trial->last[0], values[0]);
+    return true;
+}
+
+/* A counter that is too fast for the claimed clock, but runs evenly, is not written: the claim is wrong. */
+static bool trial_runs_evenly(const struct trial *trial)
+{
+    static const double EVENLY = 1.25;
+    return trial->slowest_hz > 0 && trial->seen_hz <= EVENLY * trial->slowest_hz;
+}
+
 bool plausible_trial(struct device *device, struct clock *clock, double *seen_hz,
                      const struct deadline *deadline, struct error *error)
 {
-    uint64_t last[READING_ROOM], values[READING_ROOM], last_us = 0, first_us = 0, before_us, after_us;
-    uint64_t elapsed = 0;
+    const struct reading *reading = &device->reading;
+    const struct clock any = {.bound_hz = clock->fastest_hz, .fastest_hz = clock->fastest_hz};
+    bool counts_cycles = device->block->counts_cycles;
+    uint64_t values[READING_ROOM], before_us, after_us = 0;
+    struct trial trial = {.by_claim = plausible_begin(reading, counts_cycles, clock, 0),
+                          .by_core = plausible_begin(reading, counts_cycles, &any, 0),
+                          .slowest_hz = INFINITY};
     struct device_poll poll;
     *seen_hz = 0;
     if (!device_sees_running(device))
         return true;
-    struct plausible plausible = plausible_begin(&device->reading, device->block->counts_cycles, clock, 0);
     for (int i = 0; i < TRIAL_POLLS; i++) {
         if (!device_poll(device, values, &before_us, &after_us, &poll, deadline, error))
             return false;
         /* The first poll may report a reset of long ago */
         poll.reset = poll.reset && i > 0;
-        if (!check_poll(&poll, error))
+        if (!check_poll(&poll, error) || (i > 0 && !trial_take(&trial, values, before_us, after_us, error)))
             return false;
-        uint64_t us = us_between(last_us, after_us);
-        if (i > 0 && !plausible_span(&plausible, last, values, us, 0, error))
-            return false;
-        double hz = i > 0 ? rate_hz(&device->reading, last[0], values[0], us) : 0;
-        *seen_hz = hz > *seen_hz ? hz : *seen_hz;
-        first_us = i == 0 ? before_us : first_us;
-        elapsed += i > 0 ? counter_elapsed(&device->reading.counters[0], last[0], values[0]) : 0;
-        memcpy(last, values, sizeof last);
-        last_us = before_us;
+        trial.first_us = i == 0 ? before_us : trial.first_us;
+        memcpy(trial.last, values, sizeof trial.last);
+        trial.last_us = before_us;
+        trial.last_end_us = after_us;
         if (i + 1 < TRIAL_POLLS)
             nanosleep(&(struct timespec){.tv_nsec = TRIAL_NAP_NS}, NULL);
     }
-    if (device->block->counts_cycles && after_us > first_us)
-        clock_check(clock, (double)elapsed * 1e6 / (double)(after_us - first_us));
+    if (trial.odd.kind != ERROR_NONE && !(counts_cycles && trial_runs_evenly(&trial)))
+        return error_copy(error, &trial.odd);
+    *seen_hz = trial.seen_hz;
+    if (counts_cycles && after_us > trial.first_us)
+        clock_check(clock, (double)trial.elapsed * 1e6 / (double)(after_us - trial.first_us));
     return true;
 }

@@ -27,7 +27,8 @@ void page_end_section(FILE *out)
 
 const char *page_region(const char *start, const char *end, char *out, size_t size)
 {
-    snprintf(out, size, "%s%s%s", start, end[0] != '\0' ? " to " : "", end);
+    int half = (int)(size / 2) - 4;
+    snprintf(out, size, "%.*s%s%.*s", half, start, end[0] != '\0' ? " to " : "", half, end);
     return out;
 }
 

@@ -38,7 +38,7 @@ void page_conditions(FILE *out, const struct conditions *conditions, const struc
 /* Closes them; `left_out` hits are not in them. False: out of memory. */
 bool page_put_lines(FILE *out, struct page_lines *lines, uint64_t left_out);
 
-/* The region, or of a run that has none "". */
+/* The region, or of a run that has none "". Cut to fit. */
 const char *page_region(const char *start, const char *end, char *out, size_t size);
 
 /*

@@ -355,6 +355,7 @@ void symbols_close(struct symbols *symbols)
     if (symbols == NULL)
         return;
     functions_close(symbols);
+    lines_close(symbols);
     free(symbols->units);
     if (symbols->dwarf != NULL)
         dwarf_end(symbols->dwarf);

@@ -13,7 +13,7 @@ enum { MOST_NAMESPACES = 16, MOST_RANGES = 1 << 16 };
 
 /* --- ranges of addresses ------------------------------------------------------------------------------- */
 
-static bool range_add(struct ranges *ranges, const struct range *range)
+bool ranges_add(struct ranges *ranges, const struct range *range)
 {
     if (ranges->n == ranges->room) {
         size_t room = ranges->room > 0 ? 2 * ranges->room : 64;
@@ -35,10 +35,10 @@ static int range_order(const void *a, const void *b)
         return left->low < right->low ? -1 : 1;
     if (left->unit != right->unit)
         return left->unit > right->unit ? -1 : 1;
-    return left->die > right->die ? -1 : left->die < right->die;
+    return left->what > right->what ? -1 : left->what < right->what;
 }
 
-static void ranges_sort(struct ranges *ranges)
+void ranges_sort(struct ranges *ranges)
 {
     uint64_t reach = 0;
     if (ranges->n > 0)
@@ -73,6 +73,12 @@ static const struct range *range_next(const struct ranges *ranges, uint64_t addr
     return NULL;
 }
 
+const struct range *ranges_find(const struct ranges *ranges, uint64_t address)
+{
+    size_t i = NO_RANGE;
+    return range_next(ranges, address, &i);
+}
+
 /* --- what DWARF says ----------------------------------------------------------------------------------- */
 
 /* Adds those of the DIE's ranges that are code of this program; returns whether it has any range. */
@@ -82,9 +88,9 @@ static bool add_ranges(struct symbols *symbols, struct ranges *out, Dwarf_Die *d
     ptrdiff_t offset = 0;
     bool any = false;
     for (int i = 0; i < MOST_RANGES && (offset = dwarf_ranges(die, offset, &base, &begin, &end)) > 0; i++) {
-        const struct range range = {.low = begin, .high = end, .unit = unit, .die = dwarf_dieoffset(die)};
+        const struct range range = {.low = begin, .high = end, .unit = unit, .what = dwarf_dieoffset(die)};
         any = true;
-        if (begin < end && table_is_kept(symbols, begin) && !range_add(out, &range))
+        if (begin < end && table_is_kept(symbols, begin) && !ranges_add(out, &range))
             break;
     }
     return any;
@@ -142,7 +148,7 @@ static const struct ranges *all_functions(struct symbols *symbols)
     symbols->functions_known = true;
     for (size_t i = 0; i < symbols->unit_count; i++) {
         const struct ranges *of = functions_of(symbols, i);
-        for (size_t k = 0; k < of->n && range_add(&symbols->functions, &of->at[k]);)
+        for (size_t k = 0; k < of->n && ranges_add(&symbols->functions, &of->at[k]);)
             k++;
     }
     ranges_sort(&symbols->functions);
@@ -150,12 +156,6 @@ static const struct ranges *all_functions(struct symbols *symbols)
 }
 
 /* --- what is around an address ------------------------------------------------------------------------- */
-
-static const struct range *function_in(const struct ranges *functions, uint64_t address)
-{
-    size_t i = NO_RANGE;
-    return range_next(functions, address, &i);
-}
 
 /* armlink ends a unit's list of ranges where it dropped a function: the functions themselves have theirs. */
 static const struct range *function_range(struct symbols *symbols, uint64_t address)
@@ -166,15 +166,15 @@ static const struct range *function_range(struct symbols *symbols, uint64_t addr
     if (!elf_is_code(symbols, address) || !load(symbols))
         return NULL;
     for (; (unit = range_next(&symbols->unit_ranges, address, &i)) != NULL; has_unit = true)
-        if ((found = function_in(functions_of(symbols, unit->unit), address)) != NULL)
+        if ((found = ranges_find(functions_of(symbols, unit->unit), address)) != NULL)
             return found;
-    return has_unit ? NULL : function_in(all_functions(symbols), address);
+    return has_unit ? NULL : ranges_find(all_functions(symbols), address);
 }
 
 struct unit *functions_find(struct symbols *symbols, uint64_t address, Dwarf_Die *function)
 {
     const struct range *range = function_range(symbols, address);
-    return range != NULL && dwarf_offdie(symbols->dwarf, range->die, function) != NULL
+    return range != NULL && dwarf_offdie(symbols->dwarf, range->what, function) != NULL
                ? &symbols->units[range->unit]
                : NULL;
 }
@@ -273,7 +273,7 @@ static void complete_function(struct symbols *symbols, const struct range *range
     Dwarf_Die die;
     Dwarf_Attribute attribute;
     bool external = false;
-    if (dwarf_offdie(symbols->dwarf, range->die, &die) == NULL || !is_entry(&die, range->low) ||
+    if (dwarf_offdie(symbols->dwarf, range->what, &die) == NULL || !is_entry(&die, range->low) ||
         table_give_size(table, range->low, range->high - range->low) ||
         table_sized_until(symbols, range->low) > range->low)
         return;

@@ -43,8 +43,8 @@ struct table {
 /* From `low` to before `high`. */
 struct range {
     uint64_t low, high, reach; /* reach: the highest `high` up to this one */
-    size_t unit;               /* its index */
-    Dwarf_Off die;             /* what has the range */
+    size_t unit;               /* its index; of a line: the file's */
+    uint64_t what;             /* the DIE that has the range; the line */
 };
 
 /* By `low`. They may overlap. */
@@ -95,6 +95,7 @@ struct symbols {
     size_t unit_count;
     bool unit_ranges_known, functions_known;
     struct ranges unit_ranges, functions; /* of all units */
+    struct line_memory *lines;            /* lines.c's: of the unit that was asked for last */
     struct debug_section line, line_str, str;
 };
 
@@ -297,6 +298,7 @@ bool store_hits(const struct store *store, const uint32_t *registers, uint64_t w
 /* --- lines.c: the DWARF line tables -------------------------------------------------------------------- */
 
 bool lines_load(struct symbols *symbols); /* true: there are line tables */
+void lines_close(struct symbols *symbols);
 /* "fir.c:42" or "" */
 void lines_source(struct symbols *symbols, uint64_t address, char *out, size_t room);
 
@@ -339,6 +341,10 @@ void line_search(struct symbols *symbols, const char *path, size_t length, uint6
 void line_search_near(struct symbols *symbols, struct near *near);
 
 /* --- functions.c: which unit and function of DWARF an address belongs to -------------------------------- */
+
+bool ranges_add(struct ranges *ranges, const struct range *range); /* false: no memory */
+void ranges_sort(struct ranges *ranges);                           /* after the last one was added */
+const struct range *ranges_find(const struct ranges *ranges, uint64_t address); /* the one that begins last */
 
 /* The unit with the function around the address; NULL if there is none. */
 struct unit *functions_find(struct symbols *symbols, uint64_t address, Dwarf_Die *function);

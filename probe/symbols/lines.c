@@ -79,32 +79,113 @@ bool lines_load(struct symbols *symbols)
     return symbols->unit_count > 0 && symbols->line.size > 0;
 }
 
-/* An instruction belongs to the last row before the next address. */
+/* --- the line of an address ---------------------------------------------------------------------------- */
+
+/* The unit that was asked for last. If it is asked for again, its rows are kept: a profile has thousands of
+ * addresses in a unit. */
+struct line_memory {
+    const struct unit *unit;
+    bool has_rows;
+    struct line_program program; /* of `unit`, for the names of its files */
+    struct ranges rows;
+};
+
+static void memory_clear(struct line_memory *memory)
+{
+    if (memory->has_rows) {
+        line_program_close(&memory->program);
+        free(memory->rows.at);
+    }
+    *memory = (struct line_memory){.unit = NULL};
+}
+
+void lines_close(struct symbols *symbols)
+{
+    if (symbols->lines != NULL)
+        memory_clear(symbols->lines);
+    free(symbols->lines);
+}
+
+/* The next piece of code that has one line; false: there is no more. An instruction belongs to the last row
+ * before the next address. */
+struct line_pieces {
+    struct symbols *symbols;
+    struct line_program *program;
+    struct line_row before;
+    bool kept;
+};
+
+static bool next_piece(struct line_pieces *pieces, struct range *out)
+{
+    struct line_row row, before;
+    while (line_program_next(pieces->program, &row)) {
+        before = pieces->before;
+        pieces->before = row;
+        if (row.begins_sequence)
+            pieces->kept = table_is_kept(pieces->symbols, row.address);
+        else if (pieces->kept && before.address < row.address) {
+            *out = (struct range){
+                .low = before.address, .high = row.address, .unit = before.file, .what = before.line};
+            return true;
+        }
+    }
+    return false;
+}
+
+/* NULL: no memory. */
+static struct line_memory *memory_of(struct symbols *symbols, const struct unit *unit)
+{
+    struct line_memory *memory = symbols->lines;
+    if (memory == NULL)
+        memory = symbols->lines = calloc(1, sizeof *memory);
+    if (memory == NULL || memory->has_rows || memory->unit != unit)
+        return memory;
+    struct line_pieces pieces = {.symbols = symbols, .program = &memory->program};
+    struct range piece;
+    bool more = line_program_open(&memory->program, symbols, unit->lines);
+    memory->has_rows = true;
+    while (more && next_piece(&pieces, &piece))
+        more = ranges_add(&memory->rows, &piece);
+    ranges_sort(&memory->rows);
+    return memory;
+}
+
+static void name_piece(const struct line_program *program, const struct range *piece, char *out, size_t room)
+{
+    const char *file = piece->what > 0 ? line_program_file(program, piece->unit) : NULL;
+    char name[200];
+    if (file == NULL)
+        return;
+    name_copy(name, sizeof name, file, strlen(file));
+    snprintf(out, room, "%s:%" PRIu64, name, piece->what);
+}
+
 static bool source_in_unit(struct symbols *symbols, const struct unit *unit, uint64_t address, char *out,
                            size_t room)
 {
     struct line_program program;
-    struct line_row before = {0};
-    struct line_row row;
-    bool kept = false;
+    struct line_pieces pieces = {.symbols = symbols, .program = &program};
+    struct range piece;
     bool found = false;
-    bool opened = unit->has_lines && line_program_open(&program, symbols, unit->lines);
-    while (opened && !found && line_program_next(&program, &row)) {
-        if (row.begins_sequence)
-            kept = table_is_kept(symbols, row.address);
-        else
-            found = kept && before.address <= address && address < row.address;
-        if (!found)
-            before = row;
+    struct line_memory *memory = unit->has_lines ? memory_of(symbols, unit) : NULL;
+    if (memory != NULL && memory->has_rows && memory->unit == unit) {
+        const struct range *row = ranges_find(&memory->rows, address);
+        if (row != NULL)
+            name_piece(&memory->program, row, out, room);
+        return row != NULL;
     }
-    const char *file = found && before.line > 0 ? line_program_file(&program, before.file) : NULL;
-    if (file != NULL) {
-        char name[200];
-        name_copy(name, sizeof name, file, strlen(file));
-        snprintf(out, room, "%s:%" PRIu64, name, before.line);
-    }
-    if (unit->has_lines)
-        line_program_close(&program);
+    if (!unit->has_lines)
+        return false;
+    if (line_program_open(&program, symbols, unit->lines))
+        while (!found && next_piece(&pieces, &piece))
+            found = piece.low <= address && address < piece.high;
+    if (found)
+        name_piece(&program, &piece, out, room);
+    line_program_close(&program);
+    if (memory != NULL)
+        memory_clear(memory);
+    if (memory != NULL)
+        memory->unit = unit;
     return found;
 }
 
@@ -184,14 +265,13 @@ static uint32_t map_file(struct line_map *map, const struct line_program *progra
     return (uint32_t)map->file_count++;
 }
 
-/* The row `before` goes up to the address `end`. */
-static void map_row(struct mapping_lines *mapping, const struct line_program *program, struct unit *unit,
-                    const struct line_row *before, uint64_t end)
+static void map_piece(struct mapping_lines *mapping, const struct line_program *program, struct unit *unit,
+                      const struct range *piece)
 {
     struct line_map *out = mapping->out;
     uint64_t high = mapping->low + 2 * (uint64_t)out->n;
-    uint64_t from = before->address > mapping->low ? before->address : mapping->low;
-    end = end < high ? end : high;
+    uint64_t from = piece->low > mapping->low ? piece->low : mapping->low;
+    uint64_t end = piece->high < high ? piece->high : high;
     if (from >= end)
         return;
     size_t last = (size_t)((end - mapping->low + 1) / 2);
@@ -199,10 +279,10 @@ static void map_row(struct mapping_lines *mapping, const struct line_program *pr
     if (at >= last)
         return;
     struct line_slot slot = {.file = LINE_MAP_NO_FILE};
-    if (before->line > 0 && before->line <= UINT32_MAX)
-        slot.file = map_file(out, program, unit, before->file);
+    if (piece->what > 0 && piece->what <= UINT32_MAX)
+        slot.file = map_file(out, program, unit, piece->unit);
     if (slot.file != LINE_MAP_NO_FILE)
-        slot.line = (uint32_t)before->line;
+        slot.line = (uint32_t)piece->what;
     for (; at < last; at = free_slot(mapping->next, at)) {
         out->slots[at] = slot;
         mapping->next[at] = (uint32_t)at + 1;
@@ -212,14 +292,11 @@ static void map_row(struct mapping_lines *mapping, const struct line_program *pr
 static void map_unit(struct mapping_lines *mapping, struct symbols *symbols, struct unit *unit)
 {
     struct line_program program;
-    struct line_row row, before = {0};
-    bool kept = false;
-    bool more = line_program_open(&program, symbols, unit->lines);
-    for (; more && line_program_next(&program, &row); before = row)
-        if (row.begins_sequence)
-            kept = table_is_kept(symbols, row.address);
-        else if (kept)
-            map_row(mapping, &program, unit, &before, row.address);
+    struct line_pieces pieces = {.symbols = symbols, .program = &program};
+    struct range piece;
+    if (line_program_open(&program, symbols, unit->lines))
+        while (next_piece(&pieces, &piece))
+            map_piece(mapping, &program, unit, &piece);
     line_program_close(&program);
 }
 

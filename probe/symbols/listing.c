@@ -23,8 +23,10 @@ static void put_target(struct making *making, const struct instruction_text *tex
     size_t before = number != NULL ? (size_t)(number - text->operands) : 0;
     struct location at;
     symbols_describe(making->symbols, text->target, &at);
-    snprintf(out, room, "%.*s0x%08" PRIx64 "%s%s%s", (int)before, text->operands, text->target,
-             at.high > at.low ? " <" : "", at.high > at.low ? at.name : "", at.high > at.low ? ">" : "");
+    snprintf(out, room, "%.*s0x%08" PRIx64, (int)before, text->operands, text->target);
+    size_t used = strlen(out), brackets = sizeof " <>" - 1;
+    if (at.high > at.low && used + brackets < room)
+        snprintf(out + used, room - used, " <%.*s>", (int)(room - used - brackets - 1), at.name);
 }
 
 static void put_text(struct making *making, const struct code_instruction *one, struct listing_row *row)

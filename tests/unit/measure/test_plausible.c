@@ -158,6 +158,18 @@ TEST(a_counter_that_is_cleared_all_the_time_shows_that)
     device_close(&f.ticking.device);
 }
 
+/* Seven times as fast as claimed, all the time: the claim is wrong, not the program. */
+TEST(a_claimed_clock_far_below_the_counter_is_not_believed)
+{
+    struct clock clock = clock_given(7e6, "SystemCoreClock", CORE_M);
+    begin_trial(32);
+    f.ticking.device.block->counts_cycles = true;
+    assert_true(plausible_trial(&f.ticking.device, &clock, &f.seen_hz, &f.deadline, &f.error));
+    assert_true(clock.hz == 0 && strstr(clock.doubt, "the clock is 7 MHz by SystemCoreClock") != NULL);
+    assert_true(f.seen_hz > 14e6);
+    device_close(&f.ticking.device);
+}
+
 /* The counter's own reload is no clearing. */
 TEST(a_counter_that_reloads_is_sound)
 {
