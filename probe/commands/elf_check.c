@@ -86,6 +86,16 @@ static bool check_machine(struct session *session, struct error *error)
     return true;
 }
 
+static bool check_code(struct session *session, struct error *error)
+{
+    return symbols_has_code(session->symbols) ||
+           error_advise(error, ERROR_ELF,
+                        "Name the program itself with --elf: its separate file is found next to it, in "
+                        ".debug and in /usr/lib/debug.",
+                        "%.300s has names and lines of a program, and not its code",
+                        session->context->options->elf);
+}
+
 /* ---- what is in memory */
 
 /* Some chips' flash tools put a checksum into this unused vector. */
@@ -357,6 +367,7 @@ static bool let_go(struct session *session, struct error *error)
 bool elf_check(struct session *session, struct error *error)
 {
     struct error after = {0};
-    bool same = session->symbols == NULL || (check_machine(session, error) && check_memory(session, error));
+    bool same = session->symbols == NULL ||
+                (check_machine(session, error) && check_code(session, error) && check_memory(session, error));
     return let_go(session, &after) ? same : error_add(error, &after);
 }

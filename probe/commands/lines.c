@@ -62,8 +62,11 @@ static bool read_code(struct lines_command *self, struct error *error)
 {
     const struct location *at = &self->named.start;
     if (!listing_make(self->session.symbols, at->low, at->high, &self->listing, error) ||
-        !blocks_make(&self->listing, &self->blocks, error))
+        !blocks_make(&self->listing, &self->blocks, error)) {
+        const char *advice = symbols_lines_advice(self->session.symbols);
+        error->advice = advice != NULL ? advice : error->advice;
         return false;
+    }
     self->texts = calloc(self->listing.file_count + 1, sizeof *self->texts);
     self->walk = calloc(self->blocks.n + 1, sizeof *self->walk);
     bool ok = self->texts != NULL && self->walk != NULL;

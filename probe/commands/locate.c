@@ -105,6 +105,8 @@ static void print_place(const struct locating *self, const struct located *place
     if (place->error.kind != ERROR_NONE) {
         fputs("\n    not found: ", out);
         put_text(out, place->error.text);
+        if (place->error.advice != NULL && place->error.advice[0] != '\0')
+            fprintf(out, ". %s", place->error.advice);
         fputc('\n', out);
         return;
     }
@@ -154,6 +156,7 @@ static bool put_place(const struct locating *self, const struct located *place)
     json_part_text(&line, "region", place->region != NULL ? place->region : "");
     if (place->error.kind != ERROR_NONE) {
         json_part_text(&line, "error", place->error.text);
+        json_part_text(&line, "advice", place->error.advice != NULL ? place->error.advice : "");
         return json_part_write(self->context->out, line);
     }
     json_part_text(&line, "name", at->name);

@@ -237,7 +237,8 @@ bool symbols_may_leave(struct symbols *symbols)
 {
     struct search search = {.symbols = symbols, .high = UINT64_MAX};
     struct extent start = {0, 0};
-    if (symbols == NULL || (symbols->machine != EM_ARM && symbols->machine != EM_AARCH64))
+    if (symbols == NULL || (symbols->machine != EM_ARM && symbols->machine != EM_AARCH64) ||
+        !symbols->has_code)
         return true;
     if (symbols->leave_known)
         return symbols->may_leave;
@@ -255,7 +256,7 @@ static bool makes_calls(struct symbols *symbols, const struct extent *function)
 {
     struct search search = {
         .symbols = symbols, .low = function->low, .high = function->high, .for_calls = true};
-    return search_code(&search);
+    return !symbols->has_code || search_code(&search);
 }
 
 bool symbols_is_return(struct symbols *symbols, uint64_t address)

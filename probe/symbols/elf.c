@@ -28,16 +28,16 @@ bool elf_is_code(const struct symbols *symbols, uint64_t address)
     return false;
 }
 
-struct debug_section elf_section(struct symbols *symbols, const char *name)
+struct debug_section elf_section(Elf *elf, const char *name)
 {
     size_t names = 0;
-    if (elf_getshdrstrndx(symbols->elf, &names) != 0)
+    if (elf_getshdrstrndx(elf, &names) != 0)
         return (struct debug_section){NULL, 0};
-    for (Elf_Scn *section = NULL; (section = elf_nextscn(symbols->elf, section)) != NULL;) {
+    for (Elf_Scn *section = NULL; (section = elf_nextscn(elf, section)) != NULL;) {
         GElf_Shdr header;
         if (gelf_getshdr(section, &header) == NULL || header.sh_type == SHT_NOBITS)
             continue;
-        const char *found = elf_strptr(symbols->elf, names, header.sh_name);
+        const char *found = elf_strptr(elf, names, header.sh_name);
         if (found == NULL || strcmp(found, name) != 0)
             continue;
         Elf_Data *data = elf_rawdata(section, NULL);
@@ -210,8 +210,10 @@ static bool read_sections(struct symbols *symbols)
         if (index >= count || gelf_getshdr(section, &header) == NULL || !(header.sh_flags & SHF_ALLOC))
             continue;
         symbols->sections[index] = extent_make(header.sh_addr, header.sh_size);
-        if (header.sh_flags & SHF_EXECINSTR)
+        if (header.sh_flags & SHF_EXECINSTR) {
             code_add(symbols, symbols->sections[index]);
+            symbols->has_code = symbols->has_code || header.sh_type != SHT_NOBITS;
+        }
     }
     return true;
 }
@@ -226,8 +228,10 @@ static bool read_segments(struct symbols *symbols)
     for (size_t i = 0; symbols->code != NULL && i < count; i++) {
         GElf_Phdr header;
         if (gelf_getphdr(symbols->elf, (int)i, &header) != NULL && header.p_type == PT_LOAD &&
-            (header.p_flags & PF_X))
+            (header.p_flags & PF_X)) {
+            symbols->has_code = symbols->has_code || header.p_filesz > 0;
             code_add(symbols, extent_make(header.p_vaddr, header.p_memsz));
+        }
     }
     return symbols->code != NULL;
 }
@@ -268,7 +272,7 @@ static struct symbols *open_image(uint8_t *image, size_t size, const char *file,
     }
     name_copy(symbols->file, sizeof symbols->file, file, strlen(file));
     symbols->image = image;
-    symbols->elf = size > 0 ? elf_memory((char *)image, size) : NULL;
+    symbols->elf = symbols->debug = size > 0 ? elf_memory((char *)image, size) : NULL;
     if (!read_header(symbols, size, error)) {
         symbols_close(symbols);
         return NULL;
@@ -281,7 +285,7 @@ static struct symbols *open_image(uint8_t *image, size_t size, const char *file,
     code_merge(symbols);
     if (symbols->machine == EM_ARM) {
         struct attributes found =
-            read_attributes(elf_section(symbols, ".ARM.attributes"), symbols->big_endian);
+            read_attributes(elf_section(symbols->elf, ".ARM.attributes"), symbols->big_endian);
         symbols->profile = found.profile;
         symbols->architecture = found.architecture;
     }
@@ -319,9 +323,9 @@ static ssize_t read_all(int fd, uint8_t *out, size_t size)
 
 /*
  * The file is copied, not mapped: the next build may overwrite it while we run, and a mapped file that
- * shrinks would kill us with SIGBUS before the target is restored.
+ * shrinks would kill us with SIGBUS before the target is restored. NULL and `error` on failure.
  */
-struct symbols *symbols_open(const char *path, struct error *error)
+static uint8_t *read_file(const char *path, size_t *size, struct error *error)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     struct stat status;
@@ -337,9 +341,9 @@ struct symbols *symbols_open(const char *path, struct error *error)
                   S_ISDIR(status.st_mode) ? "a directory" : "not a plain file");
         return NULL;
     }
-    size_t size = (size_t)status.st_size;
-    uint8_t *image = malloc(size ? size : 1);
-    ssize_t got = image != NULL ? read_all(fd, image, size) : -1;
+    size_t room = (size_t)status.st_size;
+    uint8_t *image = malloc(room ? room : 1);
+    ssize_t got = image != NULL ? read_all(fd, image, room) : -1;
     int reason = errno;
     close(fd);
     if (got < 0) {
@@ -347,7 +351,35 @@ struct symbols *symbols_open(const char *path, struct error *error)
         error_set(error, ERROR_SYSTEM, "cannot read %s: %s", path, strerror(reason));
         return NULL;
     }
-    return open_image(image, (size_t)got, name_of_file(path), error);
+    *size = (size_t)got;
+    return image;
+}
+
+/* Without it, or if it cannot be read, less is known. */
+static void open_debug_file(struct symbols *symbols, const char *path)
+{
+    enum { PATH_ROOM = 4096 };
+    char found[PATH_ROOM];
+    struct error ignored = {.kind = ERROR_NONE};
+    size_t size = 0;
+    if (!debug_file_is_wanted(symbols->elf) || !debug_file_find(path, found, sizeof found))
+        return;
+    symbols->debug_image = read_file(found, &size, &ignored);
+    Elf *debug = symbols->debug_image != NULL ? elf_memory((char *)symbols->debug_image, size) : NULL;
+    if (debug != NULL && elf_kind(debug) == ELF_K_ELF && gelf_getclass(debug) == gelf_getclass(symbols->elf))
+        symbols->debug = debug;
+    else if (debug != NULL)
+        elf_end(debug);
+}
+
+struct symbols *symbols_open(const char *path, struct error *error)
+{
+    size_t size = 0;
+    uint8_t *image = read_file(path, &size, error);
+    struct symbols *symbols = image != NULL ? open_image(image, size, name_of_file(path), error) : NULL;
+    if (symbols != NULL)
+        open_debug_file(symbols, path);
+    return symbols;
 }
 
 void symbols_close(struct symbols *symbols)
@@ -366,8 +398,11 @@ void symbols_close(struct symbols *symbols)
     free(symbols->table.names);
     free(symbols->sections);
     free(symbols->code);
+    if (symbols->debug != symbols->elf)
+        elf_end(symbols->debug);
     if (symbols->elf != NULL)
         elf_end(symbols->elf);
+    free(symbols->debug_image);
     free(symbols->image);
     free(symbols);
 }
@@ -426,11 +461,16 @@ bool symbols_is_movable(const struct symbols *symbols)
     return symbols->is_movable;
 }
 
+bool symbols_has_code(const struct symbols *symbols)
+{
+    return symbols->has_code;
+}
+
 size_t symbols_segments(struct symbols *symbols, struct segment *out, size_t room)
 {
     struct collection collection = {.out = out, .room = room};
     size_t count = 0;
-    if (elf_getphdrnum(symbols->elf, &count) != 0)
+    if (!symbols->has_code || elf_getphdrnum(symbols->elf, &count) != 0)
         return 0;
     for (size_t i = 0; i < count; i++) {
         GElf_Phdr header;

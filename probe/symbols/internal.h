@@ -70,10 +70,11 @@ struct debug_section {
 
 struct symbols {
     char file[96]; /* base name, for messages */
-    uint8_t *image;
-    Elf *elf;
+    uint8_t *image, *debug_image;
+    Elf *elf, *debug; /* debug: of the separate file with names and lines; else the same */
     unsigned machine;
     bool is_movable; /* ET_DYN */
+    bool has_code;   /* what is in memory; a file of names and lines alone has none */
     uint64_t entry;
     bool big_endian;      /* the file, and what it has as data */
     bool big_endian_code; /* not in BE8, where data alone is */
@@ -123,7 +124,13 @@ bool cursor_more(const struct cursor *cursor);
 bool elf_is_code(const struct symbols *symbols, uint64_t address);
 /* The code from `address` on, in the file; NULL, and *n 0, if there is none. */
 const uint8_t *elf_code(const struct symbols *symbols, uint64_t address, size_t *n);
-struct debug_section elf_section(struct symbols *symbols, const char *name);
+struct debug_section elf_section(Elf *elf, const char *name);
+
+/* --- debug_file.c: the separate file with names and lines ----------------------------------------------- */
+
+bool debug_file_is_wanted(Elf *elf);                            /* the program lacks names or lines */
+const char *debug_file_name(Elf *elf);                          /* by its .gnu_debuglink; NULL: it has none */
+bool debug_file_find(const char *path, char *out, size_t room); /* of the program at `path` */
 
 /* --- table.c: the symbol table ------------------------------------------------------------------------- */
 

@@ -58,8 +58,8 @@ static void read_units(struct symbols *symbols)
 static struct debug_section debug_section(struct symbols *symbols, const char *name,
                                           const char *old_compressed)
 {
-    struct debug_section section = elf_section(symbols, name);
-    return section.size > 0 ? section : elf_section(symbols, old_compressed);
+    struct debug_section section = elf_section(symbols->debug, name);
+    return section.size > 0 ? section : elf_section(symbols->debug, old_compressed);
 }
 
 bool lines_load(struct symbols *symbols)
@@ -67,7 +67,7 @@ bool lines_load(struct symbols *symbols)
     if (symbols->dwarf_loaded)
         return symbols->unit_count > 0 && symbols->line.size > 0;
     symbols->dwarf_loaded = true;
-    symbols->dwarf = dwarf_begin_elf(symbols->elf, DWARF_C_READ, NULL);
+    symbols->dwarf = dwarf_begin_elf(symbols->debug, DWARF_C_READ, NULL);
     if (symbols->dwarf == NULL)
         return false;
     /* libdw has decompressed them in place by now */
@@ -77,6 +77,28 @@ bool lines_load(struct symbols *symbols)
     if (symbols->line.size > 0)
         read_units(symbols);
     return symbols->unit_count > 0 && symbols->line.size > 0;
+}
+
+const char *symbols_lines_advice(struct symbols *symbols)
+{
+    enum { ZSTD = 2 }; /* ELFCOMPRESS_ZSTD, which older elf.h lack */
+    bool has_zstd = false;
+    if (lines_load(symbols))
+        return NULL;
+    for (Elf_Scn *section = NULL; (section = elf_nextscn(symbols->debug, section)) != NULL;) {
+        GElf_Chdr compressed;
+        has_zstd = has_zstd || (gelf_getchdr(section, &compressed) != NULL && compressed.ch_type == ZSTD);
+    }
+    if (has_zstd)
+        return "Its DWARF is compressed with zstd, which the installed elfutils cannot read: link with "
+               "-gz=zlib, or name a copy that objcopy --decompress-debug-sections made.";
+    if (elf_section(symbols->debug, ".stab").size > 0)
+        return "It has stabs, and pmu-probe reads DWARF: compile with -gdwarf.";
+    if (!symbols->has_code)
+        return NULL;
+    return debug_file_name(symbols->elf) != NULL && symbols->debug == symbols->elf
+               ? "Its separate file is neither next to it nor in .debug or /usr/lib/debug."
+               : "Compile with -g.";
 }
 
 /* --- the line of an address ---------------------------------------------------------------------------- */

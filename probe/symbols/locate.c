@@ -621,8 +621,8 @@ static void refuse_line(struct symbols *symbols, const char *file, size_t length
     char name[SHOWN];
     name_copy(name, sizeof name, file, length);
     if (!lines_load(symbols)) {
-        error_set(error, ERROR_SYMBOL, "%s has no DWARF line tables to look up `%s:%" PRIu64 "` in",
-                  symbols->file, name, line);
+        error_advise(error, ERROR_SYMBOL, symbols_lines_advice(symbols),
+                     "%s has no DWARF line tables to look up `%s:%" PRIu64 "` in", symbols->file, name, line);
     } else if (!hits->knows_file) {
         struct near near;
         char guesses[NEAR_TEXT];
@@ -716,6 +716,17 @@ static void offer_symbols(struct symbols *symbols, struct near *near)
     }
 }
 
+static bool refuse_stripped(struct symbols *symbols, const char *name, struct error *error)
+{
+    const char *separate = debug_file_name(symbols->elf);
+    char file[NEAR_LENGTH] = "";
+    if (separate != NULL)
+        name_copy(file, sizeof file, separate, strlen(separate));
+    return error_set(error, ERROR_SYMBOL, "no symbol `%s` in %s, nor any other: it is stripped%s%s%s", name,
+                     symbols->file, separate != NULL ? ", and its separate file " : "", file,
+                     separate != NULL ? " is neither next to it nor in .debug or /usr/lib/debug" : "");
+}
+
 /* Behind "file.c:" the function may be misspelt, or in another file. */
 static bool refuse_name(struct symbols *symbols, const char *text, struct error *error)
 {
@@ -725,8 +736,7 @@ static bool refuse_name(struct symbols *symbols, const char *text, struct error 
     if (table->no_memory)
         return error_set(error, ERROR_SYSTEM, "out of memory");
     if (table->function_count + table->label_count == 0)
-        return error_set(error, ERROR_SYMBOL, "no symbol `%s` in %s, nor any other: it is stripped", name,
-                         symbols->file);
+        return refuse_stripped(symbols, name, error);
     const char *colon = file_colon(text), *function = colon != NULL ? colon + 1 : text;
     struct qualified_name wanted = {.name = function, .length = strlen(function)};
     struct matches in_others = {.count = 0};

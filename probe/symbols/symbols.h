@@ -173,6 +173,9 @@ enum frames {
 enum frames symbols_frames(struct symbols *symbols, uint64_t start, uint64_t end, struct frame_base *at_start,
                            struct frame_base *at_end);
 
+/* What helps a program without line tables; NULL: it has some. */
+const char *symbols_lines_advice(struct symbols *symbols);
+
 struct segment {
     uint64_t address; /* loaded and run there: only segments with p_paddr equal to p_vaddr */
     size_t size;
@@ -195,6 +198,8 @@ enum mapping {
     MAPPING_DATA,
 };
 enum mapping symbols_mapping(struct symbols *symbols, uint64_t address);
+/* False: a separate file of names and lines, whose program is another file. */
+bool symbols_has_code(const struct symbols *symbols);
 /* A position independent executable or a shared library. */
 bool symbols_is_movable(const struct symbols *symbols);
 /* The build id in hex digits; "" if the file has none. */

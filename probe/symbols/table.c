@@ -141,7 +141,7 @@ static size_t usable_strings(const Elf_Data *strings)
 
 static void read_table(struct symbols *symbols, struct table *table, Elf_Data *data, Elf_Data *strings)
 {
-    size_t entry = gelf_fsize(symbols->elf, ELF_T_SYM, 1, EV_CURRENT);
+    size_t entry = gelf_fsize(symbols->debug, ELF_T_SYM, 1, EV_CURRENT);
     size_t count = entry > 0 ? data->d_size / entry : 0;
     size_t names = usable_strings(strings);
     if (count > INT32_MAX)
@@ -192,9 +192,12 @@ static void table_sort(struct table *table)
 static void find_and_read(struct symbols *symbols, struct table *table)
 {
     GElf_Shdr header;
-    Elf_Scn *section = find_table(symbols->elf, &header);
+    Elf *elf = symbols->debug;
+    Elf_Scn *section = find_table(elf, &header);
+    if (section == NULL)
+        section = find_table(elf = symbols->elf, &header);
     Elf_Data *data = section != NULL ? elf_getdata(section, NULL) : NULL;
-    Elf_Data *strings = data != NULL ? elf_getdata(elf_getscn(symbols->elf, header.sh_link), NULL) : NULL;
+    Elf_Data *strings = data != NULL ? elf_getdata(elf_getscn(elf, header.sh_link), NULL) : NULL;
     if (data != NULL && data->d_buf != NULL && strings != NULL && strings->d_buf != NULL)
         read_table(symbols, table, data, strings);
 }

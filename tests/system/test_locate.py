@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from harness import BUILD, elf_of, run_tool
+from harness import BUILD, Place, elf_of, run_tool
 
 UNNAMED = os.path.join(BUILD, "fixtures", "unnamed.elf")
 
@@ -70,3 +70,59 @@ def test_what_is_missing_is_said():
     assert refused.code == 2 and "--elf" in refused.err
     refused = run_tool("--elf", UNNAMED, "locate")
     assert refused.code == 2 and "needs a location" in refused.err
+
+
+# --- separate files, and files without lines ------------------------------------------------------------------------
+
+OBJCOPY = "arm-none-eabi-objcopy"
+
+
+def separated(folder, elf, program="app.elf", debug="app.debug", strip="--strip-all"):
+    """The program without names, and the file with its names next to it."""
+    subprocess.run([OBJCOPY, "--only-keep-debug", elf, folder / debug], check=True)
+    subprocess.run([OBJCOPY, strip, f"--add-gnu-debuglink={folder / debug}", elf, folder / program], check=True)
+    return folder / program
+
+
+@pytest.mark.parametrize("where", [".", ".debug"])
+@pytest.mark.parametrize("strip", ["--strip-all", "--strip-debug"])
+def test_a_separate_file_has_the_names(where, strip, tmp_path):
+    elf = elf_of("m4", "free")
+    program = separated(tmp_path, elf, strip=strip)
+    (tmp_path / where).mkdir(exist_ok=True)
+    (tmp_path / "app.debug").rename(tmp_path / where / "app.debug")
+    words = ["work_by_data", "scenarios.c:28", "main+0x4"]
+    assert located(program, *words)[0] == located(elf, *words)[0]
+
+
+def test_a_separate_file_that_is_missing_is_named(tmp_path):
+    program = separated(tmp_path, elf_of("m4", "free"))
+    (tmp_path / "app.debug").unlink()
+    refused = located(program, "work_by_data", code=2)[0][0]["error"]
+    assert "its separate file app.debug" in refused
+    (tmp_path / "app.debug").write_bytes(b"of another build")
+    assert "its separate file app.debug" in located(program, "work_by_data", code=2)[0][0]["error"]
+
+
+def test_a_separate_file_alone_is_not_the_program(tmp_path):
+    program = separated(tmp_path, elf_of("m4", "free"))
+    assert located(tmp_path / "app.debug", "work_by_data")[0][0]["source"].startswith("scenarios.c:")
+    with Place("m4/swd") as place:
+        place.elf = str(tmp_path / "app.debug")
+        refused = place.run("delta", "work_by_data", "-r", 2)
+        assert refused.code == 2 and "not its code" in refused.err and "Flash" not in refused.err, refused.err
+        place.elf = str(program)
+        measured = place.run("delta", "work_by_data", "-r", 2)
+        assert measured.code == 0 and "scenarios.c" in measured.out, measured.err
+
+
+def test_lines_that_cannot_be_read_are_named(tmp_path):
+    elf = elf_of("m4", "free")
+    bare, packed = tmp_path / "bare.elf", tmp_path / "packed.elf"
+    subprocess.run([OBJCOPY, "--strip-debug", elf, bare], check=True)
+    refused = run_tool("--elf", bare, "locate", "scenarios.c:28")
+    assert refused.code == 2 and "no DWARF line tables" in refused.out and "Compile with -g" in refused.out + refused.err, refused.err
+    if subprocess.run([OBJCOPY, "--compress-debug-sections=zstd", elf, packed], capture_output=True).returncode:
+        pytest.skip("this objcopy has no zstd")
+    packed_lines = run_tool("--elf", packed, "locate", "scenarios.c:28")
+    assert packed_lines.code == 0 or "compressed with zstd" in packed_lines.out, packed_lines.out
