@@ -3,6 +3,7 @@
 #include "report/profile_file.h"
 #include "symbols/names.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,6 +36,30 @@ static void compare_builds(struct profile_input *input)
     }
 }
 
+/* The program may have been another one, or have moved itself, as U-Boot and position independent ones do. */
+static void look_for_samples(struct profile_input *input)
+{
+    uint64_t samples = 0, low = UINT64_MAX, high = 0;
+    struct symbols_machine machine;
+    for (size_t i = 0; i < input->profile->interval_count; i++) {
+        const struct profile_interval *interval = &input->profile->intervals[i];
+        for (size_t k = 0; k < interval->count_count; k++) {
+            uint64_t address = interval->counts[k].address;
+            if (symbols_is_code(input->symbols, address))
+                return;
+            low = address < low ? address : low;
+            high = address > high ? address : high;
+            samples += interval->counts[k].samples;
+        }
+    }
+    symbols_machine(input->symbols, &machine);
+    if (samples > 0)
+        snprintf(input->no_names, sizeof input->no_names,
+                 "No sample lies in the code of %.200s, which is for %s: they are at 0x%08" PRIx64
+                 " to 0x%08" PRIx64 ". It is another program, or it runs elsewhere than it was linked for",
+                 input->elf, machine.name, low, high);
+}
+
 static bool open_one(struct profile_input *input, const char *path, struct error *error)
 {
     input->elf = strdup(path);
@@ -45,6 +70,8 @@ static bool open_one(struct profile_input *input, const char *path, struct error
         drop_symbols(input);
     else
         compare_builds(input);
+    if (input->symbols != NULL)
+        look_for_samples(input);
     return input->symbols != NULL;
 }
 

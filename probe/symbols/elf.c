@@ -461,6 +461,11 @@ bool symbols_is_movable(const struct symbols *symbols)
     return symbols->is_movable;
 }
 
+bool symbols_is_code(const struct symbols *symbols, uint64_t address)
+{
+    return elf_is_code(symbols, address);
+}
+
 bool symbols_has_code(const struct symbols *symbols)
 {
     return symbols->has_code;

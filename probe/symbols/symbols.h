@@ -198,6 +198,8 @@ enum mapping {
     MAPPING_DATA,
 };
 enum mapping symbols_mapping(struct symbols *symbols, uint64_t address);
+/* Whether an instruction can be there, by the sections. */
+bool symbols_is_code(const struct symbols *symbols, uint64_t address);
 /* False: a separate file of names and lines, whose program is another file. */
 bool symbols_has_code(const struct symbols *symbols);
 /* A position independent executable or a shared library. */

@@ -11,7 +11,7 @@ import subprocess
 import pexpect
 import pytest
 
-from harness import TOOL, WAIT, elf_of, finish_tool, run_tool, start_tool, unfolded
+from harness import BUILD, ROOT, TOOL, WAIT, elf_of, finish_tool, run_tool, start_tool, unfolded
 
 ELF = elf_of("m4", "free")
 SYMBOLS = {name: int(address, 16) for address, name in
@@ -189,6 +189,20 @@ def test_a_name_for_another_program(profile, tmp_path):
     assert "caller_one" in report(profile, "--elf", moved).out
     missing = report(profile, "--elf", "/nowhere/app.elf")
     assert missing.code == 2 and missing.out == ""
+
+
+@pytest.mark.parametrize("elf, machine", [(ELF, "Armv7E-M"), (os.path.join(ROOT, BUILD, "fixtures", "host.elf"), "x86-64")])
+def test_samples_outside_the_program_are_told(tmp_path, elf, machine):
+    head = {key: value for key, value in HEAD.items() if key not in ("elf", "build_id")}
+    moved = [{**samples(i), "pc": {"0x3ff80000": 60, "0x3ff80010": 30}} for i in range(INTERVALS)]
+    path = tmp_path / "profile.jsonl"
+    path.write_text(text_of(head, *moved, END))
+    result = report(path, "--elf", elf)
+    told = unfolded(result.out)
+    assert result.code == 0 and "No sample lies in the code of" in told and machine in told, result.out
+    assert "0x3ff80000 to 0x3ff80010" in told, result.out
+    path.write_text(text_of(head, *moved, samples(INTERVALS), END))
+    assert ("No sample lies" in unfolded(report(path, "--elf", elf).out)) == (elf != ELF)
 
 
 def test_no_target_is_touched(profile):
