@@ -90,7 +90,7 @@ static void take(const char *text, size_t length, void *opaque)
 
 enum form { FORM_PLAIN, FORM_SIGNATURE, FORM_WITH_RETURN, FORM_WITH_HASH, FORMS };
 
-bool name_is_mangled(const char *symbol)
+static bool is_cxx_or_rust(const char *symbol)
 {
     return symbol[0] == '_' && (symbol[1] == 'Z' || symbol[1] == 'R');
 }
@@ -114,6 +114,88 @@ static bool demangle(const char *mangled, enum form form, char *out, size_t room
     out[0] = '\0';
     return form != FORM_WITH_HASH && cplus_demangle_v3_callback(mangled, options[form], take, &sink) != 0 &&
            out[0] != '\0';
+}
+
+/* --- D, Fortran, Ada ------------------------------------------------------------------------------------ */
+
+/* By rules of our own: libiberty's functions end the process when memory is short. */
+
+/* Appends so many bytes; false: they do not fit. */
+static bool append(char *out, size_t room, const char *text, size_t length)
+{
+    size_t used = strlen(out);
+    if (length >= room - used)
+        return false;
+    memcpy(out + used, text, length);
+    out[used + length] = '\0';
+    return true;
+}
+
+/* _D3dsp6filter4workFiZi is dsp.filter.work; templates are left as they are. */
+static bool decode_d(const char *symbol, char *out, size_t room)
+{
+    const char *at = symbol + 2;
+    out[0] = '\0';
+    if (strncmp(symbol, "_D", 2) != 0 || !isdigit((unsigned char)*at))
+        return false;
+    while (isdigit((unsigned char)*at)) {
+        size_t length = 0;
+        for (; isdigit((unsigned char)*at) && length < MANGLED_ROOM; at++)
+            length = 10 * length + (size_t)(*at - '0');
+        bool is_template = strncmp(at, "__", 2) == 0;
+        if (length == 0 || strnlen(at, length) < length || is_template ||
+            (out[0] != '\0' && !append(out, room, ".", 1)) || !append(out, room, at, length))
+            return false;
+        at += length;
+    }
+    return true;
+}
+
+/* __filters_MOD_run is filters::run. */
+static bool decode_fortran(const char *symbol, char *out, size_t room)
+{
+    static const char joint[] = "_MOD_";
+    const char *name = strncmp(symbol, "__", 2) == 0 ? strstr(symbol, joint) : NULL;
+    out[0] = '\0';
+    return name != NULL && name > symbol + 2 && append(out, room, symbol + 2, (size_t)(name - symbol) - 2) &&
+           append(out, room, "::", 2) &&
+           append(out, room, name + sizeof joint - 1, strlen(name + sizeof joint - 1));
+}
+
+/* filters__twist__2, an overload, is filters.twist. Names of C may look alike, so none is shown that way. */
+static bool decode_ada(const char *symbol, char *out, size_t room)
+{
+    static const char prefix[] = "_ada_", joint[] = "__";
+    const char *at = strncmp(symbol, prefix, sizeof prefix - 1) == 0 ? symbol + sizeof prefix - 1 : symbol;
+    out[0] = '\0';
+    if (!islower((unsigned char)*at) || strstr(symbol, joint) == NULL)
+        return false;
+    for (const char *end; (end = strstr(at, joint)) != NULL; at = end + sizeof joint - 1) {
+        if (!append(out, room, at, (size_t)(end - at)))
+            return false;
+        if (is_number(end + 2, strlen(end + 2)))
+            return true;
+        if (!append(out, room, ".", 1))
+            return false;
+    }
+    return append(out, room, at, strlen(at));
+}
+
+static bool is_in_other_words(const struct name_query *request, const char *symbol)
+{
+    char name[DEMANGLED_ROOM];
+    bool dotted = strchr(request->squeezed, '.') != NULL;
+    if (decode_fortran(symbol, name, sizeof name))
+        return strcmp(name, request->squeezed) == 0 || strcmp(strstr(name, "::") + 2, request->squeezed) == 0;
+    return dotted && (decode_d(symbol, name, sizeof name) || decode_ada(symbol, name, sizeof name)) &&
+           strcmp(name, request->squeezed) == 0;
+}
+
+bool name_is_mangled(const char *symbol)
+{
+    char name[DEMANGLED_ROOM];
+    return is_cxx_or_rust(symbol) || decode_d(symbol, name, sizeof name) ||
+           decode_fortran(symbol, name, sizeof name);
 }
 
 /* --- one way to write a name --------------------------------------------------------------------------- */
@@ -252,7 +334,9 @@ enum likeness name_compare(const struct name_query *request, const char *symbol)
     char base[MANGLED_ROOM], name[DEMANGLED_ROOM], squeezed[DEMANGLED_ROOM];
     if (strncmp(symbol, request->text, request->length) == 0 && symbol[request->length] == '\0')
         return LIKE_SAME;
-    bool mangled = name_is_mangled(symbol);
+    bool mangled = is_cxx_or_rust(symbol);
+    if (!mangled && is_in_other_words(request, symbol))
+        return LIKE_SAME;
     if (mangled ? request->word[0] != '\0' && strstr(symbol, request->word) == NULL
                 : strncmp(symbol, request->text, request->base) != 0)
         return UNLIKE;
@@ -283,7 +367,11 @@ static void name_as(enum form form, char *out, size_t room, const char *symbol)
     enum likeness likeness = LIKE_SAME;
     char base[MANGLED_ROOM], name[DEMANGLED_ROOM + 64];
     size_t length = strlen(symbol), stem = strip_suffixes(symbol, length, &likeness);
-    bool shown = name_is_mangled(symbol) && stem < sizeof base && length - stem < 64;
+    bool shown = is_cxx_or_rust(symbol) && stem < sizeof base && length - stem < 64;
+    if (decode_d(symbol, name, sizeof name) || decode_fortran(symbol, name, sizeof name)) {
+        name_copy(out, room, name, strlen(name));
+        return;
+    }
     if (shown) {
         snprintf(base, sizeof base, "%.*s", (int)stem, symbol);
         shown = demangle(base, form, name, DEMANGLED_ROOM);

@@ -1,5 +1,6 @@
 /*
- * Demangling, by libiberty: the name of a symbol in the source, for C++ and both manglings of Rust. It also
+ * Demangling, by libiberty: the name of a symbol in the source, for C++ and both manglings of Rust; by rules
+ * of our own for D and Fortran, and Ada's where they are typed. It also
  * knows what compilers append to names: to copies that they specialised (.isra.0, .constprop.0), to parts
  * that they moved out (.part.0, .cold; of coroutines .actor, .resume), and to functions that they only
  * renamed (.lto_priv.0, .llvm.1).

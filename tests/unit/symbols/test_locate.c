@@ -287,6 +287,28 @@ TEST(copies_of_a_function_are_told)
     symbols_close(symbols);
 }
 
+TEST(names_of_ada_d_and_fortran_are_those_of_the_source)
+{
+    struct symbols *symbols = fixture_open("copies");
+    static const struct {
+        const char *typed, *symbol;
+    } names[] = {{"startup.run", "_ada_startup__run"},
+                 {"dsp.filter.work", "_D3dsp6filter4workFiZi"},
+                 {"waves::run", "__waves_MOD_run"},
+                 {"run", "__waves_MOD_run"}};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        assert_int_equal(must_locate(symbols, names[i].typed).address,
+                         must_locate(symbols, names[i].symbol).address);
+    must_refuse(symbols, "filters.twist", ERROR_AMBIGUOUS, "filters__twist__2");
+    struct location shown;
+    symbols_describe(symbols, must_locate(symbols, "dsp.filter.work").address + 2, &shown);
+    assert_string_equal(shown.name, "dsp.filter.work+0x2");
+    symbols_describe(symbols, must_locate(symbols, "waves::run").address, &shown);
+    assert_string_equal(shown.name, "waves::run");
+    must_refuse(symbols, "dsp.filter", ERROR_SYMBOL, "no symbol");
+    symbols_close(symbols);
+}
+
 TEST(the_rest_of_a_coroutine_is_named)
 {
     static const char after[] = "begins a coroutine: what it does after a suspension is in ";
