@@ -34,7 +34,8 @@ struct calibrate_command {
 static bool locate(struct calibrate_command *self, const struct options *options, struct error *error)
 {
     return options->n_operands == 0 ||
-           symbols_locate(self->session.symbols, options->operands[0], &self->location, error);
+           (symbols_locate(self->session.symbols, options->operands[0], &self->location, error) &&
+            region_check_place(self->session.symbols, &self->location, error));
 }
 
 static bool one_is_enough(void *context, const struct raw_hit *hit)

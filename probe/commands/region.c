@@ -1,6 +1,8 @@
 /* The region that the operands FUNCTION, or START and END, name. */
 #include "commands/session.h"
 
+#include <inttypes.h>
+
 static bool is_return(void *symbols, uint64_t address)
 {
     return symbols_is_return(symbols, address);
@@ -46,10 +48,26 @@ bool region_locate_ends(struct named_region *out, struct symbols *symbols, const
     return true;
 }
 
+bool region_check_place(struct symbols *symbols, const struct location *at, struct error *error)
+{
+    uint64_t it;
+    struct location before;
+    if (!symbols_it_of(symbols, at->address, &it))
+        return true;
+    symbols_describe(symbols, it, &before);
+    return error_advise(error, ERROR_USAGE, "Name the IT instruction, or the line after its block.",
+                        "%.200s has a condition by the IT at %.200s, *0x%08" PRIx64
+                        ": cores differ in whether they stop there",
+                        at->name, before.name, it);
+}
+
 bool region_look_into(struct named_region *named, struct symbols *symbols, struct error *error)
 {
     struct region *region = &named->region;
     struct frame_base at_start, at_end;
+    if (!region_check_place(symbols, &named->start, error) ||
+        (!region->to_return && !region_check_place(symbols, &named->end, error)))
+        return false;
     if (region->to_return) {
         if (named->start.never_returns)
             return error_set(error, ERROR_USAGE,

@@ -141,6 +141,8 @@ bool region_locate_ends(struct named_region *out, struct symbols *symbols, const
 struct extent region_code(const struct named_region *named);
 /* What is measured, for session_check_writes. */
 void session_measures(struct session *session, const struct named_region *named);
+/* Whether each core stops there. */
+bool region_check_place(struct symbols *symbols, const struct location *at, struct error *error);
 bool region_look_into(struct named_region *named, struct symbols *symbols, struct error *error);
 
 /*

@@ -272,7 +272,7 @@ static bool choose_stops(const struct walking *self, uint64_t *stops, unsigned *
     if (!inside && !*steps && fit)
         return *n > 0 || error_set(error, ERROR_STATE, "the code went to 0x%08" PRIX64, self->here);
     if (is_open || !fit) {
-        *steps = *steps || self->here == last;
+        *steps = *steps || (inside && core_code_place(self->here) >= core_code_place(last));
         stops[0] = last;
         *n = 1;
         return *steps || prepare_stops(self, stops, 1, &fit, error);

@@ -82,6 +82,31 @@ static bool is_disturbed(const struct line_cost *line)
     return line->is_disturbed;
 }
 
+/* Lines whose code, or some of it, counts as another line's: see blocks.c. */
+static void note_it_lines(const struct listing *listing, struct profile_notes *notes)
+{
+    const struct listing_row *it = NULL, *told = NULL;
+    char list[160] = "";
+    size_t used = 0, n = 0;
+    for (size_t i = 0; i < listing->n; i++) {
+        const struct listing_row *row = &listing->rows[i];
+        it = row->in_it ? it : row;
+        if (!row->in_it || row->line == 0 || (row->line == it->line && row->file == it->file) ||
+            (told != NULL && told->line == row->line))
+            continue;
+        told = row;
+        n++;
+        if (used + 16 < sizeof list)
+            used += (size_t)snprintf(list + used, sizeof list - used, "%s%u", n > 1 ? ", " : "", row->line);
+    }
+    if (n > 0)
+        profile_notes_add(
+            notes,
+            "conditions of an IT: code of line%s %s counts in the line of the IT; no core is sure "
+            "to stop between them",
+            n == 1 ? "" : "s", list);
+}
+
 static void make_notes(const struct line_report *report, const struct check *check,
                        struct profile_notes *notes)
 {
@@ -112,6 +137,7 @@ static void make_notes(const struct line_report *report, const struct check *che
                           "1: %zu line%s one instruction only; a stop before and behind it empties the "
                           "pipeline, so what it overlaps with others does not show",
                           n, n == 1 ? " has" : "s have");
+    note_it_lines(report->listing, notes);
     if (costs->tainted > 0)
         profile_notes_add(notes,
                           "in %" PRIu64 " of %" PRIu64

@@ -11,10 +11,14 @@ static const struct listing_row *row_of(const struct listing *listing, uint64_t 
                : NULL;
 }
 
-static bool continues(const struct listing_row *before, const struct listing_row *row)
+/* Of one block with the row before it. An IT and what it has conditions for are one piece, of the IT's line:
+ * no core is sure to stop within it. */
+static bool continues(const struct listing *listing, size_t first, const struct listing_row *row)
 {
-    return !before->is_data && before->address + before->size == row->address && before->flow == FLOW_ON &&
-           before->line == row->line && before->file == row->file;
+    const struct listing_row *before = row - 1, *begin = &listing->rows[first];
+    if (before->is_data || before->address + before->size != row->address)
+        return false;
+    return row->in_it || (before->flow == FLOW_ON && begin->line == row->line && begin->file == row->file);
 }
 
 static void mark_targets(const struct listing *listing, bool *begins)
@@ -22,9 +26,12 @@ static void mark_targets(const struct listing *listing, bool *begins)
     for (size_t i = 0; i < listing->n; i++) {
         const struct listing_row *row = &listing->rows[i];
         const struct listing_row *target = row->flow == FLOW_TO ? row_of(listing, row->target) : NULL;
-        if (target != NULL)
+        if (target != NULL && !target->in_it)
             begins[target - listing->rows] = true;
-        begins[i] = begins[i] || i == 0 || !continues(&listing->rows[i - 1], row);
+    }
+    for (size_t i = 0, first = 0; i < listing->n; i++) {
+        begins[i] = begins[i] || i == 0 || !continues(listing, first, &listing->rows[i]);
+        first = begins[i] ? i : first;
     }
 }
 
@@ -42,7 +49,10 @@ static void add_next(const struct listing *listing, struct code_block *block, ui
 
 static void set_next(const struct listing *listing, const struct listing_row *last, struct code_block *block)
 {
-    block->last = last->address;
+    const struct listing_row *stop = last;
+    while (stop->in_it && stop->address > block->low)
+        stop--;
+    block->last = stop->address;
     block->high = last->address + last->size;
     block->returns = last->flow == FLOW_RETURN;
     block->is_open = last->flow == FLOW_AWAY;

@@ -99,6 +99,28 @@ uint64_t code_branch(const struct code_instruction *one)
     return one->address + 4 + (uint64_t)(int64_t)((int32_t)(bits << 7) >> 7);
 }
 
+unsigned code_it_length(const struct code_instruction *one)
+{
+    bool is_it = one->isa == ISA_THUMB && !one->is_data && (one->code & 0xFFFFFF00) == 0xBF00;
+    return is_it && (one->code & 0xF) != 0 ? 4 - (unsigned)__builtin_ctz(one->code & 0xF) : 0;
+}
+
+bool symbols_it_of(struct symbols *symbols, uint64_t address, uint64_t *it)
+{
+    struct extent function;
+    struct code_instruction one;
+    unsigned left = 0;
+    if (symbols == NULL || table_around(symbols, address, &function) == NULL)
+        return false;
+    struct code_walk walk = {.symbols = symbols, .low = function.low, .high = function.high};
+    while (code_next(&walk, &one) && one.address < address) {
+        left = left > 0 ? left - 1 : code_it_length(&one);
+        if (code_it_length(&one) > 0)
+            *it = one.address;
+    }
+    return left > 0 && one.address == address;
+}
+
 /* --- changes of the stack, and calls ------------------------------------------------------------------- */
 
 enum { SP = 13, ARM_FRAME = 11, THUMB_FRAME = 7, A64_FRAME = 29, A64_SP = 31 };
@@ -370,12 +392,6 @@ static bool is_exit(uint32_t code, unsigned *popped)
     return code == 0xF85DFB04;
 }
 
-/* The number of instructions in an IT's block, DDI 0403 A7.7.38. */
-static unsigned it_length(uint32_t code)
-{
-    return (code & 0xFFFFFF00) == 0xBF00 && (code & 0xF) != 0 ? 4 - (unsigned)__builtin_ctz(code & 0xF) : 0;
-}
-
 static void search_function(struct exit_search *search, uint64_t entry)
 {
     struct extent extent = {0, 0};
@@ -394,7 +410,7 @@ static void search_function(struct exit_search *search, uint64_t entry)
             add_exit(search, one.address, popped, in_block > 0);
         else if (to != 0 && (to < extent.low || to >= extent.high))
             add_function(search, to);
-        in_block = in_block > 0 ? in_block - 1 : it_length(one.code);
+        in_block = in_block > 0 ? in_block - 1 : code_it_length(&one);
     }
 }
 

@@ -192,6 +192,8 @@ bool code_next(struct code_walk *walk, struct code_instruction *out);
 uint32_t code_at(const struct symbols *symbols, const uint8_t *bytes, size_t n, bool thumb, unsigned *size);
 /* Of Thumb, by its first halfword. */
 bool code_is_wide(uint32_t halfword);
+/* The number of instructions in the block of an IT, DDI 0403 A7.7.38; 0: it is none. */
+unsigned code_it_length(const struct code_instruction *instruction);
 /* Where a B without condition or a BL of Thumb goes; 0 for any other instruction. */
 uint64_t code_branch(const struct code_instruction *instruction);
 

@@ -14,6 +14,7 @@ struct making {
     struct disassembler *disassembler;
     struct listing *out;
     uint64_t low;
+    unsigned it_left; /* instructions of an IT's block that are still to come */
 };
 
 /* "0x8000124 <fir_filter>", in the place of the operand "#0x8000124". */
@@ -60,8 +61,10 @@ static void add_row(struct making *making, const struct code_instruction *one)
     *row = (struct listing_row){.address = one->address,
                                 .size = one->size,
                                 .is_data = one->is_data,
+                                .in_it = making->it_left > 0,
                                 .code = one->code,
                                 .file = LISTING_NO_FILE};
+    making->it_left = making->it_left > 0 ? making->it_left - 1 : code_it_length(one);
     put_text(making, one, row);
 }
 

@@ -26,6 +26,7 @@ struct listing_row {
     uint64_t address;
     unsigned size; /* bytes: 2 or 4 */
     bool is_data;
+    bool in_it;              /* in the block of an IT before it */
     uint32_t code;           /* of a Thumb instruction of 4 bytes, the first halfword is the upper */
     char text[LISTING_TEXT]; /* "bl 0x8000124 <fir_filter>", the name padded to a column */
     size_t file;             /* index into listing.files; LISTING_NO_FILE: unknown */

@@ -147,6 +147,12 @@ size_t symbols_stores_to(struct symbols *symbols, uint64_t word, uint64_t *out, 
  */
 bool symbols_store_before(struct symbols *symbols, const uint32_t *registers, uint64_t word, uint64_t *at);
 
+/*
+ * Whether the instruction is in the block of an IT, whose address is in *it. Cores differ in whether they
+ * stop at one whose condition fails.
+ */
+bool symbols_it_of(struct symbols *symbols, uint64_t address, uint64_t *it);
+
 /* An instruction that returns from a Cortex-M's exception handler. */
 struct handler_exit {
     uint64_t at;

@@ -158,3 +158,25 @@ TEST(of_armv8_m)
     listing_free(&listing);
     symbols_close(symbols);
 }
+
+/* Lines 6 and 7 in the block of an IT of line 5, which ends in a return; a jump into it begins no block. */
+TEST(the_block_of_an_it_is_one_piece)
+{
+    struct listing_row rows[8];
+    struct listing listing = {.rows = rows};
+    static const struct expected_block expected[] = {
+        {.low = 0x100, .last = 0x100, .line = 4, .next = {0x102}},
+        {.low = 0x102, .last = 0x104, .line = 5, .next = {0x10C}, .returns = true},
+        {.low = 0x10C, .last = 0x10C, .line = 7, .next = {0x106}},
+    };
+    add_row(&listing, (struct listing_row){.address = 0x100, .line = 4});
+    add_row(&listing, (struct listing_row){.address = 0x102, .line = 5});
+    add_row(&listing, (struct listing_row){.address = 0x104, .line = 5});
+    add_row(&listing, (struct listing_row){.address = 0x106, .line = 6, .in_it = true});
+    add_row(&listing, (struct listing_row){.address = 0x108, .line = 7, .in_it = true});
+    add_row(&listing,
+            (struct listing_row){
+                .address = 0x10A, .line = 7, .in_it = true, .flow = FLOW_RETURN, .may_go_on = true});
+    add_row(&listing, (struct listing_row){.address = 0x10C, .line = 7, .flow = FLOW_TO, .target = 0x106});
+    blocks_are(&listing, expected, 3);
+}
