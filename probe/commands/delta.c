@@ -84,13 +84,6 @@ static bool print_header(struct delta_command *self, struct error *error)
     return true;
 }
 
-static void add_note(struct conditions *conditions, const char *text)
-{
-    size_t used = strlen(conditions->note);
-    if (text[0] != '\0')
-        snprintf(conditions->note + used, sizeof conditions->note - used, "%s%s", used > 0 ? "; " : "", text);
-}
-
 static void describe_region(struct delta_command *self)
 {
     struct conditions *conditions = &self->conditions;
@@ -98,9 +91,9 @@ static void describe_region(struct delta_command *self)
     snprintf(conditions->start_source, sizeof conditions->start_source, "%s", self->named.start.source);
     conditions->start_address = self->named.region.start;
     process_note(&self->named.region.process, conditions->note, sizeof conditions->note);
-    add_note(conditions, self->named.start.note);
+    conditions_add_note(conditions, self->named.start.note);
     if (self->session.context->options->reset)
-        add_note(conditions, "after a reset for each hit");
+        conditions_add_note(conditions, "after a reset for each hit");
     if (self->named.region.to_return) {
         snprintf(conditions->end, sizeof conditions->end, "its return");
         return;
@@ -165,10 +158,11 @@ static bool measure_once(struct delta_command *self, const struct clock *clock, 
     if (ok) { /* only now are the engine's limits known */
         session_conditions(session, clock, &self->conditions);
         describe_region(self);
-        add_note(&self->conditions, engine->limit);
+        conditions_add_note(&self->conditions, engine->limit);
         if (self->named.frames == FRAMES_UNKNOWN)
-            add_note(&self->conditions,
-                     "without call frame information it is not proved that both ends are of one call");
+            conditions_add_note(
+                &self->conditions,
+                "without call frame information it is not proved that both ends are of one call");
         ok = print_header(self, error);
     }
     ok = ok && delta_measure(engine, &session->device, &wanted, &sink, &self->summary, &deadline, error);

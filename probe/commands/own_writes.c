@@ -1,5 +1,5 @@
-/* The instructions of the program itself that change the counter in use, before anything is measured with it.
- */
+/* The instructions of the program itself that matter for what is measured: those that change the counter in
+ * use, looked for before anything is measured with it, and those at which the core may sleep. */
 #include "commands/session.h"
 #include "cores/architectures.h"
 
@@ -55,6 +55,28 @@ bool session_writes_inside(const struct session *session, const struct extent *r
         return false;
     describe(session, places[which], out, size);
     return true;
+}
+
+void session_sleep_note(struct session *session, const struct extent *code, char *out, size_t size)
+{
+    enum { SLEEPS = sizeof session->sleeps / sizeof *session->sleeps };
+    char place[256];
+    size_t which = 0;
+    out[0] = '\0';
+    if (!session->sleeps_known && session->symbols != NULL) {
+        session->n_sleeps = symbols_sleeps(session->symbols, session->sleeps, SLEEPS);
+        session->n_sleeps = session->n_sleeps < SLEEPS ? session->n_sleeps : SLEEPS;
+    }
+    session->sleeps_known = true;
+    if (code->low == 0 || session->n_sleeps == 0 ||
+        !symbols_reach(session->symbols, code, 1, session->sleeps, session->n_sleeps, &which))
+        return;
+    session_place(session, session->sleeps[which], place, sizeof place);
+    snprintf(
+        out, size,
+        "%.120s may sleep (WFI or WFE): its clock may go on then, and cycles count that do not without a "
+        "debugger",
+        place);
 }
 
 /* The handlers that the target has now, of a Cortex-M. What cannot be read has none. */

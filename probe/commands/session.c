@@ -482,6 +482,17 @@ void session_conditions(struct session *session, const struct clock *clock, stru
         snprintf(out->elf, sizeof out->elf, "%s", session->context->options->elf);
         snprintf(out->build_id, sizeof out->build_id, "%s", symbols_build_id(session->symbols));
     }
+    char sleep[SLEEP_NOTE] = "";
+    if (session->has_region)
+        session_sleep_note(session, &session->inside, sleep, sizeof sleep);
+    conditions_add_note(out, sleep);
+}
+
+void conditions_add_note(struct conditions *conditions, const char *text)
+{
+    size_t used = strlen(conditions->note);
+    if (text[0] != '\0' && used < sizeof conditions->note)
+        snprintf(conditions->note + used, sizeof conditions->note - used, "%s%s", used > 0 ? "; " : "", text);
 }
 
 /* One line on a terminal, which goes again. */

@@ -31,7 +31,10 @@ struct session {
     bool lends_symbols; /* someone else closes them */
     bool has_region;
     struct extent inside; /* code that is measured, as symbols_reach takes it; low 0: it is not known */
-    char own_write[112];  /* what session_check_writes found first; "" */
+    uint64_t sleeps[64];  /* the program's WFI and WFE */
+    size_t n_sleeps;
+    bool sleeps_known;
+    char own_write[112]; /* what session_check_writes found first; "" */
 };
 
 bool session_open_elf(struct session *session, struct error *error);
@@ -82,6 +85,10 @@ bool session_take_other(struct session *session, const struct error *why, struct
                         double *seen_hz, struct error *error);
 /* Fills what the session knows of the conditions. */
 void session_conditions(struct session *session, const struct clock *clock, struct conditions *out);
+void conditions_add_note(struct conditions *conditions, const char *text); /* "": none */
+/* Of a WFI or WFE of the code, or of what it calls by a number; "": there is none. */
+enum { SLEEP_NOTE = 256 };
+void session_sleep_note(struct session *session, const struct extent *code, char *out, size_t size);
 /* "main.c:88, main+0x12" or "0x10000200" */
 void session_place(const struct session *session, uint64_t address, char *out, size_t size);
 /* Repeats `undo` until it works: a few times, or while a lost link may come back and the ending lasts. */

@@ -164,13 +164,6 @@ static bool choose(struct survey_command *self, struct error *error)
 
 /* --- the result ----------------------------------------------------------------------------------------- */
 
-static void add_note(struct conditions *conditions, const char *text)
-{
-    size_t used = strlen(conditions->note);
-    if (text[0] != '\0' && used < sizeof conditions->note)
-        snprintf(conditions->note + used, sizeof conditions->note - used, "%s%s", used > 0 ? "; " : "", text);
-}
-
 static void name_ends(const struct survey_region *region, struct conditions *conditions)
 {
     snprintf(conditions->start, sizeof conditions->start, "%s", region->named.start.name);
@@ -192,10 +185,11 @@ static void describe_region(const struct survey_command *self, struct survey_reg
     }
     process_note(&region->named.region.process, conditions->note, sizeof conditions->note);
     if (region->named.frames == FRAMES_UNKNOWN)
-        add_note(conditions,
-                 "without call frame information it is not proved that both ends are of one call");
-    add_note(conditions, region->named.start.note);
-    add_note(conditions, region->limit);
+        conditions_add_note(conditions,
+                            "without call frame information it is not proved that both ends are of one call");
+    conditions_add_note(conditions, region->named.start.note);
+    conditions_add_note(conditions, region->limit);
+    conditions_add_note(conditions, region->sleep);
 }
 
 static double column_mean(const void *context, size_t i)
@@ -440,13 +434,14 @@ static void print_header(struct survey_command *self)
 
 /* --- the command ---------------------------------------------------------------------------------------- */
 
-/* Functions that write the counter themselves. */
-static void leave_out_writers(struct survey_command *self)
+/* Functions that write the counter themselves are left out, those that may sleep have a note. */
+static void look_into_regions(struct survey_command *self)
 {
     for (size_t i = 0; i < self->regions.n; i++) {
         struct survey_region *one = &self->regions.at[i];
         const struct extent code = region_code(&one->named);
         char what[112];
+        session_sleep_note(&self->session, &code, one->sleep, sizeof one->sleep);
         if (one->refused || code.low == 0 ||
             !session_writes_inside(&self->session, &code, 1, what, sizeof what))
             continue;
@@ -474,7 +469,7 @@ static bool measure(struct survey_command *self, struct error *error)
                                         .begun_us = deadline_now_us(),
                                         .for_us = (int64_t)(options->for_s * 1e6),
                                         .hits = options->hits};
-    leave_out_writers(self);
+    look_into_regions(self);
     if (!session_trial(session, &self->turns.clock, &self->turns.seen_hz, error) ||
         !counting_open(&self->counting, session, &self->turns.clock, error))
         return false;

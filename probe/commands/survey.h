@@ -22,11 +22,12 @@ struct survey_region {
     struct delta_options options;   /* of `delta`, which has a pointer to it */
     struct summary *summary;        /* NULL: no hit yet */
     struct delta *delta;
-    bool seen;        /* its start was reached at least once */
-    unsigned turns;   /* that had hits */
-    unsigned looks;   /* in vain, since it was seen */
-    unsigned unended; /* turns in a row in which its end was not reached */
-    char limit[160];  /* of its engine */
+    bool seen;              /* its start was reached at least once */
+    unsigned turns;         /* that had hits */
+    unsigned looks;         /* in vain, since it was seen */
+    unsigned unended;       /* turns in a row in which its end was not reached */
+    char limit[160];        /* of its engine */
+    char sleep[SLEEP_NOTE]; /* a WFI or WFE in it; "" */
 };
 
 struct survey_regions {

@@ -105,6 +105,36 @@ unsigned code_it_length(const struct code_instruction *one)
     return is_it && (one->code & 0xF) != 0 ? 4 - (unsigned)__builtin_ctz(one->code & 0xF) : 0;
 }
 
+/* DDI 0406 A8.8.424 and A8.8.425, DDI 0487 C6.2: WFE, WFI, of A64 with a limit of time, too. */
+static bool is_sleep(const struct code_instruction *one)
+{
+    switch (one->isa) {
+    case ISA_THUMB:
+        return one->code == 0xBF20 || one->code == 0xBF30 || (one->code & ~1U) == 0xF3AF8002;
+    case ISA_ARM:
+        return (one->code & 0x0FFFFFFE) == 0x0320F002;
+    case ISA_A64:
+        return one->code == 0xD503205F || one->code == 0xD503207F || (one->code & 0xFFFFFFC0) == 0xD5031000;
+    default:
+        return false;
+    }
+}
+
+size_t symbols_sleeps(struct symbols *symbols, uint64_t *out, size_t room)
+{
+    struct code_walk walk = {.symbols = symbols, .high = UINT64_MAX};
+    struct code_instruction one;
+    size_t n = 0;
+    while (code_next(&walk, &one)) {
+        if (one.is_data || !is_sleep(&one))
+            continue;
+        if (n < room)
+            out[n] = one.address;
+        n++;
+    }
+    return n;
+}
+
 bool symbols_it_of(struct symbols *symbols, uint64_t address, uint64_t *it)
 {
     struct extent function;

@@ -147,6 +147,8 @@ size_t symbols_stores_to(struct symbols *symbols, uint64_t word, uint64_t *out, 
  */
 bool symbols_store_before(struct symbols *symbols, const uint32_t *registers, uint64_t word, uint64_t *at);
 
+/* The WFI and WFE of the program. Returns their number, which may exceed `room`. */
+size_t symbols_sleeps(struct symbols *symbols, uint64_t *out, size_t room);
 /*
  * Whether the instruction is in the block of an IT, whose address is in *it. Cores differ in whether they
  * stop at one whose condition fails.

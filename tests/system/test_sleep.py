@@ -1,4 +1,6 @@
 """A core that sleeps while it is counted: a debugger may keep its clock running, and the tool says so."""
+import re
+
 import pytest
 
 from harness import SLEEPER, WORK_BY_DATA, Place, unfolded
@@ -25,3 +27,19 @@ def test_one_that_does_not():
     with Place("m4/swd", "tick", WORK_BY_DATA) as place:
         assert "slept" not in place.delta("work_by_data", "-r", 3).summary
         assert "slept" not in place.run("stat", "--for", "200ms", "-j").summary
+
+
+MAY = "may sleep (WFI or WFE)"
+
+
+@pytest.mark.parametrize("way", ["m4/swd", "m4"])
+@pytest.mark.parametrize("words", [("delta", "sleeper", "-r", 2), ("survey", "sleeper", "work_by_data", "--for", "1s"),
+                                   ("lines", "sleeper", "-r", 2), ("guard", "sleeper", "--budget", "1000000", "--for", "500ms")],
+                         ids=lambda words: words[0])
+def test_code_that_may_sleep_is_named(way, words):
+    """Whether or not a look found the core asleep."""
+    with Place(way, "tick", SLEEPER | WORK_BY_DATA) as place:
+        text = place.run(*words)
+        assert text.code == 0 and unfolded(text.out).count(MAY) == 1, text.out + text.err
+        assert re.search(r"scenarios.c:69\b.{0,40}" + re.escape(MAY), unfolded(text.out)), text.out
+        assert MAY not in unfolded(place.run("delta", "work_by_data", "-r", 2).out)
