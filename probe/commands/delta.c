@@ -335,6 +335,7 @@ int command_delta(const struct context *context, struct error *error)
     bool closed = session_close(&self.session, &after);
     if (closed)
         session_forgive(&self.session, error);
+    session_end_conditions(&self.session, &self.conditions);
     if (self.summary.n > 0 && is_printable(&self, error)) {
         self.summary.n_metrics = counting_metrics(&self.counting, column_mean, &self.summary,
                                                   self.conditions.clock_hz, self.summary.metrics);

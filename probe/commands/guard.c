@@ -5,6 +5,7 @@
 #include "commands/session.h"
 #include "commands/where.h"
 #include "report/guard_report.h"
+#include "report/json.h"
 #include "report/profile_file.h"
 #include "report/progress.h"
 
@@ -353,13 +354,33 @@ static bool guard(struct guarding *self, struct error *error)
     return ok;
 }
 
+/* The budget was made into cycles by the clock at the beginning. */
+static bool is_misjudged(const struct guarding *self)
+{
+    return self->wanted.seconds > 0 && self->session.clock_change[0] != '\0';
+}
+
+static bool tell_change(struct guarding *self, struct error *error)
+{
+    FILE *out = self->report.out;
+    const char *change = self->session.clock_change;
+    if (!is_misjudged(self))
+        return true;
+    if (self->report.format != FORMAT_JSON)
+        return fprintf(out, "no verdict: %s, and the budget is a time\n", change) > 0 ||
+               fails_to_write(error);
+    struct json_part line = json_part_new("clock");
+    json_part_text(&line, "clock_change", change);
+    return json_part_write(out, line) || fails_to_write(error);
+}
+
 static bool print_end(struct guarding *self, const struct error *why, struct error *error)
 {
     if (!self->has_begun)
         return true;
     if (self->guard.result.calls > 0)
         command_has_result(self->session.context);
-    return end_profile(self, why, error) &&
+    return end_profile(self, why, error) && tell_change(self, error) &&
            (guard_report_end(&self->report, &self->guard.result) || fails_to_write(error));
 }
 
@@ -400,5 +421,8 @@ int command_guard(const struct context *context, struct error *error)
     profile_tally_free(&self.tally);
     profile_about_free(&self.about);
     bool over = self.guard.result.overruns > 0 || self.guard.result.unstopped > 0;
-    return code == EXIT_DONE && over ? EXIT_REGRESSED : code;
+    return code != EXIT_DONE     ? code
+           : is_misjudged(&self) ? EXIT_NOT_COMPARABLE
+           : over                ? EXIT_REGRESSED
+                                 : code;
 }

@@ -56,7 +56,7 @@ static bool take_budget(const struct word_file *file, const struct words *words,
     line->budget.of = words_have(words, *i, "mean") ? BUDGET_MEAN : BUDGET_MAX;
     *i += words_have(words, *i, "<=") ? 1 : 2;
     if (*i + 1 >= words->n)
-        return word_file_fails(file, "behind <= stand a number and its unit, such as 1200 cycles or 40 us");
+        return word_file_fails(file, "after <= come a number and its unit, such as 1200 cycles or 40 us");
     *i += 2;
     return read_budget(file, words->at[*i - 2], words->at[*i - 1], &line->budget);
 }

@@ -7,6 +7,7 @@
 #include "links/journal.h"
 #include "links/ledger.h"
 #include "measure/plausible.h"
+#include "report/number.h"
 #include "stub/injected_code.h"
 
 #include <inttypes.h>
@@ -375,7 +376,35 @@ static bool clock_from_program(struct session *session, struct clock *out)
     if (value < 1000 || value > 2000000000)
         return false;
     *out = clock_given((double)value, "SystemCoreClock", session->device.chosen->core.family);
+    session->clock_at = address;
+    session->clock_was = (uint32_t)value;
     return true;
+}
+
+/* The program may have switched its clock since. What cannot be read tells nothing. */
+static void recheck_clock(struct session *session)
+{
+    uint64_t value;
+    char before[NUMBER_ROOM], after[NUMBER_ROOM];
+    struct error ignored = {0};
+    struct deadline deadline = session_last_deadline(session);
+    if (session->clock_at == 0 || session->clock_change[0] != '\0' ||
+        !ledger_read(session->device.ledger, core_word(&session->device.chosen->core, session->clock_at),
+                     &value, &deadline, &ignored) ||
+        (uint32_t)value == session->clock_was)
+        return;
+    number_frequency(before, sizeof before, (double)session->clock_was);
+    number_frequency(after, sizeof after, (double)(uint32_t)value);
+    snprintf(session->clock_change, sizeof session->clock_change,
+             "SystemCoreClock went from %.24s to %.24s during the run", before, after);
+}
+
+void session_end_conditions(const struct session *session, struct conditions *conditions)
+{
+    if (session->clock_change[0] == '\0')
+        return;
+    memcpy(conditions->clock_change, session->clock_change, sizeof conditions->clock_change);
+    conditions->clock_hz = conditions->clock_error_hz = 0;
 }
 
 bool session_sees_running(const struct session *session, const char *command, struct error *error)
@@ -655,6 +684,7 @@ bool session_end_engine(struct session *session, struct engine *engine, struct e
     if (!ok && (why->kind == ERROR_START || why->kind == ERROR_END))
         error_clear(why);
     name_stop(session, engine, why);
+    recheck_clock(session);
     return ok;
 }
 

@@ -31,7 +31,10 @@ struct session {
     bool lends_symbols; /* someone else closes them */
     bool has_region;
     struct extent inside; /* code that is measured, as symbols_reach takes it; low 0: it is not known */
-    uint64_t sleeps[64];  /* the program's WFI and WFE */
+    uint64_t clock_at;    /* SystemCoreClock, whose value is the clock; 0: another clock */
+    uint32_t clock_was;
+    char clock_change[96]; /* "" */
+    uint64_t sleeps[64];   /* the program's WFI and WFE */
     size_t n_sleeps;
     bool sleeps_known;
     char own_write[112]; /* what session_check_writes found first; "" */
@@ -85,6 +88,8 @@ bool session_take_other(struct session *session, const struct error *why, struct
                         double *seen_hz, struct error *error);
 /* Fills what the session knows of the conditions. */
 void session_conditions(struct session *session, const struct clock *clock, struct conditions *out);
+/* At the end of a run: times by a clock that has changed are no times. */
+void session_end_conditions(const struct session *session, struct conditions *conditions);
 void conditions_add_note(struct conditions *conditions, const char *text); /* "": none */
 /* Of a WFI or WFE of the code, or of what it calls by a number; "": there is none. */
 enum { SLEEP_NOTE = 256 };

@@ -333,6 +333,7 @@ static bool write_out(struct survey_command *self, const struct survey *survey)
 
 static bool print(struct survey_command *self, const struct error *why, int *code)
 {
+    session_end_conditions(&self->session, &self->conditions);
     struct survey survey = {.conditions = self->conditions,
                             .n = self->regions.n,
                             .seconds = (double)(deadline_now_us() - self->turns.begun_us) / 1e6};

@@ -57,7 +57,9 @@ struct verdict_line budget_decide(const struct budget *budget, const struct summ
     if (now == NULL || now->n == 0 || now->hits == 0) {
         verdict_conclude(&line, VERDICT_INCONCLUSIVE, "not reached");
     } else if (budget->is_time && !(hz > 0)) {
-        verdict_conclude(&line, VERDICT_NOT_COMPARABLE, "the clock is not known: --freq gives it");
+        verdict_conclude(&line, VERDICT_NOT_COMPARABLE, "%s",
+                         now->conditions.clock_change[0] != '\0' ? now->conditions.clock_change
+                                                                 : "the clock is not known: --freq gives it");
     } else {
         const struct column *column = &now->columns[0];
         const struct verdict_side allowed = {.n = NO_ERROR,

@@ -46,6 +46,7 @@ struct conditions {
     uint64_t start_address, end_address; /* end 0: a return address, read at each entry */
     double clock_hz, clock_error_hz;
     char clock_source[32]; /* "--freq", "SystemCoreClock", "measured" */
+    char clock_change[96]; /* known at the end: "SystemCoreClock went from 12 MHz to 4 MHz during the run" */
 };
 
 /* One counted thing over all clean hits. */

@@ -120,6 +120,8 @@ static void put_left_out(const struct footer *footer)
     if (summary->steps_past > 0)
         put_line(footer, "%s time%s the end was reached in another frame: passed over, not a hit", past,
                  summary->steps_past == 1 ? "" : "s");
+    if (summary->conditions.clock_change[0] != '\0')
+        put_line(footer, "no times: %s", summary->conditions.clock_change);
     if (summary->slept)
         put_line(footer, "%s", RESULT_SLEPT);
     if (summary->uncalibrated[0] != '\0')

@@ -351,6 +351,7 @@ void json_summary_fill(struct json_part *line, const struct summary *summary)
     if (summary->passes > 1)
         json_part_unsigned(line, "passes", summary->passes);
     json_part_text(line, "disagreement", summary->disagreement);
+    json_part_text(line, "clock_change", summary->conditions.clock_change);
     if (summary->hits > 0)
         json_part_bool(line, "inclusive", true); /* exceptions inside the region count */
     if (summary->undisturbed != NULL) {

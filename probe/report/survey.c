@@ -440,6 +440,9 @@ static void put_end(const struct layout *layout, const struct survey *survey)
     if (survey->conditions.clock_hz > 0)
         used += (size_t)snprintf(text + used, sizeof text - used, ", at %s",
                                  number_frequency(clock, sizeof clock, survey->conditions.clock_hz));
+    if (survey->conditions.clock_change[0] != '\0')
+        used += (size_t)snprintf(text + used, sizeof text - used, "; no times: %s",
+                                 survey->conditions.clock_change);
     if (survey->ended[0] != '\0')
         snprintf(text + used, sizeof text - used, "; it ended early: %s",
                  terminal_text(clean, sizeof clean, survey->ended));
@@ -615,6 +618,7 @@ bool survey_json(FILE *out, const struct survey *survey)
     json_part_unsigned(&line, "reached", reached);
     json_part_real(&line, "seconds", survey->seconds);
     json_part_text(&line, "ended", survey->ended);
+    json_part_text(&line, "clock_change", survey->conditions.clock_change);
     if (survey->judged)
         json_part_text(&line, "verdict", verdict_name(survey_verdict(survey)));
     return json_part_write(out, line);

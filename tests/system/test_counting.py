@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from harness import ARTICLE_NOP, DWT_CPI, PREEMPTED, SLOW_CLOCK, WORK_BY_DATA, Place, run_tool, unfolded, wait_for
+from harness import ARTICLE_NOP, DWT_CPI, PREEMPTED, SLOW_CLOCK, WORK_BY_DATA, Place, finish_tool, run_tool, unfolded, wait_for
 
 DWT = ["CPICNT", "EXCCNT", "SLEEPCNT", "LSUCNT", "FOLDCNT"]
 
@@ -117,6 +117,27 @@ def test_a_clock_that_the_counter_outruns_gives_no_times(way):
         assert "the clock is 0.4 MHz by --freq" in " ".join(text.out.split()) and not re.search(r"^time", text.out, re.M), text.out
         right = place.run("delta", "work_by_data", "-r", 5)
         assert "no times" not in right.out and re.search(r"^time", right.out, re.M), right.out
+
+
+@pytest.mark.any_row(3)
+@pytest.mark.parametrize("way", ["m4/swd", "m4"])
+@pytest.mark.parametrize("words", [("delta", "work_by_data", "--for", "2s"), ("survey", "work_by_data", "--for", "2s"),
+                                   ("survey", "--regions", "app.regions", "--check", "--for", "2s"),
+                                   ("guard", "work_by_data", "--budget", "100ms", "--for", "2s"),
+                                   ("guard", "work_by_data", "--budget", "1000000", "--for", "2s")], ids=lambda words: "-".join(words[::2]))
+def test_a_clock_that_changes_gives_no_times(way, words, tmp_path):
+    regions = tmp_path / "app.regions"
+    regions.write_text("work work_by_data max <= 1 s\n")
+    with Place(way, "free", WORK_BY_DATA) as place:
+        run = place.start(*(str(regions) if word == "app.regions" else word for word in words))
+        wait_for(lambda: any(comparator & 1 for comparator in place.board.state()["fp_comp"]) or run.poll() is not None, "a breakpoint")
+        place.board.write_word("SystemCoreClock", 4_000_000)
+        result = finish_tool(run)
+        judged = "app.regions" in words or "100ms" in words
+        assert result.code == (5 if judged else 0), result.err + result.out
+        told = "SystemCoreClock went from 12 MHz to 4 MHz during the run" in unfolded(result.out)
+        assert told == ("1000000" not in words), result.out  # a budget in cycles needs no clock
+        assert not re.search(r"^time |, at 12 MHz", result.out, re.M), result.out
 
 
 def test_list():
