@@ -1,3 +1,4 @@
+#include "base/call_code.h"
 #include "cores/architectures.h"
 #include "cores/armv7_transfer.h"
 #include "cores/core_ops.h"
@@ -280,7 +281,6 @@ static const char *exception_mode(const struct core *core, uint64_t status)
     return NULL;
 }
 
-/* Encodings A1 and A2 of A8.8.25 (BL, BLX to a place) and A1 of A8.8.26 (BLX by a register). */
 static bool called_from(const struct core *core, uint64_t lr, uint32_t before, uint64_t function)
 {
     (void)core;
@@ -288,15 +288,9 @@ static bool called_from(const struct core *core, uint64_t lr, uint32_t before, u
         return true;
     if (lr & 2)
         return false;
-    if ((before & 0x0FFFFFF0) == 0x012FFF30)
-        return true;
-    bool exchanges = before >> 25 == 0x7D, links = (before >> 24 & 0xF) == 0xB && before >> 28 != 0xF;
-    if (!exchanges && !links)
-        return false;
-    uint32_t offset = (before & 0x00FFFFFF) << 2;
-    offset |= (offset & 0x02000000) ? 0xFC000000 : 0;
-    offset |= exchanges ? before >> 23 & 2 : 0;
-    return (uint32_t)(lr + 4 + offset) == (uint32_t)core_code_place(function);
+    enum call call = arm_call_code(before);
+    return call == CALL_INDIRECT ||
+           (call == CALL_DIRECT && arm_call_target(before, lr - 4) == (uint32_t)core_code_place(function));
 }
 
 static const struct core_ops armv7_ops = {

@@ -1,5 +1,6 @@
 #include "engine/stops.h"
 
+#include "base/call_code.h"
 #include "cores/architectures.h"
 
 #include <inttypes.h>
@@ -86,21 +87,15 @@ void frame_find_base(struct frame *frame, const struct core *core, const struct 
 
 /* --- how a function was entered ------------------------------------------------------------------------- */
 
-/* DDI 0403 A7.7.18, A7.7.19: BL, and BLX (of an immediate: DDI 0406 A8.8.25); how long it is, or 0. */
-static unsigned thumb_call_size(uint16_t first, uint16_t second)
+/* Of the bytes before a return address; how long the call is, or 0. */
+static unsigned call_size(const struct core *core, bool thumb, uint32_t before)
 {
-    if ((second & 0xFF87) == 0x4780)
+    if (!thumb)
+        return (core->family == CORE_ARMV8 ? a64_call_code(before) : arm_call_code(before)) != CALL_NONE ? 4
+                                                                                                         : 0;
+    if (thumb_call_code(before >> 16, 2) != CALL_NONE)
         return 2;
-    return (first & 0xF800) == 0xF000 && (second & 0xC000) == 0xC000 ? 4 : 0;
-}
-
-/* DDI 0406 A8.8.25, A8.8.26; DDI 0487 C6.2, BL and BLR. */
-static bool is_word_call(const struct core *core, uint32_t word)
-{
-    if (core->family == CORE_ARMV8)
-        return (word & 0xFC000000) == 0x94000000 || (word & 0xFFFFFC1F) == 0xD63F0000;
-    return (word & 0x0F000000) == 0x0B000000 || (word & 0xFE000000) == 0xFA000000 ||
-           (word & 0x0FFFFFF0) == 0x012FFF30;
+    return thumb_call_code(before << 16 | before >> 16, 4) != CALL_NONE ? 4 : 0;
 }
 
 bool entry_call(struct device *device, uint64_t lr, uint64_t *call, const struct deadline *deadline,
@@ -118,9 +113,7 @@ bool entry_call(struct device *device, uint64_t lr, uint64_t *call, const struct
             return unread.kind == ERROR_FAULT || error_copy(error, &unread);
     uint64_t both = (words[0] & UINT32_MAX) | words[1] << 32;
     uint32_t before = (uint32_t)(both >> 8 * (place - 4 - first));
-    unsigned size = thumb                        ? thumb_call_size((uint16_t)before, (uint16_t)(before >> 16))
-                    : is_word_call(core, before) ? 4
-                                                 : 0;
+    unsigned size = call_size(core, thumb, before);
     if (size != 0)
         *call = core_code(core, place - size, thumb);
     return true;

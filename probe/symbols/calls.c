@@ -30,53 +30,29 @@ static uint64_t thumb_target(uint32_t code, uint64_t address)
     return to_arm ? (target - (address & 2)) & ~UINT64_C(3) : target;
 }
 
-static bool is_thumb_call(uint32_t code)
-{
-    return (code & 0xF800C000) == 0xF000C000;
-}
-
-/* DDI 0406 A8.8.25, A8.8.26 (BLX of a register); DDI 0553 C2.4 (BLXNS). */
 static enum call thumb_call(struct symbols *symbols, uint64_t address, uint64_t *target)
 {
     uint32_t wide = word_before(symbols, address, 4, true);
-    if (is_thumb_call(wide)) {
-        *target = thumb_target(wide, address - 4);
-        return CALL_DIRECT;
-    }
-    return (word_before(symbols, address, 2, true) & 0xFFFFFF80) == 0x4780 ? CALL_INDIRECT : CALL_NONE;
-}
-
-static bool is_arm_call(uint32_t code)
-{
-    return code >> 25 == 0x7D || ((code & 0x0F000000) == 0x0B000000 && code >> 28 != 0xF);
-}
-
-/* DDI 0406 A8.8.25: BLX has a bit more, the halfword's. */
-static uint64_t arm_target(uint32_t code, uint64_t address)
-{
-    uint64_t half = code >> 28 == 0xF ? (code >> 24 & 1) << 1 : 0;
-    return (address + 8 + half + offset_of((code & 0xFFFFFF) << 2, 6)) & UINT32_MAX;
-}
-
-/* DDI 0406 A8.8.26: BLX of a register. */
-static enum call arm_call(struct symbols *symbols, uint64_t address, uint64_t *target)
-{
-    uint32_t code = word_before(symbols, address, 4, false);
-    if (!is_arm_call(code))
-        return (code & 0x0FFFFFF0) == 0x012FFF30 ? CALL_INDIRECT : CALL_NONE;
-    *target = arm_target(code, address - 4);
+    if (thumb_call_code(wide, 4) == CALL_NONE)
+        return thumb_call_code(word_before(symbols, address, 2, true), 2);
+    *target = thumb_target(wide, address - 4);
     return CALL_DIRECT;
 }
 
-/* DDI 0487 C6.2: BL, BLR and the forms of BLR that authenticate. */
+static enum call arm_call(struct symbols *symbols, uint64_t address, uint64_t *target)
+{
+    uint32_t code = word_before(symbols, address, 4, false);
+    enum call call = arm_call_code(code);
+    *target = call == CALL_DIRECT ? arm_call_target(code, address - 4) : 0;
+    return call;
+}
+
 static enum call a64_call(struct symbols *symbols, uint64_t address, uint64_t *target)
 {
     uint32_t code = word_before(symbols, address, 4, false);
-    if ((code & 0xFC000000) == 0x94000000) {
-        *target = address - 4 + offset_of((code & 0x3FFFFFF) << 2, 4);
-        return CALL_DIRECT;
-    }
-    return (code & 0xFEFFF000) == 0xD63F0000 ? CALL_INDIRECT : CALL_NONE;
+    enum call call = a64_call_code(code);
+    *target = call == CALL_DIRECT ? a64_call_target(code, address - 4) : 0;
+    return call;
 }
 
 enum call call_before(struct symbols *symbols, uint64_t address, enum instruction_set isa, uint64_t *target)
@@ -187,14 +163,15 @@ bool call_leads(struct symbols *symbols, enum call call, uint64_t target, uint64
     return jumps_on(symbols, &callee);
 }
 
+/* 0: it is no call of a number. */
 static uint64_t call_of(const struct code_instruction *one)
 {
     uint32_t code = one->code;
     if (one->isa == ISA_A64)
-        return (code & 0xFC000000) == 0x94000000 ? one->address + offset_of((code & 0x3FFFFFF) << 2, 4) : 0;
+        return a64_call_code(code) == CALL_DIRECT ? a64_call_target(code, one->address) : 0;
     if (one->isa == ISA_THUMB)
-        return one->size == 4 && is_thumb_call(code) ? thumb_target(code, one->address) : 0;
-    return is_arm_call(code) ? arm_target(code, one->address) : 0;
+        return thumb_call_code(code, one->size) == CALL_DIRECT ? thumb_target(code, one->address) : 0;
+    return arm_call_code(code) == CALL_DIRECT ? arm_call_target(code, one->address) : 0;
 }
 
 static bool goes_to(const struct code_instruction *one, uint64_t address)

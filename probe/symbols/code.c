@@ -233,23 +233,21 @@ bool stack_is_set(enum instruction_set isa, const struct stack_code *code)
 }
 
 /* DDI 0403 A7.7.18, A7.7.19, A7.7.178: BL, BLX, SVC. */
+/* With SVC, after which the system may switch stacks. */
 static bool thumb_calls(uint32_t code)
 {
-    if (code_is_wide(code >> 16))
-        return (code & 0xF800C000) == 0xF000C000;
-    return (code & 0xFF80) == 0x4780 || (code & 0xFF00) == 0xDF00;
+    bool wide = code_is_wide(code >> 16);
+    return thumb_call_code(code, wide ? 4 : 2) != CALL_NONE || (!wide && (code & 0xFF00) == 0xDF00);
 }
 
 static bool arm_calls(uint32_t code)
 {
-    return (code & 0x0F000000) == 0x0B000000 || (code & 0xFE000000) == 0xFA000000 ||
-           (code & 0x0FFFFFF0) == 0x012FFF30 || (code & 0x0F000000) == 0x0F000000;
+    return arm_call_code(code) != CALL_NONE || (code & 0x0F000000) == 0x0F000000;
 }
 
 static bool a64_calls(uint32_t code)
 {
-    return (code & 0xFC000000) == 0x94000000 || (code & 0xFFFFFC1F) == 0xD63F0000 ||
-           (code & 0xFFE0001F) == 0xD4000001;
+    return a64_call_code(code) != CALL_NONE || (code & 0xFFE0001F) == 0xD4000001;
 }
 
 /* --- all of the code ----------------------------------------------------------------------------------- */

@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include "base/call_code.h"
 #include "symbols/demangle.h"
 #include "symbols/listing.h"
 #include "symbols/names.h"
@@ -205,11 +206,6 @@ bool stack_is_set(enum instruction_set isa, const struct stack_code *code);
 
 /* --- calls.c: who calls whom, by the instructions ------------------------------------------------------ */
 
-enum call {
-    CALL_NONE,
-    CALL_DIRECT,
-    CALL_INDIRECT,
-};
 /* The call that returns to the address, which has no Thumb bit. */
 enum call call_before(struct symbols *symbols, uint64_t address, enum instruction_set isa, uint64_t *target);
 /* Whether any call or jump of the program goes to the address by a number. */

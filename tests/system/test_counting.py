@@ -119,7 +119,7 @@ def test_a_clock_that_the_counter_outruns_gives_no_times(way):
         assert "no times" not in right.out and re.search(r"^time", right.out, re.M), right.out
 
 
-@pytest.mark.any_row(3)
+@pytest.mark.any_row(1)
 @pytest.mark.parametrize("way", ["m4/swd", "m4"])
 @pytest.mark.parametrize("words", [("delta", "work_by_data", "--for", "2s"), ("survey", "work_by_data", "--for", "2s"),
                                    ("survey", "--regions", "app.regions", "--check", "--for", "2s"),

@@ -70,7 +70,7 @@ def place(request, tmp_path):
         yield it
 
 
-@pytest.mark.any_row(2)
+@pytest.mark.any_row(1)
 @pytest.mark.parametrize("place", WAYS, indirect=True)
 def test_a_block_is_one_piece_of_the_its_line(place):
     before = snapshot(place)

@@ -32,6 +32,7 @@ def test_one_that_does_not():
 MAY = "may sleep (WFI or WFE)"
 
 
+@pytest.mark.any_row(2)
 @pytest.mark.parametrize("way", ["m4/swd", "m4"])
 @pytest.mark.parametrize("words", [("delta", "sleeper", "-r", 2), ("survey", "sleeper", "work_by_data", "--for", "1s"),
                                    ("lines", "sleeper", "-r", 2), ("guard", "sleeper", "--budget", "1000000", "--for", "500ms")],

@@ -232,7 +232,7 @@ def test_what_is_not_reached_is_not_within_its_budget(tmp_path):
 def test_errors_of_a_region_file_name_its_line(tmp_path):
     with Place("m4/swd", "free", 0) as place:
         for lines, words in [(("# one", "fir no_such_function"), "pmu-probe.regions:2: no symbol"),
-                             (("fir main+2",), "pmu-probe.regions:1: main+2 is not the entry"), (("fir main <= 3",), "regions:1: behind <=")]:
+                             (("fir main+2",), "pmu-probe.regions:1: main+2 is not the entry"), (("fir main <= 3",), "regions:1: after <=")]:
             result = place.run("survey", "--regions", region_file(tmp_path, *lines))
             assert result.code == 2 and words in unfolded(result.err), result.err
         for args, words in [(("--check",), "--check needs --regions"), (("main", "--threshold", "2%"), "--baseline FILE only"),
