@@ -2,6 +2,7 @@
 #include "commands/command.h"
 #include "commands/region_file.h"
 #include "report/json.h"
+#include "report/place_report.h"
 #include "report/terminal.h"
 #include "symbols/symbols.h"
 
@@ -56,21 +57,16 @@ static void find(struct locating *self, const char *text, const char *region, st
 
 static void put_text(FILE *out, const char *text)
 {
-    char clean[UTF8_CLEAN_ROOM(sizeof((struct location *)0)->name + 256)];
-    fputs(utf8_clean(clean, sizeof clean, text), out);
+    char clean[UTF8_CLEAN_ROOM(PLACE_ROOM)];
+    fputs(terminal_text(clean, sizeof clean, text), out);
 }
 
 static void print_address(const struct locating *self, uint64_t address, bool first)
 {
-    struct location at;
-    symbols_describe(self->symbols, address, &at);
+    char place[PLACE_ROOM];
+    place_name(self->symbols, address, place);
     fputs(first ? " " : ", ", self->context->out);
-    put_text(self->context->out, at.name);
-    if (at.source[0] != '\0') {
-        fputs(" (", self->context->out);
-        put_text(self->context->out, at.source);
-        fputc(')', self->context->out);
-    }
+    put_text(self->context->out, place);
 }
 
 static void print_lists(const struct locating *self, const struct located *place)

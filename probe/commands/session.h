@@ -88,7 +88,7 @@ bool session_take_other(struct session *session, const struct error *why, struct
                         double *seen_hz, struct error *error);
 /* Fills what the session knows of the conditions. */
 void session_conditions(struct session *session, const struct clock *clock, struct conditions *out);
-/* At the end of a run: times by a clock that has changed are no times. */
+/* At the end of a run: removes a clock that has changed since, as its times would be wrong. */
 void session_end_conditions(const struct session *session, struct conditions *conditions);
 void conditions_add_note(struct conditions *conditions, const char *text); /* "": none */
 /* Of a WFI or WFE of the code, or of what it calls by a number; "": there is none. */

@@ -1,7 +1,7 @@
 /*
  * Breakpoint instructions that the program has itself: assertions, and semihosting calls, which many programs
- * make only if they see a debugger. A Cortex-M sees one while we measure: DHCSR.C_DEBUGEN is set. Such a stop
- * is no other debugger's, and the core would stop there again.
+ * make only if they see a debugger. A Cortex-M sees one while we measure: DHCSR.C_DEBUGEN is set. No
+ * other debugger made such a stop, and the core would stop there again.
  */
 #pragma once
 

@@ -16,7 +16,7 @@ enum { BLOCK_NEXT = 2 };
 #define BLOCK_NONE SIZE_MAX
 
 struct code_block {
-    uint64_t low, last, high; /* the first instruction, the last at which a core stops, and behind all */
+    uint64_t low, last, high; /* the first instruction, the last at which a core stops, and the end */
     size_t file;              /* of the listing */
     unsigned line;            /* 0: unknown */
     unsigned instructions;

@@ -163,7 +163,7 @@ bool call_leads(struct symbols *symbols, enum call call, uint64_t target, uint64
     return jumps_on(symbols, &callee);
 }
 
-/* 0: it is no call of a number. */
+/* 0: not a direct call. */
 static uint64_t call_of(const struct code_instruction *one)
 {
     uint32_t code = one->code;

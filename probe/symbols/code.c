@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static uint16_t halfword_of(const struct symbols *symbols, const uint8_t *bytes)
+uint16_t code_halfword(const struct symbols *symbols, const uint8_t *bytes)
 {
     return symbols->big_endian_code ? (uint16_t)(bytes[0] << 8 | bytes[1])
                                     : (uint16_t)(bytes[0] | bytes[1] << 8);
@@ -24,7 +24,7 @@ uint32_t code_at(const struct symbols *symbols, const uint8_t *bytes, size_t n, 
     *size = thumb ? 2 : 4;
     if (n < *size)
         return 0;
-    uint32_t first = halfword_of(symbols, bytes), second = n >= 4 ? halfword_of(symbols, bytes + 2) : 0;
+    uint32_t first = code_halfword(symbols, bytes), second = n >= 4 ? code_halfword(symbols, bytes + 2) : 0;
     if (!thumb)
         return symbols->big_endian_code ? first << 16 | second : second << 16 | first;
     if (!code_is_wide(first))

@@ -120,7 +120,7 @@ static bool demangle(const char *mangled, enum form form, char *out, size_t room
 
 /* By rules of our own: libiberty's functions end the process when memory is short. */
 
-/* Appends so many bytes; false: they do not fit. */
+/* False: `out` is too small. */
 static bool append(char *out, size_t room, const char *text, size_t length)
 {
     size_t used = strlen(out);

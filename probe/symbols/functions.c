@@ -213,12 +213,6 @@ bool units_next(struct unit_search *search, struct unit **unit)
 
 /* --- functions that the symbol table lacks ------------------------------------------------------------- */
 
-static uint16_t halfword_of(const struct symbols *symbols, const uint8_t *bytes)
-{
-    return symbols->big_endian_code ? (uint16_t)(bytes[0] << 8 | bytes[1])
-                                    : (uint16_t)(bytes[0] | bytes[1] << 8);
-}
-
 /* Zeros and the halves of NOPs fill the gaps between functions. */
 static bool is_padding(const struct symbols *symbols, uint64_t low, uint64_t high)
 {
@@ -229,7 +223,7 @@ static bool is_padding(const struct symbols *symbols, uint64_t low, uint64_t hig
     n = n < high - low ? n : (size_t)(high - low);
     for (size_t at = 0; at + 2 <= n; at += 2) {
         size_t i = 0;
-        while (i < sizeof halves / sizeof *halves && halfword_of(symbols, bytes + at) != halves[i])
+        while (i < sizeof halves / sizeof *halves && code_halfword(symbols, bytes + at) != halves[i])
             i++;
         if (i == sizeof halves / sizeof *halves)
             return false;
@@ -259,28 +253,28 @@ static bool is_entry(Dwarf_Die *die, uint64_t low)
     return dwarf_ranges(die, 0, &base, &begin, &end) > 0 && begin == low;
 }
 
-static const char *symbol_name_of(Dwarf_Die *die)
+const char *die_linkage_name(Dwarf_Die *die)
 {
     Dwarf_Attribute attribute;
-    const char *name = NULL;
-    if (dwarf_attr_integrate(die, DW_AT_linkage_name, &attribute) != NULL)
-        name = dwarf_formstring(&attribute);
-    return name != NULL ? name : dwarf_diename(die);
+    return dwarf_attr_integrate(die, DW_AT_linkage_name, &attribute) != NULL ? dwarf_formstring(&attribute)
+                                                                             : NULL;
 }
 
 static void complete_function(struct symbols *symbols, const struct range *range, struct table *table)
 {
     Dwarf_Die die;
     Dwarf_Attribute attribute;
+    const char *name;
     bool external = false;
     if (dwarf_offdie(symbols->dwarf, range->what, &die) == NULL || !is_entry(&die, range->low) ||
         table_give_size(table, range->low, range->high - range->low) ||
         table_sized_until(symbols, range->low) > range->low)
         return;
+    name = die_linkage_name(&die);
     if (dwarf_attr_integrate(&die, DW_AT_external, &attribute) != NULL)
         (void)dwarf_formflag(&attribute, &external);
     table_add_function(symbols, table,
-                       &(struct symbol){.name = symbol_name_of(&die),
+                       &(struct symbol){.name = name != NULL ? name : dwarf_diename(&die),
                                         .address = range->low,
                                         .size = range->high - range->low,
                                         .bind = external ? STB_GLOBAL : STB_LOCAL});

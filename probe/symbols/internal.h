@@ -191,6 +191,7 @@ struct code_instruction {
 bool code_next(struct code_walk *walk, struct code_instruction *out);
 /* The instruction at the beginning of `bytes`; 0 if there is none. */
 uint32_t code_at(const struct symbols *symbols, const uint8_t *bytes, size_t n, bool thumb, unsigned *size);
+uint16_t code_halfword(const struct symbols *symbols, const uint8_t *bytes);
 /* Of Thumb, by its first halfword. */
 bool code_is_wide(uint32_t halfword);
 /* The number of instructions in the block of an IT, DDI 0403 A7.7.38; 0: it is none. */
@@ -372,6 +373,7 @@ void functions_close(struct symbols *symbols);
 /* The next sibling; false at the end, and if the file leads back, which libdw would follow for ever. */
 bool die_next(Dwarf_Die *die);
 bool die_is_namespace(int tag);
+const char *die_linkage_name(Dwarf_Die *die); /* NULL: it has none */
 
 /* An instance of a function, which inlining hides from the symbol table. */
 struct scope {

@@ -7,7 +7,7 @@
 
 /* --- a line table: its header -------------------------------------------------------------------------- */
 
-/* Makes room for one more; false if there is no memory. */
+/* Makes room for another element; false: out of memory. */
 static bool grow(void **array, size_t count, size_t *room, size_t size)
 {
     if (count < *room)

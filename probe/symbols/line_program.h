@@ -17,7 +17,7 @@ struct line_row {
     uint64_t line; /* 0: the compiler's own */
     bool is_statement;
     bool begins_sequence; /* a new run of rising addresses, independent of the rows before */
-    bool ends_sequence;   /* no code of its own: the address behind the last instruction */
+    bool ends_sequence;   /* the address after the last instruction, without code */
 };
 
 struct line_file {
@@ -51,6 +51,6 @@ void line_program_close(struct line_program *program);
 bool line_program_next(struct line_program *program, struct line_row *row);
 /* The base name of a row's file; NULL if it has none. */
 const char *line_program_file(const struct line_program *program, uint64_t file);
-/* The whole path of a row's file, as far as it is known; false if there is no such file. */
+/* The whole path of a row's file, as far as it is known; false: it has no file. */
 bool line_program_path(const struct line_program *program, const char *unit_directory, uint64_t file,
                        char *out, size_t room);

@@ -128,7 +128,7 @@ void lines_close(struct symbols *symbols)
     free(symbols->lines);
 }
 
-/* The next piece of code that has one line; false: there is no more. An instruction belongs to the last row
+/* The next piece of code that has one line; false: that was the last. An instruction belongs to the last row
  * before the next address. */
 struct line_pieces {
     struct symbols *symbols;

@@ -523,8 +523,7 @@ static void note_aliases(struct symbols *symbols, const struct qualified_name *w
         return;
     name_plain(name, sizeof name, other->name);
     if (match->symbol->bind == STB_WEAK && other->bind != STB_WEAK)
-        snprintf(out->note, sizeof out->note, "an alias of %s: the program has no function of its own for it",
-                 name);
+        snprintf(out->note, sizeof out->note, "an alias of %s, as the program does not define it", name);
     else
         snprintf(out->note, sizeof out->note, "the same code as %s%s: calls by either name are measured",
                  name, n > 1 ? " and others" : "");

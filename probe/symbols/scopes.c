@@ -141,12 +141,9 @@ static uint64_t call_line(Dwarf_Die *die)
 
 static void describe_inlined(Dwarf_Die *unit, Dwarf_Die *die, struct inlined_frame *out)
 {
-    Dwarf_Attribute attribute;
-    const char *file = call_file(unit, die), *name = NULL;
+    const char *file = call_file(unit, die), *name = die_linkage_name(die);
     char base[200];
     uint64_t line = call_line(die);
-    if (dwarf_attr_integrate(die, DW_AT_linkage_name, &attribute) != NULL)
-        name = dwarf_formstring(&attribute);
     if (name == NULL)
         name = dwarf_diename(die);
     name_plain(out->name, sizeof out->name, name != NULL ? name : "");
@@ -218,12 +215,9 @@ static bool is_reference_among(Dwarf_Die *die, unsigned attribute, const Dwarf_O
 static bool is_meant(const struct inlined *self, Dwarf_Die *function, const char *path)
 {
     const struct qualified_name *wanted = self->wanted;
-    Dwarf_Attribute attribute;
     char full[PATH_ROOM + 256];
-    const char *name = dwarf_diename(function), *mangled = NULL;
+    const char *name = dwarf_diename(function), *mangled = die_linkage_name(function);
     bool meant = false;
-    if (dwarf_attr_integrate(function, DW_AT_linkage_name, &attribute) != NULL)
-        mangled = dwarf_formstring(&attribute);
     snprintf(full, sizeof full, "%s%.200s", path, name != NULL ? name : "");
     if (mangled != NULL)
         meant = name_compare(&self->request, mangled) == LIKE_SAME;

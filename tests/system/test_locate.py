@@ -43,7 +43,7 @@ def test_a_name_that_is_not_there_fails_and_the_others_are_shown():
     assert summary == {"type": "summary", "locations": 3, "not_found": 1}
     assert "1 of 3 locations was not found" in run.err
     text = run_tool("--elf", UNNAMED, "locate", "fir", "fri")
-    assert text.code == 2 and "not found: no symbol `fri`" in text.out and "called at _start+" in text.out
+    assert text.code == 2 and "not found: no symbol `fri`" in text.out and "called at unnamed.c:36 (_start+" in text.out
 
 
 def test_callers_are_the_calls_that_objdump_shows():

@@ -70,6 +70,7 @@ def test_a_watchpoint_names_the_line(way, name, where):
         else:  # lines that go on at one place, or a return to where no code says what was called: both may have done it
             assert exact <= {truth} or register == "PMU_CTRL", result.out
             found = writers(result, "code")
+            assert len({line["address"] for line in found}) > 1, result.out  # where one instruction writes it, it is named exactly
             assert truth in exact | {line["source"] for line in found}, result.out
             assert all(line["place"].startswith("write_it") for line in found), result.out
         assert held(place) == before and place.board.state()["run"] == "running"

@@ -329,7 +329,7 @@ TEST(another_name_of_the_same_code_is_named)
 {
     struct symbols *symbols = fixture_open("copies");
     assert_string_equal(must_locate(symbols, "TIM2_IRQHandler").note,
-                        "an alias of Default_Handler: the program has no function of its own for it");
+                        "an alias of Default_Handler, as the program does not define it");
     assert_string_equal(must_locate(symbols, "Default_Handler").note,
                         "the same code as TIM2_IRQHandler and others: calls by either name are measured");
     assert_string_equal(must_locate(symbols, "uart2_poll").note,
