@@ -57,17 +57,35 @@ bool session_writes_inside(const struct session *session, const struct extent *r
     return true;
 }
 
-void session_sleep_note(struct session *session, const struct extent *code, char *out, size_t size)
+static void find_sleeps(struct session *session)
 {
     enum { SLEEPS = sizeof session->sleeps / sizeof *session->sleeps };
+    if (session->sleeps_known || session->symbols == NULL)
+        return;
+    size_t n = symbols_sleeps(session->symbols, session->sleeps, SLEEPS);
+    session->sleeps_known = true;
+    session->more_sleeps = n > SLEEPS;
+    session->n_sleeps = n < SLEEPS ? n : SLEEPS;
+}
+
+enum sampler_place session_sampled_place(void *context, uint64_t address)
+{
+    enum { LONGEST = 4 }; /* bytes of an instruction */
+    struct session *session = context;
+    find_sleeps(session);
+    for (size_t i = 0; i < session->n_sleeps; i++)
+        if (address >= session->sleeps[i] && address - session->sleeps[i] <= LONGEST)
+            return SAMPLER_SLEEPS;
+    bool known = session->sleeps_known && !session->more_sleeps && symbols_is_code(session->symbols, address);
+    return known ? SAMPLER_WORKS : SAMPLER_UNKNOWN;
+}
+
+void session_sleep_note(struct session *session, const struct extent *code, char *out, size_t size)
+{
     char place[256];
     size_t which = 0;
     out[0] = '\0';
-    if (!session->sleeps_known && session->symbols != NULL) {
-        session->n_sleeps = symbols_sleeps(session->symbols, session->sleeps, SLEEPS);
-        session->n_sleeps = session->n_sleeps < SLEEPS ? session->n_sleeps : SLEEPS;
-    }
-    session->sleeps_known = true;
+    find_sleeps(session);
     if (code->low == 0 || session->n_sleeps == 0 ||
         !symbols_reach(session->symbols, code, 1, session->sleeps, session->n_sleeps, &which))
         return;

@@ -36,6 +36,8 @@ static bool take_core(struct profiling *self, struct device_core *core, struct s
     struct deadline deadline = session_deadline(session);
     bool hidden;
     device->chosen = core;
+    self->code = (struct sampler_code){.context = session, .place = session_sampled_place};
+    sampler->code = &self->code;
     char place[512];
     if (!sampler_find(sampler, device, &hidden, &deadline, error))
         return false;

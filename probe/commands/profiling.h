@@ -30,6 +30,7 @@ enum { PROFILING_WAYS = 2 }; /* by which an event can stop a core: the DWT, the 
 
 struct profiling {
     struct session session;
+    struct sampler_code code;     /* the samplers' */
     struct profiling_core *cores; /* n of them; owned */
     size_t n;
     struct halt_sampler halts; /* in place of the cores' samplers, if `by_halts` */

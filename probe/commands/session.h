@@ -11,6 +11,7 @@
 #include "links/link.h"
 #include "measure/clock.h"
 #include "measure/result.h"
+#include "profile/sampler.h"
 #include "report/progress.h"
 #include "symbols/symbols.h"
 
@@ -36,8 +37,8 @@ struct session {
     char clock_change[96]; /* "" */
     uint64_t sleeps[64];   /* the program's WFI and WFE */
     size_t n_sleeps;
-    bool sleeps_known;
-    char own_write[112]; /* what session_check_writes found first; "" */
+    bool sleeps_known, more_sleeps; /* more: than there is room for */
+    char own_write[112];            /* what session_check_writes found first; "" */
 };
 
 bool session_open_elf(struct session *session, struct error *error);
@@ -94,6 +95,8 @@ void conditions_add_note(struct conditions *conditions, const char *text); /* ""
 /* Of a WFI or WFE of the code, or of what it calls by a number; "": there is none. */
 enum { SLEEP_NOTE = 256 };
 void session_sleep_note(struct session *session, const struct extent *code, char *out, size_t size);
+/* For a sampler_code, whose context is the session. */
+enum sampler_place session_sampled_place(void *session, uint64_t address);
 /* "main.c:88, main+0x12" or "0x10000200" */
 void session_place(const struct session *session, uint64_t address, char *out, size_t size);
 /* Repeats `undo` until it works: a few times, or while a lost link may come back and the ending lasts. */

@@ -99,9 +99,10 @@ static bool choose_hottest(struct survey_command *self, struct profile_tally *ta
 /* Samples need another hold on the target than counting does: all is undone in between. */
 static bool find_hottest(struct survey_command *self, struct error *error)
 {
-    struct sampler sampler = {0};
-    struct profile_tally tally = {0};
     struct session *session = &self->session;
+    const struct sampler_code code = {.context = session, .place = session_sampled_place};
+    struct sampler sampler = {.code = &code};
+    struct profile_tally tally = {0};
     struct error after = {0};
     bool ok = session_sees_running(session, "--hot", error) && sample(self, &sampler, &tally, error) &&
               choose_hottest(self, &tally, error);

@@ -3,6 +3,7 @@
 #include "base/random.h"
 #include "device/settings.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <time.h>
 
@@ -387,19 +388,72 @@ bool sampler_take(struct sampler *sampler, int64_t us, struct profile_tally *tal
     return ok;
 }
 
+static enum sampler_place place_of(const struct sampler *sampler, uint64_t address)
+{
+    return sampler->code != NULL ? sampler->code->place(sampler->code->context, address) : SAMPLER_UNKNOWN;
+}
+
+/* How samples are divided, with what was seen so far. */
+struct division {
+    bool by_code; /* else by the looks alone */
+    double sleeps;
+};
+
+/* Looks of a list are less independent than their number says: a sleep may last for several of them. */
+static struct division divide(const struct sampler *sampler)
+{
+    static const double errors = 6, least = 0.01;
+    uint64_t all = 0, asleep = 0;
+    const struct profile_tally *looks = &sampler->ever.all;
+    for (size_t i = 0; i < looks->room; i++) {
+        const struct profile_count *count = &looks->slots[i].count;
+        if (!looks->slots[i].taken || place_of(sampler, count->address) == SAMPLER_UNKNOWN)
+            continue;
+        all += count->samples;
+        asleep += profile_tally_count(&sampler->ever.asleep, count->address);
+    }
+    if (all == 0 || sampler->known.at_sleeps == 0)
+        return (struct division){.by_code = false};
+    double looked = (double)asleep / (double)all;
+    double sampled = (double)sampler->known.at_sleeps / (double)sampler->known.samples;
+    double margin = least + errors * sqrt(looked * (1 - looked) / (double)all);
+    /* A program may pass a WFI awake, and a core's register may be some instructions off */
+    return (struct division){.by_code = looked <= sampled + margin,
+                             .sleeps = sampled <= looked + margin ? 1 : looked / sampled};
+}
+
+static void count_known(struct sampler *sampler, const struct profile_tally *tally)
+{
+    for (size_t i = 0; i < tally->room; i++) {
+        const struct profile_count *count = &tally->slots[i].count;
+        enum sampler_place place = count->samples > 0 ? place_of(sampler, count->address) : SAMPLER_UNKNOWN;
+        sampler->known.samples += place != SAMPLER_UNKNOWN ? count->samples : 0;
+        sampler->known.at_sleeps += place == SAMPLER_SLEEPS ? count->samples : 0;
+    }
+}
+
+static double part_asleep(const struct sampler *sampler, const struct division *division, uint64_t address)
+{
+    const struct sampler_looks *looks =
+        profile_tally_count(&sampler->now.all, address) > 0 ? &sampler->now : &sampler->ever;
+    enum sampler_place place = division->by_code ? place_of(sampler, address) : SAMPLER_UNKNOWN;
+    double all = (double)profile_tally_count(&looks->all, address);
+    if (place != SAMPLER_UNKNOWN)
+        return place == SAMPLER_SLEEPS ? division->sleeps : 0;
+    return all > 0 ? (double)profile_tally_count(&looks->asleep, address) / all : 0;
+}
+
 void sampler_settle(struct sampler *sampler, struct profile_tally *tally)
 {
-    const struct profile_tally *seen = &sampler->ever.asleep;
-    for (size_t i = 0; i < seen->room; i++) {
-        uint64_t address = seen->slots[i].count.address;
-        const struct sampler_looks *looks =
-            profile_tally_count(&sampler->now.all, address) > 0 ? &sampler->now : &sampler->ever;
-        if (!seen->slots[i].taken)
+    count_known(sampler, tally);
+    const struct division division = divide(sampler);
+    bool any = sampler->ever.asleep.used > 0;
+    for (size_t i = 0; any && i < tally->room; i++) {
+        const struct profile_count count = tally->slots[i].count;
+        if (!tally->slots[i].taken)
             continue;
-        double part = (double)profile_tally_count(&looks->asleep, address) /
-                      (double)profile_tally_count(&looks->all, address);
-        double samples = (double)profile_tally_count(tally, address);
-        profile_tally_move(tally, address, (uint64_t)(samples * part + 0.5), PROFILE_ASLEEP);
+        double asleep = (double)count.samples * part_asleep(sampler, &division, count.address);
+        profile_tally_move(tally, count.address, (uint64_t)(asleep + 0.5), PROFILE_ASLEEP);
     }
     free_looks(&sampler->now);
 }

@@ -22,6 +22,18 @@
 enum { SAMPLER_APART = 256, SAMPLER_APART_ASLEEP = 64 };
 enum { SAMPLER_MOST = 4096, SAMPLER_LOOKS = SAMPLER_MOST / SAMPLER_APART_ASLEEP + 1 };
 
+/* What a sampled address is by the program. */
+enum sampler_place {
+    SAMPLER_UNKNOWN,
+    SAMPLER_SLEEPS, /* a WFI or WFE, or the instruction after one */
+    SAMPLER_WORKS,  /* any other instruction */
+};
+
+struct sampler_code {
+    void *context;
+    enum sampler_place (*place)(void *context, uint64_t address);
+};
+
 struct sampler {
     struct device *device;
     const struct core *core;
@@ -36,20 +48,25 @@ struct sampler {
     double us_each;                       /* how long a sample takes; 0: not known yet */
     size_t length;                        /* samples of the last list */
     /* What is carried from list to list. */
-    struct pc_look look; /* the last one */
-    uint64_t pending;    /* samples without an address since then: the next look says why */
-    int64_t left_us;     /* when the last list ended: what comes then is time of other cores */
-    int64_t good_us;     /* when there were samples last */
-    int64_t missed_us;   /* up to when the time without samples is counted */
-    uint64_t missed;     /* what that is worth; the next look says why they are missing */
-    bool waits;          /* the target did not refuse, but let the probe wait */
-    bool was_reset;      /* and what the samples need is not set yet */
-    bool renew;          /* after this list all is to be set once more */
+    struct pc_look look;             /* the last one */
+    uint64_t pending;                /* samples without an address since then: the next look says why */
+    int64_t left_us;                 /* when the last list ended: what comes then is time of other cores */
+    int64_t good_us;                 /* when there were samples last */
+    int64_t missed_us;               /* up to when the time without samples is counted */
+    uint64_t missed;                 /* what that is worth; the next look says why they are missing */
+    bool waits;                      /* the target did not refuse, but let the probe wait */
+    bool was_reset;                  /* and what the samples need is not set yet */
+    bool renew;                      /* after this list all is to be set once more */
+    const struct sampler_code *code; /* NULL: it is not known. The caller's */
     /* Looks by the address of the sample before, and those of them that found the core asleep: of this
      * interval, and of all. */
     struct sampler_looks {
         struct profile_tally all, asleep;
     } now, ever;
+    /* Of all intervals, in code that is known. */
+    struct sampler_known {
+        uint64_t samples, at_sleeps; /* the latter at a WFI or WFE */
+    } known;
 };
 
 /* Which register the chosen core has. It may be locked away until device_take: *hidden, and `true`. Changes
@@ -63,9 +80,10 @@ bool sampler_begin(struct sampler *sampler, const struct deadline *deadline, str
 bool sampler_take(struct sampler *sampler, int64_t us, struct profile_tally *tally,
                   const struct deadline *deadline, struct error *error);
 /*
- * Before an interval is closed: tells sleep from work. Of an address' samples the same part counts as asleep
- * as of the looks behind them, in this interval if there were any. So the share of sleep is that of the
- * looks, however slow the link is, and varies from interval to interval as much as it is uncertain.
+ * Before an interval is closed: separates sleep from work. A look comes later than its sample, and the core
+ * may have gone to sleep or woken up in between. So where the code is known, the sampled address decides:
+ * samples at a WFI or WFE were taken asleep, if they are as many as the looks say. Elsewhere, of an address'
+ * samples the same part counts as asleep as of the looks after them, in this interval if there were any.
  */
 void sampler_settle(struct sampler *sampler, struct profile_tally *tally);
 /* After the last list: a last look at the core, for the samples that wait for one. */

@@ -2,48 +2,21 @@
 counts by now is left on. A line says so."""
 import os
 import re
-import subprocess
 
 import pytest
 
 from gdb_place import GdbPlace
-from harness import ROOT, WORK_BY_DATA, Place, finish_tool, wait_for
+from harness import WORK_BY_DATA, Place, finish_tool, wait_for
+from own_program import FIRMWARE, own_place
 from test_trace import CODE_IN_RAM
 
-CORES = {"m4": ["arm-none-eabi-gcc", "-mthumb", "-mcpu=cortex-m4"], "m7": ["arm-none-eabi-gcc", "-mthumb", "-mcpu=cortex-m7"],
-         "rp2040": ["arm-none-eabi-gcc", "-mthumb", "-mcpu=cortex-m0plus", "-DWITH_SYSTICK"],
-         "m55": ["arm-none-eabi-gcc", "-mthumb", "-mcpu=cortex-m33+nofp+nodsp", "-DWITH_PMU"],
-         "a9": ["arm-none-eabi-gcc", "-marm", "-mcpu=cortex-a9"], "r5": ["arm-none-eabi-gcc", "-marm", "-mcpu=cortex-r5"],
-         "a53": ["aarch64-linux-gnu-gcc", "-mgeneral-regs-only"]}
+LATE = os.path.join(FIRMWARE, "late.c")
 NAMES = {"m4": "DWT_CTRL(, DEMCR)?", "m7": "DWT_CTRL, DEMCR", "rp2040": "SYST_CSR", "m55": "PMCR, PMCNTENSET, DEMCR",
          "a9": "PMCR, PMCNTENSET", "r5": "PMCR, PMCNTENSET", "a53": "PMCR, PMCNTENSET"}
 WAYS = ["m4/swd", "m4", "rp2040/swd", "m55/swd", "a9/swd", "r5/swd", "a53/swd", "a9", "m7/swd"]
 TRCENA = 1 << 24
 COMMANDS = {"delta": ["delta", "filter", "-r", 100000, "--for", "20s"], "stat": ["stat", "--for", "60s"],
             "record": ["record", "--for", "20s"]}
-
-
-def late(folder, chip):
-    firmware = os.path.join(ROOT, "tests", "firmware")
-    elf = str(folder / f"{chip}-late.elf")
-    subprocess.run([*CORES[chip], "-O1", "-g", "-ffreestanding", "-nostdlib", "-nostartfiles", "-static", "-Wl,--build-id",
-                    "-Wl,--no-warn-rwx-segments", "-L", firmware, "-T", f"{chip}.ld", "-o", elf, os.path.join(firmware, "late.c")],
-                   check=True, cwd=firmware)
-    return elf
-
-
-class LatePlace:
-    def __init__(self, folder, way, kind=Place):
-        elf = late(folder, way.partition("/")[0])
-        self.place = kind(way, "free", firmware=elf)
-        self.place.elf = elf
-
-    def __enter__(self):
-        wait_for(lambda: self.place.board.read_word("round_count") > 0, "the first round")
-        return self.place
-
-    def __exit__(self, *_):
-        self.place.close()
 
 
 def start_in(place, run):
@@ -69,7 +42,7 @@ def is_on(place):
 @pytest.mark.parametrize("command", ["delta", "stat"])
 @pytest.mark.parametrize("way", WAYS)
 def test_a_counter_that_the_program_started_meanwhile(way, command, tmp_path):
-    with LatePlace(tmp_path, way) as place:
+    with own_place(tmp_path, way, LATE) as place:
         run = place.start(*COMMANDS[command])
         wait_for(lambda: is_on(place), "the run")
         start_in(place, run)
@@ -80,7 +53,7 @@ def test_a_counter_that_the_program_started_meanwhile(way, command, tmp_path):
 
 
 def test_a_profile(tmp_path):
-    with LatePlace(tmp_path, "m4/swd") as place:
+    with own_place(tmp_path, "m4/swd", LATE) as place:
         run = place.start(*COMMANDS["record"], "-o", tmp_path / "profile.jsonl")
         wait_for(lambda: place.board.state()["demcr"] & TRCENA, "the run")
         start_in(place, run)
@@ -90,7 +63,7 @@ def test_a_profile(tmp_path):
 
 
 def test_through_a_gdb_server(tmp_path):
-    with LatePlace(tmp_path, "m4", GdbPlace) as place:
+    with own_place(tmp_path, "m4", LATE, kind=GdbPlace) as place:
         run = place.start("delta", "filter", "-r", 100000, "--for", "20s")
         wait_for(lambda: is_on(place), "the run")
         start_in(place, run)
@@ -100,7 +73,7 @@ def test_through_a_gdb_server(tmp_path):
 
 
 def test_restore_says_the_same(tmp_path, state_folder):
-    with LatePlace(tmp_path, "m4/swd") as place:
+    with own_place(tmp_path, "m4/swd", LATE) as place:
         run = place.start(*COMMANDS["delta"])
         wait_for(lambda: is_on(place), "the run")
         start_in(place, run)
@@ -115,7 +88,7 @@ def test_restore_says_the_same(tmp_path, state_folder):
 # --- what something else has written --------------------------------------------------------------------------------
 
 def test_a_register_that_another_debugger_has_written(tmp_path):
-    with LatePlace(tmp_path, "rp2040") as place:
+    with own_place(tmp_path, "rp2040", LATE) as place:
         run = place.start("stat", "--for", "20s")
         wait_for(lambda: place.board.state()["syst_csr"] & 1, "the run")
         place.server("mww 0xE000E014 0x1234")

@@ -9,6 +9,7 @@ import signal
 import pytest
 
 from harness import PREEMPTED, SLEEPER, SOAK, WORK_BY_DATA, Place, finish_tool, run_tool, wait_for
+from own_program import START, own_place
 from test_record import Profile, by_function, part_of
 
 CHIPS = ["rp2040", "m4", "m55", "a9", "a7", "a53"]
@@ -81,15 +82,15 @@ def test_shares_are_as_right_as_chance_lets_them_be(chip, skid, tmp_path):
     *((chip, mode, None, {}) for chip in ("m4", "rp2040") for mode in ("rtos", "printf"))])
 def test_exceptions_sleep_and_tasks(chip, mode, bits, words, tmp_path):
     """Also library code: memcpy, tail calls, hand-written assembly. A call or a sleep lasts for many samples, so the shares are held
-    against the error that the tool itself tells. A look at sleep comes some
-    transfers behind its sample, which must be short against the sleep."""
-    path, wire = tmp_path / "p.jsonl", 10 * WIRE if mode == "ms" else WIRE
-    with Place(f"{chip}/swd", mode, bits, dap_wire=wire, dap_exact=True, clock=CLOCK) as place:
+    against the error that the tool itself reports. A look at sleep comes some transfers after its sample, on this wire a tenth of the
+    program's tick."""
+    path = tmp_path / "p.jsonl"
+    with Place(f"{chip}/swd", mode, bits, dap_wire=WIRE, dap_exact=True, clock=CLOCK) as place:
         wait_for(lambda: place.board.read_word("round_count") > 0, "the program")
         for name, value in words.items():
             place.board.write_word(name, value)
         place.board.run_for(400_000)
-        _, spent = record(place, path, SAMPLES if wire == WIRE else 5 * SAMPLES)
+        _, spent = record(place, path, SAMPLES)
         rows = [json.loads(line) for line in run_tool("--elf", place.elf, "report", path, "-j").out.splitlines()]
         symbols = place.board.symbols()  # of several names of a function the two sides may take different ones
         told = {symbols.get(row.get("function"), row.get("state")): row for row in rows if row["type"] == "share"}
@@ -97,11 +98,47 @@ def test_exceptions_sleep_and_tasks(chip, mode, bits, words, tmp_path):
         truth["asleep"] = sum(cycles for _, cycles in spent["asleep"])
         every = sum(truth.values())
         assert "tasks_wanted" not in words or place.board.read_word("switch_count") > 10
-        hot = [name for name, cycles in truth.items() if cycles > (0.03 if mode == "ms" else 0.004) * every]
+        hot = [name for name, cycles in truth.items() if cycles > (0.01 if mode == "ms" else 0.004) * every]
         assert len(hot) > 1 and (mode != "ms" or "asleep" in hot)
         for name in hot:
             row = told[symbols.get(name, name)]
             assert abs(row["share"] - truth[name] / every) <= 3 * row["plus_minus"], (name, truth[name] / every, row)
+
+
+SLEEPY = START + r"""
+static uint32_t seed = 1;
+APART uint32_t drawn(void) { seed ^= seed << 13; seed ^= seed >> 17; seed ^= seed << 5; return seed; }
+void SysTick_Handler(void) { for (volatile int i = 0; i < 20; i++); }
+APART void nap(void) { __asm volatile("wfi"); }
+APART void busy(uint32_t n) { for (uint32_t i = 0; i < n; i++) sink += i; }
+APART void frame(void) { busy(100 + (drawn() & 1023)); nap(); busy(50); round_count++; }
+void run(void)
+{
+    REGISTER(0xE000E014) = 11999; /* 1 ms */
+    REGISTER(0xE000E018) = 0;
+    REGISTER(0xE000E010) = 7;
+    for (;;)
+        frame();
+}
+"""
+
+
+@pytest.mark.parametrize("wire", [1_000_000, 5_000_000])
+@pytest.mark.parametrize("chip", ["m4", "rp2040", "m33"])
+def test_what_falls_asleep_soon_is_awake(chip, wire, tmp_path):
+    """The looks at sleep come later than their samples by a tenth of a sleep and more."""
+    path = tmp_path / "p.jsonl"
+    with own_place(tmp_path, f"{chip}/swd", SLEEPY, dap_wire=wire, dap_exact=True, clock=CLOCK) as place:
+        _, spent = record(place, path, 2 * SAMPLES)
+        rows = [json.loads(line) for line in run_tool("--elf", place.elf, "report", path, "-j").out.splitlines()]
+        told = {row.get("function", row.get("state")): row for row in rows if row["type"] == "share"}
+        truth = by_function(place, spent["executed"])
+        truth["asleep"] = sum(cycles for _, cycles in spent["asleep"])
+        every = sum(truth.values())
+        for name in ("busy", "asleep", "SysTick_Handler"):
+            share, row = truth[name] / every, told[name]
+            assert abs(row["share"] - share) <= 2 * row["plus_minus"], (name, share, row)
+        assert told.get("nap", {"share": 0})["share"] < 0.01, told["nap"]
 
 
 TASKS = {("2", "IDLE"): ["crc_of", "pack_block", "idle_task"], ("1", "filter"): ["fir_filter", "queue_take", "filter_task", "memmove"],

@@ -141,6 +141,49 @@ TEST_WITH(sleep_is_told_where_the_link_is_slower_than_the_program, sampled_set_u
     profile_interval_free(&interval);
 }
 
+/* The code is known: WFI sleeps, or something else does. */
+static enum sampler_place place_of_code(void *context, uint64_t address)
+{
+    return address == *(const uint64_t *)context ? SAMPLER_SLEEPS : SAMPLER_WORKS;
+}
+
+static struct profile_interval run_with_code(struct sampled_moment (*script)(uint64_t), uint64_t sleeps_at)
+{
+    const struct sampler_code code = {.context = &sleeps_at, .place = place_of_code};
+    s.sampler.code = &code;
+    assert_true(sampled_begin(script));
+    assert_true(sampled_run(20000000));
+    return sampled_end();
+}
+
+TEST_WITH(the_sampled_address_decides_which_samples_slept, sampled_set_up, sampled_tear_down)
+{
+    struct profile_interval interval = run_with_code(naps, WFI);
+    uint64_t all = profile_interval_samples(&interval);
+    assert_in_range(1000 * interval.states[PROFILE_ASLEEP] / all, 665, 679); /* 41 of 61 */
+    assert_int_equal(sampled_at(&interval, WFI), 0);
+    assert_int_equal(sampled_at(&interval, WORK) + interval.states[PROFILE_ASLEEP], all);
+    profile_interval_free(&interval);
+}
+
+TEST_WITH(a_wfi_that_is_passed_awake_has_samples_of_its_own, sampled_set_up, sampled_tear_down)
+{
+    struct profile_interval interval = run_with_code(sleeps, WFI);
+    uint64_t all = profile_interval_samples(&interval);
+    assert_in_range(1000 * interval.states[PROFILE_ASLEEP] / all, 670, 730);
+    assert_in_range(1000 * sampled_at(&interval, WFI) / all, 70, 130);
+    assert_in_range(1000 * sampled_at(&interval, WORK) / all, 195, 205);
+    profile_interval_free(&interval);
+}
+
+TEST_WITH(a_register_that_is_some_instructions_off_leaves_it_to_the_looks, sampled_set_up, sampled_tear_down)
+{
+    struct profile_interval interval = run_with_code(sleeps, OTHER);
+    uint64_t all = profile_interval_samples(&interval);
+    assert_in_range(1000 * interval.states[PROFILE_ASLEEP] / all, 680, 720);
+    profile_interval_free(&interval);
+}
+
 static uint64_t stands_from_us, stands_to_us;
 static uint32_t stands_as;
 
