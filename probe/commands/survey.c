@@ -204,8 +204,14 @@ static double column_mean(const void *context, size_t i)
 static void fill_row(const struct survey_command *self, struct survey_region *region, struct survey_row *row)
 {
     struct summary *summary = region->summary;
-    *row = (struct survey_row){.name = survey_name(region), .summary = summary, .why = region->why};
-    if (summary == NULL && region->why[0] == '\0' && region->seen)
+    *row = (struct survey_row){.name = survey_name(region),
+                               .summary = summary,
+                               .why = region->why,
+                               .waited_s = (double)region->waited_us / 1e6};
+    bool unexplained = summary == NULL && region->why[0] == '\0';
+    if (unexplained && !region->seen && region->waited_us == 0)
+        snprintf(region->why, sizeof region->why, "the survey ended before its turn");
+    if (unexplained && region->seen)
         snprintf(region->why, sizeof region->why, "it was called, but not again while it had its turns");
     if (summary == NULL)
         return;
@@ -460,6 +466,52 @@ static bool any_hits(const struct survey_command *self)
     return false;
 }
 
+enum { CALLERS_MOST = 64 };
+
+/* The region in which a call stands; NULL: none of the survey. */
+static const struct survey_region *region_around(const struct survey_command *self, uint64_t address)
+{
+    for (size_t i = 0; i < self->regions.n; i++) {
+        const struct survey_region *one = &self->regions.at[i];
+        if (one->named.region.to_return && address >= one->named.region.low &&
+            address < one->named.region.high)
+            return one;
+    }
+    return NULL;
+}
+
+/* A function takes no longer than what calls it. */
+static void limit_by_callers(const struct survey_command *self, struct survey_region *region)
+{
+    const struct extent code = {region->named.region.low, region->named.region.high};
+    uint64_t calls[CALLERS_MOST];
+    size_t n = symbols_callers(self->session.symbols, &code, calls, CALLERS_MOST);
+    double most = 0;
+    for (size_t i = 0; i < n && n <= CALLERS_MOST; i++) {
+        const struct survey_region *caller = region_around(self, calls[i]);
+        bool again = false;
+        for (size_t k = 0; k < i; k++)
+            again = again || region_around(self, calls[k]) == caller;
+        if (again)
+            continue;
+        struct survey_rate rate = survey_rate(caller != NULL && caller != region ? caller->summary : NULL);
+        if (isnan(rate.share) || rate.bursts)
+            return;
+        most += rate.share + rate.plus_minus;
+    }
+    if (n > 0 && n <= CALLERS_MOST)
+        region->summary->periods.share_most = most;
+}
+
+static void limit_bursts(const struct survey_command *self)
+{
+    for (size_t i = 0; i < self->regions.n; i++) {
+        struct survey_region *one = &self->regions.at[i];
+        if (one->named.region.to_return && survey_rate(one->summary).bursts)
+            limit_by_callers(self, one);
+    }
+}
+
 static bool measure(struct survey_command *self, struct error *error)
 {
     struct session *session = &self->session;
@@ -480,6 +532,7 @@ static bool measure(struct survey_command *self, struct error *error)
     print_header(self);
     bool ok = survey_take_turns(&self->turns, error);
     survey_end_turns(&self->turns);
+    limit_bursts(self);
     progress_clear(&self->progress);
     if (!ok || any_hits(self))
         return ok;

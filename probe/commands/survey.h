@@ -22,9 +22,11 @@ struct survey_region {
     struct delta_options options;   /* of `delta`, which has a pointer to it */
     struct summary *summary;        /* NULL: no hit yet */
     struct delta *delta;
+    bool quick;             /* its last turn took less than a slice */
     bool seen;              /* its start was reached at least once */
     unsigned turns;         /* that had hits */
     unsigned looks;         /* in vain, since it was seen */
+    int64_t waited_us;      /* for its start, in vain */
     unsigned unended;       /* turns in a row in which its end was not reached */
     char limit[160];        /* of its engine */
     char sleep[SLEEP_NOTE]; /* a WFI or WFE in it; "" */
@@ -60,6 +62,7 @@ struct survey_turns {
     /* Of survey_take_turns */
     int64_t slice_us;
     struct delta_sink sink;
+    uint64_t random; /* never 0 once it is used */
 };
 
 /* Until the time is over, or there is nothing more to do. Fails with what ends the whole survey: Ctrl-C, a

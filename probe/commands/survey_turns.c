@@ -5,11 +5,13 @@
  */
 #include "commands/survey.h"
 
+#include "base/random.h"
 #include "engine/engine.h"
 #include "report/number.h"
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 
 enum {
     ROUNDS = 4,
@@ -19,6 +21,7 @@ enum {
     HITS_OVER_US = 100000, /* so long hits are taken: all of a few may be of one burst of calls */
     PATIENT = 4,           /* slices, for one that was seen, or is on its way to its end */
     UNENDED_MOST = 2,
+    NAP_PART = 16, /* of a slice, at most */
 };
 /* Hits of a pass, if only the time ends a turn. */
 static const uint64_t HITS_MOST = UINT64_C(1) << 62;
@@ -46,7 +49,8 @@ static bool has_enough(const struct survey_turns *turns, const struct survey_reg
     if (region->refused)
         return true;
     uint64_t hits = hits_wanted(turns, region);
-    if (hits > 0 && has_hits(region) && region->summary->hits >= hits * passes_of(turns))
+    bool has_all = hits > 0 && has_hits(region) && region->summary->hits >= hits * passes_of(turns);
+    if (has_all && region->turns >= (region->quick ? ROUNDS : 2)) /* many may be of one burst of calls */
         return true;
     if (turns->for_us > 0)
         return false;
@@ -158,23 +162,40 @@ static void end_region(struct survey_region *region)
     region->summary = NULL;
 }
 
-static bool take_passes(struct survey_turns *turns, struct survey_region *region, struct engine *engine,
-                        const struct deadline *deadline, struct error *error)
+/* So that turns do not begin at one place of what the program does again and again. */
+static void nap(struct survey_turns *turns)
 {
+    if (turns->random == 0)
+        turns->random = (uint64_t)deadline_now_us() | 1;
+    uint64_t us = random_below(&turns->random, (uint64_t)(turns->slice_us / NAP_PART) + 1);
+    nanosleep(&(struct timespec){.tv_nsec = (long)us * 1000}, NULL);
+}
+
+/* `follows`: the core has just been at the start. */
+static bool take_passes(struct survey_turns *turns, struct survey_region *region, bool follows,
+                        struct engine *engine, const struct deadline *deadline, struct error *error)
+{
+    bool armed = false;
     unsigned passes = passes_of(turns);
     uint64_t hits = hits_wanted(turns, region);
     int64_t slice_us = turns->slice_us / passes, patience = region->looks + region->unended > 0 ? PATIENT : 1;
     int64_t least_us = HITS_OVER_US / passes < slice_us ? HITS_OVER_US / passes : slice_us;
+    bool has_all = hits > 0 && has_hits(region) && region->summary->hits >= hits * passes;
     region->options.timeout_ms = slice_us * patience / 1000 + 1;
     for (unsigned i = 0; i < passes; i++) {
         const struct delta_turn turn = {.pass = (region->turns + i) % passes,
-                                        .goal = hits > 0 ? hits : HITS_MOST,
+                                        .goal = has_all    ? region->summary->hits / passes + 1
+                                                : hits > 0 ? hits
+                                                           : HITS_MOST,
                                         .for_us = slice_us,
-                                        .least_us = least_us};
+                                        .region = armed ? NULL : &region->named.region,
+                                        .armed = &armed,
+                                        .at_random = !follows,
+                                        .least_us = has_all ? 0 : least_us};
         struct error why = {0};
         /* Another pass may be luckier */
         if (!delta_turn(region->delta, engine, &turn, deadline, &why) &&
-            (why.kind != ERROR_START || i + 1 == passes))
+            (why.kind != ERROR_START || i + 1 == passes || !armed))
             return error_copy(error, &why);
     }
     return true;
@@ -185,6 +206,7 @@ static bool judge(struct survey_region *region, uint64_t before, const struct er
 {
     bool got_some = region->summary != NULL && region->summary->hits > before;
     region->turns += got_some;
+    region->waited_us += why->kind == ERROR_START ? region->options.timeout_ms * 1000 : 0;
     if (got_some)
         region->seen = true;
     region->looks = got_some ? 0 : region->looks + 1;
@@ -199,7 +221,8 @@ static bool judge(struct survey_region *region, uint64_t before, const struct er
     return why->kind == ERROR_NONE || is_its_own(why->kind) || error_copy(error, why);
 }
 
-static bool take_turn(struct survey_turns *turns, struct survey_region *region, struct error *error)
+static bool take_turn(struct survey_turns *turns, struct survey_region *region, bool follows,
+                      struct error *error)
 {
     struct session *session = turns->session;
     struct error why = {0}, after = {0};
@@ -212,8 +235,11 @@ static bool take_turn(struct survey_turns *turns, struct survey_region *region, 
         engine->ops->free(engine);
         return false;
     }
-    if (engine->ops->arm(engine, &region->named.region, &deadline, &why))
-        (void)take_passes(turns, region, engine, &deadline, &why);
+    if (!follows)
+        nap(turns);
+    int64_t begun_us = deadline_now_us();
+    (void)take_passes(turns, region, follows, engine, &deadline, &why);
+    region->quick = deadline_now_us() - begun_us < turns->slice_us;
     bool sound = session_end_engine(turns->session, engine, &why, &after);
     region->summary->slept = region->summary->slept || session->device.slept;
     snprintf(region->summary->uncalibrated, sizeof region->summary->uncalibrated, "%s", engine->uncalibrated);
@@ -235,7 +261,7 @@ static bool look_for(struct survey_turns *turns, struct survey_region *const *gr
     const struct region *regions[ENGINE_SCOUTED];
     const struct engine_sink sink = {.context = turns, .tick = on_look};
     struct error why = {0}, after = {0};
-    struct engine_found found;
+    struct engine_found found = {0};
     struct engine *engine = session_engine(session, error);
     *which = NULL;
     if (engine == NULL)
@@ -245,10 +271,11 @@ static bool look_for(struct survey_turns *turns, struct survey_region *const *gr
     const struct engine_scout scout = {
         .regions = regions, .n = *n, .timeout_ms = *left_us / 1000 + 1, .sink = &sink};
     struct deadline deadline = session_deadline(session);
-    int64_t begun_us = deadline_now_us();
     if (engine->ops->scout(engine, &scout, &found, &deadline, &why))
         *which = group[found.which];
-    *left_us -= deadline_now_us() - begun_us;
+    *left_us -= found.waited_us;
+    for (size_t i = 0; i < found.watched && i < *n; i++)
+        group[i]->waited_us += found.waited_us;
     bool sound = session_end_engine(turns->session, engine, &why, &after);
     engine->ops->free(engine);
     *n = found.watched > 0 && found.watched < *n ? found.watched : *n;
@@ -290,7 +317,7 @@ static bool look_for_group(struct survey_turns *turns, struct survey_region **gr
         if (reached == NULL)
             break;
         reached->seen = true;
-        if (!take_turn(turns, reached, error))
+        if (!take_turn(turns, reached, true, error))
             return false;
         size_t at = 0;
         while (at < left && group[at] != reached)
@@ -337,7 +364,7 @@ static bool take_round(struct survey_turns *turns, bool looks, struct error *err
         struct survey_region *region = &regions->at[i];
         if ((looks && !region->seen) || has_enough(turns, region))
             continue;
-        if (is_cancelled(turns, error) || !take_turn(turns, region, error))
+        if (is_cancelled(turns, error) || !take_turn(turns, region, false, error))
             return false;
     }
     return !looks || look_round(turns, error);

@@ -156,8 +156,9 @@ struct engine_scout {
 };
 
 struct engine_found {
-    size_t watched; /* the first so many: there was no comparator for the others. 0: it failed before */
-    size_t which;   /* whose start was reached; the core stands there until disarm */
+    size_t watched;    /* the first so many: there was no comparator for the others. 0: it failed before */
+    size_t which;      /* whose start was reached; the core stands there until disarm */
+    int64_t waited_us; /* with all of them armed */
 };
 
 enum { ENGINE_REGISTERS = 40 }; /* that read_registers takes at once */

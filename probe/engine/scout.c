@@ -116,7 +116,10 @@ bool direct_scout(struct engine *engine, const struct engine_scout *scout, struc
         !watch_starts(self, scout, &found->watched, deadline, error))
         return false;
     direct_begin(self, &wait, sink);
-    if (!wait_for_one(self, &place, deadline, &why))
+    int64_t begun_us = deadline_now_us();
+    bool reached = wait_for_one(self, &place, deadline, &why);
+    found->waited_us = deadline_now_us() - begun_us;
+    if (!reached)
         return direct_tell_cause(self, &why, error);
     for (size_t i = 0; i < found->watched; i++)
         if (place_of(self, scout->regions[i]) == place) {

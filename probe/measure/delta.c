@@ -105,8 +105,12 @@ struct delta {
     struct hit_end last;
     size_t slot;            /* to be read into at the end of the last hit; SLOW_HIT_NONE: nothing is */
     struct delta_turn turn; /* the one under way */
-    uint64_t seen;          /* hits, with those that wait */
-    uint64_t taken;         /* of the turn, after its first one */
+    struct armed {          /* the counters after the turn's engine was armed, until its first hit */
+        bool known;
+        uint64_t values[READING_ROOM], us;
+    } armed;
+    uint64_t seen;  /* hits, with those that wait */
+    uint64_t taken; /* of the turn, after its first one */
     unsigned most_pairs, most_steps;
     int64_t started_us, turns_us; /* turns_us: that all turns took */
 };
@@ -268,14 +272,30 @@ static void add_period(struct delta *delta, const struct raw_hit *raw)
     evaluation_step(&delta->evaluation, &span, between);
     struct value value = evaluation_value(&delta->evaluation, 0, &between[0], 1);
     double inside = (double)last->count, cycles = inside + (double)value.count;
+    uint64_t period = last->count + value.count;
     periods->n++;
+    periods->longest = period > periods->longest ? period : periods->longest;
     periods->inside += last->count;
-    periods->cycles += last->count + value.count;
+    periods->cycles += period;
     periods->inside2 += inside * inside;
     periods->cycles2 += cycles * cycles;
     periods->product += inside * cycles;
     periods->inside_at_least = periods->inside_at_least || last->at_least;
     periods->at_least = periods->at_least || last->at_least || value.at_least;
+}
+
+/* From the arming to the start of the turn's first call. */
+static void add_wait(struct delta *delta, const struct raw_hit *raw)
+{
+    const struct evaluation_span span = {.from = delta->armed.values,
+                                         .to = raw->from,
+                                         .longest_us = us_between(delta->armed.us, raw->after_us)};
+    struct widen waited[READING_ROOM];
+    if (!delta->armed.known)
+        return;
+    delta->armed.known = false;
+    evaluation_step(&delta->evaluation, &span, waited);
+    periods_add_wait(&delta->summary->periods, waited[0].total);
 }
 
 /* A handler that waited for the halt to end ran in a tainted hit: without the halt it would not be there. */
@@ -318,6 +338,7 @@ static bool on_hit(void *context, const struct raw_hit *raw)
         delta->taken++;
     else if (++delta->seen > delta->options->warmup)
         delta->pass->first_us = now_us;
+    add_wait(delta, raw);
     note_end(delta, raw, totals);
     if (!delta->pass->calibrated && delta->n_waiting < WAITING_ROOM) {
         struct waiting *waiting = &delta->waiting[delta->n_waiting++];
@@ -484,12 +505,39 @@ static uint64_t hits_to_ask(const struct delta *delta)
     return more + warmup_left(delta);
 }
 
+/* Re-hits would count as a wait, and so would the time in which a core is halted to be read. */
+static void begin_wait(struct delta *delta, const struct deadline *deadline)
+{
+    const struct device *device = delta->device;
+    struct error unread = {0};
+    uint64_t after_us;
+    bool can =
+        device->block->counts_cycles && device->reading.by_core == NULL && delta->pass->plan->column[0] == 0;
+    delta->summary->periods.has_waits = can;
+    delta->armed.known =
+        can && delta->turn.at_random && delta->pass->calibrated &&
+        device_read(delta->device, delta->armed.values, &delta->armed.us, &after_us, deadline, &unread);
+}
+
+static bool arm(struct delta *delta, struct engine *engine, const struct deadline *deadline,
+                struct error *error)
+{
+    if (delta->turn.region == NULL)
+        return true;
+    if (!engine->ops->arm(engine, delta->turn.region, deadline, error))
+        return false;
+    *delta->turn.armed = true;
+    begin_wait(delta, deadline);
+    return true;
+}
+
 static bool take_turn(struct delta *delta, struct engine *engine, const struct deadline *deadline,
                       struct error *error)
 {
     struct pass *pass = delta->pass;
     struct deadline soon = deadline_in_ms(patience_ms(5000), deadline->cancel);
-    if (!device_program(delta->device, pass->plan->picks, pass->plan->n, &soon, error))
+    if (!device_program(delta->device, pass->plan->picks, pass->plan->n, &soon, error) ||
+        !arm(delta, engine, deadline, error))
         return false;
     if (!pass->calibrated && delta->options->calibrate && !calibrate(delta, engine, deadline, error))
         return false;
@@ -512,8 +560,11 @@ bool delta_turn(struct delta *delta, struct engine *engine, const struct delta_t
     pass->begun_us = deadline_now_us();
     pass->first_us = 0;
     delta->taken = 0;
+    delta->armed.known = false;
     bool ok = take_turn(delta, engine, deadline, error);
     delta->turns_us += deadline_now_us() - pass->begun_us;
+    if (delta->armed.known && error->kind == ERROR_START)
+        periods_add_wait(&delta->summary->periods, PERIODS_IN_VAIN);
     if (ok || pass->calibrated)
         return ok;
     forget_unproved(pass);

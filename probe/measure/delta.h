@@ -49,8 +49,13 @@ struct delta_sink {
 /* What one turn of a region is to bring. */
 struct delta_turn {
     size_t pass;
-    uint64_t goal;    /* hits of the pass, with those of earlier turns */
-    int64_t for_us;   /* it ends after this time, but not before its first hit; 0: not given */
+    uint64_t goal;  /* hits of the pass, with those of earlier turns */
+    int64_t for_us; /* it ends after this time, but not before its first hit; 0: not given */
+    /* To be armed at once, before the turn's first hit; NULL: the engine is armed. *armed is set when it is.
+     */
+    const struct region *region;
+    bool *armed;
+    bool at_random;   /* with `region`: it begins at a random moment, so its first wait counts */
     int64_t least_us; /* of a region with a number of hits: it goes on for so long even if it has them all */
 };
 

@@ -100,6 +100,8 @@ struct hit_result {
     const uint64_t *words; /* with is_max: values of the summary's at_max; NULL: none requested */
 };
 
+enum { PERIODS_WAITS = 64 };
+
 /*
  * From the start of a call to the start of the next one, where no call between them can have been missed. A
  * call whose count a halt has changed is left out with its period.
@@ -109,7 +111,21 @@ struct periods {
     uint64_t cycles, inside;        /* of them; of the calls at their beginnings. Without the cost of halts */
     bool at_least, inside_at_least; /* a lower bound */
     double cycles2, inside2, product; /* sums of squares, and of cycles times inside: how they vary */
+    uint64_t longest;
+    /* Of the turns that began at random moments, the last ones: cycles up to the first call, at least. */
+    uint64_t waits[PERIODS_WAITS];
+    size_t n_waits;    /* of all turns */
+    bool has_waits;    /* the counter can tell them */
+    double share_most; /* what its callers show; 0: nothing */
 };
+
+/* A wait at whose end no call had come. */
+#define PERIODS_IN_VAIN UINT64_MAX
+
+static inline void periods_add_wait(struct periods *periods, uint64_t cycles)
+{
+    periods->waits[periods->n_waits++ % PERIODS_WAITS] = cycles;
+}
 
 struct summary {
     struct conditions conditions;

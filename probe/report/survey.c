@@ -9,12 +9,46 @@
 #include <string.h>
 #include <time.h>
 
+/* From here on a digit less is printed, or a mark. */
+static const double VAGUE_SHARE = 0.02, VAGUE_RATE = 0.2;
+
 /* --- what is known of all calls ------------------------------------------------------------------------- */
 
 /* Of a mean, by the sum of the squares of n deviations. */
 static double two_errors(double squares, double n)
 {
     return squares > 0 ? 2 * sqrt(squares / (n - 1) / n) : 0;
+}
+
+/* A turn may be shorter than the time between two bursts of calls, so that no period has that. Then the part
+ * of the turns that began within a burst is the part of the time that bursts take, by Laplace's rule. A
+ * single turn says nothing of it. */
+static double part_in_bursts(const struct periods *periods, double *most)
+{
+    size_t n = periods->n_waits < PERIODS_WAITS ? periods->n_waits : PERIODS_WAITS, within = 0;
+    for (size_t i = 0; i < n; i++)
+        within += periods->waits[i] / 2 <= periods->longest;
+    *most = 1;
+    if (within == n)
+        return 1;
+    double part = ((double)within + 0.5) / ((double)n + 1);
+    double error = sqrt(part * (1 - part) / ((double)n + 1));
+    *most = fmin(1, part + 2 * error + 1.5 / ((double)n + 1));
+    return part;
+}
+
+static void correct_for_bursts(const struct periods *periods, struct survey_rate *rate)
+{
+    double most, part = part_in_bursts(periods, &most), dense = rate->share;
+    rate->bursts = periods->has_waits && (part < 1 || periods->n_waits == 0);
+    if (!rate->bursts)
+        return;
+    rate->share *= part;
+    if (periods->share_most > 0 && rate->share > periods->share_most)
+        rate->share = periods->share_most;
+    rate->plus_minus = fmax(rate->plus_minus * part, fmax(dense * most - rate->share, rate->share));
+    rate->per_second *= part;
+    rate->doubt = fmax(rate->doubt, fmax(most / part - 1, 1));
 }
 
 struct survey_rate survey_rate(const struct summary *summary)
@@ -32,22 +66,47 @@ struct survey_rate survey_rate(const struct summary *summary)
     rate.per_second_at_most = periods->at_least;
     if (hz > 0)
         rate.per_second = (double)periods->n * hz / (double)periods->cycles;
-    if (periods->at_least && periods->inside_at_least)
-        return rate;
-    rate.share = share;
-    rate.plus_minus =
-        two_errors(periods->inside2 - 2 * share * periods->product + share * share * periods->cycles2, n) *
-        n / cycles;
+    if (!periods->at_least || !periods->inside_at_least) {
+        rate.share = share;
+        rate.plus_minus =
+            two_errors(periods->inside2 - 2 * share * periods->product + share * share * periods->cycles2,
+                       n) *
+            n / cycles;
+    }
+    correct_for_bursts(periods, &rate);
     return rate;
+}
+
+static bool rate_is_vague(const struct survey_rate *rate)
+{
+    return !isnan(rate->per_second) && (rate->bursts || rate->doubt > VAGUE_RATE) &&
+           !rate->per_second_at_most;
+}
+
+static bool share_is_vague(const struct survey_rate *rate)
+{
+    return !isnan(rate->share) && (rate->bursts || rate->plus_minus > VAGUE_SHARE) && !rate->share_at_most &&
+           !rate->share_at_least;
 }
 
 void survey_rate_texts(const struct summary *summary, char *rate, char *share)
 {
     struct survey_rate all = survey_rate(summary);
+    char number[NUMBER_ROOM];
     rate[0] = share[0] = '\0';
     if (!isnan(all.per_second))
-        number_decimal(rate, NUMBER_ROOM, all.per_second, 0);
-    if (!isnan(all.share))
+        snprintf(rate, NUMBER_ROOM, "%s%s",
+                 all.per_second_at_most ? "<"
+                 : rate_is_vague(&all)  ? "~"
+                                        : "",
+                 number_decimal(number, sizeof number, all.per_second, all.per_second < 9.95 ? 1 : 0));
+    if (isnan(all.share) || (all.share < 0.0005 && all.share_at_least))
+        return;
+    if (all.share < 0.0005)
+        snprintf(share, NUMBER_ROOM, "<0.1 %%");
+    else if (share_is_vague(&all))
+        snprintf(share, NUMBER_ROOM, "~%.0f %%", 100 * all.share);
+    else
         snprintf(share, NUMBER_ROOM, "%s%.1f %%",
                  all.share_at_most    ? "<"
                  : all.share_at_least ? ">"
@@ -128,9 +187,6 @@ enum {
 
 static const char *const heading[CELLS] = {"hits", "median", "+-", "min", "max", "p99", "calls/s", "share"};
 
-/* From here on a digit less is printed, or a mark. */
-static const double VAGUE_SHARE = 0.02, VAGUE_RATE = 0.2;
-
 struct cells {
     char text[CELLS][CELL];
 };
@@ -162,29 +218,6 @@ static const char *heading_of(size_t cell)
     return cell == EACH ? plus_minus() : heading[cell];
 }
 
-static void put_rate(const struct summary *summary, struct cells *cells)
-{
-    struct survey_rate rate = survey_rate(summary);
-    char number[NUMBER_ROOM];
-    if (!isnan(rate.per_second))
-        snprintf(cells->text[RATE], CELL, "%s%s",
-                 rate.per_second_at_most   ? "<"
-                 : rate.doubt > VAGUE_RATE ? "~"
-                                           : "",
-                 number_decimal(number, sizeof number, rate.per_second, rate.per_second < 9.95 ? 1 : 0));
-    if (isnan(rate.share))
-        return;
-    const char *bound = rate.share_at_most ? "<" : rate.share_at_least ? ">" : "";
-    if (rate.share < 0.0005 && rate.share_at_least)
-        return;
-    if (rate.share < 0.0005)
-        snprintf(cells->text[SHARE], CELL, "<0.1 %%");
-    else if (rate.plus_minus > VAGUE_SHARE && bound[0] == '\0')
-        snprintf(cells->text[SHARE], CELL, "~%.0f %%", 100 * rate.share);
-    else
-        snprintf(cells->text[SHARE], CELL, "%s%.1f %%", bound, 100 * rate.share);
-}
-
 /* False: nothing was counted. */
 static bool fill(const struct survey_row *row, size_t which, struct cells *cells)
 {
@@ -204,8 +237,15 @@ static bool fill(const struct survey_row *row, size_t which, struct cells *cells
     number_unsigned(cells->text[MAX], CELL, statistics_max(statistics));
     number_unsigned(cells->text[P99], CELL, statistics_quantile(statistics, 0.99, NULL));
     if (which == 0)
-        put_rate(row->summary, cells);
+        survey_rate_texts(row->summary, cells->text[RATE], cells->text[SHARE]);
     return true;
+}
+
+void survey_unreached_text(const struct survey_row *row, char *out, size_t size)
+{
+    char time[NUMBER_ROOM];
+    snprintf(out, size, row->waited_s > 0 ? "<not reached> in %s" : "<not reached>",
+             number_elapsed(time, sizeof time, row->waited_s));
 }
 
 /* Why this row has no number. */
@@ -215,7 +255,7 @@ static void describe_none(const struct survey_row *row, size_t which, char *out,
     const struct column *column =
         survey_has_hits(row) && which < row->summary->n ? &row->summary->columns[which] : NULL;
     if (column == NULL && row->why[0] == '\0')
-        snprintf(out, size, "<not reached>");
+        survey_unreached_text(row, out, size);
     else if (column == NULL)
         snprintf(out, size, "<not measured>: %s", terminal_text(clean, sizeof clean, row->why));
     else if (column->unsupported[0] != '\0')
@@ -308,11 +348,17 @@ static void put_row(const struct layout *layout, const struct survey_row *row, s
 static void put_unreached(const struct layout *layout, const struct survey *survey)
 {
     struct fold fold = {.out = layout->out, .columns = layout->columns, .indent = INDENT};
-    char name[NAME], piece[NAME + 1];
+    char name[NAME], piece[NAME + 1], text[64];
     size_t left = layout->unreached;
     if (!layout->folds)
         return;
-    fold_put(&fold, "<not reached>:", 0);
+    struct survey_row least = {.waited_s = INFINITY};
+    for (size_t i = 0; i < survey->n; i++)
+        if (is_unreached(&survey->rows[i]))
+            least.waited_s = fmin(least.waited_s, survey->rows[i].waited_s);
+    survey_unreached_text(&least, text, sizeof text);
+    snprintf(piece, sizeof piece, "%s%s:", text, least.waited_s > 0 ? " and more" : "");
+    fold_put(&fold, piece, 0);
     for (size_t i = 0; i < survey->n; i++) {
         if (!is_unreached(&survey->rows[i]))
             continue;
@@ -363,8 +409,7 @@ static void put_legend(const struct layout *layout, const struct survey *survey)
         unmeasured = unmeasured || !summary->columns[0].calibrated;
         shares = shares || !isnan(rate.share);
         rates = rates || !isnan(rate.per_second);
-        vague = vague || (rate.plus_minus > VAGUE_SHARE && !rate.share_at_most && !rate.share_at_least) ||
-                (rate.doubt > VAGUE_RATE && !rate.per_second_at_most);
+        vague = vague || share_is_vague(&rate) || rate_is_vague(&rate);
         bounds = bounds || (!isnan(rate.share) && (rate.share_at_most || rate.share_at_least));
     }
     char text[TEXT];
@@ -399,6 +444,9 @@ bool survey_remark(const struct survey_row *row, char *out, size_t size)
         terminal_text(clean, sizeof clean, summary->conditions.note),
         tainted,
         bounded,
+        survey_rate(summary).bursts ? "its calls come in bursts, and no turn met the longest time between "
+                                      "them: a longer --for says more"
+                                    : "",
         summary->slept ? "the core was seen asleep" : "",
         summary->disagreement,
         row->why,
@@ -577,6 +625,8 @@ static bool write_region(FILE *out, const struct survey_row *row)
     if (!survey_has_hits(row)) {
         json_part_bool(&line, "reached", false);
         json_part_text(&line, "why", row->why);
+        if (row->why[0] == '\0' && row->waited_s > 0)
+            json_part_real(&line, "waited_s", row->waited_s);
         put_budget(&line, row);
         return json_part_write(out, line);
     }
@@ -598,6 +648,8 @@ static bool write_region(FILE *out, const struct survey_row *row)
             json_part_bool(&periods, "cycles_at_least", true);
         if (row->summary->periods.inside_at_least)
             json_part_bool(&periods, "inside_at_least", true);
+        if (rate.bursts)
+            json_part_bool(&periods, "in_bursts", true);
     }
     json_part_object(&line, "periods", periods);
     put_budget(&line, row);

@@ -17,6 +17,7 @@ struct survey_row {
     const char *name;              /* a location that finds it */
     const struct summary *summary; /* with its conditions; NULL: no hit */
     const char *why; /* it has no hit, or why its measurement ended early; "": it was not reached */
+    double waited_s; /* for its first call, in vain; 0: unknown */
     const struct verdict_line *budget; /* NULL: it has none */
     struct comparison *comparison;     /* with the baseline; NULL: there is none */
 };
@@ -43,10 +44,13 @@ struct survey_rate {
     double per_second; /* calls */
     double doubt;      /* two standard errors of `per_second`, as a part of it */
     bool share_at_most, share_at_least, per_second_at_most;
+    bool bursts; /* turns may have met one burst of calls each: all is an estimate by how many began in one */
 };
 struct survey_rate survey_rate(const struct summary *summary);
-/* Calls per second, "9,279", and share, "41.2 %" or "<41.2 %"; "" for what is unknown. Each has NUMBER_ROOM.
- */
+/* Of a row without a hit and without a reason: "<not reached> in 1.2 s". */
+void survey_unreached_text(const struct survey_row *row, char *out, size_t size);
+/* Calls per second, "9,279", and share, "41.2 %", "<41.2 %" or "~41 %"; "" for what is unknown. Each has
+ * NUMBER_ROOM. */
 void survey_rate_texts(const struct summary *summary, char *rate, char *share);
 
 /* The i-th verdict of a region, NULL: there are no more. */

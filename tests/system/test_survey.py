@@ -10,6 +10,7 @@ import pytest
 from gdb_place import GdbPlace
 from harness import (CALLED_TWICE, IN_RAM, NOP_MORE, NOWHERE, RECURSE, SOAK, WORK_BY_DATA, Place, at, ended, finish_tool, left_handler, passages,
                      returned, run_tool, unfolded)
+from own_program import START, own_place
 from test_restore import assert_runs, snapshot
 
 WAYS = ["m4/swd", "m4", "rp2040/swd", "rp2040", "m55/swd", "rp2040/v2", "a9/swd", "a53/swd", "r5/swd"]
@@ -69,7 +70,8 @@ def test_what_is_not_called_is_not_reached(way):
     with Place(way, "free", WORK_BY_DATA) as place:
         result = survey(place, "work_by_data", *NEVER, "Reset_Handler", "main", "--for", "3s")
         for name in NEVER:
-            assert result.regions[name] == {"type": "region", "name": name, "reached": False}
+            region = result.regions[name]
+            assert region == {"type": "region", "name": name, "reached": False, "waited_s": region["waited_s"]} and region["waited_s"] > 0.1
         assert not result.regions["main"]["reached"]
         assert "noreturn" in result.regions["Reset_Handler"]["why"]
         assert result.regions["work_by_data"]["reached"] or not passages(
@@ -106,6 +108,48 @@ def test_shares_are_those_of_the_board(way):
             rate = periods["count"] / periods["cycles"] * result.header["clock"]["hz"]
             assert region["calls_per_second"] == pytest.approx(rate)
             assert periods["count"] > 40
+
+
+BURSTS = START + r"""
+APART uint32_t leaf(uint32_t x) { return x * 3 + 1; }
+APART void gap(uint32_t n) { for (; n; n--) __asm volatile("nop"); }
+APART void burst(void) { for (int i = 0; i < 300; i++) sink += leaf(i); }
+void run(void) { for (;; round_count++) { burst(); gap(20000); } }
+"""
+
+
+@pytest.mark.each_value
+@pytest.mark.parametrize("args", [(), ("--for", "1s"), ("-r", 20)], ids=lambda args: "".join(map(str, args)) or "plain")
+@pytest.mark.parametrize("way", ["m4/swd", "m4", "rp2040", "m55/swd", "a9/swd", "gdb"])
+def test_calls_that_come_in_bursts(way, args, tmp_path):
+    """A turn may be shorter than the time from burst to burst: no period has that, and still no share is printed as if it were exact."""
+    kind = {"kind": GdbPlace} if way == "gdb" else {}
+    with own_place(tmp_path, "m4" if way == "gdb" else way, BURSTS, **kind) as place:
+        calm = survey(place, "gap", "burst", "leaf", "-r", 10, *ENOUGH).regions
+        whole, cycles = calm["gap"]["columns"]["CPU_CYCLES"]["median"] / calm["gap"]["share"], calm["leaf"]["columns"]["CPU_CYCLES"]["median"]
+        assert 0.9 < calm["gap"]["share"] < 1 and calm["gap"]["share_plus_minus"] < 0.001
+        assert calm["burst"]["share"] == pytest.approx(calm["burst"]["columns"]["CPU_CYCLES"]["median"] / whole, rel=0.01)
+        regions = survey(place, "leaf", "gap", "burst", *args).regions
+        leaf, truth = regions["leaf"], 300 * cycles / whole
+        if "share" not in leaf:  # a slow link on a busy machine takes a hit or two a turn
+            assert leaf["hits"] < 20, leaf
+            return
+        assert abs(leaf["share"] - truth) <= leaf["share_plus_minus"], (leaf, truth)
+        assert not any("in_bursts" in regions[name].get("periods", {}) for name in ("gap", "burst")), regions
+        if "in_bursts" in leaf["periods"] and "share" in regions["burst"]:  # which alone calls it
+            assert leaf["share"] <= regions["burst"]["share"] + regions["burst"]["share_plus_minus"], leaf
+
+
+def test_a_function_that_was_not_called_was_waited_for():
+    """Arming is not waiting: on a slow link it takes longer than a slice."""
+    with Place("m4", "free", WORK_BY_DATA) as place:
+        result = survey(place, "never_*", "span_10", "work_by_data", "--for", "1s")
+        for name in ("never_called", "span_10"):
+            region = result.regions[name]
+            assert not region["reached"] and (region.get("waited_s", 0) >= 0.02 or "ended before its turn" in region["why"]), region
+        text = place.run("survey", "never_called", "work_by_data").out
+        waited = re.search(r"never_called +<not reached> in ([0-9.]+) s", text)
+        assert waited and float(waited[1]) >= 0.25, text
 
 
 def test_events_are_those_of_delta():
