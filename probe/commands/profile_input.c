@@ -60,6 +60,27 @@ static void look_for_samples(struct profile_input *input)
                  input->elf, machine.name, low, high);
 }
 
+/* Samples tell the address, and not which overlay was there. */
+static void look_for_overlays(struct profile_input *input)
+{
+    char sections[160], found[sizeof sections] = "";
+    uint64_t samples = 0;
+    for (size_t i = 0; i < input->profile->interval_count; i++) {
+        const struct profile_interval *interval = &input->profile->intervals[i];
+        for (size_t k = 0; k < interval->count_count; k++)
+            if (symbols_overlay(input->symbols, interval->counts[k].address, sections, sizeof sections)) {
+                samples += interval->counts[k].samples;
+                memcpy(found, sections, sizeof found);
+            }
+    }
+    if (samples > 0 && input->no_names[0] == '\0')
+        snprintf(input->no_names, sizeof input->no_names,
+                 "%" PRIu64
+                 " samples lie in an overlay, where the sections %s all have code: their names and "
+                 "lines may be those of another one",
+                 samples, found);
+}
+
 static bool open_one(struct profile_input *input, const char *path, struct error *error)
 {
     input->elf = strdup(path);
@@ -72,6 +93,8 @@ static bool open_one(struct profile_input *input, const char *path, struct error
         compare_builds(input);
     if (input->symbols != NULL)
         look_for_samples(input);
+    if (input->symbols != NULL)
+        look_for_overlays(input);
     return input->symbols != NULL;
 }
 

@@ -52,6 +52,12 @@ bool region_check_place(struct symbols *symbols, const struct location *at, stru
 {
     uint64_t it;
     struct location before;
+    char sections[160];
+    if (symbols_overlay(symbols, at->address, sections, sizeof sections))
+        return error_advise(error, ERROR_USAGE, "A region around a call of it can be measured.",
+                            "%.200s is in an overlay: the sections %s all have code at 0x%08" PRIx64
+                            ", and the target holds one of them at a time",
+                            at->name, sections, at->address);
     if (!symbols_it_of(symbols, at->address, &it))
         return true;
     symbols_describe(symbols, it, &before);

@@ -180,6 +180,7 @@ static void code_merge(struct symbols *symbols)
     qsort(symbols->code, symbols->code_count, sizeof symbols->code[0], extent_order);
     size_t last = 0;
     for (size_t i = 1; i < symbols->code_count; i++) {
+        symbols->is_overlaid = symbols->is_overlaid || symbols->code[i].low < symbols->code[last].high;
         if (symbols->code[i].low > symbols->code[last].high)
             symbols->code[++last] = symbols->code[i];
         else if (symbols->code[i].high > symbols->code[last].high)
@@ -454,6 +455,28 @@ size_t symbols_code(struct symbols *symbols, struct segment *out, size_t room)
             collect(symbols, &collection, header.sh_addr, header.sh_offset, header.sh_size);
     }
     return collection.count;
+}
+
+bool symbols_overlay(struct symbols *symbols, uint64_t address, char *out, size_t size)
+{
+    size_t names = 0, n = 0, used = 0;
+    out[0] = '\0';
+    if (symbols == NULL || !symbols->is_overlaid || elf_getshdrstrndx(symbols->elf, &names) != 0)
+        return false;
+    for (Elf_Scn *section = NULL; (section = elf_nextscn(symbols->elf, section)) != NULL;) {
+        GElf_Shdr header;
+        const uint64_t both = SHF_EXECINSTR | SHF_ALLOC;
+        if (gelf_getshdr(section, &header) == NULL || header.sh_type != SHT_PROGBITS ||
+            (header.sh_flags & both) != both || address < header.sh_addr ||
+            address - header.sh_addr >= header.sh_size)
+            continue;
+        const char *name = elf_strptr(symbols->elf, names, header.sh_name);
+        if (used < size)
+            used += (size_t)snprintf(out + used, size - used, "%s%.40s", n > 0 ? ", " : "",
+                                     name != NULL ? name : "?");
+        n++;
+    }
+    return n > 1;
 }
 
 bool symbols_is_movable(const struct symbols *symbols)

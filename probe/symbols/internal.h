@@ -84,6 +84,7 @@ struct symbols {
     size_t section_count;
     struct extent *code; /* where instructions can be: sorted, merged */
     size_t code_count;
+    bool is_overlaid;      /* several sections have code at one address */
     char profile;          /* of Arm: see struct symbols_machine */
     unsigned architecture; /* of Arm: the same */
     char build_id[2 * 64 + 1];

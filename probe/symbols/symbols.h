@@ -208,6 +208,9 @@ enum mapping {
 enum mapping symbols_mapping(struct symbols *symbols, uint64_t address);
 /* Whether an instruction can be there, by the sections. */
 bool symbols_is_code(const struct symbols *symbols, uint64_t address);
+/* Whether several sections have code there, as overlays do, of which the target holds one at a time. Their names
+ * go to `out`: ".ovl_a, .ovl_b". */
+bool symbols_overlay(struct symbols *symbols, uint64_t address, char *out, size_t size);
 /* False: a separate file of names and lines, whose program is another file. */
 bool symbols_has_code(const struct symbols *symbols);
 /* A position independent executable or a shared library. */
