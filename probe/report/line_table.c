@@ -91,7 +91,7 @@ static void note_it_lines(const struct listing *listing, struct profile_notes *n
     for (size_t i = 0; i < listing->n; i++) {
         const struct listing_row *row = &listing->rows[i];
         it = row->in_it ? it : row;
-        if (!row->in_it || row->line == 0 || (row->line == it->line && row->file == it->file) ||
+        if (!row->in_it || it == NULL || row->line == 0 || (row->line == it->line && row->file == it->file) ||
             (told != NULL && told->line == row->line))
             continue;
         told = row;
