@@ -1,6 +1,7 @@
 #include "commands/where.h"
 
 #include "cores/exception.h"
+#include "device/halted_list.h"
 #include "links/ledger.h"
 #include "profile/stack_reader.h"
 #include "report/place_report.h"
@@ -9,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { WHERE_ROOM = 900, EXCEPTION_ROOM = 256, CALLERS = 4 };
+enum { WHERE_ROOM = 900, EXCEPTION_ROOM = 256, CALLERS = 4, FAULT_STEPS = 96 };
 
 struct where {
     struct session *session;
@@ -96,6 +97,46 @@ static void add_exception(struct where *where, uint64_t status)
     add(where, "%s%s", core->family != CORE_M && text[0] != '\0' ? ", in " : "", text);
 }
 
+/* A debugger's registers do not have them. */
+static void add_faults(struct where *where, uint64_t status)
+{
+    const struct device *device = &where->session->device;
+    struct step items[FAULT_STEPS];
+    uint64_t results[FAULT_STEPS], values[FAULT_WORDS];
+    struct steps list = {.items = items, .room = FAULT_STEPS};
+    struct deadline deadline = session_deadline(where->session);
+    struct error unread = {0};
+    size_t at[FAULT_WORDS];
+    char text[EXCEPTION_ROOM];
+    if (device->debugger != NULL || !exception_add_faults(&device->chosen->core, status, &list, at) ||
+        !halted_list_run(device->ledger, &device->chosen->core, &list, results, &deadline, &unread))
+        return;
+    for (size_t i = 0; i < FAULT_WORDS; i++)
+        values[i] = results[at[i]];
+    exception_describe_faults(values, text, sizeof text);
+    add(where, "%s", text);
+}
+
+/* True if a fault's LR tells where it was. */
+static bool add_interrupted(struct where *where, struct engine *engine, uint64_t status,
+                            const struct deadline *deadline)
+{
+    const struct core *core = &where->session->device.chosen->core;
+    struct register_value lr = {.which = CORE_LR};
+    struct error unread = {0};
+    uint64_t at;
+    char place[PLACE_ROOM];
+    if (!exception_interrupted(core, status, 0, &at))
+        return false;
+    add_faults(where, status);
+    if (!engine->ops->read_registers(engine, &lr, 1, deadline, &unread) || !lr.known)
+        return true;
+    (void)exception_interrupted(core, status, lr.value, &at);
+    place_name(where->session->symbols, at, place);
+    add(where, "; by LR it interrupted %s", place);
+    return true;
+}
+
 static bool is_arm(const struct core *core)
 {
     return core->family == CORE_M || core->family == CORE_ARMV7 || core->family == CORE_ARMV8;
@@ -113,9 +154,11 @@ static void look(struct where *where, struct engine *engine)
     if (!engine->ops->read_registers(engine, registers, n, &deadline, &unread) || !registers[0].known)
         return;
     add_place(where, registers[0].value);
+    uint64_t status = registers[1].known ? registers[1].value : 0;
     if (n > 1)
-        add_exception(where, registers[1].known ? registers[1].value : 0);
-    if (n > 1 && session->symbols != NULL &&
+        add_exception(where, status);
+    bool is_fault = n > 1 && add_interrupted(where, engine, status, &deadline);
+    if (n > 1 && !is_fault && session->symbols != NULL &&
         stack_reader_open(&reader, &session->device, (struct stack_stop){.engine = engine}, session->symbols,
                           &unread) &&
         stack_reader_take(&reader, &deadline, &unread))

@@ -2,6 +2,7 @@
 
 #include "cores/architectures.h"
 #include "cores/arm_debug.h"
+#include "cores/armv7_transfer.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -96,4 +97,57 @@ void exception_describe_mode(const struct core *core, uint64_t status, char *out
 {
     const char *mode = core_exception_mode(core, status);
     snprintf(out, size, "%s%s", mode != NULL ? mode : "", mode != NULL ? " mode" : "");
+}
+
+/* DDI 0406C B1.3.1, B1.8.3: an abort of data leaves LR 8 bytes behind its instruction, other faults 4. */
+enum { MODE_ABORT = 0x17, MODE_UNDEFINED = 0x1B };
+enum { AFTER_DATA_ABORT = 8, AFTER_OTHERS = 4 };
+
+/* DDI 0406C B4.1.51, .52, .96, .97. */
+bool exception_add_faults(const struct core *core, uint64_t status, struct steps *list,
+                          size_t at[FAULT_WORDS])
+{
+    const struct step reads[FAULT_WORDS] = {
+        step_read(cp15_register(5, 0, 0, 0)), step_read(cp15_register(6, 0, 0, 0)),
+        step_read(cp15_register(5, 0, 0, 1)), step_read(cp15_register(6, 0, 0, 2))};
+    if (core->family != CORE_ARMV7 || (status & CPSR_MODE) != MODE_ABORT)
+        return false;
+    armv7_add_coprocessor(core, list, reads, FAULT_WORDS, true, NULL, at);
+    return true;
+}
+
+/* Of bits 10 and 3:0 of a fault status register, without the Large Physical Address Extension: DDI 0406C
+ * table B3-23; for the MPU of an R core, table B5-9. */
+static const struct {
+    uint8_t status;
+    const char *name;
+} fault_names[] = {{0x01, "alignment"},      {0x02, "debug event"}, {0x03, "access flag"},
+                   {0x05, "translation"},    {0x06, "access flag"}, {0x07, "translation"},
+                   {0x08, "external abort"}, {0x09, "domain"},      {0x0B, "domain"},
+                   {0x0D, "permission"},     {0x0F, "permission"},  {0x16, "external abort, asynchronous"}};
+
+static void add_fault(const char *name, uint64_t status, char *out, size_t size)
+{
+    const uint64_t long_format = 1 << 9;
+    unsigned code = (unsigned)((status >> 6 & 0x10) | (status & 0xF));
+    add(out, size, "%s 0x%08" PRIX64, name, status);
+    for (size_t i = 0; i < sizeof fault_names / sizeof *fault_names; i++)
+        if ((status & long_format) == 0 && fault_names[i].status == code)
+            add(out, size, " (%s)", fault_names[i].name);
+}
+
+void exception_describe_faults(const uint64_t values[FAULT_WORDS], char *out, size_t size)
+{
+    snprintf(out, size, ": ");
+    add_fault("DFSR", values[0], out, size);
+    add(out, size, ", DFAR 0x%08" PRIX64 ", ", values[1]);
+    add_fault("IFSR", values[2], out, size);
+    add(out, size, ", IFAR 0x%08" PRIX64, values[3]);
+}
+
+bool exception_interrupted(const struct core *core, uint64_t status, uint64_t lr, uint64_t *out)
+{
+    uint64_t mode = status & CPSR_MODE;
+    *out = lr - (mode == MODE_ABORT ? AFTER_DATA_ABORT : AFTER_OTHERS);
+    return core->family == CORE_ARMV7 && (mode == MODE_ABORT || mode == MODE_UNDEFINED);
 }

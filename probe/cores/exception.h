@@ -1,7 +1,7 @@
 /*
  * The exception that a core is in, and what its fault registers say of it, in words. On a Cortex-M by
  * registers that can be read while it runs: DDI 0403 B3.2.4 (ICSR), B3.2.15 to B3.2.18 (faults), DDI 0553 for
- * Armv8-M. An A or R core has only its mode, which a halted core tells.
+ * Armv8-M. An A or R core has its mode, which a halted core tells, and an Armv7 core its fault registers.
  */
 #pragma once
 
@@ -22,3 +22,15 @@ void exception_describe(const struct core *core, const uint64_t *words, bool *is
                         size_t size);
 /* The same by the CORE_STATUS of an A or R core: "Abort mode". */
 void exception_describe_mode(const struct core *core, uint64_t status, char *out, size_t size);
+
+enum { FAULT_WORDS = 4 };
+
+/* Halted in a mode that a fault enters: adds reads of what tells of it. Results are at at[], for
+ * exception_describe_faults. False: there are none. */
+bool exception_add_faults(const struct core *core, uint64_t status, struct steps *list,
+                          size_t at[FAULT_WORDS]);
+/* ": DFSR 0x00000805 (translation), DFAR 0x50000000, IFSR 0x00000000, IFAR 0x00000000" */
+void exception_describe_faults(const uint64_t values[FAULT_WORDS], char *out, size_t size);
+/* The instruction that a fault interrupted, by the LR of its mode, which a handler may have changed. False:
+ * it is no such mode. */
+bool exception_interrupted(const struct core *core, uint64_t status, uint64_t lr, uint64_t *out);

@@ -25,8 +25,8 @@ void run(void) __attribute__((used));
 __asm(".section .vectors, \"ax\", %progbits\n.global Reset_Handler\n.type Reset_Handler, %function\nReset_Handler:\n"
       "ldr x0, =stack_top\nmov sp, x0\nb run\n.pool\n.text");
 #elif defined __ARM_ARCH_7A__ || defined __ARM_ARCH_7R__
-__asm(".section .vectors, \"ax\", %progbits\n.arm\n.global Reset_Handler\n.type Reset_Handler, %function\nReset_Handler:\n"
-      "ldr sp, =stack_top\nldr r0, =run\nbx r0\n.pool\n.text");
+__asm(".section .vectors, \"ax\", %progbits\n.arm\n.global Reset_Handler\n.type Reset_Handler, %function\n"
+      "b Reset_Handler\n.rept 7\nb .\n.endr\nReset_Handler:\nldr sp, =stack_top\nldr r0, =run\nbx r0\n.pool\n.text");
 #else
 extern uint32_t stack_top[];
 void SysTick_Handler(void) __attribute__((weak));

@@ -5,6 +5,7 @@ import pytest
 
 from gdb_place import GdbPlace
 from harness import Place, unfolded
+from own_program import START, own_place
 
 UDF = b"\x00\xde"
 STEP, CALLER = "spin", "one_round"
@@ -59,3 +60,39 @@ def test_a_fault_is_shown_without_a_halt(way, registers):
         assert f"running, in exception 3 (HardFault){registers}" in unfolded(place.run("info").out)
         assert f"the core is in exception 3 (HardFault){registers}" in unfolded(place.run("doctor").out)
         assert place.board.state()["halts"] == 0
+
+
+FAULTS = START + r"""
+volatile uint32_t fault;
+APART void never(void) { sink++; }
+APART void undefined(void) { __asm volatile(".word 0xE7F000F0"); }
+APART void load(void) { sink += REGISTER(0x50000000); } /* there is no memory */
+void run(void)
+{
+    for (;; round_count++) {
+        if (fault == 1)
+            undefined();
+        if (fault == 2)
+            load();
+        if (fault == 3)
+            never();
+    }
+}
+"""
+
+
+@pytest.mark.any_row(2)
+@pytest.mark.parametrize("fault, function, mode, registers", [
+    (1, "undefined", "Undefined", ""), (2, "load", "Abort", r": DFSR 0x00000008 \(external abort\), DFAR 0x50000000, IFSR 0x\w+, IFAR 0x\w+")])
+@pytest.mark.parametrize("way", ["a9/swd", "r5/swd", "a7/swd", "a9", "gdb a9"])
+def test_a_fault_of_an_a_or_r_core(way, fault, function, mode, registers, tmp_path):
+    """Its fault registers, except through a debugger, which does not show them, and where it was."""
+    with own_place(tmp_path, way.removeprefix("gdb "), FAULTS, kind=GdbPlace if way.startswith("gdb ") else Place) as place:
+        place.board.write_word("fault", fault)
+        place.board.wait_for(lambda state: state["cpsr"] & 31 in (0x17, 0x1B), "the handler")
+        result = place.run("delta", "never", "--timeout", 1)
+        said = unfolded(result.err)
+        assert result.code == 3 and re.search(rf", in {mode} mode{'' if 'gdb' in way else registers}; by LR it interrupted own.c:", said), said
+        assert f"({function}" in said, said
+        state = place.board.state()
+        assert state["run"] == "running" and state["altered"] == state["borrowed"] == 0
