@@ -382,7 +382,7 @@ static bool clock_from_program(struct session *session, struct clock *out)
 }
 
 /* The program may have switched its clock since. What cannot be read tells nothing. */
-static void recheck_clock(struct session *session)
+const char *session_clock_change(struct session *session)
 {
     uint64_t value;
     char before[NUMBER_ROOM], after[NUMBER_ROOM];
@@ -392,11 +392,12 @@ static void recheck_clock(struct session *session)
         !ledger_read(session->device.ledger, core_word(&session->device.chosen->core, session->clock_at),
                      &value, &deadline, &ignored) ||
         (uint32_t)value == session->clock_was)
-        return;
+        return session->clock_change;
     number_frequency(before, sizeof before, (double)session->clock_was);
     number_frequency(after, sizeof after, (double)(uint32_t)value);
     snprintf(session->clock_change, sizeof session->clock_change,
              "SystemCoreClock went from %.24s to %.24s during the run", before, after);
+    return session->clock_change;
 }
 
 void session_end_conditions(const struct session *session, struct conditions *conditions)
@@ -684,7 +685,7 @@ bool session_end_engine(struct session *session, struct engine *engine, struct e
     if (!ok && (why->kind == ERROR_START || why->kind == ERROR_END))
         error_clear(why);
     name_stop(session, engine, why);
-    recheck_clock(session);
+    (void)session_clock_change(session);
     return ok;
 }
 

@@ -89,6 +89,8 @@ bool session_take_other(struct session *session, const struct error *why, struct
                         double *seen_hz, struct error *error);
 /* Fills what the session knows of the conditions. */
 void session_conditions(struct session *session, const struct clock *clock, struct conditions *out);
+/* Reads SystemCoreClock again, if it is the clock: "SystemCoreClock went from ...", "" if it is as before. */
+const char *session_clock_change(struct session *session);
 /* At the end of a run: removes a clock that has changed since, as its times would be wrong. */
 void session_end_conditions(const struct session *session, struct conditions *conditions);
 void conditions_add_note(struct conditions *conditions, const char *text); /* "": none */

@@ -150,12 +150,15 @@ static bool print_begin(struct stat_command *self)
 
 static bool print_end(struct stat_command *self)
 {
-    const struct sampling *sampling = &self->sampling;
+    struct sampling *sampling = &self->sampling;
     const struct options *options = options_of(self);
     FILE *out = sampling->session.context->out;
     if (options->all_cpus)
         return cores_print(out, &sampling->whole, options->format, options->separator[0]);
     self->counts.slept = sampling->session.device.slept;
+    self->counts.clock_change = session_clock_change(&sampling->session);
+    if (self->counts.clock_change[0] != '\0')
+        sampling->clock.hz = 0; /* no metric may use it */
     sampling_metrics(sampling, &self->counts);
     return counts_end(out, &self->counts, options->format, options->separator[0]);
 }

@@ -176,6 +176,8 @@ static void put_footer(FILE *out, const struct counts *counts)
     }
     if (counts->slept)
         fold_text(out, columns, INDENT, RESULT_SLEPT);
+    if (counts->clock_change != NULL && counts->clock_change[0] != '\0')
+        fold_text(out, columns, INDENT, counts->clock_change);
     for (size_t i = 0; i < counts->n_metrics; i++) {
         const struct metric_result *metric = &counts->metrics[i];
         if (isfinite(metric->value) || metric->why[0] == '\0')

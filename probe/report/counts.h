@@ -44,6 +44,7 @@ struct counts {
     uint64_t skew_us;            /* all counters of a sample were read within this time */
     uint64_t halts, halted_us;   /* to take samples; 0: none were needed */
     bool slept;                  /* the core was seen asleep */
+    const char *clock_change;    /* since the header was printed; NULL or "": none */
     uint64_t samples;            /* taken after the first one */
     uint64_t lost;               /* samples that came too late for a counter */
 };

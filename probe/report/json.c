@@ -418,6 +418,8 @@ bool json_counts(FILE *out, const char *type, const struct counts *counts)
     json_part_unsigned(&line, "lost", counts->lost);
     if (counts->slept)
         json_part_bool(&line, "slept", true);
+    if (counts->clock_change != NULL)
+        json_part_text(&line, "clock_change", counts->clock_change);
     return json_part_write(out, line);
 }
 

@@ -140,6 +140,16 @@ def test_a_clock_that_changes_gives_no_times(way, words, tmp_path):
         assert not re.search(r"^time |, at 12 MHz", result.out, re.M), result.out
 
 
+@pytest.mark.parametrize("words", [(), ("-j",)], ids=["text", "json"])
+def test_stat_says_that_the_clock_changed(words):
+    with Place("m4/swd", "free", WORK_BY_DATA) as place:
+        run = place.start("stat", "--for", "2s", *words)
+        wait_for(lambda: place.board.state()["dwt_ctrl"] & 1 or run.poll() is not None, "the counter")
+        place.board.write_word("SystemCoreClock", 4_000_000)
+        result = finish_tool(run)
+        assert result.code == 0 and "SystemCoreClock went from 12 MHz to 4 MHz during the run" in unfolded(result.out), result.out
+
+
 def test_list():
     everything = run_tool("list", "--cpu", "cortex-a9")
     assert everything.code == 0 and "0x0011" in everything.out and "CPU_CYCLES" in everything.out
