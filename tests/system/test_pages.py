@@ -159,11 +159,12 @@ def test_the_page_of_survey_is_its_json_lines(tmp_path):
     page = Still(out)
     lines = {line["name"]: line for line in page.of("region")}
     rows = {row[0]: row for row in page.rows("regions")}
-    assert set(rows) == set(lines) == {"tight", "wide", "none"} and rows["none"][1] == "&lt;not reached&gt;"
+    assert set(rows) == set(lines) == {"tight", "wide", "none"} and rows["none"][1].startswith("&lt;not reached&gt; in ")
     for name in ("tight", "wide"):
         cycles = lines[name]["columns"]["CPU_CYCLES"]
         assert [rows[name][i] for i in (1, 2, 5, 6)] == [f"{cycles[key]:,}" for key in ("count", "median", "min", "max")]
-        assert rows[name][9] == f"{100 * lines[name]['share']:.1f} %"
+        share = 100 * lines[name]["share"]
+        assert rows[name][9] in (f"{share:.1f} %", f"~{share:.0f} %")
     sparks = re.findall(r'<svg class="spark".*?</svg>', page.text, re.S)
     counts = [sum(int(n) for n in re.findall(r": (\d+) hit", spark)) for spark in sparks]
     assert counts == [lines[name]["columns"]["CPU_CYCLES"]["count"] for name in rows if lines[name]["reached"]]
