@@ -8,7 +8,7 @@ import pytest
 
 from card import Agent, Card, card_available
 from gdb_place import GdbPlace
-from harness import RELEASE, TOOL, WAIT, WORK_BY_DATA, Place, finish_tool, start_tool
+from harness import RELEASE, TOOL, WAIT, WORK_BY_DATA, Place, finish_tool, start_tool, wait_for
 
 pytestmark = pytest.mark.soak
 SECONDS = float(os.environ.get("PMU_HOURS", 20 / 3600)) * 3600
@@ -91,5 +91,5 @@ def test_many_runs_through_one_server(way):
             if time.monotonic() < begin + WARM * SECONDS or open_files is None:
                 warm, open_files = max(warm, memory(pid)), descriptors(pid)
                 continue
-            assert descriptors(pid) == open_files
+            wait_for(lambda: descriptors(pid) == open_files, "the server, to close the run's connection")
             assert memory(pid) <= warm + GROWTH, f"{memory(pid) - warm} bytes more than in the beginning"

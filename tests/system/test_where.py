@@ -9,7 +9,7 @@ from own_program import START, own_place
 
 UDF = b"\x00\xde"
 STEP, CALLER = "spin", "one_round"
-CALLED = re.compile(rf"{CALLER}|start\+0x\w+\), called by Reset_Handler")  # or in the loop that calls it
+CALLED = re.compile(rf"{CALLER}|start\+0x\w+\), called by Reset_Handler|\(Reset_Handler\+")  # or in the loop that calls it
 
 
 @pytest.mark.any_row
