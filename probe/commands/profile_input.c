@@ -73,12 +73,13 @@ static void look_for_overlays(struct profile_input *input)
                 memcpy(found, sections, sizeof found);
             }
     }
-    if (samples > 0 && input->no_names[0] == '\0')
-        snprintf(input->no_names, sizeof input->no_names,
-                 "%" PRIu64
+    size_t used = strlen(input->no_names);
+    if (samples > 0)
+        snprintf(input->no_names + used, sizeof input->no_names - used,
+                 "%s%" PRIu64
                  " samples lie in an overlay, where the sections %s all have code: their names and "
                  "lines may be those of another one",
-                 samples, found);
+                 used > 0 ? ". " : "", samples, found);
 }
 
 static bool open_one(struct profile_input *input, const char *path, struct error *error)
@@ -91,11 +92,11 @@ static bool open_one(struct profile_input *input, const char *path, struct error
         drop_symbols(input);
     else
         compare_builds(input);
-    if (input->symbols != NULL)
-        look_for_samples(input);
-    if (input->symbols != NULL)
-        look_for_overlays(input);
-    return input->symbols != NULL;
+    if (input->symbols == NULL)
+        return false;
+    look_for_samples(input);
+    look_for_overlays(input);
+    return true;
 }
 
 /* The recorded program under its own name in the folder of the profile, kept there on purpose. Only a build
@@ -110,8 +111,10 @@ static bool open_beside(struct profile_input *input)
                                             name_of_file(about->elf)) >= (int)sizeof path)
         return false;
     memcpy(why, input->no_names, sizeof why);
+    input->no_names[0] = '\0'; /* if it is found, what is said of it counts */
     bool found = open_one(input, path, &ignored);
-    memcpy(input->no_names, found ? "" : why, found ? 1 : sizeof why);
+    if (!found)
+        memcpy(input->no_names, why, sizeof why);
     return found;
 }
 

@@ -468,7 +468,7 @@ static bool any_hits(const struct survey_command *self)
 
 enum { CALLERS_MOST = 64 };
 
-/* The region in which a call stands; NULL: none of the survey. */
+/* The region that holds a call; NULL: the survey has none. */
 static const struct survey_region *region_around(const struct survey_command *self, uint64_t address)
 {
     for (size_t i = 0; i < self->regions.n; i++) {

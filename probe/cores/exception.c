@@ -99,7 +99,7 @@ void exception_describe_mode(const struct core *core, uint64_t status, char *out
     snprintf(out, size, "%s%s", mode != NULL ? mode : "", mode != NULL ? " mode" : "");
 }
 
-/* DDI 0406C B1.3.1, B1.8.3: an abort of data leaves LR 8 bytes behind its instruction, other faults 4. */
+/* DDI 0406C B1.3.1, B1.8.3: an abort of data leaves LR 8 bytes after its instruction, other faults 4. */
 enum { MODE_ABORT = 0x17, MODE_UNDEFINED = 0x1B };
 enum { AFTER_DATA_ABORT = 8, AFTER_OTHERS = 4 };
 

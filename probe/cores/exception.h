@@ -31,6 +31,6 @@ bool exception_add_faults(const struct core *core, uint64_t status, struct steps
                           size_t at[FAULT_WORDS]);
 /* ": DFSR 0x00000805 (translation), DFAR 0x50000000, IFSR 0x00000000, IFAR 0x00000000" */
 void exception_describe_faults(const uint64_t values[FAULT_WORDS], char *out, size_t size);
-/* The instruction that a fault interrupted, by the LR of its mode, which a handler may have changed. False:
- * it is no such mode. */
+/* The instruction that a fault interrupted, by the LR of its mode, which a handler may have changed. False in
+ * other modes. */
 bool exception_interrupted(const struct core *core, uint64_t status, uint64_t lr, uint64_t *out);

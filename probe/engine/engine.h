@@ -156,8 +156,8 @@ struct engine_scout {
 };
 
 struct engine_found {
-    size_t watched;    /* the first so many: there was no comparator for the others. 0: it failed before */
-    size_t which;      /* whose start was reached; the core stands there until disarm */
+    size_t watched;    /* the first N: there was no comparator for the others. 0: it failed before */
+    size_t which;      /* whose start was reached; the core is halted there until disarm */
     int64_t waited_us; /* with all of them armed */
 };
 

@@ -185,9 +185,8 @@ static void put_survey_numbers(FILE *out, const struct survey_row *row)
 {
     char number[NUMBER_ROOM], share[NUMBER_ROOM], rate[NUMBER_ROOM];
     if (row->summary == NULL || row->summary->hits == 0) {
-        char none[64] = "<not measured>";
-        if (row->why[0] == '\0')
-            survey_unreached_text(row, none, sizeof none);
+        char none[64];
+        survey_none_text(row, none, sizeof none);
         put_cell(out, none);
         for (size_t i = 0; i < 7; i++)
             put_cell(out, "");

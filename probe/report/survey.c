@@ -241,11 +241,14 @@ static bool fill(const struct survey_row *row, size_t which, struct cells *cells
     return true;
 }
 
-void survey_unreached_text(const struct survey_row *row, char *out, size_t size)
+void survey_none_text(const struct survey_row *row, char *out, size_t size)
 {
     char time[NUMBER_ROOM];
-    snprintf(out, size, row->waited_s > 0 ? "<not reached> in %s" : "<not reached>",
-             number_elapsed(time, sizeof time, row->waited_s));
+    if (row->why[0] != '\0')
+        snprintf(out, size, "<not measured>");
+    else
+        snprintf(out, size, row->waited_s > 0 ? "<not reached> in %s" : "<not reached>",
+                 number_elapsed(time, sizeof time, row->waited_s));
 }
 
 /* Why this row has no number. */
@@ -255,7 +258,7 @@ static void describe_none(const struct survey_row *row, size_t which, char *out,
     const struct column *column =
         survey_has_hits(row) && which < row->summary->n ? &row->summary->columns[which] : NULL;
     if (column == NULL && row->why[0] == '\0')
-        survey_unreached_text(row, out, size);
+        survey_none_text(row, out, size);
     else if (column == NULL)
         snprintf(out, size, "<not measured>: %s", terminal_text(clean, sizeof clean, row->why));
     else if (column->unsupported[0] != '\0')
@@ -352,11 +355,11 @@ static void put_unreached(const struct layout *layout, const struct survey *surv
     size_t left = layout->unreached;
     if (!layout->folds)
         return;
-    struct survey_row least = {.waited_s = INFINITY};
+    struct survey_row least = {.why = "", .waited_s = INFINITY};
     for (size_t i = 0; i < survey->n; i++)
         if (is_unreached(&survey->rows[i]))
             least.waited_s = fmin(least.waited_s, survey->rows[i].waited_s);
-    survey_unreached_text(&least, text, sizeof text);
+    survey_none_text(&least, text, sizeof text);
     snprintf(piece, sizeof piece, "%s%s:", text, least.waited_s > 0 ? " and more" : "");
     fold_put(&fold, piece, 0);
     for (size_t i = 0; i < survey->n; i++) {
@@ -444,8 +447,8 @@ bool survey_remark(const struct survey_row *row, char *out, size_t size)
         terminal_text(clean, sizeof clean, summary->conditions.note),
         tainted,
         bounded,
-        survey_rate(summary).bursts ? "its calls come in bursts, and no turn met the longest time between "
-                                      "them: a longer --for says more"
+        survey_rate(summary).bursts ? "its turns may have met one burst of calls each: a longer --for says "
+                                      "more"
                                     : "",
         summary->slept ? "the core was seen asleep" : "",
         summary->disagreement,

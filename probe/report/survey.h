@@ -47,8 +47,8 @@ struct survey_rate {
     bool bursts; /* turns may have met one burst of calls each: all is an estimate by how many began in one */
 };
 struct survey_rate survey_rate(const struct summary *summary);
-/* Of a row without a hit and without a reason: "<not reached> in 1.2 s". */
-void survey_unreached_text(const struct survey_row *row, char *out, size_t size);
+/* Of a row without a hit: "<not reached> in 1.2 s", or "<not measured>" if it has a reason. */
+void survey_none_text(const struct survey_row *row, char *out, size_t size);
 /* Calls per second, "9,279", and share, "41.2 %", "<41.2 %" or "~41 %"; "" for what is unknown. Each has
  * NUMBER_ROOM. */
 void survey_rate_texts(const struct summary *summary, char *rate, char *share);

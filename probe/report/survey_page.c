@@ -44,9 +44,8 @@ static void put_row(struct html_table *table, const struct survey_row *row, size
     html_row(table, NULL);
     html_cell(table, NULL, row->name);
     if (!survey_has_hits(row)) {
-        char none[64] = "<not measured>";
-        if (row->why[0] == '\0')
-            survey_unreached_text(row, none, sizeof none);
+        char none[64];
+        survey_none_text(row, none, sizeof none);
         put_empty(table, none, cells);
         return;
     }

@@ -131,14 +131,14 @@ def test_what_falls_asleep_soon_is_awake(chip, wire, tmp_path):
     with own_place(tmp_path, f"{chip}/swd", SLEEPY, dap_wire=wire, dap_exact=True, clock=CLOCK) as place:
         _, spent = record(place, path, 2 * SAMPLES)
         rows = [json.loads(line) for line in run_tool("--elf", place.elf, "report", path, "-j").out.splitlines()]
-        told = {row.get("function", row.get("state")): row for row in rows if row["type"] == "share"}
+        shown = {row.get("function", row.get("state")): row for row in rows if row["type"] == "share"}
         truth = by_function(place, spent["executed"])
         truth["asleep"] = sum(cycles for _, cycles in spent["asleep"])
         every = sum(truth.values())
         for name in ("busy", "asleep", "SysTick_Handler"):
-            share, row = truth[name] / every, told[name]
+            share, row = truth[name] / every, shown[name]
             assert abs(row["share"] - share) <= 2 * row["plus_minus"], (name, share, row)
-        assert told.get("nap", {"share": 0})["share"] < 0.01, told["nap"]
+        assert shown.get("nap", {"share": 0})["share"] < 0.01, shown["nap"]
 
 
 TASKS = {("2", "IDLE"): ["crc_of", "pack_block", "idle_task"], ("1", "filter"): ["fir_filter", "queue_take", "filter_task", "memmove"],

@@ -67,7 +67,7 @@ FAULTS = START + r"""
 volatile uint32_t fault;
 APART void never(void) { sink++; }
 APART void undefined(void) { __asm volatile(".word 0xE7F000F0"); }
-APART void load(void) { sink += REGISTER(0x50000000); } /* there is no memory */
+APART void load(void) { sink += REGISTER(0x50000000); } /* no memory there */
 void run(void)
 {
     for (;; round_count++) {
