@@ -69,10 +69,31 @@ static void print_error(const struct error *error, const char *command)
     print_advice(error, command);
 }
 
+/* A program that was moved shows in the target's memory only, when its addresses are known already: then all
+ * begins anew. Nothing is printed or measured by then. */
+static int run_moved(const struct command *command, const struct context *context, struct error *error)
+{
+    struct options options = *context->options;
+    struct context moved = *context;
+    char offset[VALUE_OFFSET];
+    moved.options = &options;
+    moved.load_offset = NULL;
+    options.load_offset = *context->load_offset;
+    error_clear(error);
+    value_offset_text(options.load_offset, offset);
+    if (!options.quiet)
+        fprintf(stderr, "pmu-probe: the target runs this ELF at another place: --load-offset %s\n", offset);
+    return command->run(&moved, error);
+}
+
 static int run_command(const struct context *context, struct error *error)
 {
     const struct command *command = command_find(context->options->command, error);
-    return command != NULL ? command->run(context, error) : error_exit_code(error->kind);
+    if (command == NULL)
+        return error_exit_code(error->kind);
+    int code = command->run(context, error);
+    return error->kind != ERROR_NONE && *context->load_offset != 0 ? run_moved(command, context, error)
+                                                                   : code;
 }
 
 static int run(const struct options *options, struct error *error)
@@ -80,6 +101,7 @@ static int run(const struct options *options, struct error *error)
     struct output output, told = {0};
     bool plain = options->version || options->help, result = false;
     int code = EXIT_DONE;
+    uint64_t moved = 0;
     struct error unlogged = {0}; /* a log that nobody reads is no failure */
     if (!plain && options->command == NULL) {
         help_usage(stderr);
@@ -97,6 +119,7 @@ static int run(const struct options *options, struct error *error)
                               .out = output.file,
                               .outputs = {&output, options->verbose > 0 ? &told : NULL},
                               .result = &result,
+                              .load_offset = &moved,
                               .log = options->verbose > 0 ? &log : NULL};
     log_line(context.log, "pmu-probe %s, %s", PMU_PROBE_VERSION, plain ? "" : options->command);
     if (options->version)

@@ -17,8 +17,10 @@ static const struct {
          "A location is function, file.c:function, ns::Class::method(int), file.c:42 or *0x10000200."},
     [ERROR_AMBIGUOUS] = {EXIT_USAGE, "Name one of them as it stands above."},
     [ERROR_ELF] = {EXIT_USAGE, "Give the ELF file that the linker wrote, with --elf FILE."},
-    [ERROR_ELF_MISMATCH] = {EXIT_MEASURE,
-                            "Flash the program that --elf names, or name the one that the target runs."},
+    [ERROR_ELF_MISMATCH] =
+        {EXIT_MEASURE,
+         "Flash the program that --elf names, or name the one that the target runs. If it was moved in "
+         "memory, --load-offset says how far."},
     [ERROR_NO_PROBE] =
         {EXIT_MEASURE,
          "Plug in a CMSIS-DAP probe, start OpenOCD (openocd -f board/YOUR_BOARD.cfg), or let pmu-probe "

@@ -38,7 +38,7 @@ int command_annotate(const struct context *context, struct error *error)
     struct profile_input input;
     struct annotated_function function = {.built = 0};
     uint64_t address = 0;
-    bool ok = profile_input_open(&input, file, options->elf, context->cancel, error) &&
+    bool ok = profile_input_open(&input, file, options->elf, options->load_offset, context->cancel, error) &&
               find_function(context, &input, &address, error) &&
               annotated_function_make(input.profile, input.symbols, input.elf, address, &function, error);
     if (ok) {

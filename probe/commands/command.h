@@ -24,6 +24,7 @@ struct context {
     FILE *out;
     const struct output *outputs[CONTEXT_OUTPUTS]; /* `out` and the log; NULL: none */
     bool *result;                                  /* see command_has_result; may be NULL */
+    uint64_t *load_offset;                         /* what the target's memory tells of it; may be NULL */
     const struct log *log;                         /* NULL without -v */
 };
 

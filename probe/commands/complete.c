@@ -81,7 +81,10 @@ static void offer_functions(const struct completion *self)
 {
     char name[LOCATION_NAME];
     struct error ignored = {0};
-    struct symbols *symbols = self->options->elf != NULL ? symbols_open(self->options->elf, &ignored) : NULL;
+    struct symbols *symbols =
+        self->options->elf != NULL
+            ? symbols_open_moved(self->options->elf, self->options->load_offset, &ignored)
+            : NULL;
     for (size_t i = 0; symbols != NULL && symbols_function_name(symbols, i, name, sizeof name); i++)
         offer(self, name, "");
     symbols_close(symbols);

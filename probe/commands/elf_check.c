@@ -1,4 +1,5 @@
 #include "commands/session.h"
+#include "commands/where.h"
 
 #include "stub/injected_code.h"
 
@@ -79,10 +80,11 @@ static bool check_machine(struct session *session, struct error *error)
     if (!elf_fits(&machine, core))
         return error_set(error, ERROR_ELF_MISMATCH, "this ELF is for %s; the core is a %s", machine.name,
                          core->name);
-    if (core->family == CORE_X86_64 && symbols_is_movable(session->symbols))
-        return error_set(error, ERROR_USAGE,
-                         "the ELF is position independent, and where a system has put it is not known: link "
-                         "it with -no-pie");
+    if (core->family == CORE_X86_64 && symbols_is_movable(session->symbols) &&
+        session->context->options->load_offset == 0)
+        return error_advise(error, ERROR_USAGE,
+                            "Link it with -no-pie, or give --load-offset: how far above its addresses it is.",
+                            "the ELF is position independent, and where a system has put it is not known");
     return true;
 }
 
@@ -116,11 +118,13 @@ static bool read_piece(struct session *session, const struct segment *piece, uin
     return list.n == 0 || ledger_run(session->device.ledger, &list, results, &deadline, error);
 }
 
-/* Compares words of the target with a piece of the file, from its byte `skip` on. */
+/* Compares words of the target with a piece of the file, from its byte `skip` on. A program that moved itself
+ * has moved the addresses in it, too. */
 static bool compare(const struct session *session, const struct segment *piece, size_t skip,
                     const uint64_t *words, size_t n, struct error *error)
 {
     struct symbols_machine machine;
+    uint32_t moved = (uint32_t)session->context->options->load_offset;
     symbols_machine(session->symbols, &machine);
     for (size_t i = 0; i < n; i++) {
         uint32_t in_file;
@@ -129,7 +133,7 @@ static bool compare(const struct session *session, const struct segment *piece, 
         memcpy(&in_file, piece->bytes + skip + 4 * i, 4);
         if (machine.big_endian_words)
             in_file = __builtin_bswap32(in_file);
-        if (in_file != words[i])
+        if (in_file != words[i] && in_file + moved != words[i])
             return error_set(error, ERROR_ELF_MISMATCH,
                              "the target does not run this ELF: at 0x%08" PRIX64 " it holds 0x%08" PRIX32
                              ", the file 0x%08" PRIX32,
@@ -220,6 +224,78 @@ static bool check_piece(struct session *session, const struct segment *piece, st
             return error_set(error, differs.kind, "%s%s", differs.text, cached(session));
     }
     return error_copy(error, &differs);
+}
+
+/* ---- a program that was moved */
+
+/* The words of the target from an address on, as the file has its bytes. */
+static bool read_bytes(struct session *session, uint64_t address, uint8_t *out, size_t size)
+{
+    const struct segment piece = {.address = address, .size = size};
+    uint64_t words[WORDS];
+    size_t skip, n;
+    struct symbols_machine machine;
+    struct error unread = {0};
+    symbols_machine(session->symbols, &machine);
+    if (!read_piece(session, &piece, words, &skip, &n, &unread))
+        return false;
+    for (size_t i = 0; i < n; i++) {
+        uint32_t word = machine.big_endian_words ? __builtin_bswap32((uint32_t)words[i]) : (uint32_t)words[i];
+        memcpy(out + 4 * i, &word, 4);
+    }
+    return true;
+}
+
+bool elf_find_moved(struct session *session, uint64_t pc, uint64_t *by)
+{
+    static const struct {
+        size_t before, size;
+    } pieces[] = {{32, 64}, {0, 32}, {32, 32}, {0, 16}, {16, 16}}; /* code may begin or end there */
+    uint8_t bytes[64];
+    uint64_t linked;
+    if (session->symbols == NULL || session->device.chosen->core.memory_hidden)
+        return false;
+    for (size_t i = 0; i < sizeof pieces / sizeof *pieces; i++) {
+        uint64_t from = (pc & ~UINT64_C(3)) - pieces[i].before;
+        if (from > pc || !read_bytes(session, from, bytes, pieces[i].size) ||
+            !symbols_find_moved(session->symbols, from, bytes, pieces[i].size, &linked))
+            continue;
+        *by = session->context->options->load_offset + (from - linked);
+        if (session->device.chosen->core.family != CORE_ARMV8)
+            *by = (uint64_t)(int64_t)(int32_t)*by;
+        return from != linked;
+    }
+    return false;
+}
+
+/* Undoes what it did to look through the core. */
+static bool let_go(struct session *session, struct error *error)
+{
+    if (session->by_core == NULL)
+        return true;
+    if (!session_undo(session, error))
+        return false; /* session_close tries again */
+    injected_free(session->by_core);
+    session->by_core = NULL;
+    return true;
+}
+
+/* The bytes where the core is tell how far the program was moved. The run begins anew with that. */
+static void find_moved(struct session *session, struct error *error)
+{
+    uint64_t by;
+    const struct context *context = session->context;
+    struct error moved = {0};
+    char offset[VALUE_OFFSET];
+    if ((error->kind != ERROR_ELF_MISMATCH && error->kind != ERROR_FAULT) || !session->may_stop ||
+        !let_go(session, &moved) || !where_moved(session, &by))
+        return;
+    if (context->load_offset != NULL && context->options->load_offset == 0)
+        *context->load_offset = by;
+    value_offset_text(by, offset);
+    error_advise(&moved, error->kind, "", "It runs the ELF's code at another place: --load-offset %s",
+                 offset);
+    error_add(error, &moved);
 }
 
 /* ---- the build ID */
@@ -347,20 +423,9 @@ static bool check_memory(struct session *session, struct error *error)
     for (size_t i = 0; i < n; i++)
         if (!check_segment(session, &segments[i], error)) {
             name_builds(session, segments, n, error);
+            find_moved(session, error);
             return false;
         }
-    return true;
-}
-
-/* Undoes what it did to look through the core. */
-static bool let_go(struct session *session, struct error *error)
-{
-    if (session->by_core == NULL)
-        return true;
-    if (!session_undo(session, error))
-        return false; /* session_close tries again */
-    injected_free(session->by_core);
-    session->by_core = NULL;
     return true;
 }
 

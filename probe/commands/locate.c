@@ -222,7 +222,7 @@ int command_locate(const struct context *context, struct error *error)
     else if (options->n_operands == 0 && options->regions == NULL)
         ok = error_set(error, ERROR_USAGE, "locate needs a location, or the --regions of a file");
     if (ok)
-        self.symbols = symbols_open(options->elf, error);
+        self.symbols = symbols_open_moved(options->elf, options->load_offset, error);
     ok = ok && self.symbols != NULL &&
          (options->format != FORMAT_JSON || json_command_header(context->out, "locate", "") ||
           error_set(error, ERROR_SYSTEM, "the output could not be written"));

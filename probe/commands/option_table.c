@@ -57,6 +57,8 @@ const struct option option_table[] = {
     {'c', "tcl", "TCL", OPTION_OPENOCD, 0, LINKED, "start OpenOCD with this command, its -c"},
     {'s', "search", "DIR", OPTION_OPENOCD, 0, LINKED, "start OpenOCD with this folder for files, its -s"},
     {0, "elf", "FILE", OPTION_TEXT, AT(elf), PROGRAM, "the program on the target, for names and lines"},
+    {0, "load-offset", "OFFSET", OPTION_OFFSET, AT(load_offset), PROGRAM,
+     "how far above the addresses of --elf the program runs (0x130000, -0x1000), if it was moved"},
     {'C', "core", "N", OPTION_CORE, AT(core), TARGET, "which core, as info numbers them"},
     {'a', "all-cpus", NULL, OPTION_FLAG, AT(all_cpus), STAT | WATCH | RECORD | TOP,
      "record and top: all cores of the target, by turns; stat and watch: all CPUs of a Knights Corner card"},
@@ -182,6 +184,7 @@ const struct option_words option_words[OPTION_KINDS] = {
     [OPTION_CSV] = {"one character, or \\t for a tab; no quote, letter or digit", "a character", ","},
     [OPTION_PLACE] = {"AP:ADDR, such as 1:0x80090000, where a page begins", "a place", "1:0x80090000"},
     [OPTION_PROCESS] = {"an ID such as 0x2A, or any", "an ID", "0x2A"},
+    [OPTION_OFFSET] = {"a distance such as 0x130000 or -0x1000, a multiple of 4", "a distance", "0x130000"},
 };
 
 /* What to do instead, for options that users expect with a command. */

@@ -63,14 +63,15 @@ struct options {
     struct place debug_base, pmu_base, cti;
     struct process process;
     double freq_hz, speed_hz;
-    unsigned verbose;  /* -v, -vv */
-    uint64_t hits;     /* 0: not given */
-    uint64_t warmup;   /* 0: none */
-    double precision;  /* a part; 0: not given */
-    uint64_t hot;      /* functions or lines; 0: not given */
-    uint64_t packets;  /* in flight; 0: not given */
-    uint64_t every;    /* events from stop to stop; 0: not given */
-    uint64_t outliers; /* hits; 0: none */
+    unsigned verbose;     /* -v, -vv */
+    uint64_t hits;        /* 0: not given */
+    uint64_t warmup;      /* 0: none */
+    double precision;     /* a part; 0: not given */
+    uint64_t hot;         /* functions or lines; 0: not given */
+    uint64_t packets;     /* in flight; 0: not given */
+    uint64_t every;       /* events from stop to stop; 0: not given */
+    uint64_t outliers;    /* hits; 0: none */
+    uint64_t load_offset; /* as symbols_move takes it; 0: not given */
     int64_t interval_ms;
     bool interval_said;      /* on the command line, as are those below */
     bool wires_said;         /* --transport, --speed or --packets */
@@ -119,6 +120,7 @@ enum option_kind {
     OPTION_CSV,
     OPTION_PLACE,
     OPTION_PROCESS,
+    OPTION_OFFSET,
     OPTION_KINDS
 };
 
@@ -194,6 +196,9 @@ bool conf_next(struct conf *conf, char **key, char **value);
 bool value_frequency(const char *text, double *out);
 /* "500ms", "2s", "1.5min", "1h"; a number without a unit is multiplied by `plain`. */
 bool value_seconds(const char *text, double plain, double *out);
+/* A --load-offset as it is typed: "0x130000", "-0x1000" */
+enum { VALUE_OFFSET = 20 };
+void value_offset_text(uint64_t offset, char out[VALUE_OFFSET]);
 /* Decimal, or hexadecimal after 0x. */
 bool value_count(const char *text, uint64_t most, uint64_t *out);
 /* "200", and other ways to write a whole number: "10k", "1e3", "2M". */

@@ -56,7 +56,9 @@ static void look_for_samples(struct profile_input *input)
     if (samples > 0)
         snprintf(input->no_names, sizeof input->no_names,
                  "No sample lies in the code of %.200s, which is for %s: they are at 0x%08" PRIx64
-                 " to 0x%08" PRIx64 ". It is another program, or it runs elsewhere than it was linked for",
+                 " to 0x%08" PRIx64
+                 ". It is another program, or it runs elsewhere than it was linked for: then --load-offset "
+                 "helps",
                  input->elf, machine.name, low, high);
 }
 
@@ -87,7 +89,7 @@ static bool open_one(struct profile_input *input, const char *path, struct error
     input->elf = strdup(path);
     if (input->elf == NULL)
         return error_set(error, ERROR_SYSTEM, "out of memory");
-    input->symbols = symbols_open(path, error);
+    input->symbols = symbols_open_moved(path, input->load_offset, error);
     if (input->symbols == NULL)
         drop_symbols(input);
     else
@@ -133,12 +135,13 @@ static void open_recorded(struct profile_input *input)
     open_beside(input);
 }
 
-bool profile_input_open(struct profile_input *input, const char *file, const char *elf,
+bool profile_input_open(struct profile_input *input, const char *file, const char *elf, uint64_t load_offset,
                         const volatile sig_atomic_t *cancel, struct error *error)
 {
     *input = (struct profile_input){.file = file};
     if (!profile_file_read(file, cancel, &input->profile, error))
         return false;
+    input->load_offset = load_offset != 0 ? load_offset : input->profile->about.load_offset;
     if (elf == NULL)
         open_recorded(input);
     return elf == NULL || open_one(input, elf, error) || input->no_names[0] != '\0';

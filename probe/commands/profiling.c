@@ -221,6 +221,7 @@ void profiling_about(const struct session *session, struct profile_about *about)
     about->probe = copy_of(text);
     if (session->symbols != NULL) {
         about->elf = copy_of(options->elf);
+        about->load_offset = options->load_offset;
         about->build_id = copy_of(symbols_build_id(session->symbols));
     }
 }

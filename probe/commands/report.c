@@ -215,12 +215,12 @@ static bool open_old(struct report_command *self, struct error *error)
 {
     const struct options *options = self->context->options;
     struct profile_input *old = &self->old.input;
-    if (!profile_input_open(old, options->diff, NULL, self->context->cancel, error))
+    if (!profile_input_open(old, options->diff, NULL, 0, self->context->cancel, error))
         return false;
     if (old->symbols != NULL || options->elf == NULL)
         return true;
     profile_input_close(old);
-    return profile_input_open(old, options->diff, options->elf, self->context->cancel, error);
+    return profile_input_open(old, options->diff, options->elf, 0, self->context->cancel, error);
 }
 
 /* Addresses are the same only in the same program; names need both programs. */
@@ -328,7 +328,8 @@ int command_report(const struct context *context, struct error *error)
     const char *file = options->n_operands > 0 ? options->operands[0] : PROFILE_NAME;
     struct report_command self = {.context = context};
     bool ok = profiling_sort(options, true, &self.sort, error) && check_output(&self, error) &&
-              profile_input_open(&self.now.input, file, options->elf, context->cancel, error) &&
+              profile_input_open(&self.now.input, file, options->elf, options->load_offset, context->cancel,
+                                 error) &&
               check_contexts(&self, &self.now.input, error);
     self.has_stacks = ok && stacks_are_in(self.now.input.profile);
     if (ok && options->stacks && !self.has_stacks)

@@ -37,7 +37,7 @@ bool session_open_elf(struct session *session, struct error *error)
     const char *path = session->context->options->elf;
     if (path == NULL)
         return true;
-    session->symbols = symbols_open(path, error);
+    session->symbols = symbols_open_moved(path, session->context->options->load_offset, error);
     return session->symbols != NULL;
 }
 

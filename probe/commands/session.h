@@ -179,5 +179,8 @@ bool session_prove(struct session *session, const struct counter_block *block, s
  */
 /* Whether a core can run such code, as far as the two identify themselves. Pure. */
 bool elf_fits(const struct symbols_machine *machine, const struct core *core);
+/* Whether the code at a core's PC is that of another place of the ELF alone: `by` is the --load-offset with
+ * which it would be there. */
+bool elf_find_moved(struct session *session, uint64_t pc, uint64_t *by);
 /* The session must have chosen its core; true without an ELF. */
 bool elf_check(struct session *session, struct error *error);

@@ -5,6 +5,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -66,6 +67,12 @@ bool value_frequency(const char *text, double *out)
         return false;
     *out = value;
     return true;
+}
+
+void value_offset_text(uint64_t offset, char out[VALUE_OFFSET])
+{
+    bool below = offset > INT64_MAX;
+    snprintf(out, VALUE_OFFSET, "%s0x%" PRIX64, below ? "-" : "", below ? 0 - offset : offset);
 }
 
 bool value_seconds(const char *text, double plain, double *out)
@@ -318,6 +325,10 @@ bool option_store(struct options *options, const struct option *option, const ch
         break;
     case OPTION_PROCESS:
         ok = value_process(text, at);
+        break;
+    case OPTION_OFFSET:
+        ok = value_count(text + (text[0] == '-'), UINT64_MAX, &count) && count % 4 == 0;
+        *(uint64_t *)at = text[0] == '-' ? 0 - count : count;
         break;
     case OPTION_OPENOCD:
         return add_openocd(options, option, text, error);

@@ -10,11 +10,13 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { WHERE_ROOM = 900, EXCEPTION_ROOM = 256, CALLERS = 4, FAULT_STEPS = 96 };
+enum { WHERE_ROOM = 900, EXCEPTION_ROOM = 256, CALLERS = 4, FAULT_STEPS = 96, PLACES = 4 };
 
 struct where {
     struct session *session;
     char text[WHERE_ROOM];
+    bool is_moved;
+    uint64_t by;
 };
 
 __attribute__((format(printf, 2, 3))) static void add(struct where *where, const char *format, ...)
@@ -86,6 +88,20 @@ static void add_place(struct where *where, uint64_t pc)
     add(where, "The core is in %s", place);
 }
 
+/* As a boot loader that has moved itself to RAM. */
+static void add_moved(struct where *where, uint64_t pc)
+{
+    struct session *session = where->session;
+    uint64_t by, place = core_place(&session->device.chosen->core, core_code_place(pc));
+    char offset[VALUE_OFFSET], linked[PLACE_ROOM];
+    if (session->symbols == NULL || symbols_is_code(session->symbols, place) ||
+        !elf_find_moved(session, place, &by))
+        return;
+    value_offset_text(by, offset);
+    place_name(session->symbols, place - by, linked);
+    add(where, ", and runs what the ELF has at %s: with --load-offset %s it is found there", linked, offset);
+}
+
 static void add_exception(struct where *where, uint64_t status)
 {
     const struct core *core = &where->session->device.chosen->core;
@@ -143,7 +159,7 @@ static bool is_arm(const struct core *core)
 }
 
 /* The core is halted. What cannot be read is left out. */
-static void look(struct where *where, struct engine *engine)
+static void look_at_place(struct where *where, struct engine *engine)
 {
     struct session *session = where->session;
     struct deadline deadline = session_deadline(session);
@@ -157,6 +173,7 @@ static void look(struct where *where, struct engine *engine)
     uint64_t status = registers[1].known ? registers[1].value : 0;
     if (n > 1)
         add_exception(where, status);
+    add_moved(where, registers[0].value);
     bool is_fault = n > 1 && add_interrupted(where, engine, status, &deadline);
     if (n > 1 && !is_fault && session->symbols != NULL &&
         stack_reader_open(&reader, &session->device, (struct stack_stop){.engine = engine}, session->symbols,
@@ -177,22 +194,68 @@ static bool can_look(const struct session *session)
            core_may_be_unseen(core)[0] == '\0';
 }
 
-bool where_tell(struct session *session, struct error *error)
+/* Halts the core with no engine armed, for `look`. False, with the error of the halt, if the core could not
+ * be let go. */
+static bool halt_and_look(struct where *where, void (*look)(struct where *, struct engine *),
+                          struct error *error)
 {
-    struct error unread = {0}, place = {.kind = error->kind};
-    struct where where = {.session = session};
-    if ((error->kind != ERROR_START && error->kind != ERROR_END) || !can_look(session))
+    struct session *session = where->session;
+    struct error unread = {0};
+    if (!can_look(session))
         return true;
     struct engine *engine = session_engine(session, &unread);
     if (engine == NULL)
         return true;
     struct deadline deadline = session_deadline(session);
     if (engine->ops->stand(engine, &deadline, &unread))
-        look(&where, engine);
-    struct error after = {0};
-    bool ok = session_disarm(session, engine, &after);
+        look(where, engine);
+    bool ok = session_disarm(session, engine, error);
     engine->ops->free(engine);
-    if (!ok)
+    return ok;
+}
+
+static bool read_pc(struct where *where, struct engine *engine, uint64_t *out)
+{
+    struct session *session = where->session;
+    struct register_value pc = {.which = CORE_PC};
+    struct deadline deadline = session_deadline(session);
+    struct error unread = {0};
+    if (!engine->ops->read_registers(engine, &pc, 1, &deadline, &unread) || !pc.known)
+        return false;
+    *out = core_place(&session->device.chosen->core, core_code_place(pc.value));
+    return true;
+}
+
+static void look_whether_moved(struct where *where, struct engine *engine)
+{
+    uint64_t pc;
+    where->is_moved = read_pc(where, engine, &pc) && elf_find_moved(where->session, pc, &where->by);
+}
+
+bool where_moved(struct session *session, uint64_t *by)
+{
+    struct where where = {.session = session};
+    const struct device_core *chosen = session->device.chosen;
+    struct error ignored = {0};
+    struct deadline deadline = session_deadline(session);
+    if (chosen->state == CORE_HALTED)
+        return elf_find_moved(session, core_place(&chosen->core, chosen->halted_at), by);
+    if (!device_take(&session->device, false, "", &deadline, &ignored) || !can_look(session))
+        return false;
+    for (int i = 0; i < PLACES && !where.is_moved; i++)
+        if (!halt_and_look(&where, look_whether_moved, &ignored))
+            return false;
+    *by = where.by;
+    return where.is_moved;
+}
+
+bool where_tell(struct session *session, struct error *error)
+{
+    struct error after = {0}, place = {.kind = error->kind};
+    struct where where = {.session = session};
+    if (error->kind != ERROR_START && error->kind != ERROR_END)
+        return true;
+    if (!halt_and_look(&where, look_at_place, &after))
         return error_replace(error, &after);
     snprintf(place.text, sizeof place.text, "%s", where.text);
     if (where.text[0] != '\0')

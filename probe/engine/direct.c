@@ -578,7 +578,8 @@ static bool stand(struct engine *engine, const struct deadline *deadline, struct
     struct direct_engine *self = (struct direct_engine *)engine;
     uint64_t status;
     direct_begin(self, &soon, &quiet);
-    if (!ledger_read(self->device->ledger, core_status_register(self->core), &status, deadline, error))
+    if (!settings_watch_resets(self->device->ledger, &self->device->chosen->core, deadline, error) ||
+        !ledger_read(self->device->ledger, core_status_register(self->core), &status, deadline, error))
         return false;
     if (core_state_of(self->core, status) == CORE_HALTED)
         return error_set(error, ERROR_FOREIGN_STOP, "another debugger halted the core");

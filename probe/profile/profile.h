@@ -49,8 +49,9 @@ struct profile_interval {
 struct profile_about {
     char *date; /* ISO 8601, UTC */
     char *probe, *elf, *build_id;
-    char **cores;      /* names, "Cortex-M4" */
-    unsigned *numbers; /* theirs, as info has them; NULL: from 0 up */
+    uint64_t load_offset; /* of the ELF; see symbols_move */
+    char **cores;         /* names, "Cortex-M4" */
+    unsigned *numbers;    /* theirs, as info has them; NULL: from 0 up */
     size_t core_count;
     char *source; /* the register that gave the address: "DWT_PCSR", "EDPCSR" ...; "halts" where the core was
                      stopped for each; what stopped it: "DWT cycle match" ... */

@@ -68,6 +68,8 @@ int profile_file_begin(FILE *out, const struct profile_about *about)
     put_text(&head, "probe", about->probe);
     put_text(&head, "elf", about->elf);
     put_text(&head, "build_id", about->build_id);
+    if (about->load_offset != 0)
+        json_part_hex(&head, "load_offset", about->load_offset);
     json_t *cores = json_array();
     for (size_t i = 0; i < about->core_count; i++)
         json_part_append(&head, cores, json_part_string(about->cores[i] != NULL ? about->cores[i] : ""));
@@ -287,6 +289,15 @@ static bool take_cores(struct reading *reading, const json_t *object)
     return take_numbers(reading, object);
 }
 
+static bool read_address(const char *text, uint64_t *out)
+{
+    size_t digits = strncmp(text, "0x", 2) == 0 ? strspn(text + 2, "0123456789abcdefABCDEF") : 0;
+    if (digits == 0 || digits > 16 || text[2 + digits] != '\0')
+        return false;
+    *out = strtoull(text + 2, NULL, 16);
+    return true;
+}
+
 static bool take_head(struct reading *reading, const json_t *object)
 {
     struct profile_about *about = &reading->out->about;
@@ -299,23 +310,17 @@ static bool take_head(struct reading *reading, const json_t *object)
     about->source = copy_text(reading, object, "source");
     about->task = copy_text(reading, object, "task");
     about->event = copy_text(reading, object, "event");
+    const char *offset = json_string_value(json_object_get(object, "load_offset"));
     if (reading->no_memory)
         return fails_for_memory(reading);
+    if (offset != NULL && !read_address(offset, &about->load_offset))
+        return fails(reading, "load_offset is no distance such as 0x130000: \"%.40s\"", offset);
     if (!take_count(reading, object, "every", most_samples, &about->every))
         return false;
     if (json_object_get(object, "asked_s") != NULL &&
         !take_seconds(reading, object, "asked_s", &about->asked_s))
         return false;
     return take_cores(reading, object);
-}
-
-static bool read_address(const char *text, uint64_t *out)
-{
-    size_t digits = strncmp(text, "0x", 2) == 0 ? strspn(text + 2, "0123456789abcdefABCDEF") : 0;
-    if (digits == 0 || digits > 16 || text[2 + digits] != '\0')
-        return false;
-    *out = strtoull(text + 2, NULL, 16);
-    return true;
 }
 
 static int by_address(const void *a, const void *b)

@@ -37,7 +37,7 @@ static bool next_section(struct code_walk *walk)
 {
     GElf_Shdr header;
     while ((walk->section = elf_nextscn(walk->symbols->elf, walk->section)) != NULL) {
-        if (gelf_getshdr(walk->section, &header) == NULL || header.sh_type != SHT_PROGBITS ||
+        if (!elf_section_header(walk->symbols, walk->section, &header) || header.sh_type != SHT_PROGBITS ||
             (header.sh_flags & SHF_EXECINSTR) == 0 || header.sh_addr >= walk->high ||
             header.sh_addr + header.sh_size <= walk->low)
             continue;
@@ -322,13 +322,13 @@ bool symbols_is_return(struct symbols *symbols, uint64_t address)
 /* --- frames -------------------------------------------------------------------------------------------- */
 
 /* If the canonical frame address is a register plus a number. */
-static bool find_frame(Dwarf_CFI *cfi, uint64_t address, struct frame_base *out)
+static bool find_frame(const struct symbols *symbols, Dwarf_CFI *cfi, uint64_t address,
+                       struct frame_base *out)
 {
-    Dwarf_Frame *frame = NULL;
+    Dwarf_Frame *frame = frame_row(symbols, cfi, address);
     Dwarf_Op *ops = NULL;
     size_t n = 0;
-    bool found = cfi != NULL && dwarf_cfi_addrframe(cfi, address, &frame) == 0 && frame != NULL &&
-                 dwarf_frame_cfa(frame, &ops, &n) == 0 && n == 1;
+    bool found = frame != NULL && dwarf_frame_cfa(frame, &ops, &n) == 0 && n == 1;
     if (found) {
         found = ops[0].atom == DW_OP_bregx || (ops[0].atom >= DW_OP_breg0 && ops[0].atom <= DW_OP_breg31);
         bool named = ops[0].atom == DW_OP_bregx;
@@ -341,10 +341,10 @@ static bool find_frame(Dwarf_CFI *cfi, uint64_t address, struct frame_base *out)
 
 static bool frame_at(struct symbols *symbols, uint64_t address, struct frame_base *out)
 {
-    bool found = lines_load(symbols) && find_frame(dwarf_getcfi(symbols->dwarf), address, out);
+    bool found = lines_load(symbols) && find_frame(symbols, dwarf_getcfi(symbols->dwarf), address, out);
     if (!found) {
         Dwarf_CFI *in_memory = dwarf_getcfi_elf(symbols->elf);
-        found = find_frame(in_memory, address, out);
+        found = find_frame(symbols, in_memory, address, out);
         dwarf_cfi_end(in_memory);
     }
     out->is_sp = out->number == (symbols->machine == EM_AARCH64 ? A64_SP : SP);

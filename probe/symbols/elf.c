@@ -10,6 +10,39 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* --- where the program runs ---------------------------------------------------------------------------- */
+
+uint64_t elf_moved(const struct symbols *symbols, uint64_t linked)
+{
+    uint64_t address = linked + symbols->moved;
+    return gelf_getclass(symbols->elf) == ELFCLASS64 ? address : (uint32_t)address;
+}
+
+uint64_t elf_linked(const struct symbols *symbols, uint64_t address)
+{
+    uint64_t linked = address - symbols->moved;
+    return gelf_getclass(symbols->elf) == ELFCLASS64 ? linked : (uint32_t)linked;
+}
+
+bool elf_section_header(const struct symbols *symbols, Elf_Scn *section, GElf_Shdr *out)
+{
+    if (gelf_getshdr(section, out) == NULL)
+        return false;
+    if (out->sh_flags & SHF_ALLOC)
+        out->sh_addr = elf_moved(symbols, out->sh_addr);
+    return true;
+}
+
+/* False: it is not one that is loaded. */
+static bool segment_header(const struct symbols *symbols, size_t i, GElf_Phdr *out)
+{
+    if (gelf_getphdr(symbols->elf, (int)i, out) == NULL || out->p_type != PT_LOAD)
+        return false;
+    out->p_vaddr = elf_moved(symbols, out->p_vaddr);
+    out->p_paddr = elf_moved(symbols, out->p_paddr);
+    return true;
+}
+
 /* --- sections ------------------------------------------------------------------------------------------ */
 
 bool elf_is_code(const struct symbols *symbols, uint64_t address)
@@ -52,7 +85,7 @@ const uint8_t *elf_code(const struct symbols *symbols, uint64_t address, size_t 
     GElf_Shdr header;
     *n = 0;
     for (Elf_Scn *section = NULL; (section = elf_nextscn(symbols->elf, section)) != NULL;) {
-        if (gelf_getshdr(section, &header) == NULL || header.sh_type != SHT_PROGBITS ||
+        if (!elf_section_header(symbols, section, &header) || header.sh_type != SHT_PROGBITS ||
             (header.sh_flags & SHF_EXECINSTR) == 0 || address < header.sh_addr ||
             address - header.sh_addr >= header.sh_size)
             continue;
@@ -208,7 +241,8 @@ static bool read_sections(struct symbols *symbols)
     for (Elf_Scn *section = NULL; (section = elf_nextscn(symbols->elf, section)) != NULL;) {
         GElf_Shdr header;
         size_t index = elf_ndxscn(section);
-        if (index >= count || gelf_getshdr(section, &header) == NULL || !(header.sh_flags & SHF_ALLOC))
+        if (index >= count || !elf_section_header(symbols, section, &header) ||
+            !(header.sh_flags & SHF_ALLOC))
             continue;
         symbols->sections[index] = extent_make(header.sh_addr, header.sh_size);
         if (header.sh_flags & SHF_EXECINSTR) {
@@ -228,8 +262,7 @@ static bool read_segments(struct symbols *symbols)
     symbols->code = calloc(count, sizeof symbols->code[0]);
     for (size_t i = 0; symbols->code != NULL && i < count; i++) {
         GElf_Phdr header;
-        if (gelf_getphdr(symbols->elf, (int)i, &header) != NULL && header.p_type == PT_LOAD &&
-            (header.p_flags & PF_X)) {
+        if (segment_header(symbols, i, &header) && (header.p_flags & PF_X)) {
             symbols->has_code = symbols->has_code || header.p_filesz > 0;
             code_add(symbols, extent_make(header.p_vaddr, header.p_memsz));
         }
@@ -291,6 +324,21 @@ static struct symbols *open_image(uint8_t *image, size_t size, const char *file,
         symbols->architecture = found.architecture;
     }
     return symbols;
+}
+
+void symbols_move(struct symbols *symbols, uint64_t by)
+{
+    symbols->moved = by;
+    symbols->entry = elf_moved(symbols, symbols->entry);
+    for (size_t i = 0; i < symbols->section_count; i++) {
+        struct extent *section = &symbols->sections[i];
+        if (section->low < section->high)
+            *section = extent_make(elf_moved(symbols, section->low), section->high - section->low);
+    }
+    for (size_t i = 0; i < symbols->code_count; i++)
+        symbols->code[i] = extent_make(elf_moved(symbols, symbols->code[i].low),
+                                       symbols->code[i].high - symbols->code[i].low);
+    qsort(symbols->code, symbols->code_count, sizeof symbols->code[0], extent_order);
 }
 
 struct symbols *symbols_open_memory(const void *bytes, size_t size, struct error *error)
@@ -383,6 +431,14 @@ struct symbols *symbols_open(const char *path, struct error *error)
     return symbols;
 }
 
+struct symbols *symbols_open_moved(const char *path, uint64_t by, struct error *error)
+{
+    struct symbols *symbols = symbols_open(path, error);
+    if (symbols != NULL)
+        symbols_move(symbols, by);
+    return symbols;
+}
+
 void symbols_close(struct symbols *symbols)
 {
     if (symbols == NULL)
@@ -434,7 +490,7 @@ static void collect_read_only_sections(struct symbols *symbols, struct collectio
 {
     for (Elf_Scn *section = NULL; (section = elf_nextscn(symbols->elf, section)) != NULL;) {
         GElf_Shdr header;
-        if (gelf_getshdr(section, &header) == NULL || header.sh_type == SHT_NOBITS ||
+        if (!elf_section_header(symbols, section, &header) || header.sh_type == SHT_NOBITS ||
             !(header.sh_flags & SHF_ALLOC) || (header.sh_flags & SHF_WRITE))
             continue;
         if (header.sh_offset >= segment->p_offset &&
@@ -450,11 +506,40 @@ size_t symbols_code(struct symbols *symbols, struct segment *out, size_t room)
     struct collection collection = {.out = out, .room = room};
     for (Elf_Scn *section = NULL; (section = elf_nextscn(symbols->elf, section)) != NULL;) {
         GElf_Shdr header;
-        if (gelf_getshdr(section, &header) != NULL && header.sh_type == SHT_PROGBITS &&
+        if (elf_section_header(symbols, section, &header) && header.sh_type == SHT_PROGBITS &&
             (header.sh_flags & SHF_EXECINSTR) != 0 && (header.sh_flags & SHF_ALLOC) != 0)
             collect(symbols, &collection, header.sh_addr, header.sh_offset, header.sh_size);
     }
     return collection.count;
+}
+
+static bool is_moved(const uint8_t *linked, const uint8_t *bytes, size_t n, uint32_t by)
+{
+    for (size_t i = 0; i + 4 <= n; i += 4) {
+        uint32_t was, is;
+        memcpy(&was, linked + i, 4);
+        memcpy(&is, bytes + i, 4);
+        if (was != is && was + by != is)
+            return false;
+    }
+    return true;
+}
+
+bool symbols_find_moved(struct symbols *symbols, uint64_t address, const uint8_t *bytes, size_t n,
+                        uint64_t *linked)
+{
+    enum { SECTIONS = 64, APART = 4 };
+    struct segment code[SECTIONS];
+    size_t count = symbols_code(symbols, code, SECTIONS), found = 0;
+    for (size_t i = 0; i < count; i++)
+        for (size_t at = (APART - code[i].address % APART) % APART; at + n <= code[i].size; at += APART) {
+            uint64_t here = code[i].address + at;
+            if (is_moved(code[i].bytes + at, bytes, n, (uint32_t)(address - here))) {
+                *linked = here;
+                found++;
+            }
+        }
+    return found == 1;
 }
 
 bool symbols_overlay(struct symbols *symbols, uint64_t address, char *out, size_t size)
@@ -466,7 +551,7 @@ bool symbols_overlay(struct symbols *symbols, uint64_t address, char *out, size_
     for (Elf_Scn *section = NULL; (section = elf_nextscn(symbols->elf, section)) != NULL;) {
         GElf_Shdr header;
         const uint64_t both = SHF_EXECINSTR | SHF_ALLOC;
-        if (gelf_getshdr(section, &header) == NULL || header.sh_type != SHT_PROGBITS ||
+        if (!elf_section_header(symbols, section, &header) || header.sh_type != SHT_PROGBITS ||
             (header.sh_flags & both) != both || address < header.sh_addr ||
             address - header.sh_addr >= header.sh_size)
             continue;
@@ -502,10 +587,10 @@ size_t symbols_segments(struct symbols *symbols, struct segment *out, size_t roo
         return 0;
     for (size_t i = 0; i < count; i++) {
         GElf_Phdr header;
-        if (gelf_getphdr(symbols->elf, (int)i, &header) == NULL || header.p_type != PT_LOAD ||
-            header.p_paddr != header.p_vaddr || header.p_filesz == 0)
+        if (!segment_header(symbols, i, &header) || header.p_paddr != header.p_vaddr || header.p_filesz == 0)
             continue;
-        if (header.p_flags & PF_W)
+        /* A loader that copies sections leaves the file's own headers out */
+        if ((header.p_flags & PF_W) || header.p_offset == 0)
             collect_read_only_sections(symbols, &collection, &header);
         else
             collect(symbols, &collection, header.p_paddr, header.p_offset, header.p_filesz);
@@ -530,9 +615,8 @@ static bool is_loaded(struct symbols *symbols, const GElf_Shdr *section)
     size_t count = 0;
     for (size_t i = 0; elf_getphdrnum(symbols->elf, &count) == 0 && i < count; i++) {
         GElf_Phdr header;
-        if (gelf_getphdr(symbols->elf, (int)i, &header) != NULL && header.p_type == PT_LOAD &&
-            header.p_paddr == header.p_vaddr && section->sh_addr >= header.p_vaddr &&
-            section->sh_size <= header.p_filesz &&
+        if (segment_header(symbols, i, &header) && header.p_paddr == header.p_vaddr &&
+            section->sh_addr >= header.p_vaddr && section->sh_size <= header.p_filesz &&
             section->sh_addr - header.p_vaddr <= header.p_filesz - section->sh_size)
             return true;
     }
@@ -543,7 +627,7 @@ bool symbols_build_note(struct symbols *symbols, struct segment *out)
 {
     for (Elf_Scn *section = NULL; (section = elf_nextscn(symbols->elf, section)) != NULL;) {
         GElf_Shdr header;
-        if (gelf_getshdr(section, &header) == NULL || header.sh_type != SHT_NOTE ||
+        if (!elf_section_header(symbols, section, &header) || header.sh_type != SHT_NOTE ||
             !(header.sh_flags & SHF_ALLOC) || (header.sh_flags & SHF_WRITE) || !is_loaded(symbols, &header))
             continue;
         Elf_Data *data = elf_getdata(section, NULL);

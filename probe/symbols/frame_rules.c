@@ -212,18 +212,18 @@ static enum frame_found apply_row(const struct symbols *symbols, Dwarf_Frame *fr
     return FRAME_FOUND;
 }
 
-static Dwarf_Frame *find_row(Dwarf_CFI *cfi, uint64_t place)
+Dwarf_Frame *frame_row(const struct symbols *symbols, Dwarf_CFI *cfi, uint64_t place)
 {
     Dwarf_Frame *frame = NULL;
-    return cfi != NULL && dwarf_cfi_addrframe(cfi, place, &frame) == 0 ? frame : NULL;
+    return cfi != NULL && dwarf_cfi_addrframe(cfi, elf_linked(symbols, place), &frame) == 0 ? frame : NULL;
 }
 
 enum frame_found frame_rules_apply(struct frame_rules *rules, uint64_t place, const struct frame_state *state,
                                    uint64_t *value, uint64_t *known, uint64_t *back)
 {
-    Dwarf_Frame *frame = find_row(rules->debug, place);
+    Dwarf_Frame *frame = frame_row(rules->symbols, rules->debug, place);
     if (frame == NULL)
-        frame = find_row(rules->in_memory, place);
+        frame = frame_row(rules->symbols, rules->in_memory, place);
     if (frame == NULL)
         return FRAME_NO_RULES;
     enum frame_found found = apply_row(rules->symbols, frame, state, value, known, back);

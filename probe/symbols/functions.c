@@ -84,13 +84,15 @@ const struct range *ranges_find(const struct ranges *ranges, uint64_t address)
 /* Adds those of the DIE's ranges that are code of this program; returns whether it has any range. */
 static bool add_ranges(struct symbols *symbols, struct ranges *out, Dwarf_Die *die, size_t unit)
 {
-    Dwarf_Addr base = 0, begin = 0, end = 0;
+    Dwarf_Addr base = 0;
+    struct extent at;
     ptrdiff_t offset = 0;
     bool any = false;
-    for (int i = 0; i < MOST_RANGES && (offset = dwarf_ranges(die, offset, &base, &begin, &end)) > 0; i++) {
-        const struct range range = {.low = begin, .high = end, .unit = unit, .what = dwarf_dieoffset(die)};
+    for (int i = 0; i < MOST_RANGES && (offset = die_ranges(symbols, die, offset, &base, &at)) > 0; i++) {
+        const struct range range = {
+            .low = at.low, .high = at.high, .unit = unit, .what = dwarf_dieoffset(die)};
         any = true;
-        if (begin < end && table_is_kept(symbols, begin) && !ranges_add(out, &range))
+        if (at.low < at.high && table_is_kept(symbols, at.low) && !ranges_add(out, &range))
             break;
     }
     return any;
@@ -245,12 +247,14 @@ static bool has_nameless_code(struct symbols *symbols, const struct range *unit)
 }
 
 /* A function may have its unlikely code elsewhere. */
-static bool is_entry(Dwarf_Die *die, uint64_t low)
+static bool is_entry(const struct symbols *symbols, Dwarf_Die *die, uint64_t low)
 {
-    Dwarf_Addr entry = 0, base = 0, begin = 0, end = 0;
-    if (dwarf_entrypc(die, &entry) == 0)
+    Dwarf_Addr base = 0;
+    uint64_t entry;
+    struct extent at;
+    if (die_entry(symbols, die, &entry))
         return entry == low;
-    return dwarf_ranges(die, 0, &base, &begin, &end) > 0 && begin == low;
+    return die_ranges(symbols, die, 0, &base, &at) > 0 && at.low == low;
 }
 
 const char *die_linkage_name(Dwarf_Die *die)
@@ -266,7 +270,7 @@ static void complete_function(struct symbols *symbols, const struct range *range
     Dwarf_Attribute attribute;
     const char *name;
     bool external = false;
-    if (dwarf_offdie(symbols->dwarf, range->what, &die) == NULL || !is_entry(&die, range->low) ||
+    if (dwarf_offdie(symbols->dwarf, range->what, &die) == NULL || !is_entry(symbols, &die, range->low) ||
         table_give_size(table, range->low, range->high - range->low) ||
         table_sized_until(symbols, range->low) > range->low)
         return;

@@ -76,6 +76,7 @@ struct symbols {
     unsigned machine;
     bool is_movable; /* ET_DYN */
     bool has_code;   /* what is in memory; a file of names and lines alone has none */
+    uint64_t moved;  /* see symbols_move */
     uint64_t entry;
     bool big_endian;      /* the file, and what it has as data */
     bool big_endian_code; /* not in BE8, where data alone is */
@@ -123,6 +124,11 @@ bool cursor_more(const struct cursor *cursor);
 
 /* --- elf.c: sections and segments ---------------------------------------------------------------------- */
 
+/* Where a place of the file is in memory, and back. */
+uint64_t elf_moved(const struct symbols *symbols, uint64_t linked);
+uint64_t elf_linked(const struct symbols *symbols, uint64_t address);
+/* gelf_getshdr, with the address at which the section is in memory. */
+bool elf_section_header(const struct symbols *symbols, Elf_Scn *section, GElf_Shdr *out);
 bool elf_is_code(const struct symbols *symbols, uint64_t address);
 /* The code from `address` on, in the file; NULL, and *n 0, if there is none. */
 const uint8_t *elf_code(const struct symbols *symbols, uint64_t address, size_t *n);
@@ -260,6 +266,8 @@ struct frame_state {
 };
 enum frame_found { FRAME_FOUND, FRAME_NO_RULES, FRAME_NO_VALUE, FRAME_OUTERMOST };
 
+/* The row for a place in memory, which the caller frees; NULL: there is none, or `cfi` is NULL. */
+Dwarf_Frame *frame_row(const struct symbols *symbols, Dwarf_CFI *cfi, uint64_t place);
 struct frame_rules *frame_rules_open(struct symbols *symbols); /* NULL: no memory */
 void frame_rules_close(struct frame_rules *rules);
 /*
@@ -375,6 +383,10 @@ void functions_close(struct symbols *symbols);
 bool die_next(Dwarf_Die *die);
 bool die_is_namespace(int tag);
 const char *die_linkage_name(Dwarf_Die *die); /* NULL: it has none */
+/* dwarf_ranges and dwarf_entrypc, with addresses in memory. */
+ptrdiff_t die_ranges(const struct symbols *symbols, Dwarf_Die *die, ptrdiff_t offset, Dwarf_Addr *base,
+                     struct extent *out);
+bool die_entry(const struct symbols *symbols, Dwarf_Die *die, uint64_t *out);
 
 /* An instance of a function, which inlining hides from the symbol table. */
 struct scope {

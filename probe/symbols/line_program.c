@@ -193,7 +193,7 @@ static bool read_header(struct line_program *program, struct symbols *symbols, u
 
 bool line_program_open(struct line_program *program, struct symbols *symbols, uint64_t offset)
 {
-    *program = (struct line_program){.line_str = symbols->line_str, .str = symbols->str};
+    *program = (struct line_program){.symbols = symbols, .line_str = symbols->line_str, .str = symbols->str};
     return read_header(program, symbols, offset);
 }
 
@@ -229,7 +229,8 @@ static bool run_extended(struct line_program *program)
         return true;
     }
     if (opcode == DW_LNE_set_address) {
-        program->row.address = cursor_unsigned(&operation, (size_t)(operation.end - operation.at));
+        program->row.address =
+            elf_moved(program->symbols, cursor_unsigned(&operation, (size_t)(operation.end - operation.at)));
     } else if (opcode == DW_LNE_define_file) {
         const char *name = cursor_string(&operation);
         if (!operation.bad)

@@ -26,6 +26,7 @@ struct line_file {
 };
 
 struct line_program {
+    const struct symbols *symbols;
     struct cursor rest;
     unsigned version;
     size_t offset_size;

@@ -15,14 +15,32 @@ enum { MOST_BLOCKS = 256, MOST_RANGES = 1 << 16 };
 static bool covers(struct symbols *symbols, Dwarf_Die *die, uint64_t address)
 {
     Dwarf_Addr base = 0;
-    Dwarf_Addr begin = 0;
-    Dwarf_Addr end = 0;
+    struct extent at;
     ptrdiff_t offset = 0;
-    for (int i = 0; i < MOST_RANGES && (offset = dwarf_ranges(die, offset, &base, &begin, &end)) > 0; i++) {
-        if (begin <= address && address < end && table_is_kept(symbols, begin))
+    for (int i = 0; i < MOST_RANGES && (offset = die_ranges(symbols, die, offset, &base, &at)) > 0; i++) {
+        if (at.low <= address && address < at.high && table_is_kept(symbols, at.low))
             return true;
     }
     return false;
+}
+
+ptrdiff_t die_ranges(const struct symbols *symbols, Dwarf_Die *die, ptrdiff_t offset, Dwarf_Addr *base,
+                     struct extent *out)
+{
+    Dwarf_Addr begin = 0, end = 0;
+    ptrdiff_t next = dwarf_ranges(die, offset, base, &begin, &end);
+    if (next > 0)
+        *out = (struct extent){elf_moved(symbols, begin), elf_moved(symbols, begin) + (end - begin)};
+    return next;
+}
+
+bool die_entry(const struct symbols *symbols, Dwarf_Die *die, uint64_t *out)
+{
+    Dwarf_Addr entry = 0;
+    if (dwarf_entrypc(die, &entry) != 0)
+        return false;
+    *out = elf_moved(symbols, entry);
+    return true;
 }
 
 bool die_next(Dwarf_Die *die)
@@ -267,15 +285,18 @@ static bool is_copy(const struct inlined *self, Dwarf_Die *die)
 static void add_copy(struct inlined *self, Dwarf_Die *die, const char *outer)
 {
     struct inlined_copy copy = {.outer = outer, .file = call_file(self->unit, die)};
-    Dwarf_Addr base = 0, begin = 0, end = 0, entry = 0;
+    Dwarf_Addr base = 0;
+    uint64_t entry = 0;
+    struct extent at;
     ptrdiff_t offset = 0;
-    bool has_entry = dwarf_entrypc(die, &entry) == 0;
-    for (int i = 0; i < MOST_RANGES && (offset = dwarf_ranges(die, offset, &base, &begin, &end)) > 0; i++) {
-        bool has_it = has_entry && begin <= entry && entry < end;
-        if (!table_is_kept(self->symbols, begin) || (copy.high != 0 && !has_it))
+    bool has_entry = die_entry(self->symbols, die, &entry);
+    for (int i = 0; i < MOST_RANGES && (offset = die_ranges(self->symbols, die, offset, &base, &at)) > 0;
+         i++) {
+        bool has_it = has_entry && at.low <= entry && entry < at.high;
+        if (!table_is_kept(self->symbols, at.low) || (copy.high != 0 && !has_it))
             continue;
-        copy.low = has_it ? entry : begin;
-        copy.high = end;
+        copy.low = has_it ? entry : at.low;
+        copy.high = at.high;
     }
     if (copy.high == 0)
         return;

@@ -36,8 +36,13 @@ struct location {
 
 /* NULL and `error` on failure. Any length and offset in the file is checked before it is used. */
 struct symbols *symbols_open(const char *path, struct error *error);
+/* The same; then symbols_move. */
+struct symbols *symbols_open_moved(const char *path, uint64_t by, struct error *error);
 struct symbols *symbols_open_memory(const void *bytes, size_t size, struct error *error); /* copies */
 void symbols_close(struct symbols *symbols); /* NULL is allowed */
+/* Before anything is asked: the program runs so far above the addresses of its file, modulo 2^32 or 2^64.
+ * From here on all addresses are those in memory. */
+void symbols_move(struct symbols *symbols, uint64_t by);
 
 /*
  * Finds what `text` names: function, ns::Class::method(int), file.c:function, each with +0x10 behind it,
@@ -206,10 +211,14 @@ enum mapping {
     MAPPING_DATA,
 };
 enum mapping symbols_mapping(struct symbols *symbols, uint64_t address);
+/* The only place of the code that has the bytes which memory has from `address` on, a multiple of 4; a word
+ * may be an address that was moved as the code was. False: there is none, or several. */
+bool symbols_find_moved(struct symbols *symbols, uint64_t address, const uint8_t *bytes, size_t n,
+                        uint64_t *linked);
 /* Whether an instruction can be there, by the sections. */
 bool symbols_is_code(const struct symbols *symbols, uint64_t address);
-/* Whether several sections have code there, as overlays do, of which the target holds one at a time. Their names
- * go to `out`: ".ovl_a, .ovl_b". */
+/* Whether several sections have code there, as overlays do, of which the target holds one at a time. Their
+ * names go to `out`: ".ovl_a, .ovl_b". */
 bool symbols_overlay(struct symbols *symbols, uint64_t address, char *out, size_t size);
 /* False: a separate file of names and lines, whose program is another file. */
 bool symbols_has_code(const struct symbols *symbols);

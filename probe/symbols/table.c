@@ -161,7 +161,7 @@ static void read_table(struct symbols *symbols, struct table *table, Elf_Data *d
             continue;
         struct symbol symbol = {
             .name = (const char *)strings->d_buf + raw.st_name,
-            .address = raw.st_value,
+            .address = raw.st_shndx == SHN_ABS ? raw.st_value : elf_moved(symbols, raw.st_value),
             .size = raw.st_size,
             .type = GELF_ST_TYPE(raw.st_info),
             .bind = GELF_ST_BIND(raw.st_info),
@@ -536,5 +536,6 @@ bool table_is_kept(struct symbols *symbols, uint64_t begin)
     if (!elf_is_code(symbols, begin))
         return false;
     /* GNU ld writes 1 where 0 would end a list of ranges */
-    return begin > 1 || (has_code_symbol(symbols, begin) && mark_at(symbols, begin) != 'd');
+    return elf_linked(symbols, begin) > 1 ||
+           (has_code_symbol(symbols, begin) && mark_at(symbols, begin) != 'd');
 }

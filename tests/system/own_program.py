@@ -1,6 +1,7 @@
 """Programs that a test brings along: compiled when it runs, for the memory of a board."""
 import contextlib
 import os
+import re
 import subprocess
 
 from harness import ROOT, Place, wait_for
@@ -37,14 +38,22 @@ __attribute__((section(".vectors"), used)) static const void *const vectors[16] 
 """
 
 
-def built(folder, chip, source, *flags):
+def moved_script(folder, chip, by):
+    """The linker script for a program that lies elsewhere, and is the same otherwise."""
+    with open(os.path.join(FIRMWARE, f"{chip}.ld")) as file:
+        text = re.sub(r"ORIGIN = (\w+)", lambda match: f"ORIGIN = {int(match[1], 0) + by:#x}", file.read())
+    (folder / "moved.ld").write_text(text)
+    return str(folder / "moved.ld")
+
+
+def built(folder, chip, source, *flags, script=None):
     """`source`: a file's path, or the text of a program, which begins with START. The path of the ELF."""
     if "\n" in source:
         (folder / "own.c").write_text(source)
         source = str(folder / "own.c")
     elf = str(folder / f"{chip}-{os.path.splitext(os.path.basename(source))[0]}.elf")
     subprocess.run([*CORES[chip], "-O1", "-g", "-ffreestanding", "-nostdlib", "-nostartfiles", "-static", "-Wl,--build-id",
-                    "-Wl,--no-warn-rwx-segments", *flags, "-L", FIRMWARE, "-T", f"{chip}.ld", "-o", elf, source, *([] if chip == "a53" else ["-lgcc"])],
+                    "-Wl,--no-warn-rwx-segments", *flags, "-L", FIRMWARE, "-T", script or f"{chip}.ld", "-o", elf, source, *([] if chip == "a53" else ["-lgcc"])],
                    check=True, cwd=FIRMWARE)
     return elf
 

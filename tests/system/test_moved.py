@@ -1,0 +1,117 @@
+"""A program that runs elsewhere than its ELF says, as position independent ones and boot loaders that move themselves do."""
+import json
+
+import pytest
+
+from gdb_place import GdbPlace
+from harness import Place, run_tool, unfolded
+from own_program import CORES, START, built, moved_script, own_place
+
+SOURCE = START + r"""
+typedef void (*job)(void);
+APART void leaf(void) { for (uint32_t i = 0; i < 20; i++) sink += i; }
+static inline uint32_t halved(uint32_t x) { return x / 2 + sink; }
+APART uint32_t filter(uint32_t rounds)
+{
+    uint32_t sum = 0;
+    for (uint32_t i = 0; i < rounds; i++) {
+        leaf();
+        sum += halved(i);
+    }
+    return sum;
+}
+static const job jobs[] = {leaf};
+volatile job chosen;
+void run(void) { for (;; round_count++) { filter(3); chosen = jobs[0]; chosen(); } }
+"""
+BY, BELOW = 0x400000, -0x8000000
+WAYS = ["a9/swd", "m4/swd", "rp2040/swd", "a53/swd", "r5/swd", "m33/swd", "a9", "m4", "gdb a9", "gdb m4"]
+FIXED = "-Wl,--build-id=0x12345678"
+
+
+def flags(chip):
+    """Code whose own addresses are words, as position independent code has them."""
+    return [FIXED, *(["-mword-relocations"] if CORES[chip][0].startswith("arm") else [])]
+
+
+def unmoved(place, folder, by=BY):
+    """The ELF of the program, at addresses where it is not."""
+    folder = folder / "moved"
+    folder.mkdir()
+    place.elf = built(folder, place.chip, SOURCE, *flags(place.chip), script=moved_script(folder, place.chip, by))
+
+
+@pytest.mark.any_row
+@pytest.mark.parametrize("way", WAYS)
+def test_the_bytes_tell_where(way, tmp_path):
+    kind = GdbPlace if way.startswith("gdb ") else Place
+    with own_place(tmp_path, way.removeprefix("gdb "), SOURCE, *flags(way.removeprefix("gdb ").partition("/")[0]), kind=kind) as place:
+        true = place.run("delta", "filter", "-r", 5, "-j")
+        unmoved(place, tmp_path)
+        result = place.run("delta", "filter", "-r", 5, "-j")
+        assert result.code == 0 and f"at another place: --load-offset -{BY:#x}" in unfolded(result.err), result.err
+        assert result.cycles == true.cycles and len(true.cycles) == 5, (result.out, true.out)
+        lines = place.run("--load-offset", f"-{BY:#x}", "delta", "own.c:9", "own.c:10", "-r", 3)
+        assert lines.code == 0 and "load-offset" not in lines.err, lines.err
+        state = place.board.state()
+        assert state["run"] == "running" and state["altered"] == 0
+
+
+@pytest.mark.any_row
+@pytest.mark.parametrize("way", ["m4/swd", "a9/swd", "a53/swd"])
+def test_names_lines_stacks_and_shares(way, tmp_path):
+    with own_place(tmp_path, way, SOURCE, *flags(way.partition("/")[0])) as place:
+        unmoved(place, tmp_path, BELOW if way == "m4/swd" else BY)
+        offset = ["--load-offset", hex(-BELOW) if way == "m4/swd" else f"-{BY:#x}"]
+        slow = place.run(*offset, "delta", "leaf", "-r", 8, "--outliers", 1)
+        assert slow.code == 0 and "called by own.c:" in slow.out and "(filter+0x" in slow.out or "(run+0x" in slow.out, slow.out
+        costs = place.run(*offset, "lines", "filter", "-r", 3)
+        assert costs.code == 0 and "i: 1 line is of an inlined function" in unfolded(costs.out), costs.out + costs.err
+        refused = place.run("record", "--for", "100ms", "-o", tmp_path / "p.jsonl")
+        assert refused.code == 2 or refused.code == 3, refused.err
+        assert place.run(*offset, "record", "--for", "300ms", "-o", tmp_path / "p.jsonl").code == 0
+        shares = run_tool("report", tmp_path / "p.jsonl", "--sort", "line")
+        assert "own.c:3" in shares.out and "unknown" not in shares.out, shares.out
+        named = run_tool("--elf", place.elf, *offset, "locate", "filter")
+        plain = run_tool("--elf", place.elf, "locate", "filter")
+        assert named.out != plain.out and named.code == plain.code == 0, named.out
+
+
+LOADER = START + r"""
+APART void check(void) { for (uint32_t i = 0; i < 50; i++) sink += i; }
+APART void prompt(void) { for (;; round_count++) check(); }
+void run(void)
+{
+    volatile uint32_t *to = (uint32_t *)0x130000, *from = (uint32_t *)(uintptr_t)(sink & 1);
+    for (uint32_t i = 0; i < 0x400; i++)
+        to[i] = from[i];
+    __asm volatile("dsb sy\n isb");
+    ((void (*)(void))((uintptr_t)prompt + 0x130000))();
+}
+"""
+
+
+@pytest.mark.any_row
+@pytest.mark.parametrize("way", ["a9/swd", "a9", "gdb a9"])
+def test_a_loader_that_has_moved_itself(way, tmp_path):
+    """The ELF is in memory where it says, too, and does not run there."""
+    kind = GdbPlace if way.startswith("gdb ") else Place
+    with own_place(tmp_path, way.removeprefix("gdb "), LOADER, kind=kind) as place:
+        missed = place.run("delta", "check", "--timeout", 1)
+        said = unfolded(missed.err)
+        assert missed.code == 3 and "and runs what the ELF has at own.c:" in said, said
+        assert "with --load-offset 0x130000 it is found there" in said, said
+        found = place.run("--load-offset", "0x130000", "delta", "check", "-r", 3)
+        assert found.code == 0 and "own.c:2" in found.out, found.out + found.err
+        if way == "a9/swd":
+            place.run("record", "--for", "100ms", "-o", tmp_path / "p.jsonl")
+            lost = run_tool("report", tmp_path / "p.jsonl")
+            assert "then --load-offset helps" in unfolded(lost.out + lost.err), lost.out + lost.err
+            named = run_tool("--load-offset", "0x130000", "report", tmp_path / "p.jsonl")
+            assert "check" in named.out and "unknown" not in named.out, named.out
+
+
+@pytest.mark.parametrize("offset", ["0x13", "--", "-", "12k", "0x1p4", "", "0x10000000000000000"])
+def test_an_offset_that_is_none(offset):
+    refused = run_tool("--load-offset", offset, "locate", "main", "--elf", "/nonexistent")
+    assert refused.code == 2 and "a distance such as 0x130000 or -0x1000, a multiple of 4" in unfolded(refused.err), refused.err
