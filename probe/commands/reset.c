@@ -150,7 +150,9 @@ static const char *instruction_help(const struct release_command *self)
 static bool print_end(struct release_command *self, const struct release *end, struct error *error)
 {
     FILE *out = self->session.context->out;
-    char place[512], now[512];
+    char place[512], now[512], what[64] = "";
+    if (end->own.is_own)
+        own_breakpoint_describe(&end->own, what, sizeof what);
     session_place(&self->session, end->stood_at, place, sizeof place);
     session_place(&self->session, end->stands_at, now, sizeof now);
     if (end->breakpoint_instruction)
@@ -164,15 +166,18 @@ static bool print_end(struct release_command *self, const struct release *end, s
                          "the core stops again at a breakpoint instruction at %s. %s; pmu-probe reset starts "
                          "the program anew",
                          now, instruction_help(self));
+    if (end->halted_again && end->own.is_own)
+        return error_set(error, ERROR_STATE,
+                         "the core stopped again, by %s at %s: it halts the core while the server debugs it. "
+                         "Without one it is an exception",
+                         what, now);
     if (end->halted_again)
         return error_set(error, ERROR_STATE,
                          "the core stopped again, at %s: pmu-probe reset starts the program anew", now);
-    if (end->own.is_own) {
-        char what[64];
-        own_breakpoint_describe(&end->own, what, sizeof what);
+    if (end->own.is_own)
         fprintf(out, "  let go      it was stopped by %s at %s%s\n", what, place,
-                end->own.is_semihosting ? " and goes on after it" : ", which is a fault without a debugger");
-    } else if (end->was_halted)
+                end->own.is_call ? " and goes on after it" : ", which is an exception without a debugger");
+    else if (end->was_halted)
         fprintf(out, "  let go      it was halted at %s\n", place);
     else
         fprintf(out, "  %s\n", self->removed > 0 ? "running" : "nothing to remove; running");

@@ -643,27 +643,25 @@ static void tell_own_breakpoint(struct session *session, const struct own_breakp
     char what[64];
     own_breakpoint_describe(own, what, sizeof what);
     error_clear(error);
-    error_advise(error, ERROR_FOREIGN_STOP,
-                 !own->is_semihosting
-                     ? "The core is left halted there. pmu-probe release lets it go: without a debugger the "
-                       "instruction is a fault. pmu-probe reset starts the program anew."
-                 : stays
-                     ? "The core is left halted there, for the debugger that answers such calls (OpenOCD: "
-                       "arm semihosting enable). pmu-probe release lets it go on after the call."
-                     : "It runs on after the call, which nothing has answered. While a core is measured, "
-                       "the program sees a debugger (DHCSR.C_DEBUGEN): measure a build without "
-                       "semihosting.",
-                 "stopped by %s at %s", what, place);
+    error_advise(
+        error, ERROR_FOREIGN_STOP,
+        !own->is_call ? "The core is left halted there. pmu-probe release lets it go: without a debugger the "
+                        "instruction is an exception. pmu-probe reset starts the program anew."
+        : stays       ? "The core is left halted there, for the debugger that answers such calls (OpenOCD: "
+                        "arm semihosting enable). pmu-probe release lets it go on after the call."
+                      : "It runs on after the call, which nothing has answered. While a core is measured, "
+                        "the program sees a debugger (DHCSR.C_DEBUGEN): measure a build without "
+                        "semihosting.",
+        "stopped by %s at %s", what, place);
 }
 
-static void name_stop(struct session *session, const struct engine *engine, struct error *error)
+static void name_stop(struct session *session, uint64_t pc, struct error *error)
 {
     char place[512], stop[sizeof error->text];
-    if (error->kind != ERROR_FOREIGN_STOP)
-        return;
-    session_place(session, engine->stopped_at, place, sizeof place);
+    session->stop_named = true;
+    session_place(session, pc, place, sizeof place);
     struct deadline deadline = session_deadline(session);
-    struct own_breakpoint own = device_own_breakpoint(&session->device, engine->stopped_at, &deadline);
+    struct own_breakpoint own = device_own_breakpoint(&session->device, pc, &deadline);
     if (own.is_own) {
         tell_own_breakpoint(session, &own, place, error);
         return;
@@ -684,7 +682,8 @@ bool session_end_engine(struct session *session, struct engine *engine, struct e
     bool ok = device_check_witness(&session->device, &last, after);
     if (!ok && (why->kind == ERROR_START || why->kind == ERROR_END))
         error_clear(why);
-    name_stop(session, engine, why);
+    if (why->kind == ERROR_FOREIGN_STOP)
+        name_stop(session, engine->stopped_at, why);
     (void)session_clock_change(session);
     return ok;
 }
@@ -740,11 +739,16 @@ void session_forgive(const struct session *session, struct error *error)
     error_set(error, ERROR_CANCELLED, "cancelled");
 }
 
-/* Of a core that was found halted while a run ended for another reason. */
-static void tell_stop(const struct session *session, struct error *error)
+/* Of a core that was found halted by no engine, or while a run ended for another reason. */
+static void tell_stop(struct session *session, struct error *error)
 {
     struct error stop = {0};
     char place[512];
+    uint64_t pc;
+    struct deadline deadline = session_last_deadline(session);
+    if (session->device.leave == LEAVE_HALTED_FOREIGN && error->kind == ERROR_FOREIGN_STOP &&
+        !session->stop_named && device_stands(&session->device, &pc, &deadline))
+        name_stop(session, pc, error);
     if (session->device.leave != LEAVE_HALTED_FOREIGN || error->kind == ERROR_NONE ||
         error->kind == ERROR_FOREIGN_STOP)
         return;

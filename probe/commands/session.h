@@ -29,6 +29,7 @@ struct session {
     struct injected_code *by_core; /* reads memory as the core sees it; NULL: not needed yet */
     struct progress putting_back;
     bool told;          /* that it takes long */
+    bool stop_named;    /* the error says where another one has halted the core */
     bool lends_symbols; /* someone else closes them */
     bool has_region;
     struct extent inside; /* code that is measured, as symbols_reach takes it; low 0: it is not known */

@@ -114,6 +114,12 @@ static void add_run(const struct core *core, struct steps *list)
     armv7_add_write(core, list, DBGDRCR, RUN);
 }
 
+static void add_run_undebugged(const struct core *core, struct steps *list)
+{
+    armv7_set_control(core, list, 0);
+    armv7_add_write(core, list, DBGDRCR, RUN);
+}
+
 /* Costs less here than in add_run, as DBGDSCR was written last. */
 static void add_registers_done(const struct core *core, struct steps *list)
 {
@@ -300,6 +306,7 @@ static const struct core_ops armv7_ops = {
                                         .debug_enable = control_address,
                                         .add_wait_halt = add_wait_halt,
                                         .add_run = add_run,
+                                        .add_run_undebugged = add_run_undebugged,
                                         .add_halt = add_halt,
                                         .add_single_step = add_single_step,
                                         .add_reset = add_reset},
@@ -322,7 +329,9 @@ static const struct core_ops armv7_ops = {
                                                        .comparator_words = 2,
                                                        .comparator = comparator_address,
                                                        .comparator_used = comparator_used,
-                                                       .add_comparator = add_comparator},
+                                                       .add_comparator = add_comparator,
+                                                       .read_code = arm_breakpoint,
+                                                       .debug_on = DBGDSCR_HDBGEN},
     .processes =
         &(const struct core_process_ops){.add_mode = add_mode,
                                          .in_user_mode = in_user_mode,

@@ -162,6 +162,12 @@ static void add_run(const struct core *core, struct steps *list)
     pulse(core, list, core->run_channel);
 }
 
+static void add_run_undebugged(const struct core *core, struct steps *list)
+{
+    armv8_set_control(core, list, 0);
+    pulse(core, list, core->run_channel);
+}
+
 /* The halt request stays until acknowledged, and would stop the core again. This also ends a single step. */
 static void add_halt(const struct core *core, struct steps *list)
 {
@@ -281,6 +287,7 @@ static const struct core_ops armv8_ops = {
                                         .debug_enable = control_address,
                                         .add_wait_halt = add_wait_halt,
                                         .add_run = add_run,
+                                        .add_run_undebugged = add_run_undebugged,
                                         .add_halt = add_halt,
                                         .add_single_step = add_single_step,
                                         .add_reset = add_reset,
@@ -300,7 +307,9 @@ static const struct core_ops armv8_ops = {
                                                        .comparator_words = 3,
                                                        .comparator = comparator_address,
                                                        .comparator_used = comparator_used,
-                                                       .add_comparator = add_comparator},
+                                                       .add_comparator = add_comparator,
+                                                       .read_code = a64_breakpoint,
+                                                       .debug_on = EDSCR_HDE},
     .processes = &(const struct core_process_ops){.add_mode = add_mode,
                                                   .in_user_mode = in_user_mode,
                                                   .context_off = BCR_LINKED_CONTEXT,

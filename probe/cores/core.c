@@ -242,6 +242,12 @@ void core_add_let_go(const struct core *core, struct steps *list)
     core_add_run(core, list);
 }
 
+void core_add_let_go_undebugged(const struct core *core, struct steps *list)
+{
+    if (core->ops->run->add_run_undebugged != NULL)
+        core->ops->run->add_run_undebugged(core, list);
+}
+
 size_t core_add_pending(const struct core *core, struct steps *list)
 {
     const struct core_interrupt_ops *ops = core->ops->interrupts;
@@ -385,6 +391,22 @@ void core_add_code_changed(const struct core *core, struct steps *list, uint64_t
 {
     if (core->ops->breakpoints->add_code_changed != NULL)
         core->ops->breakpoints->add_code_changed(core, list, address);
+}
+
+bool core_breakpoint_code(const struct core *core, uint64_t pc, uint32_t word, struct breakpoint_code *out)
+{
+    const struct core_breakpoint_ops *ops = core->ops->breakpoints;
+    return ops != NULL && ops->read_code != NULL && ops->read_code(pc, word, out);
+}
+
+bool core_debug_is_on(const struct core *core, uint64_t debug_enable)
+{
+    return (debug_enable & core->ops->breakpoints->debug_on) != 0;
+}
+
+bool core_can_skip(const struct core *core)
+{
+    return core->ops->breakpoints->add_skip != NULL;
 }
 
 void core_add_skip(const struct core *core, struct steps *list, uint64_t pc)

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "base/step.h"
+#include "cores/instructions.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -195,6 +196,9 @@ void core_add_hold(const struct core *core, struct steps *list, bool held);
 void core_add_run_held(const struct core *core, struct steps *list);
 /* Resumes a halted core, with interrupts. */
 void core_add_let_go(const struct core *core, struct steps *list);
+/* The same of one that stands at a breakpoint instruction, which halts it no more, as debug is off. Nothing
+ * for a Cortex-M, which runs as soon as that is switched off. */
+void core_add_let_go_undebugged(const struct core *core, struct steps *list);
 /* Whether an interrupt will run before the next instruction, or one that cannot be held off; SIZE_MAX and
  * false if the core cannot tell. */
 size_t core_add_pending(const struct core *core, struct steps *list);
@@ -260,7 +264,12 @@ void core_add_comparator(const struct core *core, const struct breakpoint_setup 
  * every comparator reaches all code. */
 uint16_t core_breakpoint_instruction(const struct core *core, uint8_t *size);
 void core_add_code_changed(const struct core *core, struct steps *list, uint64_t address);
-/* Halted at such an instruction of the program's own, at `pc`: it goes on after it. For a Cortex-M. */
+/* `word`: the four bytes around `pc`. False: it is another instruction. */
+bool core_breakpoint_code(const struct core *core, uint64_t pc, uint32_t word, struct breakpoint_code *out);
+/* Whether it halts the core, with this value of core_debug_enable. */
+bool core_debug_is_on(const struct core *core, uint64_t debug_enable);
+/* Halted at such an instruction of the program's own, at `pc`: it goes on after it, if the core can skip. */
+bool core_can_skip(const struct core *core);
 void core_add_skip(const struct core *core, struct steps *list, uint64_t pc);
 
 /* --- processes, for cores that have `processes` --------------------------------------------------------- */

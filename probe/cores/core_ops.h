@@ -18,6 +18,8 @@ struct core_run_ops {
     struct address (*debug_enable)(const struct core *);
     void (*add_wait_halt)(const struct core *, struct steps *);
     void (*add_run)(const struct core *, struct steps *);
+    void (*add_run_undebugged)(const struct core *,
+                               struct steps *); /* NULL: it runs as debug is switched off */
     void (*add_halt)(const struct core *, struct steps *);
     void (*add_single_step)(const struct core *, struct steps *, unsigned n, uint64_t here);
     void (*add_reset)(const struct core *, struct steps *);
@@ -77,6 +79,8 @@ struct core_breakpoint_ops {
     uint16_t instruction; /* of two bytes, with add_code_changed; NULL: not needed */
     void (*add_code_changed)(const struct core *, struct steps *, uint64_t address);
     void (*add_skip)(const struct core *, struct steps *, uint64_t pc); /* or NULL */
+    bool (*read_code)(uint64_t pc, uint32_t word, struct breakpoint_code *out);
+    uint32_t debug_on; /* bit of core_debug_enable */
 };
 
 struct core_process_ops {

@@ -358,7 +358,9 @@ static const struct core_ops cortex_m_ops = {
                                                        .add_comparator = add_comparator,
                                                        .instruction = BKPT,
                                                        .add_code_changed = add_code_changed,
-                                                       .add_skip = add_skip},
+                                                       .add_skip = add_skip,
+                                                       .read_code = thumb_breakpoint,
+                                                       .debug_on = DHCSR_C_DEBUGEN},
     .returns = &(const struct core_return_ops){.by_frame = returns_by_frame, .no_return = no_return},
 };
 

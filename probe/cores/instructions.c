@@ -89,3 +89,40 @@ bool a64_falls_through(uint32_t code)
     return (code & 0xFFF00000) == 0xD5300000 || (group & 0xE) == 0x8 || (group & 0x5) == 0x4 ||
            (group & 0x7) == 0x5 || (group & 0x7) == 0x7;
 }
+
+/* --- breakpoint instructions ---------------------------------------------------------------------------- */
+
+/* DDI 0403 A7.7.17, DDI 0406C A8.8.24. With 0xAB it is a Cortex-M's semihosting call. */
+bool thumb_breakpoint(uint64_t pc, uint32_t word, struct breakpoint_code *out)
+{
+    enum { SEMIHOSTING = 0xAB };
+    uint32_t code = pc & 2 ? word >> 16 : word & 0xFFFF;
+    *out = (struct breakpoint_code){.name = "BKPT",
+                                    .number = code & 0xFF,
+                                    .is_semihosting = (code & 0xFF) == SEMIHOSTING,
+                                    .code = code,
+                                    .size = 2};
+    return (code & 0xFF00) == 0xBE00;
+}
+
+bool arm_breakpoint(uint64_t pc, uint32_t word, struct breakpoint_code *out)
+{
+    bool is_arm = pc % 4 == 0 && (word & 0xFFF000F0) == 0xE1200070;
+    if (!is_arm && !thumb_breakpoint(pc, word, out))
+        return false;
+    if (is_arm)
+        *out = (struct breakpoint_code){
+            .name = "BKPT", .number = (word >> 4 & 0xFFF0) | (word & 0xF), .code = word, .size = 4};
+    out->is_semihosting = false; /* on these cores it is an SVC, which halts nothing */
+    return true;
+}
+
+/* HLT, DDI 0487 C6.2.118 */
+bool a64_breakpoint(uint64_t pc, uint32_t word, struct breakpoint_code *out)
+{
+    enum { SEMIHOSTING = 0xF000 };
+    uint16_t number = word >> 5 & 0xFFFF;
+    *out = (struct breakpoint_code){
+        .name = "HLT", .number = number, .is_semihosting = number == SEMIHOSTING, .code = word, .size = 4};
+    return pc % 4 == 0 && (word & 0xFFE0001F) == 0xD4400000;
+}

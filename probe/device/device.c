@@ -128,7 +128,7 @@ static bool let_go_on(struct device *device, const struct deadline *deadline, st
     uint64_t pc = device->chosen->halted_at;
     if (link_has_server(device->link))
         return true;
-    return (!device_own_breakpoint(device, pc, deadline).is_semihosting ||
+    return (!device_own_breakpoint(device, pc, deadline).is_call ||
             own_breakpoint_skip(device->ledger, &device->chosen->core, pc, deadline, error)) &&
            tell_core(device, core_add_let_go, deadline, error);
 }
@@ -615,16 +615,26 @@ static bool leave_reset(struct device *device, const struct deadline *deadline, 
            ledger_undo(device->ledger, deadline, error);
 }
 
+bool device_stands(struct device *device, uint64_t *pc, const struct deadline *deadline)
+{
+    struct error unread = {0};
+    if (device->debugger != NULL || !look_by_registers(device, device->chosen, deadline, &unread) ||
+        device->chosen->state != CORE_HALTED)
+        return false;
+    *pc = device->chosen->halted_at;
+    return true;
+}
+
 /* The program made a semihosting call because it saw our debug. Not resumed here, where it could make the
  * next one: it goes on as debug is switched off. */
 static void go_past_own_call(struct device *device, const struct deadline *deadline)
 {
     struct error unread = {0};
+    uint64_t pc;
     if (device->leave != LEAVE_HALTED_FOREIGN || !device_debug_is_ours(device) ||
-        !look_by_registers(device, device->chosen, deadline, &unread) || device->chosen->state != CORE_HALTED)
+        !core_can_skip(&device->chosen->core) || !device_stands(device, &pc, deadline))
         return;
-    uint64_t pc = device->chosen->halted_at;
-    if (device_own_breakpoint(device, pc, deadline).is_semihosting &&
+    if (device_own_breakpoint(device, pc, deadline).is_call &&
         own_breakpoint_skip(device->ledger, &device->chosen->core, pc, deadline, &unread))
         device->leave = LEAVE_AS_IT_IS;
 }

@@ -1,7 +1,7 @@
 /*
  * Breakpoint instructions that the program has itself: assertions, and semihosting calls, which many programs
- * make only if they see a debugger. A Cortex-M sees one while we measure: DHCSR.C_DEBUGEN is set. No
- * other debugger made such a stop, and the core would stop there again.
+ * make only if they see a debugger. While we measure, they halt the core: a Cortex-M sees DHCSR.C_DEBUGEN,
+ * other cores have halting debug on. No other debugger made such a stop, and the core would stop there again.
  */
 #pragma once
 
@@ -17,13 +17,13 @@
 struct symbols;
 
 struct own_breakpoint {
-    bool is_own;         /* by the ELF file; without one, if it is a semihosting call */
-    bool is_semihosting; /* the program goes on after it, as if nothing had answered */
-    uint8_t comment;     /* its immediate */
+    bool is_own;  /* by the ELF file; without one, if it is a semihosting call */
+    bool is_call; /* a semihosting call after which the program can go on, as if nothing had answered */
+    struct breakpoint_code code;
 };
 
-/* Looks at the instruction in memory at `pc`. All false if it cannot be read or is not a BKPT. `symbols`, the
- * program's, may be NULL. */
+/* Looks at the instruction in memory at `pc`. All false if it cannot be read or is another one. `symbols`,
+ * the program's, may be NULL. */
 struct own_breakpoint own_breakpoint_at(struct ledger *ledger, const struct core *core,
                                         struct symbols *symbols, uint64_t pc,
                                         const struct deadline *deadline);

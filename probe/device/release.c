@@ -339,6 +339,21 @@ static bool switch_debug_off(struct device *device, const struct deadline *deadl
     return take_stops(device, last, n, CLEAR, NULL, &found, deadline, error);
 }
 
+/* With debug off the instruction stops it no more. */
+static bool leave_own(struct device *device, const struct release *out, const struct deadline *deadline,
+                      struct error *error)
+{
+    const struct core *core = core_of(device);
+    struct step items[LIST_ROOM];
+    uint64_t results[LIST_ROOM];
+    struct steps list = {.items = items, .room = LIST_ROOM};
+    stops_add_ready(core, &list);
+    core_add_let_go_undebugged(core, &list);
+    return (!out->own.is_call || own_breakpoint_skip(device->ledger, core, out->stood_at, deadline, error)) &&
+           ledger_run(device->ledger, &list, results, deadline, error) &&
+           switch_debug_off(device, deadline, error);
+}
+
 bool release_let_go(struct device *device, bool by_server, struct release *out,
                     const struct deadline *deadline, struct error *error)
 {
@@ -349,15 +364,10 @@ bool release_let_go(struct device *device, bool by_server, struct release *out,
     if (out->was_halted) {
         out->may_have_borrowed =
             device->chosen->state == CORE_HALTED && stops_may_have_borrowed(core, device->chosen->status);
+        out->own = device_own_breakpoint(device, out->stood_at, deadline);
+        if (out->own.is_own && !link_has_server(device->link))
+            return leave_own(device, out, deadline, error);
         out->breakpoint_instruction = stands_at_instruction(device, out->stood_at, deadline);
-        if (out->breakpoint_instruction)
-            out->own = device_own_breakpoint(device, out->stood_at, deadline);
-        if (out->own.is_own && !link_has_server(device->link)) {
-            out->breakpoint_instruction = false;
-            return (!out->own.is_semihosting ||
-                    own_breakpoint_skip(device->ledger, core, out->stood_at, deadline, error)) &&
-                   switch_debug_off(device, deadline, error);
-        }
         if (out->breakpoint_instruction) {
             device_leave_as(device, LEAVE_HALTED_FOREIGN);
             return true;
@@ -368,6 +378,7 @@ bool release_let_go(struct device *device, bool by_server, struct release *out,
         if (!look(device, &out->halted_again, &out->stands_at, deadline, error))
             return false;
         if (out->halted_again) {
+            out->own = device_own_breakpoint(device, out->stands_at, deadline);
             out->at_instruction = stands_at_instruction(device, out->stands_at, deadline);
             device_leave_as(device, LEAVE_HALTED_FOREIGN);
         }

@@ -6,6 +6,7 @@ import struct
 import pytest
 
 from harness import Place, elf_of, unfolded
+from own_program import START, own_place
 
 SEMIHOSTING, ASSERTION = 0xAB, 0x00
 
@@ -102,3 +103,44 @@ def test_the_program_goes_on_whatever_measured(words, tmp_path):
         result = place.run(*words, *(["-o", tmp_path / "p.jsonl"] if words[0] == "record" else []))
         assert result.code == 3, result.out + result.err
         goes_on(place)
+
+
+A_AND_R = START.replace("#elif defined __ARM_ARCH_7A__ || defined __ARM_ARCH_7R__", r"""#elif defined __ARM_ARCH_7A__ || defined __ARM_ARCH_7R__
+__asm(".section .vectors, \"ax\", %progbits\n.arm\n.global Reset_Handler\n.type Reset_Handler, %function\n"
+      "b Reset_Handler\nb .\nb .\nb on_abort\n.rept 4\nb .\n.endr\nReset_Handler:\nldr sp, =stack_top\ncps #0x17\nldr sp, =stack_top-0x800\n"
+      "cps #0x13\nldr r0, =run\nbx r0\n.pool\non_abort: push {r0, r1}\nldr r0, =caught\nldr r1, [r0]\nadd r1, r1, #1\nstr r1, [r0]\n"
+      "pop {r0, r1}\nmovs pc, lr\n.pool\n.text");
+#elif 0""").replace("#if defined __aarch64__", r"""#if defined __aarch64__
+__asm(".section .vectors, \"ax\", %progbits\n.global Reset_Handler\n.type Reset_Handler, %function\nReset_Handler:\nldr x0, =stack_top\n"
+      "mov sp, x0\nldr x0, =table\nmsr vbar_el3, x0\nb run\n.pool\n.balign 2048\ntable: b .\n.balign 128\nb .\n.balign 128\nb .\n"
+      ".balign 128\nb .\n.balign 128\nstp x0, x1, [sp, #-16]!\nldr x0, =caught\nldr w1, [x0]\nadd w1, w1, #1\nstr w1, [x0]\n"
+      "mrs x0, elr_el3\nadd x0, x0, #4\nmsr elr_el3, x0\nldp x0, x1, [sp], #16\neret\n.pool\n.text");
+#elif 0""") + r"""
+volatile uint32_t caught;
+APART void step(void) { for (uint32_t i = 0; i < 10; i++) sink += i; }
+APART void check(uint32_t x) { sink += x; if ((x & 0xFF) == 0x80) __asm volatile(BREAKPOINT); }
+void run(void) { for (;; round_count++) { step(); check(round_count); } }
+"""
+CODES = {"a9/swd": ("bkpt #0x1234", "BKPT 0x1234"), "r5/swd": ("bkpt #0", "BKPT 0x00"), "a53/swd": ("hlt #0xF000", "HLT 0xF000, a semihosting call,")}
+
+
+@pytest.mark.costs("five commands, each after a wait for the program")
+@pytest.mark.parametrize("way", ["a9/swd", "r5/swd", "a53/swd"])
+def test_an_application_core_halts_only_while_debug_is_on(way, tmp_path):
+    """Without a debugger its instruction is an exception, which the program handles."""
+    code, name = CODES[way]
+    with own_place(tmp_path, way, A_AND_R, f'-DBREAKPOINT="{code}"') as place:
+        place.board.wait_for(lambda _: place.board.read_word("caught") > 1, "exceptions")
+        for words in (["delta", "step", "-r", 2000], ["guard", "step", "--budget", 100000, "--for", "2s"], ["survey", "step", "check"],
+                      ["lines", "step", "-r", 2000], ["record", "-e", "cycles", "-c", 5000, "-o", tmp_path / "p.jsonl", "--for", "2s"]):
+            result = place.run(*words)
+            said = unfolded(result.err)
+            assert result.code == 3 and f"stopped by the program's own {name} at own.c:" in said, (words, said)
+            assert "pmu-probe release lets it go: without a debugger the instruction is an exception" in said, said
+            assert place.board.state()["run"] == "halted"
+            caught = place.board.read_word("caught")
+            released = place.run("release")
+            assert released.code == 0 and f"it was stopped by the program's own {name}" in unfolded(released.out), released.out
+            place.board.wait_for(lambda _, caught=caught: place.board.read_word("caught") > caught + 1, "the next exceptions")
+            state = place.board.state()
+            assert state["run"] == "running" and state["altered"] == 0, state
