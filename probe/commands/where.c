@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { WHERE_ROOM = 900, EXCEPTION_ROOM = 256, CALLERS = 4, FAULT_STEPS = 96, PLACES = 4 };
+enum { WHERE_ROOM = 900, EXCEPTION_ROOM = 256, CALLERS = 4, FAULT_STEPS = 128, PLACES = 4 };
 
 struct where {
     struct session *session;
@@ -114,42 +114,44 @@ static void add_exception(struct where *where, uint64_t status)
 }
 
 /* A debugger's registers do not have them. */
-static void add_faults(struct where *where, uint64_t status)
+static void read_faults(struct where *where, struct exception_fault *fault)
 {
     const struct device *device = &where->session->device;
+    const struct core *core = &device->chosen->core;
     struct step items[FAULT_STEPS];
-    uint64_t results[FAULT_STEPS], values[FAULT_WORDS];
+    uint64_t results[FAULT_STEPS];
     struct steps list = {.items = items, .room = FAULT_STEPS};
     struct deadline deadline = session_deadline(where->session);
     struct error unread = {0};
     size_t at[FAULT_WORDS];
-    char text[EXCEPTION_ROOM];
-    if (device->debugger != NULL || !exception_add_faults(&device->chosen->core, status, &list, at) ||
-        !halted_list_run(device->ledger, &device->chosen->core, &list, results, &deadline, &unread))
-        return;
-    for (size_t i = 0; i < FAULT_WORDS; i++)
-        values[i] = results[at[i]];
-    exception_describe_faults(values, text, sizeof text);
-    add(where, "%s", text);
+    if (device->debugger == NULL && exception_add_faults(core, fault->status, &list, at) &&
+        halted_list_run(device->ledger, core, &list, results, &deadline, &unread))
+        exception_take_faults(core, results, at, fault);
 }
 
-/* True if a fault's LR tells where it was. */
-static bool add_interrupted(struct where *where, struct engine *engine, uint64_t status,
-                            const struct deadline *deadline)
+/* True in a fault, which tells where it was. */
+static bool add_fault(struct where *where, struct engine *engine, uint64_t pc, uint64_t status,
+                      const struct deadline *deadline)
 {
     const struct core *core = &where->session->device.chosen->core;
+    struct exception_fault fault = {.status = status, .pc = pc};
     struct register_value lr = {.which = CORE_LR};
     struct error unread = {0};
     uint64_t at;
-    char place[PLACE_ROOM];
-    if (!exception_interrupted(core, status, 0, &at))
+    char place[PLACE_ROOM], text[EXCEPTION_ROOM];
+    if (!exception_may_be_fault(core, status))
         return false;
-    add_faults(where, status);
-    if (!engine->ops->read_registers(engine, &lr, 1, deadline, &unread) || !lr.known)
+    if (engine->ops->read_registers(engine, &lr, 1, deadline, &unread) && lr.known)
+        fault.lr = lr.value;
+    read_faults(where, &fault);
+    if (!exception_is_fault(core, &fault))
+        return false;
+    exception_describe_faults(core, &fault, text, sizeof text);
+    add(where, "%s", text);
+    if (!exception_interrupted(core, &fault, &at))
         return true;
-    (void)exception_interrupted(core, status, lr.value, &at);
     place_name(where->session->symbols, at, place);
-    add(where, "; by LR it interrupted %s", place);
+    add(where, "; %sit interrupted %s", core->family == CORE_ARMV7 ? "by LR " : "", place);
     return true;
 }
 
@@ -174,7 +176,7 @@ static void look_at_place(struct where *where, struct engine *engine)
     if (n > 1)
         add_exception(where, status);
     add_moved(where, registers[0].value);
-    bool is_fault = n > 1 && add_interrupted(where, engine, status, &deadline);
+    bool is_fault = n > 1 && add_fault(where, engine, registers[0].value, status, &deadline);
     if (n > 1 && !is_fault && session->symbols != NULL &&
         stack_reader_open(&reader, &session->device, (struct stack_stop){.engine = engine}, session->symbols,
                           &unread) &&

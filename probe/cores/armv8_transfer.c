@@ -178,25 +178,32 @@ static void give_back(const struct core *core, struct steps *list, const struct 
     add_copy(core, list, EDSCR, borrowed->control, borrowed->control);
 }
 
-size_t armv8_add_register(const struct core *core, struct steps *list, enum core_register which)
+size_t armv8_add_through_x0(const struct core *core, struct steps *list, uint32_t instruction)
 {
     size_t control = add_read(core, list, EDSCR);
     armv8_set_control(core, list, EDSCR_HDE);
     empty_channel(core, list);
-    if (!goes_through_x0(which)) {
-        add_show(core, list, number_of(which));
-        size_t shown = take_shown(core, list);
-        add_expect_control(core, list, EDSCR_ERR | EDSCR_TXFULL, 0);
-        return shown;
-    }
     struct borrowed borrowed = add_borrow(core, list);
     borrowed.control = control;
     armv8_add_instruction(core, list, MRS_DTRRX); /* drops a message that the program has not read */
-    armv8_add_instruction(core, list, moving_to_x0(which));
+    armv8_add_instruction(core, list, instruction);
     add_show(core, list, 0);
     size_t at = take_shown(core, list);
     give_back(core, list, &borrowed);
     return at;
+}
+
+size_t armv8_add_register(const struct core *core, struct steps *list, enum core_register which)
+{
+    if (goes_through_x0(which))
+        return armv8_add_through_x0(core, list, moving_to_x0(which));
+    add_read(core, list, EDSCR);
+    armv8_set_control(core, list, EDSCR_HDE);
+    empty_channel(core, list);
+    add_show(core, list, number_of(which));
+    size_t shown = take_shown(core, list);
+    add_expect_control(core, list, EDSCR_ERR | EDSCR_TXFULL, 0);
+    return shown;
 }
 
 uint64_t armv8_register_value(const struct core *core, enum core_register which, const uint64_t *results,

@@ -24,6 +24,8 @@ void armv8_set_control(const struct core *core, struct steps *list, uint32_t val
 /* Has the core execute an instruction; the next is taken only when this one is done. */
 void armv8_add_instruction(const struct core *core, struct steps *list, uint32_t instruction);
 
+/* What the instruction puts into X0, as armv8_register_value takes it; X0 is given back. */
+size_t armv8_add_through_x0(const struct core *core, struct steps *list, uint32_t instruction);
 /* As in struct core_register_ops. */
 size_t armv8_add_register(const struct core *core, struct steps *list, enum core_register which);
 bool armv8_gives_first(const struct step *step);

@@ -3,6 +3,7 @@
 #include "cores/architectures.h"
 #include "cores/arm_debug.h"
 #include "cores/armv7_transfer.h"
+#include "cores/armv8_transfer.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -99,9 +100,31 @@ void exception_describe_mode(const struct core *core, uint64_t status, char *out
     snprintf(out, size, "%s%s", mode != NULL ? mode : "", mode != NULL ? " mode" : "");
 }
 
+/* --- faults of A and R cores ---------------------------------------------------------------------------- */
+
 /* DDI 0406C B1.3.1, B1.8.3: an abort of data leaves LR 8 bytes after its instruction, other faults 4. */
 enum { MODE_ABORT = 0x17, MODE_UNDEFINED = 0x1B };
 enum { AFTER_DATA_ABORT = 8, AFTER_OTHERS = 4 };
+
+/* DDI 0487 D1.10.2: a vector for each kind of exception, of 0x80 bytes, and four such groups. MRS X0 of these
+ * at EL1; op1 makes another level of it: C5.2. */
+enum { VBAR, ESR, ELR, FAR };
+enum { VECTORS = 0x800, VECTOR_SHIFT = 7, KINDS = 4, VECTOR_SYNCHRONOUS = 0, VECTOR_SERROR = 3 };
+static const uint32_t mrs_at_el1[FAULT_WORDS] = {0xD538C000, 0xD5385200, 0xD5384020, 0xD5386000};
+static const uint32_t op1_of_level[] = {0, 0, 4, 6};
+enum { OP1_SHIFT = 16 };
+
+static unsigned level_of(uint64_t status)
+{
+    return status >> 2 & 3;
+}
+
+bool exception_may_be_fault(const struct core *core, uint64_t status)
+{
+    uint64_t mode = status & CPSR_MODE;
+    return (core->family == CORE_ARMV7 && (mode == MODE_ABORT || mode == MODE_UNDEFINED)) ||
+           (core->family == CORE_ARMV8 && level_of(status) > 0);
+}
 
 /* DDI 0406C B4.1.51, .52, .96, .97. */
 bool exception_add_faults(const struct core *core, uint64_t status, struct steps *list,
@@ -110,44 +133,140 @@ bool exception_add_faults(const struct core *core, uint64_t status, struct steps
     const struct step reads[FAULT_WORDS] = {
         step_read(cp15_register(5, 0, 0, 0)), step_read(cp15_register(6, 0, 0, 0)),
         step_read(cp15_register(5, 0, 0, 1)), step_read(cp15_register(6, 0, 0, 2))};
-    if (core->family != CORE_ARMV7 || (status & CPSR_MODE) != MODE_ABORT)
+    if (!exception_may_be_fault(core, status) ||
+        (core->family == CORE_ARMV7 && (status & CPSR_MODE) != MODE_ABORT))
         return false;
-    armv7_add_coprocessor(core, list, reads, FAULT_WORDS, true, NULL, at);
+    if (core->family == CORE_ARMV7)
+        armv7_add_coprocessor(core, list, reads, FAULT_WORDS, true, NULL, at);
+    for (size_t i = 0; i < FAULT_WORDS && core->family == CORE_ARMV8; i++)
+        at[i] = armv8_add_through_x0(core, list, mrs_at_el1[i] | op1_of_level[level_of(status)] << OP1_SHIFT);
     return true;
+}
+
+void exception_take_faults(const struct core *core, const uint64_t *results, const size_t at[FAULT_WORDS],
+                           struct exception_fault *fault)
+{
+    for (size_t i = 0; i < FAULT_WORDS; i++)
+        fault->values[i] =
+            core->family == CORE_ARMV8 ? armv8_register_value(core, CORE_PC, results, at[i]) : results[at[i]];
+    fault->has_values = true;
+}
+
+/* The kind of the vector at an address, or called from it; KINDS: none. */
+static unsigned vector_of(const struct exception_fault *fault, uint64_t address)
+{
+    uint64_t at = address - fault->values[VBAR];
+    return at < VECTORS ? at >> VECTOR_SHIFT & (KINDS - 1) : KINDS;
+}
+
+static unsigned kind_of(const struct exception_fault *fault)
+{
+    unsigned by_pc = vector_of(fault, fault->pc);
+    return by_pc != KINDS ? by_pc : vector_of(fault, fault->lr - 4);
+}
+
+bool exception_is_fault(const struct core *core, const struct exception_fault *fault)
+{
+    if (core->family != CORE_ARMV8)
+        return exception_may_be_fault(core, fault->status);
+    return fault->has_values && (kind_of(fault) == VECTOR_SYNCHRONOUS || kind_of(fault) == VECTOR_SERROR);
 }
 
 /* Of bits 10 and 3:0 of a fault status register, without the Large Physical Address Extension: DDI 0406C
  * table B3-23; for the MPU of an R core, table B5-9. */
-static const struct {
-    uint8_t status;
+struct code_name {
+    uint8_t code;
     const char *name;
-} fault_names[] = {{0x01, "alignment"},      {0x02, "debug event"}, {0x03, "access flag"},
-                   {0x05, "translation"},    {0x06, "access flag"}, {0x07, "translation"},
-                   {0x08, "external abort"}, {0x09, "domain"},      {0x0B, "domain"},
-                   {0x0D, "permission"},     {0x0F, "permission"},  {0x16, "external abort, asynchronous"}};
+};
+static const struct code_name fault_names[] = {
+    {0x01, "alignment"},      {0x02, "debug event"}, {0x03, "access flag"},
+    {0x05, "translation"},    {0x06, "access flag"}, {0x07, "translation"},
+    {0x08, "external abort"}, {0x09, "domain"},      {0x0B, "domain"},
+    {0x0D, "permission"},     {0x0F, "permission"},  {0x16, "external abort, asynchronous"}};
+
+/* ESR_ELx.EC and, of aborts, bits 5:0 of its ISS without the level: DDI 0487 D13.2.39. */
+static const struct code_name class_names[] = {{0x00, "undefined instruction"},
+                                               {0x07, "floating point is trapped"},
+                                               {0x0E, "illegal state"},
+                                               {0x15, "SVC"},
+                                               {0x17, "SMC"},
+                                               {0x18, "a trapped MSR or MRS"},
+                                               {0x20, "instruction abort"},
+                                               {0x21, "instruction abort"},
+                                               {0x22, "alignment of the PC"},
+                                               {0x24, "data abort"},
+                                               {0x25, "data abort"},
+                                               {0x26, "alignment of the SP"},
+                                               {0x2C, "floating point"},
+                                               {0x2F, "SError"},
+                                               {0x3C, "BRK"}};
+static const struct code_name abort_names[] = {{0x00, "address size"},   {0x04, "translation"},
+                                               {0x08, "access flag"},    {0x0C, "permission"},
+                                               {0x10, "external abort"}, {0x20, "alignment"}};
+enum { EC_SHIFT = 26, EC_ABORT_INSTRUCTION = 0x20, EC_ABORT_DATA_HERE = 0x25, FSC_KIND = 0x3C };
+
+#define COUNT(table) (sizeof(table) / sizeof *(table))
+
+static const char *name_of_code(const struct code_name *names_of, size_t n, unsigned code)
+{
+    for (size_t i = 0; i < n; i++)
+        if (names_of[i].code == code)
+            return names_of[i].name;
+    return NULL;
+}
 
 static void add_fault(const char *name, uint64_t status, char *out, size_t size)
 {
     const uint64_t long_format = 1 << 9;
     unsigned code = (unsigned)((status >> 6 & 0x10) | (status & 0xF));
+    const char *what =
+        (status & long_format) == 0 ? name_of_code(fault_names, COUNT(fault_names), code) : NULL;
     add(out, size, "%s 0x%08" PRIX64, name, status);
-    for (size_t i = 0; i < sizeof fault_names / sizeof *fault_names; i++)
-        if ((status & long_format) == 0 && fault_names[i].status == code)
-            add(out, size, " (%s)", fault_names[i].name);
+    if (what != NULL)
+        add(out, size, " (%s)", what);
 }
 
-void exception_describe_faults(const uint64_t values[FAULT_WORDS], char *out, size_t size)
+static void describe_v8(const struct exception_fault *fault, char *out, size_t size)
 {
+    uint64_t esr = fault->values[ESR];
+    unsigned class = (unsigned)(esr >> EC_SHIFT) & 0x3F;
+    const char *what = name_of_code(class_names, COUNT(class_names), class), *why = NULL;
+    bool aborts = class >= EC_ABORT_INSTRUCTION && class <= EC_ABORT_DATA_HERE;
+    if (aborts)
+        why = name_of_code(abort_names, COUNT(abort_names), (unsigned)esr & FSC_KIND);
+    snprintf(out, size, ", in the vector of %s (EL%u): ESR 0x%08" PRIX64,
+             kind_of(fault) == VECTOR_SERROR ? "SErrors" : "synchronous exceptions", level_of(fault->status),
+             esr);
+    if (what != NULL)
+        add(out, size, " (%s%s%s)", what, why != NULL ? ", " : "", why != NULL ? why : "");
+    if (aborts)
+        add(out, size, ", FAR 0x%08" PRIX64, fault->values[FAR]);
+}
+
+void exception_describe_faults(const struct core *core, const struct exception_fault *fault, char *out,
+                               size_t size)
+{
+    out[0] = '\0';
+    if (!fault->has_values)
+        return;
+    if (core->family == CORE_ARMV8) {
+        describe_v8(fault, out, size);
+        return;
+    }
     snprintf(out, size, ": ");
-    add_fault("DFSR", values[0], out, size);
-    add(out, size, ", DFAR 0x%08" PRIX64 ", ", values[1]);
-    add_fault("IFSR", values[2], out, size);
-    add(out, size, ", IFAR 0x%08" PRIX64, values[3]);
+    add_fault("DFSR", fault->values[0], out, size);
+    add(out, size, ", DFAR 0x%08" PRIX64 ", ", fault->values[1]);
+    add_fault("IFSR", fault->values[2], out, size);
+    add(out, size, ", IFAR 0x%08" PRIX64, fault->values[3]);
 }
 
-bool exception_interrupted(const struct core *core, uint64_t status, uint64_t lr, uint64_t *out)
+bool exception_interrupted(const struct core *core, const struct exception_fault *fault, uint64_t *out)
 {
-    uint64_t mode = status & CPSR_MODE;
-    *out = lr - (mode == MODE_ABORT ? AFTER_DATA_ABORT : AFTER_OTHERS);
-    return core->family == CORE_ARMV7 && (mode == MODE_ABORT || mode == MODE_UNDEFINED);
+    bool aborts = (fault->status & CPSR_MODE) == MODE_ABORT;
+    if (core->family == CORE_ARMV8) {
+        *out = fault->values[ELR];
+        return fault->has_values;
+    }
+    *out = fault->lr - (aborts ? AFTER_DATA_ABORT : AFTER_OTHERS);
+    return fault->lr != 0;
 }

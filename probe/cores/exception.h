@@ -1,7 +1,8 @@
 /*
  * The exception that a core is in, and what its fault registers say of it, in words. On a Cortex-M by
  * registers that can be read while it runs: DDI 0403 B3.2.4 (ICSR), B3.2.15 to B3.2.18 (faults), DDI 0553 for
- * Armv8-M. An A or R core has its mode, which a halted core tells, and an Armv7 core its fault registers.
+ * Armv8-M. An Armv7 core has its mode, which a halted core tells, and fault registers; an Armv8 core its
+ * vectors and the syndrome registers of its level.
  */
 #pragma once
 
@@ -25,12 +26,27 @@ void exception_describe_mode(const struct core *core, uint64_t status, char *out
 
 enum { FAULT_WORDS = 4 };
 
-/* Halted in a mode that a fault enters: adds reads of what tells of it. Results are at at[], for
- * exception_describe_faults. False: there are none. */
+/* Where a core has stopped, and the registers that tell of a fault. */
+struct exception_fault {
+    uint64_t status, pc, lr; /* CORE_STATUS, ...; lr 0: not known */
+    bool has_values;
+    uint64_t values[FAULT_WORDS];
+};
+
+/* In a mode, or at a level, that a fault enters. */
+bool exception_may_be_fault(const struct core *core, uint64_t status);
+/* Halted there: adds reads of what tells of it. Results are at at[], for exception_take_faults. False: there
+ * are none. */
 bool exception_add_faults(const struct core *core, uint64_t status, struct steps *list,
                           size_t at[FAULT_WORDS]);
-/* ": DFSR 0x00000805 (translation), DFAR 0x50000000, IFSR 0x00000000, IFAR 0x00000000" */
-void exception_describe_faults(const uint64_t values[FAULT_WORDS], char *out, size_t size);
-/* The instruction that a fault interrupted, by the LR of its mode, which a handler may have changed. False in
- * other modes. */
-bool exception_interrupted(const struct core *core, uint64_t status, uint64_t lr, uint64_t *out);
+void exception_take_faults(const struct core *core, const uint64_t *results, const size_t at[FAULT_WORDS],
+                           struct exception_fault *fault);
+/* Whether it is in a fault's handler: an Armv8 core, if its PC or LR is in the vectors. */
+bool exception_is_fault(const struct core *core, const struct exception_fault *fault);
+/* ": DFSR 0x00000805 (translation), DFAR 0x50000000, IFSR 0x00000000, IFAR 0x00000000"; ", in the vector of
+ * synchronous exceptions (EL1): ESR 0x96000005 (data abort, translation), FAR 0x50000000" */
+void exception_describe_faults(const struct core *core, const struct exception_fault *fault, char *out,
+                               size_t size);
+/* The instruction that it interrupted: by the LR of its mode, which a handler may have changed, or by ELR.
+ * False: that is not known. */
+bool exception_interrupted(const struct core *core, const struct exception_fault *fault, uint64_t *out);

@@ -97,3 +97,30 @@ def test_a_fault_of_an_a_or_r_core(way, fault, function, mode, registers, tmp_pa
         assert f"({function}" in said, said
         state = place.board.state()
         assert state["run"] == "running" and state["altered"] == state["borrowed"] == 0
+
+
+VECTORS = START.replace("#if defined __aarch64__", r"""#if defined __aarch64__
+__asm(".section .vectors, \"ax\", %progbits\n.global Reset_Handler\n.type Reset_Handler, %function\nReset_Handler:\nldr x0, =stack_top\n"
+      "mov sp, x0\nldr x0, =vectors\nmsr vbar_el3, x0\nb run\n.pool\n.balign 2048\n.global vectors\nvectors:\n"
+      ".rept 4\nb .\n.balign 128\n.endr\n" IN_VECTOR "\n.balign 2048\n.text\n"
+      ".global hangs\n.type hangs, %function\nhangs: b .\n.size hangs, .-hangs");
+#elif 0""") + FAULTS[len(START):].replace(".word 0xE7F000F0", ".word 0")
+
+
+@pytest.mark.parametrize("in_vector", ["b .", "bl hangs"])
+@pytest.mark.parametrize("fault, function, says", [(1, "undefined", r"ESR 0x02000000 \(undefined instruction\)"),
+                                                   (2, "load", r"ESR 0x96\w+ \(data abort, external abort\), FAR 0x50000000")])
+def test_a_fault_of_an_armv8_core(fault, function, says, in_vector, tmp_path):
+    """Its handler is the vector itself, or a function that it calls."""
+    with own_place(tmp_path, "a53/swd", VECTORS, f'-DIN_VECTOR="{in_vector}"') as place:
+        fine = place.run("delta", "never", "--timeout", 1)
+        assert "vector" not in fine.err and "(run+0x" in fine.err, fine.err
+        place.board.write_word("fault", fault)
+        handler = place.symbol("hangs") if "hangs" in in_vector else place.symbol("vectors") + 4 * 128
+        place.board.wait_for(lambda state: state["pc"] == handler, "the handler")
+        result = place.run("delta", "never", "--timeout", 1)
+        said = unfolded(result.err)
+        assert result.code == 3 and re.search(rf", in the vector of synchronous exceptions \(EL3\): {says}; it interrupted own.c:", said), said
+        assert f"({function}" in said, said
+        state = place.board.state()
+        assert state["run"] == "running" and state["altered"] == state["borrowed"] == 0
