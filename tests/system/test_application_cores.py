@@ -211,7 +211,7 @@ def test_a_reset_at_any_time_is_told(way):
     and is not let go."""
     with Place(way, "free", WORK_BY_DATA) as place:
         stays = 0
-        for skip in places(6000, f"reset {way}", most=13, in_soak=200):
+        for skip in places(6000, f"reset {way}", most=13, in_soak=100):
             place.board.watch(NOWHERE)
             place.board.command(f"fault reset 1 {skip}")
             result = place.run("delta", "-j", "work_by_data", "-r", 3, "--no-calibrate")

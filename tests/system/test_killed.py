@@ -17,7 +17,7 @@ from troubled_place import TroubledPlace, differences, restores
 CHIPS = ["rp2040", "m4", "m55", "a9", "a53", "r5"]
 WAYS = [way.format(chip) for chip in CHIPS for way in ("{}/swd", "{}", "{}/v2", "gdb {}")]
 CSW_KILLS, FINDS_PORTS = 30 if SOAK else 12, 80  # within the first N messages
-IN_CHECK, IN_SOAK = int(os.environ.get("TORTURE", 0)) // len(WAYS) or 1, 60
+IN_CHECK, IN_SOAK = int(os.environ.get("TORTURE", 0)) // len(WAYS) or 1, 40
 NAMED = ("left by a run", "did not end")
 
 
@@ -193,7 +193,7 @@ def test_a_killed_restore_is_finished_by_the_next(way):
         killed.place.proxy.plan(None)
         killed.restored(but=None)
         length, met = killed.place.proxy.counted[TOOL], 0
-        for number in places(length, f"restore {way}", most=8, in_soak=100):
+        for number in places(length, f"restore {way}", most=8, in_soak=60):
             if not leave():
                 continue
             met += killed.kill(number, number % 2, "restore")

@@ -91,7 +91,7 @@ def test_a_cut_connection_is_made_again(chip, cuts):
         assert measure(place, whole.port).code == 0
         whole.close()
         before = kept(place)
-        for number in places(whole.messages - 12, f"cut {chip} {cuts}", most=6, in_soak=200):
+        for number in places(whole.messages - 12, f"cut {chip} {cuts}", most=6, in_soak=80):
             cutter = Cutter(place.server.port, number + 12, cuts)  # after the handshake
             result = measure(place, cutter.port)
             cutter.close()

@@ -157,7 +157,7 @@ class Ending:
 def test_a_reset_while_all_is_undone(way):
     ending, came, failed = Ending(way), 0, []
     try:
-        for skip in places(ENDINGS[way], f"ending {way}", most=8, in_soak=200):
+        for skip in places(ENDINGS[way], f"ending {way}", most=8, in_soak=100):
             struck, left, said = ending.reset_at(skip)
             came += struck
             if left:

@@ -250,7 +250,7 @@ def test_trouble_on_the_way(chip, kind):
         assert stub("enable").code == 0 and place.monitor() == on
         total = transfers() - before
         assert stub("disable").code == 0 and place.monitor() == off
-        chosen = harness.places(total, f"stub {chip} {kind}", most=8, in_soak=150)
+        chosen = harness.places(total, f"stub {chip} {kind}", most=8, in_soak=80)
         for skip in chosen:
             for word, ends, was in (("enable", on, off), ("disable", off, on)):
                 if place.monitor() != was:  # it did not come to its end before

@@ -98,7 +98,7 @@ class Sweep:
 @pytest.mark.parametrize("way, kind, core", WAYS)
 def test_every_transfer(way, kind, core):
     with Place(way, "free", WORK_BY_DATA) as place:
-        Sweep(place, kind, core, RELEASE, "--no-calibrate").over(f"{way} {core}", in_soak=1000)
+        Sweep(place, kind, core, RELEASE, "--no-calibrate").over(f"{way} {core}", in_soak=400)
 
 
 @pytest.mark.any_row(3)
@@ -115,7 +115,7 @@ def test_many_transfers_of_calibrated_runs(way, kind, core):
 def test_many_transfers_with_two_packets_in_flight(way, kind):
     with Place(way, "free", WORK_BY_DATA, dap_packet=IN_FLIGHT_BYTES, dap_count=2) as place:
         sweep = Sweep(place, kind, 0, RELEASE, "--no-calibrate", hits=IN_FLIGHT)
-        sweep.over(f"in flight {way}", most=A_KIND, in_soak=1000 if way in ("m4/swd", "rp2040/swd") else 200)
+        sweep.over(f"in flight {way}", most=A_KIND, in_soak=400 if way in ("m4/swd", "rp2040/swd") else 100)
         assert place.board.command("dap")["most_in_flight"] == 2
 
 
@@ -123,4 +123,4 @@ def test_many_transfers_with_two_packets_in_flight(way, kind):
 @pytest.mark.parametrize("way, kind", APPLICATION_WAYS)
 def test_many_transfers_of_application_cores(way, kind):
     with Place(way, "free", WORK_BY_DATA) as place:
-        Sweep(place, kind, 0, RELEASE, "--no-calibrate").over(way, most=A_KIND, in_soak=200)
+        Sweep(place, kind, 0, RELEASE, "--no-calibrate").over(way, most=A_KIND, in_soak=100)
