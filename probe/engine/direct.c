@@ -570,6 +570,16 @@ static bool run(struct engine *engine, const struct engine_request *request, con
     return run_hits(self, request, sink, deadline, &why) || direct_tell_cause(self, &why, error);
 }
 
+/* What the lists write that halt the core, if nothing was armed. On a Cortex-M, the comparators need not be
+ * on. */
+static bool hold_for_halt(struct direct_engine *self, const struct deadline *deadline, struct error *error)
+{
+    struct ledger *ledger = self->device->ledger;
+    return settings_watch_resets(ledger, &self->device->chosen->core, deadline, error) &&
+           (self->core->family == CORE_M ||
+            settings_switch_on_comparators(ledger, self->core, deadline, error));
+}
+
 /* A core that another debugger has halted is left to it by disarm. */
 static bool stand(struct engine *engine, const struct deadline *deadline, struct error *error)
 {
@@ -578,7 +588,7 @@ static bool stand(struct engine *engine, const struct deadline *deadline, struct
     struct direct_engine *self = (struct direct_engine *)engine;
     uint64_t status;
     direct_begin(self, &soon, &quiet);
-    if (!settings_watch_resets(self->device->ledger, &self->device->chosen->core, deadline, error) ||
+    if (!hold_for_halt(self, deadline, error) ||
         !ledger_read(self->device->ledger, core_status_register(self->core), &status, deadline, error))
         return false;
     if (core_state_of(self->core, status) == CORE_HALTED)

@@ -1,11 +1,10 @@
 """A program that runs elsewhere than its ELF says, as position independent ones and boot loaders that move themselves do."""
-import json
-
 import pytest
 
 from gdb_place import GdbPlace
 from harness import Place, run_tool, unfolded
 from own_program import CORES, START, built, moved_script, own_place
+from test_restore import snapshot
 
 SOURCE = START + r"""
 typedef void (*job)(void);
@@ -47,14 +46,14 @@ def test_the_bytes_tell_where(way, tmp_path):
     kind = GdbPlace if way.startswith("gdb ") else Place
     with own_place(tmp_path, way.removeprefix("gdb "), SOURCE, *flags(way.removeprefix("gdb ").partition("/")[0]), kind=kind) as place:
         true = place.run("delta", "filter", "-r", 5, "-j")
+        before = snapshot(place)
         unmoved(place, tmp_path)
         result = place.run("delta", "filter", "-r", 5, "-j")
         assert result.code == 0 and f"at another place: --load-offset -{BY:#x}" in unfolded(result.err), result.err
         assert result.cycles == true.cycles and len(true.cycles) == 5, (result.out, true.out)
         lines = place.run("--load-offset", f"-{BY:#x}", "delta", "own.c:9", "own.c:10", "-r", 3)
         assert lines.code == 0 and "load-offset" not in lines.err, lines.err
-        state = place.board.state()
-        assert state["run"] == "running" and state["altered"] == 0
+        assert snapshot(place) == before
 
 
 @pytest.mark.any_row
