@@ -120,11 +120,10 @@ static bool read_piece(struct session *session, const struct segment *piece, uin
 
 /* Compares words of the target with a piece of the file, from its byte `skip` on. A program that moved itself
  * has moved the addresses in it, too. */
-static bool compare(const struct session *session, const struct segment *piece, size_t skip,
-                    const uint64_t *words, size_t n, struct error *error)
+static bool compare_moved(const struct session *session, const struct segment *piece, size_t skip,
+                          const uint64_t *words, size_t n, uint32_t moved, struct error *error)
 {
     struct symbols_machine machine;
-    uint32_t moved = (uint32_t)session->context->options->load_offset;
     symbols_machine(session->symbols, &machine);
     for (size_t i = 0; i < n; i++) {
         uint32_t in_file;
@@ -140,6 +139,13 @@ static bool compare(const struct session *session, const struct segment *piece, 
                              piece->address + skip + 4 * i, (uint32_t)words[i], in_file);
     }
     return true;
+}
+
+static bool compare(const struct session *session, const struct segment *piece, size_t skip,
+                    const uint64_t *words, size_t n, struct error *error)
+{
+    return compare_moved(session, piece, skip, words, n, (uint32_t)session->context->options->load_offset,
+                         error);
 }
 
 /* ---- the same through the core */
@@ -228,6 +234,52 @@ static bool check_piece(struct session *session, const struct segment *piece, st
 
 /* ---- a program that was moved */
 
+enum { SEGMENTS = 16, PIECES = 3 };
+
+/* Its beginning, middle and end. */
+static struct segment piece_of(const struct segment *segment, size_t k)
+{
+    enum { PIECE = 256 };
+    const size_t offsets[PIECES] = {0, segment->size / 2 & ~(size_t)3,
+                                    segment->size > PIECE ? segment->size - PIECE : 0};
+    return (struct segment){segment->address + offsets[k], segment->size - offsets[k],
+                            segment->bytes + offsets[k]};
+}
+
+static bool is_narrow(const struct session *session)
+{
+    struct symbols_machine machine;
+    symbols_machine(session->symbols, &machine);
+    return machine.number == EM_ARM;
+}
+
+/* All segments, and the note of the build ID. */
+static size_t read_only(struct session *session, struct segment out[SEGMENTS + 1])
+{
+    size_t n = symbols_segments(session->symbols, out, SEGMENTS);
+    return n + symbols_build_note(session->symbols, &out[n]);
+}
+
+/* Whether all of the program is there: one function alone may be in another program, too. */
+static bool is_whole_at(struct session *session, uint64_t offset)
+{
+    struct segment segments[SEGMENTS + 1];
+    size_t n = read_only(session, segments);
+    for (size_t i = 0; i < n * PIECES; i++) {
+        struct segment piece = piece_of(&segments[i / PIECES], i % PIECES);
+        uint64_t words[WORDS];
+        size_t skip, count;
+        struct error differs = {0};
+        piece.address += offset - session->context->options->load_offset;
+        if (is_narrow(session))
+            piece.address &= UINT32_MAX;
+        if (!read_piece(session, &piece, words, &skip, &count, &differs) ||
+            !compare_moved(session, &piece, skip, words, count, (uint32_t)offset, &differs))
+            return false;
+    }
+    return n > 0;
+}
+
 /* The words of the target from an address on, as the file has its bytes. */
 static bool read_bytes(struct session *session, uint64_t address, uint8_t *out, size_t size)
 {
@@ -261,9 +313,9 @@ bool elf_find_moved(struct session *session, uint64_t pc, uint64_t *by)
             !symbols_find_moved(session->symbols, from, bytes, pieces[i].size, &linked))
             continue;
         *by = session->context->options->load_offset + (from - linked);
-        if (session->device.chosen->core.family != CORE_ARMV8)
+        if (is_narrow(session))
             *by = (uint64_t)(int64_t)(int32_t)*by;
-        return from != linked;
+        return from != linked && is_whole_at(session, *by);
     }
     return false;
 }
@@ -400,11 +452,8 @@ static void name_builds(struct session *session, const struct segment *segments,
 
 static bool check_segment(struct session *session, const struct segment *segment, struct error *error)
 {
-    enum { PIECE = 256 };
-    size_t offsets[] = {0, segment->size / 2 & ~(size_t)3, segment->size > PIECE ? segment->size - PIECE : 0};
-    for (size_t k = 0; k < sizeof offsets / sizeof *offsets; k++) {
-        const struct segment piece = {segment->address + offsets[k], segment->size - offsets[k],
-                                      segment->bytes + offsets[k]};
+    for (size_t k = 0; k < PIECES; k++) {
+        const struct segment piece = piece_of(segment, k);
         if (!check_piece(session, &piece, error))
             return false;
     }
@@ -414,12 +463,10 @@ static bool check_segment(struct session *session, const struct segment *segment
 /* Compares the beginning, middle and end of each segment, and the build ID. */
 static bool check_memory(struct session *session, struct error *error)
 {
-    enum { SEGMENTS = 16 };
-    struct segment segments[SEGMENTS + 1]; /* and the note */
+    struct segment segments[SEGMENTS + 1];
     if (session->device.chosen->core.memory_hidden)
         return true;
-    size_t n = symbols_segments(session->symbols, segments, SEGMENTS);
-    n += symbols_build_note(session->symbols, &segments[n]);
+    size_t n = read_only(session, segments);
     for (size_t i = 0; i < n; i++)
         if (!check_segment(session, &segments[i], error)) {
             name_builds(session, segments, n, error);

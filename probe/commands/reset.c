@@ -139,9 +139,10 @@ static bool release_code_of_elf(struct release_command *self, const struct relea
     return true;
 }
 
-static const char *instruction_help(const struct release_command *self)
+static const char *instruction_help(const struct release_command *self, const struct release *end)
 {
-    return self->session.symbols == NULL
+    return end->own.is_own ? "It is the program's own, and halts the core while the server debugs it"
+           : self->session.symbols == NULL
                ? "If a debugger put it there, pmu-probe release --elf FILE can put the program's code back"
                : "The ELF does not show that a debugger put it there";
 }
@@ -160,17 +161,12 @@ static bool print_end(struct release_command *self, const struct release *end, s
             error, ERROR_STATE,
             "the core is left halted: a breakpoint instruction stands at %s. %s; pmu-probe reset starts the "
             "program anew",
-            place, instruction_help(self));
-    if (end->halted_again && end->at_instruction)
+            place, instruction_help(self, end));
+    if (end->halted_again && end->own.code.name != NULL)
         return error_set(error, ERROR_STATE,
                          "the core stops again at a breakpoint instruction at %s. %s; pmu-probe reset starts "
                          "the program anew",
-                         now, instruction_help(self));
-    if (end->halted_again && end->own.is_own)
-        return error_set(error, ERROR_STATE,
-                         "the core stopped again, by %s at %s: it halts the core while the server debugs it. "
-                         "Without one it is an exception",
-                         what, now);
+                         now, instruction_help(self, end));
     if (end->halted_again)
         return error_set(error, ERROR_STATE,
                          "the core stopped again, at %s: pmu-probe reset starts the program anew", now);

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { LIST_ROOM = 64, GLANCE_US = 20000, BKPT = 0xBE00, BKPT_MASK = 0xFF00, BESIDE = 6, CHUNK = 256 };
+enum { LIST_ROOM = 64, GLANCE_US = 20000, BESIDE = 6, CHUNK = 256 };
 enum { RESET_MS = 500, NAP_US = 2000 };
 
 static const struct core *core_of(const struct device *device)
@@ -208,7 +208,8 @@ static bool release_piece(struct device *device, uint64_t address, const uint8_t
         now[i] = (uint8_t)(words[i / 4] >> (8 * (i % 4)));
     for (size_t i = 0; i < size; i += 2) {
         bool differs = half_at(now, i) != half_at(bytes, i);
-        if (!differs || (half_at(now, i) & BKPT_MASK) != BKPT || !is_known(now, bytes, i, size))
+        struct breakpoint_code code;
+        if (!differs || !thumb_breakpoint(0, half_at(now, i), &code) || !is_known(now, bytes, i, size))
             continue;
         enum mapping mapping = sink->mapping(sink->context, address + i);
         if (mapping == MAPPING_NONE)
@@ -285,20 +286,6 @@ static bool look(struct device *device, bool *halted, uint64_t *pc, const struct
            (core->family == CORE_M || give_control_back(device, status, deadline, error));
 }
 
-/* A core that resumes at a breakpoint instruction stops again; with debug off it takes a fault. */
-static bool stands_at_instruction(struct device *device, uint64_t pc, const struct deadline *deadline)
-{
-    const struct core *core = core_of(device);
-    struct address at = core_word(core, pc);
-    struct error unread = {0};
-    uint64_t code;
-    uint8_t width = 0;
-    (void)core_breakpoint_instruction(core, &width);
-    at.size = 2;
-    return width != 0 && ledger_read(device->ledger, at, &code, deadline, &unread) &&
-           (code & BKPT_MASK) == BKPT;
-}
-
 /* A server that knows that the core is halted keeps its registers, and only the server can let it run. */
 static bool server_has_core(struct device *device, bool *has, struct error *error)
 {
@@ -339,6 +326,12 @@ static bool switch_debug_off(struct device *device, const struct deadline *deadl
     return take_stops(device, last, n, CLEAR, NULL, &found, deadline, error);
 }
 
+/* A server would switch debug on again. */
+static bool can_leave(const struct device *device, const struct release *out)
+{
+    return out->own.is_own && !link_has_server(device->link);
+}
+
 /* With debug off the instruction stops it no more. */
 static bool leave_own(struct device *device, const struct release *out, const struct deadline *deadline,
                       struct error *error)
@@ -365,9 +358,9 @@ bool release_let_go(struct device *device, bool by_server, struct release *out,
         out->may_have_borrowed =
             device->chosen->state == CORE_HALTED && stops_may_have_borrowed(core, device->chosen->status);
         out->own = device_own_breakpoint(device, out->stood_at, deadline);
-        if (out->own.is_own && !link_has_server(device->link))
+        if (can_leave(device, out))
             return leave_own(device, out, deadline, error);
-        out->breakpoint_instruction = stands_at_instruction(device, out->stood_at, deadline);
+        out->breakpoint_instruction = out->own.code.name != NULL;
         if (out->breakpoint_instruction) {
             device_leave_as(device, LEAVE_HALTED_FOREIGN);
             return true;
@@ -379,7 +372,11 @@ bool release_let_go(struct device *device, bool by_server, struct release *out,
             return false;
         if (out->halted_again) {
             out->own = device_own_breakpoint(device, out->stands_at, deadline);
-            out->at_instruction = stands_at_instruction(device, out->stands_at, deadline);
+            if (can_leave(device, out)) {
+                out->stood_at = out->stands_at;
+                out->halted_again = false;
+                return leave_own(device, out, deadline, error);
+            }
             device_leave_as(device, LEAVE_HALTED_FOREIGN);
         }
     }

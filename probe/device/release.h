@@ -29,10 +29,9 @@ struct release {
     uint64_t stood_at;
     bool may_have_borrowed;      /* a debugger was reading its registers: some may be lost */
     bool breakpoint_instruction; /* it is left halted at one, for it would stop there again */
-    struct own_breakpoint own;   /* it stood at one of the program's */
+    struct own_breakpoint own;   /* the one at which it stood, or stands again */
     bool halted_again;
     uint64_t stands_at;
-    bool at_instruction; /* halted again: at a breakpoint instruction */
 };
 
 /* Before release_stops: takes away what could keep us from the core. `again`: something was there, and the

@@ -76,6 +76,20 @@ def test_names_lines_stacks_and_shares(way, tmp_path):
         assert named.out != plain.out and named.code == plain.code == 0, named.out
 
 
+@pytest.mark.any_row
+@pytest.mark.parametrize("way", ["m4/swd", "a9/swd"])
+def test_a_function_that_moved_in_a_new_build_is_another_program(way, tmp_path):
+    """It is at another address there, with the same bytes."""
+    with own_place(tmp_path, way, SOURCE) as place:
+        (tmp_path / "moved").mkdir()
+        grown = SOURCE.replace("APART void leaf", "APART void before(void) { sink = 1; }\nAPART void leaf").replace("filter(3);", "before(); filter(3);")
+        place.elf = built(tmp_path / "moved", place.chip, grown)
+        for _ in range(5):
+            refused = place.run("delta", "filter", "-r", 5)
+            said = unfolded(refused.err)
+            assert refused.code == 3 and "the target does not run this ELF" in said and "at another place" not in said, said
+
+
 LOADER = START + r"""
 APART void check(void) { for (uint32_t i = 0; i < 50; i++) sink += i; }
 APART void prompt(void) { for (;; round_count++) check(); }

@@ -34,7 +34,7 @@ MAY = "may sleep (WFI or WFE)"
 
 @pytest.mark.any_row(2)
 @pytest.mark.parametrize("way", ["m4/swd", "m4"])
-@pytest.mark.parametrize("words", [("delta", "sleeper", "-r", 2), ("survey", "sleeper", "work_by_data", "--for", "1s"),
+@pytest.mark.parametrize("words", [("delta", "sleeper", "-r", 2), ("survey", "sleeper", "work_by_data", "-r", 2, "--for", "2min"),
                                    ("lines", "sleeper", "-r", 2), ("guard", "sleeper", "--budget", "1000000", "--for", "500ms")],
                          ids=lambda words: words[0])
 def test_code_that_may_sleep_is_named(way, words):

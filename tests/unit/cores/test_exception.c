@@ -2,6 +2,8 @@
 #include "../test.h"
 #include "cores/exception.h"
 
+#include <string.h>
+
 static void check(uint32_t id, uint64_t icsr, uint64_t cfsr, uint64_t hfsr, const char *expected,
                   bool expect_fault)
 {
@@ -45,4 +47,53 @@ TEST(which_registers_are_read)
     assert_int_equal(list.n, 1);
     core.family = CORE_ARMV8;
     assert_false(exception_add(&core, &list));
+}
+
+/* At EL1, whose vectors are at 0x80000. */
+static const char *armv8_fault(uint64_t pc, uint64_t lr, uint64_t esr, char *out, size_t size)
+{
+    const struct core core = {.family = CORE_ARMV8};
+    const struct exception_fault fault = {.status = 1 << 2 | 1,
+                                          .pc = pc,
+                                          .lr = lr,
+                                          .has_values = true,
+                                          .values = {0x80000, esr, 0x4321C, 0x50000000}};
+    uint64_t at = 0;
+    out[0] = '\0';
+    if (exception_is_fault(&core, &fault)) {
+        exception_describe_faults(&core, &fault, out, size);
+        assert_true(exception_interrupted(&core, &fault, &at));
+        assert_true(at == 0x4321C);
+    }
+    return out;
+}
+
+TEST(faults_of_an_armv8_core)
+{
+    char text[256];
+    const char *synchronous = ", in the vector of synchronous exceptions (EL1): ESR 0x";
+    const struct {
+        uint64_t pc, lr, esr;
+        const char *says; /* after `synchronous`; "": in no fault */
+    } lines[] = {{0x80200, 0, 0x96000010, "96000010 (data abort, external abort), FAR 0x50000000"},
+                 {0x4000, 0x80204, 0x96000045, "96000045 (data abort, translation), FAR 0x50000000"},
+                 {0x8027C, 0, 0x8200000D, "8200000D (instruction abort, permission), FAR 0x50000000"},
+                 {0x80000, 0, 0x02000000, "02000000 (undefined instruction)"},
+                 {0x80400, 0, 0x56000001, "56000001 (SVC)"},
+                 {0x80200, 0, 0xFE000000, "FE000000"},
+                 {0x80280, 0, 0x96000010, ""}, /* IRQ */
+                 {0x80700, 0, 0x96000010, ""}, /* FIQ */
+                 {0x4000, 0x80304, 0x96000010, ""},
+                 {0x80800, 0, 0x96000010, ""},
+                 {0x7FFFC, 0x80000, 0x96000010, ""}};
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+        armv8_fault(lines[i].pc, lines[i].lr, lines[i].esr, text, sizeof text);
+        bool is_fault = lines[i].says[0] != '\0';
+        if (is_fault != (text[0] != '\0') ||
+            (is_fault && (strncmp(text, synchronous, strlen(synchronous)) != 0 ||
+                          strcmp(text + strlen(synchronous), lines[i].says) != 0)))
+            fail_msg("line %zu: \"%s\"", i, text);
+    }
+    armv8_fault(0x80380, 0, 0xBF000002, text, sizeof text);
+    assert_string_equal(text, ", in the vector of SErrors (EL1): ESR 0xBF000002 (SError)");
 }

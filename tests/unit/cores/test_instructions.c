@@ -5,6 +5,7 @@
 #include "cores/instructions.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
@@ -132,4 +133,39 @@ TEST(a64)
         {"udf #0", 0x00000000, false},
     };
     check(lines, COUNT(lines), a64_falls_through);
+}
+
+TEST(breakpoint_instructions)
+{
+    static const struct {
+        bool (*read)(uint64_t, uint32_t, struct breakpoint_code *);
+        uint64_t pc;
+        uint32_t word;
+        const char *name; /* NULL: another instruction */
+        uint16_t number;
+        unsigned size;
+        bool is_semihosting;
+    } lines[] = {
+        {thumb_breakpoint, 0x100, 0x4770BEAB, "BKPT", 0xAB, 2, true},
+        {thumb_breakpoint, 0x102, 0xBE004770, "BKPT", 0, 2, false},
+        {thumb_breakpoint, 0x100, 0xBE004770, NULL, 0, 0, false},
+        {thumb_breakpoint, 0x102, 0xBF00BEAB, NULL, 0, 0, false},
+        {arm_breakpoint, 0x100, 0xE1212374, "BKPT", 0x1234, 4, false},
+        {arm_breakpoint, 0x102, 0xBEAB2374, "BKPT", 0xAB, 2, false},
+        {arm_breakpoint, 0x100, 0xE12FFF1E, NULL, 0, 0, false}, /* bx lr */
+        {arm_breakpoint, 0x100, 0x01212374, NULL, 0, 0, false}, /* no condition is allowed */
+        {a64_breakpoint, 0x100, 0xD45E0000, "HLT", 0xF000, 4, true},
+        {a64_breakpoint, 0x100, 0xD4400020, "HLT", 1, 4, false},
+        {a64_breakpoint, 0x100, 0xD4200020, NULL, 0, 0, false}, /* brk #1 halts nothing */
+        {a64_breakpoint, 0x102, 0xD4400020, NULL, 0, 0, false},
+    };
+    for (size_t i = 0; i < COUNT(lines); i++) {
+        struct breakpoint_code code;
+        bool found = lines[i].read(lines[i].pc, lines[i].word, &code);
+        if (found != (lines[i].name != NULL))
+            fail_msg("line %zu", i);
+        if (found && (strcmp(code.name, lines[i].name) != 0 || code.number != lines[i].number ||
+                      code.size != lines[i].size || code.is_semihosting != lines[i].is_semihosting))
+            fail_msg("line %zu: %s 0x%X, %u bytes", i, code.name, code.number, code.size);
+    }
 }

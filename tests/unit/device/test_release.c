@@ -189,10 +189,10 @@ static struct release stop_again(enum model_kind kind, uint16_t code)
 
 RELEASE_TEST(a_stop_at_another_breakpoint_instruction_is_known)
 {
-    assert_true(stop_again(MODEL_AT, 0xBE00).at_instruction);
+    assert_non_null(stop_again(MODEL_AT, 0xBE00).own.code.name);
 }
 
 RELEASE_TEST(a_stop_at_other_code_is_none)
 {
-    assert_false(stop_again(MODEL_HALT, 0xBF00).at_instruction);
+    assert_null(stop_again(MODEL_HALT, 0xBF00).own.code.name);
 }
