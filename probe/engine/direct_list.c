@@ -317,6 +317,22 @@ bool direct_confirm_held(struct direct_engine *self, struct error *error)
 
 /* --- running a list ------------------------------------------------------------------------------------- */
 
+/* A stop at a breakpoint is awaited by the register that tells its cause. Another debugger that looks at the
+ * core clears it, as OpenOCD does: then the core stands, and the wait would never end. */
+static bool cause_was_cleared(struct direct_engine *self, size_t at)
+{
+    struct address cause = core_cause_register(self->core), status = core_status_register(self->core);
+    const struct step *wait = &self->items[at];
+    struct deadline soon = read_time(NULL);
+    struct error unread = {0};
+    uint64_t now, causes;
+    return at < self->list.n && wait->op == OP_UNTIL && wait->at.offset == cause.offset &&
+           cause.offset != status.offset && ledger_read(self->device->ledger, status, &now, &soon, &unread) &&
+           core_state_of(self->core, now) == CORE_HALTED &&
+           ledger_read(self->device->ledger, cause, &causes, &soon, &unread) &&
+           (causes & wait->mask) != wait->value;
+}
+
 /* The step after `done` is not done yet. Whether to try it again; `waits`: it waits for a halt, `late`: there
  * was no progress for too long. */
 static bool may_go_on(struct direct_engine *self, const struct outcome *outcome, bool waits, bool late,
@@ -391,7 +407,7 @@ bool direct_run_list(struct direct_engine *self, size_t *at, uint64_t *saw, cons
         bool late = is_late(self); /* it also notes the progress of this list */
         if (outcome.why == DONE)   /* if the core stays halted, the next list confirms them */
             return (self->ends_halted && !cancelled) || direct_confirm_held(self, error);
-        if (outcome.why == UNEXPECTED)
+        if (outcome.why == UNEXPECTED || (outcome.why == NOT_YET && cause_was_cleared(self, done)))
             return direct_confirm_held(self, error);
         if ((!goes_on || late) && !may_go_on(self, &outcome, waits, late, &refused, deadline, error))
             return false;

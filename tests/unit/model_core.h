@@ -41,6 +41,7 @@ enum model_trouble {
     TROUBLE_RESET,
     TROUBLE_PEND,
     TROUBLE_HALT, /* somebody else asks for a halt */
+    TROUBLE_LOOK, /* another debugger finds the core halted, and clears the cause, as OpenOCD's poll does */
 };
 
 struct model_core {

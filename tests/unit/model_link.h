@@ -151,6 +151,9 @@ static inline enum why model_begin_access(struct model_core *m, bool *after)
     case TROUBLE_PEND:
         model_pend(m);
         break;
+    case TROUBLE_LOOK:
+        m->dfsr = m->halted ? 0 : m->dfsr;
+        break;
     case TROUBLE_HALT:
         model_halt_request(m, m->pc + 2);
         break;

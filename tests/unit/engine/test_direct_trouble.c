@@ -281,6 +281,25 @@ RIG_TEST(another_debugger_may_halt_the_core_anywhere)
     everywhere(TROUBLE_HALT, 1, left_halted);
 }
 
+static unsigned taken_for_foreign;
+
+static const char *looked_at(struct rig *rig, const struct end *end)
+{
+    if (end->kind != ERROR_FOREIGN_STOP)
+        return must_succeed(rig, end);
+    taken_for_foreign++;
+    (void)rig_end(rig);
+    return rig->model.halted ? NULL : "a foreign stop was left";
+}
+
+/* Its poll of a halted core clears DFSR, by which a stop at a breakpoint is awaited, and a step is proved. */
+RIG_TEST(another_debugger_may_look_at_the_core_anywhere)
+{
+    taken_for_foreign = 0;
+    everywhere(TROUBLE_LOOK, 1, looked_at);
+    assert_true(taken_for_foreign <= 12); /* at single steps */
+}
+
 /* --- trouble at the end --------------------------------------------------------------------------------- */
 
 /* In the middle of a run, whatever way it ends, and at every access of the end: what failed is tried again.
