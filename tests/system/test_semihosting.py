@@ -47,7 +47,8 @@ def halt(place):
 @pytest.mark.parametrize("chip", ["m4", "rp2040"])
 def test_a_measurement_names_the_call_and_the_program_goes_on(chip, tmp_path):
     with at(chip, SEMIHOSTING, tmp_path) as place:
-        for words in (["delta", "spin", "-r", 50], ["lines", "spin", "-r", 50]):
+        stops = [["guard", "spin", "--budget", 100000, "--for", "2s"], ["record", "-e", "cycles", "-c", 5000, "-o", tmp_path / "p.jsonl", "--for", "2s"]]
+        for words in [["delta", "spin", "-r", 50], ["lines", "spin", "-r", 50], ["survey", "spin", "-r", 50], *(stops if chip == "m4" else [])]:
             result = place.run(*words)
             said = unfolded(result.err + result.out)
             assert result.code == 3, (words, said)
