@@ -18,14 +18,23 @@ APART void load(const uint32_t *from, const uint32_t *to)
         *word++ = *from++;
     __asm volatile("dsb\n isb");
 }
+volatile uint32_t is_audio;
 APART void play(void)
 {
-    load(__load_start_ovl_a, __load_stop_ovl_a);
-    decode_audio();
-    load(__load_start_ovl_b, __load_stop_ovl_b);
-    decode_video();
+    if (is_audio)
+        decode_audio();
+    else
+        decode_video();
 }
-void run(void) { for (;; round_count++) play(); }
+void run(void)
+{
+    if (is_audio) /* loaded once: emulators differ in what they make of code that changes */
+        load(__load_start_ovl_a, __load_stop_ovl_a);
+    else
+        load(__load_start_ovl_b, __load_stop_ovl_b);
+    for (;; round_count++)
+        play();
+}
 """
 LAYOUT = """SECTIONS
 {
@@ -48,7 +57,7 @@ def test_a_region_in_an_overlay_is_refused(place):
         refused = place.run(*words)
         assert refused.code == 2 and "is in an overlay: the sections .ovl_a, .ovl_b all have code at 0x2001f00" in unfolded(refused.err), refused.err
     survey = place.run("survey", "decode_*", "play", "-r", 3)
-    assert survey.code == 0 and unfolded(survey.out).count("is in an overlay") == 1 and "play" in survey.out, survey.out
+    assert survey.code == 0 and unfolded(survey.out).count("is in an overlay") == 1 and "play" in survey.out, survey.out + survey.err
     assert place.run("delta", "play", "-r", 3).code == 0
 
 
