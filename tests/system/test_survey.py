@@ -132,7 +132,7 @@ def test_calls_that_come_in_bursts(way, args, tmp_path):
         regions = survey(place, "leaf", "gap", "burst", *args).regions
         leaf, truth = regions["leaf"], 300 * cycles / whole
         if "share" not in leaf:  # a slow link on a busy machine takes a hit or two a turn
-            assert leaf["hits"] < 20, leaf
+            assert leaf.get("hits", 0) < 20, leaf
             return
         assert abs(leaf["share"] - truth) <= leaf["share_plus_minus"], (leaf, truth)
         assert not any("in_bursts" in regions[name].get("periods", {}) for name in ("gap", "burst")), regions
