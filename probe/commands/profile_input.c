@@ -113,7 +113,7 @@ static bool open_beside(struct profile_input *input)
                                             name_of_file(about->elf)) >= (int)sizeof path)
         return false;
     memcpy(why, input->no_names, sizeof why);
-    input->no_names[0] = '\0'; /* if it is found, what is said of it counts */
+    input->no_names[0] = '\0'; /* if it is found, its own remarks count */
     bool found = open_one(input, path, &ignored);
     if (!found)
         memcpy(input->no_names, why, sizeof why);

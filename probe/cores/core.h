@@ -196,8 +196,8 @@ void core_add_hold(const struct core *core, struct steps *list, bool held);
 void core_add_run_held(const struct core *core, struct steps *list);
 /* Resumes a halted core, with interrupts. */
 void core_add_let_go(const struct core *core, struct steps *list);
-/* The same of one that stands at a breakpoint instruction, which halts it no more, as debug is off. Nothing
- * for a Cortex-M, which runs as soon as that is switched off. */
+/* Resumes a core that is halted at a breakpoint instruction, with debug off, so that it does not halt there
+ * again. Adds nothing for a Cortex-M, which runs as soon as debug is switched off. */
 void core_add_let_go_undebugged(const struct core *core, struct steps *list);
 /* Whether an interrupt will run before the next instruction, or one that cannot be held off; SIZE_MAX and
  * false if the core cannot tell. */

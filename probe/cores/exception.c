@@ -184,7 +184,7 @@ static const struct code_name fault_names[] = {
     {0x08, "external abort"}, {0x09, "domain"},      {0x0B, "domain"},
     {0x0D, "permission"},     {0x0F, "permission"},  {0x16, "external abort, asynchronous"}};
 
-/* ESR_ELx.EC and, of aborts, bits 5:0 of its ISS without the level: DDI 0487 D13.2.39. */
+/* ESR_ELx.EC and, of aborts, bits 5:0 of its ISS without the level: DDI 0487 D13.2. */
 static const struct code_name class_names[] = {{0x00, "undefined instruction"},
                                                {0x07, "floating point is trapped"},
                                                {0x0E, "illegal state"},

@@ -117,7 +117,7 @@ bool arm_breakpoint(uint64_t pc, uint32_t word, struct breakpoint_code *out)
     return true;
 }
 
-/* HLT, DDI 0487 C6.2.118 */
+/* HLT, DDI 0487 C4.1.65 */
 bool a64_breakpoint(uint64_t pc, uint32_t word, struct breakpoint_code *out)
 {
     enum { SEMIHOSTING = 0xF000 };

@@ -137,7 +137,7 @@ bool device_undo(struct device *device, const struct deadline *deadline, struct 
 /* After device_undo. ERROR_RESET: the core was reset while it was halted for its counters, and stays halted.
  */
 bool device_check_left(const struct device *device, struct error *error);
-/* Where the core stands now; false: it does not, or that cannot be seen. Not through a debugger. */
+/* Reads where the core is halted. False if it runs, or cannot be read. Not through a debugger. */
 bool device_stands(struct device *device, uint64_t *pc, const struct deadline *deadline);
 /* Frees all; undoes nothing. */
 void device_close(struct device *device);

@@ -29,7 +29,7 @@ struct release {
     uint64_t stood_at;
     bool may_have_borrowed;      /* a debugger was reading its registers: some may be lost */
     bool breakpoint_instruction; /* it is left halted at one, for it would stop there again */
-    struct own_breakpoint own;   /* the one at which it stood, or stands again */
+    struct own_breakpoint own;   /* where it was halted, or halted again */
     bool halted_again;
     uint64_t stands_at;
 };

@@ -318,7 +318,7 @@ bool direct_confirm_held(struct direct_engine *self, struct error *error)
 /* --- running a list ------------------------------------------------------------------------------------- */
 
 /* A stop at a breakpoint is awaited by the register that tells its cause. Another debugger that looks at the
- * core clears it, as OpenOCD does: then the core stands, and the wait would never end. */
+ * core clears it, as OpenOCD does: then the core is halted, and the wait would never end. */
 static bool cause_was_cleared(struct direct_engine *self, size_t at)
 {
     struct address cause = core_cause_register(self->core), status = core_status_register(self->core);

@@ -314,7 +314,7 @@ static bool take_head(struct reading *reading, const json_t *object)
     if (reading->no_memory)
         return fails_for_memory(reading);
     if (offset != NULL && !read_address(offset, &about->load_offset))
-        return fails(reading, "load_offset is no distance such as 0x130000: \"%.40s\"", offset);
+        return fails(reading, "load_offset is not a distance such as 0x130000: \"%.40s\"", offset);
     if (!take_count(reading, object, "every", most_samples, &about->every))
         return false;
     if (json_object_get(object, "asked_s") != NULL &&

@@ -63,11 +63,11 @@ def test_names_lines_stacks_and_shares(way, tmp_path):
         unmoved(place, tmp_path, BELOW if way == "m4/swd" else BY)
         offset = ["--load-offset", hex(-BELOW) if way == "m4/swd" else f"-{BY:#x}"]
         slow = place.run(*offset, "delta", "leaf", "-r", 8, "--outliers", 1)
-        assert slow.code == 0 and "called by own.c:" in slow.out and "(filter+0x" in slow.out or "(run+0x" in slow.out, slow.out
+        assert slow.code == 0 and "called by own.c:" in slow.out and ("(filter+0x" in slow.out or "(run+0x" in slow.out), slow.out
         costs = place.run(*offset, "lines", "filter", "-r", 3)
         assert costs.code == 0 and "i: 1 line is of an inlined function" in unfolded(costs.out), costs.out + costs.err
         refused = place.run("record", "--for", "100ms", "-o", tmp_path / "p.jsonl")
-        assert refused.code == 2 or refused.code == 3, refused.err
+        assert refused.code == 3 and ("does not run this ELF" in unfolded(refused.err) or "cannot be read back" in unfolded(refused.err)), refused.err
         assert place.run(*offset, "record", "--for", "300ms", "-o", tmp_path / "p.jsonl").code == 0
         shares = run_tool("report", tmp_path / "p.jsonl", "--sort", "line")
         assert "own.c:3" in shares.out and "unknown" not in shares.out, shares.out
