@@ -87,11 +87,11 @@ bool debuggee_move_breakpoint(struct debugger_engine *self, uint64_t to, const s
 bool debuggee_set_others(struct debugger_engine *self, bool set, const struct deadline *deadline,
                          struct error *error)
 {
-    for (; set && self->n_set < self->n_others; self->n_set++)
-        if (!debuggee_set_breakpoint(self, self->others[self->n_set], true, deadline, error))
+    for (; set && self->n_set < self->others.n; self->n_set++)
+        if (!debuggee_set_breakpoint(self, self->others.items[self->n_set].at, true, deadline, error))
             return false;
     for (; !set && self->n_set > 0; self->n_set--)
-        if (!debuggee_set_breakpoint(self, self->others[self->n_set - 1], false, deadline, error))
+        if (!debuggee_set_breakpoint(self, self->others.items[self->n_set - 1].at, false, deadline, error))
             return false;
     return true;
 }
@@ -103,10 +103,7 @@ bool debuggee_is_place(const struct debugger_engine *self, uint64_t code, uint64
 
 bool debuggee_is_other(const struct debugger_engine *self, uint64_t pc)
 {
-    for (unsigned i = 0; i < self->n_set; i++)
-        if (debuggee_is_place(self, self->others[i], pc))
-            return true;
-    return false;
+    return self->n_set > 0 && others_find(&self->others, self->core, pc) != NULL;
 }
 
 bool debuggee_read_counters(struct debugger_engine *self, uint64_t *values, bool *pending, bool *reset,

@@ -33,10 +33,9 @@ struct debugger_engine {
 
     struct frame frame;
     bool entry_checked;
-    uint64_t others[REGION_EXITS]; /* further stops until the end: the call, or a handler's other exits */
-    unsigned n_others;
+    struct other_stops others;
     bool can_watch;  /* the server has a second breakpoint, for the call */
-    bool call_known; /* of calls with return address `call_lr`: others[0] */
+    bool call_known; /* of calls with return address `call_lr`: whether `others` has it */
     uint64_t call_lr;
     /* What the core does when it is resumed onto the breakpoint where it stands. */
     enum { REHIT_UNKNOWN, REHIT_STOPS_AGAIN, REHIT_STEPS_OVER } rehit;

@@ -110,7 +110,7 @@ static bool find_call(struct debugger_engine *self, const struct deadline *deadl
     uint64_t call = BREAKPOINT_NONE;
     if (self->call_known && self->call_lr == self->frame.lr)
         return true;
-    self->n_others = 0;
+    self->others.n = 0;
     self->call_known = false;
     if (!self->can_watch)
         return true;
@@ -118,8 +118,8 @@ static bool find_call(struct debugger_engine *self, const struct deadline *deadl
         return false;
     self->call_lr = self->frame.lr;
     self->call_known = true;
-    self->others[0] = call;
-    self->n_others = call != BREAKPOINT_NONE;
+    if (call != BREAKPOINT_NONE)
+        others_add(&self->others, call, OTHER_CALL, 0);
     return true;
 }
 
@@ -162,9 +162,9 @@ static bool find_return(struct debugger_engine *self, bool *inner, const struct 
     if (!self->frame.is_handler)
         return *inner || on_stack || find_call(self, deadline, error);
     self->call_known = false;
-    self->n_others = (unsigned)self->region.n_exits - 1;
-    for (unsigned i = 0; i < self->n_others; i++)
-        self->others[i] = frame_exit(&self->frame, self->core, &self->region, i + 1).pc;
+    self->others.n = 0;
+    for (size_t i = 1; i < self->region.n_exits; i++)
+        others_add(&self->others, frame_exit(&self->frame, self->core, &self->region, i).pc, OTHER_EXIT, i);
     return true;
 }
 
@@ -228,16 +228,17 @@ static bool look_at_stop(struct debugger_engine *self, enum stop_at *what, const
                          struct error *error)
 {
     uint64_t pc = 0;
+    const struct other_stop *other;
     *what = AT_END;
     if (self->n_set == 0 || self->stop.why != DEBUGGER_TRAP)
         return true;
     if (!debuggee_register(self, CORE_PC, &pc, deadline, error))
         return false;
-    for (unsigned i = 0; i < self->n_set; i++)
-        if (core_place(self->core, pc) == core_place(self->core, self->others[i]))
-            return self->frame.is_handler ? look_at_exit(self, i + 1, what, deadline, error)
-                                          : look_at_call(self, what, deadline, error);
-    return true;
+    other = others_find(&self->others, self->core, pc);
+    if (other == NULL)
+        return true;
+    return other->what == OTHER_EXIT ? look_at_exit(self, other->which, what, deadline, error)
+                                     : look_at_call(self, what, deadline, error);
 }
 
 /* Runs on until this hit ends. *again: it never will, for its call was made again. */

@@ -41,7 +41,6 @@ static struct hit_plan plan_of(const struct direct_engine *self, unsigned rehits
                              .end_base = self->region.end_base,
                              .spare = self->spare_read ? &self->spare : NULL,
                              .others = self->others,
-                             .n_others = self->n_others,
                              .breakpoint_at = self->breakpoint_at,
                              .rehits = rehits,
                              .slow = self->device->slow_clock,
@@ -194,8 +193,8 @@ static bool go_on_after_wrong_frame(struct direct_engine *self, const struct dea
 
 /* At the instruction that made the call. In this call's frame: it was left without returning, and is made
  * again. In another frame: another call, which is stepped past. */
-static bool look_at_call(struct direct_engine *self, enum segment *from, const struct deadline *deadline,
-                         struct error *error)
+static bool look_at_call(struct direct_engine *self, uint64_t call, enum segment *from,
+                         const struct deadline *deadline, struct error *error)
 {
     struct hit_plan plan = plan_of(self, 0);
     uint64_t sp = 0;
@@ -214,7 +213,7 @@ static bool look_at_call(struct direct_engine *self, enum segment *from, const s
         hit_plan_add_resume(&plan, &self->list);
         hit_results_left(&self->hits);
     } else {
-        pending = hit_plan_add_past_stop(&plan, self->others[0], &self->list);
+        pending = hit_plan_add_past_stop(&plan, call, &self->list);
     }
     if (!direct_run_plain(self, deadline, error))
         return false;
@@ -323,16 +322,15 @@ static bool confirm_end(struct direct_engine *self, enum segment *from, const st
     if (over)
         return true;
     *from = SEGMENT_FRAME;
-    if (self->n_others > 0 || self->core->halts_in_handler) {
+    if (self->others.n > 0 || self->core->halts_in_handler) {
         if (!direct_restore_borrowed(self, deadline, error) ||
             !direct_read_stop(self, &stop, deadline, error))
             return false;
         bool ours = stop.unreadable == NULL && stop.cause == STOP_BREAKPOINT;
-        if (ours && self->watches_call && stop.pc == self->others[0])
-            return look_at_call(self, from, deadline, error);
-        for (unsigned i = 0; ours && !self->watches_call && i < self->n_others; i++)
-            if (stop.pc == self->others[i])
-                return look_at_exit(self, i + 1, from, deadline, error);
+        const struct other_stop *other = ours ? others_find(&self->others, self->core, stop.pc) : NULL;
+        if (other != NULL)
+            return other->what == OTHER_CALL ? look_at_call(self, other->at, from, deadline, error)
+                                             : look_at_exit(self, other->which, from, deadline, error);
         if (!direct_is_in_handler(self, &stop, &in_handler, deadline, error))
             return false;
         if (in_handler)

@@ -28,13 +28,12 @@ struct direct_engine {
     bool expects_frame;      /* so the next list proves it, instead of ending at the entry */
     struct core_proof spare; /* what it held at the last entry, if it was read */
     bool spare_read;
-    uint8_t spare_changes;         /* in a row, with the same frame: then it is no longer used */
-    bool entry_checked;            /* the function was called, not entered by an exception */
-    bool mode_checked;             /* the start is not in user mode, or may be */
-    bool took_other_exit;          /* a handler ended at one of `others`, which `frame.end` is now */
-    uint64_t others[REGION_EXITS]; /* further stops until the end: the call, or a handler's other exits */
-    unsigned n_others;
-    bool watches_call; /* others[0] is the last call, with return address `call_lr` */
+    uint8_t spare_changes; /* in a row, with the same frame: then it is no longer used */
+    bool entry_checked;    /* the function was called, not entered by an exception */
+    bool mode_checked;     /* the start is not in user mode, or may be */
+    bool took_other_exit;  /* a handler ended at one of `others`, which `frame.end` is now */
+    struct other_stops others;
+    bool call_known; /* of calls with return address `call_lr`: whether `others` has it */
     uint64_t call_lr;
     uint64_t breakpoint_at; /* the one that moves, while the engine waits for the end */
 

@@ -72,10 +72,10 @@ static bool find_call(struct direct_engine *self, const struct deadline *deadlin
 {
     uint64_t call = BREAKPOINT_NONE;
     self->breakpoint_at = self->frame.end.pc;
-    if (self->watches_call && self->call_lr == self->frame.lr)
+    if (self->call_known && self->call_lr == self->frame.lr)
         return true;
-    self->watches_call = false;
-    self->n_others = 0;
+    self->call_known = false;
+    self->others.n = 0;
     self->call_lr = self->frame.lr;
     if (!self->region.may_be_left)
         return true;
@@ -87,9 +87,9 @@ static bool find_call(struct direct_engine *self, const struct deadline *deadlin
     if (!core_can_compare(self->core, call) &&
         !breakpoints_prepare(&self->breakpoints, call, deadline, error))
         return false;
-    self->watches_call = breakpoints_can_have_extra(&self->breakpoints, 0, call);
-    self->others[0] = call;
-    self->n_others = self->watches_call;
+    if (breakpoints_can_have_extra(&self->breakpoints, self->others.n, call))
+        others_add(&self->others, call, OTHER_CALL, 0);
+    self->call_known = self->others.n > 0;
     return true;
 }
 
@@ -104,18 +104,19 @@ void direct_forget_exit(struct direct_engine *self)
 static bool find_exits(struct direct_engine *self, const struct deadline *deadline, struct error *error)
 {
     const struct region *region = &self->region;
-    self->watches_call = false;
-    self->n_others = (unsigned)region->n_exits - 1;
+    self->call_known = false;
+    self->others.n = 0;
     self->breakpoint_at = self->frame.end.pc;
-    for (unsigned i = 0; i < self->n_others; i++) {
-        self->others[i] = frame_exit(&self->frame, self->core, region, i + 1).pc;
-        if (!breakpoints_prepare(&self->breakpoints, self->others[i], deadline, error))
+    for (size_t i = 1; i < region->n_exits; i++) {
+        uint64_t at = frame_exit(&self->frame, self->core, region, i).pc;
+        if (!breakpoints_prepare(&self->breakpoints, at, deadline, error))
             return false;
-        if (!breakpoints_can_have_extra(&self->breakpoints, i, self->others[i]))
+        if (!breakpoints_can_have_extra(&self->breakpoints, self->others.n, at))
             return error_set(error, ERROR_NO_COMPARATOR,
-                             "the handler returns at %zu places, but only %u of them can get a breakpoint "
+                             "the handler returns at %zu places, but only %zu of them can get a breakpoint "
                              "comparator: name an end",
-                             region->n_exits, i + 1);
+                             region->n_exits, i);
+        others_add(&self->others, at, OTHER_EXIT, i);
     }
     return true;
 }

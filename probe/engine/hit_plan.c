@@ -69,14 +69,16 @@ static void add_frame(const struct hit_plan *plan, struct steps *list)
 
 static void add_others(const struct hit_plan *plan, struct steps *list, bool on)
 {
-    for (unsigned i = 0; i < plan->n_others; i++)
-        breakpoints_add_extra(plan->breakpoints, list, i, on ? BREAKPOINT_NONE : plan->others[i],
-                              on ? plan->others[i] : BREAKPOINT_NONE);
+    for (unsigned i = 0; i < plan->others.n; i++) {
+        uint64_t at = plan->others.items[i].at;
+        breakpoints_add_extra(plan->breakpoints, list, i, on ? BREAKPOINT_NONE : at,
+                              on ? at : BREAKPOINT_NONE);
+    }
 }
 
 static uint64_t moved_to(const struct hit_plan *plan)
 {
-    return plan->n_others > 0 ? plan->breakpoint_at : plan->end;
+    return plan->others.n > 0 ? plan->breakpoint_at : plan->end;
 }
 
 static void add_leave(const struct hit_plan *plan, struct steps *list, struct hit_steps *out)

@@ -9,6 +9,7 @@
 #include "device/witness.h"
 #include "engine/breakpoints.h"
 #include "engine/engine.h"
+#include "engine/stops.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -53,10 +54,9 @@ struct hit_plan {
     bool in_function;
     enum core_register start_base, end_base;
     const struct core_proof *spare; /* for core_add_proofs, at both ends */
-    /* Further stops until the end; with them, the breakpoint that moves is not at `end`, which may be one of
-     * them, but at `breakpoint_at`. */
-    const uint64_t *others;
-    unsigned n_others;
+    /* Further stops until the end; with them, the breakpoint that moves is not at `end`, which may
+     * be one of them, but at `breakpoint_at`. */
+    struct other_stops others;
     uint64_t breakpoint_at;
     unsigned rehits;
     bool slow; /* the core's clock: a register transfer may outlast a probe's next access */

@@ -85,6 +85,21 @@ void frame_find_base(struct frame *frame, const struct core *core, const struct 
     frame->end.sp = (base + (uint64_t)region->apart) & all;
 }
 
+/* --- further stops -------------------------------------------------------------------------------------- */
+
+void others_add(struct other_stops *others, uint64_t at, enum other_meaning what, size_t which)
+{
+    others->items[others->n++] = (struct other_stop){.at = at, .what = what, .which = which};
+}
+
+const struct other_stop *others_find(const struct other_stops *others, const struct core *core, uint64_t pc)
+{
+    for (unsigned i = 0; i < others->n; i++)
+        if (core_place(core, others->items[i].at) == core_place(core, pc))
+            return &others->items[i];
+    return NULL;
+}
+
 /* --- how a function was entered ------------------------------------------------------------------------- */
 
 /* Of the bytes before a return address; how long the call is, or 0. */

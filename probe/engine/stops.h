@@ -40,6 +40,29 @@ struct return_place frame_exit(const struct frame *frame, const struct core *cor
 /* Whether a handler halted at its exit number `i` leaves there, by its CORE_STATUS. */
 bool frame_takes_exit(const struct region *region, size_t i, uint64_t status);
 
+/* Further stops until the end of a hit, and what each of them means. */
+enum other_meaning {
+    OTHER_PLACE, /* one of several that are awaited */
+    OTHER_CALL,  /* the instruction that made the call: it may be made again */
+    OTHER_EXIT   /* a handler's exit number `which` */
+};
+
+enum { OTHERS_ROOM = REGION_EXITS - 1 };
+
+struct other_stops {
+    struct other_stop {
+        uint64_t at; /* as core_code makes it */
+        enum other_meaning what;
+        size_t which;
+    } items[OTHERS_ROOM];
+    unsigned n;
+};
+
+/* There must be room. */
+void others_add(struct other_stops *others, uint64_t at, enum other_meaning what, size_t which);
+/* The first one at this PC; NULL: there is none. */
+const struct other_stop *others_find(const struct other_stops *others, const struct core *core, uint64_t pc);
+
 /* The instruction that made the call with this return address; UINT64_MAX if none is seen before it. */
 bool entry_call(struct device *device, uint64_t lr, uint64_t *call, const struct deadline *deadline,
                 struct error *error);

@@ -74,11 +74,11 @@ static void add_stops(struct walking *self, const uint64_t *stops, unsigned n)
         breakpoints_add_proof(&engine->breakpoints, &engine->list, stops[i]);
     }
     /* For what looks at the stop if the walk ends here */
-    engine->n_others = 0;
+    engine->others.n = 0;
     if (n > 0)
         engine->region.start = engine->region.end = stops[0];
     for (unsigned i = 1; i < n; i++)
-        engine->others[engine->n_others++] = stops[i];
+        others_add(&engine->others, stops[i], OTHER_PLACE, 0);
 }
 
 static bool prepare_stops(const struct walking *self, const uint64_t *stops, unsigned n, bool *fit,
