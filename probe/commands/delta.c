@@ -113,6 +113,15 @@ static bool clock_of_boot(struct session *session, struct clock *clock, struct e
     return true;
 }
 
+static bool check_writes_of_boot(struct session *session, struct error *error)
+{
+    struct error why = {0};
+    if (session_check_writes(session, &why))
+        return true;
+    return session_watch_writes(session, &why) ? session_check_writes(session, error)
+                                               : error_copy(error, &why);
+}
+
 /* Of a run that ends when it is precise enough, unless the user says other limits. */
 static const double precise_s = 60;
 
@@ -126,7 +135,7 @@ static bool measure_once(struct delta_command *self, const struct clock *clock, 
         !counting_words(&self->counting, session, &self->summary.at_max, error))
         return false;
     if (options->reset && (!reset_engine_check(&session->device, &self->named.region, error) ||
-                           !session_check_writes(session, error)))
+                           !check_writes_of_boot(session, error)))
         return false;
     const struct wrap_evidence no_evidence = {0};
     bool precise = options->precision > 0, limited = options->hits > 0 || options->for_s > 0;
@@ -185,7 +194,7 @@ static bool measure(struct delta_command *self, struct error *error)
     struct clock clock;
     struct error why = {0};
     double seen_hz = 0;
-    session_measures(session, &self->named);
+    session_measures(session, &self->named, true);
     if (session->context->options->reset)
         return clock_of_boot(session, &clock, error) && measure_once(self, &clock, seen_hz, error);
     if (!session_trial(session, &clock, &seen_hz, error))

@@ -286,6 +286,14 @@ static bool take_stop(struct guarding *self, struct error *error)
     return false;
 }
 
+static bool take_watched_stop(struct guarding *self, struct error *error)
+{
+    struct error why = {0};
+    if (take_stop(self, &why))
+        return true;
+    return session_watch_writes(&self->session, &why) ? take_stop(self, error) : error_copy(error, &why);
+}
+
 static bool check_run_control(const struct guarding *self, struct error *error)
 {
     return device_has_run_control(&self->session.device) ||
@@ -300,9 +308,9 @@ static bool take(struct guarding *self, struct error *error)
     struct deadline deadline = session_deadline(session);
     char place[512];
     session_place(session, session->device.chosen->halted_at, place, sizeof place);
-    session_measures(session, &self->named);
+    session_measures(session, &self->named, true);
     return device_take(&session->device, options_of(self)->resume, place, &deadline, error) &&
-           take_stop(self, error) &&
+           take_watched_stop(self, error) &&
            stack_reader_open(&self->stacks, &session->device,
                              (struct stack_stop){.counter = &self->way->stop}, session->symbols, error);
 }

@@ -239,7 +239,7 @@ static bool measure(struct lines_command *self, struct error *error)
     struct session *session = &self->session;
     struct clock clock;
     double seen_hz = 0;
-    session_measures(session, &self->named);
+    session_measures(session, &self->named, false);
     if (!session_trial(session, &clock, &seen_hz, error) ||
         !counting_open(&self->counting, session, &clock, error))
         return false;

@@ -27,10 +27,12 @@ struct extent region_code(const struct named_region *named)
     return end->low == start->low ? (struct extent){start->address, end->address} : (struct extent){.low = 0};
 }
 
-void session_measures(struct session *session, const struct named_region *named)
+void session_measures(struct session *session, struct named_region *named, bool may_watch)
 {
-    session->has_region = true;
+    const struct region *region = &named->region;
+    session->measured = named;
     session->inside = region_code(named);
+    session->may_watch = may_watch && (region->to_return || region->start != region->end);
 }
 
 /* "writes.c:96 (write_it+0x8) writes DWT_CYCCNT" */
@@ -125,11 +127,60 @@ static size_t read_handlers(struct session *session, struct extent *out)
 static bool refuse(struct session *session, const char *what, const char *where, struct error *error)
 {
     memcpy(session->own_write, what, sizeof session->own_write);
-    return error_set(error, ERROR_WRITER_SOUGHT, "the program itself changes %s: %s, %s",
+    return error_set(error, ERROR_WRITER_SOUGHT, "the program itself can change %s: %s, %s",
                      session->device.block->text, what, where);
 }
 
-static void note(struct session *session, const uint64_t *places, size_t n)
+bool session_watch_writes(struct session *session, const struct error *why)
+{
+    if (why->kind != ERROR_WRITER_SOUGHT || !session->may_watch || session->watches)
+        return false;
+    session->watches = true;
+    return true;
+}
+
+/* "main.c:96 (reset_timer+0x8) writes DWT_CYCCNT"; of one that leads there: "..., reached from main.c:20
+ * (fir+0x10)". */
+static void describe_stop(const struct session *session, uint64_t stop, const uint64_t *places, size_t n,
+                          struct region_writer *out)
+{
+    struct location at;
+    char place[112], what[112];
+    size_t which = 0;
+    symbols_describe(session->symbols, stop, &at);
+    *out = (struct region_writer){.at = stop, .is_thumb = at.isa == ISA_THUMB};
+    while (which < n && places[which] != stop)
+        which++;
+    if (which < n) {
+        describe(session, stop, out->what, sizeof out->what);
+        return;
+    }
+    describe(session, places[0], what, sizeof what);
+    session_place(session, stop, place, sizeof place);
+    snprintf(out->what, sizeof out->what, "%s, and the code is reached from %s", what, place);
+}
+
+bool session_watch_region(struct session *session, const struct extent *code, struct region *region)
+{
+    struct extent ranges[1 + MOST_VECTORS];
+    uint64_t places[DEVICE_CHANGES], stops[REGION_WRITERS];
+    size_t n_places = places_of(session, places), n_ranges = 0;
+    region->n_writers = 0;
+    if (code->low != 0)
+        ranges[n_ranges++] = *code;
+    n_ranges += read_handlers(session, ranges + n_ranges);
+    size_t n =
+        symbols_stops_before(session->symbols, ranges, n_ranges, places, n_places, stops, REGION_WRITERS);
+    for (size_t i = 0; i < n; i++)
+        if (n > REGION_WRITERS || stops[i] == region->start) /* the core stands there when they are set */
+            return false;
+    for (size_t i = 0; i < n; i++)
+        describe_stop(session, stops[i], places, n_places, &region->writers[i]);
+    region->n_writers = n;
+    return true;
+}
+
+static void note(struct session *session, const uint64_t *places, size_t n, const char *means)
 {
     struct counter_block *block = session->device.block;
     char text[sizeof block->note], what[112], more[40] = "";
@@ -137,8 +188,8 @@ static void note(struct session *session, const uint64_t *places, size_t n)
     memcpy(session->own_write, what, sizeof session->own_write);
     if (n > 1)
         snprintf(more, sizeof more, " (doctor: %zu more)", n - 1);
-    snprintf(text, sizeof text, "%.60s%s%s%s: counts in which it runs are wrong", block->note,
-             block->note[0] != '\0' ? "; " : "", what, more);
+    snprintf(text, sizeof text, "%.60s%s%s%s: %s", block->note, block->note[0] != '\0' ? "; " : "", what,
+             more, means);
     if (strstr(block->note, what) == NULL)
         memcpy(block->note, text, sizeof text);
 }
@@ -150,16 +201,22 @@ bool session_check_writes(struct session *session, struct error *error)
     char what[112];
     size_t n = places_of(session, places);
     session->own_write[0] = '\0';
+    if (session->measured != NULL)
+        session->measured->region.n_writers = 0;
     if (n == 0)
         return true;
-    if (session->has_region) {
+    if (session->watches && session_watch_region(session, &session->inside, &session->measured->region)) {
+        note(session, places, n, "a hit in which it runs ends the run");
+        return true;
+    }
+    if (session->measured != NULL) {
         if (session->inside.low != 0 &&
             session_writes_inside(session, &session->inside, 1, what, sizeof what))
-            return refuse(session, what, "which runs in what is measured", error);
+            return refuse(session, what, "which what is measured may run", error);
         size_t n_handlers = read_handlers(session, handlers);
         if (session_writes_inside(session, handlers, n_handlers, what, sizeof what))
-            return refuse(session, what, "which runs in an exception handler", error);
+            return refuse(session, what, "which an exception handler may run", error);
     }
-    note(session, places, n);
+    note(session, places, n, "counts in which it runs are wrong");
     return true;
 }

@@ -485,9 +485,17 @@ bool session_take_other(struct session *session, const struct error *why, struct
 
 bool session_trial(struct session *session, struct clock *clock, double *seen_hz, struct error *error)
 {
-    struct error why = {0};
-    return session_try_counter(session, clock, seen_hz, &why) ||
-           session_take_other(session, &why, clock, seen_hz, error);
+    struct error why = {0}, other = {0};
+    struct deadline deadline = session_deadline(session);
+    const struct counter_block *first = session->device.block;
+    if (session_try_counter(session, clock, seen_hz, &why) ||
+        session_take_other(session, &why, clock, seen_hz, &other))
+        return true;
+    if (!session_watch_writes(session, &other))
+        return error_copy(error, &other);
+    return (session->device.block == first ||
+            device_take_block(&session->device, first->kind->name, &deadline, error)) &&
+           session_try_counter(session, clock, seen_hz, error);
 }
 
 void session_conditions(struct session *session, const struct clock *clock, struct conditions *out)
@@ -513,7 +521,7 @@ void session_conditions(struct session *session, const struct clock *clock, stru
         snprintf(out->build_id, sizeof out->build_id, "%s", symbols_build_id(session->symbols));
     }
     char sleep[SLEEP_NOTE] = "";
-    if (session->has_region)
+    if (session->measured != NULL)
         session_sleep_note(session, &session->inside, sleep, sizeof sleep);
     conditions_add_note(out, sleep);
 }

@@ -28,12 +28,13 @@ struct session {
     struct journal *journal;       /* of this run; NULL: none */
     struct injected_code *by_core; /* reads memory as the core sees it; NULL: not needed yet */
     struct progress putting_back;
-    bool told;          /* that it takes long */
-    bool stop_named;    /* the error says where another one has halted the core */
-    bool lends_symbols; /* someone else closes them */
-    bool has_region;
-    struct extent inside; /* code that is measured, as symbols_reach takes it; low 0: it is not known */
-    uint64_t clock_at;    /* SystemCoreClock, whose value is the clock; 0: another clock */
+    bool told;                     /* that it takes long */
+    bool stop_named;               /* the error says where another one has halted the core */
+    bool lends_symbols;            /* someone else closes them */
+    struct named_region *measured; /* NULL: not a region */
+    struct extent inside;          /* its code, as symbols_reach takes it; low 0: it is not known */
+    bool may_watch, watches;       /* the engine can watch for what changes the counter there, and does */
+    uint64_t clock_at;             /* SystemCoreClock, whose value is the clock; 0: another clock */
     uint32_t clock_was;
     char clock_change[96]; /* "" */
     uint64_t sleeps[64];   /* the program's WFI and WFE */
@@ -70,11 +71,16 @@ bool session_take(struct session *session, struct error *error);
 bool session_sees_running(const struct session *session, const char *command, struct error *error);
 bool session_clock(struct session *session, struct clock *out, struct error *error);
 /*
- * Checks the program's own code, as far as the ELF tells: ERROR_WRITER_SOUGHT if it changes the counter in
+ * Checks the program's own code, as far as the ELF tells: ERROR_WRITER_SOUGHT if it can change the counter in
  * use in what is measured (session_measures), or in an exception handler of a Cortex-M; if elsewhere, a note
  * says so.
  */
 bool session_check_writes(struct session *session, struct error *error);
+/* Whether another try may do better than the one that ended with `why`: from here on, session_check_writes
+ * lets the engine watch for such an instruction, where it can. */
+bool session_watch_writes(struct session *session, const struct error *why);
+/* Has the engine watch for what changes the counter in use, in `code` and in handlers. False: it cannot. */
+bool session_watch_region(struct session *session, const struct extent *code, struct region *region);
 /* Whether this code, or what it calls, changes the counter in use: "main.c:96 (reset_timer) writes
  * DWT_CYCCNT"
  */
@@ -82,7 +88,7 @@ bool session_writes_inside(const struct session *session, const struct extent *r
                            size_t size);
 /* Checks the program's code, measures the clock and tries the counter in use. */
 bool session_try_counter(struct session *session, struct clock *clock, double *seen_hz, struct error *error);
-/* The same; if something else writes it, session_take_other. */
+/* The same; if something else writes it, session_take_other; then session_watch_writes. */
 bool session_trial(struct session *session, struct clock *clock, double *seen_hz, struct error *error);
 /* The same with another counter of the core. False with `why` if it has none, if `why` is no reason for
  * another one, or if the user named a counter or events. */
@@ -157,8 +163,9 @@ bool region_locate_ends(struct named_region *out, struct symbols *symbols, const
                         const struct options *options, struct error *error);
 /* The code between both ends; if they are in two functions it is not known, and `low` is 0. */
 struct extent region_code(const struct named_region *named);
-/* What is measured, for session_check_writes. */
-void session_measures(struct session *session, const struct named_region *named);
+/* What is measured, for session_check_writes, which may fill its region's writers if the engine can watch for
+ * them. */
+void session_measures(struct session *session, struct named_region *named, bool may_watch);
 /* Whether each core stops there. */
 bool region_check_place(struct symbols *symbols, const struct location *at, struct error *error);
 bool region_look_into(struct named_region *named, struct symbols *symbols, struct error *error);

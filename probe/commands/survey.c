@@ -442,7 +442,8 @@ static void print_header(struct survey_command *self)
 
 /* --- the command ---------------------------------------------------------------------------------------- */
 
-/* Functions that write the counter themselves are left out, those that may sleep have a note. */
+/* Functions that can write the counter themselves are watched, or left out; those that may sleep have a note.
+ */
 static void look_into_regions(struct survey_command *self)
 {
     for (size_t i = 0; i < self->regions.n; i++) {
@@ -451,9 +452,10 @@ static void look_into_regions(struct survey_command *self)
         char what[112];
         session_sleep_note(&self->session, &code, one->sleep, sizeof one->sleep);
         if (one->refused || code.low == 0 ||
-            !session_writes_inside(&self->session, &code, 1, what, sizeof what))
+            !session_writes_inside(&self->session, &code, 1, what, sizeof what) ||
+            session_watch_region(&self->session, &code, &one->named.region))
             continue;
-        snprintf(one->why, sizeof one->why, "the program writes the counter in it: %s", what);
+        snprintf(one->why, sizeof one->why, "the program can write the counter in it: %s", what);
         one->refused = true;
     }
 }

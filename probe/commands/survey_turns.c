@@ -119,7 +119,7 @@ static void on_look(void *context, enum engine_wait wait)
 static bool is_its_own(enum error_kind kind)
 {
     return kind == ERROR_STATE || kind == ERROR_ADDRESS || kind == ERROR_NO_COMPARATOR ||
-           kind == ERROR_USAGE || kind == ERROR_END || kind == ERROR_START;
+           kind == ERROR_USAGE || kind == ERROR_END || kind == ERROR_START || kind == ERROR_WRITER_SOUGHT;
 }
 
 static bool begin_region(struct survey_turns *turns, struct survey_region *region, struct error *error)

@@ -17,7 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { BREAKPOINTS_PATCHES = 12, BREAKPOINTS_EXTRA = 4, BREAKPOINTS_PLACES = 32 };
+enum { BREAKPOINTS_PATCHES = 12, BREAKPOINTS_EXTRA = 8, BREAKPOINTS_PLACES = 32 };
 
 static const uint64_t BREAKPOINT_NONE = UINT64_MAX;
 

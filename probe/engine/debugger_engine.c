@@ -110,7 +110,7 @@ static bool find_call(struct debugger_engine *self, const struct deadline *deadl
     uint64_t call = BREAKPOINT_NONE;
     if (self->call_known && self->call_lr == self->frame.lr)
         return true;
-    self->others.n = 0;
+    others_begin(&self->others, self->core, &self->region);
     self->call_known = false;
     if (!self->can_watch)
         return true;
@@ -162,7 +162,7 @@ static bool find_return(struct debugger_engine *self, bool *inner, const struct 
     if (!self->frame.is_handler)
         return *inner || on_stack || find_call(self, deadline, error);
     self->call_known = false;
-    self->others.n = 0;
+    others_begin(&self->others, self->core, &self->region);
     for (size_t i = 1; i < self->region.n_exits; i++)
         others_add(&self->others, frame_exit(&self->frame, self->core, &self->region, i).pc, OTHER_EXIT, i);
     return true;
@@ -237,6 +237,8 @@ static bool look_at_stop(struct debugger_engine *self, enum stop_at *what, const
     other = others_find(&self->others, self->core, pc);
     if (other == NULL)
         return true;
+    if (other->what == OTHER_WRITER)
+        return writer_tell_reached(&self->region, other->which, error);
     return other->what == OTHER_EXIT ? look_at_exit(self, other->which, what, deadline, error)
                                      : look_at_call(self, what, deadline, error);
 }
@@ -434,6 +436,18 @@ static bool try_second(struct debugger_engine *self, const struct deadline *dead
     return true;
 }
 
+/* Whether the server has breakpoints for all of the region's writers at once. */
+static bool try_writers(struct debugger_engine *self, const struct deadline *deadline, struct error *error)
+{
+    struct error refused = {0};
+    others_begin(&self->others, self->core, &self->region);
+    if (debuggee_set_others(self, true, deadline, &refused))
+        return debuggee_set_others(self, false, deadline, error);
+    if (refused.kind != ERROR_ADDRESS && refused.kind != ERROR_NO_COMPARATOR)
+        return error_copy(error, &refused);
+    return writer_tell_unseen(&self->region, 0, error);
+}
+
 static bool arm(struct engine *engine, const struct region *region, const struct deadline *deadline,
                 struct error *error)
 {
@@ -450,7 +464,7 @@ static bool arm(struct engine *engine, const struct region *region, const struct
     return stands_still(self, deadline, error) &&
            (region->to_return || debuggee_move_breakpoint(self, self->region.end, deadline, error)) &&
            debuggee_move_breakpoint(self, self->region.start, deadline, error) &&
-           try_second(self, deadline, error);
+           try_second(self, deadline, error) && try_writers(self, deadline, error);
 }
 
 static bool run(struct engine *engine, const struct engine_request *request, const struct engine_sink *sink,

@@ -310,6 +310,13 @@ static bool check_budget(struct direct_engine *self, bool *over, const struct de
     return !*over || go_on_after_overrun(self, &look, deadline, error);
 }
 
+/* The core is resumed by disarm. */
+static bool stop_at_writer(struct direct_engine *self, const struct other_stop *writer, struct error *error)
+{
+    self->halted_by_us = true;
+    return writer_tell_reached(&self->region, writer->which, error);
+}
+
 /* The core did not stop at the end, or it was read before it had. */
 static bool confirm_end(struct direct_engine *self, enum segment *from, const struct deadline *deadline,
                         struct error *error)
@@ -328,6 +335,8 @@ static bool confirm_end(struct direct_engine *self, enum segment *from, const st
             return false;
         bool ours = stop.unreadable == NULL && stop.cause == STOP_BREAKPOINT;
         const struct other_stop *other = ours ? others_find(&self->others, self->core, stop.pc) : NULL;
+        if (other != NULL && other->what == OTHER_WRITER)
+            return stop_at_writer(self, other, error);
         if (other != NULL)
             return other->what == OTHER_CALL ? look_at_call(self, other->at, from, deadline, error)
                                              : look_at_exit(self, other->which, from, deadline, error);
@@ -428,6 +437,21 @@ static bool recover(struct direct_engine *self, size_t at, enum segment *from,
 
 /* --- the engine ----------------------------------------------------------------------------------------- */
 
+static bool prepare_writers(struct direct_engine *self, const struct deadline *deadline, struct error *error)
+{
+    self->call_known = false;
+    self->breakpoint_at = self->region.end;
+    others_begin(&self->others, self->core, &self->region);
+    for (unsigned i = 0; i < self->others.n; i++) {
+        const struct other_stop *writer = &self->others.items[i];
+        if (!breakpoints_prepare(&self->breakpoints, writer->at, deadline, error))
+            return false;
+        if (!breakpoints_can_have_extra(&self->breakpoints, i, writer->at))
+            return writer_tell_unseen(&self->region, writer->which, error);
+    }
+    return true;
+}
+
 static bool arm(struct engine *engine, const struct region *region, const struct deadline *deadline,
                 struct error *error)
 {
@@ -444,14 +468,15 @@ static bool arm(struct engine *engine, const struct region *region, const struct
         return false;
     if (region->process.which == PROCESS_ID)
         breakpoints_set_context(&self->breakpoints, region->process.id);
-    if (region->to_return) {
-        unsigned exits = region->n_exits > 1 ? (unsigned)region->n_exits - 1 : 0, call = region->may_be_left;
-        breakpoints_want_extra(&self->breakpoints, exits > call ? exits : call);
-    }
+    unsigned exits = region->n_exits > 1 ? (unsigned)region->n_exits - 1 : 0, call = region->may_be_left;
+    breakpoints_want_extra(&self->breakpoints, (unsigned)region->n_writers + (!region->to_return ? 0
+                                                                              : exits > call     ? exits
+                                                                                                 : call));
     if (!settings_watch_resets(self->device->ledger, &self->device->chosen->core, deadline, error))
         return false;
     if (!breakpoints_prepare(&self->breakpoints, self->region.start, deadline, error) ||
-        (!region->to_return && !breakpoints_prepare(&self->breakpoints, self->region.end, deadline, error)))
+        (!region->to_return && !breakpoints_prepare(&self->breakpoints, self->region.end, deadline, error)) ||
+        !prepare_writers(self, deadline, error))
         return false;
     direct_new_list(self);
     breakpoints_add_move(&self->breakpoints, &self->list, BREAKPOINT_NONE, self->region.start);
@@ -465,7 +490,7 @@ static bool arm(struct engine *engine, const struct region *region, const struct
         return false;
     if (at < self->list.n)
         return error_set(error, ERROR_ADDRESS, "no breakpoint can be put at 0x%08" PRIX64, region->start);
-    if (region->may_be_left && region->to_return && self->breakpoints.n_extra == 0 &&
+    if (region->may_be_left && region->to_return && self->breakpoints.n_extra == region->n_writers &&
         self->breakpoints.comparator_held)
         snprintf(engine->limit, sizeof engine->limit,
                  "no second breakpoint comparator is free: a call that is left without returning and made "

@@ -75,7 +75,7 @@ static bool find_call(struct direct_engine *self, const struct deadline *deadlin
     if (self->call_known && self->call_lr == self->frame.lr)
         return true;
     self->call_known = false;
-    self->others.n = 0;
+    others_begin(&self->others, self->core, &self->region);
     self->call_lr = self->frame.lr;
     if (!self->region.may_be_left)
         return true;
@@ -87,9 +87,9 @@ static bool find_call(struct direct_engine *self, const struct deadline *deadlin
     if (!core_can_compare(self->core, call) &&
         !breakpoints_prepare(&self->breakpoints, call, deadline, error))
         return false;
-    if (breakpoints_can_have_extra(&self->breakpoints, self->others.n, call))
+    self->call_known = breakpoints_can_have_extra(&self->breakpoints, self->others.n, call);
+    if (self->call_known)
         others_add(&self->others, call, OTHER_CALL, 0);
-    self->call_known = self->others.n > 0;
     return true;
 }
 
@@ -105,7 +105,7 @@ static bool find_exits(struct direct_engine *self, const struct deadline *deadli
 {
     const struct region *region = &self->region;
     self->call_known = false;
-    self->others.n = 0;
+    others_begin(&self->others, self->core, region);
     self->breakpoint_at = self->frame.end.pc;
     for (size_t i = 1; i < region->n_exits; i++) {
         uint64_t at = frame_exit(&self->frame, self->core, region, i).pc;

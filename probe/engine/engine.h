@@ -34,7 +34,7 @@ bool process_check(const struct process *process, const struct core *core, struc
 /* The same for a core that a debugger halts and resumes. */
 bool process_check_debugged(const struct process *process, struct error *error);
 
-enum { REGION_EXITS = 5 };
+enum { REGION_EXITS = 5, REGION_WRITERS = 4 };
 
 /* An instruction by which an exception handler returns: from LR, from another register or from the stack. */
 struct exit_place {
@@ -59,6 +59,15 @@ struct region {
      * `n_exits` counts those for which there was no room, too. */
     struct exit_place exits[REGION_EXITS];
     size_t n_exits;
+    /* Instructions that change the count, or lead to one that does: a hit in which the core reaches one ends
+     * the run with ERROR_WRITER_SOUGHT; so does arm if not each can have a breakpoint. Not for the round of a
+     * loop, nor for a walk. */
+    struct region_writer {
+        uint64_t at;
+        bool is_thumb;
+        char what[224]; /* "fir.c:96 (reset_timer+0x8) writes DWT_CYCCNT" */
+    } writers[REGION_WRITERS];
+    size_t n_writers;
     /* Both ends are in one function: an end belongs to a start if `end_base` is `start_base` + `apart`. */
     bool in_function;
     enum core_register start_base, end_base;

@@ -18,7 +18,7 @@ static bool watch_starts(struct direct_engine *self, const struct engine_scout *
     uint64_t start = self->region.start;
     if (!breakpoints_prepare(breakpoints, start, deadline, error))
         return false;
-    for (*watched = 1; *watched < scout->n && self->others.n < OTHERS_ROOM; (*watched)++) {
+    for (*watched = 1; *watched < scout->n && self->others.n < ENGINE_SCOUTED - 1; (*watched)++) {
         uint64_t place = place_of(self, scout->regions[*watched]);
         if (!breakpoints_prepare(breakpoints, place, deadline, error))
             return false;
@@ -109,7 +109,7 @@ bool direct_scout(struct engine *engine, const struct engine_scout *scout, struc
     if (self->region.process.which == PROCESS_ID)
         breakpoints_set_context(&self->breakpoints, self->region.process.id);
     breakpoints_want_extra(&self->breakpoints,
-                           (unsigned)(scout->n < BREAKPOINTS_EXTRA ? scout->n - 1 : BREAKPOINTS_EXTRA));
+                           (unsigned)(scout->n < ENGINE_SCOUTED ? scout->n : ENGINE_SCOUTED) - 1);
     direct_begin(self, &soon, &quiet);
     if (!settings_watch_resets(self->device->ledger, &self->device->chosen->core, deadline, error) ||
         !watch_starts(self, scout, &found->watched, deadline, error))

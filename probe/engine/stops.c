@@ -100,6 +100,29 @@ const struct other_stop *others_find(const struct other_stops *others, const str
     return NULL;
 }
 
+void others_begin(struct other_stops *others, const struct core *core, const struct region *region)
+{
+    others->n = 0;
+    for (size_t i = 0; i < region->n_writers; i++)
+        others_add(others, core_code(core, region->writers[i].at, region->writers[i].is_thumb), OTHER_WRITER,
+                   i);
+}
+
+bool writer_tell_reached(const struct region *region, size_t which, struct error *error)
+{
+    return error_set(error, ERROR_WRITER_SOUGHT, "the program itself changes the counter in a hit: %s",
+                     region->writers[which].what);
+}
+
+bool writer_tell_unseen(const struct region *region, size_t which, struct error *error)
+{
+    return error_set(
+        error, ERROR_WRITER_SOUGHT,
+        "the program itself can change the counter in a hit: %s, and too few breakpoint comparators "
+        "are free to see whether it does",
+        region->writers[which].what);
+}
+
 /* --- how a function was entered ------------------------------------------------------------------------- */
 
 /* Of the bytes before a return address; how long the call is, or 0. */

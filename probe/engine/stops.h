@@ -44,10 +44,11 @@ bool frame_takes_exit(const struct region *region, size_t i, uint64_t status);
 enum other_meaning {
     OTHER_PLACE, /* one of several that are awaited */
     OTHER_CALL,  /* the instruction that made the call: it may be made again */
-    OTHER_EXIT   /* a handler's exit number `which` */
+    OTHER_EXIT,  /* a handler's exit number `which` */
+    OTHER_WRITER /* the region's writer number `which` */
 };
 
-enum { OTHERS_ROOM = REGION_EXITS - 1 };
+enum { OTHERS_ROOM = REGION_EXITS - 1 + REGION_WRITERS };
 
 struct other_stops {
     struct other_stop {
@@ -62,6 +63,12 @@ struct other_stops {
 void others_add(struct other_stops *others, uint64_t at, enum other_meaning what, size_t which);
 /* The first one at this PC; NULL: there is none. */
 const struct other_stop *others_find(const struct other_stops *others, const struct core *core, uint64_t pc);
+/* The region's writers alone. */
+void others_begin(struct other_stops *others, const struct core *core, const struct region *region);
+/* Always false, with ERROR_WRITER_SOUGHT: the core has reached this writer, or it cannot have a breakpoint.
+ */
+bool writer_tell_reached(const struct region *region, size_t which, struct error *error);
+bool writer_tell_unseen(const struct region *region, size_t which, struct error *error);
 
 /* The instruction that made the call with this return address; UINT64_MAX if none is seen before it. */
 bool entry_call(struct device *device, uint64_t lr, uint64_t *call, const struct deadline *deadline,

@@ -5,7 +5,7 @@
 
 #include <inttypes.h>
 
-enum { STOPS = 1 + BREAKPOINTS_EXTRA, READS = 3 };
+enum { STOPS = 5, READS = 3 };
 
 struct walking {
     struct direct_engine *engine;
@@ -89,8 +89,7 @@ static bool prepare_stops(const struct walking *self, const uint64_t *stops, uns
     for (unsigned i = 0; i < n; i++) {
         if (!breakpoints_prepare(breakpoints, stops[i], self->deadline, error))
             return false;
-        *fit = *fit && (i == 0 ||
-                        (i <= BREAKPOINTS_EXTRA && breakpoints_can_have_extra(breakpoints, i - 1, stops[i])));
+        *fit = *fit && (i == 0 || (i < STOPS && breakpoints_can_have_extra(breakpoints, i - 1, stops[i])));
     }
     return true;
 }

@@ -255,22 +255,107 @@ static bool reached_follow(struct reached *reached, struct symbols *symbols, con
     return ok;
 }
 
+static bool reached_roots(struct reached *reached, struct symbols *symbols, const struct extent *ranges,
+                          size_t n)
+{
+    bool ok = true;
+    for (size_t i = 0; ok && i < n; i++)
+        ok = ranges[i].high == 0 ? reached_add(reached, symbols, ranges[i].low)
+                                 : reached_grow(reached, ranges[i]);
+    return ok;
+}
+
+static bool is_counted(const size_t *counted, size_t n, size_t which)
+{
+    for (size_t i = 0; i < n; i++)
+        if (counted[i] == which)
+            return true;
+    return false;
+}
+
+/* Follows what is reached, from item `from` on, until `most` of the places were found: their indices. */
+static size_t reached_places(struct reached *reached, struct symbols *symbols, size_t from,
+                             const uint64_t *places, size_t n_places, size_t *found, size_t most)
+{
+    size_t n = 0;
+    bool ok = true;
+    for (size_t i = from; ok && i < reached->n; i++) {
+        struct extent range = reached->items[i];
+        for (size_t k = 0; k < n_places && n < most; k++)
+            if (places[k] >= range.low && places[k] < range.high && !is_counted(found, n, k))
+                found[n++] = k;
+        ok = n < most && reached_follow(reached, symbols, &range);
+    }
+    return n;
+}
+
 bool symbols_reach(struct symbols *symbols, const struct extent *ranges, size_t n_ranges,
                    const uint64_t *places, size_t n_places, size_t *place)
 {
     struct reached reached = {.n = 0};
-    bool ok = true, found = false;
-    for (size_t i = 0; ok && i < n_ranges; i++)
-        ok = ranges[i].high == 0 ? reached_add(&reached, symbols, ranges[i].low)
-                                 : reached_grow(&reached, ranges[i]);
-    for (size_t i = 0; ok && !found && i < reached.n; i++) {
-        struct extent range = reached.items[i];
-        for (size_t k = 0; k < n_places && !found; k++) {
-            found = places[k] >= range.low && places[k] < range.high;
-            *place = found ? k : *place;
-        }
-        ok = found || reached_follow(&reached, symbols, &range);
-    }
+    bool found = reached_roots(&reached, symbols, ranges, n_ranges) &&
+                 reached_places(&reached, symbols, 0, places, n_places, place, 1) > 0;
     free(reached.items);
     return found;
+}
+
+/* What is known to lead to none of the places stays in `clean`. */
+static bool leads_to(struct reached *clean, struct symbols *symbols, uint64_t address, const uint64_t *places,
+                     size_t n_places)
+{
+    size_t before = clean->n, which = 0;
+    if (!reached_add(clean, symbols, address))
+        return true;
+    bool leads = reached_places(clean, symbols, before, places, n_places, &which, 1) > 0;
+    if (leads)
+        clean->n = before;
+    return leads;
+}
+
+static size_t ways_of(struct symbols *symbols, struct extent range, struct reached *clean,
+                      const uint64_t *places, size_t n_places, uint64_t *out, size_t n, size_t room)
+{
+    struct extent function = range;
+    struct code_instruction one;
+    (void)table_around(symbols, range.low, &function);
+    struct code_walk walk = {
+        .symbols = symbols, .low = range.low, .high = range.high != 0 ? range.high : function.high};
+    if (range.high == 0)
+        walk.low = function.low;
+    while (n <= room && code_next(&walk, &one)) {
+        bool is = false;
+        for (size_t i = 0; i < n_places && !one.is_data; i++)
+            is = is || places[i] == one.address;
+        uint64_t call = one.is_data ? 0 : call_of(&one), jump = one.is_data ? 0 : jump_of(&one);
+        bool leaves = jump < function.low || jump >= function.high;
+        if (!is && !leads_to(clean, symbols, call, places, n_places) &&
+            !(leaves && leads_to(clean, symbols, jump, places, n_places)))
+            continue;
+        if (n < room)
+            out[n] = one.address;
+        n++;
+    }
+    return n;
+}
+
+size_t symbols_stops_before(struct symbols *symbols, const struct extent *ranges, size_t n_ranges,
+                            const uint64_t *places, size_t n_places, uint64_t *out, size_t room)
+{
+    struct reached reached = {.n = 0};
+    size_t found[SYMBOLS_STOPS + 1], n = room + 1;
+    if (room <= SYMBOLS_STOPS && reached_roots(&reached, symbols, ranges, n_ranges))
+        n = reached_places(&reached, symbols, 0, places, n_places, found, room + 1);
+    for (size_t i = 0; n <= room && i < n; i++)
+        out[i] = places[found[i]];
+    reached.n = 0;
+    if (n > room) {
+        n = 0;
+        for (size_t i = 0; i < n_ranges; i++) /* their own ways are looked at below */
+            if (ranges[i].high == 0 && !reached_add(&reached, symbols, ranges[i].low))
+                n = room + 1;
+        for (size_t i = 0; n <= room && i < n_ranges; i++)
+            n = ways_of(symbols, ranges[i], &reached, places, n_places, out, n, room);
+    }
+    free(reached.items);
+    return n;
 }

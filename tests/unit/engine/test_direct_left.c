@@ -125,6 +125,83 @@ RIG_TEST(no_call_that_returns_ends_the_run)
     rig_end_clean(rig);
 }
 
+/* --- what may change the counter -------------------------------------------------------------------------
+ */
+
+enum { WRITER = 0x1040 };
+
+static const struct region may_write = {.start = START,
+                                        .to_return = true,
+                                        .low = 0x1000,
+                                        .high = 0x1080,
+                                        .may_be_left = true,
+                                        .writers = {{.at = WRITER, .is_thumb = true, .what = "it writes"}},
+                                        .n_writers = 1};
+
+/* Twice outside of a hit, then in the second one. */
+static const struct model_event written[] = {
+    {.cycles = 40, .pc = WRITER, .sp = SP},
+    {.cycles = 10, .pc = CALL, .sp = SP},
+    {.cycles = 5, .pc = START, .sp = SP, .lr = BACK | 1},
+    {.cycles = 1000, .grow = 7, .pc = BACK, .sp = SP},
+    {.cycles = 40, .pc = WRITER, .sp = SP},
+    {.cycles = 10, .pc = CALL, .sp = SP},
+    {.cycles = 5, .pc = START, .sp = SP, .lr = BACK | 1},
+    {.cycles = 300, .pc = WRITER, .sp = SP},
+    {.cycles = 700, .grow = 7, .pc = BACK, .sp = SP},
+};
+
+RIG_TEST(a_hit_that_changes_the_counter_ends_the_run)
+{
+    struct rig *rig = begin(written, COUNT(written));
+    assert_true(rig_arm(rig, &may_write));
+    assert_string_equal(rig->engine->limit, "");
+    assert_false(rig_run(rig, 9, 2));
+    assert_int_equal(rig->error.kind, ERROR_WRITER_SOUGHT);
+    assert_string_equal(rig->error.text, "the program itself changes the counter in a hit: it writes");
+    error_clear(&rig->error);
+    rig_check_hits(rig, 1, 1000, 7);
+    rig_end_clean(rig);
+}
+
+RIG_TEST(between_a_start_and_an_end_too)
+{
+    struct region region = may_write;
+    region.to_return = region.may_be_left = false;
+    region.end = BACK;
+    struct rig *rig = begin(written, COUNT(written));
+    assert_true(rig_arm(rig, &region));
+    assert_false(rig_run(rig, 9, 0));
+    assert_int_equal(rig->error.kind, ERROR_WRITER_SOUGHT);
+    error_clear(&rig->error);
+    rig_check_hits(rig, 1, 1000, 7);
+    rig_end_clean(rig);
+}
+
+RIG_TEST(outside_of_hits_it_does_no_harm)
+{
+    struct rig *rig = begin(written, 4);
+    assert_true(rig_arm(rig, &may_write));
+    assert_true(rig_run(rig, 6, 2));
+    rig_check_hits(rig, 6, 1000, 7);
+    rig_end_clean(rig);
+}
+
+RIG_TEST(without_a_comparator_for_it_nothing_is_measured)
+{
+    struct rig *rig = rig_fresh(written, COUNT(written));
+    rig->model.fp_ctrl |= 1;
+    rig->model.debug = true;
+    for (size_t i = 0; i < 5; i++)
+        rig->model.comparators[i] = 0x40000801;
+    rig_begin(rig);
+    assert_false(rig_arm(rig, &may_write));
+    assert_int_equal(rig->error.kind, ERROR_WRITER_SOUGHT);
+    assert_non_null(strstr(rig->error.text, "too few breakpoint comparators"));
+    error_clear(&rig->error);
+    rig_end_clean(rig);
+}
+
 /* The message counts the calls since the last one that returned, all of them. */
 RIG_TEST(a_call_that_returns_begins_the_row_anew)
 {

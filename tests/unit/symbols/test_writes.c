@@ -165,6 +165,42 @@ TEST(a_part_of_a_function_runs_what_it_has_itself)
     symbols_close(symbols);
 }
 
+/* The stops that show each execution of one of the five places, of what these functions run. */
+static size_t stops_before(struct symbols *symbols, const char *const *roots, size_t n_roots, size_t room,
+                           uint64_t *out)
+{
+    struct extent ranges[4] = {{0, 0}};
+    uint64_t places[5];
+    for (unsigned i = 0; i < 5; i++) {
+        char label[16];
+        snprintf(label, sizeof label, "change%u", i + 1);
+        places[i] = address_of(symbols, label);
+    }
+    for (size_t i = 0; i < n_roots; i++)
+        ranges[i].low = address_of(symbols, roots[i]);
+    return symbols_stops_before(symbols, ranges, n_roots, places, 5, out, room);
+}
+
+TEST(stops_are_at_the_places_or_where_they_are_called)
+{
+    static const char *const all[] = {"calls_it", "stops_it"}, *const again[] = {"calls_twice"};
+    struct symbols *symbols = fixture_open("changes");
+    uint64_t out[SYMBOLS_STOPS];
+    assert_int_equal(stops_before(symbols, all, 1, 4, out), 1);
+    assert_int_equal(out[0], address_of(symbols, "change5"));
+    assert_int_equal(stops_before(symbols, &all[1], 1, 4, out), 4);
+    assert_int_equal(out[3], address_of(symbols, "change4"));
+    assert_int_equal(stops_before(symbols, all, 2, 8, out), 5);
+    assert_true(stops_before(symbols, all, 2, 4, out) > 4); /* in stops_it itself are four, and a call */
+    assert_true(stops_before(symbols, &all[1], 1, 3, out) > 3);
+    assert_int_equal(stops_before(symbols, again, 1, 4, out), 2); /* of five places */
+    assert_int_equal(out[0], address_of(symbols, "call1"));
+    assert_int_equal(out[1], address_of(symbols, "call2"));
+    assert_true(stops_before(symbols, again, 1, 1, out) > 1);
+    assert_int_equal(stops_before(symbols, again, 0, 4, out), 0);
+    symbols_close(symbols);
+}
+
 static bool store_before(struct symbols *symbols, const char *pc, const char *lr, uint32_t r1, uint64_t *at)
 {
     uint32_t registers[16] = {[1] = r1};

@@ -1,0 +1,115 @@
+"""What is measured may change the counter itself, but mostly does not: breakpoints there tell each hit in which it does."""
+import json
+import re
+import signal
+
+import pytest
+
+from gdb_place import GdbPlace
+from harness import Place, finish_tool, passages, returned, unfolded, wait_for
+from own_program import START, own_place
+
+SOURCE = START + r"""
+#if defined __aarch64__
+#define SPOIL() do { uint64_t v; __asm volatile("mrs %0, pmccntr_el0\nnop\nnop\nmsr pmccntr_el0, %0\nisb" : "=r"(v)); } while (0)
+#elif defined __ARM_ARCH_7A__ || defined __ARM_ARCH_7R__
+#define SPOIL() do { uint32_t v; __asm volatile("mrc p15, 0, %0, c9, c13, 0\nnop\nnop\nmcr p15, 0, %0, c9, c13, 0" : "=r"(v)); } while (0)
+#elif defined WITH_SYSTICK
+#define SPOIL() (REGISTER(0xE000E010) &= ~1u, REGISTER(0xE000E010) |= 1)
+#else
+#define SPOIL() (REGISTER(0xE0001004) -= 20)
+#endif
+#ifndef MORE
+#define MORE(n)
+#endif
+volatile uint32_t inside, between, in_handler, spoiled;
+APART void spoil(uint32_t how)
+{
+    switch (how) {
+    case 1: SPOIL(); break;
+    MORE(2) MORE(3) MORE(4) MORE(5) MORE(6) MORE(7)
+    }
+    spoiled++;
+}
+APART void leaf(void) { for (uint32_t i = 0; i < 20; i++) sink += i; }
+APART void filter(void)
+{
+    leaf();
+    if (inside) {
+        spoil(inside);
+        inside = 0;
+    }
+    leaf();
+}
+APART void rest(void) { if (between) spoil(between); leaf(); }
+void run(void) { for (;; round_count++) { filter(); rest(); } }
+"""
+CALL = f"own.c:{SOURCE[len(START):].split('spoil(inside);')[0].count(chr(10)) + 1}"
+SEVERAL = "-DMORE(n)=case n: sink += n; SPOIL(); break;"
+COUNTER = {"m4": "dwt", "m33": "dwt", "m55": "dwt"}  # others have one that counts cycles
+CHIPS = ["a9", "a53", "m4", "r5", "rp2040", "a7", "m33"]
+WAYS = [way.format(chip) for chip in CHIPS for way in ("{}/swd", "{}", "gdb {}")]
+LINE = re.compile(r"own\.c:\d+ \(spoil\+0x\w+\) writes (DWT_CYCCNT|PMCCNTR|SYST_CSR)")
+
+
+def counted(way):
+    chip = way.removeprefix("gdb ").partition("/")[0]
+    return ["--counter", COUNTER[chip]] if chip in COUNTER else []
+
+
+def place_of(folder, way, *flags):
+    return own_place(folder, way.removeprefix("gdb "), SOURCE, *flags, kind=GdbPlace if way.startswith("gdb ") else Place)
+
+
+def begin(place, way, folder):
+    """Until there are some hits. Lines go to a file, since nobody reads them meanwhile."""
+    place.board.watch(place.symbol("filter"))
+    tool = place.start(*counted(way), "delta", "filter", "-j", "-r", 1000000, "-o", folder / "hits.jsonl")
+    some_hits(place, tool, 20)
+    return tool
+
+
+def some_hits(place, tool, n):
+    wait_for(lambda: place.board.state()["halts"] > 2 * n or tool.poll() is not None, f"{n} hits")
+
+
+def ended(place, tool, folder, *how):
+    """Each hit is true, in its order."""
+    result = finish_tool(tool, *how)
+    assert result.code in (0, 3), result.err
+    lines = [json.loads(line) for line in (folder / "hits.jsonl").read_text().splitlines()]
+    rest = iter([p.cycles for p in passages(place.board.log(), place.symbol("filter"), returned)])
+    hits = [line["values"]["CPU_CYCLES"] for line in lines if line["type"] == "hit"]
+    assert hits, result.err
+    for cycles in hits:
+        assert any(true == cycles for true in rest), cycles
+    assert place.board.state()["run"] == "running"
+    return result, lines[0]
+
+
+@pytest.mark.any_row(3)
+@pytest.mark.parametrize("flags", [(), (SEVERAL,)], ids=["one", "several"])
+@pytest.mark.parametrize("way", WAYS)
+def test_what_no_hit_executes_spoils_none(way, flags, tmp_path):
+    with place_of(tmp_path, way, *flags) as place:
+        tool = begin(place, way, tmp_path)
+        place.board.write_word("between", 1)
+        wait_for(lambda: place.board.read_word("spoiled") > 20 or tool.poll() is not None, "it to be executed")
+        result, header = ended(place, tool, tmp_path, signal.SIGINT)
+        assert result.code == 0, result.err
+        assert LINE.search(header["note"]) and "a hit in which it runs ends the run" in header["note"], header
+
+
+@pytest.mark.any_row(3)
+@pytest.mark.parametrize("flags", [(), (SEVERAL,)], ids=["one", "several"])
+@pytest.mark.parametrize("way", WAYS)
+def test_a_hit_that_executes_it_ends_the_run(way, flags, tmp_path):
+    with place_of(tmp_path, way, *flags) as place:
+        tool = begin(place, way, tmp_path)
+        place.board.write_word("inside", 1)
+        result, _ = ended(place, tool, tmp_path)
+        err = unfolded(result.err)
+        assert result.code == 3 and "the program itself changes the counter in a hit: own.c:" in err and LINE.search(err), result.err
+        assert (f"reached from {CALL} (filter+0x" in err) == bool(flags), result.err
+        wait_for(lambda: place.board.read_word("inside") == 0, "the program to go on")
+        assert place.run("info").code == 0
