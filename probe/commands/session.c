@@ -470,11 +470,12 @@ bool session_take_other(struct session *session, const struct error *why, struct
     if (!error_is_written(why) || other == NULL || options->counter != NULL || options->n_events > 0 ||
         options->n_metrics > 0)
         return error_copy(error, why);
-    if (!device_take_block(&session->device, other->kind->name, &deadline, error))
-        return false;
     struct error other_why = {0};
-    if (!session_try_counter(session, clock, seen_hz, &other_why))
-        return error_copy(error, error_is_written(&other_why) ? why : &other_why);
+    if (!device_take_block(&session->device, other->kind->name, &deadline, &other_why) ||
+        !session_try_counter(session, clock, seen_hz, &other_why)) {
+        bool no_better = error_is_written(&other_why) || other_why.kind == ERROR_NO_COUNTER;
+        return error_copy(error, no_better ? why : &other_why);
+    }
     char note[sizeof other->note];
     snprintf(note, sizeof note, "%.60s%sthe counter of %.32s is not used: %s", other->note,
              other->note[0] != '\0' ? "; " : "", written->text,

@@ -37,12 +37,25 @@ APART void filter(void)
     leaf();
     if (inside) {
         spoil(inside);
+#ifndef STAYS
         inside = 0;
+#endif
     }
     leaf();
 }
 APART void rest(void) { if (between) spoil(between); leaf(); }
-void run(void) { for (;; round_count++) { filter(); rest(); } }
+#ifdef TICKS
+void SysTick_Handler(void) { if (in_handler) spoil(in_handler); }
+#endif
+void run(void)
+{
+#ifdef TICKS
+    REGISTER(0xE000E014) = 9000;
+    REGISTER(0xE000E018) = 0;
+    REGISTER(0xE000E010) = 7;
+#endif
+    for (;; round_count++) { filter(); rest(); }
+}
 """
 CALL = f"own.c:{SOURCE[len(START):].split('spoil(inside);')[0].count(chr(10)) + 1}"
 SEVERAL = "-DMORE(n)=case n: sink += n; SPOIL(); break;"
@@ -113,3 +126,44 @@ def test_a_hit_that_executes_it_ends_the_run(way, flags, tmp_path):
         assert (f"reached from {CALL} (filter+0x" in err) == bool(flags), result.err
         wait_for(lambda: place.board.read_word("inside") == 0, "the program to go on")
         assert place.run("info").code == 0
+
+
+@pytest.mark.any_row(2)
+@pytest.mark.parametrize("where", ["between", "inside"])
+@pytest.mark.parametrize("way", ["a9/swd", "m4/swd", "rp2040", "a53", "gdb r5"])
+def test_survey_leaves_out_what_executes_it(way, where, tmp_path):
+    with place_of(tmp_path, way, "-DSTAYS") as place:
+        place.board.write_word(where, 1)
+        result = place.run(*counted(way), "survey", "filter", "leaf", "-j", "-r", 20)
+        assert result.code == 0, result.out + result.err
+        rows = {line["name"]: line for line in result.lines if line["type"] == "region"}
+        assert rows["leaf"]["hits"] >= 20, result.out
+        if where == "between":
+            assert rows["filter"]["hits"] >= 20, result.out
+        else:
+            assert not rows["filter"]["reached"] and "the program itself changes the counter in a hit" in rows["filter"]["why"], result.out
+
+
+@pytest.mark.any_row(2)
+@pytest.mark.parametrize("where", ["between", "inside"])
+@pytest.mark.parametrize("way", ["a9/swd", "m4/swd", "a53", "m4"])
+def test_guard_ends_where_a_call_executes_it(way, where, tmp_path):
+    with place_of(tmp_path, way, "-DSTAYS") as place:
+        place.board.write_word(where, 1)
+        result = place.run("guard", "filter", "--budget", 100000, "--for", "300ms")
+        if where == "between":
+            assert result.code == 0 and "no overruns" in result.out, result.out + result.err
+        else:
+            assert result.code == 3 and "the program itself changes the counter in a hit" in unfolded(result.err), result.out + result.err
+        assert place.board.state()["run"] == "running"
+
+
+@pytest.mark.parametrize("way", ["m4/swd", "rp2040/swd"])
+def test_handlers_are_watched_too(way, tmp_path):
+    """Of a Cortex-M: what a handler does while a hit is under way."""
+    with place_of(tmp_path, way, "-DTICKS") as place:
+        tool = begin(place, way, tmp_path)
+        place.board.write_word("in_handler", 1)
+        result, header = ended(place, tool, tmp_path)
+        assert result.code == 3 and "the program itself changes the counter in a hit: own.c:" in unfolded(result.err), result.err
+        assert "SysTick_Handler" in result.err or "spoil" in result.err, result.err
