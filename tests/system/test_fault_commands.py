@@ -13,7 +13,7 @@ from test_stub_command import PLACE
 
 OF_ACCESSES = ["wait", "fault"]
 OF_WIRE = ["none", "parity"]
-A_ROW, IN_SOAK = 6, 40  # places
+A_ROW, IN_SOAK = 6, 20  # places
 EVENTS = {"m55": "L1D_CACHE_REFILL", "a9": "L1D_CACHE_REFILL", "a53": "L1D_CACHE_REFILL"}
 
 

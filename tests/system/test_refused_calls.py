@@ -11,7 +11,7 @@ from test_record_events import at
 from test_report import WHOLE
 
 FAILING = os.path.join(harness.BUILD, "failing", "pmu-probe")
-A_ROW = 6  # places in check
+A_ROW, IN_SOAK = 6, 20  # places
 OTHERS = {
     "delta": (lambda place, folder: ["delta", "work_by_data", "-j", "-r", 3, "--timeout", "20s"], "work"),
     "delta of a region": (lambda place, folder: ["delta", "plain_first", "plain_second", "-r", 3, "--timeout", "20s"], "work"),
@@ -54,7 +54,7 @@ class Refused(Sweep):
         total = self.count()
         self.check(whole, "no place")
         assert whole.code in (0, 1, 5) and total > 5, whole.err
-        for place in places(total, f"{self.what} {self.place.way} {self.command}", most=most):
+        for place in places(total, f"{self.what} {self.place.way} {self.command}", most=most, in_soak=IN_SOAK):
             self.check(self.run(place), place)
         return total
 
@@ -98,7 +98,7 @@ def test_memory_runs_out_without_a_target(command, tmp_path):
     whole = run(0)
     assert whole.code == 0, whole.err
     total, told = int((tmp_path / "seen").read_text()), 0
-    chosen = places(total, f"memory {command}", most=A_ROW)
+    chosen = places(total, f"memory {command}", most=A_ROW, in_soak=IN_SOAK)
     for number in chosen:
         result = run(number + 1)
         tells = any(words in result.err for words in ("out of memory", "no memory for", "Cannot allocate memory"))
