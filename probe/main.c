@@ -153,7 +153,9 @@ int main(int argc, char **argv)
 {
     catch_signal(SIGINT, SA_RESTART);
     catch_signal(SIGTERM, SA_RESTART);
-    catch_signal(SIGHUP, SA_RESTART);
+    struct sigaction before;
+    if (sigaction(SIGHUP, NULL, &before) == 0 && before.sa_handler != SIG_IGN) /* else it runs under nohup */
+        catch_signal(SIGHUP, SA_RESTART);
     catch_signal(SIGPIPE, SA_RESTART);
     setlocale(LC_CTYPE, ""); /* for terminal_has_utf8() alone: numbers stay as in "C" */
     if (run_for_script(argc, argv))

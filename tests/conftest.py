@@ -37,6 +37,8 @@ def pytest_configure(config):
     config.addinivalue_line("markers", "any_row(n): `make check` runs n rows, one if it does not say, and a third of these tests")
     if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:  # as in `make check &`; the tool inherits it, and tests send it
         signal.signal(signal.SIGINT, signal.default_int_handler)
+    if signal.getsignal(signal.SIGHUP) == signal.SIG_IGN:  # as in `nohup make check`: what tests start does not ignore it
+        signal.signal(signal.SIGHUP, lambda *_: None)
     if not hasattr(config, "workerinput"):  # the workers get both from here
         os.environ.setdefault("PMU_SEED", str(random.randrange(1 << 31)))
         os.environ[RUN] = uuid.uuid4().hex

@@ -139,32 +139,36 @@ bool session_watch_writes(struct session *session, const struct error *why)
     return true;
 }
 
-/* "main.c:96 (reset_timer+0x8) writes DWT_CYCCNT"; of one that leads there: "..., reached from main.c:20
- * (fir+0x10)". */
-static void describe_stop(const struct session *session, uint64_t stop, const uint64_t *places, size_t n,
+/* "main.c:96 (reset_timer+0x8) writes DWT_CYCCNT"; of one that leads to it, but is none itself: "..., and it
+ * is reached from main.c:20 (fir+0x10)". */
+static void describe_stop(const struct session *session, uint64_t stop, bool is_place, uint64_t leads_to,
                           struct region_writer *out)
 {
     struct location at;
     char place[112], what[112];
-    size_t which = 0;
     symbols_describe(session->symbols, stop, &at);
     *out = (struct region_writer){.at = stop, .is_thumb = at.isa == ISA_THUMB};
-    while (which < n && places[which] != stop)
-        which++;
-    if (which < n) {
-        describe(session, stop, out->what, sizeof out->what);
-        return;
-    }
-    describe(session, places[0], what, sizeof what);
+    describe(session, is_place ? stop : leads_to, what, sizeof what);
     session_place(session, stop, place, sizeof place);
-    snprintf(out->what, sizeof out->what, "%s, and the code is reached from %s", what, place);
+    snprintf(out->what, sizeof out->what, "%s%s%s", what, is_place ? "" : ", and it is reached from ",
+             is_place ? "" : place);
 }
 
-bool session_watch_region(struct session *session, const struct extent *code, struct region *region)
+static bool is_among(const uint64_t *places, size_t n, uint64_t place)
+{
+    for (size_t i = 0; i < n; i++)
+        if (places[i] == place)
+            return true;
+    return false;
+}
+
+/* *first: of the instructions that change the count there, if there are any. */
+static bool watch_region(struct session *session, const struct extent *code, struct region *region,
+                         uint64_t *first)
 {
     struct extent ranges[1 + MOST_VECTORS];
     uint64_t places[DEVICE_CHANGES], stops[REGION_WRITERS];
-    size_t n_places = places_of(session, places), n_ranges = 0;
+    size_t n_places = places_of(session, places), n_ranges = 0, which = 0;
     region->n_writers = 0;
     if (code->low != 0)
         ranges[n_ranges++] = *code;
@@ -174,17 +178,25 @@ bool session_watch_region(struct session *session, const struct extent *code, st
     for (size_t i = 0; i < n; i++)
         if (n > REGION_WRITERS || stops[i] == region->start) /* the core stands there when they are set */
             return false;
+    (void)symbols_reach(session->symbols, ranges, n_ranges, places, n_places, &which);
+    *first = places[which];
     for (size_t i = 0; i < n; i++)
-        describe_stop(session, stops[i], places, n_places, &region->writers[i]);
+        describe_stop(session, stops[i], is_among(places, n_places, stops[i]), *first, &region->writers[i]);
     region->n_writers = n;
     return true;
 }
 
-static void note(struct session *session, const uint64_t *places, size_t n, const char *means)
+bool session_watch_region(struct session *session, const struct extent *code, struct region *region)
+{
+    uint64_t first;
+    return watch_region(session, code, region, &first);
+}
+
+static void note(struct session *session, uint64_t first, size_t n, const char *means)
 {
     struct counter_block *block = session->device.block;
     char text[sizeof block->note], what[112], more[40] = "";
-    describe(session, places[0], what, sizeof what);
+    describe(session, first, what, sizeof what);
     memcpy(session->own_write, what, sizeof session->own_write);
     if (n > 1)
         snprintf(more, sizeof more, " (doctor: %zu more)", n - 1);
@@ -205,8 +217,9 @@ bool session_check_writes(struct session *session, struct error *error)
         session->measured->region.n_writers = 0;
     if (n == 0)
         return true;
-    if (session->watches && session_watch_region(session, &session->inside, &session->measured->region)) {
-        note(session, places, n, "a hit in which it runs ends the run");
+    uint64_t first = 0;
+    if (session->watches && watch_region(session, &session->inside, &session->measured->region, &first)) {
+        note(session, first, n, "a hit in which it runs ends the run");
         return true;
     }
     if (session->measured != NULL) {
@@ -217,6 +230,6 @@ bool session_check_writes(struct session *session, struct error *error)
         if (session_writes_inside(session, handlers, n_handlers, what, sizeof what))
             return refuse(session, what, "which an exception handler may run", error);
     }
-    note(session, places, n, "counts in which it runs are wrong");
+    note(session, places[0], n, "counts in which it runs are wrong");
     return true;
 }

@@ -1,6 +1,7 @@
 #include "commands/session.h"
 
 #include "base/file.h"
+#include "commands/tasks.h"
 #include "device/restore.h"
 #include "device/settings.h"
 #include "links/claim.h"
@@ -499,6 +500,15 @@ bool session_trial(struct session *session, struct clock *clock, double *seen_hz
            session_try_counter(session, clock, seen_hz, error);
 }
 
+const char *session_cores_note(const struct session *session)
+{
+    return session->device.n_cores > 1 && tasks_change_cores(session->symbols)
+               ? "the scheduler may move a task to another core: a hit in which it does is wrong, and "
+                 "nothing "
+                 "shows it (pin the task)"
+               : "";
+}
+
 void session_conditions(struct session *session, const struct clock *clock, struct conditions *out)
 {
     const struct device *device = &session->device;
@@ -525,6 +535,8 @@ void session_conditions(struct session *session, const struct clock *clock, stru
     if (session->measured != NULL)
         session_sleep_note(session, &session->inside, sleep, sizeof sleep);
     conditions_add_note(out, sleep);
+    if (session->measured != NULL)
+        conditions_add_note(out, session_cores_note(session));
 }
 
 void conditions_add_note(struct conditions *conditions, const char *text)

@@ -94,6 +94,8 @@ bool session_trial(struct session *session, struct clock *clock, double *seen_hz
  * another one, or if the user named a counter or events. */
 bool session_take_other(struct session *session, const struct error *why, struct clock *clock,
                         double *seen_hz, struct error *error);
+/* "": each task stays on its core, as far as is known. */
+const char *session_cores_note(const struct session *session);
 /* Fills what the session knows of the conditions. */
 void session_conditions(struct session *session, const struct clock *clock, struct conditions *out);
 /* Reads SystemCoreClock again, if it is the clock: "SystemCoreClock went from ...", "" if it is as before. */

@@ -531,6 +531,7 @@ static bool measure(struct survey_command *self, struct error *error)
         return false;
     session->device.slow_clock = clock_is_slow(&self->turns.clock);
     session_conditions(session, &self->turns.clock, &self->conditions);
+    conditions_add_note(&self->conditions, session_cores_note(session));
     print_header(self);
     bool ok = survey_take_turns(&self->turns, error);
     survey_end_turns(&self->turns);

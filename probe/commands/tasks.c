@@ -50,6 +50,18 @@ bool tasks_find(struct tasks *tasks, struct symbols *symbols, const char *wanted
                      "--task: \"%.64s\" is no variable of the ELF, and no *ADDRESS of a word", wanted);
 }
 
+bool tasks_change_cores(struct symbols *symbols)
+{
+    /* Of FreeRTOS, ThreadX, Zephyr and Linux, only if they are built for several cores */
+    static const char *const variables[] = {"pxCurrentTCBs", "_tx_thread_smp_protection", "cpu_start_flag",
+                                            "__per_cpu_offset"};
+    uint64_t address, size;
+    for (size_t i = 0; symbols != NULL && i < sizeof variables / sizeof *variables; i++)
+        if (symbols_object(symbols, variables[i], &address, &size))
+            return true;
+    return false;
+}
+
 static bool is_asked(struct tasks *tasks, uint64_t task)
 {
     for (size_t i = 0; i < tasks->n; i++)

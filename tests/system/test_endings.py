@@ -210,6 +210,19 @@ def test_other_signals_put_the_target_back_too(way, number):
         assert test_trace.snapshot(place) == before and place.board.state()["run"] == "running"
 
 
+def test_under_nohup_a_closed_terminal_ends_nothing(tmp_path):
+    with Place("m4/swd", scenario=WORK_BY_DATA) as place:
+        words = place.words("delta", "-j", "work_by_data", "-r", 100_000_000, "-o", tmp_path / "hits.jsonl")
+        tool = start_tool(["nohup", *words])
+        for hits in (100, 200):
+            place.wait_for_stops(hits)
+            tool.send_signal(signal.SIGHUP)
+        stops = sum(event.kind == "halt" for event in place.board.log())
+        place.wait_for_stops(stops + 100)
+        result = finish_tool(tool, signal.SIGTERM)
+        assert result.code == 0 and '"ended":"Ctrl-C"' in (tmp_path / "hits.jsonl").read_text(), result.err
+
+
 @pytest.mark.parametrize("kind", ["pipe", "socket"])
 def test_a_reader_that_stands_still_does_not_stop_the_run(kind):
     """It gets all of it when it goes on."""

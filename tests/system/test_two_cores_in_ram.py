@@ -1,8 +1,9 @@
 """Code in RAM that both cores of an RP2040 may run: a breakpoint there is an instruction, which a core without a debugger
-takes for a fault."""
+takes for a fault. Tasks that change their core."""
 import pytest
 
 from harness import IN_RAM, WAIT, WORK_BY_DATA, Place, passages, returned, unfolded, wait_for
+from own_program import START, own_place
 
 
 def lives(core1, place):
@@ -48,3 +49,28 @@ def test_one_that_stays_away_is_not_disturbed(way):
         assert lives(core1, place)
         after = core1.state()
         assert (after["dhcsr"], after["halts"]) == (before["dhcsr"], before["halts"])
+
+
+TASKS = START + r"""
+#ifdef SEVERAL
+void *volatile pxCurrentTCBs[2] __attribute__((used));
+#else
+void *volatile pxCurrentTCB __attribute__((used));
+#endif
+APART void work(void) { for (uint32_t i = 0; i < 20; i++) sink += i; }
+void run(void) { for (;; round_count++) work(); }
+"""
+
+
+@pytest.mark.parametrize("command", ["delta", "survey", "lines"])
+def test_a_scheduler_of_several_cores_is_named(command, tmp_path):
+    """Nothing shows that a task has changed its core inside a hit."""
+    words = [command, "work", "-r", 5, *(["--for", "300ms"] if command == "survey" else [])]
+    for flags, noted in (([], False), (["-DSEVERAL"], True)):
+        with own_place(tmp_path, "rp2040/swd", TASKS, *flags) as place:
+            result = place.run(*words)
+            assert result.code == 0, result.err
+            assert ("may move a task to another core" in unfolded(result.out)) == noted, result.out
+    with own_place(tmp_path, "m4/swd", TASKS, "-DSEVERAL") as place:  # it has one core
+        result = place.run(*words)
+        assert result.code == 0 and "another core" not in result.out, result.out
