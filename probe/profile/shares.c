@@ -355,9 +355,10 @@ static void end_batch(struct making *making, uint64_t samples)
 
 /* The error of a ratio of two sums over batches. Batches of different sizes vary as fewer equal ones would
  * (Kish's effective number). Neighbours that deviate alike say that what varies lasts as long as a batch:
- * then the sum of all varies more than theirs (Newey and West's estimate, of one lag). A share of all samples
- * does not vary: then the part that would be missed with a chance of 5 % counts, as if samples were
- * independent. */
+ * then the sum of all varies more than theirs (Newey and West's estimate, of one lag). A small share varies
+ * with its size: if few bursts were seen there may well be more, so that the interval is that of a score
+ * test, which reaches further up. A share of all samples does not vary: then the part that would be missed
+ * with a chance of 5 % counts, as if samples were independent. */
 static double plus_minus(const struct making *making, const struct row *row)
 {
     static const double in_one_tail = 0.025;
@@ -370,6 +371,8 @@ static double plus_minus(const struct making *making, const struct row *row)
     double squares = row->squares + 2 * fmax(row->products, 0);
     double error = sqrt(squares * batches / (batches - 1)) / n;
     double half = error * verdict_student_quantile(in_one_tail, batches - 1);
+    double skew = fmax(1 - 2 * row->share.part, 0) * half / row->share.part;
+    half *= skew / 2 + sqrt(1 + skew * skew / 4);
     double least = row->squares > 0 ? 0 : -log(2 * in_one_tail) / n;
     return fmin(fmax(half, least), 1);
 }
