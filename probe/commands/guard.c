@@ -277,7 +277,9 @@ static bool take_stop(struct guarding *self, struct error *error)
         return error_copy(error, &first);
     if (try_block(self, NULL, &self->ways[1], error))
         return true;
-    if (matches && (error->kind == ERROR_NO_COUNTER || error->kind == ERROR_USAGE))
+    bool no_better =
+        error->kind == ERROR_NO_COUNTER || error->kind == ERROR_NO_COMPARATOR; /* it is ours by now */
+    if (matches && (no_better || error->kind == ERROR_USAGE))
         *error = first;
     if (error->kind == ERROR_NO_COUNTER) {
         error_prefix(error, "nothing can stop this core at the budget: ");
@@ -288,10 +290,16 @@ static bool take_stop(struct guarding *self, struct error *error)
 
 static bool take_watched_stop(struct guarding *self, struct error *error)
 {
-    struct error why = {0};
+    struct error why = {0}, watched = {0};
     if (take_stop(self, &why))
         return true;
-    return session_watch_writes(&self->session, &why) ? take_stop(self, error) : error_copy(error, &why);
+    if (!session_watch_writes(&self->session, &why))
+        return error_copy(error, &why);
+    if (take_stop(self, &watched))
+        return true;
+    /* What the program writes may be why the stop cannot be proved */
+    bool no_better = error_is_written(&watched) || watched.kind == ERROR_NO_COUNTER;
+    return error_copy(error, no_better ? &why : &watched);
 }
 
 static bool check_run_control(const struct guarding *self, struct error *error)

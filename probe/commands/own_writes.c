@@ -150,7 +150,7 @@ static void describe_stop(const struct session *session, uint64_t stop, bool is_
     *out = (struct region_writer){.at = stop, .is_thumb = at.isa == ISA_THUMB};
     describe(session, is_place ? stop : leads_to, what, sizeof what);
     session_place(session, stop, place, sizeof place);
-    snprintf(out->what, sizeof out->what, "%s%s%s", what, is_place ? "" : ", and it is reached from ",
+    snprintf(out->what, sizeof out->what, "%s%s%.80s", what, is_place ? "" : ", and it is reached from ",
              is_place ? "" : place);
 }
 
@@ -200,7 +200,7 @@ static void note(struct session *session, uint64_t first, size_t n, const char *
     memcpy(session->own_write, what, sizeof session->own_write);
     if (n > 1)
         snprintf(more, sizeof more, " (doctor: %zu more)", n - 1);
-    snprintf(text, sizeof text, "%.60s%s%s%s: %s", block->note, block->note[0] != '\0' ? "; " : "", what,
+    snprintf(text, sizeof text, "%.150s%s%s%s: %s", block->note, block->note[0] != '\0' ? "; " : "", what,
              more, means);
     if (strstr(block->note, what) == NULL)
         memcpy(block->note, text, sizeof text);

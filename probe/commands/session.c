@@ -475,10 +475,11 @@ bool session_take_other(struct session *session, const struct error *why, struct
     if (!device_take_block(&session->device, other->kind->name, &deadline, &other_why) ||
         !session_try_counter(session, clock, seen_hz, &other_why)) {
         bool no_better = error_is_written(&other_why) || other_why.kind == ERROR_NO_COUNTER;
+        memcpy(session->own_write, own_write, sizeof own_write);
         return error_copy(error, no_better ? why : &other_why);
     }
     char note[sizeof other->note];
-    snprintf(note, sizeof note, "%.60s%sthe counter of %.32s is not used: %s", other->note,
+    snprintf(note, sizeof note, "%.120s%sthe counter of %.32s is not used: %s", other->note,
              other->note[0] != '\0' ? "; " : "", written->text,
              why->kind == ERROR_WRITER_SOUGHT ? own_write : "something else writes it");
     memcpy(other->note, note, sizeof note);
@@ -487,7 +488,7 @@ bool session_take_other(struct session *session, const struct error *why, struct
 
 bool session_trial(struct session *session, struct clock *clock, double *seen_hz, struct error *error)
 {
-    struct error why = {0}, other = {0};
+    struct error why = {0}, other = {0}, watched = {0};
     struct deadline deadline = session_deadline(session);
     const struct counter_block *first = session->device.block;
     if (session_try_counter(session, clock, seen_hz, &why) ||
@@ -495,9 +496,11 @@ bool session_trial(struct session *session, struct clock *clock, double *seen_hz
         return true;
     if (!session_watch_writes(session, &other))
         return error_copy(error, &other);
-    return (session->device.block == first ||
-            device_take_block(&session->device, first->kind->name, &deadline, error)) &&
-           session_try_counter(session, clock, seen_hz, error);
+    if (session->device.block != first &&
+        !device_take_block(&session->device, first->kind->name, &deadline, error))
+        return false;
+    return session_try_counter(session, clock, seen_hz, &watched) ||
+           session_take_other(session, &watched, clock, seen_hz, error);
 }
 
 const char *session_cores_note(const struct session *session)
@@ -779,11 +782,23 @@ static void tell_stop(struct session *session, struct error *error)
     error_add(error, &stop);
 }
 
+static void tell_own_write(const struct session *session, struct error *error)
+{
+    struct error own = {0};
+    if (error->kind != ERROR_WRITTEN || session->own_write[0] == '\0')
+        return;
+    error->kind = ERROR_WRITER_SOUGHT;
+    error_set(&own, ERROR_WRITER_SOUGHT, "The program has code that can do it: %s (doctor names all of it).",
+              session->own_write);
+    error_add(error, &own);
+}
+
 int session_finish(struct session *session, bool ok, struct error *error)
 {
     struct error after = {0};
     if (!ok)
         tell_stop(session, error);
+    tell_own_write(session, error);
     if (!session_close(session, &after)) {
         ok = error_add(error, &after);
         if (after.advice != NULL)

@@ -111,9 +111,10 @@ struct counter_block {
     size_t n_settings;
     bool look_again; /* what it has is known only once the first setting is made: then it is identified again,
                         with this still set */
-    const char *events; /* the set of events that its counters can count; NULL: each has a fixed event */
-    bool counts_cycles; /* counter 0 runs with the core's clock */
-    struct pmu pmu;     /* of the kinds that are PMUs */
+    bool was_identified; /* of a kind that the core reads: by it, before anything was set */
+    const char *events;  /* the set of events that its counters can count; NULL: each has a fixed event */
+    bool counts_cycles;  /* counter 0 runs with the core's clock */
+    struct pmu pmu;      /* of the kinds that are PMUs */
 };
 
 /* A register by which a program can change what a block counts. */

@@ -147,6 +147,7 @@ static bool look_by_core(struct device *device, struct counter_block *block, con
     if (!ledger_read_list(device->ledger, &list, values, deadline, error))
         return false;
     kind->identify(core, values, block);
+    block->was_identified = true;
     device_note_uses(device, block, 1);
     return true;
 }
@@ -268,7 +269,7 @@ bool device_take_block(struct device *device, const char *name, const struct dea
     struct counter_block *block = choose_block(device, name, deadline, error);
     if (block == NULL)
         return false;
-    if (block->kind->by_core &&
+    if (block->kind->by_core && !block->was_identified && /* else it would see what is set by now */
         (!look_by_core(device, block, deadline, error) || !check_usable(block, error)))
         return false;
     if (device->divide && block->kind->divide == NULL)
