@@ -146,7 +146,7 @@ def test_a_program_that_sets_up_its_own_counter(tmp_path):
         words = ["-p", f"cmsis-dap-tcp:127.0.0.1:{board.dap_port}", "--transport", "swd", "--elf", elf, "delta", "-j", "--reset"]
         spoilt = run_tool(*words, "Reset_Handler", "ready", "-r", 2)
         assert spoilt.code == 3 and "something else writes" in spoilt.err and spoilt.hits == []
-        inside = run_tool(*words, "Reset_Handler")
+        inside = run_tool(*words, "boot.c:9", "boot.c:13")
         assert inside.code == 3 and "boot.c:11" in inside.err and "writes DWT_CYCCNT" in inside.err
         for names, is_end in ((["work"], returned), (["Reset_Handler", "work"], at(board.symbol("work")))):
             board.watch(NOWHERE)
