@@ -165,11 +165,23 @@ static unsigned kind_of(const struct exception_fault *fault)
     return by_pc != KINDS ? by_pc : vector_of(fault, fault->lr - 4);
 }
 
+/* DDI 0487 D13.2.37: EC, and IL, which is set whenever EC is 0. */
+enum { EC_SHIFT = 26, EC_SERROR = 0x2F, ESR_IL = 1 << 25 };
+
+/* The program may have code where VBAR points to, as after a reset: ESR tells whether an exception came. */
+static bool is_taken(unsigned kind, uint64_t esr)
+{
+    unsigned class = (unsigned)(esr >> EC_SHIFT) & 0x3F;
+    if (kind == VECTOR_SERROR)
+        return class == EC_SERROR;
+    return kind == VECTOR_SYNCHRONOUS && class != EC_SERROR && (class != 0 || (esr & ESR_IL) != 0);
+}
+
 bool exception_is_fault(const struct core *core, const struct exception_fault *fault)
 {
     if (core->family != CORE_ARMV8)
         return exception_may_be_fault(core, fault->status);
-    return fault->has_values && (kind_of(fault) == VECTOR_SYNCHRONOUS || kind_of(fault) == VECTOR_SERROR);
+    return fault->has_values && is_taken(kind_of(fault), fault->values[ESR]);
 }
 
 /* Of bits 10 and 3:0 of a fault status register, without the Large Physical Address Extension: DDI 0406C
@@ -198,12 +210,12 @@ static const struct code_name class_names[] = {{0x00, "undefined instruction"},
                                                {0x25, "data abort"},
                                                {0x26, "alignment of the SP"},
                                                {0x2C, "floating point"},
-                                               {0x2F, "SError"},
+                                               {EC_SERROR, "SError"},
                                                {0x3C, "BRK"}};
 static const struct code_name abort_names[] = {{0x00, "address size"},   {0x04, "translation"},
                                                {0x08, "access flag"},    {0x0C, "permission"},
                                                {0x10, "external abort"}, {0x20, "alignment"}};
-enum { EC_SHIFT = 26, EC_ABORT_INSTRUCTION = 0x20, EC_ABORT_DATA_HERE = 0x25, FSC_KIND = 0x3C };
+enum { EC_ABORT_INSTRUCTION = 0x20, EC_ABORT_DATA_HERE = 0x25, FSC_KIND = 0x3C };
 
 #define COUNT(table) (sizeof(table) / sizeof *(table))
 

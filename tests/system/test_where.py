@@ -124,3 +124,11 @@ def test_a_fault_of_an_armv8_core(fault, function, says, in_vector, tmp_path):
         assert f"({function}" in said, said
         state = place.board.state()
         assert state["run"] == "running" and state["altered"] == state["borrowed"] == 0
+
+
+def test_code_where_vbar_points_to_is_no_fault(tmp_path):
+    """As after a reset, when VBAR is 0 and so is the beginning of the program."""
+    with own_place(tmp_path, "a53/swd", FAULTS.replace(".word 0xE7F000F0", ".word 0")) as place:
+        assert place.symbol("run") < 0x800
+        result = place.run("delta", "never", "--timeout", 1)
+        assert result.code == 3 and "vector" not in result.err and "(run+0x" in result.err, result.err
