@@ -277,9 +277,9 @@ static bool take_stop(struct guarding *self, struct error *error)
         return error_copy(error, &first);
     if (try_block(self, NULL, &self->ways[1], error))
         return true;
-    bool no_better =
-        error->kind == ERROR_NO_COUNTER || error->kind == ERROR_NO_COMPARATOR; /* it is ours by now */
-    if (matches && (no_better || error->kind == ERROR_USAGE))
+    /* The first way may have taken the comparator by now */
+    if (matches &&
+        (error->kind == ERROR_NO_COUNTER || error->kind == ERROR_NO_COMPARATOR || error->kind == ERROR_USAGE))
         *error = first;
     if (error->kind == ERROR_NO_COUNTER) {
         error_prefix(error, "nothing can stop this core at the budget: ");

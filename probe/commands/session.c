@@ -505,11 +505,11 @@ bool session_trial(struct session *session, struct clock *clock, double *seen_hz
 
 const char *session_cores_note(const struct session *session)
 {
-    return session->device.n_cores > 1 && tasks_change_cores(session->symbols)
-               ? "the scheduler may move a task to another core: a hit in which it does is wrong, and "
-                 "nothing "
-                 "shows it (pin the task)"
-               : "";
+    if (session->device.n_cores < 2 || !tasks_change_cores(session->symbols))
+        return "";
+    return "the scheduler may move a task to another core: a hit in which it does is wrong, and nothing "
+           "shows "
+           "it (pin the task)";
 }
 
 void session_conditions(struct session *session, const struct clock *clock, struct conditions *out)

@@ -436,13 +436,13 @@ static bool try_second(struct debugger_engine *self, const struct deadline *dead
     return true;
 }
 
-/* Whether the server has breakpoints for all of the region's writers at once. */
+/* Whether the server has breakpoints for all of the region's writers at once, which are left set. */
 static bool try_writers(struct debugger_engine *self, const struct deadline *deadline, struct error *error)
 {
     struct error refused = {0};
     others_begin(&self->others, self->core, &self->region);
     if (debuggee_set_others(self, true, deadline, &refused))
-        return debuggee_set_others(self, false, deadline, error);
+        return true;
     if (refused.kind != ERROR_ADDRESS && refused.kind != ERROR_NO_COMPARATOR)
         return error_copy(error, &refused);
     return writer_tell_unseen(&self->region, 0, error);
@@ -464,7 +464,8 @@ static bool arm(struct engine *engine, const struct region *region, const struct
     return stands_still(self, deadline, error) &&
            (region->to_return || debuggee_move_breakpoint(self, self->region.end, deadline, error)) &&
            debuggee_move_breakpoint(self, self->region.start, deadline, error) &&
-           try_second(self, deadline, error) && try_writers(self, deadline, error);
+           try_writers(self, deadline, error) && try_second(self, deadline, error) &&
+           debuggee_set_others(self, false, deadline, error);
 }
 
 static bool run(struct engine *engine, const struct engine_request *request, const struct engine_sink *sink,
