@@ -271,8 +271,8 @@ TEST(test_silence_ends_it)
     struct gdb_server server;
     uint32_t word;
     struct error error = {0}, after = {0};
-    struct deadline soon = deadline_in_ms(SHORT_MS, NULL), deadline = limit();
     struct debugger *debugger = open_server(&server, answers);
+    struct deadline soon = deadline_in_ms(SHORT_MS, NULL), deadline = limit();
     assert_false(debugger->ops->read_memory(debugger, 0x20000000, &word, 4, &soon, &error));
     assert_int_equal(error.kind, ERROR_LINK_LOST);
     assert_false(debugger->ops->read_memory(debugger, 0x20000004, &word, 4, &deadline, &after));
@@ -359,9 +359,10 @@ TEST(a_core_that_stays_halted_is_told)
     struct gdb_server server;
     uint32_t word = 0;
     struct error silent = {0}, error = {0};
-    struct deadline deadline = limit(), soon = deadline_in_ms(SHORT_MS, NULL);
+    struct deadline deadline = limit();
     struct debugger *debugger = open_server(&server, answers);
     assert_true(debugger->ops->breakpoint(debugger, 0x100, 2, true, &deadline, &error));
+    struct deadline soon = deadline_in_ms(SHORT_MS, NULL);
     assert_false(debugger->ops->read_memory(debugger, 0x20000000, &word, 4, &soon, &silent));
     server.then = NULL; /* it says nothing from here on */
     server.first = (const struct gdb_answer[]){{"", NULL, false}, {NULL, NULL, false}};
