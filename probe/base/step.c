@@ -63,6 +63,17 @@ struct step step_time(unsigned which)
     return (struct step){.op = OP_TIME, .value = which};
 }
 
+struct step step_marked(enum step_mark mark, struct step step)
+{
+    step.mark = mark;
+    return step;
+}
+
+bool step_controls(const struct step *step)
+{
+    return step->mark >= MARK_RUNS && step->mark <= MARK_CONTROLS;
+}
+
 size_t steps_add(struct steps *list, struct step step)
 {
     if (list->n == list->room || list->n == STEPS_MOST) {

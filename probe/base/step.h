@@ -46,10 +46,23 @@ enum { TIME_BEFORE, TIME_AFTER };
 
 enum { STEPS_MOST = UINT16_MAX }; /* a list's indexes have 16 bits */
 
+/* What a step does to the core, for whoever has to know where the core is if the list ends there. */
+enum step_mark {
+    MARK_NONE,
+    MARK_RUNS,      /* lets the core run */
+    MARK_RUNS_HELD, /* the same, with interrupts held off */
+    MARK_HOLDS,     /* the core stays halted and holds interrupts off */
+    MARK_CONTROLS,  /* a halt, a single step, or the end of holding off */
+    MARK_AWAITS_HALT,
+    MARK_STOP_OFF, /* switches off the breakpoint that moves, */
+    MARK_STOP_ON   /* or on */
+};
+
 struct step {
     struct address at;
     uint64_t value, mask;
     enum op op;
+    enum step_mark mark;
     bool once;     /* OP_EXPECT: a read changes the register, so that no second one decides */
     uint16_t back; /* OP_WRITE: it restores what was proved, and is borrowed so many steps before it; 0: no.
                       OP_READ: it empties the register, which so many steps before it have filled; 0: no */
@@ -88,6 +101,9 @@ struct step step_check(size_t back, uint64_t mask, uint64_t value);
 /* A copy of an older result; what it restores is borrowed only `borrowed` steps before the copy. */
 struct step step_copy_since(struct address at, size_t back, size_t borrowed);
 struct step step_time(unsigned which);
+struct step step_marked(enum step_mark mark, struct step step);
+/* Whether it is a write to what halts and resumes the core. */
+bool step_controls(const struct step *step);
 
 /* A list under construction. Adding to a full list only sets `overflow`; ledger_execute refuses such a list.
  */

@@ -104,20 +104,26 @@ static enum core_state state_of(const struct core *core, uint64_t status)
 /* RESTARTED is 0 until the core has left the previous stop, which is thus not mistaken for the next. */
 static void add_wait_halt(const struct core *core, struct steps *list)
 {
-    steps_add(list, step_until(armv7_word(core, DBGDSCR), DBGDSCR_STOPPED, DBGDSCR_STOPPED));
+    steps_add(list, step_marked(MARK_AWAITS_HALT,
+                                step_until(armv7_word(core, DBGDSCR), DBGDSCR_STOPPED, DBGDSCR_STOPPED)));
+}
+
+static void add_control(const struct core *core, struct steps *list, enum step_mark mark, uint32_t value)
+{
+    steps_add(list, step_marked(mark, step_write(armv7_word(core, DBGDRCR), value)));
 }
 
 /* ITRen and the sticky exception bits must be clear when the core leaves Debug state, C5. */
 static void add_run(const struct core *core, struct steps *list)
 {
     armv7_set_control(core, list, DBGDSCR_HDBGEN);
-    armv7_add_write(core, list, DBGDRCR, RUN);
+    add_control(core, list, MARK_RUNS, RUN);
 }
 
 static void add_run_undebugged(const struct core *core, struct steps *list)
 {
     armv7_set_control(core, list, 0);
-    armv7_add_write(core, list, DBGDRCR, RUN);
+    add_control(core, list, MARK_RUNS, RUN);
 }
 
 /* Costs less here than in add_run, as DBGDSCR was written last. */
@@ -137,7 +143,7 @@ static void add_halt(const struct core *core, struct steps *list)
 {
     armv7_set_control(core, list, DBGDSCR_HDBGEN);
     steps_add(list, step_until(armv7_word(core, DBGDSCR), DBGDSCR_RESTARTED, DBGDSCR_RESTARTED));
-    armv7_add_write(core, list, DBGDRCR, DBGDRCR_HALT);
+    add_control(core, list, MARK_CONTROLS, DBGDRCR_HALT);
     add_wait_halt(core, list);
 }
 
@@ -192,7 +198,7 @@ static void add_single_step(const struct core *core, struct steps *list, unsigne
     armv7_add_write(core, list, DBGBVR0 + 4 * n, match_value(here));
     armv7_add_write(core, list, DBGBCR0 + 4 * n, match_control(here) | BCR_MISMATCH);
     armv7_set_control(core, list, DBGDSCR_HDBGEN | DBGDSCR_INTDIS);
-    armv7_add_write(core, list, DBGDRCR, STEP);
+    add_control(core, list, MARK_CONTROLS, STEP);
     add_wait_halt(core, list);
     armv7_add_write(core, list, DBGBCR0 + 4 * n, 0);
 }

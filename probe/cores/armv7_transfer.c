@@ -402,7 +402,8 @@ static void add_proof(const struct core *core, struct steps *list)
 
 static void add_wait_stop(const struct core *core, struct steps *list)
 {
-    steps_add(list, step_until(armv7_word(core, DBGDSCR), DBGDSCR_STOPPED, DBGDSCR_STOPPED));
+    steps_add(list, step_marked(MARK_AWAITS_HALT,
+                                step_until(armv7_word(core, DBGDSCR), DBGDSCR_STOPPED, DBGDSCR_STOPPED)));
 }
 
 static size_t others(const struct core *core, uint64_t status, struct injected_register *out)

@@ -146,33 +146,34 @@ static const char *unreadable(const struct core *core, uint64_t status)
     return (status >> EDSCR_RW_SHIFT >> level & 1) != 0 ? NULL : "it is in AArch32 state";
 }
 
-static void pulse(const struct core *core, struct steps *list, uint32_t channels)
+static void pulse(const struct core *core, struct steps *list, enum step_mark mark, uint32_t channels)
 {
-    steps_add(list, step_write(core_cti(core, CTIAPPPULSE), channels));
+    steps_add(list, step_marked(mark, step_write(core_cti(core, CTIAPPPULSE), channels)));
 }
 
 static void add_wait_halt(const struct core *core, struct steps *list)
 {
-    steps_add(list, step_until(armv8_word(core, EDSCR), EDSCR_HALTED, EDSCR_HALTED));
+    steps_add(list,
+              step_marked(MARK_AWAITS_HALT, step_until(armv8_word(core, EDSCR), EDSCR_HALTED, EDSCR_HALTED)));
 }
 
 static void add_run(const struct core *core, struct steps *list)
 {
     armv8_set_control(core, list, EDSCR_LEAVING);
-    pulse(core, list, core->run_channel);
+    pulse(core, list, MARK_RUNS, core->run_channel);
 }
 
 static void add_run_undebugged(const struct core *core, struct steps *list)
 {
     armv8_set_control(core, list, 0);
-    pulse(core, list, core->run_channel);
+    pulse(core, list, MARK_RUNS, core->run_channel);
 }
 
 /* The halt request stays until acknowledged, and would stop the core again. This also ends a single step. */
 static void add_halt(const struct core *core, struct steps *list)
 {
     armv8_set_control(core, list, EDSCR_HDE);
-    pulse(core, list, core->halt_channel);
+    pulse(core, list, MARK_CONTROLS, core->halt_channel);
     add_wait_halt(core, list);
     armv8_add_write(core, list, EDECR, halting_events(core));
     steps_add(list, step_write(core_cti(core, CTIINTACK), 1 << CTI_OUTPUT_HALT));
@@ -185,8 +186,9 @@ static void add_single_step(const struct core *core, struct steps *list, unsigne
     (void)here;
     armv8_add_write(core, list, EDECR, halting_events(core) | EDECR_SS);
     armv8_set_control(core, list, EDSCR_LEAVING | EDSCR_INTDIS);
-    pulse(core, list, core->run_channel | IS_A_STEP);
-    steps_add(list, step_until(armv8_word(core, EDSCR), EDSCR_HALTED | EDSCR_MA, EDSCR_HALTED));
+    pulse(core, list, MARK_CONTROLS, core->run_channel | IS_A_STEP);
+    steps_add(list, step_marked(MARK_AWAITS_HALT,
+                                step_until(armv8_word(core, EDSCR), EDSCR_HALTED | EDSCR_MA, EDSCR_HALTED)));
     steps_add(list, step_expect(armv8_word(core, EDSCR), EDSCR_STEPPED, EDSCR_STEPPED));
     armv8_add_write(core, list, EDECR, halting_events(core));
 }

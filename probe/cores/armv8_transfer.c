@@ -32,19 +32,13 @@ void armv8_add_write(const struct core *core, struct steps *list, uint32_t offse
     steps_add(list, step_write(armv8_word(core, offset), value));
 }
 
-/* Whether this step resumes the core. */
-static bool lets_run(const struct core *core, const struct step *step)
-{
-    return step->op == OP_WRITE && step->at.offset == core_cti(core, CTIAPPPULSE).offset;
-}
-
 void armv8_set_control(const struct core *core, struct steps *list, uint32_t value)
 {
     struct address control = armv8_word(core, EDSCR);
     bool entered = false;
     for (size_t i = list->n; i-- > 0;) {
         struct step *step = &list->items[i];
-        entered = entered || lets_run(core, step);
+        entered = entered || step_controls(step);
         if (step->at.offset != control.offset || step->op == OP_READ)
             continue;
         if (step->op == OP_COPY)
@@ -325,7 +319,8 @@ static void add_proof(const struct core *core, struct steps *list)
 /* EDSCR.EDSCR_MA is 0 only once it has stopped again. */
 static void add_wait_stop(const struct core *core, struct steps *list)
 {
-    steps_add(list, step_until(armv8_word(core, EDSCR), EDSCR_HALTED | EDSCR_MA, EDSCR_HALTED));
+    steps_add(list, step_marked(MARK_AWAITS_HALT,
+                                step_until(armv8_word(core, EDSCR), EDSCR_HALTED | EDSCR_MA, EDSCR_HALTED)));
 }
 
 static unsigned level_of(uint64_t status)

@@ -77,12 +77,28 @@ static enum core_state state_of(const struct core *core, uint64_t status)
 
 static void add_wait_halt(const struct core *core, struct steps *list)
 {
-    steps_add(list, step_until(word_at(core->unit, DHCSR), DHCSR_S_HALT, DHCSR_S_HALT));
+    steps_add(list, step_marked(MARK_AWAITS_HALT,
+                                step_until(word_at(core->unit, DHCSR), DHCSR_S_HALT, DHCSR_S_HALT)));
+}
+
+static enum step_mark mark_of(uint32_t bits)
+{
+    switch (bits) {
+    case 0:
+        return MARK_RUNS;
+    case DHCSR_C_MASKINTS:
+        return MARK_RUNS_HELD;
+    case DHCSR_C_HALT | DHCSR_C_MASKINTS:
+        return MARK_HOLDS;
+    default:
+        return MARK_CONTROLS;
+    }
 }
 
 static void write_control(const struct core *core, struct steps *list, uint32_t bits)
 {
-    steps_add(list, step_write(word_at(core->unit, DHCSR), DHCSR_KEY | DHCSR_C_DEBUGEN | bits));
+    steps_add(list, step_marked(mark_of(bits),
+                                step_write(word_at(core->unit, DHCSR), DHCSR_KEY | DHCSR_C_DEBUGEN | bits)));
 }
 
 static void add_run(const struct core *core, struct steps *list)

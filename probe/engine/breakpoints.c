@@ -488,8 +488,11 @@ static void add_move(const struct breakpoints *breakpoints, struct steps *list, 
         write_instruction(breakpoints, list, from, patch_from->original);
     uint64_t left = patch_from != NULL ? BREAKPOINT_NONE : from,
              entered = patch_to != NULL ? BREAKPOINT_NONE : to;
+    size_t before = list->n;
     if (left != BREAKPOINT_NONE || entered != BREAKPOINT_NONE)
         core_add_comparator(core, &breakpoints->setup, list, comparator, left, entered);
+    if (list->n > before && comparator == breakpoints->comparator)
+        list->items[list->n - 1].mark = entered == BREAKPOINT_NONE ? MARK_STOP_OFF : MARK_STOP_ON;
     if (patch_to != NULL)
         write_instruction(breakpoints, list, to, core_breakpoint_instruction(core, &size));
 }

@@ -37,10 +37,10 @@ static bool look_now(struct counter_stop *stop, bool stands, struct counter_stop
     struct steps list = {.items = items, .room = LIST_ROOM};
     if (stands)
         core_add_wait_halt(stop->core, &list);
-    size_t at = counter_stop_add_look(stop, &list);
+    struct counter_stop_places at = counter_stop_add_look(stop, &list);
     if (!counter_stop_run(stop, &list, results, deadline, error))
         return false;
-    *look = counter_stop_look(stop, results, at);
+    *look = counter_stop_look(stop, results, &at);
     return true;
 }
 

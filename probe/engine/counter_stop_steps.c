@@ -266,7 +266,8 @@ void counter_stop_add_run(const struct counter_stop *stop, struct steps *list)
 {
     clear_cause(stop, list);
     if (stop->way == COUNTER_STOP_OVERFLOW)
-        steps_add(list, step_write(core_word(stop->core, DHCSR), DHCSR_KEY | DHCSR_C_DEBUGEN | DHCSR_C_PMOV));
+        steps_add(list, step_marked(MARK_RUNS, step_write(core_word(stop->core, DHCSR),
+                                                          DHCSR_KEY | DHCSR_C_DEBUGEN | DHCSR_C_PMOV)));
     else
         core_add_run(stop->core, list);
 }
@@ -314,24 +315,12 @@ static void add_look_reads(const struct counter_stop *stop, struct steps *list, 
         at[i] = steps_add(list, reads[i]);
 }
 
-size_t counter_stop_add_look(const struct counter_stop *stop, struct steps *list)
+struct counter_stop_places counter_stop_add_look(const struct counter_stop *stop, struct steps *list)
 {
-    size_t at[LOOK_WORDS] = {0};
-    size_t cause = core_add_cause(stop->core, list);
-    core_add_reset_seen(stop->core, list);
-    add_look_reads(stop, list, at);
-    return cause;
-}
-
-/* Where the words of a look lie in the results, if its cause is at index 0. */
-static size_t find_look(const struct counter_stop *stop, size_t at[LOOK_WORDS], size_t *reset)
-{
-    struct step items[COUNTER_STOP_STEPS];
-    struct steps list = {.items = items, .room = COUNTER_STOP_STEPS};
-    size_t cause = core_add_cause(stop->core, &list);
-    *reset = core_add_reset_seen(stop->core, &list);
-    add_look_reads(stop, &list, at);
-    return cause;
+    struct counter_stop_places at = {.cause = core_add_cause(stop->core, list)};
+    at.reset = core_add_reset_seen(stop->core, list);
+    add_look_reads(stop, list, at.words);
+    return at;
 }
 
 static bool cause_is_ours(const struct counter_stop *stop, uint64_t cause)
@@ -349,25 +338,23 @@ static bool cause_is_ours(const struct counter_stop *stop, uint64_t cause)
     return false;
 }
 
-struct counter_stop_look counter_stop_look(struct counter_stop *stop, const uint64_t *results, size_t at)
+struct counter_stop_look counter_stop_look(struct counter_stop *stop, const uint64_t *results,
+                                           const struct counter_stop_places *at)
 {
-    size_t words[LOOK_WORDS] = {0}, reset = 0;
-    size_t cause = find_look(stop, words, &reset);
-    const uint64_t *from = results + at - cause;
-    struct counter_stop_look look = {.value = from[words[LOOK_VALUE]], .cause = from[cause]};
-    look.was_reset = core_reset_seen(stop->core, from[reset]);
+    struct counter_stop_look look = {.value = results[at->words[LOOK_VALUE]], .cause = results[at->cause]};
+    look.was_reset = core_reset_seen(stop->core, results[at->reset]);
     if (stop->chained.low.size != 0)
-        look.value |= from[words[LOOK_UPPER]] << stop->counter.bits;
+        look.value |= results[at->words[LOOK_UPPER]] << stop->counter.bits;
     if (stop->way == COUNTER_STOP_MATCH) {
-        uint32_t past = (uint32_t)(look.value - from[words[LOOK_TARGET]]);
+        uint32_t past = (uint32_t)(look.value - results[at->words[LOOK_TARGET]]);
         look.has_come = past >> (WORD_BITS - 1) == 0;
         look.late = look.has_come ? past : 0;
     } else {
-        look.has_come = (from[words[LOOK_FLAGS]] & stop->flag) != 0;
+        look.has_come = (results[at->words[LOOK_FLAGS]] & stop->flag) != 0;
         look.late = look.has_come ? look.value : 0;
     }
-    bool matched = stop->way == COUNTER_STOP_MATCH && (from[words[LOOK_MATCHED]] & MATCHED) != 0;
-    look.is_ours = (look.has_come || matched) && !look.was_reset && cause_is_ours(stop, from[cause]);
+    bool matched = stop->way == COUNTER_STOP_MATCH && (results[at->words[LOOK_MATCHED]] & MATCHED) != 0;
+    look.is_ours = (look.has_come || matched) && !look.was_reset && cause_is_ours(stop, look.cause);
     look.was_written = look.is_ours && !look.has_come;
     if (look.is_ours && look.late > stop->late)
         stop->late = look.late;

@@ -70,9 +70,15 @@ struct counter_stop_look {
     uint64_t cause;   /* the register that tells why it halted, for core_unreadable */
 };
 
-/* Why the core halted, and what the counter holds. Returns the index for counter_stop_look. */
-size_t counter_stop_add_look(const struct counter_stop *stop, struct steps *list);
-struct counter_stop_look counter_stop_look(struct counter_stop *stop, const uint64_t *results, size_t at);
+/* Where a look's words lie among the results of its list. */
+struct counter_stop_places {
+    size_t cause, reset, words[3];
+};
+
+/* Why the core halted, and what the counter holds. */
+struct counter_stop_places counter_stop_add_look(const struct counter_stop *stop, struct steps *list);
+struct counter_stop_look counter_stop_look(struct counter_stop *stop, const uint64_t *results,
+                                           const struct counter_stop_places *at);
 
 /* Waits for the cause of the stop; core_add_wait_halt comes next. */
 void counter_stop_add_wait(const struct counter_stop *stop, struct steps *list);

@@ -89,51 +89,27 @@ static enum segment segment_at(const struct direct_engine *self, size_t at)
 
 static bool at_wait(const struct direct_engine *self, size_t at)
 {
-    struct address status = core_status_register(self->core);
-    return at < self->list.n && self->items[at].op == OP_UNTIL &&
-           self->items[at].at.offset == status.offset &&
-           core_state_of(self->core, self->items[at].value) == CORE_HALTED;
+    return at < self->list.n && self->items[at].mark == MARK_AWAITS_HALT;
 }
 
-/* Whether the last write of the core's control register holds interrupts off. */
-static void note_held(struct direct_engine *self, const struct step *control)
-{
-    struct step items[2] = {0};
-    struct steps hold = {.items = items, .room = 2};
-    if (!core_can_hold(self->core))
-        return;
-    core_add_hold(self->core, &hold, true);
-    core_add_run_held(self->core, &hold);
-    self->interrupts_held = control->value == items[0].value || control->value == items[1].value;
-}
-
-/* Whether the core stands halted by us: after a halt that was proved to be ours, or after our own step. */
+/* Whether the core stands halted by us: after a halt that was proved to be ours, or after our own step. And
+ * whether it holds interrupts off, as the last write of its control says. */
 static void note_halt(struct direct_engine *self, size_t done)
 {
-    struct step items[24];
-    struct steps run = {.items = items, .room = 4}, held = {.items = items + 4, .room = 4},
-                 armed = {.items = items + 8, .room = 16};
-    core_add_run(self->core, &run);
-    direct_add_run(self, &armed);
-    if (core_can_hold(self->core))
-        core_add_run_held(self->core, &held);
-    const struct step *let_go = &items[run.n - 1];
     bool proved = false, halted = false, noted = false;
     for (size_t i = done; i-- > 0;) {
         const struct step *step = &self->items[i];
-        bool control = step->op == OP_WRITE && step->at.offset == let_go->at.offset;
-        bool goes =
-            control && (step->value == let_go->value || step->value == armed.items[armed.n - 1].value ||
-                        (held.n > 0 && step->value == held.items[held.n - 1].value));
+        bool control = step_controls(step);
+        bool goes = step->mark == MARK_RUNS || step->mark == MARK_RUNS_HELD;
         if (control && !noted)
-            note_held(self, step);
+            self->interrupts_held = step->mark == MARK_HOLDS || step->mark == MARK_RUNS_HELD;
         noted = noted || control;
         if (control && (halted || goes)) {
             self->halted_by_us = halted && (proved || !goes);
             return;
         }
         proved = proved || ((step->op == OP_EXPECT || step->op == OP_CHECK) && !halted);
-        halted = halted || at_wait(self, i);
+        halted = halted || step->mark == MARK_AWAITS_HALT;
     }
     if (halted)
         self->halted_by_us = proved;
@@ -206,10 +182,9 @@ static bool waited_in_vain(struct direct_engine *self, struct error *error)
 /* The list itself switched the comparator off for a single step. */
 static bool has_it_off(const struct direct_engine *self, size_t at)
 {
-    struct address control = core_comparator(self->core, self->breakpoints.comparator, 0);
     for (size_t i = at; i-- > 0;)
-        if (self->items[i].op == OP_WRITE && self->items[i].at.offset == control.offset)
-            return self->items[i].value == 0;
+        if (self->items[i].mark == MARK_STOP_OFF || self->items[i].mark == MARK_STOP_ON)
+            return self->items[i].mark == MARK_STOP_OFF;
     return false;
 }
 
@@ -361,11 +336,8 @@ static bool may_go_on(struct direct_engine *self, const struct outcome *outcome,
 
 static bool lets_run(const struct direct_engine *self)
 {
-    struct step items[4] = {0};
-    struct steps run = {.items = items, .room = 4};
-    core_add_run(self->core, &run);
     for (size_t i = 0; i < self->list.n; i++)
-        if (self->items[i].op == OP_WRITE && self->items[i].at.offset == items[run.n - 1].at.offset)
+        if (step_controls(&self->items[i]))
             return true;
     return false;
 }
@@ -538,10 +510,10 @@ bool direct_look_at_budget(struct direct_engine *self, struct counter_stop_look 
     direct_new_list(self);
     core_add_wait_halt(self->core, &self->list);
     core_add_ready(self->core, &self->list);
-    size_t at = counter_stop_add_look(self->engine.budget.stop, &self->list);
+    struct counter_stop_places at = counter_stop_add_look(self->engine.budget.stop, &self->list);
     if (!direct_run_plain(self, deadline, error))
         return false;
-    *look = counter_stop_look(self->engine.budget.stop, self->results, at);
+    *look = counter_stop_look(self->engine.budget.stop, self->results, &at);
     return !look->was_reset || direct_tell_reset(self, error);
 }
 

@@ -181,14 +181,14 @@ TEST(a_look_tells_whose_stop_it_is)
     for (size_t i = 0; i < sizeof looks / sizeof *looks; i++) {
         uint64_t results[ROOM + 1] = {0};
         rig.list.n = 1; /* whatever comes before */
-        size_t at = counter_stop_add_look(&rig.stop, &rig.list);
-        for (size_t k = at; k < rig.list.n; k++)
+        struct counter_stop_places at = counter_stop_add_look(&rig.stop, &rig.list);
+        for (size_t k = at.cause; k < rig.list.n; k++)
             results[k] = rig.items[k].at.offset == DFSR         ? looks[i].cause
                          : rig.items[k].at.offset == COMP0      ? looks[i].comparator
                          : rig.items[k].at.offset == CYCCNT     ? looks[i].value
                          : rig.items[k].at.offset == 0xE000EDFC ? DEMCR_MON_REQ
                                                                 : 0;
-        struct counter_stop_look look = counter_stop_look(&rig.stop, results, at);
+        struct counter_stop_look look = counter_stop_look(&rig.stop, results, &at);
         assert_int_equal(look.is_ours, looks[i].is_ours);
         assert_int_equal(look.has_come, looks[i].has_come);
         assert_int_equal(look.late, looks[i].late);
@@ -209,13 +209,13 @@ TEST(a_halt_request_of_another_debugger_is_not_the_cross_triggers)
     for (size_t i = 0; i < sizeof looks / sizeof *looks; i++) {
         uint64_t results[ROOM] = {0};
         rig.list.n = 0;
-        size_t at = counter_stop_add_look(&rig.stop, &rig.list);
-        for (size_t k = at; k < rig.list.n; k++)
+        struct counter_stop_places at = counter_stop_add_look(&rig.stop, &rig.list);
+        for (size_t k = at.cause; k < rig.list.n; k++)
             results[k] = rig.items[k].at.offset == 0x80090088       ? looks[i].dscr
                          : rig.items[k].at.offset == PMU + PMOVSCLR ? looks[i].flags
                          : rig.items[k].at.offset == PMU            ? 9
                                                                     : 0;
-        struct counter_stop_look look = counter_stop_look(&rig.stop, results, at);
+        struct counter_stop_look look = counter_stop_look(&rig.stop, results, &at);
         assert_int_equal(look.is_ours, looks[i].is_ours);
         assert_int_equal(look.late, looks[i].flags & 1 ? 9 : 0);
     }
