@@ -1,13 +1,5 @@
 #include "counters/reading.h"
 
-bool reading_append(struct reading *reading, const struct counter *counter)
-{
-    if (reading->n == READING_ROOM)
-        return false;
-    reading->counters[reading->n++] = *counter;
-    return true;
-}
-
 static bool is_split(const struct counter *counter)
 {
     return counter->high.size != 0;
@@ -69,14 +61,14 @@ static void add_by_core(const struct reading *reading, const struct core_proof *
 }
 
 /* Steps before the first value depend on the list; from there on they are always the same. */
-static void take_by_core(const struct reading *reading, const uint64_t *results, size_t first, uint64_t *out)
+static void note_places(struct reading *reading)
 {
     struct step items[BY_CORE_STEPS];
-    struct steps again = {.items = items, .room = BY_CORE_STEPS};
+    struct steps list = {.items = items, .room = BY_CORE_STEPS};
     size_t at[READING_ROOM] = {0};
-    add_by_core(reading, NULL, &again, at);
+    add_by_core(reading, NULL, &list, at);
     for (size_t i = 0; i < reading->n; i++)
-        out[i] = counter_value(&reading->counters[i], results, first + at[i] - at[0]);
+        reading->apart[i] = (uint16_t)(at[i] - at[0]);
 }
 
 size_t reading_steps(const struct reading *reading)
@@ -88,6 +80,21 @@ size_t reading_steps(const struct reading *reading)
 }
 
 /* ---- all kinds */
+
+void reading_begin(struct reading *reading, const struct core *by_core)
+{
+    *reading = (struct reading){.by_core = by_core};
+}
+
+bool reading_append(struct reading *reading, const struct counter *counter)
+{
+    if (reading->n == READING_ROOM)
+        return false;
+    reading->counters[reading->n++] = *counter;
+    if (reading->by_core != NULL)
+        note_places(reading);
+    return true;
+}
 
 size_t reading_add(const struct reading *reading, bool running, const struct core_proof *spare,
                    struct steps *list)
@@ -114,10 +121,10 @@ size_t reading_add(const struct reading *reading, bool running, const struct cor
 void reading_take(const struct reading *reading, bool running, const uint64_t *results, size_t at,
                   uint64_t *out)
 {
-    if (reading->by_core != NULL) {
-        take_by_core(reading, results, at, out);
+    for (size_t i = 0; reading->by_core != NULL && i < reading->n; i++)
+        out[i] = counter_value(&reading->counters[i], results, at + reading->apart[i]);
+    if (reading->by_core != NULL)
         return;
-    }
     for (size_t i = 0; i < reading->n; i++) {
         const struct counter *counter = &reading->counters[i];
         if (running && is_split(counter)) {

@@ -18,10 +18,13 @@ enum { READING_STEPS = 3 * READING_ROOM }; /* of one reading of memory-mapped co
 struct reading {
     const struct core *by_core; /* some are in SPACE_CP15: this halted core reads them; else NULL */
     struct counter counters[READING_ROOM];
-    size_t n;       /* all that is read */
-    size_t counted; /* the first ones, which are the requested events */
+    size_t n;                     /* all that is read */
+    size_t counted;               /* the first ones, which are the requested events */
+    uint16_t apart[READING_ROOM]; /* of by_core: how far after the first value each of them lies */
 };
 
+/* `by_core` as above. */
+void reading_begin(struct reading *reading, const struct core *by_core);
 /* False when it is full. */
 bool reading_append(struct reading *reading, const struct counter *counter);
 /* `running`: the core is not halted, so that a counter in two words is read high, low, high. `spare`: what

@@ -285,8 +285,8 @@ bool device_take_block(struct device *device, const char *name, const struct dea
     if (device->remote != NULL && block->kind->own_cycles != NULL)
         block->counts_cycles = false;
     device->block = block;
-    device->reading = (struct reading){.counters = {block->counters[0]}, .n = 1, .counted = 1};
-    device->reading.by_core = block->kind->by_core ? &device->chosen->core : NULL;
+    reading_begin(&device->reading, block->kind->by_core ? &device->chosen->core : NULL);
+    device->reading.counted = reading_append(&device->reading, &block->counters[0]);
     return leave_core(device, deadline, error);
 }
 

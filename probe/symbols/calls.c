@@ -342,7 +342,7 @@ size_t symbols_stops_before(struct symbols *symbols, const struct extent *ranges
                             const uint64_t *places, size_t n_places, uint64_t *out, size_t room)
 {
     struct reached reached = {.n = 0};
-    size_t found[SYMBOLS_STOPS + 1], n = room + 1;
+    size_t found[SYMBOLS_STOPS + 1] = {0}, n = room + 1;
     if (room <= SYMBOLS_STOPS && reached_roots(&reached, symbols, ranges, n_ranges))
         n = reached_places(&reached, symbols, 0, places, n_places, found, room + 1);
     for (size_t i = 0; n <= room && i < n; i++)
