@@ -46,7 +46,7 @@ enum { TIME_BEFORE, TIME_AFTER };
 
 enum { STEPS_MOST = UINT16_MAX }; /* a list's indexes have 16 bits */
 
-/* What a step does to the core, for whoever has to know where the core is if the list ends there. */
+/* What a step does to the core: where a list ends says what the core does from there on. */
 enum step_mark {
     MARK_NONE,
     MARK_RUNS,      /* lets the core run */

@@ -113,13 +113,11 @@ static bool clock_of_boot(struct session *session, struct clock *clock, struct e
     return true;
 }
 
+/* No other counter is tried. */
 static bool check_writes_of_boot(struct session *session, struct error *error)
 {
-    struct error why = {0};
-    if (session_check_writes(session, &why))
-        return true;
-    return session_watch_writes(session, &why) ? session_check_writes(session, error)
-                                               : error_copy(error, &why);
+    session->watches = session->may_watch;
+    return session_check_writes(session, error);
 }
 
 /* Of a run that ends when it is precise enough, unless the user says other limits. */

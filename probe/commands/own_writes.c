@@ -154,7 +154,7 @@ static void describe_stop(const struct session *session, uint64_t stop, bool is_
              is_place ? "" : place);
 }
 
-static bool is_among(const uint64_t *places, size_t n, uint64_t place)
+static bool is_writing_place(const uint64_t *places, size_t n, uint64_t place)
 {
     for (size_t i = 0; i < n; i++)
         if (places[i] == place)
@@ -162,9 +162,8 @@ static bool is_among(const uint64_t *places, size_t n, uint64_t place)
     return false;
 }
 
-/* *first: of the instructions that change the count there, if there are any. */
-static bool watch_region(struct session *session, const struct extent *code, struct region *region,
-                         uint64_t *first)
+bool session_watch_region(struct session *session, const struct extent *code, struct region *region,
+                          uint64_t *first)
 {
     struct extent ranges[1 + MOST_VECTORS];
     uint64_t places[DEVICE_CHANGES], stops[REGION_WRITERS];
@@ -176,20 +175,15 @@ static bool watch_region(struct session *session, const struct extent *code, str
     size_t n =
         symbols_stops_before(session->symbols, ranges, n_ranges, places, n_places, stops, REGION_WRITERS);
     for (size_t i = 0; i < n; i++)
-        if (n > REGION_WRITERS || stops[i] == region->start) /* the core stands there when they are set */
+        if (n > REGION_WRITERS || stops[i] == region->start) /* the core is halted there when they are set */
             return false;
     (void)symbols_reach(session->symbols, ranges, n_ranges, places, n_places, &which);
     *first = places[which];
     for (size_t i = 0; i < n; i++)
-        describe_stop(session, stops[i], is_among(places, n_places, stops[i]), *first, &region->writers[i]);
+        describe_stop(session, stops[i], is_writing_place(places, n_places, stops[i]), *first,
+                      &region->writers[i]);
     region->n_writers = n;
     return true;
-}
-
-bool session_watch_region(struct session *session, const struct extent *code, struct region *region)
-{
-    uint64_t first;
-    return watch_region(session, code, region, &first);
 }
 
 static void note(struct session *session, uint64_t first, size_t n, const char *means)
@@ -218,7 +212,9 @@ bool session_check_writes(struct session *session, struct error *error)
     if (n == 0)
         return true;
     uint64_t first = 0;
-    if (session->watches && watch_region(session, &session->inside, &session->measured->region, &first)) {
+    if (session->watches &&
+        session_watch_region(session, &session->inside, &session->measured->region, &first) &&
+        session->measured->region.n_writers > 0) {
         note(session, first, n, "a hit in which it runs ends the run");
         return true;
     }

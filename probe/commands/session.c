@@ -375,9 +375,8 @@ const char *session_cores_note(const struct session *session)
 {
     if (session->device.n_cores < 2 || !tasks_change_cores(session->symbols))
         return "";
-    return "the scheduler may move a task to another core: a hit in which it does is wrong, and nothing "
-           "shows "
-           "it (pin the task)";
+    return "the scheduler may move a task to another core: such a hit is wrong, and nothing shows it (pin "
+           "the task)";
 }
 
 void session_conditions(struct session *session, const struct clock *clock, struct conditions *out)
@@ -655,8 +654,7 @@ static void tell_own_write(const struct session *session, struct error *error)
     struct error own = {0};
     if (error->kind != ERROR_WRITTEN || session->own_write[0] == '\0')
         return;
-    error->kind = ERROR_WRITER_SOUGHT;
-    error_set(&own, ERROR_WRITER_SOUGHT, "The program has code that can do it: %s (doctor names all of it).",
+    error_set(&own, ERROR_WRITTEN, "The program has code that can do it: %s (doctor names all of it).",
               session->own_write);
     error_add(error, &own);
 }

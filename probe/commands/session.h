@@ -28,12 +28,12 @@ struct session {
     struct journal *journal;       /* of this run; NULL: none */
     struct injected_code *by_core; /* reads memory as the core sees it; NULL: not needed yet */
     struct progress putting_back;
-    bool told;                     /* that it takes long */
+    bool told;                     /* the user has seen that it takes long */
     bool stop_named;               /* the error says where another one has halted the core */
     bool lends_symbols;            /* someone else closes them */
     struct named_region *measured; /* NULL: not a region */
     struct extent inside;          /* its code, as symbols_reach takes it; low 0: it is not known */
-    bool may_watch, watches;       /* the engine can watch for what changes the counter there, and does */
+    bool may_watch, watches;       /* the engine can watch for what changes the counter there; and it does */
     uint64_t clock_at;             /* SystemCoreClock, whose value is the clock; 0: another clock */
     uint32_t clock_was;
     char clock_change[96]; /* "" */
@@ -79,8 +79,10 @@ bool session_check_writes(struct session *session, struct error *error);
 /* Whether another try may do better than the one that ended with `why`: from here on, session_check_writes
  * lets the engine watch for such an instruction, where it can. */
 bool session_watch_writes(struct session *session, const struct error *why);
-/* Has the engine watch for what changes the counter in use, in `code` and in handlers. False: it cannot. */
-bool session_watch_region(struct session *session, const struct extent *code, struct region *region);
+/* Has the engine watch for what changes the counter in use, in `code` and in handlers: region->writers, and
+ * in *first the first such instruction, if there are any. False: it cannot. */
+bool session_watch_region(struct session *session, const struct extent *code, struct region *region,
+                          uint64_t *first);
 /* Whether this code, or what it calls, changes the counter in use: "main.c:96 (reset_timer) writes
  * DWT_CYCCNT"
  */

@@ -450,10 +450,11 @@ static void look_into_regions(struct survey_command *self)
         struct survey_region *one = &self->regions.at[i];
         const struct extent code = region_code(&one->named);
         char what[112];
+        uint64_t first;
         session_sleep_note(&self->session, &code, one->sleep, sizeof one->sleep);
         if (one->refused || code.low == 0 ||
             !session_writes_inside(&self->session, &code, 1, what, sizeof what) ||
-            session_watch_region(&self->session, &code, &one->named.region))
+            session_watch_region(&self->session, &code, &one->named.region, &first))
             continue;
         snprintf(one->why, sizeof one->why, "the program can write the counter in it: %s", what);
         one->refused = true;

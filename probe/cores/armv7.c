@@ -7,8 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A step leaves Debug state by another value than a run, so that a list tells which it is. */
-enum { RUN = DBGDRCR_RESTART | DBGDRCR_CLEAR_STICKY, STEP = DBGDRCR_RESTART };
+enum { LEAVE_DEBUG_STATE = DBGDRCR_RESTART | DBGDRCR_CLEAR_STICKY };
 
 /* DBGBCR, C11.11: in all modes, of both security states. */
 enum {
@@ -117,13 +116,13 @@ static void add_control(const struct core *core, struct steps *list, enum step_m
 static void add_run(const struct core *core, struct steps *list)
 {
     armv7_set_control(core, list, DBGDSCR_HDBGEN);
-    add_control(core, list, MARK_RUNS, RUN);
+    add_control(core, list, MARK_RUNS, LEAVE_DEBUG_STATE);
 }
 
 static void add_run_undebugged(const struct core *core, struct steps *list)
 {
     armv7_set_control(core, list, 0);
-    add_control(core, list, MARK_RUNS, RUN);
+    add_control(core, list, MARK_RUNS, LEAVE_DEBUG_STATE);
 }
 
 /* Costs less here than in add_run, as DBGDSCR was written last. */
@@ -198,7 +197,7 @@ static void add_single_step(const struct core *core, struct steps *list, unsigne
     armv7_add_write(core, list, DBGBVR0 + 4 * n, match_value(here));
     armv7_add_write(core, list, DBGBCR0 + 4 * n, match_control(here) | BCR_MISMATCH);
     armv7_set_control(core, list, DBGDSCR_HDBGEN | DBGDSCR_INTDIS);
-    add_control(core, list, MARK_CONTROLS, STEP);
+    add_control(core, list, MARK_CONTROLS, LEAVE_DEBUG_STATE);
     add_wait_halt(core, list);
     armv7_add_write(core, list, DBGBCR0 + 4 * n, 0);
 }

@@ -10,10 +10,6 @@ enum { BCR_ENABLE = 1 << 0, BCR_EVERYWHERE = 0x21E7 };
 /* BT and LBN; and the value that the architecture requires in the comparator that is linked to, D2.9. */
 enum { BCR_LINKED = 1 << 20, BCR_LINKED_TO = 16, BCR_LINKED_CONTEXT = 0x3001E6 };
 
-/* A channel that does not exist is ignored in CTIAPPPULSE: so a list tells a step from a run. DDI 0487 H5.4.
- */
-static const uint32_t IS_A_STEP = UINT32_C(1) << 31;
-
 /* --- settings ------------------------------------------------------------------------------------------- */
 
 struct settings {
@@ -186,7 +182,7 @@ static void add_single_step(const struct core *core, struct steps *list, unsigne
     (void)here;
     armv8_add_write(core, list, EDECR, halting_events(core) | EDECR_SS);
     armv8_set_control(core, list, EDSCR_LEAVING | EDSCR_INTDIS);
-    pulse(core, list, MARK_CONTROLS, core->run_channel | IS_A_STEP);
+    pulse(core, list, MARK_CONTROLS, core->run_channel);
     steps_add(list, step_marked(MARK_AWAITS_HALT,
                                 step_until(armv8_word(core, EDSCR), EDSCR_HALTED | EDSCR_MA, EDSCR_HALTED)));
     steps_add(list, step_expect(armv8_word(core, EDSCR), EDSCR_STEPPED, EDSCR_STEPPED));

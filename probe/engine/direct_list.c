@@ -92,8 +92,8 @@ static bool at_wait(const struct direct_engine *self, size_t at)
     return at < self->list.n && self->items[at].mark == MARK_AWAITS_HALT;
 }
 
-/* Whether the core stands halted by us: after a halt that was proved to be ours, or after our own step. And
- * whether it holds interrupts off, as the last write of its control says. */
+/* Whether we have halted the core: a halt was proved to be ours, or a step of ours has ended. And whether it
+ * holds interrupts off, as the last write of its control says. */
 static void note_halt(struct direct_engine *self, size_t done)
 {
     bool proved = false, halted = false, noted = false;

@@ -28,7 +28,7 @@ struct direct_engine {
     bool expects_frame;      /* so the next list proves it, instead of ending at the entry */
     struct core_proof spare; /* what it held at the last entry, if it was read */
     bool spare_read;
-    uint8_t spare_changes; /* in a row, with the same frame: then it is no longer used */
+    uint8_t spare_changes; /* changes in a row, with the same frame; after some of them it is not used */
     bool entry_checked;    /* the function was called, not entered by an exception */
     bool mode_checked;     /* the start is not in user mode, or may be */
     bool took_other_exit;  /* a handler ended at one of `others`, which `frame.end` is now */
