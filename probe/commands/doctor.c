@@ -383,13 +383,14 @@ static bool read_twice(struct device *device, uint64_t *first, uint64_t *second,
     uint64_t values[READING_ROOM], before, after;
     if (!device_read(device, values, &before, &after, deadline, error))
         return false;
-    *first = *second = values[0];
+    const struct counter *counter = &device->reading.counters[0];
+    *first = *second = counter_count(counter, values[0]);
     *ms = 0;
     for (int i = 0, pause = PAUSE_MS; i < PAUSES && *second == *first; i++, pause *= 2) {
         if (!device_run_for(device, pause, deadline, error) ||
             !device_read(device, values, &before, &after, deadline, error))
             return false;
-        *second = values[0];
+        *second = counter_count(counter, values[0]);
         *ms += pause;
     }
     return true;

@@ -186,6 +186,7 @@ static bool open_chosen(struct sampling *self, const char *sees_running, struct 
 {
     struct session *session = &self->session;
     double seen_hz;
+    session->polls = true;
     if ((sees_running != NULL && !session_sees_running(session, sees_running, error)) ||
         !session_take(session, error) || !session_trial(session, &self->clock, &seen_hz, error) ||
         !counting_open(&self->counting, session, &self->clock, error) ||

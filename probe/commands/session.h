@@ -23,6 +23,7 @@ struct session {
     struct link *link;
     struct device device;
     bool may_stop;                 /* the command stops the core anyway */
+    bool polls;                    /* it counts between two moments of a running core, not between stops */
     bool tolerates_left;           /* what an earlier run has left on the target is only told */
     bool restores;                 /* it is what this session is for */
     struct journal *journal;       /* of this run; NULL: none */

@@ -89,11 +89,33 @@ static struct counter_block *find_other(const struct device *device)
     return NULL;
 }
 
-bool session_try_counter(struct session *session, struct clock *clock, double *seen_hz, struct error *error)
+static bool try_counter(struct session *session, struct clock *clock, double *seen_hz, struct error *error)
 {
     struct deadline deadline = session_deadline(session);
     return session_check_writes(session, error) && session_clock(session, clock, error) &&
            plausible_trial(&session->device, clock, seen_hz, &deadline, error);
+}
+
+/* A counter whose reload the program changes counts from stop to stop all the same. */
+static bool may_follow(struct session *session, const struct error *why)
+{
+    return why->kind == ERROR_WRITTEN && !session->polls &&
+           device_follow_reload(&session->device, why->subject);
+}
+
+static bool follow(struct session *session, struct clock *clock, double *seen_hz, struct error *error)
+{
+    struct deadline deadline = session_deadline(session);
+    return device_take_block(&session->device, session->device.block->kind->name, &deadline, error) &&
+           try_counter(session, clock, seen_hz, error);
+}
+
+bool session_try_counter(struct session *session, struct clock *clock, double *seen_hz, struct error *error)
+{
+    struct error why = {0};
+    if (try_counter(session, clock, seen_hz, &why))
+        return true;
+    return may_follow(session, &why) ? follow(session, clock, seen_hz, error) : error_copy(error, &why);
 }
 
 bool session_take_other(struct session *session, const struct error *why, struct clock *clock,
@@ -103,6 +125,8 @@ bool session_take_other(struct session *session, const struct error *why, struct
     struct deadline deadline = session_deadline(session);
     const struct counter_block *written = session->device.block;
     struct counter_block *other = find_other(&session->device);
+    if (may_follow(session, why))
+        return follow(session, clock, seen_hz, error);
     char own_write[sizeof session->own_write];
     memcpy(own_write, session->own_write, sizeof own_write);
     /* The requested events belong to the block that has them */

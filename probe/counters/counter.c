@@ -23,12 +23,30 @@ uint64_t counter_coarseness(const struct counter *counter)
     return (1ULL << counter->shift) - 1;
 }
 
+uint64_t counter_modulus_at(const struct counter *counter, uint64_t value)
+{
+    return counter->reloads ? (value >> 32) + 1 : counter_modulus(counter);
+}
+
+uint64_t counter_count(const struct counter *counter, uint64_t value)
+{
+    return counter->reloads ? (uint32_t)value : value;
+}
+
+bool counter_leads(const struct counter *counter, uint64_t from, uint64_t to)
+{
+    uint64_t modulus = counter_modulus_at(counter, from);
+    return counter->bits >= 64 ||
+           (counter_count(counter, from) < modulus && counter_count(counter, to) < modulus &&
+            (!counter->reloads || from >> 32 == to >> 32));
+}
+
 uint64_t counter_phase(const struct counter *counter, uint64_t value)
 {
-    uint64_t modulus = counter_modulus(counter);
+    uint64_t count = counter_count(counter, value);
     if (!counter->down)
-        return value;
-    return value == 0 && counter->zero_is_top ? 0 : modulus - value;
+        return count;
+    return count == 0 && counter->zero_is_top ? 0 : counter_modulus_at(counter, value) - count;
 }
 
 uint64_t counter_elapsed(const struct counter *counter, uint64_t from, uint64_t to)
@@ -36,29 +54,58 @@ uint64_t counter_elapsed(const struct counter *counter, uint64_t from, uint64_t 
     uint64_t a = counter_phase(counter, from), b = counter_phase(counter, to);
     if (counter->bits >= 64)
         return b - a;
-    return b >= a ? b - a : b + counter_modulus(counter) - a;
+    if (counter->reloads && !counter_leads(counter, from, to))
+        return 0;
+    return b >= a ? b - a : b + counter_modulus_at(counter, from) - a;
+}
+
+/* The order of their addresses is the shortest for a probe. */
+static bool high_is_first(const struct counter *counter)
+{
+    return counter->high.offset < counter->low.offset;
 }
 
 size_t counter_add_read(const struct counter *counter, struct steps *list)
 {
-    size_t at = steps_add(list, step_read(counter->low));
-    if (counter->high.size != 0)
-        steps_add(list, step_read(counter->high));
+    bool is_split = counter->high.size != 0, high_first = high_is_first(counter);
+    size_t at = steps_add(list, step_read(is_split && high_first ? counter->high : counter->low));
+    if (is_split)
+        steps_add(list, step_read(high_first ? counter->low : counter->high));
     return at;
+}
+
+static uint64_t masked(const struct counter *counter, uint64_t value)
+{
+    return counter->bits >= 64 ? value : value & ((1ULL << counter->bits) - 1);
+}
+
+static uint64_t join(const struct counter *counter, uint64_t low, uint64_t high)
+{
+    if (counter->reloads)
+        return masked(counter, high) << 32 | masked(counter, low);
+    return masked(counter, (high << 32 | low) << counter->shift);
 }
 
 uint64_t counter_value(const struct counter *counter, const uint64_t *results, size_t at)
 {
-    uint64_t value = results[at];
-    if (counter->high.size != 0)
-        value |= results[at + 1] << 32;
-    value <<= counter->shift;
-    return counter->bits >= 64 ? value : value & ((1ULL << counter->bits) - 1);
+    if (counter->high.size == 0)
+        return join(counter, results[at], 0);
+    return high_is_first(counter) ? join(counter, results[at + 1], results[at])
+                                  : join(counter, results[at], results[at + 1]);
 }
 
 uint32_t counter_high(uint32_t before, uint32_t low, uint32_t after)
 {
     return low >> 31 ? before : after;
+}
+
+uint64_t counter_value_running(const struct counter *counter, const uint64_t *results, size_t at)
+{
+    uint32_t before = (uint32_t)results[at], low = (uint32_t)results[at + 1],
+             after = (uint32_t)results[at + 2];
+    if (counter->reloads)
+        return join(counter, low, before == after ? after : 0);
+    return join(counter, low, counter_high(before, low, after));
 }
 
 bool counter_event_is_slow(const char *name)

@@ -88,6 +88,8 @@ struct counter {
     bool down;
     bool zero_is_top; /* a down counter that reads 0 for the tick before its reload */
     uint64_t modulus; /* counts from wrap to wrap; 0: 2^bits */
+    bool reloads;     /* `high` is the reload register, which the program changes: it is read with each count,
+                         and sets the modulus. A reading has it in its upper word */
 };
 
 enum { BLOCK_COUNTERS = 32, BLOCK_SETTINGS = 48, BLOCK_IDENTITY = 12, BLOCK_PASS_SETTINGS = 80 };
@@ -114,6 +116,7 @@ struct counter_block {
     bool was_identified; /* of a kind that the core reads: by it, before anything was set */
     const char *events;  /* the set of events that its counters can count; NULL: each has a fixed event */
     bool counts_cycles;  /* counter 0 runs with the core's clock */
+    bool may_reload;     /* the program may set another reload value for counter 0 */
     struct pmu pmu;      /* of the kinds that are PMUs */
 };
 
@@ -146,6 +149,9 @@ struct block_kind {
     /* Makes the cycle counter move every 64th cycle; false if the program uses that counter. NULL: it never
      * can. */
     bool (*divide)(const struct core *, struct counter_block *);
+    /* If `changed` is its reload register, has it read with each count, so that the program may change it.
+     * NULL: it has none. */
+    bool (*follow_reload)(struct counter_block *, const char *changed);
     /* The counters that can count an event of `events`, as bits. NULL if `events` is NULL. */
     uint32_t (*counters_for)(const struct counter_block *, uint32_t code);
     /* Adds to a code the modifiers behind an event's name, as in "NAME:cmask=2:inv". Modifiers NULL: only
@@ -169,15 +175,25 @@ bool counter_event_is_slow(const char *name);
 /* All kinds, best first. */
 size_t counter_kinds(const struct block_kind *const **out);
 
-/* The counts from `from` to `to`, modulo the counter's modulus. */
+/* The counts from `from` to `to`, modulo the counter's modulus; 0 if its reload value changed between them.
+ */
 uint64_t counter_elapsed(const struct counter *counter, uint64_t from, uint64_t to);
+/* A reading without what else it has. */
+uint64_t counter_count(const struct counter *counter, uint64_t value);
 /* Counts since the last wrap. */
 uint64_t counter_phase(const struct counter *counter, uint64_t value);
 uint64_t counter_modulus(const struct counter *counter); /* UINT64_MAX for a 64-bit counter */
+/* As it was at this reading. */
+uint64_t counter_modulus_at(const struct counter *counter, uint64_t value);
+/* False: the counter cannot show these two, or its reload value changed between them. */
+bool counter_leads(const struct counter *counter, uint64_t from, uint64_t to);
 /* The largest error of an elapsed count, either way. */
 uint64_t counter_coarseness(const struct counter *counter);
 /* Adds the reads of one counter to a list; returns the index for counter_value. */
 size_t counter_add_read(const struct counter *counter, struct steps *list);
 uint64_t counter_value(const struct counter *counter, const uint64_t *results, size_t at);
+/* Of three words, high, low, high, that were read while it ran. Of one whose reload value changed meanwhile:
+ * a value that leads nowhere. */
+uint64_t counter_value_running(const struct counter *counter, const uint64_t *results, size_t at);
 /* The high word for `low`, which was read between the two; right if fewer than 2^31 counts passed. */
 uint32_t counter_high(uint32_t before, uint32_t low, uint32_t after);

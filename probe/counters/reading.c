@@ -128,10 +128,7 @@ void reading_take(const struct reading *reading, bool running, const uint64_t *r
     for (size_t i = 0; i < reading->n; i++) {
         const struct counter *counter = &reading->counters[i];
         if (running && is_split(counter)) {
-            uint64_t words[2] = {
-                results[at + 1],
-                counter_high((uint32_t)results[at], (uint32_t)results[at + 1], (uint32_t)results[at + 2])};
-            out[i] = counter_value(counter, words, 0);
+            out[i] = counter_value_running(counter, results, at);
             at += 3;
             continue;
         }

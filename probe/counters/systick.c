@@ -70,6 +70,7 @@ static bool identify(const struct core *core, const uint64_t *values, struct cou
                  out->counts_cycles ? "" : ", from a clock that is not the core's");
         if (rvr == 0)
             snprintf(out->unusable, sizeof out->unusable, "its reload value is 0: it stands still");
+        out->may_reload = true;
         /* SYST_CSR is not watched: a read may clear the program's COUNTFLAG. */
         out->settings[out->n_settings++] = (struct setting){.at = core_word(core, SYST_RVR),
                                                             .test = RELOAD,
@@ -100,6 +101,23 @@ static bool identify(const struct core *core, const uint64_t *values, struct cou
     return true;
 }
 
+static bool follow_reload(struct counter_block *block, const char *changed)
+{
+    struct counter *counter = &block->counters[0];
+    char *reload = strstr(block->text, ", reload");
+    if (!block->may_reload || reload == NULL || strcmp(changed, syst_rvr) != 0)
+        return false;
+    block->may_reload = false;
+    counter->reloads = true;
+    counter->high = block->settings[--block->n_settings].at; /* nor does it have to stay the same */
+    *reload = '\0';
+    size_t length = strlen(block->state);
+    snprintf(block->state + length, sizeof block->state - length, ", its reload changes");
+    snprintf(block->note, sizeof block->note,
+             "the program changes SysTick's reload: what is longer than one period counts as \"at least\"");
+    return true;
+}
+
 static const struct counter_register registers[] = {{.name = "SYST_CVR", .word = 0xE000E018},
                                                     {.name = "SYST_RVR", .word = 0xE000E014},
                                                     {.name = "SYST_CSR", .word = 0xE000E010, .on = 1}};
@@ -108,4 +126,5 @@ const struct block_kind systick_kind = {.name = "systick",
                                         .registers = registers,
                                         .n_registers = sizeof registers / sizeof *registers,
                                         .add_identity = add_identity,
-                                        .identify = identify};
+                                        .identify = identify,
+                                        .follow_reload = follow_reload};

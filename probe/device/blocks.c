@@ -290,6 +290,13 @@ bool device_take_block(struct device *device, const char *name, const struct dea
     return leave_core(device, deadline, error);
 }
 
+bool device_follow_reload(struct device *device, const char *changed)
+{
+    struct counter_block *block = device->block;
+    return changed != NULL && block->kind->follow_reload != NULL &&
+           block->kind->follow_reload(block, changed);
+}
+
 static bool apply_program(struct device *device, const struct deadline *deadline, struct error *error)
 {
     const struct counter_block *block = device->block;

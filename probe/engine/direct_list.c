@@ -11,6 +11,7 @@ enum {
     NAP_US = 5000,
     READ_MS = 1000,
     LIST_MS = 5000,
+    INSTRUCTION_MS = 2000,
     BREAKPOINTS_CHECK_US = 50000,
     RESET_CHECK_US = 50000,
     OVERDUE_US = 2000000 /* held hits are confirmed even if no list has looked */
@@ -342,10 +343,20 @@ static bool lets_run(const struct direct_engine *self)
     return false;
 }
 
+/* What an instruction is awaited by can be lost: a debugger that looks at the core's registers reads and
+ * writes the same DBGDTRTX and DBGDTRRX. */
+static bool tell_stuck(struct error *error)
+{
+    return error_advise(error, ERROR_ASLEEP, "Close the other debugger, or reset the target.",
+                        "the halted core does not carry out an instruction: another debugger may have used "
+                        "the registers through which it passes");
+}
+
 bool direct_run_list(struct direct_engine *self, size_t *at, uint64_t *saw, const struct deadline *deadline,
                      struct error *error)
 {
     size_t done = 0;
+    int64_t went_on_us = deadline_now_us();
     for (;;) {
         struct error refused = {0};
         struct deadline patient = deadline_in_ms(patience_ms(LIST_MS), deadline->cancel);
@@ -367,6 +378,8 @@ bool direct_run_list(struct direct_engine *self, size_t *at, uint64_t *saw, cons
         hit_results_take(&self->hits, self->results, done);
         if (!is_sound(self, error))
             return false;
+        if (outcome.why != NOT_YET || waits || held || goes_on)
+            went_on_us = deadline_now_us();
         if (outcome.why != LINK_LOST && !direct_check_neighbours(self, false, error))
             return false;
         bool cancelled = deadline_cancelled(deadline);
@@ -381,6 +394,8 @@ bool direct_run_list(struct direct_engine *self, size_t *at, uint64_t *saw, cons
             return (self->ends_halted && !cancelled) || direct_confirm_held(self, error);
         if (outcome.why == UNEXPECTED || (outcome.why == NOT_YET && cause_was_cleared(self, done)))
             return direct_confirm_held(self, error);
+        if (deadline_now_us() - went_on_us > patience_ms(INSTRUCTION_MS) * 1000LL)
+            return check_reset(self, error) && tell_stuck(error);
         if ((!goes_on || late) && !may_go_on(self, &outcome, waits, late, &refused, deadline, error))
             return false;
         if (deadline_cancelled(deadline))

@@ -89,11 +89,11 @@ static bool is_paced(const struct evaluation *evaluation, const struct widen *ou
            out[i].total;
 }
 
-/* Whether a count that the counter may have gone by is within the bounds. */
-static bool has_count_within(const struct counter *counter, uint64_t elapsed,
+/* Whether a count that the counter may have gone by from there on is within the bounds. */
+static bool has_count_within(const struct counter *counter, uint64_t from, uint64_t elapsed,
                              const struct widen_bounds *bounds)
 {
-    uint64_t modulus = counter_modulus(counter);
+    uint64_t modulus = counter_modulus_at(counter, from);
     uint64_t wraps = bounds->least > elapsed ? (bounds->least - elapsed - 1) / modulus + 1 : 0;
     return wraps <= (UINT64_MAX - elapsed) / modulus && elapsed + wraps * modulus <= bounds->most;
 }
@@ -106,7 +106,7 @@ static bool contradicts(const struct evaluation *evaluation, const struct counte
 {
     struct widen_bounds alone = {.most = UINT64_MAX};
     wrap_evidence_narrow(&evaluation->evidence, counter, span->from, span->to, 0, &alone);
-    return alone.least > elapsed && !has_count_within(counter, elapsed, &alone);
+    return alone.least > elapsed && !has_count_within(counter, span->from[0], elapsed, &alone);
 }
 
 /* The target's own slow clock is better evidence than the host's time. If they contradict each other, the
@@ -119,7 +119,7 @@ static void narrow(const struct evaluation *evaluation, const struct counter *co
     if (evaluation->evidence.kind == EVIDENCE_NONE)
         return;
     wrap_evidence_narrow(&evaluation->evidence, counter, span->from, span->to, 0, &both);
-    if (has_count_within(counter, elapsed, &both)) {
+    if (has_count_within(counter, span->from[0], elapsed, &both)) {
         *bounds = both;
         return;
     }
@@ -232,7 +232,8 @@ static void note_contradictions(const struct evaluation *evaluation, const struc
     if (!evaluation->counts_cycles)
         return;
     out[0].contradicted =
-        evaluation->evidence.kind == EVIDENCE_TIMER && /* ticks may be lost, or left out */
+        evaluation->evidence.kind == EVIDENCE_TIMER &&
+        !counters[0].reloads && /* ticks may be lost, or left out */
         contradicts(evaluation, &counters[0], span, counter_elapsed(&counters[0], hit->from[0], hit->to[0]));
     for (size_t i = 1; i < evaluation->reading->counted; i++)
         out[i].contradicted = !out[0].at_least && counters[i].per_cycle > 0 &&

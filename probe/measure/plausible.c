@@ -14,6 +14,7 @@ enum {
     HALT_CYCLES = 1024,
     REHITS = 64,
     TRIAL_POLLS = 8,
+    SLEEPERS_POLLS = 40,
     TRIAL_NAP_NS = 2500000,
 };
 
@@ -80,7 +81,7 @@ static bool stood_still(const struct plausible *plausible, const struct raw_hit 
 {
     const struct counter *cycles = &plausible->reading->counters[0];
     double us = (double)us_between(hit->before_us, hit->after_us);
-    bool may_wrap = us / 1e6 * plausible->most_hz >= (double)counter_modulus(cycles);
+    bool may_wrap = us / 1e6 * plausible->most_hz >= (double)counter_modulus_at(cycles, hit->from[0]);
     return plausible->counts_cycles && cycles->shift == 0 && !may_wrap && hit->from[0] == hit->to[0];
 }
 
@@ -112,7 +113,7 @@ bool plausible_rehit(const struct plausible *plausible, const struct raw_hit *re
         return true;
     const struct counter *cycles = &plausible->reading->counters[0];
     uint64_t us = (uint64_t)now_us > plausible->last_us ? (uint64_t)now_us - plausible->last_us : 0;
-    double modulus = (double)counter_modulus(cycles);
+    double modulus = (double)counter_modulus_at(cycles, rehit->from[0]);
     bool may_wrap =
         modulus < (double)(1UL << LIKELY_BITS) && (double)us / 1e6 * plausible->most_hz >= modulus;
     return cycles->shift != 0 || may_wrap || rehit->from[0] != plausible->last[0] ||
@@ -180,7 +181,8 @@ bool plausible_trial(struct device *device, struct clock *clock, double *seen_hz
     *seen_hz = 0;
     if (!device_sees_running(device))
         return true;
-    for (int i = 0; i < TRIAL_POLLS; i++) {
+    int polls = TRIAL_POLLS;
+    for (int i = 0; i < polls; i++) {
         if (!device_poll(device, values, &before_us, &after_us, &poll, deadline, error))
             return false;
         /* The first poll may report a reset of long ago */
@@ -191,7 +193,9 @@ bool plausible_trial(struct device *device, struct clock *clock, double *seen_hz
         memcpy(trial.last, values, sizeof trial.last);
         trial.last_us = before_us;
         trial.last_end_us = after_us;
-        if (i + 1 < TRIAL_POLLS)
+        /* What sleeps may do so for long, by a tick of another length */
+        polls = device->slept && device->block->may_reload ? SLEEPERS_POLLS : polls;
+        if (i + 1 < polls)
             nanosleep(&(struct timespec){.tv_nsec = TRIAL_NAP_NS}, NULL);
     }
     if (trial.odd.kind != ERROR_NONE && !(counts_cycles && trial_runs_evenly(&trial)))

@@ -11,20 +11,15 @@ static void total_add(struct widen *widen, uint64_t count, bool exact)
     widen->at_least = widen->at_least || !exact || full;
 }
 
-static bool is_wide(const struct counter *counter)
-{
-    return counter->bits >= 64;
-}
-
 void widen_add(struct widen *widen, const struct counter *counter, uint64_t from, uint64_t to,
                struct widen_bounds bounds)
 {
-    uint64_t count = counter_elapsed(counter, from, to), modulus = counter_modulus(counter);
-    if (is_wide(counter)) {
+    uint64_t count = counter_elapsed(counter, from, to), modulus = counter_modulus_at(counter, from);
+    if (counter->bits >= 64) {
         total_add(widen, count, true);
         return;
     }
-    if (from >= modulus || to >= modulus) {
+    if (!counter_leads(counter, from, to)) {
         total_add(widen, bounds.least, false);
         return;
     }
@@ -35,7 +30,11 @@ void widen_add(struct widen *widen, const struct counter *counter, uint64_t from
     }
     count += wraps * modulus;
     bool possible = bounds.most >= count, ended = bounds.most != UINT64_MAX;
-    total_add(widen, count, possible && ended && bounds.most - count < modulus);
+    bool exact = possible && ended && bounds.most - count < modulus;
+    if (counter->reloads && (!exact || wraps > 0)) /* the next period may have had another length */
+        total_add(widen, bounds.least, false);
+    else
+        total_add(widen, count, exact);
 }
 
 void widen_by_span(struct widen_bounds *bounds, uint64_t least, uint64_t most)

@@ -95,7 +95,7 @@ static void narrow_by_tick(const struct wrap_evidence *evidence, const struct co
                            struct widen_bounds *bounds)
 {
     int64_t ticks = ticks_between(evidence, from, to);
-    uint64_t period = counter_modulus(counter), around = evidence->modulus / evidence->each;
+    uint64_t period = counter_modulus_at(counter, from[which]), around = evidence->modulus / evidence->each;
     uint64_t elapsed = counter_elapsed(counter, from[which], to[which]);
     bool over = counter_phase(counter, to[which]) < counter_phase(counter, from[which]);
     bool early = is_doubtful(from[evidence->at + 1]), late = is_doubtful(to[evidence->at + 1]);
@@ -107,6 +107,8 @@ static void narrow_by_tick(const struct wrap_evidence *evidence, const struct co
     }
     /* Whole periods beyond what elapsed */
     int64_t least = ticks - early - over, most = ticks + late - over;
+    if (counter->reloads && most != 0) /* not each tick need have been as long as this one */
+        return;
     uint64_t low = (least > 0 ? (uint64_t)least : 0) * period + elapsed;
     uint64_t high = (uint64_t)most * period + elapsed;
     if (around < INT64_MAX / period - (uint64_t)most) { /* the variable itself may have wrapped */
@@ -160,7 +162,7 @@ bool wrap_evidence_check(const struct wrap_evidence *evidence, struct device *de
         int64_t ticks = ticks_between(evidence, first, now);
         double most =
             (double)(to_us - from_us) / 1e6 * clock->bound_hz / (double)counter_modulus(counter) + 2;
-        if ((double)ticks > most)
+        if ((double)ticks > most && !counter->reloads)
             return error_set(error, ERROR_USAGE,
                              "the tick variable went up by %" PRId64
                              " where the counter had %.0f periods at most",

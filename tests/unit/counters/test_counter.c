@@ -65,6 +65,39 @@ TEST(systick_runs_or_is_borrowed)
     assert_int_not_equal(block.unusable[0], 0);
 }
 
+/* Of what the program reloads each reading has the reload value, in the upper word. */
+TEST(a_reload_value_that_changes_is_read_too)
+{
+    struct core core = core_of(0x410CC601);
+    struct counter_block block;
+    uint64_t runs[] = {0x00010007, 999}, idle[] = {0, 0};
+    assert_true(systick_kind.identify(&core, idle, &block));
+    assert_false(systick_kind.follow_reload(&block, "SYST_RVR")); /* it is ours */
+    assert_true(systick_kind.identify(&core, runs, &block));
+    assert_false(systick_kind.follow_reload(&block, "SYST_CSR"));
+    assert_true(systick_kind.follow_reload(&block, "SYST_RVR"));
+    assert_int_equal(block.n_settings, 0);
+    assert_false(systick_kind.follow_reload(&block, "SYST_RVR"));
+
+    const struct counter *counter = &block.counters[0];
+    struct step items[4];
+    struct steps list = {.items = items, .room = 4};
+    uint64_t at = counter_add_read(counter, &list);
+    assert_int_equal(items[0].at.offset, 0xE000E014);
+    assert_int_equal(items[1].at.offset, 0xE000E018);
+    const uint64_t first[] = {999, 10}, second[] = {999, 990}, longer[] = {9999, 990};
+    uint64_t from = counter_value(counter, first, at), to = counter_value(counter, second, at);
+    uint64_t later = counter_value(counter, longer, at);
+    assert_int_equal(counter_elapsed(counter, from, to), 20);
+    assert_int_equal(counter_elapsed(counter, later, counter_value(counter, (uint64_t[]){9999, 90}, at)),
+                     900);
+    assert_false(counter_leads(counter, from, later));
+    assert_int_equal(counter_elapsed(counter, from, later), 0);
+    const uint64_t running[] = {999, 10, 999}, torn[] = {999, 10, 9999};
+    assert_true(counter_value_running(counter, running, 0) == from);
+    assert_false(counter_leads(counter, from, counter_value_running(counter, torn, 0)));
+}
+
 TEST(dwt_without_a_counter_is_not_believed)
 {
     struct core m0 = core_of(0x410CC601), m4 = core_of(0x410FC241);

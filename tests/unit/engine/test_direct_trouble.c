@@ -300,6 +300,35 @@ RIG_TEST(another_debugger_may_look_at_the_core_anywhere)
     assert_true(taken_for_foreign <= 12); /* at single steps */
 }
 
+/* What no instruction ends waits for less long than a region does. */
+RIG_TEST(a_halted_core_that_does_not_answer_ends_the_run_early)
+{
+    enum { REGION_MS = 60000, EARLY_US = 10000000 };
+    const struct scene *scene = &scenes[0];
+    long n = clean(scene).accesses;
+    unsigned early = 0;
+    struct test_sweep sweep = test_sweep(1, 20, "%s", scene->name);
+    for (long k = 0; k < n; k++) {
+        if (!test_takes(&sweep, k))
+            continue;
+        struct rig *rig = set_up(scene);
+        rig->model.what = TROUBLE_SLICE;
+        rig->model.trouble_at = rig->model.accesses + k;
+        rig->model.trouble_for = 1L << 60;
+        rig->model.pace = 4096;
+        rig->timeout_ms = REGION_MS;
+        int64_t from_us = deadline_now_us();
+        struct end end = go(rig, scene);
+        int64_t us = deadline_now_us() - from_us;
+        early += end.armed && end.kind == ERROR_ASLEEP;
+        assert_true(!end.armed || end.kind == ERROR_NONE || (end.kind == ERROR_ASLEEP && us < EARLY_US));
+        rig->model.trouble_for = 0;
+        (void)end_clean(rig);
+        (void)rig_tear_down(NULL);
+    }
+    assert_true(early > 0);
+}
+
 /* --- trouble at the end --------------------------------------------------------------------------------- */
 
 /* In the middle of a run, whatever way it ends, and at every access of the end: what failed is tried again.

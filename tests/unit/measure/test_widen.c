@@ -53,6 +53,21 @@ TEST(zero_of_systick_is_the_top_at_either_end)
     expect(&counter, 1, 999, one_period, 2, false);
 }
 
+/* The next period may have another length, so that only what is within this one is sure. */
+TEST(of_a_reload_that_changes_one_period_counts)
+{
+    struct counter counter = systick(999);
+    counter.reloads = true;
+    const uint64_t reload = 999ULL << 32, longer = 9999ULL << 32;
+    expect(&counter, reload | 500, reload | 100, span(0, 900), 400, false);
+    expect(&counter, longer | 500, longer | 100, span(0, 5000), 400, false);
+    expect(&counter, reload | 100, reload | 500, span(0, 1599), 600, false);
+    expect(&counter, reload | 100, reload | 500, span(0, 1600), 0, true);
+    expect(&counter, reload | 100, reload | 500, span(1600, 1600), 1600, true);
+    expect(&counter, reload | 500, longer | 100, span(30, 900), 30, true);
+    expect(&counter, reload | 500, reload | 1000, span(30, 900), 30, true);
+}
+
 TEST(equal_readings_are_nothing_or_whole_periods)
 {
     expect(&bits_32, 77, 77, span(0, UINT32_MAX), 0, false);
