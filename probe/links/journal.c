@@ -17,96 +17,30 @@
 
 enum { LARGEST = 64 << 20, SLOT = 8192, LINE = 16384 };
 
-static const char format[] = "pmu-probe/1";
+static const char format[] = "pmu-probe/2";
 static const char finished[] = ".journal", unfinished[] = ".unfinished";
-static const char *const spaces[] = {[SPACE_MEMORY] = "memory",
-                                     [SPACE_AP] = "ap",
-                                     [SPACE_DP] = "dp",
-                                     [SPACE_MSR] = "msr",
-                                     [SPACE_CP15] = "cp15"};
-static const char *const ways[] = {[RESTORE_PLAIN] = "plain",
-                                   [RESTORE_BITS] = "bits",
-                                   [RESTORE_OURS] = "ours",
-                                   [RESTORE_CLEAR_NEW] = "clear-new",
-                                   [RESTORE_PAIR] = "pair"};
-static const char *const ops[] = {
-    [OP_READ] = "read", [OP_WRITE] = "write", [OP_UNTIL] = "until", [OP_EXPECT] = "expect"};
-enum {
-    SPACES = sizeof spaces / sizeof *spaces,
-    WAYS = sizeof ways / sizeof *ways,
-    OPS = sizeof ops / sizeof *ops
+/* In the slot. */
+static const char ops[] = {[OP_READ] = 'r', [OP_WRITE] = 'w', [OP_UNTIL] = 'u', [OP_EXPECT] = 'e'};
+enum { OPS = sizeof ops };
+
+/* The first line is JSON, for the texts in it, and the second the slot: "b CUT", and the steps that give back
+ * what is borrowed, each as a letter, its address, value and mask. Each line after them is a letter and
+ * hexadecimal numbers. An address is four of them: space, unit, size, offset. */
+enum line_kind {
+    LINE_HELD = 'h',   /* a register is held: the numbers below */
+    LINE_WROTE = 'v',  /* its number, and a value that is about to be written */
+    LINE_OTHERS = 'o', /* its number: further values are written */
+    LINE_DROP = 'd',   /* its number: it is put back */
+    LINE_AGAIN = 'a',  /* another ledger begins */
+    LINE_PUSHED = 'p'  /* 1: code of ours has the program's registers; 0: no longer */
 };
 
-/* --- values as JSON: 64 bits as text, for a JSON integer has 63 ----------------------------------------- */
-
-static json_t *number_json(uint64_t value)
-{
-    char text[24];
-    snprintf(text, sizeof text, "0x%" PRIx64, value);
-    return json_string(text);
-}
-
-static json_t *address_json(const struct address *at)
-{
-    return json_pack("{s:s, s:i, s:i, s:o}", "space", spaces[at->space], "unit", (int)at->unit, "size",
-                     (int)at->size, "offset", number_json(at->offset));
-}
-
-static bool number_read(const json_t *json, uint64_t *out)
-{
-    const char *text = json_string_value(json);
-    char *end;
-    if (text == NULL || text[0] != '0' || text[1] != 'x' || text[2] == '\0')
-        return false;
-    if (strspn(text + 2, "0123456789abcdef") != strlen(text + 2) || strlen(text + 2) > 16)
-        return false;
-    *out = strtoull(text + 2, &end, 16);
-    return *end == '\0';
-}
-
-/* An integer from 0 to `most`. */
-static bool count_read(const json_t *json, uint64_t most, uint64_t *out)
-{
-    if (!json_is_integer(json) || json_integer_value(json) < 0 || (uint64_t)json_integer_value(json) > most)
-        return false;
-    *out = (uint64_t)json_integer_value(json);
-    return true;
-}
-
-/* Which of some words it is. */
-static bool word_read(const json_t *json, const char *const *words, size_t n, unsigned *out)
-{
-    const char *text = json_string_value(json);
-    for (*out = 0; text != NULL && *out < n; ++*out)
-        if (words[*out] != NULL && strcmp(words[*out], text) == 0)
-            return true;
-    return false;
-}
-
-static bool address_read(const json_t *json, struct address *out)
-{
-    unsigned space;
-    uint64_t unit, size;
-    *out = (struct address){0};
-    if (!word_read(json_object_get(json, "space"), spaces, SPACES, &space) ||
-        !count_read(json_object_get(json, "unit"), UINT16_MAX, &unit) ||
-        !count_read(json_object_get(json, "size"), 8, &size) ||
-        !number_read(json_object_get(json, "offset"), &out->offset))
-        return false;
-    out->space = (uint8_t)space;
-    out->unit = (uint16_t)unit;
-    out->size = (uint8_t)size;
-    return size == 1 || size == 2 || size == 4 || size == 8;
-}
-
-static bool text_read(const json_t *json, char *out, size_t size)
-{
-    const char *text = json_string_value(json);
-    if (text == NULL || json_string_length(json) >= size || strlen(text) != json_string_length(json))
-        return false;
-    memcpy(out, text, strlen(text) + 1);
-    return true;
-}
+/* Its number, its index, AT, the old value, how, mask and key, CLEAR, STATUS, test, set, exact, starts,
+ * flags. */
+enum { AT = 4 };
+enum { HELD_OLD = 2 + AT, HELD_CLEAR = HELD_OLD + 4, HELD_STATUS = HELD_CLEAR + AT };
+enum { HELD_TEST = HELD_STATUS + AT, HELD_NUMBERS = HELD_TEST + 5 };
+enum { HELD_ONLY_OURS = 1, HELD_MOVES = 2, HELD_USED = 4 };
 
 /* --- writing it ----------------------------------------------------------------------------------------- */
 
@@ -192,19 +126,26 @@ static bool add_text(struct journal *journal, const char *text, size_t n)
     return true;
 }
 
-/* Takes the object over. */
-static void add_line(struct journal *journal, json_t *json)
+static void add_line(struct journal *journal, const char *line)
 {
-    char *line = json != NULL && !journal->failed ? json_dumps(json, JSON_COMPACT) : NULL;
-    if (line == NULL) {
-        errno = ENOMEM;
-        if (!journal->failed)
-            fail(journal);
-    } else if (add_text(journal, line, strlen(line))) {
+    if (!journal->failed && add_text(journal, line, strlen(line)))
         add_text(journal, "\n", 1);
-    }
-    free(line);
-    json_decref(json);
+}
+
+static void add_numbers(struct journal *journal, enum line_kind what, const uint64_t *numbers, size_t n)
+{
+    enum { DIGITS = 17 };
+    char line[2 + HELD_NUMBERS * DIGITS];
+    size_t used = (size_t)snprintf(line, sizeof line, "%c", what);
+    for (size_t i = 0; i < n; i++)
+        used += (size_t)snprintf(line + used, sizeof line - used, " %" PRIx64, numbers[i]);
+    add_line(journal, line);
+}
+
+static void put_address(uint64_t *out, const struct address *at)
+{
+    const uint64_t numbers[AT] = {at->space, at->unit, at->size, at->offset};
+    memcpy(out, numbers, sizeof numbers);
 }
 
 /* Returns where the slot will be. */
@@ -214,12 +155,19 @@ static off_t add_head(struct journal *journal)
     json_t *words = json_array();
     for (size_t i = 0; i < head->n_words; i++)
         json_array_append_new(words, json_string(head->words[i]));
-    add_line(journal,
-             json_pack("{s:s, s:s, s:I, s:I, s:s, s:s, s:o, s:o, s:i, s:i, s:b, s:o}", "journal", format,
-                       "command", head->command, "process", (json_int_t)head->process, "started",
-                       (json_int_t)head->started_s, "link", head->link, "core", head->core, "id",
-                       number_json(head->id), "debug", number_json(head->debug), "unit", (int)head->unit,
-                       "number", (int)head->number, "was_halted", (int)head->was_halted, "words", words));
+    json_t *json = json_pack(
+        "{s:s, s:s, s:I, s:I, s:s, s:s, s:I, s:I, s:i, s:i, s:b, s:o}", "journal", format, "command",
+        head->command, "process", (json_int_t)head->process, "started", (json_int_t)head->started_s, "link",
+        head->link, "core", head->core, "id", (json_int_t)head->id, "debug", (json_int_t)head->debug, "unit",
+        (int)head->unit, "number", (int)head->number, "was_halted", (int)head->was_halted, "words", words);
+    char *line = json != NULL ? json_dumps(json, JSON_COMPACT) : NULL;
+    errno = ENOMEM;
+    if (line != NULL)
+        add_line(journal, line);
+    else
+        fail(journal);
+    free(line);
+    json_decref(json);
     char slot[SLOT];
     off_t slot_at = (off_t)journal->used;
     memset(slot, ' ', sizeof slot);
@@ -237,7 +185,7 @@ static bool takes_lines(const struct journal *journal)
 void journal_begin(struct journal *journal)
 {
     if (journal->numbered && takes_lines(journal))
-        add_line(journal, json_pack("{s:b}", "again", 1));
+        add_numbers(journal, LINE_AGAIN, NULL, 0);
     journal->numbered = false;
 }
 
@@ -247,59 +195,49 @@ void journal_hold(struct journal *journal, size_t index, const struct journal_en
         return;
     journal->numbered = true;
     const struct restore *restore = &entry->restore;
-    json_t *line =
-        json_pack("{s:I, s:I, s:o, s:o}", "hold", (json_int_t)entry->id, "index", (json_int_t)index, "at",
-                  address_json(&entry->at), "old", number_json(entry->old));
-    if (restore->how != RESTORE_PLAIN)
-        json_object_set_new(line, "how", json_string(ways[restore->how]));
-    if (restore->mask != 0)
-        json_object_set_new(line, "mask", number_json(restore->mask));
-    if (restore->key != 0)
-        json_object_set_new(line, "key", number_json(restore->key));
-    if (restore->clear.size != 0)
-        json_object_set_new(line, "clear", address_json(&restore->clear));
-    if (entry->status.size != 0) {
-        json_object_set_new(line, "status", address_json(&entry->status));
-        json_object_set_new(line, "test", number_json(entry->test));
-        json_object_set_new(line, "set", number_json(entry->set));
-    }
-    if (restore->only_ours)
-        json_object_set_new(line, "only_ours", json_true());
-    if (restore->exact != 0)
-        json_object_set_new(line, "exact", number_json(restore->exact));
-    if (restore->starts != 0)
-        json_object_set_new(line, "starts", number_json(restore->starts));
-    if (restore->moves)
-        json_object_set_new(line, "moves", json_true());
-    if (entry->used)
-        json_object_set_new(line, "used", json_true());
-    add_line(journal, line);
+    uint64_t flags = (restore->only_ours ? HELD_ONLY_OURS : 0) | (restore->moves ? HELD_MOVES : 0) |
+                     (entry->used ? HELD_USED : 0);
+    uint64_t held[HELD_NUMBERS] = {[0] = entry->id,
+                                   [1] = index,
+                                   [HELD_OLD] = entry->old,
+                                   restore->how,
+                                   restore->mask,
+                                   restore->key,
+                                   [HELD_TEST] = entry->test,
+                                   entry->set,
+                                   restore->exact,
+                                   restore->starts,
+                                   flags};
+    put_address(held + 2, &entry->at);
+    put_address(held + HELD_CLEAR, &restore->clear);
+    put_address(held + HELD_STATUS, &entry->status);
+    add_numbers(journal, LINE_HELD, held, HELD_NUMBERS);
     journal->dirty = true;
 }
 
 void journal_wrote(struct journal *journal, unsigned id, uint64_t value)
 {
     if (takes_lines(journal))
-        add_line(journal, json_pack("{s:I, s:o}", "wrote", (json_int_t)id, "value", number_json(value)));
+        add_numbers(journal, LINE_WROTE, (uint64_t[]){id, value}, 2);
 }
 
 void journal_wrote_others(struct journal *journal, unsigned id)
 {
     if (takes_lines(journal))
-        add_line(journal, json_pack("{s:I}", "wrote", (json_int_t)id));
+        add_numbers(journal, LINE_OTHERS, (uint64_t[]){id}, 1);
 }
 
 void journal_drop(struct journal *journal, unsigned id)
 {
     if (takes_lines(journal))
-        add_line(journal, json_pack("{s:I}", "drop", (json_int_t)id));
+        add_numbers(journal, LINE_DROP, (uint64_t[]){id}, 1);
 }
 
 void journal_pushed(struct journal *journal, bool pushed)
 {
     if (!takes_lines(journal))
         return;
-    add_line(journal, json_pack("{s:b}", "pushed", pushed));
+    add_numbers(journal, LINE_PUSHED, (uint64_t[]){pushed}, 1);
     journal->dirty = true;
 }
 
@@ -381,16 +319,13 @@ bool journal_sync(struct journal *journal)
     return write_lines(journal) || fail(journal);
 }
 
-/* "w 0 1 4 e000edf8 2000 0": operation, space, unit, size, offset, value, mask. */
 static size_t slot_text(char *out, size_t size, const struct step *steps, size_t n, bool cut)
 {
-    size_t used = (size_t)snprintf(out, size, "{%s\"borrowed\":\"", cut ? "\"cut\":true," : "");
+    size_t used = (size_t)snprintf(out, size, "b %d", cut);
     for (size_t i = 0; i < n && used < size; i++)
-        used += (size_t)snprintf(out + used, size - used, "%s%c %x %x %x %" PRIx64 " %" PRIx64 " %" PRIx64,
-                                 i > 0 ? "," : "", ops[steps[i].op][0], steps[i].at.space, steps[i].at.unit,
-                                 steps[i].at.size, steps[i].at.offset, steps[i].value, steps[i].mask);
-    if (used < size)
-        used += (size_t)snprintf(out + used, size - used, "\"}");
+        used += (size_t)snprintf(out + used, size - used, " %c %x %x %x %" PRIx64 " %" PRIx64 " %" PRIx64,
+                                 ops[steps[i].op], steps[i].at.space, steps[i].at.unit, steps[i].at.size,
+                                 steps[i].at.offset, steps[i].value, steps[i].mask);
     return used;
 }
 
@@ -417,7 +352,7 @@ bool journal_borrow(struct journal *journal, const struct step *steps, size_t n)
     if (n > JOURNAL_BORROWED)
         return false;
     for (size_t i = 0; i < n; i++)
-        if ((unsigned)steps[i].op >= OPS || ops[steps[i].op] == NULL)
+        if ((unsigned)steps[i].op >= OPS || ops[steps[i].op] == '\0')
             return false;
     if (n == 0 && (journal->fd < 0 || journal->n_borrowed == 0))
         return true;
@@ -465,28 +400,41 @@ static bool bad(const char *what, struct error *error)
     return error_set(error, ERROR_USAGE, "not a journal of pmu-probe: %s", what);
 }
 
-static bool head_read(const json_t *json, struct journal_head *head, struct error *error)
+static bool text_read(const json_t *json, char *out, size_t size)
 {
-    char is[sizeof format];
+    const char *text = json_string_value(json);
+    if (text == NULL || json_string_length(json) >= size || strlen(text) != json_string_length(json))
+        return false;
+    memcpy(out, text, strlen(text) + 1);
+    return true;
+}
+
+/* An integer from 0 to `most`. */
+static bool count_read(const json_t *json, uint64_t most, uint64_t *out)
+{
+    *out = (uint64_t)json_integer_value(json);
+    return json_is_integer(json) && *out <= most;
+}
+
+static bool head_fields(const json_t *json, struct journal_head *head)
+{
     uint64_t id, unit, number, started, process;
     const json_t *words = json_object_get(json, "words");
-    if (!text_read(json_object_get(json, "journal"), is, sizeof is) || strcmp(is, format) != 0)
-        return bad("it is of another kind or version", error);
     if (!text_read(json_object_get(json, "command"), head->command, sizeof head->command) ||
         !text_read(json_object_get(json, "link"), head->link, sizeof head->link) ||
         !text_read(json_object_get(json, "core"), head->core, sizeof head->core) ||
-        !number_read(json_object_get(json, "id"), &id) || id > UINT32_MAX ||
-        !number_read(json_object_get(json, "debug"), &head->debug) ||
+        !count_read(json_object_get(json, "id"), UINT32_MAX, &id) ||
+        !count_read(json_object_get(json, "debug"), UINT64_MAX, &head->debug) ||
         !count_read(json_object_get(json, "unit"), UINT16_MAX, &unit) ||
         !count_read(json_object_get(json, "number"), UINT16_MAX, &number) ||
         !count_read(json_object_get(json, "started"), INT64_MAX, &started) ||
         !count_read(json_object_get(json, "process"), INT32_MAX, &process) ||
         !json_is_boolean(json_object_get(json, "was_halted")) || !json_is_array(words) ||
         json_array_size(words) > JOURNAL_WORDS)
-        return bad("its first line lacks something", error);
+        return false;
     for (size_t i = 0; i < json_array_size(words); i++, head->n_words++)
         if (!text_read(json_array_get(words, i), head->words[i], sizeof head->words[i]))
-            return bad("its first line lacks something", error);
+            return false;
     head->id = (uint32_t)id;
     head->unit = (uint16_t)unit;
     head->number = (unsigned)number;
@@ -496,38 +444,38 @@ static bool head_read(const json_t *json, struct journal_head *head, struct erro
     return true;
 }
 
-static struct journal_entry *find_entry(const struct journal_file *file, const json_t *id)
+static bool head_read(const char *line, size_t size, struct journal_head *head, struct error *error)
 {
-    for (size_t i = 0; json_is_integer(id) && i < file->n; i++)
-        if ((json_int_t)file->entries[i].id == json_integer_value(id))
+    char is[sizeof format];
+    json_t *json = json_loadb(line, size, JSON_REJECT_DUPLICATES, NULL);
+    bool known = text_read(json_object_get(json, "journal"), is, sizeof is) && strcmp(is, format) == 0;
+    bool ok = known && head_fields(json, head);
+    json_decref(json);
+    return ok || bad(known ? "its first line lacks something" : "it is of another kind or version", error);
+}
+
+static struct journal_entry *find_entry(const struct journal_file *file, uint64_t id)
+{
+    for (size_t i = 0; i < file->n; i++)
+        if (file->entries[i].id == id)
             return &file->entries[i];
     return NULL;
 }
 
-static bool restore_read(const json_t *json, struct restore *out)
+static bool take_address(const uint64_t *of, struct address *out)
 {
-    const json_t *how = json_object_get(json, "how"), *mask = json_object_get(json, "mask"),
-                 *key = json_object_get(json, "key"), *clear = json_object_get(json, "clear"),
-                 *exact = json_object_get(json, "exact"), *starts = json_object_get(json, "starts");
-    unsigned way = RESTORE_PLAIN;
-    *out = (struct restore){.only_ours = json_is_true(json_object_get(json, "only_ours")),
-                            .moves = json_is_true(json_object_get(json, "moves"))};
-    if ((how != NULL && !word_read(how, ways, WAYS, &way)) ||
-        (mask != NULL && !number_read(mask, &out->mask)) || (key != NULL && !number_read(key, &out->key)) ||
-        (clear != NULL && !address_read(clear, &out->clear)) ||
-        (exact != NULL && !number_read(exact, &out->exact)) ||
-        (starts != NULL && !number_read(starts, &out->starts)))
-        return false;
-    out->how = (enum restore_how)way;
-    return way != RESTORE_PAIR || clear != NULL;
+    bool ok =
+        of[0] <= SPACE_CP15 && of[1] <= UINT16_MAX && (of[2] == 1 || of[2] == 2 || of[2] == 4 || of[2] == 8);
+    if (ok)
+        *out = (struct address){
+            .space = (uint8_t)of[0], .unit = (uint16_t)of[1], .size = (uint8_t)of[2], .offset = of[3]};
+    return ok;
 }
 
-static bool status_read(const json_t *json, struct journal_entry *entry)
+/* Its size is 0: there is none. */
+static bool take_optional(const uint64_t *of, struct address *out)
 {
-    const json_t *status = json_object_get(json, "status");
-    return status == NULL || (address_read(status, &entry->status) &&
-                              number_read(json_object_get(json, "test"), &entry->test) &&
-                              number_read(json_object_get(json, "set"), &entry->set));
+    return of[2] == 0 || take_address(of, out);
 }
 
 /* Another ledger goes on with its own numbers. What the earlier ones held stays held. */
@@ -554,21 +502,36 @@ static size_t place_of(const struct journal_file *file, uint64_t index)
     return index < file->n - file->earlier ? file->earlier + (size_t)index : file->n;
 }
 
-static bool hold_read(const json_t *json, struct journal_file *file, struct error *error)
+static bool take_held(const uint64_t *of, struct journal_entry *out)
 {
-    struct journal_entry entry = {0};
-    uint64_t id, index;
+    const uint64_t *restore = of + HELD_OLD, *rest = of + HELD_TEST;
+    *out = (struct journal_entry){.id = (unsigned)of[0],
+                                  .old = restore[0],
+                                  .restore = {.how = (enum restore_how)restore[1],
+                                              .mask = restore[2],
+                                              .key = restore[3],
+                                              .exact = rest[2],
+                                              .starts = rest[3],
+                                              .only_ours = rest[4] & HELD_ONLY_OURS,
+                                              .moves = rest[4] & HELD_MOVES},
+                                  .test = rest[0],
+                                  .set = rest[1],
+                                  .used = rest[4] & HELD_USED};
+    return of[0] <= UINT32_MAX && restore[1] <= RESTORE_PAIR && take_address(of + 2, &out->at) &&
+           take_optional(of + HELD_CLEAR, &out->restore.clear) &&
+           take_optional(of + HELD_STATUS, &out->status) &&
+           (restore[1] != RESTORE_PAIR || out->restore.clear.size != 0);
+}
+
+static bool hold_read(const uint64_t *of, struct journal_file *file, struct error *error)
+{
+    struct journal_entry entry;
+    uint64_t index = of[1];
     if (file->n == JOURNAL_ENTRIES)
         return bad("it has too many lines", error);
-    if (!count_read(json_object_get(json, "hold"), UINT32_MAX, &id) ||
-        find_entry(file, json_object_get(json, "hold")) ||
-        !count_read(json_object_get(json, "index"), file->earlier > 0 ? JOURNAL_ENTRIES : file->n, &index) ||
-        !address_read(json_object_get(json, "at"), &entry.at) ||
-        !number_read(json_object_get(json, "old"), &entry.old) || !restore_read(json, &entry.restore) ||
-        !status_read(json, &entry))
-        return bad("a line that holds a register lacks something", error);
-    entry.id = (unsigned)id;
-    entry.used = json_is_true(json_object_get(json, "used"));
+    if (!take_held(of, &entry) || find_entry(file, of[0]) != NULL ||
+        index > (file->earlier > 0 ? JOURNAL_ENTRIES : file->n))
+        return bad("a line that holds a register has something else", error);
     struct journal_entry *earlier = find_earlier(file, entry.at);
     if (earlier != NULL) {
         earlier->id = entry.id;
@@ -585,111 +548,102 @@ static bool hold_read(const json_t *json, struct journal_file *file, struct erro
     return true;
 }
 
-static bool wrote_read(const json_t *json, struct journal_file *file, struct error *error)
+static void wrote_read(const uint64_t *value, struct journal_entry *entry)
 {
-    struct journal_entry *entry = find_entry(file, json_object_get(json, "wrote"));
-    const json_t *value = json_object_get(json, "value");
-    uint64_t wrote;
-    if (entry == NULL || (value != NULL && !number_read(value, &wrote)))
-        return bad("a line tells of a register that is not held", error);
     if (value == NULL || entry->n_wrote == JOURNAL_WROTE)
         entry->wrote_others = true;
     else
-        entry->wrote[entry->n_wrote++] = wrote;
-    return true;
+        entry->wrote[entry->n_wrote++] = *value;
 }
 
-static bool drop_read(const json_t *json, struct journal_file *file, struct error *error)
+static void drop_read(struct journal_file *file, struct journal_entry *entry)
 {
-    struct journal_entry *entry = find_entry(file, json_object_get(json, "drop"));
-    if (entry == NULL)
-        return bad("a line tells of a register that is not held", error);
     if (entry < file->entries + file->earlier) { /* it is looked at again */
         entry->id = 0;
-        return true;
+        return;
     }
-    size_t behind = file->n - (size_t)(entry - file->entries) - 1;
-    memmove(entry, entry + 1, behind * sizeof *entry);
+    size_t after = file->n - (size_t)(entry - file->entries) - 1;
+    memmove(entry, entry + 1, after * sizeof *entry);
     file->n--;
-    return true;
 }
 
-static bool step_from(const char *text, struct step *out)
+static const char *step_from(const char *text, struct step *out)
 {
-    enum { SPACE, UNIT, SIZE, OFFSET, VALUE, MASK, NUMBERS };
-    uint64_t of[NUMBERS];
+    uint64_t of[AT + 2];
+    const char *op = text[0] == ' ' && text[1] != '\0' ? memchr(ops, text[1], sizeof ops) : NULL;
     *out = (struct step){0};
-    if (text[0] == '\0' || text[1] != ' ')
-        return false;
-    const char *end = numbers_read(text + 2, 16, of, NUMBERS);
-    if (end == NULL || *end != '\0' || of[SPACE] >= SPACES || of[UNIT] > UINT16_MAX ||
-        (of[SIZE] != 1 && of[SIZE] != 2 && of[SIZE] != 4 && of[SIZE] != 8))
-        return false;
-    *out = (struct step){.at = {.space = (uint8_t)of[SPACE],
-                                .unit = (uint16_t)of[UNIT],
-                                .size = (uint8_t)of[SIZE],
-                                .offset = of[OFFSET]},
-                         .value = of[VALUE],
-                         .mask = of[MASK]};
-    for (unsigned i = 0; i < OPS; i++)
-        if (ops[i] != NULL && ops[i][0] == text[0]) {
-            out->op = (enum op)i;
-            return true;
-        }
-    return false;
+    if (op == NULL || text[2] != ' ')
+        return NULL;
+    const char *end = numbers_read(text + 3, 16, of, AT + 2);
+    if (end == NULL || !take_address(of, &out->at))
+        return NULL;
+    out->op = (enum op)(op - ops);
+    out->value = of[AT];
+    out->mask = of[AT + 1];
+    return end;
 }
 
-static bool borrowed_read(const json_t *json, struct journal_file *file, struct error *error)
+static bool is_blank(const char *text)
 {
-    char text[SLOT], *rest = text;
-    if (!text_read(json_object_get(json, "borrowed"), text, sizeof text))
-        return bad("its slot lacks something", error);
-    file->cut = json_is_true(json_object_get(json, "cut"));
-    for (char *one = strtok_r(text, ",", &rest); one != NULL; one = strtok_r(NULL, ",", &rest))
-        if (file->n_borrowed == JOURNAL_BORROWED || !step_from(one, &file->borrowed[file->n_borrowed++]))
+    return text[strspn(text, " ")] == '\0';
+}
+
+/* A slot with nothing yet is blank. */
+static bool slot_read(const char *text, struct journal_file *file, struct error *error)
+{
+    uint64_t cut;
+    if (is_blank(text))
+        return true;
+    text = text[0] == 'b' && text[1] == ' ' ? numbers_read(text + 2, 16, &cut, 1) : NULL;
+    if (text == NULL)
+        return bad("its slot has something else", error);
+    file->cut = cut != 0;
+    while (!is_blank(text))
+        if (file->n_borrowed == JOURNAL_BORROWED ||
+            (text = step_from(text, &file->borrowed[file->n_borrowed++])) == NULL)
             return bad("its slot has something else", error);
     return true;
 }
 
-static bool is_blank(const char *line, size_t size)
+static bool entry_read(char what, const uint64_t *of, struct journal_file *file, struct error *error)
 {
-    for (size_t i = 0; i < size; i++)
-        if (line[i] != ' ')
-            return false;
-    return true;
-}
-
-static bool pushed_read(const json_t *json, struct journal_file *file)
-{
-    file->pushed = json_is_true(json_object_get(json, "pushed"));
-    return true;
-}
-
-static bool line_read(const char *line, size_t size, bool first, bool last, struct journal_file *file,
-                      struct error *error)
-{
-    json_t *json = json_loadb(line, size, JSON_REJECT_DUPLICATES, NULL);
-    bool ok;
-    if (json == NULL)
-        ok = (!first && (last || is_blank(line, size))) || bad("a line is not JSON", error);
-    else if (first)
-        ok = head_read(json, &file->head, error);
-    else if (json_object_get(json, "hold") != NULL)
-        ok = hold_read(json, file, error);
-    else if (json_object_get(json, "wrote") != NULL)
-        ok = wrote_read(json, file, error);
-    else if (json_object_get(json, "drop") != NULL)
-        ok = drop_read(json, file, error);
-    else if (json_object_get(json, "borrowed") != NULL)
-        ok = borrowed_read(json, file, error);
-    else if (json_object_get(json, "again") != NULL)
-        ok = again_read(file);
-    else if (json_object_get(json, "pushed") != NULL)
-        ok = pushed_read(json, file);
+    if (what == LINE_HELD)
+        return hold_read(of, file, error);
+    if (what == LINE_AGAIN)
+        return again_read(file);
+    if (what == LINE_PUSHED) {
+        file->pushed = of[0] != 0;
+        return true;
+    }
+    struct journal_entry *entry = find_entry(file, of[0]);
+    if (entry == NULL)
+        return bad("a line has a register that is not held", error);
+    if (what == LINE_DROP)
+        drop_read(file, entry);
     else
-        ok = bad("a line says nothing that is known", error);
-    json_decref(json);
-    return ok;
+        wrote_read(what == LINE_WROTE ? &of[1] : NULL, entry);
+    return true;
+}
+
+static const struct {
+    char what;
+    uint8_t n; /* of numbers after it */
+} lines[] = {{LINE_HELD, HELD_NUMBERS}, {LINE_WROTE, 2}, {LINE_OTHERS, 1}, {LINE_DROP, 1},
+             {LINE_AGAIN, 0},           {LINE_PUSHED, 1}};
+
+static bool line_read(const char *text, struct journal_file *file, struct error *error)
+{
+    uint64_t of[HELD_NUMBERS] = {0};
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+        if (text[0] != lines[i].what)
+            continue;
+        const char *end = text + 1;
+        if (lines[i].n > 0)
+            end = text[1] == ' ' ? numbers_read(text + 2, 16, of, lines[i].n) : NULL;
+        if (end != NULL && *end == '\0')
+            return entry_read(text[0], of, file, error);
+    }
+    return bad("a line says nothing that is known", error);
 }
 
 /* Nothing else than the beginning of a journal. */
@@ -700,19 +654,36 @@ static bool is_headless(const char *bytes, size_t size)
     return memchr(bytes, '\n', size) == NULL && memcmp(bytes, first, size < length ? size : length) == 0;
 }
 
+/* The line `number`, which is whole. */
+static bool take_line(const char *line, size_t size, size_t number, struct journal_file *file,
+                      struct error *error)
+{
+    char text[SLOT];
+    if (number == 0)
+        return head_read(line, size, &file->head, error);
+    if (size >= sizeof text || memchr(line, '\0', size) != NULL)
+        return bad("a line says nothing that is known", error);
+    memcpy(text, line, size);
+    text[size] = '\0';
+    return number == 1 ? slot_read(text, file, error) : line_read(text, file, error);
+}
+
 bool journal_parse(const char *bytes, size_t size, struct journal_file *out, struct error *error)
 {
     size_t at = 0;
     *out = (struct journal_file){0};
     out->headless = out->cut = size == 0 || is_headless(bytes, size);
-    while (!out->headless && at < size) {
+    for (size_t number = 0; !out->headless && at < size; number++) {
         const char *line = bytes + at, *end = memchr(line, '\n', size - at);
+        if (end == NULL && number > 0) { /* not whole: what it is for was not done yet */
+            out->cut = true;
+            return true;
+        }
         size_t length = end != NULL ? (size_t)(end - line) : size - at;
-        if (!line_read(line, length, at == 0, end == NULL, out, error)) {
+        if (!take_line(line, length, number, out, error)) {
             journal_file_free(out);
             return false;
         }
-        out->cut = out->cut || end == NULL;
         at += length + 1;
     }
     return true;

@@ -3,7 +3,7 @@
  * not end: killed, crashed, cut off. Each held register is in the file, with its old value, before the first
  * write to it. The file is removed when everything is put back.
  *
- * A journal is a file of JSON lines in the state folder, one for each link and core. A file that cannot be
+ * A journal is a file of lines in the state folder, one for each link and core. A file that cannot be
  * written on (the disk is full) is cut: its run goes on all the same, so that it tells less than was written.
  */
 #pragma once

@@ -169,7 +169,7 @@ def test_a_journal_of_another_target(state_folder):
         with open(path, encoding="ascii") as file:
             lines = file.read().split("\n")
         head = json.loads(lines[0])
-        head["id"] = "0x410fc210"
+        head["id"] = 0x410fc210
         with open(path, "w", encoding="ascii") as file:
             file.write("\n".join([json.dumps(head)] + lines[1:]))
         changed = place.board.state()
