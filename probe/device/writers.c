@@ -1,6 +1,6 @@
 #include "device/writers.h"
 
-#include "cores/halt_sources.h"
+#include "cores/watchpoints.h"
 
 #include <stdio.h>
 #include <string.h>
