@@ -12,6 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+extern const struct core_ops cortex_m_ops, armv7_ops, armv8_ops, knc_ops, x86_64_ops;
+
 /* The reads that identify a core, in this order. They work on running, halted and locked cores. */
 enum { ARMV7_MIDR, ARMV7_DIDR, ARMV7_AUTHSTATUS, ARMV7_IDENTITY };
 void armv7_add_identity(uint16_t unit, uint64_t debug_base, struct steps *list);

@@ -304,7 +304,44 @@ static bool called_from(const struct core *core, uint64_t lr, uint32_t before, u
            (call == CALL_DIRECT && arm_call_target(before, lr - 4) == (uint32_t)core_code_place(function));
 }
 
-static const struct core_ops armv7_ops = {
+/* --- halt sources: C11.11 ------------------------------------------------------------------------------- */
+
+static void add_stops_identity(const struct core *core, struct steps *list)
+{
+    steps_add(list, step_read(armv7_word(core, DBGDIDR)));
+}
+
+static void add_stops(const struct core *core, const uint64_t *identity, struct core_stops *out)
+{
+    for (uint32_t i = 0; i < (identity[0] >> DIDR_WATCHPOINTS & 0xF) + 1; i++)
+        core_stops_add(out, (struct core_stop){.name = "watchpoint",
+                                               .at = armv7_word(core, DBGWCR0 + 4 * i),
+                                               .field = 1,
+                                               .low = 1,
+                                               .high = 1,
+                                               .place = armv7_word(core, DBGWVR0 + 4 * i)});
+    core_stops_add_bits(out, "catch of a reset (DBGVCR)", armv7_word(core, DBGVCR), DBGVCR_RESET);
+    core_stops_add_bits(out, "catch of vectors (DBGVCR)", armv7_word(core, DBGVCR),
+                        UINT32_MAX & ~(uint32_t)DBGVCR_RESET);
+    core_stops_add_bits(out, "catch of the OS lock (DBGECR)", armv7_word(core, DBGECR), 1);
+}
+
+static void add_last_stops(const struct core *core, struct core_stops *out)
+{
+    core_stops_add(
+        out, (struct core_stop){.at = armv7_word(core, DBGDSCR),
+                                .field = DBGDSCR_HDBGEN | DBGDSCR_ITREN | DBGDSCR_INTDIS | DBGDSCR_DBGACK,
+                                .low = 1,
+                                .high = UINT64_MAX,
+                                .keep = DBGDSCR_PROGRAMS});
+}
+
+static bool may_have_borrowed(uint64_t status)
+{
+    return (status & DBGDSCR_ITREN) != 0;
+}
+
+const struct core_ops armv7_ops = {
     .state = &(const struct core_state_ops){.status_register = control_address, .state_of = state_of},
     .run = &(const struct core_run_ops){.settings = settings,
                                         .commands = commands,
@@ -337,6 +374,11 @@ static const struct core_ops armv7_ops = {
                                                        .add_comparator = add_comparator,
                                                        .read_code = arm_breakpoint,
                                                        .debug_on = DBGDSCR_HDBGEN},
+    .halts = &(const struct core_halt_ops){.add_identity = add_stops_identity,
+                                           .add_stops = add_stops,
+                                           .add_last = add_last_stops,
+                                           .borrowed_mark = DBGDSCR_UDCCDIS,
+                                           .may_have_borrowed = may_have_borrowed},
     .processes =
         &(const struct core_process_ops){.add_mode = add_mode,
                                          .in_user_mode = in_user_mode,

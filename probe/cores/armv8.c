@@ -276,7 +276,66 @@ static void add_reset(const struct core *core, struct steps *list)
     armv8_add_write(core, list, EDPRCR, PRCR_CWRR);
 }
 
-static const struct core_ops armv8_ops = {
+/* --- halt sources: H8, H9 ------------------------------------------------------------------------------- */
+
+enum { SERVERS = 0xFFFFFFFC }; /* all channels but 0 and 1, which OpenOCD uses */
+
+static void add_first_stops(const struct core *core, bool server, struct core_stops *out)
+{
+    static const char *const names[CTI_OUTPUTS] = {"trigger that halts the core (CTIOUTEN0)",
+                                                   "trigger that lets it run (CTIOUTEN1)"};
+    for (uint32_t i = 0; i < CTI_OUTPUTS && core->cti_base != 0; i++)
+        core_stops_add_bits(out, names[i], core_cti(core, CTIOUTEN0 + 4 * i), server ? SERVERS : UINT32_MAX);
+}
+
+static void add_stops_identity(const struct core *core, struct steps *list)
+{
+    steps_add(list, step_read(armv8_word(core, EDDFR)));
+}
+
+static void add_stops(const struct core *core, const uint64_t *identity, struct core_stops *out)
+{
+    struct address edecr = armv8_word(core, EDECR);
+    for (uint32_t i = 0; i < (identity[0] >> DFR_WATCHPOINTS & 0xF) + 1; i++)
+        core_stops_add(
+            out, (struct core_stop){.name = "watchpoint",
+                                    .at = armv8_word(core, DBGWCR0_EL1 + ARMV8_COMPARATOR_STRIDE * i),
+                                    .field = 1,
+                                    .low = 1,
+                                    .high = 1,
+                                    .place = armv8_word(core, DBGWVR0_EL1 + ARMV8_COMPARATOR_STRIDE * i)});
+    core_stops_add_bits(out, "catch of the OS lock (EDECR.OSUCE)", edecr, EDECR_OSUCE);
+    core_stops_add_bits(out, "catch of a reset (EDECR.RCE)", edecr, EDECR_RCE);
+    core_stops_add_bits(out, "single step (EDECR.SS)", edecr, EDECR_SS);
+    core_stops_add_bits(out, "catch of exceptions (EDECCR)", armv8_word(core, EDECCR), 0xFFFF);
+}
+
+static void add_last_stops(const struct core *core, struct core_stops *out)
+{
+    core_stops_add(out, (struct core_stop){.at = armv8_word(core, EDSCR),
+                                           .field = EDSCR_HDE | EDSCR_INTDIS,
+                                           .low = 1,
+                                           .high = UINT64_MAX,
+                                           .keep = EDSCR_TDA});
+}
+
+static bool has_not_left(uint64_t status)
+{
+    const uint64_t still = EDSCR_HALTED | EDSCR_MA; /* the next stop clears MA */
+    return (status & still) == still;
+}
+
+static bool may_have_borrowed(uint64_t status)
+{
+    return (status & (EDSCR_RXFULL | EDSCR_TXFULL | EDSCR_ERR)) != 0;
+}
+
+static void add_unlock(const struct core *core, struct steps *list)
+{
+    armv8_add_write(core, list, EDRCR, EDRCR_CSE);
+}
+
+const struct core_ops armv8_ops = {
     .state = &(const struct core_state_ops){.status_register = control_address,
                                             .state_of = state_of,
                                             .unreadable = unreadable},
@@ -308,6 +367,14 @@ static const struct core_ops armv8_ops = {
                                                        .add_comparator = add_comparator,
                                                        .read_code = a64_breakpoint,
                                                        .debug_on = EDSCR_HDE},
+    .halts = &(const struct core_halt_ops){.add_first = add_first_stops,
+                                           .add_identity = add_stops_identity,
+                                           .add_stops = add_stops,
+                                           .add_last = add_last_stops,
+                                           .borrowed_mark = EDSCR_TDA,
+                                           .has_not_left = has_not_left,
+                                           .may_have_borrowed = may_have_borrowed,
+                                           .add_unlock = add_unlock},
     .processes = &(const struct core_process_ops){.add_mode = add_mode,
                                                   .in_user_mode = in_user_mode,
                                                   .context_off = BCR_LINKED_CONTEXT,

@@ -415,6 +415,74 @@ void core_add_skip(const struct core *core, struct steps *list, uint64_t pc)
         core->ops->breakpoints->add_skip(core, list, pc);
 }
 
+/* --- halt sources --------------------------------------------------------------------------------------- */
+
+static const struct core_halt_ops *halts_of(const struct core *core)
+{
+    static const struct core_halt_ops none = {.borrowed_mark = 0};
+    return core->ops->halts != NULL ? core->ops->halts : &none;
+}
+
+void core_stops_add(struct core_stops *stops, struct core_stop stop)
+{
+    if (stops->n < CORE_STOPS)
+        stops->items[stops->n++] = stop;
+}
+
+void core_stops_add_bits(struct core_stops *stops, const char *name, struct address at, uint64_t bits)
+{
+    core_stops_add(stops,
+                   (struct core_stop){
+                       .name = name, .at = at, .field = bits, .low = 1, .high = UINT64_MAX, .keep = ~bits});
+}
+
+void core_add_first_stops(const struct core *core, bool server, struct core_stops *out)
+{
+    if (halts_of(core)->add_first != NULL)
+        halts_of(core)->add_first(core, server, out);
+}
+
+void core_add_stops_identity(const struct core *core, struct steps *list)
+{
+    if (halts_of(core)->add_identity != NULL)
+        halts_of(core)->add_identity(core, list);
+}
+
+void core_add_stops(const struct core *core, const uint64_t *identity, struct core_stops *out)
+{
+    if (halts_of(core)->add_stops != NULL)
+        halts_of(core)->add_stops(core, identity, out);
+}
+
+void core_add_last_stops(const struct core *core, struct core_stops *out)
+{
+    if (halts_of(core)->add_last != NULL)
+        halts_of(core)->add_last(core, out);
+}
+
+uint64_t core_borrowed_mark(const struct core *core)
+{
+    return halts_of(core)->borrowed_mark;
+}
+
+bool core_has_not_left(const struct core *core, uint64_t status)
+{
+    return halts_of(core)->has_not_left != NULL && halts_of(core)->has_not_left(status);
+}
+
+bool core_may_have_borrowed(const struct core *core, uint64_t status)
+{
+    return halts_of(core)->may_have_borrowed != NULL && halts_of(core)->may_have_borrowed(status);
+}
+
+void core_add_unlock(const struct core *core, struct steps *list)
+{
+    if (halts_of(core)->add_unlock != NULL)
+        halts_of(core)->add_unlock(core, list);
+    else if (core_has_run_control(core))
+        core_add_ready(core, list);
+}
+
 /* --- processes ------------------------------------------------------------------------------------------ */
 
 size_t core_add_mode(const struct core *core, struct steps *list)

@@ -272,6 +272,42 @@ bool core_debug_is_on(const struct core *core, uint64_t debug_enable);
 bool core_can_skip(const struct core *core);
 void core_add_skip(const struct core *core, struct steps *list, uint64_t pc);
 
+/* --- halt sources: what stops a core besides its comparators, and what a killed debugger leaves set --------
+ */
+
+struct core_stop {
+    const char *name; /* "watchpoint"; NULL: it does not stop the core by itself */
+    struct address at;
+    uint64_t field, low, high; /* it is set while low <= (value & field) <= high */
+    uint64_t keep, key;        /* (value & keep) | key clears it */
+    struct address place;      /* the register with its address; size 0: none */
+};
+
+enum { CORE_STOPS = 48, STOPS_IDENTITY = 2 };
+
+struct core_stops {
+    struct core_stop items[CORE_STOPS];
+    size_t n;
+};
+
+/* To be cleared before the core is halted, which may need them. `server`: another debugger uses some of
+ * them. */
+void core_add_first_stops(const struct core *core, bool server, struct core_stops *out);
+void core_add_stops_identity(const struct core *core, struct steps *list);
+void core_add_stops(const struct core *core, const uint64_t *identity, struct core_stops *out);
+/* To be cleared once the core runs again, and only if no server debugs it. */
+void core_add_last_stops(const struct core *core, struct core_stops *out);
+/* Whether a debugger left this halted core in the middle of reading registers, so that a borrowed register
+ * may not have been restored. */
+bool core_may_have_borrowed(const struct core *core, uint64_t status);
+/* By which bit of the status we mark that a borrowed register is to be restored; 0: no such core has one. */
+uint64_t core_borrowed_mark(const struct core *core);
+/* Whether the core was told to leave Debug state and has not done so; where it cannot be told from a stop
+ * that follows at once: false. */
+bool core_has_not_left(const struct core *core, uint64_t status);
+/* Clears what keeps a core that a debugger left so from running. */
+void core_add_unlock(const struct core *core, struct steps *list);
+
 /* --- processes, for cores that have `processes` --------------------------------------------------------- */
 
 /* Whether it stopped in a program of an operating system, where other programs may have other code at the

@@ -83,6 +83,18 @@ struct core_breakpoint_ops {
     uint32_t debug_on; /* bit of core_debug_enable */
 };
 
+/* How its debug is switched off for good, and what shows that it was not; NULL members: nothing. */
+struct core_halt_ops {
+    void (*add_first)(const struct core *, bool server, struct core_stops *);
+    void (*add_identity)(const struct core *, struct steps *);
+    void (*add_stops)(const struct core *, const uint64_t *identity, struct core_stops *);
+    void (*add_last)(const struct core *, struct core_stops *);
+    uint64_t borrowed_mark;
+    bool (*has_not_left)(uint64_t status);
+    bool (*may_have_borrowed)(uint64_t status);
+    void (*add_unlock)(const struct core *, struct steps *); /* NULL: as core_add_ready */
+};
+
 struct core_process_ops {
     size_t (*add_mode)(const struct core *, struct steps *);
     bool (*in_user_mode)(const struct core *, uint64_t mode);
@@ -99,6 +111,10 @@ struct core_return_ops {
                                         const uint64_t *words); /* or NULL */
 };
 
+void core_stops_add(struct core_stops *stops, struct core_stop stop);
+/* Bits of a register, any of which stops the core. */
+void core_stops_add_bits(struct core_stops *stops, const char *name, struct address at, uint64_t bits);
+
 struct core_ops {
     const struct core_state_ops *state;
     const struct core_run_ops *run; /* with stop, registers and breakpoints, or none of them */
@@ -106,6 +122,7 @@ struct core_ops {
     const struct core_interrupt_ops *interrupts;
     const struct core_register_ops *registers;
     const struct core_breakpoint_ops *breakpoints;
+    const struct core_halt_ops *halts;
     const struct core_process_ops *processes;
     const struct core_return_ops *returns;
     const struct injected_kind *injected;

@@ -1,6 +1,7 @@
 #include "cores/architectures.h"
 #include "cores/arm_debug.h"
 #include "cores/core_ops.h"
+#include "cores/watchpoints.h"
 
 #include <stdio.h>
 
@@ -335,9 +336,45 @@ static const char *no_return(const struct core *core, uint64_t lr)
                : NULL;
 }
 
+/* --- halt sources: DDI 0403 C1.6.5, C1.8; DDI 0553 D1.2 for Armv8-M ---------------------------------------
+ */
+
+static void add_stops_identity(const struct core *core, struct steps *list)
+{
+    steps_add(list, step_read(watchpoints_trace(core)));
+    steps_add(list, step_read(watchpoints_control(core)));
+}
+
+static void add_stops(const struct core *core, const uint64_t *identity, struct core_stops *out)
+{
+    struct address demcr = watchpoints_trace(core);
+    bool traced = (identity[0] & watchpoints_trace_on()) != 0;
+    bool v8m = cortex_m_is_v8(core);
+    for (unsigned i = 0; traced && i < watchpoints_count(identity[1]); i++) {
+        struct core_stop watch = {
+            .name = "watchpoint", .at = watchpoints_function(core, i), .place = watchpoints_place(core, i)};
+        /* FUNCTION 4 to 7 halt; on Armv8-M ACTION 1 does, with any MATCH */
+        watch.field = v8m ? 0x3F : 0xF;
+        watch.low = v8m ? 0x11 : 4;
+        watch.high = v8m ? 0x1F : 7;
+        watch.keep = ~watch.field;
+        core_stops_add(out, watch);
+    }
+    core_stops_add_bits(out, "catch of a reset (DEMCR.VC_CORERESET)", demcr, DEMCR_VC_CORERESET);
+    core_stops_add_bits(out, "catch of faults (DEMCR)", demcr, DEMCR_VC_EXCEPTIONS);
+}
+
+static void add_last_stops(const struct core *core, struct core_stops *out)
+{
+    core_stops_add(
+        out,
+        (struct core_stop){
+            .at = word_at(core->unit, DHCSR), .field = 0xF, .low = 1, .high = UINT64_MAX, .key = DHCSR_KEY});
+}
+
 enum { BKPT = 0xBE50 }; /* not 0xBEAB, which is semihosting */
 
-static const struct core_ops cortex_m_ops = {
+const struct core_ops cortex_m_ops = {
     .state = &(const struct core_state_ops){.status_register = control_address, .state_of = state_of},
     .run = &(const struct core_run_ops){.settings = settings,
                                         .commands = commands,
@@ -377,6 +414,9 @@ static const struct core_ops cortex_m_ops = {
                                                        .add_skip = add_skip,
                                                        .read_code = thumb_breakpoint,
                                                        .debug_on = DHCSR_C_DEBUGEN},
+    .halts = &(const struct core_halt_ops){.add_identity = add_stops_identity,
+                                           .add_stops = add_stops,
+                                           .add_last = add_last_stops},
     .returns = &(const struct core_return_ops){.by_frame = returns_by_frame, .no_return = no_return},
 };
 

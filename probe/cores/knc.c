@@ -26,7 +26,7 @@ static enum core_state state_of(const struct core *core, uint64_t value)
     return CORE_RUNNING;
 }
 
-static const struct core_ops knc_ops = {
+const struct core_ops knc_ops = {
     .state = &(const struct core_state_ops){.status_register = status_register, .state_of = state_of}};
 
 void knc_describe(uint16_t cpu, struct core *out)
@@ -52,7 +52,7 @@ static struct return_place frame_return(const struct core *core, uint64_t sp, co
     return (struct return_place){.pc = (words[0] & UINT32_MAX) | words[1] << 32, .sp = sp + RETURN_ADDRESS};
 }
 
-static const struct core_ops x86_64_ops = {
+const struct core_ops x86_64_ops = {
     .returns = &(const struct core_return_ops){.by_frame = returns_by_frame, .frame_return = frame_return}};
 
 void x86_64_describe(uint16_t unit, struct core *out)

@@ -1,6 +1,5 @@
 #include "device/release.h"
 
-#include "cores/halt_sources.h"
 #include "device/halted_list.h"
 #include "device/settings.h"
 
@@ -58,14 +57,14 @@ static bool take_stop(struct device *device, const struct core_stop *stop, enum 
     return true;
 }
 
-static bool take_stops(struct device *device, const struct core_stop *stops, size_t n, enum pass pass,
+static bool take_stops(struct device *device, const struct core_stops *stops, enum pass pass,
                        const struct release_sink *sink, bool *found, const struct deadline *deadline,
                        struct error *error)
 {
     *found = false;
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < stops->n; i++) {
         bool one;
-        if (!take_stop(device, &stops[i], pass, sink, &one, deadline, error))
+        if (!take_stop(device, &stops->items[i], pass, sink, &one, deadline, error))
             return false;
         *found = *found || one;
     }
@@ -75,10 +74,10 @@ static bool take_stops(struct device *device, const struct core_stop *stops, siz
 bool release_first(struct device *device, const struct release_sink *sink, bool *again,
                    const struct deadline *deadline, struct error *error)
 {
-    struct core_stop stops[CORE_STOPS];
-    size_t n = stops_first(core_of(device), link_has_server(device->link), stops, CORE_STOPS);
-    return take_stops(device, stops, n, TELL, sink, again, deadline, error) &&
-           take_stops(device, stops, n, CLEAR, sink, again, deadline, error);
+    struct core_stops stops = {.n = 0};
+    core_add_first_stops(core_of(device), link_has_server(device->link), &stops);
+    return take_stops(device, &stops, TELL, sink, again, deadline, error) &&
+           take_stops(device, &stops, CLEAR, sink, again, deadline, error);
 }
 
 /* --- comparators ---------------------------------------------------------------------------------------- */
@@ -124,26 +123,26 @@ static bool look_at_identity(struct device *device, uint64_t *values, const stru
 {
     struct step items[STOPS_IDENTITY];
     struct steps list = {.items = items, .room = STOPS_IDENTITY};
-    stops_add_identity(core_of(device), &list);
+    core_add_stops_identity(core_of(device), &list);
     return ledger_run(device->ledger, &list, values, deadline, error);
 }
 
 bool release_stops(struct device *device, const struct release_sink *sink, const struct deadline *deadline,
                    struct error *error)
 {
-    struct core_stop stops[CORE_STOPS];
+    struct core_stops stops = {.n = 0};
     uint64_t identity[STOPS_IDENTITY];
     if (device->chosen->state == CORE_LOCKUP) /* its stops can be taken away all the same */
         device->chosen->state = CORE_RUNNING;
     if (!device_keep(device, deadline, error) || !look_at_identity(device, identity, deadline, error))
         return false;
-    size_t n = stops_of(core_of(device), identity, stops, CORE_STOPS);
+    core_add_stops(core_of(device), identity, &stops);
     for (enum pass pass = TELL; pass <= CLEAR; pass++) {
         bool found;
         if (pass == CLEAR && !link_server_forget(device->link, device->chosen->server_unit, deadline, error))
             return false;
         if (!take_comparators(device, pass, sink, deadline, error) ||
-            !take_stops(device, stops, n, pass, sink, &found, deadline, error))
+            !take_stops(device, &stops, pass, sink, &found, deadline, error))
             return false;
     }
     return true;
@@ -152,14 +151,14 @@ bool release_stops(struct device *device, const struct release_sink *sink, const
 bool release_look(struct device *device, const struct release_sink *sink, const struct deadline *deadline,
                   struct error *error)
 {
-    struct core_stop stops[CORE_STOPS];
+    struct core_stops stops = {.n = 0};
     uint64_t identity[STOPS_IDENTITY];
     bool found;
     if (!look_at_identity(device, identity, deadline, error))
         return false;
-    size_t n = stops_of(core_of(device), identity, stops, CORE_STOPS);
+    core_add_stops(core_of(device), identity, &stops);
     return take_comparators(device, TELL, sink, deadline, error) &&
-           take_stops(device, stops, n, TELL, sink, &found, deadline, error);
+           take_stops(device, &stops, TELL, sink, &found, deadline, error);
 }
 
 /* --- breakpoint instructions ---------------------------------------------------------------------------- */
@@ -282,7 +281,7 @@ static bool look(struct device *device, bool *halted, uint64_t *pc, const struct
     *halted = core_state_of(core, status) == CORE_HALTED;
     if (!*halted || (core_unreadable(core, status) != NULL))
         return true;
-    return read_pc(device, stops_add_ready, pc, deadline, error) &&
+    return read_pc(device, core_add_unlock, pc, deadline, error) &&
            (core->family == CORE_M || give_control_back(device, status, deadline, error));
 }
 
@@ -313,17 +312,17 @@ static bool let_go(struct device *device, bool by_server, const struct deadline 
         return false;
     if (server && by_server)
         return link_server_run(device->link, device->chosen->server_unit, true, deadline, error);
-    stops_add_ready(core, &list);
+    core_add_unlock(core, &list);
     core_add_let_go(core, &list);
     return ledger_run(device->ledger, &list, results, deadline, error);
 }
 
 static bool switch_debug_off(struct device *device, const struct deadline *deadline, struct error *error)
 {
-    struct core_stop last[CORE_STOPS];
+    struct core_stops last = {.n = 0};
     bool found;
-    size_t n = stops_last(core_of(device), last, CORE_STOPS);
-    return take_stops(device, last, n, CLEAR, NULL, &found, deadline, error);
+    core_add_last_stops(core_of(device), &last);
+    return take_stops(device, &last, CLEAR, NULL, &found, deadline, error);
 }
 
 /* A server would switch debug on again. */
@@ -340,7 +339,7 @@ static bool leave_own(struct device *device, const struct release *out, const st
     struct step items[LIST_ROOM];
     uint64_t results[LIST_ROOM];
     struct steps list = {.items = items, .room = LIST_ROOM};
-    stops_add_ready(core, &list);
+    core_add_unlock(core, &list);
     core_add_let_go_undebugged(core, &list);
     return (!out->own.is_call || own_breakpoint_skip(device->ledger, core, out->stood_at, deadline, error)) &&
            ledger_run(device->ledger, &list, results, deadline, error) &&
@@ -356,7 +355,7 @@ bool release_let_go(struct device *device, bool by_server, struct release *out,
         return false;
     if (out->was_halted) {
         out->may_have_borrowed =
-            device->chosen->state == CORE_HALTED && stops_may_have_borrowed(core, device->chosen->status);
+            device->chosen->state == CORE_HALTED && core_may_have_borrowed(core, device->chosen->status);
         out->own = device_own_breakpoint(device, out->stood_at, deadline);
         if (can_leave(device, out))
             return leave_own(device, out, deadline, error);
@@ -453,11 +452,11 @@ bool reset_run(struct device *device, const struct deadline *deadline, struct er
 /* On a Cortex-M both at once: the program could come to a breakpoint instruction in between. */
 static bool run_without_debug(struct device *device, const struct deadline *deadline, struct error *error)
 {
-    struct core_stop last[CORE_STOPS];
+    struct core_stops last = {.n = 0};
     if (core_of(device)->family != CORE_M)
         return reset_run(device, deadline, error);
-    (void)stops_last(core_of(device), last, CORE_STOPS);
-    return write_for_good(device, last[0].at, last[0].key, deadline, error);
+    core_add_last_stops(core_of(device), &last);
+    return write_for_good(device, last.items[0].at, last.items[0].key, deadline, error);
 }
 
 bool reset_end(struct device *device, struct release *out, const struct deadline *deadline,

@@ -1,7 +1,6 @@
 #include "device/restore.h"
 
 #include "cores/arm_debug.h"
-#include "cores/halt_sources.h"
 #include "debuggers/debugger.h"
 #include "device/release.h"
 #include "device/settings.h"
@@ -35,7 +34,7 @@ static bool read_state(struct device *device, const struct journal_entry *entry,
 static bool has_borrowed(const struct device *device, const struct journal_file *file)
 {
     return file->n_borrowed > 0 && device->chosen->state == CORE_HALTED && device->debugger == NULL &&
-           (device->chosen->status & stops_borrowed_mark(&device->chosen->core)) != 0;
+           (device->chosen->status & core_borrowed_mark(&device->chosen->core)) != 0;
 }
 
 bool left_any(const struct left *left)
@@ -108,7 +107,7 @@ static bool clear_mark(struct device *device, const struct deadline *deadline, s
     const struct core *core = &device->chosen->core;
     struct address at = core_status_register(core);
     struct error unread = {0};
-    uint64_t status = 0, mark = stops_borrowed_mark(core), ignored;
+    uint64_t status = 0, mark = core_borrowed_mark(core), ignored;
     if (mark == 0 || !ledger_read(device->ledger, at, &status, deadline, &unread) || (status & mark) == 0)
         return true;
     struct step step = step_write(at, status & ~mark);

@@ -1,7 +1,5 @@
 #include "device/snapshot.h"
 
-#include "cores/halt_sources.h"
-
 static const char counts[] = "it counts on", status[] = "status, which changes while the core runs",
                   sticky[] = "sticky flags: a stop sets them, and looking clears them";
 
@@ -63,7 +61,7 @@ static void add_setting(struct snapshot *snapshot, const struct setting *setting
 static void add_core(struct snapshot *snapshot, const struct core *core)
 {
     struct setting settings[CORE_SETTINGS], on = core_comparators_on(core);
-    struct core_stop stops[CORE_STOPS];
+    struct core_stops stops = {.n = 0};
     struct core either = *core;
     for (int i = 0; i < 2; i++) {
         either.resets = i == 0 ? RESETS_CAUGHT : RESETS_NOTICED;
@@ -75,9 +73,9 @@ static void add_core(struct snapshot *snapshot, const struct core *core)
     for (unsigned n = 0; n < core->comparators; n++)
         for (unsigned word = 0; word < core_comparator_words(core); word++)
             (void)add(snapshot, core_comparator(core, n, word), UINT64_MAX, status);
-    size_t n = stops_first(core, false, stops, CORE_STOPS);
-    for (size_t i = 0; i < n; i++)
-        (void)add(snapshot, stops[i].at, stops[i].field, status);
+    core_add_first_stops(core, false, &stops);
+    for (size_t i = 0; i < stops.n; i++)
+        (void)add(snapshot, stops.items[i].at, stops.items[i].field, status);
 }
 
 void snapshot_list(struct snapshot *snapshot, const struct device *device, const struct counter_block *block)

@@ -1,6 +1,5 @@
 #include "engine/direct_leave.h"
 
-#include "cores/halt_sources.h"
 #include "device/settings.h"
 #include "engine/direct_list.h"
 
@@ -43,7 +42,7 @@ static bool has_left(const struct direct_engine *self, const struct deadline *de
     struct error unread = {0};
     uint64_t status = 0;
     for (int i = 0; i < HALT_READS; i++)
-        if (!read_status(self, &status, deadline, &unread) || !stops_has_not_left(self->core, status))
+        if (!read_status(self, &status, deadline, &unread) || !core_has_not_left(self->core, status))
             return true;
     return false;
 }

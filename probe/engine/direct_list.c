@@ -1,7 +1,5 @@
 #include "engine/direct_list.h"
 
-#include "cores/halt_sources.h"
-
 #include <inttypes.h>
 #include <unistd.h>
 
@@ -452,7 +450,7 @@ bool direct_restore_borrowed(struct direct_engine *self, const struct deadline *
     self->hits.was_reset = self->hits.was_reset || was_reset;
     if (was_reset || core_state_of(self->core, status) != CORE_HALTED)
         return true; /* the program that they belong to is gone */
-    uint64_t mark = stops_borrowed_mark(self->core);
+    uint64_t mark = core_borrowed_mark(self->core);
     if (mark != 0 && (status & mark) == 0)
         return true; /* they are restored, though the answer was lost, and the core may stand elsewhere now */
     struct outcome outcome = {.why = UNEXPECTED};
