@@ -13,20 +13,11 @@
 /* Tag_CPU_arch: the M profile, and others. */
 enum { V7 = 10, V6_M = 11, V6S_M = 12, V7E_M = 13, V8_A = 14, V8_R = 15, V8_M_BASE = 16, V8_M_MAIN = 17 };
 enum { V81_A = 18, V83_A = 20, V81_M_MAIN = 21, V9_A = 22 };
-/* CPUID: Architecture says whether it has the main extension; Arm's part numbers from 0xD00 on are Armv8's.
- */
-enum { ARCHITECTURE = 16, HAS_MAIN = 0xF, PART = 4, PART_V8 = 0xD00, M55 = 0xD22, M85 = 0xD23, M52 = 0xD24 };
-enum { R52 = 0xD13 };
-
-static unsigned part_of(const struct core *core)
-{
-    return core->id >> PART & 0xFFF;
-}
 
 static bool fits_cortex_m(const struct symbols_machine *machine, const struct core *core)
 {
-    unsigned part = part_of(core);
-    bool main = (core->id >> ARCHITECTURE & 0xF) == HAS_MAIN, v8 = part >= PART_V8;
+    enum architecture is = core_part(core)->architecture;
+    bool v8 = is >= ARMV8_M_BASE, main = is != ARMV6_M && is != ARMV8_M_BASE;
     if (machine->number != EM_ARM || machine->profile == 'A' || machine->profile == 'R')
         return false;
     switch (machine->architecture) {
@@ -38,7 +29,7 @@ static bool fits_cortex_m(const struct symbols_machine *machine, const struct co
     case V8_M_MAIN:
         return v8 && main;
     case V81_M_MAIN:
-        return part == M55 || part == M85 || part == M52;
+        return is == ARMV81_M;
     case V8_A:
     case V8_R:
     case V9_A:
@@ -64,7 +55,7 @@ bool elf_fits(const struct symbols_machine *machine, const struct core *core)
     case CORE_ARMV7:
         return arm;
     case CORE_ARMV8: /* may be in AArch32 state, which shows only where it is stopped */
-        return arm || (machine->number == EM_AARCH64 && part_of(core) != R52);
+        return arm || (machine->number == EM_AARCH64 && core_part(core)->architecture != ARMV8_R);
     case CORE_X86_64: /* or a program on a card, which a GDB server there shows alike */
     case CORE_KNC:
         return machine->number == EM_K10M || machine->number == EM_L10M || machine->number == EM_X86_64;

@@ -5,7 +5,6 @@
 #include "cores/injected.h"
 
 #include <stdio.h>
-#include <string.h>
 
 enum { LEAVE_DEBUG_STATE = DBGDRCR_RESTART | DBGDRCR_CLEAR_STICKY };
 
@@ -400,27 +399,14 @@ void armv7_add_identity(uint16_t unit, uint64_t debug_base, struct steps *list)
         steps_add(list, step_read(armv7_word(&core, offsets[i])));
 }
 
-static const struct {
-    uint16_t part;
-    const char *name;
-} parts[] = {
-    {0xC05, "Cortex-A5"},  {0xC07, "Cortex-A7"},  {0xC08, "Cortex-A8"},  {0xC09, "Cortex-A9"},
-    {0xC0D, "Cortex-A12"}, {0xC0E, "Cortex-A17"}, {0xC0F, "Cortex-A15"}, {0xC14, "Cortex-R4"},
-    {0xC15, "Cortex-R5"},  {0xC17, "Cortex-R7"},  {0xC18, "Cortex-R8"},
-};
-
 bool armv7_identify(uint16_t unit, uint64_t debug_base, const uint64_t *values, struct core *out)
 {
     enum { V7_FULL = 3, V7_BASIC = 4, V71 = 5 }; /* DBGDIDR.Version, C11.11 */
     uint32_t id = (uint32_t)values[ARMV7_MIDR], didr = (uint32_t)values[ARMV7_DIDR];
     unsigned version = didr >> 16 & 0xF;
-    const char *name = NULL;
-    if (id >> 24 != 0x41 || version < V7_FULL || version > V71)
-        return false;
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
-        if (parts[i].part == (id >> 4 & 0xFFF))
-            name = parts[i].name;
-    if (name == NULL)
+    const struct core_part *part = part_find(id);
+    bool is_v7 = part->architecture == ARMV7_A || part->architecture == ARMV7_R;
+    if (!is_v7 || version < V7_FULL || version > V71)
         return false;
     *out = (struct core){.ops = &armv7_ops,
                          .family = CORE_ARMV7,
@@ -430,9 +416,9 @@ bool armv7_identify(uint16_t unit, uint64_t debug_base, const uint64_t *values, 
                          .comparators = core_may_halt((uint32_t)values[ARMV7_AUTHSTATUS])
                                             ? (didr >> DIDR_BREAKPOINTS & 0xF) + 1
                                             : 0,
-                         .processes = strncmp(name, "Cortex-A", sizeof "Cortex-A" - 1) == 0,
+                         .processes = part->architecture == ARMV7_A,
                          .context_comparators = (didr >> DIDR_CONTEXTS & 0xF) + 1};
     out->keeps_secure = core_keeps_secure(out, (uint32_t)values[ARMV7_AUTHSTATUS]);
-    snprintf(out->name, sizeof out->name, "%s r%up%u", name, id >> 20 & 0xF, id & 0xF);
+    snprintf(out->name, sizeof out->name, "%s r%up%u", part->name, id >> 20 & 0xF, id & 0xF);
     return true;
 }

@@ -386,7 +386,7 @@ const struct core_ops armv8_ops = {
 
 /* DEVARCH.ARCHID, DDI 0487 H9.2: the version of the architecture stands above the common bits. */
 enum { ARCHID_FAMILY = 0xFFF, ARCHID_A = 0xA15, ARCHID_V8 = 6, ARCHID_V8R = 0x6A05 };
-enum { ARM = 0x41, R52 = 0xD13 };
+enum { ARM = 0x41 };
 
 bool armv8_is_archid(uint16_t archid)
 {
@@ -411,20 +411,12 @@ void armv8_add_identity(uint16_t unit, uint64_t debug_base, uint64_t cti_base, s
 
 static void name_core(struct core *core, bool revision)
 {
-    static const struct {
-        uint16_t part;
-        const char *name;
-    } parts[] = {
-        {0xD01, "Cortex-A32"}, {0xD02, "Cortex-A34"}, {0xD03, "Cortex-A53"}, {0xD04, "Cortex-A35"},
-        {0xD05, "Cortex-A55"}, {0xD06, "Cortex-A65"}, {0xD07, "Cortex-A57"}, {0xD08, "Cortex-A72"},
-        {0xD09, "Cortex-A73"}, {0xD0A, "Cortex-A75"}, {0xD0B, "Cortex-A76"}, {0xD13, "Cortex-R52"},
-    };
-    uint32_t implementer = core->id >> 24, part = core->id >> 4 & 0xFFF;
+    const struct core_part *part = core_part(core);
     char name[32];
-    snprintf(name, sizeof name, "Armv8 core %02X:%03X", implementer, part);
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
-        if (implementer == ARM && parts[i].part == part)
-            snprintf(name, sizeof name, "%s", parts[i].name);
+    if (part->architecture == ARMV8_A || part->architecture == ARMV8_R)
+        snprintf(name, sizeof name, "%s", part->name);
+    else
+        snprintf(name, sizeof name, "Armv8 core %02X:%03X", core->id >> 24, core->id >> 4 & 0xFFF);
     if (revision)
         snprintf(core->name, sizeof core->name, "%s r%up%u", name, core->id >> 20 & 0xF, core->id & 0xF);
     else
@@ -467,7 +459,7 @@ void armv8_identify(uint16_t unit, uint64_t debug_base, uint64_t cti_base, const
                          .id = (uint32_t)values[ARMV8_MIDR],
                          .comparators = (values[ARMV8_DFR] >> DFR_BREAKPOINTS & 0xF) + 1,
                          .context_comparators = (values[ARMV8_DFR] >> DFR_CONTEXTS & 0xF) + 1};
-    out->processes = (out->id >> 4 & 0xFFF) != R52;
+    out->processes = core_part(out)->architecture != ARMV8_R;
     out->keeps_secure = core_keeps_secure(out, (uint32_t)values[ARMV8_AUTHSTATUS]);
     name_core(out, true);
     if (!core_may_halt((uint32_t)values[ARMV8_AUTHSTATUS]))

@@ -6,9 +6,9 @@ static struct address word(uint16_t unit, uint64_t offset)
     return (struct address){.space = SPACE_MEMORY, .size = 4, .unit = unit, .offset = offset};
 }
 
-unsigned core_part(const struct core *core)
+const struct core_part *core_part(const struct core *core)
 {
-    return core->id >> 4 & 0xFFF;
+    return part_find(core->id);
 }
 
 uint64_t core_code(const struct core *core, uint64_t address, bool thumb)

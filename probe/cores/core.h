@@ -7,6 +7,7 @@
 
 #include "base/step.h"
 #include "cores/instructions.h"
+#include "cores/parts.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -88,10 +89,7 @@ struct core {
     uint32_t id;          /* CPUID or MIDR */
     unsigned comparators; /* for code */
     unsigned comparator_revision;
-    /* If an exception comes just when a breakpoint is reached, the core may halt in its handler. */
-    bool halts_in_handler;
-    /* A single step enters a handler that is held off, and executes no instruction. */
-    bool steps_into_handlers;
+    unsigned quirks; /* of enum part_quirk */
     enum core_security security;
     const char *unstoppable; /* why it cannot be halted; NULL: it can */
     bool keeps_secure;       /* it does not halt in Secure code: SPIDEN is low */
@@ -107,8 +105,8 @@ struct core {
     bool caches;             /* instructions that a debugger writes need cache maintenance */
 };
 
-/* The part number in MIDR or CPUID. */
-unsigned core_part(const struct core *core);
+/* Its row; that of an unknown part is empty. */
+const struct core_part *core_part(const struct core *core);
 
 /*
  * Addresses of code. If a core has two instruction sets, bit 0 says which one the code is in (1: Thumb), as

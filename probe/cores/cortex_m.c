@@ -428,34 +428,15 @@ void cortex_m_add_identity(uint16_t unit, struct steps *list)
         steps_add(list, step_read(word_at(unit, offsets[i])));
 }
 
-static const struct {
-    uint16_t part;
-    const char *name;
-} parts[] = {
-    {0xC20, "Cortex-M0"},   {0xC60, "Cortex-M0+"}, {0xC21, "Cortex-M1"},  {0xC23, "Cortex-M3"},
-    {0xC24, "Cortex-M4"},   {0xC27, "Cortex-M7"},  {0xD20, "Cortex-M23"}, {0xD21, "Cortex-M33"},
-    {0xD31, "Cortex-M35P"}, {0xD22, "Cortex-M55"}, {0xD24, "Cortex-M52"}, {0xD23, "Cortex-M85"},
-    {0x132, "Star-MC1"},
-};
-
-/* Errata of the Cortex-M7 (Software Developers Errata Notice): 3092511 in all revisions, 702596 in r0p0 and
- * r0p1. */
-enum { PART_M7 = 0xC27, PART_STAR = 0x132, REVISION = 0xF << 20 };
-enum { PART_M55 = 0xD22, PART_M85 = 0xD23, PART_M52 = 0xD24 }; /* Armv8.1-M */
-enum { FIRST_V8_PART = 0xD00, SID = 3 << 4, SID_ALLOWED = 3 << 4, SID_REFUSED = 2 << 4 };
+enum { REVISION = 0xF << 20 };
+enum { SID = 3 << 4, SID_ALLOWED = 3 << 4, SID_REFUSED = 2 << 4 };
 
 bool cortex_m_identify(uint16_t unit, const uint64_t *values, struct core *out)
 {
     uint32_t id = (uint32_t)values[CORTEX_M_CPUID], fp = (uint32_t)values[CORTEX_M_FP_CTRL];
     unsigned architecture = id >> 16 & 0xF;
-    bool made_by_arm = id >> 24 == 0x41 || id >> 24 == 0x63; /* the second: Arm China */
-    if (!made_by_arm || (architecture != 0xC && architecture != 0xF))
-        return false;
-    const char *name = NULL;
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
-        if (parts[i].part == (id >> 4 & 0xFFF))
-            name = parts[i].name;
-    if (name == NULL)
+    const struct core_part *part = part_find(id);
+    if (part->name == NULL || part->architecture > ARMV81_M || (architecture != 0xC && architecture != 0xF))
         return false;
     *out = (struct core){.ops = &cortex_m_ops,
                          .unit = unit,
@@ -463,26 +444,26 @@ bool cortex_m_identify(uint16_t unit, const uint64_t *values, struct core *out)
                          .id = id,
                          .comparators = (fp >> 4 & 0xF) | (fp >> 8 & 0x70),
                          .comparator_revision = fp >> 28,
-                         .halts_in_handler = (id >> 4 & 0xFFF) == PART_M7,
-                         .steps_into_handlers = (id >> 4 & 0xFFF) == PART_M7 && (id & REVISION) == 0,
+                         .quirks = part->quirks & ~((id & REVISION) == 0 ? 0U : STEPS_INTO_HANDLERS),
                          .caches = (values[CORTEX_M_CCR] & CCR_IC) != 0};
-    snprintf(out->name, sizeof out->name, "%s r%up%u", name, id >> 20 & 0xF, id & 0xF);
+    snprintf(out->name, sizeof out->name, "%s r%up%u", part->name, id >> 20 & 0xF, id & 0xF);
     return true;
 }
 
 bool cortex_m_is_v6(const struct core *core)
 {
-    return (core->id >> 16 & 0xF) == 0xC && core_part(core) < FIRST_V8_PART;
+    return core_part(core)->architecture == ARMV6_M;
 }
 
 bool cortex_m_is_v8(const struct core *core)
 {
-    return core->family == CORE_M && (core_part(core) >= FIRST_V8_PART || core_part(core) == PART_STAR);
+    enum architecture is = core_part(core)->architecture;
+    return is >= ARMV8_M_BASE && is <= ARMV81_M;
 }
 
 bool cortex_m_is_baseline(const struct core *core)
 {
-    return (core->id >> 16 & 0xF) == 0xC;
+    return cortex_m_is_v6(core) || core_part(core)->architecture == ARMV8_M_BASE;
 }
 
 struct address cortex_m_authentication(const struct core *core)
@@ -499,13 +480,12 @@ void cortex_m_take_authentication(struct core *core, uint64_t status)
 
 bool cortex_m_has_pmu_halt(const struct core *core)
 {
-    unsigned part = core_part(core);
-    return core->family == CORE_M && (part == PART_M52 || part == PART_M55 || part == PART_M85);
+    return core_part(core)->architecture == ARMV81_M;
 }
 
 bool cortex_m_has_dwt_lock(const struct core *core)
 {
-    return core->family == CORE_M && core_part(core) == PART_M7;
+    return (core_part(core)->quirks & HAS_DWT_LOCK) != 0;
 }
 
 struct setting cortex_m_trace(const struct core *core)

@@ -11,63 +11,7 @@
 
 /* Bits of an event type that hold the event: PMXEVTYPER.evtCount, which is wider from Armv8.1 on. */
 enum { CODES_V7 = 0xFF, CODES_V8 = 0x3FF, CODES_V81 = 0xFFFF };
-enum { PMCR_N_SHIFT = 11, PMCR_N = 0x1F, PMCFGR_N = 0xFF, ARM = 0x41 };
-
-/* --- which cores ---------------------------------------------------------------------------------------- */
-
-enum pmu_kind { PMU_CP15, PMU_V7, PMU_V3, PMU_V81M };
-
-/*
- * By part number in MIDR or CPUID. PMUv1 has no register that says which common events there are; the TRMs
- * do. What a core that is not listed cannot count of its events shows when it is programmed.
- */
-struct pmu_part {
-    uint16_t part;
-    enum pmu_kind kind;
-    const char *events;
-    uint8_t version;  /* of PMU_V7 */
-    uint8_t counters; /* of PMU_CP15, before its registers can be read */
-    bool hyp;         /* has Hyp mode */
-    uint16_t codes;
-    uint32_t common;
-};
-
-static const struct pmu_part parts[] = {
-    {0xC08, PMU_CP15, "cortex-a8", 1, 4, false, CODES_V7, 0x0007FFFF}, /* DDI 0344 3.2.49 */
-    {0xC14, PMU_CP15, "cortex-r4", 1, 3, false, CODES_V7, 0x0005FFDB}, /* DDI 0363 table 6-1 */
-    {0xC15, PMU_CP15, "cortex-r5", 1, 3, false, CODES_V7, 0x0005FFDB}, /* DDI 0460 table 6-1 */
-    {0xC05, PMU_V7, "cortex-a5", 2, 0, false, CODES_V7, 0},
-    {0xC07, PMU_V7, "cortex-a7", 2, 0, true, CODES_V7, 0},
-    {0xC09, PMU_V7, "cortex-a9", 1, 0, false, CODES_V7, 0x0007BEFF}, /* DDI 0388 table 11-5 */
-    {0xC0D, PMU_V7, "cortex-a17", 2, 0, true, CODES_V7, 0},          /* Cortex-A12, which became it */
-    {0xC0E, PMU_V7, "cortex-a17", 2, 0, true, CODES_V7, 0},
-    {0xC0F, PMU_V7, "cortex-a15", 2, 0, true, CODES_V7, 0},
-    {0xC17, PMU_V7, "cortex-r7", 1, 0, false, CODES_V7, 0x0015FFDB}, /* DDI 0458 */
-    {0xC18, PMU_V7, "cortex-r8", 1, 0, false, CODES_V7, 0x0015FFDB},
-    {0xD03, PMU_V3, "cortex-a53", 3, 0, true, CODES_V8, 0},
-    {0xD05, PMU_V3, "cortex-a55", 3, 0, true, CODES_V81, 0},
-    {0xD07, PMU_V3, "cortex-a57", 3, 0, true, CODES_V8, 0},
-    {0xD08, PMU_V3, "cortex-a72", 3, 0, true, CODES_V8, 0},
-    {0xD0B, PMU_V3, "cortex-a76", 3, 0, true, CODES_V81, 0},
-    {0xD13, PMU_V3, "cortex-r52", 3, 0, true, CODES_V8, 0},
-    {0xD22, PMU_V81M, "cortex-m55", 0, 0, false, CODES_V81, 0},
-    {0xD23, PMU_V81M, "cortex-m85", 0, 0, false, CODES_V81, 0},
-    {0xD24, PMU_V81M, "cortex-m52", 0, 0, false, CODES_V81, 0}, /* Arm China's */
-};
-
-static const struct pmu_part unknown_v7 = {
-    .version = 1, .codes = CODES_V7, .common = UINT32_MAX, .events = "armv7-common"};
-static const struct pmu_part unknown_v3 = {.codes = CODES_V81, .events = "armv8-pmuv3-common"};
-
-static const struct pmu_part *find_part(const struct core *core, enum pmu_kind kind,
-                                        const struct pmu_part *unknown)
-{
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
-        if (parts[i].kind == kind && parts[i].part == core_part(core) &&
-            (core->id >> 24 == ARM || kind == PMU_V81M))
-            return &parts[i];
-    return unknown;
-}
+enum { PMCR_N_SHIFT = 11, PMCR_N = 0x1F, PMCFGR_N = 0xFF };
 
 /* --- PMUv1 and PMUv2 on the debug bus ------------------------------------------------------------------- */
 
@@ -88,6 +32,13 @@ static bool has_v7(const struct core *core)
     return core->family == CORE_ARMV7 && core->pmu_base != 0;
 }
 
+static const struct part_pmu *v7_part(const struct core *core)
+{
+    static const struct part_pmu unknown = {.kind = PMU_V1, .events = "armv7-common", .common = UINT32_MAX};
+    const struct part_pmu *part = &core_part(core)->pmu;
+    return part->kind == PMU_V1 || part->kind == PMU_V2 ? part : &unknown;
+}
+
 enum { V7_FILTER = PMU_COMMON_READS, V7_EVENTS };
 
 static void v7_add_identity(const struct core *core, struct steps *list)
@@ -95,7 +46,7 @@ static void v7_add_identity(const struct core *core, struct steps *list)
     if (!has_v7(core))
         return;
     pmu_add_common(&v7_places, core, list);
-    if (find_part(core, PMU_V7, &unknown_v7)->version < 2)
+    if (v7_part(core)->kind != PMU_V2)
         return;
     steps_add(list, step_read(core_pmu(core, PMCCFILTR)));
     steps_add(list, step_read(core_pmu(core, PMCEID0)));
@@ -106,20 +57,20 @@ static bool v7_identify(const struct core *core, const uint64_t *values, struct 
 {
     if (!has_v7(core))
         return false;
-    const struct pmu_part *part = find_part(core, PMU_V7, &unknown_v7);
-    struct pmu pmu = {.places = &v7_places, .codes = part->codes, .common = part->common};
+    const struct part_pmu *part = v7_part(core);
+    struct pmu pmu = {.places = &v7_places, .codes = CODES_V7, .common = part->common};
     pmu_take_common(&pmu, values);
     pmu.n = pmu.control >> PMCR_N_SHIFT & PMCR_N;
-    if (part->version >= 2) {
+    if (part->kind == PMU_V2) {
         pmu.cycle_filter = (uint32_t)values[V7_FILTER];
         pmu.common = pmu_event_bits(values[V7_EVENTS], values[V7_EVENTS + 1]);
         pmu.exclude = V7_EXCLUDE;
-        pmu.include = part->hyp ? V7_INCLUDE_HYP : 0;
+        pmu.include = (core_part(core)->quirks & HAS_HYP) != 0 ? V7_INCLUDE_HYP : 0;
     }
     pmu.common &= ~(uint64_t)V7_CHAIN;
     *out = (struct counter_block){.kind = &pmu_v7_kind, .events = part->events};
     pmu_describe(core, &pmu, out);
-    snprintf(out->text, sizeof out->text, "PMUv%u, %u counters", part->version, out->pmu.n);
+    snprintf(out->text, sizeof out->text, "PMUv%d, %u counters", part->kind == PMU_V2 ? 2 : 1, out->pmu.n);
     return true;
 }
 
@@ -177,17 +128,19 @@ static bool v3_identify(const struct core *core, const uint64_t *values, struct 
 {
     if (!has_v3(core))
         return false;
-    const struct pmu_part *part = find_part(core, PMU_V3, &unknown_v3);
+    const struct part_pmu *part = &core_part(core)->pmu;
+    bool known = part->kind == PMU_V3 || part->kind == PMU_V3P1;
     struct pmu pmu = {.places = &v3_places,
                       .n = values[V3_CONFIGURATION] & PMCFGR_N,
                       .cycle_filter = (uint32_t)values[V3_FILTER],
-                      .codes = part->codes,
+                      .codes = part->kind == PMU_V3 ? CODES_V8 : CODES_V81,
                       .exclude = V3_EXCLUDE,
                       .include = V3_INCLUDE_EL2,
                       .common = pmu_event_bits(values[V3_EVENTS], values[V3_EVENTS + 1]),
                       .extended = values[V3_EVENTS + 2] | values[V3_EVENTS + 3] << 32};
     pmu_take_common(&pmu, values);
-    *out = (struct counter_block){.kind = &pmu_v3_kind, .events = part->events};
+    *out =
+        (struct counter_block){.kind = &pmu_v3_kind, .events = known ? part->events : "armv8-pmuv3-common"};
     pmu_describe(core, &pmu, out);
     snprintf(out->text, sizeof out->text, "PMUv3, %u counters", out->pmu.n);
     return true;
@@ -220,9 +173,10 @@ static const struct pmu_places v81m_places = {.at = v81m_at,
                                               .hindrances = PMU_STOP_PROHIBITED | PMU_FREEZE_ON_OVERFLOW};
 
 /* On other cores nothing may be read at these addresses. */
-static const struct pmu_part *v81m_part(const struct core *core)
+static const struct part_pmu *v81m_part(const struct core *core)
 {
-    return core->family == CORE_M ? find_part(core, PMU_V81M, NULL) : NULL;
+    const struct part_pmu *part = &core_part(core)->pmu;
+    return part->kind == PMU_V81M ? part : NULL;
 }
 
 enum { V81M_CONFIGURATION = PMU_COMMON_READS, V81M_ARCHITECTURE, V81M_TRACE };
@@ -248,12 +202,12 @@ static void take_untraced(struct pmu *pmu)
 
 static bool v81m_identify(const struct core *core, const uint64_t *values, struct counter_block *out)
 {
-    const struct pmu_part *part = v81m_part(core);
+    const struct part_pmu *part = v81m_part(core);
     if (part == NULL || (values[V81M_ARCHITECTURE] & DEVARCH_MASK) != DEVARCH_PMU)
         return false;
     struct pmu pmu = {.places = &v81m_places,
                       .n = values[V81M_CONFIGURATION] & PMCFGR_N,
-                      .codes = part->codes,
+                      .codes = CODES_V81,
                       .common = UINT64_MAX,
                       .extended = UINT64_MAX};
     pmu_take_common(&pmu, values);
@@ -307,9 +261,10 @@ static const struct pmu_places cp15_places = {.at = cp15_at,
                                               .cycles = PMCCNTR_V7,
                                               .hindrances = PMU_DIVIDE | PMU_STOP_PROHIBITED};
 
-static const struct pmu_part *cp15_part(const struct core *core)
+static const struct part_pmu *cp15_part(const struct core *core)
 {
-    return core->family == CORE_ARMV7 && core->pmu_base == 0 ? find_part(core, PMU_CP15, NULL) : NULL;
+    const struct part_pmu *part = &core_part(core)->pmu;
+    return core->pmu_base == 0 && part->kind == PMU_CP15 ? part : NULL;
 }
 
 static void cp15_add_identity(const struct core *core, struct steps *list)
@@ -336,12 +291,11 @@ static void add_halts_note(struct counter_block *out)
 
 static bool cp15_identify(const struct core *core, const uint64_t *values, struct counter_block *out)
 {
-    const struct pmu_part *part = cp15_part(core);
+    const struct part_pmu *part = cp15_part(core);
     if (part == NULL)
         return false;
     *out = (struct counter_block){.kind = &pmu_cp15_kind, .events = part->events};
-    struct pmu pmu = {
-        .places = &cp15_places, .codes = part->codes, .common = part->common, .n = part->counters};
+    struct pmu pmu = {.places = &cp15_places, .codes = CODES_V7, .common = part->common, .n = part->counters};
     if (values != NULL) {
         pmu_take_common(&pmu, values);
         pmu.n = pmu.control >> PMCR_N_SHIFT & PMCR_N;

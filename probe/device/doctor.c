@@ -255,7 +255,7 @@ static void examine_m(struct examination *e)
     note(e, "trace", FINDING_OK, traced ? "ok" : "off", "DEMCR.TRCENA = %u%s", traced,
          traced ? "" : ": switched on while it is measured");
     test_security(e);
-    if (e->core->halts_in_handler)
+    if ((e->core->quirks & HALTS_IN_HANDLER) != 0)
         note(e, "erratum 3092511", FINDING_OK, "handled",
              "a stop in a handler at a breakpoint is passed over, the hit tainted");
 }

@@ -270,7 +270,7 @@ static bool leave_handlers(struct debugger_engine *self, uint64_t wanted, uint64
     for (;;) {
         uint64_t status = 0;
         bool is = core_place(self->core, *pc) != core_place(self->core, wanted) &&
-                  self->stop.why == DEBUGGER_TRAP && self->core->halts_in_handler;
+                  self->stop.why == DEBUGGER_TRAP && (self->core->quirks & HALTS_IN_HANDLER) != 0;
         struct deadline limit = request_time(deadline);
         if (!is)
             return true;

@@ -329,7 +329,7 @@ static bool confirm_end(struct direct_engine *self, enum segment *from, const st
     if (over)
         return true;
     *from = SEGMENT_FRAME;
-    if (self->others.n > 0 || self->core->halts_in_handler) {
+    if (self->others.n > 0 || (self->core->quirks & HALTS_IN_HANDLER) != 0) {
         if (!direct_restore_borrowed(self, deadline, error) ||
             !direct_read_stop(self, &stop, deadline, error))
             return false;

@@ -85,7 +85,7 @@ static void add_leave(const struct hit_plan *plan, struct steps *list, struct hi
 {
     add_rehits(plan, plan->start, 0, list, out);
     if (plan->start == plan->end) {
-        if (plan->core->steps_into_handlers)
+        if ((plan->core->quirks & STEPS_INTO_HANDLERS) != 0)
             out->pending_early_at = core_add_pending(plan->core, list);
         out->before_at = steps_add(list, step_time(TIME_BEFORE));
         out->pending_at = hit_plan_add_past(plan, plan->start, plan->end, list);

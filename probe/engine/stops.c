@@ -283,7 +283,7 @@ bool handler_stop_check(struct ledger *ledger, const struct core *core, uint64_t
 {
     bool found = false;
     struct error unread = {0};
-    *is = core->halts_in_handler && (status & IPSR) != 0;
+    *is = (core->quirks & HALTS_IN_HANDLER) != 0 && (status & IPSR) != 0;
     if (!*is)
         return true;
     if (!find_breakpoint(ledger, core, pc, &found, deadline, &unread)) {

@@ -263,9 +263,10 @@ static bool find_memory(struct found *found, uint16_t port, uint16_t *unit, cons
  * PMUv3 of any revision for a core (DDI 0487 I5.3, PMDEVARCH). PMUs of Armv7 have no DEVARCH. */
 static bool is_a(const struct component *component, uint8_t devtype)
 {
-    enum { ARCHITECT_AND_ID = ~0xF0000, PMU_V3 = 0x47702A16 };
-    return component->devtype == devtype && (devtype != DEVTYPE_PMU || component->devarch == 0 ||
-                                             (component->devarch & (uint32_t)ARCHITECT_AND_ID) == PMU_V3);
+    enum { ARCHITECT_AND_ID = ~0xF0000, DEVARCH_PMU_V3 = 0x47702A16 };
+    return component->devtype == devtype &&
+           (devtype != DEVTYPE_PMU || component->devarch == 0 ||
+            (component->devarch & (uint32_t)ARCHITECT_AND_ID) == DEVARCH_PMU_V3);
 }
 
 /* The component of a kind that belongs to a core, in the order of the tables. If there are as many as cores,

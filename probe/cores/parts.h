@@ -1,0 +1,51 @@
+/*
+ * Parts: what is known of a core by its part number alone, in MIDR or CPUID. Registers tell the rest.
+ */
+#pragma once
+
+#include <stdint.h>
+
+enum architecture {
+    ARCHITECTURE_OTHER,
+    ARMV6_M,
+    ARMV7_M,
+    ARMV8_M_BASE,
+    ARMV8_M_MAIN,
+    ARMV81_M,
+    ARMV7_A,
+    ARMV7_R,
+    ARMV8_A,
+    ARMV8_R
+};
+
+/* Bits. Errata of the Cortex-M7: Software Developers Errata Notice. */
+enum part_quirk {
+    /* If an exception comes just when a breakpoint is reached, the core may halt in its handler: 3092511. */
+    HALTS_IN_HANDLER = 1 << 0,
+    /* A single step enters a handler that is held off, and executes no instruction: 702596, r0p0 and r0p1. */
+    STEPS_INTO_HANDLERS = 1 << 1,
+    HAS_DWT_LOCK = 1 << 2, /* the DWT's software lock may hold for a debugger too */
+    HAS_HYP = 1 << 3,      /* Hyp mode of Armv7-A */
+};
+
+/* PMUv1 in CP15 alone, PMUv1 and PMUv2 on the debug bus, PMUv3 without and with longer event codes, that of
+ * Armv8.1-M. */
+enum pmu_kind { PMU_NONE, PMU_CP15, PMU_V1, PMU_V2, PMU_V3, PMU_V3P1, PMU_V81M };
+
+struct part_pmu {
+    enum pmu_kind kind;
+    const char *events; /* the file */
+    uint8_t counters;   /* of PMU_CP15, before its registers can be read */
+    uint32_t common;    /* PMUv1 has no register that says which common events there are; the TRMs do */
+};
+
+struct core_part {
+    uint16_t number;
+    enum architecture architecture;
+    const char *name; /* NULL: not known, nor anything else */
+    unsigned quirks;
+    struct part_pmu pmu;
+};
+
+/* By MIDR or CPUID. */
+const struct core_part *part_find(uint32_t id);
