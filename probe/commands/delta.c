@@ -109,7 +109,7 @@ static bool clock_of_boot(struct session *session, struct clock *clock, struct e
 {
     if (session->context->options->freq_hz > 0)
         return session_clock(session, clock, error);
-    *clock = clock_unknown(session->device.chosen->core.family);
+    *clock = clock_unknown(core_fastest_hz(&session->device.chosen->core));
     return true;
 }
 

@@ -251,8 +251,8 @@ static void watch(struct session *session, const char *first)
 
 static bool is_searched(const struct session *session)
 {
-    enum core_family family = session->device.chosen->core.family;
-    return family == CORE_ARMV7 || family == CORE_ARMV8;
+    const struct core *core = &session->device.chosen->core;
+    return core_has(core, ARM_CODE) && !core_has(core, SYSTEM_SPACE);
 }
 
 /* After a trial that found the counter WRITTEN for the reason `why`. Prints its own failures. */

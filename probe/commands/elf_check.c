@@ -49,18 +49,14 @@ static bool is_for_m(const struct symbols_machine *machine)
 bool elf_fits(const struct symbols_machine *machine, const struct core *core)
 {
     bool arm = machine->number == EM_ARM && !is_for_m(machine);
-    switch (core->family) {
-    case CORE_M:
+    if (core_has(core, SYSTEM_SPACE))
         return fits_cortex_m(machine, core);
-    case CORE_ARMV7:
-        return arm;
-    case CORE_ARMV8: /* may be in AArch32 state, which shows only where it is stopped */
+    if (core_has(core, WIDE_REGISTERS)) /* may be in AArch32 state, which shows only where it is stopped */
         return arm || (machine->number == EM_AARCH64 && core_part(core)->architecture != ARMV8_R);
-    case CORE_X86_64: /* or a program on a card, which a GDB server there shows alike */
-    case CORE_KNC:
-        return machine->number == EM_K10M || machine->number == EM_L10M || machine->number == EM_X86_64;
-    }
-    return true;
+    if (core_has(core, ARM_CODE))
+        return arm;
+    /* A program on a card, or which a GDB server there shows alike */
+    return machine->number == EM_K10M || machine->number == EM_L10M || machine->number == EM_X86_64;
 }
 
 static bool check_machine(struct session *session, struct error *error)
@@ -71,7 +67,7 @@ static bool check_machine(struct session *session, struct error *error)
     if (!elf_fits(&machine, core))
         return error_set(error, ERROR_ELF_MISMATCH, "this ELF is for %s; the core is a %s", machine.name,
                          core->name);
-    if (core->family == CORE_X86_64 && symbols_is_movable(session->symbols) &&
+    if (core_has(core, PROGRAM_ONLY) && symbols_is_movable(session->symbols) &&
         session->context->options->load_offset == 0)
         return error_advise(error, ERROR_USAGE,
                             "Link it with -no-pie, or give --load-offset: how far above its addresses it is.",
@@ -146,8 +142,7 @@ static bool may_see_more(const struct session *session)
 {
     const struct device *device = &session->device;
     const struct core *core = &device->chosen->core;
-    return (core->family == CORE_ARMV7 || core->family == CORE_ARMV8) && device_has_run_control(device) &&
-           core->unstoppable == NULL;
+    return core_has(core, DEBUG_COMPONENT) && device_has_run_control(device) && core->unstoppable == NULL;
 }
 
 static bool look_by_core(struct session *session, uint64_t address, uint32_t *words, size_t n,

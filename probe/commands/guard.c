@@ -269,7 +269,7 @@ static bool try_block(struct guarding *self, const char *name, struct guard_way 
 static bool take_stop(struct guarding *self, struct error *error)
 {
     struct error first = {0};
-    bool matches = self->session.device.chosen->core.family == CORE_M && is_cycles(self);
+    bool matches = core_has(&self->session.device.chosen->core, SYSTEM_SPACE) && is_cycles(self);
     if (matches && try_block(self, "dwt", &self->ways[0], &first))
         return true;
     if (matches && first.kind != ERROR_NO_COUNTER && first.kind != ERROR_NO_COMPARATOR &&

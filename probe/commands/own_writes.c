@@ -109,7 +109,7 @@ static size_t read_handlers(struct session *session, struct extent *out)
     struct steps list = {.items = items, .room = MOST_VECTORS};
     struct error unread = {0};
     size_t n = 0;
-    if (core->family != CORE_M ||
+    if (!core_has(core, SYSTEM_SPACE) ||
         !ledger_read(session->device.ledger, cortex_m_vectors(core), &table, &deadline, &unread) ||
         !ledger_read(session->device.ledger, cortex_m_lines(core), &lines, &deadline, &unread))
         return 0;

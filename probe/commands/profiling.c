@@ -162,7 +162,7 @@ static bool take_to_stop(struct profiling *self, struct error *error)
     session_place(session, device->chosen->halted_at, place, sizeof place);
     if (!read_event(options_of(self), &event, error) || !device_take(device, false, place, &deadline, error))
         return false;
-    bool matches = device->chosen->core.family == CORE_M && is_cycles(&event);
+    bool matches = core_has(&device->chosen->core, SYSTEM_SPACE) && is_cycles(&event);
     if (matches && try_block(self, "dwt", &self->stops[0], &event, &first))
         return true;
     bool again = !matches || first.kind == ERROR_NO_COUNTER || first.kind == ERROR_NO_COMPARATOR;
@@ -278,7 +278,7 @@ static bool begin_cortex_m(struct profiling *self, struct profiling_core *core, 
 
 static bool begin_contexts(struct profiling *self, struct error *error)
 {
-    bool is_m = self->session.device.chosen->core.family == CORE_M;
+    bool is_m = core_has(&self->session.device.chosen->core, SYSTEM_SPACE);
     if ((self->by_halts || !is_m) && options_of(self)->task != NULL)
         return error_set(error, ERROR_USAGE, "--task works on a Cortex-M only, and not through a GDB server");
     for (size_t i = 0; self->has_contexts && !self->by_halts && i < self->n; i++) {
@@ -323,7 +323,7 @@ static bool take_one_of_all(struct profiling *self, struct device_core *core, st
     const struct device_core *first = self->session.device.chosen;
     struct profiling_core *taken = &self->cores[self->n];
     struct error why = {0};
-    if (core->view.counts_only || core->core.family != first->core.family)
+    if (core->view.counts_only || core->core.ops != first->core.ops)
         return true;
     if (take_core(self, core, &taken->sampler, &why)) {
         taken->number = number_of(self, core);

@@ -67,10 +67,9 @@ bool slowest_begin(struct slowest *slowest, struct session *session, const struc
                    struct engine *engine, struct error *error)
 {
     const struct core *core = &session->device.chosen->core;
-    bool is_arm = core->family == CORE_M || core->family == CORE_ARMV7 || core->family == CORE_ARMV8;
     if (slowest == NULL)
         return true;
-    if (!is_arm)
+    if (!core_has(core, ARM_CODE))
         return error_set(error, ERROR_USAGE, "--outliers: stacks are found on Arm cores, and this is %s",
                          core->name);
     slow_hits_begin(&slowest->hits, slowest->wanted);

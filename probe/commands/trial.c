@@ -24,7 +24,7 @@ static bool clock_from_program(struct session *session, struct clock *out)
         return false;
     if (value < 1000 || value > 2000000000)
         return false;
-    *out = clock_given((double)value, "SystemCoreClock", session->device.chosen->core.family);
+    *out = clock_given((double)value, "SystemCoreClock", core_fastest_hz(&session->device.chosen->core));
     session->clock_at = address;
     session->clock_was = (uint32_t)value;
     return true;
@@ -61,14 +61,14 @@ bool session_clock(struct session *session, struct clock *out, struct error *err
 {
     const struct options *options = session->context->options;
     if (options->freq_hz > 0) {
-        *out = clock_given(options->freq_hz, "--freq", session->device.chosen->core.family);
+        *out = clock_given(options->freq_hz, "--freq", core_fastest_hz(&session->device.chosen->core));
         return true;
     }
     if (session->device.block->counts_cycles && clock_from_program(session, out))
         return true;
     /* The counters can be read only between two halts, or they run on another clock */
     if (!device_sees_running(&session->device) || session->device.remote != NULL) {
-        *out = clock_unknown(session->device.chosen->core.family);
+        *out = clock_unknown(core_fastest_hz(&session->device.chosen->core));
         return true;
     }
     struct deadline deadline = session_deadline(session);

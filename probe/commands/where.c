@@ -106,11 +106,11 @@ static void add_exception(struct where *where, uint64_t status)
 {
     const struct core *core = &where->session->device.chosen->core;
     char text[EXCEPTION_ROOM];
-    if (core->family == CORE_M)
+    if (core_has(core, SYSTEM_SPACE))
         where_describe_exception(where->session, core, false, text, sizeof text);
     else
         exception_describe_mode(core, status, text, sizeof text);
-    add(where, "%s%s", core->family != CORE_M && text[0] != '\0' ? ", in " : "", text);
+    add(where, "%s%s", !core_has(core, SYSTEM_SPACE) && text[0] != '\0' ? ", in " : "", text);
 }
 
 /* A debugger's registers do not have them. */
@@ -151,13 +151,8 @@ static bool add_fault(struct where *where, struct engine *engine, uint64_t pc, u
     if (!exception_interrupted(core, &fault, &at))
         return true;
     place_name(where->session->symbols, at, place);
-    add(where, "; %sit interrupted %s", core->family == CORE_ARMV7 ? "by LR " : "", place);
+    add(where, "; %sit interrupted %s", core_has(core, WIDE_REGISTERS) ? "" : "by LR ", place);
     return true;
-}
-
-static bool is_arm(const struct core *core)
-{
-    return core->family == CORE_M || core->family == CORE_ARMV7 || core->family == CORE_ARMV8;
 }
 
 /* The core is halted. What cannot be read is left out. */
@@ -168,7 +163,7 @@ static void look_at_place(struct where *where, struct engine *engine)
     struct register_value registers[] = {{.which = CORE_PC}, {.which = CORE_STATUS}};
     struct stack_reader reader = {0};
     struct error unread = {0};
-    size_t n = is_arm(&session->device.chosen->core) ? 2 : 1;
+    size_t n = core_has(&session->device.chosen->core, ARM_CODE) ? 2 : 1;
     if (!engine->ops->read_registers(engine, registers, n, &deadline, &unread) || !registers[0].known)
         return;
     add_place(where, registers[0].value);

@@ -340,8 +340,17 @@ static bool may_have_borrowed(uint64_t status)
     return (status & DBGDSCR_ITREN) != 0;
 }
 
+static const char *const register_names[] = {
+    [CORE_PC] = "pc", [CORE_SP] = "sp", [CORE_LR] = "lr", [CORE_PSP] = "psp", [CORE_STATUS] = "cpsr"};
+
 const struct core_ops armv7_ops = {
-    .state = &(const struct core_state_ops){.status_register = control_address, .state_of = state_of},
+    .traits = ARM_CODE | THUMB_BY_BIT | HIDES | DEBUG_COMPONENT | BORROWS_REGISTERS,
+    .fastest_hz = 5e9,
+    .mapped_pmu = PMU_V1,
+    .register_names = register_names,
+    .state = &(const struct core_state_ops){.status_register = control_address,
+                                            .halted = DBGDSCR_HALTED,
+                                            .state_of = state_of},
     .run = &(const struct core_run_ops){.settings = settings,
                                         .commands = commands,
                                         .debug_enable = control_address,
@@ -354,6 +363,8 @@ const struct core_ops armv7_ops = {
     .stop = &(const struct core_stop_ops){.reset_register = reset_register,
                                           .reset_seen = reset_seen_in,
                                           .can_notice_resets = can_notice_resets,
+                                          .trigger_mask = DBGDSCR_MOE,
+                                          .trigger = MOE_EXTERNAL_REQUEST,
                                           .cause = cause_of},
     .registers = &(const struct core_register_ops){.add_ready = add_ready,
                                                    .add_register = armv7_add_register,
@@ -409,7 +420,6 @@ bool armv7_identify(uint16_t unit, uint64_t debug_base, const uint64_t *values, 
     if (!is_v7 || version < V7_FULL || version > V71)
         return false;
     *out = (struct core){.ops = &armv7_ops,
-                         .family = CORE_ARMV7,
                          .unit = unit,
                          .debug_base = debug_base,
                          .id = id,

@@ -335,8 +335,18 @@ static void add_unlock(const struct core *core, struct steps *list)
     armv8_add_write(core, list, EDRCR, EDRCR_CSE);
 }
 
+static const char *const register_names[] = {
+    [CORE_PC] = "pc", [CORE_SP] = "sp", [CORE_LR] = "lr", [CORE_PSP] = "psp", [CORE_STATUS] = "cpsr"};
+
+/* A cores in servers come to 4 GHz. */
 const struct core_ops armv8_ops = {
+    .traits = ARM_CODE | WIDE_REGISTERS | HIDES | DEBUG_COMPONENT | LOCKS_IN_PRSR | RUN_BY_TRIGGER |
+              BORROWS_REGISTERS,
+    .fastest_hz = 5e9,
+    .mapped_pmu = PMU_V3,
+    .register_names = register_names,
     .state = &(const struct core_state_ops){.status_register = control_address,
+                                            .halted = EDSCR_HALTED,
                                             .state_of = state_of,
                                             .unreadable = unreadable},
     .run = &(const struct core_run_ops){.settings = settings,
@@ -352,6 +362,8 @@ const struct core_ops armv8_ops = {
     .stop = &(const struct core_stop_ops){.reset_register = reset_register,
                                           .reset_seen = reset_seen_in,
                                           .can_notice_resets = can_notice_resets,
+                                          .trigger_mask = EDSCR_STATUS,
+                                          .trigger = EDSCR_AT_REQUEST,
                                           .cause = cause_of},
     .registers = &(const struct core_register_ops){.add_register = armv8_add_register,
                                                    .register_value = armv8_register_value,
@@ -452,7 +464,6 @@ void armv8_identify(uint16_t unit, uint64_t debug_base, uint64_t cti_base, const
                     struct core *out)
 {
     *out = (struct core){.ops = &armv8_ops,
-                         .family = CORE_ARMV8,
                          .unit = unit,
                          .debug_base = debug_base,
                          .cti_base = cti_base,
@@ -476,7 +487,6 @@ void armv8_identify_hidden(uint16_t unit, uint64_t debug_base, uint64_t cti_base
                            struct core *out)
 {
     *out = (struct core){.ops = &armv8_ops,
-                         .family = CORE_ARMV8,
                          .unit = unit,
                          .debug_base = debug_base,
                          .cti_base = cti_base,

@@ -1,9 +1,34 @@
-#include "cores/arm_debug.h"
 #include "cores/core_ops.h"
+
+#include <stdio.h>
 
 static struct address word(uint16_t unit, uint64_t offset)
 {
     return (struct address){.space = SPACE_MEMORY, .size = 4, .unit = unit, .offset = offset};
+}
+
+bool core_has(const struct core *core, enum core_trait trait)
+{
+    return (core->ops->traits & trait) != 0;
+}
+
+double core_fastest_hz(const struct core *core)
+{
+    return core->ops->fastest_hz;
+}
+
+enum pmu_kind core_mapped_pmu(const struct core *core)
+{
+    return core->pmu_base != 0 ? core->ops->mapped_pmu : PMU_NONE;
+}
+
+void core_register_name(const struct core *core, enum core_register which, char *out, size_t size)
+{
+    if (which >= CORE_R0)
+        snprintf(out, size, "%c%u", core_has(core, WIDE_REGISTERS) ? 'x' : 'r',
+                 (unsigned)(which - CORE_R0) & 31U);
+    else
+        snprintf(out, size, "%s", core->ops->register_names[which]);
 }
 
 const struct core_part *core_part(const struct core *core)
@@ -13,7 +38,12 @@ const struct core_part *core_part(const struct core *core)
 
 uint64_t core_code(const struct core *core, uint64_t address, bool thumb)
 {
-    return core_place(core, address) | (core->family == CORE_ARMV7 && thumb ? 1 : 0);
+    return core_place(core, address) | (core_has(core, THUMB_BY_BIT) && thumb ? 1 : 0);
+}
+
+bool core_is_thumb(const struct core *core, uint64_t code)
+{
+    return core_has(core, THUMB_ONLY) || (core_has(core, THUMB_BY_BIT) && (code & 1) != 0);
 }
 
 uint64_t core_code_of_lr(const struct core *core, uint64_t lr)
@@ -28,7 +58,7 @@ uint64_t core_code_place(uint64_t code)
 
 uint64_t core_place(const struct core *core, uint64_t code)
 {
-    return core->family == CORE_X86_64 ? code : core_code_place(code);
+    return core_has(core, PROGRAM_ONLY) ? code : core_code_place(code);
 }
 
 /* One field for each kind of debug and security state: 2 is implemented but not allowed, 3 allowed; other
@@ -202,6 +232,11 @@ bool core_reset_since(const struct core *core, uint64_t value)
     return ops->reset_since == NULL ? core_reset_seen(core, value) : ops->reset_since(core, value);
 }
 
+bool core_stopped_by_trigger(const struct core *core, uint64_t cause)
+{
+    return (cause & core->ops->stop->trigger_mask) == core->ops->stop->trigger;
+}
+
 struct address core_cause_register(const struct core *core)
 {
     const struct core_stop_ops *ops = core->ops->stop;
@@ -242,9 +277,14 @@ void core_add_let_go(const struct core *core, struct steps *list)
     core_add_run(core, list);
 }
 
+bool core_runs_as_debug_ends(const struct core *core)
+{
+    return core->ops->run->add_run_undebugged == NULL;
+}
+
 void core_add_let_go_undebugged(const struct core *core, struct steps *list)
 {
-    if (core->ops->run->add_run_undebugged != NULL)
+    if (!core_runs_as_debug_ends(core))
         core->ops->run->add_run_undebugged(core, list);
 }
 
@@ -297,12 +337,9 @@ void core_add_recover_instruction(const struct core *core, struct steps *list, c
 
 bool core_halted_test(const struct core *core, struct step *out)
 {
-    const uint64_t halted = core->family == CORE_ARMV7   ? DBGDSCR_HALTED
-                            : core->family == CORE_ARMV8 ? EDSCR_HALTED
-                                                         : 0;
-    if (halted == 0 || !core_has_run_control(core))
+    if (!core_has_run_control(core) || core->ops->state->halted == 0)
         return false;
-    *out = step_until(core_status_register(core), halted, halted);
+    *out = step_until(core_status_register(core), core->ops->state->halted, core->ops->state->halted);
     return true;
 }
 
@@ -375,15 +412,25 @@ bool core_comparator_used(const struct core *core, const uint64_t *words, uint64
     return core->ops->breakpoints->comparator_used(core, words, address);
 }
 
+bool core_comparator_patches(const struct core *core, uint64_t first_word)
+{
+    return core->ops->breakpoints->patches != NULL && core->ops->breakpoints->patches(core, first_word);
+}
+
 void core_add_comparator(const struct core *core, const struct breakpoint_setup *setup, struct steps *list,
                          unsigned n, uint64_t from, uint64_t to)
 {
     core->ops->breakpoints->add_comparator(core, setup, list, n, from, to);
 }
 
+bool core_has_breakpoint_instruction(const struct core *core)
+{
+    return core->ops->breakpoints != NULL && core->ops->breakpoints->add_code_changed != NULL;
+}
+
 uint16_t core_breakpoint_instruction(const struct core *core, uint8_t *size)
 {
-    *size = core->ops->breakpoints->add_code_changed == NULL ? 0 : 2;
+    *size = core_has_breakpoint_instruction(core) ? 2 : 0;
     return core->ops->breakpoints->instruction;
 }
 

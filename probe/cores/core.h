@@ -73,11 +73,26 @@ enum core_security { SECURITY_NONE, SECURITY_OPEN, SECURITY_HIDDEN };
  */
 enum core_resets { RESETS_CAUGHT, RESETS_NOTICED };
 
-enum core_family { CORE_M, CORE_ARMV7, CORE_ARMV8, CORE_KNC, CORE_X86_64 };
+/* What cores differ in, as bits. */
+enum core_trait {
+    ARM_CODE = 1 << 0,       /* it runs code of Arm's, whose stacks can be unwound */
+    THUMB_ONLY = 1 << 1,     /* all of it Thumb code */
+    THUMB_BY_BIT = 1 << 2,   /* Thumb code where bit 0 of its address says so */
+    WIDE_REGISTERS = 1 << 3, /* registers and addresses have 64 bits */
+    SYSTEM_SPACE = 1 << 4, /* the M profile's registers, as SysTick and VTOR, are memory at fixed addresses */
+    STATUS_FORGETS = 1 << 5,  /* a read of its status clears what that tells of a reset */
+    HIDES = 1 << 6,           /* locks or a lack of power may hide its registers */
+    DEBUG_COMPONENT = 1 << 7, /* A and R: with locks, a power status (PRSR) and a cross trigger interface */
+    LOCKS_IN_PRSR = 1 << 8,   /* PRSR shows all its locks */
+    RUN_BY_TRIGGER = 1 << 9,  /* a cross trigger lets it run */
+    BORROWS_REGISTERS = 1 << 10, /* other registers are read by instructions that change some of them */
+    COMPARATOR_SWITCH = 1 << 11, /* comparators have one of their own; else it is that of halting debug */
+    MODEL_SPECIFIC = 1 << 12,    /* its registers are model-specific ones */
+    PROGRAM_ONLY = 1 << 13,      /* an x86-64 program: a debugger alone shows and stops it */
+};
 
 struct core {
     const struct core_ops *ops;
-    enum core_family family;
     enum core_resets resets; /* what core_settings asks for, and what the reset register is */
     uint16_t unit;           /* the link's view that reaches its registers, and, on Cortex-M, its memory */
     /* Not used for Cortex-M, whose registers are memory at fixed addresses. */
@@ -105,6 +120,14 @@ struct core {
     bool caches;             /* instructions that a debugger writes need cache maintenance */
 };
 
+bool core_has(const struct core *core, enum core_trait trait);
+/* Nor does any core of its architecture run faster. */
+double core_fastest_hz(const struct core *core);
+/* What PMUs of its architecture are on its bus: PMU_V1 (or V2), PMU_V3; PMU_NONE: it has none there. */
+enum pmu_kind core_mapped_pmu(const struct core *core);
+/* As GDB calls it; it calls LR of wide registers x30. */
+void core_register_name(const struct core *core, enum core_register which, char *out, size_t size);
+
 /* Its row; that of an unknown part is empty. */
 const struct core_part *core_part(const struct core *core);
 
@@ -113,6 +136,7 @@ const struct core_part *core_part(const struct core *core);
  * in LR, because comparators and the PC as read depend on that. On other cores bit 0 is 0.
  */
 uint64_t core_code(const struct core *core, uint64_t address, bool thumb);
+bool core_is_thumb(const struct core *core, uint64_t code);
 uint64_t core_code_of_lr(const struct core *core, uint64_t lr);
 uint64_t core_code_place(uint64_t code); /* without that bit */
 /* The same for x86-64, where instructions may begin at any address. */
@@ -180,6 +204,8 @@ bool core_reset_seen(const struct core *core, uint64_t value);
 /* Whether it was reset since the last such read, while it runs and nothing catches resets. */
 size_t core_add_reset_since(const struct core *core, struct steps *list);
 bool core_reset_since(const struct core *core, uint64_t value);
+/* Whether a stop with this cause is a halt request of a cross trigger. */
+bool core_stopped_by_trigger(const struct core *core, uint64_t cause);
 /* Why it stopped. `status`: its CORE_STATUS, 0 if that is not known. */
 struct address core_cause_register(const struct core *core);
 size_t core_add_cause(const struct core *core, struct steps *list);
@@ -196,6 +222,7 @@ void core_add_run_held(const struct core *core, struct steps *list);
 void core_add_let_go(const struct core *core, struct steps *list);
 /* Resumes a core that is halted at a breakpoint instruction, with debug off, so that it does not halt there
  * again. Adds nothing for a Cortex-M, which runs as soon as debug is switched off. */
+bool core_runs_as_debug_ends(const struct core *core);
 void core_add_let_go_undebugged(const struct core *core, struct steps *list);
 /* Whether an interrupt will run before the next instruction, or one that cannot be held off; SIZE_MAX and
  * false if the core cannot tell. */
@@ -255,11 +282,14 @@ struct setting core_comparators_on(const struct core *core);
 unsigned core_comparator_words(const struct core *core);
 struct address core_comparator(const struct core *core, unsigned n, unsigned word);
 bool core_comparator_used(const struct core *core, const uint64_t *words, uint64_t *address);
+/* Whether it replaces code, as revision 0 of the flash patch unit does: then it is the program's. */
+bool core_comparator_patches(const struct core *core, uint64_t first_word);
 /* Moves comparator `n`; UINT64_MAX: nowhere. */
 void core_add_comparator(const struct core *core, const struct breakpoint_setup *setup, struct steps *list,
                          unsigned n, uint64_t from, uint64_t to);
 /* A breakpoint instruction for code that no comparator reaches, and what makes the core see it. *size is 0 if
  * every comparator reaches all code. */
+bool core_has_breakpoint_instruction(const struct core *core);
 uint16_t core_breakpoint_instruction(const struct core *core, uint8_t *size);
 void core_add_code_changed(const struct core *core, struct steps *list, uint64_t address);
 /* `word`: the four bytes around `pc`. False: it is another instruction. */

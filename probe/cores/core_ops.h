@@ -8,6 +8,7 @@
 
 struct core_state_ops {
     struct address (*status_register)(const struct core *);
+    uint64_t halted; /* bits that are set while it is halted; 0: they cannot be waited for */
     enum core_state (*state_of)(const struct core *, uint64_t status);
     const char *(*unreadable)(const struct core *, uint64_t status); /* NULL: never */
 };
@@ -36,6 +37,7 @@ struct core_stop_ops {
     struct address (*since_register)(const struct core *);     /* NULL, with reset_since: as for reset_seen */
     bool (*reset_since)(const struct core *, uint64_t value);
     struct address (*cause_register)(const struct core *); /* NULL: the status register */
+    uint64_t trigger_mask, trigger;                        /* a halt by a cross trigger, in the cause */
     enum stop_cause (*cause)(const struct core *, uint64_t cause, uint64_t status);
 };
 
@@ -72,6 +74,7 @@ struct core_breakpoint_ops {
     bool (*can_compare)(const struct core *, uint64_t address); /* NULL: any */
     struct setting (*comparators_on)(const struct core *);
     unsigned comparator_words;
+    bool (*patches)(const struct core *, uint64_t first_word); /* NULL: never */
     struct address (*comparator)(const struct core *, unsigned n, unsigned word);
     bool (*comparator_used)(const struct core *, const uint64_t *words, uint64_t *address);
     void (*add_comparator)(const struct core *, const struct breakpoint_setup *, struct steps *, unsigned n,
@@ -116,6 +119,10 @@ void core_stops_add(struct core_stops *stops, struct core_stop stop);
 void core_stops_add_bits(struct core_stops *stops, const char *name, struct address at, uint64_t bits);
 
 struct core_ops {
+    unsigned traits;
+    double fastest_hz;
+    enum pmu_kind mapped_pmu;
+    const char *const *register_names; /* to CORE_STATUS */
     const struct core_state_ops *state;
     const struct core_run_ops *run; /* with stop, registers and breakpoints, or none of them */
     const struct core_stop_ops *stop;

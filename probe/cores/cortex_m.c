@@ -312,6 +312,12 @@ static bool comparator_used(const struct core *core, const uint64_t *words, uint
     return (value & 1) != 0;
 }
 
+/* If bits 31:30 are 0: DDI 0403 C1.11.5. */
+static bool patches(const struct core *core, uint64_t first_word)
+{
+    return core->comparator_revision == 0 && first_word >> 30 == 0;
+}
+
 static void add_code_changed(const struct core *core, struct steps *list, uint64_t address)
 {
     if (!core->caches)
@@ -374,7 +380,14 @@ static void add_last_stops(const struct core *core, struct core_stops *out)
 
 enum { BKPT = 0xBE50 }; /* not 0xBEAB, which is semihosting */
 
+static const char *const register_names[] = {
+    [CORE_PC] = "pc", [CORE_SP] = "sp", [CORE_LR] = "lr", [CORE_PSP] = "psp", [CORE_STATUS] = "xpsr"};
+
+/* Cortex-M7 and M85 come to 1 GHz and some more. */
 const struct core_ops cortex_m_ops = {
+    .traits = ARM_CODE | THUMB_ONLY | SYSTEM_SPACE | STATUS_FORGETS | COMPARATOR_SWITCH,
+    .fastest_hz = 1.2e9,
+    .register_names = register_names,
     .state = &(const struct core_state_ops){.status_register = control_address, .state_of = state_of},
     .run = &(const struct core_run_ops){.settings = settings,
                                         .commands = commands,
@@ -408,6 +421,7 @@ const struct core_ops cortex_m_ops = {
                                                        .comparator_words = 1,
                                                        .comparator = comparator_address,
                                                        .comparator_used = comparator_used,
+                                                       .patches = patches,
                                                        .add_comparator = add_comparator,
                                                        .instruction = BKPT,
                                                        .add_code_changed = add_code_changed,

@@ -1,5 +1,6 @@
 #include "cores/cross_trigger.h"
 
+#include "cores/architectures.h"
 #include "cores/arm_debug.h"
 
 enum {
@@ -24,7 +25,7 @@ static struct address output(const struct core *core, unsigned n)
 
 void cross_trigger_add_identity(const struct core *core, struct steps *list)
 {
-    if (core->family != CORE_ARMV7 || core->cti_base == 0)
+    if (core->ops != &armv7_ops || core->cti_base == 0)
         return;
     steps_add(list, step_read(core_cti(core, CTICONTROL)));
     steps_add(list, step_read(core_cti(core, CTIDEVID)));
@@ -58,10 +59,10 @@ bool cross_trigger_identify(const struct core *core, const uint64_t *values, str
     *out = (struct cross_trigger){0};
     if (core->cti_base == 0)
         return false;
-    if (core->family == CORE_ARMV7)
+    if (core->ops == &armv7_ops)
         return identify_armv7(values, out);
     out->channel = core->halt_channel;
-    return core->family == CORE_ARMV8 && core->halt_channel != 0;
+    return core_has(core, RUN_BY_TRIGGER) && core->halt_channel != 0;
 }
 
 /* --- settings ------------------------------------------------------------------------------------------- */
@@ -119,7 +120,7 @@ size_t cross_trigger_settings(const struct core *core, const struct cross_trigge
                               struct setting *out, size_t room)
 {
     struct settings list = {.out = out, .room = room};
-    if (core->family == CORE_ARMV7)
+    if (core->ops == &armv7_ops)
         add_armv7(core, trigger, &list);
     else
         add_setting(&list, acknowledged(core));

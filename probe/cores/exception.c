@@ -38,7 +38,7 @@ static const struct bit_name hfsr_bits[] = {{1, "VECTTBL"}, {30, "FORCED"}, {31,
 bool exception_add(const struct core *core, struct steps *list)
 {
     static const uint32_t faults[] = {CFSR, HFSR, MMFAR, BFAR};
-    if (core->family != CORE_M)
+    if (!core_has(core, SYSTEM_SPACE))
         return false;
     steps_add(list, step_read(core_word(core, ICSR)));
     for (size_t i = 0; i < sizeof faults / sizeof *faults && !cortex_m_is_baseline(core); i++)
@@ -122,8 +122,8 @@ static unsigned level_of(uint64_t status)
 bool exception_may_be_fault(const struct core *core, uint64_t status)
 {
     uint64_t mode = status & CPSR_MODE;
-    return (core->family == CORE_ARMV7 && (mode == MODE_ABORT || mode == MODE_UNDEFINED)) ||
-           (core->family == CORE_ARMV8 && level_of(status) > 0);
+    return (core->ops == &armv7_ops && (mode == MODE_ABORT || mode == MODE_UNDEFINED)) ||
+           (core->ops == &armv8_ops && level_of(status) > 0);
 }
 
 /* DDI 0406C B4.1.51, .52, .96, .97. */
@@ -134,11 +134,11 @@ bool exception_add_faults(const struct core *core, uint64_t status, struct steps
         step_read(cp15_register(5, 0, 0, 0)), step_read(cp15_register(6, 0, 0, 0)),
         step_read(cp15_register(5, 0, 0, 1)), step_read(cp15_register(6, 0, 0, 2))};
     if (!exception_may_be_fault(core, status) ||
-        (core->family == CORE_ARMV7 && (status & CPSR_MODE) != MODE_ABORT))
+        (core->ops == &armv7_ops && (status & CPSR_MODE) != MODE_ABORT))
         return false;
-    if (core->family == CORE_ARMV7)
+    if (core->ops == &armv7_ops)
         armv7_add_coprocessor(core, list, reads, FAULT_WORDS, true, NULL, at);
-    for (size_t i = 0; i < FAULT_WORDS && core->family == CORE_ARMV8; i++)
+    for (size_t i = 0; i < FAULT_WORDS && core->ops == &armv8_ops; i++)
         at[i] = armv8_add_through_x0(core, list, mrs_at_el1[i] | op1_of_level[level_of(status)] << OP1_SHIFT);
     return true;
 }
@@ -148,7 +148,7 @@ void exception_take_faults(const struct core *core, const uint64_t *results, con
 {
     for (size_t i = 0; i < FAULT_WORDS; i++)
         fault->values[i] =
-            core->family == CORE_ARMV8 ? armv8_register_value(core, CORE_PC, results, at[i]) : results[at[i]];
+            core->ops == &armv8_ops ? armv8_register_value(core, CORE_PC, results, at[i]) : results[at[i]];
     fault->has_values = true;
 }
 
@@ -179,7 +179,7 @@ static bool is_taken(unsigned kind, uint64_t esr)
 
 bool exception_is_fault(const struct core *core, const struct exception_fault *fault)
 {
-    if (core->family != CORE_ARMV8)
+    if (core->ops != &armv8_ops)
         return exception_may_be_fault(core, fault->status);
     return fault->has_values && is_taken(kind_of(fault), fault->values[ESR]);
 }
@@ -261,7 +261,7 @@ void exception_describe_faults(const struct core *core, const struct exception_f
     out[0] = '\0';
     if (!fault->has_values)
         return;
-    if (core->family == CORE_ARMV8) {
+    if (core->ops == &armv8_ops) {
         describe_v8(fault, out, size);
         return;
     }
@@ -275,7 +275,7 @@ void exception_describe_faults(const struct core *core, const struct exception_f
 bool exception_interrupted(const struct core *core, const struct exception_fault *fault, uint64_t *out)
 {
     bool aborts = (fault->status & CPSR_MODE) == MODE_ABORT;
-    if (core->family == CORE_ARMV8) {
+    if (core->ops == &armv8_ops) {
         *out = fault->values[ELR];
         return fault->has_values;
     }

@@ -26,13 +26,18 @@ static enum core_state state_of(const struct core *core, uint64_t value)
     return CORE_RUNNING;
 }
 
+static const char *const register_names[] = {
+    [CORE_PC] = "rip", [CORE_SP] = "rsp", [CORE_LR] = "", [CORE_PSP] = "", [CORE_STATUS] = "eflags"};
+
 const struct core_ops knc_ops = {
+    .traits = HIDES | MODEL_SPECIFIC,
+    .fastest_hz = 5e9,
+    .register_names = register_names,
     .state = &(const struct core_state_ops){.status_register = status_register, .state_of = state_of}};
 
 void knc_describe(uint16_t cpu, struct core *out)
 {
-    *out = (struct core){
-        .ops = &knc_ops, .family = CORE_KNC, .unit = cpu, .numbered_by_unit = true, .memory_hidden = true};
+    *out = (struct core){.ops = &knc_ops, .unit = cpu, .numbered_by_unit = true, .memory_hidden = true};
     snprintf(out->name, sizeof out->name, "Knights Corner");
 }
 
@@ -53,14 +58,14 @@ static struct return_place frame_return(const struct core *core, uint64_t sp, co
 }
 
 const struct core_ops x86_64_ops = {
+    .traits = HIDES | PROGRAM_ONLY,
+    .fastest_hz = 5e9,
+    .register_names = register_names,
     .returns = &(const struct core_return_ops){.by_frame = returns_by_frame, .frame_return = frame_return}};
 
 void x86_64_describe(uint16_t unit, struct core *out)
 {
-    *out = (struct core){.ops = &x86_64_ops,
-                         .family = CORE_X86_64,
-                         .unit = unit,
-                         .memory_unit = unit,
-                         .unstoppable = "a debugger does that"};
+    *out = (struct core){
+        .ops = &x86_64_ops, .unit = unit, .memory_unit = unit, .unstoppable = "a debugger does that"};
     snprintf(out->name, sizeof out->name, "x86-64");
 }

@@ -23,11 +23,11 @@ enum { LEVELS_ADDRESS_BITS = 56 };
 
 void pc_sample_add_identity(const struct core *core, struct steps *list)
 {
-    if (core->family == CORE_ARMV7) {
+    if (core->ops == &armv7_ops) {
         steps_add(list, step_read(core_debug(core, DBGDIDR)));
         steps_add(list, step_read(core_debug(core, DEVID)));
         steps_add(list, step_read(core_debug(core, DEVID1)));
-    } else if (core->family == CORE_ARMV8) {
+    } else if (core->ops == &armv8_ops) {
         steps_add(list, step_read(core_debug(core, DEVID)));
         if (core->pmu_base != 0)
             steps_add(list, step_read(core_pmu(core, DEVID)));
@@ -81,25 +81,18 @@ static bool identify_armv8(const struct core *core, const uint64_t *identity, st
 
 bool pc_sample_identify(const struct core *core, const uint64_t *identity, struct pc_sample *out)
 {
-    switch (core->family) {
-    case CORE_M:
-        *out = (struct pc_sample){
-            .name = "DWT_PCSR", .form = PC_FORM_M, .words = 1, .at = {core_word(core, DWT_PCSR)}};
-        return true;
-    case CORE_ARMV7:
+    if (core->ops == &armv7_ops)
         return identify_armv7(core, identity, out);
-    case CORE_ARMV8:
+    if (core->ops == &armv8_ops)
         return identify_armv8(core, identity, out);
-    case CORE_KNC:
-    case CORE_X86_64:
-        break;
-    }
-    return false;
+    *out = (struct pc_sample){
+        .name = "DWT_PCSR", .form = PC_FORM_M, .words = 1, .at = {core_word(core, DWT_PCSR)}};
+    return core_has(core, SYSTEM_SPACE);
 }
 
 size_t pc_sample_settings(const struct core *core, struct setting *out, size_t room)
 {
-    if (core->family != CORE_M || room == 0)
+    if (!core_has(core, SYSTEM_SPACE) || room == 0)
         return 0;
     out[0] = cortex_m_trace(core);
     return 1;
@@ -163,7 +156,7 @@ bool pc_sample_proves(const struct pc_sample *sample, const uint64_t *words)
  * the others readable. */
 size_t pc_sample_add_look(const struct core *core, struct steps *list)
 {
-    bool is_m = core->family == CORE_M;
+    bool is_m = core_has(core, SYSTEM_SPACE);
     size_t at = steps_add(list, step_read(is_m ? core_status_register(core) : core_debug(core, DBGPRSR)));
     steps_add(list, step_read(is_m ? core_word(core, DEMCR) : core_status_register(core)));
     return at;
@@ -171,13 +164,12 @@ size_t pc_sample_add_look(const struct core *core, struct steps *list)
 
 struct pc_look pc_sample_look(const struct core *core, const uint64_t *words)
 {
-    if (core->family == CORE_M)
+    if (core_has(core, SYSTEM_SPACE))
         return (struct pc_look){.state = core_state_of(core, words[0]),
                                 .reset = (words[0] & DHCSR_S_RESET_ST) != 0,
                                 .off = (words[1] & DEMCR_TRCENA) == 0};
-    bool has_lock_bit = core->family == CORE_ARMV8; /* not before Armv7.1 */
     return (struct pc_look){.state = core_state_of(core, words[1]),
                             .reset = (words[0] & (PRSR_SPD | PRSR_R | PRSR_SR)) != 0,
                             .held = (words[0] & PRSR_R) != 0 || (words[0] & PRSR_PU) == 0,
-                            .off = has_lock_bit && (words[0] & PRSR_OSLK) != 0};
+                            .off = core_has(core, LOCKS_IN_PRSR) && (words[0] & PRSR_OSLK) != 0};
 }

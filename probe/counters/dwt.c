@@ -20,7 +20,7 @@ static const char *const names[COUNTERS] = {"CPU_CYCLES", "CPICNT", "EXCCNT",
 
 static void add_identity(const struct core *core, struct steps *list)
 {
-    if (core->family != CORE_M)
+    if (!core_has(core, SYSTEM_SPACE))
         return;
     steps_add(list, step_read(core_word(core, DEMCR)));
     steps_add(list, step_read(core_word(core, DWT_CTRL)));
@@ -40,7 +40,7 @@ static void add_counters(const struct core *core, struct counter_block *out, siz
 
 static bool identify(const struct core *core, const uint64_t *values, struct counter_block *out)
 {
-    if (core->family != CORE_M)
+    if (!core_has(core, SYSTEM_SPACE))
         return false;
     uint64_t demcr = values[0], ctrl = values[1];
     bool ours = out->look_again; /* TRCENA was off */

@@ -37,7 +37,7 @@ enum { SELECT_0, SELECT_1, CONTROL, READS };
 
 static void add_identity(const struct core *core, struct steps *list)
 {
-    if (core->family != CORE_KNC)
+    if (!core_has(core, MODEL_SPECIFIC))
         return;
     steps_add(list, step_read(knc_msr(core, PERF_EVT_SEL)));
     steps_add(list, step_read(knc_msr(core, PERF_EVT_SEL + 1)));
@@ -85,7 +85,7 @@ static void add_settings(const struct core *core, struct counter_block *out)
 
 static bool identify(const struct core *core, const uint64_t *values, struct counter_block *out)
 {
-    if (core->family != CORE_KNC)
+    if (!core_has(core, MODEL_SPECIFIC))
         return false;
     *out = (struct counter_block){.kind = &knc_kind, .events = "knc", .counts_cycles = true};
     snprintf(out->text, sizeof out->text, "PMU, %d counters of %d bits", COUNTERS, COUNTER_BITS);

@@ -29,7 +29,7 @@ static const struct pmu_places v7_places = {.at = core_pmu,
 
 static bool has_v7(const struct core *core)
 {
-    return core->family == CORE_ARMV7 && core->pmu_base != 0;
+    return core_mapped_pmu(core) == PMU_V1;
 }
 
 static const struct part_pmu *v7_part(const struct core *core)
@@ -108,7 +108,7 @@ static const struct pmu_places v3_places = {.at = core_pmu,
 
 static bool has_v3(const struct core *core)
 {
-    return core->family == CORE_ARMV8 && core->pmu_base != 0;
+    return core_mapped_pmu(core) == PMU_V3;
 }
 
 enum { V3_CONFIGURATION = PMU_COMMON_READS, V3_FILTER, V3_EVENTS, V3_EVENT_WORDS = 4 };

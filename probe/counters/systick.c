@@ -17,7 +17,7 @@ static const char syst_rvr[] = "SYST_RVR";
 
 static void add_identity(const struct core *core, struct steps *list)
 {
-    if (core->family != CORE_M)
+    if (!core_has(core, SYSTEM_SPACE))
         return;
     /* The only read of SYST_CSR: it may clear COUNTFLAG, for which the program may wait. */
     steps_add(list, step_read(core_word(core, SYST_CSR)));
@@ -45,7 +45,7 @@ static void add_bank(const struct core *core, uint64_t dscsr, struct counter_blo
 
 static bool identify(const struct core *core, const uint64_t *values, struct counter_block *out)
 {
-    if (core->family != CORE_M)
+    if (!core_has(core, SYSTEM_SPACE))
         return false;
     uint64_t csr = values[0], rvr = values[1] & RELOAD;
     bool idle = (csr & CSR_ENABLE) == 0;

@@ -27,7 +27,7 @@ static struct counter_block *find_block(const struct device *device, const char 
         if (name == NULL ? one->unusable[0] == '\0' : strcasecmp(one->kind->name, name) == 0)
             return one;
     }
-    if (core->core.family == CORE_X86_64)
+    if (core_has(&core->core, PROGRAM_ONLY))
         error_advise(error, ERROR_NO_COUNTER, "",
                      "a debugger shows no counters of an x86-64 program: --counters names where they are");
     else if (name == NULL)
@@ -62,7 +62,7 @@ static void add_starts(struct uses *uses, const struct core *core, const struct 
         uses->at[uses->n] = setting->at;
         uses->switches[uses->n++] =
             (struct counter_switch){.word = setting->at.offset,
-                                    .name = core->family != CORE_M ? setting->watched : NULL,
+                                    .name = core_has(core, SYSTEM_SPACE) ? NULL : setting->watched,
                                     .bits = (uint32_t)setting->restore.starts};
     }
     uses->n_starts = uses->n;

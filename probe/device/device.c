@@ -59,7 +59,7 @@ static bool read_status(struct device *device, const struct core *core, uint64_t
     if (ledger_read(device->ledger, core_status_register(core), status, deadline, &unread))
         return true;
     bool refused = unread.kind == ERROR_FAULT || unread.kind == ERROR_ASLEEP;
-    if (refused && core->family != CORE_M && core_has_run_control(core) &&
+    if (refused && core_has(core, DEBUG_COMPONENT) &&
         ledger_read(device->ledger, core_reset_register(core), &ignored, deadline, &unseen))
         return ledger_read(device->ledger, core_status_register(core), status, deadline, error);
     return error_copy(error, &unread);
@@ -73,11 +73,11 @@ static bool look_by_registers(struct device *device, struct device_core *core,
     core->state = CORE_HIDDEN;
     if (!read_status(device, &core->core, &status, deadline, &unread)) {
         bool refused = unread.kind == ERROR_FAULT || unread.kind == ERROR_ASLEEP;
-        return (refused && core->core.family != CORE_M) || error_copy(error, &unread);
+        return (refused && core_has(&core->core, HIDES)) || error_copy(error, &unread);
     }
     core->status = status;
     core->state = core_state_of(&core->core, status);
-    bool reads_pc = core->core.family == CORE_M || !device->keeps_registers;
+    bool reads_pc = !core_has(&core->core, BORROWS_REGISTERS) || !device->keeps_registers;
     if (core->state != CORE_HALTED || core_unreadable(&core->core, status) != NULL || !reads_pc)
         return true;
     struct step items[LIST_ROOM];
@@ -223,7 +223,7 @@ static bool stood_already(struct device *device, const struct core *core, bool *
     uint64_t values[4];
     struct steps list = {.items = items, .room = 4};
     *stood = device->debugger->facts.was_halted;
-    if (*stood || !core_has_run_control(core) || core->family == CORE_M)
+    if (*stood || !core_has_run_control(core) || core_has(core, STATUS_FORGETS))
         return true;
     size_t at = core_add_cause(core, &list);
     if (!ledger_run(device->ledger, &list, values, deadline, error))
@@ -251,8 +251,9 @@ static bool look_by_debugger(struct device *device, struct device_core *core, co
         return false;
     core->state = stood ? CORE_HALTED : CORE_RUNNING;
     debugger->stays_halted = stood;
-    return !stood || debugger->ops->read_register(debugger, core->core.family == CORE_X86_64 ? "rip" : "pc",
-                                                  &core->halted_at, deadline, error);
+    char name[8];
+    core_register_name(&core->core, CORE_PC, name, sizeof name);
+    return !stood || debugger->ops->read_register(debugger, name, &core->halted_at, deadline, error);
 }
 
 static bool take_by_debugger(struct device *device, bool resume, const struct deadline *deadline,
@@ -527,7 +528,7 @@ bool device_check_remote(const struct device *device, const struct debugger_stop
 static bool open_locks(struct device *device, const struct deadline *deadline, struct error *error)
 {
     struct device_core *core = device->chosen;
-    if (core->core.family == CORE_M)
+    if (!core_has(&core->core, HIDES))
         return true;
     /* Without a PMU on the bus the core is halted for each reading, and resets are caught. */
     bool only_looks = device->looks_only || core->core.pmu_base != 0;
@@ -606,7 +607,7 @@ static bool leave_reset(struct device *device, const struct deadline *deadline, 
         !ledger_read(device->ledger, core_status_register(core), &status, deadline, &unread) ||
         core_state_of(core, status) != CORE_HALTED)
         return true;
-    if (core->family == CORE_M)
+    if (!core_has(core, HIDES))
         return tell_core(device, core_add_let_go, deadline, error);
     /* By now its locks are closed */
     return settings_apply_core(device->ledger, core, APPLY_TO_LOOK, deadline, error) &&

@@ -266,20 +266,12 @@ bool doctor_examine(struct device *device, const struct device_core *core, struc
     struct examination e = {
         .device = device, .core = &core->core, .out = out, .deadline = deadline, .error = error};
     *out = (struct diagnosis){.healthy = true};
-    switch (core->core.family) {
-    case CORE_M:
+    if (core_has(e.core, SYSTEM_SPACE))
         examine_m(&e);
-        break;
-    case CORE_ARMV7:
-        examine_v7(&e);
-        break;
-    case CORE_ARMV8:
+    else if (core_has(e.core, LOCKS_IN_PRSR))
         examine_v8(&e);
-        break;
-    case CORE_X86_64: /* no counters either */
-    case CORE_KNC:    /* no locks: the counter itself tells if it cannot be read */
-        break;
-    }
+    else if (core_has(e.core, DEBUG_COMPONENT))
+        examine_v7(&e);
     return !e.lost;
 }
 
@@ -297,7 +289,7 @@ static bool is_os_locked(struct device *device, const struct core *core, uint64_
                          const struct deadline *deadline)
 {
     uint64_t lock;
-    if (core->family == CORE_ARMV8)
+    if (core_has(core, LOCKS_IN_PRSR))
         return (status & PRSR_OSLK) != 0;
     return read_quietly(device, core, DBGOSLSR, &lock, deadline) && (lock & OSLSR_LOCKED) != 0;
 }
@@ -310,7 +302,7 @@ void hidden_describe(struct device *device, const struct device_core *core, char
         snprintf(out, size, "locked or without power: its debug registers refuse to be read");
     else if ((status & PRSR_PU) == 0)
         snprintf(out, size, "without power");
-    else if (core->core.family == CORE_ARMV8 && (status & PRSR_DLK) != 0)
+    else if (core_has(&core->core, LOCKS_IN_PRSR) && (status & PRSR_DLK) != 0)
         snprintf(out, size, "powered; OS double lock set, as shortly before power-down");
     else if ((status & PRSR_R) != 0)
         snprintf(out, size, "powered, in reset");

@@ -44,7 +44,7 @@ static void empty_channel(struct ledger *ledger, const struct core *core, const 
     uint64_t results[LIST_ROOM];
     struct steps list = {.items = items, .room = LIST_ROOM};
     struct error ignored = {0};
-    if (core->family == CORE_M || !is_halted(ledger, core, deadline))
+    if (!core_has(core, BORROWS_REGISTERS) || !is_halted(ledger, core, deadline))
         return;
     core_add_ready(core, &list);
     core_add_register(core, &list, CORE_LR);

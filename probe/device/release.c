@@ -82,13 +82,6 @@ bool release_first(struct device *device, const struct release_sink *sink, bool 
 
 /* --- comparators ---------------------------------------------------------------------------------------- */
 
-/* Revision 0 of the flash patch unit replaces code if bits 31:30 are 0: such a comparator is the program's.
- * DDI 0403 C1.11.5. */
-static bool is_patch(const struct core *core, uint64_t word)
-{
-    return core->family == CORE_M && core->comparator_revision == 0 && word >> 30 == 0;
-}
-
 static bool take_comparators(struct device *device, enum pass pass, const struct release_sink *sink,
                              const struct deadline *deadline, struct error *error)
 {
@@ -104,7 +97,8 @@ static bool take_comparators(struct device *device, enum pass pass, const struct
         for (unsigned k = 0; k < core_comparator_words(core); k++)
             if (!ledger_read(device->ledger, core_comparator(core, i, k), &words[k], deadline, error))
                 return false;
-        bool used = core_comparator_used(core, words, &place), patch = used && is_patch(core, words[0]);
+        bool used = core_comparator_used(core, words, &place),
+             patch = used && core_comparator_patches(core, words[0]);
         patched = patched || patch;
         if (!used || patch)
             continue;
@@ -113,7 +107,8 @@ static bool take_comparators(struct device *device, enum pass pass, const struct
         if (pass == TELL && act)
             sink->removed(sink->context, "breakpoint", true, core_code_place(place));
     }
-    if (pass == TELL || core->family != CORE_M || patched || !act || link_has_server(device->link))
+    if (pass == TELL || !core_has(core, COMPARATOR_SWITCH) || patched || !act ||
+        link_has_server(device->link))
         return true;
     return write_for_good(device, on.at, on.key, deadline, error);
 }
@@ -282,7 +277,7 @@ static bool look(struct device *device, bool *halted, uint64_t *pc, const struct
     if (!*halted || (core_unreadable(core, status) != NULL))
         return true;
     return read_pc(device, core_add_unlock, pc, deadline, error) &&
-           (core->family == CORE_M || give_control_back(device, status, deadline, error));
+           (!core_has(core, BORROWS_REGISTERS) || give_control_back(device, status, deadline, error));
 }
 
 /* A server that knows that the core is halted keeps its registers, and only the server can let it run. */
@@ -306,7 +301,7 @@ static bool let_go(struct device *device, bool by_server, const struct deadline 
     uint64_t results[LIST_ROOM];
     struct steps list = {.items = items, .room = LIST_ROOM};
     bool server;
-    if (core->unstoppable != NULL && core->family == CORE_ARMV8)
+    if (core->unstoppable != NULL && core_has(core, RUN_BY_TRIGGER))
         return error_set(error, ERROR_NO_CORE, "the core cannot be let run: %s", core->unstoppable);
     if (!server_has_core(device, &server, error))
         return false;
@@ -449,11 +444,11 @@ bool reset_run(struct device *device, const struct deadline *deadline, struct er
     return ledger_run(device->ledger, &list, results, deadline, error);
 }
 
-/* On a Cortex-M both at once: the program could come to a breakpoint instruction in between. */
+/* Both at once where that can be: the program could come to a breakpoint instruction in between. */
 static bool run_without_debug(struct device *device, const struct deadline *deadline, struct error *error)
 {
     struct core_stops last = {.n = 0};
-    if (core_of(device)->family != CORE_M)
+    if (!core_runs_as_debug_ends(core_of(device)))
         return reset_run(device, deadline, error);
     core_add_last_stops(core_of(device), &last);
     return write_for_good(device, last.items[0].at, last.items[0].key, deadline, error);
@@ -465,7 +460,7 @@ bool reset_end(struct device *device, struct release *out, const struct deadline
     *out = (struct release){0};
     if (!link_has_server(device->link))
         return run_without_debug(device, deadline, error);
-    if (core_of(device)->family != CORE_M) /* its server may be at its registers */
+    if (core_has(core_of(device), BORROWS_REGISTERS)) /* its server may be at its registers */
         return true;
     usleep(GLANCE_US);
     if (!look(device, &out->halted_again, &out->stands_at, deadline, error))

@@ -67,7 +67,7 @@ static bool look_for_reset(struct device *device, bool *reset, bool *halted, con
     uint64_t cause = 0;
     *reset = false;
     *halted = device->chosen->state == CORE_HALTED;
-    if (device->debugger != NULL || core->family == CORE_M || !core_has_run_control(core))
+    if (device->debugger != NULL || !core_has(core, DEBUG_COMPONENT))
         return true;
     if (!ledger_read(device->ledger, core_reset_register(core), &cause, deadline, error))
         return false;

@@ -48,7 +48,7 @@ static bool run_list(struct watch *watch, const struct steps *list, uint64_t *re
 
 bool writers_can_watch(const struct device *device)
 {
-    return device->chosen->core.family == CORE_M && device_has_run_control(device);
+    return core_has(&device->chosen->core, SYSTEM_SPACE) && device_has_run_control(device);
 }
 
 /* --- a comparator --------------------------------------------------------------------------------------- */

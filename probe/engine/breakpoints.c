@@ -226,10 +226,10 @@ bool breakpoints_check(const struct breakpoints *breakpoints, const struct deadl
 
 /* --- neighbours ----------------------------------------------------------------------------------------- */
 
-/* Only Cortex-M gets breakpoint instructions. */
 static bool is_neighbour(const struct device *device, const struct device_core *core)
 {
-    return core != device->chosen && core->core.family == CORE_M && core->state != CORE_HIDDEN;
+    return core != device->chosen && core_has_breakpoint_instruction(&core->core) &&
+           core->state != CORE_HIDDEN;
 }
 
 static bool switch_on(struct device *device, const struct core *core, const struct deadline *deadline,

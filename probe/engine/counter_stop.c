@@ -168,9 +168,9 @@ static bool find_way(struct counter_stop *stop, const struct deadline *deadline,
         stop->way = COUNTER_STOP_MATCH;
         return find_comparator(stop, deadline, error);
     }
-    if (stop->core->family == CORE_M && !cortex_m_has_pmu_halt(stop->core))
+    if (core_has(stop->core, SYSTEM_SPACE) && !cortex_m_has_pmu_halt(stop->core))
         return error_advise(error, ERROR_NO_COUNTER, "", "%s stops no core", block->text);
-    stop->way = stop->core->family == CORE_M ? COUNTER_STOP_OVERFLOW : COUNTER_STOP_TRIGGER;
+    stop->way = core_has(stop->core, SYSTEM_SPACE) ? COUNTER_STOP_OVERFLOW : COUNTER_STOP_TRIGGER;
     return stop->way != COUNTER_STOP_TRIGGER || find_trigger(stop, deadline, error);
 }
 
@@ -179,7 +179,7 @@ static bool set_debug(struct counter_stop *stop, const struct deadline *deadline
     struct device *device = stop->device;
     if (!settings_watch_resets(device->ledger, &device->chosen->core, deadline, error))
         return false;
-    return stop->core->family == CORE_M ||
+    return core_has(stop->core, COMPARATOR_SWITCH) ||
            settings_switch_on_comparators(device->ledger, stop->core, deadline, error);
 }
 

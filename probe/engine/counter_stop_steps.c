@@ -16,7 +16,7 @@ enum { V8_MATCH_ACTION = 0x3F, V7_KIND = 0x1EF, V8_ID = 27, V8_ID_CYCLES = 1 << 
 
 static bool is_m(const struct counter_stop *stop)
 {
-    return stop->core->family == CORE_M;
+    return core_has(stop->core, SYSTEM_SPACE);
 }
 
 static bool by_core(const struct counter_stop *stop)
@@ -332,8 +332,7 @@ static bool cause_is_ours(const struct counter_stop *stop, uint64_t cause)
     case COUNTER_STOP_OVERFLOW:
         return (cause & (others | DFSR_PMU | DFSR_DWTTRAP)) == DFSR_PMU;
     case COUNTER_STOP_TRIGGER:
-        return stop->core->family == CORE_ARMV7 ? (cause & DBGDSCR_MOE) == MOE_EXTERNAL_REQUEST
-                                                : (cause & EDSCR_STATUS) == EDSCR_AT_REQUEST;
+        return core_stopped_by_trigger(stop->core, cause);
     }
     return false;
 }

@@ -24,39 +24,20 @@ struct deadline debuggee_read_time(const struct deadline *deadline)
     return deadline_in_ms(patience_ms(READ_MS), deadline->cancel);
 }
 
-/* The name in GDB's target descriptions. */
-static void name_register(const struct core *core, enum core_register which, char *out, size_t size)
-{
-    static const char *const names[] = {
-        [CORE_PC] = "pc", [CORE_SP] = "sp", [CORE_LR] = "lr", [CORE_PSP] = "psp", [CORE_STATUS] = "cpsr"};
-    static const char *const x86_names[] = {
-        [CORE_PC] = "rip", [CORE_SP] = "rsp", [CORE_LR] = "", [CORE_PSP] = "", [CORE_STATUS] = "eflags"};
-    bool wide = core->family == CORE_ARMV8;
-    if (which >= CORE_R0)
-        snprintf(out, size, "%c%u", wide ? 'x' : 'r', (unsigned)(which - CORE_R0) & 31U);
-    else if (which == CORE_LR && wide)
-        snprintf(out, size, "x30");
-    else if (which == CORE_STATUS && core->family == CORE_M)
-        snprintf(out, size, "xpsr");
-    else if (core->family == CORE_X86_64)
-        snprintf(out, size, "%s", x86_names[which]);
-    else
-        snprintf(out, size, "%s", names[which]);
-}
-
 bool debuggee_register(struct debugger_engine *self, enum core_register which, uint64_t *out,
                        const struct deadline *deadline, struct error *error)
 {
     char name[8];
     struct deadline limit = request_time(deadline);
-    name_register(self->core, which, name, sizeof name);
+    core_register_name(self->core, which, name, sizeof name);
+    if (which == CORE_LR && core_has(self->core, WIDE_REGISTERS))
+        snprintf(name, sizeof name, "x30");
     return self->debugger->ops->read_register(self->debugger, name, out, &limit, error);
 }
 
 unsigned debuggee_code_size(const struct debugger_engine *self, uint64_t code)
 {
-    bool thumb = self->core->family == CORE_M || (self->core->family == CORE_ARMV7 && (code & 1) != 0);
-    return self->core->family == CORE_X86_64 ? X86_KIND : thumb ? THUMB_KIND : 4;
+    return core_has(self->core, PROGRAM_ONLY) ? X86_KIND : core_is_thumb(self->core, code) ? THUMB_KIND : 4;
 }
 
 bool debuggee_set_breakpoint(struct debugger_engine *self, uint64_t code, bool set,
@@ -255,7 +236,7 @@ static bool is_reset(struct debugger_engine *self, uint64_t pc, const struct dea
     if (ledger_read(ledger, core_reset_register(self->core), &cause, &limit, &unread) &&
         core_reset_seen(self->core, cause))
         return true;
-    if (self->core->family != CORE_M)
+    if (!core_has(self->core, SYSTEM_SPACE))
         return stopped_by_reset(self, deadline);
     return ledger_read(ledger, cortex_m_vectors(self->core), &table, &limit, &unread) &&
            ledger_read(ledger, core_word(self->core, table + 4), &entry, &limit, &unread) &&

@@ -22,14 +22,14 @@ static uint64_t next_after(struct debugger_engine *self, uint64_t here, const st
     unsigned size = 4;
     struct error unread = {0};
     struct deadline limit = debuggee_read_time(deadline);
-    if (self->core->family == CORE_X86_64) /* its instructions vary in length */
+    if (core_has(self->core, PROGRAM_ONLY)) /* its instructions vary in length */
         return 0;
     if (!self->debugger->ops->read_memory(self->debugger, core_place(self->core, here), code, sizeof code,
                                           &limit, &unread))
         return 0;
     uint16_t first = (uint16_t)(code[0] | code[1] << 8), second = (uint16_t)(code[2] | code[3] << 8);
     uint32_t word = first | (uint32_t)second << 16;
-    bool falls = self->core->family == CORE_ARMV8               ? a64_falls_through(word)
+    bool falls = core_has(self->core, WIDE_REGISTERS)           ? a64_falls_through(word)
                  : debuggee_code_size(self, here) == THUMB_KIND ? thumb_falls_through(first, second, &size)
                                                                 : arm_falls_through(word);
     return falls ? here + size : 0;
@@ -423,7 +423,7 @@ static bool try_second(struct debugger_engine *self, const struct deadline *dead
     struct error refused = {0};
     self->can_watch = false;
     uint64_t second = self->region.start + debuggee_code_size(self, self->region.start);
-    if (!self->region.may_be_left || !self->region.to_return || self->core->family == CORE_X86_64)
+    if (!self->region.may_be_left || !self->region.to_return || core_has(self->core, PROGRAM_ONLY))
         return true;
     self->can_watch = debuggee_set_breakpoint(self, second, true, deadline, &refused);
     if (self->can_watch)
@@ -487,7 +487,7 @@ static bool run(struct engine *engine, const struct engine_request *request, con
     if (request->rehits > 0 && self->rehit != REHIT_STOPS_AGAIN)
         snprintf(engine->uncalibrated, sizeof engine->uncalibrated, "%s",
                  self->rehit == REHIT_STEPS_OVER ? "the debugger steps over a breakpoint where it resumes"
-                 : self->core->family == CORE_X86_64
+                 : core_has(self->core, PROGRAM_ONLY)
                      ? "it is not known where an x86-64 instruction ends, nor whether a resume steps over it"
                      : "it is not known whether a resumed core stops again at once");
     return true;
@@ -562,9 +562,10 @@ static bool find_here(struct debugger_engine *self, uint64_t *here, const struct
     enum { T_BIT = 1 << 5 };
     uint64_t pc, status = 0;
     if (!debuggee_register(self, CORE_PC, &pc, deadline, error) ||
-        (self->core->family == CORE_ARMV7 && !debuggee_register(self, CORE_STATUS, &status, deadline, error)))
+        (core_has(self->core, THUMB_BY_BIT) &&
+         !debuggee_register(self, CORE_STATUS, &status, deadline, error)))
         return false;
-    *here = core_code(self->core, pc, self->core->family == CORE_M || (status & T_BIT) != 0);
+    *here = core_code(self->core, pc, core_has(self->core, THUMB_ONLY) || (status & T_BIT) != 0);
     return true;
 }
 

@@ -593,13 +593,12 @@ static bool run(struct engine *engine, const struct engine_request *request, con
     return run_hits(self, request, sink, deadline, &why) || direct_tell_cause(self, &why, error);
 }
 
-/* What the lists write that halt the core, if nothing was armed. On a Cortex-M, the comparators need not be
- * on. */
+/* What the lists write that halt the core, if nothing was armed. */
 static bool hold_for_halt(struct direct_engine *self, const struct deadline *deadline, struct error *error)
 {
     struct ledger *ledger = self->device->ledger;
     return settings_watch_resets(ledger, &self->device->chosen->core, deadline, error) &&
-           (self->core->family == CORE_M ||
+           (core_has(self->core, COMPARATOR_SWITCH) ||
             settings_switch_on_comparators(ledger, self->core, deadline, error));
 }
 

@@ -25,7 +25,7 @@ static bool run_on(struct direct_engine *self, const struct deadline *deadline, 
     return direct_run_plain(self, deadline, error);
 }
 
-/* Of a Cortex-M it tells of a reset, and only once: the end of the run must know. */
+/* It may tell of a reset only once: the end of the run must know. */
 static bool read_status(const struct direct_engine *self, uint64_t *status, const struct deadline *deadline,
                         struct error *error)
 {
@@ -33,7 +33,7 @@ static bool read_status(const struct direct_engine *self, uint64_t *status, cons
     if (!ledger_read(device->ledger, core_status_register(self->core), status, deadline, error))
         return false;
     device->was_reset =
-        device->was_reset || (self->core->family == CORE_M && core_reset_since(self->core, *status));
+        device->was_reset || (core_has(self->core, STATUS_FORGETS) && core_reset_since(self->core, *status));
     return true;
 }
 

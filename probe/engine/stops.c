@@ -27,7 +27,7 @@ static bool check_exits(const struct region *region, struct error *error)
 
 bool frame_is_on_stack(const struct core *core)
 {
-    return core->family == CORE_X86_64;
+    return core_has(core, PROGRAM_ONLY);
 }
 
 struct return_place frame_exit(const struct frame *frame, const struct core *core,
@@ -80,7 +80,7 @@ bool frame_find_end(struct frame *frame, const struct core *core, const struct r
 
 void frame_find_base(struct frame *frame, const struct core *core, const struct region *region, uint64_t base)
 {
-    uint64_t all = core->family == CORE_ARMV8 ? UINT64_MAX : UINT32_MAX;
+    uint64_t all = core_has(core, WIDE_REGISTERS) ? UINT64_MAX : UINT32_MAX;
     frame->sp = base;
     frame->end.sp = (base + (uint64_t)region->apart) & all;
 }
@@ -129,8 +129,9 @@ bool writer_tell_unseen(const struct region *region, size_t which, struct error 
 static unsigned call_size(const struct core *core, bool thumb, uint32_t before)
 {
     if (!thumb)
-        return (core->family == CORE_ARMV8 ? a64_call_code(before) : arm_call_code(before)) != CALL_NONE ? 4
-                                                                                                         : 0;
+        return (core_has(core, WIDE_REGISTERS) ? a64_call_code(before) : arm_call_code(before)) != CALL_NONE
+                   ? 4
+                   : 0;
     if (thumb_call_code(before >> 16, 2) != CALL_NONE)
         return 2;
     return thumb_call_code(before << 16 | before >> 16, 4) != CALL_NONE ? 4 : 0;
@@ -141,7 +142,7 @@ bool entry_call(struct device *device, uint64_t lr, uint64_t *call, const struct
 {
     const struct core *core = &device->chosen->core;
     uint64_t to = core_code_of_lr(core, lr), place = core_place(core, to), words[2] = {0};
-    bool thumb = core->family == CORE_M || (core->family == CORE_ARMV7 && (to & 1) != 0);
+    bool thumb = core_is_thumb(core, to);
     struct error unread = {0};
     *call = UINT64_MAX;
     uint64_t first = (place - 4) & ~UINT64_C(3);
@@ -310,7 +311,7 @@ bool process_check(const struct process *process, const struct core *core, struc
 {
     if (process->which == PROCESS_NOT_SAID || core->processes)
         return true;
-    if (core->family == CORE_M)
+    if (core_has(core, SYSTEM_SPACE))
         return error_set(error, ERROR_USAGE, "--context: a Cortex-M has no CONTEXTIDR");
     return error_set(error, ERROR_USAGE, "--context: %s has no MMU: an address is always the same code",
                      core->name);

@@ -159,7 +159,7 @@ static bool take_look(struct walking *self, const struct passage_steps *steps, b
 {
     struct direct_engine *engine = self->engine;
     size_t block = block_at(self, self->here);
-    uint64_t all = engine->core->family == CORE_ARMV8 ? UINT64_MAX : UINT32_MAX, wanted = self->sp;
+    uint64_t all = core_has(engine->core, WIDE_REGISTERS) ? UINT64_MAX : UINT32_MAX, wanted = self->sp;
     if (core_reset_seen(engine->core, engine->results[steps->reset]))
         return direct_tell_reset(engine, error);
     reading_take(&engine->device->reading, false, engine->results, steps->to, self->hop.readings[1]);

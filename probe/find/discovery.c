@@ -536,7 +536,7 @@ static bool look(const struct placing *p, const char *option, const struct place
 static int core_at(const struct found *found, const struct device_bus *bus, uint64_t base)
 {
     for (size_t i = 0; i < found->n_cores; i++)
-        if (found->cores[i].core.family != CORE_M && found->cores[i].core.unit == bus->unit &&
+        if (!core_has(&found->cores[i].core, SYSTEM_SPACE) && found->cores[i].core.unit == bus->unit &&
             found->cores[i].core.debug_base == base)
             return (int)i;
     return -1;
@@ -551,7 +551,7 @@ static bool place_cortex_m(const struct placing *p, const struct place *place, i
         if (!view->is_core || !view->has_port || (view->port & 0xFF) != place->port)
             continue;
         for (size_t k = 0; k < found->n_cores; k++)
-            if (found->cores[k].core.family == CORE_M && found->cores[k].core.unit == view->unit) {
+            if (core_has(&found->cores[k].core, SYSTEM_SPACE) && found->cores[k].core.unit == view->unit) {
                 *number = (int)k;
                 return true;
             }
@@ -601,7 +601,7 @@ static bool place_core(const struct placing *p, const struct place *place, int *
 static bool place_pmu(const struct placing *p, const struct place *place, struct core *core)
 {
     struct component there;
-    if (core->family == CORE_M)
+    if (core_has(core, SYSTEM_SPACE))
         return error_set(p->error, ERROR_USAGE,
                          "--pmu-base: a Cortex-M has its PMU where all of them have it");
     if (!look(p, "--pmu-base", place, DEVTYPE_PMU, &core->pmu_unit, &there))
@@ -614,7 +614,7 @@ static bool place_cti(const struct placing *p, const struct place *place, struct
 {
     struct component there = {0}, debug = {0};
     uint16_t unit = 0;
-    if (core->family != CORE_ARMV8 && core->family != CORE_ARMV7)
+    if (!core_has(core, DEBUG_COMPONENT))
         return error_set(p->error, ERROR_USAGE, "--cti: only A and R cores are halted by one");
     if (!look(p, "--cti", place, DEVTYPE_CTI, &unit, &there))
         return false;

@@ -12,20 +12,14 @@ bool clock_is_slow(const struct clock *clock)
     return clock->hz > 0 && clock->hz < SLOW_HZ;
 }
 
-/* Cortex-M7 and M85 come to 1 GHz and some more; A cores in servers to 4 GHz. */
-static double fastest_of(enum core_family family)
+struct clock clock_unknown(double fastest_hz)
 {
-    return family == CORE_M ? 1.2e9 : 5e9;
+    return (struct clock){.bound_hz = fastest_hz, .fastest_hz = fastest_hz};
 }
 
-struct clock clock_unknown(enum core_family family)
+struct clock clock_given(double hz, const char *source, double fastest_hz)
 {
-    return (struct clock){.bound_hz = fastest_of(family), .fastest_hz = fastest_of(family)};
-}
-
-struct clock clock_given(double hz, const char *source, enum core_family family)
-{
-    struct clock clock = {.hz = hz, .bound_hz = hz * TOLERANCE, .fastest_hz = fastest_of(family)};
+    struct clock clock = {.hz = hz, .bound_hz = hz * TOLERANCE, .fastest_hz = fastest_hz};
     snprintf(clock.source, sizeof clock.source, "%s", source);
     return clock;
 }
@@ -62,7 +56,7 @@ bool clock_measure(struct device *device, int ms, struct clock *out, const struc
 {
     const struct counter *counter = &device->block->counters[0];
     struct sample a = {0}, b = {0};
-    *out = clock_unknown(device->chosen->core.family);
+    *out = clock_unknown(core_fastest_hz(&device->chosen->core));
     double safe_ms = (double)counter_modulus(counter) / out->fastest_hz * 1000 / 2;
     if (safe_ms < 1)
         return true;

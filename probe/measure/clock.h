@@ -15,14 +15,15 @@ struct clock {
     double hz, error_hz; /* 0: unknown */
     char source[32];
     double bound_hz;   /* the counter never runs faster, by what is claimed of it */
-    double fastest_hz; /* nor does any core of its family */
+    double fastest_hz; /* nor does any core of its architecture */
     char doubt[128];   /* why what is claimed of it is not believed: then it is unknown; "" */
 };
 
-struct clock clock_unknown(enum core_family family);
+/* `fastest_hz`: of any such core, core_fastest_hz. */
+struct clock clock_unknown(double fastest_hz);
 /* So slow that two accesses of a probe may be closer than a register transfer takes. */
 bool clock_is_slow(const struct clock *clock);
-struct clock clock_given(double hz, const char *source, enum core_family family);
+struct clock clock_given(double hz, const char *source, double fastest_hz);
 /* The counter of cycles was seen to run so fast at least: if a claimed clock is slower than that, it is
  * wrong.
  */

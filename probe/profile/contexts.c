@@ -6,7 +6,7 @@ void contexts_begin(struct contexts *contexts, const struct core *core, uint64_t
                     const struct pc_sample *sample)
 {
     *contexts = (struct contexts){0};
-    if (core->family != CORE_M) {
+    if (!core_has(core, SYSTEM_SPACE)) {
         if (sample != NULL && sample->has_context)
             contexts->of[PROFILE_PROCESSES] = (struct context_source){.at = sample->context, .is_read = true};
         return;

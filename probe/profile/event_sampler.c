@@ -92,7 +92,7 @@ bool event_sampler_begin(struct event_sampler *sampler, struct device *device,
                                       .n_picks = n,
                                       .random = (uint64_t)deadline_now_us() | 1};
     uint64_t events = every < TRIAL_EVENTS ? every : TRIAL_EVENTS;
-    const struct clock clock = clock_unknown(device->chosen->core.family);
+    const struct clock clock = clock_unknown(core_fastest_hz(&device->chosen->core));
     sampler->plausible = plausible_begin(&device->reading, device->block->counts_cycles, &clock, 0);
     return counter_stop_take(&sampler->stop, device, picks, n, deadline, error) &&
            counter_stop_prove(&sampler->stop, events, TRIAL_MS, &sampler->is_proved, deadline, error) &&

@@ -45,8 +45,9 @@ static bool read_pc(struct halt_sampler *sampler, uint64_t *pc, const struct dea
                     struct error *error)
 {
     struct debugger *debugger = sampler->device->debugger;
-    bool x86 = sampler->device->chosen->core.family == CORE_X86_64;
-    return debugger->ops->read_register(debugger, x86 ? "rip" : "pc", pc, deadline, error);
+    char name[8];
+    core_register_name(&sampler->device->chosen->core, CORE_PC, name, sizeof name);
+    return debugger->ops->read_register(debugger, name, pc, deadline, error);
 }
 
 static bool run_and_halt(struct halt_sampler *sampler, struct debugger_stop *stop,

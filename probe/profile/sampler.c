@@ -48,7 +48,7 @@ static bool apply_settings(struct sampler *sampler, const struct deadline *deadl
     for (size_t i = 0; i < n; i++)
         if (!ledger_apply(ledger, &settings[i], deadline, error))
             return false;
-    return sampler->core->family == CORE_M ||
+    return !core_has(sampler->core, HIDES) ||
            settings_apply_core(ledger, sampler->core, APPLY_TO_LOOK, deadline, error);
 }
 
@@ -179,7 +179,7 @@ static void settle_pending(struct sampler *sampler, const struct pc_look *look, 
 /* A Cortex-M that let the probe wait, and was not reset meanwhile, slept with its clocks off. */
 static void settle_missed(struct sampler *sampler, bool slept, struct profile_tally *tally)
 {
-    bool asleep = slept && sampler->core->family == CORE_M;
+    bool asleep = slept && core_has(sampler->core, SYSTEM_SPACE);
     tally->now.states[asleep ? PROFILE_ASLEEP : PROFILE_IN_RESET] += sampler->missed;
     sampler->missed = 0;
 }

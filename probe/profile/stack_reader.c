@@ -23,13 +23,13 @@ void stack_reader_close(struct stack_reader *reader)
 /* General registers by number; SP, LR and PC follow them, in struct unwind_core as in wanted_place. */
 static unsigned general_registers(const struct core *core)
 {
-    return core->family == CORE_ARMV8 ? UNWIND_A64_LR : UNWIND_ARM_SP;
+    return core_has(core, WIDE_REGISTERS) ? UNWIND_A64_LR : UNWIND_ARM_SP;
 }
 
 /* Index into unwind_core.value; UNWIND_VALUES and above: none. */
 static unsigned value_of(const struct core *core, enum core_register which)
 {
-    bool wide = core->family == CORE_ARMV8;
+    bool wide = core_has(core, WIDE_REGISTERS);
     switch (which) {
     case CORE_SP:
         return wide ? UNWIND_A64_SP : UNWIND_ARM_SP;
@@ -49,7 +49,7 @@ static unsigned value_of(const struct core *core, enum core_register which)
 static size_t want_registers(const struct core *core, bool all, struct register_value *out)
 {
     static const enum core_register last[] = {CORE_SP, CORE_LR, CORE_PC};
-    bool wide = core->family == CORE_ARMV8;
+    bool wide = core_has(core, WIDE_REGISTERS);
     uint64_t needs = wide ? UNWIND_NEEDS_A64 : UNWIND_NEEDS_ARM;
     size_t n = 0;
     for (unsigned i = 0; i < general_registers(core); i++)
@@ -57,7 +57,7 @@ static size_t want_registers(const struct core *core, bool all, struct register_
             out[n++] = (struct register_value){.which = (enum core_register)(CORE_R0 + i)};
     for (size_t i = 0; i < sizeof last / sizeof *last; i++)
         out[n++] = (struct register_value){.which = last[i]};
-    if (core->family == CORE_M)
+    if (core_has(core, SYSTEM_SPACE))
         out[n++] = (struct register_value){.which = CORE_PSP};
     if (all || !wide)
         out[n++] = (struct register_value){.which = CORE_STATUS};
@@ -99,7 +99,7 @@ static bool read_registers(struct stack_reader *reader, struct register_value *r
 
 static struct unwind_core core_of(const struct core *core, const struct register_value *registers, size_t n)
 {
-    struct unwind_core out = {.is_m = core->family == CORE_M};
+    struct unwind_core out = {.is_m = core_has(core, SYSTEM_SPACE)};
     for (size_t i = 0; i < n; i++) {
         unsigned value = value_of(core, registers[i].which);
         if (!registers[i].known)
@@ -110,22 +110,11 @@ static struct unwind_core core_of(const struct core *core, const struct register
         } else if (registers[i].which == CORE_PSP) {
             out.psp = registers[i].value;
             out.knows_psp = true;
-        } else if (core->family != CORE_ARMV8) {
+        } else if (!core_has(core, WIDE_REGISTERS)) {
             out.status = (uint32_t)registers[i].value;
         }
     }
     return out;
-}
-
-static void name_register(const struct core *core, enum core_register which, char *out, size_t size)
-{
-    static const char *const names[] = {
-        [CORE_PC] = "pc", [CORE_SP] = "sp", [CORE_LR] = "lr", [CORE_PSP] = "psp", [CORE_STATUS] = "cpsr"};
-    if (which >= CORE_R0)
-        snprintf(out, size, "%c%u", core->family == CORE_ARMV8 ? 'x' : 'r',
-                 (unsigned)(which - CORE_R0) % 100);
-    else
-        snprintf(out, size, "%s", which == CORE_STATUS && core->family == CORE_M ? "xpsr" : names[which]);
 }
 
 /* --- memory --------------------------------------------------------------------------------------------- */
@@ -220,7 +209,7 @@ bool stack_reader_place(struct stack_reader *reader, struct stop_place *out, con
         struct stop_register *to = &out->registers[out->n_registers];
         if (!registers[i].known)
             continue;
-        name_register(reader->core, registers[i].which, to->name, sizeof to->name);
+        core_register_name(reader->core, registers[i].which, to->name, sizeof to->name);
         to->value = registers[i].value;
         out->n_registers++;
     }

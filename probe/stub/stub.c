@@ -89,7 +89,7 @@ static bool enable_by_code(struct stub *stub, const struct stub_state *found, co
 static bool disable_by_code(struct stub *stub, const struct stub_state *found,
                             const struct deadline *deadline, struct error *error)
 {
-    uint32_t with_e = PMCR_E | (stub->device->chosen->core.family == CORE_ARMV8 ? PMCR_LC : 0);
+    uint32_t with_e = PMCR_E | (core_has(&stub->device->chosen->core, WIDE_REGISTERS) ? PMCR_LC : 0);
     uint64_t to[2] = {stub->before[0] & ~(uint64_t)PMUSERENR_EN, stub->before[1]};
     if (found->events == 0) {
         to[0] &= ~(uint64_t)CYCLES;
@@ -107,7 +107,7 @@ static const struct stub_way by_code = {look_by_code, enable_by_code, disable_by
 
 static bool load_code(struct stub *stub, uint64_t at, const struct deadline *deadline, struct error *error)
 {
-    bool v7 = stub->device->chosen->core.family == CORE_ARMV7;
+    bool v7 = !core_has(&stub->device->chosen->core, WIDE_REGISTERS);
     stub->way = &by_code;
     stub->injected = injected_new(stub->device);
     if (stub->injected == NULL)
@@ -126,7 +126,7 @@ static const uint32_t TRACED = 0x7F1001; /* of DWT_CTRL: all that counts, sample
 
 static struct address pmu_word(const struct core *core, uint32_t offset)
 {
-    return core->family == CORE_M ? core_word(core, M_PMU + offset) : core_pmu(core, offset);
+    return core_has(core, SYSTEM_SPACE) ? core_word(core, M_PMU + offset) : core_pmu(core, offset);
 }
 
 static bool read_word(struct stub *stub, struct address at, uint32_t *out, const struct deadline *deadline,
@@ -160,7 +160,7 @@ static bool switch_trace_on(struct stub *stub, const struct deadline *deadline, 
 {
     const struct core *core = &stub->device->chosen->core;
     uint32_t demcr;
-    if (core->family != CORE_M)
+    if (!core_has(core, SYSTEM_SPACE))
         return true;
     return read_word(stub, core_word(core, DEMCR), &demcr, deadline, error) &&
            ((demcr & DEMCR_TRCENA) != 0 ||
@@ -172,7 +172,7 @@ static bool switch_trace_off(struct stub *stub, const struct deadline *deadline,
 {
     const struct core *core = &stub->device->chosen->core;
     uint32_t demcr, control, itm;
-    if (core->family != CORE_M)
+    if (!core_has(core, SYSTEM_SPACE))
         return true;
     if (!read_word(stub, core_word(core, DEMCR), &demcr, deadline, error) ||
         !read_word(stub, core_word(core, DWT_CTRL), &control, deadline, error) ||
@@ -195,7 +195,7 @@ static bool trace_is_on(struct stub *stub, bool *on, const struct deadline *dead
 {
     const struct core *core = &stub->device->chosen->core;
     uint32_t demcr = DEMCR_TRCENA;
-    if (core->family == CORE_M && !read_word(stub, core_word(core, DEMCR), &demcr, deadline, error))
+    if (core_has(core, SYSTEM_SPACE) && !read_word(stub, core_word(core, DEMCR), &demcr, deadline, error))
         return false;
     *on = (demcr & DEMCR_TRCENA) != 0;
     return true;
@@ -208,7 +208,7 @@ static bool look_at_pmu(struct stub *stub, struct stub_state *out, const struct 
 {
     const struct core *core = &stub->device->chosen->core;
     uint32_t control, enabled, user = 0;
-    bool traced, has_user = core->family != CORE_M;
+    bool traced, has_user = !core_has(core, SYSTEM_SPACE);
     if (!trace_is_on(stub, &traced, deadline, error) ||
         !read_word(stub, pmu_word(core, PMCR), &control, deadline, error) ||
         !read_word(stub, pmu_word(core, PMCNTENSET), &enabled, deadline, error) ||
@@ -237,7 +237,7 @@ static bool open_lock(struct stub *stub, const struct deadline *deadline, struct
                                  .test = LSR_LOCKED,
                                  .key = LAR_KEY,
                                  .restore = {.mask = 1}};
-    return core->family == CORE_M || ledger_apply(stub->device->ledger, &lock, deadline, error);
+    return core_has(core, SYSTEM_SPACE) || ledger_apply(stub->device->ledger, &lock, deadline, error);
 }
 
 static bool set_user(struct stub *stub, const struct stub_state *found, bool user,
@@ -351,13 +351,13 @@ static bool has_block(const struct device_core *core, const char *name)
 
 static const struct stub_way *way_by_registers(const struct device_core *core)
 {
-    if (core->core.family == CORE_ARMV8) /* PMUSERENR_EL0 is not on the debug bus */
+    if (core_has(&core->core, WIDE_REGISTERS)) /* PMUSERENR_EL0 is not on the debug bus */
         return NULL;
-    if (core->core.family == CORE_ARMV7 && core->core.pmu_base == 0) /* a PMU in CP15 alone */
+    if (core_has(&core->core, DEBUG_COMPONENT) && core->core.pmu_base == 0) /* a PMU in CP15 alone */
         return NULL;
     if (has_block(core, "pmu"))
         return &by_pmu;
-    return core->core.family == CORE_M && has_block(core, "dwt") ? &by_dwt : NULL;
+    return core_has(&core->core, SYSTEM_SPACE) && has_block(core, "dwt") ? &by_dwt : NULL;
 }
 
 bool stub_open(struct stub *stub, struct device *device, const uint64_t *at, const struct deadline *deadline,
@@ -371,7 +371,7 @@ bool stub_open(struct stub *stub, struct device *device, const uint64_t *at, con
         return false;
     const struct device_core *core = device->chosen;
     stub->way = way_by_registers(core);
-    if (core->core.family != CORE_M && (at != NULL || stub->way == NULL))
+    if (!core_has(&core->core, SYSTEM_SPACE) && (at != NULL || stub->way == NULL))
         return load_code(stub, at != NULL ? *at : 0, deadline, error);
     if (stub->way == NULL)
         return error_advise(error, ERROR_NO_COUNTER, "",

@@ -113,7 +113,7 @@ static bool measure(struct device *device, uint64_t hits, struct summary *summar
     struct delta_options options = {.hits = hits,
                                     .timeout_ms = 10000,
                                     .calibrate = true,
-                                    .clock = clock_given(100e6, "--freq", CORE_M),
+                                    .clock = clock_given(100e6, "--freq", 1.2e9),
                                     .plan = &plan};
     struct delta_sink sink = {0};
     if (!plan_make(&plan, device->block, NULL, NULL, 0, error))

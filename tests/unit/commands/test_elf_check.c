@@ -1,4 +1,5 @@
 #include "../test.h"
+#include "cores/architectures.h"
 
 #include "commands/session.h"
 
@@ -6,9 +7,9 @@
 #include <string.h>
 
 /* By CPUID or MIDR. */
-static struct core core_of(enum core_family family, uint32_t id)
+static struct core core_of(const struct core_ops *ops, uint32_t id)
 {
-    return (struct core){.family = family, .id = id};
+    return (struct core){.ops = ops, .id = id};
 }
 
 static const uint32_t M0_PLUS = 0x410CC601, M3 = 0x412FC231, M4 = 0x410FC241, M23 = 0x411CD200,
@@ -19,7 +20,7 @@ static bool fits_m(unsigned architecture, char profile, uint32_t id)
 {
     const struct symbols_machine machine = {
         .number = EM_ARM, .architecture = architecture, .profile = profile};
-    const struct core core = core_of(CORE_M, id);
+    const struct core core = core_of(&cortex_m_ops, id);
     return elf_fits(&machine, &core);
 }
 
@@ -62,9 +63,9 @@ TEST(other_machines_are_told_apart)
         {{.number = EM_ARM, .architecture = V7E_M}, true, false, false, false, false, false},
         {{.number = EM_ARM}, true, true, true, true, false, false},
     };
-    const struct core m4 = core_of(CORE_M, M4), a9 = core_of(CORE_ARMV7, A9), a53 = core_of(CORE_ARMV8, A53),
-                      r52 = core_of(CORE_ARMV8, R52), x86 = core_of(CORE_X86_64, 0),
-                      card = core_of(CORE_KNC, 0);
+    const struct core m4 = core_of(&cortex_m_ops, M4), a9 = core_of(&armv7_ops, A9),
+                      a53 = core_of(&armv8_ops, A53), r52 = core_of(&armv8_ops, R52),
+                      x86 = core_of(&x86_64_ops, 0), card = core_of(&knc_ops, 0);
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
         assert_int_equal(elf_fits(&table[i].machine, &m4), table[i].m4);
         assert_int_equal(elf_fits(&table[i].machine, &a9), table[i].a9);

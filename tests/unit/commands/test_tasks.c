@@ -1,5 +1,6 @@
 /* What an RTOS calls its tasks, read from the memory that a pointer leads to. */
 #include "../test.h"
+#include "cores/architectures.h"
 
 #include "commands/tasks.h"
 
@@ -55,7 +56,7 @@ static int set_up(void **state)
     memset(&f, 0, sizeof f);
     f.link.ops = &ops;
     f.ledger = ledger_new(&f.link);
-    f.core.family = CORE_M;
+    f.core.ops = &cortex_m_ops;
     f.tasks.has_names = true;
     f.deadline = deadline_in_ms(60000, NULL);
     return 0;

@@ -2,6 +2,7 @@
  * Armv7 cores: who they are, and the steps that read them. What these do to a core: test_armv7_runs.c. The
  * architecture's numbers are written out: a shared name would let a slip agree with itself.
  */
+#include "cores/architectures.h"
 #include "rig_armv7.h"
 
 #include "cores/armv7_transfer.h"
@@ -58,7 +59,7 @@ TEST(names_cores)
         assert_true(identify(known[i].midr, known[i].didr, 0xFF, &core));
         assert_string_equal(core.name, known[i].name);
         assert_int_equal(core.comparators, known[i].comparators);
-        assert_int_equal(core.family, CORE_ARMV7);
+        assert_ptr_equal(core.ops, &armv7_ops);
         assert_int_equal(core.id, known[i].midr);
         assert_int_equal(core.unit, 3);
         assert_int_equal(core.debug_base, 0x80090000);
@@ -88,7 +89,7 @@ TEST(a_core_that_may_not_be_halted_has_no_comparators)
 
 TEST(places_in_code_tell_the_instruction_set)
 {
-    struct core core = a9(), m = {.family = CORE_M};
+    struct core core = a9(), m = {.ops = &cortex_m_ops};
     assert_int_equal(core_code(&core, 0x8000, false), 0x8000);
     assert_int_equal(core_code(&core, 0x8002, true), 0x8003);
     assert_int_equal(core_code_of_lr(&core, 0x8003), 0x8003);

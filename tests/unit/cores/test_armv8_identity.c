@@ -89,7 +89,7 @@ TEST(cores_are_named)
         struct core core = identify(values);
         assert_string_equal(core.name, known[i].name);
         assert_int_equal(core.comparators, known[i].comparators);
-        assert_int_equal(core.family, CORE_ARMV8);
+        assert_ptr_equal(core.ops, &armv8_ops);
         assert_int_equal(core.id, known[i].midr);
         assert_int_equal(core.unit, 3);
         assert_int_equal(core.debug_base, DEBUG);

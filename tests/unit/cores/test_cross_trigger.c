@@ -1,3 +1,4 @@
+#include "cores/architectures.h"
 #include "cores/cross_trigger.h"
 
 #include "cores/arm_debug.h"
@@ -5,7 +6,7 @@
 
 enum { CTI = 0x80098000, DEVID = 0x00040800, INPUTS = 2, OUTPUTS = INPUTS + CROSS_TRIGGERS };
 
-static const struct core v7 = {.family = CORE_ARMV7, .unit = 3, .cti_base = CTI};
+static const struct core v7 = {.ops = &armv7_ops, .unit = 3, .cti_base = CTI};
 
 static bool identify(uint64_t control, uint64_t input, uint64_t output, struct cross_trigger *out)
 {
@@ -53,7 +54,7 @@ TEST(in_one_that_is_on_only_our_channel_changes)
 
 TEST(an_armv8_core_has_its_channel_already)
 {
-    struct core v8 = {.family = CORE_ARMV8, .cti_base = CTI, .halt_channel = 4};
+    struct core v8 = {.ops = &armv8_ops, .cti_base = CTI, .halt_channel = 4};
     struct cross_trigger found;
     struct setting settings[CROSS_TRIGGER_SETTINGS];
     struct step items[4];
@@ -69,7 +70,7 @@ TEST(an_armv8_core_has_its_channel_already)
 
 TEST(a_core_without_one)
 {
-    const struct core none = {.family = CORE_ARMV7};
+    const struct core none = {.ops = &armv7_ops};
     struct cross_trigger found;
     struct step items[4];
     struct steps list = {.items = items, .room = 4};

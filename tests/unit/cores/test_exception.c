@@ -1,5 +1,6 @@
 /* The words for exceptions and faults. */
 #include "../test.h"
+#include "cores/architectures.h"
 #include "cores/exception.h"
 
 #include <string.h>
@@ -7,7 +8,7 @@
 static void check(uint32_t id, uint64_t icsr, uint64_t cfsr, uint64_t hfsr, const char *expected,
                   bool expect_fault)
 {
-    struct core core = {.family = CORE_M, .id = id};
+    struct core core = {.ops = &cortex_m_ops, .id = id};
     const uint64_t words[EXCEPTION_WORDS] = {icsr, cfsr, hfsr, 0x20001234, 0x40005678};
     char text[256];
     bool is_fault = !expect_fault;
@@ -38,21 +39,21 @@ TEST(which_registers_are_read)
 {
     struct step items[EXCEPTION_WORDS];
     struct steps list = {.items = items, .room = EXCEPTION_WORDS};
-    struct core core = {.family = CORE_M, .id = M4};
+    struct core core = {.ops = &cortex_m_ops, .id = M4};
     assert_true(exception_add(&core, &list));
     assert_int_equal(list.n, EXCEPTION_WORDS);
     list.n = 0;
     core.id = M0PLUS;
     assert_true(exception_add(&core, &list));
     assert_int_equal(list.n, 1);
-    core.family = CORE_ARMV8;
+    core.ops = &armv8_ops;
     assert_false(exception_add(&core, &list));
 }
 
 /* At EL1, whose vectors are at 0x80000. */
 static const char *armv8_fault(uint64_t pc, uint64_t lr, uint64_t esr, char *out, size_t size)
 {
-    const struct core core = {.family = CORE_ARMV8};
+    const struct core core = {.ops = &armv8_ops};
     const struct exception_fault fault = {.status = 1 << 2 | 1,
                                           .pc = pc,
                                           .lr = lr,

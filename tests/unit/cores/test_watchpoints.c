@@ -1,10 +1,12 @@
+#include "cores/architectures.h"
 #include "cores/watchpoints.h"
 #include "test.h"
 
-static const struct core M0PLUS = {.family = CORE_M, .id = 0x410CC601};
-static const struct core M4 = {.family = CORE_M, .id = 0x410FC241};
-static const struct core M55 = {.family = CORE_M, .id = 0x411FD221};
-static const struct core STAR = {.family = CORE_M, .id = 0x631F1321}; /* Armv8-M, by an older part number */
+static const struct core M0PLUS = {.ops = &cortex_m_ops, .id = 0x410CC601};
+static const struct core M4 = {.ops = &cortex_m_ops, .id = 0x410FC241};
+static const struct core M55 = {.ops = &cortex_m_ops, .id = 0x411FD221};
+/* Armv8-M, by an older part number */
+static const struct core STAR = {.ops = &cortex_m_ops, .id = 0x631F1321};
 
 static int find_watchpoint(const struct core *core, const uint64_t *functions, unsigned n, bool others)
 {

@@ -19,7 +19,7 @@ TEST(test_returns_to_what_call_has_pushed)
 /* Instructions begin anywhere: no bit of an address is another instruction set. */
 TEST(test_every_bit_of_a_place_counts)
 {
-    struct core core, arm = {.family = CORE_ARMV7};
+    struct core core, arm = {.ops = &armv7_ops};
     x86_64_describe(0, &core);
     assert_int_equal(core_place(&core, 0x401001), 0x401001);
     assert_int_equal(core_code(&core, 0x401001, false), 0x401001);
@@ -36,7 +36,7 @@ TEST(test_has_nothing_that_only_a_debugger_has)
     struct step items[4];
     struct steps list = {.items = items, .room = 4};
     x86_64_describe(3, &core);
-    assert_int_equal(core.family, CORE_X86_64);
+    assert_ptr_equal(core.ops, &x86_64_ops);
     assert_int_equal(core.memory_unit, 3);
     assert_string_equal(core.name, "x86-64");
     assert_int_equal(core.comparators, 0);

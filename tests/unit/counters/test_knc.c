@@ -134,7 +134,7 @@ FRESH_TEST(the_block_is_described)
         assert_true(block.counters[i].low.offset == numbers[i]);
         assert_int_equal(block.counters[i].bits, i == 0 ? 64 : 40);
     }
-    struct core other = {.family = CORE_M};
+    struct core other = {.ops = &cortex_m_ops};
     assert_false(knc_kind.identify(&other, NULL, &block));
     assert_int_equal(thread.n_writes, 0);
 }

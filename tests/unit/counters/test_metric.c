@@ -32,7 +32,7 @@ static struct metric_set *parse_good(const char *text)
     return set;
 }
 
-static bool core_has(void *self, const char *event)
+static bool core_offers(void *self, const char *event)
 {
     return event_set_find(self, event) != NULL;
 }
@@ -246,7 +246,7 @@ TEST(embedded_metrics_fit_the_cores)
         fail_msg("%s", error.text);
     for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
         struct event_set *events = event_set_open(wanted[i].cpu, &error);
-        const struct metric *metric = metric_set_find(all, wanted[i].metric, core_has, events);
+        const struct metric *metric = metric_set_find(all, wanted[i].metric, core_offers, events);
         if (wanted[i].event == NULL)
             assert_null(metric);
         else {

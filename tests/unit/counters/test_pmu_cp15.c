@@ -2,6 +2,7 @@
  * The PMU of Cortex-R4, R5 and A8: each access is the MRC or MCR that the core would execute.
  */
 #include "../cores/model_armv7_cp15.h"
+#include "cores/architectures.h"
 #include "test.h"
 
 #include "counters/counter.h"
@@ -24,7 +25,7 @@ static struct fake {
 
 static struct core core_of(uint32_t midr)
 {
-    return (struct core){.family = CORE_ARMV7, .id = midr};
+    return (struct core){.ops = &armv7_ops, .id = midr};
 }
 
 /* The instruction that `at` stands for; what it is selected by is in PMSELR by then. */
@@ -149,10 +150,11 @@ FRESH_TEST(a_core_that_is_only_looked_at_is_told_by_its_name)
 
 FRESH_TEST(others_are_not_touched)
 {
-    struct core a9 = core_of(A9), mapped = core_of(R5), others_make = core_of(0x511FC153), v8 = core_of(R5);
+    struct core a9 = core_of(A9), mapped = core_of(R5), others_make = core_of(0x511FC153),
+                v8 = core_of(0x410FD034);
     const struct core *others[4] = {&a9, &mapped, &others_make, &v8};
     mapped.pmu_base = 0x80091000;
-    v8.family = CORE_ARMV8;
+    v8.ops = &armv8_ops;
     for (size_t i = 0; i < 4; i++) {
         struct step items[BLOCK_IDENTITY];
         struct steps list = {.items = items, .room = BLOCK_IDENTITY};

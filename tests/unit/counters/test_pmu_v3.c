@@ -1,3 +1,4 @@
+#include "cores/architectures.h"
 #include "counters/counter.h"
 #include "fake_pmu.h"
 
@@ -8,7 +9,7 @@ static struct core place(struct fake_pmu *f, uint32_t midr, uint32_t cfgr)
     f->base = BASE;
     *fake_word(f, 0xE00) = cfgr;
     f->type_mask = 0xFC000000 | (midr == A55 ? 0xFFFF : 0x3FF);
-    return (struct core){.family = CORE_ARMV8, .pmu_unit = 1, .pmu_base = BASE, .id = midr};
+    return (struct core){.ops = &armv8_ops, .pmu_unit = 1, .pmu_base = BASE, .id = midr};
 }
 
 FAKE_TEST(every_core_is_known)
@@ -57,8 +58,8 @@ FAKE_TEST(every_core_is_known)
 FAKE_TEST(others_are_not_touched)
 {
     struct counter_block block;
-    struct core none = {.family = CORE_ARMV8, .id = A53}, v7 = {.family = CORE_ARMV7, .pmu_base = BASE},
-                m = {.family = CORE_M, .pmu_base = BASE};
+    struct core none = {.ops = &armv8_ops, .id = A53}, v7 = {.ops = &armv7_ops, .pmu_base = BASE},
+                m = {.ops = &cortex_m_ops, .pmu_base = BASE};
     const struct core *others[3] = {&none, &v7, &m};
     for (size_t i = 0; i < 3; i++) {
         assert_int_equal(fake_reads(&pmu_v3_kind, others[i]), 0);

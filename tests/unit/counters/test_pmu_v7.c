@@ -1,3 +1,4 @@
+#include "cores/architectures.h"
 #include "counters/counter.h"
 #include "fake_pmu.h"
 
@@ -6,7 +7,7 @@ static const uint32_t CYCLES = 0x80000000;
 
 static struct core core_of(uint32_t midr)
 {
-    return (struct core){.family = CORE_ARMV7, .pmu_unit = 3, .pmu_base = BASE, .id = midr};
+    return (struct core){.ops = &armv7_ops, .pmu_unit = 3, .pmu_base = BASE, .id = midr};
 }
 
 static struct core place(struct fake_pmu *f, uint32_t midr, uint32_t pmcr)
@@ -65,8 +66,8 @@ FAKE_TEST(others_are_not_touched)
     struct counter_block block;
     struct core none = core_of(A9), v8 = core_of(0x410FD034), m = core_of(0x410FC241), a9 = core_of(A9);
     none.pmu_base = 0;
-    v8.family = CORE_ARMV8;
-    m.family = CORE_M;
+    v8.ops = &armv8_ops;
+    m.ops = &cortex_m_ops;
     const struct core *others[3] = {&none, &v8, &m};
     for (size_t i = 0; i < 3; i++) {
         assert_int_equal(fake_reads(&pmu_v7_kind, others[i]), 0);

@@ -1,3 +1,4 @@
+#include "cores/architectures.h"
 #include "counters/counter.h"
 #include "fake_pmu.h"
 #include "measure/plan.h"
@@ -14,7 +15,7 @@ static struct core place(struct fake_pmu *f, uint32_t cpuid)
     f->type_mask = 0xFFFF;
     *fake_word(f, 0xE00) = 0x00A05F08;
     *fake_word(f, 0xFBC) = 0x47700A06;
-    return (struct core){.family = CORE_M, .unit = 2, .memory_unit = 2, .id = cpuid};
+    return (struct core){.ops = &cortex_m_ops, .unit = 2, .memory_unit = 2, .id = cpuid};
 }
 
 FAKE_TEST(every_core_is_known)
@@ -58,11 +59,11 @@ FAKE_TEST(others_are_not_touched)
     struct counter_block block;
     static const uint32_t ids[] = {0x410CC601, 0x410FC241, 0x411FC272, 0x410FD214};
     for (size_t i = 0; i < sizeof ids / sizeof *ids; i++) {
-        struct core core = {.family = CORE_M, .id = ids[i]};
+        struct core core = {.ops = &cortex_m_ops, .id = ids[i]};
         assert_int_equal(fake_reads(&pmu_v81m_kind, &core), 0);
         assert_false(pmu_v81m_kind.identify(&core, NULL, &block));
     }
-    struct core a = {.family = CORE_ARMV8, .pmu_base = 0x1000, .id = M55};
+    struct core a = {.ops = &armv8_ops, .pmu_base = 0x1000, .id = 0x410FD034};
     assert_int_equal(fake_reads(&pmu_v81m_kind, &a), 0);
     assert_false(pmu_v81m_kind.identify(&a, NULL, &block));
     struct core without = place(f, M55);

@@ -34,7 +34,7 @@ static void make_core(struct rig *rig, uint32_t id)
         armv8_identify(1, 0x80410000, CTI, identity, core);
     } else {
         assert_true(cortex_m_identify(1, identity, core));
-        core->family = CORE_M;
+        core->ops = &cortex_m_ops;
     }
     core->cti_base = CTI;
     core->pmu_base = PMU;

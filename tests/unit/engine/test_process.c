@@ -1,5 +1,6 @@
 /* Processes: a core that has none to choose from refuses a choice. */
 #include "../test.h"
+#include "cores/architectures.h"
 
 #include "cores/core.h"
 #include "engine/engine.h"
@@ -10,7 +11,7 @@ static const struct process not_said, any = {.which = PROCESS_ANY}, one = {.whic
 
 TEST(a_core_with_an_mmu_takes_all)
 {
-    const struct core core = {.family = CORE_ARMV7, .processes = true};
+    const struct core core = {.ops = &armv7_ops, .processes = true};
     struct error error = {0};
     assert_true(process_check(&not_said, &core, &error));
     assert_true(process_check(&any, &core, &error));
@@ -23,9 +24,9 @@ TEST(others_refuse)
         struct core core;
         const char *why;
     } cores[] = {
-        {{.family = CORE_M, .name = "Cortex-M4 r0p1"}, "a Cortex-M has no CONTEXTIDR"},
-        {{.family = CORE_ARMV7, .name = "Cortex-R5 r1p2"}, "Cortex-R5 r1p2 has no MMU"},
-        {{.family = CORE_ARMV8, .name = "Cortex-R52 r1p0"}, "Cortex-R52 r1p0 has no MMU"},
+        {{.ops = &cortex_m_ops, .name = "Cortex-M4 r0p1"}, "a Cortex-M has no CONTEXTIDR"},
+        {{.ops = &armv7_ops, .name = "Cortex-R5 r1p2"}, "Cortex-R5 r1p2 has no MMU"},
+        {{.ops = &armv8_ops, .name = "Cortex-R52 r1p0"}, "Cortex-R52 r1p0 has no MMU"},
     };
     for (size_t i = 0; i < sizeof cores / sizeof *cores; i++) {
         const struct process *const requests[] = {&any, &one};

@@ -1,5 +1,6 @@
 /* Cores behind debug buses: which components belong to which, as a Zynq has them and as others might. */
 #include "../test.h"
+#include "cores/architectures.h"
 
 #include "debug_words.h"
 #include "find/discovery.h"
@@ -110,9 +111,9 @@ static void add_core(uint64_t base, uint32_t midr)
     debug_put(&f.words, base + 0xFB8, 0xAF);
 }
 
-/* PMU_V3 says what it is; so does CLUSTER, a monitor of something else with the DEVTYPE of a core's. */
-enum { CORE = 1, PMU, CTI, TRACE, PMU_V3, CLUSTER };
-static const uint32_t devarch[] = {[PMU_V3] = 0x47732A16, [CLUSTER] = 0x47702A56};
+/* PMU_NEW says what it is; so does CLUSTER, a monitor of something else with the DEVTYPE of a core's. */
+enum { CORE = 1, PMU, CTI, TRACE, PMU_NEW, CLUSTER };
+static const uint32_t devarch[] = {[PMU_NEW] = 0x47732A16, [CLUSTER] = 0x47702A56};
 
 /* One table with components a page apart, in this order. */
 static void add_table(const unsigned *kinds, size_t n)
@@ -175,7 +176,7 @@ static void expect_core(size_t number, uint64_t debug, uint64_t pmu, uint64_t ct
 {
     const struct core *core = &f.found.cores[number].core;
     assert_true(number < f.found.n_cores);
-    assert_int_equal(core->family, CORE_ARMV7);
+    assert_ptr_equal(core->ops, &armv7_ops);
     assert_string_equal(core->name, "Cortex-A9 r3p0");
     assert_int_equal(core->debug_base, debug);
     assert_int_equal(core->pmu_base, pmu);
@@ -270,8 +271,8 @@ FRESH_TEST(what_belongs_to_which_core)
         {{CORE, TRACE, CORE, TRACE}, {0, 0}, {0, 0}},
         {{CORE, PMU, CORE, PMU, PMU}, {1, 3}, {0, 0}},
         {{CTI, CORE, CORE, PMU, PMU}, {3, 4}, {0, 0}},
-        {{CORE, CLUSTER, PMU_V3, CTI, CORE, PMU_V3, CTI}, {2, 5}, {3, 6}},
-        {{CORE, PMU_V3, CORE, CLUSTER}, {1, 0}, {0, 0}},
+        {{CORE, CLUSTER, PMU_NEW, CTI, CORE, PMU_NEW, CTI}, {2, 5}, {3, 6}},
+        {{CORE, PMU_NEW, CORE, CLUSTER}, {1, 0}, {0, 0}},
         {{CORE, CLUSTER, CORE, CLUSTER}, {0, 0}, {0, 0}},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

@@ -76,7 +76,7 @@ static int set_up(void **state)
     card.link.ops = &ops;
     card.broken = -1;
     deadline = deadline_in_ms(60000, NULL);
-    clock = clock_given(1.1e9, "--freq", CORE_M);
+    clock = clock_given(1.1e9, "--freq", 1.2e9);
     error_clear(&error);
     return 0;
 }

@@ -32,7 +32,7 @@ static int set_up(void **state)
     memset(&summary, 0, sizeof summary);
     error_clear(&error);
     options = (struct delta_options){
-        .hits = 50, .timeout_ms = 1000, .calibrate = true, .clock = clock_given(100e6, "--freq", CORE_M)};
+        .hits = 50, .timeout_ms = 1000, .calibrate = true, .clock = clock_given(100e6, "--freq", 1.2e9)};
     return 0;
 }
 
@@ -403,7 +403,7 @@ FRESH_TEST(bounds_hold_up_to_a_wrap)
         fake.block.counters[0].bits = 24;
         fake.make = long_ones;
         options.clock =
-            clock_given(fast ? 80e6 : 79e6, "--freq", CORE_M); /* with 5 %: 16.8e6 and 16.6e6 of 16.78e6 */
+            clock_given(fast ? 80e6 : 79e6, "--freq", 1.2e9); /* with 5 %: 16.8e6 and 16.6e6 of 16.78e6 */
         assert_true(measure());
         assert_int_equal(column()->at_least, fast ? 50 : 0);
     }

@@ -69,7 +69,7 @@ static int set_up(void **state)
     memset(&summary, 0, sizeof summary);
     error_clear(&error);
     options = (struct delta_options){
-        .hits = 10, .timeout_ms = 1000, .calibrate = true, .clock = clock_given(100e6, "--freq", CORE_M)};
+        .hits = 10, .timeout_ms = 1000, .calibrate = true, .clock = clock_given(100e6, "--freq", 1.2e9)};
     return 0;
 }
 

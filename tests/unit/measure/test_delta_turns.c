@@ -40,7 +40,7 @@ static int set_up(void **state)
     error_clear(&error);
     options = (struct delta_options){.timeout_ms = 1000,
                                      .calibrate = true,
-                                     .clock = clock_given(100e6, "--freq", CORE_M),
+                                     .clock = clock_given(100e6, "--freq", 1.2e9),
                                      .plan = &fake.plan};
     sink = (struct delta_sink){.context = &results, .hit = fake_on_hit, .tick = fake_on_tick};
     for (size_t i = 0; i < REGIONS; i++) {

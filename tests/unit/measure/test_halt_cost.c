@@ -67,7 +67,7 @@ struct rig {
 static struct rig *begin(void)
 {
     struct rig *rig = calloc(1, sizeof *rig);
-    const struct clock clock = clock_given(1e6, "--freq", CORE_M);
+    const struct clock clock = clock_given(1e6, "--freq", 1.2e9);
     assert_non_null(rig);
     rig->block.counts_cycles = true;
     rig->device.block = &rig->block;

@@ -52,7 +52,7 @@ TIDY_TEST(every_wrap_is_counted)
     } counters[] = {{32, 0, false}, {24, 0x1000000, true}, {24, 1000000, true}, {16, 0, false}};
     for (size_t i = 0; i < sizeof counters / sizeof *counters; i++) {
         begin(50e6, counters[i].bits, counters[i].modulus, counters[i].down,
-              clock_given(50e6, "--freq", CORE_M));
+              clock_given(50e6, "--freq", 1.2e9));
         int pace = window_longest_ms(&f.window);
         assert_true(pace >= 1 && pace <= 1000);
         if (counters[i].bits == 16) { /* wraps every 1.3 ms */
@@ -73,7 +73,7 @@ TIDY_TEST(every_wrap_is_counted)
 /* A sample that comes so late that a wrap may have been missed makes the total a lower bound, for good. */
 TIDY_TEST(a_wrap_that_may_be_missed_is_told)
 {
-    begin(50e6, 24, 0x1000000, true, clock_given(50e6, "--freq", CORE_M));
+    begin(50e6, 24, 0x1000000, true, clock_given(50e6, "--freq", 1.2e9));
     /* 0.336 s to a wrap, 0.320 s if the clock is 5 % fast; but 0.330 s more than a wrap cannot be */
     ticking_pass(&f.ticking, 330000);
     assert_true(sample());
@@ -94,7 +94,7 @@ TIDY_TEST(a_wrap_that_may_be_missed_is_told)
 /* Looks that cost a halt are as far apart as wraps allow, and how long they take is the program's loss. */
 TIDY_TEST(looks_that_halt_are_few)
 {
-    begin(10e6, 32, 0, false, clock_given(10e6, "--freq", CORE_M));
+    begin(10e6, 32, 0, false, clock_given(10e6, "--freq", 1.2e9));
     assert_int_equal(window_longest_ms(&f.window), 1000);
     f.window.halts = true;
     f.window.skew_us = 0;
@@ -115,7 +115,7 @@ TIDY_TEST(looks_that_halt_are_few)
 
 TIDY_TEST(an_unknown_clock_is_taken_to_be_the_fastest)
 {
-    begin(50e6, 24, 0x1000000, true, clock_unknown(CORE_M));
+    begin(50e6, 24, 0x1000000, true, clock_unknown(1.2e9));
     ticking_pass(&f.ticking, 13000); /* 2^24 at 1.2 GHz: 13.98 ms */
     assert_true(sample());
     assert_int_equal(f.window.totals[0].missed, 0);
@@ -127,12 +127,12 @@ TIDY_TEST(an_unknown_clock_is_taken_to_be_the_fastest)
 /* The host stalls in the middle of a sample: the time until the answer counts. */
 TIDY_TEST(a_slow_reading_counts_as_late)
 {
-    begin(50e6, 24, 0x1000000, true, clock_given(50e6, "--freq", CORE_M));
+    begin(50e6, 24, 0x1000000, true, clock_given(50e6, "--freq", 1.2e9));
     f.ticking.access_us = 1000000;
     assert_true(sample());
     assert_true(f.window.totals[0].missed > 0);
     /* The counter may have been read as soon as it was asked for: the next sample counts from there. */
-    begin(50e6, 24, 0x1000000, true, clock_given(50e6, "--freq", CORE_M));
+    begin(50e6, 24, 0x1000000, true, clock_given(50e6, "--freq", 1.2e9));
     f.ticking.access_us = 100000;
     assert_true(sample());
     assert_int_equal(f.window.totals[0].missed, 0);
@@ -144,19 +144,19 @@ TIDY_TEST(a_slow_reading_counts_as_late)
 
 TIDY_TEST(the_pace_fits_the_counter)
 {
-    begin(48e6, 24, 0x1000000, true, clock_given(48e6, "--freq", CORE_M));
+    begin(48e6, 24, 0x1000000, true, clock_given(48e6, "--freq", 1.2e9));
     assert_in_range(window_longest_ms(&f.window), 50, 160);
-    begin(48e6, 32, 0, false, clock_given(48e6, "--freq", CORE_M));
+    begin(48e6, 32, 0, false, clock_given(48e6, "--freq", 1.2e9));
     assert_int_equal(window_longest_ms(&f.window), 1000);
-    begin(48e6, 24, 60000, true, clock_given(48e6, "--freq", CORE_M));
+    begin(48e6, 24, 60000, true, clock_given(48e6, "--freq", 1.2e9));
     assert_int_equal(window_longest_ms(&f.window), 1);
-    begin(48e6, 24, 1000, true, clock_given(48e6, "--freq", CORE_M)); /* nobody can look that often */
+    begin(48e6, 24, 1000, true, clock_given(48e6, "--freq", 1.2e9)); /* nobody can look that often */
     assert_int_equal(window_longest_ms(&f.window), 1000);
 }
 
 TIDY_TEST(a_slice_is_gone_on_from)
 {
-    begin(50e6, 32, 0, false, clock_given(50e6, "--freq", CORE_M));
+    begin(50e6, 32, 0, false, clock_given(50e6, "--freq", 1.2e9));
     f.ticking.trouble = NOT_YET;
     f.ticking.trouble_at = f.ticking.accesses;
     ticking_pass(&f.ticking, 1000);
@@ -169,7 +169,7 @@ TIDY_TEST(trouble_is_told_and_adds_nothing)
     static const enum why troubles[] = {LINK_LOST, TARGET_FAULT};
     static const enum error_kind kinds[] = {ERROR_LINK_LOST, ERROR_FAULT};
     for (size_t i = 0; i < 2; i++) {
-        begin(50e6, 32, 0, false, clock_given(50e6, "--freq", CORE_M));
+        begin(50e6, 32, 0, false, clock_given(50e6, "--freq", 1.2e9));
         ticking_pass(&f.ticking, 1000);
         assert_true(sample());
         uint64_t total = f.window.totals[0].count;

@@ -92,7 +92,7 @@ static int set_up(void **state)
 
 static void begin(double hz)
 {
-    const struct clock clock = clock_given(hz, "--freq", CORE_M);
+    const struct clock clock = clock_given(hz, "--freq", 1.2e9);
     assert_true(window_begin(&f.window, &f.device, &clock, &f.deadline, &f.error));
     for (size_t i = 0; i < f.device.reading.counted; i++)
         f.begun[i] = count_of(i, f.read_at[i]);

@@ -225,7 +225,7 @@ static enum wrap_evidence_kind take_timer(struct clock clock)
 
 FRESH_TEST(the_timer_is_one_wide_counter)
 {
-    assert_int_equal(take_timer(clock_given(125e6, "--freq", CORE_M)), EVIDENCE_TIMER);
+    assert_int_equal(take_timer(clock_given(125e6, "--freq", 1.2e9)), EVIDENCE_TIMER);
     const struct counter *timer = &f.device.reading.counters[1];
     assert_int_equal(timer->bits, 64);
     assert_int_equal(timer->low.offset, 0x40054028);
@@ -234,37 +234,37 @@ FRESH_TEST(the_timer_is_one_wide_counter)
     assert_true(f.evidence.slow_hz == 125e6 && f.evidence.fast_hz == 125e6);
     assert_false(f.evidence.runs);
     f.timer_runs = true;
-    assert_int_equal(take_timer(clock_given(125e6, "--freq", CORE_M)), EVIDENCE_TIMER);
+    assert_int_equal(take_timer(clock_given(125e6, "--freq", 1.2e9)), EVIDENCE_TIMER);
     assert_true(f.evidence.runs);
 }
 
 FRESH_TEST(only_a_timer_that_is_known_to_fit_is_taken)
 {
     f.chip_id = 0x10004927; /* an RP2350: other addresses */
-    assert_int_equal(take_timer(clock_given(150e6, "--freq", CORE_M)), EVIDENCE_NONE);
+    assert_int_equal(take_timer(clock_given(150e6, "--freq", 1.2e9)), EVIDENCE_NONE);
     f.chip_id = 0x20002927;
     static const uint32_t pauses[] = {0, 1, 2, 4}; /* it goes on while one of the cores is halted */
     for (size_t i = 0; i < sizeof pauses / sizeof *pauses; i++) {
         f.dbgpause = pauses[i];
-        assert_int_equal(take_timer(clock_given(125e6, "--freq", CORE_M)), EVIDENCE_NONE);
+        assert_int_equal(take_timer(clock_given(125e6, "--freq", 1.2e9)), EVIDENCE_NONE);
     }
     f.dbgpause = 6;
     static const uint64_t refused[] = {0x40000000, 0x4005402C};
     for (size_t i = 0; i < 2; i++) {
         f.refuses = refused[i];
-        assert_int_equal(take_timer(clock_given(125e6, "--freq", CORE_M)), EVIDENCE_NONE);
+        assert_int_equal(take_timer(clock_given(125e6, "--freq", 1.2e9)), EVIDENCE_NONE);
     }
     f.refuses = 0;
-    assert_int_equal(take_timer(clock_given(125e6, "--freq", CORE_M)), EVIDENCE_TIMER);
+    assert_int_equal(take_timer(clock_given(125e6, "--freq", 1.2e9)), EVIDENCE_TIMER);
     assert_true(check(125e6)); /* there is no variable to look at */
 }
 
 FRESH_TEST(without_an_exact_clock_the_timer_gives_an_upper_bound)
 {
     static const uint64_t from[] = {0, 100}, to[] = {0, 150}; /* us, give or take two */
-    struct clock measured = clock_given(125e6, "measured", CORE_M);
+    struct clock measured = clock_given(125e6, "measured", 1.2e9);
     measured.error_hz = 1000;
-    const struct clock clocks[] = {measured, clock_unknown(CORE_M)};
+    const struct clock clocks[] = {measured, clock_unknown(1.2e9)};
     for (size_t i = 0; i < 2; i++) {
         struct widen_bounds bounds = {.most = UINT64_MAX};
         set_up(NULL);

@@ -1,5 +1,6 @@
 /* Which words tell of exceptions and tasks, and what becomes of them. */
 #include "../test.h"
+#include "cores/architectures.h"
 
 #include "profile/contexts.h"
 
@@ -7,7 +8,7 @@ static struct step items[4];
 
 TEST(a_cortex_m_tells_both)
 {
-    const struct core core = {.family = CORE_M};
+    const struct core core = {.ops = &cortex_m_ops};
     struct contexts contexts;
     struct steps list = {.items = items, .room = 4};
     contexts_begin(&contexts, &core, 0x20000100, NULL);
@@ -33,7 +34,7 @@ TEST(a_cortex_m_tells_both)
 
 TEST(a_sample_tells_of_its_process)
 {
-    const struct core core = {.family = CORE_ARMV7};
+    const struct core core = {.ops = &armv7_ops};
     const struct pc_sample sample = {.has_context = true, .context = core_word(&core, 0x800300A4)};
     struct contexts contexts;
     struct steps list = {.items = items, .room = 4};
@@ -57,7 +58,7 @@ TEST(a_sample_tells_of_its_process)
 
 TEST(what_is_not_read)
 {
-    const struct core m = {.family = CORE_M}, a = {.family = CORE_ARMV7};
+    const struct core m = {.ops = &cortex_m_ops}, a = {.ops = &armv7_ops};
     const struct pc_sample none = {0};
     struct contexts contexts;
     struct steps list = {.items = items, .room = 4};
