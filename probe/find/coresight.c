@@ -1,13 +1,10 @@
 #include "find/coresight.h"
 
+#include "base/coresight_id.h"
+
 #include <stdio.h>
 
-/* Identification registers of every component, IHI 0029 B2.2; DEVARCH and DEVTYPE of class 9 only. */
-enum { DEVARCH = 0xFBC, DEVID = 0xFC8, DEVTYPE = 0xFCC, PIDR4 = 0xFD0, PIDR0 = 0xFE0, CIDR0 = 0xFF0 };
-enum { CLASS_ROM = 1, CLASS_CORESIGHT = 9, ARCHID_ROM = 0x0AF7 };
-/* ROM tables, IHI 0031 D2.2 (class 1) and IHI 0074 D3 (class 9). */
-enum { ENTRY_PRESENT = 1, ENTRY_PRESENT_9 = 3, ENTRIES_1 = 960, ENTRIES_9 = 512, DEPTH = 4 };
-static const uint32_t ENTRY_OFFSET = 0xFFFFF000, CIDR_FIXED = 0xB105000D, CIDR_CLASS = 0xF000;
+static const uint32_t CIDR_FIXED = 0xB105000D, CIDR_CLASS = 0xF000;
 static const uint32_t DEVARCH_PRESENT = 1 << 20;
 enum { IDENTITY = 9 }; /* words that every component has */
 
@@ -94,9 +91,10 @@ static uint32_t low_bytes(const uint32_t *words)
 
 static bool identify(struct walk *walk, struct component *out)
 {
-    static const uint16_t every[] = {CIDR0,     CIDR0 + 4, CIDR0 + 8,  CIDR0 + 12, PIDR0,
-                                     PIDR0 + 4, PIDR0 + 8, PIDR0 + 12, PIDR4},
-                          of_class_9[] = {DEVTYPE, DEVARCH};
+    static const uint16_t every[] = {COMPONENT_CIDR0,      COMPONENT_CIDR0 + 4,  COMPONENT_CIDR0 + 8,
+                                     COMPONENT_CIDR0 + 12, COMPONENT_PIDR0,      COMPONENT_PIDR0 + 4,
+                                     COMPONENT_PIDR0 + 8,  COMPONENT_PIDR0 + 12, COMPONENT_PIDR4},
+                          of_class_9[] = {COMPONENT_DEVTYPE, COMPONENT_DEVARCH};
     uint32_t words[IDENTITY], more[2];
     if (!read_words(walk, out->base, every, IDENTITY, words))
         return false;
@@ -136,7 +134,6 @@ static void add_component(struct walk *walk, uint64_t base, unsigned depth)
         walk_table(walk, component, depth - 1);
 }
 
-/* An entry of 0 ends a table; an entry that is not present is skipped. */
 static void walk_table(struct walk *walk, const struct component *table, unsigned depth)
 {
     bool old = table->class == CLASS_ROM;
@@ -144,18 +141,19 @@ static void walk_table(struct walk *walk, const struct component *table, unsigne
         return;
     const uint64_t base = table->base; /* the list of components may move on under us */
     uint32_t devid = 0, entry, high = 0;
-    if (!old && !read_word(walk, base + DEVID, &devid))
+    if (!old && !read_word(walk, base + COMPONENT_DEVID, &devid))
         return;
-    unsigned words = (devid & 0xF) == 0 ? 1 : 2;
-    for (unsigned i = 0; i < (old ? ENTRIES_1 : ENTRIES_9 / words); i++) {
+    unsigned words = rom_entry_words(devid);
+    for (unsigned i = 0; i < rom_entries(old, words); i++) {
         uint64_t at = base + 4ULL * words * i;
         if (is_over(walk) || !read_word(walk, at, &entry) || (words == 2 && !read_word(walk, at + 4, &high)))
             return;
-        if (old ? entry == 0 : (entry & 3) == 0)
+        enum rom_entry is = rom_entry_of(old, entry);
+        if (is == ROM_END)
             return;
-        if (old ? (entry & ENTRY_PRESENT) == 0 : (entry & 3) != ENTRY_PRESENT_9)
+        if (is == ROM_ABSENT)
             continue;
-        uint64_t offset = (uint64_t)high << 32 | (entry & ENTRY_OFFSET);
+        uint64_t offset = (uint64_t)high << 32 | (entry & ROM_OFFSET);
         add_component(walk, words == 1 ? (uint32_t)(base + offset) : base + offset, depth);
     }
 }
@@ -165,7 +163,7 @@ bool coresight_walk(struct ledger *ledger, uint16_t unit, uint64_t rom, struct c
 {
     struct walk walk = {.ledger = ledger, .unit = unit, .out = out, .deadline = deadline, .error = error};
     *out = (struct coresight){0};
-    add_component(&walk, rom, DEPTH);
+    add_component(&walk, rom, ROM_DEPTH);
     out->cut = out->cut || walk.asleep >= ASLEEP_MOST;
     return !walk.lost;
 }
@@ -181,7 +179,7 @@ bool coresight_find(struct ledger *ledger, uint16_t unit, uint64_t rom, uint64_t
                         .error = error,
                         .one = true,
                         .wanted = base};
-    add_component(&walk, rom, DEPTH);
+    add_component(&walk, rom, ROM_DEPTH);
     *out = walk.found != NULL ? *walk.found : (struct component){.base = base};
     return !walk.lost;
 }

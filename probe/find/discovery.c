@@ -1,5 +1,7 @@
 #include "find/discovery.h"
 
+#include "base/coresight_id.h"
+
 #include "cores/architectures.h"
 
 #include <inttypes.h>
@@ -13,10 +15,8 @@ static bool is_plain(const struct link_view *view)
     return strcmp(view->type, "ap") == 0 || strcmp(view->type, "mem_ap") == 0;
 }
 
-/* IHI 0031 C2.6: what kind of access port it is, and where its ROM table is. */
-enum { AP_BASE = 0xF8, AP_IDR = 0xFC, IDR_TYPE = 0xF };
-enum { TYPE_AHB3 = 1, TYPE_APB = 2, TYPE_AHB5 = 5, TYPE_APB4 = 6, TYPE_AHB5_HPROT = 8 };
-enum { IDR_CLASS = 0xF << 13, IDR_CLASS_MEMORY = 8 << 13, BASE_NONE = 3 };
+/* IHI 0031 C2.6: where its ROM table is, and what kind of access port it is. */
+enum { AP_BASE = 0xF8, AP_IDR = 0xFC, BASE_NONE = 3 };
 static const uint32_t BASE_ADDRESS = 0xFFFFF000, BASE_LEGACY_NONE = 0xFFFFFFFF;
 
 /* False: it cannot be read; ERROR_* only when the link itself failed. */
@@ -38,38 +38,16 @@ static bool read_port(struct found *found, uint16_t port, uint64_t offset, uint3
     return read;
 }
 
-/* What an access port leads to. */
-enum port_kind {
-    PORT_UNREADABLE, /* or no memory */
-    PORT_AHB,
-    PORT_APB, /* a debug bus */
-    PORT_OTHER_MEMORY,
-};
-
 /* False only when the link fails. */
-static bool read_kind(struct found *found, uint16_t port, enum port_kind *kind,
+static bool read_kind(struct found *found, uint16_t port, enum port_bus *kind,
                       const struct deadline *deadline, struct error *error)
 {
     uint32_t idr;
-    *kind = PORT_UNREADABLE;
+    *kind = PORT_NONE;
     if (!read_port(found, port, AP_IDR, &idr, deadline, error))
         return error->kind == ERROR_NONE;
-    if ((idr & IDR_CLASS) != IDR_CLASS_MEMORY)
-        return true;
-    switch (idr & IDR_TYPE) {
-    case TYPE_AHB3:
-    case TYPE_AHB5:
-    case TYPE_AHB5_HPROT:
-        *kind = PORT_AHB;
-        break;
-    case TYPE_APB:
-    case TYPE_APB4:
-        *kind = PORT_APB;
-        break;
-    default:
-        *kind = PORT_OTHER_MEMORY;
-        break;
-    }
+    if ((idr & IDR_CLASS) == IDR_CLASS_MEMORY)
+        *kind = port_bus_of(idr);
     return true;
 }
 
@@ -119,7 +97,6 @@ static bool read_identity(struct found *found, const struct steps *list, uint64_
 
 /* The System Control Space is of the class of generic IP up to Armv7-M (DDI 0403E C1.2), and a CoreSight
  * component of that architecture from Armv8-M on (DDI 0553 D1.2). */
-enum { CLASS_CORESIGHT = 0x9, CLASS_GENERIC = 0xE, ARCHID_SCS = 0x2A04 };
 
 /* Does a view lead to a Cortex-M? */
 enum verdict {
@@ -175,7 +152,7 @@ static bool is_scs(const struct component *component)
 }
 
 /* False only when the link fails. */
-static bool judge(struct found *found, const struct link_view *view, enum port_kind kind,
+static bool judge(struct found *found, const struct link_view *view, enum port_bus kind,
                   enum verdict *verdict, const struct deadline *deadline, struct error *error)
 {
     struct component scs;
@@ -197,22 +174,22 @@ static bool judge(struct found *found, const struct link_view *view, enum port_k
 
 /* Behind a debug port with AHB-APs only, and no table that names a core, there can be no other kind of core.
  */
-static bool is_alone(const struct found *found, const enum port_kind *kinds, const enum verdict *verdicts,
+static bool is_alone(const struct found *found, const enum port_bus *kinds, const enum verdict *verdicts,
                      const struct link_view *view)
 {
     for (size_t i = 0; i < found->n_views; i++)
         if (is_bare(&found->views[i]) && found->views[i].port >> 8 == view->port >> 8 &&
-            (verdicts[i] == YES || kinds[i] == PORT_APB || kinds[i] == PORT_OTHER_MEMORY))
+            (verdicts[i] == YES || (kinds[i] != PORT_NONE && kinds[i] != PORT_AHB)))
             return false;
     return true;
 }
 
 bool discovery_m_run(struct found *found, const struct deadline *deadline, struct error *error)
 {
-    enum port_kind kinds[TARGET_VIEWS];
+    enum port_bus kinds[TARGET_VIEWS];
     enum verdict verdicts[TARGET_VIEWS];
     for (size_t i = 0; i < found->n_views; i++) {
-        kinds[i] = PORT_UNREADABLE;
+        kinds[i] = PORT_NONE;
         if ((is_bare(&found->views[i]) &&
              !read_kind(found, found->views[i].port, &kinds[i], deadline, error)) ||
             !judge(found, &found->views[i], kinds[i], &verdicts[i], deadline, error))
@@ -246,12 +223,12 @@ static bool find_memory(struct found *found, uint16_t port, uint16_t *unit, cons
                         struct error *error)
 {
     for (size_t i = 0; i < found->n_views; i++) {
-        enum port_kind kind;
+        enum port_bus kind;
         if (!is_plain(&found->views[i]) || !found->views[i].has_port ||
             found->views[i].port >> 8 != port >> 8 || found->views[i].port == port)
             continue;
-        if (read_kind(found, found->views[i].port, &kind, deadline, error) &&
-            (kind == PORT_AHB || kind == PORT_OTHER_MEMORY)) {
+        if (read_kind(found, found->views[i].port, &kind, deadline, error) && kind != PORT_NONE &&
+            kind != PORT_APB) {
             *unit = found->views[i].unit;
             return true;
         }
@@ -462,7 +439,7 @@ static void add_view(struct found *found, const struct link_view *view, bool has
 bool discovery_run(struct found *found, const struct deadline *deadline, struct error *error)
 {
     for (size_t i = 0; i < found->n_views; i++) {
-        enum port_kind kind;
+        enum port_bus kind;
         if (strcmp(found->views[i].type, "msr") == 0)
             add_view(found, &found->views[i], false, knc_describe);
         if (strcmp(found->views[i].type, "x86_64") == 0)

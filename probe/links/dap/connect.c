@@ -1,5 +1,7 @@
 #include "links/dap/connect.h"
 
+#include "base/coresight_id.h"
+
 #include "links/dap/wires.h"
 
 #include <inttypes.h>
@@ -254,27 +256,10 @@ bool connect_target(struct adi *adi, enum dap_wires wires, uint32_t hz, const st
 
 /* ---- access ports */
 
-/* IDR, IHI 0031 C2.6.4. */
-enum { IDR_CLASS = 0xF << 13, IDR_CLASS_MEMORY = 8 << 13, IDR_TYPE = 0xF };
-enum { TYPE_AHB3 = 1, TYPE_APB = 2, TYPE_AHB5 = 5, TYPE_APB4 = 6, TYPE_AHB5_HPROT = 8 };
-
 /* CSW, IHI 0031 C2.6.3 and E1: the attributes of a debugger's accesses on the bus. */
 static const uint32_t CSW_AHB_DEBUGGER = 0x22000000, CSW_APB_DEBUGGER = 0x80000000;
 /* AHB: Non-secure transfers; Secure ones are allowed. Chips differ in their reset values. */
 static const uint32_t CSW_HNONSEC = 1U << 30, CSW_SPIDEN = 1U << 23;
-
-/* CoreSight identification, IHI 0029 B2; ROM tables of class 9, D7. */
-enum {
-    ROM_DEVARCH = 0xFBC,
-    ROM_DEVID = 0xFC8,
-    ROM_CIDR1 = 0xFF4,
-    CLASS_CORESIGHT = 9,
-    ARCHID_ROM = 0x0AF7,
-    ARCHID_MEM_AP = 0x0A17,
-    ROM_ENTRIES = 512,
-    ROM_DEPTH = 4,
-    ENTRY_PRESENT = 3,
-};
 
 /*
  * How many absent numbers in a row end the search. Some microcontrollers hang on an access to a port that
@@ -333,17 +318,8 @@ static bool write_ap(struct finding *f, uint32_t select, uint8_t reg, uint32_t v
 
 static uint32_t debugger_bits(uint32_t idr)
 {
-    switch (idr & IDR_TYPE) {
-    case TYPE_AHB3:
-    case TYPE_AHB5:
-    case TYPE_AHB5_HPROT:
-        return CSW_AHB_DEBUGGER;
-    case TYPE_APB:
-    case TYPE_APB4:
-        return CSW_APB_DEBUGGER;
-    default:
-        return 0;
-    }
+    enum port_bus bus = port_bus_of(idr);
+    return bus == PORT_AHB ? CSW_AHB_DEBUGGER : bus == PORT_APB ? CSW_APB_DEBUGGER : 0;
 }
 
 /* CSW's value with the security bit that the port accepted. */
@@ -485,8 +461,8 @@ static bool find_in_rom(struct finding *f, uint32_t base, unsigned depth);
 static bool look_at_component(struct finding *f, uint32_t base, unsigned depth)
 {
     uint32_t cidr1, devarch, idr;
-    if (!read_ap(f, base + ROM_CIDR1, ROM_CIDR1 & 0xF, &cidr1) ||
-        !read_ap(f, base + ROM_DEVARCH, ROM_DEVARCH & 0xF, &devarch))
+    if (!read_ap(f, base + COMPONENT_CIDR1, COMPONENT_CIDR1 & 0xF, &cidr1) ||
+        !read_ap(f, base + COMPONENT_DEVARCH, COMPONENT_DEVARCH & 0xF, &devarch))
         return false;
     if ((cidr1 >> 4 & 0xF) != CLASS_CORESIGHT)
         return true;
@@ -501,17 +477,17 @@ static bool look_at_component(struct finding *f, uint32_t base, unsigned depth)
 static bool find_in_rom(struct finding *f, uint32_t base, unsigned depth)
 {
     uint32_t devid;
-    if (!read_ap(f, base + ROM_DEVID, ROM_DEVID & 0xF, &devid))
+    if (!read_ap(f, base + COMPONENT_DEVID, COMPONENT_DEVID & 0xF, &devid))
         return false;
-    unsigned stride = (devid & 0xF) == 0 ? 4 : 8;
-    for (unsigned i = 0; i < ROM_ENTRIES / (stride / 4); i++) {
-        uint32_t entry, high = 0, at = base + i * stride;
-        if (!read_ap(f, at, at & 0xF, &entry) || (stride == 8 && !read_ap(f, at, (at & 0xF) + 4, &high)))
+    unsigned words = rom_entry_words(devid);
+    for (unsigned i = 0; i < rom_entries(false, words); i++) {
+        uint32_t entry, high = 0, at = base + 4 * words * i;
+        if (!read_ap(f, at, at & 0xF, &entry) || (words == 2 && !read_ap(f, at, (at & 0xF) + 4, &high)))
             return false;
-        if ((entry & 3) == 0)
+        enum rom_entry is = rom_entry_of(false, entry);
+        if (is == ROM_END)
             return true;
-        if ((entry & 3) == ENTRY_PRESENT && high == 0 &&
-            !look_at_component(f, base + (entry & 0xFFFFF000), depth))
+        if (is == ROM_PRESENT && high == 0 && !look_at_component(f, base + (entry & ROM_OFFSET), depth))
             return false;
     }
     return true;
@@ -542,7 +518,7 @@ static bool find_by_address(struct finding *f)
         end = adi_read_dp(f->adi, DP_DPIDR, &pointer, f->error);
     if (end == ADI_LOST || adi_write_dp(f->adi, DP_SELECT, 0, f->error) == ADI_LOST)
         return false;
-    return end != ADI_OK || (pointer & 1) == 0 || look_at_component(f, pointer & 0xFFFFF000, ROM_DEPTH);
+    return end != ADI_OK || (pointer & 1) == 0 || look_at_component(f, pointer & ROM_OFFSET, ROM_DEPTH);
 }
 
 bool connect_find_ports(struct adi *adi, struct ap_state *ap, const struct deadline *deadline,

@@ -1,5 +1,6 @@
 #include "links/dap/dap.h"
 
+#include "base/coresight_id.h"
 #include "base/state.h"
 
 #include "links/dap/ap_state.h"
@@ -239,12 +240,14 @@ static struct outcome dap_execute(struct link *link, const struct step *steps, s
     return outcome;
 }
 
-/* IDR types, IHI 0031 C2.6.4. */
 static const char *port_kind(uint32_t idr)
 {
-    static const char *const kinds[16] = {[0] = "JTAG-AP", [1] = "AHB-AP", [2] = "APB-AP", [4] = "AXI-AP",
-                                          [5] = "AHB-AP",  [6] = "APB-AP", [7] = "AXI-AP", [8] = "AHB-AP"};
-    return kinds[idr & 0xF] != NULL ? kinds[idr & 0xF] : "AP";
+    static const char *const kinds[] = {[PORT_OTHER] = "AP",
+                                        [PORT_JTAG] = "JTAG-AP",
+                                        [PORT_AHB] = "AHB-AP",
+                                        [PORT_APB] = "APB-AP",
+                                        [PORT_AXI] = "AXI-AP"};
+    return kinds[port_bus_of(idr)];
 }
 
 static size_t dap_views(struct link *link, struct link_view *out, size_t room, struct error *error)
