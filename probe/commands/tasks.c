@@ -1,7 +1,7 @@
 #include "commands/tasks.h"
 
+#include "base/arm_debug.h"
 #include "commands/options.h"
-#include "cores/arm_debug.h"
 
 #include <string.h>
 

@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "cores/arm_debug.h"
+#include "base/arm_debug.h"
 #include "cores/core.h"
 
 #include <stdbool.h>

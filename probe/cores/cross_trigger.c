@@ -1,7 +1,7 @@
 #include "cores/cross_trigger.h"
 
+#include "base/arm_debug.h"
 #include "cores/architectures.h"
-#include "cores/arm_debug.h"
 
 enum {
     IDENTITY_CONTROL,

@@ -1,7 +1,7 @@
 #include "cores/exception.h"
 
+#include "base/arm_debug.h"
 #include "cores/architectures.h"
-#include "cores/arm_debug.h"
 #include "cores/armv7_transfer.h"
 #include "cores/armv8_transfer.h"
 

@@ -1,7 +1,7 @@
 #include "cores/pc_sample.h"
 
+#include "base/arm_debug.h"
 #include "cores/architectures.h"
-#include "cores/arm_debug.h"
 
 enum { DWT_PCSR = 0xE000101C };
 enum { DBGPCSR_OLD = 0x084, DBGPCSR = 0x0A0, EDPCSR_LOW = 0x0A0, EDPCSR_HIGH = 0x0AC };

@@ -1,7 +1,7 @@
 #include "cores/watchpoints.h"
 
+#include "base/arm_debug.h"
 #include "cores/architectures.h"
-#include "cores/arm_debug.h"
 
 enum { STRIDE = 16, NUMCOMP = 28, MATCHED = 1 << 24 };
 enum { WORD_BITS = 2 }; /* the bits of an address that select a byte of a word */

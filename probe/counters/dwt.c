@@ -1,7 +1,7 @@
 #include "counters/counter.h"
 
+#include "base/arm_debug.h"
 #include "cores/architectures.h"
-#include "cores/arm_debug.h"
 
 #include <stdio.h>
 

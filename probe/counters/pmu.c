@@ -1,6 +1,6 @@
 #include "counters/counter.h"
 
-#include "cores/arm_debug.h"
+#include "base/arm_debug.h"
 
 #include <stdio.h>
 

@@ -1,8 +1,8 @@
 /*
  * The kinds of PMU: which cores have one, where its registers lie, and what its identity says.
  */
+#include "base/arm_debug.h"
 #include "cores/architectures.h"
-#include "cores/arm_debug.h"
 #include "cores/armv7_transfer.h"
 #include "counters/counter.h"
 

@@ -1,7 +1,7 @@
 #include "device/doctor.h"
 
+#include "base/arm_debug.h"
 #include "cores/architectures.h"
-#include "cores/arm_debug.h"
 
 #include <inttypes.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 #include "device/restore.h"
 
-#include "cores/arm_debug.h"
+#include "base/arm_debug.h"
 #include "debuggers/debugger.h"
 #include "device/release.h"
 #include "device/settings.h"

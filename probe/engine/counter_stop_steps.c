@@ -1,7 +1,7 @@
 #include "engine/counter_stop_steps.h"
 
+#include "base/arm_debug.h"
 #include "cores/architectures.h"
-#include "cores/arm_debug.h"
 
 #include <stdio.h>
 #include <string.h>

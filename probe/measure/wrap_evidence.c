@@ -1,6 +1,6 @@
 #include "measure/wrap_evidence.h"
 
-#include "cores/arm_debug.h"
+#include "base/arm_debug.h"
 
 #include <inttypes.h>
 #include <math.h>

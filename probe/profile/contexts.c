@@ -1,6 +1,6 @@
 #include "profile/contexts.h"
 
-#include "cores/arm_debug.h"
+#include "base/arm_debug.h"
 
 void contexts_begin(struct contexts *contexts, const struct core *core, uint64_t task,
                     const struct pc_sample *sample)

@@ -1,6 +1,6 @@
 #include "stub/stub.h"
 
-#include "cores/arm_debug.h"
+#include "base/arm_debug.h"
 #include "cores/injected.h"
 
 #include <inttypes.h>

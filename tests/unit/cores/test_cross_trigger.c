@@ -1,7 +1,7 @@
 #include "cores/architectures.h"
 #include "cores/cross_trigger.h"
 
-#include "cores/arm_debug.h"
+#include "base/arm_debug.h"
 #include "test.h"
 
 enum { CTI = 0x80098000, DEVID = 0x00040800, INPUTS = 2, OUTPUTS = INPUTS + CROSS_TRIGGERS };

@@ -1,6 +1,6 @@
 /* What counter stops write and read, as lists of steps. That cores halt by them is shown on the board. */
+#include "base/arm_debug.h"
 #include "cores/architectures.h"
-#include "cores/arm_debug.h"
 #include "engine/counter_stop_steps.h"
 #include "test.h"
 
