@@ -9,12 +9,7 @@
 
 /* --- CoreSight components: IHI 0029 B2.3 ---------------------------------------------------------------- */
 
-enum {
-    CORESIGHT_LAR = 0xFB0,
-    CORESIGHT_LSR = 0xFB4,
-    CORESIGHT_AUTHSTATUS = 0xFB8,
-    CORESIGHT_DEVARCH = 0xFBC
-};
+enum { CORESIGHT_LAR = 0xFB0, CORESIGHT_LSR = 0xFB4, CORESIGHT_AUTHSTATUS = 0xFB8 };
 enum { LSR_PRESENT = 1 << 0, LSR_LOCKED = 1 << 1 };
 static const uint32_t LAR_KEY = 0xC5ACCE55; /* unlocks; any other value locks */
 
@@ -23,11 +18,22 @@ static const uint32_t LAR_KEY = 0xC5ACCE55; /* unlocks; any other value locks */
 enum {
     DWT_CTRL = 0xE0001000,
     DWT_CYCCNT = 0xE0001004,
+    DWT_CPICNT = 0xE0001008,
+    DWT_EXCCNT = 0xE000100C,
+    DWT_SLEEPCNT = 0xE0001010,
+    DWT_LSUCNT = 0xE0001014,
+    DWT_FOLDCNT = 0xE0001018,
+    DWT_PCSR = 0xE000101C,
     DWT_COMP0 = 0xE0001020,
     DWT_MASK0 = 0xE0001024,
     DWT_FUNCTION0 = 0xE0001028,
     FP_CTRL = 0xE0002000, /* BP_CTRL on Armv6-M */
+    FP_REMAP = 0xE0002004,
     FP_COMP0 = 0xE0002008,
+    M_PMU = 0xE0003000, /* Armv8.1-M: registers at the offsets of Armv7's */
+    SYST_CSR = 0xE000E010,
+    SYST_RVR = 0xE000E014,
+    SYST_CVR = 0xE000E018,
     CPUID = 0xE000ED00,
     ICSR = 0xE000ED04,
     ICTR = 0xE000E004,
@@ -76,6 +82,8 @@ enum {
     FP_CTRL_KEY = 1 << 1,
     XPSR_IPSR = 0x1FF,
 };
+/* LR in a Non-secure function called from the Secure state, DDI 0553 B3.15; bit 0 is the security state. */
+static const uint32_t FNC_RETURN = 0xFEFFFFFE;
 static const uint32_t DHCSR_KEY = 0xA05F0000, AIRCR_SYSRESETREQ = 0x05FA0004, ICSR_NMIPENDSET = 1U << 31;
 
 /* --- Armv7-A and -R: DDI 0406C table C11-1, C11.11 ------------------------------------------------------ */

@@ -5,9 +5,6 @@
 
 #include <stdio.h>
 
-/* LR in a Non-secure function called from the Secure state, DDI 0553 B3.15; bit 0 is the security state. */
-static const uint32_t FNC_RETURN = 0xFEFFFFFE;
-
 static struct address word_at(uint16_t unit, uint32_t offset)
 {
     return (struct address){.space = SPACE_MEMORY, .size = 4, .unit = unit, .offset = offset};

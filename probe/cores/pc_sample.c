@@ -3,7 +3,6 @@
 #include "base/arm_debug.h"
 #include "cores/architectures.h"
 
-enum { DWT_PCSR = 0xE000101C };
 enum { DBGPCSR_OLD = 0x084, DBGPCSR = 0x0A0, EDPCSR_LOW = 0x0A0, EDPCSR_HIGH = 0x0AC };
 enum { PMPCSR_LOW = 0x200, PMPCSR_HIGH = 0x204 };
 enum { DBGCIDSR = 0x0A4, EDCIDSR = 0x0A4, PMCID1SR = 0x208 };

@@ -2,6 +2,7 @@
  * The kinds of PMU: which cores have one, where its registers lie, and what its identity says.
  */
 #include "base/arm_debug.h"
+#include "base/coresight_id.h"
 #include "cores/architectures.h"
 #include "cores/armv7_transfer.h"
 #include "counters/counter.h"
@@ -157,13 +158,12 @@ const struct block_kind pmu_v3_kind = {.name = "pmu",
 
 /* --- Armv8.1-M ------------------------------------------------------------------------------------------ */
 
-static const uint32_t V81M_BASE = 0xE0003000;
 enum { DEVARCH_MASK = 0x10FFFF, DEVARCH_PMU = 0x100A06 }; /* present, and what it is */
 enum { USUAL_COUNTERS = 8 };                              /* of all cores so far */
 
 static struct address v81m_at(const struct core *core, uint64_t offset)
 {
-    return core_word(core, V81M_BASE + offset);
+    return core_word(core, M_PMU + offset);
 }
 
 static const struct pmu_places v81m_places = {.at = v81m_at,
@@ -187,7 +187,7 @@ static void v81m_add_identity(const struct core *core, struct steps *list)
         return;
     pmu_add_common(&v81m_places, core, list);
     steps_add(list, step_read(v81m_at(core, PMCFGR)));
-    steps_add(list, step_read(v81m_at(core, CORESIGHT_DEVARCH)));
+    steps_add(list, step_read(v81m_at(core, COMPONENT_DEVARCH)));
     steps_add(list, step_read(core_word(core, DEMCR)));
 }
 

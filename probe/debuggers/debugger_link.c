@@ -1,5 +1,6 @@
 #include "debuggers/debugger.h"
 
+#include "base/arm_debug.h"
 #include "debuggers/openocd_monitor.h"
 #include "links/claim.h"
 #include "links/openocd.h"
@@ -14,9 +15,7 @@ enum { SLICE_MS = 50, WORD = 4, GATHERED = 64, OPEN_MS = 5000, END_MS = 500 };
 
 /* DDI 0403 B3.1: code and RAM are below it, and may be read in pieces of any size. */
 static const uint64_t PLAIN_MEMORY = 0x40000000;
-/* DDI 0403 B3.2.3, C1.6.2 and C1.6.4. */
-static const uint64_t CPUID = 0xE000ED00, DHCSR = 0xE000EDF0, DCRDR = 0xE000EDF8;
-static const uint32_t DHCSR_S_HALT = 1U << 17, DHCSR_RESERVED = 0xF8000000;
+static const uint32_t DHCSR_RESERVED = 0xF8000000;
 
 struct debugger_link {
     struct link link; /* first */

@@ -1,5 +1,6 @@
 #include "device/writers.h"
 
+#include "base/arm_debug.h"
 #include "cores/watchpoints.h"
 
 #include <stdio.h>
@@ -10,7 +11,6 @@ enum { ACCESS_MS = 5000, NAP_NS = 2000000, LIST_ROOM = 96, COMPARATOR = 3 };
 /* How long we wait for a first write, and then for more writes to the same register, or to others once one
  * writer is known. LOOKS is the least number of looks, for slow links and targets. */
 enum { FIRST_MS = 1000, MORE_MS = 200, LOOKS = 40, STOPS = 16 };
-enum { ALL_CAUSES = 0x1F }; /* of DFSR, DDI 0403 C1.6.1 */
 
 struct watch {
     struct device *device;
@@ -128,7 +128,7 @@ static bool go_on(struct watch *watch, struct error *error)
         return false;
     if ((demcr & watchpoints_trace_on()) == 0)
         steps_add(&list, step_write(watchpoints_trace(core), demcr | watchpoints_trace_on()));
-    steps_add(&list, step_write(core_cause_register(core), ALL_CAUSES));
+    steps_add(&list, step_write(core_cause_register(core), DFSR_ALL));
     core_add_run(core, &list);
     return run_list(watch, &list, results, error);
 }
@@ -161,7 +161,7 @@ static bool undo_by_going_on(void *context, const struct deadline *deadline, str
     struct steps list = {.items = items, .room = LIST_ROOM};
     if (device->leave == LEAVE_HALTED_FOREIGN)
         return true;
-    steps_add(&list, step_write(core_cause_register(core), ALL_CAUSES));
+    steps_add(&list, step_write(core_cause_register(core), DFSR_ALL));
     core_add_run(core, &list);
     return ledger_run(device->ledger, &list, results, deadline, error);
 }
@@ -292,7 +292,7 @@ static bool take_stop(struct watch *watch, const struct counter_register *which,
     *ours = false;
     if (!look(watch, &seen, error))
         return false;
-    if ((seen.cause & ALL_CAUSES) == 0) /* right after a resume the core may still read as halted */
+    if ((seen.cause & DFSR_ALL) == 0) /* right after a resume the core may still read as halted */
         return true;
     enum stop_cause cause = core_cause(watch->core, seen.cause, seen.status);
     *ours = cause == STOP_WATCHPOINT && (!watch->others || watchpoints_matched(seen.function));

@@ -2,6 +2,7 @@
 
 #include "base/arm_debug.h"
 #include "cores/architectures.h"
+#include "cores/watchpoints.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -11,7 +12,6 @@ enum { CHAIN = 0x1E, CYCLES_FLAG = 31, WORD_BITS = 32 };
 /* The codes of DWT_FUNCTION0: CYCMATCH with a watchpoint debug event, DDI 0403 C1.8.17; on Armv8-M a match of
  * cycles with the action debug event, DDI 0553 D1.2, where ID says whether the comparator can do that. */
 enum { V7_AT_CYCLES = 0x84, V8_AT_CYCLES = 0x11 };
-enum { MATCHED = 1 << 24 }; /* of DWT_FUNCTION0; a read clears it */
 enum { V8_MATCH_ACTION = 0x3F, V7_KIND = 0x1EF, V8_ID = 27, V8_ID_CYCLES = 1 << 0 };
 
 static bool is_m(const struct counter_stop *stop)
@@ -352,7 +352,7 @@ struct counter_stop_look counter_stop_look(struct counter_stop *stop, const uint
         look.has_come = (results[at->words[LOOK_FLAGS]] & stop->flag) != 0;
         look.late = look.has_come ? look.value : 0;
     }
-    bool matched = stop->way == COUNTER_STOP_MATCH && (results[at->words[LOOK_MATCHED]] & MATCHED) != 0;
+    bool matched = stop->way == COUNTER_STOP_MATCH && watchpoints_matched(results[at->words[LOOK_MATCHED]]);
     look.is_ours = (look.has_come || matched) && !look.was_reset && cause_is_ours(stop, look.cause);
     look.was_written = look.is_ours && !look.has_come;
     if (look.is_ours && look.late > stop->late)

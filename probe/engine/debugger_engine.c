@@ -2,6 +2,7 @@
  * The debugger engine: hits through a debugger that owns the core. One breakpoint moves from the start to the
  * end and back; the counters are read at each stop. Addresses of code are as core_code makes them.
  */
+#include "base/arm_debug.h"
 #include "cores/instructions.h"
 #include "device/settings.h"
 #include "engine/debuggee.h"
@@ -559,13 +560,12 @@ struct engine *debugger_engine_new(struct device *device)
 static bool find_here(struct debugger_engine *self, uint64_t *here, const struct deadline *deadline,
                       struct error *error)
 {
-    enum { T_BIT = 1 << 5 };
     uint64_t pc, status = 0;
     if (!debuggee_register(self, CORE_PC, &pc, deadline, error) ||
         (core_has(self->core, THUMB_BY_BIT) &&
          !debuggee_register(self, CORE_STATUS, &status, deadline, error)))
         return false;
-    *here = core_code(self->core, pc, core_has(self->core, THUMB_ONLY) || (status & T_BIT) != 0);
+    *here = core_code(self->core, pc, core_has(self->core, THUMB_ONLY) || (status & CPSR_T) != 0);
     return true;
 }
 

@@ -1,5 +1,7 @@
 #include "links/ledger_inside.h"
 
+#include "base/arm_debug.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -492,24 +494,34 @@ bool ledger_read_list(struct ledger *ledger, const struct steps *list, uint64_t 
     return true;
 }
 
-/* Registers that every Cortex-M has at the same address: DDI 0403 C1.6 to C1.11, B3.3. */
+/* Registers that every Cortex-M has at the same address. */
 static const char *name_of(const struct address *at, unsigned *number)
 {
     static const struct {
         uint32_t first, apart, count;
         const char *name;
     } registers[] = {
-        {0xE0001000, 0, 1, "DWT_CTRL"},     {0xE0001004, 0, 1, "DWT_CYCCNT"},
-        {0xE0001008, 0, 1, "DWT_CPICNT"},   {0xE000100C, 0, 1, "DWT_EXCCNT"},
-        {0xE0001010, 0, 1, "DWT_SLEEPCNT"}, {0xE0001014, 0, 1, "DWT_LSUCNT"},
-        {0xE0001018, 0, 1, "DWT_FOLDCNT"},  {0xE0001020, 16, 16, "DWT_COMP"},
-        {0xE0001024, 16, 16, "DWT_MASK"},   {0xE0001028, 16, 16, "DWT_FUNCTION"},
-        {0xE0002000, 0, 1, "FP_CTRL"},      {0xE0002004, 0, 1, "FP_REMAP"},
-        {0xE0002008, 4, 128, "FP_COMP"},    {0xE000E010, 0, 1, "SYST_CSR"},
-        {0xE000E014, 0, 1, "SYST_RVR"},     {0xE000E018, 0, 1, "SYST_CVR"},
-        {0xE000ED30, 0, 1, "DFSR"},         {0xE000EDF0, 0, 1, "DHCSR"},
-        {0xE000EDF4, 0, 1, "DCRSR"},        {0xE000EDF8, 0, 1, "DCRDR"},
-        {0xE000EDFC, 0, 1, "DEMCR"},
+        {DWT_CTRL, 0, 1, "DWT_CTRL"},
+        {DWT_CYCCNT, 0, 1, "DWT_CYCCNT"},
+        {DWT_CPICNT, 0, 1, "DWT_CPICNT"},
+        {DWT_EXCCNT, 0, 1, "DWT_EXCCNT"},
+        {DWT_SLEEPCNT, 0, 1, "DWT_SLEEPCNT"},
+        {DWT_LSUCNT, 0, 1, "DWT_LSUCNT"},
+        {DWT_FOLDCNT, 0, 1, "DWT_FOLDCNT"},
+        {DWT_COMP0, 16, 16, "DWT_COMP"},
+        {DWT_MASK0, 16, 16, "DWT_MASK"},
+        {DWT_FUNCTION0, 16, 16, "DWT_FUNCTION"},
+        {FP_CTRL, 0, 1, "FP_CTRL"},
+        {FP_REMAP, 0, 1, "FP_REMAP"},
+        {FP_COMP0, 4, 128, "FP_COMP"},
+        {SYST_CSR, 0, 1, "SYST_CSR"},
+        {SYST_RVR, 0, 1, "SYST_RVR"},
+        {SYST_CVR, 0, 1, "SYST_CVR"},
+        {DFSR, 0, 1, "DFSR"},
+        {DHCSR, 0, 1, "DHCSR"},
+        {DCRSR, 0, 1, "DCRSR"},
+        {DCRDR, 0, 1, "DCRDR"},
+        {DEMCR, 0, 1, "DEMCR"},
     };
     for (size_t i = 0; at->space == SPACE_MEMORY && i < sizeof registers / sizeof *registers; i++) {
         uint64_t off = at->offset - registers[i].first;

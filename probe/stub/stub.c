@@ -2,6 +2,7 @@
 
 #include "base/arm_debug.h"
 #include "cores/injected.h"
+#include "cores/watchpoints.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -118,10 +119,8 @@ static bool load_code(struct stub *stub, uint64_t at, const struct deadline *dea
 
 /* --- by registers --------------------------------------------------------------------------------------- */
 
-/* Cortex-M, DDI 0403E C1.6.5, C1.7.4, C1.8.7 and C1.8.17. The PMU's registers of Armv8.1-M have the offsets
- * of Armv7's (DDI 0553B D1.2.2). */
-enum { M_PMU = 0xE0003000, ITM_TCR = 0xE0000E80 };
-enum { CYCCNTENA = 1 << 0, NUMCOMP_SHIFT = 28, FUNCTION = 0xF, FUNCTION_STRIDE = 16, ITMENA = 1 };
+/* Cortex-M, DDI 0403E C1.7.4, C1.8.7 and C1.8.17. */
+enum { ITM_TCR = 0xE0000E80, ITMENA = 1, CYCCNTENA = 1 << 0, FUNCTION = 0xF };
 static const uint32_t TRACED = 0x7F1001; /* of DWT_CTRL: all that counts, samples or makes packets */
 
 static struct address pmu_word(const struct core *core, uint32_t offset)
@@ -180,10 +179,9 @@ static bool switch_trace_off(struct stub *stub, const struct deadline *deadline,
         return false;
     bool used = (control & TRACED) != 0 || (itm & ITMENA) != 0 || (demcr & DEMCR_TRCENA) == 0 ||
                 link_has_server(stub->device->link);
-    for (uint32_t i = 0; i < control >> NUMCOMP_SHIFT && !used; i++) {
+    for (unsigned i = 0; i < watchpoints_count(control) && !used; i++) {
         uint32_t function;
-        if (!read_word(stub, core_word(core, DWT_FUNCTION0 + FUNCTION_STRIDE * i), &function, deadline,
-                       error))
+        if (!read_word(stub, watchpoints_function(core, i), &function, deadline, error))
             return false;
         used = (function & FUNCTION) != 0;
     }
