@@ -1,7 +1,6 @@
 #include "base/call_code.h"
 #include "cores/architectures.h"
 #include "cores/armv7_transfer.h"
-#include "cores/core_ops.h"
 #include "cores/injected.h"
 
 #include <stdio.h>
@@ -335,11 +334,6 @@ static void add_last_stops(const struct core *core, struct core_stops *out)
                                 .keep = DBGDSCR_PROGRAMS});
 }
 
-static bool may_have_borrowed(uint64_t status)
-{
-    return (status & DBGDSCR_ITREN) != 0;
-}
-
 static const char *const register_names[] = {
     [CORE_PC] = "pc", [CORE_SP] = "sp", [CORE_LR] = "lr", [CORE_PSP] = "psp", [CORE_STATUS] = "cpsr"};
 
@@ -347,6 +341,7 @@ const struct core_ops armv7_ops = {
     .traits = ARM_CODE | THUMB_BY_BIT | HIDES | DEBUG_COMPONENT | BORROWS_REGISTERS,
     .fastest_hz = 5e9,
     .mapped_pmu = PMU_V1,
+    .borrowed_mark = DBGDSCR_UDCCDIS,
     .register_names = register_names,
     .state = &(const struct core_state_ops){.status_register = control_address,
                                             .halted = DBGDSCR_HALTED,
@@ -387,8 +382,7 @@ const struct core_ops armv7_ops = {
     .halts = &(const struct core_halt_ops){.add_identity = add_stops_identity,
                                            .add_stops = add_stops,
                                            .add_last = add_last_stops,
-                                           .borrowed_mark = DBGDSCR_UDCCDIS,
-                                           .may_have_borrowed = may_have_borrowed},
+                                           .borrowing = DBGDSCR_ITREN},
     .processes =
         &(const struct core_process_ops){.add_mode = add_mode,
                                          .in_user_mode = in_user_mode,

@@ -1,6 +1,5 @@
 #include "cores/architectures.h"
 #include "cores/armv8_transfer.h"
-#include "cores/core_ops.h"
 #include "cores/injected.h"
 
 #include <stdio.h>
@@ -319,17 +318,6 @@ static void add_last_stops(const struct core *core, struct core_stops *out)
                                            .keep = EDSCR_TDA});
 }
 
-static bool has_not_left(uint64_t status)
-{
-    const uint64_t still = EDSCR_HALTED | EDSCR_MA; /* the next stop clears MA */
-    return (status & still) == still;
-}
-
-static bool may_have_borrowed(uint64_t status)
-{
-    return (status & (EDSCR_RXFULL | EDSCR_TXFULL | EDSCR_ERR)) != 0;
-}
-
 static void add_unlock(const struct core *core, struct steps *list)
 {
     armv8_add_write(core, list, EDRCR, EDRCR_CSE);
@@ -344,6 +332,7 @@ const struct core_ops armv8_ops = {
               BORROWS_REGISTERS,
     .fastest_hz = 5e9,
     .mapped_pmu = PMU_V3,
+    .borrowed_mark = EDSCR_TDA,
     .register_names = register_names,
     .state = &(const struct core_state_ops){.status_register = control_address,
                                             .halted = EDSCR_HALTED,
@@ -357,8 +346,7 @@ const struct core_ops armv8_ops = {
                                         .add_run_undebugged = add_run_undebugged,
                                         .add_halt = add_halt,
                                         .add_single_step = add_single_step,
-                                        .add_reset = add_reset,
-                                        .requests_stay = true},
+                                        .add_reset = add_reset},
     .stop = &(const struct core_stop_ops){.reset_register = reset_register,
                                           .reset_seen = reset_seen_in,
                                           .can_notice_resets = can_notice_resets,
@@ -383,9 +371,9 @@ const struct core_ops armv8_ops = {
                                            .add_identity = add_stops_identity,
                                            .add_stops = add_stops,
                                            .add_last = add_last_stops,
-                                           .borrowed_mark = EDSCR_TDA,
-                                           .has_not_left = has_not_left,
-                                           .may_have_borrowed = may_have_borrowed,
+                                           /* the next stop clears MA */
+                                           .not_left = EDSCR_HALTED | EDSCR_MA,
+                                           .borrowing = EDSCR_RXFULL | EDSCR_TXFULL | EDSCR_ERR,
                                            .add_unlock = add_unlock},
     .processes = &(const struct core_process_ops){.add_mode = add_mode,
                                                   .in_user_mode = in_user_mode,

@@ -5,63 +5,7 @@
  */
 #pragma once
 
-#include "base/step.h"
-#include "cores/instructions.h"
-#include "cores/parts.h"
-
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-enum core_register {
-    CORE_PC,
-    CORE_SP,
-    CORE_LR,
-    CORE_PSP, /* the stack pointer of threads, if the core has a second one */
-    CORE_STATUS,
-    CORE_R0 = 16, /* the other general registers follow */
-};
-
-enum core_state {
-    CORE_RUNNING,
-    CORE_ASLEEP,
-    CORE_HALTED,
-    CORE_LOCKUP,
-    CORE_HIDDEN, /* a lock is closed or the power is off: its debug registers cannot be read */
-};
-
-enum stop_cause {
-    STOP_BREAKPOINT,
-    STOP_REQUEST, /* a debugger requested it */
-    STOP_RESET,
-    STOP_FAULT, /* caught at an exception vector */
-    STOP_WATCHPOINT,
-    STOP_OTHER,
-};
-
-/* Where a function returns to, as found at its entry. */
-struct return_place {
-    uint64_t pc;
-    uint64_t sp; /* the stack pointer there, which identifies the frame */
-};
-
-struct core_ops; /* cores/core_ops.h */
-struct injected_kind;
-
-/* A register that must have this value. */
-struct core_proof {
-    enum core_register which;
-    uint64_t value;
-};
-
-/* How our breakpoint comparator is to match. */
-struct breakpoint_setup {
-    bool linked; /* only while comparator `linked_to` matches */
-    unsigned linked_to;
-    bool sole; /* no other breakpoint is set: a stop at a breakpoint is at ours */
-};
-
-enum { CORE_SETTINGS = 40, FRAME_WORDS = 8, COMPARATOR_WORDS = 3 };
+#include "cores/core_ops.h"
 
 /* The Security Extension of Armv8-M: none, Secure code can be debugged, or it runs unseen. */
 enum core_security { SECURITY_NONE, SECURITY_OPEN, SECURITY_HIDDEN };
@@ -72,24 +16,6 @@ enum core_security { SECURITY_NONE, SECURITY_OPEN, SECURITY_HIDDEN };
  * on.
  */
 enum core_resets { RESETS_CAUGHT, RESETS_NOTICED };
-
-/* What cores differ in, as bits. */
-enum core_trait {
-    ARM_CODE = 1 << 0,       /* it runs code of Arm's, whose stacks can be unwound */
-    THUMB_ONLY = 1 << 1,     /* all of it Thumb code */
-    THUMB_BY_BIT = 1 << 2,   /* Thumb code where bit 0 of its address says so */
-    WIDE_REGISTERS = 1 << 3, /* registers and addresses have 64 bits */
-    SYSTEM_SPACE = 1 << 4, /* the M profile's registers, as SysTick and VTOR, are memory at fixed addresses */
-    STATUS_FORGETS = 1 << 5,  /* a read of its status clears what that tells of a reset */
-    HIDES = 1 << 6,           /* locks or a lack of power may hide its registers */
-    DEBUG_COMPONENT = 1 << 7, /* A and R: with locks, a power status (PRSR) and a cross trigger interface */
-    LOCKS_IN_PRSR = 1 << 8,   /* PRSR shows all its locks */
-    RUN_BY_TRIGGER = 1 << 9,  /* a cross trigger lets it run */
-    BORROWS_REGISTERS = 1 << 10, /* other registers are read by instructions that change some of them */
-    COMPARATOR_SWITCH = 1 << 11, /* comparators have one of their own; else it is that of halting debug */
-    MODEL_SPECIFIC = 1 << 12,    /* its registers are model-specific ones */
-    PROGRAM_ONLY = 1 << 13,      /* an x86-64 program: a debugger alone shows and stops it */
-};
 
 struct core {
     const struct core_ops *ops;
@@ -120,12 +46,24 @@ struct core {
     bool caches;             /* instructions that a debugger writes need cache maintenance */
 };
 
-bool core_has(const struct core *core, enum core_trait trait);
+static inline bool core_has(const struct core *core, enum core_trait trait)
+{
+    return (core->ops->traits & trait) != 0;
+}
+
 /* Nor does any core of its architecture run faster. */
-double core_fastest_hz(const struct core *core);
+static inline double core_fastest_hz(const struct core *core)
+{
+    return core->ops->fastest_hz;
+}
+
 /* What PMUs of its architecture are on its bus: PMU_V1 (or V2), PMU_V3; PMU_NONE: it has none there. */
-enum pmu_kind core_mapped_pmu(const struct core *core);
-/* As GDB calls it; it calls LR of wide registers x30. */
+static inline enum pmu_kind core_mapped_pmu(const struct core *core)
+{
+    return core->pmu_base != 0 ? core->ops->mapped_pmu : PMU_NONE;
+}
+
+/* As GDB calls it; but GDB calls LR of wide registers x30. */
 void core_register_name(const struct core *core, enum core_register which, char *out, size_t size);
 
 /* Its row; that of an unknown part is empty. */
@@ -159,206 +97,530 @@ struct address core_cti(const struct core *core, uint64_t offset);
 
 /* Whether its debug registers stop and start it. If not, only a debugger does: core_settings and
  * core_commands return 0, and no other function from here to the comparators may be called. */
-bool core_has_run_control(const struct core *core);
+static inline bool core_has_run_control(const struct core *core)
+{
+    return core->ops->run != NULL;
+}
+
 /* What must be set during a run, and which registers act instead of holding a value; both return how many. */
-size_t core_settings(const struct core *core, struct setting *out, size_t room);
-size_t core_commands(const struct core *core, struct address *out, size_t room);
+static inline size_t core_settings(const struct core *core, struct setting *out, size_t room)
+{
+    return core_has_run_control(core) ? core->ops->run->settings(core, out, room) : 0;
+}
+
+static inline size_t core_commands(const struct core *core, struct address *out, size_t room)
+{
+    return core_has_run_control(core) ? core->ops->run->commands(core, out, room) : 0;
+}
+
 /* The setting among them that switches debug on; undone last, and kept when the core is left halted. */
-struct address core_debug_enable(const struct core *core);
+static inline struct address core_debug_enable(const struct core *core)
+{
+    return core->ops->run->debug_enable(core);
+}
 
 /* The register that every wait reads, and what a value of it says. */
-struct address core_status_register(const struct core *core);
-enum core_state core_state_of(const struct core *core, uint64_t status);
+static inline struct address core_status_register(const struct core *core)
+{
+    return core->ops->state->status_register(core);
+}
+
+static inline enum core_state core_state_of(const struct core *core, uint64_t status)
+{
+    return core->ops->state->state_of(core, status);
+}
+
 /* An OP_UNTIL on it that is met while the core is halted. False: a Cortex-M, whose register forgets by reads,
  * or no run control. */
 bool core_halted_test(const struct core *core, struct step *out);
-/* Why the registers of a core that is halted with this status cannot be read; NULL: they can. */
-const char *core_unreadable(const struct core *core, uint64_t status);
-bool core_may_be_unreadable(const struct core *core); /* else core_unreadable is always NULL */
 
-void core_add_wait_halt(const struct core *core, struct steps *list);
-void core_add_run(const struct core *core, struct steps *list);
-void core_add_halt(const struct core *core, struct steps *list);
-/* A debugger's request stops the core again and again, until the debugger acknowledges it. */
-bool core_requests_stay(const struct core *core);
+static inline bool core_may_be_unreadable(const struct core *core)
+{
+    return core->ops->state->unreadable != NULL;
+}
+
+/* Why the registers of a core that is halted with this status cannot be read; NULL: they can. */
+static inline const char *core_unreadable(const struct core *core, uint64_t status)
+{
+    return core_may_be_unreadable(core) ? core->ops->state->unreadable(core, status) : NULL;
+}
+
+static inline void core_add_wait_halt(const struct core *core, struct steps *list)
+{
+    core->ops->run->add_wait_halt(core, list);
+}
+
+static inline void core_add_run(const struct core *core, struct steps *list)
+{
+    core->ops->run->add_run(core, list);
+}
+
+static inline void core_add_halt(const struct core *core, struct steps *list)
+{
+    core->ops->run->add_halt(core, list);
+}
+
 /* Executes the instruction at `here` with interrupts held off; ends halted. Comparator `n` must be off, may
  * be used for the step, and is off again afterwards. */
-void core_add_single_step(const struct core *core, struct steps *list, unsigned n, uint64_t here);
+static inline void core_add_single_step(const struct core *core, struct steps *list, unsigned n,
+                                        uint64_t here)
+{
+    core->ops->run->add_single_step(core, list, n, here);
+}
+
 /* Resets the chip if the core can do that, else the core itself, which may ignore it. */
-void core_add_reset(const struct core *core, struct steps *list);
+static inline void core_add_reset(const struct core *core, struct steps *list)
+{
+    core->ops->run->add_reset(core, list);
+}
 
 /* For a stop that looks like the one before: clear its cause before running, then wait for it to come again.
  * The status may still show the old halt for a moment. */
-void core_add_clear_breakpoint(const struct core *core, struct steps *list);
-void core_add_wait_breakpoint(const struct core *core, struct steps *list);
+static inline void core_add_clear_breakpoint(const struct core *core, struct steps *list)
+{
+    if (core->ops->stop->add_clear_breakpoint != NULL)
+        core->ops->stop->add_clear_breakpoint(core, list);
+}
+
+static inline void core_add_wait_breakpoint(const struct core *core, struct steps *list)
+{
+    if (core->ops->stop->add_wait_breakpoint != NULL)
+        core->ops->stop->add_wait_breakpoint(core, list);
+    else
+        core_add_wait_halt(core, list);
+}
+
 /* Whether resets can be noticed. */
-bool core_can_notice_resets(const struct core *core);
+static inline bool core_can_notice_resets(const struct core *core)
+{
+    return core->ops->stop->can_notice_resets(core);
+}
+
 /* Whether the reset register is a mark that we set and a reset clears. If not, reading it clears it. With a
  * `value` of it from before: whether the program may use the mark itself. */
-bool core_marks_resets(const struct core *core);
-bool core_mark_is_used(const struct core *core, uint64_t value);
+static inline bool core_marks_resets(const struct core *core)
+{
+    return core->resets == RESETS_NOTICED && core->ops->stop->mark_is_used != NULL;
+}
+
+static inline bool core_mark_is_used(const struct core *core, uint64_t value)
+{
+    return core->ops->stop->mark_is_used != NULL && core->ops->stop->mark_is_used(core, value);
+}
+
 /* Whether the core was reset since the run began. Read after a stop; clearing the cause keeps it. */
-struct address core_reset_register(const struct core *core);
-size_t core_add_reset_seen(const struct core *core, struct steps *list);
-bool core_reset_seen(const struct core *core, uint64_t value);
+static inline struct address core_reset_register(const struct core *core)
+{
+    return core->ops->stop->reset_register(core);
+}
+
+static inline size_t core_add_reset_seen(const struct core *core, struct steps *list)
+{
+    return steps_add(list, step_read(core_reset_register(core)));
+}
+
+static inline bool core_reset_seen(const struct core *core, uint64_t value)
+{
+    return core->ops->stop->reset_seen(core, value);
+}
+
 /* Whether it was reset since the last such read, while it runs and nothing catches resets. */
-size_t core_add_reset_since(const struct core *core, struct steps *list);
-bool core_reset_since(const struct core *core, uint64_t value);
+static inline size_t core_add_reset_since(const struct core *core, struct steps *list)
+{
+    const struct core_stop_ops *ops = core->ops->stop;
+    return ops->since_register == NULL ? core_add_reset_seen(core, list)
+                                       : steps_add(list, step_read(ops->since_register(core)));
+}
+
+static inline bool core_reset_since(const struct core *core, uint64_t value)
+{
+    const struct core_stop_ops *ops = core->ops->stop;
+    return ops->reset_since == NULL ? core_reset_seen(core, value) : ops->reset_since(core, value);
+}
+
 /* Whether a stop with this cause is a halt request of a cross trigger. */
-bool core_stopped_by_trigger(const struct core *core, uint64_t cause);
+static inline bool core_stopped_by_trigger(const struct core *core, uint64_t cause)
+{
+    return (cause & core->ops->stop->trigger_mask) == core->ops->stop->trigger;
+}
+
 /* Why it stopped. `status`: its CORE_STATUS, 0 if that is not known. */
-struct address core_cause_register(const struct core *core);
-size_t core_add_cause(const struct core *core, struct steps *list);
-enum stop_cause core_cause(const struct core *core, uint64_t cause, uint64_t status);
+static inline struct address core_cause_register(const struct core *core)
+{
+    const struct core_stop_ops *ops = core->ops->stop;
+    return ops->cause_register == NULL ? core_status_register(core) : ops->cause_register(core);
+}
+
+static inline size_t core_add_cause(const struct core *core, struct steps *list)
+{
+    return steps_add(list, step_read(core_cause_register(core)));
+}
+
+static inline enum stop_cause core_cause(const struct core *core, uint64_t cause, uint64_t status)
+{
+    return core->ops->stop->cause(core, cause, status);
+}
 
 /* --- interrupts ----------------------------------------------------------------------------------------- */
 
 /* Whether interrupts can be held off; if not, neither of the next two may be called. */
-bool core_can_hold(const struct core *core);
+static inline bool core_can_hold(const struct core *core)
+{
+    return core->ops->interrupts != NULL;
+}
+
 /* On a halted core: interrupts are held off from here on, or no longer. */
-void core_add_hold(const struct core *core, struct steps *list, bool held);
-void core_add_run_held(const struct core *core, struct steps *list);
+static inline void core_add_hold(const struct core *core, struct steps *list, bool held)
+{
+    core->ops->interrupts->add_hold(core, list, held);
+}
+
+static inline void core_add_run_held(const struct core *core, struct steps *list)
+{
+    core->ops->interrupts->add_run_held(core, list);
+}
+
 /* Resumes a halted core, with interrupts. */
 void core_add_let_go(const struct core *core, struct steps *list);
-/* Resumes a core that is halted at a breakpoint instruction, with debug off, so that it does not halt there
- * again. Adds nothing for a Cortex-M, which runs as soon as debug is switched off. */
-bool core_runs_as_debug_ends(const struct core *core);
-void core_add_let_go_undebugged(const struct core *core, struct steps *list);
+
+/* Whether it runs as soon as debug is switched off. */
+static inline bool core_runs_as_debug_ends(const struct core *core)
+{
+    return core->ops->run->add_run_undebugged == NULL;
+}
+
+/* Else: resumes a core that is halted at a breakpoint instruction, with debug off, so that it does not halt
+ * there again. */
+static inline void core_add_let_go_undebugged(const struct core *core, struct steps *list)
+{
+    if (!core_runs_as_debug_ends(core))
+        core->ops->run->add_run_undebugged(core, list);
+}
+
 /* Whether an interrupt will run before the next instruction, or one that cannot be held off; SIZE_MAX and
  * false if the core cannot tell. */
-size_t core_add_pending(const struct core *core, struct steps *list);
-bool core_pending(const struct core *core, uint64_t value);
-bool core_held_pending(const struct core *core, uint64_t value);
+static inline size_t core_add_pending(const struct core *core, struct steps *list)
+{
+    const struct core_interrupt_ops *ops = core->ops->interrupts;
+    return ops == NULL ? SIZE_MAX : steps_add(list, step_read(ops->pending_register(core)));
+}
+
+static inline bool core_pending(const struct core *core, uint64_t value)
+{
+    return core_can_hold(core) && core->ops->interrupts->pending(core, value);
+}
+
+static inline bool core_held_pending(const struct core *core, uint64_t value)
+{
+    return core_can_hold(core) && core->ops->interrupts->held_pending(core, value);
+}
+
 /* Whether a handler was entered between two such reads. */
-bool core_entered(const struct core *core, uint64_t before, uint64_t after);
+static inline bool core_entered(const struct core *core, uint64_t before, uint64_t after)
+{
+    return core_can_hold(core) && core->ops->interrupts->entered(core, before, after);
+}
 
 /* --- registers of a halted core ------------------------------------------------------------------------- */
 
 /* Nothing is under way in the core, and no refusal sticks. Comes before registers are read after a list that
  * ended early. */
-void core_add_ready(const struct core *core, struct steps *list);
+static inline void core_add_ready(const struct core *core, struct steps *list)
+{
+    if (core->ops->registers->add_ready != NULL)
+        core->ops->registers->add_ready(core, list);
+}
+
 /* Returns the index by which core_register_value finds the value. OP_COPY steps give back what was borrowed
  * of the program's: a list that ended between must be continued to the last of them. */
-size_t core_add_register(const struct core *core, struct steps *list, enum core_register which);
-uint64_t core_register_value(const struct core *core, enum core_register which, const uint64_t *results,
-                             size_t at);
+static inline size_t core_add_register(const struct core *core, struct steps *list, enum core_register which)
+{
+    return core->ops->registers->add_register(core, list, which);
+}
+
+static inline uint64_t core_register_value(const struct core *core, enum core_register which,
+                                           const uint64_t *results, size_t at)
+{
+    const struct core_register_ops *ops = core->ops->registers;
+    return ops->register_value == NULL ? results[at] : ops->register_value(core, which, results, at);
+}
+
 /* What must come before step `first` begins to give back what a list that ended early has borrowed. */
-void core_add_recover_instruction(const struct core *core, struct steps *list, const struct step *first);
+static inline void core_add_recover_instruction(const struct core *core, struct steps *list,
+                                                const struct step *first)
+{
+    if (core->ops->registers->add_recover_instruction != NULL)
+        core->ops->registers->add_recover_instruction(core, list, first);
+}
+
 /* Whether that step gives back R0 or X0, through which a server reads all others when it finds the core
  * halted. */
-bool core_gives_first(const struct core *core, const struct step *step);
+static inline bool core_gives_first(const struct core *core, const struct step *step)
+{
+    return core->ops->registers->gives_first != NULL && core->ops->registers->gives_first(step);
+}
+
 /* Ends the transfer of registers. */
-void core_add_registers_done(const struct core *core, struct steps *list);
+static inline void core_add_registers_done(const struct core *core, struct steps *list)
+{
+    if (core->ops->registers->add_registers_done != NULL)
+        core->ops->registers->add_registers_done(core, list);
+}
+
 /*
  * Proves that the core has stopped at the breakpoint at `place`. `wait`: for the transfer to end, where no
  * probe can tell a new value from the old one: the PC was transferred last, or the core's clock is slow. A
  * proof that comes too early fails, and is looked into; it never holds by mistake.
  */
-void core_add_expect_stop(const struct core *core, const struct breakpoint_setup *setup, struct steps *list,
-                          uint64_t place, bool wait);
+static inline void core_add_expect_stop(const struct core *core, const struct breakpoint_setup *setup,
+                                        struct steps *list, uint64_t place, bool wait)
+{
+    core->ops->registers->add_expect_stop(core, setup, list, place, wait);
+}
+
 /*
  * Proves that registers have these values. `wait` as above. `spare`, which may be NULL: what its spare
  * register is likely to hold here. This is proved, too, and saves round trips.
  */
-void core_add_proofs(const struct core *core, struct steps *list, const struct core_proof *proofs, size_t n,
-                     const struct core_proof *spare, bool wait);
+static inline void core_add_proofs(const struct core *core, struct steps *list,
+                                   const struct core_proof *proofs, size_t n, const struct core_proof *spare,
+                                   bool wait)
+{
+    core->ops->registers->add_proofs(core, list, proofs, n, spare, wait);
+}
+
 /* Whether proofs, or accesses in SPACE_CP15 if there are some, can do with a spare register: one that
  * functions keep and whose value seldom changes. */
 bool core_spare_register(const struct core *core, bool coprocessor, enum core_register *out);
+
 /* Accesses to registers in SPACE_CP15, by instructions that the halted core executes; at[i] is the index of
  * the result of a read. `privileged`: whatever mode it is in, and only if nothing of the program's prevents
  * it. What is borrowed is given back as above. `spare` as for proofs. */
-void core_add_coprocessor(const struct core *core, struct steps *list, const struct step *accesses, size_t n,
-                          bool privileged, const struct core_proof *spare, size_t *at);
+static inline void core_add_coprocessor(const struct core *core, struct steps *list,
+                                        const struct step *accesses, size_t n, bool privileged,
+                                        const struct core_proof *spare, size_t *at)
+{
+    core->ops->registers->add_coprocessor(core, list, accesses, n, privileged, spare, at);
+}
+
 /* How it runs code of ours; NULL: it cannot. */
-const struct injected_kind *core_injected(const struct core *core);
+static inline const struct injected_kind *core_injected(const struct core *core)
+{
+    return core->ops->injected;
+}
 
 /* --- breakpoints ---------------------------------------------------------------------------------------- */
 
-bool core_can_compare(const struct core *core, uint64_t address);
+static inline bool core_can_compare(const struct core *core, uint64_t address)
+{
+    const struct core_breakpoint_ops *ops = core->ops->breakpoints;
+    return ops->can_compare == NULL || ops->can_compare(core, address);
+}
+
 /* Switches the comparators on as a whole. */
-struct setting core_comparators_on(const struct core *core);
+static inline struct setting core_comparators_on(const struct core *core)
+{
+    return core->ops->breakpoints->comparators_on(core);
+}
+
 /* A comparator has so many registers, at most COMPARATOR_WORDS; in the first, 0 is off. */
-unsigned core_comparator_words(const struct core *core);
-struct address core_comparator(const struct core *core, unsigned n, unsigned word);
-bool core_comparator_used(const struct core *core, const uint64_t *words, uint64_t *address);
+static inline unsigned core_comparator_words(const struct core *core)
+{
+    return core->ops->breakpoints->comparator_words;
+}
+
+static inline struct address core_comparator(const struct core *core, unsigned n, unsigned word)
+{
+    return core->ops->breakpoints->comparator(core, n, word);
+}
+
+static inline bool core_comparator_used(const struct core *core, const uint64_t *words, uint64_t *address)
+{
+    return core->ops->breakpoints->comparator_used(core, words, address);
+}
+
 /* Whether it replaces code, as revision 0 of the flash patch unit does: then it is the program's. */
-bool core_comparator_patches(const struct core *core, uint64_t first_word);
+static inline bool core_comparator_patches(const struct core *core, uint64_t first_word)
+{
+    return core->ops->breakpoints->patches != NULL && core->ops->breakpoints->patches(core, first_word);
+}
+
 /* Moves comparator `n`; UINT64_MAX: nowhere. */
-void core_add_comparator(const struct core *core, const struct breakpoint_setup *setup, struct steps *list,
-                         unsigned n, uint64_t from, uint64_t to);
+static inline void core_add_comparator(const struct core *core, const struct breakpoint_setup *setup,
+                                       struct steps *list, unsigned n, uint64_t from, uint64_t to)
+{
+    core->ops->breakpoints->add_comparator(core, setup, list, n, from, to);
+}
+
 /* A breakpoint instruction for code that no comparator reaches, and what makes the core see it. *size is 0 if
  * every comparator reaches all code. */
-bool core_has_breakpoint_instruction(const struct core *core);
-uint16_t core_breakpoint_instruction(const struct core *core, uint8_t *size);
-void core_add_code_changed(const struct core *core, struct steps *list, uint64_t address);
+static inline bool core_has_breakpoint_instruction(const struct core *core)
+{
+    return core->ops->breakpoints != NULL && core->ops->breakpoints->add_code_changed != NULL;
+}
+
+static inline uint16_t core_breakpoint_instruction(const struct core *core, uint8_t *size)
+{
+    *size = core_has_breakpoint_instruction(core) ? 2 : 0;
+    return core->ops->breakpoints->instruction;
+}
+
+static inline void core_add_code_changed(const struct core *core, struct steps *list, uint64_t address)
+{
+    if (core->ops->breakpoints->add_code_changed != NULL)
+        core->ops->breakpoints->add_code_changed(core, list, address);
+}
+
 /* `word`: the four bytes around `pc`. False: it is another instruction. */
-bool core_breakpoint_code(const struct core *core, uint64_t pc, uint32_t word, struct breakpoint_code *out);
+static inline bool core_breakpoint_code(const struct core *core, uint64_t pc, uint32_t word,
+                                        struct breakpoint_code *out)
+{
+    const struct core_breakpoint_ops *ops = core->ops->breakpoints;
+    return ops != NULL && ops->read_code != NULL && ops->read_code(pc, word, out);
+}
+
 /* Whether it halts the core, with this value of core_debug_enable. */
-bool core_debug_is_on(const struct core *core, uint64_t debug_enable);
+static inline bool core_debug_is_on(const struct core *core, uint64_t debug_enable)
+{
+    return (debug_enable & core->ops->breakpoints->debug_on) != 0;
+}
+
 /* Halted at such an instruction of the program's own, at `pc`: it goes on after it, if the core can skip. */
-bool core_can_skip(const struct core *core);
-void core_add_skip(const struct core *core, struct steps *list, uint64_t pc);
+static inline bool core_can_skip(const struct core *core)
+{
+    return core->ops->breakpoints->add_skip != NULL;
+}
 
-/* --- halt sources: what stops a core besides its comparators, and what a killed debugger leaves set --------
+static inline void core_add_skip(const struct core *core, struct steps *list, uint64_t pc)
+{
+    if (core->ops->breakpoints->add_skip != NULL)
+        core->ops->breakpoints->add_skip(core, list, pc);
+}
+
+/* --- halt sources: what stops it besides comparators, and what a killed debugger leaves set --------------
  */
-
-struct core_stop {
-    const char *name; /* "watchpoint"; NULL: it does not stop the core by itself */
-    struct address at;
-    uint64_t field, low, high; /* it is set while low <= (value & field) <= high */
-    uint64_t keep, key;        /* (value & keep) | key clears it */
-    struct address place;      /* the register with its address; size 0: none */
-};
-
-enum { CORE_STOPS = 48, STOPS_IDENTITY = 2 };
-
-struct core_stops {
-    struct core_stop items[CORE_STOPS];
-    size_t n;
-};
 
 /* To be cleared before the core is halted, which may need them. `server`: another debugger uses some of
  * them. */
-void core_add_first_stops(const struct core *core, bool server, struct core_stops *out);
-void core_add_stops_identity(const struct core *core, struct steps *list);
-void core_add_stops(const struct core *core, const uint64_t *identity, struct core_stops *out);
+static inline void core_add_first_stops(const struct core *core, bool server, struct core_stops *out)
+{
+    if (core->ops->halts->add_first != NULL)
+        core->ops->halts->add_first(core, server, out);
+}
+
+static inline void core_add_stops_identity(const struct core *core, struct steps *list)
+{
+    core->ops->halts->add_identity(core, list);
+}
+
+static inline void core_add_stops(const struct core *core, const uint64_t *identity, struct core_stops *out)
+{
+    core->ops->halts->add_stops(core, identity, out);
+}
+
 /* To be cleared once the core runs again, and only if no server debugs it. */
-void core_add_last_stops(const struct core *core, struct core_stops *out);
+static inline void core_add_last_stops(const struct core *core, struct core_stops *out)
+{
+    core->ops->halts->add_last(core, out);
+}
+
 /* Whether a debugger left this halted core in the middle of reading registers, so that a borrowed register
  * may not have been restored. */
-bool core_may_have_borrowed(const struct core *core, uint64_t status);
+static inline bool core_may_have_borrowed(const struct core *core, uint64_t status)
+{
+    return (status & core->ops->halts->borrowing) != 0;
+}
+
 /* By which bit of the status we mark that a borrowed register is to be restored; 0: no such core has one. */
-uint64_t core_borrowed_mark(const struct core *core);
+static inline uint64_t core_borrowed_mark(const struct core *core)
+{
+    return core->ops->borrowed_mark;
+}
+
 /* Whether the core was told to leave Debug state and has not done so; where it cannot be told from a stop
  * that follows at once: false. */
-bool core_has_not_left(const struct core *core, uint64_t status);
+static inline bool core_has_not_left(const struct core *core, uint64_t status)
+{
+    uint64_t still = core->ops->halts->not_left;
+    return still != 0 && (status & still) == still;
+}
+
 /* Clears what keeps a core that a debugger left so from running. */
-void core_add_unlock(const struct core *core, struct steps *list);
+static inline void core_add_unlock(const struct core *core, struct steps *list)
+{
+    if (core->ops->halts->add_unlock != NULL)
+        core->ops->halts->add_unlock(core, list);
+    else
+        core_add_ready(core, list);
+}
 
 /* --- processes, for cores that have `processes` --------------------------------------------------------- */
 
 /* Whether it stopped in a program of an operating system, where other programs may have other code at the
  * same address. */
-size_t core_add_mode(const struct core *core, struct steps *list);
-bool core_in_user_mode(const struct core *core, uint64_t mode);
+static inline size_t core_add_mode(const struct core *core, struct steps *list)
+{
+    return core->ops->processes->add_mode(core, list);
+}
+
+static inline bool core_in_user_mode(const struct core *core, uint64_t mode)
+{
+    return core->ops->processes->in_user_mode(core, mode);
+}
+
 /* CONTEXTIDR, which differs from process to process; false: it cannot be read there. */
-bool core_add_context(const struct core *core, struct steps *list, size_t *at);
+static inline bool core_add_context(const struct core *core, struct steps *list, size_t *at)
+{
+    if (core->ops->processes->add_context == NULL)
+        return false;
+    *at = core->ops->processes->add_context(core, list);
+    return true;
+}
+
 /* The first register of a comparator of CONTEXTIDR that others are linked to. */
-uint64_t core_context_comparator(const struct core *core, bool on);
+static inline uint64_t core_context_comparator(const struct core *core, bool on)
+{
+    return core->ops->processes->context_off | (on ? core->ops->processes->context_on : 0);
+}
 
 /* --- where a function returns to ------------------------------------------------------------------------ */
 
 /* Whether an exception handler may have an LR that is no return address. */
-bool core_has_exception_modes(const struct core *core);
+static inline bool core_has_exception_modes(const struct core *core)
+{
+    return core->ops->returns != NULL && core->ops->returns->exception_mode != NULL;
+}
+
 /* The exception mode that a CORE_STATUS shows, in which a called function may be as well; NULL: none. */
-const char *core_exception_mode(const struct core *core, uint64_t status);
+static inline const char *core_exception_mode(const struct core *core, uint64_t status)
+{
+    return core_has_exception_modes(core) ? core->ops->returns->exception_mode(core, status) : NULL;
+}
+
 /* Whether the word before LR is a call of `function`. */
-bool core_called_from(const struct core *core, uint64_t lr, uint32_t before, uint64_t function);
+static inline bool core_called_from(const struct core *core, uint64_t lr, uint32_t before, uint64_t function)
+{
+    return !core_has_exception_modes(core) || core->ops->returns->called_from(core, lr, before, function);
+}
+
 /* Whether LR at a function's entry is no return address, but the stack has it: in a handler on Cortex-M, and
  * always on x86-64. */
-bool core_returns_by_frame(const struct core *core, uint64_t lr);
+static inline bool core_returns_by_frame(const struct core *core, uint64_t lr)
+{
+    const struct core_return_ops *ops = core->ops->returns;
+    return ops != NULL && ops->by_frame != NULL && ops->by_frame(core, lr);
+}
+
 /* Why LR at a function's entry is neither of the two; NULL: it is one. */
-const char *core_no_return(const struct core *core, uint64_t lr);
+static inline const char *core_no_return(const struct core *core, uint64_t lr)
+{
+    const struct core_return_ops *ops = core->ops->returns;
+    return ops != NULL && ops->no_return != NULL ? ops->no_return(core, lr) : NULL;
+}
+
 /* For x86-64: what the FRAME_WORDS words at the stack pointer say. */
-struct return_place core_frame_return(const struct core *core, uint64_t sp, const uint64_t *words);
+static inline struct return_place core_frame_return(const struct core *core, uint64_t sp,
+                                                    const uint64_t *words)
+{
+    return core->ops->returns->frame_return(core, sp, words);
+}

@@ -1,10 +1,100 @@
 /*
- * What an architecture implements of core.h, where each function core_xxx says what its member xxx must do. A
- * table that a core lacks is NULL as a whole; core.c has the defaults of members that may be NULL.
+ * What an architecture implements: what it is like, and tables of operations, where each function core_xxx of
+ * core.h says what its member xxx must do. A table that a core lacks is NULL as a whole; core.h has the
+ * defaults of members that may be NULL.
  */
 #pragma once
 
-#include "cores/core.h"
+#include "base/step.h"
+#include "cores/instructions.h"
+#include "cores/parts.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum core_register {
+    CORE_PC,
+    CORE_SP,
+    CORE_LR,
+    CORE_PSP, /* the stack pointer of threads, if the core has a second one */
+    CORE_STATUS,
+    CORE_R0 = 16, /* the other general registers follow */
+};
+
+enum core_state {
+    CORE_RUNNING,
+    CORE_ASLEEP,
+    CORE_HALTED,
+    CORE_LOCKUP,
+    CORE_HIDDEN, /* a lock is closed or the power is off: its debug registers cannot be read */
+};
+
+enum stop_cause {
+    STOP_BREAKPOINT,
+    STOP_REQUEST, /* a debugger requested it */
+    STOP_RESET,
+    STOP_FAULT, /* caught at an exception vector */
+    STOP_WATCHPOINT,
+    STOP_OTHER,
+};
+
+/* Where a function returns to, as found at its entry. */
+struct return_place {
+    uint64_t pc;
+    uint64_t sp; /* the stack pointer there, which identifies the frame */
+};
+
+struct core;
+struct injected_kind;
+
+/* A register that must have this value. */
+struct core_proof {
+    enum core_register which;
+    uint64_t value;
+};
+
+/* How our breakpoint comparator is to match. */
+struct breakpoint_setup {
+    bool linked; /* only while comparator `linked_to` matches */
+    unsigned linked_to;
+    bool sole; /* no other breakpoint is set: a stop at a breakpoint is at ours */
+};
+
+enum { CORE_SETTINGS = 40, FRAME_WORDS = 8, COMPARATOR_WORDS = 3 };
+
+struct core_stop {
+    const char *name; /* "watchpoint"; NULL: it does not stop the core by itself */
+    struct address at;
+    uint64_t field, low, high; /* it is set while low <= (value & field) <= high */
+    uint64_t keep, key;        /* (value & keep) | key clears it */
+    struct address place;      /* the register with its address; size 0: none */
+};
+
+enum { CORE_STOPS = 48, STOPS_IDENTITY = 2 };
+
+struct core_stops {
+    struct core_stop items[CORE_STOPS];
+    size_t n;
+};
+
+/* What cores differ in, as bits. */
+enum core_trait {
+    ARM_CODE = 1 << 0,       /* it runs code of Arm's, whose stacks can be unwound */
+    THUMB_ONLY = 1 << 1,     /* all of it Thumb code */
+    THUMB_BY_BIT = 1 << 2,   /* Thumb code where bit 0 of its address says so */
+    WIDE_REGISTERS = 1 << 3, /* registers and addresses have 64 bits */
+    SYSTEM_SPACE = 1 << 4, /* the M profile's registers, as SysTick and VTOR, are memory at fixed addresses */
+    STATUS_FORGETS = 1 << 5,  /* a read of its status clears what that tells of a reset */
+    HIDES = 1 << 6,           /* locks or a lack of power may hide its registers */
+    DEBUG_COMPONENT = 1 << 7, /* A and R: with locks, a power status (PRSR) and a cross trigger interface */
+    LOCKS_IN_PRSR = 1 << 8,   /* PRSR shows all its locks */
+    RUN_BY_TRIGGER = 1 << 9,  /* a cross trigger halts it until that is acknowledged, and lets it run */
+    BORROWS_REGISTERS = 1 << 10, /* other registers are read by instructions that change some of them */
+    COMPARATOR_SWITCH = 1 << 11, /* comparators have one of their own; else it is that of halting debug */
+    MODEL_SPECIFIC = 1 << 12,    /* its registers are model-specific ones */
+    PROGRAM_ONLY = 1 << 13,      /* an x86-64 program: a debugger alone shows and stops it */
+};
 
 struct core_state_ops {
     struct address (*status_register)(const struct core *);
@@ -24,7 +114,6 @@ struct core_run_ops {
     void (*add_halt)(const struct core *, struct steps *);
     void (*add_single_step)(const struct core *, struct steps *, unsigned n, uint64_t here);
     void (*add_reset)(const struct core *, struct steps *);
-    bool requests_stay;
 };
 
 struct core_stop_ops {
@@ -86,15 +175,13 @@ struct core_breakpoint_ops {
     uint32_t debug_on; /* bit of core_debug_enable */
 };
 
-/* How its debug is switched off for good, and what shows that it was not; NULL members: nothing. */
 struct core_halt_ops {
-    void (*add_first)(const struct core *, bool server, struct core_stops *);
+    void (*add_first)(const struct core *, bool server, struct core_stops *); /* NULL: there are none */
     void (*add_identity)(const struct core *, struct steps *);
     void (*add_stops)(const struct core *, const uint64_t *identity, struct core_stops *);
     void (*add_last)(const struct core *, struct core_stops *);
-    uint64_t borrowed_mark;
-    bool (*has_not_left)(uint64_t status);
-    bool (*may_have_borrowed)(uint64_t status);
+    uint64_t not_left;  /* bits of the status, all set until it has left Debug state; 0: it does not tell */
+    uint64_t borrowing; /* bits of the status, any of which is set while a register is transferred */
     void (*add_unlock)(const struct core *, struct steps *); /* NULL: as core_add_ready */
 };
 
@@ -122,6 +209,7 @@ struct core_ops {
     unsigned traits;
     double fastest_hz;
     enum pmu_kind mapped_pmu;
+    uint64_t borrowed_mark;
     const char *const *register_names; /* to CORE_STATUS */
     const struct core_state_ops *state;
     const struct core_run_ops *run; /* with stop, registers and breakpoints, or none of them */

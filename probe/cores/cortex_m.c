@@ -1,6 +1,5 @@
 #include "base/arm_debug.h"
 #include "cores/architectures.h"
-#include "cores/core_ops.h"
 #include "cores/watchpoints.h"
 
 #include <stdio.h>

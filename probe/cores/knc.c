@@ -2,7 +2,6 @@
  * Cores without run control of their own: threads of a Knights Corner, and programs on x86-64.
  */
 #include "cores/architectures.h"
-#include "cores/core_ops.h"
 
 #include <stdio.h>
 

@@ -560,7 +560,7 @@ bool direct_confirm_stop(struct direct_engine *self, uint64_t wanted, const stru
         if (stop.unreadable != NULL && stop.cause != STOP_RESET)
             return error_set(error, ERROR_STATE, "the core has stopped, but %s: only AArch64 is measured",
                              stop.unreadable);
-        bool stays = stop.cause == STOP_REQUEST && core_requests_stay(self->core);
+        bool stays = stop.cause == STOP_REQUEST && core_has(self->core, RUN_BY_TRIGGER);
         self->halted_by_us = stop.pc == wanted && stop.cause != STOP_RESET && !stays;
         if (self->halted_by_us)
             return true;

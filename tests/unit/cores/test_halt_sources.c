@@ -123,10 +123,6 @@ TEST(what_enables_debug_goes_last)
         assert_true((rows[i].value & last.items[0].field) >= last.items[0].low);
         assert_int_equal((rows[i].value & last.items[0].keep) | last.items[0].key, rows[i].cleared);
     }
-    struct core knc = {.ops = &knc_ops};
-    struct core_stops none = {.n = 0};
-    core_add_last_stops(&knc, &none);
-    assert_int_equal(none.n, 0);
 }
 
 TEST(registers_that_were_being_read_may_be_lost)
