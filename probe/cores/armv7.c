@@ -26,13 +26,7 @@ enum { CPSR_ENTERED = 0x1DF, CPSR_AT_RESET = 0x1D3 };
 static size_t settings(const struct core *core, struct setting *out, size_t room)
 {
     const struct setting all[] = {
-        /* Any value but the key locks again. DBGLAR cannot be read. */
-        {.at = armv7_word(core, CORESIGHT_LAR),
-         .test_at = armv7_word(core, CORESIGHT_LSR),
-         .lock = true,
-         .test = LSR_LOCKED,
-         .key = LAR_KEY,
-         .restore = {.mask = 1}},
+        core_open_lock(armv7_word(core, CORESIGHT_LAR), armv7_word(core, CORESIGHT_LSR)),
         {.at = armv7_word(core, DBGOSLAR),
          .test_at = armv7_word(core, DBGOSLSR),
          .test = OSLSR_LOCKED,

@@ -1,5 +1,6 @@
 #include "cores/architectures.h"
 #include "cores/armv8_transfer.h"
+#include "cores/cross_trigger.h"
 #include "cores/injected.h"
 
 #include <stdio.h>
@@ -21,17 +22,6 @@ static void add_setting(struct settings *list, struct setting setting)
     if (list->n < list->room)
         list->out[list->n] = setting;
     list->n++;
-}
-
-/* Any value but the key locks again. The lock register cannot be read. */
-static struct setting open_lock(struct address lock, struct address status)
-{
-    return (struct setting){.at = lock,
-                            .test_at = status,
-                            .lock = true,
-                            .test = LSR_LOCKED,
-                            .key = LAR_KEY,
-                            .restore = {.mask = 1}};
 }
 
 static struct setting make(struct address at, uint32_t test, uint32_t set, uint32_t keep)
@@ -66,7 +56,7 @@ static uint32_t halting_events(const struct core *core)
 static size_t settings(const struct core *core, struct setting *out, size_t room)
 {
     struct settings list = {.out = out, .room = room};
-    add_setting(&list, open_lock(armv8_word(core, CORESIGHT_LAR), armv8_word(core, CORESIGHT_LSR)));
+    add_setting(&list, core_open_lock(armv8_word(core, CORESIGHT_LAR), armv8_word(core, CORESIGHT_LSR)));
     /* Reading EDPRSR clears the flags of earlier resets. */
     add_setting(&list, (struct setting){.at = armv8_word(core, OSLAR_EL1),
                                         .test_at = armv8_word(core, EDPRSR),
@@ -87,7 +77,7 @@ static size_t settings(const struct core *core, struct setting *out, size_t room
                                         .catches_resets = core->resets == RESETS_CAUGHT,
                                         .set = halting_events(core)});
     if (core->unstoppable == NULL) {
-        add_setting(&list, open_lock(core_cti(core, CORESIGHT_LAR), core_cti(core, CORESIGHT_LSR)));
+        add_setting(&list, core_open_lock(core_cti(core, CORESIGHT_LAR), core_cti(core, CORESIGHT_LSR)));
         add_triggers(core, &list);
     }
     return list.n < room ? list.n : room;
@@ -423,26 +413,19 @@ static void name_core(struct core *core, bool revision)
         snprintf(core->name, sizeof core->name, "%s", name);
 }
 
-static uint32_t last_of(uint32_t channels)
-{
-    uint32_t last = channels;
-    while ((last & (last - 1)) != 0)
-        last &= last - 1;
-    return last;
-}
-
 /* Takes the last two unused channels. Other debuggers start with the first: OpenOCD takes 0 and 1, perhaps
  * later. */
 static void choose_channels(const uint64_t *values, struct core *core)
 {
     uint32_t triggers = values[ARMV8_TRIGGER_CHANNELS] >> DEVID_TRIGGERS & DEVID_TRIGGERS_MASK;
-    uint32_t channels = values[ARMV8_TRIGGER_CHANNELS] >> DEVID_CHANNELS & DEVID_CHANNELS_MASK;
-    uint32_t free = channels >= 31 ? 0x7FFFFFFF : (UINT32_C(1) << channels) - 1;
     core->triggers_off = (values[ARMV8_TRIGGER_CONTROL] & CTICONTROL_GLBEN) == 0;
-    for (uint32_t i = 0; i < ARMV8_TRIGGERS && i < triggers && !core->triggers_off; i++)
-        free &= ~(uint32_t)(values[ARMV8_INPUTS + i] | values[ARMV8_OUTPUTS + i]);
-    core->run_channel = last_of(free);
-    core->halt_channel = last_of(free & ~core->run_channel);
+    uint32_t free =
+        cross_trigger_free(values[ARMV8_TRIGGER_CHANNELS], &values[ARMV8_INPUTS], &values[ARMV8_OUTPUTS],
+                           core->triggers_off          ? 0
+                           : triggers < ARMV8_TRIGGERS ? triggers
+                                                       : ARMV8_TRIGGERS);
+    core->run_channel = cross_trigger_last(free);
+    core->halt_channel = cross_trigger_last(free & ~core->run_channel);
     if (core->halt_channel == 0)
         core->unstoppable =
             "its cross trigger interface has no two channels left (after a crash: pmu-probe release)";

@@ -1,5 +1,7 @@
 #include "cores/core.h"
 
+#include "base/arm_debug.h"
+
 #include <stdio.h>
 
 static struct address word(uint16_t unit, uint64_t offset)
@@ -66,6 +68,16 @@ const char *core_may_be_unseen(const struct core *core)
     return core->security == SECURITY_HIDDEN
                ? ". The chip allows no Secure debug (DAUTHSTATUS): Secure code is never stopped"
                : "";
+}
+
+struct setting core_open_lock(struct address lock, struct address status)
+{
+    return (struct setting){.at = lock,
+                            .test_at = status,
+                            .lock = true,
+                            .test = LSR_LOCKED,
+                            .key = LAR_KEY,
+                            .restore = {.mask = 1}};
 }
 
 struct address core_word(const struct core *core, uint64_t offset)

@@ -86,6 +86,8 @@ bool core_may_halt(uint32_t authstatus);
 bool core_keeps_secure(const struct core *core, uint32_t authstatus);
 /* A likely cause of a stop that never comes, to be put behind "not reached"; "" if none is known. */
 const char *core_may_be_unseen(const struct core *core);
+/* Opens the software lock of a component. Any value but the key locks again; the lock cannot be read. */
+struct setting core_open_lock(struct address lock, struct address status);
 /* Word-sized memory as the core sees it. */
 struct address core_word(const struct core *core, uint64_t offset);
 /* Words of its debug registers, of its PMU and of its cross trigger interface. */
@@ -168,12 +170,6 @@ static inline void core_add_single_step(const struct core *core, struct steps *l
     core->ops->run->add_single_step(core, list, n, here);
 }
 
-/* Resets the chip if the core can do that, else the core itself, which may ignore it. */
-static inline void core_add_reset(const struct core *core, struct steps *list)
-{
-    core->ops->run->add_reset(core, list);
-}
-
 /* For a stop that looks like the one before: clear its cause before running, then wait for it to come again.
  * The status may still show the old halt for a moment. */
 static inline void core_add_clear_breakpoint(const struct core *core, struct steps *list)
@@ -190,22 +186,10 @@ static inline void core_add_wait_breakpoint(const struct core *core, struct step
         core_add_wait_halt(core, list);
 }
 
-/* Whether resets can be noticed. */
-static inline bool core_can_notice_resets(const struct core *core)
-{
-    return core->ops->stop->can_notice_resets(core);
-}
-
-/* Whether the reset register is a mark that we set and a reset clears. If not, reading it clears it. With a
- * `value` of it from before: whether the program may use the mark itself. */
+/* Whether the reset register is a mark that we set and a reset clears. If not, reading it clears it. */
 static inline bool core_marks_resets(const struct core *core)
 {
     return core->resets == RESETS_NOTICED && core->ops->stop->mark_is_used != NULL;
-}
-
-static inline bool core_mark_is_used(const struct core *core, uint64_t value)
-{
-    return core->ops->stop->mark_is_used != NULL && core->ops->stop->mark_is_used(core, value);
 }
 
 /* Whether the core was reset since the run began. Read after a stop; clearing the cause keeps it. */
@@ -403,12 +387,6 @@ static inline void core_add_coprocessor(const struct core *core, struct steps *l
     core->ops->registers->add_coprocessor(core, list, accesses, n, privileged, spare, at);
 }
 
-/* How it runs code of ours; NULL: it cannot. */
-static inline const struct injected_kind *core_injected(const struct core *core)
-{
-    return core->ops->injected;
-}
-
 /* --- breakpoints ---------------------------------------------------------------------------------------- */
 
 static inline bool core_can_compare(const struct core *core, uint64_t address)
@@ -479,12 +457,6 @@ static inline bool core_breakpoint_code(const struct core *core, uint64_t pc, ui
     return ops != NULL && ops->read_code != NULL && ops->read_code(pc, word, out);
 }
 
-/* Whether it halts the core, with this value of core_debug_enable. */
-static inline bool core_debug_is_on(const struct core *core, uint64_t debug_enable)
-{
-    return (debug_enable & core->ops->breakpoints->debug_on) != 0;
-}
-
 /* Halted at such an instruction of the program's own, at `pc`: it goes on after it, if the core can skip. */
 static inline bool core_can_skip(const struct core *core)
 {
@@ -506,11 +478,6 @@ static inline void core_add_first_stops(const struct core *core, bool server, st
 {
     if (core->ops->halts->add_first != NULL)
         core->ops->halts->add_first(core, server, out);
-}
-
-static inline void core_add_stops_identity(const struct core *core, struct steps *list)
-{
-    core->ops->halts->add_identity(core, list);
 }
 
 static inline void core_add_stops(const struct core *core, const uint64_t *identity, struct core_stops *out)
@@ -555,18 +522,6 @@ static inline void core_add_unlock(const struct core *core, struct steps *list)
 }
 
 /* --- processes, for cores that have `processes` --------------------------------------------------------- */
-
-/* Whether it stopped in a program of an operating system, where other programs may have other code at the
- * same address. */
-static inline size_t core_add_mode(const struct core *core, struct steps *list)
-{
-    return core->ops->processes->add_mode(core, list);
-}
-
-static inline bool core_in_user_mode(const struct core *core, uint64_t mode)
-{
-    return core->ops->processes->in_user_mode(core, mode);
-}
 
 /* CONTEXTIDR, which differs from process to process; false: it cannot be read there. */
 static inline bool core_add_context(const struct core *core, struct steps *list, size_t *at)

@@ -113,6 +113,7 @@ struct core_run_ops {
                                struct steps *); /* NULL: it runs as debug is switched off */
     void (*add_halt)(const struct core *, struct steps *);
     void (*add_single_step)(const struct core *, struct steps *, unsigned n, uint64_t here);
+    /* Resets the chip if the core can do that, else the core itself, which may ignore it. */
     void (*add_reset)(const struct core *, struct steps *);
 };
 
@@ -122,8 +123,10 @@ struct core_stop_ops {
     struct address (*reset_register)(const struct core *);
     bool (*reset_seen)(const struct core *, uint64_t value);
     bool (*can_notice_resets)(const struct core *);
-    bool (*mark_is_used)(const struct core *, uint64_t value); /* NULL: the register is no mark */
-    struct address (*since_register)(const struct core *);     /* NULL, with reset_since: as for reset_seen */
+    /* Whether the program may use the mark of core_marks_resets itself, by its value before; NULL: there is
+     * no mark. */
+    bool (*mark_is_used)(const struct core *, uint64_t value);
+    struct address (*since_register)(const struct core *); /* NULL, with reset_since: as for reset_seen */
     bool (*reset_since)(const struct core *, uint64_t value);
     struct address (*cause_register)(const struct core *); /* NULL: the status register */
     uint64_t trigger_mask, trigger;                        /* a halt by a cross trigger, in the cause */
@@ -172,7 +175,7 @@ struct core_breakpoint_ops {
     void (*add_code_changed)(const struct core *, struct steps *, uint64_t address);
     void (*add_skip)(const struct core *, struct steps *, uint64_t pc); /* or NULL */
     bool (*read_code)(uint64_t pc, uint32_t word, struct breakpoint_code *out);
-    uint32_t debug_on; /* bit of core_debug_enable */
+    uint32_t debug_on; /* bit of core_debug_enable: without it the instruction does not halt the core */
 };
 
 struct core_halt_ops {
@@ -186,6 +189,8 @@ struct core_halt_ops {
 };
 
 struct core_process_ops {
+    /* Whether it stopped in a program of an operating system, where other programs may have other code at the
+     * same address. */
     size_t (*add_mode)(const struct core *, struct steps *);
     bool (*in_user_mode)(const struct core *, uint64_t mode);
     size_t (*add_context)(const struct core *, struct steps *); /* NULL: it cannot be read */
@@ -220,5 +225,5 @@ struct core_ops {
     const struct core_halt_ops *halts;
     const struct core_process_ops *processes;
     const struct core_return_ops *returns;
-    const struct injected_kind *injected;
+    const struct injected_kind *injected; /* how it runs code of ours; NULL: it cannot */
 };

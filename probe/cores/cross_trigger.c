@@ -35,22 +35,29 @@ void cross_trigger_add_identity(const struct core *core, struct steps *list)
         steps_add(list, step_read(output(core, i)));
 }
 
-static uint32_t last_of(uint32_t channels)
+uint32_t cross_trigger_last(uint32_t channels)
 {
     while ((channels & (channels - 1)) != 0)
         channels &= channels - 1;
     return channels;
 }
 
+uint32_t cross_trigger_free(uint64_t devid, const uint64_t *inputs, const uint64_t *outputs, unsigned n)
+{
+    uint32_t channels = devid >> DEVID_CHANNELS & DEVID_CHANNELS_MASK;
+    uint32_t free = channels >= 31 ? 0x7FFFFFFF : (UINT32_C(1) << channels) - 1;
+    for (unsigned i = 0; i < n; i++)
+        free &= ~(uint32_t)(inputs[i] | outputs[i]);
+    return free;
+}
+
 /* Takes the last unused channel, for other debuggers begin with the first. */
 static bool identify_armv7(const uint64_t *values, struct cross_trigger *out)
 {
-    uint32_t channels = values[IDENTITY_DEVID] >> DEVID_CHANNELS & DEVID_CHANNELS_MASK;
-    uint32_t free = channels >= 31 ? 0x7FFFFFFF : (UINT32_C(1) << channels) - 1;
     out->was_off = (values[IDENTITY_CONTROL] & CTICONTROL_GLBEN) == 0;
-    for (unsigned i = 0; i < CROSS_TRIGGERS && !out->was_off; i++)
-        free &= ~(uint32_t)(values[IDENTITY_INPUTS + i] | values[IDENTITY_OUTPUTS + i]);
-    out->channel = last_of(free);
+    out->channel =
+        cross_trigger_last(cross_trigger_free(values[IDENTITY_DEVID], &values[IDENTITY_INPUTS],
+                                              &values[IDENTITY_OUTPUTS], out->was_off ? 0 : CROSS_TRIGGERS));
     return out->channel != 0;
 }
 
@@ -98,12 +105,7 @@ static struct setting acknowledged(const struct core *core)
 static void add_armv7(const struct core *core, const struct cross_trigger *trigger, struct settings *list)
 {
     uint32_t channel = trigger->channel;
-    add_setting(list, (struct setting){.at = core_cti(core, CORESIGHT_LAR),
-                                       .test_at = core_cti(core, CORESIGHT_LSR),
-                                       .lock = true,
-                                       .test = LSR_LOCKED,
-                                       .key = LAR_KEY,
-                                       .restore = {.mask = 1}});
+    add_setting(list, core_open_lock(core_cti(core, CORESIGHT_LAR), core_cti(core, CORESIGHT_LSR)));
     add_setting(list, acknowledged(core));
     for (unsigned i = 0; i < CROSS_TRIGGERS && trigger->was_off; i++) {
         add_setting(list, make(input(core, i), UINT32_MAX, 0, 0));

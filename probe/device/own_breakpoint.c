@@ -43,7 +43,7 @@ bool own_breakpoint_is_by_us(const struct ledger *ledger, const struct core *cor
 {
     uint64_t before;
     return core_has_run_control(core) && ledger_old(ledger, core_debug_enable(core), &before) &&
-           !core_debug_is_on(core, before);
+           (before & core->ops->breakpoints->debug_on) == 0;
 }
 
 bool own_breakpoint_skip(struct ledger *ledger, const struct core *core, uint64_t pc,

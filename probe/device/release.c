@@ -118,7 +118,7 @@ static bool look_at_identity(struct device *device, uint64_t *values, const stru
 {
     struct step items[STOPS_IDENTITY];
     struct steps list = {.items = items, .room = STOPS_IDENTITY};
-    core_add_stops_identity(core_of(device), &list);
+    core_of(device)->ops->halts->add_identity(core_of(device), &list);
     return ledger_run(device->ledger, &list, values, deadline, error);
 }
 
@@ -491,7 +491,7 @@ bool reset_and_halt(struct device *device, const struct deadline *deadline, stru
     uint64_t results[LIST_ROOM];
     struct steps list = {.items = items, .room = LIST_ROOM};
     struct error refused = {0};
-    core_add_reset(core, &list);
+    core->ops->run->add_reset(core, &list);
     if (!allow(device, &list, error) || !apply_settings(device, deadline, error) ||
         !forget_resets(device, deadline, error))
         return false;

@@ -156,7 +156,7 @@ bool settings_watch_resets(struct ledger *ledger, struct core *core, const struc
 {
     bool again = core->resets == RESETS_NOTICED;
     uint64_t value = 0;
-    if (!core_can_notice_resets(core))
+    if (!core->ops->stop->can_notice_resets(core))
         return settings_apply_core(ledger, core, APPLY_ALL, deadline, error);
     core->resets = RESETS_NOTICED;
     if ((again || core_marks_resets(core)) && !read_reset(ledger, core, &value, deadline, error))
@@ -165,7 +165,7 @@ bool settings_watch_resets(struct ledger *ledger, struct core *core, const struc
         core->resets = RESETS_CAUGHT; /* told once */
         return error_set(error, ERROR_RESET, "the target was reset");
     }
-    if (core_marks_resets(core) && core_mark_is_used(core, value))
+    if (core_marks_resets(core) && core->ops->stop->mark_is_used(core, value))
         core->resets = RESETS_CAUGHT;
     if (!settings_apply_core(ledger, core, APPLY_ALL, deadline, error))
         return false;

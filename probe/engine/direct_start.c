@@ -39,11 +39,11 @@ bool direct_check_mode(struct direct_engine *self, const struct deadline *deadli
 {
     char context[96];
     direct_new_registers(self);
-    size_t mode = core_add_mode(self->core, &self->list);
+    size_t mode = self->core->ops->processes->add_mode(self->core, &self->list);
     if (!direct_run_plain(self, deadline, error))
         return false;
     self->mode_checked = true;
-    if (!core_in_user_mode(self->core, self->results[mode]))
+    if (!self->core->ops->processes->in_user_mode(self->core, self->results[mode]))
         return true;
     if (!describe_context(self, context, sizeof context, deadline, error))
         return false;

@@ -620,7 +620,7 @@ struct injected_code *injected_new(struct device *device)
         return NULL;
     self->device = device;
     self->core = &device->chosen->core;
-    self->kind = core_injected(self->core);
+    self->kind = self->core->ops->injected;
     self->work = (struct injected_list){.ledger = device->ledger, .core = self->core, .kind = self->kind};
     return self;
 }
