@@ -51,7 +51,7 @@ static inline bool core_has(const struct core *core, enum core_trait trait)
     return (core->ops->traits & trait) != 0;
 }
 
-/* Nor does any core of its architecture run faster. */
+/* The clock of the fastest cores of its architecture. */
 static inline double core_fastest_hz(const struct core *core)
 {
     return core->ops->fastest_hz;
@@ -63,7 +63,7 @@ static inline enum pmu_kind core_mapped_pmu(const struct core *core)
     return core->pmu_base != 0 ? core->ops->mapped_pmu : PMU_NONE;
 }
 
-/* As GDB calls it; but GDB calls LR of wide registers x30. */
+/* GDB's name of it, but that GDB calls LR of wide registers x30. */
 void core_register_name(const struct core *core, enum core_register which, char *out, size_t size);
 
 /* Its row; that of an unknown part is empty. */

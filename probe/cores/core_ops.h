@@ -91,7 +91,7 @@ enum core_trait {
     LOCKS_IN_PRSR = 1 << 8,   /* PRSR shows all its locks */
     RUN_BY_TRIGGER = 1 << 9,  /* a cross trigger halts it until that is acknowledged, and lets it run */
     BORROWS_REGISTERS = 1 << 10, /* other registers are read by instructions that change some of them */
-    COMPARATOR_SWITCH = 1 << 11, /* comparators have one of their own; else it is that of halting debug */
+    COMPARATOR_SWITCH = 1 << 11, /* comparators have a switch; else that of halting debug is theirs */
     MODEL_SPECIFIC = 1 << 12,    /* its registers are model-specific ones */
     PROGRAM_ONLY = 1 << 13,      /* an x86-64 program: a debugger alone shows and stops it */
 };
