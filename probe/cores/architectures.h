@@ -66,8 +66,6 @@ bool cortex_m_is_v8(const struct core *core);
 bool cortex_m_is_baseline(const struct core *core);
 /* Its PMU can halt it: Armv8.1-M. */
 bool cortex_m_has_pmu_halt(const struct core *core);
-/* Its software lock may hold for a debugger too. */
-bool cortex_m_has_dwt_lock(const struct core *core);
 /* DEMCR.TRCENA, without which DWT and PMU neither count nor show the PC. */
 struct setting cortex_m_trace(const struct core *core);
 /* DAUTHSTATUS of Armv8-M, and what a value of it means for the core. */

@@ -12,18 +12,6 @@ enum { BCR_LINKED = 1 << 20, BCR_LINKED_TO = 16, BCR_LINKED_CONTEXT = 0x3001E6 }
 
 /* --- settings ------------------------------------------------------------------------------------------- */
 
-struct settings {
-    struct setting *out;
-    size_t n, room;
-};
-
-static void add_setting(struct settings *list, struct setting setting)
-{
-    if (list->n < list->room)
-        list->out[list->n] = setting;
-    list->n++;
-}
-
 static struct setting make(struct address at, uint32_t test, uint32_t set, uint32_t keep)
 {
     return (struct setting){.at = at, .test = test, .set = set, .keep = keep};
@@ -35,16 +23,16 @@ static void add_triggers(const struct core *core, struct settings *list)
 {
     const uint32_t ours[] = {core->halt_channel, core->run_channel};
     for (uint32_t i = 0; i < ARMV8_TRIGGERS && core->triggers_off; i++) {
-        add_setting(list, make(core_cti(core, CTIINEN0 + 4 * i), UINT32_MAX, 0, 0));
+        settings_add(list, make(core_cti(core, CTIINEN0 + 4 * i), UINT32_MAX, 0, 0));
         if (i >= CTI_OUTPUTS)
-            add_setting(list, make(core_cti(core, CTIOUTEN0 + 4 * i), UINT32_MAX, 0, 0));
+            settings_add(list, make(core_cti(core, CTIOUTEN0 + 4 * i), UINT32_MAX, 0, 0));
     }
     for (uint32_t i = 0; i < CTI_OUTPUTS; i++)
-        add_setting(list, make(core_cti(core, CTIOUTEN0 + 4 * i), core->triggers_off ? UINT32_MAX : ours[i],
-                               ours[i], core->triggers_off ? 0 : UINT32_MAX));
+        settings_add(list, make(core_cti(core, CTIOUTEN0 + 4 * i), core->triggers_off ? UINT32_MAX : ours[i],
+                                ours[i], core->triggers_off ? 0 : UINT32_MAX));
     uint32_t channels = core->halt_channel | core->run_channel;
-    add_setting(list, make(core_cti(core, CTIGATE), channels, 0, ~channels));
-    add_setting(list, make(core_cti(core, CTICONTROL), CTICONTROL_GLBEN, CTICONTROL_GLBEN, UINT32_MAX));
+    settings_add(list, make(core_cti(core, CTIGATE), channels, 0, ~channels));
+    settings_add(list, make(core_cti(core, CTICONTROL), CTICONTROL_GLBEN, CTICONTROL_GLBEN, UINT32_MAX));
 }
 
 /* EDECR between single steps. */
@@ -56,31 +44,31 @@ static uint32_t halting_events(const struct core *core)
 static size_t settings(const struct core *core, struct setting *out, size_t room)
 {
     struct settings list = {.out = out, .room = room};
-    add_setting(&list, core_open_lock(armv8_word(core, CORESIGHT_LAR), armv8_word(core, CORESIGHT_LSR)));
+    settings_add(&list, core_open_lock(armv8_word(core, CORESIGHT_LAR), armv8_word(core, CORESIGHT_LSR)));
     /* Reading EDPRSR clears the flags of earlier resets. */
-    add_setting(&list, (struct setting){.at = armv8_word(core, OSLAR_EL1),
-                                        .test_at = armv8_word(core, EDPRSR),
-                                        .test = PRSR_OSLK,
-                                        .restore = {.mask = OSLAR_LOCK, .key = OSLAR_LOCK}});
+    settings_add(&list, (struct setting){.at = armv8_word(core, OSLAR_EL1),
+                                         .test_at = armv8_word(core, EDPRSR),
+                                         .test = PRSR_OSLK,
+                                         .restore = {.mask = OSLAR_LOCK, .key = OSLAR_LOCK}});
     /* Without power the core loses its comparators. Ignored while the OS lock is set. CWRR in the same
      * register would reset the core: H9.2.42. */
-    add_setting(&list, (struct setting){.at = armv8_word(core, EDPRCR),
-                                        .test = PRCR_CORENPDRQ,
-                                        .set = PRCR_CORENPDRQ,
-                                        .keep = UINT32_MAX & ~PRCR_CWRR,
-                                        .restore = {.mask = UINT32_MAX & ~PRCR_CWRR}});
+    settings_add(&list, (struct setting){.at = armv8_word(core, EDPRCR),
+                                         .test = PRCR_CORENPDRQ,
+                                         .set = PRCR_CORENPDRQ,
+                                         .keep = UINT32_MAX & ~PRCR_CWRR,
+                                         .restore = {.mask = UINT32_MAX & ~PRCR_CWRR}});
     /* Always written, because single steps write this register too. */
-    add_setting(&list, (struct setting){.at = armv8_word(core, EDECR),
-                                        .test = EDECR_RCE,
-                                        .always = true,
-                                        .only_to_stop = true,
-                                        .catches_resets = core->resets == RESETS_CAUGHT,
-                                        .set = halting_events(core)});
+    settings_add(&list, (struct setting){.at = armv8_word(core, EDECR),
+                                         .test = EDECR_RCE,
+                                         .always = true,
+                                         .only_to_stop = true,
+                                         .catches_resets = core->resets == RESETS_CAUGHT,
+                                         .set = halting_events(core)});
     if (core->unstoppable == NULL) {
-        add_setting(&list, core_open_lock(core_cti(core, CORESIGHT_LAR), core_cti(core, CORESIGHT_LSR)));
+        settings_add(&list, core_open_lock(core_cti(core, CORESIGHT_LAR), core_cti(core, CORESIGHT_LSR)));
         add_triggers(core, &list);
     }
-    return list.n < room ? list.n : room;
+    return list.n;
 }
 
 static size_t commands(const struct core *core, struct address *out, size_t room)

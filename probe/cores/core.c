@@ -122,6 +122,12 @@ bool core_spare_register(const struct core *core, bool coprocessor, enum core_re
     return *out != CORE_PC && (coprocessor || !ops->spare_for_coprocessor);
 }
 
+void settings_add(struct settings *list, struct setting setting)
+{
+    if (list->n < list->room)
+        list->out[list->n++] = setting;
+}
+
 void core_stops_add(struct core_stops *stops, struct core_stop stop)
 {
     if (stops->n < CORE_STOPS)

@@ -206,6 +206,12 @@ struct core_return_ops {
                                         const uint64_t *words); /* or NULL */
 };
 
+struct settings {
+    struct setting *out;
+    size_t n, room;
+};
+
+void settings_add(struct settings *list, struct setting setting);
 void core_stops_add(struct core_stops *stops, struct core_stop stop);
 /* Bits of a register, any of which stops the core. */
 void core_stops_add_bits(struct core_stops *stops, const char *name, struct address at, uint64_t bits);

@@ -493,11 +493,6 @@ bool cortex_m_has_pmu_halt(const struct core *core)
     return core_part(core)->architecture == ARMV81_M;
 }
 
-bool cortex_m_has_dwt_lock(const struct core *core)
-{
-    return (core_part(core)->quirks & HAS_DWT_LOCK) != 0;
-}
-
 struct setting cortex_m_trace(const struct core *core)
 {
     return (struct setting){.at = word_at(core->unit, DEMCR),

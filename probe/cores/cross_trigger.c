@@ -74,17 +74,6 @@ bool cross_trigger_identify(const struct core *core, const uint64_t *values, str
 
 /* --- settings ------------------------------------------------------------------------------------------- */
 
-struct settings {
-    struct setting *out;
-    size_t n, room;
-};
-
-static void add_setting(struct settings *list, struct setting setting)
-{
-    if (list->n < list->room)
-        list->out[list->n++] = setting;
-}
-
 /* After a run that did not end, taken back before the core is let go. */
 static struct setting make(struct address at, uint64_t test, uint64_t set, uint64_t keep)
 {
@@ -105,17 +94,17 @@ static struct setting acknowledged(const struct core *core)
 static void add_armv7(const struct core *core, const struct cross_trigger *trigger, struct settings *list)
 {
     uint32_t channel = trigger->channel;
-    add_setting(list, core_open_lock(core_cti(core, CORESIGHT_LAR), core_cti(core, CORESIGHT_LSR)));
-    add_setting(list, acknowledged(core));
+    settings_add(list, core_open_lock(core_cti(core, CORESIGHT_LAR), core_cti(core, CORESIGHT_LSR)));
+    settings_add(list, acknowledged(core));
     for (unsigned i = 0; i < CROSS_TRIGGERS && trigger->was_off; i++) {
-        add_setting(list, make(input(core, i), UINT32_MAX, 0, 0));
+        settings_add(list, make(input(core, i), UINT32_MAX, 0, 0));
         if (i != CTI_OUTPUT_HALT)
-            add_setting(list, make(output(core, i), UINT32_MAX, 0, 0));
+            settings_add(list, make(output(core, i), UINT32_MAX, 0, 0));
     }
-    add_setting(list, make(core_cti(core, CTIGATE), channel, 0, ~channel));
-    add_setting(list, make(output(core, CTI_OUTPUT_HALT), trigger->was_off ? UINT32_MAX : channel, channel,
-                           trigger->was_off ? 0 : UINT32_MAX));
-    add_setting(list, make(core_cti(core, CTICONTROL), CTICONTROL_GLBEN, CTICONTROL_GLBEN, UINT32_MAX));
+    settings_add(list, make(core_cti(core, CTIGATE), channel, 0, ~channel));
+    settings_add(list, make(output(core, CTI_OUTPUT_HALT), trigger->was_off ? UINT32_MAX : channel, channel,
+                            trigger->was_off ? 0 : UINT32_MAX));
+    settings_add(list, make(core_cti(core, CTICONTROL), CTICONTROL_GLBEN, CTICONTROL_GLBEN, UINT32_MAX));
 }
 
 size_t cross_trigger_settings(const struct core *core, const struct cross_trigger *trigger,
@@ -125,8 +114,8 @@ size_t cross_trigger_settings(const struct core *core, const struct cross_trigge
     if (core->ops == &armv7_ops)
         add_armv7(core, trigger, &list);
     else
-        add_setting(&list, acknowledged(core));
-    add_setting(&list, make(input(core, CTI_INPUT_PMU), trigger->channel, trigger->channel, UINT32_MAX));
+        settings_add(&list, acknowledged(core));
+    settings_add(&list, make(input(core, CTI_INPUT_PMU), trigger->channel, trigger->channel, UINT32_MAX));
     return list.n;
 }
 

@@ -64,7 +64,7 @@ static bool identify(const struct core *core, const uint64_t *values, struct cou
         snprintf(out->note, sizeof out->note, "CYCCNT was off; enabled for this measurement");
     add_counters(core, out, ctrl & CTRL_NOPRFCNT ? PROFILE : COUNTERS);
     out->settings[out->n_settings++] = cortex_m_trace(core);
-    if (cortex_m_has_dwt_lock(core))
+    if ((core->quirks & HAS_DWT_LOCK) != 0)
         out->settings[out->n_settings++] =
             (struct setting){.at = core_word(core, DWT_BASE + CORESIGHT_LAR),
                              .test_at = core_word(core, DWT_BASE + CORESIGHT_LSR),
