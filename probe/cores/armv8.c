@@ -304,11 +304,10 @@ static void add_unlock(const struct core *core, struct steps *list)
 static const char *const register_names[] = {
     [CORE_PC] = "pc", [CORE_SP] = "sp", [CORE_LR] = "lr", [CORE_PSP] = "psp", [CORE_STATUS] = "cpsr"};
 
-/* A cores in servers come to 4 GHz. */
 const struct core_ops armv8_ops = {
     .traits = ARM_CODE | WIDE_REGISTERS | HIDES | DEBUG_COMPONENT | LOCKS_IN_PRSR | RUN_BY_TRIGGER |
               BORROWS_REGISTERS,
-    .fastest_hz = 5e9,
+    .fastest_hz = 5e9, /* those in servers come to 4 GHz */
     .mapped_pmu = PMU_V3,
     .borrowed_mark = EDSCR_TDA,
     .register_names = register_names,

@@ -469,8 +469,7 @@ static inline void core_add_skip(const struct core *core, struct steps *list, ui
         core->ops->breakpoints->add_skip(core, list, pc);
 }
 
-/* --- halt sources: what stops it besides comparators, and what a killed debugger leaves set --------------
- */
+/* --- halt sources: what stops it besides comparators, and what a killed debugger leaves set ------------- */
 
 /* To be cleared before the core is halted, which may need them. `server`: another debugger uses some of
  * them. */

@@ -338,8 +338,7 @@ static const char *no_return(const struct core *core, uint64_t lr)
                : NULL;
 }
 
-/* --- halt sources: DDI 0403 C1.6.5, C1.8; DDI 0553 D1.2 for Armv8-M ---------------------------------------
- */
+/* --- halt sources: DDI 0403 C1.6.5, C1.8; DDI 0553 D1.2 for Armv8-M ------------------------------------- */
 
 static void add_stops_identity(const struct core *core, struct steps *list)
 {
@@ -379,10 +378,9 @@ enum { BKPT = 0xBE50 }; /* not 0xBEAB, which is semihosting */
 static const char *const register_names[] = {
     [CORE_PC] = "pc", [CORE_SP] = "sp", [CORE_LR] = "lr", [CORE_PSP] = "psp", [CORE_STATUS] = "xpsr"};
 
-/* Cortex-M7 and M85 come to 1 GHz and some more. */
 const struct core_ops cortex_m_ops = {
     .traits = ARM_CODE | THUMB_ONLY | SYSTEM_SPACE | STATUS_FORGETS | COMPARATOR_SWITCH,
-    .fastest_hz = 1.2e9,
+    .fastest_hz = 1.2e9, /* Cortex-M7 and M85 come to 1 GHz and some more */
     .register_names = register_names,
     .state = &(const struct core_state_ops){.status_register = control_address, .state_of = state_of},
     .run = &(const struct core_run_ops){.settings = settings,
@@ -438,7 +436,7 @@ void cortex_m_add_identity(uint16_t unit, struct steps *list)
         steps_add(list, step_read(word_at(unit, offsets[i])));
 }
 
-enum { REVISION = 0xF << 20 };
+enum { REVISION = 0xF << 20 }; /* of CPUID: the N of rNp0 */
 enum { SID = 3 << 4, SID_ALLOWED = 3 << 4, SID_REFUSED = 2 << 4 };
 
 bool cortex_m_identify(uint16_t unit, const uint64_t *values, struct core *out)
