@@ -21,8 +21,7 @@ static inline enum port_bus port_bus_of(uint32_t idr)
     return type < sizeof buses ? (enum port_bus)buses[type] : PORT_OTHER;
 }
 
-/* --- components: IHI 0029 B2.2; DEVARCH, DEVID and DEVTYPE of class 9 only --------------------------------
- */
+/* --- components: IHI 0029 B2.2; DEVARCH, DEVID and DEVTYPE of class 9 only ------------------------------ */
 
 enum {
     COMPONENT_DEVARCH = 0xFBC,
@@ -37,8 +36,7 @@ enum { CLASS_ROM = 0x1, CLASS_CORESIGHT = 0x9, CLASS_GENERIC = 0xE };
 /* DEVARCH.ARCHID; the System Control Space's: DDI 0553 D1.2. */
 enum { ARCHID_ROM = 0x0AF7, ARCHID_MEM_AP = 0x0A17, ARCHID_SCS = 0x2A04 };
 
-/* --- ROM tables: IHI 0031 D2.2 (class 1) and IHI 0074 D3 (class 9) ----------------------------------------
- */
+/* --- ROM tables: IHI 0031 D2.2 (class 1) and IHI 0074 D3 (class 9) -------------------------------------- */
 
 enum { ROM_DEPTH = 4 }; /* tables in tables that are followed */
 static const uint32_t ROM_OFFSET = 0xFFFFF000;
