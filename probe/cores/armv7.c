@@ -1,4 +1,4 @@
-#include "base/call_code.h"
+#include "code/instruction.h"
 #include "cores/architectures.h"
 #include "cores/armv7_transfer.h"
 #include "cores/injected.h"

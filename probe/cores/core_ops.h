@@ -6,7 +6,7 @@
 #pragma once
 
 #include "base/step.h"
-#include "cores/instructions.h"
+#include "code/instruction.h"
 #include "cores/parts.h"
 
 #include <stdbool.h>

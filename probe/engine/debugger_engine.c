@@ -3,7 +3,7 @@
  * end and back; the counters are read at each stop. Addresses of code are as core_code makes them.
  */
 #include "base/arm_debug.h"
-#include "cores/instructions.h"
+#include "code/instruction.h"
 #include "device/settings.h"
 #include "engine/debuggee.h"
 

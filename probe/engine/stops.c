@@ -1,6 +1,6 @@
 #include "engine/stops.h"
 
-#include "base/call_code.h"
+#include "code/instruction.h"
 #include "cores/architectures.h"
 
 #include <inttypes.h>

@@ -5,7 +5,6 @@
  */
 #pragma once
 
-#include "base/call_code.h"
 #include "symbols/demangle.h"
 #include "symbols/listing.h"
 #include "symbols/names.h"

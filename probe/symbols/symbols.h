@@ -5,14 +5,13 @@
 #pragma once
 
 #include "base/error.h"
+#include "code/instruction.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 struct symbols;
-
-enum instruction_set { ISA_THUMB, ISA_ARM, ISA_A64, ISA_OTHER };
 
 /* Room for the names of C++ and Rust, which take a page in the source. */
 enum { LOCATION_NAME = 1024 };

@@ -2,7 +2,7 @@
  * Which instructions are surely followed by the next: encodings as an assembler makes them, written out.
  */
 #include "../test.h"
-#include "cores/instructions.h"
+#include "code/instruction.h"
 
 #include <stdio.h>
 #include <string.h>

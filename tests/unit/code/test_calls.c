@@ -1,7 +1,7 @@
 /* Which instructions are calls, and where they go. */
 #include "../test.h"
 
-#include "base/call_code.h"
+#include "code/instruction.h"
 
 TEST(calls_of_thumb)
 {
