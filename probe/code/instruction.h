@@ -1,6 +1,7 @@
 /*
- * Calls, as code: what kind of call an instruction is, for all who ask. A call that a register leads is one
- * as well, also where it authenticates its address or changes the security state.
+ * What one instruction does, for all who ask: where the core goes on, what it makes of registers and memory.
+ * This is the only reader of instructions. It knows nothing of the ones around: neither an IT before, nor
+ * what registers hold. What the architecture leaves undefined or unpredictable may be read as anything.
  */
 #pragma once
 
@@ -9,27 +10,81 @@
 
 enum instruction_set { ISA_THUMB, ISA_ARM, ISA_A64, ISA_OTHER };
 
-enum call {
-    CALL_NONE,
-    CALL_DIRECT,   /* the instruction says where */
-    CALL_INDIRECT, /* a register does */
+enum { ARM_SP = 13, ARM_LR = 14, ARM_PC = 15, A64_FP = 29, A64_LR = 30, A64_SP = 31, NO_REGISTER = 32 };
+
+struct instruction {
+    unsigned size; /* bytes */
+    enum instruction_kind {
+        GOES_ON,         /* the one after it certainly executes next, apart from interrupts */
+        GOES_UNSURE,     /* exceptions, modes, hints, what is not allocated */
+        GOES_SUPERVISOR, /* SVC */
+        GOES_ASLEEP,     /* WFE, WFI */
+        GOES_BREAKPOINT, /* halts the core while debug is on, else an exception; `number` */
+        GOES_IT,         /* the next `number` ones have conditions */
+        GOES_JUMP,       /* to `target` */
+        GOES_AWAY,       /* to an address that only its execution tells */
+        GOES_TABLE,      /* so, within the function: TBB, TBH */
+        GOES_BACK,       /* so, to the caller */
+        GOES_CALL,       /* of `target` */
+        GOES_CALL_BY,    /* of an address that a register has, also where it is authenticated */
+    } kind;
+    bool conditional; /* by itself */
+    uint64_t target;  /* no Thumb bit; of AArch32 below 2^32 */
+    unsigned by;      /* GOES_AWAY and GOES_BACK: the register that says where, if one does */
+
+    /* The result is in `to`. `with` is the second register; NO_REGISTER: `number` is in its place. */
+    enum instruction_result {
+        GIVES_NONE,
+        GIVES_NUMBER, /* that */
+        GIVES_SUM,    /* from + number, also as MOV of a register */
+        GIVES_SHIFT,  /* from << number */
+        GIVES_AND,
+        GIVES_OR,
+        GIVES_CLEARED, /* from & ~with */
+        GIVES_TOP,     /* to, but with `number` as bits [31:16] */
+        GIVES_OTHER,   /* from: the first of its operands, if one is known */
+    } gives;
+    unsigned to, from, with;
+    uint32_t number; /* of A64 the lower half */
+
+    /* At base + (index << shift) + offset, `bytes` of them; then `moves` is added to the base. Of A64's forms
+     * the base alone is known. */
+    enum { ACCESS_NONE, ACCESS_LOAD, ACCESS_STORE } access;
+    unsigned base, index, shift;
+    int32_t offset, moves;
+    uint32_t bytes;
+    uint32_t list; /* general registers that are loaded or stored, the lowest at the lowest address */
+
+    uint32_t writes; /* general registers that it may change, also of `list`; without those of a callee */
+
+    enum {
+        SYSTEM_NONE,
+        SYSTEM_READ, /* of a register of CP15, or MRS */
+        SYSTEM_WRITE,
+        SYSTEM_WRITE_BOTH, /* of its 64 bits, by MCRR */
+        SYSTEM_MODE,       /* another mode of AArch32, which has a stack of its own */
+        SYSTEM_STACK,      /* MSR of MSP or PSP */
+    } system;
+    uint8_t op1, crn, crm, op2; /* of that register; of A64 op0 is 3 */
 };
 
-/* Of a Thumb instruction of 4 bytes the first halfword is the upper. */
-enum call thumb_call_code(uint32_t code, unsigned size);
-enum call arm_call_code(uint32_t code);
-enum call a64_call_code(uint32_t code);
+/* Of a Thumb instruction of 4 bytes the first halfword is the upper. Of ISA_OTHER nothing is known. */
+struct instruction instruction_of(enum instruction_set isa, uint32_t code, uint64_t address);
+/* Of Thumb, by its first halfword. */
+bool instruction_is_wide(uint32_t halfword);
 
-/* Where a direct call of A32 or A64 at the address goes; of A32 with bit 0 clear in any case. */
-uint64_t arm_call_target(uint32_t code, uint64_t address);
-uint64_t a64_call_target(uint32_t code, uint64_t address);
+static inline bool instruction_calls(const struct instruction *one)
+{
+    return one->kind == GOES_CALL || one->kind == GOES_CALL_BY;
+}
 
-/* Each is true only if the instruction behind it certainly executes next, apart from interrupts. */
+/* Goes elsewhere, whatever the flags, and is no call. */
+static inline bool instruction_leaves(const struct instruction *one)
+{
+    return !one->conditional && one->kind >= GOES_JUMP && one->kind <= GOES_BACK;
+}
 
-/* `first` and `second` are its halfwords; *size is always set to its length in bytes. */
-bool thumb_falls_through(uint16_t first, uint16_t second, unsigned *size);
-bool arm_falls_through(uint32_t code);
-bool a64_falls_through(uint32_t code);
+/* --- breakpoint instructions ---------------------------------------------------------------------------- */
 
 struct breakpoint_code {
     const char *name; /* "BKPT" */

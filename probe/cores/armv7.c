@@ -291,9 +291,9 @@ static bool called_from(const struct core *core, uint64_t lr, uint32_t before, u
         return true;
     if (lr & 2)
         return false;
-    enum call call = arm_call_code(before);
-    return call == CALL_INDIRECT ||
-           (call == CALL_DIRECT && arm_call_target(before, lr - 4) == (uint32_t)core_code_place(function));
+    struct instruction call = instruction_of(ISA_ARM, before, lr - 4);
+    return call.kind == GOES_CALL_BY ||
+           (call.kind == GOES_CALL && call.target == (uint32_t)core_code_place(function));
 }
 
 /* --- halt sources: C11.11 ------------------------------------------------------------------------------- */

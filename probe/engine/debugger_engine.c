@@ -20,7 +20,8 @@ enum { STILL_MS = 20 };
 static uint64_t next_after(struct debugger_engine *self, uint64_t here, const struct deadline *deadline)
 {
     uint8_t code[4];
-    unsigned size = 4;
+    bool thumb = debuggee_code_size(self, here) == THUMB_KIND;
+    enum instruction_set isa = core_has(self->core, WIDE_REGISTERS) ? ISA_A64 : thumb ? ISA_THUMB : ISA_ARM;
     struct error unread = {0};
     struct deadline limit = debuggee_read_time(deadline);
     if (core_has(self->core, PROGRAM_ONLY)) /* its instructions vary in length */
@@ -28,12 +29,14 @@ static uint64_t next_after(struct debugger_engine *self, uint64_t here, const st
     if (!self->debugger->ops->read_memory(self->debugger, core_place(self->core, here), code, sizeof code,
                                           &limit, &unread))
         return 0;
-    uint16_t first = (uint16_t)(code[0] | code[1] << 8), second = (uint16_t)(code[2] | code[3] << 8);
-    uint32_t word = first | (uint32_t)second << 16;
-    bool falls = core_has(self->core, WIDE_REGISTERS)           ? a64_falls_through(word)
-                 : debuggee_code_size(self, here) == THUMB_KIND ? thumb_falls_through(first, second, &size)
-                                                                : arm_falls_through(word);
-    return falls ? here + size : 0;
+    uint32_t first = code[0] | (uint32_t)code[1] << 8, second = code[2] | (uint32_t)code[3] << 8;
+    bool one_half = thumb && !instruction_is_wide(first);
+    struct instruction one = instruction_of(isa,
+                                            one_half ? first
+                                            : thumb  ? first << 16 | second
+                                                     : second << 16 | first,
+                                            0);
+    return one.kind == GOES_ON ? here + one.size : 0;
 }
 
 /*

@@ -128,13 +128,11 @@ bool writer_tell_unseen(const struct region *region, size_t which, struct error 
 /* Of the bytes before a return address; how long the call is, or 0. */
 static unsigned call_size(const struct core *core, bool thumb, uint32_t before)
 {
-    if (!thumb)
-        return (core_has(core, WIDE_REGISTERS) ? a64_call_code(before) : arm_call_code(before)) != CALL_NONE
-                   ? 4
-                   : 0;
-    if (thumb_call_code(before >> 16, 2) != CALL_NONE)
-        return 2;
-    return thumb_call_code(before << 16 | before >> 16, 4) != CALL_NONE ? 4 : 0;
+    enum instruction_set isa = thumb ? ISA_THUMB : core_has(core, WIDE_REGISTERS) ? ISA_A64 : ISA_ARM;
+    struct instruction one = instruction_of(isa, thumb ? before >> 16 : before, 0);
+    if (thumb && !instruction_calls(&one))
+        one = instruction_of(isa, before << 16 | before >> 16, 0);
+    return instruction_calls(&one) ? one.size : 0;
 }
 
 bool entry_call(struct device *device, uint64_t lr, uint64_t *call, const struct deadline *deadline,
@@ -251,8 +249,7 @@ bool foreign_stop_tell(struct engine *engine, const struct core *core, enum stop
                      who != NULL ? who : causes[cause], engine->stopped_at);
 }
 
-/* DDI 0403 B1.4.2 (IPSR) and A7.7.17. */
-enum { IPSR = 0x1FF, BKPT = 0xBE00, BKPT_MASK = 0xFF00 };
+enum { IPSR = 0x1FF }; /* DDI 0403 B1.4.2 */
 
 /* Any breakpoint at `pc`, in a comparator or in the code. */
 static bool find_breakpoint(struct ledger *ledger, const struct core *core, uint64_t pc, bool *found,
@@ -275,7 +272,7 @@ static bool find_breakpoint(struct ledger *ledger, const struct core *core, uint
         return true;
     if (!ledger_read(ledger, code, &instruction, deadline, error))
         return false;
-    *found = (instruction & BKPT_MASK) == BKPT;
+    *found = instruction_of(ISA_THUMB, (uint16_t)instruction, 0).kind == GOES_BREAKPOINT;
     return true;
 }
 

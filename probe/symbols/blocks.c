@@ -62,11 +62,6 @@ static void set_next(const struct listing *listing, const struct listing_row *la
         add_next(listing, block, block->high);
 }
 
-static bool is_call(const struct listing_row *row)
-{
-    return row->flow == FLOW_ON && row->text[0] == 'b' && row->text[1] == 'l';
-}
-
 bool blocks_make(const struct listing *listing, struct code_blocks *out, struct error *error)
 {
     bool *begins = calloc(listing->n + 1, sizeof *begins);
@@ -83,7 +78,7 @@ bool blocks_make(const struct listing *listing, struct code_blocks *out, struct 
                 (struct code_block){.low = row->address, .file = row->file, .line = row->line};
         struct code_block *block = &out->at[out->n - 1];
         block->instructions++;
-        block->calls = block->calls || is_call(row);
+        block->calls = block->calls || row->calls;
         has_lines = has_lines || row->line > 0;
         if (i + 1 == listing->n || begins[i + 1] || listing->rows[i + 1].is_data)
             set_next(listing, row, block);

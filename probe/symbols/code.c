@@ -14,11 +14,6 @@ uint16_t code_halfword(const struct symbols *symbols, const uint8_t *bytes)
                                     : (uint16_t)(bytes[0] | bytes[1] << 8);
 }
 
-bool code_is_wide(uint32_t halfword)
-{
-    return halfword >> 11 >= 0x1D;
-}
-
 uint32_t code_at(const struct symbols *symbols, const uint8_t *bytes, size_t n, bool thumb, unsigned *size)
 {
     *size = thumb ? 2 : 4;
@@ -27,7 +22,7 @@ uint32_t code_at(const struct symbols *symbols, const uint8_t *bytes, size_t n, 
     uint32_t first = code_halfword(symbols, bytes), second = n >= 4 ? code_halfword(symbols, bytes + 2) : 0;
     if (!thumb)
         return symbols->big_endian_code ? first << 16 | second : second << 16 | first;
-    if (!code_is_wide(first))
+    if (!instruction_is_wide(first))
         return first;
     *size = 4;
     return first << 16 | second;
@@ -85,39 +80,15 @@ bool code_next(struct code_walk *walk, struct code_instruction *out)
     return true;
 }
 
-/* DDI 0403 A7.7.12, A7.7.18. */
-uint64_t code_branch(const struct code_instruction *one)
+struct instruction code_decode(const struct code_instruction *one)
 {
-    uint32_t code = one->code;
-    uint32_t sign = code >> 26 & 1, j1 = code >> 13 & 1, j2 = code >> 11 & 1;
-    uint32_t bits = sign << 24 | (uint32_t)(j1 == sign) << 23 | (uint32_t)(j2 == sign) << 22 |
-                    (code >> 16 & 0x3FF) << 12 | (code & 0x7FF) << 1;
-    if (one->size == 2 && code >> 11 == 0x1C)
-        return one->address + 4 + (uint64_t)(int64_t)((int32_t)(code << 21) >> 20);
-    if (one->size != 4 || (code & 0xF8009000) != 0xF0009000)
-        return 0;
-    return one->address + 4 + (uint64_t)(int64_t)((int32_t)(bits << 7) >> 7);
+    return instruction_of(one->is_data ? ISA_OTHER : one->isa, one->code, one->address);
 }
 
 unsigned code_it_length(const struct code_instruction *one)
 {
-    bool is_it = one->isa == ISA_THUMB && !one->is_data && (one->code & 0xFFFFFF00) == 0xBF00;
-    return is_it && (one->code & 0xF) != 0 ? 4 - (unsigned)__builtin_ctz(one->code & 0xF) : 0;
-}
-
-/* DDI 0406 A8.8.424 and A8.8.425, DDI 0487 C6.2: WFE, WFI, of A64 with a limit of time, too. */
-static bool is_sleep(const struct code_instruction *one)
-{
-    switch (one->isa) {
-    case ISA_THUMB:
-        return one->code == 0xBF20 || one->code == 0xBF30 || (one->code & ~1U) == 0xF3AF8002;
-    case ISA_ARM:
-        return (one->code & 0x0FFFFFFE) == 0x0320F002;
-    case ISA_A64:
-        return one->code == 0xD503205F || one->code == 0xD503207F || (one->code & 0xFFFFFFC0) == 0xD5031000;
-    default:
-        return false;
-    }
+    struct instruction decoded = code_decode(one);
+    return decoded.kind == GOES_IT ? decoded.number : 0;
 }
 
 size_t symbols_sleeps(struct symbols *symbols, uint64_t *out, size_t room)
@@ -126,7 +97,7 @@ size_t symbols_sleeps(struct symbols *symbols, uint64_t *out, size_t room)
     struct code_instruction one;
     size_t n = 0;
     while (code_next(&walk, &one)) {
-        if (one.is_data || !is_sleep(&one))
+        if (code_decode(&one).kind != GOES_ASLEEP)
             continue;
         if (n < room)
             out[n] = one.address;
@@ -153,101 +124,33 @@ bool symbols_it_of(struct symbols *symbols, uint64_t address, uint64_t *it)
 
 /* --- changes of the stack, and calls ------------------------------------------------------------------- */
 
-enum { SP = 13, ARM_FRAME = 11, THUMB_FRAME = 7, A64_FRAME = 29, A64_SP = 31 };
-
-/* The end of a frame takes its saved registers from the stack. DDI 0403 A7.7.98 (POP), A7.7.5 (ADD to SP). */
-static bool thumb_pops(uint32_t code)
+/* The end of a frame takes its saved registers from the stack. */
+static bool ends_frame(enum instruction_set isa, uint32_t code, unsigned sp)
 {
-    uint32_t first = code_is_wide(code >> 16) ? code >> 16 : code;
-    return (first & 0xFE00) == 0xBC00 || (first & 0xFF80) == 0xB000 || first == 0xE8BD || first == 0xF85D ||
-           first == 0xECBD;
+    struct instruction one = instruction_of(isa, code, 0);
+    bool adds = one.gives == GIVES_SUM && one.to == sp && one.from == sp && (int32_t)one.number >= 0;
+    return adds || (one.access == ACCESS_LOAD && one.base == sp && (one.moves > 0 || isa == ISA_A64));
 }
 
-static bool thumb_is_frame(uint32_t which)
+static bool is_frame_pointer(enum instruction_set isa, unsigned which)
 {
-    return which == THUMB_FRAME || which == ARM_FRAME;
+    enum { ARM_FRAME = 11, THUMB_FRAME = 7 };
+    return isa == ISA_A64 ? which == A64_FP : which == ARM_FRAME || which == THUMB_FRAME;
 }
 
-/* DDI 0403 A5.2 and A5.3. Code that has just entered a mode (CPS) sets up its stack: it leaves no call. */
-static bool thumb_sets_sp(const struct stack_code *code)
-{
-    uint32_t here = code->here, first = here >> 16, from = first & 0xF, to = here >> 8 & 0xF;
-    bool new_mode = (code->before & 0xFFFFF900) == 0xF3AF8100;
-    if (!code_is_wide(first)) {
-        from = here >> 3 & 0xF;
-        return (here & 0xFF87) == 0x4685 && !new_mode && !(thumb_is_frame(from) && thumb_pops(code->next));
-    }
-    if ((first & 0xFFF0) == 0xF380 &&
-        (here & 0xFF00) == 0x8800) { /* MSR of MSP, PSP, and of their Non-secure twins */
-        uint32_t special = here & 0xFF;
-        return (special & 0x7E) == 0x08 || special == 0x98;
-    }
-    if ((first & 0xFF70) == 0xF850) /* LDR */
-        return (here >> 12 & 0xF) == SP;
-    bool computes = (first & 0xFE00) == 0xEA00 || ((first & 0xF800) == 0xF000 && (here & 0x8000) == 0);
-    return computes && to == SP && from != SP && !(thumb_is_frame(from) && thumb_pops(code->next));
-}
-
-static bool arm_pops(uint32_t code)
-{
-    return (code & 0x0FFF0000) == 0x08BD0000 || (code & 0x0FFF0FFF) == 0x049D0004 ||
-           (code & 0x0FFFF000) == 0x028DD000;
-}
-
-/* DDI 0406 A5.1; the old procedure call standard ends frames by an LDM of SP and PC. */
-static bool arm_sets_sp(const struct stack_code *code)
-{
-    uint32_t here = code->here, to = here >> 12 & 0xF, from = here >> 16 & 0xF, source = here & 0xF;
-    bool new_mode = (code->before & 0xFFF1FE20) == 0xF1000000 || (code->before & 0x0DB0F000) == 0x0120F000;
-    if (here >> 28 == 0xF || new_mode)
-        return false;
-    if ((here & 0x0E100000) == 0x08100000)
-        return (here & 0x2000) != 0 && (here & 0x8000) == 0;
-    if (to != SP)
-        return false;
-    if ((here & 0x0C500000) == 0x04100000)
-        return true;
-    bool computes = (here & 0x0C000000) == 0 && (here & 0x0E000090) != 0x00000090;
-    bool compares = (here & 0x01900000) == 0x01000000 && (here & 0x0FB00000) != 0x03000000;
-    bool moves = (here & 0x0FE00FF0) == 0x01A00000;
-    uint32_t of = moves ? source : from;
-    return computes && !compares && of != SP &&
-           !((of == ARM_FRAME || of == THUMB_FRAME) && arm_pops(code->next));
-}
-
-/* DDI 0487 C4.1: ADD and SUB of SP by a number and by a register, and AND of it. Another exception level's SP
- * is not meant. */
-static bool a64_sets_sp(const struct stack_code *code)
-{
-    uint32_t here = code->here, from = here >> 5 & 0x1F, group = here & 0xFF800000, wide = here & 0xFFE00000;
-    bool computes = group == 0x91000000 || group == 0xD1000000 || group == 0x92000000 || wide == 0x8B200000 ||
-                    wide == 0xCB200000;
-    bool loads =
-        (code->next >> 5 & 0x1F) == A64_SP && (code->next >> 27 & 5) == 5 && (code->next & 1U << 22) != 0;
-    return computes && (here & 0x1F) == A64_SP && from != A64_SP && !(from == A64_FRAME && loads);
-}
-
+/* Code that has just entered a mode sets up its stack: it leaves no call. LDM of SP and PC ends a frame of
+ * the old procedure call standard. Another exception level's SP is not meant. */
 bool stack_is_set(enum instruction_set isa, const struct stack_code *code)
 {
-    return isa == ISA_THUMB ? thumb_sets_sp(code) : isa == ISA_ARM ? arm_sets_sp(code) : a64_sets_sp(code);
-}
-
-/* DDI 0403 A7.7.18, A7.7.19, A7.7.178: BL, BLX, SVC. */
-/* With SVC, after which the system may switch stacks. */
-static bool thumb_calls(uint32_t code)
-{
-    bool wide = code_is_wide(code >> 16);
-    return thumb_call_code(code, wide ? 4 : 2) != CALL_NONE || (!wide && (code & 0xFF00) == 0xDF00);
-}
-
-static bool arm_calls(uint32_t code)
-{
-    return arm_call_code(code) != CALL_NONE || (code & 0x0F000000) == 0x0F000000;
-}
-
-static bool a64_calls(uint32_t code)
-{
-    return a64_call_code(code) != CALL_NONE || (code & 0xFFE0001F) == 0xD4000001;
+    unsigned sp = isa == ISA_A64 ? A64_SP : ARM_SP;
+    struct instruction here = instruction_of(isa, code->here, 0);
+    if (here.system == SYSTEM_STACK)
+        return true;
+    if ((here.writes >> sp & 1) == 0 || instruction_of(isa, code->before, 0).system == SYSTEM_MODE)
+        return false;
+    if (here.to != sp)
+        return here.access == ACCESS_LOAD && (here.list >> sp & 1) != 0 && here.kind != GOES_BACK;
+    return here.from != sp && !(is_frame_pointer(isa, here.from) && ends_frame(isa, code->next, sp));
 }
 
 /* --- all of the code ----------------------------------------------------------------------------------- */
@@ -260,13 +163,13 @@ struct search {
     bool found;
 };
 
+/* After an SVC, too, the system may switch stacks. */
 static bool is_it(const struct search *search, enum instruction_set isa, const struct stack_code *code)
 {
-    if (search->for_calls)
-        return isa == ISA_THUMB ? thumb_calls(code->here)
-               : isa == ISA_ARM ? arm_calls(code->here)
-                                : a64_calls(code->here);
-    return stack_is_set(isa, code);
+    if (!search->for_calls)
+        return stack_is_set(isa, code);
+    struct instruction one = instruction_of(isa, code->here, 0);
+    return instruction_calls(&one) || one.kind == GOES_SUPERVISOR;
 }
 
 static bool search_code(struct search *search)
@@ -347,7 +250,7 @@ static bool frame_at(struct symbols *symbols, uint64_t address, struct frame_bas
         found = find_frame(symbols, in_memory, address, out);
         dwarf_cfi_end(in_memory);
     }
-    out->is_sp = out->number == (symbols->machine == EM_AARCH64 ? A64_SP : SP);
+    out->is_sp = out->number == (symbols->machine == EM_AARCH64 ? A64_SP : ARM_SP);
     return found && out->number < 32 && (out->number < 16 || symbols->machine == EM_AARCH64);
 }
 
@@ -402,22 +305,13 @@ static void add_function(struct exit_search *search, uint64_t entry)
     search->entries[search->n_entries++] = entry;
 }
 
-/* DDI 0403 A7.7.20 (BX), A7.7.99 (POP), A7.7.41 (LDM), A7.7.43 (LDR). *popped: the words off the stack. */
-static bool is_exit(uint32_t code, unsigned *popped)
+/* BX, or POP of the PC. *popped: the words off the stack. */
+static bool is_exit(const struct instruction *one, unsigned *popped)
 {
-    *popped = 0;
-    if ((code & 0xFFFFFF87) == 0x4700)
-        return true;
-    if ((code & 0xFFFFFF00) == 0xBD00) {
-        *popped = (unsigned)__builtin_popcount(code & 0xFF) + 1;
-        return true;
-    }
-    if (code >> 16 == 0xE8BD && (code & 0x8000) != 0) {
-        *popped = (unsigned)__builtin_popcount(code & 0xFFFF);
-        return true;
-    }
-    *popped = 1;
-    return code == 0xF85DFB04;
+    bool leaves = one->kind == GOES_AWAY || one->kind == GOES_BACK,
+         pops = one->base == ARM_SP && one->moves > 0;
+    *popped = pops ? (unsigned)one->moves / 4 : 0;
+    return leaves && (pops || one->by != NO_REGISTER);
 }
 
 static void search_function(struct exit_search *search, uint64_t entry)
@@ -432,13 +326,12 @@ static void search_function(struct exit_search *search, uint64_t entry)
         unsigned popped = 0;
         if (one.is_data || one.isa != ISA_THUMB)
             continue;
-        /* A branch to another function's entry: the handler ends in that one */
-        uint64_t to = thumb_calls(one.code) ? 0 : code_branch(&one);
-        if (is_exit(one.code, &popped))
+        struct instruction does = code_decode(&one);
+        if (is_exit(&does, &popped))
             add_exit(search, one.address, popped, in_block > 0);
-        else if (to != 0 && (to < extent.low || to >= extent.high))
-            add_function(search, to);
-        in_block = in_block > 0 ? in_block - 1 : code_it_length(&one);
+        else if (does.kind == GOES_JUMP && !does.conditional)
+            add_function(search, does.target); /* another one's entry: the handler ends in that one */
+        in_block = in_block > 0 ? in_block - 1 : does.kind == GOES_IT ? does.number : 0;
     }
 }
 

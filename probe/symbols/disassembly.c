@@ -83,20 +83,6 @@ static bool decode(struct decoder *decoder, uint64_t address, uint32_t code, uns
     return cs_disasm_iter(decoder->handle, &at, &n, &address, decoder->instruction) && n == 0;
 }
 
-static bool last_number(enum instruction_set isa, const cs_detail *detail, uint64_t *out)
-{
-    if (isa == ISA_A64) {
-        const cs_arm64 *a64 = &detail->arm64;
-        const cs_arm64_op *last = a64->op_count > 0 ? &a64->operands[a64->op_count - 1] : NULL;
-        *out = last != NULL ? (uint64_t)last->imm : 0;
-        return last != NULL && last->type == ARM64_OP_IMM;
-    }
-    const cs_arm *arm = &detail->arm;
-    const cs_arm_op *last = arm->op_count > 0 ? &arm->operands[arm->op_count - 1] : NULL;
-    *out = last != NULL ? (uint32_t)last->imm : 0;
-    return last != NULL && last->type == ARM_OP_IMM;
-}
-
 static const char *register_name(unsigned number)
 {
     static const char *const names[] = {"r0", "r1", "r2",  "r3",  "r4",  "r5", "r6", "r7",
@@ -123,76 +109,19 @@ static bool put_armv8m(uint32_t code, unsigned size, struct instruction_text *ou
     return true;
 }
 
+/* Of LE, WLS and their kin, too, capstone takes some for others. DDI 0553 C2.4. */
+static bool is_loop(uint32_t code)
+{
+    return (code & 0xFF80D001) == 0xF000C001;
+}
+
 /* What Armv8.1-M put where other encodings were unpredictable: conditional selects, shifts of two registers,
  * CLRM. DDI 0553 C2.3. */
 static bool is_armv81m(uint32_t code, unsigned size)
 {
     bool select = (code & 0xFE008000) == 0xEA008000;
     bool shift = (code & 0xFFF00000) == 0xEA500000 && ((code & 0xF) == 0xD || (code & 0xF) == 0xF);
-    return size == 4 && (select || shift || code >> 16 == 0xE89F);
-}
-
-/* DDI 0553 C2.4: LE, WLS and their kin, the loops of Armv8.1-M. Also where capstone takes them for others. */
-static bool is_loop(uint32_t code, unsigned size)
-{
-    return size == 4 && (code & 0xFF80C001) == 0xF000C001;
-}
-
-static bool writes_pc(const struct decoder *decoder)
-{
-    cs_regs reads, writes;
-    uint8_t n_reads = 0, n_writes = 0;
-    cs_regs_access(decoder->handle, decoder->instruction, reads, &n_reads, writes, &n_writes);
-    for (unsigned i = 0; i < n_writes; i++)
-        if (writes[i] == ARM_REG_PC)
-            return true;
-    const cs_arm *arm = &decoder->instruction->detail->arm;
-    bool loads = decoder->instruction->id == ARM_INS_POP || decoder->instruction->id == ARM_INS_LDM;
-    for (unsigned i = 0; loads && i < arm->op_count; i++)
-        if (arm->operands[i].type == ARM_OP_REG && arm->operands[i].reg == ARM_REG_PC)
-            return true;
-    return false;
-}
-
-static bool is_of(const cs_arm *arm, unsigned i, unsigned which)
-{
-    return i < arm->op_count && arm->operands[i].type == ARM_OP_REG && arm->operands[i].reg == (int)which;
-}
-
-static void put_arm_flow(const struct decoder *decoder, struct instruction_text *out)
-{
-    const cs_insn *one = decoder->instruction;
-    const cs_arm *arm = &one->detail->arm;
-    bool compares = one->id == ARM_INS_CBZ || one->id == ARM_INS_CBNZ;
-    out->may_go_on = compares || (arm->cc != ARM_CC_AL && arm->cc != ARM_CC_INVALID);
-    if (one->id == ARM_INS_BL || one->id == ARM_INS_BLX)
-        out->flow = FLOW_ON;
-    else if (one->id == ARM_INS_B || compares)
-        out->flow = out->has_target ? FLOW_TO : FLOW_AWAY;
-    else if (one->id == ARM_INS_BX || one->id == ARM_INS_BXJ)
-        out->flow = is_of(arm, 0, ARM_REG_LR) ? FLOW_RETURN : FLOW_AWAY;
-    else if (one->id == ARM_INS_TBB || one->id == ARM_INS_TBH)
-        out->flow = FLOW_AWAY;
-    else if (writes_pc(decoder))
-        out->flow = one->id == ARM_INS_POP || (one->id == ARM_INS_LDM && is_of(arm, 0, ARM_REG_SP)) ||
-                            (one->id == ARM_INS_MOV && is_of(arm, 1, ARM_REG_LR))
-                        ? FLOW_RETURN
-                        : FLOW_AWAY;
-}
-
-static void put_a64_flow(const struct decoder *decoder, struct instruction_text *out)
-{
-    const cs_insn *one = decoder->instruction;
-    arm64_cc cc = one->detail->arm64.cc;
-    bool tests = one->id == ARM64_INS_CBZ || one->id == ARM64_INS_CBNZ || one->id == ARM64_INS_TBZ ||
-                 one->id == ARM64_INS_TBNZ;
-    out->may_go_on = tests || (one->id == ARM64_INS_B && cc != ARM64_CC_INVALID && cc != ARM64_CC_AL);
-    if (one->id == ARM64_INS_B || tests)
-        out->flow = out->has_target ? FLOW_TO : FLOW_AWAY;
-    else if (one->id == ARM64_INS_RET)
-        out->flow = FLOW_RETURN;
-    else if (one->id == ARM64_INS_BR || one->id == ARM64_INS_ERET)
-        out->flow = FLOW_AWAY;
+    return size == 4 && (select || shift || is_loop(code) || code >> 16 == 0xE89F);
 }
 
 static void put_number(const struct code_instruction *one, struct instruction_text *out)
@@ -205,10 +134,10 @@ static void put_number(const struct code_instruction *one, struct instruction_te
     snprintf(out->operands, sizeof out->operands, "0x%0*" PRIx32, (int)one->size * 2, one->code);
 }
 
-void disassembler_text(struct disassembler *disassembler, const struct code_instruction *one,
+bool disassembler_text(struct disassembler *disassembler, const struct code_instruction *one,
                        struct instruction_text *out)
 {
-    *out = (struct instruction_text){.has_target = false};
+    *out = (struct instruction_text){.name = ""};
     bool thumb = one->isa == ISA_THUMB;
     struct decoder *decoder =
         one->is_data || one->isa >= ISA_OTHER ? NULL : decoder_of(disassembler, one->isa);
@@ -217,26 +146,17 @@ void disassembler_text(struct disassembler *disassembler, const struct code_inst
     if (!known && decoder != NULL && thumb)
         decode(decoder, one->address, NOP, 2, true);
     bool v8m = decoder != NULL && thumb && disassembler->is_v8m;
-    if (v8m && (is_loop(one->code, one->size) || (one->size == 2 && (one->code & 0xFF87) == 0x4704))) {
-        out->flow = FLOW_AWAY; /* BXNS is the other */
-        out->may_go_on = one->size == 4;
-    }
     if (v8m && put_armv8m(one->code, one->size, out))
-        return;
+        return false;
     /* What is NEON for capstone is MVE on an M core, with other names */
     bool vector = known && thumb && disassembler->is_m &&
                   cs_insn_group(decoder->handle, decoder->instruction, ARM_GRP_NEON);
     if (!known || vector || (v8m && is_armv81m(one->code, one->size))) {
         put_number(one, out);
-        return;
+        return false;
     }
     const cs_insn *instruction = decoder->instruction;
     snprintf(out->name, sizeof out->name, "%s", instruction->mnemonic);
     snprintf(out->operands, sizeof out->operands, "%s", instruction->op_str);
-    out->has_target = cs_insn_group(decoder->handle, instruction, CS_GRP_BRANCH_RELATIVE) &&
-                      last_number(one->isa, instruction->detail, &out->target);
-    if (one->isa == ISA_A64)
-        put_a64_flow(decoder, out);
-    else if (out->flow == FLOW_ON)
-        put_arm_flow(decoder, out);
+    return true;
 }

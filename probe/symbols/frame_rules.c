@@ -7,7 +7,7 @@
 #include <dwarf.h>
 #include <stdlib.h>
 
-enum { ARM_SP = 13, A64_SP = 31, DEEPEST = 8, MOST_OPS = 32 };
+enum { DEEPEST = 8, MOST_OPS = 32 };
 
 struct frame_rules {
     struct symbols *symbols;

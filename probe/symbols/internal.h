@@ -198,12 +198,10 @@ bool code_next(struct code_walk *walk, struct code_instruction *out);
 /* The instruction at the beginning of `bytes`; 0 if there is none. */
 uint32_t code_at(const struct symbols *symbols, const uint8_t *bytes, size_t n, bool thumb, unsigned *size);
 uint16_t code_halfword(const struct symbols *symbols, const uint8_t *bytes);
-/* Of Thumb, by its first halfword. */
-bool code_is_wide(uint32_t halfword);
-/* The number of instructions in the block of an IT, DDI 0403 A7.7.38; 0: it is none. */
+/* What it does; data does nothing. */
+struct instruction code_decode(const struct code_instruction *instruction);
+/* The number of instructions in the block of an IT; 0: it is none. */
 unsigned code_it_length(const struct code_instruction *instruction);
-/* Where a B without condition or a BL of Thumb goes; 0 for any other instruction. */
-uint64_t code_branch(const struct code_instruction *instruction);
 
 /* Whether `here` gives the stack pointer a new value, other than to make or end a frame. */
 struct stack_code {
@@ -213,12 +211,13 @@ bool stack_is_set(enum instruction_set isa, const struct stack_code *code);
 
 /* --- calls.c: who calls whom, by the instructions ------------------------------------------------------ */
 
-/* The call that returns to the address, which has no Thumb bit. */
-enum call call_before(struct symbols *symbols, uint64_t address, enum instruction_set isa, uint64_t *target);
+/* The call that returns to the address, which has no Thumb bit. False: there is none. */
+bool call_before(struct symbols *symbols, uint64_t address, enum instruction_set isa,
+                 struct instruction *out);
 /* Whether any call or jump of the program goes to the address by a number. */
 bool call_is_made(struct symbols *symbols, uint64_t address);
 /* Whether that call can have led into the function around `pc`: it goes there, or into one that jumps on. */
-bool call_leads(struct symbols *symbols, enum call call, uint64_t target, uint64_t pc);
+bool call_leads(struct symbols *symbols, const struct instruction *call, uint64_t pc);
 
 /* --- frame_code.c: frames, by the instructions that make and end them ---------------------------------- */
 
@@ -282,32 +281,19 @@ struct disassembler;
 struct instruction_text {
     char name[32];      /* "ldr" */
     char operands[160]; /* "r3, [pc, #0x14]"; may be "" */
-    bool has_target;    /* a branch to a number, which is the last operand */
-    uint64_t target;
-    enum code_flow flow;
-    bool may_go_on; /* if it has a condition */
 };
 
 struct disassembler *disassembler_open(const struct symbols *symbols); /* NULL: no memory */
-/* Instructions come in the order of their addresses: Thumb's conditions are those of an IT before. */
-void disassembler_text(struct disassembler *disassembler, const struct code_instruction *instruction,
+/* Instructions come in the order of their addresses: Thumb's conditions are those of an IT before. False: it
+ * has no name here, or an operand that is no target. */
+bool disassembler_text(struct disassembler *disassembler, const struct code_instruction *instruction,
                        struct instruction_text *out);
 void disassembler_close(struct disassembler *disassembler); /* NULL is allowed */
 
 /* --- stores.c: stores of a Cortex-M's code ------------------------------------------------------------- */
 
-/* base + (index << shift) + offset, `size` bytes; then `moves` is added to the base. */
-struct store {
-    unsigned base, index; /* registers; index 16: none */
-    unsigned shift;
-    int32_t offset, moves;
-    uint32_t size;
-};
-
-/* False: the instruction of Thumb stores nothing. */
-bool store_of(uint32_t code, struct store *out);
-/* Whether it stores to part of the word, with the registers before it. */
-bool store_hits(const struct store *store, const uint32_t *registers, uint64_t word);
+/* Whether a store goes to part of the word, with the registers before it. */
+bool store_hits(const struct instruction *store, const uint32_t *registers, uint64_t word);
 
 /* --- lines.c: the DWARF line tables -------------------------------------------------------------------- */
 

@@ -18,30 +18,38 @@ struct making {
 };
 
 /* "0x8000124 <fir_filter>", in the place of the operand "#0x8000124". */
-static void put_target(struct making *making, const struct instruction_text *text, char *out, size_t room)
+static void put_target(struct making *making, const struct instruction_text *text, uint64_t target, char *out,
+                       size_t room)
 {
     const char *number = strrchr(text->operands, '#');
     size_t before = number != NULL ? (size_t)(number - text->operands) : 0;
     struct location at;
-    symbols_describe(making->symbols, text->target, &at);
-    snprintf(out, room, "%.*s0x%08" PRIx64, (int)before, text->operands, text->target);
+    symbols_describe(making->symbols, target, &at);
+    snprintf(out, room, "%.*s0x%08" PRIx64, (int)before, text->operands, target);
     size_t used = strlen(out), brackets = sizeof " <>" - 1;
     if (at.high > at.low && used + brackets < room)
         snprintf(out + used, room - used, " <%.*s>", (int)(room - used - brackets - 1), at.name);
 }
 
-static void put_text(struct making *making, const struct code_instruction *one, struct listing_row *row)
+static enum code_flow flow_of(const struct instruction *does)
+{
+    if (does->kind == GOES_JUMP)
+        return FLOW_TO;
+    if (does->kind == GOES_BACK)
+        return FLOW_RETURN;
+    return does->kind == GOES_AWAY || does->kind == GOES_TABLE ? FLOW_AWAY : FLOW_ON;
+}
+
+static void put_text(struct making *making, const struct code_instruction *one,
+                     const struct instruction *does, struct listing_row *row)
 {
     struct instruction_text text;
     char *out = row->text;
     char operands[LISTING_TEXT - sizeof text.name];
-    disassembler_text(making->disassembler, one, &text);
-    row->flow = text.flow;
-    row->may_go_on = text.may_go_on;
-    row->target = text.target;
+    bool is_named = disassembler_text(making->disassembler, one, &text);
     snprintf(operands, sizeof operands, "%s", text.operands);
-    if (text.has_target)
-        put_target(making, &text, operands, sizeof operands);
+    if (is_named && (does->kind == GOES_JUMP || does->kind == GOES_CALL))
+        put_target(making, &text, does->target, operands, sizeof operands);
     if (operands[0] == '\0')
         snprintf(out, LISTING_TEXT, "%s", text.name);
     else
@@ -58,14 +66,20 @@ static bool joins(const struct code_instruction *one, const struct code_instruct
 static void add_row(struct making *making, const struct code_instruction *one)
 {
     struct listing_row *row = &making->out->rows[making->out->n++];
+    struct instruction does = code_decode(one);
+    bool in_it = making->it_left > 0;
     *row = (struct listing_row){.address = one->address,
                                 .size = one->size,
                                 .is_data = one->is_data,
-                                .in_it = making->it_left > 0,
+                                .in_it = in_it,
                                 .code = one->code,
-                                .file = LISTING_NO_FILE};
-    making->it_left = making->it_left > 0 ? making->it_left - 1 : code_it_length(one);
-    put_text(making, one, row);
+                                .file = LISTING_NO_FILE,
+                                .flow = flow_of(&does),
+                                .may_go_on = does.conditional || in_it,
+                                .calls = instruction_calls(&does),
+                                .target = does.target};
+    making->it_left = in_it ? making->it_left - 1 : does.kind == GOES_IT ? does.number : 0;
+    put_text(making, one, &does, row);
 }
 
 /* The next one. The walk leaves out the values of constants. */

@@ -32,7 +32,8 @@ struct listing_row {
     size_t file;             /* index into listing.files; LISTING_NO_FILE: unknown */
     unsigned line;           /* 0: unknown */
     enum code_flow flow;
-    bool may_go_on;  /* or to the next one, by a condition */
+    bool may_go_on; /* or to the next one, by a condition */
+    bool calls;
     uint64_t target; /* of FLOW_TO */
 };
 

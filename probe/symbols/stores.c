@@ -7,116 +7,14 @@
 #include <stdio.h>
 #include <string.h>
 
-/* --- one instruction ----------------------------------------------------------------------------------- */
-
-static int32_t signed_of(uint32_t number, bool up)
-{
-    return up ? (int32_t)number : -(int32_t)number;
-}
-
-static struct store plain(unsigned base, uint32_t offset, uint32_t size)
-{
-    return (struct store){.base = base, .index = CONSTANTS_NONE, .offset = (int32_t)offset, .size = size};
-}
-
-/* DDI 0403 A5.2.4, and A7.7.159 (STM). */
-static bool narrow_store(uint32_t code, struct store *out)
-{
-    static const uint8_t sizes[] = {4, 2, 1};
-    unsigned base = code >> 3 & 7, number = code >> 6 & 0x1F;
-    switch (code >> 11) {
-    case 0xA: /* STR, STRH, STRB of a register */
-        if ((code >> 9 & 3) == 3)
-            return false;
-        *out = plain(base, 0, sizes[code >> 9 & 3]);
-        out->index = code >> 6 & 7;
-        return true;
-    case 0xC:
-        *out = plain(base, 4 * number, 4);
-        return true;
-    case 0xE:
-        *out = plain(base, number, 1);
-        return true;
-    case 0x10:
-        *out = plain(base, 2 * number, 2);
-        return true;
-    case 0x12:
-        *out = plain(CONSTANTS_SP, 4 * (code & 0xFF), 4);
-        return true;
-    case 0x18:
-        *out = plain(code >> 8 & 7, 0, 4 * (uint32_t)__builtin_popcount(code & 0xFF));
-        out->moves = (int32_t)out->size;
-        return true;
-    default:
-        return false;
-    }
-}
-
-/* Offset, pre-indexed and post-indexed addressing. */
-static void index_by(struct store *out, int32_t number, bool before, bool back)
-{
-    out->offset = before ? number : 0;
-    out->moves = back ? number : 0;
-}
-
-/* DDI 0403 A7.7.161 to A7.7.170: STR, STRB, STRH in all of their forms. */
-static bool wide_single(uint32_t first, uint32_t second, struct store *out)
-{
-    bool before = second & 0x400, back = second & 0x100;
-    unsigned base = first & 0xF, size = 1U << (first >> 5 & 3);
-    if ((first & 0xFF10) != 0xF800 || size == 8 || base == CONSTANTS_PC)
-        return false;
-    *out = plain(base, second & 0xFFF, size);
-    if (first & 0x80)
-        return true;
-    out->offset = 0;
-    if ((second & 0xFC0) == 0) {
-        out->index = second & 0xF;
-        out->shift = second >> 4 & 3;
-        return true;
-    }
-    index_by(out, signed_of(second & 0xFF, second & 0x200), before, back);
-    return (second & 0x800) != 0 && (before || back);
-}
-
-/* DDI 0403 A7.7.166 (STRD), A7.7.159 and A7.7.160 (STM, STMDB); DDI 0553 C2.4 (STL). */
-static bool wide_several(uint32_t first, uint32_t second, struct store *out)
-{
-    bool before = first & 0x100, back = first & 0x20;
-    int32_t all = 4 * __builtin_popcount(second);
-    *out = plain(first & 0xF, 0, 4);
-    if ((first & 0xFE50) == 0xE840 && (before || back)) {
-        out->size = 8;
-        index_by(out, signed_of(4 * (second & 0xFF), first & 0x80), before, back);
-        return true;
-    }
-    if ((first & 0xFFD0) == 0xE880 || (first & 0xFFD0) == 0xE900) {
-        out->size = (uint32_t)all;
-        out->offset = before ? -all : 0;
-        out->moves = !back ? 0 : before ? -all : all;
-        return true;
-    }
-    return (first & 0xFFF0) == 0xE8C0 && (second & 0xFFF) == 0xFAF;
-}
-
-bool store_of(uint32_t code, struct store *out)
-{
-    enum { NARROW_STORES = 1 << 5 | 1 << 6 | 1 << 7 | 1 << 8 | 1 << 9 | 1 << 0xC };
-    uint32_t first = code >> 16, second = code & 0xFFFF;
-    /* These bits alone rule most instructions out */
-    if (first == 0 ? (NARROW_STORES >> (code >> 12) & 1) == 0 : (first & 0xEE00) != 0xE800)
-        return false;
-    return code_is_wide(first) ? wide_single(first, second, out) || wide_several(first, second, out)
-                               : narrow_store(code, out);
-}
-
-bool store_hits(const struct store *store, const uint32_t *registers, uint64_t word)
+bool store_hits(const struct instruction *store, const uint32_t *registers, uint64_t word)
 {
     uint32_t from = registers[store->base] + (uint32_t)store->offset;
-    if (store->index != CONSTANTS_NONE)
+    if (store->index != NO_REGISTER)
         from += registers[store->index] << store->shift;
-    return from < word + 4 && word < (uint64_t)from + store->size;
+    return from < word + 4 && word < (uint64_t)from + store->bytes;
 }
+
 /* --- by constants -------------------------------------------------------------------------------------- */
 
 size_t symbols_stores_to(struct symbols *symbols, uint64_t word, uint64_t *out, size_t room)
@@ -133,7 +31,8 @@ size_t symbols_stores_to(struct symbols *symbols, uint64_t word, uint64_t *out, 
         }
     return n;
 }
-/* --- behind a stop ------------------------------------------------------------------------------------- */
+
+/* --- after a stop ------------------------------------------------------------------------------------- */
 
 /* NEAR: how many instructions may execute until the core stops; the architecture sets no limit. The store is
  * looked for in at most MOST_FUNCTIONS functions of at most MOST_CODE bytes. */
@@ -160,7 +59,7 @@ static bool is_joined(const struct search *search)
         return true;
     struct code_walk walk = {.symbols = search->symbols, .low = extent.low, .high = extent.high};
     while (code_next(&walk, &one)) {
-        uint64_t to = one.is_data || one.isa != ISA_THUMB ? 0 : thumb_jump(&one);
+        uint64_t to = one.isa == ISA_THUMB ? code_decode(&one).target : 0;
         if (to > search->last && to <= search->pc)
             return true;
     }
@@ -170,8 +69,7 @@ static bool is_joined(const struct search *search)
 static void add_function(struct search *search, uint64_t inside)
 {
     struct extent extent;
-    if (inside == 0 || search->n_entries == MOST_FUNCTIONS ||
-        table_around(search->symbols, inside, &extent) == NULL)
+    if (search->n_entries == MOST_FUNCTIONS || table_around(search->symbols, inside, &extent) == NULL)
         return;
     for (size_t i = 0; i < search->n_entries; i++)
         if (search->entries[i] == extent.low)
@@ -179,12 +77,17 @@ static void add_function(struct search *search, uint64_t inside)
     search->entries[search->n_entries++] = extent.low;
 }
 
+static void add_entered(struct search *search, const struct instruction *does)
+{
+    if (does->kind == GOES_CALL || (does->kind == GOES_JUMP && !does->conditional))
+        add_function(search, does->target);
+}
+
 static void search_function(struct search *search, uint64_t entry, bool is_first)
 {
     struct extent extent = {0, 0};
     struct constants constants = {.n = 0};
     struct code_instruction one;
-    struct store store;
     size_t since = 0;
     if (table_around(search->symbols, entry, &extent) == NULL || extent.high - extent.low > MOST_CODE)
         return;
@@ -195,18 +98,19 @@ static void search_function(struct search *search, uint64_t entry, bool is_first
              before = one.address < search->pc;
         if (one.is_data || one.isa != ISA_THUMB)
             continue;
+        struct instruction does = code_decode(&one);
         if (is_first && before && ++since > NEAR)
             search->has_last = false;
         if (was_called) /* after a store before the call, the core would have stopped in the callee */
             search->has_last = false;
         if (was_called || !is_first)
-            add_function(search, code_branch(&one));
+            add_entered(search, &does);
         if (hits)
             search->any = one.address;
         search->n += hits;
-        if (!hits && is_first && before && store_of(one.code, &store)) {
-            store.offset -= store.moves; /* the base has been moved */
-            hits = store_hits(&store, search->registers, search->word);
+        if (!hits && is_first && before && does.access == ACCESS_STORE) {
+            does.offset -= does.moves; /* the base has been moved */
+            hits = store_hits(&does, search->registers, search->word);
         }
         if (hits && is_first && before) {
             search->last = one.address;
@@ -236,8 +140,9 @@ static void search_caller(struct search *search)
         bool hits = constants_follow(&constants, search->symbols, &one, search->word);
         if (left-- > NEAR + 1)
             continue;
+        struct instruction does = code_decode(&one);
         if (one.address + one.size < search->back)
-            add_function(search, code_branch(&one));
+            add_entered(search, &does);
         if (hits)
             search->any = one.address;
         search->n += hits;
@@ -251,9 +156,9 @@ bool symbols_store_before(struct symbols *symbols, const uint32_t *registers, ui
     struct search search = {.symbols = symbols,
                             .registers = registers,
                             .word = word,
-                            .pc = registers[CONSTANTS_PC],
-                            .back = registers[CONSTANTS_LR] & ~UINT64_C(1)};
-    add_function(&search, registers[CONSTANTS_PC]);
+                            .pc = registers[ARM_PC],
+                            .back = registers[ARM_LR] & ~UINT64_C(1)};
+    add_function(&search, registers[ARM_PC]);
     search_caller(&search);
     for (size_t i = 0; i < search.n_entries && !search.has_last; i++)
         search_function(&search, search.entries[i], i == 0);

@@ -384,15 +384,14 @@ static bool check_call(const struct walk *walk, const struct unwind_frame *frame
 {
     struct symbols *symbols = walk->unwind->symbols;
     bool thumb = !walk->unwind->wide && (caller->back & 1) != 0;
-    uint64_t target = 0;
+    struct instruction call;
     *pc = thumb ? caller->back - 1 : caller->back;
     if (*pc < 4 || !elf_is_code(symbols, *pc - 2) || (walk->core.is_m && !thumb))
         return false;
     enum instruction_set isa = table_isa(symbols, *pc - 2);
     if ((isa == ISA_THUMB) != thumb)
         return false;
-    enum call call = call_before(symbols, *pc, isa, &target);
-    return call_leads(symbols, call, target, unwind_place(frame));
+    return call_before(symbols, *pc, isa, &call) && call_leads(symbols, &call, unwind_place(frame));
 }
 
 static enum unwind_end enter_interrupted(struct walk *walk, const struct unwind_frame *frame,

@@ -1,5 +1,6 @@
 /*
- * Which instructions are surely followed by the next: encodings as an assembler makes them, written out.
+ * Where the core goes on after an instruction, and what that makes of registers: encodings as an assembler
+ * makes them, written out. tests/unit/symbols has frames, stores and writes to counters.
  */
 #include "../test.h"
 #include "code/instruction.h"
@@ -9,130 +10,229 @@
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
-TEST(thumb)
-{
-    static const struct {
-        const char *text;
-        uint16_t first, second;
-        unsigned size;
-        bool falls;
-    } lines[] = {
-        {"movs r0, #1", 0x2001, 0, 2, true},
-        {"ldr r0, [r1]", 0x6808, 0, 2, true},
-        {"push {r4, lr}", 0xB510, 0, 2, true},
-        {"pop {r4, pc}", 0xBD10, 0, 2, false},
-        {"pop {r4}", 0xBC10, 0, 2, true},
-        {"bx lr", 0x4770, 0, 2, false},
-        {"blx r3", 0x4798, 0, 2, false},
-        {"mov pc, lr", 0x46F7, 0, 2, false},
-        {"mov r8, r0", 0x4680, 0, 2, true},
-        {"add pc, r0", 0x4487, 0, 2, false},
-        {"cmp r8, r0", 0x4580, 0, 2, true},
-        {"b .", 0xE7FE, 0, 2, false},
-        {"bne .", 0xD1FE, 0, 2, false},
-        {"svc 0", 0xDF00, 0, 2, false},
-        {"cbz r0, .+4", 0xB100, 0, 2, false},
-        {"bkpt 0", 0xBE00, 0, 2, false},
-        {"nop", 0xBF00, 0, 2, true},
-        {"wfi", 0xBF30, 0, 2, false},
-        {"it eq", 0xBF08, 0, 2, false},
-        {"stmdb sp!, {r4-r11, lr}", 0xE92D, 0x4FF0, 4, true},
-        {"ldmia sp!, {r4-r11, pc}", 0xE8BD, 0x8FF0, 4, false},
-        {"ldmia sp!, {r4-r11}", 0xE8BD, 0x0FF0, 4, true},
-        {"tbb [pc, r0]", 0xE8DF, 0xF000, 4, false},
-        {"ldrd r0, r1, [r2]", 0xE9D2, 0x0100, 4, true},
-        {"ldr pc, [r0]", 0xF8D0, 0xF000, 4, false},
-        {"ldr r12, [r0]", 0xF8D0, 0xC000, 4, true},
-        {"bl .", 0xF7FF, 0xFFFE, 4, false},
-        {"msr primask, r0", 0xF380, 0x8810, 4, false},
-        {"movw r0, #1", 0xF240, 0x0001, 4, true},
-        {"mul r0, r1, r2", 0xFB01, 0xF002, 4, true},
-        {"vadd.f32 s0, s0, s1", 0xEE30, 0x0A20, 4, true},
-    };
-    for (size_t i = 0; i < COUNT(lines); i++) {
-        unsigned size = 0;
-        if (thumb_falls_through(lines[i].first, lines[i].second, &size) != lines[i].falls)
-            fail_msg("%s", lines[i].text);
-        assert_int_equal(size, lines[i].size);
-    }
-}
+enum { PLACE = 0x1000 };
 
 struct line {
     const char *text;
     uint32_t code;
-    bool falls;
+    enum instruction_kind kind;
+    uint64_t target; /* 0: none */
 };
 
-static void check(const struct line *lines, size_t n, bool (*falls)(uint32_t))
+static void check(enum instruction_set isa, const struct line *lines, size_t n)
 {
-    for (size_t i = 0; i < n; i++)
-        if (falls(lines[i].code) != lines[i].falls)
-            fail_msg("%s", lines[i].text);
+    for (size_t i = 0; i < n; i++) {
+        struct instruction one = instruction_of(isa, lines[i].code, PLACE);
+        unsigned size = isa == ISA_THUMB && lines[i].code >> 16 == 0 ? 2 : 4;
+        if (one.kind != lines[i].kind || one.target != lines[i].target || one.size != size)
+            fail_msg("%s: %d to 0x%llX", lines[i].text, one.kind, (unsigned long long)one.target);
+    }
 }
 
-TEST(arm)
+TEST(kinds_of_thumb)
 {
     static const struct line lines[] = {
-        {"mov r0, #1", 0xE3A00001, true},
-        {"movne r0, #1", 0x13A00001, true},
-        {"mov pc, lr", 0xE1A0F00E, false},
-        {"movs pc, lr", 0xE1B0F00E, false},
-        {"add r0, r0, r1, lsl r2", 0xE0800211, true},
-        {"cmp r0, #1", 0xE3500001, true},
-        {"movw r0, #1", 0xE3000001, true},
-        {"nop", 0xE320F000, true},
-        {"wfi", 0xE320F003, false},
-        {"msr cpsr_c, #0x13", 0xE321F013, false},
-        {"bx lr", 0xE12FFF1E, false},
-        {"blx r3", 0xE12FFF33, false},
-        {"mul r0, r1, r2", 0xE0000291, true},
-        {"ldrh r0, [r1]", 0xE1D100B0, true},
-        {"ldr r0, [r1]", 0xE5910000, true},
-        {"ldr pc, [r1]", 0xE591F000, false},
-        {"str pc, [r1]", 0xE581F000, true},
-        {"ldr pc, [r0, r1]", 0xE790F001, false},
-        {"ldr r2, [r0, r1]", 0xE7902001, true},
-        {"udf #0", 0xE7F000F0, false},
-        {"push {r4, lr}", 0xE92D4010, true},
-        {"pop {r4, pc}", 0xE8BD8010, false},
-        {"pop {r4}", 0xE8BD0010, true},
-        {"ldmfd sp!, {r0, pc}^", 0xE8FD8001, false},
-        {"b .", 0xEAFFFFFE, false},
-        {"bleq .", 0x0BFFFFFE, false},
-        {"vpush {d8}", 0xED2D8B02, true},
-        {"mrc p15, 0, r0, c9, c13, 0", 0xEE190F1D, true},
-        {"vadd.f32 s0, s0, s1", 0xEE300A20, true},
-        {"svc 0", 0xEF000000, false},
-        {"blx .", 0xFAFFFFFE, false},
-        {"cpsid i", 0xF10C0080, false},
+        {"movs r0, #1", 0x2001, GOES_ON, 0},
+        {"push {r4, lr}", 0xB510, GOES_ON, 0},
+        {"pop {r4, pc}", 0xBD10, GOES_BACK, 0},
+        {"bx lr", 0x4770, GOES_BACK, 0},
+        {"bx r3", 0x4718, GOES_AWAY, 0},
+        {"bxns lr", 0x4774, GOES_AWAY, 0},
+        {"blx r3", 0x4798, GOES_CALL_BY, 0},
+        {"blxns r4", 0x47A4, GOES_CALL_BY, 0},
+        {"mov pc, lr", 0x46F7, GOES_BACK, 0},
+        {"mov pc, r3", 0x469F, GOES_AWAY, 0},
+        {"mov r8, r0", 0x4680, GOES_ON, 0},
+        {"add pc, r0", 0x4487, GOES_AWAY, 0},
+        {"cmp r8, r0", 0x4580, GOES_ON, 0},
+        {"b .", 0xE7FE, GOES_JUMP, 0x1000},
+        {"bne .", 0xD1FE, GOES_JUMP, 0x1000},
+        {"svc 0", 0xDF00, GOES_SUPERVISOR, 0},
+        {"udf #0", 0xDE00, GOES_UNSURE, 0},
+        {"cbz r0, . + 12", 0xB120, GOES_JUMP, 0x100C},
+        {"bkpt 0", 0xBE00, GOES_BREAKPOINT, 0},
+        {"nop", 0xBF00, GOES_ON, 0},
+        {"wfe", 0xBF20, GOES_ASLEEP, 0},
+        {"wfi", 0xBF30, GOES_ASLEEP, 0},
+        {"sev", 0xBF40, GOES_UNSURE, 0},
+        {"it eq", 0xBF08, GOES_IT, 0},
+        {"push {r4-r11, lr}", 0xE92D4FF0, GOES_ON, 0},
+        {"pop {r4-r11, pc}", 0xE8BD8FF0, GOES_BACK, 0},
+        {"pop {r4-r11}", 0xE8BD0FF0, GOES_ON, 0},
+        {"ldm r0, {r1, pc}", 0xE8908002, GOES_AWAY, 0},
+        {"tbb [pc, r0]", 0xE8DFF000, GOES_TABLE, 0},
+        {"rfeia r0", 0xE990C000, GOES_AWAY, 0},
+        {"ldrexb r0, [r1]", 0xE8D10F4F, GOES_ON, 0},
+        {"ldr pc, [r0]", 0xF8D0F000, GOES_AWAY, 0},
+        {"pop {pc}", 0xF85DFB04, GOES_BACK, 0},
+        {"pld [r0]", 0xF890F000, GOES_ON, 0},
+        {"bl .", 0xF7FFFFFE, GOES_CALL, 0x1000},
+        {"blx . + 4", 0xF000E800, GOES_CALL, 0x1004},
+        {"b.w .", 0xF7FFBFFE, GOES_JUMP, 0x1000},
+        {"beq.w .", 0xF43FAFFE, GOES_JUMP, 0x1000},
+        {"wls lr, r0, . + 28", 0xF040C00D, GOES_JUMP, 0x101C},
+        {"le lr, . - 8", 0xF00FC007, GOES_JUMP, 0xFF8},
+        {"dls lr, r0", 0xF040E001, GOES_UNSURE, 0},
+        {"msr primask, r0", 0xF3808810, GOES_UNSURE, 0},
+        {"wfi.w", 0xF3AF8003, GOES_ASLEEP, 0},
+        {"movw r0, #1", 0xF2400001, GOES_ON, 0},
+        {"mul r0, r1, r2", 0xFB01F002, GOES_ON, 0},
+        {"vadd.f32 s0, s0, s1", 0xEE300A20, GOES_ON, 0},
     };
-    check(lines, COUNT(lines), arm_falls_through);
+    check(ISA_THUMB, lines, COUNT(lines));
 }
 
-TEST(a64)
+TEST(kinds_of_a32)
 {
     static const struct line lines[] = {
-        {"add x0, x0, #1", 0x91000400, true},
-        {"adr x0, .", 0x10000000, true},
-        {"stp x29, x30, [sp, #-16]!", 0xA9BF7BFD, true},
-        {"ldr x0, [x1]", 0xF9400020, true},
-        {"madd x0, x1, x2, x3", 0x9B020C20, true},
-        {"fadd d0, d0, d1", 0x1E612800, true},
-        {"ldr q0, [x0]", 0x3DC00000, true},
-        {"mrs x0, pmccntr_el0", 0xD53B9D00, true},
-        {"msr pmcr_el0, x0", 0xD51B9C00, false},
-        {"nop", 0xD503201F, false},
-        {"b .", 0x14000000, false},
-        {"bl .", 0x94000000, false},
-        {"b.eq .", 0x54000000, false},
-        {"cbz x0, .", 0xB4000000, false},
-        {"ret", 0xD65F03C0, false},
-        {"br x0", 0xD61F0000, false},
-        {"svc #0", 0xD4000001, false},
-        {"eret", 0xD69F03E0, false},
-        {"udf #0", 0x00000000, false},
+        {"mov r0, #1", 0xE3A00001, GOES_ON, 0},
+        {"movne r0, #1", 0x13A00001, GOES_ON, 0},
+        {"mov pc, lr", 0xE1A0F00E, GOES_BACK, 0},
+        {"movs pc, lr", 0xE1B0F00E, GOES_BACK, 0},
+        {"subs pc, lr, #4", 0xE25EF004, GOES_AWAY, 0},
+        {"add r0, r0, r1, lsl r2", 0xE0800211, GOES_ON, 0},
+        {"cmp r0, #1", 0xE3500001, GOES_ON, 0},
+        {"movw r0, #1", 0xE3000001, GOES_ON, 0},
+        {"nop", 0xE320F000, GOES_ON, 0},
+        {"wfi", 0xE320F003, GOES_ASLEEP, 0},
+        {"msr cpsr_c, #0x13", 0xE321F013, GOES_UNSURE, 0},
+        {"bx lr", 0xE12FFF1E, GOES_BACK, 0},
+        {"bx r3", 0xE12FFF13, GOES_AWAY, 0},
+        {"blx r3", 0xE12FFF33, GOES_CALL_BY, 0},
+        {"bkpt 1", 0xE1200071, GOES_BREAKPOINT, 0},
+        {"mul r0, r1, r2", 0xE0000291, GOES_ON, 0},
+        {"sdiv r0, r1, r2", 0xE710F211, GOES_UNSURE, 0},
+        {"ldrh r0, [r1]", 0xE1D100B0, GOES_ON, 0},
+        {"ldr r0, [r1]", 0xE5910000, GOES_ON, 0},
+        {"ldr pc, [r1]", 0xE591F000, GOES_AWAY, 0},
+        {"str pc, [r1]", 0xE581F000, GOES_ON, 0},
+        {"ldr pc, [r0, r1]", 0xE790F001, GOES_AWAY, 0},
+        {"ldr r2, [r0, r1]", 0xE7902001, GOES_ON, 0},
+        {"udf #0", 0xE7F000F0, GOES_UNSURE, 0},
+        {"push {r4, lr}", 0xE92D4010, GOES_ON, 0},
+        {"pop {r4, pc}", 0xE8BD8010, GOES_BACK, 0},
+        {"pop {r4}", 0xE8BD0010, GOES_ON, 0},
+        {"ldmdb fp, {r4, fp, sp, pc}", 0xE91BA810, GOES_BACK, 0},
+        {"ldmfd sp!, {r0, pc}^", 0xE8FD8001, GOES_BACK, 0},
+        {"b .", 0xEAFFFFFE, GOES_JUMP, 0x1000},
+        {"bl .", 0xEBFFFFFE, GOES_CALL, 0x1000},
+        {"bleq . + 12", 0x0B000001, GOES_CALL, 0x100C},
+        {"blx . + 10", 0xFB000000, GOES_CALL, 0x100A},
+        {"vpush {d8}", 0xED2D8B02, GOES_ON, 0},
+        {"mrc p15, 0, r0, c9, c13, 0", 0xEE190F1D, GOES_ON, 0},
+        {"vadd.f32 s0, s0, s1", 0xEE300A20, GOES_ON, 0},
+        {"svc 0", 0xEF000000, GOES_SUPERVISOR, 0},
+        {"cpsid i", 0xF10C0080, GOES_UNSURE, 0},
     };
-    check(lines, COUNT(lines), a64_falls_through);
+    check(ISA_ARM, lines, COUNT(lines));
+}
+
+TEST(kinds_of_a64)
+{
+    static const struct line lines[] = {
+        {"add x0, x0, #1", 0x91000400, GOES_ON, 0},
+        {"adr x0, .", 0x10000000, GOES_ON, 0},
+        {"stp x29, x30, [sp, #-16]!", 0xA9BF7BFD, GOES_ON, 0},
+        {"ldr x0, [x1]", 0xF9400020, GOES_ON, 0},
+        {"madd x0, x1, x2, x3", 0x9B020C20, GOES_ON, 0},
+        {"fadd d0, d0, d1", 0x1E612800, GOES_ON, 0},
+        {"ldr q0, [x0]", 0x3DC00000, GOES_ON, 0},
+        {"mrs x0, pmccntr_el0", 0xD53B9D00, GOES_ON, 0},
+        {"msr pmcr_el0, x0", 0xD51B9C00, GOES_UNSURE, 0},
+        {"nop", 0xD503201F, GOES_UNSURE, 0},
+        {"wfi", 0xD503207F, GOES_ASLEEP, 0},
+        {"wfet x0", 0xD5031000, GOES_ASLEEP, 0},
+        {"b .", 0x14000000, GOES_JUMP, 0x1000},
+        {"bl . - 4", 0x97FFFFFF, GOES_CALL, 0xFFC},
+        {"b.eq .", 0x54000000, GOES_JUMP, 0x1000},
+        {"cbz x0, . + 8", 0xB4000040, GOES_JUMP, 0x1008},
+        {"tbz x0, #0, .", 0x36000000, GOES_JUMP, 0x1000},
+        {"ret", 0xD65F03C0, GOES_BACK, 0},
+        {"retaa", 0xD65F0BFF, GOES_BACK, 0},
+        {"br x0", 0xD61F0000, GOES_AWAY, 0},
+        {"blr x3", 0xD63F0060, GOES_CALL_BY, 0},
+        {"blraa x3, x4", 0xD73F0864, GOES_CALL_BY, 0},
+        {"blraaz x3", 0xD63F087F, GOES_CALL_BY, 0},
+        {"blrab x3, x4", 0xD73F0C64, GOES_CALL_BY, 0},
+        {"svc #0", 0xD4000001, GOES_SUPERVISOR, 0},
+        {"hlt #0", 0xD4400000, GOES_BREAKPOINT, 0},
+        {"eret", 0xD69F03E0, GOES_AWAY, 0},
+        {"udf #0", 0x00000000, GOES_UNSURE, 0},
+    };
+    check(ISA_A64, lines, COUNT(lines));
+}
+
+TEST(results)
+{
+    static const struct {
+        const char *text;
+        enum instruction_set isa;
+        uint32_t code;
+        enum instruction_result gives;
+        unsigned to, from, with;
+        uint32_t number;
+    } lines[] = {
+        {"movs r3, r4", ISA_THUMB, 0x0023, GIVES_SUM, 3, 4, NO_REGISTER, 0},
+        {"lsls r3, r4, #2", ISA_THUMB, 0x00A3, GIVES_SHIFT, 3, 4, NO_REGISTER, 2},
+        {"subs r3, #1", ISA_THUMB, 0x3B01, GIVES_SUM, 3, 3, NO_REGISTER, UINT32_MAX},
+        {"orrs r3, r4", ISA_THUMB, 0x4323, GIVES_OR, 3, 3, 4, 0},
+        {"cmp r3, r4", ISA_THUMB, 0x42A3, GIVES_NONE, NO_REGISTER, NO_REGISTER, NO_REGISTER, 0},
+        {"mov.w r3, #0x100", ISA_THUMB, 0xF44F7380, GIVES_NUMBER, 3, NO_REGISTER, NO_REGISTER, 0x100},
+        {"movt r3, #0xE000", ISA_THUMB, 0xF2CE0300, GIVES_TOP, 3, NO_REGISTER, NO_REGISTER, 0xE000},
+        {"bic r3, r3, #1", ISA_THUMB, 0xF0230301, GIVES_CLEARED, 3, 3, NO_REGISTER, 1},
+        {"bfc r3, #0, #3", ISA_THUMB, 0xF36F0302, GIVES_CLEARED, 3, 3, NO_REGISTER, 7},
+        {"sub.w sp, sp, #520", ISA_THUMB, 0xF5AD7D02, GIVES_SUM, ARM_SP, ARM_SP, NO_REGISTER, 0U - 520},
+        {"orr.w r3, r3, r4", ISA_THUMB, 0xEA430304, GIVES_OR, 3, 3, 4, 0},
+        {"mvn.w r3, r4", ISA_THUMB, 0xEA6F0304, GIVES_OTHER, 3, NO_REGISTER, NO_REGISTER, 0},
+        {"orr r3, r3, #1", ISA_ARM, 0xE3833001, GIVES_OR, 3, 3, NO_REGISTER, 1},
+        {"mvn r3, #0", ISA_ARM, 0xE3E03000, GIVES_NUMBER, 3, NO_REGISTER, NO_REGISTER, UINT32_MAX},
+        {"orr w3, w3, #1", ISA_A64, 0x32000063, GIVES_OR, 3, 3, NO_REGISTER, 1},
+        {"and w3, w3, #-2", ISA_A64, 0x121F7863, GIVES_AND, 3, 3, NO_REGISTER, 0xFFFFFFFE},
+        {"mov w3, w4", ISA_A64, 0x2A0403E3, GIVES_SUM, 3, 4, NO_REGISTER, 0},
+        {"mov sp, x29", ISA_A64, 0x910003BF, GIVES_SUM, A64_SP, A64_FP, NO_REGISTER, 0},
+    };
+    for (size_t i = 0; i < COUNT(lines); i++) {
+        struct instruction one = instruction_of(lines[i].isa, lines[i].code, PLACE);
+        uint32_t writes = lines[i].to == NO_REGISTER ? 0 : 1U << lines[i].to;
+        if (one.gives != lines[i].gives || one.to != lines[i].to || one.from != lines[i].from ||
+            one.with != lines[i].with || one.number != lines[i].number || one.writes != writes)
+            fail_msg("%s: %d of r%u, 0x%X", lines[i].text, one.gives, one.from, one.number);
+    }
+}
+
+TEST(registers_that_change)
+{
+    static const struct {
+        const char *text;
+        enum instruction_set isa;
+        uint32_t code, writes;
+    } lines[] = {
+        {"push {r4, lr}", ISA_THUMB, 0xB510, 1 << 13},
+        {"ldm r3!, {r1, r2}", ISA_THUMB, 0xCB06, 1 << 1 | 1 << 2 | 1 << 3},
+        {"ldm r3, {r1, r3}", ISA_THUMB, 0xCB0A, 1 << 1 | 1 << 3},
+        {"ldrd r4, r5, [r3, #16]!", ISA_THUMB, 0xE9F34504, 1 << 3 | 1 << 4 | 1 << 5},
+        {"str r1, [r0], #4", ISA_THUMB, 0xF8401B04, 1 << 0},
+        {"umull r2, r3, r1, r4", ISA_THUMB, 0xFBA12304, 1 << 2 | 1 << 3},
+        {"clrm {r1, r2}", ISA_THUMB, 0xE89F0006, 1 << 1 | 1 << 2},
+        {"vldmia r5!, {s0-s3}", ISA_THUMB, 0xECB50A04, 1 << 5},
+        {"blx r3", ISA_THUMB, 0x4798, 0},
+        {"umull r2, r3, r1, r2", ISA_ARM, 0xE0832291, 1 << 2 | 1 << 3},
+        {"ldrsb r0, [r1, #4]", ISA_ARM, 0xE1D100D4, 1 << 0},
+        {"uxtb r3, r4", ISA_ARM, 0xE6EF3074, 1 << 3},
+        {"ldr r0, [r1]", ISA_ARM, 0xE5910000, 1 << 0},
+        {"str r0, [r1]", ISA_ARM, 0xE5810000, 0},
+        {"ldr r0, [r1], r2", ISA_ARM, 0xE6910002, 1 << 0 | 1 << 1},
+        {"ldr x0, [x1]", ISA_A64, 0xF9400020, 1 << 0},
+        {"str x0, [x1]", ISA_A64, 0xF9000020, 0},
+        {"ldp x29, x30, [sp], #16", ISA_A64, 0xA8C17BFD, 1 << 29 | 1 << 30 | 1U << 31},
+        {"str xzr, [x1]", ISA_A64, 0xF900003F, 0},
+        {"cmp x0, x1", ISA_A64, 0xEB01001F, 0},
+    };
+    for (size_t i = 0; i < COUNT(lines); i++) {
+        struct instruction one = instruction_of(lines[i].isa, lines[i].code, PLACE);
+        if (one.writes != lines[i].writes)
+            fail_msg("%s: 0x%X", lines[i].text, one.writes);
+    }
 }
 
 TEST(breakpoint_instructions)

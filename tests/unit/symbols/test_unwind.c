@@ -53,9 +53,10 @@ static uint32_t address_of(const char *name)
 static uint32_t return_to(const char *caller, const char *callee)
 {
     struct location from = must_locate(m4, caller);
-    uint64_t target = 0, wanted = address_of(callee);
+    struct instruction call;
     for (uint64_t at = from.low + 4; at <= from.high; at += 2)
-        if (call_before(m4, at, ISA_THUMB, &target) == CALL_DIRECT && target == wanted)
+        if (call_before(m4, at, ISA_THUMB, &call) && call.kind == GOES_CALL &&
+            call.target == address_of(callee))
             return (uint32_t)at;
     fail_msg("%s does not call %s", caller, callee);
     return 0;
@@ -214,14 +215,15 @@ UNWIND_TEST(a_return_address_must_be_behind_a_call_of_the_function)
 
 UNWIND_TEST(a_tail_call_is_allowed_for)
 {
-    uint64_t target = 0;
+    struct instruction call, by_register = {.kind = GOES_CALL_BY};
     uint32_t back = return_to("main", "tail");
-    assert_int_equal(call_before(m4, back, ISA_THUMB, &target), CALL_DIRECT);
-    assert_true(call_leads(m4, CALL_DIRECT, target, address_of("tail")));
-    assert_true(call_leads(m4, CALL_DIRECT, target, address_of("recurse")));
-    assert_false(call_leads(m4, CALL_DIRECT, address_of("leaf"), address_of("recurse")));
-    assert_true(call_leads(m4, CALL_INDIRECT, 0, address_of("recurse")));
-    assert_false(call_leads(m4, CALL_NONE, 0, address_of("recurse")));
+    assert_true(call_before(m4, back, ISA_THUMB, &call));
+    assert_true(call_leads(m4, &call, address_of("tail")));
+    assert_true(call_leads(m4, &call, address_of("recurse")));
+    call.target = address_of("leaf");
+    assert_false(call_leads(m4, &call, address_of("recurse")));
+    assert_true(call_leads(m4, &by_register, address_of("recurse")));
+    assert_false(call_before(m4, back + 2, ISA_THUMB, &call));
 }
 
 UNWIND_TEST(a_stack_does_not_end_with_a_function_that_is_called)

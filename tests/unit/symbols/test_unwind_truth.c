@@ -249,7 +249,7 @@ static void note_block(struct machine *self, uint64_t pc)
         return;
     self->block = self->block_end = pc + 2;
     for (int left = 4 - __builtin_ctz(first & 0xF); left > 0; left--)
-        self->block_end += code_is_wide(word_at(self, self->block_end) & 0xFFFF) ? 4 : 2;
+        self->block_end += instruction_is_wide(word_at(self, self->block_end) & 0xFFFF) ? 4 : 2;
 }
 
 static bool is_in_block(const struct machine *self, uint64_t pc)

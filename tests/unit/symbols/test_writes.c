@@ -73,11 +73,11 @@ static bool label_hits(struct symbols *symbols, const char *format, unsigned num
     char label[16];
     size_t n;
     unsigned size;
-    struct store store;
     snprintf(label, sizeof label, format, number);
     const uint8_t *bytes = elf_code(symbols, address_of(symbols, label), &n);
     assert_non_null(bytes);
-    return store_of(code_at(symbols, bytes, n, true, &size), &store) && store_hits(&store, REGISTERS, WORD);
+    struct instruction one = instruction_of(ISA_THUMB, code_at(symbols, bytes, n, true, &size), 0);
+    return one.access == ACCESS_STORE && store_hits(&one, REGISTERS, WORD);
 }
 
 TEST(every_form_of_a_store_is_known)
