@@ -13,7 +13,7 @@ enum instruction_set { ISA_THUMB, ISA_ARM, ISA_A64, ISA_OTHER };
 enum { ARM_SP = 13, ARM_LR = 14, ARM_PC = 15, A64_FP = 29, A64_LR = 30, A64_SP = 31, NO_REGISTER = 32 };
 
 struct instruction {
-    unsigned size; /* bytes */
+    uint8_t size; /* bytes */
     enum instruction_kind {
         GOES_ON,         /* the one after it certainly executes next, apart from interrupts */
         GOES_UNSURE,     /* exceptions, modes, hints, what is not allocated */
@@ -30,7 +30,7 @@ struct instruction {
     } kind;
     bool conditional; /* by itself */
     uint64_t target;  /* no Thumb bit; of AArch32 below 2^32 */
-    unsigned by;      /* GOES_AWAY and GOES_BACK: the register that says where, if one does */
+    uint8_t by;       /* GOES_AWAY and GOES_BACK: the register that says where, if one does */
 
     /* The result is in `to`. `with` is the second register; NO_REGISTER: `number` is in its place. */
     enum instruction_result {
@@ -44,13 +44,13 @@ struct instruction {
         GIVES_TOP,     /* to, but with `number` as bits [31:16] */
         GIVES_OTHER,   /* from: the first of its operands, if one is known */
     } gives;
-    unsigned to, from, with;
+    uint8_t to, from, with;
     uint32_t number; /* of A64 the lower half */
 
     /* At base + (index << shift) + offset, `bytes` of them; then `moves` is added to the base. Of A64's forms
      * the base alone is known. */
     enum { ACCESS_NONE, ACCESS_LOAD, ACCESS_STORE } access;
-    unsigned base, index, shift;
+    uint8_t base, index, shift;
     int32_t offset, moves;
     uint32_t bytes;
     uint32_t list; /* general registers that are loaded or stored, the lowest at the lowest address */
@@ -65,7 +65,7 @@ struct instruction {
         SYSTEM_MODE,       /* another mode of AArch32, which has a stack of its own */
         SYSTEM_STACK,      /* MSR of MSP or PSP */
     } system;
-    uint8_t op1, crn, crm, op2; /* of that register; of A64 op0 is 3 */
+    uint8_t op1, crn, crm, op2; /* of that register; of A64's writes op0 is 3 */
 };
 
 /* Of a Thumb instruction of 4 bytes the first halfword is the upper. Of ISA_OTHER nothing is known. */

@@ -85,12 +85,6 @@ struct instruction code_decode(const struct code_instruction *one)
     return instruction_of(one->is_data ? ISA_OTHER : one->isa, one->code, one->address);
 }
 
-unsigned code_it_length(const struct code_instruction *one)
-{
-    struct instruction decoded = code_decode(one);
-    return decoded.kind == GOES_IT ? decoded.number : 0;
-}
-
 size_t symbols_sleeps(struct symbols *symbols, uint64_t *out, size_t room)
 {
     struct code_walk walk = {.symbols = symbols, .high = UINT64_MAX};
@@ -115,8 +109,9 @@ bool symbols_it_of(struct symbols *symbols, uint64_t address, uint64_t *it)
         return false;
     struct code_walk walk = {.symbols = symbols, .low = function.low, .high = function.high};
     while (code_next(&walk, &one) && one.address < address) {
-        left = left > 0 ? left - 1 : code_it_length(&one);
-        if (code_it_length(&one) > 0)
+        struct instruction does = code_decode(&one);
+        left = left > 0 ? left - 1 : does.kind == GOES_IT ? does.number : 0;
+        if (does.kind == GOES_IT)
             *it = one.address;
     }
     return left > 0 && one.address == address;

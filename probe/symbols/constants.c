@@ -22,14 +22,14 @@ enum { CALL_CHANGES = 0x500F };
 static void follow(struct constants_known *constants, struct symbols *symbols, uint64_t at,
                    const struct instruction *does)
 {
-    const struct constants_known before = *constants;
     unsigned to = does->to, from = does->gives == GIVES_TOP ? to : does->from;
-    bool known = from < ARM_PC && constants_know(&before, from);
-    uint32_t value = known ? before.values[from] : 0;
+    bool known = from < ARM_PC && constants_know(constants, from);
+    bool knows_base = does->base < ARM_PC && constants_know(constants, does->base);
+    uint32_t value = known ? constants->values[from] : 0;
+    uint32_t base = knows_base ? constants->values[does->base] : 0;
     constants->known &= ~(instruction_calls(does) ? CALL_CHANGES : does->writes);
-    if (does->access != ACCESS_NONE && does->moves != 0)
-        set(constants, does->base, constants_know(&before, does->base),
-            before.values[does->base] + (uint32_t)does->moves);
+    if (does->moves != 0)
+        set(constants, does->base, knows_base, base + (uint32_t)does->moves);
     if (does->access == ACCESS_LOAD && does->base == ARM_PC && does->bytes == 4 && does->list != 0)
         load(constants, symbols, (unsigned)__builtin_ctz(does->list),
              ((at + 4) & ~UINT64_C(3)) + (uint64_t)(int64_t)does->offset);
@@ -91,17 +91,16 @@ static void jump(struct constants *constants, uint64_t at, const struct instruct
 }
 
 bool constants_follow(struct constants *constants, struct symbols *symbols,
-                      const struct code_instruction *one, uint64_t word)
+                      const struct code_instruction *one, const struct instruction *does, uint64_t word)
 {
     if (one->is_first)
         *constants = (struct constants){.n = 0};
     constants_arrive(constants, one->address);
     if (one->is_data || one->isa != ISA_THUMB)
         return false;
-    struct instruction does = code_decode(one);
-    bool hits = does.access == ACCESS_STORE && constants_know(&constants->now, does.base) &&
-                constants_know(&constants->now, does.index) && store_hits(&does, constants->now.values, word);
-    follow(&constants->now, symbols, one->address, &does);
-    jump(constants, one->address, &does);
+    bool hits = does->access == ACCESS_STORE && constants_know(&constants->now, does->base) &&
+                constants_know(&constants->now, does->index) && store_hits(does, constants->now.values, word);
+    follow(&constants->now, symbols, one->address, does);
+    jump(constants, one->address, does);
     return hits;
 }

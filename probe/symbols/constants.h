@@ -28,6 +28,6 @@ static inline bool constants_know(const struct constants_known *constants, unsig
 }
 /* The constants as they are when the instruction at `at` begins, which other ways may lead to. */
 void constants_arrive(struct constants *constants, uint64_t at);
-/* Follows one instruction, in the order of the code. True: it stores to the word. */
+/* Follows one instruction, in the order of the code, and what it does. True: it stores to the word. */
 bool constants_follow(struct constants *constants, struct symbols *symbols,
-                      const struct code_instruction *one, uint64_t word);
+                      const struct code_instruction *one, const struct instruction *does, uint64_t word);

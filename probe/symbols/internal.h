@@ -200,8 +200,6 @@ uint32_t code_at(const struct symbols *symbols, const uint8_t *bytes, size_t n, 
 uint16_t code_halfword(const struct symbols *symbols, const uint8_t *bytes);
 /* What it does; data does nothing. */
 struct instruction code_decode(const struct code_instruction *instruction);
-/* The number of instructions in the block of an IT; 0: it is none. */
-unsigned code_it_length(const struct code_instruction *instruction);
 
 /* Whether `here` gives the stack pointer a new value, other than to make or end a frame. */
 struct stack_code {

@@ -23,12 +23,14 @@ size_t symbols_stores_to(struct symbols *symbols, uint64_t word, uint64_t *out, 
     struct constants constants = {.n = 0};
     struct code_instruction one;
     size_t n = 0;
-    while (code_next(&walk, &one))
-        if (constants_follow(&constants, symbols, &one, word)) {
-            if (n < room)
-                out[n] = one.address;
-            n++;
-        }
+    while (code_next(&walk, &one)) {
+        struct instruction does = code_decode(&one);
+        if (!constants_follow(&constants, symbols, &one, &does, word))
+            continue;
+        if (n < room)
+            out[n] = one.address;
+        n++;
+    }
     return n;
 }
 
@@ -93,12 +95,12 @@ static void search_function(struct search *search, uint64_t entry, bool is_first
         return;
     struct code_walk walk = {.symbols = search->symbols, .low = extent.low, .high = extent.high};
     while (code_next(&walk, &one)) {
-        bool hits = constants_follow(&constants, search->symbols, &one, search->word);
+        struct instruction does = code_decode(&one);
+        bool hits = constants_follow(&constants, search->symbols, &one, &does, search->word);
         bool was_called = is_first && one.address + one.size == search->back,
              before = one.address < search->pc;
         if (one.is_data || one.isa != ISA_THUMB)
             continue;
-        struct instruction does = code_decode(&one);
         if (is_first && before && ++since > NEAR)
             search->has_last = false;
         if (was_called) /* after a store before the call, the core would have stopped in the callee */
@@ -137,10 +139,10 @@ static void search_caller(struct search *search)
         left++;
     walk = (struct code_walk){.symbols = search->symbols, .low = caller.low, .high = search->back};
     while (code_next(&walk, &one)) {
-        bool hits = constants_follow(&constants, search->symbols, &one, search->word);
+        struct instruction does = code_decode(&one);
+        bool hits = constants_follow(&constants, search->symbols, &one, &does, search->word);
         if (left-- > NEAR + 1)
             continue;
-        struct instruction does = code_decode(&one);
         if (one.address + one.size < search->back)
             add_entered(search, &does);
         if (hits)

@@ -208,11 +208,11 @@ static bool is_near(uint32_t value, const struct counter_switch *switches, size_
     return false;
 }
 
-static void note_bases(struct bases *bases, const struct constants_known *now,
+static void note_bases(struct bases *bases, const struct constants_known *now, uint32_t writes,
                        const struct counter_switch *switches, size_t n)
 {
     enum { PRIVATE_REGION = 0xE }; /* of each word that is looked for */
-    for (uint32_t left = now->known & 0xFFFF; left != 0 && bases->n < BASES; left &= left - 1) {
+    for (uint32_t left = now->known & writes; left != 0 && bases->n < BASES; left &= left - 1) {
         uint32_t value = now->values[__builtin_ctz(left)];
         bool is_new = value >> 28 == PRIVATE_REGION && is_near(value, switches, n);
         for (size_t k = 0; k < bases->n && is_new; k++)
@@ -248,8 +248,10 @@ struct written {
 /* False: the instruction writes no such register. */
 static bool find_write(const struct code_instruction *one, struct written *out)
 {
-    *out = (struct written){.does = code_decode(one), .from = NO_REGISTER};
     const struct instruction *does = &out->does;
+    out->does = code_decode(one);
+    out->name[0] = '\0';
+    out->from = NO_REGISTER;
     if (writes_register(one->isa, does, out->name, sizeof out->name)) {
         out->from = does->from;
         return true;
@@ -313,8 +315,8 @@ void symbols_find_switches(struct symbols *symbols, struct counter_switch *switc
         for (size_t i = 0; writes && i < n; i++)
             if (is_to(&write, &switches[i], &trail, &bases))
                 note_write(&write, &one, &switches[i], &trail);
-        (void)constants_follow(&constants, symbols, &one, UINT64_MAX);
-        note_bases(&bases, &constants.now, switches, n);
+        (void)constants_follow(&constants, symbols, &one, &write.does, UINT64_MAX);
+        note_bases(&bases, &constants.now, write.does.writes, switches, n);
         if (one.is_data)
             continue;
         trail.items[trail.next] = one;
