@@ -28,7 +28,7 @@ static void follow(struct constants_known *constants, struct symbols *symbols, u
     uint32_t value = known ? constants->values[from] : 0;
     uint32_t base = knows_base ? constants->values[does->base] : 0;
     constants->known &= ~(instruction_calls(does) ? CALL_CHANGES : does->writes);
-    if (does->moves != 0)
+    if (does->moves != 0 && does->base < ARM_PC)
         set(constants, does->base, knows_base, base + (uint32_t)does->moves);
     if (does->access == ACCESS_LOAD && does->base == ARM_PC && does->bytes == 4 && does->list != 0)
         load(constants, symbols, (unsigned)__builtin_ctz(does->list),
