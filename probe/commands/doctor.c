@@ -383,14 +383,13 @@ static bool read_twice(struct device *device, uint64_t *first, uint64_t *second,
     uint64_t values[READING_ROOM], before, after;
     if (!device_read(device, values, &before, &after, deadline, error))
         return false;
-    const struct counter *counter = &device->reading.counters[0];
-    *first = *second = counter_count(counter, values[0]);
+    *first = *second = values[0];
     *ms = 0;
     for (int i = 0, pause = PAUSE_MS; i < PAUSES && *second == *first; i++, pause *= 2) {
         if (!device_run_for(device, pause, deadline, error) ||
             !device_read(device, values, &before, &after, deadline, error))
             return false;
-        *second = counter_count(counter, values[0]);
+        *second = values[0];
         *ms += pause;
     }
     return true;
@@ -418,6 +417,18 @@ static void name_own_writes(const struct session *session)
         tell(session, "These instructions of the program change it: counts in which one runs are wrong.");
 }
 
+/* What is written may count from stop to stop all the same. */
+static bool counts_at_stops(struct session *session, struct error *error)
+{
+    if (error->kind != ERROR_WRITTEN || !device_follow_reload(&session->device, error->subject))
+        return false;
+    tell(session,
+         "delta, survey and lines count with it, from stop to stop: what is longer than one period of it is "
+         "\"at least\". stat and watch cannot.");
+    error_clear(error);
+    return true;
+}
+
 /* The counter itself: on a running core it moves between two reads. */
 static bool try_counter(struct session *session, struct error *error)
 {
@@ -429,12 +440,13 @@ static bool try_counter(struct session *session, struct error *error)
     struct deadline deadline = session_deadline(session);
     struct clock clock;
     double seen_hz;
+    session->polls = true;
     if (!session_take(session, error) || !session_try_counter(session, &clock, &seen_hz, error)) {
         if (error->kind == ERROR_WRITTEN)
             put_written(session, error);
         else if (error->kind == ERROR_NO_COUNTER && error->subject != NULL)
             name_writers(session, error);
-        return false;
+        return counts_at_stops(session, error);
     }
     if (!read_twice(device, &first, &second, &ms, &deadline, error) ||
         !ledger_read(device->ledger, core_status_register(counted), &status, &deadline, error))

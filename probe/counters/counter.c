@@ -28,7 +28,7 @@ uint64_t counter_modulus_at(const struct counter *counter, uint64_t value)
     return counter->reloads ? (value >> 32) + 1 : counter_modulus(counter);
 }
 
-uint64_t counter_count(const struct counter *counter, uint64_t value)
+static uint64_t count_of(const struct counter *counter, uint64_t value)
 {
     return counter->reloads ? (uint32_t)value : value;
 }
@@ -36,14 +36,13 @@ uint64_t counter_count(const struct counter *counter, uint64_t value)
 bool counter_leads(const struct counter *counter, uint64_t from, uint64_t to)
 {
     uint64_t modulus = counter_modulus_at(counter, from);
-    return counter->bits >= 64 ||
-           (counter_count(counter, from) < modulus && counter_count(counter, to) < modulus &&
-            (!counter->reloads || from >> 32 == to >> 32));
+    return counter->bits >= 64 || (count_of(counter, from) < modulus && count_of(counter, to) < modulus &&
+                                   (!counter->reloads || from >> 32 == to >> 32));
 }
 
 uint64_t counter_phase(const struct counter *counter, uint64_t value)
 {
-    uint64_t count = counter_count(counter, value);
+    uint64_t count = count_of(counter, value);
     if (!counter->down)
         return count;
     return count == 0 && counter->zero_is_top ? 0 : counter_modulus_at(counter, value) - count;

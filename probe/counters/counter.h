@@ -178,8 +178,6 @@ size_t counter_kinds(const struct block_kind *const **out);
 /* The counts from `from` to `to`, modulo the counter's modulus; 0 if its reload value changed between them.
  */
 uint64_t counter_elapsed(const struct counter *counter, uint64_t from, uint64_t to);
-/* A reading without what else it has. */
-uint64_t counter_count(const struct counter *counter, uint64_t value);
 /* Counts since the last wrap. */
 uint64_t counter_phase(const struct counter *counter, uint64_t value);
 uint64_t counter_modulus(const struct counter *counter); /* UINT64_MAX for a 64-bit counter */

@@ -111,10 +111,8 @@ static bool follow_reload(struct counter_block *block, const char *changed)
     counter->reloads = true;
     counter->high = block->settings[--block->n_settings].at; /* nor does it have to stay the same */
     *reload = '\0';
-    size_t length = strlen(block->state);
-    snprintf(block->state + length, sizeof block->state - length, ", its reload changes");
     snprintf(block->note, sizeof block->note,
-             "the program changes SysTick's reload: what is longer than one period counts as \"at least\"");
+             "SysTick's reload changes: what is longer than one period of it counts as \"at least\"");
     return true;
 }
 
