@@ -194,7 +194,7 @@ static bool halt_again(struct device *device, const struct deadline *deadline, s
 /* Without a server nothing else can halt a core whose debug is about to be switched off. */
 static bool halt_without_server(struct device *device, const struct deadline *deadline, struct error *error)
 {
-    if (device->leave != LEAVE_HALTED_AGAIN || link_has_server(device->link))
+    if (device->chosen == NULL || device->leave != LEAVE_HALTED_AGAIN || link_has_server(device->link))
         return true;
     ledger_keep_at_end(device->ledger, core_debug_enable(&device->chosen->core));
     return halt_again(device, deadline, error);
@@ -376,8 +376,10 @@ static bool find(struct device *device, const struct device_request *request, co
     found.room = found.n_views > TARGET_CORES ? found.n_views : TARGET_CORES;
     found.cores = device->cores = calloc(found.room, sizeof *found.cores);
     found.buses = device->buses = calloc(TARGET_BUSES, sizeof *found.buses);
-    if (found.cores == NULL || found.buses == NULL)
-        return error_set(error, ERROR_SYSTEM, "out of memory");
+    if (found.cores == NULL || found.buses == NULL) {
+        error_set(error, ERROR_SYSTEM, "out of memory");
+        return false;
+    }
     bool done = discovery_m_run(&found, deadline, error) && discovery_run(&found, deadline, error) &&
                 discovery_place(&found, request, deadline, error);
     device->room = found.room;
