@@ -212,7 +212,7 @@ bool session_check_writes(struct session *session, struct error *error)
     if (n == 0)
         return true;
     uint64_t first = 0;
-    if (session->watches &&
+    if (session->watches && session->measured != NULL &&
         session_watch_region(session, &session->inside, &session->measured->region, &first) &&
         session->measured->region.n_writers > 0) {
         note(session, first, n, "a hit in which it runs ends the run");

@@ -231,10 +231,12 @@ static double covered_bursts(uint64_t seed, double bursts)
         for (int i = 0; i < INTERVALS; i++) {
             struct profile_interval *interval = profile_interval(profile, 0, i, i + 1);
             uint64_t samples = 0;
-            for (; next < i + 1; next -= log(1 - profile_random(&seed)) / bursts * INTERVALS)
+            while (next < i + 1) {
                 do
                     samples++;
                 while (profile_random(&seed) * A_BURST > 1);
+                next -= log(1 - profile_random(&seed)) / bursts * INTERVALS;
+            }
             if (samples > 0)
                 profile_count(interval, 0x100, samples);
             profile_count(interval, 0x200, EACH - samples);
