@@ -94,7 +94,7 @@ static sig_atomic_t signals_so_far(const struct ending *ending)
 }
 
 /* Notes a signal, and tells the user what takes long. */
-static void look(struct ending *ending, int64_t now)
+static void ending_look(struct ending *ending, int64_t now)
 {
     sig_atomic_t signals = signals_so_far(ending);
     if (signals != 0 && ending->interrupted_us == 0) {
@@ -111,7 +111,7 @@ bool ending_is_cut(struct ending *ending)
 {
     if (ending == NULL)
         return false;
-    look(ending, deadline_now_us());
+    ending_look(ending, deadline_now_us());
     return ending->interrupted_us != 0 && signals_so_far(ending) != ending->seen;
 }
 
@@ -155,7 +155,7 @@ void ending_begin(struct ending *ending)
     if (ending == NULL)
         return;
     int64_t now = deadline_now_us();
-    look(ending, now);
+    ending_look(ending, now);
     if (ending->begun_us != 0)
         return;
     ending->begun_us = now;

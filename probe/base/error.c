@@ -105,7 +105,7 @@ static const struct {
 };
 
 /* False: a fact is set already, or `error` is NULL. */
-static bool begin(struct error *error, enum error_kind kind, const char *advice)
+static bool error_begin(struct error *error, enum error_kind kind, const char *advice)
 {
     if (error == NULL || error->kind != ERROR_NONE)
         return false;
@@ -116,7 +116,7 @@ static bool begin(struct error *error, enum error_kind kind, const char *advice)
 
 bool error_set(struct error *error, enum error_kind kind, const char *format, ...)
 {
-    if (!begin(error, kind, NULL))
+    if (!error_begin(error, kind, NULL))
         return false;
     va_list arguments;
     va_start(arguments, format);
@@ -127,7 +127,7 @@ bool error_set(struct error *error, enum error_kind kind, const char *format, ..
 
 bool error_advise(struct error *error, enum error_kind kind, const char *advice, const char *format, ...)
 {
-    if (!begin(error, kind, advice))
+    if (!error_begin(error, kind, advice))
         return false;
     va_list arguments;
     va_start(arguments, format);

@@ -8,7 +8,7 @@
 
 enum { LINE_MOST = 512, TEXT_MOST = 4000 };
 
-static bool begin(const struct log *log, unsigned level, const char *who)
+static bool log_begin(const struct log *log, unsigned level, const char *who)
 {
     if (log == NULL || log->level < level)
         return false;
@@ -38,7 +38,7 @@ void log_line(const struct log *log, const char *format, ...)
     va_start(arguments, format);
     int length = vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    if (length < 0 || !begin(log, LOG_BRIEF, ""))
+    if (length < 0 || !log_begin(log, LOG_BRIEF, ""))
         return;
     put_escaped(log->out, text, strlen(text));
     fputc('\n', log->out);
@@ -50,7 +50,7 @@ void log_words(const struct log *log, const char *who, const char *words, size_t
         size_t length = 0;
         while (at + length < n && words[at + length] != '\n')
             length++;
-        if (length > 0 && begin(log, LOG_BRIEF, who)) {
+        if (length > 0 && log_begin(log, LOG_BRIEF, who)) {
             fputs(": ", log->out);
             put_escaped(log->out, words + at, length);
             fputc('\n', log->out);
@@ -62,7 +62,7 @@ void log_words(const struct log *log, const char *who, const char *words, size_t
 void log_bytes(const struct log *log, char way, const char *who, const uint8_t *bytes, size_t n,
                const char *what)
 {
-    if (!begin(log, LOG_ALL, who))
+    if (!log_begin(log, LOG_ALL, who))
         return;
     fprintf(log->out, " %c", way);
     for (size_t i = 0; i < n; i++)
@@ -74,7 +74,7 @@ void log_bytes(const struct log *log, char way, const char *who, const uint8_t *
 
 void log_text(const struct log *log, char way, const char *who, const char *text, size_t n)
 {
-    if (!begin(log, LOG_ALL, who))
+    if (!log_begin(log, LOG_ALL, who))
         return;
     fprintf(log->out, " %c ", way);
     put_escaped(log->out, text, n < TEXT_MOST ? n : TEXT_MOST);

@@ -40,7 +40,7 @@ static size_t waiting(const struct spool *spool)
 }
 
 /* False: out of memory; with nothing in it there is always some. */
-static bool make_room(struct spool *spool)
+static bool spool_make_room(struct spool *spool)
 {
     if (spool->begin > 0 && (spool->begin == spool->end || spool->begin > spool->room / 2)) {
         memmove(spool->bytes, spool->bytes + spool->begin, waiting(spool));
@@ -60,10 +60,10 @@ static bool make_room(struct spool *spool)
 
 static bool takes_more(struct spool *spool)
 {
-    return !spool->whole && (waiting(spool) < spool->most || *spool->signals != 0) && make_room(spool);
+    return !spool->whole && (waiting(spool) < spool->most || *spool->signals != 0) && spool_make_room(spool);
 }
 
-static void take(struct spool *spool)
+static void spool_take_all(struct spool *spool)
 {
     ssize_t n = read(spool->from, spool->bytes + spool->end, READ_AT_ONCE);
     if (n > 0)
@@ -85,7 +85,7 @@ static void give(struct spool *spool)
 }
 
 /* A look at the user and at the clock while the reader takes nothing. */
-static void stand(struct spool *spool, bool full)
+static void spool_wait(struct spool *spool, bool full)
 {
     if (*spool->signals > 1)
         spool->reason = EINTR;
@@ -105,13 +105,13 @@ static void *carry(void *argument)
                                 {.fd = gives ? spool->to : -1, .events = POLLOUT}};
         int found = poll(ends, 2, gives ? LOOK_MS : -1);
         if (found > 0 && ends[0].revents != 0)
-            take(spool);
+            spool_take_all(spool);
         if (!gives)
             spool->taken_us = deadline_now_us();
         else if (found > 0 && ends[1].revents != 0)
             give(spool);
         else if (found >= 0)
-            stand(spool, !takes);
+            spool_wait(spool, !takes);
     }
     close(spool->from); /* who still writes learns of it */
     return NULL;

@@ -97,7 +97,7 @@ static void describe_process(long process, char *out, size_t size)
     snprintf(out, size, "process %ld (%s%s)", process, line + folder, used + 1 == sizeof line ? "..." : "");
 }
 
-static bool refuse(int fd, const char *name, struct error *error)
+static bool state_refuse(int fd, const char *name, struct error *error)
 {
     char text[32] = "", holder[WORDS + 64] = "another pmu-probe", since[32] = "";
     struct stat file;
@@ -171,7 +171,7 @@ bool lock_take(const char *name, struct lock **out, struct error *error)
         if (flock(lock->fd, LOCK_EX | LOCK_NB) != 0) {
             bool taken = errno == EWOULDBLOCK;
             if (taken)
-                refuse(lock->fd, name, error);
+                state_refuse(lock->fd, name, error);
             close(lock->fd);
             free(lock);
             return !taken; /* a file system without locks */

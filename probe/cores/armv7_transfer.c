@@ -86,7 +86,7 @@ static void add_transfer(const struct core *core, struct steps *list, uint32_t n
 }
 
 /* Returns the index of a register's value. */
-static size_t take(const struct core *core, struct steps *list, uint32_t number)
+static size_t armv7_take(const struct core *core, struct steps *list, uint32_t number)
 {
     add_transfer(core, list, number);
     return steps_add(list, step_read_emptying(armv7_word(core, DBGDTRTX), TRANSFER));
@@ -126,14 +126,14 @@ static size_t add_through_r0(const struct core *core, struct steps *list, enum c
         steps_add(list, step_until(armv7_word(core, DBGDSCR), DBGDSCR_INSTRCOMPL_L, DBGDSCR_INSTRCOMPL_L));
     steps_add(list, step_write(armv7_word(core, DBGDSCR), DBGDSCR_HDBGEN | DBGDSCR_ITREN));
     add_empty(core, list);
-    size_t r0 = take(core, list, 0);
+    size_t r0 = armv7_take(core, list, 0);
     begin_borrow(core, list, r0);
     if (cpsr_too) {
         armv7_add_instruction(core, list, MRS_R0_CPSR);
-        take(core, list, 0);
+        armv7_take(core, list, 0);
     }
     armv7_add_instruction(core, list, which == CORE_PC ? MOV_R0_PC : MRS_R0_CPSR);
-    size_t at = take(core, list, 0);
+    size_t at = armv7_take(core, list, 0);
     add_wait_done(core, list); /* a list that restores R0 may begin here */
     steps_add(list, step_copy(armv7_word(core, DBGDTRRX), list->n - r0));
     armv7_add_instruction(core, list, MRC_DTRRX);
@@ -154,7 +154,7 @@ size_t armv7_add_register(const struct core *core, struct steps *list, enum core
     if (goes_through_r0(which))
         return add_through_r0(core, list, which, which == CORE_PC);
     prepare_transfer(core, list);
-    return take(core, list, register_number(which));
+    return armv7_take(core, list, register_number(which));
 }
 
 /* A read of the emptied DBGDTRTX, which a match may add, does nothing. */
@@ -255,7 +255,7 @@ static size_t add_access(const struct core *core, struct steps *list, const stru
     select_counter(core, list, &access->at);
     if (access->op == OP_READ) {
         armv7_add_instruction(core, list, MRC_CP15 | place);
-        return take(core, list, number);
+        return armv7_take(core, list, number);
     }
     armv7_add_constant(core, list, number, (uint32_t)access->value);
     armv7_add_instruction(core, list, MCR_CP15 | place);
@@ -323,11 +323,11 @@ void armv7_add_coprocessor(const struct core *core, struct steps *list, const st
     if (privileged)
         add_proof_of_quiet(core, list);
     prepare_transfer(core, list);
-    size_t r0 = take(core, list, 0);
+    size_t r0 = armv7_take(core, list, 0);
     begin_borrow(core, list, r0);
     if (privileged) {
         armv7_add_instruction(core, list, MRS_R0_CPSR);
-        cpsr = take(core, list, 0);
+        cpsr = armv7_take(core, list, 0);
         steps_add(list, step_check(list->n - cpsr, 0, 0));
         armv7_add_constant(core, list, 0, SUPERVISOR);
         armv7_add_instruction(core, list, MSR_CPSR_C_R0);
@@ -335,7 +335,7 @@ void armv7_add_coprocessor(const struct core *core, struct steps *list, const st
     }
     if (selects) {
         armv7_add_instruction(core, list, MRC_CP15 | selector());
-        select = take(core, list, 0);
+        select = armv7_take(core, list, 0);
         steps_add(list, step_check(list->n - select, 0, 0));
     }
     for (size_t i = 0; i < n; i++)

@@ -163,7 +163,7 @@ static void add_copy(const struct core *core, struct steps *list, uint32_t offse
 }
 
 /* May begin again at any step, after armv8_add_recover_instruction. */
-static void give_back(const struct core *core, struct steps *list, const struct borrowed *borrowed)
+static void armv8_give_back(const struct core *core, struct steps *list, const struct borrowed *borrowed)
 {
     add_copy(core, list, DBGDTRTX_EL0, borrowed->high, borrowed->since);
     add_copy(core, list, DBGDTRRX_EL0, borrowed->low, borrowed->since);
@@ -183,7 +183,7 @@ size_t armv8_add_through_x0(const struct core *core, struct steps *list, uint32_
     armv8_add_instruction(core, list, instruction);
     add_show(core, list, 0);
     size_t at = take_shown(core, list);
-    give_back(core, list, &borrowed);
+    armv8_give_back(core, list, &borrowed);
     return at;
 }
 
@@ -228,7 +228,7 @@ static void add_proof_through_x0(const struct core *core, struct steps *list, co
     steps_add(list, step_check(list->n - at, UINT32_MAX, proof->value & UINT32_MAX));
     steps_add(list, step_check(list->n - (at + 1), UINT32_MAX, proof->value >> 32));
     borrowed.control = control;
-    give_back(core, list, &borrowed);
+    armv8_give_back(core, list, &borrowed);
 }
 
 static void add_known(const struct core *core, struct steps *list, uint32_t offset, uint64_t value,

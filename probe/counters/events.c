@@ -24,7 +24,7 @@ struct parser {
     struct error *error;
 };
 
-static bool fail(struct parser *p, unsigned line, const char *what, struct span span)
+static bool events_fail(struct parser *p, unsigned line, const char *what, struct span span)
 {
     const char *inside = p->depth > 0 ? p->inside[p->depth - 1] : "";
     return error_set(p->error, ERROR_USAGE, "%s%sline %u: %s \"%.*s\"", inside, p->depth > 0 ? ", " : "",
@@ -62,7 +62,7 @@ static bool read_code(struct parser *p, unsigned line, struct span word, uint32_
 {
     if (word.n > 0 && word.at[0] == '0' && span_is_code(word, code))
         return true;
-    return fail(p, line, "a code is written 0x11, not", word);
+    return events_fail(p, line, "a code is written 0x11, not", word);
 }
 
 static bool read_event(struct parser *p, unsigned line, struct span rest)
@@ -73,15 +73,15 @@ static bool read_event(struct parser *p, unsigned line, struct span rest)
     if (!read_code(p, line, code, &event.code))
         return false;
     if (!span_word(&rest, &name))
-        return fail(p, line, "there is no name after", code);
+        return events_fail(p, line, "there is no name after", code);
     if (!span_is_event_name(name))
-        return fail(p, line, "this cannot be an event's name:", name);
+        return events_fail(p, line, "this cannot be an event's name:", name);
     if (!span_copy(name, event.name, sizeof event.name))
-        return fail(p, line, "too long a name:", name);
+        return events_fail(p, line, "too long a name:", name);
     if (!span_is_printable(rest))
-        return fail(p, line, "only plain ASCII can be shown after", name);
+        return events_fail(p, line, "only plain ASCII can be shown after", name);
     if (!span_copy(rest, event.words, sizeof event.words))
-        return fail(p, line, "too many words after", name);
+        return events_fail(p, line, "too many words after", name);
     return add_event(p, line, &event);
 }
 
@@ -94,7 +94,7 @@ static bool read_range(struct parser *p, unsigned line, struct span word, uint32
         high = (struct span){.at = dash + 1, .n = word.n - low.n - 1};
     if (!read_code(p, line, low, first) || !read_code(p, line, high, last))
         return false;
-    return *first <= *last || fail(p, line, "this range is backwards:", word);
+    return *first <= *last || events_fail(p, line, "this range is backwards:", word);
 }
 
 /* Drops codes from the events that the last `use` brought, which begin at `from`. */
@@ -103,7 +103,7 @@ static bool read_except(struct parser *p, unsigned line, struct span rest, size_
     struct event_set *set = p->set;
     struct span word;
     if (rest.n == 0)
-        return fail(p, line, "which codes, after", (struct span){"except", 6});
+        return events_fail(p, line, "which codes, after", (struct span){"except", 6});
     while (span_word(&rest, &word)) {
         uint32_t first = 0, last = 0;
         if (!read_range(p, line, word, &first, &last))
@@ -113,7 +113,7 @@ static bool read_except(struct parser *p, unsigned line, struct span rest, size_
             if (set->events[i].code < first || set->events[i].code > last)
                 set->events[kept++] = set->events[i];
         if (kept == set->n)
-            return fail(p, line, "the set that is used has no event", word);
+            return events_fail(p, line, "the set that is used has no event", word);
         set->n = kept;
     }
     return true;
@@ -125,19 +125,19 @@ static bool read_use(struct parser *p, unsigned line, struct span rest)
 {
     struct span name;
     if (!span_word(&rest, &name) || rest.n > 0 || !span_is_event_name(name))
-        return fail(p, line, "`use` takes the name of one set, not", name);
+        return events_fail(p, line, "`use` takes the name of one set, not", name);
     if (p->depth == DEEPEST_USE || ++p->uses > MOST_USES)
-        return fail(p, line, "too many sets use each other, at", name);
+        return events_fail(p, line, "too many sets use each other, at", name);
     char *inside = p->inside[p->depth];
     if (!span_copy(name, inside, sizeof p->inside[0]))
-        return fail(p, line, "there is no set", name);
+        return events_fail(p, line, "there is no set", name);
     for (unsigned i = 0; i < p->depth; i++)
         if (strcmp(p->inside[i], inside) == 0)
-            return fail(p, line, "a set uses itself:", name);
+            return events_fail(p, line, "a set uses itself:", name);
     struct span text = {.n = 0};
     text.at = p->other != NULL ? p->other(p->self, inside, &text.n) : NULL;
     if (text.at == NULL)
-        return fail(p, line, "there is no set", name);
+        return events_fail(p, line, "there is no set", name);
     p->depth++;
     bool ok = read_text(p, text);
     p->depth--;
@@ -160,7 +160,7 @@ static bool read_text(struct parser *p, struct span text)
                 return false;
         } else if (span_is(word, "except")) {
             if (used_from == SIZE_MAX)
-                return fail(p, lines.line, "only after a `use` there can be", word);
+                return events_fail(p, lines.line, "only after a `use` there can be", word);
             if (!read_except(p, lines.line, rest, used_from))
                 return false;
         } else {

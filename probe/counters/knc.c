@@ -175,7 +175,7 @@ static uint32_t read_cmask(const char *text, size_t n)
     return value <= MOST_CMASK ? value : 0;
 }
 
-static bool read_word(const char *text, size_t n, uint32_t *code, struct error *error)
+static bool knc_read_word(const char *text, size_t n, uint32_t *code, struct error *error)
 {
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         if (strlen(words[i].name) == n && strncasecmp(words[i].name, text, n) == 0) {
@@ -205,7 +205,7 @@ static bool read_modifiers(const char *text, uint32_t *code, struct error *error
     uint32_t result = *code;
     for (const char *at = text;; at++) {
         size_t n = strcspn(at, ":");
-        if (!read_word(at, n, &result, error))
+        if (!knc_read_word(at, n, &result, error))
             return false;
         at += n;
         if (*at == '\0')

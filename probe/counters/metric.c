@@ -25,7 +25,7 @@ struct reading {
     const char *what;
 };
 
-static bool refuse(struct reading *r, const char *what)
+static bool metric_refuse(struct reading *r, const char *what)
 {
     if (r->what == NULL)
         r->what = what;
@@ -51,7 +51,7 @@ static char peek(struct reading *r)
 static bool emit(struct reading *r, struct metric_step step)
 {
     if (r->out->n_steps == METRIC_STEPS)
-        return refuse(r, "too long an expression, at");
+        return metric_refuse(r, "too long an expression, at");
     r->out->steps[r->out->n_steps++] = step;
     return true;
 }
@@ -69,10 +69,10 @@ static bool read_number(struct reading *r)
     char text[LONGEST_NUMBER], *end;
     size_t n = length_of(r, "0123456789.");
     if (!span_copy((struct span){r->rest.at, n}, text, sizeof text))
-        return refuse(r, "too long a number:");
+        return metric_refuse(r, "too long a number:");
     double value = strtod(text, &end);
     if (*end != '\0')
-        return refuse(r, "no number:");
+        return metric_refuse(r, "no number:");
     skip(r, n);
     return emit(r, (struct metric_step){.op = METRIC_NUMBER, .number = value});
 }
@@ -85,7 +85,7 @@ static bool use_event(struct reading *r, const char *name)
     while (i < out->n_events && strcmp(out->events[i], name) != 0)
         i++;
     if (i == METRIC_EVENTS)
-        return refuse(r, "too many events for one metric, at");
+        return metric_refuse(r, "too many events for one metric, at");
     if (i == out->n_events)
         memcpy(out->events[out->n_events++], name, EVENT_NAME);
     return emit(r, (struct metric_step){.op = METRIC_EVENT, .event = i});
@@ -100,9 +100,9 @@ static bool read_name(struct reading *r)
     char text[EVENT_NAME];
     size_t n = length_of(r, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.:");
     if (n == 0)
-        return refuse(r, "expected a number, a name or (, not");
+        return metric_refuse(r, "expected a number, a name or (, not");
     if (!span_copy((struct span){r->rest.at, n}, text, sizeof text))
-        return refuse(r, "too long a name:");
+        return metric_refuse(r, "too long a name:");
     for (size_t i = 0; i < sizeof own / sizeof *own; i++)
         if (strcasecmp(text, own[i].name) == 0) {
             skip(r, n);
@@ -114,7 +114,7 @@ static bool read_name(struct reading *r)
             skip(r, n);
             return use_event(r, r->names->names[i]);
         }
-    return refuse(r, "EVENTS above does not name");
+    return metric_refuse(r, "EVENTS above does not name");
 }
 
 static bool read_sum(struct reading *r);
@@ -125,7 +125,7 @@ static bool read_factor(struct reading *r)
     if (c != '(' && c != '-')
         return (c >= '0' && c <= '9') || c == '.' ? read_number(r) : read_name(r);
     if (r->depth == DEEPEST)
-        return refuse(r, "nested too deep, at");
+        return metric_refuse(r, "nested too deep, at");
     skip(r, 1);
     r->depth++;
     if (c == '-') {
@@ -137,7 +137,7 @@ static bool read_factor(struct reading *r)
     if (!read_sum(r))
         return false;
     if (peek(r) != ')')
-        return refuse(r, "a ) is missing before");
+        return metric_refuse(r, "a ) is missing before");
     skip(r, 1);
     r->depth--;
     return true;
@@ -176,9 +176,9 @@ static bool parse_expression(struct span text, struct metric_names *names, struc
     out->n_steps = out->n_events = 0;
     bool ok = read_sum(&r);
     if (ok && peek(&r) != '\0')
-        ok = refuse(&r, "expected an operator, not");
+        ok = metric_refuse(&r, "expected an operator, not");
     if (ok && r.rest.n > 0)
-        ok = refuse(&r, "this cannot be read:");
+        ok = metric_refuse(&r, "this cannot be read:");
     *what = r.what;
     *at = r.rest;
     return ok;
@@ -208,7 +208,7 @@ struct parser {
     struct error *error;
 };
 
-static bool fail(struct parser *p, const char *what, struct span span)
+static bool metric_fail(struct parser *p, const char *what, struct span span)
 {
     return error_set(p->error, ERROR_USAGE, "line %u: %s \"%.*s\"", p->line, what, SPAN_QUOTE(span));
 }
@@ -251,16 +251,16 @@ static bool read_events(struct parser *p, struct span rest)
     struct span name;
     while (next_name(&rest, &name)) {
         if (s->events.n == MOST_NAMES)
-            return fail(p, "too many events, at", name);
+            return metric_fail(p, "too many events, at", name);
         char *to = s->names[s->events.n];
         if (!span_is_event_name(name) || memchr(name.at, '-', name.n) != NULL ||
             memchr(name.at, '=', name.n) != NULL)
-            return fail(p, "an expression cannot name this event:", name);
+            return metric_fail(p, "an expression cannot name this event:", name);
         if (!span_copy(name, to, EVENT_NAME))
-            return fail(p, "too long a name:", name);
+            return metric_fail(p, "too long a name:", name);
         for (size_t i = 0; i < s->events.n; i++)
             if (strcasecmp(s->names[i], to) == 0)
-                return fail(p, "this event stands here twice:", name);
+                return metric_fail(p, "this event stands here twice:", name);
         s->events.n++;
     }
     return true;
@@ -270,17 +270,17 @@ static bool read_head(struct parser *p, struct span head, struct metric *metric)
 {
     struct span name, unit;
     if (!span_word(&head, &name))
-        return fail(p, "a METRIC has a name before its", (struct span){"=", 1});
+        return metric_fail(p, "a METRIC has a name before its", (struct span){"=", 1});
     if (!span_is_event_name(name) || !span_copy(name, metric->name, sizeof metric->name))
-        return fail(p, "this cannot be a metric's name:", name);
+        return metric_fail(p, "this cannot be a metric's name:", name);
     if (span_word(&head, &unit) &&
         (!span_is_printable(unit) || !span_copy(unit, metric->unit, sizeof metric->unit)))
-        return fail(p, "this cannot be a unit:", unit);
+        return metric_fail(p, "this cannot be a unit:", unit);
     if (head.n > 0)
-        return fail(p, "one unit is enough, not also", head);
+        return metric_fail(p, "one unit is enough, not also", head);
     for (size_t i = p->section.first; i < p->set->n; i++)
         if (strcasecmp(p->set->metrics[i].name, metric->name) == 0)
-            return fail(p, "its section has this metric already:", name);
+            return metric_fail(p, "its section has this metric already:", name);
     return true;
 }
 
@@ -306,7 +306,7 @@ static bool read_metric(struct parser *p, struct span rest)
     struct metric metric = {.n_steps = 0};
     const char *equals = rest.n > 0 ? memchr(rest.at, '=', rest.n) : NULL, *what = NULL;
     if (equals == NULL)
-        return fail(p, "a METRIC is followed by = and an expression", rest);
+        return metric_fail(p, "a METRIC is followed by = and an expression", rest);
     struct span head = {rest.at, (size_t)(equals - rest.at)}, at;
     struct span expression = {equals + 1, rest.n - head.n - 1};
     if (!read_head(p, head, &metric))
@@ -314,7 +314,7 @@ static bool read_metric(struct parser *p, struct span rest)
     struct span written = span_trimmed(expression);
     snprintf(metric.text, sizeof metric.text, "%.*s", (int)written.n, written.at);
     if (!parse_expression(expression, &p->section.events, &metric, &what, &at))
-        return at.n > 0 ? fail(p, what, at)
+        return at.n > 0 ? metric_fail(p, what, at)
                         : error_set(p->error, ERROR_USAGE, "line %u: %s the end of the line", p->line, what);
     return add_metric(p, &metric);
 }
@@ -330,7 +330,7 @@ static bool read_text(struct parser *p, struct span text)
         span_word(&rest, &word);
         bool events = span_is(word, "EVENTS");
         if (!events && !span_is(word, "METRIC"))
-            return fail(p, "a line begins with EVENTS or METRIC, not", word);
+            return metric_fail(p, "a line begins with EVENTS or METRIC, not", word);
         if (!(events ? read_events(p, rest) : read_metric(p, rest)))
             return false;
     }

@@ -79,8 +79,8 @@ static size_t gather(const struct step *steps, size_t n)
     return length;
 }
 
-static bool read_words(struct debugger *debugger, const struct step *steps, size_t n, uint64_t *results,
-                       const struct deadline *deadline, struct error *why)
+static bool debugger_read_words(struct debugger *debugger, const struct step *steps, size_t n,
+                                uint64_t *results, const struct deadline *deadline, struct error *why)
 {
     uint8_t bytes[WORD * GATHERED];
     if (!debugger->ops->read_memory(debugger, steps[0].at.offset, bytes, WORD * n, deadline, why))
@@ -147,7 +147,7 @@ static struct outcome execute(struct link *link, const struct step *steps, size_
         if (row < 2) {
             row = 1;
             outcome = execute_one(debugger, step, results + done, deadline, error);
-        } else if (!read_words(debugger, step, row, results + done, deadline, &why)) {
+        } else if (!debugger_read_words(debugger, step, row, results + done, deadline, &why)) {
             /* One by one, to find the step at fault */
             row = 1;
             outcome = why.kind == ERROR_FAULT ? execute_one(debugger, step, results + done, deadline, error)
@@ -244,10 +244,10 @@ static void close_link(struct link *link)
 
 /* --- access to the PMU --------------------------------------------------------------------------------- */
 
-static void explain(struct debugger *debugger, enum access_way way, const char *format, ...)
+static void debugger_explain(struct debugger *debugger, enum access_way way, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-static void explain(struct debugger *debugger, enum access_way way, const char *format, ...)
+static void debugger_explain(struct debugger *debugger, enum access_way way, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
@@ -258,9 +258,9 @@ static void explain(struct debugger *debugger, enum access_way way, const char *
 static void explain_no_openocd(struct debugger *debugger)
 {
     if (debugger->facts.server[0] != '\0')
-        explain(debugger, ACCESS_OPENOCD, "the server is %s", debugger->facts.server);
+        debugger_explain(debugger, ACCESS_OPENOCD, "the server is %s", debugger->facts.server);
     else
-        explain(debugger, ACCESS_OPENOCD, "the server is not OpenOCD");
+        debugger_explain(debugger, ACCESS_OPENOCD, "the server is not OpenOCD");
 }
 
 /* DCRDR keeps what is written to it while no register is transferred: writes another value and restores it.
@@ -302,19 +302,19 @@ static bool try_memory(struct debugger_link *self, const struct deadline *deadli
         return false;
     }
     if (id == 0 || id == UINT32_MAX) {
-        explain(debugger, ACCESS_MEMORY, "no Cortex-M is there: CPUID 0x%08" PRIX64, id);
+        debugger_explain(debugger, ACCESS_MEMORY, "no Cortex-M is there: CPUID 0x%08" PRIX64, id);
         return true;
     }
     if (!writes_work(debugger, &work, &kept, deadline, why))
         return false;
     debugger->access.only_looks = !work;
     if (work)
-        explain(debugger, ACCESS_MEMORY, "in use");
+        debugger_explain(debugger, ACCESS_MEMORY, "in use");
     else
-        explain(debugger, ACCESS_MEMORY,
-                "what is written is ignored: DCRDR stays 0x%08" PRIX64
-                ". A server whose memory packets write there is needed, such as OpenOCD or pyOCD",
-                kept);
+        debugger_explain(debugger, ACCESS_MEMORY,
+                         "what is written is ignored: DCRDR stays 0x%08" PRIX64
+                         ". A server whose memory packets write there is needed, such as OpenOCD or pyOCD",
+                         kept);
     return work || find_emulator(debugger, deadline, why);
 }
 
@@ -327,12 +327,12 @@ static bool settle_m(struct debugger_link *self, const struct deadline *deadline
         if (why.kind != ERROR_FAULT)
             return error_copy(error, &why);
         if (debugger->access.why[ACCESS_MEMORY][0] == '\0')
-            explain(debugger, ACCESS_MEMORY, "%s", why.text);
+            debugger_explain(debugger, ACCESS_MEMORY, "%s", why.text);
     }
     if (!debugger->access.only_looks)
-        explain(debugger, ACCESS_OPENOCD, "not needed");
+        debugger_explain(debugger, ACCESS_OPENOCD, "not needed");
     else if (is_openocd(debugger))
-        explain(debugger, ACCESS_OPENOCD, "reads the same memory of a Cortex-M");
+        debugger_explain(debugger, ACCESS_OPENOCD, "reads the same memory of a Cortex-M");
     else
         explain_no_openocd(debugger);
     return true;
@@ -360,7 +360,7 @@ static bool settle_arm(struct debugger_link *self, const struct deadline *deadli
     struct debugger *debugger = self->debugger;
     const struct debugger_facts *facts = &debugger->facts;
     debugger->access = (struct access){.settled = true, .used = ACCESS_WAYS};
-    explain(debugger, ACCESS_MEMORY, "the core itself sees no PMU in its memory");
+    debugger_explain(debugger, ACCESS_MEMORY, "the core itself sees no PMU in its memory");
     if (is_openocd(debugger))
         return open_openocd(self, deadline, error);
     explain_no_openocd(debugger);

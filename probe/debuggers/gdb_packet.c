@@ -37,7 +37,7 @@ static void repeat(struct gdb_decoder *decoder, uint8_t byte)
         put(decoder, last);
 }
 
-static void begin(struct gdb_decoder *decoder, bool notification)
+static void packet_start(struct gdb_decoder *decoder, bool notification)
 {
     decoder->state = GDB_INSIDE;
     decoder->notification = notification;
@@ -51,7 +51,7 @@ static enum gdb_event take_between(struct gdb_decoder *decoder, uint8_t byte)
     switch (byte) {
     case '$':
     case '%':
-        begin(decoder, byte == '%');
+        packet_start(decoder, byte == '%');
         return GDB_NOTHING;
     case '+':
         return GDB_ACK;
@@ -70,7 +70,7 @@ static void take_inside(struct gdb_decoder *decoder, uint8_t byte)
         return;
     }
     if (byte == '$') { /* the one before it was cut off */
-        begin(decoder, false);
+        packet_start(decoder, false);
         return;
     }
     decoder->sum = (uint8_t)(decoder->sum + byte);

@@ -254,7 +254,7 @@ static bool take_thread(const char *text, enum debugger_why why, struct debugger
     return true;
 }
 
-static bool take_stop(const char *line, struct debugger_stop *stop)
+static bool python_take_stop(const char *line, struct debugger_stop *stop)
 {
     static const char *const whys[] = {[DEBUGGER_TRAP] = "trap",     [DEBUGGER_REQUESTED] = "requested",
                                        [DEBUGGER_FAULT] = "fault",   [DEBUGGER_WATCHPOINT] = "watchpoint",
@@ -273,15 +273,15 @@ static bool take_stop(const char *line, struct debugger_stop *stop)
     return false;
 }
 
-static enum debugger_wait wait_for(struct debugger *debugger, struct debugger_stop *stop,
-                                   const struct deadline *deadline, struct error *error)
+static enum debugger_wait python_wait_for(struct debugger *debugger, struct debugger_stop *stop,
+                                          const struct deadline *deadline, struct error *error)
 {
     struct gdb_python *python = gdb_python_of(debugger);
     const char *line = gdb_python_receive(python, deadline, error);
     if (line == NULL)
         return python->lost ? DEBUGGER_GONE : DEBUGGER_RUNS;
     python->running = false;
-    if (take_stop(line, stop)) {
+    if (python_take_stop(line, stop)) {
         if (stop->why != DEBUGGER_ENDED)
             return DEBUGGER_STOPPED;
         gdb_python_lose(python, ERROR_LINK_LOST, "GDB has lost its target", error);
@@ -421,7 +421,7 @@ struct debugger *gdb_python_open(int fd, const struct deadline *deadline, struct
                                             .write_memory = write_memory,
                                             .breakpoint = breakpoint,
                                             .go = go,
-                                            .wait = wait_for,
+                                            .wait = python_wait_for,
                                             .interrupt = interrupt,
                                             .read_register = read_register,
                                             .monitor = monitor,

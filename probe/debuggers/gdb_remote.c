@@ -206,8 +206,8 @@ static bool go(struct debugger *debugger, enum debugger_go how, const struct dea
     return true;
 }
 
-static enum debugger_wait wait_for(struct debugger *debugger, struct debugger_stop *stop,
-                                   const struct deadline *deadline, struct error *error)
+static enum debugger_wait remote_wait_for(struct debugger *debugger, struct debugger_stop *stop,
+                                          const struct deadline *deadline, struct error *error)
 {
     struct gdb_session *session = session_of(debugger);
     size_t length;
@@ -343,7 +343,7 @@ static bool is_running(const struct debugger *debugger)
     return ((const struct gdb_remote *)debugger)->session.running;
 }
 
-static bool let_go(struct debugger *debugger, struct error *error)
+static bool remote_let_go(struct debugger *debugger, struct error *error)
 {
     struct gdb_remote *remote = (struct gdb_remote *)debugger;
     remote->let_go = debugger->undoing = true;
@@ -355,7 +355,7 @@ static void close_session(struct debugger *debugger, bool run)
     struct gdb_remote *remote = (struct gdb_remote *)debugger;
     struct error ignored = {0};
     if (run && !remote->let_go)
-        let_go(debugger, &ignored);
+        remote_let_go(debugger, &ignored);
     struct deadline soon = deadline_in_ms(patience_ms(CLOSE_MS), NULL);
     if (!run && !remote->session.running && !remote->session.wire.lost)
         gdb_clear_breakpoints(&remote->session, &soon, &ignored);
@@ -371,12 +371,12 @@ static struct debugger *open_session(int fd, const char *name, const char *host,
                                             .write_memory = write_memory,
                                             .breakpoint = breakpoint,
                                             .go = go,
-                                            .wait = wait_for,
+                                            .wait = remote_wait_for,
                                             .interrupt = interrupt,
                                             .read_register = read_register,
                                             .monitor = monitor,
                                             .is_running = is_running,
-                                            .let_go = let_go,
+                                            .let_go = remote_let_go,
                                             .close = close_session};
     struct gdb_remote *remote = calloc(1, sizeof *remote);
     struct debugger_stop stop;
@@ -397,7 +397,7 @@ static struct debugger *open_session(int fd, const char *name, const char *host,
     /* The core was halted only by our connection. Question and answer may be out of step */
     struct error left = {0};
     session->wire.lost = true;
-    if (session->wire.heard && !let_go(&remote->debugger, &left))
+    if (session->wire.heard && !remote_let_go(&remote->debugger, &left))
         error_add(error, &left);
     close_session(&remote->debugger, false);
     return NULL;

@@ -69,8 +69,8 @@ static bool nothing_waits(struct gdb_session *session, struct error *error)
     return gdb_wire_lose(wire, ERROR_LINK_PROTOCOL, "the GDB server answers what it was not asked", error);
 }
 
-static bool ask(struct gdb_session *session, const void *question, size_t n, const struct deadline *deadline,
-                const struct deadline *most, struct error *error)
+static bool session_ask(struct gdb_session *session, const void *question, size_t n,
+                        const struct deadline *deadline, const struct deadline *most, struct error *error)
 {
     return debugger_may_ask(deadline, "the GDB server", error) && nothing_waits(session, error) &&
            gdb_wire_send(&session->wire, question, n, most, error);
@@ -80,7 +80,7 @@ bool gdb_ask_bytes(struct gdb_session *session, const void *question, size_t n, 
                    const struct deadline *deadline, struct error *error)
 {
     struct deadline most = debugger_answer_deadline(deadline, GRACE_MS, CANCELLED_MS);
-    return ask(session, question, n, deadline, &most, error) &&
+    return session_ask(session, question, n, deadline, &most, error) &&
            receive_answer(session, n == 1 && *(const char *)question == '?', length, &most, error);
 }
 
@@ -116,7 +116,7 @@ bool gdb_monitor(struct gdb_session *session, const char *command, char *out, si
     memcpy(question, verb, sizeof verb);
     gdb_hex_write(command, length, question + sizeof verb - 1);
     out[0] = '\0';
-    if (!ask(session, question, strlen(question), deadline, &most, error))
+    if (!session_ask(session, question, strlen(question), deadline, &most, error))
         return false;
     for (;;) {
         char text[GDB_CHUNK];

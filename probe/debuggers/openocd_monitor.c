@@ -18,7 +18,7 @@ static const char preparation[] =
     "set ::pmu_out [string range $::pmu_out 6000 end]; "
     "format %c%s%s%c 2 [expr {$::pmu_out eq {} ? {.} : {+}}] $piece 3}; format {}";
 
-static enum openocd_end end_of(const struct error *why)
+static enum openocd_end monitor_end_of(const struct error *why)
 {
     return why->kind == ERROR_LINK_LOST || why->kind == ERROR_LINK_PROTOCOL ? OPENOCD_CLOSED
            : why->kind == ERROR_CANCELLED                                   ? OPENOCD_CANCELLED
@@ -76,7 +76,7 @@ static enum openocd_end answer_to(struct openocd_monitor *monitor, char *answer,
         struct error why = {0};
         size_t length = 0;
         if (!tell(monitor, deadline, &why))
-            return end_of(&why);
+            return monitor_end_of(&why);
         enum openocd_end end =
             take_piece(monitor->reply, answer + *answer_length, room - *answer_length, &length, &more);
         if (end != OPENOCD_ANSWERED)
@@ -87,8 +87,8 @@ static enum openocd_end answer_to(struct openocd_monitor *monitor, char *answer,
     return OPENOCD_ANSWERED;
 }
 
-static enum openocd_end ask(void *context, const char *script, size_t length, char *answer, size_t room,
-                            size_t *answer_length, const struct deadline *deadline)
+static enum openocd_end monitor_ask(void *context, const char *script, size_t length, char *answer,
+                                    size_t room, size_t *answer_length, const struct deadline *deadline)
 {
     /* `append` alone would return all that is there by now */
     static const char head[] = "append ::pmu_in \"", tail[] = "\"; pmu_monitor", more[] = "\"; format {}";
@@ -99,7 +99,7 @@ static enum openocd_end ask(void *context, const char *script, size_t length, ch
     if (!ready) {
         memcpy(monitor->line, preparation, sizeof preparation);
         if (!tell(monitor, deadline, &why))
-            return end_of(&why);
+            return monitor_end_of(&why);
     }
     for (size_t at = 0;;) {
         size_t used = sizeof head - 1;
@@ -114,13 +114,14 @@ static enum openocd_end ask(void *context, const char *script, size_t length, ch
             return end;
         }
         if (!tell(monitor, deadline, &why))
-            return end_of(&why);
+            return monitor_end_of(&why);
     }
 }
 
 void openocd_monitor_init(struct openocd_monitor *monitor, struct debugger *debugger)
 {
-    *monitor = (struct openocd_monitor){.transport = {.context = monitor, .ask = ask}, .debugger = debugger};
+    *monitor =
+        (struct openocd_monitor){.transport = {.context = monitor, .ask = monitor_ask}, .debugger = debugger};
 }
 
 bool openocd_monitor_target(struct openocd_monitor *monitor, char *out, size_t size,
@@ -129,7 +130,7 @@ bool openocd_monitor_target(struct openocd_monitor *monitor, char *out, size_t s
     static const char script[] = "target current";
     char answer[SMALL];
     size_t length = 0;
-    if (ask(monitor, script, sizeof script - 1, answer, sizeof answer - 1, &length, deadline) !=
+    if (monitor_ask(monitor, script, sizeof script - 1, answer, sizeof answer - 1, &length, deadline) !=
         OPENOCD_ANSWERED)
         return error_set(error, ERROR_LINK_PROTOCOL, "OpenOCD does not say which of its targets this is");
     snprintf(out, size, "%.*s", (int)length, answer);
@@ -145,7 +146,8 @@ bool openocd_monitor_mark(struct openocd_monitor *monitor, const char *mine, con
                      "if {![info exists ::pmu_holder] || $::pmu_holder eq {%s}} {set ::pmu_holder {%s}}; "
                      "format %%s $::pmu_holder",
                      strpbrk(dead, "{}\\") == NULL ? dead : "", mine);
-    if (ask(monitor, script, (size_t)n, answer, sizeof answer - 1, &length, deadline) != OPENOCD_ANSWERED)
+    if (monitor_ask(monitor, script, (size_t)n, answer, sizeof answer - 1, &length, deadline) !=
+        OPENOCD_ANSWERED)
         return error_set(error, ERROR_LINK_PROTOCOL, "OpenOCD does not say who uses it");
     snprintf(found, size, "%.*s", (int)length, answer);
     return true;
@@ -159,7 +161,7 @@ bool openocd_monitor_unmark(struct openocd_monitor *monitor, const char *mine,
     int n = snprintf(
         script, sizeof script,
         "if {[info exists ::pmu_holder] && $::pmu_holder eq {%s}} {unset ::pmu_holder}; format {}", mine);
-    return ask(monitor, script, (size_t)n, answer, sizeof answer - 1, &length, deadline) ==
+    return monitor_ask(monitor, script, (size_t)n, answer, sizeof answer - 1, &length, deadline) ==
                OPENOCD_ANSWERED ||
            error_set(error, ERROR_LINK_PROTOCOL, "OpenOCD does not answer");
 }
@@ -173,7 +175,7 @@ bool openocd_monitor_way(struct openocd_monitor *monitor, char *out, size_t size
                                        "in use, by its access port's registers (apreg)"};
     char answer[SMALL];
     size_t length = 0;
-    if (ask(monitor, script, sizeof script - 1, answer, sizeof answer - 1, &length, deadline) !=
+    if (monitor_ask(monitor, script, sizeof script - 1, answer, sizeof answer - 1, &length, deadline) !=
         OPENOCD_ANSWERED)
         return error_set(error, ERROR_LINK_PROTOCOL, "OpenOCD does not say how it reaches its target");
     bool known = length == 1 && answer[0] >= '0' && answer[0] <= '2';

@@ -407,7 +407,7 @@ bool device_read(struct device *device, uint64_t *values, uint64_t *before_us, u
 }
 
 /* A reset changes the registers of the witness too. */
-static bool check_reset(struct device *device, const struct deadline *deadline, struct error *error)
+static bool blocks_check_reset(struct device *device, const struct deadline *deadline, struct error *error)
 {
     const struct device_core *counted = device_counted(device);
     struct step items[4];
@@ -430,7 +430,7 @@ bool device_check_witness(struct device *device, const struct deadline *deadline
 {
     struct error changed = {0};
     bool ok = check_witness(device, deadline, &changed);
-    if (changed.kind == ERROR_WRITTEN && !check_reset(device, deadline, error))
+    if (changed.kind == ERROR_WRITTEN && !blocks_check_reset(device, deadline, error))
         return false;
     bool left = leave_core(device, deadline, ok ? error : &(struct error){0});
     if (ok || error->kind != ERROR_NONE)

@@ -51,8 +51,8 @@ struct run_control {
 
 /* A core that lost power since it was last looked at hides its registers. Reading the register that tells of
  * the loss shows them again. */
-static bool read_status(struct device *device, const struct core *core, uint64_t *status,
-                        const struct deadline *deadline, struct error *error)
+static bool device_read_status(struct device *device, const struct core *core, uint64_t *status,
+                               const struct deadline *deadline, struct error *error)
 {
     uint64_t ignored;
     struct error unread = {0}, unseen = {0};
@@ -71,7 +71,7 @@ static bool look_by_registers(struct device *device, struct device_core *core,
     uint64_t status;
     struct error unread = {0};
     core->state = CORE_HIDDEN;
-    if (!read_status(device, &core->core, &status, deadline, &unread)) {
+    if (!device_read_status(device, &core->core, &status, deadline, &unread)) {
         bool refused = unread.kind == ERROR_FAULT || unread.kind == ERROR_ASLEEP;
         return (refused && core_has(&core->core, HIDES)) || error_copy(error, &unread);
     }

@@ -18,7 +18,7 @@ struct examination {
 };
 
 /* False: it refuses to be read, or the link is lost. */
-static bool look(struct examination *e, struct address at, uint32_t *value)
+static bool doctor_look(struct examination *e, struct address at, uint32_t *value)
 {
     struct error why = {0};
     uint64_t word = 0;
@@ -88,7 +88,7 @@ static bool authenticated(uint32_t status)
 static void test_authentication(struct examination *e)
 {
     uint32_t status;
-    if (!look(e, core_pmu(e->core, CORESIGHT_AUTHSTATUS), &status)) {
+    if (!doctor_look(e, core_pmu(e->core, CORESIGHT_AUTHSTATUS), &status)) {
         unknown(e, "authentication", "PMAUTHSTATUS refuses to be read");
         return;
     }
@@ -105,7 +105,7 @@ static void test_authentication(struct examination *e)
 static void test_halting(struct examination *e)
 {
     uint32_t status;
-    if (!look(e, core_debug(e->core, CORESIGHT_AUTHSTATUS), &status)) {
+    if (!doctor_look(e, core_debug(e->core, CORESIGHT_AUTHSTATUS), &status)) {
         unknown(e, "halting", "DBGAUTHSTATUS refuses to be read");
         return;
     }
@@ -123,7 +123,7 @@ static void test_halting(struct examination *e)
 static void test_software_lock(struct examination *e)
 {
     uint32_t status;
-    if (!look(e, core_pmu(e->core, CORESIGHT_LSR), &status)) {
+    if (!doctor_look(e, core_pmu(e->core, CORESIGHT_LSR), &status)) {
         unknown(e, "software lock", "PMLSR refuses to be read");
         return;
     }
@@ -145,7 +145,7 @@ static const char os_locked[] = "the OS lock is set, as after reset or power-dow
 static void examine_v8(struct examination *e)
 {
     uint32_t status;
-    if (!look(e, core_debug(e->core, EDPRSR), &status)) {
+    if (!doctor_look(e, core_debug(e->core, EDPRSR), &status)) {
         note(e, "power", FINDING_BAD, "OFF", "EDPRSR refuses to be read");
         blame(e, "the debug power domain does not answer", "Is the cluster powered and clocked?", NULL);
         return;
@@ -188,7 +188,7 @@ static void examine_v8(struct examination *e)
 static void examine_v7(struct examination *e)
 {
     uint32_t status, os_lock;
-    if (!look(e, core_debug(e->core, DBGPRSR), &status)) {
+    if (!doctor_look(e, core_debug(e->core, DBGPRSR), &status)) {
         note(e, "power", FINDING_BAD, "OFF", "DBGPRSR refuses to be read");
         blame(e, "the debug logic does not answer", "Is the core powered and clocked?", NULL);
         return;
@@ -198,7 +198,7 @@ static void examine_v7(struct examination *e)
     if (off)
         blame(e, "the core has no power", "Let the program switch it on, or keep it from being switched off.",
               NULL);
-    if (look(e, core_debug(e->core, DBGOSLSR), &os_lock)) {
+    if (doctor_look(e, core_debug(e->core, DBGOSLSR), &os_lock)) {
         bool locked = (os_lock & OSLSR_LOCKED) != 0;
         test_bit(e, "OS lock", locked, "LOCKED", "DBGOSLSR.OSLK", locked);
         const struct setting open = {.at = core_debug(e->core, DBGOSLAR), .always = true};
@@ -223,7 +223,7 @@ static void test_security(struct examination *e)
     uint32_t status;
     if (!cortex_m_is_v8(e->core))
         return;
-    if (!look(e, cortex_m_authentication(e->core), &status)) {
+    if (!doctor_look(e, cortex_m_authentication(e->core), &status)) {
         unknown(e, "authentication", "DAUTHSTATUS refuses to be read");
         return;
     }
@@ -244,7 +244,7 @@ static void test_security(struct examination *e)
 static void examine_m(struct examination *e)
 {
     uint32_t demcr;
-    if (!look(e, core_word(e->core, DEMCR), &demcr)) {
+    if (!doctor_look(e, core_word(e->core, DEMCR), &demcr)) {
         note(e, "power", FINDING_BAD, "OFF", "DEMCR refuses to be read");
         blame(e, "the core's debug registers do not answer",
               "Is the core asleep with its clock off, or held in reset?", NULL);

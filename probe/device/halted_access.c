@@ -48,8 +48,8 @@ static bool read_by_itself(struct halted_access *self, struct address at, uint64
 }
 
 /* Reading the cause clears it. */
-static bool look_for_reset(struct halted_access *self, bool *seen, const struct deadline *deadline,
-                           struct error *error)
+static bool access_look_for_reset(struct halted_access *self, bool *seen, const struct deadline *deadline,
+                                  struct error *error)
 {
     uint64_t cause = 0;
     *seen = false;
@@ -60,13 +60,13 @@ static bool look_for_reset(struct halted_access *self, bool *seen, const struct 
 }
 
 /* Tells why a list does not go on. An instruction that a reset cut off never ends, and its operand stays. */
-static bool refuse(struct halted_access *self, enum why why, const struct deadline *deadline,
-                   struct error *error)
+static bool access_refuse(struct halted_access *self, enum why why, const struct deadline *deadline,
+                          struct error *error)
 {
     struct deadline soon = deadline_in_ms(patience_ms(RESTORE_MS), NULL);
     struct error ignored = {0};
     bool seen;
-    if (look_for_reset(self, &seen, &soon, &ignored) && seen) {
+    if (access_look_for_reset(self, &seen, &soon, &ignored) && seen) {
         self->was_reset = self->reset_while_halted = true;
         return error_set(error, ERROR_RESET, "%s", while_halted);
     }
@@ -97,7 +97,7 @@ static bool run_to(struct halted_access *self, size_t end, const struct deadline
             break;
         bool waits = outcome.why == NOT_YET || outcome.why == TARGET_WAIT;
         if (outcome.why == UNEXPECTED || (waits && deadline_passed(deadline)))
-            return refuse(self, outcome.why, deadline, error);
+            return access_refuse(self, outcome.why, deadline, error);
         if (!waits)
             return error_copy(error, &why);
         if (outcome.why == TARGET_WAIT)
@@ -106,35 +106,35 @@ static bool run_to(struct halted_access *self, size_t end, const struct deadline
     return true;
 }
 
-static bool run(struct halted_access *self, const struct deadline *deadline, struct error *error)
+static bool access_run(struct halted_access *self, const struct deadline *deadline, struct error *error)
 {
     return run_to(self, self->list.n, deadline, error);
 }
 
-static bool is_halted(const struct halted_access *self, uint64_t status)
+static bool access_is_halted(const struct halted_access *self, uint64_t status)
 {
     return core_state_of(self->core, status) == CORE_HALTED;
 }
 
-static bool read_status(struct halted_access *self, uint64_t *status, const struct deadline *deadline,
-                        struct error *error)
+static bool access_read_status(struct halted_access *self, uint64_t *status, const struct deadline *deadline,
+                               struct error *error)
 {
     return read_by_itself(self, core_status_register(self->core), status, deadline, error);
 }
 
 /* Restores what an access that ended in the middle has borrowed; after a reset there is nothing to restore.
  * Can be called again after a failure. */
-static bool give_back(struct halted_access *self, const struct deadline *deadline, struct error *error)
+static bool access_give_back(struct halted_access *self, const struct deadline *deadline, struct error *error)
 {
     size_t from, end, begin = self->begin;
     uint64_t status;
     if (steps_borrowed(self->items + begin, self->list.n - begin, self->done - begin, &from, &end)) {
-        if (!read_status(self, &status, deadline, error))
+        if (!access_read_status(self, &status, deadline, error))
             return false;
         self->begin = self->done = begin + from;
         if (from > 0 && self->items[self->begin - 1].op == OP_UNTIL)
             self->begin--; /* the wait may be needed once more */
-        if (is_halted(self, status) && !self->was_reset && !run_to(self, begin + end, deadline, error))
+        if (access_is_halted(self, status) && !self->was_reset && !run_to(self, begin + end, deadline, error))
             return false;
     }
     new_list(self);
@@ -142,17 +142,17 @@ static bool give_back(struct halted_access *self, const struct deadline *deadlin
 }
 
 /* Looks for a reset before it halts the core, to tell it from a reset after that. */
-static bool begin(struct halted_access *self, uint64_t *status, const struct deadline *deadline,
-                  struct error *error)
+static bool access_begin(struct halted_access *self, uint64_t *status, const struct deadline *deadline,
+                         struct error *error)
 {
     bool seen;
-    if (!look_for_reset(self, &seen, deadline, error))
+    if (!access_look_for_reset(self, &seen, deadline, error))
         return false;
     self->reset_while_it_ran = self->reset_while_it_ran || seen;
-    if (!read_status(self, status, deadline, error))
+    if (!access_read_status(self, status, deadline, error))
         return false;
-    self->caught = seen && is_halted(self, *status);
-    self->stood = self->alone && !seen && is_halted(self, *status);
+    self->caught = seen && access_is_halted(self, *status);
+    self->stood = self->alone && !seen && access_is_halted(self, *status);
     self->was_reset = false;
     self->status = *status;
     self->begun = true;
@@ -162,16 +162,16 @@ static bool begin(struct halted_access *self, uint64_t *status, const struct dea
 static bool enter(struct halted_access *self, const struct deadline *deadline, struct error *error)
 {
     uint64_t status;
-    if (!give_back(self, deadline, error))
+    if (!access_give_back(self, deadline, error))
         return false;
     if (self->halted)
         return true;
-    if (!(self->begun ? read_status : begin)(self, &status, deadline, error))
+    if (!(self->begun ? access_read_status : access_begin)(self, &status, deadline, error))
         return false;
-    if (!is_halted(self, status)) {
+    if (!access_is_halted(self, status)) {
         self->asked = true;
         core_add_halt(self->core, &self->list);
-        if (!run(self, deadline, error))
+        if (!access_run(self, deadline, error))
             return false;
     }
     self->halted = true;
@@ -182,16 +182,16 @@ static bool enter(struct halted_access *self, const struct deadline *deadline, s
 /* A core that stopped for another reason just before our request is left to the debugger that waits for the
  * stop. A core that was reset in between stays halted: we gave it values from before the reset, its mode for
  * one. */
-static bool let_go(struct halted_access *self, const struct deadline *deadline, struct error *error)
+static bool access_let_go(struct halted_access *self, const struct deadline *deadline, struct error *error)
 {
     new_list(self);
     size_t status = steps_add(&self->list, step_read(core_status_register(self->core)));
     size_t cause = core_add_cause(self->core, &self->list), reset = SIZE_MAX;
     if (self->alone)
         reset = core_add_reset_seen(self->core, &self->list);
-    if (!run(self, deadline, error))
+    if (!access_run(self, deadline, error))
         return false;
-    bool halted = is_halted(self, self->results[status]);
+    bool halted = access_is_halted(self, self->results[status]);
     bool ours = self->asked && core_cause(self->core, self->results[cause], 0) == STOP_REQUEST;
     if (reset != SIZE_MAX && core_reset_seen(self->core, self->results[reset]))
         self->was_reset = self->reset_while_halted = true;
@@ -201,16 +201,16 @@ static bool let_go(struct halted_access *self, const struct deadline *deadline, 
         core_add_run(self->core, &self->list);
     else if (halted)
         steps_add(&self->list, step_write(core_status_register(self->core), self->status));
-    return run(self, deadline, error);
+    return access_run(self, deadline, error);
 }
 
-static bool leave(void *context, const struct deadline *deadline, struct error *error)
+static bool access_leave(void *context, const struct deadline *deadline, struct error *error)
 {
     struct halted_access *self = context;
     if (self->busy || !self->begun)
         return true;
     self->halted = false;
-    if (!give_back(self, deadline, error) || !let_go(self, deadline, error))
+    if (!access_give_back(self, deadline, error) || !access_let_go(self, deadline, error))
         return false;
     self->begun = self->asked = self->caught = false;
     return true;
@@ -223,14 +223,14 @@ static bool do_accesses(struct halted_access *self, const struct step *accesses,
     if (!enter(self, deadline, error))
         return false;
     core_add_coprocessor(self->core, &self->list, accesses, n, true, NULL, at);
-    bool done = run(self, deadline, error);
+    bool done = access_run(self, deadline, error);
     struct deadline soon = deadline_in_ms(patience_ms(RESTORE_MS), NULL);
     struct error later = {0}; /* the next call tries again */
     for (size_t i = 0; done && i < n; i++)
         results[i] = accesses[i].op == OP_READ ? self->results[at[i]] : 0;
     self->halted = done;
     if (!done && error->kind != ERROR_LINK_LOST)
-        (void)give_back(self, &soon, &later);
+        (void)access_give_back(self, &soon, &later);
     return done;
 }
 
@@ -252,9 +252,9 @@ struct halted_access *halted_access_new(struct ledger *ledger, const struct core
         return NULL;
     self->ledger = ledger;
     self->core = core;
-    ledger_set_halted_access(ledger,
-                             (struct ledger_halted_access){
-                                 .context = self, .space = SPACE_CP15, .access = access_one, .leave = leave});
+    ledger_set_halted_access(
+        ledger, (struct ledger_halted_access){
+                    .context = self, .space = SPACE_CP15, .access = access_one, .leave = access_leave});
     return self;
 }
 
@@ -275,7 +275,7 @@ static bool note_time(struct halted_access *self, unsigned which, uint64_t *us,
 {
     new_list(self);
     size_t at = steps_add(&self->list, step_time(which));
-    if (!run(self, deadline, error))
+    if (!access_run(self, deadline, error))
         return false;
     *us = self->results[at];
     return true;
@@ -288,7 +288,7 @@ static bool look_where(struct halted_access *self, const struct deadline *deadli
         return true;
     new_list(self);
     size_t at = core_add_register(self->core, &self->list, CORE_PC);
-    if (!run(self, deadline, error))
+    if (!access_run(self, deadline, error))
         return false;
     self->stood_at = core_code_place(core_register_value(self->core, CORE_PC, self->results, at));
     return true;
@@ -301,10 +301,10 @@ bool halted_access_read(struct halted_access *self, const struct reading *readin
     struct step accesses[READING_ROOM];
     for (size_t i = 0; i < reading->n; i++)
         accesses[i] = step_read(reading->counters[i].low);
-    return leave(self, deadline, error) && halted_access_check_reset(self, error) &&
+    return access_leave(self, deadline, error) && halted_access_check_reset(self, error) &&
            note_time(self, TIME_BEFORE, before_us, deadline, error) &&
            do_accesses(self, accesses, reading->n, values, deadline, error) &&
-           look_where(self, deadline, error) && leave(self, deadline, error) &&
+           look_where(self, deadline, error) && access_leave(self, deadline, error) &&
            note_time(self, TIME_AFTER, after_us, deadline, error) && halted_access_check_reset(self, error);
 }
 

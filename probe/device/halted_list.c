@@ -6,7 +6,8 @@ enum { LIST_ROOM = 32, TRIES = 5, NAP_US = 2000, RESTORE_MS = 1000 };
 
 /* Whether the core still stands as it did. After a reset, the program that the registers belong to is gone.
  */
-static bool is_halted(struct ledger *ledger, const struct core *core, const struct deadline *deadline)
+static bool halted_list_is_halted(struct ledger *ledger, const struct core *core,
+                                  const struct deadline *deadline)
 {
     struct error unread = {0};
     uint64_t status;
@@ -14,13 +15,14 @@ static bool is_halted(struct ledger *ledger, const struct core *core, const stru
            core_state_of(core, status) == CORE_HALTED;
 }
 
-static bool give_back(struct ledger *ledger, const struct core *core, const struct steps *list, size_t done,
-                      uint64_t *results, const struct deadline *deadline)
+static bool halted_list_give_back(struct ledger *ledger, const struct core *core, const struct steps *list,
+                                  size_t done, uint64_t *results, const struct deadline *deadline)
 {
     struct step items[8];
     uint64_t ignored[8];
     size_t from, end;
-    if (!steps_borrowed(list->items, list->n, done, &from, &end) || !is_halted(ledger, core, deadline))
+    if (!steps_borrowed(list->items, list->n, done, &from, &end) ||
+        !halted_list_is_halted(ledger, core, deadline))
         return true;
     for (int i = 0; i < TRIES; i++) {
         struct steps ready = {.items = items, .room = sizeof items / sizeof *items}, part = *list;
@@ -44,7 +46,7 @@ static void empty_channel(struct ledger *ledger, const struct core *core, const 
     uint64_t results[LIST_ROOM];
     struct steps list = {.items = items, .room = LIST_ROOM};
     struct error ignored = {0};
-    if (!core_has(core, BORROWS_REGISTERS) || !is_halted(ledger, core, deadline))
+    if (!core_has(core, BORROWS_REGISTERS) || !halted_list_is_halted(ledger, core, deadline))
         return;
     core_add_ready(core, &list);
     core_add_register(core, &list, CORE_LR);
@@ -67,7 +69,7 @@ bool halted_list_run(struct ledger *ledger, const struct core *core, const struc
             continue;
         }
         struct deadline last = deadline_in_ms(patience_ms(RESTORE_MS), NULL);
-        bool gave = give_back(ledger, core, list, outcome.done, results, &last);
+        bool gave = halted_list_give_back(ledger, core, list, outcome.done, results, &last);
         if (gave)
             empty_channel(ledger, core, &last);
         if (deadline_cancelled(deadline))

@@ -37,9 +37,9 @@ static bool read_found(struct device *device, struct address at, uint64_t *value
  * of it before we can. */
 enum pass { TELL, CLEAR };
 
-static bool take_stop(struct device *device, const struct core_stop *stop, enum pass pass,
-                      const struct release_sink *sink, bool *found, const struct deadline *deadline,
-                      struct error *error)
+static bool release_take_stop(struct device *device, const struct core_stop *stop, enum pass pass,
+                              const struct release_sink *sink, bool *found, const struct deadline *deadline,
+                              struct error *error)
 {
     uint64_t value, place = 0;
     *found = false;
@@ -64,7 +64,7 @@ static bool take_stops(struct device *device, const struct core_stops *stops, en
     *found = false;
     for (size_t i = 0; i < stops->n; i++) {
         bool one;
-        if (!take_stop(device, &stops->items[i], pass, sink, &one, deadline, error))
+        if (!release_take_stop(device, &stops->items[i], pass, sink, &one, deadline, error))
             return false;
         *found = *found || one;
     }
@@ -265,8 +265,8 @@ static bool give_control_back(struct device *device, uint64_t status, const stru
     return ledger_run(device->ledger, &list, &result, deadline, error);
 }
 
-static bool look(struct device *device, bool *halted, uint64_t *pc, const struct deadline *deadline,
-                 struct error *error)
+static bool release_look_at(struct device *device, bool *halted, uint64_t *pc,
+                            const struct deadline *deadline, struct error *error)
 {
     const struct core *core = core_of(device);
     uint64_t status;
@@ -293,8 +293,8 @@ static bool server_has_core(struct device *device, bool *has, struct error *erro
     return n > 0;
 }
 
-static bool let_go(struct device *device, bool by_server, const struct deadline *deadline,
-                   struct error *error)
+static bool release_run_on(struct device *device, bool by_server, const struct deadline *deadline,
+                           struct error *error)
 {
     const struct core *core = core_of(device);
     struct step items[LIST_ROOM];
@@ -346,7 +346,7 @@ bool release_let_go(struct device *device, bool by_server, struct release *out,
 {
     const struct core *core = core_of(device);
     *out = (struct release){0};
-    if (!look(device, &out->was_halted, &out->stood_at, deadline, error))
+    if (!release_look_at(device, &out->was_halted, &out->stood_at, deadline, error))
         return false;
     if (out->was_halted) {
         out->may_have_borrowed =
@@ -359,10 +359,10 @@ bool release_let_go(struct device *device, bool by_server, struct release *out,
             device_leave_as(device, LEAVE_HALTED_FOREIGN);
             return true;
         }
-        if (!let_go(device, by_server, deadline, error))
+        if (!release_run_on(device, by_server, deadline, error))
             return false;
         usleep(GLANCE_US);
-        if (!look(device, &out->halted_again, &out->stands_at, deadline, error))
+        if (!release_look_at(device, &out->halted_again, &out->stands_at, deadline, error))
             return false;
         if (out->halted_again) {
             out->own = device_own_breakpoint(device, out->stands_at, deadline);
@@ -463,7 +463,7 @@ bool reset_end(struct device *device, struct release *out, const struct deadline
     if (core_has(core_of(device), BORROWS_REGISTERS)) /* its server may be at its registers */
         return true;
     usleep(GLANCE_US);
-    if (!look(device, &out->halted_again, &out->stands_at, deadline, error))
+    if (!release_look_at(device, &out->halted_again, &out->stands_at, deadline, error))
         return false;
     if (out->halted_again)
         out->own = device_own_breakpoint(device, out->stands_at, deadline);

@@ -19,8 +19,8 @@ static bool is_in_sight(const struct journal_entry *entry)
     return entry->at.space != SPACE_CP15;
 }
 
-static bool read_state(struct device *device, const struct journal_entry *entry, bool *seen,
-                       enum holds *state, const struct deadline *deadline, struct error *error)
+static bool restore_read_state(struct device *device, const struct journal_entry *entry, bool *seen,
+                               enum holds *state, const struct deadline *deadline, struct error *error)
 {
     struct error unread = {0};
     uint64_t now = 0;
@@ -60,8 +60,8 @@ bool restore_choose(struct device *device, const struct journal_head *head, stru
 /* Whether the core was reset since the run: the program whose registers were in use is gone. To be asked
  * before anything else is done, because a read clears the answer. `halted`: also where the OS lock
  * hides that. */
-static bool look_for_reset(struct device *device, bool *reset, bool *halted, const struct deadline *deadline,
-                           struct error *error)
+static bool restore_look_for_reset(struct device *device, bool *reset, bool *halted,
+                                   const struct deadline *deadline, struct error *error)
 {
     const struct core *core = &device->chosen->core;
     uint64_t cause = 0;
@@ -81,7 +81,7 @@ bool restore_look(struct device *device, struct journal_file *file, struct left 
 {
     bool reset, halted;
     *out = (struct left){0};
-    if (!look_for_reset(device, &reset, &halted, deadline, error))
+    if (!restore_look_for_reset(device, &reset, &halted, deadline, error))
         return false;
     out->halted = halted && !file->head.was_halted;
     if (reset)
@@ -91,7 +91,7 @@ bool restore_look(struct device *device, struct journal_file *file, struct left 
     for (size_t i = 0; i < file->n; i++) {
         bool seen;
         enum holds state;
-        if (!read_state(device, &file->entries[i], &seen, &state, deadline, error))
+        if (!restore_read_state(device, &file->entries[i], &seen, &state, deadline, error))
             return false;
         out->ours += seen && state == HOLDS_OURS;
     }
@@ -117,8 +117,8 @@ static bool clear_mark(struct device *device, const struct deadline *deadline, s
 }
 
 /* What the run had borrowed of the halted program, such as R0. To give it back once more does no harm. */
-static bool give_back(struct device *device, const struct journal_file *file, struct restored *out,
-                      const struct deadline *deadline, struct error *error)
+static bool restore_give_back(struct device *device, const struct journal_file *file, struct restored *out,
+                              const struct deadline *deadline, struct error *error)
 {
     const struct core *core = &device->chosen->core;
     struct step items[LIST_ROOM];
@@ -180,7 +180,7 @@ static bool adopt(struct device *device, const struct journal_file *file, struct
             if (device->halted_access == NULL)
                 return error_set(error, ERROR_SYSTEM, "out of memory");
         }
-        if (!read_state(device, entry, &seen, &state, deadline, error))
+        if (!restore_read_state(device, entry, &seen, &state, deadline, error))
             return false;
         out->registers += seen && state == HOLDS_OURS && !is_code(device, entry);
         out->unseen += !seen;
@@ -227,8 +227,8 @@ static bool let_neighbours_go(struct device *device, const struct journal_file *
     return ok;
 }
 
-static bool let_go(struct device *device, struct restored *out, const struct deadline *deadline,
-                   struct error *error)
+static bool restore_run_on(struct device *device, struct restored *out, const struct deadline *deadline,
+                           struct error *error)
 {
     struct release release;
     if (device->debugger != NULL) { /* it lets the core go at its end */
@@ -269,8 +269,8 @@ bool restore_run(struct device *device, const struct journal_file *file, struct 
     if (device->chosen->state == CORE_LOCKUP)
         return error_set(error, ERROR_LOCKUP, "the core is locked up");
     if (!device_keep(device, deadline, error) || !is_whole(device, file, error) ||
-        !give_back(device, file, out, deadline, error) || !adopt(device, file, out, deadline, error) ||
-        !remove_breakpoints(device, file, deadline, error) ||
+        !restore_give_back(device, file, out, deadline, error) ||
+        !adopt(device, file, out, deadline, error) || !remove_breakpoints(device, file, deadline, error) ||
         !let_neighbours_go(device, file, deadline, error))
         return false;
     if (file->head.was_halted) {
@@ -281,7 +281,7 @@ bool restore_run(struct device *device, const struct journal_file *file, struct 
     out->again = device->chosen->core.unstoppable != NULL && device->debugger == NULL;
     if (out->again)
         return ledger_undo(device->ledger, deadline, error);
-    return let_go(device, out, deadline, error);
+    return restore_run_on(device, out, deadline, error);
 }
 
 bool restore_let_go(struct device *device, struct restored *out, const struct deadline *deadline,
@@ -292,5 +292,5 @@ bool restore_let_go(struct device *device, struct restored *out, const struct de
     return device_keep(device, deadline, error) &&
            settings_apply_core(device->ledger, core, APPLY_ALL, deadline, error) &&
            settings_switch_on_comparators(device->ledger, core, deadline, error) &&
-           let_go(device, out, deadline, error);
+           restore_run_on(device, out, deadline, error);
 }

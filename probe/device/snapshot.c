@@ -12,8 +12,8 @@ static struct snapshot_item *find(struct snapshot *snapshot, struct address at)
 }
 
 /* Bits that several ask for are restored for each of them. */
-static struct snapshot_item *add(struct snapshot *snapshot, struct address at, uint64_t promised,
-                                 const char *moves)
+static struct snapshot_item *snapshot_add(struct snapshot *snapshot, struct address at, uint64_t promised,
+                                          const char *moves)
 {
     struct snapshot_item *item = find(snapshot, at);
     if (item != NULL && item->moves == counts)
@@ -34,9 +34,9 @@ static struct snapshot_item *add(struct snapshot *snapshot, struct address at, u
 static void add_restored(struct snapshot *snapshot, struct address at, const struct restore *restore)
 {
     if (restore->how == RESTORE_CLEAR_NEW)
-        (void)add(snapshot, at, 0, sticky);
+        (void)snapshot_add(snapshot, at, 0, sticky);
     else
-        (void)add(snapshot, at, restore->mask != 0 ? restore->mask : UINT64_MAX, status);
+        (void)snapshot_add(snapshot, at, restore->mask != 0 ? restore->mask : UINT64_MAX, status);
 }
 
 /* A register that is only written is shown by the one that is tested. */
@@ -47,13 +47,13 @@ static void add_setting(struct snapshot *snapshot, const struct setting *setting
         return;
     if (setting->test_at.size == 0) {
         if (nothing)
-            (void)add(snapshot, setting->at, 0, sticky);
+            (void)snapshot_add(snapshot, setting->at, 0, sticky);
         else
             add_restored(snapshot, setting->at, &setting->restore);
         return;
     }
-    (void)add(snapshot, setting->test_at, setting->test, sticky);
-    struct snapshot_item *written = add(snapshot, setting->at, 0, status);
+    (void)snapshot_add(snapshot, setting->test_at, setting->test, sticky);
+    struct snapshot_item *written = snapshot_add(snapshot, setting->at, 0, status);
     if (written != NULL)
         written->indirect = true;
 }
@@ -72,10 +72,10 @@ static void add_core(struct snapshot *snapshot, const struct core *core)
     add_setting(snapshot, &on);
     for (unsigned n = 0; n < core->comparators; n++)
         for (unsigned word = 0; word < core_comparator_words(core); word++)
-            (void)add(snapshot, core_comparator(core, n, word), UINT64_MAX, status);
+            (void)snapshot_add(snapshot, core_comparator(core, n, word), UINT64_MAX, status);
     core_add_first_stops(core, false, &stops);
     for (size_t i = 0; i < stops.n; i++)
-        (void)add(snapshot, stops.items[i].at, stops.items[i].field, status);
+        (void)snapshot_add(snapshot, stops.items[i].at, stops.items[i].field, status);
 }
 
 void snapshot_list(struct snapshot *snapshot, const struct device *device, const struct counter_block *block)
@@ -83,9 +83,9 @@ void snapshot_list(struct snapshot *snapshot, const struct device *device, const
     const struct core *core = &device->chosen->core;
     *snapshot = (struct snapshot){0};
     for (size_t i = 0; block != NULL && i < block->n; i++) {
-        (void)add(snapshot, block->counters[i].low, 0, counts);
+        (void)snapshot_add(snapshot, block->counters[i].low, 0, counts);
         if (block->counters[i].high.size != 0)
-            (void)add(snapshot, block->counters[i].high, 0, counts);
+            (void)snapshot_add(snapshot, block->counters[i].high, 0, counts);
     }
     for (size_t i = 0; block != NULL && i < block->n_settings; i++)
         add_setting(snapshot, &block->settings[i]);

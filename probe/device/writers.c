@@ -80,7 +80,7 @@ static bool enable_debug(struct watch *watch, struct error *error)
 
 /* --- the core ------------------------------------------------------------------------------------------- */
 
-static bool read_state(struct watch *watch, enum core_state *state, struct error *error)
+static bool writers_read_state(struct watch *watch, enum core_state *state, struct error *error)
 {
     struct deadline limit = soon(watch);
     uint64_t status;
@@ -90,7 +90,7 @@ static bool read_state(struct watch *watch, enum core_state *state, struct error
     return true;
 }
 
-static bool look(struct watch *watch, struct look *out, struct error *error)
+static bool writers_look(struct watch *watch, struct look *out, struct error *error)
 {
     static const enum core_register named[] = {[13] = CORE_SP, [14] = CORE_LR, [15] = CORE_PC};
     const struct core *core = watch->core;
@@ -178,7 +178,7 @@ static bool halt(struct watch *watch, struct error *error)
 /* --- a register ----------------------------------------------------------------------------------------- */
 
 /* While the core is halted: a running program may switch trace off, and then the writes are ignored. */
-static bool arm(struct watch *watch, uint64_t word, struct error *error)
+static bool writers_arm(struct watch *watch, uint64_t word, struct error *error)
 {
     struct setting settings[COMPARATOR];
     struct deadline limit = soon(watch);
@@ -201,7 +201,7 @@ static bool arm(struct watch *watch, uint64_t word, struct error *error)
 
 /* Halts the core: a running program may switch trace off, and then comparators can be neither read nor
  * written. */
-static bool stand(struct watch *watch, struct error *error)
+static bool writers_stand(struct watch *watch, struct error *error)
 {
     struct deadline limit = soon(watch);
     const struct setting trace = trace_on(watch->core);
@@ -285,12 +285,12 @@ static void note(struct watch *watch, const struct counter_register *which, cons
 }
 
 /* *ours: the watchpoint stopped the core. A foreign stop is left. */
-static bool take_stop(struct watch *watch, const struct counter_register *which, bool *ours,
-                      struct error *error)
+static bool writers_take_stop(struct watch *watch, const struct counter_register *which, bool *ours,
+                              struct error *error)
 {
     struct look seen;
     *ours = false;
-    if (!look(watch, &seen, error))
+    if (!writers_look(watch, &seen, error))
         return false;
     if ((seen.cause & DFSR_ALL) == 0) /* right after a resume the core may still read as halted */
         return true;
@@ -314,7 +314,7 @@ static bool watch_register(struct watch *watch, const struct counter_register *w
     int64_t began = deadline_now_us(),
             until = began + INT64_C(1000) * (watch->out->n > 0 ? MORE_MS : FIRST_MS);
     unsigned stops = 0;
-    if (!arm(watch, which->word, error))
+    if (!writers_arm(watch, which->word, error))
         return false;
     if (!watch->over)
         watch->out->watched[watch->out->n_watched++] = which->name;
@@ -324,7 +324,7 @@ static bool watch_register(struct watch *watch, const struct counter_register *w
         bool ours = false;
         if (watch->cancel != NULL && *watch->cancel)
             return error_set(error, ERROR_CANCELLED, "cancelled");
-        if (!read_state(watch, &state, error))
+        if (!writers_read_state(watch, &state, error))
             return false;
         if (state == CORE_LOCKUP)
             return give_up(watch, "the core locked up");
@@ -332,7 +332,7 @@ static bool watch_register(struct watch *watch, const struct counter_register *w
             nanosleep(&(struct timespec){.tv_nsec = NAP_NS}, NULL);
             continue;
         }
-        if (!take_stop(watch, which, &ours, error))
+        if (!writers_take_stop(watch, which, &ours, error))
             return false;
         if (ours && stops++ == 0)
             until = deadline_now_us() + INT64_C(1000) * MORE_MS;
@@ -371,11 +371,11 @@ bool writers_watch(struct device *device, const struct counter_block *block, con
     *out = (struct writers){0};
     if (n == 0)
         return give_up(&watch, "this counter's registers are not known");
-    if (!read_state(&watch, &state, error))
+    if (!writers_read_state(&watch, &state, error))
         return false;
     if (state == CORE_HALTED || state == CORE_LOCKUP)
         return give_up(&watch, "the core does not run");
-    if (!stand(&watch, error) || !find_comparator(&watch, error))
+    if (!writers_stand(&watch, error) || !find_comparator(&watch, error))
         return false;
     if (watch.over) {
         struct deadline limit = soon(&watch);

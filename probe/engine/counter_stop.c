@@ -12,8 +12,8 @@ enum { LIST_ROOM = 2 * COUNTER_STOP_STEPS, NAP_US = 2000, LOOK_US = 200000, CALM
 
 /* --- lists ---------------------------------------------------------------------------------------------- */
 
-static bool read_state(struct counter_stop *stop, enum core_state *state, const struct deadline *deadline,
-                       struct error *error)
+static bool counter_stop_read_state(struct counter_stop *stop, enum core_state *state,
+                                    const struct deadline *deadline, struct error *error)
 {
     uint64_t status;
     if (!ledger_read(stop->device->ledger, core_status_register(stop->core), &status, deadline, error))
@@ -84,7 +84,7 @@ static bool disarm_from_outside(struct counter_stop *stop, const struct deadline
     usleep(CALM_US); /* a stop may be on its way */
     if (stop->stands)
         return true;
-    if (!read_state(stop, &state, deadline, error) ||
+    if (!counter_stop_read_state(stop, &state, deadline, error) ||
         (state == CORE_HALTED && !look_now(stop, true, &look, deadline, error)))
         return false;
     bool asked = stop->asked && state == CORE_HALTED && core_cause(stop->core, look.cause, 0) == STOP_REQUEST;
@@ -255,14 +255,14 @@ static bool tell_stop(struct counter_stop *stop, enum counter_stop_state *state,
         return true;
     }
     /* Right after it was let go, the core may still read as halted */
-    if (!read_state(stop, &now, deadline, error))
+    if (!counter_stop_read_state(stop, &now, deadline, error))
         return false;
     *state = now == CORE_HALTED ? COUNTER_STOP_FOREIGN : COUNTER_STOP_RUNS;
     return true;
 }
 
-static bool check_reset(struct counter_stop *stop, bool *reset, const struct deadline *deadline,
-                        struct error *error)
+static bool counter_stop_check_reset(struct counter_stop *stop, bool *reset, const struct deadline *deadline,
+                                     struct error *error)
 {
     uint64_t value;
     if (!ledger_read(stop->device->ledger, core_reset_register(stop->core), &value, deadline, error))
@@ -287,7 +287,7 @@ static bool check_wired(struct counter_stop *stop, enum counter_stop_state *stat
     if (look.was_reset || !look.has_come)
         return true;
     usleep(CALM_US);
-    if (!read_state(stop, &now, deadline, error))
+    if (!counter_stop_read_state(stop, &now, deadline, error))
         return false;
     return now == CORE_HALTED || now == CORE_ASLEEP ||
            error_advise(error, ERROR_NO_COUNTER, "",
@@ -301,14 +301,14 @@ static bool look_around(struct counter_stop *stop, enum counter_stop_state *stat
 {
     enum core_state now;
     bool reset;
-    if (!read_state(stop, &now, deadline, error))
+    if (!counter_stop_read_state(stop, &now, deadline, error))
         return false;
     if (now == CORE_LOCKUP)
         return error_set(error, ERROR_LOCKUP, "the core locked up");
     *(now == CORE_HALTED ? &stop->came_us : &stop->ran_us) = deadline_now_us();
     if (now == CORE_HALTED)
         return tell_stop(stop, state, look, deadline, error);
-    if (!check_reset(stop, &reset, deadline, error))
+    if (!counter_stop_check_reset(stop, &reset, deadline, error))
         return false;
     if (reset)
         *state = COUNTER_STOP_RESET;

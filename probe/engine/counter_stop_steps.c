@@ -183,7 +183,7 @@ static void add_writes(const struct counter_stop *stop, struct steps *list, cons
 }
 
 /* So that it overflows behind so many events: its upper words are full. */
-static size_t load(const struct counter_stop *stop, uint64_t events, struct step *out)
+static size_t counter_load(const struct counter_stop *stop, uint64_t events, struct step *out)
 {
     const struct counter *counter = &stop->counter;
     uint64_t value = -events;
@@ -225,7 +225,7 @@ void counter_stop_add_arm(const struct counter_stop *stop, struct steps *list, u
     if (stop->way == COUNTER_STOP_MATCH) {
         arm_match(stop, list, events, value);
     } else {
-        n = load(stop, events, writes);
+        n = counter_load(stop, events, writes);
         writes[n++] = step_write(pmu_at(stop, PMOVSCLR), stop->flag);
         writes[n++] = step_write(pmu_at(stop, PMINTENSET), stop->flag);
         add_writes(stop, list, writes, n);

@@ -281,7 +281,8 @@ static bool is_on_core(const struct debugger_engine *self, uint64_t pc, struct e
 
 /* A server that lost its target may say that the core stopped, and read zeros: the core's own register knows
  * better. */
-static bool is_halted(struct debugger_engine *self, const struct deadline *deadline, struct error *error)
+static bool debuggee_is_halted(struct debugger_engine *self, const struct deadline *deadline,
+                               struct error *error)
 {
     uint64_t status = 0;
     struct error why = {0};
@@ -316,7 +317,7 @@ bool debuggee_confirm_stop(struct debugger_engine *self, uint64_t wanted, const 
         return true;
     if (why == DEBUGGER_REQUESTED && deadline_cancelled(deadline))
         return error_set(error, ERROR_CANCELLED, "cancelled");
-    if (!is_halted(self, deadline, error))
+    if (!debuggee_is_halted(self, deadline, error))
         return false;
     bool reset = is_reset(self, core_place(self->core, pc), deadline);
     self->foreign_stop = !reset;

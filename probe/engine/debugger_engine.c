@@ -291,7 +291,8 @@ static bool reach_end(struct debugger_engine *self, bool *again, const struct de
     }
 }
 
-static bool read_words(struct debugger_engine *self, const struct deadline *deadline, struct error *error)
+static bool engine_read_words(struct debugger_engine *self, const struct deadline *deadline,
+                              struct error *error)
 {
     const struct at_end *at_end = self->request->at_end;
     struct deadline limit = debuggee_read_time(deadline);
@@ -309,7 +310,7 @@ static bool deliver(struct debugger_engine *self, const struct deadline *deadlin
 {
     bool reset = false;
     if (!debuggee_read_counters(self, self->hit.to, NULL, &reset, deadline, error) ||
-        !read_words(self, deadline, error))
+        !engine_read_words(self, deadline, error))
         return false;
     if (reset)
         return error_set(error, ERROR_RESET, "the target was reset");
@@ -452,8 +453,8 @@ static bool try_writers(struct debugger_engine *self, const struct deadline *dea
     return writer_tell_unseen(&self->region, 0, error);
 }
 
-static bool arm(struct engine *engine, const struct region *region, const struct deadline *deadline,
-                struct error *error)
+static bool debugger_arm(struct engine *engine, const struct region *region, const struct deadline *deadline,
+                         struct error *error)
 {
     struct debugger_engine *self = (struct debugger_engine *)engine;
     self->debugger->undoing = false;
@@ -472,8 +473,9 @@ static bool arm(struct engine *engine, const struct region *region, const struct
            debuggee_set_others(self, false, deadline, error);
 }
 
-static bool run(struct engine *engine, const struct engine_request *request, const struct engine_sink *sink,
-                const struct deadline *deadline, struct error *error)
+static bool debugger_engine_run(struct engine *engine, const struct engine_request *request,
+                                const struct engine_sink *sink, const struct deadline *deadline,
+                                struct error *error)
 {
     struct debugger_engine *self = (struct debugger_engine *)engine;
     unsigned rehits = request->rehits;
@@ -526,7 +528,7 @@ static bool disarm(struct engine *engine, const struct deadline *deadline, struc
            debuggee_move_breakpoint(self, BREAKPOINT_NONE, deadline, error);
 }
 
-static bool stand(struct engine *engine, const struct deadline *deadline, struct error *error)
+static bool debugger_stand(struct engine *engine, const struct deadline *deadline, struct error *error)
 {
     struct debugger_engine *self = (struct debugger_engine *)engine;
     (void)deadline;
@@ -540,9 +542,9 @@ static void free_engine(struct engine *engine)
 
 struct engine *debugger_engine_new(struct device *device)
 {
-    static const struct engine_ops ops = {.arm = arm,
-                                          .run = run,
-                                          .stand = stand,
+    static const struct engine_ops ops = {.arm = debugger_arm,
+                                          .run = debugger_engine_run,
+                                          .stand = debugger_stand,
                                           .read_registers = read_registers,
                                           .disarm = disarm,
                                           .free = free_engine};

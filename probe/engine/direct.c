@@ -452,8 +452,8 @@ static bool prepare_writers(struct direct_engine *self, const struct deadline *d
     return true;
 }
 
-static bool arm(struct engine *engine, const struct region *region, const struct deadline *deadline,
-                struct error *error)
+static bool direct_arm(struct engine *engine, const struct region *region, const struct deadline *deadline,
+                       struct error *error)
 {
     struct direct_engine *self = (struct direct_engine *)engine;
     self->region = *region;
@@ -585,8 +585,9 @@ static bool read_registers(struct engine *engine, struct register_value *registe
     return true;
 }
 
-static bool run(struct engine *engine, const struct engine_request *request, const struct engine_sink *sink,
-                const struct deadline *deadline, struct error *error)
+static bool direct_engine_run(struct engine *engine, const struct engine_request *request,
+                              const struct engine_sink *sink, const struct deadline *deadline,
+                              struct error *error)
 {
     struct direct_engine *self = (struct direct_engine *)engine;
     struct error why = {0};
@@ -603,7 +604,7 @@ static bool hold_for_halt(struct direct_engine *self, const struct deadline *dea
 }
 
 /* A core that another debugger has halted is left to it by disarm. */
-static bool stand(struct engine *engine, const struct deadline *deadline, struct error *error)
+static bool direct_stand(struct engine *engine, const struct deadline *deadline, struct error *error)
 {
     static const struct engine_request soon = {.timeout_ms = 1000};
     static const struct engine_sink quiet;
@@ -629,11 +630,11 @@ static void free_engine(struct engine *engine)
 
 struct engine *direct_new(struct device *device)
 {
-    static const struct engine_ops ops = {.arm = arm,
-                                          .run = run,
+    static const struct engine_ops ops = {.arm = direct_arm,
+                                          .run = direct_engine_run,
                                           .scout = direct_scout,
                                           .walk = direct_walk,
-                                          .stand = stand,
+                                          .stand = direct_stand,
                                           .read_registers = read_registers,
                                           .disarm = direct_disarm,
                                           .free = free_engine};

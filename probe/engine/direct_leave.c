@@ -26,8 +26,8 @@ static bool run_on(struct direct_engine *self, const struct deadline *deadline, 
 }
 
 /* It may tell of a reset only once: the end of the run must know. */
-static bool read_status(const struct direct_engine *self, uint64_t *status, const struct deadline *deadline,
-                        struct error *error)
+static bool direct_read_status(const struct direct_engine *self, uint64_t *status,
+                               const struct deadline *deadline, struct error *error)
 {
     struct device *device = self->device;
     if (!ledger_read(device->ledger, core_status_register(self->core), status, deadline, error))
@@ -42,7 +42,7 @@ static bool has_left(const struct direct_engine *self, const struct deadline *de
     struct error unread = {0};
     uint64_t status = 0;
     for (int i = 0; i < HALT_READS; i++)
-        if (!read_status(self, &status, deadline, &unread) || !core_has_not_left(self->core, status))
+        if (!direct_read_status(self, &status, deadline, &unread) || !core_has_not_left(self->core, status))
             return true;
     return false;
 }
@@ -84,7 +84,7 @@ static bool leave_stop(struct direct_engine *self, const struct deadline *deadli
     bool busy = self->halted_by_us || self->was_reset, halted = !busy;
     /* Right after a resume the core may still read as halted; right after a step, not yet. */
     for (int i = 0; i < HALT_READS && halted != busy; i++) {
-        if (!read_status(self, &status, deadline, error))
+        if (!direct_read_status(self, &status, deadline, error))
             return false;
         halted = core_state_of(self->core, status) == CORE_HALTED;
     }

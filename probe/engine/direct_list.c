@@ -155,7 +155,7 @@ static bool was_reset_meanwhile(const struct direct_engine *self)
 }
 
 /* The core has run on since. A reset that is caught ends the wait by itself. */
-static bool check_reset(struct direct_engine *self, struct error *error)
+static bool direct_check_reset(struct direct_engine *self, struct error *error)
 {
     int64_t now = deadline_now_us();
     if (self->core->resets == RESETS_CAUGHT || now - self->reset_checked_us < RESET_CHECK_US)
@@ -322,7 +322,7 @@ static bool may_go_on(struct direct_engine *self, const struct outcome *outcome,
         self->device->slept |= at_end && state == CORE_ASLEEP;
         if (late)
             return waited_in_vain(self, error);
-        if (!check_reset(self, error))
+        if (!direct_check_reset(self, error))
             return false;
         return !at_end || poll_counters(self, deadline, error);
     }
@@ -393,7 +393,7 @@ bool direct_run_list(struct direct_engine *self, size_t *at, uint64_t *saw, cons
         if (outcome.why == UNEXPECTED || (outcome.why == NOT_YET && cause_was_cleared(self, done)))
             return direct_confirm_held(self, error);
         if (deadline_now_us() - went_on_us > patience_ms(INSTRUCTION_MS) * 1000LL)
-            return check_reset(self, error) && tell_stuck(error);
+            return direct_check_reset(self, error) && tell_stuck(error);
         if ((!goes_on || late) && !may_go_on(self, &outcome, waits, late, &refused, deadline, error))
             return false;
         if (deadline_cancelled(deadline))

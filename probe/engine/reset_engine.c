@@ -121,8 +121,8 @@ static bool boot(struct reset_engine *self, const struct deadline *deadline, str
            reset_run(self->device, deadline, error);
 }
 
-static bool arm(struct engine *engine, const struct region *region, const struct deadline *deadline,
-                struct error *error)
+static bool reset_arm(struct engine *engine, const struct region *region, const struct deadline *deadline,
+                      struct error *error)
 {
     struct reset_engine *self = reset_engine_of(engine);
     self->region = *region;
@@ -165,8 +165,9 @@ static bool on_ended(void *context, struct error *error)
     return self->sink->ended(self->sink->context, error);
 }
 
-static bool run(struct engine *engine, const struct engine_request *request, const struct engine_sink *sink,
-                const struct deadline *deadline, struct error *error)
+static bool reset_engine_run(struct engine *engine, const struct engine_request *request,
+                             const struct engine_sink *sink, const struct deadline *deadline,
+                             struct error *error)
 {
     struct reset_engine *self = reset_engine_of(engine);
     const struct engine_sink between = {.context = self,
@@ -211,8 +212,11 @@ static void free_engine(struct engine *engine)
 
 struct engine *reset_engine_new(struct device *device, struct engine *inner)
 {
-    static const struct engine_ops ops = {
-        .arm = arm, .run = run, .read_registers = read_registers, .disarm = disarm, .free = free_engine};
+    static const struct engine_ops ops = {.arm = reset_arm,
+                                          .run = reset_engine_run,
+                                          .read_registers = read_registers,
+                                          .disarm = disarm,
+                                          .free = free_engine};
     struct reset_engine *self = inner != NULL ? calloc(1, sizeof *self) : NULL;
     if (self == NULL) {
         if (inner != NULL)

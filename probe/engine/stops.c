@@ -182,7 +182,7 @@ void progress_note(struct progress *progress)
     *progress = (struct progress){.looked_us = deadline_now_us()};
 }
 
-static void add(struct progress *progress, int64_t most_us)
+static void progress_add(struct progress *progress, int64_t most_us)
 {
     int64_t now_us = deadline_now_us(), us = now_us - progress->looked_us;
     progress->went_us += us < most_us ? us : most_us;
@@ -191,17 +191,17 @@ static void add(struct progress *progress, int64_t most_us)
 
 void progress_went_on(struct progress *progress)
 {
-    add(progress, LOOK_MOST_US);
+    progress_add(progress, LOOK_MOST_US);
 }
 
 void progress_was_held(struct progress *progress)
 {
-    add(progress, 0);
+    progress_add(progress, 0);
 }
 
 void progress_was_refused(struct progress *progress)
 {
-    add(progress, INT64_MAX);
+    progress_add(progress, INT64_MAX);
 }
 
 bool progress_is_late(const struct progress *progress, const struct engine_request *request)

@@ -30,7 +30,7 @@ static bool is_over(const struct walk *walk)
 }
 
 /* False: it cannot be read, or the link is lost. */
-static bool read_word(struct walk *walk, uint64_t at, uint32_t *value)
+static bool coresight_read_word(struct walk *walk, uint64_t at, uint32_t *value)
 {
     const struct address address = {.space = SPACE_MEMORY, .size = 4, .unit = walk->unit, .offset = at};
     struct error why = {0};
@@ -58,7 +58,8 @@ static bool read_word(struct walk *walk, uint64_t at, uint32_t *value)
 }
 
 /* Reads them in one list, and one by one from a failure on. */
-static bool read_words(struct walk *walk, uint64_t base, const uint16_t *offsets, size_t n, uint32_t *values)
+static bool coresight_read_words(struct walk *walk, uint64_t base, const uint16_t *offsets, size_t n,
+                                 uint32_t *values)
 {
     struct step items[IDENTITY];
     uint64_t words[IDENTITY];
@@ -78,7 +79,7 @@ static bool read_words(struct walk *walk, uint64_t base, const uint16_t *offsets
     for (size_t i = 0; i < n; i++)
         if (i < outcome.done)
             values[i] = (uint32_t)words[i];
-        else if (!read_word(walk, base + offsets[i], &values[i]))
+        else if (!coresight_read_word(walk, base + offsets[i], &values[i]))
             return false;
     return true;
 }
@@ -96,7 +97,7 @@ static bool identify(struct walk *walk, struct component *out)
                                      COMPONENT_PIDR0 + 8,  COMPONENT_PIDR0 + 12, COMPONENT_PIDR4},
                           of_class_9[] = {COMPONENT_DEVTYPE, COMPONENT_DEVARCH};
     uint32_t words[IDENTITY], more[2];
-    if (!read_words(walk, out->base, every, IDENTITY, words))
+    if (!coresight_read_words(walk, out->base, every, IDENTITY, words))
         return false;
     uint32_t cidr = low_bytes(words), pidr = low_bytes(words + 4), pidr4 = words[8];
     if ((cidr & ~CIDR_CLASS) != CIDR_FIXED)
@@ -106,7 +107,7 @@ static bool identify(struct walk *walk, struct component *out)
     out->designer = (uint16_t)((pidr4 & 0xF) << 8 | (pidr >> 12 & 0x7F));
     if (out->class != CLASS_CORESIGHT)
         return true;
-    if (!read_words(walk, out->base, of_class_9, 2, more))
+    if (!coresight_read_words(walk, out->base, of_class_9, 2, more))
         return false;
     out->devtype = (uint8_t)more[0];
     out->devarch = more[1] & DEVARCH_PRESENT ? more[1] : 0;
@@ -141,12 +142,13 @@ static void walk_table(struct walk *walk, const struct component *table, unsigne
         return;
     const uint64_t base = table->base; /* the list of components may move on under us */
     uint32_t devid = 0, entry, high = 0;
-    if (!old && !read_word(walk, base + COMPONENT_DEVID, &devid))
+    if (!old && !coresight_read_word(walk, base + COMPONENT_DEVID, &devid))
         return;
     unsigned words = rom_entry_words(devid);
     for (unsigned i = 0; i < rom_entries(old, words); i++) {
         uint64_t at = base + 4ULL * words * i;
-        if (is_over(walk) || !read_word(walk, at, &entry) || (words == 2 && !read_word(walk, at + 4, &high)))
+        if (is_over(walk) || !coresight_read_word(walk, at, &entry) ||
+            (words == 2 && !coresight_read_word(walk, at + 4, &high)))
             return;
         enum rom_entry is = rom_entry_of(old, entry);
         if (is == ROM_END)

@@ -488,8 +488,8 @@ static bool find_unit(const struct placing *p, const struct place *place, uint16
     return false;
 }
 
-static bool look(const struct placing *p, const char *option, const struct place *place, uint8_t devtype,
-                 uint16_t *unit, struct component *out)
+static bool discovery_look(const struct placing *p, const char *option, const struct place *place,
+                           uint8_t devtype, uint16_t *unit, struct component *out)
 {
     char is[64], wanted[64];
     const struct component kind = {.readable = true, .class = 9, .devtype = devtype};
@@ -556,7 +556,7 @@ static bool place_core(const struct placing *p, const struct place *place, int *
     *number = core_at(p->found, bus, place->base);
     if (*number >= 0)
         return true;
-    if (!look(p, "--debug-base", place, DEVTYPE_CORE, &unit, &there))
+    if (!discovery_look(p, "--debug-base", place, DEVTYPE_CORE, &unit, &there))
         return false;
     size_t before = bus->coresight.n;
     if (!put_core(p->found, bus, place->base, p->deadline, p->error))
@@ -581,7 +581,7 @@ static bool place_pmu(const struct placing *p, const struct place *place, struct
     if (core_has(core, SYSTEM_SPACE))
         return error_set(p->error, ERROR_USAGE,
                          "--pmu-base: a Cortex-M has its PMU where all of them have it");
-    if (!look(p, "--pmu-base", place, DEVTYPE_PMU, &core->pmu_unit, &there))
+    if (!discovery_look(p, "--pmu-base", place, DEVTYPE_PMU, &core->pmu_unit, &there))
         return false;
     core->pmu_base = place->base;
     return true;
@@ -593,7 +593,7 @@ static bool place_cti(const struct placing *p, const struct place *place, struct
     uint16_t unit = 0;
     if (!core_has(core, DEBUG_COMPONENT))
         return error_set(p->error, ERROR_USAGE, "--cti: only A and R cores are halted by one");
-    if (!look(p, "--cti", place, DEVTYPE_CTI, &unit, &there))
+    if (!discovery_look(p, "--cti", place, DEVTYPE_CTI, &unit, &there))
         return false;
     if (unit != core->unit)
         return error_set(p->error, ERROR_USAGE, "--cti: it must be on the bus of the core's debug registers");

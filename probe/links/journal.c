@@ -94,7 +94,7 @@ void journal_warn(struct journal *journal, struct journal_warning warning)
 static bool write_slot(struct journal *journal);
 
 /* What is in the file stays, and says that it is not all. */
-static bool fail(struct journal *journal)
+static bool journal_fail(struct journal *journal)
 {
     char problem[PATH_MAX + 128];
     if (journal->failed)
@@ -116,7 +116,7 @@ static bool add_text(struct journal *journal, const char *text, size_t n)
         char *larger = realloc(journal->text, room);
         if (larger == NULL) {
             errno = ENOMEM;
-            return fail(journal);
+            return journal_fail(journal);
         }
         journal->text = larger;
         journal->room = room;
@@ -165,7 +165,7 @@ static off_t add_head(struct journal *journal)
     if (line != NULL)
         add_line(journal, line);
     else
-        fail(journal);
+        journal_fail(journal);
     free(line);
     json_decref(json);
     char slot[SLOT];
@@ -293,7 +293,7 @@ static bool make_file(struct journal *journal)
     name_unfinished(journal->path, first);
     journal->fd = open(first, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (journal->fd < 0)
-        return fail(journal);
+        return journal_fail(journal);
     journal->text = NULL;
     journal->used = journal->room = 0;
     off_t slot_at = add_head(journal);
@@ -305,7 +305,7 @@ static bool make_file(struct journal *journal)
     bool named = rename(first, journal->path) == 0;
     errno = ok ? errno : problem;
     if (!ok || !named)
-        return fail(journal);
+        return journal_fail(journal);
     sync_folder(journal);
     return true;
 }
@@ -316,7 +316,7 @@ bool journal_sync(struct journal *journal)
         return !journal->failed;
     if (journal->fd < 0)
         return make_file(journal);
-    return write_lines(journal) || fail(journal);
+    return write_lines(journal) || journal_fail(journal);
 }
 
 static size_t slot_text(char *out, size_t size, const struct step *steps, size_t n, bool cut)
@@ -363,7 +363,7 @@ bool journal_borrow(struct journal *journal, const struct step *steps, size_t n)
     journal->n_borrowed = n;
     /* A slot that is there must not tell of what was borrowed before, whatever else cannot be written */
     bool synced = journal_sync(journal);
-    return (write_slot(journal) || fail(journal)) && synced;
+    return (write_slot(journal) || journal_fail(journal)) && synced;
 }
 
 void journal_end(struct journal *journal)

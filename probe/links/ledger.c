@@ -57,7 +57,7 @@ void ledger_end_journal(struct ledger *ledger)
         journal_end(ledger->journal);
 }
 
-static bool make_room(struct ledger *ledger, struct error *error)
+static bool ledger_make_room(struct ledger *ledger, struct error *error)
 {
     if (ledger->n_held < ledger->room)
         return true;
@@ -119,7 +119,7 @@ bool ledger_adopt(struct ledger *ledger, const struct journal_entry *entry, stru
 {
     size_t i = 0;
     struct journal_entry is = *entry;
-    if (!make_room(ledger, error))
+    if (!ledger_make_room(ledger, error))
         return false;
     add_own(ledger, &is);
     while (i < ledger->n_held && ledger->held[i].adopted)
@@ -256,7 +256,7 @@ static bool hold(struct ledger *ledger, struct journal_entry is, uint64_t *old,
 {
     struct ledger_entry *entry = ledger_find(ledger, is.at);
     if (entry == NULL) {
-        if (!make_room(ledger, error) || !ledger_read(ledger, is.at, &is.old, deadline, error))
+        if (!ledger_make_room(ledger, error) || !ledger_read(ledger, is.at, &is.old, deadline, error))
             return false;
         entry = insert(ledger, ledger->n_held, is);
     }
@@ -316,7 +316,7 @@ bool ledger_open(struct ledger *ledger, const struct setting *lock, const struct
 {
     size_t i = 0;
     if (ledger_find(ledger, lock->at) == NULL) {
-        if (!make_room(ledger, error))
+        if (!ledger_make_room(ledger, error))
             return false;
         while (i < ledger->n_held &&
                (ledger->held[i].action.undo != NULL || !ledger_same_page(ledger->held[i].is.at, lock->at)))
@@ -338,8 +338,8 @@ bool ledger_old(const struct ledger *ledger, struct address at, uint64_t *old)
 }
 
 /* The user cancelled in the middle of a list: what it has borrowed of the program is put back first. */
-static struct outcome give_back(struct ledger *ledger, const struct steps *list, size_t from,
-                                uint64_t *results, struct outcome paused, struct error *error)
+static struct outcome ledger_give_back(struct ledger *ledger, const struct steps *list, size_t from,
+                                       uint64_t *results, struct outcome paused, struct error *error)
 {
     struct deadline soon = deadline_in_ms(patience_ms(RESTORE_MS), NULL);
     size_t begin, end;
@@ -459,7 +459,7 @@ struct outcome ledger_execute(struct ledger *ledger, const struct steps *list, s
         outcome.done += at;
     }
     if (outcome.why == NOT_YET && deadline_passed(deadline))
-        outcome = give_back(ledger, list, from, results, outcome, error);
+        outcome = ledger_give_back(ledger, list, from, results, outcome, error);
     if (outcome.why == DONE)
         (void)note_borrowed(ledger, list, list->n, results, &noted);
     return outcome;
@@ -630,7 +630,7 @@ bool ledger_push_undo(struct ledger *ledger, struct undo_action action, struct e
 {
     if (find_action(ledger, action) != NULL)
         return true;
-    if (!make_room(ledger, error))
+    if (!ledger_make_room(ledger, error))
         return false;
     ledger->held[ledger->n_held++] = (struct ledger_entry){.action = action};
     return true;

@@ -25,7 +25,7 @@ void ledger_take_left(struct ledger *ledger, struct left_alone *out)
     ledger->left.n = 0;
 }
 
-static void leave(struct ledger *ledger, const struct ledger_entry *entry, enum left_why why)
+static void undo_leave(struct ledger *ledger, const struct ledger_entry *entry, enum left_why why)
 {
     char name[LEFT_NAME];
     if (!ledger_write_name(&entry->is.at, name, sizeof name) && entry->name != NULL)
@@ -73,7 +73,7 @@ static uint64_t bits_left_on(struct ledger *ledger, const struct ledger_entry *e
     uint64_t on = now & ~entry->is.old & entry->is.restore.starts;
     if (on == 0 || !stays_on(ledger, entry))
         return 0;
-    leave(ledger, entry, LEFT_ON);
+    undo_leave(ledger, entry, LEFT_ON);
     return on;
 }
 
@@ -121,9 +121,9 @@ static bool look_and_write(struct ledger *ledger, const struct ledger_entry *ent
         const struct ledger_entry *seen = looks[outcome.done++];
         if (hidden || holds(seen, outcome.saw) != HOLDS_OTHER)
             continue;
-        leave(ledger, seen, LEFT_WRITTEN);
+        undo_leave(ledger, seen, LEFT_WRITTEN);
         if (seen != entry)
-            leave(ledger, entry, LEFT_ON);
+            undo_leave(ledger, entry, LEFT_ON);
         return true;
     }
 }
@@ -149,7 +149,7 @@ void ledger_leave(struct ledger *ledger, struct address at)
     const struct ledger_entry *entry = ledger_find(ledger, at);
     if (entry == NULL)
         return;
-    leave(ledger, entry, LEFT_WRITTEN);
+    undo_leave(ledger, entry, LEFT_WRITTEN);
     ledger_forget(ledger, at);
 }
 
@@ -189,7 +189,7 @@ static bool put_back_plain(struct ledger *ledger, const struct ledger_entry *ent
         if (!ledger_is_ours(ledger, entry->is.at, &ours, deadline, error))
             return false;
         if (!ours) {
-            leave(ledger, entry, LEFT_WRITTEN);
+            undo_leave(ledger, entry, LEFT_WRITTEN);
             return true;
         }
     }
@@ -217,7 +217,7 @@ static bool put_back_pair(struct ledger *ledger, const struct ledger_entry *entr
         for (size_t i = 0; i < entry->is.n_wrote; i++)
             ours |= entry->is.wrote[i];
         came_up &= ours;
-        leave(ledger, entry, LEFT_WRITTEN);
+        undo_leave(ledger, entry, LEFT_WRITTEN);
     }
     came_up &= ~bits_left_on(ledger, entry, now);
     return (came_up == 0 || ledger_write_now(ledger, restore->clear, came_up, deadline, error)) &&
@@ -232,7 +232,7 @@ static bool put_back(struct ledger *ledger, const struct ledger_entry *entry, co
         return entry->action.undo(entry->action.context, deadline, error);
     uint64_t mask = restore->mask != 0 ? restore->mask : UINT64_MAX;
     if (belongs_to_left(ledger, entry)) {
-        leave(ledger, entry, LEFT_WITH);
+        undo_leave(ledger, entry, LEFT_WITH);
         return true;
     }
     if (restore->how == RESTORE_PLAIN)

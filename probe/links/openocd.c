@@ -44,8 +44,8 @@ static const char *target_of(const struct openocd *openocd, const struct step *s
     return step->at.unit < openocd->n ? openocd->targets[step->at.unit].name : "?";
 }
 
-static struct outcome refuse(const struct openocd *openocd, const struct step *step, const char *why,
-                             struct error *error)
+static struct outcome openocd_refuse(const struct openocd *openocd, const struct step *step, const char *why,
+                                     struct error *error)
 {
     char name[160];
     step_name(step, target_of(openocd, step), name, sizeof name);
@@ -73,7 +73,7 @@ static struct outcome execute_some(struct openocd *openocd, const struct step *s
     struct outcome lost = {.why = LINK_LOST};
     size_t covered = openocd_program_write(steps, n, openocd->n, openocd->program, sizeof openocd->program);
     if (covered == 0)
-        return refuse(openocd, &steps[0], openocd_step_refusal(&steps[0], openocd->n), error);
+        return openocd_refuse(openocd, &steps[0], openocd_step_refusal(&steps[0], openocd->n), error);
     int length = snprintf(openocd->request, sizeof openocd->request,
                           "pmu_execute %" PRIu64 " %" PRId64 " %" PRId64 " {%s}\x1a",
                           openocd_session_next(&openocd->session), slice_ms, budget_ms, openocd->program);

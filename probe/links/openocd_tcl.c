@@ -18,7 +18,7 @@ static enum openocd_end deadline_end(const struct deadline *deadline)
 }
 
 /* As socket_wait; meanwhile the log of an OpenOCD of ours is read. */
-static enum openocd_end wait_for(struct openocd_rpc *rpc, short events, const struct deadline *deadline)
+static enum openocd_end rpc_wait_for(struct openocd_rpc *rpc, short events, const struct deadline *deadline)
 {
     for (;;) {
         struct pollfd fds[2] = {{.fd = rpc->fd, .events = events}, {.fd = -1, .events = POLLIN}};
@@ -90,7 +90,7 @@ enum openocd_end openocd_rpc_send(struct openocd_rpc *rpc, const char *request, 
         if (rpc->fd < 0)
             return OPENOCD_CLOSED;
         ssize_t sent = socket_try_send(rpc->fd, request, length);
-        enum openocd_end end = sent == 0 ? wait_for(rpc, POLLOUT, deadline) : OPENOCD_ANSWERED;
+        enum openocd_end end = sent == 0 ? rpc_wait_for(rpc, POLLOUT, deadline) : OPENOCD_ANSWERED;
         if (sent < 0 || end != OPENOCD_ANSWERED)
             return sent < 0 ? OPENOCD_CLOSED : end;
         request += sent;
@@ -99,7 +99,7 @@ enum openocd_end openocd_rpc_send(struct openocd_rpc *rpc, const char *request, 
     return OPENOCD_ANSWERED;
 }
 
-static bool make_room(struct openocd_rpc *rpc)
+static bool rpc_make_room(struct openocd_rpc *rpc)
 {
     if (rpc->room - rpc->used >= READ_AT_LEAST)
         return true;
@@ -136,9 +136,9 @@ enum openocd_end openocd_rpc_receive(struct openocd_rpc *rpc, size_t largest, co
             return OPENOCD_TOO_LONG;
         if (rpc->fd < 0)
             return OPENOCD_CLOSED;
-        if (!make_room(rpc))
+        if (!rpc_make_room(rpc))
             return OPENOCD_NO_MEMORY;
-        enum openocd_end ready = wait_for(rpc, POLLIN, deadline);
+        enum openocd_end ready = rpc_wait_for(rpc, POLLIN, deadline);
         if (ready != OPENOCD_ANSWERED)
             return ready;
         ssize_t got = socket_try_receive(rpc->fd, rpc->buffer + rpc->used, rpc->room - rpc->used);

@@ -136,8 +136,8 @@ struct injected_code {
 
 /* --- stopping, and going on ----------------------------------------------------------------------------- */
 
-static bool read_status(struct injected_code *self, uint64_t *status, bool *halted,
-                        const struct deadline *deadline, struct error *error)
+static bool code_read_status(struct injected_code *self, uint64_t *status, bool *halted,
+                             const struct deadline *deadline, struct error *error)
 {
     if (!ledger_read(self->device->ledger, core_status_register(self->core), status, deadline, error))
         return false;
@@ -158,8 +158,8 @@ static bool halt(struct injected_code *self, enum stop_cause *cause, const struc
 }
 
 /* A reset since the last call. */
-static bool look_for_reset(struct injected_code *self, bool *seen, const struct deadline *deadline,
-                           struct error *error)
+static bool code_look_for_reset(struct injected_code *self, bool *seen, const struct deadline *deadline,
+                                struct error *error)
 {
     list_new(&self->work);
     size_t at = core_add_reset_seen(self->core, &self->work.list);
@@ -174,10 +174,10 @@ static bool make_sure_halted(struct injected_code *self, const struct deadline *
     uint64_t status;
     bool halted, seen;
     enum stop_cause cause;
-    if (!look_for_reset(self, &seen, deadline, error))
+    if (!code_look_for_reset(self, &seen, deadline, error))
         return false;
     self->was_reset = self->was_reset || seen;
-    return read_status(self, &status, &halted, deadline, error) &&
+    return code_read_status(self, &status, &halted, deadline, error) &&
            (halted || self->was_reset || halt(self, &cause, deadline, error));
 }
 
@@ -186,15 +186,15 @@ static void add_guard(struct injected_code *self, uint64_t value)
     steps_add(&self->work.list, step_write(self->kind->guard(self->core), value));
 }
 
-static bool let_go(void *context, const struct deadline *deadline, struct error *error)
+static bool code_let_go(void *context, const struct deadline *deadline, struct error *error)
 {
     struct injected_code *self = context;
     uint64_t status;
     bool halted, reset;
     if (self->must_restore_memory || self->must_restore_registers)
         return error_set(error, ERROR_STATE, "the core stays halted");
-    if (!look_for_reset(self, &reset, deadline, error) ||
-        !read_status(self, &status, &halted, deadline, error))
+    if (!code_look_for_reset(self, &reset, deadline, error) ||
+        !code_read_status(self, &status, &halted, deadline, error))
         return false;
     self->was_reset = self->was_reset || reset;
     if (self->was_reset) /* it took instructions of ours since: there is no telling where it would go on */
@@ -216,13 +216,13 @@ static bool let_go(void *context, const struct deadline *deadline, struct error 
 static bool prepare(struct injected_code *self, const struct deadline *deadline, struct error *error)
 {
     struct ledger *ledger = self->device->ledger;
-    struct undo_action action = {self, let_go};
+    struct undo_action action = {self, code_let_go};
     bool halted;
     if (self->prepared)
         return self->was_halted || ledger_push_undo(ledger, action, error);
     self->was_halted =
         self->device->chosen->state == CORE_HALTED; /* one that was reset since is ours to let go */
-    if (!read_status(self, &self->as_found, &halted, deadline, error) ||
+    if (!code_read_status(self, &self->as_found, &halted, deadline, error) ||
         (self->was_halted && !ledger_push_undo(ledger, action, error)) ||
         !settings_switch_on_comparators(ledger, self->core, deadline, error) ||
         !ledger_hold(ledger, self->kind->guard(self->core), (struct restore){0}, NULL, deadline, error) ||
@@ -327,13 +327,13 @@ static bool stop_and_take(struct injected_code *self, const char **hindrance, co
     bool halted, reset;
     enum stop_cause cause = STOP_REQUEST;
     if (!prepare(self, deadline, error) || (!self->was_halted && !halt(self, &cause, deadline, error)) ||
-        !look_for_reset(self, &reset, deadline, error) ||
-        !read_status(self, &status, &halted, deadline, error))
+        !code_look_for_reset(self, &reset, deadline, error) ||
+        !code_read_status(self, &status, &halted, deadline, error))
         return false;
     if (cause != STOP_REQUEST) {
         if (reset)
             return error_set(error, ERROR_RESET, "the core was reset");
-        ledger_drop_undo(self->device->ledger, (struct undo_action){self, let_go});
+        ledger_drop_undo(self->device->ledger, (struct undo_action){self, code_let_go});
         device_leave_as(self->device, LEAVE_HALTED_FOREIGN);
         return error_set(error, ERROR_FOREIGN_STOP,
                          "the core stopped for another reason just when it was asked to");
@@ -364,7 +364,7 @@ static bool stop(struct injected_code *self, const struct deadline *deadline, st
                              "no code can be run on the core: %s%s", hindrance,
                              self->was_halted ? "" : " whenever it is halted");
         if (!ledger_run_undo(ledger, (struct undo_action){self, give_registers}, deadline, error) ||
-            !ledger_run_undo(ledger, (struct undo_action){self, let_go}, deadline, error))
+            !ledger_run_undo(ledger, (struct undo_action){self, code_let_go}, deadline, error))
             return false;
         usleep(STATE_NAP_US);
     }
@@ -580,7 +580,8 @@ static bool run_once(struct injected_code *self, size_t entry, const uint64_t *a
     struct deadline soon = deadline_slice(deadline, patience_ms(RUN_MS));
     uint64_t pc, status;
     bool halted;
-    if (!make_sure_halted(self, deadline, error) || !read_status(self, &status, &halted, deadline, error))
+    if (!make_sure_halted(self, deadline, error) ||
+        !code_read_status(self, &status, &halted, deadline, error))
         return false;
     plan_run(self, entry, arguments, status);
     if (!list_try(&self->work, &soon, error) || !make_sure_halted(self, deadline, error) ||

@@ -128,8 +128,8 @@ static struct address pmu_word(const struct core *core, uint32_t offset)
     return core_has(core, SYSTEM_SPACE) ? core_word(core, M_PMU + offset) : core_pmu(core, offset);
 }
 
-static bool read_word(struct stub *stub, struct address at, uint32_t *out, const struct deadline *deadline,
-                      struct error *error)
+static bool stub_read_word(struct stub *stub, struct address at, uint32_t *out,
+                           const struct deadline *deadline, struct error *error)
 {
     uint64_t value;
     if (!ledger_read(stub->device->ledger, at, &value, deadline, error))
@@ -161,7 +161,7 @@ static bool switch_trace_on(struct stub *stub, const struct deadline *deadline, 
     uint32_t demcr;
     if (!core_has(core, SYSTEM_SPACE))
         return true;
-    return read_word(stub, core_word(core, DEMCR), &demcr, deadline, error) &&
+    return stub_read_word(stub, core_word(core, DEMCR), &demcr, deadline, error) &&
            ((demcr & DEMCR_TRCENA) != 0 ||
             change(stub, core_word(core, DEMCR), demcr | DEMCR_TRCENA, (struct restore){0}, deadline, error));
 }
@@ -173,15 +173,15 @@ static bool switch_trace_off(struct stub *stub, const struct deadline *deadline,
     uint32_t demcr, control, itm;
     if (!core_has(core, SYSTEM_SPACE))
         return true;
-    if (!read_word(stub, core_word(core, DEMCR), &demcr, deadline, error) ||
-        !read_word(stub, core_word(core, DWT_CTRL), &control, deadline, error) ||
-        !read_word(stub, core_word(core, ITM_TCR), &itm, deadline, error))
+    if (!stub_read_word(stub, core_word(core, DEMCR), &demcr, deadline, error) ||
+        !stub_read_word(stub, core_word(core, DWT_CTRL), &control, deadline, error) ||
+        !stub_read_word(stub, core_word(core, ITM_TCR), &itm, deadline, error))
         return false;
     bool used = (control & TRACED) != 0 || (itm & ITMENA) != 0 || (demcr & DEMCR_TRCENA) == 0 ||
                 link_has_server(stub->device->link);
     for (unsigned i = 0; i < watchpoints_count(control) && !used; i++) {
         uint32_t function;
-        if (!read_word(stub, watchpoints_function(core, i), &function, deadline, error))
+        if (!stub_read_word(stub, watchpoints_function(core, i), &function, deadline, error))
             return false;
         used = (function & FUNCTION) != 0;
     }
@@ -193,7 +193,8 @@ static bool trace_is_on(struct stub *stub, bool *on, const struct deadline *dead
 {
     const struct core *core = &stub->device->chosen->core;
     uint32_t demcr = DEMCR_TRCENA;
-    if (core_has(core, SYSTEM_SPACE) && !read_word(stub, core_word(core, DEMCR), &demcr, deadline, error))
+    if (core_has(core, SYSTEM_SPACE) &&
+        !stub_read_word(stub, core_word(core, DEMCR), &demcr, deadline, error))
         return false;
     *on = (demcr & DEMCR_TRCENA) != 0;
     return true;
@@ -208,9 +209,9 @@ static bool look_at_pmu(struct stub *stub, struct stub_state *out, const struct 
     uint32_t control, enabled, user = 0;
     bool traced, has_user = !core_has(core, SYSTEM_SPACE);
     if (!trace_is_on(stub, &traced, deadline, error) ||
-        !read_word(stub, pmu_word(core, PMCR), &control, deadline, error) ||
-        !read_word(stub, pmu_word(core, PMCNTENSET), &enabled, deadline, error) ||
-        (has_user && !read_word(stub, pmu_word(core, PMUSERENR), &user, deadline, error)))
+        !stub_read_word(stub, pmu_word(core, PMCR), &control, deadline, error) ||
+        !stub_read_word(stub, pmu_word(core, PMCNTENSET), &enabled, deadline, error) ||
+        (has_user && !stub_read_word(stub, pmu_word(core, PMUSERENR), &user, deadline, error)))
         return false;
     *out = (struct stub_state){.has_user = has_user,
                                .user = (user & PMUSERENR_EN) != 0,
@@ -257,7 +258,7 @@ static bool set_control(struct stub *stub, bool on, const struct deadline *deadl
 {
     const struct core *core = &stub->device->chosen->core;
     uint32_t control;
-    if (!read_word(stub, pmu_word(core, PMCR), &control, deadline, error))
+    if (!stub_read_word(stub, pmu_word(core, PMCR), &control, deadline, error))
         return false;
     if (((control & PMCR_E) != 0) == on)
         return true;
@@ -304,7 +305,7 @@ static bool look_at_dwt(struct stub *stub, struct stub_state *out, const struct 
     uint32_t control;
     *out = (struct stub_state){.has_user = false};
     if (!trace_is_on(stub, &out->enabled, deadline, error) ||
-        !read_word(stub, core_word(core, DWT_CTRL), &control, deadline, error))
+        !stub_read_word(stub, core_word(core, DWT_CTRL), &control, deadline, error))
         return false;
     out->cycles = (control & CYCCNTENA) != 0;
     snprintf(out->registers, sizeof out->registers, "DEMCR.TRCENA %d, DWT_CTRL 0x%08" PRIX32, out->enabled,
@@ -316,7 +317,7 @@ static bool set_cyccnt(struct stub *stub, bool on, const struct deadline *deadli
 {
     const struct core *core = &stub->device->chosen->core;
     uint32_t control;
-    return read_word(stub, core_word(core, DWT_CTRL), &control, deadline, error) &&
+    return stub_read_word(stub, core_word(core, DWT_CTRL), &control, deadline, error) &&
            (((control & CYCCNTENA) != 0) == on || change(stub, core_word(core, DWT_CTRL), control ^ CYCCNTENA,
                                                          (struct restore){0}, deadline, error));
 }

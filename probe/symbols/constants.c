@@ -6,7 +6,8 @@ static void set(struct constants_known *constants, unsigned which, bool known, u
     constants->values[which] = value;
 }
 
-static void load(struct constants_known *constants, struct symbols *symbols, unsigned which, uint64_t from)
+static void constants_load(struct constants_known *constants, struct symbols *symbols, unsigned which,
+                           uint64_t from)
 {
     size_t n = 0;
     unsigned size;
@@ -31,8 +32,8 @@ static void follow(struct constants_known *constants, struct symbols *symbols, u
     if (does->moves != 0 && does->base < ARM_PC)
         set(constants, does->base, knows_base, base + (uint32_t)does->moves);
     if (does->access == ACCESS_LOAD && does->base == ARM_PC && does->bytes == 4 && does->list != 0)
-        load(constants, symbols, (unsigned)__builtin_ctz(does->list),
-             ((at + 4) & ~UINT64_C(3)) + (uint64_t)(int64_t)does->offset);
+        constants_load(constants, symbols, (unsigned)__builtin_ctz(does->list),
+                       ((at + 4) & ~UINT64_C(3)) + (uint64_t)(int64_t)does->offset);
     else if (does->gives == GIVES_NUMBER)
         set(constants, to, true, does->number);
     else if (does->gives == GIVES_SUM)
@@ -52,7 +53,7 @@ static void merge(struct constants_known *into, const struct constants_known *ot
     into->known &= other->known;
 }
 
-static void leave(struct constants *constants, uint64_t to)
+static void constants_leave(struct constants *constants, uint64_t to)
 {
     size_t i = 0;
     while (i < constants->n && constants->landings[i].at != to)
@@ -83,7 +84,7 @@ void constants_arrive(struct constants *constants, uint64_t at)
 static void jump(struct constants *constants, uint64_t at, const struct instruction *does)
 {
     if (does->kind == GOES_JUMP && does->target > at)
-        leave(constants, does->target);
+        constants_leave(constants, does->target);
     if (instruction_leaves(does)) {
         constants->now.known = 0;
         constants->passed = true;

@@ -78,7 +78,7 @@ struct sink {
     jmp_buf full;
 };
 
-static void take(const char *text, size_t length, void *opaque)
+static void demangle_take(const char *text, size_t length, void *opaque)
 {
     struct sink *sink = opaque;
     if (length >= sink->room - sink->used)
@@ -108,12 +108,12 @@ static bool demangle(const char *mangled, enum form form, char *out, size_t room
     out[0] = '\0';
     if (setjmp(sink.full) != 0)
         return false;
-    if (rust_demangle_callback(mangled, form == FORM_WITH_HASH ? DMGL_VERBOSE : 0, take, &sink) != 0)
+    if (rust_demangle_callback(mangled, form == FORM_WITH_HASH ? DMGL_VERBOSE : 0, demangle_take, &sink) != 0)
         return out[0] != '\0';
     sink.used = 0;
     out[0] = '\0';
-    return form != FORM_WITH_HASH && cplus_demangle_v3_callback(mangled, options[form], take, &sink) != 0 &&
-           out[0] != '\0';
+    return form != FORM_WITH_HASH &&
+           cplus_demangle_v3_callback(mangled, options[form], demangle_take, &sink) != 0 && out[0] != '\0';
 }
 
 /* --- D, Fortran, Ada ------------------------------------------------------------------------------------ */

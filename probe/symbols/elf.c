@@ -171,7 +171,7 @@ static struct attributes read_attributes(struct debug_section section, bool big_
 
 /* --- opening ------------------------------------------------------------------------------------------- */
 
-static bool refuse(struct symbols *symbols, const uint8_t *bytes, size_t size, struct error *error)
+static bool elf_refuse(struct symbols *symbols, const uint8_t *bytes, size_t size, struct error *error)
 {
     static const struct {
         const char *magic, *what;
@@ -275,7 +275,7 @@ static bool read_header(struct symbols *symbols, size_t size, struct error *erro
     GElf_Ehdr header;
     if (symbols->elf == NULL || elf_kind(symbols->elf) != ELF_K_ELF ||
         gelf_getehdr(symbols->elf, &header) == NULL)
-        return refuse(symbols, symbols->image, size, error);
+        return elf_refuse(symbols, symbols->image, size, error);
     if (header.e_type != ET_EXEC && header.e_type != ET_DYN)
         return error_set(error, ERROR_ELF, "%s is not a linked program but %s (ELF type %u)", symbols->file,
                          header.e_type == ET_REL    ? "an object file"

@@ -80,7 +80,7 @@ static void push_memory(struct expression *self, uint64_t address)
     push(self, word);
 }
 
-static void add(struct expression *self, bool minus)
+static void rules_add(struct expression *self, bool minus)
 {
     uint64_t right = pop(self), left = pop(self);
     push(self, minus ? left - right : left + right);
@@ -124,7 +124,7 @@ static void evaluate_op(struct expression *self, const Dwarf_Op *op)
         break;
     case DW_OP_plus:
     case DW_OP_minus:
-        add(self, op->atom == DW_OP_minus);
+        rules_add(self, op->atom == DW_OP_minus);
         break;
     case DW_OP_deref:
         push_memory(self, pop(self));

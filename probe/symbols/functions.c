@@ -129,7 +129,7 @@ static const struct ranges *functions_of(struct symbols *symbols, size_t unit)
     return &self->functions;
 }
 
-static bool load(struct symbols *symbols)
+static bool functions_load(struct symbols *symbols)
 {
     if (!lines_load(symbols))
         return false;
@@ -165,7 +165,7 @@ static const struct range *function_range(struct symbols *symbols, uint64_t addr
     const struct range *unit, *found;
     size_t i = NO_RANGE;
     bool has_unit = false;
-    if (!elf_is_code(symbols, address) || !load(symbols))
+    if (!elf_is_code(symbols, address) || !functions_load(symbols))
         return NULL;
     for (; (unit = range_next(&symbols->unit_ranges, address, &i)) != NULL; has_unit = true)
         if ((found = ranges_find(functions_of(symbols, unit->unit), address)) != NULL)
@@ -185,7 +185,7 @@ bool units_next(struct unit_search *search, struct unit **unit)
 {
     struct symbols *symbols = search->symbols;
     if (search->stage == 0) {
-        if (!elf_is_code(symbols, search->address) || !load(symbols))
+        if (!elf_is_code(symbols, search->address) || !functions_load(symbols))
             return false;
         search->i = NO_RANGE;
         search->stage = 1;
@@ -286,7 +286,7 @@ static void complete_function(struct symbols *symbols, const struct range *range
 
 void functions_complete(struct symbols *symbols, struct table *table)
 {
-    for (size_t i = 0; load(symbols) && i < symbols->unit_ranges.n; i++) {
+    for (size_t i = 0; functions_load(symbols) && i < symbols->unit_ranges.n; i++) {
         const struct range *unit = &symbols->unit_ranges.at[i];
         if (symbols->units[unit->unit].functions_known || !has_nameless_code(symbols, unit))
             continue;

@@ -83,7 +83,7 @@ static void add_row(struct making *making, const struct code_instruction *one)
 }
 
 /* The next one. The walk leaves out the values of constants. */
-static bool take(struct code_walk *walk, struct code_instruction *out)
+static bool listing_take(struct code_walk *walk, struct code_instruction *out)
 {
     if (!code_next(walk, out))
         return false;
@@ -107,12 +107,12 @@ static void add_rows(struct making *making, uint64_t high, size_t room)
     struct code_walk walk = {.symbols = making->symbols, .low = making->low, .high = high};
     struct code_instruction one, next;
     uint64_t end = making->low;
-    bool more = take(&walk, &one);
+    bool more = listing_take(&walk, &one);
     while (more && making->out->n < room) {
-        more = take(&walk, &next);
+        more = listing_take(&walk, &next);
         if (more && joins(&one, &next)) {
             join(&one, next.code, walk.symbols->big_endian);
-            more = take(&walk, &next);
+            more = listing_take(&walk, &next);
         }
         if (one.address >= end) {
             end = one.address + one.size;

@@ -301,7 +301,7 @@ static void end_before_next(uint64_t *end, const struct symbol *sorted, size_t c
 }
 
 /* Without a size, the next function or global name ends it. Local labels are often inside. */
-static uint64_t end_of(const struct table *table, const struct symbol *symbol)
+static uint64_t table_end_of(const struct table *table, const struct symbol *symbol)
 {
     uint64_t end = symbol->limit;
     if (symbol->size > 0 && symbol->address < end && symbol->size <= end - symbol->address)
@@ -317,7 +317,7 @@ static const struct symbol *function_around(const struct table *table, uint64_t 
     enum { WITHIN_MOST = 16 };
     const struct symbol *symbol = last_until(table->functions, table->function_count, address);
     for (int i = 0; symbol != NULL && i < WITHIN_MOST; i++) {
-        *end = end_of(table, symbol);
+        *end = table_end_of(table, symbol);
         if (address < *end)
             return symbol;
         symbol = symbol->address == 0
@@ -334,7 +334,7 @@ const struct symbol *table_around(struct symbols *symbols, uint64_t address, str
     const struct symbol *symbol = function_around(table, address, &end);
     if (symbol == NULL) {
         symbol = last_until(table->labels, table->label_count, address);
-        end = symbol != NULL ? end_of(table, symbol) : 0;
+        end = symbol != NULL ? table_end_of(table, symbol) : 0;
     }
     if (symbol == NULL || address >= end)
         return NULL;

@@ -98,7 +98,7 @@ static bool knows(uint64_t known, unsigned number)
     return (known >> number & 1) != 0;
 }
 
-static bool read_word(void *context, uint64_t address, uint64_t *out)
+static bool unwind_read_word(void *context, uint64_t address, uint64_t *out)
 {
     struct walk *walk = context;
     size_t size = walk->unwind->wide ? 8 : 4;
@@ -141,7 +141,7 @@ static bool pop_list(struct walk *walk, struct caller *caller, uint32_t list)
         uint64_t word = 0;
         if (!knows(list, number))
             continue;
-        if (!read_word(walk, sp, &word))
+        if (!unwind_read_word(walk, sp, &word))
             return false;
         sp += 4;
         caller->value[number] = word;
@@ -193,7 +193,7 @@ static bool restore(struct walk *walk, const struct frame_layout *layout, struct
     for (unsigned number = 4; number <= UNWIND_ARM_LR; number++) {
         if (!knows(layout->saved, number) || number == UNWIND_ARM_SP)
             continue;
-        if (!read_word(walk, sp - layout->at[number], &caller->value[number]))
+        if (!unwind_read_word(walk, sp - layout->at[number], &caller->value[number]))
             return false;
         caller->known |= UINT64_C(1) << number;
     }
@@ -226,7 +226,7 @@ static enum unwind_end find_by_beginning(struct walk *walk, const struct unwind_
 static enum unwind_end find_by_rules(struct walk *walk, const struct unwind_frame *frame,
                                      struct caller *caller)
 {
-    struct frame_state state = {walk->core.value, walk->core.known, read_word, walk};
+    struct frame_state state = {walk->core.value, walk->core.known, unwind_read_word, walk};
     switch (frame_rules_apply(walk->unwind->rules, unwind_place(frame), &state, caller->value, &caller->known,
                               &caller->back)) {
     case FRAME_FOUND:
@@ -289,13 +289,13 @@ enum {
 static enum unwind_end take_callees(struct walk *walk, uint64_t *sp)
 {
     uint64_t word = 0;
-    if (!read_word(walk, *sp, &word))
+    if (!unwind_read_word(walk, *sp, &word))
         return UNWIND_NO_MEMORY;
     if ((word & ~UINT64_C(1)) != SIGNATURE)
         return UNWIND_NO_CALL;
     uint64_t at = *sp + 8;
     for (unsigned number = 4; number <= 11; number++, at += 4) {
-        if (!read_word(walk, at, &walk->core.value[number]))
+        if (!unwind_read_word(walk, at, &walk->core.value[number]))
             return UNWIND_NO_MEMORY;
         walk->core.known |= UINT64_C(1) << number;
     }
@@ -309,7 +309,7 @@ static enum unwind_end take_frame(struct walk *walk, uint64_t sp, uint32_t back,
     uint64_t at = sp;
     for (unsigned i = 0; i < 8; i++, at += 4) {
         uint64_t word = 0;
-        if (!read_word(walk, at, &word))
+        if (!unwind_read_word(walk, at, &word))
             return UNWIND_NO_MEMORY;
         words[i] = (uint32_t)word;
     }

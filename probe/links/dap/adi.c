@@ -51,7 +51,7 @@ static size_t write_request(const struct adi *adi, const struct adi_access *list
     return length;
 }
 
-static enum adi_end end_of(uint8_t ack)
+static enum adi_end adi_end_of(uint8_t ack)
 {
     if (ack & ACK_PROTOCOL_ERROR)
         return ADI_NO_ACK;
@@ -82,7 +82,7 @@ static bool take_reply(struct adi *adi, const uint8_t *reply, size_t length, str
     if (protocol_check(reply, length, DAP_TRANSFER) != ANSWER_GOOD || length < TRANSFER_HEAD || reply[1] > n)
         return false;
     size_t good = reply[1], at = TRANSFER_HEAD, words = 0;
-    *end = end_of(reply[2]);
+    *end = adi_end_of(reply[2]);
     if (*end != ADI_OK && *end != ADI_MISMATCH && good > 0 && is_posted(adi, &list[good - 1]))
         good--;
     for (size_t i = 0; i < good; i++)
@@ -260,8 +260,8 @@ static struct adi_power *power_of(const struct adi *adi)
 }
 
 /* Waits until the bits of CTRL/STAT are `wanted`; ADI_WAIT: they never were. */
-static enum adi_end wait_for(struct adi *adi, uint32_t bits, uint32_t wanted, unsigned looks,
-                             const struct deadline *deadline, struct error *error)
+static enum adi_end adi_wait_for(struct adi *adi, uint32_t bits, uint32_t wanted, unsigned looks,
+                                 const struct deadline *deadline, struct error *error)
 {
     for (unsigned i = 0;; i++) {
         uint32_t stat = 0;
@@ -302,10 +302,10 @@ enum adi_end adi_power_up(struct adi *adi, const struct deadline *deadline, stru
     if (end == ADI_OK)
         end = adi_write_dp(adi, DP_CTRL_STAT, CDBGPWRUPREQ | CSYSPWRUPREQ, error);
     if (end == ADI_OK)
-        end = wait_for(adi, CDBGPWRUPACK, CDBGPWRUPACK, 0, deadline, error);
+        end = adi_wait_for(adi, CDBGPWRUPACK, CDBGPWRUPACK, 0, deadline, error);
     if (end != ADI_OK)
         return end;
-    end = wait_for(adi, CSYSPWRUPACK, CSYSPWRUPACK, SYSTEM_LOOKS, NULL, error);
+    end = adi_wait_for(adi, CSYSPWRUPACK, CSYSPWRUPACK, SYSTEM_LOOKS, NULL, error);
     if (end == ADI_OK || end == ADI_WAIT)
         power->up = CDBGPWRUPACK | (end == ADI_OK ? CSYSPWRUPACK : 0);
     return end == ADI_WAIT ? ADI_OK : end;
@@ -336,10 +336,10 @@ static enum adi_end take_down(struct adi *adi, struct error *error)
 {
     enum adi_end end = adi_write_dp(adi, DP_CTRL_STAT, CDBGPWRUPREQ, error);
     if (end == ADI_OK)
-        end = wait_for(adi, CSYSPWRUPACK, 0, DOWN_LOOKS, NULL, error);
+        end = adi_wait_for(adi, CSYSPWRUPACK, 0, DOWN_LOOKS, NULL, error);
     if (end == ADI_OK || end == ADI_WAIT)
         end = adi_write_dp(adi, DP_CTRL_STAT, 0, error);
-    return end == ADI_OK ? wait_for(adi, CDBGPWRUPACK, 0, DOWN_LOOKS, NULL, error) : end;
+    return end == ADI_OK ? adi_wait_for(adi, CDBGPWRUPACK, 0, DOWN_LOOKS, NULL, error) : end;
 }
 
 static enum adi_end leave_port(struct adi *adi, const struct adi_power *power, enum link_power leave,

@@ -156,7 +156,7 @@ static struct carrier *open_carrier(struct dap *dap, const struct deadline *dead
     return found->kind == DAP_USB ? usb_connect(found, error) : hid_connect(found, error);
 }
 
-static bool begin(struct dap *dap, const struct deadline *deadline, struct error *error)
+static bool dap_begin(struct dap *dap, const struct deadline *deadline, struct error *error)
 {
     struct executor *executor = &dap->executor;
     dap->probe.lost = false;
@@ -185,7 +185,7 @@ static bool reopen(struct dap *dap, const struct deadline *deadline, struct erro
         probe_close(&dap->probe);
     if (dap->stranger.kind != ERROR_NONE)
         return error_copy(error, &dap->stranger);
-    bool begun = begin(dap, &soon, &why);
+    bool begun = dap_begin(dap, &soon, &why);
     if (begun && connect_check_ports(&dap->executor.adi, &dap->executor.compiler.ap, &why))
         return true;
     if (begun && why.kind == ERROR_NO_TARGET) {
@@ -393,7 +393,7 @@ struct link *dap_open(const struct probe_spec *spec, const struct deadline *dead
     dap->probe.log = spec->log;
     dap->probe.ending = deadline->ending;
     dap->probe.most = spec->packets;
-    if (begin(dap, deadline, error) &&
+    if (dap_begin(dap, deadline, error) &&
         connect_find_ports(&dap->executor.adi, &dap->executor.compiler.ap, deadline, error) &&
         connect_check_clock(&dap->executor.adi, &dap->executor.compiler.ap, error)) {
         put_ports_left(dap);
@@ -415,7 +415,7 @@ uint64_t dap_packets(const struct link *link)
 
 /* ---- list */
 
-static void ask(struct dap_listed *listed, const struct deadline *deadline)
+static void dap_ask(struct dap_listed *listed, const struct deadline *deadline)
 {
     struct dap_probe probe = {0};
     struct error error = {0};
@@ -442,7 +442,7 @@ size_t dap_list(struct dap_listed *out, size_t room, const struct deadline *dead
     for (size_t i = 0; i < n; i++) {
         out[i] = (struct dap_listed){.found = list[i]};
         if (list[i].problem[0] == '\0')
-            ask(&out[i], deadline);
+            dap_ask(&out[i], deadline);
     }
     return n;
 }

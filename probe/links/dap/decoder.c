@@ -75,7 +75,7 @@ static void take_match(struct decoding *d, const struct note *note)
 }
 
 /* Takes one transfer that was carried out. False: the packet ends here. */
-static bool take(struct decoding *d, const struct note *note)
+static bool decoder_take(struct decoding *d, const struct note *note)
 {
     uint32_t word = note_answers(note) ? next_word(d) : 0;
     switch ((enum note_kind)note->kind) {
@@ -126,7 +126,7 @@ static bool take_all(struct decoding *d, size_t good, bool exact)
         return false;
     }
     for (size_t i = 0; i < good; i++)
-        if (!take(d, &d->packet->notes[i]))
+        if (!decoder_take(d, &d->packet->notes[i]))
             return false;
     return true;
 }

@@ -589,7 +589,7 @@ static void end_where_it_is_filled(struct call *call)
 }
 
 /* Ends the call at a step that is impossible. */
-static bool refuse(struct call *call, size_t at)
+static bool executor_refuse(struct call *call, size_t at)
 {
     const char *words = at < call->n ? compiler_refusal(&call->executor->compiler, &call->steps[at]) : NULL;
     if (words == NULL)
@@ -613,7 +613,7 @@ struct outcome executor_run(struct executor *executor, const struct step *steps,
     bool begun = false;
     while (call.done < n) {
         size_t at = next_access(&call);
-        if (!refuse(&call, at) || (at < n && !select_port(&call, at)))
+        if (!executor_refuse(&call, at) || (at < n && !select_port(&call, at)))
             return call.out;
         if (begun && !call.look && deadline_passed(&call.budget) && call.sent == call.received)
             return (struct outcome){.why = NOT_YET, .done = call.done};

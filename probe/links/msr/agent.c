@@ -122,8 +122,8 @@ static bool receive_all(struct msr_agent *agent, uint8_t *bytes, size_t n, const
     return failure == 0 || lose(agent, ERROR_LINK_LOST, socket_failure(failure, "no answer"), error);
 }
 
-static enum why explain(const struct msr_agent *agent, const struct msr_op *op, enum frame_why why,
-                        struct error *error)
+static enum why agent_explain(const struct msr_agent *agent, const struct msr_op *op, enum frame_why why,
+                              struct error *error)
 {
     const char *what = op->kind == MSR_WRITE ? "written" : "read";
     if (why == FRAME_REFUSED)
@@ -239,11 +239,11 @@ static enum why run_alone(struct msr_agent *agent, const struct msr_op *ops, siz
     ending_answered(agent->ending);
     frame_values(bytes, values, results);
     *done = values;
-    return why == FRAME_DONE ? DONE : explain(agent, &ops[values], why, error);
+    return why == FRAME_DONE ? DONE : agent_explain(agent, &ops[values], why, error);
 }
 
-static enum why run(struct msr_link *link, const struct msr_op *ops, size_t n, uint64_t *results,
-                    size_t *done, struct error *error)
+static enum why agent_run(struct msr_link *link, const struct msr_op *ops, size_t n, uint64_t *results,
+                          size_t *done, struct error *error)
 {
     struct msr_agent *agent = (struct msr_agent *)link;
     pthread_mutex_lock(&agent->lock);
@@ -291,7 +291,7 @@ static bool greet(struct msr_agent *agent, const struct deadline *deadline, stru
 struct link *msr_agent_open(const char *host, uint16_t port, const struct deadline *deadline,
                             struct error *error)
 {
-    static const struct msr_carrier_ops ops = {.run = run, .close = close_agent};
+    static const struct msr_carrier_ops ops = {.run = agent_run, .close = close_agent};
     struct error unconnected = {0};
     int fd = socket_connect(host, port, deadline, &unconnected);
     if (fd < 0) {

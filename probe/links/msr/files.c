@@ -19,7 +19,7 @@ struct msr_files {
 };
 
 /* ERROR_NO_MSR has several causes; only the text tells them apart. */
-static bool explain(const char *path, int failure, struct error *error)
+static bool files_explain(const char *path, int failure, struct error *error)
 {
     if (failure == ENOENT)
         return error_set(error, ERROR_NO_MSR,
@@ -37,7 +37,7 @@ static bool open_file(struct msr_files *files, size_t at, struct error *error)
         return true;
     snprintf(path, sizeof path, "%s/dev/cpu/%u/msr", files->root, (unsigned)files->msr.cpus[at].number);
     files->fds[at] = open(path, O_RDWR | O_CLOEXEC);
-    return files->fds[at] >= 0 || explain(path, errno, error);
+    return files->fds[at] >= 0 || files_explain(path, errno, error);
 }
 
 static size_t find_cpu(const struct msr_link *msr, uint16_t number)
@@ -74,8 +74,8 @@ static enum why access_one(struct msr_files *files, const struct msr_op *op, uin
     return TARGET_FAULT;
 }
 
-static enum why run(struct msr_link *link, const struct msr_op *ops, size_t n, uint64_t *results,
-                    size_t *done, struct error *error)
+static enum why files_run(struct msr_link *link, const struct msr_op *ops, size_t n, uint64_t *results,
+                          size_t *done, struct error *error)
 {
     for (*done = 0; *done < n; ++*done) {
         enum why why = access_one((struct msr_files *)link, &ops[*done], &results[*done], error);
@@ -128,7 +128,7 @@ static bool list_cpus(struct msr_files *files, struct error *error)
     snprintf(path, sizeof path, "%s/dev/cpu", files->root);
     DIR *folder = opendir(path);
     if (folder == NULL)
-        return explain(path, errno, error);
+        return files_explain(path, errno, error);
     for (const struct dirent *entry; (entry = readdir(folder)) != NULL;) {
         unsigned long cpu = strtoul(entry->d_name, &end, 10);
         if (end != entry->d_name && *end == '\0' && cpu <= UINT16_MAX)
@@ -142,7 +142,7 @@ static bool list_cpus(struct msr_files *files, struct error *error)
 
 struct link *msr_files_open(const char *root, int cpu, struct error *error)
 {
-    static const struct msr_carrier_ops ops = {.run = run, .close = close_files};
+    static const struct msr_carrier_ops ops = {.run = files_run, .close = close_files};
     struct msr_files *files = calloc(1, sizeof *files);
     if (files == NULL) {
         error_set(error, ERROR_SYSTEM, "out of memory");
