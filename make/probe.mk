@@ -6,9 +6,11 @@ PROBE_LIBS := -liberty -lm -pthread
 PROBE_INC  := -Iprobe -I$(BUILD)/gen
 # Accesses through a null pointer and beyond an object are ASan's to find
 SANITIZE   := -fsanitize=address,undefined -fno-sanitize=null,object-size -fno-sanitize-recover=all -fno-omit-frame-pointer -Og -g1
+# Without zones around the tool's constants it starts in 8 ms and not in 12; UBSan checks the indices
+GLOBALS     = $(if $(IS_GCC),--param asan-globals=0)
 # Test programs have their own flags for optimizing and debugging, and the caller's for where things are; unit tests are not
 # optimized, as _FORTIFY_SOURCE demands
-SANITIZE_CC = $(CC) $(CSTD) $(WARN) $(SANITIZE) $(filter-out -D_FORTIFY_SOURCE% -Wp%,$(CPPFLAGS))
+SANITIZE_CC = $(CC) $(CSTD) $(WARN) $(SANITIZE) $(GLOBALS) $(filter-out -D_FORTIFY_SOURCE% -Wp%,$(CPPFLAGS))
 IS_GCC      = $(or $(is_gcc),$(eval is_gcc := $(findstring Free Software,$(shell $(CC) --version)))$(is_gcc))
 # The tests start these programs thousands of times. At a fixed address, with the sanitizers linked in, that takes half as long
 SANITIZE_LD = $(CC) $(SANITIZE) -no-pie $(if $(IS_GCC),-static-libasan -static-libubsan) $(LDFLAGS)

@@ -167,5 +167,6 @@ int main(int argc, char **argv)
     if (error.kind != ERROR_NONE)
         print_error(&error, options.command);
     options_free(&options);
-    return code;
+    /* Whatever is wrong here, no script is to take what is printed as an error for a success */
+    return error.kind != ERROR_NONE && code == EXIT_DONE ? error_exit_code(error.kind) : code;
 }

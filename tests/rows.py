@@ -1,8 +1,8 @@
 """Which rows of a test's product `make check` runs. `make soak` runs them all.
 
 Of a test without a board every value of every parameter is in some row. Of a test on boards, whose parameter names a chip and perhaps
-the wires to it ("m4/swd"), one or two of those rows run; if it is marked `each_value`, because a row takes long, one does, and one chip of a
-family stands for all. A test that is marked `any_row` takes as many rows as it says. A row behind OpenOCD, which has no wires in its
+the wires to it ("m4/swd"), one of those rows runs; if it is marked `each_value`, because a row takes long, one chip of a family is as good
+as any. A test that is marked `any_row` takes as many rows as it says. A row behind OpenOCD, which has no wires in its
 name, takes many times as long: a sixth of the tests may take one, unless it shows what no other row does. Which rows, differs from test
 to test, so that each chip and each wire is in many tests; the others are left to `make soak`. The rows are the same each time: a test
 that failed is there again."""
@@ -69,13 +69,8 @@ def is_on_board(row):
     return any(value.partition("/")[0] in CHIPS for _, value in row)
 
 
-def on_boards(test):
-    """Rows: one of half of the tests, two of the others."""
-    return 1 + zlib.crc32(test.encode()) // 16 % 2
-
-
 def chosen(rows, test, long=False):
     """The places of the rows that run of a test."""
     places = each_value(rows, test, families=long)
-    most = 1 if long else on_boards(test) if any(map(is_on_board, rows)) else len(places)
+    most = 1 if long or any(map(is_on_board, rows)) else len(places)
     return [places[at] for at in any_row(places, test, min(most, len(places)))]

@@ -163,7 +163,7 @@ def test_reload_value_changed_meanwhile(lines):
     """What was printed stays true; text begins anew."""
     with Place("rp2040", "free", WORK_BY_DATA) as place:
         place.board.watch(place.symbol("work_by_data"))
-        process = place.start("delta", "work_by_data", "-r", 600, *lines)
+        process = place.start("delta", "work_by_data", "-r", 300, *lines)
         place.wait_for_stops(40)
         place.server.set_word(0xE000E014, 0x7FFFFF)
         result = finish_tool(process)

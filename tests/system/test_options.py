@@ -34,6 +34,14 @@ REFUSED = [(letter, name, value, [command for command in COMMANDS if name not in
 REFUSED = [row for row in REFUSED if row[3]]
 
 
+def test_the_manual_has_the_options_of_each_command():
+    sections = run_tool("--manual").out.replace("\\-", "-").split('.SS "')[1:]
+    manual = {section.split('"')[0].split()[0]: re.search(r"^Options: (.*)\.$", section, re.M)[1].split(", ") for section in sections}
+    assert set(manual) >= set(COMMANDS)
+    for command in COMMANDS:
+        assert manual[command] == [name for _, name, _ in help_of_all()[command]]
+
+
 def test_help_knows_them_all():
     assert len(TABLE) > 35 and len(REFUSED) > 20
     assert set.union(*TAKEN.values()) == {name for _, name, _ in TABLE}
