@@ -8,7 +8,7 @@ from gdb_door import DoorPlace
 from gdb_place import GdbPlace
 from harness import NOWHERE, ROOT, WORK_BY_DATA, passages, returned
 
-pytestmark = pytest.mark.any_third
+pytestmark = pytest.mark.any_quarter
 
 HITS = 3
 

@@ -9,7 +9,7 @@ import pytest
 
 from harness import RELEASE, ROOT, WAIT
 
-pytestmark = pytest.mark.any_third
+pytestmark = pytest.mark.any_quarter
 
 
 def free_port():

@@ -224,7 +224,7 @@ static double covered_bursts(uint64_t seed, double bursts)
 {
     enum { INTERVALS = 100, EACH = 1000, A_BURST = 4 };
     const double truth = bursts * A_BURST / (INTERVALS * (double)EACH);
-    const int runs = test_soaks() ? 2000 : 500;
+    const int runs = test_soaks() ? 2000 : 800;
     int seen = 0, hits = 0;
     for (int run = 0; run < runs; run++) {
         struct profile *profile = profile_new(1);
