@@ -128,6 +128,9 @@ static size_t add_through_r0(const struct core *core, struct steps *list, enum c
     add_empty(core, list);
     size_t r0 = armv7_take(core, list, 0);
     begin_borrow(core, list, r0);
+    /* A word that was left in DBGDTRRX would be given back as R0: it is dropped */
+    armv7_add_write(core, list, DBGDTRRX, 0); /* ignored if there is one */
+    armv7_add_instruction(core, list, MRC_DTRRX);
     if (cpsr_too) {
         armv7_add_instruction(core, list, MRS_R0_CPSR);
         armv7_take(core, list, 0);

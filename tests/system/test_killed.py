@@ -156,6 +156,17 @@ def test_killed(link, record_property):
 
 
 @pytest.mark.costs("each kill is two runs and a restore")
+def test_a_word_on_its_way_to_the_core_is_no_register():
+    """Killed between the write of DBGDTRRX and the instruction that takes it, then reset: R0 is not what waits there."""
+    with Killed("r5/swd", dap_packet=64) as killed:
+        first = killed.messages() * 2 // 7  # among accesses to CP15, of which each takes some seven packets
+        for number in range(first, first + 8):
+            killed.kill(number, passed_on=True)
+            killed.place.boots()
+            killed.restored(but=None)
+
+
+@pytest.mark.costs("each kill is two runs and a restore")
 @pytest.mark.each_value
 @pytest.mark.parametrize("way", ["a53/swd", "m33/swd"])
 def test_csw_is_restored_bit_for_bit(way):
