@@ -161,6 +161,7 @@ def regressed(result):
             and line["verdict"] == "regressed"}
 
 
+@pytest.mark.any_row
 @pytest.mark.costs("forty functions, twice")
 def test_one_of_forty_is_three_percent_slower(tmp_path):
     base, new = tmp_path / "base.jsonl", tmp_path / "new.jsonl"

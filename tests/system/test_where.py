@@ -39,6 +39,7 @@ def crashed(place):
     place.board.wait_for(lambda state: handler <= state["pc"] < handler + 4, "the handler")
 
 
+@pytest.mark.any_row
 @pytest.mark.costs("six commands that wait for a second each")
 def test_a_fault_by_every_command():
     with Place("m4/swd", "leaves") as place:
