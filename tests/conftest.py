@@ -31,10 +31,10 @@ def pytest_configure(config):
     config.addinivalue_line("markers", "soak: only `make soak` runs it")
     config.addinivalue_line("markers", "nobody_answers: what it waits for does not come")
     config.addinivalue_line("markers", "waits: for something that comes late; it begins early")
-    config.addinivalue_line("markers", "each_value: a row takes long; `make check` runs one, and a quarter of these tests")
-    config.addinivalue_line("markers", "any_quarter: of a file: `make check` runs a quarter of its tests, another quarter with another seed")
+    config.addinivalue_line("markers", "each_value: a row takes long; `make check` runs one, and a fifth of these tests")
+    config.addinivalue_line("markers", "any_fifth: of a file: `make check` runs a fifth of its tests, another fifth with another seed")
     config.addinivalue_line("markers", "costs(why): it takes more than 3 s of CPU")
-    config.addinivalue_line("markers", "any_row(n): `make check` runs n rows, one if it does not say, and a quarter of these tests")
+    config.addinivalue_line("markers", "any_row(n): `make check` runs n rows, one if it does not say, and a fifth of these tests")
     if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:  # as in `make check &`; the tool inherits it, and tests send it
         signal.signal(signal.SIGINT, signal.default_int_handler)
     if signal.getsignal(signal.SIGHUP) == signal.SIG_IGN:  # as in `nohup make check`: what tests start does not ignore it
@@ -68,15 +68,15 @@ def rows_of_products(items):
 
 
 def other_parts(items, named):
-    """The items that `make check` leaves out of the files that nobody named: three quarters of the tests of those that are marked
-    `any_quarter`, and of the others as many of the tests whose rows take long. All rows of a test together."""
+    """The items that `make check` leaves out of the files that nobody named: four fifths of the tests of those that are marked
+    `any_fifth`, and of the others as many of the tests whose rows take long. All rows of a test together."""
     files = {}
     for item in items:
-        marked = item.get_closest_marker("any_quarter") is not None
+        marked = item.get_closest_marker("any_fifth") is not None
         if (marked or is_long(item)) and not str(item.path).endswith(named):
             files.setdefault((item.path, marked), {}).setdefault(item.nodeid.partition("[")[0], []).append(item)
     for (path, _), tests in files.items():
-        out = len(tests) * 3 // 4
+        out = len(tests) * 4 // 5
         for test in random.Random(f"{os.environ['PMU_SEED']} {path.name}").sample(sorted(tests), out):
             yield from tests[test]
 

@@ -5,7 +5,7 @@ import pytest
 from harness import NOWHERE, SLEEPER, WORK_BY_DATA, Place, elf_of, finish_tool, passages, returned, unfolded, wait_for
 from test_application_cores import exact, lasting
 
-pytestmark = [pytest.mark.each_value, pytest.mark.any_quarter]
+pytestmark = [pytest.mark.each_value, pytest.mark.any_fifth]
 
 WAYS = ["a9/swd", "a7/swd", "a53/swd", "a53/jtag", "r5/swd"]
 

@@ -12,7 +12,7 @@ from card import (ANY, CNTR0, CNTR1, CTRL, EN, INV, OS, SEL0, SEL1, SPFLT, STATU
 from test_counting import Terminal
 from harness import WAIT, Run, finish_tool, run_tool, wait_for
 
-pytestmark = [pytest.mark.skipif(card_available() is not None, reason=str(card_available())), pytest.mark.any_quarter]
+pytestmark = [pytest.mark.skipif(card_available() is not None, reason=str(card_available())), pytest.mark.any_fifth]
 BOTH = USR | OS
 
 

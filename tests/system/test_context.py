@@ -12,7 +12,7 @@ from test_application_cores import MOVING
 from test_faults import Cable
 from test_record import SLOW_WIRE
 
-pytestmark = [pytest.mark.each_value, pytest.mark.any_quarter]  # a row takes long
+pytestmark = [pytest.mark.each_value, pytest.mark.any_fifth]  # a row takes long
 
 WAYS = ["a9/swd", "a9", "a53/swd", "a53"]
 USER = 1 << 31

@@ -20,7 +20,7 @@ import test_trace
 PUTTING = "pmu-probe: putting the target back ...\n"
 RESTORE = "pmu-probe restore puts it back"
 WAYS = ["m4/swd", "a9/swd"]
-pytestmark = [pytest.mark.nobody_answers, pytest.mark.any_quarter]
+pytestmark = [pytest.mark.nobody_answers, pytest.mark.any_fifth]
 needs_card = pytest.mark.skipif(card_available() is not None, reason=str(card_available()))
 
 

@@ -9,7 +9,7 @@ from harness import NOWHERE, WORK_BY_DATA, Place, finish_tool, passages, places,
 from test_restore import journals, snapshot as lasting
 from test_trace import snapshot
 
-pytestmark = pytest.mark.any_quarter
+pytestmark = pytest.mark.any_fifth
 
 HITS = 3
 HEAD = 8

@@ -8,7 +8,7 @@ from gdb_place import GdbPlace
 from harness import (ARTICLE_NOP, ARTICLE_PLAIN, CALLED_TWICE, IN_RAM, LONG_REGION, LOOP_ROUND, NOWHERE, PREEMPTED, RECURSE,
                      RESETTING, SLEEPER, WIDE_ENTRY, WORK_BY_DATA, at, finish_tool, left_handler, passages, returned, run_tool)
 
-pytestmark = [pytest.mark.each_value, pytest.mark.any_quarter]  # a row takes seconds
+pytestmark = [pytest.mark.each_value, pytest.mark.any_fifth]  # a row takes seconds
 
 CORTEX_M = ["rp2040", "m4"]
 CORTEX_A = ["a9", "a7", "a53"]

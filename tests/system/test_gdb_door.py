@@ -13,7 +13,7 @@ from gdb_door import GDB, SCRIPT, DoorPlace, Mi, Screen, Terminal
 from harness import CALLED_TWICE, IN_RAM, LOOP_ROUND, SOAK, TOOL, WAIT, WORK_BY_DATA, passages, returned, wait_for
 from test_record import part_of
 
-pytestmark = [pytest.mark.any_row, pytest.mark.any_quarter]  # a row takes seconds; what is different on each chip is in test_gdb.py
+pytestmark = [pytest.mark.any_row, pytest.mark.any_fifth]  # a row takes seconds; what is different on each chip is in test_gdb.py
 
 CHIPS = ["rp2040", "m4", "a9", "a53"]
 HITS = 3

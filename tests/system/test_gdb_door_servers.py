@@ -11,7 +11,7 @@ from gdb_place import PyOcdPlace, QEMU, Qemu
 from harness import ROOT, WORK_BY_DATA, passages, returned
 from usb import usb_available
 
-pytestmark = pytest.mark.any_quarter
+pytestmark = pytest.mark.any_fifth
 
 CLIENT = os.path.join(ROOT, "tests", "system", "clients", "door_client.py")
 NO_USB = pytest.mark.skipif(usb_available() is not None, reason=str(usb_available()))

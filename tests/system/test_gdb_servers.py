@@ -12,7 +12,7 @@ from gdb_place import QEMU, GdbClient, GdbPlace, Proxy, PyOcdPlace, Qemu
 from harness import (CALLED_TWICE, NOWHERE, WORK_BY_DATA, finish_tool, passages, places, returned, run_tool, start_tool, TOOL, unfolded, wait_for)
 from usb import usb_available
 
-pytestmark = pytest.mark.any_quarter
+pytestmark = pytest.mark.any_fifth
 
 CORTEX_M = {"an385": "Cortex-M3", "an505": "Cortex-M33"}
 

@@ -8,7 +8,7 @@ from gdb_door import DoorPlace
 from gdb_place import GdbPlace
 from harness import NOWHERE, ROOT, WORK_BY_DATA, passages, returned
 
-pytestmark = pytest.mark.any_quarter
+pytestmark = pytest.mark.any_fifth
 
 HITS = 3
 

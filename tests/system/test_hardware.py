@@ -20,7 +20,7 @@ sys.path.insert(0, os.path.join(ROOT, "tests", "hardware"))
 import accept  # noqa: E402
 import known  # noqa: E402
 
-pytestmark = pytest.mark.any_quarter
+pytestmark = pytest.mark.any_fifth
 
 SCRIPT = os.path.join(ROOT, "tests", "hardware", "accept.sh")
 WAYS = ["rp2040/swd", "m4/jtag", "a9/swd", "a53/swd", "m4/v2", "rp2040/v1", "a53/jtag", "a9/v2", "rp2040", "a53"]

@@ -9,7 +9,7 @@ import pytest
 from board import Board
 from harness import RELEASE, ROOT
 
-pytestmark = pytest.mark.any_quarter
+pytestmark = pytest.mark.any_fifth
 
 
 BUILT = f"BUILD={os.environ.get('PMU_BUILD', 'build')}"

@@ -5,7 +5,7 @@ import pytest
 from gdb_place import GdbPlace
 from harness import Place, left_handler, passages, returned, wait_for
 
-pytestmark = pytest.mark.any_quarter
+pytestmark = pytest.mark.any_fifth
 
 JUMPS, NEVER, SELF = 1, 2, 4
 LINKS = ["m4/swd", "rp2040/swd", "a9/swd", "a53/swd", "m4", "gdb m4"]

@@ -9,7 +9,7 @@ from cmsis_dap import JTAG, Dap
 from harness import NOWHERE, ROOT, TOOL, WORK_BY_DATA, Place, finish_tool, passages, returned, start_tool
 from usb import UsbBoard, usb_available
 
-pytestmark = pytest.mark.any_quarter
+pytestmark = pytest.mark.any_fifth
 
 needs_usb = pytest.mark.skipif(usb_available() is not None, reason=str(usb_available()))
 SINGLE = "one packet at a time"

@@ -4,7 +4,7 @@ import pytest
 
 from harness import IN_RAM, LOOP_ROUND, PENDED, WORK_BY_DATA, Place, at, finish_tool, hits_of, passages, returned, wait_for
 
-pytestmark = pytest.mark.any_quarter
+pytestmark = pytest.mark.any_fifth
 
 WAYS = ["m7/swd", "m7/jtag", "m7/v2", "m7"]
 

@@ -14,7 +14,7 @@ from card import (AGENT, BUILD, CNTR0, CNTR1, CTRL, DONE, EN, FAULT, NONSENSE, O
                   card_available)
 from harness import WAIT, wait_for
 
-pytestmark = [pytest.mark.skipif(card_available() is not None, reason=str(card_available())), pytest.mark.any_quarter]
+pytestmark = [pytest.mark.skipif(card_available() is not None, reason=str(card_available())), pytest.mark.any_fifth]
 BOTH = USR | OS
 
 

@@ -12,7 +12,7 @@ from card import ANY, CTRL, EN, HZ, OS, SEL0, TSC, USR, Agent, Card, card_availa
 from gdb_place import GdbPlace
 from harness import BUILD, TOOL, WORK_BY_DATA, Place, finish_tool, run_tool, start_tool, wait_for
 
-pytestmark = [pytest.mark.skipif(card_available() is not None, reason=str(card_available())), pytest.mark.any_quarter]
+pytestmark = [pytest.mark.skipif(card_available() is not None, reason=str(card_available())), pytest.mark.any_fifth]
 PROGRAM = os.path.join(BUILD, "clients", "pair-program")
 CPU = max(os.sched_getaffinity(0))
 CPUS = (CPU // 4 + 1) * 4

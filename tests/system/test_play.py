@@ -9,7 +9,7 @@ import pytest
 
 from harness import RELEASE, ROOT, WAIT
 
-pytestmark = pytest.mark.any_quarter
+pytestmark = pytest.mark.any_fifth
 
 
 def free_port():

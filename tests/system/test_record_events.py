@@ -12,7 +12,7 @@ from harness import NOWHERE, Place, finish_tool, run_tool, wait_for
 from test_record import Profile, begin, part_of, some_more
 from test_restore import assert_runs, journals, let_peer_finish, snapshot
 
-pytestmark = pytest.mark.any_quarter
+pytestmark = pytest.mark.any_fifth
 
 CYCLES, MISSES = 1, 2  # of `shares`
 KNOWN = {kind: {f"{kind}_{share}": share / 100 for share in (10, 30, 60)} for kind in ("cycles", "misses")}

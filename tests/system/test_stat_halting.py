@@ -9,7 +9,7 @@ from harness import NOWHERE, WORK_BY_DATA, Place, finish_tool, start_tool, unfol
 from test_application_cores import HALT, lasting
 from test_pmu import modelled
 
-pytestmark = [pytest.mark.each_value, pytest.mark.any_quarter]  # a row takes seconds
+pytestmark = [pytest.mark.each_value, pytest.mark.any_fifth]  # a row takes seconds
 
 WAYS = ["r5/swd", "r5/jtag", "r5/v2", "r5"]
 

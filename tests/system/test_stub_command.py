@@ -8,7 +8,7 @@ import harness
 from board import BUILD
 from harness import NOWHERE, RELEASE, Place, wait_for
 
-pytestmark = [pytest.mark.each_value, pytest.mark.any_quarter]  # a row takes seconds
+pytestmark = [pytest.mark.each_value, pytest.mark.any_fifth]  # a row takes seconds
 
 RAM = {"a9": 0x00100000, "a7": 0x60000000, "r5": 0x08000000, "a53": 0x00100000}
 PLACE = {chip: f"*{ram + 0x20004:#x}" for chip, ram in RAM.items()}

@@ -11,7 +11,7 @@ from harness import NOWHERE, WAIT, finish_tool, wait_for
 from trouble import TOOL, Strike
 from troubled_place import TroubledPlace, differences
 
-pytestmark = pytest.mark.any_quarter
+pytestmark = pytest.mark.any_fifth
 CHIPS = ["a9", "a7", "r5", "a53"]
 LONG = 13  # seconds: OpenOCD looks whether its holder is silent for 10 s, every 2 s
 HITS = 20

@@ -6,7 +6,7 @@ from gdb_place import GdbPlace
 from harness import (DWT_CPI, DWT_EXC, DWT_FOLD, DWT_LSU, DWT_SLEEP, SOAK, SPAN_10, SPAN_100M, SPAN_1K, SPAN_1M, SUSPENDED,
                      TICK_EDGE, Place, at, passages, returned)
 
-pytestmark = [pytest.mark.each_value, pytest.mark.any_quarter]  # a row takes long
+pytestmark = [pytest.mark.each_value, pytest.mark.any_fifth]  # a row takes long
 
 SPANS = {"span_10": (SPAN_10, 10), "span_1k": (SPAN_1K, 10 ** 3), "span_1m": (SPAN_1M, 10 ** 6),
          "span_100m": (SPAN_100M, 10 ** 8)}

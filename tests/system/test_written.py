@@ -6,7 +6,7 @@ import pytest
 
 from harness import SOAK, WORK_BY_DATA, Place, finish_tool, passages, returned, unfolded, wait_for
 
-pytestmark = pytest.mark.any_quarter
+pytestmark = pytest.mark.any_fifth
 
 AT_START, INSIDE, AT_END, BETWEEN = 1, 2, 3, 4
 WHERE = {"start": AT_START, "inside": INSIDE, "end": AT_END, "between": BETWEEN}
