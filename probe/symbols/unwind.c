@@ -1,5 +1,6 @@
 #include "symbols/unwind.h"
 
+#include "base/arm_debug.h"
 #include "symbols/internal.h"
 
 #include <stdlib.h>
@@ -264,7 +265,6 @@ static bool rises(const struct walk *walk, const struct unwind_frame *frame, con
 
 enum {
     EXC_RETURN = 0xFFFFFF00,
-    FNC_RETURN = 0xFEFFFFFE,
     /* DDI 0553 B3.21, D1.2.78: bits of EXC_RETURN */
     RETURN_TO_SECURE = 1 << 6,
     RETURN_KEEPS_CALLEES = 1 << 5,
