@@ -62,7 +62,7 @@ struct instruction {
         SYSTEM_READ, /* of a register of CP15, or MRS */
         SYSTEM_WRITE,
         SYSTEM_WRITE_BOTH, /* of its 64 bits, by MCRR */
-        SYSTEM_MODE,       /* another mode of AArch32, which has a stack of its own */
+        SYSTEM_MODE,       /* another mode of AArch32, with another stack */
         SYSTEM_STACK,      /* MSR of MSP or PSP */
     } system;
     uint8_t op1, crn, crm, op2; /* of that register; of A64's writes op0 is 3 */
@@ -78,7 +78,7 @@ static inline bool instruction_calls(const struct instruction *one)
     return one->kind == GOES_CALL || one->kind == GOES_CALL_BY;
 }
 
-/* Goes elsewhere, whatever the flags, and is no call. */
+/* Goes elsewhere, whatever the flags are, and does not come back as a call does. */
 static inline bool instruction_leaves(const struct instruction *one)
 {
     return !one->conditional && one->kind >= GOES_JUMP && one->kind <= GOES_BACK;

@@ -503,8 +503,8 @@ static inline uint64_t core_borrowed_mark(const struct core *core)
     return core->ops->borrowed_mark;
 }
 
-/* Whether the core was told to leave Debug state and has not done so; where it cannot be told from a stop
- * that follows at once: false. */
+/* Whether the core is to leave Debug state and has not done so; false where a stop that follows at once looks
+ * the same. */
 static inline bool core_has_not_left(const struct core *core, uint64_t status)
 {
     uint64_t still = core->ops->halts->not_left;

@@ -260,7 +260,7 @@ static bool read_events(struct parser *p, struct span rest)
             return metric_fail(p, "too long a name:", name);
         for (size_t i = 0; i < s->events.n; i++)
             if (strcasecmp(s->names[i], to) == 0)
-                return metric_fail(p, "this event stands here twice:", name);
+                return metric_fail(p, "this event is here twice:", name);
         s->events.n++;
     }
     return true;

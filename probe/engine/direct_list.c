@@ -393,7 +393,7 @@ bool direct_run_list(struct direct_engine *self, size_t *at, uint64_t *saw, cons
         if (outcome.why == UNEXPECTED || (outcome.why == NOT_YET && cause_was_cleared(self, done)))
             return direct_confirm_held(self, error);
         if (deadline_now_us() - went_on_us > patience_ms(INSTRUCTION_MS) * 1000LL)
-            return direct_check_reset(self, error) && tell_stuck(error);
+            return was_reset_meanwhile(self) ? direct_tell_reset(self, error) : tell_stuck(error);
         if ((!goes_on || late) && !may_go_on(self, &outcome, waits, late, &refused, deadline, error))
             return false;
         if (deadline_cancelled(deadline))

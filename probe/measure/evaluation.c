@@ -232,8 +232,8 @@ static void note_contradictions(const struct evaluation *evaluation, const struc
     if (!evaluation->counts_cycles)
         return;
     out[0].contradicted =
-        evaluation->evidence.kind == EVIDENCE_TIMER &&
-        !counters[0].reloads && /* ticks may be lost, or left out */
+        evaluation->evidence.kind == EVIDENCE_TIMER && /* ticks may be lost, or left out */
+        !counters[0].reloads &&
         contradicts(evaluation, &counters[0], span, counter_elapsed(&counters[0], hit->from[0], hit->to[0]));
     for (size_t i = 1; i < evaluation->reading->counted; i++)
         out[i].contradicted = !out[0].at_least && counters[i].per_cycle > 0 &&

@@ -193,7 +193,7 @@ bool plausible_trial(struct device *device, struct clock *clock, double *seen_hz
         memcpy(trial.last, values, sizeof trial.last);
         trial.last_us = before_us;
         trial.last_end_us = after_us;
-        /* What sleeps may do so for long, by a tick of another length */
+        /* A core that sleeps may do so for many polls, with another reload value */
         polls = device->slept && device->block->may_reload ? SLEEPERS_POLLS : polls;
         if (i + 1 < polls)
             nanosleep(&(struct timespec){.tv_nsec = TRIAL_NAP_NS}, NULL);

@@ -8,7 +8,7 @@
 
 enum { MOST_CODE = 1 << 14 };
 
-/* The instruction of so many bytes before the address. */
+/* The instruction of `size` bytes before the address. */
 static bool call_of_size(struct symbols *symbols, uint64_t address, enum instruction_set isa, unsigned size,
                          struct instruction *out)
 {

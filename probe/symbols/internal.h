@@ -283,7 +283,7 @@ struct instruction_text {
 
 struct disassembler *disassembler_open(const struct symbols *symbols); /* NULL: no memory */
 /* Instructions come in the order of their addresses: Thumb's conditions are those of an IT before. False: it
- * has no name here, or an operand that is no target. */
+ * has no name here, or an operand that is not a target. */
 bool disassembler_text(struct disassembler *disassembler, const struct code_instruction *instruction,
                        struct instruction_text *out);
 void disassembler_close(struct disassembler *disassembler); /* NULL is allowed */

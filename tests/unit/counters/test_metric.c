@@ -183,7 +183,7 @@ TEST(errors_name_the_line)
         {"EVENTS "
          "A2345678901234567890123456789012345678901234567890123456789012345678901234567890123456789012345678",
          "line 1: too long a name"},
-        {"EVENTS A,a", "line 1: this event stands here twice"},
+        {"EVENTS A,a", "line 1: this event is here twice"},
         {"EVENTS A-B", "line 1: an expression cannot name this event"},
         {"EVENTS r11", "line 1: an expression cannot name this event"},
         {"EVENTS A, B\nMETRIC X = A\n# end", "line 1: no METRIC uses the event B"},
