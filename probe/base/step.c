@@ -33,11 +33,6 @@ struct step step_expect(struct address at, uint64_t mask, uint64_t value)
     return (struct step){.op = OP_EXPECT, .at = at, .value = value, .mask = mask};
 }
 
-struct step step_write_back(struct address at, uint64_t value, size_t back)
-{
-    return (struct step){.op = OP_WRITE, .at = at, .value = value, .back = (uint16_t)back};
-}
-
 struct step step_expect_once(struct address at, uint64_t mask, uint64_t value)
 {
     return (struct step){.op = OP_EXPECT, .at = at, .value = value, .mask = mask, .once = true};
@@ -51,11 +46,6 @@ struct step step_copy(struct address at, size_t back)
 struct step step_check(size_t back, uint64_t mask, uint64_t value)
 {
     return (struct step){.op = OP_CHECK, .back = (uint16_t)back, .mask = mask, .value = value};
-}
-
-struct step step_copy_since(struct address at, size_t back, size_t borrowed)
-{
-    return (struct step){.op = OP_COPY, .at = at, .back = (uint16_t)back, .borrowed = (uint16_t)borrowed};
 }
 
 struct step step_time(unsigned which)
@@ -84,55 +74,51 @@ size_t steps_add(struct steps *list, struct step step)
     return list->n++;
 }
 
-static bool writes_known(const struct step *step)
+void steps_give_back(struct steps *list, size_t since, size_t from)
 {
-    return step->op == OP_WRITE && step->back != 0;
+    if (list->overflow)
+        return;
+    list->items[from].since = (uint16_t)(from - since);
+    list->items[from].gives = (uint16_t)(list->n - from);
 }
 
-static bool restores(const struct step *step)
+static bool is_open(const struct step *steps, size_t at, size_t done)
 {
-    return step->op == OP_COPY || writes_known(step);
+    return steps[at].since != 0 && at - steps[at].since < done && at + steps[at].gives > done;
 }
 
-/* Whether this step restores something that was saved or borrowed before `done`. */
-static bool puts_back(const struct step *steps, size_t at, size_t done)
+bool steps_loan(const struct step *steps, size_t n, size_t done, struct loan *out)
 {
-    size_t back = steps[at].borrowed != 0 ? steps[at].borrowed : steps[at].back;
-    return restores(&steps[at]) && back + done > at;
-}
-
-bool steps_borrowed(const struct step *steps, size_t n, size_t done, size_t *from, size_t *end)
-{
-    size_t last = n;
-    while (last > 0 && !(puts_back(steps, last - 1, done) && last + steps[last - 1].behind > done))
-        last--;
-    if (last-- == 0)
+    size_t first = 0, last = n;
+    while (first < n && !is_open(steps, first, done))
+        first++;
+    if (first == n)
         return false;
-    *end = last + 1 + steps[last].behind;
-    *from = done;
-    bool at_once = steps[last].borrowed == 0;
-    if (at_once && done <= last && restores(&steps[done]))
-        return true;
-    /* The step at `done` may have been carried out. What was borrowed at once is restored from the copy under
-     * way on; otherwise everything is restored, which does no harm. */
-    *from = steps[last].back > last ? 0 : last - steps[last].back;
-    while (!puts_back(steps, *from, done))
-        ++*from;
-    for (size_t i = *from; at_once && i < done; i++)
-        if (puts_back(steps, i, done))
-            *from = i;
-    *from -= *from > 0 && steps[*from - 1].op == OP_UNTIL;
+    while (!is_open(steps, last - 1, done))
+        last--;
+    *out = (struct loan){.from = first, .end = last - 1 + steps[last - 1].gives, .known = true};
+    for (size_t i = out->from; i < out->end; i++)
+        out->known = out->known && steps[i].op != OP_COPY;
+    out->from -= first > 0 && steps[first - 1].op == OP_UNTIL;
     return true;
 }
 
-bool steps_will_restore(const struct step *steps, size_t n, size_t done, size_t *from, size_t *end)
+size_t steps_next_loan(const struct step *steps, size_t n, size_t from)
 {
-    size_t at = done;
-    while (at < n && !writes_known(&steps[at]))
-        at++;
-    if (at == n)
-        return false;
-    return steps_borrowed(steps, n, at - steps[at].back + 1, from, end);
+    while (from < n && steps[from].mark != MARK_BORROWS)
+        from++;
+    return from;
+}
+
+bool steps_same_loan(const struct step *steps, const struct loan *one, const struct loan *other)
+{
+    const struct step *a = steps + one->from, *b = steps + other->from;
+    size_t n = one->end - one->from;
+    bool same = one->known && other->known && other->end - other->from == n;
+    for (size_t i = 0; same && i < n; i++)
+        same = a[i].op == b[i].op && address_same(a[i].at, b[i].at) && a[i].value == b[i].value &&
+               a[i].mask == b[i].mask;
+    return same;
 }
 
 void step_name(const struct step *step, const char *view, char *out, size_t size)

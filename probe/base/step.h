@@ -55,7 +55,8 @@ enum step_mark {
     MARK_CONTROLS,  /* a halt, a single step, or the end of holding off */
     MARK_AWAITS_HALT,
     MARK_STOP_OFF, /* switches off the breakpoint that moves, */
-    MARK_STOP_ON   /* or on */
+    MARK_STOP_ON,  /* or on */
+    MARK_BORROWS   /* after it a register of the program may be changed, whose value is known by now */
 };
 
 struct step {
@@ -64,10 +65,11 @@ struct step {
     enum op op;
     enum step_mark mark;
     bool once;     /* OP_EXPECT: a read changes the register, so that no second one decides */
-    uint16_t back; /* OP_WRITE: it restores what was proved, and is borrowed so many steps before it; 0: no.
-                      OP_READ: it empties the register, which so many steps before it have filled; 0: no */
-    uint16_t borrowed; /* as it restores: how many steps before it a resource is borrowed; 0: `back` */
-    uint16_t behind;   /* the same: how many steps after it belong to the restoring */
+    uint16_t back; /* OP_COPY, OP_CHECK: how far before it the result is. OP_READ: it empties the register,
+                      which as many steps before it have filled; 0: it does not */
+    uint16_t
+        since; /* the first step that gives something back: how far before it that is borrowed; 0: none */
+    uint16_t gives; /* the same: how many steps give it back */
 };
 
 enum why {
@@ -93,13 +95,9 @@ struct step step_read_emptying(struct address at, size_t back);
 struct step step_write(struct address at, uint64_t value);
 struct step step_until(struct address at, uint64_t mask, uint64_t value);
 struct step step_expect(struct address at, uint64_t mask, uint64_t value);
-/* A write of a known value, that restores what is borrowed `back` steps before it. */
-struct step step_write_back(struct address at, uint64_t value, size_t back);
 struct step step_expect_once(struct address at, uint64_t mask, uint64_t value);
 struct step step_copy(struct address at, size_t back);
 struct step step_check(size_t back, uint64_t mask, uint64_t value);
-/* A copy of an older result; what it restores is borrowed only `borrowed` steps before the copy. */
-struct step step_copy_since(struct address at, size_t back, size_t borrowed);
 struct step step_time(unsigned which);
 struct step step_marked(enum step_mark mark, struct step step);
 /* Whether it is a write to what halts and resumes the core. */
@@ -113,16 +111,27 @@ struct steps {
     bool overflow;
 };
 
-/*
- * Whether a list of `n` steps that ended at `done` still holds something borrowed, which later steps restore.
- * Steps [*from, *end) do that, including a wait in front of them.
- */
-bool steps_borrowed(const struct step *steps, size_t n, size_t done, size_t *from, size_t *end);
-/* The first steps from `done` on that restore a known value, whether or not anything is borrowed yet. */
-bool steps_will_restore(const struct step *steps, size_t n, size_t done, size_t *from, size_t *end);
-
 /* Returns the index at which the step's result will be found. */
 size_t steps_add(struct steps *list, struct step step);
+
+/*
+ * Loans. A list that changes a register of the program, such as R0, gives it back itself. Loans may be
+ * nested: then the later one is given back first. A list that ends in between owes what is open.
+ */
+struct loan {
+    size_t from, end; /* the steps that give it back, with a wait before them */
+    bool known;       /* they need no result of the list */
+};
+
+/* The steps from `from` to the end of the list give back what is borrowed after step `since`. */
+void steps_give_back(struct steps *list, size_t since, size_t from);
+/* Whether a list of `n` steps that ended at `done` owes something. Then *out gives all of it back; if that ends
+ * after its first step, it goes on as a list that ended there. */
+bool steps_loan(const struct step *steps, size_t n, size_t done, struct loan *out);
+/* The first step from `from` on after which more is borrowed; n: there is none. */
+size_t steps_next_loan(const struct step *steps, size_t n, size_t from);
+/* Whether both give back the same, as far as that is known before the list runs. */
+bool steps_same_loan(const struct step *steps, const struct loan *one, const struct loan *other);
 
 /* The access in words: "read 0x40000000 (4 bytes) on rp2040.core0"; `view` may be NULL. */
 void step_name(const struct step *step, const char *view, char *out, size_t size);

@@ -105,12 +105,19 @@ static uint32_t register_number(enum core_register which)
 }
 
 /* Makes sure that the value at `saved` has arrived before its register is changed: the link may be lost with
- * packets in flight. UDCCdis marks from here on that it must be given back; in Debug state the bit does
- * nothing else. */
-static void begin_borrow(const struct core *core, struct steps *list, size_t saved)
+ * packets in flight. Returns since when it is borrowed. */
+static size_t add_arrival(struct steps *list, size_t saved)
 {
-    steps_add(list, step_check(list->n - saved, 0, 0));
+    return steps_add(list, step_marked(MARK_BORROWS, step_check(list->n - saved, 0, 0)));
+}
+
+/* The same for R0. UDCCdis marks from here on that it must be given back; in Debug state the bit does nothing
+ * else. */
+static size_t begin_borrow(const struct core *core, struct steps *list, size_t saved)
+{
+    size_t since = add_arrival(list, saved);
     armv7_add_write(core, list, DBGDSCR, BORROWED);
+    return since;
 }
 
 static bool goes_through_r0(enum core_register which)
@@ -126,8 +133,7 @@ static size_t add_through_r0(const struct core *core, struct steps *list, enum c
         steps_add(list, step_until(armv7_word(core, DBGDSCR), DBGDSCR_INSTRCOMPL_L, DBGDSCR_INSTRCOMPL_L));
     steps_add(list, step_write(armv7_word(core, DBGDSCR), DBGDSCR_HDBGEN | DBGDSCR_ITREN));
     add_empty(core, list);
-    size_t r0 = armv7_take(core, list, 0);
-    begin_borrow(core, list, r0);
+    size_t r0 = armv7_take(core, list, 0), since = begin_borrow(core, list, r0);
     /* A word that was left in DBGDTRRX would be given back as R0: it is dropped */
     armv7_add_write(core, list, DBGDTRRX, 0); /* ignored if there is one */
     armv7_add_instruction(core, list, MRC_DTRRX);
@@ -138,9 +144,11 @@ static size_t add_through_r0(const struct core *core, struct steps *list, enum c
     armv7_add_instruction(core, list, which == CORE_PC ? MOV_R0_PC : MRS_R0_CPSR);
     size_t at = armv7_take(core, list, 0);
     add_wait_done(core, list); /* a list that restores R0 may begin here */
-    steps_add(list, step_copy(armv7_word(core, DBGDTRRX), list->n - r0));
+    size_t give = steps_add(list, step_copy(armv7_word(core, DBGDTRRX), list->n - r0));
     armv7_add_instruction(core, list, MRC_DTRRX);
-    steps_add(list, step_copy(armv7_word(core, DBGDSCR), list->n - control));
+    steps_give_back(list, since, give);
+    give = steps_add(list, step_copy(armv7_word(core, DBGDSCR), list->n - control));
+    steps_give_back(list, control, give);
     return at;
 }
 /* The distance between the results of CPSR and PC. */
@@ -231,15 +239,14 @@ static uint32_t selector(void)
 }
 
 /* Moves the result at `saved` back into R0. `unstick`: clears a sticky exception first, which would block
- * instructions. */
-static void give_r0(const struct core *core, struct steps *list, size_t saved, bool unstick)
+ * instructions. Returns the first step. */
+static size_t give_r0(const struct core *core, struct steps *list, size_t saved, bool unstick)
 {
-    struct step copy = step_copy(armv7_word(core, DBGDTRRX), list->n - saved);
-    copy.behind = unstick ? 3 : 2;
-    steps_add(list, copy);
+    size_t give = steps_add(list, step_copy(armv7_word(core, DBGDTRRX), list->n - saved));
     if (unstick)
         armv7_add_write(core, list, DBGDRCR, DBGDRCR_CLEAR_STICKY);
     armv7_add_instruction(core, list, MRC_DTRRX);
+    return give;
 }
 
 static void select_counter(const struct core *core, struct steps *list, const struct address *at)
@@ -300,22 +307,21 @@ static void add_through_spare(const struct core *core, struct steps *list, const
 {
     uint32_t number = register_number(spare->which);
     armv7_add_expect_register(core, list, spare->which, spare->value);
-    size_t since = list->n;
-    armv7_add_write(core, list, DBGDSCR, BORROWED);
+    size_t since =
+        steps_add(list, step_marked(MARK_BORROWS, step_write(armv7_word(core, DBGDSCR), BORROWED)));
     for (size_t i = 0; i < n; i++)
         at[i] = add_access(core, list, &accesses[i], number);
     add_wait_done(core, list); /* a list that restores the register may begin here */
-    struct step give = step_write_back(armv7_word(core, DBGDTRRX), spare->value, list->n - since);
-    give.behind = 3;
-    steps_add(list, give);
+    size_t give = steps_add(list, step_write(armv7_word(core, DBGDTRRX), spare->value));
     armv7_add_instruction(core, list, MRC_DTRRX | number << RT_SHIFT);
     armv7_add_write(core, list, DBGDSCR, DBGDSCR_HDBGEN | DBGDSCR_ITREN);
+    steps_give_back(list, since, give);
 }
 
 void armv7_add_coprocessor(const struct core *core, struct steps *list, const struct step *accesses, size_t n,
                            bool privileged, const struct core_proof *spare, size_t *at)
 {
-    size_t cpsr = 0, select = 0;
+    size_t cpsr = 0, cpsr_since = 0, select = 0, select_since = 0, give;
     bool selects = false;
     for (size_t i = 0; i < n; i++)
         selects = selects || is_selected(&accesses[i].at);
@@ -326,12 +332,11 @@ void armv7_add_coprocessor(const struct core *core, struct steps *list, const st
     if (privileged)
         add_proof_of_quiet(core, list);
     prepare_transfer(core, list);
-    size_t r0 = armv7_take(core, list, 0);
-    begin_borrow(core, list, r0);
+    size_t r0 = armv7_take(core, list, 0), since = begin_borrow(core, list, r0);
     if (privileged) {
         armv7_add_instruction(core, list, MRS_R0_CPSR);
         cpsr = armv7_take(core, list, 0);
-        steps_add(list, step_check(list->n - cpsr, 0, 0));
+        cpsr_since = add_arrival(list, cpsr);
         armv7_add_constant(core, list, 0, SUPERVISOR);
         armv7_add_instruction(core, list, MSR_CPSR_C_R0);
         armv7_add_instruction(core, list, ISB);
@@ -339,25 +344,25 @@ void armv7_add_coprocessor(const struct core *core, struct steps *list, const st
     if (selects) {
         armv7_add_instruction(core, list, MRC_CP15 | selector());
         select = armv7_take(core, list, 0);
-        steps_add(list, step_check(list->n - select, 0, 0));
+        select_since = add_arrival(list, select);
     }
     for (size_t i = 0; i < n; i++)
         at[i] = add_access(core, list, &accesses[i], 0);
     add_wait_done(core, list); /* a list that restores R0 may begin here */
     if (selects) {
-        give_r0(core, list, select, privileged);
+        give = give_r0(core, list, select, privileged);
         armv7_add_instruction(core, list, MCR_CP15 | selector());
+        steps_give_back(list, select_since, give);
     }
     if (privileged) {
-        give_r0(core, list, cpsr, true);
+        give = give_r0(core, list, cpsr, true);
         armv7_add_instruction(core, list, MSR_CPSR_R0);
         armv7_add_instruction(core, list, ISB);
+        steps_give_back(list, cpsr_since, give);
     }
-    size_t last = list->n;
-    give_r0(core, list, r0, privileged);
-    if (last < list->n)
-        list->items[last].behind++;
+    give = give_r0(core, list, r0, privileged);
     armv7_add_write(core, list, DBGDSCR, DBGDSCR_HDBGEN | DBGDSCR_ITREN);
+    steps_give_back(list, since, give);
 }
 
 /* --- injected code -------------------------------------------------------------------------------------- */

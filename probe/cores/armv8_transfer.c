@@ -148,28 +148,29 @@ static struct borrowed add_borrow(const struct core *core, struct steps *list)
     add_show(core, list, 0);
     out.low = take_shown(core, list);
     out.high = out.low + 1;
-    out.since = list->n; /* from here on it may be unknown whether a step was done */
     add_expect_control(core, list, EDSCR_ERR | EDSCR_TXFULL, 0);
     /* X0 has arrived before it is changed. TDA marks from here on that it must be given back; in Debug state
      * the bit does nothing else. */
-    steps_add(list, step_check(list->n - out.low, 0, 0));
+    out.since = steps_add(list, step_marked(MARK_BORROWS, step_check(list->n - out.low, 0, 0)));
     armv8_add_write(core, list, EDSCR, EDSCR_HDE | EDSCR_TDA);
     return out;
 }
 
-static void add_copy(const struct core *core, struct steps *list, uint32_t offset, size_t from, size_t since)
+static size_t add_copy(const struct core *core, struct steps *list, uint32_t offset, size_t from)
 {
-    steps_add(list, step_copy_since(armv8_word(core, offset), list->n - from, list->n - since));
+    return steps_add(list, step_copy(armv8_word(core, offset), list->n - from));
 }
 
 /* May begin again at any step, after armv8_add_recover_instruction. */
 static void armv8_give_back(const struct core *core, struct steps *list, const struct borrowed *borrowed)
 {
-    add_copy(core, list, DBGDTRTX_EL0, borrowed->high, borrowed->since);
-    add_copy(core, list, DBGDTRRX_EL0, borrowed->low, borrowed->since);
+    size_t give = add_copy(core, list, DBGDTRTX_EL0, borrowed->high);
+    add_copy(core, list, DBGDTRRX_EL0, borrowed->low);
     armv8_add_instruction(core, list, MRS_DTR); /* ignored with EDSCR_ERR */
     add_expect_control(core, list, EDSCR_ERR | EDSCR_ITE | EDSCR_RXFULL, EDSCR_ITE);
-    add_copy(core, list, EDSCR, borrowed->control, borrowed->control);
+    steps_give_back(list, borrowed->since, give);
+    give = add_copy(core, list, EDSCR, borrowed->control);
+    steps_give_back(list, borrowed->control, give);
 }
 
 size_t armv8_add_through_x0(const struct core *core, struct steps *list, uint32_t instruction)
@@ -231,29 +232,22 @@ static void add_proof_through_x0(const struct core *core, struct steps *list, co
     armv8_give_back(core, list, &borrowed);
 }
 
-static void add_known(const struct core *core, struct steps *list, uint32_t offset, uint64_t value,
-                      size_t since)
-{
-    struct step step = step_write_back(armv8_word(core, offset), value, list->n - since);
-    step.borrowed = step.back; /* all of it is restored, or nothing */
-    steps_add(list, step);
-}
-
 /* What the spare register must hold is proved before it is changed, so it can be given back at once. */
 static void add_proof_through_spare(const struct core *core, struct steps *list,
                                     const struct core_proof *proof, const struct core_proof *spare)
 {
     uint32_t number = number_of(spare->which);
     add_expect_shown(core, list, number, spare->value);
-    size_t since = list->n;
-    armv8_add_write(core, list, EDSCR, EDSCR_HDE | EDSCR_TDA); /* as in add_borrow */
+    const struct step borrow = step_write(armv8_word(core, EDSCR), EDSCR_HDE | EDSCR_TDA);
+    size_t since = steps_add(list, step_marked(MARK_BORROWS, borrow)); /* as in add_borrow */
     armv8_add_instruction(core, list, moving_to_x0(proof->which) | number);
     add_expect_shown(core, list, number, proof->value);
-    add_known(core, list, DBGDTRTX_EL0, spare->value >> 32, since);
-    add_known(core, list, DBGDTRRX_EL0, spare->value & UINT32_MAX, since);
+    size_t give = steps_add(list, step_write(armv8_word(core, DBGDTRTX_EL0), spare->value >> 32));
+    armv8_add_write(core, list, DBGDTRRX_EL0, spare->value & UINT32_MAX);
     armv8_add_instruction(core, list, MRS_DTR | number);
     add_expect_control(core, list, EDSCR_ERR | EDSCR_ITE | EDSCR_RXFULL, EDSCR_ITE);
-    add_known(core, list, EDSCR, EDSCR_HDE, since);
+    armv8_add_write(core, list, EDSCR, EDSCR_HDE);
+    steps_give_back(list, since, give);
 }
 
 void armv8_add_proofs(const struct core *core, struct steps *list, const struct core_proof *proofs, size_t n,

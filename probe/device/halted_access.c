@@ -26,7 +26,6 @@ struct halted_access {
     struct step items[ROOM];
     uint64_t results[ROOM];
     struct steps list;
-    size_t begin; /* steps before this one have left nothing to restore */
     size_t done;
 };
 
@@ -35,7 +34,7 @@ static const char while_halted[] = "the core was reset while it was halted for i
 static void new_list(struct halted_access *self)
 {
     self->list = (struct steps){.items = self->items, .room = ROOM};
-    self->begin = self->done = 0;
+    self->done = 0;
 }
 
 static bool read_by_itself(struct halted_access *self, struct address at, uint64_t *value,
@@ -126,16 +125,17 @@ static bool access_read_status(struct halted_access *self, uint64_t *status, con
  * Can be called again after a failure. */
 static bool access_give_back(struct halted_access *self, const struct deadline *deadline, struct error *error)
 {
-    size_t from, end, begin = self->begin;
+    struct loan loan;
     uint64_t status;
-    if (steps_borrowed(self->items + begin, self->list.n - begin, self->done - begin, &from, &end)) {
+    if (steps_loan(self->items, self->list.n, self->done, &loan)) {
         if (!access_read_status(self, &status, deadline, error))
             return false;
-        self->begin = self->done = begin + from;
-        if (from > 0 && self->items[self->begin - 1].op == OP_UNTIL)
-            self->begin--; /* the wait may be needed once more */
-        if (access_is_halted(self, status) && !self->was_reset && !run_to(self, begin + end, deadline, error))
+        size_t done = self->done;
+        self->done = loan.from;
+        if (access_is_halted(self, status) && !self->was_reset && !run_to(self, loan.end, deadline, error)) {
+            self->done = self->done > loan.from ? self->done : done;
             return false;
+        }
     }
     new_list(self);
     return true;

@@ -20,18 +20,17 @@ static bool halted_list_give_back(struct ledger *ledger, const struct core *core
 {
     struct step items[8];
     uint64_t ignored[8];
-    size_t from, end;
-    if (!steps_borrowed(list->items, list->n, done, &from, &end) ||
-        !halted_list_is_halted(ledger, core, deadline))
+    struct loan loan;
+    if (!steps_loan(list->items, list->n, done, &loan) || !halted_list_is_halted(ledger, core, deadline))
         return true;
     for (int i = 0; i < TRIES; i++) {
         struct steps ready = {.items = items, .room = sizeof items / sizeof *items}, part = *list;
         struct error refused = {0};
-        part.n = end;
-        core_add_recover_instruction(core, &ready, &list->items[from]);
+        part.n = loan.end;
+        core_add_recover_instruction(core, &ready, &list->items[loan.from]);
         bool is_ready =
             ready.n == 0 || ledger_execute(ledger, &ready, 0, ignored, deadline, &refused).why == DONE;
-        if (is_ready && ledger_execute(ledger, &part, from, results, deadline, &refused).why == DONE)
+        if (is_ready && ledger_execute(ledger, &part, loan.from, results, deadline, &refused).why == DONE)
             return true;
         usleep(NAP_US);
     }

@@ -440,9 +440,9 @@ static bool recover_instruction(struct direct_engine *self, size_t from, const s
 
 bool direct_restore_borrowed(struct direct_engine *self, const struct deadline *deadline, struct error *error)
 {
-    size_t from, end;
+    struct loan loan;
     uint64_t status;
-    if (!steps_borrowed(self->items, self->list.n, self->done, &from, &end))
+    if (!steps_loan(self->items, self->list.n, self->done, &loan))
         return true;
     if (!ledger_read(self->device->ledger, core_status_register(self->core), &status, deadline, error))
         return false;
@@ -456,8 +456,8 @@ bool direct_restore_borrowed(struct direct_engine *self, const struct deadline *
     struct outcome outcome = {.why = UNEXPECTED};
     struct error refused = {0};
     for (int i = 0; i < PLAIN_TRIES && outcome.why == UNEXPECTED; i++)
-        if (recover_instruction(self, from, deadline, &refused))
-            outcome = run_again(self, from, end, deadline, &refused);
+        if (recover_instruction(self, loan.from, deadline, &refused))
+            outcome = run_again(self, loan.from, loan.end, deadline, &refused);
     if (outcome.why != DONE)
         return error_set(error, refused.kind != ERROR_NONE ? refused.kind : ERROR_ASLEEP,
                          "could not restore the registers that were borrowed: %s", refused.text);

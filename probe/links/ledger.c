@@ -338,16 +338,16 @@ bool ledger_old(const struct ledger *ledger, struct address at, uint64_t *old)
 }
 
 /* The user cancelled in the middle of a list: what it has borrowed of the program is put back first. */
-static struct outcome ledger_give_back(struct ledger *ledger, const struct steps *list, size_t from,
-                                       uint64_t *results, struct outcome paused, struct error *error)
+static struct outcome ledger_give_back(struct ledger *ledger, const struct steps *list, uint64_t *results,
+                                       struct outcome paused, struct error *error)
 {
     struct deadline soon = deadline_in_ms(patience_ms(RESTORE_MS), NULL);
-    size_t begin, end;
+    struct loan loan;
     while (paused.why == NOT_YET && !deadline_passed(&soon) &&
-           steps_borrowed(list->items + from, list->n - from, paused.done - from, &begin, &end)) {
+           steps_loan(list->items, list->n, paused.done, &loan)) {
         size_t done = paused.done;
         paused =
-            link_execute(ledger->link, list->items + done, from + end - done, results + done, &soon, error);
+            link_execute(ledger->link, list->items + done, loan.end - done, results + done, &soon, error);
         paused.done += done;
     }
     if (paused.why == DONE && paused.done < list->n)
@@ -387,50 +387,38 @@ static void note_list(struct ledger *ledger, const struct steps *list, size_t fr
         ledger_sync(ledger);
 }
 
-/* Behind this step a register of the program may be changed that the list gives back later. */
-static bool arrives(const struct step *step)
+/* What gives back what is borrowed while the list goes on at `done`. If nothing is, what gives back the loan
+ * after that, if it is known already. */
+static bool find_loan(const struct steps *list, size_t done, struct loan *out)
 {
-    return step->op == OP_CHECK && step->mask == 0;
+    if (steps_loan(list->items, list->n, done, out))
+        return true;
+    size_t next = steps_next_loan(list->items, list->n, done);
+    return next < list->n && steps_loan(list->items, list->n, next + 1, out) && out->known;
 }
 
-/* Whether two parts of a list restore the same. */
-static bool same_steps(const struct step *one, const struct step *other, size_t n)
+/* How far the list may go on at `done` until the note of a loan must be made anew; NULL: there is none. */
+static size_t noted_end(const struct steps *list, size_t done, const struct loan *noted)
 {
-    for (size_t i = 0; i < n; i++)
-        if (one[i].op != other[i].op || one[i].op == OP_COPY || !address_same(one[i].at, other[i].at) ||
-            one[i].value != other[i].value || one[i].mask != other[i].mask)
-            return false;
-    return true;
+    size_t next = steps_next_loan(list->items, list->n, done);
+    struct loan other;
+    while (next < list->n && noted != NULL && steps_loan(list->items, list->n, next + 1, &other) &&
+           steps_same_loan(list->items, noted, &other))
+        next = steps_next_loan(list->items, list->n, next + 1);
+    return next < list->n ? next + 1 : next;
 }
 
-/* How far the list may go on until a note of the borrowed must be made anew: until a further register
- * arrives, or another one is borrowed than the noted steps [from, end) give back. */
-static size_t noted_end(const struct steps *list, size_t done, size_t from, size_t end)
-{
-    size_t next = done + 1, other_from, other_end;
-    while (next < list->n && !arrives(&list->items[next - 1]))
-        next++;
-    if (end <= done || end >= next ||
-        !steps_will_restore(list->items, list->n, end, &other_from, &other_end) || other_from >= next)
-        return next;
-    bool same = other_end - other_from == end - from &&
-                same_steps(list->items + from, list->items + other_from, end - from);
-    return same ? next : end;
-}
-
-/* What gives back the registers of the program that are borrowed while the list goes on at `done`. Returns
- * the step up to which that is right. The note of another list, which did not come to its end, stays until
- * then: a list that borrows nothing may be what gives them back. */
+/* Notes the steps that give back the registers of the program that are borrowed while the list goes on at
+ * `done`. Returns the step up to which that is right. The note of another list, which did not come to its
+ * end, stays until then: a list that borrows nothing may be what gives them back. */
 static size_t note_borrowed(struct ledger *ledger, const struct steps *list, size_t done,
                             const uint64_t *results, bool *noted)
 {
     struct step given[JOURNAL_BORROWED];
-    size_t from, end, n = 0;
-    bool some = steps_borrowed(list->items, list->n, done, &from, &end) ||
-                steps_will_restore(list->items, list->n, done, &from, &end);
-    if (!some || end - from > JOURNAL_BORROWED)
-        from = end = list->n;
-    for (size_t i = from; i < end && ledger->journal != NULL; i++) {
+    struct loan loan;
+    size_t n = 0;
+    bool some = find_loan(list, done, &loan);
+    for (size_t i = loan.from; some && ledger->journal != NULL && i < loan.end && n < JOURNAL_BORROWED; i++) {
         struct step step = list->items[i];
         if (step.op == OP_COPY)
             step = step_write(step.at, results[i - step.back]);
@@ -439,7 +427,7 @@ static size_t note_borrowed(struct ledger *ledger, const struct steps *list, siz
     if (ledger->journal != NULL && (some || *noted))
         (void)journal_borrow(ledger->journal, given, n);
     *noted = some;
-    return noted_end(list, done, from, end);
+    return noted_end(list, done, some ? &loan : NULL);
 }
 
 struct outcome ledger_execute(struct ledger *ledger, const struct steps *list, size_t from, uint64_t *results,
@@ -459,7 +447,7 @@ struct outcome ledger_execute(struct ledger *ledger, const struct steps *list, s
         outcome.done += at;
     }
     if (outcome.why == NOT_YET && deadline_passed(deadline))
-        outcome = ledger_give_back(ledger, list, from, results, outcome, error);
+        outcome = ledger_give_back(ledger, list, results, outcome, error);
     if (outcome.why == DONE)
         (void)note_borrowed(ledger, list, list->n, results, &noted);
     return outcome;

@@ -151,14 +151,14 @@ TEST(each_access_can_stand_alone)
 static bool interrupt(long at, bool done_too, size_t *owed)
 {
     enum why why;
-    size_t from, end;
+    struct loan loan;
     b.model.what = done_too ? MODEL_LOSE_AFTER : MODEL_LOSE;
     b.model.trouble_at = b.model.accesses + at;
     size_t done = run(0, b.list.n, &why);
     bool ended = why == DONE;
-    if (steps_borrowed(b.items, b.list.n, done, &from, &end)) {
-        assert_true(!ended && from >= 1 && end <= b.list.n);
-        assert_int_equal(run(from, end, &why), end);
+    if (steps_loan(b.items, b.list.n, done, &loan)) {
+        assert_true(!ended && loan.from >= 1 && loan.end <= b.list.n);
+        assert_int_equal(run(loan.from, loan.end, &why), loan.end);
         ++*owed;
     }
     b.model.tx_full = false; /* a copy that was not fetched yet */
@@ -187,21 +187,16 @@ TEST(interrupted_twice)
     enum why why;
     for (long at = 5; at < 200; at += 7)
         for (long later = 0; later < 60; later += 1 + at % 3) {
-            size_t from, end, begin = 0, done;
+            struct loan loan;
             set_up(0x30, 0);
             add(2, true);
             b.model.what = at % 2 ? MODEL_LOSE_AFTER : MODEL_LOSE;
             b.model.trouble_at = b.model.accesses + at;
-            done = run(0, b.list.n, &why);
+            size_t done = run(0, b.list.n, &why);
             b.model.trouble_at = b.model.accesses + later;
-            while (steps_borrowed(b.items + begin, b.list.n - begin, done - begin, &from, &end)) {
-                end += begin;
-                from += begin;
-                begin =
-                    from - (b.items[from - 1].op == OP_UNTIL); /* before that nothing had been saved yet */
-                done = run(from, end, &why);
-                if (done == end)
-                    break;
+            while (steps_loan(b.items, b.list.n, done, &loan)) {
+                size_t next = run(loan.from, loan.end, &why);
+                done = next > loan.from ? next : done; /* a wait before it may be of another loan */
             }
             b.model.tx_full = false;
             check_whole("interrupted twice", (size_t)(at * 1000 + later));
@@ -213,15 +208,15 @@ TEST(an_access_that_is_undefined_costs_the_program_nothing)
 {
     enum why why;
     for (size_t i = 0; i < COUNT(states); i++) {
-        size_t from, end;
+        struct loan loan;
         set_up(states[i], 0);
         accesses[1] = step_read(cp15_register(9, 0, 15, 7));
         add(2, true);
         size_t done = run(0, b.list.n, &why);
         assert_int_equal(why, NOT_YET);
         assert_true(done < b.list.n && b.model.sticky != 0);
-        assert_true(steps_borrowed(b.items, b.list.n, done, &from, &end));
-        assert_int_equal(run(from, end, &why), end);
+        assert_true(steps_loan(b.items, b.list.n, done, &loan));
+        assert_int_equal(run(loan.from, loan.end, &why), loan.end);
         b.model.careless = 0;
         check_whole("undefined", i);
     }
@@ -288,12 +283,12 @@ TEST(a_spare_register_that_has_changed_is_not_borrowed)
 {
     enum why why;
     for (size_t way = 0; way < 2 * COUNT(states); way++) {
-        size_t from, end;
+        struct loan loan;
         set_up_spare(way, (uint32_t)spare.value + 1);
         size_t done = run(0, b.list.n, &why);
         assert_int_equal(why, UNEXPECTED);
         assert_true(b.items[done].once);
-        assert_false(steps_borrowed(b.items, b.list.n, done, &from, &end));
+        assert_false(steps_loan(b.items, b.list.n, done, &loan));
         assert_int_equal(b.model.r[11], spare.value + 1);
         check_whole("changed", way);
     }

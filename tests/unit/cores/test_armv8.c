@@ -176,20 +176,20 @@ TEST(proofs_through_a_spare_register)
     size_t since = assert_shown(assert_shown(2, 30, KERNEL + 0x80804), 29, spare.value);
     assert_write(since, 0x088, 0x204000);
     assert_write(since + 1, 0x084, 0x910003FD); /* MOV X29, SP */
-    size_t given = assert_shown(since + 3, 29, KERNEL + 0x9F00), from, end;
+    size_t given = assert_shown(since + 3, 29, KERNEL + 0x9F00);
+    struct loan loan;
     assert_write(given, 0x08C, 0xFFFF8000);
     assert_write(given + 1, 0x080, 0x9F40);
     assert_write(given + 2, 0x084, 0xD533041D); /* MRS X29, DBGDTR_EL0 */
     assert_write(given + 5, 0x088, 0x4000);
     assert_int_equal(list.n, given + 6);
     for (size_t done = 0; done <= list.n; done++) {
-        bool borrowed = steps_borrowed(items, list.n, done, &from, &end);
+        bool borrowed = steps_loan(items, list.n, done, &loan);
         assert_int_equal(borrowed, done > since && done < list.n);
         if (borrowed)
-            assert_true(from == given && end == list.n);
+            assert_true(loan.from == given && loan.end == list.n && loan.known);
     }
-    assert_true(steps_will_restore(items, list.n, 0, &from, &end));
-    assert_true(from == given && end == list.n);
+    assert_int_equal(steps_next_loan(items, list.n, 0), since);
     size_t n = list.n;
     core_add_recover_instruction(&core, &list, &items[given]);
     assert_write(list.n - 2, 0x084, 0xD533051D); /* MRS X29, DBGDTRRX_EL0 */

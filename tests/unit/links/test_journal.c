@@ -373,12 +373,11 @@ FRESH_TEST(what_a_restore_writes_is_in_the_file)
 static size_t add_borrow(struct steps *list)
 {
     size_t saved = steps_add(list, step_read(at(0x40)));
-    steps_add(list, step_check(1, 0, 0));
+    size_t since = steps_add(list, step_marked(MARK_BORROWS, step_check(1, 0, 0)));
     steps_add(list, step_write(at(0x44), 1));
-    struct step copy = step_copy(at(0x40), list->n - saved);
-    copy.behind = 1;
-    size_t given = steps_add(list, copy);
+    size_t given = steps_add(list, step_copy(at(0x40), list->n - saved));
     steps_add(list, step_write(at(0x44), 2));
+    steps_give_back(list, since, given);
     return given;
 }
 
@@ -444,19 +443,20 @@ FRESH_TEST(the_note_tells_of_the_register_that_is_borrowed)
     for (uint64_t i = 0x40; i <= 0x48; i += 4)
         assert_true(ledger_allow(f.ledger, at(i), &f.error));
     add_borrow(&list);
-    size_t proof = steps_add(&list, step_expect_once(at(0x48), UINT32_MAX, 7));
+    steps_add(&list, step_expect_once(at(0x48), UINT32_MAX, 7));
+    size_t since = steps_add(&list, step_marked(MARK_BORROWS, step_write(at(0x44), 4)));
     steps_add(&list, step_write(at(0x48), 3));
-    steps_add(&list, step_write(at(0x44), 4));
-    size_t given = steps_add(&list, step_write_back(at(0x48), 7, 2));
+    size_t given = steps_add(&list, step_write(at(0x48), 7));
+    steps_give_back(&list, since, given);
     for (size_t stop = 0; stop < list.n; stop++) {
         f.fake.fail_after = (long)stop;
         f.fake.fail_with = LINK_LOST;
         struct error error = {0};
         size_t done = ledger_execute(f.ledger, &list, 0, results, &f.deadline, &error).done;
         assert_true(left());
-        if (done > 1 && done < proof)
+        if (done > 1 && done <= since)
             assert_int_equal(f.file.borrowed[0].at.offset, 0x40);
-        if (done > proof && done <= given) {
+        if (done > since && done <= given) {
             assert_int_equal(f.file.n_borrowed, 1);
             assert_int_equal(f.file.borrowed[0].at.offset, 0x48);
             assert_int_equal(f.file.borrowed[0].value, 7);
