@@ -96,9 +96,14 @@ bool steps_loan(const struct step *steps, size_t n, size_t done, struct loan *ou
         return false;
     while (!is_open(steps, last - 1, done))
         last--;
-    *out = (struct loan){.from = first, .end = last - 1 + steps[last - 1].gives, .known = true};
-    for (size_t i = out->from; i < out->end; i++)
+    *out = (struct loan){
+        .from = first, .end = last - 1 + steps[last - 1].gives, .known = true, .since = SIZE_MAX};
+    for (size_t i = out->from; i < out->end; i++) {
+        size_t since = i - steps[i].since;
         out->known = out->known && steps[i].op != OP_COPY;
+        if (is_open(steps, i, done) && steps[since].mark == MARK_BORROWS)
+            out->since = since < out->since ? since : out->since;
+    }
     out->from -= first > 0 && steps[first - 1].op == OP_UNTIL;
     return true;
 }

@@ -1,7 +1,7 @@
 #include "commands/where.h"
 
 #include "cores/exception.h"
-#include "device/halted_list.h"
+#include "device/run.h"
 #include "links/ledger.h"
 #include "profile/stack_reader.h"
 #include "report/place_report.h"
@@ -125,7 +125,7 @@ static void read_faults(struct where *where, struct exception_fault *fault)
     struct error unread = {0};
     size_t at[FAULT_WORDS];
     if (device->debugger == NULL && exception_add_faults(core, fault->status, &list, at) &&
-        halted_list_run(device->ledger, core, &list, results, &deadline, &unread))
+        run_list(device->ledger, core, &list, results, &deadline, &unread))
         exception_take_faults(core, results, at, fault);
 }
 

@@ -2,7 +2,7 @@
 
 #include "cores/architectures.h"
 #include "debuggers/debugger.h"
-#include "device/halted_list.h"
+#include "device/run.h"
 #include "device/settings.h"
 
 #include <inttypes.h>
@@ -85,7 +85,7 @@ static bool look_by_registers(struct device *device, struct device_core *core,
     struct steps list = {.items = items, .room = LIST_ROOM};
     size_t at = core_add_register(&core->core, &list, CORE_PC);
     if (!allow_commands(device, &core->core, error) ||
-        !halted_list_run(device->ledger, &core->core, &list, values, deadline, error))
+        !run_list(device->ledger, &core->core, &list, values, deadline, error))
         return false;
     core->halted_at = core_code_place(core_register_value(&core->core, CORE_PC, values, at));
     return true;

@@ -1,11 +1,11 @@
 #include "device/halted_access.h"
 
+#include "device/run.h"
 #include "device/settings.h"
 
 #include <stdlib.h>
-#include <unistd.h>
 
-enum { ROOM = 1024, NAP_US = 1000, RESTORE_MS = 500 };
+enum { ROOM = 1024, RESTORE_MS = 500 };
 
 struct halted_access {
     struct ledger *ledger;
@@ -79,35 +79,17 @@ static bool access_refuse(struct halted_access *self, enum why why, const struct
                      "the core does not execute instructions in Debug state");
 }
 
-/* On from step `done` to `end`. */
-static bool run_to(struct halted_access *self, size_t end, const struct deadline *deadline,
-                   struct error *error)
-{
-    struct steps part = self->list;
-    part.n = end;
-    while (self->done < end || part.overflow) {
-        struct error why = {0};
-        self->busy = true;
-        struct outcome outcome =
-            ledger_execute(self->ledger, &part, self->done, self->results, deadline, &why);
-        self->busy = false;
-        self->done = outcome.done;
-        if (outcome.why == DONE)
-            break;
-        bool waits = outcome.why == NOT_YET || outcome.why == TARGET_WAIT;
-        if (outcome.why == UNEXPECTED || (waits && deadline_passed(deadline)))
-            return access_refuse(self, outcome.why, deadline, error);
-        if (!waits)
-            return error_copy(error, &why);
-        if (outcome.why == TARGET_WAIT)
-            usleep(NAP_US);
-    }
-    return true;
-}
-
 static bool access_run(struct halted_access *self, const struct deadline *deadline, struct error *error)
 {
-    return run_to(self, self->list.n, deadline, error);
+    struct error why = {0};
+    self->busy = true;
+    struct outcome outcome = run_steps(self->ledger, &self->list, self->done, self->results, deadline, &why);
+    self->busy = false;
+    self->done = outcome.done;
+    bool waits = outcome.why == NOT_YET || outcome.why == TARGET_WAIT;
+    if (outcome.why == UNEXPECTED || waits)
+        return access_refuse(self, outcome.why, deadline, error);
+    return outcome.why == DONE || error_copy(error, &why);
 }
 
 static bool access_is_halted(const struct halted_access *self, uint64_t status)
@@ -121,24 +103,19 @@ static bool access_read_status(struct halted_access *self, uint64_t *status, con
     return read_by_itself(self, core_status_register(self->core), status, deadline, error);
 }
 
-/* Restores what an access that ended in the middle has borrowed; after a reset there is nothing to restore.
- * Can be called again after a failure. */
+/* Restores what an access that ended in the middle has borrowed. Can be called again after a failure. */
 static bool access_give_back(struct halted_access *self, const struct deadline *deadline, struct error *error)
 {
-    struct loan loan;
-    uint64_t status;
-    if (steps_loan(self->items, self->list.n, self->done, &loan)) {
-        if (!access_read_status(self, &status, deadline, error))
-            return false;
-        size_t done = self->done;
-        self->done = loan.from;
-        if (access_is_halted(self, status) && !self->was_reset && !run_to(self, loan.end, deadline, error)) {
-            self->done = self->done > loan.from ? self->done : done;
-            return false;
-        }
-    }
-    new_list(self);
-    return true;
+    bool was_reset = self->was_reset;
+    self->busy = true;
+    bool gave = run_settle(self->ledger, self->core, &self->list, &self->done, self->results,
+                           self->alone ? &was_reset : NULL, deadline, error);
+    self->busy = false;
+    self->reset_while_halted = self->reset_while_halted || (was_reset && !self->was_reset);
+    self->was_reset = was_reset;
+    if (gave)
+        new_list(self);
+    return gave;
 }
 
 /* Looks for a reset before it halts the core, to tell it from a reset after that. */

@@ -1,6 +1,6 @@
 #include "device/release.h"
 
-#include "device/halted_list.h"
+#include "device/run.h"
 #include "device/settings.h"
 
 #include <string.h>
@@ -249,7 +249,7 @@ static bool read_pc(struct device *device, void (*add_first)(const struct core *
         add_first(core, &list);
     size_t at = core_add_register(core, &list, CORE_PC);
     core_add_registers_done(core, &list);
-    if (!halted_list_run(device->ledger, core, &list, values, deadline, error))
+    if (!run_list(device->ledger, core, &list, values, deadline, error))
         return false;
     *pc = core_code_place(core_register_value(core, CORE_PC, values, at));
     return true;

@@ -3,13 +3,14 @@
 #include "base/arm_debug.h"
 #include "debuggers/debugger.h"
 #include "device/release.h"
+#include "device/run.h"
 #include "device/settings.h"
 #include "links/left_alone.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 
-enum { LIST_ROOM = JOURNAL_BORROWED + 16, TRIES = 5 };
+enum { LIST_ROOM = JOURNAL_BORROWED + 1 };
 
 /* --- what was left -------------------------------------------------------------------------------------- */
 
@@ -123,27 +124,22 @@ static bool restore_give_back(struct device *device, const struct journal_file *
     const struct core *core = &device->chosen->core;
     struct step items[LIST_ROOM];
     uint64_t results[LIST_ROOM];
-    struct outcome outcome = {.why = UNEXPECTED};
-    struct error why = {0};
+    struct steps list = {.items = items, .room = LIST_ROOM};
+    bool was_reset = false;
     out->gave_back = has_borrowed(device, file);
     if (device->debugger != NULL && file->n_borrowed > 0)
         return clear_mark(device, deadline, error);
     if (!out->gave_back)
         return true;
-    for (size_t k = 0; k < file->n_borrowed; k++)
-        out->gave_first = out->gave_first || core_gives_first(core, &file->borrowed[k]);
-    for (int i = 0; i < TRIES && outcome.why != DONE; i++) {
-        struct steps list = {.items = items, .room = LIST_ROOM};
-        core_add_recover_instruction(core, &list, &file->borrowed[0]);
-        for (size_t k = 0; k < file->n_borrowed; k++)
-            steps_add(&list, file->borrowed[k]);
-        for (size_t k = 0; k < list.n; k++)
-            if (list.items[k].op == OP_WRITE && !ledger_allow(device->ledger, list.items[k].at, error))
-                return false;
-        outcome = ledger_execute(device->ledger, &list, 0, results, deadline, &why);
+    size_t since = steps_add(&list, step_read(core_status_register(core))), done = since + 1;
+    for (size_t i = 0; i < file->n_borrowed; i++) {
+        out->gave_first = out->gave_first || core_gives_first(core, &file->borrowed[i]);
+        steps_add(&list, file->borrowed[i]);
+        if (file->borrowed[i].op == OP_WRITE && !ledger_allow(device->ledger, file->borrowed[i].at, error))
+            return false;
     }
-    return outcome.why == DONE || error_set(error, why.kind != ERROR_NONE ? why.kind : ERROR_ASLEEP,
-                                            "could not restore the program's registers: %s", why.text);
+    steps_give_back(&list, since, done);
+    return run_settle(device->ledger, core, &list, &done, results, &was_reset, deadline, error);
 }
 
 static bool is_code(const struct device *device, const struct journal_entry *entry)

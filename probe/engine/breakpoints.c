@@ -1,6 +1,6 @@
 #include "engine/breakpoints.h"
 
-#include "device/halted_list.h"
+#include "device/run.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -298,7 +298,7 @@ static bool has_stopped(struct breakpoints *breakpoints, const struct device_cor
     if (core_state_of(core, status) != CORE_HALTED)
         return true;
     size_t at = core_add_register(core, &list, CORE_PC);
-    if (!halted_list_run(device->ledger, core, &list, results, deadline, error))
+    if (!run_list(device->ledger, core, &list, results, deadline, error))
         return false;
     *pc = core_code_place(core_register_value(core, CORE_PC, results, at));
     *stopped = is_place(breakpoints, *pc);

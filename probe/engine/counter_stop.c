@@ -1,7 +1,7 @@
 #include "engine/counter_stop.h"
 
 #include "cores/architectures.h"
-#include "device/halted_list.h"
+#include "device/run.h"
 #include "device/settings.h"
 
 #include <inttypes.h>
@@ -25,7 +25,7 @@ static bool counter_stop_read_state(struct counter_stop *stop, enum core_state *
 bool counter_stop_run(struct counter_stop *stop, const struct steps *list, uint64_t *results,
                       const struct deadline *deadline, struct error *error)
 {
-    return halted_list_run(stop->device->ledger, stop->core, list, results, deadline, error);
+    return run_list(stop->device->ledger, stop->core, list, results, deadline, error);
 }
 
 /* `stands`: it has stopped, or is just about to. */

@@ -3,6 +3,7 @@
  */
 #include "engine/debuggee.h"
 #include "cores/architectures.h"
+#include "device/run.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -101,7 +102,7 @@ bool debuggee_read_counters(struct debugger_engine *self, uint64_t *values, bool
     if (reset != NULL)
         witness_add(&self->device->witness, self->core, NULL, &list, &places);
     size_t reset_at = may_reset ? core_add_reset_seen(self->core, &list) : SIZE_MAX;
-    if (list.n > 0 && !ledger_run(self->device->ledger, &list, results, &limit, error))
+    if (list.n > 0 && !run_list(self->device->ledger, self->core, &list, results, &limit, error))
         return false;
     if (values != NULL)
         reading_take(&self->device->reading, false, results, at, values);

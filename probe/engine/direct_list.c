@@ -1,5 +1,7 @@
 #include "engine/direct_list.h"
 
+#include "device/run.h"
+
 #include <inttypes.h>
 #include <unistd.h>
 
@@ -341,15 +343,6 @@ static bool lets_run(const struct direct_engine *self)
     return false;
 }
 
-/* What an instruction is awaited by can be lost: a debugger that looks at the core's registers reads and
- * writes the same DBGDTRTX and DBGDTRRX. */
-static bool tell_stuck(struct error *error)
-{
-    return error_advise(error, ERROR_ASLEEP, "Close the other debugger, or reset the target.",
-                        "the halted core does not carry out an instruction: another debugger may have used "
-                        "the registers through which it passes");
-}
-
 bool direct_run_list(struct direct_engine *self, size_t *at, uint64_t *saw, const struct deadline *deadline,
                      struct error *error)
 {
@@ -393,7 +386,7 @@ bool direct_run_list(struct direct_engine *self, size_t *at, uint64_t *saw, cons
         if (outcome.why == UNEXPECTED || (outcome.why == NOT_YET && cause_was_cleared(self, done)))
             return direct_confirm_held(self, error);
         if (deadline_now_us() - went_on_us > patience_ms(INSTRUCTION_MS) * 1000LL)
-            return was_reset_meanwhile(self) ? direct_tell_reset(self, error) : tell_stuck(error);
+            return was_reset_meanwhile(self) ? direct_tell_reset(self, error) : run_tell_stuck(error);
         if ((!goes_on || late) && !may_go_on(self, &outcome, waits, late, &refused, deadline, error))
             return false;
         if (deadline_cancelled(deadline))
@@ -406,63 +399,10 @@ bool direct_run_list(struct direct_engine *self, size_t *at, uint64_t *saw, cons
     }
 }
 
-/* Runs the steps [from, end) of the list once more. */
-static struct outcome run_again(struct direct_engine *self, size_t from, size_t end,
-                                const struct deadline *deadline, struct error *refused)
-{
-    struct outcome outcome = {.why = DONE, .done = 0};
-    struct deadline patient = deadline_slice(deadline, patience_ms(LIST_MS));
-    struct steps part = self->list;
-    part.n = end;
-    while (from < end) {
-        outcome = ledger_execute(self->device->ledger, &part, from, self->results, deadline, refused);
-        from = outcome.done;
-        bool later = outcome.why == NOT_YET || outcome.why == TARGET_WAIT;
-        if (outcome.why != DONE && (!later || deadline_passed(&patient)))
-            break;
-        if (outcome.why == TARGET_WAIT)
-            usleep(NAP_US);
-    }
-    return outcome;
-}
-
-/* Makes the core ready for step `from`. False: it refuses for now; an error means that it always will. */
-static bool recover_instruction(struct direct_engine *self, size_t from, const struct deadline *deadline,
-                                struct error *error)
-{
-    struct step items[8];
-    uint64_t results[8];
-    struct steps list = {.items = items, .room = 8};
-    core_add_recover_instruction(self->core, &list, &self->items[from]);
-    return list.n == 0 ||
-           ledger_execute(self->device->ledger, &list, 0, results, deadline, error).why == DONE;
-}
-
 bool direct_restore_borrowed(struct direct_engine *self, const struct deadline *deadline, struct error *error)
 {
-    struct loan loan;
-    uint64_t status;
-    if (!steps_loan(self->items, self->list.n, self->done, &loan))
-        return true;
-    if (!ledger_read(self->device->ledger, core_status_register(self->core), &status, deadline, error))
-        return false;
-    bool was_reset = self->core->resets == RESETS_NOTICED && was_reset_meanwhile(self);
-    self->hits.was_reset = self->hits.was_reset || was_reset;
-    if (was_reset || core_state_of(self->core, status) != CORE_HALTED)
-        return true; /* the program that they belong to is gone */
-    uint64_t mark = core_borrowed_mark(self->core);
-    if (mark != 0 && (status & mark) == 0)
-        return true; /* they are restored, though the answer was lost, and the core may stand elsewhere now */
-    struct outcome outcome = {.why = UNEXPECTED};
-    struct error refused = {0};
-    for (int i = 0; i < PLAIN_TRIES && outcome.why == UNEXPECTED; i++)
-        if (recover_instruction(self, loan.from, deadline, &refused))
-            outcome = run_again(self, loan.from, loan.end, deadline, &refused);
-    if (outcome.why != DONE)
-        return error_set(error, refused.kind != ERROR_NONE ? refused.kind : ERROR_ASLEEP,
-                         "could not restore the registers that were borrowed: %s", refused.text);
-    self->done = self->list.n;
-    return true;
+    return run_settle(self->device->ledger, self->core, &self->list, &self->done, self->results,
+                      &self->hits.was_reset, deadline, error);
 }
 
 bool direct_run_plain(struct direct_engine *self, const struct deadline *deadline, struct error *error)

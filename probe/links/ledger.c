@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { HELD_FIRST = 64, NAP_US = 1000, SHORT_NAPS = 100, LONG_NAP_US = 4000, RESTORE_MS = 200 };
+enum { HELD_FIRST = 64, NAP_US = 1000, SHORT_NAPS = 100, LONG_NAP_US = 4000 };
 
 struct ledger *ledger_new(struct link *link)
 {
@@ -337,24 +337,6 @@ bool ledger_old(const struct ledger *ledger, struct address at, uint64_t *old)
     return true;
 }
 
-/* The user cancelled in the middle of a list: what it has borrowed of the program is put back first. */
-static struct outcome ledger_give_back(struct ledger *ledger, const struct steps *list, uint64_t *results,
-                                       struct outcome paused, struct error *error)
-{
-    struct deadline soon = deadline_in_ms(patience_ms(RESTORE_MS), NULL);
-    struct loan loan;
-    while (paused.why == NOT_YET && !deadline_passed(&soon) &&
-           steps_loan(list->items, list->n, paused.done, &loan)) {
-        size_t done = paused.done;
-        paused =
-            link_execute(ledger->link, list->items + done, loan.end - done, results + done, &soon, error);
-        paused.done += done;
-    }
-    if (paused.why == DONE && paused.done < list->n)
-        paused.why = NOT_YET;
-    return paused;
-}
-
 static bool check_list(const struct ledger *ledger, const struct steps *list, size_t from,
                        struct error *error)
 {
@@ -446,8 +428,6 @@ struct outcome ledger_execute(struct ledger *ledger, const struct steps *list, s
         outcome = link_execute(ledger->link, list->items + at, end - at, results + at, deadline, error);
         outcome.done += at;
     }
-    if (outcome.why == NOT_YET && deadline_passed(deadline))
-        outcome = ledger_give_back(ledger, list, results, outcome, error);
     if (outcome.why == DONE)
         (void)note_borrowed(ledger, list, list->n, results, &noted);
     return outcome;

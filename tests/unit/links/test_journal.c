@@ -581,11 +581,12 @@ TEST(each_field_of_the_first_line_is_checked)
     check_head(line, true, "nothing");
     json_object_foreach_safe(line, next, name, value)
     {
-        json_t *const wrong[] = {json_null(), json_object(), json_real(1e30), json_integer(-1),
-                                 json_string(endless)};
+        enum { WRONG = 5 };
+        json_t *const wrong[WRONG] = {json_null(), json_object(), json_real(1e30), json_integer(-1),
+                                      json_string(endless)};
         json_t *kept = json_incref(value);
         bool is_address = strcmp(name, "debug") == 0; /* any 64 bits */
-        for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        for (size_t i = 0; i < WRONG; i++) {
             json_object_set_new(line, name, wrong[i]);
             check_head(line, is_address && json_is_integer(wrong[i]), name);
         }

@@ -2,7 +2,7 @@
  */
 #include "../cores/rig_armv7.h"
 
-#include "device/halted_list.h"
+#include "device/run.h"
 
 enum { ROOM = 64, BORROWED = 1 << 12 };
 
@@ -54,7 +54,7 @@ static int tear_down(void **state)
 
 static bool run(void)
 {
-    return halted_list_run(b.ledger, &b.core, &b.list, b.results, &b.deadline, &b.error);
+    return run_list(b.ledger, &b.core, &b.list, b.results, &b.deadline, &b.error);
 }
 
 TEST_WITH(the_pc_of_a_halted_core, set_up, tear_down)

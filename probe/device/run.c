@@ -1,0 +1,137 @@
+#include "device/run.h"
+
+#include <unistd.h>
+
+enum { LIST_ROOM = 32, READY_ROOM = 8, TRIES = 5, NAP_US = 2000, RESTORE_MS = 1000, STUCK_MS = 2000 };
+
+/* --- one list ------------------------------------------------------------------------------------------- */
+
+bool run_tell_stuck(struct error *error)
+{
+    return error_advise(error, ERROR_ASLEEP, "Close the other debugger, or reset the target.",
+                        "the halted core does not carry out an instruction: another debugger may have used "
+                        "the registers through which it passes");
+}
+
+struct outcome run_steps(struct ledger *ledger, const struct steps *list, size_t from, uint64_t *results,
+                         const struct deadline *deadline, struct error *refused)
+{
+    struct outcome outcome = {.why = NOT_YET, .done = from};
+    int64_t went_on_us = deadline_now_us();
+    for (;;) {
+        size_t done = outcome.done;
+        error_clear(refused);
+        outcome = ledger_execute(ledger, list, done, results, deadline, refused);
+        int64_t now_us = deadline_now_us();
+        bool waits = outcome.why == NOT_YET || outcome.why == TARGET_WAIT;
+        bool for_halt = outcome.done < list->n && list->items[outcome.done].mark == MARK_AWAITS_HALT;
+        if (outcome.done > done || for_halt)
+            went_on_us = now_us;
+        if (!waits || deadline_passed(deadline) || now_us - went_on_us > patience_ms(STUCK_MS) * 1000)
+            return outcome;
+        if (outcome.why == TARGET_WAIT)
+            usleep(NAP_US);
+    }
+}
+
+/* --- what it has borrowed ------------------------------------------------------------------------------- */
+
+/* Whether the program is still there that a loan belongs to. *marked: a register of it is not given back yet,
+ * as far as the core's mark tells. */
+static bool is_there(struct ledger *ledger, const struct core *core, bool *there, bool *marked,
+                     bool *was_reset, const struct deadline *deadline, struct error *error)
+{
+    uint64_t status, cause, mark = core_borrowed_mark(core);
+    if (!ledger_read(ledger, core_status_register(core), &status, deadline, error))
+        return false;
+    if (was_reset != NULL && core->resets == RESETS_NOTICED) {
+        if (!ledger_read(ledger, core_reset_register(core), &cause, deadline, error))
+            return false;
+        *was_reset = *was_reset || core_reset_seen(core, cause);
+    }
+    *there = (was_reset == NULL || !*was_reset) && core_state_of(core, status) == CORE_HALTED;
+    *marked = mark == 0 || (status & mark) != 0;
+    return true;
+}
+
+/* Makes the core ready for the first step of giving back. */
+static bool make_ready(struct ledger *ledger, const struct core *core, const struct step *first,
+                       const struct deadline *deadline, struct error *refused)
+{
+    struct step items[READY_ROOM];
+    uint64_t results[READY_ROOM];
+    struct steps list = {.items = items, .room = READY_ROOM};
+    core_add_recover_instruction(core, &list, first);
+    return list.n == 0 || run_steps(ledger, &list, 0, results, deadline, refused).why == DONE;
+}
+
+bool run_settle(struct ledger *ledger, const struct core *core, const struct steps *list, size_t *done,
+                uint64_t *results, bool *was_reset, const struct deadline *deadline, struct error *error)
+{
+    struct error refused = {0};
+    struct steps part = *list;
+    struct loan loan;
+    for (int i = 0; i < TRIES && steps_loan(list->items, list->n, *done, &loan); i++) {
+        bool there, marked;
+        if (i > 0)
+            usleep(NAP_US);
+        if (!is_there(ledger, core, &there, &marked, was_reset, deadline, error))
+            return false;
+        /* Without the mark the registers are given back, though the answer was lost, or not yet changed */
+        if (there && !marked && loan.since != SIZE_MAX)
+            there = steps_loan(list->items, list->n, loan.since, &loan);
+        if (!there) {
+            *done = list->n;
+            return true;
+        }
+        if (!make_ready(ledger, core, &list->items[loan.from], deadline, &refused))
+            continue;
+        part.n = loan.end;
+        size_t came = run_steps(ledger, &part, loan.from, results, deadline, &refused).done;
+        *done = came > loan.from ? came : *done; /* a wait before it may belong to another loan */
+    }
+    return !steps_loan(list->items, list->n, *done, &loan) ||
+           error_set(error, refused.kind != ERROR_NONE ? refused.kind : ERROR_ASLEEP,
+                     "could not restore the registers that were borrowed: %s", refused.text);
+}
+
+/* A register's value may wait in the transfer register, and the program would find it full. To read another
+ * one, which borrows nothing, empties it. */
+static void empty_channel(struct ledger *ledger, const struct core *core, const struct deadline *deadline)
+{
+    struct step items[LIST_ROOM];
+    uint64_t results[LIST_ROOM], status;
+    struct steps list = {.items = items, .room = LIST_ROOM};
+    struct error ignored = {0};
+    if (!core_has(core, BORROWS_REGISTERS) ||
+        !ledger_read(ledger, core_status_register(core), &status, deadline, &ignored) ||
+        core_state_of(core, status) != CORE_HALTED)
+        return;
+    core_add_ready(core, &list);
+    core_add_register(core, &list, CORE_LR);
+    (void)run_steps(ledger, &list, 0, results, deadline, &ignored);
+}
+
+bool run_list(struct ledger *ledger, const struct core *core, const struct steps *list, uint64_t *results,
+              const struct deadline *deadline, struct error *error)
+{
+    struct error refused = {0}, why = {0};
+    struct deadline last;
+    bool was_reset = false;
+    struct outcome outcome = run_steps(ledger, list, 0, results, deadline, &refused);
+    if (outcome.why == DONE)
+        return true;
+    last = deadline_in_ms(patience_ms(RESTORE_MS), NULL);
+    if (!run_settle(ledger, core, list, &outcome.done, results, &was_reset, &last, &why))
+        return error_copy(error, &why);
+    if (was_reset)
+        return error_set(error, ERROR_RESET, "the target was reset");
+    empty_channel(ledger, core, &last);
+    if (deadline_cancelled(deadline))
+        return error_set(error, ERROR_CANCELLED, "cancelled");
+    if (refused.kind != ERROR_NONE)
+        return error_copy(error, &refused);
+    if (outcome.why == NOT_YET && !deadline_passed(deadline))
+        return run_tell_stuck(error);
+    return error_set(error, ERROR_ASLEEP, "the halted core does not answer");
+}

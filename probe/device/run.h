@@ -1,0 +1,31 @@
+/*
+ * Lists of steps for a halted core: the loop that carries one out whatever the link answers, and the settling
+ * of what a list has borrowed of the program and could not give back itself.
+ */
+#pragma once
+
+#include "cores/core.h"
+#include "links/ledger.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* A list that may borrow. However it ends, what it has borrowed is given back. ERROR_RESET: the target was
+ * reset before it could be. */
+bool run_list(struct ledger *ledger, const struct core *core, const struct steps *list, uint64_t *results,
+              const struct deadline *deadline, struct error *error);
+/* Steps [from, list->n), on and on while the target asks to wait or an instruction is under way: until the
+ * deadline, or until nothing has gone on for some seconds. Settles nothing. */
+struct outcome run_steps(struct ledger *ledger, const struct steps *list, size_t from, uint64_t *results,
+                         const struct deadline *deadline, struct error *refused);
+/*
+ * Gives back what a list owes that ended after *done steps, if the core still has the program that it belongs
+ * to. True: it owes nothing any more. After a failure it can be called again; *done is how far it came.
+ * *was_reset becomes true if the target was reset since that was asked last; NULL: the core is in a
+ * debugger's hands, which asks.
+ */
+bool run_settle(struct ledger *ledger, const struct core *core, const struct steps *list, size_t *done,
+                uint64_t *results, bool *was_reset, const struct deadline *deadline, struct error *error);
+/* Sets the error of a list whose instruction never ends. Returns false. */
+bool run_tell_stuck(struct error *error);
