@@ -7,6 +7,7 @@
 #include "debuggers/debugger.h"
 #include "device/device.h"
 #include "engine/breakpoints.h"
+#include "engine/call.h"
 #include "engine/engine.h"
 #include "engine/stops.h"
 

@@ -6,6 +6,7 @@
 
 #include "device/device.h"
 #include "engine/breakpoints.h"
+#include "engine/call.h"
 #include "engine/engine.h"
 #include "engine/hit_plan.h"
 #include "engine/hit_results.h"

@@ -8,8 +8,8 @@
 #include "counters/reading.h"
 #include "device/witness.h"
 #include "engine/breakpoints.h"
+#include "engine/call.h"
 #include "engine/engine.h"
-#include "engine/stops.h"
 
 #include <stdbool.h>
 #include <stddef.h>
