@@ -26,15 +26,17 @@ bool frame_is_on_stack(const struct core *core)
     return core_has(core, PROGRAM_ONLY);
 }
 
-struct return_place frame_exit(const struct frame *frame, const struct core *core,
-                               const struct region *region, size_t i)
+/* Where a handler ends that takes its exit number `i`. */
+static struct return_place frame_exit(const struct frame *frame, const struct core *core,
+                                      const struct region *region, size_t i)
 {
     const struct exit_place *exit = &region->exits[i];
     return (struct return_place){.pc = core_code(core, exit->at, true),
                                  .sp = (frame->sp - UINT64_C(4) * exit->popped) & UINT32_MAX};
 }
 
-bool frame_takes_exit(const struct region *region, size_t i, uint64_t status)
+/* Whether a handler halted at its exit number `i` leaves there, by its CORE_STATUS. */
+static bool frame_takes_exit(const struct region *region, size_t i, uint64_t status)
 {
     return !region->exits[i].conditional || cortex_m_condition_holds(status);
 }
@@ -96,29 +98,6 @@ const struct other_stop *others_find(const struct other_stops *others, const str
     return NULL;
 }
 
-void others_begin(struct other_stops *others, const struct core *core, const struct region *region)
-{
-    others->n = 0;
-    for (size_t i = 0; i < region->n_writers; i++)
-        others_add(others, core_code(core, region->writers[i].at, region->writers[i].is_thumb), OTHER_WRITER,
-                   i);
-}
-
-bool writer_tell_reached(const struct region *region, size_t which, struct error *error)
-{
-    return error_set(error, ERROR_WRITER_SOUGHT, "the program itself changes the counter in a hit: %s",
-                     region->writers[which].what);
-}
-
-bool writer_tell_unseen(const struct region *region, size_t which, struct error *error)
-{
-    return error_set(
-        error, ERROR_WRITER_SOUGHT,
-        "the program itself can change the counter in a hit: %s, and too few breakpoint comparators "
-        "are free to see whether it does",
-        region->writers[which].what);
-}
-
 /* --- how a function was entered ------------------------------------------------------------------------- */
 
 /* Of the bytes before a return address; how long the call is, or 0. */
@@ -131,8 +110,9 @@ static unsigned call_size(const struct core *core, bool thumb, uint32_t before)
     return instruction_calls(&one) ? one.size : 0;
 }
 
-bool entry_call(struct device *device, uint64_t lr, uint64_t *call, const struct deadline *deadline,
-                struct error *error)
+/* The instruction that made the call with this return address; UINT64_MAX if none is seen before it. */
+static bool entry_call(struct device *device, uint64_t lr, uint64_t *call, const struct deadline *deadline,
+                       struct error *error)
 {
     const struct core *core = &device->chosen->core;
     uint64_t to = core_code_of_lr(core, lr), place = core_place(core, to), words[2] = {0};
@@ -152,8 +132,9 @@ bool entry_call(struct device *device, uint64_t lr, uint64_t *call, const struct
     return true;
 }
 
-bool entry_check(struct device *device, uint64_t status, uint64_t lr, uint64_t function,
-                 const struct deadline *deadline, struct error *error)
+/* An exception's entry. If the memory before LR cannot be read, it is taken for a call. */
+static bool entry_check(struct device *device, uint64_t status, uint64_t lr, uint64_t function,
+                        const struct deadline *deadline, struct error *error)
 {
     const struct core *core = &device->chosen->core;
     const char *mode = core_exception_mode(core, status);
@@ -169,4 +150,141 @@ bool entry_check(struct device *device, uint64_t status, uint64_t lr, uint64_t f
                      " was entered by an exception (%s mode), so that LR does not say where it "
                      "returns: name an end, as the address of its last instruction",
                      core_code_place(function), mode);
+}
+
+/* Once a region. */
+static bool check_entry(struct call *call, struct device *device, const struct region *region,
+                        const struct call_access *access, const struct deadline *deadline,
+                        struct error *error)
+{
+    uint64_t status = 0;
+    if (core_has_exception_modes(&device->chosen->core) && !call->entry_checked &&
+        (!access->read(access->context, CORE_STATUS, &status, deadline, error) ||
+         !entry_check(device, status, call->frame.lr, region->start, deadline, error)))
+        return false;
+    call->entry_checked = true;
+    return true;
+}
+
+/* --- until the end -------------------------------------------------------------------------------------- */
+
+static void watch_writers(struct call *call, const struct core *core, const struct region *region)
+{
+    call->others.n = 0;
+    for (size_t i = 0; i < region->n_writers; i++)
+        others_add(&call->others, core_code(core, region->writers[i].at, region->writers[i].is_thumb),
+                   OTHER_WRITER, i);
+}
+
+bool call_begin(struct call *call, struct device *device, const struct region *region,
+                const struct call_access *access, const struct deadline *deadline, struct error *error)
+{
+    bool can = true;
+    *call = (struct call){.frame = call->frame};
+    watch_writers(call, &device->chosen->core, region);
+    for (unsigned i = 0; i < call->others.n; i++) {
+        if (!access->can_stop(access->context, i, call->others.items[i].at, &can, deadline, error))
+            return false;
+        if (!can)
+            return error_set(error, ERROR_WRITER_SOUGHT,
+                             "the program itself can change the counter in a hit: %s, and too few breakpoint "
+                             "comparators are free to see whether it does",
+                             region->writers[i].what);
+    }
+    return true;
+}
+
+/* Finds the instruction that made this call, to stop there if it is made again. */
+static bool find_caller(struct call *call, struct device *device, const struct region *region,
+                        const struct call_access *access, const struct deadline *deadline,
+                        struct error *error)
+{
+    uint64_t caller = UINT64_MAX;
+    bool can = false;
+    if (call->caller_known && call->caller_lr == call->frame.lr)
+        return true;
+    watch_writers(call, &device->chosen->core, region);
+    call->caller_known = false;
+    if (region->may_be_left && !entry_call(device, call->frame.lr, &caller, deadline, error))
+        return false;
+    if (caller != UINT64_MAX &&
+        !access->can_stop(access->context, call->others.n, caller, &can, deadline, error))
+        return false;
+    if (can)
+        others_add(&call->others, caller, OTHER_CALL, 0);
+    call->caller_known = true;
+    call->caller_lr = call->frame.lr;
+    return true;
+}
+
+/* A handler ends at its own return: it may return to another handler or to another task. */
+static bool find_exits(struct call *call, const struct core *core, const struct region *region,
+                       const struct call_access *access, const struct deadline *deadline, struct error *error)
+{
+    bool can;
+    call->caller_known = false;
+    watch_writers(call, core, region);
+    for (size_t i = 1; i < region->n_exits; i++) {
+        uint64_t at = frame_exit(&call->frame, core, region, i).pc;
+        if (!access->can_stop(access->context, call->others.n, at, &can, deadline, error))
+            return false;
+        if (!can)
+            return error_set(error, ERROR_NO_COMPARATOR,
+                             "the handler returns at %zu places, but only %zu of them can get a breakpoint "
+                             "comparator: name an end",
+                             region->n_exits, i);
+        others_add(&call->others, at, OTHER_EXIT, i);
+    }
+    return true;
+}
+
+bool call_enter(struct call *call, struct device *device, const struct region *region,
+                const struct call_access *access, const uint64_t *words, bool *inner,
+                const struct deadline *deadline, struct error *error)
+{
+    const struct core *core = &device->chosen->core;
+    *inner = false;
+    if (!check_entry(call, device, region, access, deadline, error) ||
+        !frame_find_end(&call->frame, core, region, words, inner, error))
+        return false;
+    if (*inner || frame_is_on_stack(core))
+        return true;
+    return call->frame.is_handler ? find_exits(call, core, region, access, deadline, error)
+                                  : find_caller(call, device, region, access, deadline, error);
+}
+
+void call_forget_exit(struct call *call, const struct core *core, const struct region *region)
+{
+    if (call->took_other_exit)
+        call->frame.end = frame_exit(&call->frame, core, region, 0);
+    call->took_other_exit = false;
+}
+
+bool call_look(struct call *call, const struct core *core, const struct region *region,
+               const struct other_stop *other, const struct call_access *access, enum call_stop *what,
+               const struct deadline *deadline, struct error *error)
+{
+    uint64_t value = 0;
+    *what = CALL_ENDS;
+    switch (other->what) {
+    case OTHER_PLACE:
+        break;
+    case OTHER_WRITER:
+        return error_set(error, ERROR_WRITER_SOUGHT, "the program itself changes the counter in a hit: %s",
+                         region->writers[other->which].what);
+    case OTHER_CALL:
+        if (!access->read(access->context, CORE_SP, &value, deadline, error))
+            return false;
+        *what = value == call->frame.sp ? CALL_IS_LEFT : CALL_IS_MADE;
+        break;
+    case OTHER_EXIT:
+        if (region->exits[other->which].conditional &&
+            !access->read(access->context, CORE_STATUS, &value, deadline, error))
+            return false;
+        call->frame.end = frame_exit(&call->frame, core, region, other->which);
+        call->took_other_exit = true;
+        *what = frame_takes_exit(region, other->which, value) ? CALL_ENDS : CALL_STAYS_HERE;
+        break;
+    }
+    return true;
 }

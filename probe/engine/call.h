@@ -21,24 +21,6 @@ struct frame {
     bool is_handler;         /* of an exception on Cortex-M: it ends at one of the region's exits */
 };
 
-/* Whether a call's return address is on the stack, and LR does not exist. */
-bool frame_is_on_stack(const struct core *core);
-/*
- * Halted at a function's entry, with lr and sp read: sets where this call ends. `words` are the FRAME_WORDS
- * of the stack, for cores that keep the return address there. *inner: the function called itself, so that
- * this entry begins no hit. ERROR_STATE if the call is not known to return.
- */
-bool frame_find_end(struct frame *frame, const struct core *core, const struct region *region,
-                    const uint64_t *words, bool *inner, struct error *error);
-/* Halted at a start in the same function as the end: where that frame ends, by the value of start_base. */
-void frame_find_base(struct frame *frame, const struct core *core, const struct region *region,
-                     uint64_t base);
-/* Where a handler ends that takes its exit number `i`. */
-struct return_place frame_exit(const struct frame *frame, const struct core *core,
-                               const struct region *region, size_t i);
-/* Whether a handler halted at its exit number `i` leaves there, by its CORE_STATUS. */
-bool frame_takes_exit(const struct region *region, size_t i, uint64_t status);
-
 /* Further stops until the end of a hit, and what each of them means. */
 enum other_meaning {
     OTHER_PLACE, /* one of several that are awaited */
@@ -62,17 +44,60 @@ struct other_stops {
 void others_add(struct other_stops *others, uint64_t at, enum other_meaning what, size_t which);
 /* The first one at this PC; NULL: there is none. */
 const struct other_stop *others_find(const struct other_stops *others, const struct core *core, uint64_t pc);
-/* The region's writers alone. */
-void others_begin(struct other_stops *others, const struct core *core, const struct region *region);
-/* Always false, with ERROR_WRITER_SOUGHT: the core has reached this writer, or it cannot have a breakpoint.
- */
-bool writer_tell_reached(const struct region *region, size_t which, struct error *error);
-bool writer_tell_unseen(const struct region *region, size_t which, struct error *error);
 
-/* The instruction that made the call with this return address; UINT64_MAX if none is seen before it. */
-bool entry_call(struct device *device, uint64_t lr, uint64_t *call, const struct deadline *deadline,
-                struct error *error);
-/* ERROR_STATE if an exception came to this function, so that LR does not say where it returns. If the memory
- * before LR cannot be read, it is taken for a call. */
-bool entry_check(struct device *device, uint64_t status, uint64_t lr, uint64_t function,
-                 const struct deadline *deadline, struct error *error);
+struct call {
+    struct frame frame;        /* of the last call, and probably of the next one */
+    struct other_stops others; /* until its end */
+    bool entry_checked;        /* the function was called, not entered by an exception */
+    bool caller_known;         /* of calls with return address `caller_lr`: `others` has all that there is */
+    uint64_t caller_lr;
+    bool took_other_exit; /* a handler ended at one of `others`, which `frame.end` is now */
+};
+
+/* What an engine does for it. */
+struct call_access {
+    void *context;
+    /* Of the halted core. */
+    bool (*read)(void *context, enum core_register which, uint64_t *out, const struct deadline *,
+                 struct error *);
+    /* *can: a breakpoint can be at `at`, next to the first `n` of `others`. */
+    bool (*can_stop)(void *context, unsigned n, uint64_t at, bool *can, const struct deadline *,
+                     struct error *);
+};
+
+/* Whether a call's return address is on the stack, and LR does not exist. */
+bool frame_is_on_stack(const struct core *core);
+/* Halted at a start in the same function as the end: where that frame ends, by the value of start_base. */
+void frame_find_base(struct frame *frame, const struct core *core, const struct region *region,
+                     uint64_t base);
+/*
+ * Halted at a function's entry, with frame.lr and frame.sp read: sets where this call ends. `words` are the
+ * FRAME_WORDS of the stack, for cores that keep the return address there. *inner: the function called itself,
+ * so that this entry begins no hit. ERROR_STATE if the call is not known to return.
+ */
+bool frame_find_end(struct frame *frame, const struct core *core, const struct region *region,
+                    const uint64_t *words, bool *inner, struct error *error);
+
+/* A region begins: its writers alone are watched. ERROR_WRITER_SOUGHT: not all of them can be. */
+bool call_begin(struct call *call, struct device *device, const struct region *region,
+                const struct call_access *access, const struct deadline *deadline, struct error *error);
+/* The same as frame_find_end, and sets which further stops there are until then. ERROR_STATE if an exception
+ * came to this function, so that LR does not say where it returns. */
+bool call_enter(struct call *call, struct device *device, const struct region *region,
+                const struct call_access *access, const uint64_t *words, bool *inner,
+                const struct deadline *deadline, struct error *error);
+/* A handler's next hit is expected to take its first exit. */
+void call_forget_exit(struct call *call, const struct core *core, const struct region *region);
+
+/* What a stop means while the engine waits for the end. */
+enum call_stop {
+    CALL_ENDS,      /* it is where this call ends, by frame.end */
+    CALL_IS_MADE,   /* another call is made by the same instruction */
+    CALL_IS_LEFT,   /* this call is made again: it has not returned, and never will */
+    CALL_STAYS_HERE /* a handler does not take this exit */
+};
+
+/* The core stopped at `other`. ERROR_WRITER_SOUGHT: it is a writer. */
+bool call_look(struct call *call, const struct core *core, const struct region *region,
+               const struct other_stop *other, const struct call_access *access, enum call_stop *what,
+               const struct deadline *deadline, struct error *error);

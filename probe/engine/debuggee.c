@@ -69,11 +69,12 @@ bool debuggee_move_breakpoint(struct debugger_engine *self, uint64_t to, const s
 bool debuggee_set_others(struct debugger_engine *self, bool set, const struct deadline *deadline,
                          struct error *error)
 {
-    for (; set && self->n_set < self->others.n; self->n_set++)
-        if (!debuggee_set_breakpoint(self, self->others.items[self->n_set].at, true, deadline, error))
+    for (; set && self->n_set < self->call.others.n; self->n_set++)
+        if (!debuggee_set_breakpoint(self, self->call.others.items[self->n_set].at, true, deadline, error))
             return false;
     for (; !set && self->n_set > 0; self->n_set--)
-        if (!debuggee_set_breakpoint(self, self->others.items[self->n_set - 1].at, false, deadline, error))
+        if (!debuggee_set_breakpoint(self, self->call.others.items[self->n_set - 1].at, false, deadline,
+                                     error))
             return false;
     return true;
 }
@@ -85,7 +86,7 @@ bool debuggee_is_place(const struct debugger_engine *self, uint64_t code, uint64
 
 bool debuggee_is_other(const struct debugger_engine *self, uint64_t pc)
 {
-    return self->n_set > 0 && others_find(&self->others, self->core, pc) != NULL;
+    return self->n_set > 0 && others_find(&self->call.others, self->core, pc) != NULL;
 }
 
 bool debuggee_read_counters(struct debugger_engine *self, uint64_t *values, bool *pending, bool *reset,
@@ -121,14 +122,14 @@ bool debuggee_read_counters(struct debugger_engine *self, uint64_t *values, bool
 
 uint64_t debuggee_end(const struct debugger_engine *self)
 {
-    return self->region.to_return ? self->frame.end.pc : self->region.end;
+    return self->region.to_return ? self->call.frame.end.pc : self->region.end;
 }
 
 bool debuggee_check_time(const struct debugger_engine *self, struct error *error)
 {
     return !progress_is_late(&self->progress, self->request) ||
            progress_tell(&self->progress, self->request, self->core, self->under_way ? &self->hit : NULL,
-                         self->frame.end.pc, error);
+                         self->call.frame.end.pc, error);
 }
 
 /* Another thread may have reached the breakpoint before it was moved; the debugger reports that stop only

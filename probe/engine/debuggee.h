@@ -32,12 +32,8 @@ struct debugger_engine {
     bool foreign_stop;
     bool disturbed; /* a handler ran before the last stop was confirmed */
 
-    struct frame frame;
-    bool entry_checked;
-    struct other_stops others;
-    bool can_watch;  /* the server has a second breakpoint, for the call */
-    bool call_known; /* of calls with return address `call_lr`: whether `others` has it */
-    uint64_t call_lr;
+    struct call call;
+    bool can_watch; /* as far as we know the server has a breakpoint for a further stop */
     /* What the core does when it is resumed onto the breakpoint where it stands. */
     enum { REHIT_UNKNOWN, REHIT_STOPS_AGAIN, REHIT_STEPS_OVER } rehit;
 

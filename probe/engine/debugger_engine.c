@@ -107,24 +107,23 @@ static bool run_rehits(struct debugger_engine *self, uint64_t here, unsigned reh
 
 /* --- the call that is measured -------------------------------------------------------------------------- */
 
-/* Finds the instruction that made this call, to stop there if it is made again. */
-static bool find_call(struct debugger_engine *self, const struct deadline *deadline, struct error *error)
+static bool read_for_call(void *context, enum core_register which, uint64_t *out,
+                          const struct deadline *deadline, struct error *error)
 {
-    struct deadline limit = debuggee_read_time(deadline);
-    uint64_t call = BREAKPOINT_NONE;
-    if (self->call_known && self->call_lr == self->frame.lr)
-        return true;
-    others_begin(&self->others, self->core, &self->region);
-    self->call_known = false;
-    if (!self->can_watch)
-        return true;
-    if (!entry_call(self->device, self->frame.lr, &call, &limit, error))
-        return false;
-    self->call_lr = self->frame.lr;
-    self->call_known = true;
-    if (call != BREAKPOINT_NONE)
-        others_add(&self->others, call, OTHER_CALL, 0);
+    return debuggee_register(context, which, out, deadline, error);
+}
+
+static bool can_watch(void *context, unsigned n, uint64_t at, bool *can, const struct deadline *deadline,
+                      struct error *error)
+{
+    (void)n, (void)at, (void)deadline, (void)error;
+    *can = ((struct debugger_engine *)context)->can_watch;
     return true;
+}
+
+static struct call_access access_to(struct debugger_engine *self)
+{
+    return (struct call_access){.context = self, .read = read_for_call, .can_stop = can_watch};
 }
 
 /* x86-64: the return address is on the stack. */
@@ -135,20 +134,8 @@ static bool read_stack(struct debugger_engine *self, uint64_t *words, const stru
     struct steps list = {.items = items, .room = FRAME_WORDS};
     struct deadline limit = debuggee_read_time(deadline);
     for (unsigned i = 0; i < FRAME_WORDS; i++)
-        steps_add(&list, step_read(core_word(self->core, self->frame.sp + UINT64_C(4) * i)));
+        steps_add(&list, step_read(core_word(self->core, self->call.frame.sp + UINT64_C(4) * i)));
     return ledger_run(self->device->ledger, &list, words, &limit, error);
-}
-
-/* Once a run: the function was called, not entered by an exception. */
-static bool check_entry(struct debugger_engine *self, const struct deadline *deadline, struct error *error)
-{
-    uint64_t status = 0;
-    if (core_has_exception_modes(self->core) && !self->entry_checked &&
-        (!debuggee_register(self, CORE_STATUS, &status, deadline, error) ||
-         !entry_check(self->device, status, self->frame.lr, self->region.start, deadline, error)))
-        return false;
-    self->entry_checked = true;
-    return true;
 }
 
 /* Halted at a function's entry: finds out where this call returns to. *inner: the function called itself. */
@@ -157,18 +144,13 @@ static bool find_return(struct debugger_engine *self, bool *inner, const struct 
 {
     bool on_stack = frame_is_on_stack(self->core);
     uint64_t words[FRAME_WORDS];
-    if ((!on_stack && !debuggee_register(self, CORE_LR, &self->frame.lr, deadline, error)) ||
-        !debuggee_register(self, CORE_SP, &self->frame.sp, deadline, error) ||
-        !check_entry(self, deadline, error) || (on_stack && !read_stack(self, words, deadline, error)) ||
-        !frame_find_end(&self->frame, self->core, &self->region, words, inner, error))
+    const struct call_access access = access_to(self);
+    if ((!on_stack && !debuggee_register(self, CORE_LR, &self->call.frame.lr, deadline, error)) ||
+        !debuggee_register(self, CORE_SP, &self->call.frame.sp, deadline, error) ||
+        (on_stack && !read_stack(self, words, deadline, error)) ||
+        !call_enter(&self->call, self->device, &self->region, &access, words, inner, deadline, error))
         return false;
     self->progress.inner += *inner;
-    if (!self->frame.is_handler)
-        return *inner || on_stack || find_call(self, deadline, error);
-    self->call_known = false;
-    others_begin(&self->others, self->core, &self->region);
-    for (size_t i = 1; i < self->region.n_exits; i++)
-        others_add(&self->others, frame_exit(&self->frame, self->core, &self->region, i).pc, OTHER_EXIT, i);
     return true;
 }
 
@@ -178,7 +160,7 @@ static bool find_base(struct debugger_engine *self, const struct deadline *deadl
     uint64_t base;
     if (!debuggee_register(self, self->region.start_base, &base, deadline, error))
         return false;
-    frame_find_base(&self->frame, self->core, &self->region, base);
+    frame_find_base(&self->call.frame, self->core, &self->region, base);
     return true;
 }
 
@@ -188,63 +170,34 @@ static bool find_base(struct debugger_engine *self, const struct deadline *deadl
 static bool is_this_hit(struct debugger_engine *self, bool *ours, const struct deadline *deadline,
                         struct error *error)
 {
-    uint64_t sp = self->frame.end.sp;
+    uint64_t sp = self->call.frame.end.sp;
     *ours = strcmp(self->stop.thread, self->thread) == 0;
     if (!*ours || !(self->region.to_return || self->region.in_function))
         return true;
     enum core_register base = self->region.in_function ? self->region.end_base : CORE_SP;
     if (!debuggee_register(self, base, &sp, deadline, error))
         return false;
-    *ours = sp == self->frame.end.sp;
+    *ours = sp == self->call.frame.end.sp;
     return true;
 }
 
-/* What a stop means while the engine waits for the end. */
-enum stop_at { AT_END, AT_CALL_OF_ANOTHER, AT_CALL_AGAIN, AT_EXIT_NOT_TAKEN };
-
-/* A call that is made again in its own frame has not returned, and never will. */
-static bool look_at_call(struct debugger_engine *self, enum stop_at *what, const struct deadline *deadline,
-                         struct error *error)
-{
-    uint64_t sp = 0;
-    if (!debuggee_register(self, CORE_SP, &sp, deadline, error))
-        return false;
-    bool ours = sp == self->frame.sp && strcmp(self->stop.thread, self->thread) == 0;
-    *what = ours ? AT_CALL_AGAIN : AT_CALL_OF_ANOTHER;
-    return true;
-}
-
-/* At one of a handler's other exits, which it may not take. */
-static bool look_at_exit(struct debugger_engine *self, size_t which, enum stop_at *what,
-                         const struct deadline *deadline, struct error *error)
-{
-    uint64_t status = 0;
-    self->frame.end = frame_exit(&self->frame, self->core, &self->region, which);
-    if (self->region.exits[which].conditional &&
-        !debuggee_register(self, CORE_STATUS, &status, deadline, error))
-        return false;
-    if (!frame_takes_exit(&self->region, which, status))
-        *what = AT_EXIT_NOT_TAKEN;
-    return true;
-}
-
-static bool look_at_stop(struct debugger_engine *self, enum stop_at *what, const struct deadline *deadline,
+static bool look_at_stop(struct debugger_engine *self, enum call_stop *what, const struct deadline *deadline,
                          struct error *error)
 {
     uint64_t pc = 0;
-    const struct other_stop *other;
-    *what = AT_END;
+    const struct call_access access = access_to(self);
+    *what = CALL_ENDS;
     if (self->n_set == 0 || self->stop.why != DEBUGGER_TRAP)
         return true;
     if (!debuggee_register(self, CORE_PC, &pc, deadline, error))
         return false;
-    other = others_find(&self->others, self->core, pc);
-    if (other == NULL)
-        return true;
-    if (other->what == OTHER_WRITER)
-        return writer_tell_reached(&self->region, other->which, error);
-    return other->what == OTHER_EXIT ? look_at_exit(self, other->which, what, deadline, error)
-                                     : look_at_call(self, what, deadline, error);
+    const struct other_stop *other = others_find(&self->call.others, self->core, pc);
+    if (other != NULL &&
+        !call_look(&self->call, self->core, &self->region, other, &access, what, deadline, error))
+        return false;
+    if (*what == CALL_IS_LEFT && strcmp(self->stop.thread, self->thread) != 0)
+        *what = CALL_IS_MADE;
+    return true;
 }
 
 /* Runs on until this hit ends. *again: it never will, for its call was made again. */
@@ -254,9 +207,8 @@ static bool reach_end(struct debugger_engine *self, bool *again, const struct de
     *again = false;
     for (;;) {
         bool pending = false, ours = false;
-        enum stop_at what = AT_END;
-        if (self->frame.is_handler && self->region.to_return) /* the unconditional exit first */
-            self->frame.end = frame_exit(&self->frame, self->core, &self->region, 0);
+        enum call_stop what = CALL_ENDS;
+        call_forget_exit(&self->call, self->core, &self->region);
         uint64_t end = debuggee_end(self);
         if (!debuggee_check_time(self, error) || !debuggee_move_breakpoint(self, end, deadline, error) ||
             !debuggee_set_others(self, true, deadline, error) ||
@@ -272,10 +224,10 @@ static bool reach_end(struct debugger_engine *self, bool *again, const struct de
         self->hit.steps += (self->stop.halts + 1) / 2;
         if (!look_at_stop(self, &what, deadline, error))
             return false;
-        if (what == AT_END && (!debuggee_confirm_stop(self, debuggee_end(self), deadline, error) ||
-                               !is_this_hit(self, &ours, deadline, error)))
+        if (what == CALL_ENDS && (!debuggee_confirm_stop(self, debuggee_end(self), deadline, error) ||
+                                  !is_this_hit(self, &ours, deadline, error)))
             return false;
-        *again = what == AT_CALL_AGAIN;
+        *again = what == CALL_IS_LEFT;
         self->progress.lost += *again;
         if (!debuggee_set_others(self, false, deadline, error))
             return false;
@@ -426,8 +378,8 @@ static bool stands_still(struct debugger_engine *self, const struct deadline *de
 static bool try_second(struct debugger_engine *self, const struct deadline *deadline, struct error *error)
 {
     struct error refused = {0};
-    self->can_watch = false;
     uint64_t second = self->region.start + debuggee_code_size(self, self->region.start);
+    self->can_watch = true;
     if (!self->region.may_be_left || !self->region.to_return || core_has(self->core, PROGRAM_ONLY))
         return true;
     self->can_watch = debuggee_set_breakpoint(self, second, true, deadline, &refused);
@@ -441,16 +393,23 @@ static bool try_second(struct debugger_engine *self, const struct deadline *dead
     return true;
 }
 
-/* Whether the server has breakpoints for all of the region's writers at once, which are left set. */
+/* Whether the server has one for a writer, next to those before it, which are left set. */
+static bool try_writer(void *context, unsigned n, uint64_t at, bool *can, const struct deadline *deadline,
+                       struct error *error)
+{
+    struct debugger_engine *self = context;
+    struct error refused = {0};
+    *can = debuggee_set_breakpoint(self, at, true, deadline, &refused);
+    self->n_set = *can ? n + 1 : n;
+    return *can || refused.kind == ERROR_ADDRESS || refused.kind == ERROR_NO_COMPARATOR ||
+           error_copy(error, &refused);
+}
+
 static bool try_writers(struct debugger_engine *self, const struct deadline *deadline, struct error *error)
 {
-    struct error refused = {0};
-    others_begin(&self->others, self->core, &self->region);
-    if (debuggee_set_others(self, true, deadline, &refused))
-        return true;
-    if (refused.kind != ERROR_ADDRESS && refused.kind != ERROR_NO_COMPARATOR)
-        return error_copy(error, &refused);
-    return writer_tell_unseen(&self->region, 0, error);
+    const struct call_access access = {.context = self, .read = read_for_call, .can_stop = try_writer};
+    self->n_set = 0;
+    return call_begin(&self->call, self->device, &self->region, &access, deadline, error);
 }
 
 static bool debugger_arm(struct engine *engine, const struct region *region, const struct deadline *deadline,

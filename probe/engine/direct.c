@@ -32,15 +32,15 @@ static struct hit_plan plan_of(const struct direct_engine *self, unsigned rehits
                              .start = self->region.start,
                              .end = direct_end(self),
                              .prove_entry = is_framed(self),
-                             .entry_lr = self->frame.lr,
-                             .entry_sp = self->frame.sp,
+                             .entry_lr = self->call.frame.lr,
+                             .entry_sp = self->call.frame.sp,
                              .prove_frame = is_framed(self),
-                             .end_sp = self->frame.end.sp,
+                             .end_sp = self->call.frame.end.sp,
                              .in_function = self->region.in_function,
                              .start_base = self->region.start_base,
                              .end_base = self->region.end_base,
                              .spare = self->spare_read ? &self->spare : NULL,
-                             .others = self->others,
+                             .others = self->call.others,
                              .breakpoint_at = self->breakpoint_at,
                              .rehits = rehits,
                              .slow = self->device->slow_clock,
@@ -115,7 +115,7 @@ static void plan_hits(struct direct_engine *self, enum segment from, unsigned re
 {
     bool round = self->region.start == direct_end(self);
     bool overran = from >= SEGMENT_AT_END && self->hits.under_way && self->hits.hit.overran;
-    bool many = (!is_framed(self) || self->expects_frame) && !self->took_other_exit && !overran &&
+    bool many = (!is_framed(self) || self->expects_frame) && !self->call.took_other_exit && !overran &&
                 !direct_has_shared_counter(self);
     bool hold = many && !self->waited;
     bool later = hold && !round && rehits == 0 && hits_left(self) > HIT_RESULTS_ROOM && can_look_later(self);
@@ -178,49 +178,34 @@ static bool leave_end(struct direct_engine *self, const struct deadline *deadlin
 
 /* --- when a list ends early ----------------------------------------------------------------------------- */
 
-/* Steps past a stop at the end, or at an exit, that is not this hit's. */
-static bool go_on_after_wrong_frame(struct direct_engine *self, const struct deadline *deadline,
-                                    struct error *error)
+/* Steps past a stop at `here` that is not this hit's. */
+static bool go_on_past(struct direct_engine *self, uint64_t here, const struct deadline *deadline,
+                       struct error *error)
 {
     struct hit_plan plan = plan_of(self, 0);
     direct_new_list(self);
-    size_t pending = hit_plan_add_past_stop(&plan, direct_end(self), &self->list);
+    size_t pending = hit_plan_add_past_stop(&plan, here, &self->list);
     if (!direct_check_time(self, error) || !direct_run_plain(self, deadline, error))
         return false;
     hit_results_passed(&self->hits, was_pending(self, pending));
     return true;
 }
 
-/* At the instruction that made the call. In this call's frame: it was left without returning, and is made
- * again. In another frame: another call, which is stepped past. */
-static bool look_at_call(struct direct_engine *self, uint64_t call, enum segment *from,
-                         const struct deadline *deadline, struct error *error)
+/* At the instruction that made the call, which is made again: this one was left without returning. */
+static bool begin_again(struct direct_engine *self, enum segment *from, const struct deadline *deadline,
+                        struct error *error)
 {
     struct hit_plan plan = plan_of(self, 0);
-    uint64_t sp = 0;
-    if (!direct_read_register(self, CORE_SP, &sp, deadline, error))
-        return false;
-    self->halted_by_us = true;
-    bool ours = sp == self->frame.sp;
-    self->progress.lost += ours;
+    *from = SEGMENT_AT_START;
+    self->progress.lost++;
     if (!direct_check_time(self, error))
         return false;
     direct_new_list(self);
-    size_t pending = SIZE_MAX;
-    if (ours) {
-        if (self->engine.budget.stop != NULL)
-            counter_stop_add_disarm(self->engine.budget.stop, &self->list);
-        hit_plan_add_resume(&plan, &self->list);
-        hit_results_left(&self->hits);
-    } else {
-        pending = hit_plan_add_past_stop(&plan, call, &self->list);
-    }
-    if (!direct_run_plain(self, deadline, error))
-        return false;
-    *from = ours ? SEGMENT_AT_START : SEGMENT_AT_END;
-    if (!ours)
-        hit_results_passed(&self->hits, was_pending(self, pending));
-    return true;
+    if (self->engine.budget.stop != NULL)
+        counter_stop_add_disarm(self->engine.budget.stop, &self->list);
+    hit_plan_add_resume(&plan, &self->list);
+    hit_results_left(&self->hits);
+    return direct_run_plain(self, deadline, error);
 }
 
 /* The core has stopped only now: the list took the stop before for the end of the hit. */
@@ -232,23 +217,6 @@ static bool note_time(struct direct_engine *self, const struct deadline *deadlin
         return false;
     hit_results_stopped(&self->hits, self->results[after]);
     return true;
-}
-
-/* At one of a handler's other exits, which it may not take. */
-static bool look_at_exit(struct direct_engine *self, size_t which, enum segment *from,
-                         const struct deadline *deadline, struct error *error)
-{
-    uint64_t status = 0;
-    if (!direct_read_register(self, CORE_STATUS, &status, deadline, error))
-        return false;
-    self->halted_by_us = true;
-    self->frame.end = frame_exit(&self->frame, self->core, &self->region, which);
-    self->took_other_exit = true;
-    *from = SEGMENT_FRAME;
-    if (frame_takes_exit(&self->region, which, status))
-        return note_time(self, deadline, error);
-    *from = SEGMENT_AT_END;
-    return go_on_after_wrong_frame(self, deadline, error);
 }
 
 /* Halted in a handler that ran just as the end was reached: it runs first, and the end is awaited again. */
@@ -310,11 +278,21 @@ static bool check_budget(struct direct_engine *self, bool *over, const struct de
     return !*over || go_on_after_overrun(self, &look, deadline, error);
 }
 
-/* The core is resumed by disarm. */
-static bool stop_at_writer(struct direct_engine *self, const struct other_stop *writer, struct error *error)
+/* At one of the further stops until the end. */
+static bool look_at_other(struct direct_engine *self, const struct other_stop *other, enum segment *from,
+                          const struct deadline *deadline, struct error *error)
 {
+    const struct call_access access = direct_access(self);
+    enum call_stop what;
+    bool looked = call_look(&self->call, self->core, &self->region, other, &access, &what, deadline, error);
     self->halted_by_us = true;
-    return writer_tell_reached(&self->region, writer->which, error);
+    if (!looked)
+        return false;
+    if (what == CALL_IS_LEFT)
+        return begin_again(self, from, deadline, error);
+    *from = what == CALL_ENDS ? SEGMENT_FRAME : SEGMENT_AT_END;
+    return what == CALL_ENDS ? note_time(self, deadline, error)
+                             : go_on_past(self, other->at, deadline, error);
 }
 
 /* The core did not stop at the end, or it was read before it had. */
@@ -329,17 +307,14 @@ static bool confirm_end(struct direct_engine *self, enum segment *from, const st
     if (over)
         return true;
     *from = SEGMENT_FRAME;
-    if (self->others.n > 0 || (self->core->quirks & HALTS_IN_HANDLER) != 0) {
+    if (self->call.others.n > 0 || (self->core->quirks & HALTS_IN_HANDLER) != 0) {
         if (!direct_restore_borrowed(self, deadline, error) ||
             !direct_read_stop(self, &stop, deadline, error))
             return false;
         bool ours = stop.unreadable == NULL && stop.cause == STOP_BREAKPOINT;
-        const struct other_stop *other = ours ? others_find(&self->others, self->core, stop.pc) : NULL;
-        if (other != NULL && other->what == OTHER_WRITER)
-            return stop_at_writer(self, other, error);
+        const struct other_stop *other = ours ? others_find(&self->call.others, self->core, stop.pc) : NULL;
         if (other != NULL)
-            return other->what == OTHER_CALL ? look_at_call(self, other->at, from, deadline, error)
-                                             : look_at_exit(self, other->which, from, deadline, error);
+            return look_at_other(self, other, from, deadline, error);
         if (!direct_is_in_handler(self, &stop, &in_handler, deadline, error))
             return false;
         if (in_handler)
@@ -356,11 +331,11 @@ static bool look_at_frame(struct direct_engine *self, enum segment *from, const 
     if (!direct_read_register(self, self->region.in_function ? self->region.end_base : CORE_SP, &sp, deadline,
                               error))
         return false;
-    bool ours = sp == self->frame.end.sp;
+    bool ours = sp == self->call.frame.end.sp;
     if (ours && self->spare_read)
         direct_note_change(self);
     *from = ours ? SEGMENT_FINISH : SEGMENT_AT_END;
-    return ours || go_on_after_wrong_frame(self, deadline, error);
+    return ours || go_on_past(self, direct_end(self), deadline, error);
 }
 
 /* A re-hit at the end failed after the end was read: the hit itself is complete. */
@@ -437,29 +412,14 @@ static bool recover(struct direct_engine *self, size_t at, enum segment *from,
 
 /* --- the engine ----------------------------------------------------------------------------------------- */
 
-static bool prepare_writers(struct direct_engine *self, const struct deadline *deadline, struct error *error)
-{
-    self->call_known = false;
-    self->breakpoint_at = self->region.end;
-    others_begin(&self->others, self->core, &self->region);
-    for (unsigned i = 0; i < self->others.n; i++) {
-        const struct other_stop *writer = &self->others.items[i];
-        if (!breakpoints_prepare(&self->breakpoints, writer->at, deadline, error))
-            return false;
-        if (!breakpoints_can_have_extra(&self->breakpoints, i, writer->at))
-            return writer_tell_unseen(&self->region, writer->which, error);
-    }
-    return true;
-}
-
 static bool direct_arm(struct engine *engine, const struct region *region, const struct deadline *deadline,
                        struct error *error)
 {
     struct direct_engine *self = (struct direct_engine *)engine;
+    const struct call_access access = direct_access(self);
     self->region = *region;
     self->device->slept = false;
-    self->entry_checked = self->resume_first = false;
-    self->spare_read = false;
+    self->resume_first = self->spare_read = false;
     self->spare_changes = 0;
     self->region.start = core_code(self->core, region->start, region->start_is_thumb);
     self->region.end = core_code(self->core, region->end, region->end_is_thumb);
@@ -476,8 +436,9 @@ static bool direct_arm(struct engine *engine, const struct region *region, const
         return false;
     if (!breakpoints_prepare(&self->breakpoints, self->region.start, deadline, error) ||
         (!region->to_return && !breakpoints_prepare(&self->breakpoints, self->region.end, deadline, error)) ||
-        !prepare_writers(self, deadline, error))
+        !call_begin(&self->call, self->device, &self->region, &access, deadline, error))
         return false;
+    self->breakpoint_at = self->region.end;
     direct_new_list(self);
     breakpoints_add_move(&self->breakpoints, &self->list, BREAKPOINT_NONE, self->region.start);
     breakpoints_add_proof(&self->breakpoints, &self->list, self->region.start);
@@ -540,7 +501,7 @@ static bool run_hits(struct direct_engine *self, const struct engine_request *re
                 continue;
         }
         if (from <= SEGMENT_LEAVE || from == SEGMENT_AT_END)
-            direct_forget_exit(self);
+            call_forget_exit(&self->call, self->core, &self->region);
         size_t at = 0;
         uint64_t saw = 0;
         uint64_t before = self->hits.hits;

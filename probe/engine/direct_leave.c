@@ -7,8 +7,8 @@ enum { HALT_READS = 12 };
 
 static bool is_other(const struct direct_engine *self, uint64_t pc)
 {
-    return others_find(&self->others, self->core, pc) != NULL ||
-           (self->others.n > 0 && self->breakpoint_at == pc);
+    return others_find(&self->call.others, self->core, pc) != NULL ||
+           (self->call.others.n > 0 && self->breakpoint_at == pc);
 }
 
 static bool run_on(struct direct_engine *self, const struct deadline *deadline, struct error *error)

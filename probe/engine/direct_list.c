@@ -25,7 +25,7 @@ static struct deadline read_time(const volatile sig_atomic_t *cancel)
 
 uint64_t direct_end(const struct direct_engine *self)
 {
-    return self->region.to_return ? self->frame.end.pc : self->region.end;
+    return self->region.to_return ? self->call.frame.end.pc : self->region.end;
 }
 
 /* --- progress ------------------------------------------------------------------------------------------- */
@@ -50,7 +50,7 @@ static bool is_late(struct direct_engine *self)
 static bool tell_late(const struct direct_engine *self, struct error *error)
 {
     return progress_tell(&self->progress, self->hits.request, self->core,
-                         self->hits.under_way ? &self->hits.hit : NULL, self->frame.end.pc, error);
+                         self->hits.under_way ? &self->hits.hit : NULL, self->call.frame.end.pc, error);
 }
 
 bool direct_check_time(struct direct_engine *self, struct error *error)

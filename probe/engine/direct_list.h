@@ -25,17 +25,12 @@ struct direct_engine {
     struct breakpoints breakpoints;
     struct region region;
 
-    struct frame frame;      /* of the last call, and probably of the next one */
-    bool expects_frame;      /* so the next list proves it, instead of ending at the entry */
+    struct call call;
+    bool expects_frame;      /* the next list proves its frame, instead of ending at the entry */
     struct core_proof spare; /* what it held at the last entry, if it was read */
     bool spare_read;
-    uint8_t spare_changes; /* changes in a row, with the same frame; after some of them it is not used */
-    bool entry_checked;    /* the function was called, not entered by an exception */
-    bool mode_checked;     /* the start is not in user mode, or may be */
-    bool took_other_exit;  /* a handler ended at one of `others`, which `frame.end` is now */
-    struct other_stops others;
-    bool call_known; /* of calls with return address `call_lr`: whether `others` has it */
-    uint64_t call_lr;
+    uint8_t spare_changes;  /* changes in a row, with the same frame; after some of them it is not used */
+    bool mode_checked;      /* the start is not in user mode, or may be */
     uint64_t breakpoint_at; /* the one that moves, while the engine waits for the end */
 
     struct progress progress;

@@ -55,70 +55,26 @@ bool direct_check_mode(struct direct_engine *self, const struct deadline *deadli
         core_code_place(self->region.start), context);
 }
 
-/* Once a run: the function was called, not entered by an exception. */
-static bool check_entry(struct direct_engine *self, const struct deadline *deadline, struct error *error)
+static bool read_for_call(void *context, enum core_register which, uint64_t *out,
+                          const struct deadline *deadline, struct error *error)
 {
-    uint64_t status = 0;
-    if (core_has_exception_modes(self->core) && !self->entry_checked &&
-        (!direct_read_register(self, CORE_STATUS, &status, deadline, error) ||
-         !entry_check(self->device, status, self->frame.lr, self->region.start, deadline, error)))
+    return direct_read_register(context, which, out, deadline, error);
+}
+
+static bool can_stop(void *context, unsigned n, uint64_t at, bool *can, const struct deadline *deadline,
+                     struct error *error)
+{
+    struct direct_engine *self = context;
+    *can = false;
+    if (!breakpoints_prepare(&self->breakpoints, at, deadline, error))
         return false;
-    self->entry_checked = true;
+    *can = breakpoints_can_have_extra(&self->breakpoints, n, at);
     return true;
 }
 
-/* Finds the instruction that made this call, to stop there if it is made again. */
-static bool find_call(struct direct_engine *self, const struct deadline *deadline, struct error *error)
+struct call_access direct_access(struct direct_engine *self)
 {
-    uint64_t call = BREAKPOINT_NONE;
-    self->breakpoint_at = self->frame.end.pc;
-    if (self->call_known && self->call_lr == self->frame.lr)
-        return true;
-    self->call_known = false;
-    others_begin(&self->others, self->core, &self->region);
-    self->call_lr = self->frame.lr;
-    if (!self->region.may_be_left)
-        return true;
-    if (!entry_call(self->device, self->frame.lr, &call, deadline, error))
-        return false;
-    if (call == BREAKPOINT_NONE)
-        return true;
-    /* A breakpoint instruction needs no comparator. */
-    if (!core_can_compare(self->core, call) &&
-        !breakpoints_prepare(&self->breakpoints, call, deadline, error))
-        return false;
-    self->call_known = breakpoints_can_have_extra(&self->breakpoints, self->others.n, call);
-    if (self->call_known)
-        others_add(&self->others, call, OTHER_CALL, 0);
-    return true;
-}
-
-void direct_forget_exit(struct direct_engine *self)
-{
-    if (self->took_other_exit)
-        self->frame.end = frame_exit(&self->frame, self->core, &self->region, 0);
-    self->took_other_exit = false;
-}
-
-/* A handler ends at its own return: it may return to another handler or to another task. */
-static bool find_exits(struct direct_engine *self, const struct deadline *deadline, struct error *error)
-{
-    const struct region *region = &self->region;
-    self->call_known = false;
-    others_begin(&self->others, self->core, region);
-    self->breakpoint_at = self->frame.end.pc;
-    for (size_t i = 1; i < region->n_exits; i++) {
-        uint64_t at = frame_exit(&self->frame, self->core, region, i).pc;
-        if (!breakpoints_prepare(&self->breakpoints, at, deadline, error))
-            return false;
-        if (!breakpoints_can_have_extra(&self->breakpoints, self->others.n, at))
-            return error_set(error, ERROR_NO_COMPARATOR,
-                             "the handler returns at %zu places, but only %zu of them can get a breakpoint "
-                             "comparator: name an end",
-                             region->n_exits, i);
-        others_add(&self->others, at, OTHER_EXIT, i);
-    }
-    return true;
+    return (struct call_access){.context = self, .read = read_for_call, .can_stop = can_stop};
 }
 
 bool direct_find_base(struct direct_engine *self, const struct deadline *deadline, struct error *error)
@@ -131,7 +87,7 @@ bool direct_find_base(struct direct_engine *self, const struct deadline *deadlin
         return false;
     if (core_reset_seen(self->core, self->results[reset]))
         return direct_tell_reset(self, error);
-    frame_find_base(&self->frame, self->core, &self->region,
+    frame_find_base(&self->call.frame, self->core, &self->region,
                     core_register_value(self->core, base, self->results, at));
     self->expects_frame = true;
     return true;
@@ -192,24 +148,23 @@ bool direct_find_return(struct direct_engine *self, bool *inner, const struct de
         return false;
     if (core_reset_seen(self->core, self->results[reset]))
         return direct_tell_reset(self, error);
-    struct frame before = self->frame;
-    self->frame.lr = core_register_value(self->core, CORE_LR, self->results, lr);
-    self->frame.sp = core_register_value(self->core, CORE_SP, self->results, sp);
+    struct frame before = self->call.frame;
+    self->call.frame.lr = core_register_value(self->core, CORE_LR, self->results, lr);
+    self->call.frame.sp = core_register_value(self->core, CORE_SP, self->results, sp);
     if (has)
-        note_spare(self, self->frame.lr == before.lr && self->frame.sp == before.sp,
+        note_spare(self, self->call.frame.lr == before.lr && self->call.frame.sp == before.sp,
                    core_register_value(self->core, self->spare.which, self->results, spare));
-    if (!check_entry(self, deadline, error) ||
-        !frame_find_end(&self->frame, self->core, &self->region, NULL, inner, error))
+    const struct call_access access = direct_access(self);
+    if (!call_enter(&self->call, self->device, &self->region, &access, NULL, inner, deadline, error))
         return false;
+    self->breakpoint_at = self->call.frame.end.pc;
     self->expects_frame = !*inner;
     self->progress.inner += *inner;
     if (*inner)
         return true;
-    if (self->frame.is_handler ? !find_exits(self, deadline, error) : !find_call(self, deadline, error))
-        return false;
     if (!find_counter(self, deadline, error))
         return false;
     /* The start first: a full table of breakpoint instructions drops the one that was used longest ago. */
     return breakpoints_prepare(&self->breakpoints, self->region.start, deadline, error) &&
-           breakpoints_prepare(&self->breakpoints, self->frame.end.pc, deadline, error);
+           breakpoints_prepare(&self->breakpoints, self->call.frame.end.pc, deadline, error);
 }

@@ -19,8 +19,8 @@ bool direct_find_return(struct direct_engine *self, bool *inner, const struct de
                         struct error *error);
 /* At a start in the same function as the end: where that frame ends. */
 bool direct_find_base(struct direct_engine *self, const struct deadline *deadline, struct error *error);
-/* The next hit is expected to end at the exit that has no condition. */
-void direct_forget_exit(struct direct_engine *self);
+/* What the call asks of this engine. */
+struct call_access direct_access(struct direct_engine *self);
 /* The budget's counter cannot be set to 0: where it is at the start says where it stops the core. */
 bool direct_has_shared_counter(const struct direct_engine *self);
 

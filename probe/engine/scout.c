@@ -18,20 +18,20 @@ static bool watch_starts(struct direct_engine *self, const struct engine_scout *
     uint64_t start = self->region.start;
     if (!breakpoints_prepare(breakpoints, start, deadline, error))
         return false;
-    for (*watched = 1; *watched < scout->n && self->others.n < ENGINE_SCOUTED - 1; (*watched)++) {
+    for (*watched = 1; *watched < scout->n && self->call.others.n < ENGINE_SCOUTED - 1; (*watched)++) {
         uint64_t place = place_of(self, scout->regions[*watched]);
         if (!breakpoints_prepare(breakpoints, place, deadline, error))
             return false;
-        if (!breakpoints_can_have_extra(breakpoints, self->others.n, place))
+        if (!breakpoints_can_have_extra(breakpoints, self->call.others.n, place))
             break;
-        others_add(&self->others, place, OTHER_PLACE, 0);
+        others_add(&self->call.others, place, OTHER_PLACE, 0);
     }
     direct_new_list(self);
     breakpoints_add_move(breakpoints, &self->list, BREAKPOINT_NONE, start);
     breakpoints_add_proof(breakpoints, &self->list, start);
-    for (unsigned i = 0; i < self->others.n; i++) {
-        breakpoints_add_extra(breakpoints, &self->list, i, BREAKPOINT_NONE, self->others.items[i].at);
-        breakpoints_add_proof(breakpoints, &self->list, self->others.items[i].at);
+    for (unsigned i = 0; i < self->call.others.n; i++) {
+        breakpoints_add_extra(breakpoints, &self->list, i, BREAKPOINT_NONE, self->call.others.items[i].at);
+        breakpoints_add_proof(breakpoints, &self->list, self->call.others.items[i].at);
     }
     size_t at = 0;
     uint64_t saw = 0;
@@ -58,7 +58,7 @@ static bool look_at_stop(struct direct_engine *self, uint64_t *place, bool *agai
     if (!direct_restore_borrowed(self, deadline, error) || !direct_read_stop(self, &stop, deadline, error))
         return false;
     *place = self->region.start;
-    if (stop.unreadable == NULL && others_find(&self->others, self->core, stop.pc) != NULL)
+    if (stop.unreadable == NULL && others_find(&self->call.others, self->core, stop.pc) != NULL)
         *place = stop.pc;
     if (*place != stop.pc && !direct_is_in_handler(self, &stop, again, deadline, error))
         return false;
@@ -103,7 +103,7 @@ bool direct_scout(struct engine *engine, const struct engine_scout *scout, struc
     self->region = *scout->regions[0];
     self->region.start = self->region.end = place_of(self, scout->regions[0]);
     self->region.to_return = false;
-    self->others.n = 0;
+    self->call.others.n = 0;
     if (!process_check(&self->region.process, self->core, error))
         return false;
     if (self->region.process.which == PROCESS_ID)

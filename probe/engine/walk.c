@@ -74,11 +74,11 @@ static void add_stops(struct walking *self, const uint64_t *stops, unsigned n)
         breakpoints_add_proof(&engine->breakpoints, &engine->list, stops[i]);
     }
     /* For what looks at the stop if the walk ends here */
-    engine->others.n = 0;
+    engine->call.others.n = 0;
     if (n > 0)
         engine->region.start = engine->region.end = stops[0];
     for (unsigned i = 1; i < n; i++)
-        others_add(&engine->others, stops[i], OTHER_PLACE, 0);
+        others_add(&engine->call.others, stops[i], OTHER_PLACE, 0);
 }
 
 static bool prepare_stops(const struct walking *self, const uint64_t *stops, unsigned n, bool *fit,
@@ -255,7 +255,7 @@ static bool choose_stops(const struct walking *self, uint64_t *stops, unsigned *
                          struct error *error)
 {
     const struct walk_block *block = &self->walk->blocks[self->hop.from];
-    uint64_t last = code_of(self, block->last), end = self->engine->frame.end.pc;
+    uint64_t last = code_of(self, block->last), end = self->engine->call.frame.end.pc;
     bool inside = block_at(self, self->here) == self->hop.from, fit = true;
     *n = 0;
     for (unsigned i = 0; i < block->n_next; i++)
@@ -284,7 +284,7 @@ static bool is_over(const struct walking *self)
     const struct walk_block *from = &self->walk->blocks[self->hop.from];
     size_t block = block_at(self, self->here);
     uint64_t place = core_code_place(self->here);
-    return self->here == self->engine->frame.end.pc ||
+    return self->here == self->engine->call.frame.end.pc ||
            (block < self->walk->n && (block != self->hop.from || place == from->low));
 }
 
@@ -323,7 +323,7 @@ static bool hop_on(struct walking *self, bool *returned, struct error *error)
             return false;
         over = is_over(self);
     }
-    *returned = self->here == self->engine->frame.end.pc;
+    *returned = self->here == self->engine->call.frame.end.pc;
     self->block = self->hop.to = *returned ? self->walk->n : block_at(self, self->here);
     self->hop.in_block = !*returned && core_code_place(self->here) != self->walk->blocks[self->block].low;
     return true;
@@ -359,7 +359,7 @@ static bool reach_entry(struct walking *self, bool runs, struct error *error)
 static bool find_frame(struct walking *self, bool *inner, struct error *error)
 {
     struct direct_engine *engine = self->engine;
-    struct frame *frame = &engine->frame;
+    struct frame *frame = &engine->call.frame;
     direct_new_registers(engine);
     size_t lr = core_add_register(engine->core, &engine->list, CORE_LR);
     size_t sp = core_add_register(engine->core, &engine->list, CORE_SP);
