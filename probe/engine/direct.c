@@ -219,18 +219,6 @@ static bool note_time(struct direct_engine *self, const struct deadline *deadlin
     return true;
 }
 
-/* Halted in a handler that ran just as the end was reached: it runs first, and the end is awaited again. */
-static bool go_on_in_handler(struct direct_engine *self, enum segment *from, const struct deadline *deadline,
-                             struct error *error)
-{
-    direct_new_list(self);
-    core_add_clear_breakpoint(self->core, &self->list);
-    direct_add_run(self, &self->list);
-    *from = SEGMENT_AT_END;
-    hit_results_interrupted(&self->hits);
-    return direct_check_time(self, error) && direct_run_plain(self, deadline, error);
-}
-
 /* The hit runs on to its end without its budget, or it ends here. */
 static bool go_on_after_overrun(struct direct_engine *self, const struct counter_stop_look *look,
                                 const struct deadline *deadline, struct error *error)
@@ -317,8 +305,11 @@ static bool confirm_end(struct direct_engine *self, enum segment *from, const st
             return look_at_other(self, other, from, deadline, error);
         if (!direct_is_in_handler(self, &stop, &in_handler, deadline, error))
             return false;
-        if (in_handler)
-            return go_on_in_handler(self, from, deadline, error);
+        if (in_handler) { /* it ran just as the end was reached, which is awaited again */
+            *from = SEGMENT_AT_END;
+            hit_results_interrupted(&self->hits);
+            return direct_go_on_in_handler(self, false, deadline, error);
+        }
     }
     return direct_confirm_stop(self, direct_end(self), deadline, error) && note_time(self, deadline, error);
 }

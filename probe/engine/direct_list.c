@@ -478,13 +478,14 @@ bool direct_is_in_handler(struct direct_engine *self, const struct stop *stop, b
            handler_stop_check(self->device->ledger, self->core, stop->pc, stop->status, is, deadline, error);
 }
 
-/* Resumes the core in a handler and waits until it has returned to the breakpoint. */
-static bool leave_handler(struct direct_engine *self, const struct deadline *deadline, struct error *error)
+bool direct_go_on_in_handler(struct direct_engine *self, bool wait, const struct deadline *deadline,
+                             struct error *error)
 {
     direct_new_list(self);
     core_add_clear_breakpoint(self->core, &self->list);
     direct_add_run(self, &self->list);
-    core_add_wait_breakpoint(self->core, &self->list);
+    if (wait)
+        core_add_wait_breakpoint(self->core, &self->list);
     return direct_check_time(self, error) && direct_run_plain(self, deadline, error);
 }
 
@@ -507,7 +508,7 @@ bool direct_confirm_stop(struct direct_engine *self, uint64_t wanted, const stru
         bool in_handler;
         if (!direct_is_in_handler(self, &stop, &in_handler, deadline, error))
             return false;
-        if (in_handler && !leave_handler(self, deadline, error))
+        if (in_handler && !direct_go_on_in_handler(self, true, deadline, error))
             return false;
         i -= in_handler;
     }

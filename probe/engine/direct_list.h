@@ -104,6 +104,9 @@ bool direct_look_at_budget(struct direct_engine *self, struct counter_stop_look 
 /* *is: a handler ran just as a breakpoint was reached, and the core halted there instead. */
 bool direct_is_in_handler(struct direct_engine *self, const struct stop *stop, bool *is,
                           const struct deadline *deadline, struct error *error);
+/* It runs first, and returns to the breakpoint. `wait`: until then. */
+bool direct_go_on_in_handler(struct direct_engine *self, bool wait, const struct deadline *deadline,
+                             struct error *error);
 /* True if the core does stand at `wanted`: the list read its status before the last stop was left, or the
  * core halted in a handler first. */
 bool direct_confirm_stop(struct direct_engine *self, uint64_t wanted, const struct deadline *deadline,

@@ -1,21 +1,18 @@
 #include "engine/walk.h"
 
-#include "device/settings.h"
-#include "engine/direct_list.h"
+#include "engine/passage.h"
 
 #include <inttypes.h>
-
-enum { STOPS = 5, READS = 3 };
 
 struct walking {
     struct direct_engine *engine;
     const struct engine_walk *walk;
     const struct deadline *deadline;
     bool is_thumb;
-    uint64_t set[STOPS]; /* where breakpoints are: the one that moves, and the extra ones */
-    uint64_t here;       /* as core_code makes it; where the core stands */
-    size_t block;        /* around it; walk->n: none */
-    uint64_t sp;         /* at the function's entry */
+    struct passage passage;
+    uint64_t here; /* as core_code makes it; where the core stands */
+    size_t block;  /* around it; walk->n: none */
+    uint64_t sp;   /* at the function's entry */
     struct walk_hop hop;
 };
 
@@ -38,105 +35,7 @@ static size_t block_at(const struct walking *self, uint64_t here)
     return self->walk->n;
 }
 
-/* --- stops ---------------------------------------------------------------------------------------------- */
-
-static bool is_among(const uint64_t *stops, unsigned n, uint64_t here)
-{
-    for (unsigned i = 0; i < n; i++)
-        if (stops[i] == here)
-            return true;
-    return false;
-}
-
-static void add_stop(struct walking *self, unsigned i, uint64_t to)
-{
-    struct direct_engine *engine = self->engine;
-    if (i == 0)
-        breakpoints_add_move(&engine->breakpoints, &engine->list, self->set[0], to);
-    else
-        breakpoints_add_extra(&engine->breakpoints, &engine->list, i - 1, self->set[i], to);
-    self->set[i] = to;
-}
-
-/* Moves the breakpoints to these places, which are prepared, and notes them. */
-static void add_stops(struct walking *self, const uint64_t *stops, unsigned n)
-{
-    struct direct_engine *engine = self->engine;
-    /* Taking a breakpoint instruction away must not take away another's at the same place */
-    for (unsigned i = 0; i < STOPS; i++)
-        if (self->set[i] != BREAKPOINT_NONE &&
-            (i >= n || (stops[i] != self->set[i] && is_among(stops, n, self->set[i]))))
-            add_stop(self, i, BREAKPOINT_NONE);
-    for (unsigned i = 0; i < n; i++) {
-        if (self->set[i] == stops[i])
-            continue;
-        add_stop(self, i, stops[i]);
-        breakpoints_add_proof(&engine->breakpoints, &engine->list, stops[i]);
-    }
-    /* For what looks at the stop if the walk ends here */
-    engine->call.others.n = 0;
-    if (n > 0)
-        engine->region.start = engine->region.end = stops[0];
-    for (unsigned i = 1; i < n; i++)
-        others_add(&engine->call.others, stops[i], OTHER_PLACE, 0);
-}
-
-static bool prepare_stops(const struct walking *self, const uint64_t *stops, unsigned n, bool *fit,
-                          struct error *error)
-{
-    struct breakpoints *breakpoints = &self->engine->breakpoints;
-    *fit = true;
-    for (unsigned i = 0; i < n; i++) {
-        if (!breakpoints_prepare(breakpoints, stops[i], self->deadline, error))
-            return false;
-        *fit = *fit && (i == 0 || (i < STOPS && breakpoints_can_have_extra(breakpoints, i - 1, stops[i])));
-    }
-    return true;
-}
-
 /* --- a passage ------------------------------------------------------------------------------------------ */
-
-static bool run_whole(struct walking *self, bool *whole, struct error *error)
-{
-    size_t at = 0;
-    uint64_t saw = 0;
-    if (!direct_run_list(self->engine, &at, &saw, self->deadline, error))
-        return false;
-    *whole = at == self->engine->list.n;
-    return true;
-}
-
-/* The core did not stop where it was expected, or was read too early. */
-static bool find_stop(struct walking *self, struct error *error)
-{
-    struct direct_engine *engine = self->engine;
-    struct stop stop = {0};
-    if (!direct_restore_borrowed(engine, self->deadline, error))
-        return false;
-    for (int i = 0; i < READS; i++) {
-        bool in_handler;
-        if (!direct_read_stop(engine, &stop, self->deadline, error))
-            return false;
-        if (stop.unreadable == NULL && stop.cause == STOP_BREAKPOINT && is_among(self->set, STOPS, stop.pc)) {
-            self->here = stop.pc;
-            return direct_confirm_stop(engine, stop.pc, self->deadline, error);
-        }
-        if (!direct_is_in_handler(engine, &stop, &in_handler, self->deadline, error))
-            return false;
-        if (!in_handler)
-            continue;
-        self->hop.tainted = true;
-        self->hop.pairs++;
-        direct_new_list(engine);
-        core_add_clear_breakpoint(engine->core, &engine->list);
-        core_add_run(engine->core, &engine->list);
-        if (!direct_check_time(engine, error) || !direct_run_plain(engine, self->deadline, error))
-            return false;
-        i = -1;
-    }
-    self->here = engine->region.start;
-    return direct_confirm_stop(engine, self->here, self->deadline, error);
-}
 
 static enum core_register frame_register(const struct walking *self, uint64_t here)
 {
@@ -175,6 +74,16 @@ static bool take_look(struct walking *self, const struct passage_steps *steps, b
     return true;
 }
 
+/* The core did not stop where it was expected, or was read too early. */
+static bool find_stop(struct walking *self, struct error *error)
+{
+    unsigned handlers = 0;
+    bool found = passage_find_stop(&self->passage, &self->here, &handlers, self->deadline, error);
+    self->hop.tainted = self->hop.tainted || handlers > 0;
+    self->hop.pairs += handlers;
+    return found;
+}
+
 /* Lets the core run to one of its stops, the first of which is expected. */
 static bool pass(struct walking *self, const uint64_t *stops, unsigned n, bool begins, bool *ours,
                  struct error *error)
@@ -185,7 +94,7 @@ static bool pass(struct walking *self, const uint64_t *stops, unsigned n, bool b
     direct_new_list(engine);
     if (begins)
         steps.from = reading_add(&engine->device->reading, false, NULL, &engine->list);
-    add_stops(self, stops, n);
+    passage_add_stops(&self->passage, stops, n);
     steps.pending = core_add_pending(engine->core, &engine->list);
     steps.before = steps_add(&engine->list, step_time(TIME_BEFORE));
     core_add_run(engine->core, &engine->list);
@@ -194,10 +103,9 @@ static bool pass(struct walking *self, const uint64_t *stops, unsigned n, bool b
     size_t reached = engine->list.n;
     core_add_expect_stop(engine->core, &engine->breakpoints.setup, &engine->list, stops[0], true);
     add_look(self, stops[0], &steps);
-    if (!direct_check_time(engine, error) || !run_whole(self, &whole, error))
+    if (!direct_check_time(engine, error) ||
+        !passage_run(&self->passage, reached, stops[0], &whole, self->deadline, error))
         return false;
-    if (engine->done < reached)
-        return error_set(error, ERROR_ADDRESS, "no breakpoint can be put at 0x%08" PRIX64, stops[0]);
     self->hop.tainted = self->hop.tainted || (steps.pending != SIZE_MAX &&
                                               core_pending(engine->core, engine->results[steps.pending]));
     if (begins) {
@@ -226,7 +134,7 @@ static bool step(struct walking *self, bool begins, bool *ours, struct error *er
     direct_new_list(engine);
     if (begins)
         steps.from = reading_add(&engine->device->reading, false, NULL, &engine->list);
-    add_stops(self, &self->here, 0); /* none */
+    passage_add_stops(&self->passage, NULL, 0); /* none */
     steps.before = steps_add(&engine->list, step_time(TIME_BEFORE));
     core_add_single_step(engine->core, &engine->list, engine->breakpoints.comparator, self->here);
     steps.after = steps_add(&engine->list, step_time(TIME_AFTER));
@@ -256,25 +164,26 @@ static bool choose_stops(const struct walking *self, uint64_t *stops, unsigned *
 {
     const struct walk_block *block = &self->walk->blocks[self->hop.from];
     uint64_t last = code_of(self, block->last), end = self->engine->call.frame.end.pc;
-    bool inside = block_at(self, self->here) == self->hop.from, fit = true;
+    bool inside = block_at(self, self->here) == self->hop.from;
+    unsigned fit = 0;
     *n = 0;
     for (unsigned i = 0; i < block->n_next; i++)
         stops[(*n)++] = code_of(self, block->next[i]);
     if (block->returns || (block->is_open && !inside))
         stops[(*n)++] = end;
     bool is_open = block->is_open || *n == 0;
-    if (!is_open && !prepare_stops(self, stops, *n, &fit, error))
+    if (!is_open && !passage_prepare(&self->passage, stops, *n, &fit, self->deadline, error))
         return false;
     *steps = false;
     for (unsigned i = 0; i < *n; i++)
         *steps = *steps || stops[i] == self->here;
-    if (!inside && !*steps && fit)
+    if (!inside && !*steps && (is_open || fit == *n))
         return *n > 0 || error_set(error, ERROR_STATE, "the code went to 0x%08" PRIX64, self->here);
-    if (is_open || !fit) {
+    if (is_open || fit < *n) {
         *steps = *steps || (inside && core_code_place(self->here) >= core_code_place(last));
         stops[0] = last;
         *n = 1;
-        return *steps || prepare_stops(self, stops, 1, &fit, error);
+        return *steps || passage_prepare(&self->passage, stops, 1, &fit, self->deadline, error);
     }
     return true;
 }
@@ -297,8 +206,8 @@ static bool go_past(struct walking *self, const uint64_t *stops, unsigned n, str
             return error_set(error, ERROR_CANCELLED, "cancelled");
         if (!step(self, false, &ours, error))
             return false;
-        ours = ours && is_among(stops, n, self->here);
-        if (!is_among(stops, n, self->here) && !pass(self, stops, n, false, &ours, error))
+        ours = ours && passage_is_among(stops, n, self->here);
+        if (!passage_is_among(stops, n, self->here) && !pass(self, stops, n, false, &ours, error))
             return false;
     }
     return true;
@@ -309,7 +218,7 @@ static bool hop_on(struct walking *self, bool *returned, struct error *error)
     bool begins = true, over = false;
     self->hop = (struct walk_hop){.from = self->block, .begins = self->hop.begins};
     while (!over) {
-        uint64_t stops[STOPS + 1] = {0};
+        uint64_t stops[PASSAGE_STOPS + 1] = {0};
         unsigned n = 0;
         bool steps = false, ours = true, same;
         if (deadline_cancelled(self->deadline))
@@ -342,16 +251,14 @@ static bool reach_entry(struct walking *self, bool runs, struct error *error)
     self->hop = (struct walk_hop){.begins = true};
     engine->hits.under_way = false;
     direct_new_list(engine);
-    add_stops(self, &entry, 1);
+    passage_add_stops(&self->passage, &entry, 1);
     if (!runs)
         core_add_run(engine->core, &engine->list);
     size_t reached = engine->list.n;
     core_add_wait_halt(engine->core, &engine->list);
     core_add_expect_stop(engine->core, &engine->breakpoints.setup, &engine->list, entry, true);
-    if (!run_whole(self, &whole, error))
+    if (!passage_run(&self->passage, reached, entry, &whole, self->deadline, error))
         return false;
-    if (engine->done < reached)
-        return error_set(error, ERROR_ADDRESS, "no breakpoint can be put at 0x%08" PRIX64, entry);
     self->here = entry;
     return whole || find_stop(self, error);
 }
@@ -419,17 +326,8 @@ bool direct_walk(struct engine *engine, const struct engine_walk *walk, const st
         .engine = direct, .walk = walk, .deadline = deadline, .is_thumb = walk->region->start_is_thumb};
     const struct engine_request wait = {.hits = UINT64_MAX, .timeout_ms = walk->timeout_ms};
     struct error why = {0};
-    for (unsigned i = 0; i < STOPS; i++)
-        self.set[i] = BREAKPOINT_NONE;
-    direct->region = *walk->region;
-    direct->region.start = direct->region.end = code_of(&self, walk->region->start);
-    direct->region.to_return = false;
-    if (!process_check(&walk->region->process, direct->core, error))
-        return false;
-    if (walk->region->process.which == PROCESS_ID)
-        breakpoints_set_context(&direct->breakpoints, walk->region->process.id);
-    breakpoints_want_extra(&direct->breakpoints, 2);
-    if (!settings_watch_resets(direct->device->ledger, &direct->device->chosen->core, deadline, error))
+    passage_init(&self.passage, direct);
+    if (!passage_begin(&self.passage, walk->region, 3, deadline, error))
         return false;
     direct_begin(direct, &wait, walk->sink);
     if (!walk_calls(&self, &why))

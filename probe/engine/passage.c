@@ -1,0 +1,126 @@
+#include "engine/passage.h"
+
+#include "device/settings.h"
+
+#include <inttypes.h>
+
+enum { READS = 3 };
+
+void passage_init(struct passage *passage, struct direct_engine *engine)
+{
+    passage->engine = engine;
+    for (unsigned i = 0; i < PASSAGE_STOPS; i++)
+        passage->set[i] = BREAKPOINT_NONE;
+}
+
+bool passage_begin(struct passage *passage, const struct region *region, unsigned stops,
+                   const struct deadline *deadline, struct error *error)
+{
+    struct direct_engine *engine = passage->engine;
+    engine->region = *region;
+    engine->region.to_return = false;
+    engine->region.start = engine->region.end =
+        core_code(engine->core, region->start, region->start_is_thumb);
+    engine->call.others.n = 0;
+    if (!process_check(&region->process, engine->core, error))
+        return false;
+    if (region->process.which == PROCESS_ID)
+        breakpoints_set_context(&engine->breakpoints, region->process.id);
+    breakpoints_want_extra(&engine->breakpoints, stops - 1);
+    return settings_watch_resets(engine->device->ledger, &engine->device->chosen->core, deadline, error);
+}
+
+bool passage_is_among(const uint64_t *stops, unsigned n, uint64_t here)
+{
+    for (unsigned i = 0; i < n; i++)
+        if (stops[i] == here)
+            return true;
+    return false;
+}
+
+static void add_stop(struct passage *passage, unsigned i, uint64_t to)
+{
+    struct direct_engine *engine = passage->engine;
+    if (i == 0)
+        breakpoints_add_move(&engine->breakpoints, &engine->list, passage->set[0], to);
+    else
+        breakpoints_add_extra(&engine->breakpoints, &engine->list, i - 1, passage->set[i], to);
+    passage->set[i] = to;
+}
+
+void passage_add_stops(struct passage *passage, const uint64_t *stops, unsigned n)
+{
+    struct direct_engine *engine = passage->engine;
+    uint64_t *set = passage->set;
+    /* Taking a breakpoint instruction away must not take away another's at the same place */
+    for (unsigned i = 0; i < PASSAGE_STOPS; i++)
+        if (set[i] != BREAKPOINT_NONE &&
+            (i >= n || (stops[i] != set[i] && passage_is_among(stops, n, set[i]))))
+            add_stop(passage, i, BREAKPOINT_NONE);
+    for (unsigned i = 0; i < n; i++) {
+        if (set[i] == stops[i])
+            continue;
+        add_stop(passage, i, stops[i]);
+        breakpoints_add_proof(&engine->breakpoints, &engine->list, stops[i]);
+    }
+    /* For what looks at the stop if the run ends here */
+    engine->call.others.n = 0;
+    if (n > 0)
+        engine->region.start = engine->region.end = stops[0];
+    for (unsigned i = 1; i < n; i++)
+        others_add(&engine->call.others, stops[i], OTHER_PLACE, 0);
+}
+
+bool passage_prepare(const struct passage *passage, const uint64_t *stops, unsigned n, unsigned *fit,
+                     const struct deadline *deadline, struct error *error)
+{
+    struct breakpoints *breakpoints = &passage->engine->breakpoints;
+    for (*fit = 0; *fit < n && *fit < PASSAGE_STOPS; ++*fit) {
+        if (!breakpoints_prepare(breakpoints, stops[*fit], deadline, error))
+            return false;
+        if (*fit > 0 && !breakpoints_can_have_extra(breakpoints, *fit - 1, stops[*fit]))
+            break;
+    }
+    return true;
+}
+
+bool passage_run(struct passage *passage, size_t reached, uint64_t expected, bool *whole,
+                 const struct deadline *deadline, struct error *error)
+{
+    size_t at = 0;
+    uint64_t saw = 0;
+    if (!direct_run_list(passage->engine, &at, &saw, deadline, error))
+        return false;
+    *whole = at == passage->engine->list.n;
+    return at >= reached ||
+           error_set(error, ERROR_ADDRESS, "no breakpoint can be put at 0x%08" PRIX64, expected);
+}
+
+bool passage_find_stop(struct passage *passage, uint64_t *place, unsigned *handlers,
+                       const struct deadline *deadline, struct error *error)
+{
+    struct direct_engine *engine = passage->engine;
+    *place = passage->set[0];
+    if (!direct_restore_borrowed(engine, deadline, error))
+        return false;
+    for (int i = 0; i < READS; i++) {
+        struct stop stop = {0};
+        bool in_handler;
+        if (!direct_read_stop(engine, &stop, deadline, error))
+            return false;
+        if (stop.unreadable == NULL && stop.cause == STOP_BREAKPOINT &&
+            passage_is_among(passage->set, PASSAGE_STOPS, stop.pc)) {
+            *place = stop.pc;
+            break;
+        }
+        if (!direct_is_in_handler(engine, &stop, &in_handler, deadline, error))
+            return false;
+        if (!in_handler)
+            continue;
+        ++*handlers;
+        if (!direct_go_on_in_handler(engine, false, deadline, error))
+            return false;
+        i = -1;
+    }
+    return direct_confirm_stop(engine, *place, deadline, error);
+}
