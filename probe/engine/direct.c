@@ -26,28 +26,33 @@ static bool is_framed(const struct direct_engine *self)
 
 static struct hit_plan plan_of(const struct direct_engine *self, unsigned rehits)
 {
-    return (struct hit_plan){.core = self->core,
-                             .breakpoints = &self->breakpoints,
-                             .reading = &self->device->reading,
-                             .start = self->region.start,
-                             .end = direct_end(self),
-                             .prove_entry = is_framed(self),
-                             .entry_lr = self->call.frame.lr,
-                             .entry_sp = self->call.frame.sp,
-                             .prove_frame = is_framed(self),
-                             .end_sp = self->call.frame.end.sp,
-                             .in_function = self->region.in_function,
-                             .start_base = self->region.start_base,
-                             .end_base = self->region.end_base,
-                             .spare = self->spare_read ? &self->spare : NULL,
-                             .others = self->call.others,
-                             .breakpoint_at = self->breakpoint_at,
-                             .rehits = rehits,
-                             .slow = self->device->slow_clock,
-                             .witness = &self->device->witness,
-                             .at_end = self->hits.request->at_end,
-                             .budget = self->engine.budget,
-                             .counter = self->start_counter};
+    const struct frame *frame = &self->call.frame;
+    bool framed = is_framed(self), in_function = self->region.in_function;
+    struct hit_plan plan = {.core = self->core,
+                            .breakpoints = &self->breakpoints,
+                            .reading = &self->device->reading,
+                            .start = self->region.start,
+                            .end = direct_end(self),
+                            .n_start_proofs = !framed       ? 0
+                                              : in_function ? 1
+                                                            : 2,
+                            .n_end_proofs = framed,
+                            .spare = self->spare_read ? &self->spare : NULL,
+                            .others = self->call.others,
+                            .breakpoint_at = self->breakpoint_at,
+                            .rehits = rehits,
+                            .slow = self->device->slow_clock,
+                            .witness = &self->device->witness,
+                            .at_end = self->hits.request->at_end,
+                            .budget = self->engine.budget,
+                            .counter = self->start_counter};
+    plan.start_proofs[0] = in_function
+                               ? (struct core_proof){.which = self->region.start_base, .value = frame->sp}
+                               : (struct core_proof){.which = CORE_LR, .value = frame->lr};
+    plan.start_proofs[1] = (struct core_proof){.which = CORE_SP, .value = frame->sp};
+    plan.end_proof =
+        (struct core_proof){.which = in_function ? self->region.end_base : CORE_SP, .value = frame->end.sp};
+    return plan;
 }
 
 static bool was_pending(const struct direct_engine *self, size_t at)
@@ -71,8 +76,8 @@ static void add_hit(struct direct_engine *self, enum segment from, unsigned rehi
     struct hit_plan plan = plan_of(self, rehits);
     plan.reset_later = reset_later;
     plan.stay = self->ends_halted;
-    if (from > SEGMENT_ENTRY) /* proved by find_return or find_base */
-        plan.prove_entry = false;
+    if (from > SEGMENT_ENTRY) /* read by find_return or find_base */
+        plan.n_start_proofs = 0;
     struct hit_steps *hit_steps = hit_results_expect(&self->hits, plan.start == plan.end ? 2 : 1, plan.end);
     if (hit_steps != NULL)
         hit_plan_add(&plan, from, &self->list, hit_steps);
@@ -450,6 +455,63 @@ static bool direct_arm(struct engine *engine, const struct region *region, const
     return true;
 }
 
+/* What has to be known at the start before hits can be planned: whose code runs, where the call ends, the
+ * spare register. *again: the function called itself, and is stepped past its entry. */
+static bool look_at_start(struct direct_engine *self, enum segment *from, bool *again,
+                          const struct deadline *deadline, struct error *error)
+{
+    bool by_core = self->device->reading.by_core != NULL, inner = false;
+    bool frame = is_framed(self) && !self->expects_frame;
+    bool spare = by_core && !is_framed(self) && !self->spare_read && direct_has_spare(self);
+    *again = false;
+    if (*from > SEGMENT_ENTRY || (self->mode_checked && !frame && !spare))
+        return true;
+    if (*from == SEGMENT_AT_START && !reach_start(self, deadline, error))
+        return false;
+    *from = SEGMENT_ENTRY;
+    if (!self->mode_checked && !direct_check_mode(self, deadline, error))
+        return false;
+    if (spare)
+        return direct_find_spare(self, deadline, error);
+    if (!frame)
+        return true;
+    if (self->region.in_function ? !direct_find_base(self, deadline, error)
+                                 : !direct_find_return(self, &inner, deadline, error))
+        return false;
+    *again = inner;
+    *from = inner ? SEGMENT_AT_START : SEGMENT_LEAVE;
+    return !inner || step_past_inner(self, deadline, error);
+}
+
+/* One list of hits, from segment *from on; then *from is where the next one begins. *rehits are made at both
+ * ends of its first hit; 0 once they are. */
+static bool run_some(struct direct_engine *self, enum segment *from, unsigned *rehits,
+                     const struct deadline *deadline, struct error *error)
+{
+    size_t at = 0;
+    uint64_t saw = 0, before = self->hits.hits;
+    if (*from <= SEGMENT_LEAVE || *from == SEGMENT_AT_END)
+        call_forget_exit(&self->call, self->core, &self->region);
+    begin_list(self);
+    plan_hits(self, *from, *rehits);
+    if (!direct_run_list(self, &at, &saw, deadline, error))
+        return false;
+    bool complete = at == self->list.n;
+    self->resume_first = self->ends_halted && complete;
+    if (self->hits.hits > before) {
+        *rehits = 0;
+        if (!show_end(self, error))
+            return false;
+    }
+    if (self->hits.enough)
+        return true;
+    if (!complete)
+        return direct_restore_borrowed(self, deadline, error) && recover(self, at, from, deadline, error);
+    self->spare_changes = 0;
+    *from = self->region.start == direct_end(self) ? SEGMENT_ENTRY : SEGMENT_AT_START;
+    return true;
+}
+
 static bool run_hits(struct direct_engine *self, const struct engine_request *request,
                      const struct engine_sink *sink, const struct deadline *deadline, struct error *error)
 {
@@ -461,61 +523,14 @@ static bool run_hits(struct direct_engine *self, const struct engine_request *re
     direct_begin(self, request, sink);
     self->waited = true;
     while (!self->hits.enough) {
+        bool again;
         if (deadline_cancelled(deadline))
             return direct_confirm_held(self, error) && error_set(error, ERROR_CANCELLED, "cancelled");
-        if (!self->mode_checked) {
-            if (!reach_start(self, deadline, error) || !direct_check_mode(self, deadline, error))
-                return false;
-            from = SEGMENT_ENTRY;
-        }
         if (direct_has_shared_counter(self) && from <= SEGMENT_ENTRY)
             self->expects_frame = false;
-        bool by_core = self->device->reading.by_core != NULL;
-        if (by_core && !is_framed(self) && !self->spare_read && direct_has_spare(self) &&
-            from <= SEGMENT_ENTRY) {
-            if ((from == SEGMENT_AT_START && !reach_start(self, deadline, error)) ||
-                !direct_find_spare(self, deadline, error))
-                return false;
-            from = SEGMENT_ENTRY;
-        }
-        if (is_framed(self) && !self->expects_frame && from <= SEGMENT_ENTRY) {
-            bool inner = false;
-            if (from == SEGMENT_AT_START && !reach_start(self, deadline, error))
-                return false;
-            if (self->region.in_function ? !direct_find_base(self, deadline, error)
-                                         : !direct_find_return(self, &inner, deadline, error))
-                return false;
-            if (inner && !step_past_inner(self, deadline, error))
-                return false;
-            from = inner ? SEGMENT_AT_START : SEGMENT_LEAVE;
-            if (inner)
-                continue;
-        }
-        if (from <= SEGMENT_LEAVE || from == SEGMENT_AT_END)
-            call_forget_exit(&self->call, self->core, &self->region);
-        size_t at = 0;
-        uint64_t saw = 0;
-        uint64_t before = self->hits.hits;
-        begin_list(self);
-        plan_hits(self, from, rehits);
-        if (!direct_run_list(self, &at, &saw, deadline, error))
+        if (!look_at_start(self, &from, &again, deadline, error) ||
+            (!again && !run_some(self, &from, &rehits, deadline, error)))
             return false;
-        self->resume_first = self->ends_halted && at == self->list.n;
-        bool complete = at == self->list.n;
-        if (self->hits.hits > before) {
-            rehits = 0;
-            if (!show_end(self, error))
-                return false;
-        }
-        if (self->hits.enough)
-            break;
-        if (complete) {
-            self->spare_changes = 0;
-            from = self->region.start == direct_end(self) ? SEGMENT_ENTRY : SEGMENT_AT_START;
-        } else if (!direct_restore_borrowed(self, deadline, error) ||
-                   !recover(self, at, &from, deadline, error)) {
-            return false;
-        }
     }
     return leave_end(self, deadline, error) && direct_check_neighbours(self, true, error);
 }

@@ -51,22 +51,6 @@ size_t hit_plan_add_past(const struct hit_plan *plan, uint64_t from, uint64_t to
     return pending;
 }
 
-static void add_entry(const struct hit_plan *plan, struct steps *list)
-{
-    const struct core_proof call[] = {{.which = CORE_LR, .value = plan->entry_lr},
-                                      {.which = CORE_SP, .value = plan->entry_sp}};
-    const struct core_proof base = {.which = plan->start_base, .value = plan->entry_sp};
-    core_add_proofs(plan->core, list, plan->in_function ? &base : call, plan->in_function ? 1 : 2,
-                    plan->spare, plan->slow);
-}
-
-static void add_frame(const struct hit_plan *plan, struct steps *list)
-{
-    const struct core_proof proof = {.which = plan->in_function ? plan->end_base : CORE_SP,
-                                     .value = plan->end_sp};
-    core_add_proofs(plan->core, list, &proof, 1, plan->spare, plan->slow);
-}
-
 static void add_others(const struct hit_plan *plan, struct steps *list, bool on)
 {
     for (unsigned i = 0; i < plan->others.n; i++) {
@@ -139,8 +123,9 @@ void hit_plan_add(const struct hit_plan *plan, enum segment from, struct steps *
                                  round || plan->slow);
             break;
         case SEGMENT_ENTRY:
-            if (plan->prove_entry)
-                add_entry(plan, list);
+            if (plan->n_start_proofs > 0)
+                core_add_proofs(plan->core, list, plan->start_proofs, plan->n_start_proofs, plan->spare,
+                                plan->slow);
             break;
         case SEGMENT_LEAVE:
             add_leave(plan, list, out);
@@ -151,8 +136,9 @@ void hit_plan_add(const struct hit_plan *plan, enum segment from, struct steps *
             core_add_expect_stop(plan->core, &plan->breakpoints->setup, list, plan->end, round || plan->slow);
             break;
         case SEGMENT_FRAME:
-            if (plan->prove_frame)
-                add_frame(plan, list);
+            if (plan->n_end_proofs > 0)
+                core_add_proofs(plan->core, list, &plan->end_proof, plan->n_end_proofs, plan->spare,
+                                plan->slow);
             break;
         case SEGMENT_FINISH:
             if (plan->budget.stop != NULL)

@@ -46,13 +46,9 @@ struct hit_plan {
     const struct breakpoints *breakpoints;
     const struct reading *reading;
     uint64_t start, end; /* equal for a loop's round */
-    bool prove_entry;    /* entry_lr and entry_sp are to be proved */
-    uint64_t entry_lr, entry_sp;
-    bool prove_frame; /* end_sp is to be proved */
-    uint64_t end_sp;
-    /* Both ends are in one function: entry_sp and end_sp are values of these registers, LR is ignored. */
-    bool in_function;
-    enum core_register start_base, end_base;
+    /* What is proved at each end, so that both are of this call. */
+    struct core_proof start_proofs[2], end_proof;
+    unsigned n_start_proofs, n_end_proofs;
     const struct core_proof *spare; /* for core_add_proofs, at both ends */
     /* Further stops until the end; with them, the breakpoint that moves is not at `end`, which may
      * be one of them, but at `breakpoint_at`. */

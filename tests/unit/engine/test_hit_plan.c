@@ -42,15 +42,15 @@ static int set_up(void **state)
 static struct hit_plan plan_to(uint64_t end)
 {
     static const struct witness nothing;
-    return (struct hit_plan){.core = &core,
-                             .witness = &nothing,
-                             .breakpoints = &breakpoints,
-                             .reading = &reading,
-                             .start = 0x1000,
-                             .end = end,
-                             .entry_lr = 0x2005,
-                             .entry_sp = 0x20007F00,
-                             .end_sp = 0x20007F40};
+    return (struct hit_plan){
+        .core = &core,
+        .witness = &nothing,
+        .breakpoints = &breakpoints,
+        .reading = &reading,
+        .start = 0x1000,
+        .end = end,
+        .start_proofs = {{.which = CORE_LR, .value = 0x2005}, {.which = CORE_SP, .value = 0x20007F00}},
+        .end_proof = {.which = CORE_SP, .value = 0x20007F40}};
 }
 
 static void assert_step(size_t at, enum op op, uint64_t offset, uint64_t value)
@@ -157,7 +157,7 @@ FRESH_TEST(resets_are_looked_for_after_the_reading)
 FRESH_TEST(a_function_proves_its_call_and_its_frame)
 {
     struct hit_plan plan = plan_to(0x2004);
-    plan.prove_entry = plan.prove_frame = true;
+    plan.n_start_proofs = 2, plan.n_end_proofs = 1;
     hit_plan_add(&plan, SEGMENT_AT_START, &list, &hit_steps);
     assert_segments(SEGMENT_AT_START);
     const size_t *first = hit_steps.first;
@@ -171,7 +171,7 @@ FRESH_TEST(a_hit_can_begin_at_any_segment)
     for (int from = SEGMENT_AT_START; from < SEGMENTS; from++) {
         set_up(NULL);
         struct hit_plan plan = plan_to(0x2004);
-        plan.prove_entry = plan.prove_frame = true;
+        plan.n_start_proofs = 2, plan.n_end_proofs = 1;
         plan.rehits = 2;
         hit_plan_add(&plan, (enum segment)from, &list, &hit_steps);
         assert_segments((enum segment)from);

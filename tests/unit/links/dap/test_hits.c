@@ -46,16 +46,16 @@ static size_t plan(bool function, struct steps *list, size_t hits)
     struct reading reading = {.n = 1, .counted = 1};
     reading.counters[0] =
         (struct counter){.low = {.space = SPACE_MEMORY, .size = 4, .offset = 0xE0001004}, .bits = 32};
-    struct hit_plan spec = {.core = &core,
-                            .breakpoints = &points,
-                            .reading = &reading,
-                            .start = 0x10000200,
-                            .end = 0x10000300,
-                            .prove_entry = function,
-                            .entry_lr = 0x10000301,
-                            .entry_sp = 0x20001000,
-                            .prove_frame = function,
-                            .end_sp = 0x20001000};
+    struct hit_plan spec = {
+        .core = &core,
+        .breakpoints = &points,
+        .reading = &reading,
+        .start = 0x10000200,
+        .end = 0x10000300,
+        .n_start_proofs = function ? 2 : 0,
+        .start_proofs = {{.which = CORE_LR, .value = 0x10000301}, {.which = CORE_SP, .value = 0x20001000}},
+        .n_end_proofs = function,
+        .end_proof = {.which = CORE_SP, .value = 0x20001000}};
     for (size_t i = 0; i < hits; i++)
         hit_plan_add(&spec, SEGMENT_AT_START, list, &passage);
     assert_false(list->overflow);
