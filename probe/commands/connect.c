@@ -7,7 +7,7 @@
 #include "debuggers/gdb_python.h"
 #include "debuggers/gdb_remote.h"
 #include "links/link.h"
-#include "links/msr/msr.h"
+#include "knc/msr.h"
 #include "links/openocd.h"
 #include "report/progress.h"
 #include "report/terminal.h"

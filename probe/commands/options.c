@@ -2,7 +2,7 @@
 
 #include "base/deadline.h"
 #include "commands/command.h"
-#include "links/msr/msr.h"
+#include "knc/msr.h"
 #include "symbols/names.h"
 
 #include <stdio.h>

@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-extern const struct core_ops cortex_m_ops, armv7_ops, armv8_ops, knc_ops, x86_64_ops;
+extern const struct core_ops cortex_m_ops, armv7_ops, armv8_ops;
 
 /* The reads that identify a core, in this order. They work on running, halted and locked cores. */
 enum { ARMV7_MIDR, ARMV7_DIDR, ARMV7_AUTHSTATUS, ARMV7_IDENTITY };
@@ -77,20 +77,3 @@ bool cortex_m_condition_holds(uint64_t xpsr);
 struct address cortex_m_vectors(const struct core *core);
 /* ICTR: the number of interrupt lines, in units of 32, less one. */
 struct address cortex_m_lines(const struct core *core);
-
-/*
- * Knights Corner: a hardware thread of an Intel Xeon Phi, four of which share a core. Only its model-specific
- * registers can be reached, which neither stop nor start it.
- */
-enum { KNC_THREADS = 4 }; /* of a core */
-
-/* `cpu` is the card's own number for the thread. */
-void knc_describe(uint16_t cpu, struct core *out);
-struct address knc_msr(const struct core *core, uint64_t number);
-
-/*
- * A program on an x86-64 processor under a debugger, which alone stops and starts it; its counters are
- * reached in another way. This knows only how a function returns.
- */
-/* `unit` is the link's view of its memory. */
-void x86_64_describe(uint16_t unit, struct core *out);

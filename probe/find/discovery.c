@@ -3,6 +3,7 @@
 #include "base/coresight_id.h"
 
 #include "cores/architectures.h"
+#include "knc/knc.h"
 
 #include <inttypes.h>
 #include <string.h>

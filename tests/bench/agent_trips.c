@@ -1,5 +1,5 @@
 /* Round trips a second to the agent: "PROBE N", lists of one access and of as many as one request holds. */
-#include "links/msr/msr.h"
+#include "knc/msr.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* What an agent sends, and what is typed to reach one. */
-#include "links/msr/msr.h"
+#include "knc/msr.h"
 
 #include <stdlib.h>
 #include <string.h>

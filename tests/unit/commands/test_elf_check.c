@@ -1,5 +1,6 @@
 #include "../test.h"
 #include "cores/architectures.h"
+#include "knc/knc.h"
 
 #include "commands/session.h"
 

@@ -1,5 +1,6 @@
 #include "cores/architectures.h"
 #include "cores/pc_sample.h"
+#include "knc/knc.h"
 #include "test.h"
 
 static const uint64_t M4[CORTEX_M_IDENTITY] = {0x410FC241, 0x260, 0x200};

@@ -3,6 +3,7 @@
 
 #include "cores/architectures.h"
 #include "debuggers/debugger.h"
+#include "knc/knc.h"
 #include "test.h"
 
 #include <string.h>

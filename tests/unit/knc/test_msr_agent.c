@@ -1,7 +1,7 @@
 /* The agent's client against an agent that sends prepared bytes, and the forms of --probe msr. */
-#include "../../test.h"
+#include "../test.h"
 
-#include "links/msr/msr.h"
+#include "knc/msr.h"
 
 #include <arpa/inet.h>
 #include <pthread.h>

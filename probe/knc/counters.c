@@ -1,5 +1,5 @@
-#include "cores/architectures.h"
 #include "counters/counter.h"
+#include "knc/knc.h"
 
 #include <stdio.h>
 #include <string.h>

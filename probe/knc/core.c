@@ -1,7 +1,7 @@
 /*
  * Cores without run control of their own: threads of a Knights Corner, and programs on x86-64.
  */
-#include "cores/architectures.h"
+#include "knc/knc.h"
 
 #include <stdio.h>
 

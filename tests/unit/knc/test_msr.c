@@ -1,7 +1,7 @@
 /* Lists of steps on MSRs: the contract of link_execute over a carrier that takes batches. */
-#include "../../test.h"
+#include "../test.h"
 
-#include "links/msr/msr.h"
+#include "knc/msr.h"
 
 #include <string.h>
 #include <time.h>

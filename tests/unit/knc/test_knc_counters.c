@@ -4,6 +4,7 @@
 #include "cores/architectures.h"
 #include "counters/counter.h"
 #include "counters/events.h"
+#include "knc/knc.h"
 #include "links/ledger.h"
 #include "measure/plan.h"
 

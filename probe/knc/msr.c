@@ -1,5 +1,5 @@
 /* Steps on MSRs as batches for a carrier, and how --probe names one. */
-#include "links/msr/msr.h"
+#include "knc/msr.h"
 
 #include "base/socket.h"
 

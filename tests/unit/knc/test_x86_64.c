@@ -1,5 +1,6 @@
 /* A program on an x86-64 processor: where a function returns to, and what it does not have. */
 #include "cores/architectures.h"
+#include "knc/knc.h"
 
 #include "test.h"
 

@@ -1,6 +1,6 @@
 /* MSRs of another machine: the client of target-stub/knc. */
 #include "base/socket.h"
-#include "links/msr/msr.h"
+#include "knc/msr.h"
 
 #include <inttypes.h>
 #include <pthread.h>

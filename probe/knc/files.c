@@ -1,5 +1,5 @@
 /* MSRs of this machine: /dev/cpu/N/msr; the offset in the file is the register's number. */
-#include "links/msr/msr.h"
+#include "knc/msr.h"
 
 #include <dirent.h>
 #include <errno.h>
