@@ -206,10 +206,14 @@ const char *numbers_read(const char *text, int base, uint64_t *out, size_t n)
         char *end;
         if (i > 0 && *text++ != ' ')
             return NULL;
-        if (base == 16 ? !isxdigit((unsigned char)*text) : !isdigit((unsigned char)*text))
+        bool prefix = text[0] == '0' && text[1] == 'x';
+        if (prefix && base == EITHER_BASE)
+            text += 2;
+        int one = prefix && base == EITHER_BASE ? 16 : base == EITHER_BASE ? 10 : base;
+        if (one == 16 ? !isxdigit((unsigned char)*text) : !isdigit((unsigned char)*text))
             return NULL;
         errno = 0;
-        unsigned long long value = strtoull(text, &end, base);
+        unsigned long long value = strtoull(text, &end, one);
         if (errno != 0 || (text[0] == '0' && (text[1] | 0x20) == 'x'))
             return NULL;
         out[i] = value;

@@ -1,6 +1,7 @@
 #include "links/openocd_tcl.h"
 
 #include "base/socket.h"
+#include "base/state.h"
 #include "links/openocd_process.h"
 
 #include <errno.h>
@@ -269,94 +270,34 @@ size_t openocd_program_write(const struct step *steps, size_t n, size_t targets,
     return covered;
 }
 
-/* ---- words and numbers */
-
-struct cursor {
-    const char *at, *end;
-};
-
-static int digit_value(char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    if (c >= 'a' && c <= 'f')
-        return c - 'a' + 10;
-    return -1;
-}
-
-/* A number of at most 64 bits, decimal or 0x.... */
-static bool take_number(struct cursor *cursor, uint64_t *value)
-{
-    uint64_t base = 10;
-    const char *at = cursor->at;
-    if (cursor->end - at > 2 && at[0] == '0' && at[1] == 'x') {
-        base = 16;
-        at += 2;
-    }
-    uint64_t sum = 0;
-    const char *first = at;
-    for (; at < cursor->end; at++) {
-        int digit = digit_value(*at);
-        if (digit < 0 || (uint64_t)digit >= base)
-            break;
-        if (sum > (UINT64_MAX - (uint64_t)digit) / base)
-            return false;
-        sum = sum * base + (uint64_t)digit;
-    }
-    if (at == first)
-        return false;
-    cursor->at = at;
-    *value = sum;
-    return true;
-}
-
-static bool take_char(struct cursor *cursor, char c)
-{
-    if (cursor->at == cursor->end || *cursor->at != c)
-        return false;
-    cursor->at++;
-    return true;
-}
-
-static bool take_word(struct cursor *cursor, const char *word)
-{
-    size_t length = strlen(word);
-    if ((size_t)(cursor->end - cursor->at) < length || memcmp(cursor->at, word, length) != 0)
-        return false;
-    cursor->at += length;
-    return true;
-}
+/* ---- the answer to a list of steps */
 
 static bool fits(uint64_t value, unsigned size)
 {
     return size >= 8 || value >> (8 * size) == 0;
 }
 
-/* ---- the answer to a list of steps */
-
 bool openocd_reply_read(const char *text, size_t length, struct openocd_reply *reply)
 {
     static const enum why whys[] = {DONE, NOT_YET, UNEXPECTED, TARGET_FAULT, LINK_LOST};
-    struct cursor cursor = {text, text + length};
-    uint64_t why = 0;
-    *reply = (struct openocd_reply){0};
-    if (!take_word(&cursor, "pmu ") || !take_number(&cursor, &reply->sequence) || !take_char(&cursor, ' ') ||
-        !take_number(&cursor, &why) || !take_char(&cursor, ' ') || !take_number(&cursor, &reply->done) ||
-        !take_char(&cursor, ' ') || !take_number(&cursor, &reply->saw) || !take_char(&cursor, ' ') ||
-        !take_number(&cursor, &reply->count) || !take_char(&cursor, ' '))
+    uint64_t of[5];
+    *reply = (struct openocd_reply){.end = text + length};
+    const char *at = strncmp(text, "pmu ", 4) == 0 ? numbers_read(text + 4, EITHER_BASE, of, 5) : NULL;
+    if (at == NULL || *at != ' ' || of[1] >= sizeof whys / sizeof *whys)
         return false;
-    if (why >= sizeof whys / sizeof whys[0])
-        return false;
-    reply->why = whys[why];
-    reply->results = cursor.at;
-    reply->end = cursor.end;
-    const char *line_end = memchr(cursor.at, '\n', (size_t)(cursor.end - cursor.at));
+    reply->sequence = of[0];
+    reply->why = whys[of[1]];
+    reply->done = of[2];
+    reply->saw = of[3];
+    reply->count = of[4];
+    reply->results = at + 1;
+    const char *line_end = memchr(reply->results, '\n', (size_t)(reply->end - reply->results));
     if ((line_end != NULL) != (reply->why == TARGET_FAULT))
         return false;
     if (line_end != NULL) {
-        reply->end = line_end;
         reply->words = line_end + 1;
-        reply->words_length = (size_t)(cursor.end - reply->words);
+        reply->words_length = (size_t)(reply->end - reply->words);
+        reply->end = line_end;
     }
     return true;
 }
@@ -366,15 +307,14 @@ static bool is_met(const struct step *step, uint64_t value)
     return (value & step->mask) == step->value;
 }
 
-static bool take_result(struct cursor *cursor, const struct step *step, bool first, uint64_t *result)
+static bool take_result(const char **at, const struct step *step, bool first, uint64_t *result)
 {
-    if ((!first && !take_char(cursor, ' ')) || !take_number(cursor, result))
+    if (!first && *(*at)++ != ' ')
         return false;
-    if (step->op == OP_TIME)
-        return true;
-    if (!fits(*result, step->at.size))
+    *at = numbers_read(*at, EITHER_BASE, result, 1);
+    if (*at == NULL || (step->op != OP_TIME && !fits(*result, step->at.size)))
         return false;
-    return step->op == OP_READ || is_met(step, *result);
+    return step->op == OP_READ || step->op == OP_TIME || is_met(step, *result);
 }
 
 /* Whether the step at `done` can have ended the list in this way. */
@@ -396,7 +336,7 @@ static bool is_plausible(const struct openocd_reply *reply, const struct step *s
 bool openocd_reply_take(const struct openocd_reply *reply, const struct step *steps, size_t n,
                         uint64_t *results, struct outcome *outcome)
 {
-    struct cursor cursor = {reply->results, reply->end};
+    const char *at = reply->results;
     size_t done = 0;
     uint64_t taken = 0;
     for (uint64_t item = 0; item < reply->done; item++) {
@@ -406,7 +346,7 @@ bool openocd_reply_take(const struct openocd_reply *reply, const struct step *st
         for (; length > 0; length--, done++) {
             if (steps[done].op == OP_WRITE)
                 continue;
-            if (!take_result(&cursor, &steps[done], taken == 0, &results[done]))
+            if (!take_result(&at, &steps[done], taken == 0, &results[done]))
                 return false;
             taken++;
         }
@@ -415,10 +355,10 @@ bool openocd_reply_take(const struct openocd_reply *reply, const struct step *st
     if ((reply->why == TARGET_FAULT || reply->why == NOT_YET) && done < n) {
         size_t length = openocd_item_length(steps + done, n - done);
         for (; length > 1 && taken < reply->count; length--, done++, taken++)
-            if (!take_result(&cursor, &steps[done], taken == 0, &results[done]))
+            if (!take_result(&at, &steps[done], taken == 0, &results[done]))
                 return false;
     }
-    if (taken != reply->count || cursor.at != cursor.end || !is_plausible(reply, steps, n, done))
+    if (taken != reply->count || at != reply->end || !is_plausible(reply, steps, n, done))
         return false;
     *outcome = (struct outcome){.why = reply->why, .done = done, .saw = reply->saw};
     return true;
@@ -451,53 +391,56 @@ static void take_place(struct link_view *view)
     view->debug_base = numbers[2];
 }
 
-static bool take_target(struct cursor *cursor, size_t index, struct link_view *view)
+/* A line "NUMBER STATE TYPE NAME". */
+static bool take_target(const char *line, const char *end, size_t index, struct link_view *view)
 {
     static const enum view_state states[] = {VIEW_UNKNOWN, VIEW_RUNNING, VIEW_HALTED, VIEW_RESET};
-    uint64_t number = 0, state = 0;
-    if (!take_char(cursor, '\n') || !take_number(cursor, &number) || number != index || index > UINT16_MAX ||
-        !take_char(cursor, ' ') || !take_number(cursor, &state) ||
-        state >= sizeof states / sizeof states[0] || !take_char(cursor, ' '))
+    uint64_t of[2];
+    const char *type = numbers_read(line, 10, of, 2);
+    if (type == NULL || *type++ != ' ' || of[0] != index || index > UINT16_MAX ||
+        of[1] >= sizeof states / sizeof *states)
         return false;
-    size_t left = (size_t)(cursor->end - cursor->at);
-    const char *line_end = memchr(cursor->at, '\n', left);
-    if (line_end == NULL)
-        line_end = cursor->end;
-    const char *blank = memchr(cursor->at, ' ', (size_t)(line_end - cursor->at));
-    if (blank == NULL || blank == cursor->at || blank + 1 == line_end)
+    const char *blank = type < end ? memchr(type, ' ', (size_t)(end - type)) : NULL;
+    if (blank == NULL || blank == type || blank + 1 == end)
         return false;
-    *view = (struct link_view){.unit = (uint16_t)index, .state = states[state]};
-    openocd_text_clean(cursor->at, (size_t)(blank - cursor->at), view->type, sizeof view->type);
-    openocd_text_clean(blank + 1, (size_t)(line_end - blank - 1), view->name, sizeof view->name);
+    *view = (struct link_view){.unit = (uint16_t)index, .state = states[of[1]]};
+    openocd_text_clean(type, (size_t)(blank - type), view->type, sizeof view->type);
+    openocd_text_clean(blank + 1, (size_t)(end - blank - 1), view->name, sizeof view->name);
     take_place(view);
     view->is_core = strcmp(view->type, "mem_ap") != 0 && strcmp(view->type, "testee") != 0;
-    cursor->at = line_end;
     return view->name[0] != '\0' && view->type[0] != '\0';
 }
 
 bool openocd_targets_read(const char *text, size_t length, struct link_view *out, size_t room, size_t *n)
 {
-    struct cursor cursor = {text, text + length};
+    const char *whole = text + length, *line = text + 3;
     *n = 0;
-    if (!take_word(&cursor, "pmu"))
+    if (strncmp(text, "pmu", 3) != 0)
         return false;
-    while (cursor.at < cursor.end) {
+    while (line < whole) {
         struct link_view view;
-        if (!take_target(&cursor, *n, &view))
+        if (*line++ != '\n')
+            return false;
+        const char *end = memchr(line, '\n', (size_t)(whole - line));
+        end = end != NULL ? end : whole;
+        if (!take_target(line, end, *n, &view))
             return false;
         if (*n < room)
             out[*n] = view;
         ++*n;
+        line = end;
     }
     return true;
 }
 
 bool openocd_version_read(const char *text, unsigned *major, unsigned *minor)
 {
-    struct cursor cursor = {text, text + strlen(text)};
-    uint64_t first = 0, second = 0;
-    if (!take_word(&cursor, "Open On-Chip Debugger ") || !take_number(&cursor, &first) ||
-        !take_char(&cursor, '.') || !take_number(&cursor, &second) || first > 1000 || second > 1000)
+    static const char before[] = "Open On-Chip Debugger ";
+    uint64_t first, second;
+    bool is = strncmp(text, before, sizeof before - 1) == 0;
+    const char *at = is ? numbers_read(text + sizeof before - 1, 10, &first, 1) : NULL;
+    if (at == NULL || *at != '.' || numbers_read(at + 1, 10, &second, 1) == NULL || first > 1000 ||
+        second > 1000)
         return false;
     *major = (unsigned)first;
     *minor = (unsigned)second;

@@ -89,7 +89,7 @@ struct openocd_reply {
     size_t words_length;
 };
 
-/* False: not an answer of pmu.tcl. `reply` points into `text`. */
+/* False: not an answer of pmu.tcl. `reply` points into `text`, after which comes a NUL. */
 bool openocd_reply_read(const char *text, size_t length, struct openocd_reply *reply);
 /*
  * Checks that the reply can be the answer to these steps, all of which were sent, and takes its results.
@@ -98,7 +98,8 @@ bool openocd_reply_read(const char *text, size_t length, struct openocd_reply *r
 bool openocd_reply_take(const struct openocd_reply *reply, const struct step *steps, size_t n,
                         uint64_t *results, struct outcome *outcome);
 
-/* Reads the list of targets; *n is how many there are, of which at most `room` are stored. False: no list. */
+/* Reads the list of targets, after which comes a NUL; *n is how many there are, of which at most `room` are
+ * stored. False: no list. */
 bool openocd_targets_read(const char *text, size_t length, struct link_view *out, size_t room, size_t *n);
 /* Reads "Open On-Chip Debugger 0.12.0". */
 bool openocd_version_read(const char *text, unsigned *major, unsigned *minor);

@@ -30,13 +30,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         steps[i] = some_step(data[i]);
     size_t length = size - STEPS;
     /* Exactly as long as it is, so that reading past the end is noticed */
-    char *text = malloc(length > 0 ? length : 1), *version = strndup((const char *)data + STEPS, length);
-    if (text == NULL || version == NULL) {
-        free(text);
-        free(version);
+    char *text = malloc(length + 1);
+    if (text == NULL)
         return 0;
-    }
     memcpy(text, data + STEPS, length);
+    text[length] = '\0';
     struct openocd_reply reply;
     uint64_t results[STEPS];
     struct outcome outcome;
@@ -55,8 +53,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             if (views[i].unit != i || views[i].name[0] == '\0')
                 abort();
     unsigned major = 0, minor = 0;
-    openocd_version_read(version, &major, &minor);
-    free(version);
+    openocd_version_read(text, &major, &minor);
     free(text);
     return 0;
 }

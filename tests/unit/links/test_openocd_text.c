@@ -85,9 +85,12 @@ TEST(test_every_beginning_of_an_answer_is_refused)
     struct openocd_reply reply;
     struct outcome outcome;
     uint64_t result;
-    for (size_t length = 0; length < strlen(text); length++)
-        assert_false(openocd_reply_read(text, length, &reply) &&
+    for (size_t length = 0; length < strlen(text); length++) {
+        char beginning[sizeof text] = "";
+        memcpy(beginning, text, length);
+        assert_false(openocd_reply_read(beginning, length, &reply) &&
                      openocd_reply_take(&reply, &step, 1, &result, &outcome));
+    }
     assert_true(openocd_reply_read(text, strlen(text), &reply) &&
                 openocd_reply_take(&reply, &step, 1, &result, &outcome));
 }
