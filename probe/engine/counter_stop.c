@@ -111,7 +111,9 @@ static bool undo_by_going_on(void *context, const struct deadline *deadline, str
     struct step items[LIST_ROOM];
     uint64_t results[LIST_ROOM];
     struct steps list = {.items = items, .room = LIST_ROOM};
-    if (is_standing(stop->device) || stop->stays_halted || !stop->stands)
+    const struct device *device = stop->device;
+    bool again = device->leave == LEAVE_HALTED_AGAIN && !link_has_server(device->link);
+    if (is_standing(device) || again || !stop->stands)
         return true;
     core_add_ready(stop->core, &list);
     counter_stop_add_run(stop, &list);
@@ -213,7 +215,6 @@ bool counter_stop_take(struct counter_stop *stop, struct device *device, const s
                        size_t n, const struct deadline *deadline, struct error *error)
 {
     *stop = (struct counter_stop){.device = device, .core = &device->chosen->core};
-    stop->stays_halted = device->leave == LEAVE_HALTED_AGAIN && !link_has_server(device->link);
     take_counter(stop, picks, n);
     return find_way(stop, deadline, error) && set_debug(stop, deadline, error) &&
            allow_commands(stop, error) &&

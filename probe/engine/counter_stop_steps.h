@@ -23,10 +23,9 @@ struct counter_stop {
     struct cross_trigger trigger; /* of COUNTER_STOP_TRIGGER */
     uint32_t flag;                /* its overflow, in the PMU's registers */
     uint64_t most;                /* events that it can be armed for */
-    bool is_shared;    /* the program uses the counter: it is never written, see counter_stop_add_arm */
-    bool stays_halted; /* the core is to be left halted in the end */
-    bool stands;       /* the counter halted the core, and it was not let go yet */
-    bool asked;        /* for a halt, which was not followed by a run yet */
+    bool is_shared; /* the program uses the counter: it is never written, see counter_stop_add_arm */
+    bool stands;    /* the counter halted the core, and it was not let go yet */
+    bool asked;     /* for a halt, which was not followed by a run yet */
     int64_t ran_us, looked_us; /* when it was seen running last; when more than that was looked at */
     int64_t came_us;           /* when it was seen otherwise that the event had come; 0: not */
     int64_t answer_us;         /* how long a wait takes that need not wait */

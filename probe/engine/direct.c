@@ -247,8 +247,7 @@ static bool go_on_after_overrun(struct direct_engine *self, const struct counter
         direct_add_run(self, &self->list);
     }
     bool ok = direct_run_plain(self, deadline, error);
-    self->stays_halted = ok && next == OVERRUN_STAYS;
-    if (self->stays_halted)
+    if (ok && next == OVERRUN_STAYS)
         device_leave_as(self->device, LEAVE_HALTED_FOREIGN);
     return ok;
 }

@@ -79,7 +79,7 @@ static bool leave_stop(struct direct_engine *self, const struct deadline *deadli
     static const struct engine_sink quiet;
     static const struct engine_request soon = {.timeout_ms = 1000};
     direct_begin(self, &soon, &quiet);
-    if (self->stays_halted)
+    if (self->device->leave == LEAVE_HALTED_FOREIGN)
         return true;
     bool busy = self->halted_by_us || self->was_reset, halted = !busy;
     /* Right after a resume the core may still read as halted; right after a step, not yet. */

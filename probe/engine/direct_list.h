@@ -49,7 +49,6 @@ struct direct_engine {
     bool halted_by_us;    /* as far as the steps of the last list show */
     bool interrupts_held; /* the same for interrupts that are held off */
     bool foreign_stop, was_reset;
-    bool stays_halted;      /* where a budget was used up, for another debugger */
     uint64_t start_counter; /* what the budget's counter held at the start, if it is shared */
 };
 
