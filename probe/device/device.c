@@ -676,8 +676,8 @@ bool device_check_left(const struct device *device, struct error *error)
 
 void device_close(struct device *device)
 {
-    ledger_free(device->ledger);
     halted_access_free(device->halted_access);
+    ledger_free(device->ledger);
     free(device->buses);
     device->halted_access = NULL;
     free(device->cores);

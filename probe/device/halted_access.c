@@ -8,7 +8,9 @@
 enum { ROOM = 1024, RESTORE_MS = 500 };
 
 struct halted_access {
-    struct ledger *ledger;
+    struct link link;      /* the ledger's, from here on */
+    struct ledger *above;  /* the ledger, */
+    struct ledger *ledger; /* and how the accesses themselves are made: through the link that it had before */
     const struct core *core;
     bool alone; /* the core is in no debugger's hands: a halt that we did not ask for is foreign */
     bool stood; /* another debugger had halted the core */
@@ -21,7 +23,6 @@ struct halted_access {
     bool reset_while_it_ran, reset_while_halted; /* seen, but not reported yet */
     bool stays;      /* left halted: after a reset it has values of the program from before */
     bool undoing;    /* registers are only restored */
-    bool busy;       /* an access of our own is under way */
     uint64_t status; /* as found when it began */
     struct step items[ROOM];
     uint64_t results[ROOM];
@@ -37,22 +38,13 @@ static void new_list(struct halted_access *self)
     self->done = 0;
 }
 
-static bool read_by_itself(struct halted_access *self, struct address at, uint64_t *value,
-                           const struct deadline *deadline, struct error *error)
-{
-    self->busy = true;
-    bool read = ledger_read(self->ledger, at, value, deadline, error);
-    self->busy = false;
-    return read;
-}
-
 /* Reading the cause clears it. */
 static bool access_look_for_reset(struct halted_access *self, bool *seen, const struct deadline *deadline,
                                   struct error *error)
 {
     uint64_t cause = 0;
     *seen = false;
-    if (self->alone && !read_by_itself(self, core_reset_register(self->core), &cause, deadline, error))
+    if (self->alone && !ledger_read(self->ledger, core_reset_register(self->core), &cause, deadline, error))
         return false;
     *seen = self->alone && core_reset_seen(self->core, cause);
     return true;
@@ -82,9 +74,7 @@ static bool access_refuse(struct halted_access *self, enum why why, const struct
 static bool access_run(struct halted_access *self, const struct deadline *deadline, struct error *error)
 {
     struct error why = {0};
-    self->busy = true;
     struct outcome outcome = run_steps(self->ledger, &self->list, self->done, self->results, deadline, &why);
-    self->busy = false;
     self->done = outcome.done;
     bool waits = outcome.why == NOT_YET || outcome.why == TARGET_WAIT;
     if (outcome.why == UNEXPECTED || waits)
@@ -100,17 +90,15 @@ static bool access_is_halted(const struct halted_access *self, uint64_t status)
 static bool access_read_status(struct halted_access *self, uint64_t *status, const struct deadline *deadline,
                                struct error *error)
 {
-    return read_by_itself(self, core_status_register(self->core), status, deadline, error);
+    return ledger_read(self->ledger, core_status_register(self->core), status, deadline, error);
 }
 
 /* Restores what an access that ended in the middle has borrowed. Can be called again after a failure. */
 static bool access_give_back(struct halted_access *self, const struct deadline *deadline, struct error *error)
 {
     bool was_reset = self->was_reset;
-    self->busy = true;
     bool gave = run_settle(self->ledger, self->core, &self->list, &self->done, self->results,
                            self->alone ? &was_reset : NULL, deadline, error);
-    self->busy = false;
     self->reset_while_halted = self->reset_while_halted || (was_reset && !self->was_reset);
     self->was_reset = was_reset;
     if (gave)
@@ -181,10 +169,9 @@ static bool access_let_go(struct halted_access *self, const struct deadline *dea
     return access_run(self, deadline, error);
 }
 
-static bool access_leave(void *context, const struct deadline *deadline, struct error *error)
+static bool access_leave(struct halted_access *self, const struct deadline *deadline, struct error *error)
 {
-    struct halted_access *self = context;
-    if (self->busy || !self->begun)
+    if (!self->begun)
         return true;
     self->halted = false;
     if (!access_give_back(self, deadline, error) || !access_let_go(self, deadline, error))
@@ -211,10 +198,9 @@ static bool do_accesses(struct halted_access *self, const struct step *accesses,
     return done;
 }
 
-static bool access_one(void *context, const struct step *step, uint64_t *result,
+static bool access_one(struct halted_access *self, const struct step *step, uint64_t *result,
                        const struct deadline *deadline, struct error *error)
 {
-    struct halted_access *self = context;
     *result = 0;
     /* After a reset there is nothing left to restore */
     if (self->stays || (self->begun && self->was_reset))
@@ -222,21 +208,72 @@ static bool access_one(void *context, const struct step *step, uint64_t *result,
     return do_accesses(self, step, 1, result, deadline, error);
 }
 
+/* --- as a link ------------------------------------------------------------------------------------------ */
+
+static struct outcome access_failed(size_t done, const struct error *error)
+{
+    return (struct outcome){.why = error->kind == ERROR_LINK_LOST ? LINK_LOST : TARGET_FAULT, .done = done};
+}
+
+/* What the link beneath can make, the core runs for. */
+static struct outcome execute_beneath(struct halted_access *self, const struct step *steps, size_t n,
+                                      uint64_t *results, const struct deadline *deadline, struct error *error)
+{
+    struct link *link = ledger_link(self->ledger);
+    return access_leave(self, deadline, error) ? link->ops->execute(link, steps, n, results, deadline, error)
+                                               : access_failed(0, error);
+}
+
+static struct outcome access_execute(struct link *link, const struct step *steps, size_t n, uint64_t *results,
+                                     const struct deadline *deadline, struct error *error)
+{
+    struct halted_access *self = (struct halted_access *)link;
+    for (size_t done = 0, end = 0; done < n; done = end) {
+        while (end < n && steps[end].at.space != SPACE_CP15)
+            end++;
+        if (end > done) {
+            struct outcome outcome =
+                execute_beneath(self, steps + done, end - done, results + done, deadline, error);
+            outcome.done += done;
+            if (outcome.why != DONE)
+                return outcome;
+        } else if (!access_one(self, &steps[end], &results[end], deadline, error)) {
+            return access_failed(done, error);
+        } else {
+            end++;
+        }
+    }
+    return (struct outcome){.why = DONE, .done = n};
+}
+
+static bool access_release(struct link *link, const struct deadline *deadline, struct error *error)
+{
+    return access_leave((struct halted_access *)link, deadline, error);
+}
+
 struct halted_access *halted_access_new(struct ledger *ledger, const struct core *core)
 {
+    static const struct link_ops exact = {
+        .execute = access_execute, .release = access_release, .exact_faults = true};
+    static const struct link_ops other = {.execute = access_execute, .release = access_release};
     struct halted_access *self = calloc(1, sizeof *self);
     if (self == NULL)
         return NULL;
-    self->ledger = ledger;
+    self->link.ops = link_faults_are_exact(ledger_link(ledger)) ? &exact : &other;
+    self->above = ledger;
+    self->ledger = ledger_beneath(ledger, &self->link);
     self->core = core;
-    ledger_set_halted_access(
-        ledger, (struct ledger_halted_access){
-                    .context = self, .space = SPACE_CP15, .access = access_one, .leave = access_leave});
+    if (self->ledger == NULL) {
+        free(self);
+        return NULL;
+    }
     return self;
 }
 
 void halted_access_free(struct halted_access *halted_access)
 {
+    if (halted_access != NULL)
+        ledger_rejoin(halted_access->above, halted_access->ledger);
     free(halted_access);
 }
 

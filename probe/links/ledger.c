@@ -13,88 +13,110 @@ enum { HELD_FIRST = 64, NAP_US = 1000, SHORT_NAPS = 100, LONG_NAP_US = 4000 };
 struct ledger *ledger_new(struct link *link)
 {
     struct ledger *ledger = calloc(1, sizeof *ledger);
-    if (ledger != NULL)
-        ledger->link = link;
+    struct ledger_book *book = calloc(1, sizeof *book);
+    if (ledger == NULL || book == NULL) {
+        free(ledger);
+        free(book);
+        return NULL;
+    }
+    *ledger = (struct ledger){.link = link, .book = book};
     return ledger;
+}
+
+struct ledger *ledger_beneath(struct ledger *ledger, struct link *above)
+{
+    struct ledger *beneath = calloc(1, sizeof *beneath);
+    if (beneath == NULL)
+        return NULL;
+    *beneath = (struct ledger){.link = ledger->link, .book = ledger->book, .shares = true};
+    ledger->link = above;
+    return beneath;
+}
+
+void ledger_rejoin(struct ledger *ledger, struct ledger *beneath)
+{
+    ledger->link = beneath->link;
+    ledger_free(beneath);
+}
+
+struct link *ledger_link(const struct ledger *ledger)
+{
+    return ledger->link;
 }
 
 void ledger_free(struct ledger *ledger)
 {
-    if (ledger != NULL)
-        free(ledger->held);
+    if (ledger != NULL && !ledger->shares) {
+        free(ledger->book->held);
+        free(ledger->book);
+    }
     free(ledger);
-}
-
-void ledger_set_halted_access(struct ledger *ledger, struct ledger_halted_access halted)
-{
-    ledger->halted = halted;
 }
 
 bool ledger_release_core(struct ledger *ledger, const struct deadline *deadline, struct error *error)
 {
-    return ledger == NULL || ledger->halted.leave == NULL ||
-           ledger->halted.leave(ledger->halted.context, deadline, error);
+    return ledger == NULL || link_release(ledger->link, deadline, error);
 }
 
 void ledger_keep_journal(struct ledger *ledger, struct journal *journal)
 {
-    ledger->journal = journal;
+    ledger->book->journal = journal;
     if (journal != NULL)
         journal_begin(journal);
 }
 
 void ledger_note_pushed(struct ledger *ledger, bool pushed)
 {
-    if (ledger->journal == NULL)
+    if (ledger->book->journal == NULL)
         return;
-    journal_pushed(ledger->journal, pushed);
-    (void)journal_sync(ledger->journal);
+    journal_pushed(ledger->book->journal, pushed);
+    (void)journal_sync(ledger->book->journal);
 }
 
 void ledger_end_journal(struct ledger *ledger)
 {
-    if (ledger->journal != NULL)
-        journal_end(ledger->journal);
+    if (ledger->book->journal != NULL)
+        journal_end(ledger->book->journal);
 }
 
 static bool ledger_make_room(struct ledger *ledger, struct error *error)
 {
-    if (ledger->n_held < ledger->room)
+    if (ledger->book->n_held < ledger->book->room)
         return true;
-    size_t room = ledger->room > 0 ? 2 * ledger->room : HELD_FIRST;
-    struct ledger_entry *held = realloc(ledger->held, room * sizeof *held);
+    size_t room = ledger->book->room > 0 ? 2 * ledger->book->room : HELD_FIRST;
+    struct ledger_entry *held = realloc(ledger->book->held, room * sizeof *held);
     if (held == NULL)
         return error_set(error, ERROR_SYSTEM, "out of memory");
-    ledger->held = held;
-    ledger->room = room;
+    ledger->book->held = held;
+    ledger->book->room = room;
     return true;
 }
 
 struct ledger_entry *ledger_find(const struct ledger *ledger, struct address at)
 {
-    for (size_t i = 0; i < ledger->n_held; i++)
-        if (ledger->held[i].action.undo == NULL && address_same(ledger->held[i].is.at, at))
-            return (struct ledger_entry *)&ledger->held[i];
+    for (size_t i = 0; i < ledger->book->n_held; i++)
+        if (ledger->book->held[i].action.undo == NULL && address_same(ledger->book->held[i].is.at, at))
+            return (struct ledger_entry *)&ledger->book->held[i];
     return NULL;
 }
 
 /* Puts a held address into the list, before number `index`. */
 static struct ledger_entry *insert(struct ledger *ledger, size_t index, struct journal_entry is)
 {
-    struct ledger_entry *entry = &ledger->held[index];
-    memmove(entry + 1, entry, (ledger->n_held - index) * sizeof *entry);
-    ledger->n_held++;
-    is.id = ++ledger->last_id;
-    for (size_t i = 0; i < ledger->n_uses; i++)
-        if (address_same(ledger->uses[i].at, is.at)) {
-            is.restore.starts |= ledger->uses[i].bits;
+    struct ledger_entry *entry = &ledger->book->held[index];
+    memmove(entry + 1, entry, (ledger->book->n_held - index) * sizeof *entry);
+    ledger->book->n_held++;
+    is.id = ++ledger->book->last_id;
+    for (size_t i = 0; i < ledger->book->n_uses; i++)
+        if (address_same(ledger->book->uses[i].at, is.at)) {
+            is.restore.starts |= ledger->book->uses[i].bits;
             is.used = true;
         }
     *entry = (struct ledger_entry){.is = is};
-    if (ledger->journal != NULL) {
+    if (ledger->book->journal != NULL) {
         for (size_t i = index; i-- > 0;) /* the journal knows nothing of actions */
-            index -= ledger->held[i].action.undo != NULL;
-        journal_hold(ledger->journal, index, &entry->is);
+            index -= ledger->book->held[i].action.undo != NULL;
+        journal_hold(ledger->book->journal, index, &entry->is);
     }
     return entry;
 }
@@ -122,7 +144,7 @@ bool ledger_adopt(struct ledger *ledger, const struct journal_entry *entry, stru
     if (!ledger_make_room(ledger, error))
         return false;
     add_own(ledger, &is);
-    while (i < ledger->n_held && ledger->held[i].adopted)
+    while (i < ledger->book->n_held && ledger->book->held[i].adopted)
         i++;
     struct ledger_entry *added = insert(ledger, i, is);
     added->adopted = true;
@@ -158,25 +180,25 @@ void ledger_note_write(struct ledger *ledger, struct address at, uint64_t value)
             return;
     if (entry->is.n_wrote < JOURNAL_WROTE) {
         entry->is.wrote[entry->is.n_wrote++] = value;
-        if (ledger->journal != NULL)
-            journal_wrote(ledger->journal, entry->is.id, value);
+        if (ledger->book->journal != NULL)
+            journal_wrote(ledger->book->journal, entry->is.id, value);
     } else {
         entry->is.wrote_others = true;
-        if (ledger->journal != NULL)
-            journal_wrote_others(ledger->journal, entry->is.id);
+        if (ledger->book->journal != NULL)
+            journal_wrote_others(ledger->book->journal, entry->is.id);
     }
 }
 
 void ledger_sync(struct ledger *ledger)
 {
-    if (ledger->journal != NULL)
-        (void)journal_sync(ledger->journal);
+    if (ledger->book->journal != NULL)
+        (void)journal_sync(ledger->book->journal);
 }
 
 static bool may_write(const struct ledger *ledger, struct address at)
 {
-    for (size_t i = 0; i < ledger->n_allowed; i++)
-        if (address_same(ledger->allowed[i], at))
+    for (size_t i = 0; i < ledger->book->n_allowed; i++)
+        if (address_same(ledger->book->allowed[i], at))
             return true;
     return ledger_find(ledger, at) != NULL;
 }
@@ -185,19 +207,15 @@ bool ledger_allow(struct ledger *ledger, struct address at, struct error *error)
 {
     if (may_write(ledger, at))
         return true;
-    if (ledger->n_allowed == LEDGER_ALLOWED)
+    if (ledger->book->n_allowed == LEDGER_ALLOWED)
         return error_set(error, ERROR_SYSTEM, "the ledger is full");
-    ledger->allowed[ledger->n_allowed++] = at;
+    ledger->book->allowed[ledger->book->n_allowed++] = at;
     return true;
 }
 
 bool ledger_do_steps(struct ledger *ledger, const struct step *steps, size_t n, uint64_t *results,
                      struct outcome *outcome, const struct deadline *deadline, struct error *error)
 {
-    if (!ledger_release_core(ledger, deadline, error)) {
-        outcome->why = error->kind == ERROR_LINK_LOST ? LINK_LOST : TARGET_FAULT;
-        return false;
-    }
     for (unsigned naps = 0;; naps++) {
         struct error why = {0};
         size_t at = outcome->done;
@@ -220,10 +238,7 @@ bool ledger_do_steps(struct ledger *ledger, const struct step *steps, size_t n, 
 static bool do_step(struct ledger *ledger, const struct step *step, uint64_t *result,
                     const struct deadline *deadline, struct error *error)
 {
-    const struct ledger_halted_access *halted = &ledger->halted;
     struct outcome outcome = {.done = 0};
-    if (halted->access != NULL && step->at.space == halted->space)
-        return halted->access(halted->context, step, result, deadline, error);
     return ledger_do_steps(ledger, step, 1, result, &outcome, deadline, error);
 }
 
@@ -258,7 +273,7 @@ static bool hold(struct ledger *ledger, struct journal_entry is, uint64_t *old,
     if (entry == NULL) {
         if (!ledger_make_room(ledger, error) || !ledger_read(ledger, is.at, &is.old, deadline, error))
             return false;
-        entry = insert(ledger, ledger->n_held, is);
+        entry = insert(ledger, ledger->book->n_held, is);
     }
     entry->is.restore.exact |= is.restore.exact;
     entry->is.restore.starts |= is.restore.starts;
@@ -318,8 +333,8 @@ bool ledger_open(struct ledger *ledger, const struct setting *lock, const struct
     if (ledger_find(ledger, lock->at) == NULL) {
         if (!ledger_make_room(ledger, error))
             return false;
-        while (i < ledger->n_held &&
-               (ledger->held[i].action.undo != NULL || !ledger_same_page(ledger->held[i].is.at, lock->at)))
+        while (i < ledger->book->n_held && (ledger->book->held[i].action.undo != NULL ||
+                                            !ledger_same_page(ledger->book->held[i].is.at, lock->at)))
             i++;
         /* What its status says is not believed. */
         insert(ledger, i,
@@ -400,14 +415,15 @@ static size_t note_borrowed(struct ledger *ledger, const struct steps *list, siz
     struct loan loan;
     size_t n = 0;
     bool some = find_loan(list, done, &loan);
-    for (size_t i = loan.from; some && ledger->journal != NULL && i < loan.end && n < JOURNAL_BORROWED; i++) {
+    for (size_t i = loan.from; some && ledger->book->journal != NULL && i < loan.end && n < JOURNAL_BORROWED;
+         i++) {
         struct step step = list->items[i];
         if (step.op == OP_COPY)
             step = step_write(step.at, results[i - step.back]);
         given[n++] = step;
     }
-    if (ledger->journal != NULL && (some || *noted))
-        (void)journal_borrow(ledger->journal, given, n);
+    if (ledger->book->journal != NULL && (some || *noted))
+        (void)journal_borrow(ledger->book->journal, given, n);
     *noted = some;
     return noted_end(list, done, some ? &loan : NULL);
 }
@@ -418,9 +434,6 @@ struct outcome ledger_execute(struct ledger *ledger, const struct steps *list, s
     if (!check_list(ledger, list, from, error))
         return (struct outcome){.why = TARGET_FAULT, .done = from};
     note_list(ledger, list, from);
-    if (!ledger_release_core(ledger, deadline, error))
-        return (struct outcome){.why = error->kind == ERROR_LINK_LOST ? LINK_LOST : TARGET_FAULT,
-                                .done = from};
     struct outcome outcome = {.why = DONE, .done = from};
     bool noted = from > 0; /* by an earlier call */
     while (outcome.why == DONE && outcome.done < list->n) {
@@ -519,13 +532,13 @@ bool ledger_write_name(const struct address *at, char *out, size_t size)
 
 size_t ledger_held(const struct ledger *ledger)
 {
-    return ledger->n_held;
+    return ledger->book->n_held;
 }
 
 bool ledger_entry(const struct ledger *ledger, size_t i, struct address *at, struct restore *restore,
                   uint64_t *old)
 {
-    const struct ledger_entry *entry = &ledger->held[i];
+    const struct ledger_entry *entry = &ledger->book->held[i];
     *at = entry->is.at;
     *restore = entry->is.restore;
     restore->starts = entry->is.used ? restore->starts : 0;
@@ -543,11 +556,11 @@ void ledger_names(const struct ledger *ledger, char *out, size_t size)
 {
     size_t used = 0, others = 0;
     out[0] = '\0';
-    for (size_t i = 0; i < ledger->n_held; i++) {
+    for (size_t i = 0; i < ledger->book->n_held; i++) {
         char name[LEDGER_NAME];
-        if (ledger->held[i].action.undo != NULL)
+        if (ledger->book->held[i].action.undo != NULL)
             continue;
-        (void)ledger_write_name(&ledger->held[i].is.at, name, sizeof name);
+        (void)ledger_write_name(&ledger->book->held[i].is.at, name, sizeof name);
         if (others > 0 || used + strlen(name) + sizeof ", and 18446744073709551615 more" > size)
             others++;
         else
@@ -560,15 +573,15 @@ void ledger_names(const struct ledger *ledger, char *out, size_t size)
 /* "could not restore FP_CTRL (0xE0002000) to 0x260: ..." */
 static void take_out(struct ledger *ledger, struct ledger_entry *entry)
 {
-    size_t behind = ledger->n_held - (size_t)(entry - ledger->held) - 1;
+    size_t behind = ledger->book->n_held - (size_t)(entry - ledger->book->held) - 1;
     memmove(entry, entry + 1, behind * sizeof *entry);
-    ledger->n_held--;
+    ledger->book->n_held--;
 }
 
 static void drop(struct ledger *ledger, struct ledger_entry *entry)
 {
-    if (ledger->journal != NULL && entry->action.undo == NULL)
-        journal_drop(ledger->journal, entry->is.id);
+    if (ledger->book->journal != NULL && entry->action.undo == NULL)
+        journal_drop(ledger->book->journal, entry->is.id);
     take_out(ledger, entry);
 }
 
@@ -588,9 +601,10 @@ void ledger_keep_at_end(struct ledger *ledger, struct address at)
 
 static struct ledger_entry *find_action(struct ledger *ledger, struct undo_action action)
 {
-    for (size_t i = ledger->n_held; i-- > 0;)
-        if (ledger->held[i].action.undo == action.undo && ledger->held[i].action.context == action.context)
-            return &ledger->held[i];
+    for (size_t i = ledger->book->n_held; i-- > 0;)
+        if (ledger->book->held[i].action.undo == action.undo &&
+            ledger->book->held[i].action.context == action.context)
+            return &ledger->book->held[i];
     return NULL;
 }
 
@@ -600,7 +614,7 @@ bool ledger_push_undo(struct ledger *ledger, struct undo_action action, struct e
         return true;
     if (!ledger_make_room(ledger, error))
         return false;
-    ledger->held[ledger->n_held++] = (struct ledger_entry){.action = action};
+    ledger->book->held[ledger->book->n_held++] = (struct ledger_entry){.action = action};
     return true;
 }
 

@@ -19,20 +19,15 @@
 
 struct ledger;
 
-/* Makes accesses to a space that no link has. `leave` undoes what made them possible; the ledger calls it
- * before any other access, too. */
-struct ledger_halted_access {
-    void *context;
-    enum space space;
-    bool (*access)(void *context, const struct step *, uint64_t *result, const struct deadline *,
-                   struct error *);
-    bool (*leave)(void *context, const struct deadline *, struct error *);
-};
-
 struct ledger *ledger_new(struct link *link); /* NULL: out of memory */
 void ledger_free(struct ledger *ledger);      /* restores nothing */
 
-void ledger_set_halted_access(struct ledger *ledger, struct ledger_halted_access halted);
+/* From here on the ledger's accesses go through `above`, and what is returned keeps the same book and makes
+ * its own through the link that it had before. NULL: out of memory. */
+struct ledger *ledger_beneath(struct ledger *ledger, struct link *above);
+/* Takes that back, and frees `beneath`. */
+void ledger_rejoin(struct ledger *ledger, struct ledger *beneath);
+struct link *ledger_link(const struct ledger *ledger);
 /* From here on everything held is in the journal before it is written. ledger_adopt takes over what the
  * journal of another run has, the oldest first: ledger_undo then puts it back, after all of this run. */
 void ledger_keep_journal(struct ledger *ledger, struct journal *journal);

@@ -18,9 +18,7 @@ struct ledger_entry {
     const char *name;          /* NULL: by its address */
 };
 
-struct ledger {
-    struct link *link;
-    struct ledger_halted_access halted; /* access NULL: none */
+struct ledger_book {
     struct ledger_entry *held;
     size_t n_held, room;
     struct address allowed[LEDGER_ALLOWED];
@@ -33,6 +31,12 @@ struct ledger {
     } uses[LEDGER_USES];
     size_t n_uses;
     struct left_alone left;
+};
+
+struct ledger {
+    struct link *link;
+    struct ledger_book *book;
+    bool shares; /* another one frees the book */
 };
 
 struct ledger_entry *ledger_find(const struct ledger *ledger, struct address at);

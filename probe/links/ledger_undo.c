@@ -12,17 +12,17 @@ enum { TRIES = 3, LOOKS = 16 };
 
 void ledger_note_use(struct ledger *ledger, struct address at, uint64_t bits)
 {
-    for (size_t i = 0; i < ledger->n_uses; i++)
-        if (address_same(ledger->uses[i].at, at))
+    for (size_t i = 0; i < ledger->book->n_uses; i++)
+        if (address_same(ledger->book->uses[i].at, at))
             return;
-    if (ledger->n_uses < LEDGER_USES)
-        ledger->uses[ledger->n_uses++] = (struct use){at, bits};
+    if (ledger->book->n_uses < LEDGER_USES)
+        ledger->book->uses[ledger->book->n_uses++] = (struct use){at, bits};
 }
 
 void ledger_take_left(struct ledger *ledger, struct left_alone *out)
 {
-    *out = ledger->left;
-    ledger->left.n = 0;
+    *out = ledger->book->left;
+    ledger->book->left.n = 0;
 }
 
 static void undo_leave(struct ledger *ledger, const struct ledger_entry *entry, enum left_why why)
@@ -30,7 +30,7 @@ static void undo_leave(struct ledger *ledger, const struct ledger_entry *entry, 
     char name[LEFT_NAME];
     if (!ledger_write_name(&entry->is.at, name, sizeof name) && entry->name != NULL)
         snprintf(name, sizeof name, "%s", entry->name);
-    left_alone_add(&ledger->left, entry->is.at, why, name);
+    left_alone_add(&ledger->book->left, entry->is.at, why, name);
 }
 
 /* It cannot be looked at now, which keeps nothing from being undone. */
@@ -50,8 +50,9 @@ static bool belongs_to_left(const struct ledger *ledger, const struct ledger_ent
 {
     const struct restore *restore = &entry->is.restore;
     bool belongs = restore->moves || restore->exact != 0 || entry->is.status.size != 0;
-    for (size_t i = 0; belongs && i < ledger->left.n; i++)
-        if (ledger->left.items[i].why == LEFT_ON && ledger_same_page(ledger->left.items[i].at, entry->is.at))
+    for (size_t i = 0; belongs && i < ledger->book->left.n; i++)
+        if (ledger->book->left.items[i].why == LEFT_ON &&
+            ledger_same_page(ledger->book->left.items[i].at, entry->is.at))
             return true;
     return false;
 }
@@ -60,10 +61,10 @@ static bool belongs_to_left(const struct ledger *ledger, const struct ledger_ent
 static bool stays_on(const struct ledger *ledger, const struct ledger_entry *entry)
 {
     bool stays = entry->is.used;
-    for (size_t i = 0; i < ledger->left.n; i++)
-        stays = stays || (ledger->left.items[i].why == LEFT_ON &&
-                          ledger->left.items[i].at.space == entry->is.at.space &&
-                          ledger->left.items[i].at.unit == entry->is.at.unit);
+    for (size_t i = 0; i < ledger->book->left.n; i++)
+        stays = stays || (ledger->book->left.items[i].why == LEFT_ON &&
+                          ledger->book->left.items[i].at.space == entry->is.at.space &&
+                          ledger->book->left.items[i].at.unit == entry->is.at.unit);
     return stays && entry->is.restore.starts != 0;
 }
 
@@ -83,8 +84,8 @@ static size_t add_looks(const struct ledger *ledger, const struct ledger_entry *
                         const struct ledger_entry **looks)
 {
     size_t n = 0;
-    for (size_t i = 0; entry->is.restore.starts != 0 && i < ledger->n_held && n + 1 < LOOKS; i++) {
-        const struct ledger_entry *other = &ledger->held[i];
+    for (size_t i = 0; entry->is.restore.starts != 0 && i < ledger->book->n_held && n + 1 < LOOKS; i++) {
+        const struct ledger_entry *other = &ledger->book->held[i];
         if (other->is.id == entry->is.id) /* those after it are undone by now */
             break;
         bool counts = other->is.restore.exact != 0 || other->is.restore.starts != 0;
@@ -290,11 +291,11 @@ static bool is_given_up(const struct deadline *deadline, struct error *why)
 
 bool ledger_undo(struct ledger *ledger, const struct deadline *deadline, struct error *error)
 {
-    size_t left = ledger->n_held; /* entries from here on stay held, for a later call */
+    size_t left = ledger->book->n_held; /* entries from here on stay held, for a later call */
     bool lost = false;
     struct error first = {0};
-    for (size_t i = ledger->n_held; i-- > 0;) {
-        const struct ledger_entry entry = ledger->held[i]; /* an action may move the list */
+    for (size_t i = ledger->book->n_held; i-- > 0;) {
+        const struct ledger_entry entry = ledger->book->held[i]; /* an action may move the list */
         struct error one = {0};
         bool back = false;
         lost = lost || is_given_up(deadline, &one);
@@ -303,8 +304,8 @@ bool ledger_undo(struct ledger *ledger, const struct deadline *deadline, struct 
             error_clear(&one);
             back = put_back(ledger, &entry, deadline, &one);
         }
-        if (back && entry.action.undo == NULL && ledger->journal != NULL)
-            journal_drop(ledger->journal, entry.is.id);
+        if (back && entry.action.undo == NULL && ledger->book->journal != NULL)
+            journal_drop(ledger->book->journal, entry.is.id);
         if (back)
             continue;
         lost = lost || one.kind == ERROR_LINK_LOST; /* nothing further can work */
@@ -312,12 +313,12 @@ bool ledger_undo(struct ledger *ledger, const struct deadline *deadline, struct 
             error_set(&first, one.kind, "%s", one.text);
         else if (!lost || first.kind == ERROR_NONE)
             cannot_restore(&first, &entry, &one);
-        ledger->held[--left] = entry;
+        ledger->book->held[--left] = entry;
     }
-    size_t n_left = ledger->n_held - left;
+    size_t n_left = ledger->book->n_held - left;
     if (n_left > 0)
-        memmove(ledger->held, ledger->held + left, n_left * sizeof *ledger->held);
-    ledger->n_held = n_left;
+        memmove(ledger->book->held, ledger->book->held + left, n_left * sizeof *ledger->book->held);
+    ledger->book->n_held = n_left;
     struct error last = {0};
     if (!ledger_release_core(ledger, deadline, &last) && first.kind == ERROR_NONE)
         first = last;

@@ -74,6 +74,11 @@ struct outcome link_execute(struct link *link, const struct step *steps, size_t 
     return (struct outcome){.why = DONE, .done = n};
 }
 
+bool link_release(struct link *link, const struct deadline *deadline, struct error *error)
+{
+    return link->ops->release == NULL || link->ops->release(link, deadline, error);
+}
+
 size_t link_views(struct link *link, struct link_view *out, size_t room, struct error *error)
 {
     return link->ops->views(link, out, room, error);

@@ -59,6 +59,8 @@ struct link_ops {
     struct debugger *(*debugger)(struct link *);
     /* NULL: a server decides about the power. */
     void (*leave_power)(struct link *, enum link_power);
+    /* Lets a core go that it has halted for its own accesses. NULL: it halts none. */
+    bool (*release)(struct link *, const struct deadline *, struct error *);
     bool (*end)(struct link *, struct error *); /* NULL: close says all */
     void (*close)(struct link *);
     bool exact_faults; /* TARGET_FAULT names the very step; else that step or the one before it failed */
@@ -91,6 +93,7 @@ enum {
  */
 struct outcome link_execute(struct link *link, const struct step *steps, size_t n, uint64_t *results,
                             const struct deadline *deadline, struct error *error);
+bool link_release(struct link *link, const struct deadline *deadline, struct error *error);
 size_t link_views(struct link *link, struct link_view *out, size_t room, struct error *error);
 void link_describe(struct link *link, char *out, size_t size);
 /* While held, a server neither polls the core nor acts on what it finds. True without a server. */
