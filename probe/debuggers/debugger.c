@@ -11,14 +11,33 @@ const char *access_name(enum access_way way)
     return way < ACCESS_WAYS ? names[way] : "none";
 }
 
-const char *debugger_server_of(const char *version)
+static const struct server_row server_rows[SERVERS] = {
+    [SERVER_UNKNOWN] = {.name = ""},
+    [SERVER_OPENOCD] = {.name = "OpenOCD",
+                        .version = "Open On-Chip Debugger",
+                        .tells_halted = true,
+                        .answers_running = true,
+                        .resumes_by_monitor = true,
+                        .polls = true,
+                        .names_cores = true,
+                        .has_memory = true,
+                        .reaches_buses = true},
+    [SERVER_BLACK_MAGIC] = {.name = "Black Magic Probe", .version = "Black Magic"},
+    [SERVER_QEMU] = {.name = "QEMU"},
+};
+
+const struct server_row *server_row(enum server server)
 {
-    static const char *const signs[][2] = {{"Open On-Chip Debugger", "OpenOCD"},
-                                           {"Black Magic", "Black Magic Probe"}};
-    for (size_t i = 0; i < sizeof signs / sizeof *signs; i++)
-        if (strstr(version, signs[i][0]) != NULL)
-            return signs[i][1];
-    return "";
+    return &server_rows[server];
+}
+
+enum server server_of(const char *version)
+{
+    enum server server = SERVERS - 1;
+    while (server != SERVER_UNKNOWN &&
+           (server_rows[server].version == NULL || strstr(version, server_rows[server].version) == NULL))
+        server--;
+    return server;
 }
 
 bool debugger_may_ask(const struct deadline *deadline, const char *who, struct error *error)
@@ -67,7 +86,7 @@ bool debugger_halt(struct debugger *debugger, struct debugger_stop *stop, struct
  * nothing else meanwhile. The handler first puts back the one that was there. If the event never came, the
  * handler is still there at the next run, and is not set again.
  */
-static void poll_openocd_soon(struct debugger *debugger, const struct deadline *deadline)
+static void poll_soon(struct debugger *debugger, const struct deadline *deadline)
 {
     static const char script[] =
         "proc pmu_look {own theirs} {"
@@ -79,13 +98,13 @@ static void poll_openocd_soon(struct debugger *debugger, const struct deadline *
         "[list pmu_look [target current] [[target current] cget -event gdb-start]]}; format {}";
     char printed[256];
     struct error none = {0};
-    if (debugger->ops->monitor != NULL && strcmp(debugger->facts.server, "OpenOCD") == 0)
+    if (debugger->ops->monitor != NULL && server_row(debugger->facts.server)->polls)
         (void)debugger->ops->monitor(debugger, script, printed, sizeof printed, deadline, &none);
 }
 
 bool debugger_run(struct debugger *debugger, const struct deadline *deadline, struct error *error)
 {
-    poll_openocd_soon(debugger, deadline);
+    poll_soon(debugger, deadline);
     return debugger->ops->go(debugger, DEBUGGER_RUN, deadline, error);
 }
 

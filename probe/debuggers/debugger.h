@@ -23,9 +23,25 @@ enum debugger_profile {
     PROFILE_OTHER
 };
 
+/* What differs from one GDB server to the next. */
+enum server { SERVER_UNKNOWN, SERVER_OPENOCD, SERVER_BLACK_MAGIC, SERVER_QEMU, SERVERS };
+
+struct server_row {
+    const char *name;     /* "" if unknown */
+    const char *version;  /* in its answer to the command "version"; NULL: it is not known by that */
+    bool tells_halted;    /* its first stop says whether the core was halted when we connected; others always
+                             say "trap" */
+    bool answers_running; /* while the core runs, and then `?` knows no signal */
+    bool resumes_by_monitor; /* `D` leaves the core halted */
+    bool polls;              /* a stop is seen ten times a second, unless its Tcl interpreter looks */
+    bool names_cores;        /* of threads that are cores; its first stop names no thread */
+    bool has_memory;         /* of its own: a Tcl interpreter, which can keep our mark */
+    bool reaches_buses;      /* by monitor commands, and so a PMU that is not in the core's memory */
+};
+
 struct debugger_facts {
-    char name[128];        /* "gdb localhost:3333"; only printed */
-    char server[48];       /* "OpenOCD", "QEMU"; "" if unknown */
+    char name[128]; /* "gdb localhost:3333"; only printed */
+    enum server server;
     char architecture[48]; /* as the server calls it */
     char core[64];         /* the first of several cores, as the server calls it; "" if there is only one */
     bool has_cores;        /* several: each stop names its core */
@@ -103,6 +119,8 @@ struct access {
     char why[ACCESS_WAYS][192]; /* how the one in use works, why the other does not */
 };
 
+const struct server_row *server_row(enum server server);
+
 /* "OpenOCD's monitor" */
 const char *access_name(enum access_way way);
 
@@ -132,8 +150,8 @@ struct link *debugger_link_new(struct debugger *debugger, struct error *error);
 
 /* --- for those that implement one ---------------------------------------------------------------------- */
 
-/* The server that prints this for "version"; "" if unknown. */
-const char *debugger_server_of(const char *version);
+/* The server that prints this for "version". */
+enum server server_of(const char *version);
 /* False if the deadline has passed: `who` is not asked any more. */
 bool debugger_may_ask(const struct deadline *deadline, const char *who, struct error *error);
 /* An answer that is due is waited for even after Ctrl-C, else the next question would get it: for at least

@@ -177,9 +177,9 @@ static size_t views(struct link *link, struct link_view *out, size_t room, struc
         return 0;
     *out = (struct link_view){.is_core = true, .state = VIEW_HALTED};
     snprintf(out->name, sizeof out->name, "%s",
-             facts->core[0] != '\0'     ? facts->core
-             : facts->server[0] != '\0' ? facts->server
-                                        : "GDB server");
+             facts->core[0] != '\0'            ? facts->core
+             : facts->server != SERVER_UNKNOWN ? server_row(facts->server)->name
+                                               : "GDB server");
     snprintf(out->type, sizeof out->type, is_program ? "x86_64" : "cortex_m");
     return 1;
 }
@@ -187,8 +187,8 @@ static size_t views(struct link *link, struct link_view *out, size_t room, struc
 static void describe(struct link *link, char *out, size_t size)
 {
     const struct debugger_facts *facts = &self_of(link)->debugger->facts;
-    snprintf(out, size, "%s%s%s%s", facts->name, facts->server[0] != '\0' ? "  " : "", facts->server,
-             self_of(link)->openocd != NULL ? ", PMU by its monitor" : "");
+    snprintf(out, size, "%s%s%s%s", facts->name, facts->server != SERVER_UNKNOWN ? "  " : "",
+             server_row(facts->server)->name, self_of(link)->openocd != NULL ? ", PMU by its monitor" : "");
 }
 
 static struct debugger *debugger_of(struct link *link)
@@ -196,9 +196,9 @@ static struct debugger *debugger_of(struct link *link)
     return self_of(link)->debugger;
 }
 
-static bool is_openocd(const struct debugger *debugger)
+static const struct server_row *server_row_of(const struct debugger *debugger)
 {
-    return strcmp(debugger->facts.server, "OpenOCD") == 0;
+    return server_row(debugger->facts.server);
 }
 
 static bool mark_server(void *context, const char *mine, const char *dead, char found[CLAIM_TEXT],
@@ -208,12 +208,12 @@ static bool mark_server(void *context, const char *mine, const char *dead, char 
     return openocd_monitor_mark(context, mine, dead, found, CLAIM_TEXT, &soon, error);
 }
 
-/* Of the servers OpenOCD has a memory. A user's GDB is its own master. */
+/* A user's GDB is its own master. */
 static bool claim_server(struct link *link, const struct claim *claim, struct error *error)
 {
     struct debugger_link *self = self_of(link);
     const struct claim_place place = {.context = &self->monitor, .mark = mark_server};
-    if (!is_openocd(self->debugger) || self->debugger->facts.is_attended)
+    if (!server_row_of(self->debugger)->has_memory || self->debugger->facts.is_attended)
         return true;
     if (!claim_take(claim, &place, self->debugger->facts.name, error))
         return false;
@@ -257,8 +257,8 @@ static void debugger_explain(struct debugger *debugger, enum access_way way, con
 
 static void explain_no_openocd(struct debugger *debugger)
 {
-    if (debugger->facts.server[0] != '\0')
-        debugger_explain(debugger, ACCESS_OPENOCD, "the server is %s", debugger->facts.server);
+    if (debugger->facts.server != SERVER_UNKNOWN)
+        debugger_explain(debugger, ACCESS_OPENOCD, "the server is %s", server_row_of(debugger)->name);
     else
         debugger_explain(debugger, ACCESS_OPENOCD, "the server is not OpenOCD");
 }
@@ -331,7 +331,7 @@ static bool settle_m(struct debugger_link *self, const struct deadline *deadline
     }
     if (!debugger->access.only_looks)
         debugger_explain(debugger, ACCESS_OPENOCD, "not needed");
-    else if (is_openocd(debugger))
+    else if (server_row_of(debugger)->reaches_buses)
         debugger_explain(debugger, ACCESS_OPENOCD, "reads the same memory of a Cortex-M");
     else
         explain_no_openocd(debugger);
@@ -361,14 +361,15 @@ static bool settle_arm(struct debugger_link *self, const struct deadline *deadli
     const struct debugger_facts *facts = &debugger->facts;
     debugger->access = (struct access){.settled = true, .used = ACCESS_WAYS};
     debugger_explain(debugger, ACCESS_MEMORY, "the core itself sees no PMU in its memory");
-    if (is_openocd(debugger))
+    if (server_row_of(debugger)->reaches_buses)
         return open_openocd(self, deadline, error);
     explain_no_openocd(debugger);
     error_set(
         &self->refusal, ERROR_NO_COUNTER,
         "%s shows a core of architecture \"%s\" by its memory and registers, where no PMU is. A Cortex-A "
         "or R is measured through OpenOCD, whose monitor reaches its debug registers",
-        facts->server[0] != '\0' ? facts->server : "the GDB server", facts->architecture);
+        facts->server != SERVER_UNKNOWN ? server_row_of(debugger)->name : "the GDB server",
+        facts->architecture);
     return true;
 }
 

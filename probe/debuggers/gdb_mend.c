@@ -22,11 +22,6 @@ enum {
 static const char mark_question[] = "qSupported:swbreak+;hwbreak+;vContSupported+;xmlRegisters=arm,i386";
 static const char mark_answer[] = "PacketSize=";
 
-static bool is_openocd(const struct debugger_facts *facts)
-{
-    return strcmp(facts->server, "OpenOCD") == 0;
-}
-
 static bool find_mark(struct gdb_session *session, const struct deadline *deadline, struct error *error)
 {
     struct gdb_wire *wire = &session->wire;
@@ -54,15 +49,14 @@ static bool ask_why(struct gdb_session *session, const struct deadline *deadline
                           "the GDB server does not say where the core is", error));
 }
 
-/* OpenOCD answers while the core runs, and then knows no signal; other servers read nothing before it stops.
- */
+/* A server that does not answer while the core runs reads nothing before it stops. */
 static bool stand_still(struct gdb_session *session, const struct debugger_facts *facts,
                         const struct deadline *deadline, struct error *error)
 {
     size_t length;
     if (!ask_why(session, deadline, error))
         return false;
-    if (!is_openocd(facts) || strncmp(session->wire.payload + 1, "00", 2) != 0)
+    if (!server_row(facts->server)->answers_running || strncmp(session->wire.payload + 1, "00", 2) != 0)
         return true;
     if (!gdb_wire_send_raw(&session->wire, INTERRUPT, deadline, error))
         return false;
@@ -82,7 +76,8 @@ static bool mend_here(struct gdb_session *session, const struct debugger_facts *
     if (wire->hung_up || wire->fd < 0 || !session->has_packet_size)
         return gdb_wire_lose(wire, ERROR_LINK_LOST, "the connection to the GDB server is lost", error);
     gdb_wire_resume(wire);
-    if (session->running && !is_openocd(facts) && !gdb_wire_send_raw(wire, INTERRUPT, &soon, error))
+    if (session->running && !server_row(facts->server)->answers_running &&
+        !gdb_wire_send_raw(wire, INTERRUPT, &soon, error))
         return false;
     return gdb_wire_send(wire, mark_question, sizeof mark_question - 1, &soon, error) &&
            find_mark(session, &soon, error) && stand_still(session, facts, &soon, error);
@@ -110,12 +105,13 @@ static void tell_blindly(struct gdb_session *session, const struct debugger_fact
     struct gdb_wire *wire = &session->wire;
     struct deadline now = deadline_in_ms(0, NULL);
     struct error ignored = {0};
+    bool by_monitor = server_row(facts->server)->resumes_by_monitor;
     if (wire->hung_up || wire->fd < 0)
         return;
     gdb_wire_resume(wire);
-    if (is_openocd(facts))
+    if (by_monitor)
         tell_openocd_blindly(session, &now);
-    for (size_t i = 0; i < session->n_set && !is_openocd(facts); i++) {
+    for (size_t i = 0; i < session->n_set && !by_monitor; i++) {
         char clear[64];
         int n = snprintf(clear, sizeof clear, "z1,%" PRIx64 ",%x", session->set[i].at, session->set[i].size);
         gdb_wire_send(wire, clear, (size_t)n, &now, &ignored);
@@ -143,8 +139,8 @@ static bool connect_again(struct gdb_session *session, struct debugger_facts *fa
     session->wire.log = log;
     gdb_session_forget(session);
     if (gdb_session_begin(session, &found, &session->mended_stop, deadline, &why)) {
-        if (facts->server[0] == '\0')
-            snprintf(facts->server, sizeof facts->server, "%s", found.server);
+        if (facts->server == SERVER_UNKNOWN)
+            facts->server = found.server;
         return true;
     }
     session->wire.lost = true;
@@ -231,7 +227,8 @@ static bool detach(struct gdb_session *session, struct debugger *debugger, struc
     /* OpenOCD answers the next command after it has halted the core for a request that came late */
     bool owed = session->owed && !session->running;
     bool stays = owed && !outlast_request(debugger);
-    if (!is_openocd(&debugger->facts)) {
+    bool by_monitor = server_row(debugger->facts.server)->resumes_by_monitor;
+    if (!by_monitor) {
         if (session->running && debugger->ops->interrupt(debugger, &why))
             debugger->ops->wait(debugger, &stop, &soon, &why);
     } else if ((!session->running || owed) && !stays &&
@@ -240,8 +237,7 @@ static bool detach(struct gdb_session *session, struct debugger *debugger, struc
         return error_set(error, refused.kind, "OpenOCD cannot resume it");
     }
     error_clear(&why);
-    bool gone =
-        gdb_ask(session, "D", &length, &soon, &why) || session->wire.hung_up || is_openocd(&debugger->facts);
+    bool gone = gdb_ask(session, "D", &length, &soon, &why) || session->wire.hung_up || by_monitor;
     if (refused.kind != ERROR_NONE)
         return error_copy(error, &refused);
     return gone || error_copy(error, &why);

@@ -370,7 +370,7 @@ static bool tell_server(struct debugger *debugger, const struct deadline *deadli
         return true;
     if (!monitor(debugger, "version", text, sizeof text, deadline, &none))
         return none.kind == ERROR_FAULT || error_copy(error, &none);
-    snprintf(facts->server, sizeof facts->server, "%s", debugger_server_of(text));
+    facts->server = server_of(text);
     return true;
 }
 
@@ -407,8 +407,8 @@ static bool greet(struct debugger *debugger, const struct deadline *deadline, st
     take_word(line + used, facts->core, sizeof facts->core);
     facts->has_cores = facts->core[0] != '\0';
     take_word(words[2], python->place, sizeof python->place);
-    take_word(words[1], facts->server, sizeof facts->server);
-    facts->is_emulator = facts->server[0] != '\0';
+    facts->is_emulator = strcmp(words[1], "QEMU") == 0;
+    facts->server = facts->is_emulator ? SERVER_QEMU : SERVER_UNKNOWN;
     snprintf(facts->name, sizeof facts->name, "gdb%s%s", strcmp(words[2], "-") == 0 ? "" : " ",
              strcmp(words[2], "-") == 0 ? "" : words[2]);
     facts->is_attended = true;

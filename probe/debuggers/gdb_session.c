@@ -236,7 +236,7 @@ bool gdb_name_core(struct gdb_session *session, const struct debugger_facts *fac
 {
     char question[GDB_THREAD + 32], about[128];
     size_t length, n;
-    if (stop->thread[0] == '\0' || strcmp(facts->server, "OpenOCD") != 0)
+    if (stop->thread[0] == '\0' || !server_row(facts->server)->names_cores)
         return true;
     snprintf(question, sizeof question, "qThreadExtraInfo,%s", stop->thread);
     if (!gdb_ask(session, question, &length, deadline, error))
@@ -249,12 +249,12 @@ bool gdb_name_core(struct gdb_session *session, const struct debugger_facts *fac
     return true;
 }
 
-/* Whether the server's threads are cores. OpenOCD's first stop does not name its thread. */
+/* Whether the server's threads are cores. */
 static bool find_cores(struct gdb_session *session, struct debugger_facts *facts, struct debugger_stop *stop,
                        const struct deadline *deadline, struct error *error)
 {
     size_t length;
-    if (stop->thread[0] == '\0' && strcmp(facts->server, "OpenOCD") == 0) {
+    if (stop->thread[0] == '\0' && server_row(facts->server)->names_cores) {
         if (!gdb_ask(session, "qC", &length, deadline, error))
             return false;
         if (strncmp(session->wire.payload, "QC", 2) == 0 && length - 2 < sizeof stop->thread &&
@@ -383,7 +383,7 @@ bool gdb_tell_server(struct gdb_session *session, struct debugger_facts *facts,
     if (!gdb_ask(session, "qqemu.sstepbits", &length, deadline, error))
         return false;
     if (strncmp(session->wire.payload, "ENABLE=", 7) == 0) {
-        snprintf(facts->server, sizeof facts->server, "QEMU");
+        facts->server = SERVER_QEMU;
         facts->is_emulator = session->server_told = true;
         return true;
     }
@@ -392,7 +392,7 @@ bool gdb_tell_server(struct gdb_session *session, struct debugger_facts *facts,
         return session->server_told || error_copy(error, &refused);
     }
     session->server_told = true;
-    snprintf(facts->server, sizeof facts->server, "%s", debugger_server_of(text));
+    facts->server = server_of(text);
     return true;
 }
 
@@ -464,7 +464,6 @@ bool gdb_session_begin(struct gdb_session *session, struct debugger_facts *facts
         return false;
     if (!find_cores(session, facts, stop, deadline, error))
         return false;
-    /* OpenOCD halts the core when we connect, and says so; others always say "trap" */
-    facts->was_halted = strcmp(facts->server, "OpenOCD") == 0 && stop->why != DEBUGGER_REQUESTED;
+    facts->was_halted = server_row(facts->server)->tells_halted && stop->why != DEBUGGER_REQUESTED;
     return true;
 }

@@ -256,7 +256,7 @@ static bool check_counts(const struct device *device, const struct counter_block
 {
     if (device->debugger == NULL || !device->debugger->facts.is_emulator)
         return true;
-    const char *server = device->debugger->facts.server;
+    const char *server = server_row(device->debugger->facts.server)->name;
     return error_advise(
         error, ERROR_NO_COUNTER, "",
         "%s is an emulator, whose time is not a core's: what %s shows is no measure of the code",

@@ -31,7 +31,8 @@ static void do_open(char **words, const struct deadline *deadline)
     char text[256] = "";
     debugger = gdb_remote_connect(words[1], (uint16_t)strtoul(words[2], NULL, 10), NULL, deadline, &error);
     if (debugger != NULL)
-        snprintf(text, sizeof text, "ok %s %s", debugger->facts.server[0] ? debugger->facts.server : "-",
+        snprintf(text, sizeof text, "ok %s %s",
+                 debugger->facts.server ? server_row(debugger->facts.server)->name : "-",
                  debugger->facts.architecture[0] ? debugger->facts.architecture : "-");
     answer(debugger != NULL, &error, text);
 }

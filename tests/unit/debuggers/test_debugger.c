@@ -31,12 +31,12 @@ static bool go(struct debugger *debugger, enum debugger_go how, const struct dea
     return how == DEBUGGER_RUN;
 }
 
-static struct fake run(const char *server, bool has_monitor)
+static struct fake run(enum server server, bool has_monitor)
 {
     static const struct debugger_ops with = {.go = go, .monitor = monitor}, without = {.go = go};
     struct fake fake = {.debugger = {.ops = has_monitor ? &with : &without}};
     struct deadline deadline = deadline_in_ms(1000, NULL);
-    snprintf(fake.debugger.facts.server, sizeof fake.debugger.facts.server, "%s", server);
+    fake.debugger.facts.server = server;
     struct error error = {0};
     assert_true(debugger_run(&fake.debugger, &deadline, &error));
     assert_int_equal(error.kind, ERROR_NONE);
@@ -45,7 +45,7 @@ static struct fake run(const char *server, bool has_monitor)
 
 TEST(test_openocd_is_asked)
 {
-    struct fake fake = run("OpenOCD", true);
+    struct fake fake = run(SERVER_OPENOCD, true);
     int depth = 0;
     assert_int_equal(fake.asked, 1);
     assert_non_null(strstr(fake.command, "gdb-start"));
@@ -56,7 +56,7 @@ TEST(test_openocd_is_asked)
 
 TEST(test_others_are_left_alone)
 {
-    assert_int_equal(run("pyOCD", true).asked, 0);
-    assert_int_equal(run("", true).asked, 0);
-    assert_int_equal(run("OpenOCD", false).asked, 0);
+    assert_int_equal(run(SERVER_BLACK_MAGIC, true).asked, 0);
+    assert_int_equal(run(SERVER_UNKNOWN, true).asked, 0);
+    assert_int_equal(run(SERVER_OPENOCD, false).asked, 0);
 }

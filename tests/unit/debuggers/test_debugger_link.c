@@ -144,7 +144,7 @@ FRESH_TEST(memory_that_cannot_be_read_is_refused)
 FRESH_TEST(an_application_core_is_refused_without_openocd)
 {
     model.debugger.facts.profile = PROFILE_ARM;
-    snprintf(model.debugger.facts.server, sizeof model.debugger.facts.server, "QEMU");
+    model.debugger.facts.server = SERVER_QEMU;
     snprintf(model.debugger.facts.architecture, sizeof model.debugger.facts.architecture, "arm");
     assert_refused(ERROR_NO_COUNTER, "QEMU shows a core of architecture \"arm\"");
     assert_int_equal(model.debugger.access.used, ACCESS_WAYS);

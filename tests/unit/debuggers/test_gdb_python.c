@@ -67,7 +67,7 @@ TEST(test_greeting)
     struct other_end end;
     open_door(&end);
     const struct debugger_facts *facts = &end.debugger->facts;
-    assert_string_equal(facts->server, "OpenOCD");
+    assert_int_equal(facts->server, SERVER_OPENOCD);
     assert_string_equal(facts->name, "gdb localhost:1");
     assert_int_equal(facts->profile, PROFILE_M);
     assert_true(facts->is_attended && !facts->is_emulator);

@@ -47,7 +47,7 @@ TEST(test_facts)
                                              {NULL, NULL, false}};
     struct gdb_server server;
     struct debugger *debugger = open_server(&server, openocd);
-    assert_string_equal(debugger->facts.server, "OpenOCD");
+    assert_int_equal(debugger->facts.server, SERVER_OPENOCD);
     assert_string_equal(debugger->facts.architecture, "arm");
     assert_int_equal(debugger->facts.profile, PROFILE_M);
     assert_false(debugger->facts.is_emulator);
