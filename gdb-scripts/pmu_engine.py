@@ -1,7 +1,9 @@
-"""Starts the engine, pmu-probe, on a socket and carries out its requests in GDB.
+"""Starts the engine, pmu-probe, on a socket and is its GDB server; probe/debuggers/gdb_remote.c is the client.
 
-probe/debuggers/gdb_python.h has the protocol.
+Not in the remote protocol: "pmu.server", GDB's own server; in stops "others", at a breakpoint of the user's, and
+"halts", how often GDB halted the core on the way, to test such a breakpoint or to step over it.
 """
+import contextlib
 import os
 import re
 import select
@@ -16,8 +18,9 @@ import gdb
 OPTION = re.compile(r"^  (?:(-\w), |    )(--[\w-]+)")  # as `pmu-probe help COMMAND` lists them
 BUILD_IT = ("pmu-probe is not found. Build it (`make` in its folder, then `make install`), "
             "or say where it is: set pmu binary PATH")
-WHYS = {"SIGTRAP": "trap", "SIGINT": "requested", "0": "requested",
-        "SIGSEGV": "fault", "SIGBUS": "fault", "SIGILL": "fault"}
+PACKET = re.compile(rb"\$([^#]*)#..", re.DOTALL)
+TRAP, REQUESTED, FAULT, ENDED = 5, 2, 11, None  # signals, by the protocol's numbers
+SIGNALS = {"SIGTRAP": TRAP, "SIGINT": REQUESTED, "0": REQUESTED}
 ANSWER_SECONDS = 20  # times $PMU_PROBE_PATIENCE, as in the engine
 HARDWARE = gdb.BP_HARDWARE_BREAKPOINT
 JUMP = "jump *$pc"
@@ -48,87 +51,87 @@ def connection():
     return found
 
 
-class Requests:
-    """What the engine may ask for. A handler returns the answer behind "ok"."""
+def packed(payload):
+    data = re.sub(rb"[#$*}]", lambda found: b"}%c" % (found[0][0] ^ 0x20), payload.encode())
+    return b"$%s#%02x" % (data, sum(data) % 256)
+
+
+def ask_server(packet):
+    reply = (connection().send_packet(packet) or b"").decode(errors="replace")
+    if not reply or re.fullmatch(r"E([\da-fA-F]{2}|\..*)", reply):
+        raise Refused(f"the server {'says ' + reply if reply else 'does not know how'}")
+    return reply
+
+
+class Server:
+    """What the engine may ask for. A handler takes what follows a packet's name, and returns a line a packet."""
 
     def __init__(self):
         self.breakpoints = {}  # ours, by address; the server has them
+        self.registers = []
         self.handlers = {
-            "hello": self.hello, "read": self.read, "write": self.write, "break": self.set_breakpoint,
-            "clear": self.clear_breakpoint, "register": self.read_register, "monitor": self.monitor}
+            "m": self.read, "M": self.write, "p": self.read_register, "Z1,": self.set_breakpoint,
+            "z1,": self.clear_breakpoint, "qRcmd,": self.monitor,
+            "qXfer:features:read:target.xml:": self.features, "QStartNoAckMode": lambda: "OK",
+            "?": lambda: stop_reply(TRAP), "qC": lambda: f"QC{gdb.selected_thread().num:x}",
+            "qThreadExtraInfo,": lambda _: (gdb.selected_thread().details or "").encode().hex(),
+            "qSupported": lambda *_: "PacketSize=4000;QStartNoAckMode+;qXfer:features:read+;pmu.server="
+                                     + (connection().details or ""),
+            "qqemu.sstepbits": lambda: ask_server("qqemu.sstepbits")}
 
-    def carry_out(self, words):
-        handler = self.handlers.get(words[0])
-        if handler is None:
-            raise Refused(f"there is no request {words[0]}")
-        return handler(*words[1:])
+    def features(self, at, count):
+        architecture = gdb.newest_frame().architecture()
+        self.registers = [one.name for one in architecture.registers()]
+        profile = "org.gnu.gdb.arm.m-profile" if "xpsr" in map(str.lower, self.registers) else ""
+        text = (f'<target><architecture>{architecture.name().split()[0]}</architecture><feature name="{profile}">'
+                + "".join(f'<reg name="{one}" bitsize="64"/>' for one in self.registers) + "</feature></target>")
+        at, end = int(at, 16), int(at, 16) + int(count, 16)
+        return ("m" if end < len(text) else "l") + text[at:end]
 
     @staticmethod
-    def packet(text):
-        reply = connection().send_packet(text) or b""
-        if not reply or reply.startswith(b"E"):
-            said = f"says {reply.decode(errors='replace')}" if reply else "does not know how"
-            raise Refused(f"the server {said}")
-        return reply.decode(errors="replace")
-
-    @staticmethod
-    def hello(_version):
-        here = connection()
-        architecture = gdb.newest_frame().architecture().name().split()[0] or "-"
-        emulator = "QEMU" if (here.send_packet("qqemu.sstepbits") or b"").startswith(b"ENABLE=") else "-"
-        place = "".join((here.details or "-").split())
-        return f"{architecture} {emulator} {place} {core_of(gdb.selected_thread())}"
-
-    def read(self, at, count):
-        at, count = int(at, 16), int(count, 16)
-        connection()
+    def read(at, count):
         trusted = gdb.parameter(TRUSTED)
         try:
             switch(TRUSTED, False)
-            return bytes(gdb.selected_inferior().read_memory(at, count)).hex()
+            return bytes(gdb.selected_inferior().read_memory(int(at, 16), int(count, 16))).hex()
         except gdb.error:  # the memory map may leave out memory that is there
-            return self.packet(f"m{at:x},{count:x}")
+            return ask_server(f"m{at},{count}")
         finally:
             switch(TRUSTED, trusted)
 
-    def write(self, at, data):
-        connection()
+    @staticmethod
+    def write(at, count, data):
         try:
             gdb.selected_inferior().write_memory(int(at, 16), bytes.fromhex(data))
         except gdb.error:
-            self.packet(f"M{int(at, 16):x},{len(data) // 2:x}:{data}")
-        return ""
+            ask_server(f"M{at},{count}:{data}")
+        return "OK"
 
     def set_breakpoint(self, at, size):
-        address = int(at, 16)
-        if address not in self.breakpoints:
-            if address not in users_breakpoints():  # GDB asks the server only when it resumes
+        if int(at, 16) not in self.breakpoints:
+            if int(at, 16) not in users_breakpoints():  # GDB asks the server only when it resumes
                 for verb in "Zz":
-                    self.packet(f"{verb}1,{address:x},{int(size, 16):x}")
-            self.breakpoints[address] = gdb.Breakpoint(f"*0x{address:x}", type=HARDWARE, internal=True)
-            self.breakpoints[address].silent = True
-        self.breakpoints[address].enabled = True
-        return ""
+                    ask_server(f"{verb}1,{at},{size}")
+            self.breakpoints[int(at, 16)] = gdb.Breakpoint(f"*0x{at}", type=HARDWARE, internal=True)
+            self.breakpoints[int(at, 16)].silent = True
+        self.breakpoints[int(at, 16)].enabled = True
+        return "OK"
 
     def clear_breakpoint(self, at, _size):
         self.breakpoints[int(at, 16)].enabled = False
-        return ""
+        return "OK"
 
-    @staticmethod
-    def read_register(name):
-        connection()
-        frame = gdb.newest_frame()
-        for one in frame.architecture().registers():
-            if one.name.lower() == name.lower():
-                try:
-                    return f"{int(frame.read_register(one).format_string(format='x'), 16):x}"
-                except ValueError as error:
-                    raise Refused(f"{name}: {error}") from error
-        raise Refused(f"there is no register {name}")
+    def read_register(self, number):
+        try:
+            value = gdb.newest_frame().read_register(self.registers[int(number, 16)]).format_string(format="x")
+            return int(value, 16).to_bytes(8, "little").hex()
+        except (gdb.error, ValueError, OverflowError):
+            return "x" * 16  # it has no value, or none of 64 bits
 
     @staticmethod
     def monitor(command):
-        return gdb.execute("monitor " + bytes.fromhex(command).decode(), to_string=True).encode().hex()
+        printed = gdb.execute("monitor " + bytes.fromhex(command).decode(), to_string=True)
+        return re.sub(".{1,4000}", r"O\g<0>\n", printed.encode().hex()) + "OK"
 
     def resume_command(self):
         """A breakpoint of ours where the core stands must stop it again with nothing executed: so the engine
@@ -138,11 +141,9 @@ class Requests:
 
     def delete_breakpoints(self):
         for one in self.breakpoints.values():
-            try:
+            with contextlib.suppress(gdb.error):  # the server has gone
                 if one.is_valid():
                     one.delete()
-            except gdb.error:
-                pass  # the server has gone
 
 
 def users_breakpoints():
@@ -163,10 +164,9 @@ def users_breakpoints():
     return found
 
 
-def core_of(thread):
-    """The name of a thread's core, if threads are cores (OpenOCD's hwthread)."""
-    found = re.match(r"Name: (\S+), state: ", thread is not None and thread.details or "")
-    return found.group(1) if found else "-"
+def stop_reply(number, pairs=""):
+    several = len(gdb.selected_inferior().threads()) > 1
+    return f"T{number:02x}" + (f"thread:{gdb.selected_thread().num:x};" if several else "") + pairs
 
 
 def program_counter():
@@ -177,7 +177,7 @@ class Stop:
     """Why the core stopped, as GDB reports it inside `with`."""
 
     def __init__(self):
-        self.why = "trap"
+        self.number, self.others = TRAP, False
         self.hits_before = {one.number: one.hit_count
                             for one in gdb.breakpoints() if one.visible and not one.ignore_count}
 
@@ -193,13 +193,14 @@ class Stop:
     def _stopped(self, event):
         if isinstance(event, gdb.BreakpointEvent):
             # GDB names all breakpoints there; it counts no hit of one whose condition does not hold
-            self.why = "others" if any(one.hit_count > self.hits_before.get(one.number, one.hit_count)
-                                       for one in event.breakpoints) else "trap"
+            self.others = any(one.hit_count > self.hits_before.get(one.number, one.hit_count)
+                              for one in event.breakpoints)
+            self.number = TRAP
         elif isinstance(event, gdb.SignalEvent):
-            self.why = WHYS.get(event.stop_signal, "fault")
+            self.number = SIGNALS.get(event.stop_signal, FAULT)
 
     def _exited(self, _event):
-        self.why = "ended"
+        self.number = ENDED
 
 
 class ConditionTests(gdb.Function):
@@ -247,9 +248,9 @@ class Engine:
         self.often = often
         if gdb.selected_thread().is_running():
             raise Refused("the target runs: interrupt it first")
-        self.requests, self.settings = Requests(), {}
+        self.server, self.settings = Server(), {}
         self.has_spoken = False
-        self.rest, self.lines = b"", []  # of the requests
+        self.rest = b""  # of its packets
         self.text = ""  # of the last line of output
         self.socket, theirs = socket.socketpair()
         with theirs:
@@ -317,36 +318,35 @@ class Engine:
             self.process.wait()
         self.process.stdout.close()
         self.process.stderr.close()
-        self.requests.delete_breakpoints()
+        self.server.delete_breakpoints()
 
     def take(self, data):
-        *self.lines, self.rest = (self.rest + data).split(b"\n")
-        while self.lines:
-            answer = self.carry_out(self.lines.pop(0).decode(errors="replace").split(" "))
-            if answer is not None:
-                try:
-                    self.socket.sendall(answer.replace("\n", " ").strip().encode() + b"\n")
-                except OSError:
-                    pass  # the engine has ended
+        self.rest += data
+        while found := PACKET.search(self.rest):
+            self.rest = self.rest[found.end():]  # with an interrupt that came too late
+            answer = self.carry_out(found[1].decode(errors="replace")).split("\n")
+            with contextlib.suppress(OSError):  # the engine has ended
+                self.socket.sendall(b"".join(map(packed, answer)))
 
-    def carry_out(self, words):
+    def carry_out(self, packet):
         self.has_spoken = True
-        if words == ["interrupt"]:  # too late: the core is halted already
-            return None
         try:
-            if words[0] == "go":
-                return self.go(*words[1:])
-            return "ok " + self.requests.carry_out(words)
-        except (Refused, gdb.error, gdb.MemoryError, UnicodeError, TypeError, ValueError, KeyError) as error:
-            return f"no {error}"
+            connection()
+            if packet in ("c", "s"):
+                return self.go(packet)
+            for name, handler in self.server.handlers.items():
+                if packet.startswith(name):
+                    return handler(*filter(None, re.split("[,:;]", packet[len(name):])))
+            return ""
+        except (Refused, gdb.error, gdb.MemoryError, UnicodeError, TypeError, ValueError, LookupError) as error:
+            return "E." + " ".join(str(error).split())
 
     def go(self, how):
-        connection()
         asked, over = threading.Event(), threading.Event()
         listener_end, wake = socket.socketpair()
         listener = threading.Thread(target=self.listen, args=(listener_end, asked, over), daemon=True)
         late, Engine.late_interrupt = Engine.late_interrupt, False
-        command = "stepi" if how == "step" else self.requests.resume_command()
+        command = "stepi" if how == "s" else self.server.resume_command()
         here = users_breakpoints().get(program_counter(), [])
         theirs = here if command == JUMP else []
         halts = 1 if here and command == "continue" else 0  # GDB steps over the breakpoint
@@ -356,17 +356,17 @@ class Engine:
                 for one in theirs:  # they have been hit already
                     one.enabled = False
                 self.be_quiet()
-                CONDITION_TESTS.begin([at for at, one in self.requests.breakpoints.items() if one.enabled])
+                CONDITION_TESTS.begin([at for at, one in self.server.breakpoints.items() if one.enabled])
                 with Silence(self.often):
                     gdb.execute(command, to_string=True)
-                if late and how != "step" and stop.why == "requested" and not asked.is_set():
-                    stop.why = "trap"
+                if late and how != "s" and stop.number == REQUESTED and not asked.is_set():
+                    stop.number = TRAP
                     halts += 1
-                    gdb.execute(self.requests.resume_command(), to_string=True)
-            except gdb.error as error:
+                    gdb.execute(self.server.resume_command(), to_string=True)
+            except gdb.error:
                 if gdb.selected_thread() is not None:
-                    return f"no {error}"
-                stop.why = "ended"
+                    raise
+                stop.number = ENDED
             finally:
                 for one in theirs:
                     one.enabled = True
@@ -374,11 +374,11 @@ class Engine:
                 over.set()
                 wake.send(b".")
                 listener.join()
-        if stop.why == "requested" and not asked.is_set():
+        if stop.number == ENDED:
+            return "W00"
+        if stop.number == REQUESTED and not asked.is_set():
             self.cancel()  # the user interrupted the core in GDB
-        thread = gdb.selected_thread()
-        several = thread is not None and len(gdb.selected_inferior().threads()) > 1
-        return f"stopped {stop.why} {thread.num if several else '-'} {halts:x} {core_of(thread)}"
+        return stop_reply(stop.number, f"halts:{halts:x};" + "others:;" * stop.others)
 
     def be_quiet(self):
         """No reports of stops, and no questions. A breakpoint's condition may read memory that is said to be
@@ -392,11 +392,11 @@ class Engine:
     def listen(self, end, asked, over):
         """Waits, while GDB runs the core, for a request to interrupt it and for the engine's end. GDB may come
         to the interrupt when the core has stopped by itself, and a server may keep it for the next resume."""
-        if self.lines == []:
+        if not self.rest:
             if end in select.select([self.socket, end], [], [])[0]:
                 return
             Engine.late_interrupt = not self.receive()
-        self.lines = []  # only "interrupt" can come
+        self.rest = b""  # only \x03 can come
         asked.set()
         gdb.post_event(lambda: None if over.is_set() else interrupt())
         select.select([end], [], [])

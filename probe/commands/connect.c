@@ -4,7 +4,6 @@
 #include "base/state.h"
 #include "commands/options.h"
 #include "debuggers/debugger.h"
-#include "debuggers/gdb_python.h"
 #include "debuggers/gdb_remote.h"
 #include "knc/msr.h"
 #include "links/link.h"
@@ -107,7 +106,7 @@ static struct link *connect_door(const struct context *context, const char *prob
         return NULL;
     }
     struct deadline deadline = deadline_until(context, CONNECT_MS);
-    struct debugger *debugger = gdb_python_open((int)fd, &deadline, error);
+    struct debugger *debugger = gdb_remote_attend((int)fd, context->log, &deadline, error);
     return debugger == NULL ? NULL : debugger_link_new(debugger, error);
 }
 

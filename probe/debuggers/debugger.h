@@ -1,8 +1,7 @@
 /*
  * Debuggers: programs that already have run control of a core and carry out single requests: read, write, set
- * a breakpoint, run, wait. They know nothing of counters or measurements. There are two: a GDB server
- * (gdb_remote.c), and GDB itself through our Python (gdb_python.c). Addresses and registers are those of the
- * core that stopped last.
+ * a breakpoint, run, wait. They know nothing of counters or measurements. There is one: gdb_remote.c, for a
+ * GDB server and for GDB itself. Addresses and registers are those of the core that stopped last.
  */
 #pragma once
 

@@ -37,7 +37,7 @@ static bool find_mark(struct gdb_session *session, const struct deadline *deadli
             break;
         wire->lost = false;
     }
-    return gdb_wire_lose(wire, ERROR_LINK_LOST, "the GDB server does not answer", error);
+    return gdb_wire_lose(wire, ERROR_LINK_LOST, " does not answer", error);
 }
 
 static bool ask_why(struct gdb_session *session, const struct deadline *deadline, struct error *error)
@@ -45,8 +45,7 @@ static bool ask_why(struct gdb_session *session, const struct deadline *deadline
     size_t length;
     return gdb_ask(session, "?", &length, deadline, error) &&
            (gdb_take_stop(session, &session->mended_stop) ||
-            gdb_wire_lose(&session->wire, ERROR_LINK_PROTOCOL,
-                          "the GDB server does not say where the core is", error));
+            gdb_wire_lose(&session->wire, ERROR_LINK_PROTOCOL, " does not say where the core is", error));
 }
 
 /* A server that does not answer while the core runs reads nothing before it stops. */
@@ -62,8 +61,7 @@ static bool stand_still(struct gdb_session *session, const struct debugger_facts
         return false;
     do {
         if (gdb_wire_receive(&session->wire, &length, deadline, error) != GDB_CAME)
-            return gdb_wire_lose(&session->wire, ERROR_LINK_LOST, "the GDB server does not halt the core",
-                                 error);
+            return gdb_wire_lose(&session->wire, ERROR_LINK_LOST, " does not halt the core", error);
     } while (!gdb_take_stop(session, &session->mended_stop));
     return true;
 }
@@ -74,7 +72,7 @@ static bool mend_here(struct gdb_session *session, const struct debugger_facts *
     struct gdb_wire *wire = &session->wire;
     struct deadline soon = deadline_slice(deadline, patience_ms(HERE_MS));
     if (wire->hung_up || wire->fd < 0 || !session->has_packet_size)
-        return gdb_wire_lose(wire, ERROR_LINK_LOST, "the connection to the GDB server is lost", error);
+        return gdb_wire_tell_lost(wire, error);
     gdb_wire_resume(wire);
     if (session->running && !server_row(facts->server)->answers_running &&
         !gdb_wire_send_raw(wire, INTERRUPT, &soon, error))
@@ -106,7 +104,7 @@ static void tell_blindly(struct gdb_session *session, const struct debugger_fact
     struct deadline now = deadline_in_ms(0, NULL);
     struct error ignored = {0};
     bool by_monitor = server_row(facts->server)->resumes_by_monitor;
-    if (wire->hung_up || wire->fd < 0)
+    if (wire->hung_up || wire->fd < 0 || wire->is_gdb)
         return;
     gdb_wire_resume(wire);
     if (by_monitor)
@@ -128,19 +126,20 @@ static bool connect_again(struct gdb_session *session, struct debugger_facts *fa
     struct error why = {0};
     struct debugger_facts found = {0}; /* what counts is what was found first */
     if (session->port == 0)
-        return error_set(error, ERROR_LINK_LOST, "the connection to the GDB server is lost");
+        return gdb_wire_tell_lost(&session->wire, error);
     tell_blindly(session, facts); /* a new connection makes a server halt the core */
     gdb_wire_close(&session->wire);
     int fd = socket_connect(session->host, session->port, deadline, &why);
     if (fd < 0)
         return error_set(error, ERROR_LINK_LOST, "%s", why.text);
-    const struct log *log = session->wire.log;
-    gdb_wire_init(&session->wire, fd);
-    session->wire.log = log;
+    gdb_wire_init(&session->wire, fd, false, session->wire.log);
     gdb_session_forget(session);
     if (gdb_session_begin(session, &found, &session->mended_stop, deadline, &why)) {
         if (facts->server == SERVER_UNKNOWN)
             facts->server = found.server;
+        if (facts->is_attended) /* GDB has died: this is its server */
+            facts->was_halted = found.was_halted;
+        facts->is_attended = false;
         return true;
     }
     session->wire.lost = true;
@@ -157,7 +156,7 @@ bool gdb_mend(struct gdb_session *session, struct debugger_facts *facts, const s
         session->mend_until = deadline_in_ms(patience_ms(MEND_MS), NULL);
     struct deadline limit = session->mend_until;
     if (deadline_passed(&limit))
-        return error_set(error, ERROR_LINK_LOST, "the connection to the GDB server is lost");
+        return gdb_wire_tell_lost(&session->wire, error);
     if (limit.at_us > deadline->at_us)
         limit.at_us = deadline->at_us;
     limit.cancel = NULL;

@@ -205,10 +205,13 @@ bool gdb_number_read(const char *text, uint64_t *value, const char **end)
 
 enum { REPEATS = 4, DAMAGES = 4 };
 
-void gdb_wire_init(struct gdb_wire *wire, int fd)
+void gdb_wire_init(struct gdb_wire *wire, int fd, bool is_gdb, const struct log *log)
 {
     memset(wire, 0, sizeof *wire);
+    wire->is_gdb = is_gdb;
+    wire->peer = is_gdb ? "GDB" : "the GDB server";
     wire->fd = fd;
+    wire->log = log;
     wire->acks = true;
     gdb_decoder_init(&wire->decoder, wire->payload, sizeof wire->payload);
 }
@@ -229,7 +232,12 @@ void gdb_wire_resume(struct gdb_wire *wire)
 bool gdb_wire_lose(struct gdb_wire *wire, enum error_kind kind, const char *why, struct error *error)
 {
     wire->lost = true;
-    return error_set(error, kind, "%s", why);
+    return error_set(error, kind, "%s%s", wire->peer, why);
+}
+
+bool gdb_wire_tell_lost(const struct gdb_wire *wire, struct error *error)
+{
+    return error_set(error, ERROR_LINK_LOST, "the connection to %s is lost", wire->peer);
 }
 
 static bool hang_up(struct gdb_wire *wire, int failure, struct error *error)
@@ -237,8 +245,8 @@ static bool hang_up(struct gdb_wire *wire, int failure, struct error *error)
     wire->lost = true;
     wire->hung_up = socket_was_closed(failure);
     if (wire->hung_up)
-        return error_set(error, ERROR_LINK_LOST, "the GDB server closed the connection");
-    return error_set(error, ERROR_LINK_LOST, "the connection to the GDB server failed: %s",
+        return error_set(error, ERROR_LINK_LOST, "%s closed the connection", wire->peer);
+    return error_set(error, ERROR_LINK_LOST, "the connection to %s failed: %s", wire->peer,
                      socket_failure(failure, ""));
 }
 
@@ -246,10 +254,10 @@ static bool write_all(struct gdb_wire *wire, const char *bytes, size_t n, const 
                       struct error *error)
 {
     if (wire->lost)
-        return error_set(error, ERROR_LINK_LOST, "the connection to the GDB server is lost");
+        return gdb_wire_tell_lost(wire, error);
     int failure = socket_send(wire->fd, bytes, n, deadline);
     if (failure == SOCKET_LATE)
-        return gdb_wire_lose(wire, ERROR_LINK_LOST, "the GDB server takes no more packets", error);
+        return gdb_wire_lose(wire, ERROR_LINK_LOST, " takes no more packets", error);
     return failure == 0 || hang_up(wire, failure, error);
 }
 
@@ -302,16 +310,15 @@ static enum gdb_came take_event(struct gdb_wire *wire, enum gdb_event event, con
             return GDB_CAME_NOT;
         if (wire->repeats++ < REPEATS)
             return write_all(wire, wire->out, wire->out_n, deadline, error) ? GDB_CAME_NOT : GDB_CAME_NEVER;
-        gdb_wire_lose(wire, ERROR_LINK_PROTOCOL, "the GDB server refuses a packet again and again", error);
+        gdb_wire_lose(wire, ERROR_LINK_PROTOCOL, " refuses a packet again and again", error);
         return GDB_CAME_NEVER;
     case GDB_DAMAGED:
         if (wire->acks && wire->damages++ < DAMAGES)
             return acknowledge(wire, '-', deadline, error) ? GDB_CAME_NOT : GDB_CAME_NEVER;
-        gdb_wire_lose(wire, ERROR_LINK_PROTOCOL, "the GDB server's packets have wrong checksums", error);
+        gdb_wire_lose(wire, ERROR_LINK_PROTOCOL, "'s packets have wrong checksums", error);
         return GDB_CAME_NEVER;
     case GDB_TOO_LONG:
-        gdb_wire_lose(wire, ERROR_LINK_PROTOCOL,
-                      "the GDB server's packet is longer than any it was asked for", error);
+        gdb_wire_lose(wire, ERROR_LINK_PROTOCOL, "'s packet is longer than any it was asked for", error);
         return GDB_CAME_NEVER;
     case GDB_ACK:
         wire->heard = true;
@@ -327,7 +334,7 @@ enum gdb_came gdb_wire_receive(struct gdb_wire *wire, size_t *length, const stru
                                struct error *error)
 {
     if (wire->lost) {
-        error_set(error, ERROR_LINK_LOST, "the connection to the GDB server is lost");
+        gdb_wire_tell_lost(wire, error);
         return GDB_CAME_NEVER;
     }
     for (bool filled = false;;) {

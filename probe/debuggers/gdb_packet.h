@@ -63,6 +63,8 @@ bool gdb_number_read(const char *text, uint64_t *value, const char **end);
 enum { GDB_PAYLOAD = 32 * 1024, GDB_FRAME = 2 * GDB_PAYLOAD + 8, GDB_CHUNK = 4096 };
 
 struct gdb_wire {
+    const char *peer; /* "the GDB server", or "GDB" */
+    bool is_gdb;      /* GDB itself, whose user halted the core and may move it between two questions */
     int fd;
     bool acks, lost, hung_up;      /* hung_up: by the other end */
     bool noise;                    /* any byte came */
@@ -80,7 +82,7 @@ struct gdb_wire {
 enum gdb_came { GDB_CAME, GDB_CAME_NOT, GDB_CAME_NEVER };
 
 /* Takes over `fd`, which is non-blocking. */
-void gdb_wire_init(struct gdb_wire *wire, int fd);
+void gdb_wire_init(struct gdb_wire *wire, int fd, bool is_gdb, const struct log *log);
 void gdb_wire_close(struct gdb_wire *wire);
 bool gdb_wire_send(struct gdb_wire *wire, const void *payload, size_t n, const struct deadline *deadline,
                    struct error *error);
@@ -93,5 +95,7 @@ enum gdb_came gdb_wire_receive(struct gdb_wire *wire, size_t *length, const stru
                                struct error *error);
 /* A lost wire that did not hang up is used once more. */
 void gdb_wire_resume(struct gdb_wire *wire);
-/* Marks it lost; always false. */
+/* Marks it lost; always false. `why` goes on after the peer's name: " does not answer". */
 bool gdb_wire_lose(struct gdb_wire *wire, enum error_kind kind, const char *why, struct error *error);
+/* Says that it is lost; always false. */
+bool gdb_wire_tell_lost(const struct gdb_wire *wire, struct error *error);

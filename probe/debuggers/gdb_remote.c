@@ -4,6 +4,7 @@
 #include "debuggers/gdb_mend.h"
 #include "debuggers/gdb_session.h"
 
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,7 +24,7 @@ enum {
 struct gdb_remote {
     struct debugger debugger; /* first */
     struct gdb_session session;
-    bool let_go;
+    bool let_go, was_attended;
 };
 
 static struct gdb_session *session_of(struct debugger *debugger)
@@ -46,15 +47,16 @@ static bool must_be_halted(struct debugger *debugger, const struct deadline *dea
            error_advise(
                error, ERROR_FAULT,
                "stat, watch and doctor need OpenOCD's Tcl port or a CMSIS-DAP probe; delta works here.",
-               "through a GDB server a core can be looked at only while it is halted");
+               "through %s a core can be looked at only while it is halted",
+               session_of(debugger)->wire.is_gdb ? "GDB" : "a GDB server");
 }
 
-/* Memory and registers are those of the thread that stopped. */
+/* Memory and registers are those of the thread that stopped. GDB selects it itself. */
 static bool select_thread(struct gdb_session *session, const struct deadline *deadline, struct error *error)
 {
     char question[GDB_THREAD + 4];
     size_t length;
-    if (session->thread[0] == '\0' || strcmp(session->thread, session->selected) == 0)
+    if (session->wire.is_gdb || session->thread[0] == '\0' || strcmp(session->thread, session->selected) == 0)
         return true;
     snprintf(question, sizeof question, "Hg%s", session->thread);
     if (!gdb_ask(session, question, &length, deadline, error))
@@ -75,13 +77,12 @@ static bool read_some(struct gdb_session *session, uint64_t at, void *out, size_
     if (!gdb_ask(session, question, &length, deadline, error))
         return false;
     if (gdb_is_refusal(session))
-        return error_set(error, ERROR_FAULT, "the GDB server cannot read 0x%08" PRIX64 " (%.16s)", at,
-                         session->wire.payload);
+        return error_set(error, ERROR_FAULT, "%s cannot read 0x%08" PRIX64 " (%.256s)", session->wire.peer,
+                         at, gdb_refusal(session));
     if (!gdb_hex_read(session->wire.payload, length, out, n, &got) || got > n)
-        return gdb_wire_lose(&session->wire, ERROR_LINK_PROTOCOL, "the GDB server's memory makes no sense",
-                             error);
-    return got == n ||
-           error_set(error, ERROR_FAULT, "the GDB server reads only %zu bytes at 0x%08" PRIX64, got, at);
+        return gdb_wire_lose(&session->wire, ERROR_LINK_PROTOCOL, "'s memory makes no sense", error);
+    return got == n || error_set(error, ERROR_FAULT, "%s reads only %zu bytes at 0x%08" PRIX64,
+                                 session->wire.peer, got, at);
 }
 
 static bool read_memory(struct debugger *debugger, uint64_t at, void *out, size_t n,
@@ -102,8 +103,8 @@ static bool read_memory(struct debugger *debugger, uint64_t at, void *out, size_
 
 static bool out_of_step(struct gdb_session *session, struct error *error)
 {
-    return gdb_wire_lose(&session->wire, ERROR_LINK_PROTOCOL,
-                         "the GDB server answers something else than it was asked", error);
+    return gdb_wire_lose(&session->wire, ERROR_LINK_PROTOCOL, " answers something else than it was asked",
+                         error);
 }
 
 static bool write_some(struct gdb_session *session, uint64_t at, const void *bytes, size_t n,
@@ -126,9 +127,8 @@ static bool write_some(struct gdb_session *session, uint64_t at, const void *byt
     }
     if (!gdb_is_ok(session) && !gdb_is_refusal(session))
         return out_of_step(session, error);
-    return gdb_is_ok(session) ||
-           error_set(error, ERROR_FAULT, "the GDB server cannot write 0x%08" PRIX64 " (%.16s)", at,
-                     session->wire.payload);
+    return gdb_is_ok(session) || error_set(error, ERROR_FAULT, "%s cannot write 0x%08" PRIX64 " (%.256s)",
+                                           session->wire.peer, at, gdb_refusal(session));
 }
 
 static bool write_memory(struct debugger *debugger, uint64_t at, const void *bytes, size_t n,
@@ -176,9 +176,9 @@ static bool breakpoint(struct debugger *debugger, uint64_t at, unsigned size, bo
     if (!gdb_is_refusal(session))
         return out_of_step(session, error);
     if (length == 0)
-        return error_set(error, ERROR_NO_COMPARATOR, "the GDB server knows no hardware breakpoints");
-    return error_set(error, ERROR_ADDRESS, "the GDB server cannot %s a breakpoint at 0x%08" PRIX64 " (%.16s)",
-                     set ? "set" : "clear", at, session->wire.payload);
+        return error_set(error, ERROR_NO_COMPARATOR, "%s knows no hardware breakpoints", session->wire.peer);
+    return error_set(error, ERROR_ADDRESS, "%s cannot %s a breakpoint at 0x%08" PRIX64 " (%.256s)",
+                     session->wire.peer, set ? "set" : "clear", at, gdb_refusal(session));
 }
 
 static bool go(struct debugger *debugger, enum debugger_go how, const struct deadline *deadline,
@@ -190,7 +190,8 @@ static bool go(struct debugger *debugger, enum debugger_go how, const struct dea
     if (!must_be_halted(debugger, deadline, error))
         return false;
     if (session->mended && !debugger->undoing)
-        return error_set(error, ERROR_LINK_LOST, "the connection to the GDB server was lost in between");
+        return error_set(error, ERROR_LINK_LOST, "the connection to %s was lost in between",
+                         session->wire.peer);
     if (!session->has_vcont)
         snprintf(question, sizeof question, how == DEBUGGER_STEP ? "s" : "c");
     else if (how == DEBUGGER_STEP) /* the other threads stay halted */
@@ -223,8 +224,8 @@ static enum debugger_wait remote_wait_for(struct debugger *debugger, struct debu
             return DEBUGGER_GONE;
         if (session->wire.payload[0] != 'O' && gdb_is_refusal(session)) {
             session->running = false;
-            error_advise(error, ERROR_FAULT, "", "the GDB server does not let the core go on (%.16s)",
-                         session->wire.payload);
+            error_advise(error, ERROR_FAULT, "", "%s does not let the core go on (%.256s)",
+                         session->wire.peer, gdb_refusal(session));
             return DEBUGGER_GONE;
         }
         if (session->wire.payload[0] != 'O' && gdb_take_stop(session, stop)) {
@@ -238,9 +239,8 @@ static enum debugger_wait remote_wait_for(struct debugger *debugger, struct debu
                 return gdb_name_core(session, &debugger->facts, stop, &soon, error) ? DEBUGGER_STOPPED
                                                                                     : DEBUGGER_GONE;
             if (debugger->facts.profile == PROFILE_X86_64)
-                gdb_wire_lose(&session->wire, ERROR_STATE, "the program has ended", error);
-            else
-                gdb_wire_lose(&session->wire, ERROR_LINK_LOST, "the GDB server has lost its core", error);
+                error_set(error, ERROR_STATE, "the program has ended");
+            gdb_wire_lose(&session->wire, ERROR_LINK_LOST, " has lost its core", error);
             return DEBUGGER_GONE;
         }
     } while (!deadline_passed(deadline)); /* console output may be endless */
@@ -312,7 +312,9 @@ static bool read_register(struct debugger *debugger, const char *name, uint64_t 
     if (!must_be_halted(debugger, deadline, error))
         return false;
     if (which == NULL || which->bits > 64)
-        return error_advise(error, ERROR_FAULT, "", "the GDB server has no register %s", name);
+        return error_advise(error, ERROR_FAULT, "", "%s has no register %s", session->wire.peer, name);
+    if (session->wire.is_gdb)
+        session->n_cached = 0;
     const struct gdb_value *value = cached(session, which->number);
     if (value == NULL) {
         if (!select_thread(session, deadline, error) || !read_one(session, which, deadline, error))
@@ -325,7 +327,8 @@ static bool read_register(struct debugger *debugger, const char *name, uint64_t 
         value = cached(session, which->number);
     }
     if (value == NULL)
-        return error_advise(error, ERROR_FAULT, "", "the GDB server does not tell its register %s", name);
+        return error_advise(error, ERROR_FAULT, "", "%s does not tell its register %s", session->wire.peer,
+                            name);
     *out = value->value;
     return true;
 }
@@ -347,13 +350,15 @@ static bool remote_let_go(struct debugger *debugger, struct error *error)
 {
     struct gdb_remote *remote = (struct gdb_remote *)debugger;
     remote->let_go = debugger->undoing = true;
-    return gdb_let_go(&remote->session, debugger, error);
+    return debugger->facts.is_attended || gdb_let_go(&remote->session, debugger, error);
 }
 
 static void close_session(struct debugger *debugger, bool run)
 {
     struct gdb_remote *remote = (struct gdb_remote *)debugger;
     struct error ignored = {0};
+    if (remote->was_attended && !debugger->facts.is_attended)
+        run = !debugger->facts.was_halted;
     if (run && !remote->let_go)
         remote_let_go(debugger, &ignored);
     struct deadline soon = deadline_in_ms(patience_ms(CLOSE_MS), NULL);
@@ -363,7 +368,7 @@ static void close_session(struct debugger *debugger, bool run)
     free(remote);
 }
 
-static struct debugger *open_session(int fd, const char *name, const char *host, uint16_t port,
+static struct debugger *open_session(int fd, const char *name, const char *host, uint16_t port, bool is_gdb,
                                      const struct log *log, const struct deadline *deadline,
                                      struct error *error)
 {
@@ -390,8 +395,8 @@ static struct debugger *open_session(int fd, const char *name, const char *host,
     snprintf(remote->debugger.facts.name, sizeof remote->debugger.facts.name, "%s", name);
     snprintf(session->host, sizeof session->host, "%s", host);
     session->port = port;
-    gdb_wire_init(&session->wire, fd);
-    session->wire.log = log;
+    remote->was_attended = remote->debugger.facts.is_attended = is_gdb;
+    gdb_wire_init(&session->wire, fd, is_gdb, log);
     if (gdb_session_begin(session, &remote->debugger.facts, &stop, deadline, error))
         return &remote->debugger;
     /* The core was halted only by our connection. Question and answer may be out of step */
@@ -406,7 +411,18 @@ static struct debugger *open_session(int fd, const char *name, const char *host,
 struct debugger *gdb_remote_open(int fd, const char *name, const struct log *log,
                                  const struct deadline *deadline, struct error *error)
 {
-    return open_session(fd, name, "", 0, log, deadline, error);
+    return open_session(fd, name, "", 0, false, log, deadline, error);
+}
+
+struct debugger *gdb_remote_attend(int fd, const struct log *log, const struct deadline *deadline,
+                                   struct error *error)
+{
+    int flags = fcntl(fd, F_GETFL);
+    if (flags >= 0 && fcntl(fd, F_SETFL, flags | O_NONBLOCK) == 0)
+        return open_session(fd, "gdb", "", 0, true, log, deadline, error);
+    error_set(error, ERROR_SYSTEM, "descriptor %d is no socket", fd);
+    close(fd);
+    return NULL;
 }
 
 struct debugger *gdb_remote_connect(const char *host, uint16_t port, const struct log *log,
@@ -418,7 +434,8 @@ struct debugger *gdb_remote_connect(const char *host, uint16_t port, const struc
     for (;;) {
         struct error why = {0};
         int fd = socket_connect(host, port, deadline, error);
-        struct debugger *debugger = fd < 0 ? NULL : open_session(fd, name, host, port, log, deadline, &why);
+        struct debugger *debugger =
+            fd < 0 ? NULL : open_session(fd, name, host, port, false, log, deadline, &why);
         if (debugger != NULL || fd < 0)
             return debugger;
         /* It hangs up on a second client; the first may just have left */

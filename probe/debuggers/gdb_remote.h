@@ -1,6 +1,7 @@
 /*
  * A client of the GDB remote protocol: a debugger that is a GDB server (OpenOCD, pyOCD, J-Link, Black Magic,
- * QEMU). The server is not trusted: answers are bounded in length and in time.
+ * QEMU), or GDB itself through our Python (gdb-scripts/pmu_engine.py). The other end is not trusted: answers
+ * are bounded in length and in time.
  */
 #pragma once
 
@@ -13,6 +14,10 @@
  * A lost connection is made again to undo what was done. */
 struct debugger *gdb_remote_connect(const char *host, uint16_t port, const struct log *log,
                                     const struct deadline *deadline, struct error *error);
+/* GDB at the other end of a stream socket, which is taken over, even on error. Once GDB has died, what was
+ * done is undone through its server. */
+struct debugger *gdb_remote_attend(int fd, const struct log *log, const struct deadline *deadline,
+                                   struct error *error);
 /* Without a way to connect again. Takes over a connected, non-blocking socket, even on error. */
 struct debugger *gdb_remote_open(int fd, const char *name, const struct log *log,
                                  const struct deadline *deadline, struct error *error);

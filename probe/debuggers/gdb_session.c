@@ -1,5 +1,7 @@
 #include "debuggers/gdb_session.h"
 
+#include "base/socket.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,6 +9,8 @@
 enum {
     GRACE_MS = 250,
     CANCELLED_MS = 800,
+    GDB_MS = 10000, /* it asks its server, and reads symbols */
+    HALTS_MOST = 1 << 24,
     STRAY = 256,
     SMALLEST_PACKET = 64,
     ASKED_FOR = 0x1000,
@@ -42,12 +46,12 @@ static bool receive_answer(struct gdb_session *session, bool stops_count, size_t
                 continue;
             return true;
         case GDB_CAME_NOT:
-            return gdb_wire_lose(wire, ERROR_LINK_LOST, "the GDB server does not answer", error);
+            return gdb_wire_lose(wire, ERROR_LINK_LOST, " does not answer", error);
         case GDB_CAME_NEVER:
             return false;
         }
     }
-    return gdb_wire_lose(wire, ERROR_LINK_PROTOCOL, "the GDB server answers what it was not asked", error);
+    return gdb_wire_lose(wire, ERROR_LINK_PROTOCOL, " answers what it was not asked", error);
 }
 
 /* An answer that came twice would be taken for the next question's: only stops and console output may have
@@ -66,20 +70,26 @@ static bool nothing_waits(struct gdb_session *session, struct error *error)
         if (!is_console(wire->payload, length) && !is_stop(wire->payload))
             break;
     }
-    return gdb_wire_lose(wire, ERROR_LINK_PROTOCOL, "the GDB server answers what it was not asked", error);
+    return gdb_wire_lose(wire, ERROR_LINK_PROTOCOL, " answers what it was not asked", error);
+}
+
+static struct deadline answer_time(const struct gdb_session *session, const struct deadline *deadline)
+{
+    return session->wire.is_gdb ? debugger_answer_deadline(deadline, GDB_MS, GDB_MS)
+                                : debugger_answer_deadline(deadline, GRACE_MS, CANCELLED_MS);
 }
 
 static bool session_ask(struct gdb_session *session, const void *question, size_t n,
                         const struct deadline *deadline, const struct deadline *most, struct error *error)
 {
-    return debugger_may_ask(deadline, "the GDB server", error) && nothing_waits(session, error) &&
+    return debugger_may_ask(deadline, session->wire.peer, error) && nothing_waits(session, error) &&
            gdb_wire_send(&session->wire, question, n, most, error);
 }
 
 bool gdb_ask_bytes(struct gdb_session *session, const void *question, size_t n, size_t *length,
                    const struct deadline *deadline, struct error *error)
 {
-    struct deadline most = debugger_answer_deadline(deadline, GRACE_MS, CANCELLED_MS);
+    struct deadline most = answer_time(session, deadline);
     return session_ask(session, question, n, deadline, &most, error) &&
            receive_answer(session, n == 1 && *(const char *)question == '?', length, &most, error);
 }
@@ -103,6 +113,11 @@ bool gdb_is_refusal(const struct gdb_session *session)
             (payload[1] == '.' || (is_hex(payload[1]) && is_hex(payload[2]) && payload[3] == '\0')));
 }
 
+const char *gdb_refusal(const struct gdb_session *session)
+{
+    return session->wire.payload + (strncmp(session->wire.payload, "E.", 2) == 0 ? 2 : 0);
+}
+
 bool gdb_monitor(struct gdb_session *session, const char *command, char *out, size_t size,
                  const struct deadline *deadline, struct error *error)
 {
@@ -110,7 +125,7 @@ bool gdb_monitor(struct gdb_session *session, const char *command, char *out, si
     struct gdb_wire *wire = &session->wire;
     char question[sizeof verb + (size_t)2 * COMMAND_MOST];
     size_t length = strlen(command), used = 0, n;
-    struct deadline most = debugger_answer_deadline(deadline, GRACE_MS, CANCELLED_MS);
+    struct deadline most = answer_time(session, deadline);
     if (length > COMMAND_MOST || sizeof verb + 2 * length > session->packet_size)
         return error_set(error, ERROR_SYSTEM, "a command for the GDB server is too long");
     memcpy(question, verb, sizeof verb);
@@ -122,17 +137,17 @@ bool gdb_monitor(struct gdb_session *session, const char *command, char *out, si
         char text[GDB_CHUNK];
         enum gdb_came came = gdb_wire_receive(wire, &length, &most, error);
         if (came == GDB_CAME_NOT)
-            return gdb_wire_lose(wire, ERROR_LINK_LOST, "the GDB server does not answer", error);
+            return gdb_wire_lose(wire, ERROR_LINK_LOST, " does not answer", error);
         if (came == GDB_CAME_NEVER)
             return false;
         bool more = is_console(wire->payload, length), stop = !more && is_stop(wire->payload);
         /* Output without an end always finds the socket ready */
         if ((more || stop) && deadline_passed(&most))
-            return gdb_wire_lose(wire, ERROR_LINK_LOST, "the GDB server does not come to an end", error);
+            return gdb_wire_lose(wire, ERROR_LINK_LOST, " does not come to an end", error);
         if (stop)
             continue;
         if (!more && gdb_is_refusal(session))
-            return error_set(error, ERROR_FAULT, "the GDB server does not take the command \"%.64s\"",
+            return error_set(error, ERROR_FAULT, "%s does not take the command \"%.64s\"", wire->peer,
                              command);
         const char *hex = wire->payload + (more ? 1 : 0);
         size_t digits = strlen(hex) < 2 * sizeof text ? strlen(hex) : 2 * sizeof text;
@@ -161,17 +176,18 @@ void gdb_cache(struct gdb_session *session, unsigned number, const char *hex, si
     session->cache[session->n_cached++] = (struct gdb_value){.number = number, .value = value};
 }
 
-static bool read_cpu(const char *text, size_t digits, unsigned *out)
+static bool read_small(const char *text, size_t digits, unsigned most, unsigned *out)
 {
     const char *end;
     uint64_t number;
-    if (!gdb_number_read(text, &number, &end) || end != text + digits || number > UINT16_MAX)
+    if (!gdb_number_read(text, &number, &end) || end != text + digits || number > most)
         return false;
     *out = (unsigned)number;
     return true;
 }
 
-/* Pairs "name:value;". A name that is a number is a register's. */
+/* Pairs "name:value;". A name that is a number is a register's. Our Python in GDB adds "others", at a
+ * breakpoint of the user's, and "halts". */
 static void take_pairs(struct gdb_session *session, const char *at, struct debugger_stop *stop)
 {
     while (*at != '\0') {
@@ -185,7 +201,11 @@ static void take_pairs(struct gdb_session *session, const char *at, struct debug
         if (name == 6 && strncmp(at, "thread", 6) == 0 && value < sizeof stop->thread)
             snprintf(stop->thread, sizeof stop->thread, "%.*s", (int)value, colon + 1);
         else if (name == 4 && strncmp(at, "core", 4) == 0)
-            stop->has_cpu = read_cpu(colon + 1, value, &stop->cpu);
+            stop->has_cpu = read_small(colon + 1, value, UINT16_MAX, &stop->cpu);
+        else if (name == 5 && strncmp(at, "halts", 5) == 0)
+            read_small(colon + 1, value, HALTS_MOST, &stop->halts);
+        else if (name == 6 && strncmp(at, "others", 6) == 0)
+            stop->why = DEBUGGER_OTHERS;
         else if (memchr(at, 'w', name) != NULL && name >= 5 && strncmp(colon - 5, "watch", 5) == 0)
             stop->why = DEBUGGER_WATCHPOINT;
         else if (gdb_number_read(at, &number, &number_end) && number_end == colon && number <= UINT16_MAX)
@@ -280,7 +300,17 @@ bool gdb_is_belated(struct gdb_session *session, const struct debugger_stop *sto
 
 /* --- greeting ------------------------------------------------------------------------------------------ */
 
-static void take_supported(struct gdb_session *session)
+/* GDB's name is made of its server's. */
+static void take_place(struct gdb_session *session, struct debugger_facts *facts, const char *place)
+{
+    struct error ignored = {0};
+    size_t used = strlen(facts->name);
+    snprintf(facts->name + used, sizeof facts->name - used, " %.100s", place);
+    if (!socket_address_read(place, session->host, sizeof session->host, &session->port, &ignored))
+        session->port = 0;
+}
+
+static void take_supported(struct gdb_session *session, struct debugger_facts *facts)
 {
     char *rest = NULL;
     uint64_t value;
@@ -292,6 +322,8 @@ static void take_supported(struct gdb_session *session)
             session->has_packet_size = true;
             session->packet_size = value < GDB_PAYLOAD ? (size_t)value : GDB_PAYLOAD;
         }
+        if (session->wire.is_gdb && strncmp(word, "pmu.server=", 11) == 0)
+            take_place(session, facts, word + 11);
         session->has_xfer |= strcmp(word, "qXfer:features:read+") == 0;
         session->has_pass_signals |= strcmp(word, "QPassSignals+") == 0;
         session->has_no_ack |= strcmp(word, "QStartNoAckMode+") == 0;
@@ -368,7 +400,7 @@ static void tell_profile(const struct gdb_features *features, struct debugger_fa
         facts->profile = PROFILE_ARM;
     else if (strncmp(features->architecture, "i386:x86-64", 11) == 0 ||
              strncmp(features->architecture, "k1om", 4) == 0) /* as BFD calls Knights Corner's */
-        facts->profile = PROFILE_X86_64;
+        facts->profile = facts->is_attended ? PROFILE_OTHER : PROFILE_X86_64; /* no link has its counters */
     else
         facts->profile = features->architecture[0] != '\0' ? PROFILE_OTHER : PROFILE_UNKNOWN;
 }
@@ -441,7 +473,7 @@ bool gdb_session_begin(struct gdb_session *session, struct debugger_facts *facts
                                "%s during the greeting: it may serve one client at a time, and have one",
                                why.text)
                    : error_copy(error, &why);
-    take_supported(session);
+    take_supported(session, facts);
     if (session->has_no_ack) {
         if (!gdb_ask(session, "QStartNoAckMode", &length, deadline, error))
             return false;
@@ -450,7 +482,8 @@ bool gdb_session_begin(struct gdb_session *session, struct debugger_facts *facts
     if (!read_features(session, deadline, error) || !gdb_ask(session, "?", &length, deadline, error))
         return false;
     if (!gdb_take_stop(session, stop))
-        return error_set(error, ERROR_NOT_A_PROBE, "the GDB server does not say where the core is");
+        return error_set(error, ERROR_NOT_A_PROBE, "%s does not say where the core is (%.256s)",
+                         session->wire.peer, gdb_refusal(session));
     if (stop->why == DEBUGGER_ENDED)
         return error_set(error, ERROR_NO_CORE, "the GDB server has no core to debug");
     if (!gdb_ask(session, "vCont?", &length, deadline, error))
@@ -464,6 +497,7 @@ bool gdb_session_begin(struct gdb_session *session, struct debugger_facts *facts
         return false;
     if (!find_cores(session, facts, stop, deadline, error))
         return false;
-    facts->was_halted = server_row(facts->server)->tells_halted && stop->why != DEBUGGER_REQUESTED;
+    facts->was_halted =
+        !facts->is_attended && server_row(facts->server)->tells_halted && stop->why != DEBUGGER_REQUESTED;
     return true;
 }

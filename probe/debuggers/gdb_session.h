@@ -33,7 +33,7 @@ struct gdb_session {
     size_t n_cached;
     /* For gdb_mend.h. */
     char host[GDB_HOST];
-    uint16_t port;   /* 0: no new connection can be made */
+    uint16_t port;   /* 0: no new connection can be made. Of GDB: its server's, free once GDB has died */
     struct gdb_set { /* breakpoints that are set */
         uint64_t at;
         unsigned size;
@@ -53,6 +53,7 @@ bool gdb_ask_bytes(struct gdb_session *session, const void *question, size_t n, 
 /* The answer is "OK". */
 bool gdb_is_ok(const struct gdb_session *session);
 bool gdb_is_refusal(const struct gdb_session *session);
+const char *gdb_refusal(const struct gdb_session *session); /* in the peer's words, or its code */
 /* Greets the server and reads its description of itself; `stop`: why the core stands. */
 bool gdb_session_begin(struct gdb_session *session, struct debugger_facts *facts, struct debugger_stop *stop,
                        const struct deadline *deadline, struct error *error);

@@ -375,6 +375,85 @@ TEST(a_core_that_stays_halted_is_told)
     assert_non_null(strstr(server.asked, "qRcmd,6361746368207b7262702030783130307d3b20726573756d65\nD\n"));
 }
 
+static const struct gdb_answer gdb_itself[] = {
+    {"qSupported", "PacketSize=4000;QStartNoAckMode+;qXfer:features:read+;pmu.server=localhost:1", false},
+    {"?", "T05thread:2;", false},
+    {"Z1,20000000", "E.the server says E0e", false},
+    {"pf", "7002000800000000", false},
+    {"pd", "xxxxxxxxxxxxxxxx", false},
+    {"vCont;c", "T05thread:2;halts:1c;others:;", false},
+    {"vCont;s", "T05halts:1000001;", false},
+    {NULL, NULL, false}};
+
+static struct debugger *open_gdb(struct gdb_server *server)
+{
+    struct error error = {0};
+    struct deadline deadline = limit();
+    gdb_server_start(server, gdb_itself);
+    struct debugger *debugger = gdb_remote_attend(server->fd, NULL, &deadline, &error);
+    assert_non_null(debugger);
+    return debugger;
+}
+
+/* Its user may move the core between two questions, it selects the thread that stopped, and the core stays as
+ * it is. */
+TEST(gdb_itself_is_attended)
+{
+    struct gdb_server server;
+    struct debugger_stop stop;
+    uint64_t value;
+    struct error errors[3] = {0};
+    struct deadline deadline = limit();
+    struct debugger *debugger = open_gdb(&server);
+    const struct debugger_ops *ops = debugger->ops;
+    assert_string_equal(debugger->facts.name, "gdb localhost:1");
+    assert_true(debugger->facts.is_attended && !debugger->facts.was_halted);
+    assert_false(ops->breakpoint(debugger, 0x20000000, 2, true, &deadline, &errors[0]));
+    assert_int_equal(errors[0].kind, ERROR_ADDRESS);
+    assert_non_null(
+        strstr(errors[0].text, "GDB cannot set a breakpoint at 0x20000000 (the server says E0e)"));
+    assert_true(ops->go(debugger, DEBUGGER_RUN, &deadline, &errors[1]));
+    assert_int_equal(ops->wait(debugger, &stop, &deadline, &errors[1]), DEBUGGER_STOPPED);
+    assert_true(stop.why == DEBUGGER_OTHERS && stop.halts == 0x1c);
+    for (int i = 0; i < 2; i++) {
+        assert_true(ops->read_register(debugger, "pc", &value, &deadline, &errors[1]));
+        assert_int_equal(value, 0x08000270);
+    }
+    assert_false(ops->read_register(debugger, "sp", &value, &deadline, &errors[2]));
+    assert_int_equal(errors[2].kind, ERROR_FAULT);
+    assert_true(ops->read_register(debugger, "pc", &value, &deadline, &errors[1]));
+    assert_true(ops->go(debugger, DEBUGGER_STEP, &deadline, &errors[1]));
+    assert_int_equal(ops->wait(debugger, &stop, &deadline, &errors[1]), DEBUGGER_STOPPED);
+    assert_int_equal(stop.halts, 0); /* too many to be true */
+    assert_true(ops->let_go(debugger, &errors[1]));
+    ops->close(debugger, true);
+    gdb_server_stop(&server);
+    assert_non_null(strstr(server.asked, "pf\npf\npd\ng\npf\n"));
+    assert_null(strstr(server.asked, "Hg2"));
+    assert_null(strstr(server.asked, "D\n"));
+}
+
+TEST(gdb_that_is_gone)
+{
+    struct gdb_server server;
+    uint64_t value;
+    struct error errors[2] = {0};
+    struct deadline deadline = limit();
+    struct debugger *debugger = open_gdb(&server);
+    shutdown(server.own, SHUT_RDWR);
+    assert_false(debugger->ops->read_register(debugger, "pc", &value, &deadline, &errors[0]));
+    assert_int_equal(errors[0].kind, ERROR_LINK_LOST);
+    assert_string_equal(errors[0].text, "GDB closed the connection");
+    debugger->undoing = true; /* and nobody listens at localhost:1 */
+    assert_false(debugger->ops->read_register(debugger, "pc", &value, &deadline, &errors[1]));
+    assert_int_equal(errors[1].kind, ERROR_LINK_LOST);
+    debugger->ops->close(debugger, true);
+    gdb_server_stop(&server);
+    struct error error = {0};
+    assert_null(gdb_remote_attend(-1, NULL, &deadline, &error));
+    assert_int_equal(error.kind, ERROR_SYSTEM);
+}
+
 /* Those that serve one client at a time do so to the second. */
 TEST(test_a_server_that_hangs_up)
 {
