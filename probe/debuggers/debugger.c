@@ -40,27 +40,6 @@ enum server server_of(const char *version)
     return server;
 }
 
-bool debugger_may_ask(const struct deadline *deadline, const char *who, struct error *error)
-{
-    if (!deadline_passed(deadline))
-        return true;
-    return deadline_cancelled(deadline) ? error_set(error, ERROR_CANCELLED, "cancelled")
-                                        : error_set(error, ERROR_ASLEEP, "no time is left for %s", who);
-}
-
-struct deadline debugger_answer_deadline(const struct deadline *deadline, int64_t least_ms,
-                                         int64_t cancelled_ms)
-{
-    struct deadline answer = {.at_us = deadline->at_us};
-    struct deadline least = deadline_in_ms(patience_ms(least_ms), NULL),
-                    most = deadline_in_ms(patience_ms(cancelled_ms), NULL);
-    if (answer.at_us < least.at_us)
-        answer.at_us = least.at_us;
-    if (deadline_cancelled(deadline) && answer.at_us > most.at_us)
-        answer.at_us = most.at_us;
-    return answer;
-}
-
 bool debugger_halt(struct debugger *debugger, struct debugger_stop *stop, struct error *error)
 {
     struct deadline soon = deadline_in_ms(patience_ms(HALT_MS), NULL);

@@ -119,6 +119,7 @@ struct access {
 };
 
 const struct server_row *server_row(enum server server);
+enum server server_of(const char *version); /* that prints this for "version" */
 
 /* "OpenOCD's monitor" */
 const char *access_name(enum access_way way);
@@ -146,18 +147,3 @@ bool debugger_run_for(struct debugger *debugger, int64_t ms, const struct deadli
  * on error; NULL on error. link_close lets the core run on, unless debugger->stays_halted.
  */
 struct link *debugger_link_new(struct debugger *debugger, struct error *error);
-
-/* --- for those that implement one ---------------------------------------------------------------------- */
-
-/* The server that prints this for "version". */
-enum server server_of(const char *version);
-/* False if the deadline has passed: `who` is not asked any more. */
-bool debugger_may_ask(const struct deadline *deadline, const char *who, struct error *error);
-/* An answer that is due is waited for even after Ctrl-C, else the next question would get it: for at least
- * `least_ms`, and after Ctrl-C for at most `cancelled_ms`. */
-struct deadline debugger_answer_deadline(const struct deadline *deadline, int64_t least_ms,
-                                         int64_t cancelled_ms);
-static inline size_t debugger_at_most(size_t n, size_t most)
-{
-    return n < most ? n : most;
-}

@@ -27,6 +27,11 @@ struct gdb_remote {
     bool let_go, was_attended;
 };
 
+static size_t at_most(size_t n, size_t most)
+{
+    return n < most ? n : most;
+}
+
 static struct gdb_session *session_of(struct debugger *debugger)
 {
     return &((struct gdb_remote *)debugger)->session;
@@ -89,11 +94,11 @@ static bool read_memory(struct debugger *debugger, uint64_t at, void *out, size_
                         const struct deadline *deadline, struct error *error)
 {
     struct gdb_session *session = session_of(debugger);
-    size_t most = debugger_at_most(session->packet_size / 2 - 8, READ_MOST);
+    size_t most = at_most(session->packet_size / 2 - 8, READ_MOST);
     if (!must_be_halted(debugger, deadline, error) || !select_thread(session, deadline, error))
         return false;
     for (size_t done = 0; done < n;) {
-        size_t some = debugger_at_most(n - done, most);
+        size_t some = at_most(n - done, most);
         if (!read_some(session, at + done, (char *)out + done, some, deadline, error))
             return false;
         done += some;
@@ -135,11 +140,11 @@ static bool write_memory(struct debugger *debugger, uint64_t at, const void *byt
                          const struct deadline *deadline, struct error *error)
 {
     struct gdb_session *session = session_of(debugger);
-    size_t most = debugger_at_most(session->packet_size / 2 - 24, WRITE_MOST);
+    size_t most = at_most(session->packet_size / 2 - 24, WRITE_MOST);
     if (!must_be_halted(debugger, deadline, error) || !select_thread(session, deadline, error))
         return false;
     for (size_t done = 0; done < n;) {
-        size_t some = debugger_at_most(n - done, most);
+        size_t some = at_most(n - done, most);
         if (!write_some(session, at + done, (const char *)bytes + done, some, deadline, error))
             return false;
         done += some;
@@ -285,7 +290,7 @@ static bool read_one(struct gdb_session *session, const struct gdb_register *whi
     if (gdb_is_refusal(session))
         session->no_single_registers = true;
     else
-        gdb_cache(session, which->number, session->wire.payload, debugger_at_most(length, hex_digits(which)));
+        gdb_cache(session, which->number, session->wire.payload, at_most(length, hex_digits(which)));
     return true;
 }
 

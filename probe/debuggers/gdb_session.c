@@ -73,16 +73,33 @@ static bool nothing_waits(struct gdb_session *session, struct error *error)
     return gdb_wire_lose(wire, ERROR_LINK_PROTOCOL, " answers what it was not asked", error);
 }
 
+static bool may_ask(const struct gdb_session *session, const struct deadline *deadline, struct error *error)
+{
+    if (!deadline_passed(deadline))
+        return true;
+    return deadline_cancelled(deadline)
+               ? error_set(error, ERROR_CANCELLED, "cancelled")
+               : error_set(error, ERROR_ASLEEP, "no time is left for %s", session->wire.peer);
+}
+
+/* An answer that is due is waited for even after Ctrl-C, else the next question would get it. */
 static struct deadline answer_time(const struct gdb_session *session, const struct deadline *deadline)
 {
-    return session->wire.is_gdb ? debugger_answer_deadline(deadline, GDB_MS, GDB_MS)
-                                : debugger_answer_deadline(deadline, GRACE_MS, CANCELLED_MS);
+    bool is_gdb = session->wire.is_gdb;
+    struct deadline answer = {.at_us = deadline->at_us};
+    struct deadline least = deadline_in_ms(patience_ms(is_gdb ? GDB_MS : GRACE_MS), NULL),
+                    most = deadline_in_ms(patience_ms(is_gdb ? GDB_MS : CANCELLED_MS), NULL);
+    if (answer.at_us < least.at_us)
+        answer.at_us = least.at_us;
+    if (deadline_cancelled(deadline) && answer.at_us > most.at_us)
+        answer.at_us = most.at_us;
+    return answer;
 }
 
 static bool session_ask(struct gdb_session *session, const void *question, size_t n,
                         const struct deadline *deadline, const struct deadline *most, struct error *error)
 {
-    return debugger_may_ask(deadline, session->wire.peer, error) && nothing_waits(session, error) &&
+    return may_ask(session, deadline, error) && nothing_waits(session, error) &&
            gdb_wire_send(&session->wire, question, n, most, error);
 }
 
