@@ -106,7 +106,7 @@ static struct link *connect_door(const struct context *context, const char *prob
         return NULL;
     }
     struct deadline deadline = deadline_until(context, CONNECT_MS);
-    struct debugger *debugger = gdb_remote_attend((int)fd, context->log, &deadline, error);
+    struct debugger *debugger = gdb_remote_open((int)fd, true, context->log, &deadline, error);
     return debugger == NULL ? NULL : debugger_link_new(debugger, error);
 }
 

@@ -73,7 +73,7 @@ static bool mend_here(struct gdb_session *session, const struct debugger_facts *
     struct deadline soon = deadline_slice(deadline, patience_ms(HERE_MS));
     if (wire->hung_up || wire->fd < 0 || !session->has_packet_size)
         return gdb_wire_tell_lost(wire, error);
-    gdb_wire_resume(wire);
+    wire->lost = false;
     if (session->running && !server_row(facts->server)->answers_running &&
         !gdb_wire_send_raw(wire, INTERRUPT, &soon, error))
         return false;
@@ -106,7 +106,7 @@ static void tell_blindly(struct gdb_session *session, const struct debugger_fact
     bool by_monitor = server_row(facts->server)->resumes_by_monitor;
     if (wire->hung_up || wire->fd < 0 || wire->is_gdb)
         return;
-    gdb_wire_resume(wire);
+    wire->lost = false;
     if (by_monitor)
         tell_openocd_blindly(session, &now);
     for (size_t i = 0; i < session->n_set && !by_monitor; i++) {

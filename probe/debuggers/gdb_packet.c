@@ -224,11 +224,6 @@ void gdb_wire_close(struct gdb_wire *wire)
     wire->lost = true;
 }
 
-void gdb_wire_resume(struct gdb_wire *wire)
-{
-    wire->lost = false;
-}
-
 bool gdb_wire_lose(struct gdb_wire *wire, enum error_kind kind, const char *why, struct error *error)
 {
     wire->lost = true;

@@ -66,9 +66,9 @@ struct gdb_wire {
     const char *peer; /* "the GDB server", or "GDB" */
     bool is_gdb;      /* GDB itself, whose user halted the core and may move it between two questions */
     int fd;
-    bool acks, lost, hung_up;      /* hung_up: by the other end */
-    bool noise;                    /* any byte came */
-    bool heard;                    /* a packet or an acknowledgement came */
+    bool acks, lost, hung_up; /* hung_up: by the other end; one that is only lost can be used once more */
+    bool noise;               /* any byte came */
+    bool heard;               /* a packet or an acknowledgement came */
     char payload[GDB_PAYLOAD + 1]; /* received last */
     struct gdb_decoder decoder;
     uint8_t in[GDB_CHUNK];
@@ -93,8 +93,6 @@ bool gdb_wire_send_raw(struct gdb_wire *wire, char byte, const struct deadline *
  * GDB_CAME_NEVER only. */
 enum gdb_came gdb_wire_receive(struct gdb_wire *wire, size_t *length, const struct deadline *deadline,
                                struct error *error);
-/* A lost wire that did not hang up is used once more. */
-void gdb_wire_resume(struct gdb_wire *wire);
 /* Marks it lost; always false. `why` goes on after the peer's name: " does not answer". */
 bool gdb_wire_lose(struct gdb_wire *wire, enum error_kind kind, const char *why, struct error *error);
 /* Says that it is lost; always false. */

@@ -373,7 +373,7 @@ static void close_session(struct debugger *debugger, bool run)
     free(remote);
 }
 
-static struct debugger *open_session(int fd, const char *name, const char *host, uint16_t port, bool is_gdb,
+static struct debugger *open_session(int fd, bool is_gdb, const char *name, const char *host, uint16_t port,
                                      const struct log *log, const struct deadline *deadline,
                                      struct error *error)
 {
@@ -413,18 +413,12 @@ static struct debugger *open_session(int fd, const char *name, const char *host,
     return NULL;
 }
 
-struct debugger *gdb_remote_open(int fd, const char *name, const struct log *log,
-                                 const struct deadline *deadline, struct error *error)
-{
-    return open_session(fd, name, "", 0, false, log, deadline, error);
-}
-
-struct debugger *gdb_remote_attend(int fd, const struct log *log, const struct deadline *deadline,
-                                   struct error *error)
+struct debugger *gdb_remote_open(int fd, bool is_gdb, const struct log *log, const struct deadline *deadline,
+                                 struct error *error)
 {
     int flags = fcntl(fd, F_GETFL);
     if (flags >= 0 && fcntl(fd, F_SETFL, flags | O_NONBLOCK) == 0)
-        return open_session(fd, "gdb", "", 0, true, log, deadline, error);
+        return open_session(fd, is_gdb, "gdb", "", 0, log, deadline, error);
     error_set(error, ERROR_SYSTEM, "descriptor %d is no socket", fd);
     close(fd);
     return NULL;
@@ -440,7 +434,7 @@ struct debugger *gdb_remote_connect(const char *host, uint16_t port, const struc
         struct error why = {0};
         int fd = socket_connect(host, port, deadline, error);
         struct debugger *debugger =
-            fd < 0 ? NULL : open_session(fd, name, host, port, false, log, deadline, &why);
+            fd < 0 ? NULL : open_session(fd, false, name, host, port, log, deadline, &why);
         if (debugger != NULL || fd < 0)
             return debugger;
         /* It hangs up on a second client; the first may just have left */

@@ -14,10 +14,7 @@
  * A lost connection is made again to undo what was done. */
 struct debugger *gdb_remote_connect(const char *host, uint16_t port, const struct log *log,
                                     const struct deadline *deadline, struct error *error);
-/* GDB at the other end of a stream socket, which is taken over, even on error. Once GDB has died, what was
- * done is undone through its server. */
-struct debugger *gdb_remote_attend(int fd, const struct log *log, const struct deadline *deadline,
-                                   struct error *error);
-/* Without a way to connect again. Takes over a connected, non-blocking socket, even on error. */
-struct debugger *gdb_remote_open(int fd, const char *name, const struct log *log,
-                                 const struct deadline *deadline, struct error *error);
+/* Takes over a connected stream socket, even on error, without a way to connect again. Of GDB: once it has
+ * died, what was done is undone through its server. */
+struct debugger *gdb_remote_open(int fd, bool is_gdb, const struct log *log, const struct deadline *deadline,
+                                 struct error *error);

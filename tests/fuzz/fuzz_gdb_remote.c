@@ -88,7 +88,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct deadline deadline = deadline_in_ms(LIMIT_MS, NULL);
     struct error error = {0};
     bool sent = write(pair[1], data, size) == (ssize_t)size && shutdown(pair[1], SHUT_WR) == 0;
-    struct debugger *debugger = sent ? gdb_remote_open(pair[0], "fuzz", NULL, &deadline, &error) : NULL;
+    struct debugger *debugger = sent ? gdb_remote_open(pair[0], false, NULL, &deadline, &error) : NULL;
     if (debugger != NULL) {
         play(debugger, &deadline);
         debugger->ops->close(debugger, true);

@@ -18,7 +18,7 @@ static struct debugger *open_server(struct gdb_server *server, const struct gdb_
     struct error error = {0};
     struct deadline deadline = limit();
     gdb_server_start(server, first);
-    struct debugger *debugger = gdb_remote_open(server->fd, "gdb test", NULL, &deadline, &error);
+    struct debugger *debugger = gdb_remote_open(server->fd, false, NULL, &deadline, &error);
     assert_string_equal(error.text, "");
     assert_non_null(debugger);
     return debugger;
@@ -31,7 +31,7 @@ static void refuse_to_open(const struct gdb_answer *first, int64_t ms, enum erro
     struct error error = {0};
     struct deadline deadline = deadline_in_ms(ms, NULL);
     gdb_server_start(&server, first);
-    assert_null(gdb_remote_open(server.fd, "gdb test", NULL, &deadline, &error));
+    assert_null(gdb_remote_open(server.fd, false, NULL, &deadline, &error));
     assert_int_equal(error.kind, kind);
     assert_non_null(strstr(error.text, words));
     gdb_server_stop(&server);
@@ -390,7 +390,7 @@ static struct debugger *open_gdb(struct gdb_server *server)
     struct error error = {0};
     struct deadline deadline = limit();
     gdb_server_start(server, gdb_itself);
-    struct debugger *debugger = gdb_remote_attend(server->fd, NULL, &deadline, &error);
+    struct debugger *debugger = gdb_remote_open(server->fd, true, NULL, &deadline, &error);
     assert_non_null(debugger);
     return debugger;
 }
@@ -450,7 +450,7 @@ TEST(gdb_that_is_gone)
     debugger->ops->close(debugger, true);
     gdb_server_stop(&server);
     struct error error = {0};
-    assert_null(gdb_remote_attend(-1, NULL, &deadline, &error));
+    assert_null(gdb_remote_open(-1, true, NULL, &deadline, &error));
     assert_int_equal(error.kind, ERROR_SYSTEM);
 }
 
@@ -462,7 +462,7 @@ TEST(test_a_server_that_hangs_up)
     struct deadline deadline = limit();
     gdb_server_start(&server, NULL);
     shutdown(server.own, SHUT_RDWR);
-    assert_null(gdb_remote_open(server.fd, "gdb test", NULL, &deadline, &error));
+    assert_null(gdb_remote_open(server.fd, false, NULL, &deadline, &error));
     assert_int_equal(error.kind, ERROR_NO_PROBE);
     assert_non_null(strstr(error.text, "one client at a time"));
     gdb_server_stop(&server);
