@@ -52,7 +52,7 @@ static void add_by_core(const struct reading *reading, const struct core_proof *
     struct step accesses[READING_ROOM] = {{.op = OP_READ}};
     size_t which[READING_ROOM], places[READING_ROOM];
     size_t n = pick(reading, true, accesses, which);
-    core_add_coprocessor(reading->by_core, list, accesses, n, false, spare, places);
+    core_add_coprocessor(reading->by_core, list, accesses, n, spare, places);
     for (size_t i = 0; i < n; i++)
         at[which[i]] = places[i];
     n = pick(reading, false, accesses, which);

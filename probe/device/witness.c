@@ -42,7 +42,7 @@ static void add_by_core(const struct witness *witness, const struct core *core,
         }
     if (n == 0)
         return;
-    core_add_coprocessor(core, list, accesses, n, false, spare, at);
+    core_add_coprocessor(core, list, accesses, n, spare, at);
     for (size_t i = 0; i < n; i++)
         out->at[which[i]] = (uint16_t)at[i];
 }

@@ -43,14 +43,6 @@ void ledger_keep_journal(struct ledger *ledger, struct journal *journal)
         journal_begin(journal);
 }
 
-void ledger_note_pushed(struct ledger *ledger, bool pushed)
-{
-    if (ledger->journal == NULL)
-        return;
-    journal_pushed(ledger->journal, pushed);
-    (void)journal_sync(ledger->journal);
-}
-
 void ledger_end_journal(struct ledger *ledger)
 {
     if (ledger->journal != NULL)
