@@ -213,7 +213,7 @@ enum { KEPT = 3 };
 struct address cp15_register(unsigned crn, unsigned opc1, unsigned crm, unsigned opc2)
 {
     return (struct address){
-        .space = SPACE_CP15, .size = 4, .offset = (uint64_t)crn << CRN | opc1 << OPC1 | opc2 << OPC2 | crm};
+        .space = SPACE_CORE, .size = 4, .offset = (uint64_t)crn << CRN | opc1 << OPC1 | opc2 << OPC2 | crm};
 }
 
 struct address armv7_own_pmu(unsigned crm, unsigned opc2)

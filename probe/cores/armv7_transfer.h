@@ -38,7 +38,7 @@ void armv7_add_expect_stop(const struct core *core, const struct breakpoint_setu
 
 /*
  * Registers of CP15 (DDI 0406C B3.17, for Cortex-R B5.8), which a halted Armv7 core reads and writes by MRC
- * and MCR. An address in SPACE_CP15 holds the fields of these instructions, and the number in PMSELR if the
+ * and MCR. An address in SPACE_CORE holds the fields of these instructions, and the number in PMSELR if the
  * register is selected by that; PMSELR is restored.
  */
 struct address cp15_register(unsigned crn, unsigned opc1, unsigned crm, unsigned opc2);

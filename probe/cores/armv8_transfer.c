@@ -301,7 +301,7 @@ enum { KEPT = sizeof of_exceptions / sizeof *of_exceptions, OF_LEVEL = 2 };
 struct address armv8_own_pmu(unsigned crm, unsigned opc2)
 {
     return (struct address){
-        .space = SPACE_CP15, .size = 8, .offset = 3U << OP0 | 3 << OP1 | 9 << CRN | crm << CRM | opc2 << OP2};
+        .space = SPACE_CORE, .size = 8, .offset = 3U << OP0 | 3 << OP1 | 9 << CRN | crm << CRM | opc2 << OP2};
 }
 
 static unsigned level_of(uint64_t status)

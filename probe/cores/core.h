@@ -373,11 +373,11 @@ static inline void core_add_proofs(const struct core *core, struct steps *list,
     core->ops->registers->add_proofs(core, list, proofs, n, spare, wait);
 }
 
-/* Whether proofs, or accesses in SPACE_CP15 if there are some, can do with a spare register: one that
+/* Whether proofs, or accesses in SPACE_CORE if there are some, can do with a spare register: one that
  * functions keep and whose value seldom changes. */
 bool core_spare_register(const struct core *core, bool coprocessor, enum core_register *out);
 
-/* Accesses to registers in SPACE_CP15, by instructions that the halted core executes in the mode it is in;
+/* Accesses to registers in SPACE_CORE, by instructions that the halted core executes in the mode it is in;
  * at[i] is the index of the result of a read. What is borrowed is given back as above. `spare` as for
  * proofs. */
 static inline void core_add_coprocessor(const struct core *core, struct steps *list,
@@ -400,7 +400,7 @@ static inline struct address core_own_pmu(const struct core *core, unsigned crm,
     return core->ops->registers->own_pmu(crm, opc2);
 }
 
-/* Accesses that the core makes in a privileged mode: to registers in SPACE_CP15, and reads of words of memory
+/* Accesses that the core makes in a privileged mode: to registers in SPACE_CORE, and reads of words of memory
  * as it sees them. `status`: what it is halted with. The value of a read is that of R0 at at[i]. What is
  * borrowed is given back as above, and so is what an exception in an access overwrites. */
 static inline void core_add_accesses(const struct core *core, struct steps *list, uint64_t status,

@@ -136,7 +136,7 @@ struct block_kind {
     const char *name;                         /* for --counter: "systick", "dwt" */
     const struct counter_register *registers; /* the most telling ones first */
     size_t n_registers;
-    /* Its registers are in SPACE_CP15: they are read when the block is taken, and `identify` gets no values
+    /* Its registers are in SPACE_CORE: they are read when the block is taken, and `identify` gets no values
      * before. */
     bool by_core;
     void (*add_identity)(const struct core *, struct steps *);

@@ -38,7 +38,7 @@ static size_t pick(const struct reading *reading, bool by_core, struct step *acc
 {
     size_t n = 0;
     for (size_t i = 0; i < reading->n; i++)
-        if ((reading->counters[i].low.space == SPACE_CP15) == by_core) {
+        if ((reading->counters[i].low.space == SPACE_CORE) == by_core) {
             accesses[n] = step_read(reading->counters[i].low);
             which[n++] = i;
         }

@@ -373,7 +373,7 @@ struct halted_access *halted_access_new(struct ledger *ledger, const struct core
     self->core = core;
     ledger_set_halted_access(
         ledger, (struct ledger_halted_access){
-                    .context = self, .space = SPACE_CP15, .access = access_one, .leave = access_leave});
+                    .context = self, .space = SPACE_CORE, .access = access_one, .leave = access_leave});
     return self;
 }
 

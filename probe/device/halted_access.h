@@ -15,7 +15,7 @@
 
 struct halted_access;
 
-/* The ledger makes its accesses to SPACE_CP15 by this from here on. NULL: out of memory. */
+/* The ledger makes its accesses to SPACE_CORE by this from here on. NULL: out of memory. */
 struct halted_access *halted_access_new(struct ledger *ledger, const struct core *core);
 void halted_access_free(struct halted_access *halted_access); /* NULL is allowed */
 /* For a core without a debugger: switches its comparators' unit on, and watches for resets and foreign halts.

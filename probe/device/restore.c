@@ -16,7 +16,7 @@ enum { LIST_ROOM = JOURNAL_BORROWED + 16, TRIES = 5 };
 /* Whether it can be read while the core runs. */
 static bool is_in_sight(const struct journal_entry *entry)
 {
-    return entry->at.space != SPACE_CP15;
+    return entry->at.space != SPACE_CORE;
 }
 
 static bool restore_read_state(struct device *device, const struct journal_entry *entry, bool *seen,

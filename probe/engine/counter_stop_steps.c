@@ -21,7 +21,7 @@ static bool is_m(const struct counter_stop *stop)
 
 static bool by_core(const struct counter_stop *stop)
 {
-    return stop->counter.low.space == SPACE_CP15;
+    return stop->counter.low.space == SPACE_CORE;
 }
 
 static struct address pmu_at(const struct counter_stop *stop, uint64_t offset)

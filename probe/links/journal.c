@@ -456,7 +456,7 @@ static struct journal_entry *find_entry(const struct journal_file *file, uint64_
 static bool take_address(const uint64_t *of, struct address *out)
 {
     bool ok =
-        of[0] <= SPACE_CP15 && of[1] <= UINT16_MAX && (of[2] == 1 || of[2] == 2 || of[2] == 4 || of[2] == 8);
+        of[0] <= SPACE_CORE && of[1] <= UINT16_MAX && (of[2] == 1 || of[2] == 2 || of[2] == 4 || of[2] == 8);
     if (ok)
         *out = (struct address){
             .space = (uint8_t)of[0], .unit = (uint16_t)of[1], .size = (uint8_t)of[2], .offset = of[3]};

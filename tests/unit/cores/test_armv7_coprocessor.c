@@ -115,7 +115,7 @@ static void check_values(void)
 TEST(the_place_is_that_of_the_instruction)
 {
     struct address pmuserenr = cp15_register(9, 0, 14, 0), other = cp15_register(1, 3, 2, 5);
-    assert_int_equal(pmuserenr.space, SPACE_CP15);
+    assert_int_equal(pmuserenr.space, SPACE_CORE);
     assert_int_equal(pmuserenr.offset, 0x0009000E);
     assert_int_equal(other.offset, 0x006100A2);
     struct address first = cp15_selected(0, 9, 0, 13, 1), second = cp15_selected(1, 9, 0, 13, 1);

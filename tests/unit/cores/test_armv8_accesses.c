@@ -131,7 +131,7 @@ static uint64_t value_of(size_t i)
 TEST(the_place_is_that_of_the_instruction)
 {
     struct address pmuserenr = armv8_own_pmu(14, 0);
-    assert_int_equal(pmuserenr.space, SPACE_CP15);
+    assert_int_equal(pmuserenr.space, SPACE_CORE);
     assert_int_equal(pmuserenr.size, 8);
     assert_int_equal(0xD5000000 | pmuserenr.offset, 0xD51B9E00); /* MSR PMUSERENR_EL0, X0 */
     assert_int_equal(0xD5200000 | armv8_own_pmu(12, 0).offset, 0xD53B9C00);
