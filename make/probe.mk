@@ -62,14 +62,6 @@ $(BUILD)/gen/metric_files.h: $(sort $(wildcard probe/metrics/*.metrics)) probe/m
 	@mkdir -p $(@D)
 	$(AS_TEXTS) > $@
 
-# The stub's RAM images as words, one for each architecture (see make/stub.mk). They are committed so that the tool builds
-# without a cross compiler. tests/test_stub_words.py rebuilds and compares them.
-AS_WORDS = od -An -v -tx4 $(1) | sed -E 's/ *([0-9a-f]{8})/ 0x\1,/g; s/^ //'
-stub-words: $(BUILD)/stub/cortex-a9/pushed.bin $(BUILD)/stub/cortex-a53/pushed.bin
-	$(call AS_WORDS,$(BUILD)/stub/cortex-a9/pushed.bin) > probe/stub/stub_v7.inc
-	$(call AS_WORDS,$(BUILD)/stub/cortex-a53/pushed.bin) > probe/stub/stub_v8.inc
-.PHONY: stub-words
-
 $(BUILD)/obj/%.o: %.c Makefile make/probe.mk | $(GEN)
 	@mkdir -p $(@D)
 	$(CC) $(CSTD) $(WARN) $(HARDEN) $(HARDEN_CPP) $(CPPFLAGS) $(CFLAGS) $(PROBE_INC) $(call pkg,--cflags) -MMD -MP -c $< -o $@

@@ -100,7 +100,7 @@ $(foreach chip,$(V7_CHIPS),$(eval $(call self_rule,$(chip),$(SELF_V7),$(FIRMWARE
     $(SELF_DEF_$(chip)))))
 $(eval $(call self_rule,a53,$(SELF_V8),$(A64_CC) $(A64_FLAGS)))
 
-# For injected code: a program whose registers and RAM do not change, privileged or in user mode, and one that reads its
+# For `pmu-probe stub`: a program whose registers and RAM do not change, privileged or in user mode, and one that reads its
 # cycle counter in user mode
 PARKED_v7 := $(addprefix tests/firmware/,parked.c start_v7.S parked_v7.S)
 PARKED_v8 := $(addprefix tests/firmware/,parked.c start_v8.S parked_v8.S)

@@ -142,7 +142,7 @@ void step_name(const struct step *step, const char *view, char *out, size_t size
         snprintf(out, size, "%s register 0x%02" PRIx64 " of the debug port", verb, at->offset);
         return;
     case SPACE_MSR:
-    case SPACE_CP15:
+    case SPACE_CORE:
         break;
     }
     snprintf(out, size, "%s 0x%" PRIx64 " of CPU %u", verb, at->offset, at->unit);

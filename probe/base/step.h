@@ -15,7 +15,7 @@ enum space {
     SPACE_AP,     /* a register of an access port; unit = AP number, offset as in ADIv5 */
     SPACE_DP,     /* a register of the debug port */
     SPACE_MSR,    /* an x86 model-specific register; unit = CPU number */
-    SPACE_CP15,   /* a coprocessor register: only the halted core itself reaches it, no link does */
+    SPACE_CORE,   /* a register in CP15 or a System register: only the halted core reaches it, no link does */
 };
 
 struct address {

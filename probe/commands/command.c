@@ -186,17 +186,14 @@ const struct command commands[COMMANDS] = {
                        .formats = TEXT,
                        .run = command_reset},
     [COMMAND_STUB] = {.name = "stub",
-                      .operands = "ACTION [LOCATION]",
+                      .operands = "ACTION",
                       .does = "lets the program read its own counters",
-                      .about =
-                          "ACTION is load, enable, disable or status. LOCATION is RAM for its code, where it "
-                          "needs any.",
+                      .about = "ACTION is enable, disable or status.",
                       .examples = "pmu-probe stub enable\n"
-                                  "pmu-probe stub status\n"
-                                  "pmu-probe --elf app.elf stub load stub_room\n",
-                      .needs = "an ACTION: load, enable, disable or status",
+                                  "pmu-probe stub status\n",
+                      .needs = "an ACTION: enable, disable or status",
                       .least = 1,
-                      .most = 2,
+                      .most = 1,
                       .formats = TEXT,
                       .run = command_stub},
     [COMMAND_CALIBRATE] = {.name = "calibrate",

@@ -1,8 +1,6 @@
 #include "commands/session.h"
 #include "commands/where.h"
 
-#include "stub/injected_code.h"
-
 #include <elf.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -145,38 +143,27 @@ static bool may_see_more(const struct session *session)
     return core_has(core, DEBUG_COMPONENT) && device_has_run_control(device) && core->unstoppable == NULL;
 }
 
-static bool look_by_core(struct session *session, uint64_t address, uint32_t *words, size_t n,
+/* The core stays halted until all is compared. */
+static bool look_by_core(struct session *session, uint64_t address, uint64_t *words, size_t n,
                          struct error *error)
 {
+    struct device *device = &session->device;
     struct deadline deadline = session_deadline(session);
-    if (session->by_core == NULL) {
-        if (!device_keep(&session->device, &deadline, error))
-            return false;
-        session->by_core = injected_new(&session->device);
-    }
-    return session->by_core != NULL ? injected_look(session->by_core, address, words, n, &deadline, error)
-                                    : error_set(error, ERROR_SYSTEM, "out of memory");
+    bool ready = session->looks_by_core ||
+                 (device_keep(device, &deadline, error) && device_access_by_core(device, &deadline, error));
+    session->looks_by_core = device->halted_access != NULL;
+    return ready && halted_access_look(device->halted_access, address, words, n, &deadline, error);
 }
 
-/* The core stays halted until all is compared. False with ERROR_ELF_MISMATCH only when its own view differs.
- */
+/* False with ERROR_ELF_MISMATCH only when its own view differs. */
 static bool compare_by_core(struct session *session, const struct segment *piece, struct error *error)
 {
-    enum { AT_A_TIME = 8 };
-    size_t skip = (4 - piece->address % 4) % 4, most = (size_t)4 * WORDS;
-    size_t end = piece->size < most ? piece->size : most;
-    for (size_t at = skip; at + 4 <= end;) {
-        uint32_t words[AT_A_TIME];
-        uint64_t seen[AT_A_TIME];
-        size_t n = (end - at) / 4 < AT_A_TIME ? (end - at) / 4 : AT_A_TIME;
-        if (!look_by_core(session, piece->address + at, words, n, error))
-            return false;
-        for (size_t i = 0; i < n; i++)
-            seen[i] = words[i];
-        if (!compare(session, piece, at, seen, n, error))
-            return false;
-        at += 4 * n;
-    }
+    uint64_t words[WORDS];
+    size_t skip = (4 - piece->address % 4) % 4, n = piece->size < skip ? 0 : (piece->size - skip) / 4;
+    n = n < WORDS ? n : WORDS;
+    if (!look_by_core(session, piece->address + skip, words, n, error) ||
+        !compare(session, piece, skip, words, n, error))
+        return false;
     log_line(session->context->log, "0x%08" PRIX64 ": the core sees the ELF's code, memory has other",
              piece->address);
     return true;
@@ -309,12 +296,12 @@ bool elf_find_moved(struct session *session, uint64_t pc, uint64_t *by)
 /* Undoes what it did to look through the core. */
 static bool let_go(struct session *session, struct error *error)
 {
-    if (session->by_core == NULL)
+    if (!session->looks_by_core)
         return true;
-    if (!session_undo(session, error))
+    if (!session_undo(session, error) || !device_check_left(&session->device, error))
         return false; /* session_close tries again */
-    injected_free(session->by_core);
-    session->by_core = NULL;
+    device_end_access(&session->device);
+    session->looks_by_core = false;
     return true;
 }
 

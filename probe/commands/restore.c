@@ -188,7 +188,7 @@ static bool restore_target(struct restore_command *self, struct session *session
     bool ok = restore_run(&session->device, &self->file, &restored, &deadline, error);
     if (ok && restored.again)
         ok = session_look_again(session, -1, error) && restore_choose(&session->device, head, error) &&
-             restore_let_go(&session->device, &restored, &deadline, error);
+             restore_let_go(&session->device, &self->file, &restored, &deadline, error);
     struct error after = {0};
     if (!session_undo(session, &after))
         ok = error_add(error, &after);

@@ -7,7 +7,6 @@
 #include "links/claim.h"
 #include "links/journal.h"
 #include "links/ledger.h"
-#include "stub/injected_code.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -601,8 +600,6 @@ bool session_close(struct session *session, struct error *error)
     bool ok = device_check_left(&session->device, error) && undone;
     if (!ok)
         tell_what_is_left(session, error);
-    injected_free(session->by_core);
-    session->by_core = NULL;
     device_close(&session->device);
     struct error halted = {0};
     if (!link_end(session->link, &halted))

@@ -22,12 +22,12 @@ struct session {
     struct symbols *symbols; /* NULL without --elf */
     struct link *link;
     struct device device;
-    bool may_stop;                 /* the command stops the core anyway */
-    bool polls;                    /* it counts between two moments of a running core, not between stops */
-    bool tolerates_left;           /* what an earlier run has left on the target is only told */
-    bool restores;                 /* it is what this session is for */
-    struct journal *journal;       /* of this run; NULL: none */
-    struct injected_code *by_core; /* reads memory as the core sees it; NULL: not needed yet */
+    bool may_stop;           /* the command stops the core anyway */
+    bool polls;              /* it counts between two moments of a running core, not between stops */
+    bool tolerates_left;     /* what an earlier run has left on the target is only told */
+    bool restores;           /* it is what this session is for */
+    struct journal *journal; /* of this run; NULL: none */
+    bool looks_by_core;      /* at memory, as the core sees it */
     struct progress putting_back;
     bool told;                     /* the user has seen that it takes long */
     bool stop_named;               /* the error says where another one has halted the core */

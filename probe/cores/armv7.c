@@ -1,7 +1,6 @@
 #include "code/instruction.h"
 #include "cores/architectures.h"
 #include "cores/armv7_transfer.h"
-#include "cores/injected.h"
 
 #include <stdio.h>
 
@@ -264,7 +263,7 @@ static size_t add_context(const struct core *core, struct steps *list)
 {
     const struct step read = step_read(cp15_register(13, 0, 0, 1)); /* CONTEXTIDR, DDI 0406C B4.1 */
     size_t at;
-    armv7_add_coprocessor(core, list, &read, 1, true, NULL, &at);
+    armv7_add_accesses(core, list, 0, &read, 1, &at);
     return at;
 }
 
@@ -365,7 +364,10 @@ const struct core_ops armv7_ops = {
                                                    .add_proofs = add_proofs,
                                                    .spare = CORE_R0 + 11,
                                                    .spare_for_coprocessor = true,
-                                                   .add_coprocessor = armv7_add_coprocessor},
+                                                   .add_coprocessor = armv7_add_coprocessor,
+                                                   .own_pmu = armv7_own_pmu,
+                                                   .add_accesses = armv7_add_accesses,
+                                                   .hindrance = armv7_hindrance},
     .breakpoints = &(const struct core_breakpoint_ops){.comparators_on = comparators_on,
                                                        .comparator_words = 2,
                                                        .comparator = comparator_address,
@@ -384,7 +386,6 @@ const struct core_ops armv7_ops = {
                                          .context_off = BCR_LINKED_CONTEXT | 0xF << BCR_BYTES | BCR_ANY_MODE,
                                          .context_on = BCR_ENABLE},
     .returns = &(const struct core_return_ops){.exception_mode = exception_mode, .called_from = called_from},
-    .injected = &armv7_injected,
 };
 
 /* --- which core it is ----------------------------------------------------------------------------------- */

@@ -1,7 +1,5 @@
 #include "cores/armv7_transfer.h"
 
-#include "cores/injected.h"
-
 /* Instructions for DBGITR, always in the ARM encoding. */
 static const uint32_t MCR_DTRTX = 0xEE000E15; /* MCR p14, 0, R0, c0, c5, 0 */
 static const uint32_t MRC_DTRRX = 0xEE100E15; /* MRC p14, 0, R0, c0, c5, 0 */
@@ -213,12 +211,22 @@ static const uint32_t MCR_CP15 = 0xEE000F10, MRC_CP15 = 0xEE100F10, ISB = 0xF57F
 static const uint32_t MSR_CPSR_R0 = 0xE12FF000, MSR_CPSR_C_R0 = 0xE121F000; /* all of it; bits 7:0 */
 
 enum { CRN = 16, OPC1 = 21, OPC2 = 5, SELECTED = 32 };
-enum { SUPERVISOR = 0xD3 }; /* CPSR[7:0], B1.3.3: with I and F */
+enum { SUPERVISOR = 0xD3, MODE_HYP = 0x1A }; /* CPSR[7:0], B1.3.3: with I and F */
+
+static const uint32_t LDR_R0_R0 = 0xE5900000, READS = 1 << 20; /* MRC, not MCR */
+/* DFSR and DFAR, which an abort in Debug state overwrites: B3.17, C5.5. */
+static const uint32_t of_aborts[] = {0xEE150F10, 0xEE160F10};
+enum { KEPT = 3 };
 
 struct address cp15_register(unsigned crn, unsigned opc1, unsigned crm, unsigned opc2)
 {
     return (struct address){
-        .space = SPACE_CP15, .size = 4, .offset = (uint64_t)crn << CRN | opc1 << OPC1 | opc2 << OPC2 | crm};
+        .space = SPACE_CORE, .size = 4, .offset = (uint64_t)crn << CRN | opc1 << OPC1 | opc2 << OPC2 | crm};
+}
+
+struct address armv7_own_pmu(unsigned crm, unsigned opc2)
+{
+    return cp15_register(9, 0, crm, opc2);
 }
 
 struct address cp15_selected(unsigned number, unsigned crn, unsigned opc1, unsigned crm, unsigned opc2)
@@ -258,10 +266,26 @@ static void select_counter(const struct core *core, struct steps *list, const st
     armv7_add_instruction(core, list, ISB);
 }
 
+static bool is_memory(const struct step *access)
+{
+    return access->at.space == SPACE_MEMORY;
+}
+
+/* An abort would keep all further instructions from being executed. */
+static size_t add_load(const struct core *core, struct steps *list, uint64_t address)
+{
+    armv7_add_constant(core, list, 0, (uint32_t)address);
+    armv7_add_instruction(core, list, LDR_R0_R0);
+    steps_add(list, step_expect(armv7_word(core, DBGDSCR), DBGDSCR_STICKY, 0));
+    return armv7_take(core, list, 0);
+}
+
 static size_t add_access(const struct core *core, struct steps *list, const struct step *access,
                          uint32_t number)
 {
     uint32_t place = (uint32_t)access->at.offset | number << RT_SHIFT;
+    if (is_memory(access))
+        return add_load(core, list, access->at.offset);
     select_counter(core, list, &access->at);
     if (access->op == OP_READ) {
         armv7_add_instruction(core, list, MRC_CP15 | place);
@@ -318,41 +342,67 @@ static void add_through_spare(const struct core *core, struct steps *list, const
     steps_give_back(list, since, give);
 }
 
-void armv7_add_coprocessor(const struct core *core, struct steps *list, const struct step *accesses, size_t n,
-                           bool privileged, const struct core_proof *spare, size_t *at)
+/* A register that is kept in the results, and what moves it to R0. */
+struct kept {
+    uint32_t read;
+    size_t at;
+};
+
+/* In the order in which they are taken. Returns how many. */
+static size_t choose_kept(const struct step *accesses, size_t n, struct kept *out)
 {
-    size_t cpsr = 0, cpsr_since = 0, select = 0, select_since = 0, give;
-    bool selects = false;
-    for (size_t i = 0; i < n; i++)
-        selects = selects || is_selected(&accesses[i].at);
-    if (spare != NULL && !privileged && !selects) { /* PMSELR is not known before */
-        add_through_spare(core, list, accesses, n, spare, at);
-        return;
+    bool selects = false, loads = false;
+    size_t count = 0;
+    for (size_t i = 0; i < n; i++) {
+        selects = selects || (!is_memory(&accesses[i]) && is_selected(&accesses[i].at));
+        loads = loads || is_memory(&accesses[i]);
     }
-    if (privileged)
-        add_proof_of_quiet(core, list);
+    if (selects)
+        out[count++].read = MRC_CP15 | selector();
+    for (size_t i = 0; loads && i < sizeof of_aborts / sizeof *of_aborts; i++)
+        out[count++].read = of_aborts[i];
+    return count;
+}
+
+/* Returns since when they may be changed. */
+static size_t take_kept(const struct core *core, struct steps *list, struct kept *kept, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        armv7_add_instruction(core, list, kept[i].read);
+        kept[i].at = armv7_take(core, list, 0);
+    }
+    return n > 0 ? add_arrival(list, kept[n - 1].at) : list->n;
+}
+
+/* Returns the index of CPSR. *since: when it may be changed. */
+static size_t go_to_supervisor(const struct core *core, struct steps *list, size_t *since)
+{
+    armv7_add_instruction(core, list, MRS_R0_CPSR);
+    size_t cpsr = armv7_take(core, list, 0);
+    *since = add_arrival(list, cpsr);
+    armv7_add_constant(core, list, 0, SUPERVISOR);
+    armv7_add_instruction(core, list, MSR_CPSR_C_R0);
+    armv7_add_instruction(core, list, ISB);
+    return cpsr;
+}
+
+static void add_all_through_r0(const struct core *core, struct steps *list, const struct step *accesses,
+                               size_t n, bool privileged, size_t *at)
+{
+    struct kept kept[KEPT];
+    size_t cpsr = 0, cpsr_since = 0, give, n_kept = choose_kept(accesses, n, kept);
     prepare_transfer(core, list);
     size_t r0 = armv7_take(core, list, 0), since = begin_borrow(core, list, r0);
-    if (privileged) {
-        armv7_add_instruction(core, list, MRS_R0_CPSR);
-        cpsr = armv7_take(core, list, 0);
-        cpsr_since = add_arrival(list, cpsr);
-        armv7_add_constant(core, list, 0, SUPERVISOR);
-        armv7_add_instruction(core, list, MSR_CPSR_C_R0);
-        armv7_add_instruction(core, list, ISB);
-    }
-    if (selects) {
-        armv7_add_instruction(core, list, MRC_CP15 | selector());
-        select = armv7_take(core, list, 0);
-        select_since = add_arrival(list, select);
-    }
+    if (privileged)
+        cpsr = go_to_supervisor(core, list, &cpsr_since);
+    size_t kept_since = take_kept(core, list, kept, n_kept);
     for (size_t i = 0; i < n; i++)
         at[i] = add_access(core, list, &accesses[i], 0);
     add_wait_done(core, list); /* a list that restores R0 may begin here */
-    if (selects) {
-        give = give_r0(core, list, select, privileged);
-        armv7_add_instruction(core, list, MCR_CP15 | selector());
-        steps_give_back(list, select_since, give);
+    for (size_t i = n_kept; i-- > 0;) {
+        give = give_r0(core, list, kept[i].at, privileged);
+        armv7_add_instruction(core, list, kept[i].read & ~READS);
+        steps_give_back(list, kept_since, give);
     }
     if (privileged) {
         give = give_r0(core, list, cpsr, true);
@@ -365,113 +415,28 @@ void armv7_add_coprocessor(const struct core *core, struct steps *list, const st
     steps_give_back(list, since, give);
 }
 
-/* --- injected code -------------------------------------------------------------------------------------- */
-
-/* CPSR, DDI 0406C B1.3.3. */
-enum { MODE_HYP = 0x1A, MODE_SYSTEM = 0x1F, MASKS = 7 << 6 };
-static const uint32_t NOT_KEPT = 0x0700FE00; /* IT, J, E */
-static const uint32_t VECTORS = 0x1A00001A;  /* DBGVCR: undefined instruction and both aborts, C11.11 */
-
-/* MOVW R2, mode with I and F; MSR CPSR_c, R2. */
-#define IN_MODE(mode) 0xE30020C0 | (mode), 0xE121F002
-enum { ABORT_MODE = 0x17, UNDEFINED_MODE = 0x1B };
-
-/* The PC is set after the state, a change of which corrupts it, C5.3. The rest: DFSR, IFSR, DFAR and IFAR,
- * B3.17, then LR and SPSR of the two modes that an exception would enter. */
-static const struct injected_register registers[INJECTED_OTHERS] = {
-    [INJECTED_PC] = {{0xE1A0000F}, {0xE1A0F000}},
-    [INJECTED_STATE] = {{0xE10F0000}, {0xE12FF000}}, /* MRS; MSR CPSR_fsxc */
-    {{0xEE150F10}, {0xEE050F10}},
-    {{0xEE150F30}, {0xEE050F30}},
-    {{0xEE160F10}, {0xEE060F10}},
-    {{0xEE160F50}, {0xEE060F50}},
-    {{IN_MODE(ABORT_MODE), 0xE1A0000E}, {IN_MODE(ABORT_MODE), 0xE1A0E000}},
-    {{IN_MODE(ABORT_MODE), 0xE14F0000}, {IN_MODE(ABORT_MODE), 0xE16FF000}},
-    {{IN_MODE(UNDEFINED_MODE), 0xE1A0000E}, {IN_MODE(UNDEFINED_MODE), 0xE1A0E000}},
-    {{IN_MODE(UNDEFINED_MODE), 0xE14F0000}, {IN_MODE(UNDEFINED_MODE), 0xE16FF000}},
-};
-
-static void add_begin(const struct core *core, struct steps *list)
+void armv7_add_coprocessor(const struct core *core, struct steps *list, const struct step *accesses, size_t n,
+                           const struct core_proof *spare, size_t *at)
 {
-    armv7_add_write(core, list, DBGDRCR, DBGDRCR_CLEAR_STICKY);
-    armv7_add_write(core, list, DBGDSCR, DBGDSCR_HDBGEN | DBGDSCR_ITREN);
-    steps_add(list, step_read(armv7_word(core, DBGDTRTX)));
+    struct kept ignored[KEPT];
+    if (spare != NULL && choose_kept(accesses, n, ignored) == 0) /* PMSELR is not known before */
+        add_through_spare(core, list, accesses, n, spare, at);
+    else
+        add_all_through_r0(core, list, accesses, n, false, at);
 }
 
-static void add_constant(const struct core *core, struct steps *list, unsigned general, uint64_t value)
+void armv7_add_accesses(const struct core *core, struct steps *list, uint64_t status,
+                        const struct step *accesses, size_t n, size_t *at)
 {
-    armv7_add_constant(core, list, general, (uint32_t)value);
-}
-
-static void add_proof(const struct core *core, struct steps *list)
-{
-    steps_add(list, step_expect(armv7_word(core, DBGDSCR), DBGDSCR_HALTED | DBGDSCR_STICKY, DBGDSCR_HALTED));
-}
-
-static void add_wait_stop(const struct core *core, struct steps *list)
-{
-    steps_add(list, step_marked(MARK_AWAITS_HALT,
-                                step_until(armv7_word(core, DBGDSCR), DBGDSCR_STOPPED, DBGDSCR_STOPPED)));
-}
-
-static size_t others(const struct core *core, uint64_t status, struct injected_register *out)
-{
-    (void)core;
     (void)status;
-    for (size_t i = 0; i < INJECTED_OTHERS; i++)
-        out[i] = registers[i];
-    return INJECTED_OTHERS;
+    add_proof_of_quiet(core, list);
+    add_all_through_r0(core, list, accesses, n, true, at);
 }
 
-static uint64_t pc(uint64_t moved, uint64_t state)
-{
-    return core_code_place(armv7_pc(moved, state));
-}
-
-/* System mode has the stack and the translation of User mode. */
-static uint64_t state_for(uint64_t found)
-{
-    uint64_t kept = found & ~(uint64_t)(NOT_KEPT | CPSR_T | CPSR_MODE);
-    return kept | MASKS | ((found & CPSR_MODE) == CPSR_USER ? MODE_SYSTEM : found & CPSR_MODE);
-}
-
-static const char *hindrance(const struct core *core, uint64_t status, uint64_t state)
+/* Of a mode of Hyp's the registers of aborts are others. */
+const char *armv7_hindrance(const struct core *core, uint64_t status, uint64_t state)
 {
     (void)core;
     (void)status;
     return (state & CPSR_MODE) == MODE_HYP ? "it is in Hyp mode" : NULL;
 }
-
-static struct address guard(const struct core *core)
-{
-    return armv7_word(core, DBGVCR);
-}
-
-static uint32_t guard_bits(uint64_t status)
-{
-    (void)status;
-    return VECTORS;
-}
-
-/* DCCMVAU, DSB, ICIMVAU, BPIALL, DSB, ISB: B2.2.9. */
-const struct injected_kind armv7_injected = {
-    .stack_to_r0 = 0xE1A0000D,
-    .load = 0xE5910000,
-    .store = 0xE5810000,
-    .next = 4,
-    .clean_line = 0xEE071F3B,
-    .clean_done = 0xF57FF04F,
-    .forget_line = 0xEE071F35,
-    .forget_done = {0xEE070FD5, 0xF57FF04F, 0xF57FF06F},
-    .add_begin = add_begin,
-    .add_instruction = armv7_add_instruction,
-    .add_constant = add_constant,
-    .add_proof = add_proof,
-    .add_wait_stop = add_wait_stop,
-    .others = others,
-    .pc = pc,
-    .state = state_for,
-    .hindrance = hindrance,
-    .guard = guard,
-    .guard_bits = guard_bits,
-};

@@ -38,13 +38,17 @@ void armv7_add_expect_stop(const struct core *core, const struct breakpoint_setu
 
 /*
  * Registers of CP15 (DDI 0406C B3.17, for Cortex-R B5.8), which a halted Armv7 core reads and writes by MRC
- * and MCR. An address in SPACE_CP15 holds the fields of these instructions, and the number in PMSELR if the
+ * and MCR. An address in SPACE_CORE holds the fields of these instructions, and the number in PMSELR if the
  * register is selected by that; PMSELR is restored.
  */
 struct address cp15_register(unsigned crn, unsigned opc1, unsigned crm, unsigned opc2);
 /* The register that `number` in PMSELR selects. */
 struct address cp15_selected(unsigned number, unsigned crn, unsigned opc1, unsigned crm, unsigned opc2);
 
-/* As in struct core_register_ops. If not privileged, DBGDSCR is left ready for further instructions. */
+/* As in struct core_register_ops. DBGDSCR is left ready for further instructions. */
 void armv7_add_coprocessor(const struct core *core, struct steps *list, const struct step *accesses, size_t n,
-                           bool privileged, const struct core_proof *spare, size_t *at);
+                           const struct core_proof *spare, size_t *at);
+struct address armv7_own_pmu(unsigned crm, unsigned opc2);
+void armv7_add_accesses(const struct core *core, struct steps *list, uint64_t status,
+                        const struct step *accesses, size_t n, size_t *at);
+const char *armv7_hindrance(const struct core *core, uint64_t status, uint64_t state);

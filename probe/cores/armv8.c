@@ -1,7 +1,6 @@
 #include "cores/architectures.h"
 #include "cores/armv8_transfer.h"
 #include "cores/cross_trigger.h"
-#include "cores/injected.h"
 
 #include <stdio.h>
 
@@ -336,6 +335,9 @@ const struct core_ops armv8_ops = {
                                                    .add_recover_instruction = armv8_add_recover_instruction,
                                                    .add_expect_stop = armv8_add_expect_stop,
                                                    .add_proofs = armv8_add_proofs,
+                                                   .own_pmu = armv8_own_pmu,
+                                                   .add_accesses = armv8_add_accesses,
+                                                   .hindrance = armv8_hindrance,
                                                    .spare = CORE_R0 + 29 /* the frame pointer */},
     .breakpoints = &(const struct core_breakpoint_ops){.comparators_on = comparators_on,
                                                        .comparator_words = 3,
@@ -356,7 +358,6 @@ const struct core_ops armv8_ops = {
                                                   .in_user_mode = in_user_mode,
                                                   .context_off = BCR_LINKED_CONTEXT,
                                                   .context_on = BCR_ENABLE},
-    .injected = &armv8_injected,
 };
 
 /* --- which core it is ----------------------------------------------------------------------------------- */

@@ -1,7 +1,5 @@
 #include "cores/armv8_transfer.h"
 
-#include "cores/injected.h"
-
 /* Instructions for EDITR. */
 static const uint32_t MSR_DTR =
     0xD5130400; /* MSR DBGDTR_EL0, X0: its halves go to DBGDTRTX_EL0 and DBGDTRRX_EL0 */
@@ -110,12 +108,13 @@ bool armv8_gives_first(const struct step *step)
  * been restored before, with MA set. */
 void armv8_add_recover_instruction(const struct core *core, struct steps *list, const struct step *first)
 {
-    if (first->at.offset != armv8_word(core, DBGDTRTX_EL0).offset)
+    const struct step *fill = first->op == OP_UNTIL ? first + 1 : first;
+    if (fill->at.offset != armv8_word(core, DBGDTRTX_EL0).offset)
         return;
     armv8_add_write(core, list, EDSCR, EDSCR_HDE | EDSCR_TDA); /* they are still borrowed */
     armv8_add_write(core, list, EDRCR, EDRCR_CSE);
     steps_add(list, step_until(armv8_word(core, EDSCR), EDSCR_ITE, EDSCR_ITE));
-    armv8_add_instruction(core, list, MRS_DTRRX | (first[GIVES_BACK].value & RT));
+    armv8_add_instruction(core, list, MRS_DTRRX | (fill[GIVES_BACK].value & RT));
 }
 
 static bool goes_through_x0(enum core_register which)
@@ -131,6 +130,13 @@ static uint32_t number_of(enum core_register which)
 static uint32_t moving_to_x0(enum core_register which)
 {
     return which == CORE_PC ? MRS_X0_DLR : which == CORE_STATUS ? MRS_X0_DSPSR : MOV_X0_SP;
+}
+
+/* What was read at `at` and before it has arrived before its register is changed. Returns since when that may
+ * be. */
+static size_t add_arrival(struct steps *list, size_t at)
+{
+    return steps_add(list, step_marked(MARK_BORROWS, step_check(list->n - at, 0, 0)));
 }
 
 /* Results that must be restored once X0 is changed. */
@@ -151,7 +157,7 @@ static struct borrowed add_borrow(const struct core *core, struct steps *list)
     add_expect_control(core, list, EDSCR_ERR | EDSCR_TXFULL, 0);
     /* X0 has arrived before it is changed. TDA marks from here on that it must be given back; in Debug state
      * the bit does nothing else. */
-    out.since = steps_add(list, step_marked(MARK_BORROWS, step_check(list->n - out.low, 0, 0)));
+    out.since = add_arrival(list, out.low);
     armv8_add_write(core, list, EDSCR, EDSCR_HDE | EDSCR_TDA);
     return out;
 }
@@ -278,43 +284,25 @@ void armv8_add_expect_stop(const struct core *core, const struct breakpoint_setu
         armv8_add_proofs(core, list, &(struct core_proof){.which = CORE_PC, .value = place}, 1, NULL, wait);
 }
 
-/* --- injected code -------------------------------------------------------------------------------------- */
+/* --- accesses of the core's own ------------------------------------------------------------------------- */
 
-/* PSTATE as DSPSR_EL0 has it, DDI 0487 C5.2.19: D, A, I, F; SS and IL, BTYPE. */
-enum { MASKS = 0xF << 6 };
-static const uint32_t NOT_KEPT = 3 << 20 | 3 << 10;
 static const uint32_t MOVZ = 0xD2800000, MOVK = 0xF2800000;
+static const uint32_t LDR_W0_X0 = 0xB9400000, ISB = 0xD5033FDF;
 
-/* MRS and MSR of X0, of ELR, SPSR, ESR and FAR at EL1; op1 makes another level of it: C5.2. */
-static const uint32_t MRS_AT_EL1[] = {0xD5384020, 0xD5384000, 0xD5385200, 0xD5386000};
-enum { FAULTS = sizeof MRS_AT_EL1 / sizeof *MRS_AT_EL1, READS = 1 << 21, OP1_SHIFT = 16 };
+/* MRS and MSR: op0, op1, CRn, CRm and op2 say which register, C5.2. */
+static const uint32_t MSR = 0xD5000000, MRS = 0xD5200000, READS = 1 << 21;
+enum { OP0 = 19, OP1 = 16, CRN = 12, CRM = 8, OP2 = 5 };
 
-static void add_begin(const struct core *core, struct steps *list)
+/* What an exception in Debug state overwrites, J1.3: DLR and DSPSR, and ELR, SPSR, ESR and FAR of the level,
+ * here those of EL1, that it is taken to; at a higher one nothing of the program's is in them. */
+static const uint32_t of_exceptions[] = {0xD53B4520, 0xD53B4500, 0xD5384020,
+                                         0xD5384000, 0xD5385200, 0xD5386000};
+enum { KEPT = sizeof of_exceptions / sizeof *of_exceptions, OF_LEVEL = 2 };
+
+struct address armv8_own_pmu(unsigned crm, unsigned opc2)
 {
-    armv8_add_write(core, list, EDRCR, EDRCR_CSE);
-    armv8_add_write(core, list, EDSCR, EDSCR_HDE);
-}
-
-static void add_constant(const struct core *core, struct steps *list, unsigned general, uint64_t value)
-{
-    armv8_add_instruction(core, list, MOVZ | (uint32_t)(value & 0xFFFF) << 5 | general);
-    for (uint32_t i = 1; i < 4; i++) {
-        uint32_t part = value >> (16 * i) & 0xFFFF;
-        if (part != 0)
-            armv8_add_instruction(core, list, MOVK | i << 21 | part << 5 | general);
-    }
-}
-
-static void add_proof(const struct core *core, struct steps *list)
-{
-    steps_add(list, step_expect(armv8_word(core, EDSCR), EDSCR_ERR | EDSCR_HALTED, EDSCR_HALTED));
-}
-
-/* EDSCR.EDSCR_MA is 0 only once it has stopped again. */
-static void add_wait_stop(const struct core *core, struct steps *list)
-{
-    steps_add(list, step_marked(MARK_AWAITS_HALT,
-                                step_until(armv8_word(core, EDSCR), EDSCR_HALTED | EDSCR_MA, EDSCR_HALTED)));
+    return (struct address){
+        .space = SPACE_CORE, .size = 8, .offset = 3U << OP0 | 3 << OP1 | 9 << CRN | crm << CRM | opc2 << OP2};
 }
 
 static unsigned level_of(uint64_t status)
@@ -322,69 +310,79 @@ static unsigned level_of(uint64_t status)
     return status >> EDSCR_EL_SHIFT & 3;
 }
 
-static size_t others(const struct core *core, uint64_t status, struct injected_register *out)
+static uint32_t kept_at(uint64_t status, size_t i)
 {
     static const uint32_t op1[] = {0, 0, 4, 6};
-    (void)core;
-    out[INJECTED_PC] = (struct injected_register){{0xD53B4520}, {0xD51B4520}}; /* DLR_EL0 */
-    out[INJECTED_STATE] = (struct injected_register){{0xD53B4500}, {0xD51B4500}};
-    for (size_t i = 0; i < FAULTS; i++) {
-        uint32_t mrs = MRS_AT_EL1[i] | op1[level_of(status)] << OP1_SHIFT;
-        out[INJECTED_FAULTS + i] = (struct injected_register){{mrs}, {mrs & ~(uint32_t)READS}};
+    return of_exceptions[i] | (i >= OF_LEVEL ? op1[level_of(status)] << OP1 : 0);
+}
+
+static void add_constant(const struct core *core, struct steps *list, uint64_t value)
+{
+    armv8_add_instruction(core, list, MOVZ | (uint32_t)(value & 0xFFFF) << 5);
+    for (uint32_t i = 1; i < 4; i++) {
+        uint32_t part = value >> (16 * i) & 0xFFFF;
+        if (part != 0)
+            armv8_add_instruction(core, list, MOVK | i << 21 | part << 5);
     }
-    return INJECTED_FAULTS + FAULTS;
 }
 
-static uint64_t pc(uint64_t moved, uint64_t state)
+/* Returns where X0 is found. */
+static size_t add_moved(const struct core *core, struct steps *list, uint32_t instruction)
 {
-    (void)state;
-    return moved;
+    armv8_add_instruction(core, list, instruction);
+    add_show(core, list, 0);
+    return take_shown(core, list);
 }
 
-static uint64_t state_for(uint64_t found)
+static size_t add_access(const struct core *core, struct steps *list, const struct step *access)
 {
-    return (found & ~(uint64_t)NOT_KEPT) | MASKS;
+    uint32_t which = (uint32_t)access->at.offset;
+    if (access->at.space == SPACE_MEMORY) {
+        add_constant(core, list, access->at.offset);
+        return add_moved(core, list, LDR_W0_X0);
+    }
+    if (access->op == OP_READ)
+        return add_moved(core, list, MRS | which);
+    add_constant(core, list, access->value);
+    armv8_add_instruction(core, list, MSR | which);
+    armv8_add_instruction(core, list, ISB);
+    return SIZE_MAX;
+}
+
+/* An exception sets ERR, with which nothing further is executed. */
+void armv8_add_accesses(const struct core *core, struct steps *list, uint64_t status,
+                        const struct step *accesses, size_t n, size_t *at)
+{
+    const uint32_t level = 3U << EDSCR_EL_SHIFT;
+    size_t kept[KEPT];
+    size_t control = steps_add(list, step_expect(armv8_word(core, EDSCR), level, status & level));
+    armv8_set_control(core, list, EDSCR_HDE);
+    empty_channel(core, list);
+    struct borrowed borrowed = add_borrow(core, list);
+    borrowed.control = control;
+    armv8_add_instruction(core, list, MRS_DTRRX); /* drops a message that the program has not read */
+    for (size_t i = 0; i < KEPT; i++)
+        kept[i] = add_moved(core, list, kept_at(status, i));
+    add_expect_control(core, list, EDSCR_ERR | EDSCR_TXFULL, 0);
+    size_t since = add_arrival(list, kept[KEPT - 1]);
+    for (size_t i = 0; i < n; i++)
+        at[i] = add_access(core, list, &accesses[i]);
+    add_expect_control(core, list, EDSCR_ERR, 0);
+    for (size_t i = KEPT; i-- > 0;) {
+        size_t give = add_copy(core, list, DBGDTRTX_EL0, kept[i] + 1);
+        add_copy(core, list, DBGDTRRX_EL0, kept[i]);
+        armv8_add_instruction(core, list, MRS_DTR);
+        add_expect_control(core, list, EDSCR_ERR | EDSCR_ITE | EDSCR_RXFULL, EDSCR_ITE);
+        armv8_add_instruction(core, list, kept_at(status, i) & ~READS);
+        steps_give_back(list, since, give);
+    }
+    armv8_give_back(core, list, &borrowed);
 }
 
 /* From EL0 the way to EL1 leads through DCPS1, which spoils ELR_EL1, SPSR_EL1 and ESR_EL1: H2.4.6. */
-static const char *hindrance(const struct core *core, uint64_t status, uint64_t state)
+const char *armv8_hindrance(const struct core *core, uint64_t status, uint64_t state)
 {
     (void)state;
     const char *unreadable = core_unreadable(core, status);
     return unreadable != NULL ? unreadable : level_of(status) == 0 ? "it is in user mode (EL0)" : NULL;
 }
-
-static struct address guard(const struct core *core)
-{
-    return armv8_word(core, EDECCR);
-}
-
-static uint32_t guard_bits(uint64_t status)
-{
-    return UINT32_C(0x11) << level_of(status);
-}
-
-/* DC CVAU, DSB ISH, IC IVAU, DSB ISH, ISB: DDI 0487 B2.4.4. */
-const struct injected_kind armv8_injected = {
-    .stack_to_r0 = 0x910003E0,
-    .load = 0xB9400020,
-    .store = 0xB9000020,
-    .next = 1 << 10,
-    .clean_line = 0xD50B7B21,
-    .clean_done = 0xD5033B9F,
-    .forget_line = 0xD50B7521,
-    .forget_done = {0xD5033B9F, 0xD5033FDF},
-    .drain = 0xD5330500, /* MRS X0, DBGDTRRX_EL0 */
-    .wide = true,
-    .add_begin = add_begin,
-    .add_instruction = armv8_add_instruction,
-    .add_constant = add_constant,
-    .add_proof = add_proof,
-    .add_wait_stop = add_wait_stop,
-    .others = others,
-    .pc = pc,
-    .state = state_for,
-    .hindrance = hindrance,
-    .guard = guard,
-    .guard_bits = guard_bits,
-};

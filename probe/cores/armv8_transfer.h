@@ -26,7 +26,11 @@ void armv8_add_instruction(const struct core *core, struct steps *list, uint32_t
 
 /* What the instruction puts into X0, as armv8_register_value takes it; X0 is given back. */
 size_t armv8_add_through_x0(const struct core *core, struct steps *list, uint32_t instruction);
-/* As in struct core_register_ops. */
+/* As in struct core_register_ops. An address in SPACE_CORE holds the fields of MRS and MSR. */
+struct address armv8_own_pmu(unsigned crm, unsigned opc2);
+void armv8_add_accesses(const struct core *core, struct steps *list, uint64_t status,
+                        const struct step *accesses, size_t n, size_t *at);
+const char *armv8_hindrance(const struct core *core, uint64_t status, uint64_t state);
 size_t armv8_add_register(const struct core *core, struct steps *list, enum core_register which);
 bool armv8_gives_first(const struct step *step);
 void armv8_add_recover_instruction(const struct core *core, struct steps *list, const struct step *first);

@@ -373,18 +373,47 @@ static inline void core_add_proofs(const struct core *core, struct steps *list,
     core->ops->registers->add_proofs(core, list, proofs, n, spare, wait);
 }
 
-/* Whether proofs, or accesses in SPACE_CP15 if there are some, can do with a spare register: one that
+/* Whether proofs, or accesses in SPACE_CORE if there are some, can do with a spare register: one that
  * functions keep and whose value seldom changes. */
 bool core_spare_register(const struct core *core, bool coprocessor, enum core_register *out);
 
-/* Accesses to registers in SPACE_CP15, by instructions that the halted core executes; at[i] is the index of
- * the result of a read. `privileged`: whatever mode it is in, and only if nothing of the program's prevents
- * it. What is borrowed is given back as above. `spare` as for proofs. */
+/* Accesses to registers in SPACE_CORE, by instructions that the halted core executes in the mode it is in;
+ * at[i] is the index of the result of a read. What is borrowed is given back as above. `spare` as for
+ * proofs. */
 static inline void core_add_coprocessor(const struct core *core, struct steps *list,
-                                        const struct step *accesses, size_t n, bool privileged,
-                                        const struct core_proof *spare, size_t *at)
+                                        const struct step *accesses, size_t n, const struct core_proof *spare,
+                                        size_t *at)
 {
-    core->ops->registers->add_coprocessor(core, list, accesses, n, privileged, spare, at);
+    core->ops->registers->add_coprocessor(core, list, accesses, n, spare, at);
+}
+
+/* Whether the halted core can be told to make accesses of its own. */
+static inline bool core_makes_accesses(const struct core *core)
+{
+    return core->ops->registers != NULL && core->ops->registers->add_accesses != NULL;
+}
+
+/* A register of the PMU as the core itself reaches it: c9 in CP15, and the System registers of the same
+ * numbers. */
+static inline struct address core_own_pmu(const struct core *core, unsigned crm, unsigned opc2)
+{
+    return core->ops->registers->own_pmu(crm, opc2);
+}
+
+/* Accesses that the core makes in a privileged mode: to registers in SPACE_CORE, and reads of words of memory
+ * as it sees them. `status`: what it is halted with. The value of a read is that of R0 at at[i]. What is
+ * borrowed is given back as above, and so is what an exception in an access overwrites. */
+static inline void core_add_accesses(const struct core *core, struct steps *list, uint64_t status,
+                                     const struct step *accesses, size_t n, size_t *at)
+{
+    core->ops->registers->add_accesses(core, list, status, accesses, n, at);
+}
+
+/* Why a core that is halted with this status cannot make them; NULL: it can. `state`: its CORE_STATUS, or 0.
+ */
+static inline const char *core_hindrance(const struct core *core, uint64_t status, uint64_t state)
+{
+    return core->ops->registers->hindrance(core, status, state);
 }
 
 /* --- breakpoints ---------------------------------------------------------------------------------------- */
@@ -509,6 +538,12 @@ static inline bool core_has_not_left(const struct core *core, uint64_t status)
 {
     uint64_t still = core->ops->halts->not_left;
     return still != 0 && (status & still) == still;
+}
+
+/* As a status is written back to a core that stays halted. */
+static inline uint64_t core_status_to_write(const struct core *core, uint64_t status)
+{
+    return status & ~core->ops->halts->not_left;
 }
 
 /* Clears what keeps a core that a debugger left so from running. */

@@ -46,7 +46,6 @@ struct return_place {
 };
 
 struct core;
-struct injected_kind;
 
 /* A register that must have this value. */
 struct core_proof {
@@ -158,8 +157,12 @@ struct core_register_ops {
     enum core_register spare;   /* CORE_PC: needs none */
     bool spare_for_coprocessor; /* and only for that */
     void (*add_coprocessor)(const struct core *, struct steps *, const struct step *accesses, size_t n,
-                            bool privileged, const struct core_proof *spare,
-                            size_t *at); /* NULL: there is none */
+                            const struct core_proof *spare, size_t *at); /* NULL: there is none */
+    /* NULL, with add_accesses and hindrance: it has none that a debugger does not reach. */
+    struct address (*own_pmu)(unsigned crm, unsigned opc2);
+    void (*add_accesses)(const struct core *, struct steps *, uint64_t status, const struct step *accesses,
+                         size_t n, size_t *at);
+    const char *(*hindrance)(const struct core *, uint64_t status, uint64_t state);
 };
 
 struct core_breakpoint_ops {
@@ -231,5 +234,4 @@ struct core_ops {
     const struct core_halt_ops *halts;
     const struct core_process_ops *processes;
     const struct core_return_ops *returns;
-    const struct injected_kind *injected; /* how it runs code of ours; NULL: it cannot */
 };

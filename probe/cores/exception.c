@@ -137,7 +137,7 @@ bool exception_add_faults(const struct core *core, uint64_t status, struct steps
         (core->ops == &armv7_ops && (status & CPSR_MODE) != MODE_ABORT))
         return false;
     if (core->ops == &armv7_ops)
-        armv7_add_coprocessor(core, list, reads, FAULT_WORDS, true, NULL, at);
+        armv7_add_accesses(core, list, 0, reads, FAULT_WORDS, at);
     for (size_t i = 0; i < FAULT_WORDS && core->ops == &armv8_ops; i++)
         at[i] = armv8_add_through_x0(core, list, mrs_at_el1[i] | op1_of_level[level_of(status)] << OP1_SHIFT);
     return true;

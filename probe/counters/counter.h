@@ -65,6 +65,9 @@ uint64_t pmu_event_bits(uint64_t low, uint64_t high);
 /* Fills in the counters, their state and the settings, behind those that `out` already has. */
 void pmu_describe(const struct core *core, const struct pmu *found, struct counter_block *out);
 
+/* A register that is no event counter's, as the core itself reaches it, by its offset in a mapped PMU. */
+struct address pmu_by_core(const struct core *core, uint64_t offset);
+
 /* For struct block_kind. */
 bool pmu_divide(const struct core *core, struct counter_block *block);
 /* CHAIN is offered only on the counter above that of a pass's first event. */
@@ -133,7 +136,7 @@ struct block_kind {
     const char *name;                         /* for --counter: "systick", "dwt" */
     const struct counter_register *registers; /* the most telling ones first */
     size_t n_registers;
-    /* Its registers are in SPACE_CP15: they are read when the block is taken, and `identify` gets no values
+    /* Its registers are in SPACE_CORE: they are read when the block is taken, and `identify` gets no values
      * before. */
     bool by_core;
     void (*add_identity)(const struct core *, struct steps *);

@@ -238,18 +238,26 @@ const struct block_kind pmu_v81m_kind = {.name = "pmu",
 
 enum { PMUSERENR_EN = 1 << 0 };
 
-/* The registers by their offsets in a mapped PMU; CRm and opc2 in c9, DDI 0406C table B3-42. */
+/* CRm and opc2, DDI 0406C table B3-42. */
+static const struct {
+    uint16_t offset;
+    uint8_t crm, opc2;
+} own[] = {{PMCR, 12, 0},       {PMCNTENSET, 12, 1}, {PMCNTENCLR, 12, 2}, {PMOVSCLR, 12, 3},
+           {PMINTENSET, 14, 1}, {PMINTENCLR, 14, 2}, {PMCCNTR_V7, 13, 0}, {PMUSERENR, 14, 0}};
+
+struct address pmu_by_core(const struct core *core, uint64_t offset)
+{
+    for (size_t i = 0; i < sizeof own / sizeof *own; i++)
+        if (own[i].offset == offset)
+            return core_own_pmu(core, own[i].crm, own[i].opc2);
+    return (struct address){.size = 0};
+}
+
 static struct address cp15_at(const struct core *core, uint64_t offset)
 {
-    static const struct {
-        uint16_t offset;
-        uint8_t crm, opc2;
-    } plain[] = {{PMCR, 12, 0},       {PMCNTENSET, 12, 1}, {PMCNTENCLR, 12, 2}, {PMOVSCLR, 12, 3},
-                 {PMINTENSET, 14, 1}, {PMINTENCLR, 14, 2}, {PMCCNTR_V7, 13, 0}, {PMUSERENR, 14, 0}};
-    (void)core;
-    for (size_t i = 0; i < sizeof plain / sizeof *plain; i++)
-        if (plain[i].offset == offset)
-            return cp15_register(9, 0, plain[i].crm, plain[i].opc2);
+    struct address plain = pmu_by_core(core, offset);
+    if (plain.size != 0)
+        return plain;
     if (offset >= PMEVTYPER0)
         return cp15_selected((unsigned)(offset - PMEVTYPER0) / 4, 9, 0, 13, 1);
     return cp15_selected((unsigned)(offset - PMEVCNTR0) / 4, 9, 0, 13, 2);

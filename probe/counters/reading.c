@@ -38,7 +38,7 @@ static size_t pick(const struct reading *reading, bool by_core, struct step *acc
 {
     size_t n = 0;
     for (size_t i = 0; i < reading->n; i++)
-        if ((reading->counters[i].low.space == SPACE_CP15) == by_core) {
+        if ((reading->counters[i].low.space == SPACE_CORE) == by_core) {
             accesses[n] = step_read(reading->counters[i].low);
             which[n++] = i;
         }
@@ -52,7 +52,7 @@ static void add_by_core(const struct reading *reading, const struct core_proof *
     struct step accesses[READING_ROOM] = {{.op = OP_READ}};
     size_t which[READING_ROOM], places[READING_ROOM];
     size_t n = pick(reading, true, accesses, which);
-    core_add_coprocessor(reading->by_core, list, accesses, n, false, spare, places);
+    core_add_coprocessor(reading->by_core, list, accesses, n, spare, places);
     for (size_t i = 0; i < n; i++)
         at[which[i]] = places[i];
     n = pick(reading, false, accesses, which);

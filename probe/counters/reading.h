@@ -16,7 +16,7 @@ enum { READING_ROOM = 32 };
 enum { READING_STEPS = 3 * READING_ROOM }; /* of one reading of memory-mapped counters, at most */
 
 struct reading {
-    const struct core *by_core; /* some are in SPACE_CP15: this halted core reads them; else NULL */
+    const struct core *by_core; /* some are in SPACE_CORE: this halted core reads them; else NULL */
     struct counter counters[READING_ROOM];
     size_t n;                     /* all that is read */
     size_t counted;               /* the first ones, which are the requested events */

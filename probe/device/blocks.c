@@ -127,6 +127,37 @@ void device_note_uses(struct device *device, const struct counter_block *blocks,
     note_changes(device, &uses);
 }
 
+static bool can_make_accesses(const struct core *core, struct error *error)
+{
+    if (core->unstoppable != NULL)
+        return error_set(error, ERROR_NO_CORE, "the core cannot be halted: %s", core->unstoppable);
+    return (core_makes_accesses(core) && core->comparators != 0) ||
+           error_set(error, ERROR_NO_CORE, "this core lets no debugger halt it");
+}
+
+bool device_make_access(struct device *device, struct error *error)
+{
+    if (device->halted_access == NULL)
+        device->halted_access = halted_access_new(device->ledger, &device->chosen->core);
+    return device->halted_access != NULL || error_set(error, ERROR_SYSTEM, "out of memory");
+}
+
+bool device_access_by_core(struct device *device, const struct deadline *deadline, struct error *error)
+{
+    struct core *core = &device->chosen->core;
+    if (!can_make_accesses(core, error) || !device_make_access(device, error))
+        return false;
+    core->resets = RESETS_CAUGHT;
+    return settings_apply_core(device->ledger, core, APPLY_TO_STOP, deadline, error) &&
+           halted_access_prepare(device->halted_access, deadline, error);
+}
+
+void device_end_access(struct device *device)
+{
+    halted_access_free(device->halted_access);
+    device->halted_access = NULL;
+}
+
 /* Identifies a block that only the core itself can read. */
 static bool look_by_core(struct device *device, struct counter_block *block, const struct deadline *deadline,
                          struct error *error)
@@ -136,10 +167,8 @@ static bool look_by_core(struct device *device, struct counter_block *block, con
     struct step items[BLOCK_IDENTITY];
     uint64_t values[BLOCK_IDENTITY];
     struct steps list = {.items = items, .room = BLOCK_IDENTITY};
-    if (device->halted_access == NULL)
-        device->halted_access = halted_access_new(device->ledger, core);
-    if (device->halted_access == NULL)
-        return error_set(error, ERROR_SYSTEM, "out of memory");
+    if (!device_make_access(device, error))
+        return false;
     /* A debugger has the core halted already, and relies on DBGDSCR as it left it. */
     if (device->debugger == NULL && !halted_access_prepare(device->halted_access, deadline, error))
         return false;

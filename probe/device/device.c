@@ -605,17 +605,16 @@ static bool leave_reset(struct device *device, const struct deadline *deadline, 
     struct error unread = {0};
     size_t at = core_add_reset_since(core, &list);
     if (!ledger_run(device->ledger, &list, results, deadline, &unread) ||
-        !(device->was_reset || core_reset_since(core, results[at])) ||
-        !ledger_read(device->ledger, core_status_register(core), &status, deadline, &unread) ||
-        core_state_of(core, status) != CORE_HALTED)
+        !(device->was_reset || core_reset_since(core, results[at])))
         return true;
-    if (!core_has(core, HIDES))
-        return tell_core(device, core_add_let_go, deadline, error);
-    /* By now its locks are closed */
-    return settings_apply_core(device->ledger, core, APPLY_TO_LOOK, deadline, error) &&
-           settings_switch_on_comparators(device->ledger, core, deadline, error) &&
-           tell_core(device, core_add_let_go, deadline, error) &&
-           ledger_undo(device->ledger, deadline, error);
+    bool hides = core_has(core, HIDES); /* by now its locks are closed */
+    if (hides && !settings_apply_core(device->ledger, core, APPLY_TO_LOOK, deadline, error))
+        return false;
+    bool halted = ledger_read(device->ledger, core_status_register(core), &status, deadline, &unread) &&
+                  core_state_of(core, status) == CORE_HALTED;
+    return (!halted || !hides || settings_switch_on_comparators(device->ledger, core, deadline, error)) &&
+           (!halted || tell_core(device, core_add_let_go, deadline, error)) &&
+           (!hides || ledger_undo(device->ledger, deadline, error));
 }
 
 bool device_stands(struct device *device, uint64_t *pc, const struct deadline *deadline)

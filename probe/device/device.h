@@ -97,6 +97,13 @@ bool device_take(struct device *device, bool resume, const char *place, const st
                  struct error *error);
 /* The target is ours, but the core stays as it is, running or halted. */
 bool device_keep(struct device *device, const struct deadline *deadline, struct error *error);
+/* From here on halted_access makes the ledger's accesses to SPACE_CORE. */
+bool device_make_access(struct device *device, struct error *error);
+/* The same for a core in no debugger's hands, and its view of memory. A reset meanwhile must not run the
+ * program on registers of ours: it is caught. After device_keep. */
+bool device_access_by_core(struct device *device, const struct deadline *deadline, struct error *error);
+/* After the ledger has undone all of it. */
+void device_end_access(struct device *device);
 /* Finds in the program's code what may start these blocks' counters: that stays on at the end. */
 void device_note_uses(struct device *device, const struct counter_block *blocks, size_t n);
 /* Takes the named counter block, or the best one for NULL, and makes it count; its first counter is read. */

@@ -4,8 +4,10 @@
 #include "device/settings.h"
 
 #include <stdlib.h>
+#include <unistd.h>
 
-enum { ROOM = 1024, RESTORE_MS = 500 };
+enum { ROOM = 1024, RESTORE_MS = 500, TRIES = 4 };
+enum { STATE_MS = 2000, STATE_NAP_US = 2000 };
 
 struct halted_access {
     struct link link;      /* the ledger's, from here on */
@@ -18,12 +20,16 @@ struct halted_access {
     bool begun;                                  /* the core must be let go again */
     bool halted;                                 /* as far as we know */
     bool asked;                                  /* we have halted it, or may have */
+    bool asking;                                 /* it may not have been told that it is halted */
     bool caught;                                 /* our catch of resets has halted it */
     bool was_reset;                              /* after we halted it */
     bool reset_while_it_ran, reset_while_halted; /* seen, but not reported yet */
-    bool stays;      /* left halted: after a reset it has values of the program from before */
-    bool undoing;    /* registers are only restored */
-    uint64_t status; /* as found when it began */
+    bool stays;         /* left halted: after a reset it has values of the program from before */
+    bool undoing;       /* registers are only restored */
+    bool cut;           /* a value of a register may wait in the transfer register, which is to be empty */
+    uint64_t status;    /* as found when it began */
+    uint64_t halted_as; /* the status since then */
+    uint64_t found;     /* before anything was set */
     struct step items[ROOM];
     uint64_t results[ROOM];
     struct steps list;
@@ -64,9 +70,12 @@ static bool access_refuse(struct halted_access *self, enum why why, const struct
     /* The reset came before the halt: DBGDTRRX still holds a word that was meant for the program then */
     if (why == UNEXPECTED && self->reset_while_it_ran)
         return error_set(error, ERROR_RESET, "the target was reset");
-    if (why == UNEXPECTED)
+    struct loan loan;
+    if (why == UNEXPECTED && !steps_loan(self->items, self->list.n, self->done, &loan))
         return error_advise(error, ERROR_NO_COUNTER, "Close the other debugger, or reset the target.",
                             "a message of another debugger waits for the program in DBGDTRRX");
+    if (why == UNEXPECTED)
+        return error_set(error, ERROR_FAULT, "the core refuses an instruction in Debug state");
     return error_set(error, deadline_cancelled(deadline) ? ERROR_CANCELLED : ERROR_ASLEEP,
                      "the core does not execute instructions in Debug state");
 }
@@ -76,15 +85,15 @@ static bool access_run(struct halted_access *self, const struct deadline *deadli
     struct error why = {0};
     struct outcome outcome = run_steps(self->ledger, &self->list, self->done, self->results, deadline, &why);
     self->done = outcome.done;
-    bool waits = outcome.why == NOT_YET || outcome.why == TARGET_WAIT;
-    if (outcome.why == UNEXPECTED || waits)
+    self->cut = self->cut || outcome.why != DONE;
+    if (outcome.why == UNEXPECTED || outcome.why == NOT_YET || outcome.why == TARGET_WAIT)
         return access_refuse(self, outcome.why, deadline, error);
     return outcome.why == DONE || error_copy(error, &why);
 }
 
 static bool access_is_halted(const struct halted_access *self, uint64_t status)
 {
-    return core_state_of(self->core, status) == CORE_HALTED;
+    return core_state_of(self->core, status) == CORE_HALTED && !core_has_not_left(self->core, status);
 }
 
 static bool access_read_status(struct halted_access *self, uint64_t *status, const struct deadline *deadline,
@@ -133,14 +142,29 @@ static bool enter(struct halted_access *self, const struct deadline *deadline, s
         return true;
     if (!(self->begun ? access_read_status : access_begin)(self, &status, deadline, error))
         return false;
-    if (!access_is_halted(self, status)) {
-        self->asked = true;
+    if (!access_is_halted(self, status) || self->asking) {
+        self->asked = self->asking = true;
         core_add_halt(self->core, &self->list);
+        size_t at = steps_add(&self->list, step_read(core_status_register(self->core)));
         if (!access_run(self, deadline, error))
             return false;
+        self->asking = false;
+        status = self->results[at];
     }
     self->halted = true;
+    self->halted_as = status;
     new_list(self);
+    return true;
+}
+
+/* Where the status shows the old halt for a moment, this would be taken for the next. */
+static bool await_left(struct halted_access *self, const struct deadline *deadline, struct error *error)
+{
+    uint64_t status;
+    do {
+        if (!access_read_status(self, &status, deadline, error))
+            return false;
+    } while (core_has_not_left(self->core, status) && !deadline_passed(deadline));
     return true;
 }
 
@@ -156,17 +180,28 @@ static bool access_let_go(struct halted_access *self, const struct deadline *dea
         reset = core_add_reset_seen(self->core, &self->list);
     if (!access_run(self, deadline, error))
         return false;
-    bool halted = access_is_halted(self, self->results[status]);
+    uint64_t found = self->results[status];
+    bool halted = access_is_halted(self, found);
     bool ours = self->asked && core_cause(self->core, self->results[cause], 0) == STOP_REQUEST;
     if (reset != SIZE_MAX && core_reset_seen(self->core, self->results[reset]))
         self->was_reset = self->reset_while_halted = true;
     self->stays = self->stays || (halted && self->was_reset);
     new_list(self);
-    if (halted && (ours || self->caught) && !self->was_reset)
+    if (halted && self->cut && !self->was_reset) {
+        core_add_ready(self->core, &self->list);
+        (void)core_add_register(self->core, &self->list, CORE_LR);
+    }
+    /* A request to go on that failed may not have come there */
+    bool again = self->asked && core_has_not_left(self->core, found);
+    if (again || (halted && (ours || self->caught) && !self->was_reset))
         core_add_run(self->core, &self->list);
     else if (halted)
-        steps_add(&self->list, step_write(core_status_register(self->core), self->status));
-    return access_run(self, deadline, error);
+        steps_add(&self->list, step_write(core_status_register(self->core),
+                                          core_status_to_write(self->core, self->status)));
+    if (!access_run(self, deadline, error) || !await_left(self, deadline, error))
+        return false;
+    self->cut = false;
+    return true;
 }
 
 static bool access_leave(struct halted_access *self, const struct deadline *deadline, struct error *error)
@@ -174,28 +209,83 @@ static bool access_leave(struct halted_access *self, const struct deadline *dead
     if (!self->begun)
         return true;
     self->halted = false;
-    if (!access_give_back(self, deadline, error) || !access_let_go(self, deadline, error))
+    if (!access_give_back(self, deadline, error) || (self->asking && !enter(self, deadline, error)) ||
+        !access_let_go(self, deadline, error))
         return false;
+    self->halted = false;
     self->begun = self->asked = self->caught = false;
     return true;
 }
 
-static bool do_accesses(struct halted_access *self, const struct step *accesses, size_t n, uint64_t *results,
-                        const struct deadline *deadline, struct error *error)
+/* Of a core that is halted. `loads`: the mode counts that its status does not tell. */
+static bool look_for_hindrance(struct halted_access *self, bool loads, const char **hindrance,
+                               const struct deadline *deadline, struct error *error)
+{
+    uint64_t state = 0;
+    if (loads && core_unreadable(self->core, self->halted_as) == NULL) {
+        size_t at = core_add_register(self->core, &self->list, CORE_STATUS);
+        if (!access_run(self, deadline, error))
+            return false;
+        state = core_register_value(self->core, CORE_STATUS, self->results, at);
+        new_list(self);
+    }
+    *hindrance = core_hindrance(self->core, self->halted_as, state);
+    return true;
+}
+
+/* A program that hinders us now may be in another state soon. */
+static bool enter_able(struct halted_access *self, bool loads, const struct deadline *deadline,
+                       struct error *error)
+{
+    struct deadline patience = deadline_slice(deadline, patience_ms(STATE_MS));
+    for (;;) {
+        const char *hindrance;
+        if (!enter(self, deadline, error) || !look_for_hindrance(self, loads, &hindrance, deadline, error))
+            return false;
+        if (hindrance == NULL)
+            return true;
+        if (!self->asked || deadline_passed(&patience))
+            return error_set(error, deadline_cancelled(deadline) ? ERROR_CANCELLED : ERROR_STATE,
+                             "the core cannot reach its own registers: %s%s", hindrance,
+                             self->asked ? " whenever it is halted" : "");
+        if (!access_leave(self, deadline, error))
+            return false;
+        usleep(STATE_NAP_US);
+    }
+}
+
+static bool do_once(struct halted_access *self, const struct step *accesses, size_t n, uint64_t *results,
+                    const struct deadline *deadline, struct error *error)
 {
     size_t at[READING_ROOM];
-    if (!enter(self, deadline, error))
+    if (!enter_able(self, accesses[0].at.space == SPACE_MEMORY, deadline, error))
         return false;
-    core_add_coprocessor(self->core, &self->list, accesses, n, true, NULL, at);
+    core_add_accesses(self->core, &self->list, self->halted_as, accesses, n, at);
     bool done = access_run(self, deadline, error);
     struct deadline soon = deadline_in_ms(patience_ms(RESTORE_MS), NULL);
     struct error later = {0}; /* the next call tries again */
     for (size_t i = 0; done && i < n; i++)
-        results[i] = accesses[i].op == OP_READ ? self->results[at[i]] : 0;
+        results[i] =
+            accesses[i].op != OP_READ ? 0 : core_register_value(self->core, CORE_R0, self->results, at[i]);
     self->halted = done;
     if (!done && error->kind != ERROR_LINK_LOST)
         (void)access_give_back(self, &soon, &later);
     return done;
+}
+
+/* An access that is repeated on its way may be refused, and not the next time. */
+static bool do_accesses(struct halted_access *self, const struct step *accesses, size_t n, uint64_t *results,
+                        const struct deadline *deadline, struct error *error)
+{
+    struct error last = {0};
+    for (int i = 0; i < TRIES; i++) {
+        error_clear(&last);
+        if (do_once(self, accesses, n, results, deadline, &last))
+            return true;
+        if (last.kind != ERROR_FAULT)
+            break;
+    }
+    return error_copy(error, &last);
 }
 
 static bool access_one(struct halted_access *self, const struct step *step, uint64_t *result,
@@ -229,7 +319,7 @@ static struct outcome access_execute(struct link *link, const struct step *steps
 {
     struct halted_access *self = (struct halted_access *)link;
     for (size_t done = 0, end = 0; done < n; done = end) {
-        while (end < n && steps[end].at.space != SPACE_CP15)
+        while (end < n && steps[end].at.space != SPACE_CORE)
             end++;
         if (end > done) {
             struct outcome outcome =
@@ -277,10 +367,27 @@ void halted_access_free(struct halted_access *halted_access)
     free(halted_access);
 }
 
+/* Of a core that was found halted: bits that a debugger relies on, and that our settings do not keep. */
+static bool give_status(void *context, const struct deadline *deadline, struct error *error)
+{
+    struct halted_access *self = context;
+    uint64_t status, ignored;
+    if (!access_leave(self, deadline, error) || !access_read_status(self, &status, deadline, error))
+        return false;
+    new_list(self);
+    if (access_is_halted(self, status))
+        steps_add(&self->list, step_write(core_status_register(self->core), self->found));
+    return ledger_run(self->ledger, &self->list, &ignored, deadline, error);
+}
+
 bool halted_access_prepare(struct halted_access *self, const struct deadline *deadline, struct error *error)
 {
     self->alone = true;
-    return settings_switch_on_comparators(self->ledger, self->core, deadline, error);
+    self->undoing = false;
+    return access_read_status(self, &self->found, deadline, error) &&
+           (!access_is_halted(self, self->found) ||
+            ledger_push_undo(self->ledger, (struct undo_action){self, give_status}, error)) &&
+           settings_switch_on_comparators(self->ledger, self->core, deadline, error);
 }
 
 /* Takes the time in a list of its own. */
@@ -320,6 +427,21 @@ bool halted_access_read(struct halted_access *self, const struct reading *readin
            do_accesses(self, accesses, reading->n, values, deadline, error) &&
            look_where(self, deadline, error) && access_leave(self, deadline, error) &&
            note_time(self, TIME_AFTER, after_us, deadline, error) && halted_access_check_reset(self, error);
+}
+
+bool halted_access_look(struct halted_access *self, uint64_t address, uint64_t *words, size_t n,
+                        const struct deadline *deadline, struct error *error)
+{
+    for (size_t done = 0; done < n;) {
+        struct step accesses[READING_ROOM];
+        size_t some = n - done < READING_ROOM ? n - done : READING_ROOM;
+        for (size_t i = 0; i < some; i++)
+            accesses[i] = step_read(core_word(self->core, address + 4 * (done + i)));
+        if (!do_accesses(self, accesses, some, words + done, deadline, error))
+            return false;
+        done += some;
+    }
+    return true;
 }
 
 bool halted_access_stood(const struct halted_access *self, uint64_t *at)

@@ -1,8 +1,9 @@
 /*
- * Halted access: reads and writes the coprocessor registers of a running core. The core is halted, executes
- * the accesses and runs again, so that the ledger can hold and undo such registers like all others. Between
- * two such accesses the core stays halted; any other access, and the end of a piece of work
- * (ledger_release_core), lets it run first. A core that was found halted stays halted.
+ * Halted access: reads and writes registers of a running core that no debugger reaches (CP15, System
+ * registers), and looks at memory as the core sees it. The core is halted, executes the accesses and runs
+ * again, so that the ledger can hold and undo such registers like all others. Between two such accesses the
+ * core stays halted; any other access, and the end of a piece of work (ledger_release_core), lets it run
+ * first. A core that was found halted stays halted.
  */
 #pragma once
 
@@ -14,7 +15,7 @@
 
 struct halted_access;
 
-/* The ledger makes its accesses to SPACE_CP15 by this from here on. NULL: out of memory. */
+/* The ledger makes its accesses to SPACE_CORE by this from here on. NULL: out of memory. */
 struct halted_access *halted_access_new(struct ledger *ledger, const struct core *core);
 void halted_access_free(struct halted_access *halted_access); /* NULL is allowed */
 /* For a core without a debugger: switches its comparators' unit on, and watches for resets and foreign halts.
@@ -25,6 +26,9 @@ bool halted_access_prepare(struct halted_access *halted_access, const struct dea
 bool halted_access_read(struct halted_access *halted_access, const struct reading *reading, uint64_t *values,
                         uint64_t *before_us, uint64_t *after_us, const struct deadline *deadline,
                         struct error *error);
+/* Words of memory as the core sees them. After halted_access_prepare. */
+bool halted_access_look(struct halted_access *halted_access, uint64_t address, uint64_t *words, size_t n,
+                        const struct deadline *deadline, struct error *error);
 /* Another debugger had halted the core before the last reading, at that address. */
 bool halted_access_stood(const struct halted_access *halted_access, uint64_t *at);
 /* From now on registers are only restored: it is no error if a reset has cleared them. */

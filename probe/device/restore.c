@@ -17,7 +17,7 @@ enum { LIST_ROOM = JOURNAL_BORROWED + 1 };
 /* Whether it can be read while the core runs. */
 static bool is_in_sight(const struct journal_entry *entry)
 {
-    return entry->at.space != SPACE_CP15;
+    return entry->at.space != SPACE_CORE;
 }
 
 static bool restore_read_state(struct device *device, const struct journal_entry *entry, bool *seen,
@@ -87,7 +87,6 @@ bool restore_look(struct device *device, struct journal_file *file, struct left 
     out->halted = halted && !file->head.was_halted;
     if (reset)
         journal_forget_borrowed(file);
-    file->pushed = file->pushed && !reset;
     out->borrowed = has_borrowed(device, file);
     for (size_t i = 0; i < file->n; i++) {
         bool seen;
@@ -163,19 +162,20 @@ static bool tell_core_of_code(struct device *device, uint64_t address, const str
     return list.n == 0 || ledger_run(device->ledger, &list, results, deadline, error);
 }
 
+enum adopt { ADOPT_ALL, ADOPT_IN_SIGHT, ADOPT_UNSEEN };
+
 /* Takes the journal over into the ledger, which leaves alone what something else has written since. */
-static bool adopt(struct device *device, const struct journal_file *file, struct restored *out,
-                  const struct deadline *deadline, struct error *error)
+static bool adopt(struct device *device, const struct journal_file *file, enum adopt which,
+                  struct restored *out, const struct deadline *deadline, struct error *error)
 {
     for (size_t i = 0; i < file->n; i++) {
         const struct journal_entry *entry = &file->entries[i];
         bool seen;
         enum holds state;
-        if (entry->at.space == SPACE_CP15 && device->halted_access == NULL) {
-            device->halted_access = halted_access_new(device->ledger, &device->chosen->core);
-            if (device->halted_access == NULL)
-                return error_set(error, ERROR_SYSTEM, "out of memory");
-        }
+        if (which == (is_in_sight(entry) ? ADOPT_UNSEEN : ADOPT_IN_SIGHT))
+            continue;
+        if (!is_in_sight(entry) && !device_make_access(device, error))
+            return false;
         if (!restore_read_state(device, entry, &seen, &state, deadline, error))
             return false;
         out->registers += seen && state == HOLDS_OURS && !is_code(device, entry);
@@ -201,6 +201,17 @@ static bool remove_breakpoints(struct device *device, const struct journal_file 
     return true;
 }
 
+/* Registers that only the halted core reaches. */
+static bool put_back_unseen(struct device *device, const struct journal_file *file,
+                            const struct deadline *deadline, struct error *error)
+{
+    for (size_t i = file->n; i-- > 0;)
+        if (!is_in_sight(&file->entries[i]) &&
+            !ledger_release(device->ledger, file->entries[i].at, deadline, error))
+            return false;
+    return true;
+}
+
 /* Another core that shares the memory may have run onto a breakpoint instruction of the run. */
 static bool let_neighbours_go(struct device *device, const struct journal_file *file,
                               const struct deadline *deadline, struct error *error)
@@ -223,8 +234,8 @@ static bool let_neighbours_go(struct device *device, const struct journal_file *
     return ok;
 }
 
-static bool restore_run_on(struct device *device, struct restored *out, const struct deadline *deadline,
-                           struct error *error)
+static bool let_run_on(struct device *device, struct restored *out, const struct deadline *deadline,
+                       struct error *error)
 {
     struct release release;
     if (device->debugger != NULL) { /* it lets the core go at its end */
@@ -244,18 +255,15 @@ static bool restore_run_on(struct device *device, struct restored *out, const st
     return true;
 }
 
-/* A core that runs by now was started anew: the code of ours ends within a moment, and stops it. */
-static bool is_whole(const struct device *device, const struct journal_file *file, struct error *error)
+/* What only the halted core reaches is put back while it is halted, if it is in a mode for that. */
+static bool restore_run_on(struct device *device, const struct journal_file *file, struct restored *out,
+                           const struct deadline *deadline, struct error *error)
 {
-    if (!file->pushed || device->chosen->state != CORE_HALTED)
-        return true;
-    return error_advise(
-        error, ERROR_LEFT,
-        "Reset the target (pmu-probe reset, or the board's button); then pmu-probe restore puts back what is "
-        "left.",
-        "the run of `%s` was ended while its code had the program's registers, and a place in "
-        "RAM: the program cannot go on, and is left halted",
-        file->head.command);
+    struct error not_now = {0};
+    bool back = device->debugger != NULL || /* at the end: it has the core halted until then */
+                (device->chosen->state == CORE_HALTED && put_back_unseen(device, file, deadline, &not_now));
+    return let_run_on(device, out, deadline, error) &&
+           (back || put_back_unseen(device, file, deadline, error));
 }
 
 bool restore_run(struct device *device, const struct journal_file *file, struct restored *out,
@@ -264,29 +272,30 @@ bool restore_run(struct device *device, const struct journal_file *file, struct 
     *out = (struct restored){0};
     if (device->chosen->state == CORE_LOCKUP)
         return error_set(error, ERROR_LOCKUP, "the core is locked up");
-    if (!device_keep(device, deadline, error) || !is_whole(device, file, error) ||
-        !restore_give_back(device, file, out, deadline, error) ||
-        !adopt(device, file, out, deadline, error) || !remove_breakpoints(device, file, deadline, error) ||
+    /* What the run had set up counted as taken when the core was found */
+    out->again =
+        device->chosen->core.unstoppable != NULL && device->debugger == NULL && !file->head.was_halted;
+    if (!device_keep(device, deadline, error) || !restore_give_back(device, file, out, deadline, error) ||
+        !adopt(device, file, out->again ? ADOPT_IN_SIGHT : ADOPT_ALL, out, deadline, error) ||
+        !remove_breakpoints(device, file, deadline, error) ||
         !let_neighbours_go(device, file, deadline, error))
         return false;
     if (file->head.was_halted) {
         device_leave_as(device, LEAVE_HALTED_AGAIN);
         return true;
     }
-    /* What the run had set up counted as taken when the core was found */
-    out->again = device->chosen->core.unstoppable != NULL && device->debugger == NULL;
-    if (out->again)
-        return ledger_undo(device->ledger, deadline, error);
-    return restore_run_on(device, out, deadline, error);
+    return out->again ? ledger_undo(device->ledger, deadline, error)
+                      : restore_run_on(device, file, out, deadline, error);
 }
 
-bool restore_let_go(struct device *device, struct restored *out, const struct deadline *deadline,
-                    struct error *error)
+bool restore_let_go(struct device *device, const struct journal_file *file, struct restored *out,
+                    const struct deadline *deadline, struct error *error)
 {
     const struct core *core = &device->chosen->core;
     /* As for a run, so that the undoing restores what it takes to let the core go */
     return device_keep(device, deadline, error) &&
            settings_apply_core(device->ledger, core, APPLY_ALL, deadline, error) &&
            settings_switch_on_comparators(device->ledger, core, deadline, error) &&
-           restore_run_on(device, out, deadline, error);
+           adopt(device, file, ADOPT_UNSEEN, out, deadline, error) &&
+           restore_run_on(device, file, out, deadline, error);
 }

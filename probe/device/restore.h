@@ -28,7 +28,6 @@ bool restore_choose(struct device *device, const struct journal_head *head, stru
 bool restore_look(struct device *device, struct journal_file *file, struct left *out,
                   const struct deadline *deadline, struct error *error);
 
-/* A core that is halted with the registers of code of ours is not let go: ERROR_LEFT. */
 struct restored {
     size_t registers, code; /* put back */
     size_t unseen;          /* put back without a look at them before */
@@ -45,5 +44,5 @@ struct restored {
  * case. */
 bool restore_run(struct device *device, const struct journal_file *file, struct restored *out,
                  const struct deadline *deadline, struct error *error);
-bool restore_let_go(struct device *device, struct restored *out, const struct deadline *deadline,
-                    struct error *error);
+bool restore_let_go(struct device *device, const struct journal_file *file, struct restored *out,
+                    const struct deadline *deadline, struct error *error);

@@ -23,7 +23,7 @@ static bool takes_it(struct ledger *ledger, const struct setting *setting, uint6
     const struct steps list = {.items = items, .n = 2, .room = 2};
     uint64_t results[2] = {0};
     struct error ignored = {0};
-    if (setting->watched == NULL || setting->at.space == SPACE_CP15)
+    if (setting->watched == NULL || setting->at.space == SPACE_CORE)
         return false;
     return ledger_execute(ledger, &list, 0, results, deadline, &ignored).why == DONE &&
            holds(setting, results[1]);

@@ -36,13 +36,13 @@ static void add_by_core(const struct witness *witness, const struct core *core,
     struct step accesses[WITNESS_ROOM] = {{.op = OP_READ}};
     size_t which[WITNESS_ROOM], at[WITNESS_ROOM] = {0}, n = 0;
     for (size_t i = 0; i < witness->n; i++)
-        if (witness->items[i].at.space == SPACE_CP15) {
+        if (witness->items[i].at.space == SPACE_CORE) {
             accesses[n] = step_read(witness->items[i].at);
             which[n++] = i;
         }
     if (n == 0)
         return;
-    core_add_coprocessor(core, list, accesses, n, false, spare, at);
+    core_add_coprocessor(core, list, accesses, n, spare, at);
     for (size_t i = 0; i < n; i++)
         out->at[which[i]] = (uint16_t)at[i];
 }
@@ -54,7 +54,7 @@ void witness_add(const struct witness *witness, const struct core *core, const s
         return;
     add_by_core(witness, core, spare, list, out);
     for (size_t i = 0; i < witness->n; i++)
-        if (witness->items[i].at.space != SPACE_CP15)
+        if (witness->items[i].at.space != SPACE_CORE)
             out->at[i] = (uint16_t)steps_add(list, step_read(witness->items[i].at));
 }
 

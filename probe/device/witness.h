@@ -34,7 +34,7 @@ struct witness_places {
 /* Takes the bits that a setting tests, if the setting names its register. For one address the last setting
  * counts. */
 void witness_take(struct witness *witness, const struct setting *setting);
-/* Adds reads of all items; none for NULL. Items in SPACE_CP15 are read by `core`, which must be halted;
+/* Adds reads of all items; none for NULL. Items in SPACE_CORE are read by `core`, which must be halted;
  * `spare` is as for core_add_coprocessor. */
 void witness_add(const struct witness *witness, const struct core *core, const struct core_proof *spare,
                  struct steps *list, struct witness_places *out);

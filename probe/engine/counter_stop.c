@@ -54,7 +54,7 @@ static bool is_standing(const struct device *device)
 /* Only the halted core reaches its counters. */
 static bool is_by_core(const struct counter_stop *stop)
 {
-    return stop->counter.low.space == SPACE_CP15;
+    return stop->counter.low.space == SPACE_CORE;
 }
 
 static bool disarm_by_core(struct counter_stop *stop, const struct deadline *deadline, struct error *error)

@@ -21,7 +21,7 @@ static bool is_m(const struct counter_stop *stop)
 
 static bool by_core(const struct counter_stop *stop)
 {
-    return stop->counter.low.space == SPACE_CP15;
+    return stop->counter.low.space == SPACE_CORE;
 }
 
 static struct address pmu_at(const struct counter_stop *stop, uint64_t offset)
@@ -175,7 +175,7 @@ static void add_writes(const struct counter_stop *stop, struct steps *list, cons
 {
     size_t ignored[8];
     if (by_core(stop)) {
-        core_add_coprocessor(stop->core, list, writes, n, false, NULL, ignored);
+        core_add_coprocessor(stop->core, list, writes, n, NULL, ignored);
         return;
     }
     for (size_t i = 0; i < n; i++)
@@ -308,7 +308,7 @@ static void add_look_reads(const struct counter_stop *stop, struct steps *list, 
     struct step reads[LOOK_WORDS];
     size_t n = look_reads(stop, reads);
     if (by_core(stop)) {
-        core_add_coprocessor(stop->core, list, reads, n, false, NULL, at);
+        core_add_coprocessor(stop->core, list, reads, n, NULL, at);
         return;
     }
     for (size_t i = 0; i < n; i++)

@@ -43,7 +43,7 @@ const char *counter_stop_name(const struct counter_stop *stop);
  * Steps for a halted core. Armed, it halts behind so many events from here on, at least 1 and at most
  * stop->most; `value` is what the counter held at this halt, by counter_stop_look, and is needed only if
  * stop->is_shared. Disarmed, it lets the core run; a running core may be disarmed, too, unless
- * stop->counter is one of SPACE_CP15.
+ * stop->counter is one of SPACE_CORE.
  */
 void counter_stop_add_arm(const struct counter_stop *stop, struct steps *list, uint64_t events,
                           uint64_t value);

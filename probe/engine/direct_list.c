@@ -127,7 +127,7 @@ static const struct witness_item *find_changed(const struct direct_engine *self,
     struct deadline soon = read_time(NULL);
     for (size_t i = 0; i < witness->n; i++) {
         const struct witness_item *item = &witness->items[i];
-        if (item->at.space != SPACE_CP15 && ledger_read(self->device->ledger, item->at, saw, &soon, unread) &&
+        if (item->at.space != SPACE_CORE && ledger_read(self->device->ledger, item->at, saw, &soon, unread) &&
             (*saw & item->mask) != item->value)
             return item;
     }

@@ -31,8 +31,7 @@ enum line_kind {
     LINE_WROTE = 'v',  /* its number, and a value that is about to be written */
     LINE_OTHERS = 'o', /* its number: further values are written */
     LINE_DROP = 'd',   /* its number: it is put back */
-    LINE_AGAIN = 'a',  /* another ledger begins */
-    LINE_PUSHED = 'p'  /* 1: code of ours has the program's registers; 0: no longer */
+    LINE_AGAIN = 'a'   /* another ledger begins */
 };
 
 /* Its number, its index, AT, the old value, how, mask and key, CLEAR, STATUS, test, set, exact, starts,
@@ -231,14 +230,6 @@ void journal_drop(struct journal *journal, unsigned id)
 {
     if (takes_lines(journal))
         add_numbers(journal, LINE_DROP, (uint64_t[]){id}, 1);
-}
-
-void journal_pushed(struct journal *journal, bool pushed)
-{
-    if (!takes_lines(journal))
-        return;
-    add_numbers(journal, LINE_PUSHED, (uint64_t[]){pushed}, 1);
-    journal->dirty = true;
 }
 
 static bool write_all(int fd, const char *text, size_t n)
@@ -465,7 +456,7 @@ static struct journal_entry *find_entry(const struct journal_file *file, uint64_
 static bool take_address(const uint64_t *of, struct address *out)
 {
     bool ok =
-        of[0] <= SPACE_CP15 && of[1] <= UINT16_MAX && (of[2] == 1 || of[2] == 2 || of[2] == 4 || of[2] == 8);
+        of[0] <= SPACE_CORE && of[1] <= UINT16_MAX && (of[2] == 1 || of[2] == 2 || of[2] == 4 || of[2] == 8);
     if (ok)
         *out = (struct address){
             .space = (uint8_t)of[0], .unit = (uint16_t)of[1], .size = (uint8_t)of[2], .offset = of[3]};
@@ -611,10 +602,6 @@ static bool entry_read(char what, const uint64_t *of, struct journal_file *file,
         return hold_read(of, file, error);
     if (what == LINE_AGAIN)
         return again_read(file);
-    if (what == LINE_PUSHED) {
-        file->pushed = of[0] != 0;
-        return true;
-    }
     struct journal_entry *entry = find_entry(file, of[0]);
     if (entry == NULL)
         return bad("a line has a register that is not held", error);
@@ -628,8 +615,7 @@ static bool entry_read(char what, const uint64_t *of, struct journal_file *file,
 static const struct {
     char what;
     uint8_t n; /* of numbers after it */
-} lines[] = {{LINE_HELD, HELD_NUMBERS}, {LINE_WROTE, 2}, {LINE_OTHERS, 1}, {LINE_DROP, 1},
-             {LINE_AGAIN, 0},           {LINE_PUSHED, 1}};
+} lines[] = {{LINE_HELD, HELD_NUMBERS}, {LINE_WROTE, 2}, {LINE_OTHERS, 1}, {LINE_DROP, 1}, {LINE_AGAIN, 0}};
 
 static bool line_read(const char *text, struct journal_file *file, struct error *error)
 {

@@ -78,9 +78,6 @@ void journal_drop(struct journal *journal, unsigned id);
 /* The steps that give back what is borrowed of the program from here on; n 0: nothing is. False: they are not
  * noted. */
 bool journal_borrow(struct journal *journal, const struct step *steps, size_t n);
-/* From here on code of ours has the program's registers, and a place in RAM; false: they are given back. What
- * gives them back is not in the file. */
-void journal_pushed(struct journal *journal, bool pushed);
 /* Before a write to the target: the file is there, and what was said so far is on disk. False if that failed;
  * then it is not tried again, and the warning was given. */
 bool journal_sync(struct journal *journal);
@@ -105,7 +102,6 @@ struct journal_file {
     size_t n_borrowed;
     bool cut;      /* it could not be written on: its run may have written more to the target */
     bool headless; /* nothing but its name and time is known */
-    bool pushed;   /* code of that run has the program's registers */
 };
 
 /* ERROR_USAGE: not a journal. `out` must be freed only if this succeeds. */

@@ -65,14 +65,6 @@ void ledger_keep_journal(struct ledger *ledger, struct journal *journal)
         journal_begin(journal);
 }
 
-void ledger_note_pushed(struct ledger *ledger, bool pushed)
-{
-    if (ledger->book->journal == NULL)
-        return;
-    journal_pushed(ledger->book->journal, pushed);
-    (void)journal_sync(ledger->book->journal);
-}
-
 void ledger_end_journal(struct ledger *ledger)
 {
     if (ledger->book->journal != NULL)
@@ -414,9 +406,8 @@ static size_t note_borrowed(struct ledger *ledger, const struct steps *list, siz
     struct step given[JOURNAL_BORROWED];
     struct loan loan;
     size_t n = 0;
-    bool some = find_loan(list, done, &loan);
-    for (size_t i = loan.from; some && ledger->book->journal != NULL && i < loan.end && n < JOURNAL_BORROWED;
-         i++) {
+    bool some = find_loan(list, done, &loan) && loan.end - loan.from <= JOURNAL_BORROWED;
+    for (size_t i = loan.from; some && ledger->book->journal != NULL && i < loan.end; i++) {
         struct step step = list->items[i];
         if (step.op == OP_COPY)
             step = step_write(step.at, results[i - step.back]);

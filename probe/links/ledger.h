@@ -31,9 +31,7 @@ struct link *ledger_link(const struct ledger *ledger);
 /* From here on everything held is in the journal before it is written. ledger_adopt takes over what the
  * journal of another run has, the oldest first: ledger_undo then puts it back, after all of this run. */
 void ledger_keep_journal(struct ledger *ledger, struct journal *journal);
-void ledger_sync(struct ledger *ledger); /* the journal, before something that it does not see */
-/* The journal, before code of ours takes the program's registers, and after these are given back. */
-void ledger_note_pushed(struct ledger *ledger, bool pushed);
+void ledger_sync(struct ledger *ledger);        /* the journal, before something that it does not see */
 void ledger_end_journal(struct ledger *ledger); /* everything is undone, and the core is as before */
 bool ledger_adopt(struct ledger *ledger, const struct journal_entry *entry, struct error *error);
 bool ledger_release_core(struct ledger *ledger, const struct deadline *deadline, struct error *error);

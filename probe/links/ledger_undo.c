@@ -185,7 +185,7 @@ static bool put_back_plain(struct ledger *ledger, const struct ledger_entry *ent
     uint64_t value = (entry->is.old & mask) | restore->key;
     struct error unread = {0};
     bool wrote;
-    if (entry->is.at.space == SPACE_CP15) {
+    if (entry->is.at.space == SPACE_CORE) {
         bool ours;
         if (!ledger_is_ours(ledger, entry->is.at, &ours, deadline, error))
             return false;
@@ -201,7 +201,7 @@ static bool put_back_plain(struct ledger *ledger, const struct ledger_entry *ent
         if (read && bits_left_on(ledger, entry, now) != 0)
             return true;
     }
-    if (entry->is.at.space == SPACE_CP15)
+    if (entry->is.at.space == SPACE_CORE)
         return write_and_check(ledger, entry, value, mask, deadline, error);
     return look_and_write(ledger, entry, value, &wrote, deadline, error) &&
            (!wrote || write_back(ledger, entry, value, mask, deadline, error));

@@ -200,7 +200,7 @@ const char *openocd_step_refusal(const struct step *step, size_t targets)
             return "there is no such register";
         return NULL;
     case SPACE_MSR:
-    case SPACE_CP15:
+    case SPACE_CORE:
         break;
     }
     return "it cannot be reached through OpenOCD";
@@ -220,7 +220,7 @@ static unsigned unit_number(const struct address *at)
         return UNIT_DP + at->unit;
     case SPACE_MEMORY:
     case SPACE_MSR:
-    case SPACE_CP15:
+    case SPACE_CORE:
         break;
     }
     return at->unit;

@@ -1,20 +1,18 @@
 #include "stub/stub.h"
 
 #include "base/arm_debug.h"
-#include "cores/injected.h"
 #include "cores/watchpoints.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
-/* One way to do the stub's work: by the PMU's registers, by the DWT's, or by code. */
+/* One way to do the stub's work: by the PMU's registers, or by the DWT's. */
 struct stub_way {
     bool (*look)(struct stub *, struct stub_state *out, const struct deadline *, struct error *);
-    /* Through the ledger, so that it is undone unless stub_stays follows. */
+    /* Through the ledger, so that it is undone unless `stays` follows. */
     bool (*enable)(struct stub *, const struct stub_state *found, const struct deadline *, struct error *);
     bool (*disable)(struct stub *, const struct stub_state *found, const struct deadline *, struct error *);
-    void (*stays)(struct stub *);
 };
 
 /* Bits of PMCR, and of PMCNTENSET, PMCNTENCLR and PMUSERENR. */
@@ -28,104 +26,16 @@ enum {
 };
 static const uint32_t CYCLES = UINT32_C(1) << 31;
 
-/* target-stub/pushed_*.S: where its entries are, in words, and what they return. */
-enum { ENABLE, DISABLE, STATUS };
-enum { RETURNED_USER, RETURNED_CONTROL, RETURNED_ENABLED };
-
-static const uint32_t code_v7[] = {
-#include "stub/stub_v7.inc"
-};
-static const uint32_t code_v8[] = {
-#include "stub/stub_v8.inc"
-};
-
-/* --- by code -------------------------------------------------------------------------------------------- */
-
-static bool take_back(void *context, const struct deadline *deadline, struct error *error)
-{
-    struct stub *stub = context;
-    uint64_t results[INJECTED_GENERAL];
-    return injected_run(stub->injected, DISABLE, stub->before, results, deadline, error) ||
-           error_prefix(error, "could not restore the monitor: ");
-}
-
-static bool look_by_code(struct stub *stub, struct stub_state *out, const struct deadline *deadline,
-                         struct error *error)
-{
-    const uint64_t none[2] = {0};
-    uint64_t results[INJECTED_GENERAL];
-    if (!injected_run(stub->injected, STATUS, none, results, deadline, error))
-        return false;
-    uint32_t user = (uint32_t)results[RETURNED_USER] & ~CYCLES;
-    uint32_t control = (uint32_t)results[RETURNED_CONTROL], enabled = (uint32_t)results[RETURNED_ENABLED];
-    stub->before[0] = (uint32_t)results[RETURNED_USER];
-    stub->before[1] = control;
-    *out = (struct stub_state){.has_user = true,
-                               .user = (user & PMUSERENR_EN) != 0,
-                               .enabled = (control & PMCR_E) != 0,
-                               .cycles = (enabled & CYCLES) != 0,
-                               .events = enabled & ~CYCLES};
-    snprintf(out->registers, sizeof out->registers,
-             "PMCR 0x%08" PRIX32 ", PMCNTENSET 0x%08" PRIX32 ", PMUSERENR 0x%08" PRIX32, control, enabled,
-             user);
-    return true;
-}
-
-static bool change_by_code(struct stub *stub, size_t entry, const uint64_t *arguments,
-                           const struct deadline *deadline, struct error *error)
-{
-    uint64_t results[INJECTED_GENERAL];
-    return ledger_push_undo(stub->device->ledger, (struct undo_action){stub, take_back}, error) &&
-           injected_run(stub->injected, entry, arguments, results, deadline, error);
-}
-
-static bool enable_by_code(struct stub *stub, const struct stub_state *found, const struct deadline *deadline,
-                           struct error *error)
-{
-    (void)found;
-    return change_by_code(stub, ENABLE, stub->before, deadline, error);
-}
-
-/* The enabling code sets LC along with E. */
-static bool disable_by_code(struct stub *stub, const struct stub_state *found,
-                            const struct deadline *deadline, struct error *error)
-{
-    uint32_t with_e = PMCR_E | (core_has(&stub->device->chosen->core, WIDE_REGISTERS) ? PMCR_LC : 0);
-    uint64_t to[2] = {stub->before[0] & ~(uint64_t)PMUSERENR_EN, stub->before[1]};
-    if (found->events == 0) {
-        to[0] &= ~(uint64_t)CYCLES;
-        to[1] &= ~(uint64_t)with_e;
-    }
-    return change_by_code(stub, DISABLE, to, deadline, error);
-}
-
-static void stays_by_code(struct stub *stub)
-{
-    ledger_drop_undo(stub->device->ledger, (struct undo_action){stub, take_back});
-}
-
-static const struct stub_way by_code = {look_by_code, enable_by_code, disable_by_code, stays_by_code};
-
-static bool load_code(struct stub *stub, uint64_t at, const struct deadline *deadline, struct error *error)
-{
-    bool v7 = !core_has(&stub->device->chosen->core, WIDE_REGISTERS);
-    stub->way = &by_code;
-    stub->injected = injected_new(stub->device);
-    if (stub->injected == NULL)
-        return error_set(error, ERROR_SYSTEM, "out of memory");
-    return v7 ? injected_load(stub->injected, code_v7, sizeof code_v7 / sizeof *code_v7, at, deadline, error)
-              : injected_load(stub->injected, code_v8, sizeof code_v8 / sizeof *code_v8, at, deadline, error);
-}
-
-/* --- by registers --------------------------------------------------------------------------------------- */
-
 /* Cortex-M, DDI 0403E C1.7.4, C1.8.7 and C1.8.17. */
 enum { ITM_TCR = 0xE0000E80, ITMENA = 1, CYCCNTENA = 1 << 0, FUNCTION = 0xF };
 static const uint32_t TRACED = 0x7F1001; /* of DWT_CTRL: all that counts, samples or makes packets */
 
-static struct address pmu_word(const struct core *core, uint32_t offset)
+static struct address pmu_word(const struct stub *stub, uint32_t offset)
 {
-    return core_has(core, SYSTEM_SPACE) ? core_word(core, M_PMU + offset) : core_pmu(core, offset);
+    const struct core *core = &stub->device->chosen->core;
+    return stub->by_core                  ? pmu_by_core(core, offset)
+           : core_has(core, SYSTEM_SPACE) ? core_word(core, M_PMU + offset)
+                                          : core_pmu(core, offset);
 }
 
 static bool stub_read_word(struct stub *stub, struct address at, uint32_t *out,
@@ -138,7 +48,7 @@ static bool stub_read_word(struct stub *stub, struct address at, uint32_t *out,
     return true;
 }
 
-static bool change(struct stub *stub, struct address at, uint32_t value, struct restore restore,
+static bool change(struct stub *stub, struct address at, uint64_t value, struct restore restore,
                    const struct deadline *deadline, struct error *error)
 {
     if (stub->n_changed == sizeof stub->changed / sizeof *stub->changed)
@@ -209,9 +119,9 @@ static bool look_at_pmu(struct stub *stub, struct stub_state *out, const struct 
     uint32_t control, enabled, user = 0;
     bool traced, has_user = !core_has(core, SYSTEM_SPACE);
     if (!trace_is_on(stub, &traced, deadline, error) ||
-        !stub_read_word(stub, pmu_word(core, PMCR), &control, deadline, error) ||
-        !stub_read_word(stub, pmu_word(core, PMCNTENSET), &enabled, deadline, error) ||
-        (has_user && !stub_read_word(stub, pmu_word(core, PMUSERENR), &user, deadline, error)))
+        !stub_read_word(stub, pmu_word(stub, PMCR), &control, deadline, error) ||
+        !stub_read_word(stub, pmu_word(stub, PMCNTENSET), &enabled, deadline, error) ||
+        (has_user && !stub_read_word(stub, pmu_word(stub, PMUSERENR), &user, deadline, error)))
         return false;
     *out = (struct stub_state){.has_user = has_user,
                                .user = (user & PMUSERENR_EN) != 0,
@@ -231,70 +141,70 @@ static bool look_at_pmu(struct stub *stub, struct stub_state *out, const struct 
 static bool open_lock(struct stub *stub, const struct deadline *deadline, struct error *error)
 {
     const struct core *core = &stub->device->chosen->core;
-    const struct setting lock = {.at = pmu_word(core, CORESIGHT_LAR),
-                                 .test_at = pmu_word(core, CORESIGHT_LSR),
+    const struct setting lock = {.at = pmu_word(stub, CORESIGHT_LAR),
+                                 .test_at = pmu_word(stub, CORESIGHT_LSR),
                                  .test = LSR_LOCKED,
                                  .key = LAR_KEY,
                                  .restore = {.mask = 1}};
-    return core_has(core, SYSTEM_SPACE) || ledger_apply(stub->device->ledger, &lock, deadline, error);
+    return stub->by_core || core_has(core, SYSTEM_SPACE) ||
+           ledger_apply(stub->device->ledger, &lock, deadline, error);
 }
 
 static bool set_user(struct stub *stub, const struct stub_state *found, bool user,
                      const struct deadline *deadline, struct error *error)
 {
-    const struct core *core = &stub->device->chosen->core;
-    return !found->has_user || found->user == user ||
-           change(stub, pmu_word(core, PMUSERENR), user ? PMUSERENR_EN : 0, (struct restore){0}, deadline,
-                  error);
+    uint32_t now;
+    if (!found->has_user || found->user == user)
+        return true;
+    return stub_read_word(stub, pmu_word(stub, PMUSERENR), &now, deadline, error) &&
+           change(stub, pmu_word(stub, PMUSERENR), now ^ PMUSERENR_EN, (struct restore){0}, deadline, error);
 }
 
-static struct restore of_pair(const struct core *core)
+static struct restore of_pair(const struct stub *stub)
 {
-    return (struct restore){.how = RESTORE_PAIR, .mask = CYCLES, .clear = pmu_word(core, PMCNTENCLR)};
+    return (struct restore){.how = RESTORE_PAIR, .mask = CYCLES, .clear = pmu_word(stub, PMCNTENCLR)};
 }
 
 /* P and C, which would reset counters, are never written. */
 static bool set_control(struct stub *stub, bool on, const struct deadline *deadline, struct error *error)
 {
-    const struct core *core = &stub->device->chosen->core;
-    uint32_t control;
-    if (!stub_read_word(stub, pmu_word(core, PMCR), &control, deadline, error))
+    bool wide = core_has(&stub->device->chosen->core, WIDE_REGISTERS);
+    uint64_t control, with_e = PMCR_E | (wide ? PMCR_LC : 0);
+    if (!ledger_read(stub->device->ledger, pmu_word(stub, PMCR), &control, deadline, error))
         return false;
     if (((control & PMCR_E) != 0) == on)
         return true;
-    control &= ~(uint32_t)(PMCR_E | PMCR_P | PMCR_C | (on ? PMCR_D : 0));
-    return change(stub, pmu_word(core, PMCR), control | (on ? PMCR_E : 0),
-                  (struct restore){.mask = UINT32_MAX & ~(uint32_t)(PMCR_P | PMCR_C)}, deadline, error);
+    control &= ~(with_e | PMCR_P | PMCR_C | (on ? PMCR_D : 0));
+    return change(stub, pmu_word(stub, PMCR), control | (on ? with_e : 0),
+                  (struct restore){.mask = ~(uint64_t)(PMCR_P | PMCR_C)}, deadline, error);
 }
 
 static bool enable_pmu(struct stub *stub, const struct stub_state *found, const struct deadline *deadline,
                        struct error *error)
 {
-    const struct core *core = &stub->device->chosen->core;
     return switch_trace_on(stub, deadline, error) && open_lock(stub, deadline, error) &&
            set_user(stub, found, true, deadline, error) &&
            (found->cycles ||
-            change(stub, pmu_word(core, PMCNTENSET), CYCLES, of_pair(core), deadline, error)) &&
+            change(stub, pmu_word(stub, PMCNTENSET), CYCLES, of_pair(stub), deadline, error)) &&
            set_control(stub, true, deadline, error);
 }
 
 static bool disable_pmu(struct stub *stub, const struct stub_state *found, const struct deadline *deadline,
                         struct error *error)
 {
-    const struct core *core = &stub->device->chosen->core;
     const struct restore nothing_came_up = {.how = RESTORE_CLEAR_NEW, .mask = CYCLES};
     if (!open_lock(stub, deadline, error) || !set_user(stub, found, false, deadline, error))
         return false;
     if (found->events != 0)
         return true;
     if (found->cycles &&
-        (!change(stub, pmu_word(core, PMCNTENSET), 0, of_pair(core), deadline, error) ||
-         !change(stub, pmu_word(core, PMCNTENCLR), CYCLES, nothing_came_up, deadline, error)))
+        (!change(stub, pmu_word(stub, PMCNTENSET), 0, of_pair(stub), deadline, error) ||
+         !change(stub, pmu_word(stub, PMCNTENCLR), CYCLES, nothing_came_up, deadline, error)))
         return false;
     return set_control(stub, false, deadline, error) && switch_trace_off(stub, deadline, error);
 }
 
-static const struct stub_way by_pmu = {look_at_pmu, enable_pmu, disable_pmu, stays};
+static const struct stub_way by_pmu = {look_at_pmu, enable_pmu, disable_pmu};
 
 /* --- the DWT -------------------------------------------------------------------------------------------- */
 
@@ -336,7 +246,7 @@ static bool disable_dwt(struct stub *stub, const struct stub_state *found, const
            (set_cyccnt(stub, false, deadline, error) && switch_trace_off(stub, deadline, error));
 }
 
-static const struct stub_way by_dwt = {look_at_dwt, enable_dwt, disable_dwt, stays};
+static const struct stub_way by_dwt = {look_at_dwt, enable_dwt, disable_dwt};
 
 /* --- which way ------------------------------------------------------------------------------------------ */
 
@@ -348,19 +258,13 @@ static bool has_block(const struct device_core *core, const char *name)
     return false;
 }
 
-static const struct stub_way *way_by_registers(const struct device_core *core)
+/* PMUSERENR_EL0 is not on the debug bus, nor a PMU in CP15 alone. */
+static bool needs_core(const struct core *core)
 {
-    if (core_has(&core->core, WIDE_REGISTERS)) /* PMUSERENR_EL0 is not on the debug bus */
-        return NULL;
-    if (core_has(&core->core, DEBUG_COMPONENT) && core->core.pmu_base == 0) /* a PMU in CP15 alone */
-        return NULL;
-    if (has_block(core, "pmu"))
-        return &by_pmu;
-    return core_has(&core->core, SYSTEM_SPACE) && has_block(core, "dwt") ? &by_dwt : NULL;
+    return core_has(core, WIDE_REGISTERS) || (core_has(core, DEBUG_COMPONENT) && core->pmu_base == 0);
 }
 
-bool stub_open(struct stub *stub, struct device *device, const uint64_t *at, const struct deadline *deadline,
-               struct error *error)
+bool stub_open(struct stub *stub, struct device *device, const struct deadline *deadline, struct error *error)
 {
     *stub = (struct stub){.device = device};
     if (device->debugger != NULL)
@@ -369,19 +273,15 @@ bool stub_open(struct stub *stub, struct device *device, const uint64_t *at, con
     if (!device_keep(device, deadline, error))
         return false;
     const struct device_core *core = device->chosen;
-    stub->way = way_by_registers(core);
-    if (!core_has(&core->core, SYSTEM_SPACE) && (at != NULL || stub->way == NULL))
-        return load_code(stub, at != NULL ? *at : 0, deadline, error);
+    stub->by_core = needs_core(&core->core);
+    if (stub->by_core || has_block(core, "pmu"))
+        stub->way = &by_pmu;
+    else if (core_has(&core->core, SYSTEM_SPACE) && has_block(core, "dwt"))
+        stub->way = &by_dwt;
     if (stub->way == NULL)
         return error_advise(error, ERROR_NO_COUNTER, "",
                             "this core has neither CYCCNT nor a PMU: nothing is to be switched on");
-    return at == NULL || error_set(error, ERROR_USAGE, "this core needs no code: leave the location out");
-}
-
-void stub_close(struct stub *stub)
-{
-    injected_free(stub->injected);
-    stub->injected = NULL;
+    return !stub->by_core || device_access_by_core(device, deadline, error);
 }
 
 bool stub_look(struct stub *stub, struct stub_state *out, const struct deadline *deadline,
@@ -393,42 +293,25 @@ bool stub_look(struct stub *stub, struct stub_state *out, const struct deadline 
 bool stub_enable(struct stub *stub, struct stub_state *found, struct stub_state *now,
                  const struct deadline *deadline, struct error *error)
 {
-    uint64_t before[2];
-    if (!stub_look(stub, found, deadline, error))
+    if (!stub_look(stub, found, deadline, error) || !stub->way->enable(stub, found, deadline, error) ||
+        !stub_look(stub, now, deadline, error))
         return false;
-    memcpy(before, stub->before, sizeof before);
-    if (!stub->way->enable(stub, found, deadline, error) || !stub_look(stub, now, deadline, error))
-        return false;
-    memcpy(stub->before, before, sizeof before);
     if ((now->has_user && !now->user) || !now->enabled || !now->cycles)
         return error_advise(error, ERROR_NO_COUNTER, "pmu-probe doctor says what keeps them off.",
                             "the counters do not take it: %s", now->registers);
-    stub->way->stays(stub);
+    stays(stub);
     return true;
 }
 
 bool stub_disable(struct stub *stub, struct stub_state *found, struct stub_state *now,
                   const struct deadline *deadline, struct error *error)
 {
-    uint64_t before[2];
-    if (!stub_look(stub, found, deadline, error))
+    if (!stub_look(stub, found, deadline, error) || !stub->way->disable(stub, found, deadline, error) ||
+        !stub_look(stub, now, deadline, error))
         return false;
-    memcpy(before, stub->before, sizeof before);
-    if (!stub->way->disable(stub, found, deadline, error) || !stub_look(stub, now, deadline, error))
-        return false;
-    memcpy(stub->before, before, sizeof before);
     if (now->user || (found->events == 0 && now->cycles))
         return error_advise(error, ERROR_NO_COUNTER, "pmu-probe doctor says what keeps them off.",
                             "the counters do not take it: %s", now->registers);
-    stub->way->stays(stub);
-    return true;
-}
-
-bool stub_leave_code(struct stub *stub, struct error *error)
-{
-    if (stub->injected == NULL)
-        return error_set(error, ERROR_USAGE,
-                         "no code is needed here: stub enable writes the registers itself");
-    injected_leave_image(stub->injected);
+    stays(stub);
     return true;
 }

@@ -20,7 +20,7 @@ static void demand(bool condition)
 static void look_at_address(const struct address *at)
 {
     demand(at->size == 1 || at->size == 2 || at->size == 4 || at->size == 8);
-    demand(at->space <= SPACE_CP15);
+    demand(at->space <= SPACE_CORE);
 }
 
 static void look_at_entry(const struct journal_entry *entry)

@@ -130,7 +130,7 @@ const char *compiler_refusal(const struct compiler *compiler, const struct step 
             return "there is no such register";
         return NULL;
     case SPACE_MSR:
-    case SPACE_CP15:
+    case SPACE_CORE:
         break;
     }
     return "it cannot be reached through a debug port";

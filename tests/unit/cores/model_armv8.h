@@ -8,6 +8,7 @@
 #pragma once
 
 #include "model_arm.h"
+#include "model_armv8_system.h"
 
 enum { MODEL_COMPARATORS = 6, MODEL_TRIGGERS = 8, MODEL_CHANNELS = 0xF };
 enum { MODEL_PSTATE = 0x600003C5 };
@@ -34,6 +35,7 @@ struct model {
     uint64_t left, busy; /* cycles: to the next event, of a handler before that */
 
     uint64_t x[31], sp, pc, program_x0;
+    struct v8_system system, program; /* now, and as the program had it when it was halted */
     bool halted, pending, aarch32, talks;
     uint32_t going, stale, slow_exit,
         slow_show;            /* accesses until Debug state is left, and until that shows */
@@ -75,6 +77,9 @@ static inline void model_enter(struct model *m, uint32_t status)
 {
     m->counter += 7;
     m->halted = true;
+    m->system.dlr = m->pc;
+    m->system.dspsr = MODEL_PSTATE;
+    m->program = m->system;
     m->status = status;
     m->control &= ~0x100000U;
     m->entries++;
@@ -160,13 +165,23 @@ static inline void model_step(struct model *m)
     model_enter(m, 0x1B);
 }
 
+/* It goes on where it was, in its state, and an exception handler finds what it was entered with. */
+static inline bool model_is_whole(const struct model *m)
+{
+    const struct v8_system *now = &m->system, *had = &m->program;
+    return m->x[0] == m->program_x0 && now->dlr == had->dlr && now->dspsr == had->dspsr &&
+           now->elr == had->elr && now->spsr == had->spsr && now->esr == had->esr && now->far == had->far;
+}
+
 static inline void model_leave(struct model *m)
 {
     m->counter += 4;
     m->going = m->stale = 0;
     m->halted = false;
     m->restarted = true;
-    m->corrupted += m->x[0] != m->program_x0;
+    m->corrupted += !model_is_whole(m);
+    m->system.is_new = false; /* this synchronizes, too */
+    m->pc = m->system.dlr;
     if (m->pending && (m->control & 0xC00000) == 0) {
         m->pending = false;
         m->busy = 90;
@@ -240,6 +255,20 @@ static inline void model_happen(struct model *m)
 
 /* --- instructions in Debug state, DDI 0487 H4.3 and J1.3 ------------------------------------------------ */
 
+static inline void model_do_system(struct model *m, uint64_t *x)
+{
+    uint32_t op = m->instruction;
+    bool known = false, done = false;
+    if (op == 0xD5033FDF) { /* ISB */
+        m->system.is_new = false;
+        return;
+    }
+    if (!m->aarch32 && (op & 31) != 31)
+        done = v8_system_do(&m->system, op & ~31U, x, &known);
+    m->err = m->err || !done || !known;
+    m->careless += !known;
+}
+
 static inline void model_do(struct model *m)
 {
     uint32_t op = m->instruction & ~31U, rt = m->instruction & 31;
@@ -262,15 +291,8 @@ static inline void model_do(struct model *m)
     case 0x910003E0: /* MOV Xt, SP */
         *x = m->sp;
         break;
-    case 0xD53B4520: /* MRS Xt, DLR_EL0 */
-        *x = m->pc;
-        break;
-    case 0xD53B4500: /* MRS Xt, DSPSR_EL0 */
-        *x = MODEL_PSTATE;
-        break;
     default:
-        m->err = true;
-        m->careless++;
+        model_do_system(m, x);
     }
 }
 

@@ -306,6 +306,7 @@ static inline const char *model_difference(const struct model *m, const struct m
            : m->rx_full && !before->rx_full                    ? "DBGDTRRX"
            : m->corrupted                                      ? "X0 was changed under the program"
            : m->x[0] != m->program_x0                          ? "X0"
+           : m->halted && !model_is_whole(m)                   ? "the state that it goes on in"
            : m->leaked                                         ? "a trigger went astray"
            : m->careless                                       ? "something unpredictable was done"
            : m->strayed                                        ? "an interrupt was taken in a step"

@@ -6,7 +6,6 @@
 #include "rig_armv7.h"
 
 #include "cores/armv7_transfer.h"
-#include "cores/injected.h"
 
 static bool identify(uint32_t midr, uint32_t didr, uint32_t authstatus, struct core *core)
 {
@@ -273,19 +272,13 @@ TEST(modes_that_exceptions_enter)
         assert_null(core_exception_mode(&core, others[i]));
 }
 
-/* A32 instructions, masked, little-endian, privileged; the flags stay. */
-TEST(the_state_of_injected_code)
+TEST(hyp_mode_makes_no_accesses_for_us)
 {
-    static const struct {
-        uint32_t found, set;
-    } states[] = {
-        {0x600001D3, 0x600001D3}, /* already so */
-        {0x20000010, 0x200001DF}, /* User */
-        {0x8000003F, 0x800001DF}, /* Thumb, System */
-        {0xA701FE72, 0xA00101D2}, /* Thumb in an IT block, Jazelle, big-endian, IRQ */
-    };
-    for (size_t i = 0; i < sizeof states / sizeof *states; i++)
-        assert_int_equal(armv7_injected.state(states[i].found), states[i].set);
+    struct core core = a9();
+    assert_non_null(strstr(core_hindrance(&core, 0, 0x600001DA), "Hyp"));
+    static const uint32_t others[] = {0, 0x10, 0x1D3, 0x1F, 0x3F};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        assert_null(core_hindrance(&core, 0, others[i]));
 }
 
 /* Encodings as an assembler gives them. */

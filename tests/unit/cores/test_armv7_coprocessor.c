@@ -52,7 +52,10 @@ static void set_up(uint32_t cpsr, unsigned slow)
 
 static void add(size_t n, bool privileged)
 {
-    armv7_add_coprocessor(&b.core, &b.list, accesses, n, privileged, NULL, b.at);
+    if (privileged)
+        armv7_add_accesses(&b.core, &b.list, 0, accesses, n, b.at);
+    else
+        armv7_add_coprocessor(&b.core, &b.list, accesses, n, NULL, b.at);
     assert_false(b.list.overflow);
     b.before = b.model;
 }
@@ -112,7 +115,7 @@ static void check_values(void)
 TEST(the_place_is_that_of_the_instruction)
 {
     struct address pmuserenr = cp15_register(9, 0, 14, 0), other = cp15_register(1, 3, 2, 5);
-    assert_int_equal(pmuserenr.space, SPACE_CP15);
+    assert_int_equal(pmuserenr.space, SPACE_CORE);
     assert_int_equal(pmuserenr.offset, 0x0009000E);
     assert_int_equal(other.offset, 0x006100A2);
     struct address first = cp15_selected(0, 9, 0, 13, 1), second = cp15_selected(1, 9, 0, 13, 1);
@@ -257,7 +260,7 @@ static void set_up_spare(size_t way, uint32_t held)
     b.model.r[11] = held;
     accesses[1] = step_read(cp15_register(9, 0, 13, 0));
     steps_add(&b.list, step_until(armv7_word(&b.core, DBGDSCR), DBGDSCR_HALTED, DBGDSCR_HALTED));
-    armv7_add_coprocessor(&b.core, &b.list, accesses, 2, false, &spare, b.at);
+    armv7_add_coprocessor(&b.core, &b.list, accesses, 2, &spare, b.at);
     b.before = b.model;
 }
 

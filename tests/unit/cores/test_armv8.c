@@ -245,10 +245,9 @@ TEST(registers_are_read_through_the_channel)
         uint64_t results[COUNT(items)];
         m->locked = m->os_locked = false;
         m->control = 0xC04000;
-        m->halted = true;
-        m->status = 0x07;
-        m->slow_itr = way % 4;
         m->pc = KERNEL + 0x80000;
+        model_enter(m, 0x07);
+        m->slow_itr = way % 4;
         m->sp = KERNEL + 0x9F00;
         m->tx_full = way & 4; /* a message that nobody fetched, one way or the other */
         m->rx_full = way & 8;

@@ -31,7 +31,7 @@ static struct core core_of(uint32_t midr)
 /* The instruction that `at` stands for; what it is selected by is in PMSELR by then. */
 static void do_access(const struct step *step, uint64_t *result)
 {
-    assert_int_equal(step->at.space, SPACE_CP15);
+    assert_int_equal(step->at.space, SPACE_CORE);
     assert_int_equal(step->at.size, 4);
     assert_true(step->op == OP_READ || step->op == OP_WRITE);
     bool write = step->op == OP_WRITE;
