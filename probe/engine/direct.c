@@ -3,13 +3,9 @@
  * hits are planned as one step list; if the list ends early, the step at which it ended says what happened,
  * and the next list goes on from that segment of the hit.
  */
+#include "engine/direct.h"
 #include "device/settings.h"
-#include "engine/direct_leave.h"
-#include "engine/direct_list.h"
-#include "engine/direct_start.h"
 #include "engine/engine.h"
-#include "engine/scout.h"
-#include "engine/walk.h"
 
 #include <inttypes.h>
 #include <stdio.h>

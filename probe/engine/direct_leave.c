@@ -1,7 +1,9 @@
-#include "engine/direct_leave.h"
+/*
+ * How the direct engine leaves the core: without breakpoints, and running, unless something else stopped it.
+ */
+#include "engine/direct.h"
 
 #include "device/settings.h"
-#include "engine/direct_list.h"
 
 enum { HALT_READS = 12 };
 

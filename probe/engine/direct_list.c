@@ -1,4 +1,4 @@
-#include "engine/direct_list.h"
+#include "engine/direct.h"
 
 #include "device/run.h"
 

@@ -1,4 +1,8 @@
-#include "engine/direct_start.h"
+/*
+ * What the direct engine finds out of the core that it has halted at a start: whose code runs, where this
+ * call ends, and what the next call probably has in common with it.
+ */
+#include "engine/direct.h"
 
 #include <inttypes.h>
 #include <stdio.h>

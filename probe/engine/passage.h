@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "engine/direct_list.h"
+#include "engine/direct.h"
 
 #include <stdbool.h>
 #include <stdint.h>

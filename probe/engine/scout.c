@@ -1,5 +1,7 @@
-#include "engine/scout.h"
-
+/*
+ * The scout of the direct engine: watches several starts at a time, to find out which of them is reached at
+ * all. Nothing is measured.
+ */
 #include "engine/passage.h"
 
 #include <inttypes.h>

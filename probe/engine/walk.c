@@ -1,5 +1,8 @@
-#include "engine/walk.h"
-
+/*
+ * The walk of the direct engine: follows a function from stop to stop through its code. At each stop it sets
+ * breakpoints where the code may go on, and lets the core run to one of them. Where there are more such
+ * places than comparators, or they are not known, it stops at the last instruction before, and steps over it.
+ */
 #include "engine/passage.h"
 
 #include <inttypes.h>

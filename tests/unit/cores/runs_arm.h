@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "engine/direct_list.h"
+#include "engine/direct.h"
 
 /* Time is the model's, and goes by with accesses only. */
 TEST_TIME(rig_clock, test_no_nap)

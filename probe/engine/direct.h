@@ -1,6 +1,6 @@
 /*
- * The direct engine's state, and how its step lists are run: what can interrupt a list, and what the stop
- * means at which it ended. For the files of this engine only.
+ * The direct engine's own: its state; how its step lists are run, what can interrupt a list, and what the
+ * stop means at which it ended; what it finds out at a start; how it leaves the core. For its files only.
  */
 #pragma once
 
@@ -110,3 +110,34 @@ bool direct_go_on_in_handler(struct direct_engine *self, bool wait, const struct
  * core halted in a handler first. */
 bool direct_confirm_stop(struct direct_engine *self, uint64_t wanted, const struct deadline *deadline,
                          struct error *error);
+
+/* --- direct_start.c: what it finds out at a start ------------------------------------------------------- */
+
+/* Of the halted core. */
+bool direct_read_register(struct direct_engine *self, enum core_register which, uint64_t *out,
+                          const struct deadline *deadline, struct error *error);
+/* ERROR_STATE in user mode, unless the user has named the process. */
+bool direct_check_mode(struct direct_engine *self, const struct deadline *deadline, struct error *error);
+/* At a function's entry: where this call returns to. *inner: the function called itself. */
+bool direct_find_return(struct direct_engine *self, bool *inner, const struct deadline *deadline,
+                        struct error *error);
+/* At a start in the same function as the end: where that frame ends. */
+bool direct_find_base(struct direct_engine *self, const struct deadline *deadline, struct error *error);
+/* What the call asks of this engine. */
+struct call_access direct_access(struct direct_engine *self);
+/* The budget's counter cannot be set to 0: where it is at the start says where it stops the core. */
+bool direct_has_shared_counter(const struct direct_engine *self);
+
+/* The spare register: whether to use it, what it holds now, and that the program had another value in it than
+ * a list was made for. */
+bool direct_has_spare(struct direct_engine *self);
+bool direct_find_spare(struct direct_engine *self, const struct deadline *deadline, struct error *error);
+void direct_note_change(struct direct_engine *self);
+
+/* --- direct_leave.c, scout.c, walk.c: see engine_ops ---------------------------------------------------- */
+
+bool direct_disarm(struct engine *engine, const struct deadline *deadline, struct error *error);
+bool direct_scout(struct engine *engine, const struct engine_scout *scout, struct engine_found *found,
+                  const struct deadline *deadline, struct error *error);
+bool direct_walk(struct engine *engine, const struct engine_walk *walk, const struct deadline *deadline,
+                 struct error *error);
