@@ -104,7 +104,6 @@ bool steps_loan(const struct step *steps, size_t n, size_t done, struct loan *ou
         if (is_open(steps, i, done) && steps[since].mark == MARK_BORROWS)
             out->since = since < out->since ? since : out->since;
     }
-    out->from -= first > 0 && steps[first - 1].op == OP_UNTIL;
     return true;
 }
 

@@ -119,7 +119,7 @@ size_t steps_add(struct steps *list, struct step step);
  * nested: then the later one is given back first. A list that ends in between owes what is open.
  */
 struct loan {
-    size_t from, end; /* the steps that give it back, with a wait before them */
+    size_t from, end; /* the steps that give it back */
     bool known;       /* they need no result of the list */
     size_t since;     /* the first step after which a register of the program may be changed; SIZE_MAX: it is
                          only the core's debug control */
@@ -127,8 +127,11 @@ struct loan {
 
 /* The steps from `from` to the end of the list give back what is borrowed after step `since`. */
 void steps_give_back(struct steps *list, size_t since, size_t from);
-/* Whether a list of `n` steps that ended at `done` owes something. Then *out gives all of it back; if that
- * ends after its first step, it goes on as a list that ended there. */
+/*
+ * Whether a list of `n` steps that ended at `done` owes something. Then *out gives all of it back, once what
+ * was under way is over: a wait may be in front of it. If *out ends early, it goes on as a list that ended
+ * there.
+ */
 bool steps_loan(const struct step *steps, size_t n, size_t done, struct loan *out);
 /* The first step from `from` on after which more is borrowed; n: there is none. */
 size_t steps_next_loan(const struct step *steps, size_t n, size_t from);

@@ -54,14 +54,17 @@ static bool is_there(struct ledger *ledger, const struct core *core, bool *there
     return true;
 }
 
-/* Makes the core ready for the first step of giving back. */
-static bool make_ready(struct ledger *ledger, const struct core *core, const struct step *first,
+/* Makes the core ready for the first step of giving back, number `from` of the list. The wait in front of it
+ * is made by itself: in the list it belongs to another loan. */
+static bool make_ready(struct ledger *ledger, const struct core *core, const struct steps *whole, size_t from,
                        const struct deadline *deadline, struct error *refused)
 {
     struct step items[READY_ROOM];
     uint64_t results[READY_ROOM];
     struct steps list = {.items = items, .room = READY_ROOM};
-    core_add_recover_instruction(core, &list, first);
+    if (from > 0 && whole->items[from - 1].op == OP_UNTIL)
+        steps_add(&list, whole->items[from - 1]);
+    core_add_recover_instruction(core, &list, &whole->items[from]);
     return list.n == 0 || run_steps(ledger, &list, 0, results, deadline, refused).why == DONE;
 }
 
@@ -84,11 +87,11 @@ bool run_settle(struct ledger *ledger, const struct core *core, const struct ste
             *done = list->n;
             return true;
         }
-        if (!make_ready(ledger, core, &list->items[loan.from], deadline, &refused))
+        if (!make_ready(ledger, core, list, loan.from, deadline, &refused))
             continue;
         part.n = loan.end;
         size_t came = run_steps(ledger, &part, loan.from, results, deadline, &refused).done;
-        *done = came > loan.from ? came : *done; /* a wait before it may belong to another loan */
+        *done = came > loan.from ? came : *done;
     }
     return !steps_loan(list->items, list->n, *done, &loan) ||
            error_set(error, refused.kind != ERROR_NONE ? refused.kind : ERROR_ASLEEP,

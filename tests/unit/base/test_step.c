@@ -73,7 +73,7 @@ TEST(a_loan_is_open_from_its_mark_to_its_last_step)
     size_t since = add_loan(AT);
     add(step_read(at(AT)));
     for (size_t done = 0; done <= list.n; done++)
-        check(done, done > since && done < 7 ? 3 : NOTHING, 7);
+        check(done, done > since && done < 7 ? 4 : NOTHING, 7);
 }
 
 TEST(each_loan_is_given_back_by_itself)
@@ -82,8 +82,8 @@ TEST(each_loan_is_given_back_by_itself)
     size_t first = add_loan(AT), second = add_loan(AT + 0x20);
     for (size_t done = 0; done <= list.n; done++)
         check(done,
-              done > second && done < 14 ? 10
-              : done > first && done < 7 ? 3
+              done > second && done < 14 ? 11
+              : done > first && done < 7 ? 4
                                          : NOTHING,
               done > second ? 14 : 7);
     assert_int_equal(steps_next_loan(list.items, list.n, 0), first);
@@ -110,8 +110,8 @@ TEST(loans_in_loans_are_given_back_in_their_order)
         steps_give_back(&list, since[i], give);
     }
     add(step_read(at(AT + 0x10)));
-    static const int from[] = {NOTHING, NOTHING, 13, 13, 10, 10, 7,  7,       7,
-                               7,       10,      10, 10, 13, 13, 13, NOTHING, NOTHING};
+    static const int from[] = {NOTHING, NOTHING, 14, 14, 11, 11, 8,  8,       8,
+                               8,       11,      11, 11, 14, 14, 14, NOTHING, NOTHING};
     assert_int_equal(work, 6);
     assert_int_equal(COUNT(from), list.n + 1);
     for (size_t done = 0; done <= list.n; done++)

@@ -431,6 +431,36 @@ FRESH_TEST(a_list_that_borrows_nothing_leaves_the_note)
     journal_file_free(&f.file);
 }
 
+/* Of two loans, one in the other, only the outer one is open; its giving back is lost on the way. */
+FRESH_TEST(the_note_has_no_register_that_was_not_read)
+{
+    struct step items[16];
+    uint64_t results[16] = {0};
+    struct steps list = {.items = items, .room = 16};
+    struct loan loan;
+    struct error lost = {0}, again = {0};
+    for (uint64_t i = 0x40; i <= 0x48; i += 4)
+        assert_true(ledger_allow(f.ledger, at(i), &f.error));
+    size_t saved = steps_add(&list, step_read(at(0x40)));
+    size_t since = steps_add(&list, step_marked(MARK_BORROWS, step_check(1, 0, 0)));
+    add_borrow(&list);
+    steps_add(&list, step_until(at(0x44), 0, 0));
+    steps_give_back(&list, 3, list.n - 3); /* the wait is its last step */
+    size_t give = steps_add(&list, step_copy(at(0x40), list.n - saved));
+    steps_give_back(&list, since, give);
+    f.fake.fail_after = 1;
+    f.fake.fail_with = LINK_LOST;
+    size_t done = ledger_execute(f.ledger, &list, 0, results, &f.deadline, &lost).done;
+    assert_true(done == since + 1 && steps_loan(list.items, list.n, done, &loan));
+    assert_int_equal(loan.from, give);
+    f.fake.fail_after = 0;
+    assert_int_equal(ledger_execute(f.ledger, &list, loan.from, results, &f.deadline, &again).why, LINK_LOST);
+    assert_true(left());
+    assert_int_equal(f.file.n_borrowed, 1);
+    assert_int_equal(f.file.borrowed[0].at.offset, 0x40);
+    journal_file_free(&f.file);
+}
+
 /* A register that is borrowed by itself, and after that, without a further one to arrive, one whose value was
  * proved. */
 FRESH_TEST(the_note_tells_of_the_register_that_is_borrowed)
