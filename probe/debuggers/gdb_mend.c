@@ -71,7 +71,7 @@ static bool mend_here(struct gdb_session *session, const struct debugger_facts *
 {
     struct gdb_wire *wire = &session->wire;
     struct deadline soon = deadline_slice(deadline, patience_ms(HERE_MS));
-    if (wire->hung_up || wire->fd < 0 || !session->has_packet_size)
+    if (wire->hung_up || wire->fd < 0 || wire->is_gdb || !session->has_packet_size)
         return gdb_wire_tell_lost(wire, error);
     wire->lost = false;
     if (session->running && !server_row(facts->server)->answers_running &&
