@@ -289,5 +289,10 @@ struct link *connect_link(const struct context *context, struct error *error)
         progress_now(&progress, "connecting to %s ...", options->probe != NULL ? options->probe : "a probe");
     struct link *link = connect_all(context, error);
     progress_clear(&progress);
+    if (link != NULL && link->note[0] != '\0' && !options->quiet) {
+        char name[LINK_NAME];
+        link_describe(link, name, sizeof name);
+        fprintf(stderr, "pmu-probe: %s: %s\n", name, link->note);
+    }
     return link;
 }

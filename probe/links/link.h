@@ -74,6 +74,7 @@ enum { LINK_NAME = 256 };
 struct link {
     const struct link_ops *ops; /* first member of each link's own struct */
     char name[LINK_NAME];       /* see link_lock */
+    char note[160];             /* what the user should know of it; "": nothing */
     struct lock *lock;
 };
 

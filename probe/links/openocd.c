@@ -312,6 +312,10 @@ static struct link *openocd_opened(struct openocd *openocd, bool opened, const s
                                           &openocd->n, error)) {
         if (openocd->n > TARGETS)
             openocd->n = TARGETS;
+        const char *strange = openocd->session.strange;
+        if (strange[0] != '\0')
+            snprintf(openocd->link.note, sizeof openocd->link.note,
+                     "it does not say which version of OpenOCD it is, but \"%s\"", strange);
         return &openocd->link;
     }
     link_close(&openocd->link);

@@ -2,6 +2,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <glob.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdint.h>
@@ -271,12 +273,18 @@ void openocd_process_last_words(struct openocd_process *process, char *out, size
     snprintf(out, size, "%s", end);
 }
 
-void openocd_process_why(struct openocd_process *process, char *out, size_t size)
+bool openocd_process_tell(struct openocd_process *process, const char *what, struct error *error)
 {
-    openocd_process_last_words(process, out, size);
-    char errors[ERRORS_ROOM];
-    if (openocd_text_errors(process->log, process->used, errors, sizeof errors))
-        snprintf(out, size, "%s", errors);
+    char words[ERRORS_ROOM];
+    openocd_process_last_words(process, words, sizeof words);
+    (void)openocd_text_errors(process->log, process->used, words, sizeof words);
+    if (strstr(words, "Can't find ") != NULL)
+        return error_advise(
+            error, ERROR_SERVER,
+            "This OpenOCD has no such file; a newer one may have it, and PMU_OPENOCD=PATH names "
+            "another. ls /usr/share/openocd/scripts/target shows the files of Debian's.",
+            "%s: %s", what, words);
+    return error_set(error, ERROR_SERVER, "%s: %s", what, words);
 }
 
 void openocd_process_stop(struct openocd_process *process, bool was_asked)
@@ -305,11 +313,30 @@ static bool wait_for_port(struct openocd_process *process, const struct deadline
         return true;
     if (deadline_cancelled(deadline))
         return error_set(error, ERROR_CANCELLED, "cancelled");
-    bool ended = process->log_fd < 0;
-    char words[700];
-    openocd_process_why(process, words, sizeof words);
-    return error_set(error, ERROR_SERVER, "%s: %s",
-                     ended ? "OpenOCD could not start" : "OpenOCD did not open its Tcl port in time", words);
+    return openocd_process_tell(
+        process,
+        process->log_fd < 0 ? "OpenOCD could not start" : "OpenOCD did not open its Tcl port in time", error);
+}
+
+/* Where others put it, below the user's home. The last of several is the newest, as far as names tell. */
+static bool find_elsewhere(char *out, size_t size)
+{
+    static const char *const places[] = {"/.platformio/packages/tool-openocd*/bin/openocd",
+                                         "/.pico-sdk/openocd/*/openocd",
+                                         "/.local/xPacks/@xpack-dev-tools/openocd/*/.content/bin/openocd"};
+    const char *home = getenv("HOME");
+    bool found = false;
+    for (size_t i = 0; home != NULL && !found && i < sizeof places / sizeof *places; i++) {
+        char pattern[PATH_MAX];
+        glob_t paths = {0};
+        int n = snprintf(pattern, sizeof pattern, "%s%s", home, places[i]);
+        if (n > 0 && (size_t)n < sizeof pattern && glob(pattern, 0, NULL, &paths) == 0)
+            for (size_t k = paths.gl_pathc; k-- > 0 && !found;)
+                found = access(paths.gl_pathv[k], X_OK) == 0 &&
+                        (size_t)snprintf(out, size, "%s", paths.gl_pathv[k]) < size;
+        globfree(&paths);
+    }
+    return found;
 }
 
 struct openocd_process *openocd_process_start(const char *const *options, size_t n, const struct log *log,
@@ -327,7 +354,9 @@ struct openocd_process *openocd_process_start(const char *const *options, size_t
     process->to = log;
     /* Our options come first: OpenOCD refuses them after the user's `init` */
     size_t used = 0;
-    argv[used++] = (char *)"openocd";
+    char elsewhere[PATH_MAX];
+    char *named = getenv("PMU_OPENOCD");
+    argv[used++] = named != NULL && named[0] != '\0' ? named : (char *)"openocd";
     for (size_t i = 0; i < QUIET_OPTIONS; i++)
         argv[used++] = (char *)quiet_options[i];
     for (size_t i = 0; i < n; i++)
@@ -335,9 +364,16 @@ struct openocd_process *openocd_process_start(const char *const *options, size_t
     for (size_t i = 0; i < used; i++)
         log_line(log, "%s%s", i == 0 ? "starting " : "  ", argv[i]);
     int failure = fork_openocd(process, argv);
-    free(argv);
+    if (failure == ENOENT && argv[0] != named && find_elsewhere(elsewhere, sizeof elsewhere)) {
+        argv[0] = elsewhere;
+        close(process->log_fd);
+        (void)waitpid(process->pid, NULL, 0);
+        log_line(log, "not in PATH; starting %s", elsewhere);
+        failure = fork_openocd(process, argv);
+    }
     if (failure != 0)
-        error_set(error, ERROR_NO_PROBE, "cannot run openocd: %s", strerror(failure));
+        error_set(error, ERROR_NO_PROBE, "cannot run %.200s: %s", argv[0], strerror(failure));
+    free(argv);
     if (failure != 0 || !wait_for_port(process, deadline, error)) {
         openocd_process_stop(process, false);
         return NULL;

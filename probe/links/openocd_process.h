@@ -15,7 +15,8 @@
 
 struct openocd_process;
 
-/* Returns once it listens on its Tcl port. NULL on error, with the end of its log in the text. */
+/* $PMU_OPENOCD, else the one in PATH, else one that PlatformIO, the Pico SDK or xPack have installed for this
+ * user. Returns once it listens on its Tcl port. NULL on error, with the end of its log in the text. */
 struct openocd_process *openocd_process_start(const char *const *options, size_t n, const struct log *log,
                                               const struct deadline *deadline, struct error *error);
 /* `was_asked`: it was sent `shutdown` and gets a moment to end; then it is killed. NULL is allowed. */
@@ -25,8 +26,8 @@ pid_t openocd_process_pid(const struct openocd_process *process); /* for tests *
 uint16_t openocd_process_port(const struct openocd_process *process);
 int openocd_process_log_fd(const struct openocd_process *process); /* -1 when it has ended */
 void openocd_process_read_log(struct openocd_process *process);
-/* Why it ended or is about to: its error lines, or the end of its log if it has none. */
-void openocd_process_why(struct openocd_process *process, char *out, size_t size);
+/* Always false, with ERROR_SERVER: `what`, and why: its error lines, or the end of its log if it has none. */
+bool openocd_process_tell(struct openocd_process *process, const char *what, struct error *error);
 /* The end of its log on one line, as much as fits. Waits a moment for the log's end. */
 void openocd_process_last_words(struct openocd_process *process, char *out, size_t size);
 

@@ -333,14 +333,6 @@ static bool not_openocd(const struct openocd_session *session, const char *text,
                      words);
 }
 
-/* Our OpenOCD opens its port before it looks for its adapter, so it may end now. */
-static bool has_ended(struct openocd_session *session, struct error *error)
-{
-    char words[700];
-    openocd_process_why(session->process, words, sizeof words);
-    return error_set(error, ERROR_SERVER, "OpenOCD could not start: %s", words);
-}
-
 /* The first question is a sum: another kind of server shows at its first wrong byte. The line end makes
  * servers answer that wait for one. */
 static bool ask_sum(struct openocd_session *session, const struct deadline *deadline, struct error *error)
@@ -365,7 +357,7 @@ static bool ask_sum(struct openocd_session *session, const struct deadline *dead
     if (end == OPENOCD_CANCELLED || deadline_cancelled(deadline))
         return error_set(error, ERROR_CANCELLED, "cancelled");
     if (session->process != NULL && end == OPENOCD_CLOSED)
-        return has_ended(session, error);
+        return openocd_process_tell(session->process, "OpenOCD could not start", error);
     size_t length = 0;
     const char *pending = openocd_rpc_pending(&session->rpc, &length);
     return not_openocd(session, pending, length,
@@ -380,14 +372,15 @@ static bool ask_version(struct openocd_session *session, const struct deadline *
     if (!exchange(session, "version\x1a", 8, SMALL_ANSWER, deadline, "version", &answer, &length, error))
         return false;
     log_words(session->rpc.log, session->peer, answer, length);
-    if (!openocd_version_read(answer, &major, &minor))
-        return not_openocd(session, answer, length, "it has no version", error);
-    if (major == 0 && minor < 12) {
-        char words[QUOTE + 1];
-        quote(answer, length, words, sizeof words);
-        return error_set(error, ERROR_LINK_PROTOCOL, "%s is too old: %s", session->peer, words);
-    }
-    return true;
+    char words[QUOTE + 1];
+    quote(answer, length, words, sizeof words);
+    bool known = openocd_version_read(answer, &major, &minor);
+    snprintf(session->strange, sizeof session->strange, "%s",
+             known              ? ""
+             : words[0] != '\0' ? words
+                                : "nothing");
+    return !known || major > 0 || minor >= 12 ||
+           error_set(error, ERROR_LINK_PROTOCOL, "%s is too old: %s", session->peer, words);
 }
 
 /* Tells our pmu.tcl from that of another build or one edited by hand. */
@@ -463,8 +456,9 @@ static bool shake_hands(struct openocd_session *session, const struct deadline *
     if (session->rpc.transport == NULL) {
         struct error refused = {0};
         if (!openocd_rpc_open(&session->rpc, session->host, session->port, deadline, &refused))
-            return session->process == NULL || refused.kind == ERROR_CANCELLED ? error_copy(error, &refused)
-                                                                               : has_ended(session, error);
+            return session->process == NULL || refused.kind == ERROR_CANCELLED
+                       ? error_copy(error, &refused)
+                       : openocd_process_tell(session->process, "OpenOCD could not start", error);
     }
     return ask_sum(session, deadline, error) && ask_version(session, deadline, error) &&
            prepare(session, deadline, error) && hold_anew(session, deadline, error);

@@ -27,6 +27,7 @@ struct openocd_session {
     bool gone;                /* and no connection can be made again */
     bool restarted;           /* it was another OpenOCD that answered then */
     bool held;                /* its polling is off, for us */
+    char strange[96];         /* what it says in place of a version; "": it has one */
     char halted[96];          /* a step that is met while our core is halted; "": none */
     bool silent;              /* the last answer did not come */
     struct deadline patience; /* then: until this, in all, answers are waited for as long as ever */

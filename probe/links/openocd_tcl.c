@@ -433,12 +433,17 @@ bool openocd_targets_read(const char *text, size_t length, struct link_view *out
     return true;
 }
 
+/* Vendors put words before it, and a letter before the number. */
 bool openocd_version_read(const char *text, unsigned *major, unsigned *minor)
 {
-    static const char before[] = "Open On-Chip Debugger ";
+    static const char before[] = "Open On-Chip Debugger";
+    const char *at = strstr(text, before);
     uint64_t first, second;
-    bool is = strncmp(text, before, sizeof before - 1) == 0;
-    const char *at = is ? numbers_read(text + sizeof before - 1, 10, &first, 1) : NULL;
+    if (at == NULL)
+        return false;
+    at += sizeof before - 1;
+    at += strspn(at, " ");
+    at = numbers_read(at + (*at == 'v'), 10, &first, 1);
     if (at == NULL || *at != '.' || numbers_read(at + 1, 10, &second, 1) == NULL || first > 1000 ||
         second > 1000)
         return false;

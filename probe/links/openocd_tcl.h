@@ -101,5 +101,5 @@ bool openocd_reply_take(const struct openocd_reply *reply, const struct step *st
 /* Reads the list of targets, after which comes a NUL; *n is how many there are, of which at most `room` are
  * stored. False: no list. */
 bool openocd_targets_read(const char *text, size_t length, struct link_view *out, size_t room, size_t *n);
-/* Reads "Open On-Chip Debugger 0.12.0". */
+/* Reads "Open On-Chip Debugger 0.12.0", "xPack Open On-Chip Debugger v0.12.0+dev". */
 bool openocd_version_read(const char *text, unsigned *major, unsigned *minor);

@@ -101,6 +101,16 @@ TEST(test_versions)
     assert_true(openocd_version_read("Open On-Chip Debugger 0.12.0+dev-01234-g0abcdef", &major, &minor));
     assert_int_equal(major, 0);
     assert_int_equal(minor, 12);
+    static const char *const vendors[] = {
+        "xPack Open On-Chip Debugger 0.12.0-01004-g9ea7f3d64-dirty (2023-01-30-15:04)",
+        "xPack Open On-Chip Debugger 0.12.0+dev-02228-ge5888bda3-dirty (2025-10-04-22:44)",
+        "Open On-Chip Debugger v0.12.0-esp32-20251215 (2025-12-15-18:17)",
+        "Open On-Chip Debugger 0.12.0-00024-g34afaa939 (2024-01-01) [https://github.com/STMicroelectronics]"};
+    for (size_t i = 0; i < sizeof vendors / sizeof *vendors; i++) {
+        major = minor = 7;
+        assert_true(openocd_version_read(vendors[i], &major, &minor));
+        assert_true(major == 0 && minor == 12);
+    }
     assert_false(openocd_version_read("", &major, &minor));
     assert_false(openocd_version_read("Open On-Chip Debugger", &major, &minor));
     assert_false(openocd_version_read("Open On-Chip Debugger 0", &major, &minor));
