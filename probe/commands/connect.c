@@ -56,6 +56,11 @@ static struct link *connect_openocd(const struct context *context, const char *p
 {
     char host[256] = "localhost";
     uint16_t port = OPENOCD_TCL_PORT;
+    const char *way = dap_other_way(probe);
+    if (way != NULL) {
+        error_set(error, ERROR_USAGE, "%.64s is %s", probe, way);
+        return NULL;
+    }
     if (!is_kind(probe, "openocd")) {
         error_set(error, ERROR_USAGE,
                   "unknown probe \"%.64s\": openocd[:HOST[:PORT]], cmsis-dap[:SERIAL], cmsis-dap:usb:PORT, "
@@ -177,17 +182,19 @@ static struct link *start_openocd(const struct context *context, struct error *e
     return claimed(openocd_start(words, n, options->n_openocd, context->log, &deadline, error), name, lock);
 }
 
-/* No probe was named: takes the only one there is. */
+/* No probe was named: takes the only one there is. What else listens on OpenOCD's port hides none. */
 static struct link *connect_default(const struct context *context, struct error *error)
 {
     struct dap_listed probes[CONNECT_PROBES];
     struct error no_server = {0};
     struct link *link = connect_openocd(context, "openocd", &no_server);
-    if (link != NULL || no_server.kind != ERROR_NO_PROBE) {
+    bool none = no_server.kind == ERROR_NO_PROBE, other_kind = no_server.kind == ERROR_NOT_A_PROBE;
+    size_t n = link == NULL && (none || other_kind) ? connect_list(context, probes, CONNECT_PROBES) : 0;
+    if (link != NULL || (n == 0 && !none)) {
         *error = no_server;
         return link;
     }
-    if (connect_list(context, probes, CONNECT_PROBES) == 0) {
+    if (n == 0) {
         struct adapter_found other;
         bool has_other = dap_list_adapters(NULL, 0, &other, 1) > 0;
         error_set(error, ERROR_NO_PROBE,

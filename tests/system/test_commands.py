@@ -206,8 +206,8 @@ def in_namespace(devices, *words):
 
 
 ADAPTERS = [
-    ("0483:3748", "ST-Link V2 ", "-f interface/stlink.cfg"), ("0483:374b:STM32 STLink:066DFF", "ST-Link V2-1", "-f interface/stlink.cfg"),
-    ("0483:374f", "ST-Link V3", "-f interface/stlink.cfg"), ("0483:374d", "ST-Link V3", "boot loader"),
+    ("0483:3748", "ST-Link V2 ", "-f interface/stlink-dap.cfg -c 'transport select dapdirect_swd'"), ("0483:374b:STM32 STLink:066DFF", "ST-Link V2-1", "-f interface/stlink-dap.cfg -c 'transport select dapdirect_swd'"),
+    ("0483:374f", "ST-Link V3", "-f interface/stlink-dap.cfg -c 'transport select dapdirect_swd'"), ("0483:374d", "ST-Link V3", "boot loader"),
     ("1366:0101:J-Link:000123", "J-Link", "-f interface/jlink.cfg"), ("1366:1015", "J-Link", "-f interface/jlink.cfg"),
     ("0403:6010", "FTDI FT2232", "-f interface/ftdi/"), ("0403:6014", "FTDI FT232H", "-f interface/ftdi/"),
     ("2e8a:0003:RP2 Boot:E0C9", "Pico in BOOTSEL mode", "debugprobe_on_pico.uf2"),

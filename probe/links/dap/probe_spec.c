@@ -302,7 +302,10 @@ const struct dap_found *usb_choice_choose(const struct dap_found *list, size_t n
 
 enum { ST = 0x0483, SEGGER = 0x1366, FTDI = 0x0403, RASPBERRY_PI = 0x2E8A };
 
-#define STLINK "reached through OpenOCD: pmu-probe -f interface/stlink.cfg -f target/YOUR_CHIP.cfg info"
+#define STLINK_V1 "reached through OpenOCD: pmu-probe -f interface/stlink.cfg -f target/YOUR_CHIP.cfg info"
+#define STLINK                                                                                               \
+    "reached through OpenOCD: pmu-probe -f interface/stlink-dap.cfg -c 'transport select dapdirect_swd' -f " \
+    "target/YOUR_CHIP.cfg info"
 #define LOADER                                                                                               \
     "in its boot loader: plug it in again; if it stays there, ST's STSW-LINK007 loads its firmware anew"
 #define JLINK                                                                                                \
@@ -317,7 +320,7 @@ enum { ST = 0x0483, SEGGER = 0x1366, FTDI = 0x0403, RASPBERRY_PI = 0x2E8A };
 
 /* The product IDs of OpenOCD 0.12: src/jtag/drivers/stlink_usb.c, and its interface files for FTDI's. */
 static const struct adapter adapters[] = {
-    {ST, 0x3744, "ST-Link V1", STLINK},
+    {ST, 0x3744, "ST-Link V1", STLINK_V1},
     {ST, 0x3748, "ST-Link V2", STLINK},
     {ST, 0x374B, "ST-Link V2-1", STLINK},
     {ST, 0x3752, "ST-Link V2-1", STLINK},
@@ -335,6 +338,13 @@ static const struct adapter adapters[] = {
     {RASPBERRY_PI, 0x0003, "Pico in BOOTSEL mode", BOOTSEL("debugprobe_on_pico.uf2")},
     {RASPBERRY_PI, 0x000F, "Pico 2 in BOOTSEL mode", BOOTSEL("debugprobe_on_pico2.uf2")},
 };
+
+const char *dap_other_way(const char *kind)
+{
+    return strcmp(kind, "stlink") == 0 || strcmp(kind, "st-link") == 0 ? STLINK
+           : strcmp(kind, "jlink") == 0 || strcmp(kind, "j-link") == 0 ? JLINK
+                                                                       : NULL;
+}
 
 const struct adapter *adapter_find(uint16_t vendor, uint16_t product)
 {
