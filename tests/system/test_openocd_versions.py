@@ -1,10 +1,14 @@
 """Which OpenOCD it is: the version lines of vendors, one that says something else, and where it is found."""
 import os
 import shutil
+import socket
 
 import pytest
 
-from harness import Place, finish_tool, start_tool
+from harness import TOOL, Place, finish_tool, start_tool
+from usb import usb_available
+
+needs_usb = pytest.mark.skipif(usb_available() is not None, reason=str(usb_available()))
 
 XPACK = "xPack Open On-Chip Debugger 0.12.0-01004-g9ea7f3d64-dirty (2023-01-30-15:04)"
 LINES = [XPACK, "xPack Open On-Chip Debugger 0.12.0+dev-02228-ge5888bda3-dirty (2025-10-04-22:44)",
@@ -39,7 +43,7 @@ def test_one_that_is_too_old():
 def own_openocd(place, environment, *words):
     """Starts an OpenOCD of the tool's own for the board."""
     config = place.config() or os.path.join(os.path.dirname(__file__), "..", "..", "openocd-cfg", "boards", "virtual.cfg")
-    return finish_tool(start_tool([place.words()[0], "-c", f"set BOARD_PORT {place.board.jtag_port}", "-f", config, *words,
+    return finish_tool(start_tool([TOOL, "-c", f"set BOARD_PORT {place.board.jtag_port}", "-f", config, *words,
                                    "info"], environment=environment))
 
 
@@ -67,3 +71,25 @@ def test_a_file_that_it_does_not_have():
         result = own_openocd(place, {}, "-f", "target/stm32of2031.cfg")
         assert result.code == 3
         assert "Can't find target/stm32of2031.cfg" in result.err and "a newer one may have it" in result.err
+
+
+@needs_usb
+def test_a_silent_port_hides_no_usb_probe():
+    with socket.socket() as silent, Place("m4/v2") as place:
+        silent.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            silent.bind(("127.0.0.1", 6666))  # OpenOCD's own
+        except OSError:
+            pytest.skip("something listens on port 6666")
+        silent.listen()
+        result = finish_tool(start_tool(place.board.in_namespace([TOOL, "info"])))
+        assert result.code == 0 and result.out.startswith("cmsis-dap "), result.err
+        result = finish_tool(start_tool([TOOL, "info"]))
+        assert result.code == 3 and "localhost:6666 is open, but silent" in result.err
+
+
+@pytest.mark.parametrize("probe, line", [("stlink", "interface/stlink-dap.cfg -c 'transport select dapdirect_swd'"),
+                                         ("jlink", "interface/jlink.cfg -c 'transport select swd'")])
+def test_adapters_by_name_are_answered(probe, line):
+    result = finish_tool(start_tool([TOOL, "-p", probe, "info"]))
+    assert result.code == 2 and f"{probe} is reached through OpenOCD: pmu-probe -f {line}" in result.err
