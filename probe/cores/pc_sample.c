@@ -73,7 +73,7 @@ static bool identify_armv8(const struct core *core, const uint64_t *identity, st
                               .form = PC_FORM_V8_LEVELS,
                               .words = 2,
                               .at = {core_pmu(core, PMPCSR_LOW), core_pmu(core, PMPCSR_HIGH)},
-                              .has_context = has_context(identity[IDENTITY_V8_PMU]),
+                              .has_context = true, /* with PMPCSR, DDI 0487 I5.3.26 */
                               .context = core_pmu(core, PMCID1SR)};
     return true;
 }

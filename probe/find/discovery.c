@@ -219,22 +219,33 @@ static const struct device_bus *find_bus(const struct found *found, uint16_t por
     return NULL;
 }
 
-/* Finds the view of a system bus on the same debug port. */
+static bool has_cortex_m(const struct found *found, uint16_t port)
+{
+    for (size_t i = 0; i < found->n_cores; i++)
+        if (found->cores[i].core.ops == &cortex_m_ops && found->cores[i].view.has_port &&
+            found->cores[i].view.port == port)
+            return true;
+    return false;
+}
+
+/* Finds the view of a system bus on the same debug port: AXI before AHB. A port with a Cortex-M on it shows
+ * that core's memory, and is the last. */
 static bool find_memory(struct found *found, uint16_t port, uint16_t *unit, const struct deadline *deadline,
                         struct error *error)
 {
+    int best = 0;
     for (size_t i = 0; i < found->n_views; i++) {
+        const struct link_view *view = &found->views[i];
         enum port_bus kind;
-        if (!is_plain(&found->views[i]) || !found->views[i].has_port ||
-            found->views[i].port >> 8 != port >> 8 || found->views[i].port == port)
+        if (!is_plain(view) || !view->has_port || view->port >> 8 != port >> 8 || view->port == port ||
+            !read_kind(found, view->port, &kind, deadline, error) || kind == PORT_NONE || kind == PORT_APB)
             continue;
-        if (read_kind(found, found->views[i].port, &kind, deadline, error) && kind != PORT_NONE &&
-            kind != PORT_APB) {
-            *unit = found->views[i].unit;
-            return true;
-        }
+        int rank = has_cortex_m(found, view->port) ? 1 : kind == PORT_AXI ? 3 : 2;
+        if (rank > best)
+            *unit = view->unit;
+        best = rank > best ? rank : best;
     }
-    return false;
+    return best > 0;
 }
 
 /* The monitor of a cluster or a bus may have the DEVTYPE of a core's PMU. DEVARCH, if there is one, shows

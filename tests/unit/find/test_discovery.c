@@ -206,6 +206,30 @@ FRESH_TEST(two_cores_through_a_probe)
     assert_int_equal(f.others, 0); /* the system bus was not touched */
 }
 
+/* As an STM32MP25 has it: the first system bus is that of a Cortex-M, and AXI comes after AHB. */
+FRESH_TEST(memory_is_that_of_the_cores_own_bus)
+{
+    enum { OTHER_AHB = 2, AXI = 3 };
+    add_table(zynq, 8);
+    bare_views();
+    for (uint16_t port = OTHER_AHB; port <= AXI; port++)
+        add_view((struct link_view){.type = "ap", .port = port, .is_core = true});
+    for (int round = 0; round < 4; round++) {
+        static const uint16_t wanted[] = {AXI, AHB, OTHER_AHB, AHB};
+        f.idr[OTHER_AHB] = round < 3 ? 0x44770001 : 0;
+        f.idr[AXI] = round < 1 ? 0x44770004 : 0;
+        f.found.n_cores = f.found.n_buses = 0;
+        if (round >= 2) /* a Cortex-M was found on it */
+            f.found.cores[f.found.n_cores++] =
+                (struct device_core){.core.ops = &cortex_m_ops, .view = {.has_port = true, .port = AHB}};
+        size_t first = f.found.n_cores;
+        assert_true(run());
+        assert_int_equal(f.found.n_cores, first + 2);
+        assert_true(f.found.cores[first].has_memory);
+        assert_int_equal(f.found.cores[first].core.memory_unit, wanted[round]);
+    }
+}
+
 FRESH_TEST(two_cores_through_a_server)
 {
     add_table(zynq, 8);
