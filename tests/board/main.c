@@ -79,6 +79,8 @@ static bool open_probe(struct board *b, const struct options *o)
         b->pins.jtag.protocol_1 = true;
         b->pins.jtag.idcode = SOC_600;
     }
+    if (o->jtag_idcode != 0)
+        b->pins.jtag.idcode = o->jtag_idcode;
     b->pins.has_jtag = true;
     b->pins.reset = hold_reset;
     b->pins.self = b;

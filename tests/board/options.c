@@ -26,6 +26,7 @@ enum {
     STOP_SKID,
     SAMPLE_SKID,
     NO_CATCH_UP,
+    JTAG_IDCODE,
     JTAG_PROTOCOL_1,
     DIE,
     VERBOSE,
@@ -71,6 +72,7 @@ static const struct option long_options[] = {
     {"sample-skid", required_argument, NULL, SAMPLE_SKID},
     {"no-catch-up", no_argument, NULL, NO_CATCH_UP},
     {"jtag-protocol-1", no_argument, NULL, JTAG_PROTOCOL_1},
+    {"jtag-idcode", required_argument, NULL, JTAG_IDCODE},
     {"die-with-parent", no_argument, NULL, DIE},
     {"verbose", no_argument, NULL, VERBOSE},
     {"dap-tcp", required_argument, NULL, DAP_TCP},
@@ -182,6 +184,10 @@ static bool take(struct options *o, int option, const char *text)
     case NO_CATCH_UP:
         o->no_catch_up = true;
         return true;
+    case JTAG_IDCODE:
+        ok = number(text, 1, UINT32_MAX, &value);
+        o->jtag_idcode = (uint32_t)value;
+        return ok;
     case JTAG_PROTOCOL_1:
         o->jtag_protocol_1 = true;
         return true;
@@ -293,6 +299,7 @@ bool options_parse(struct options *o, int argc, char **argv)
                 "PERMILLE]\n"
                 "             [--core-state NAME] [--no-rom-table] [--port-quirks NAME,...]\n"
                 "             [--stop-skid N] [--sample-skid N] [--no-catch-up] [--jtag-protocol-1] "
+                "[--jtag-idcode N] "
                 "[--die-with-parent] "
                 "[--dap-firmware FILE.so]\n"
                 "             [--dap-tcp PORT] [--dap-packet BYTES] [--dap-count N] [--dap-latency US]\n"

@@ -38,6 +38,7 @@ struct options {
     bool no_rom_table;      // the access ports know of none
     unsigned port_quirks;   // of debug ports and access ports
     bool jtag_protocol_1;   // of the JTAG-DP, as CoreSight SoC-600 has it
+    uint32_t jtag_idcode;   // of the CMSIS-DAP probe's JTAG port; 0: the chip's
     bool die_with_parent, verbose;
 };
 

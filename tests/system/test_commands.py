@@ -316,6 +316,18 @@ def test_a_jtag_port_of_protocol_1_is_refused_by_name():
         assert result.code == 3 and "0x4BA06477" in result.err and "JTAG-DP protocol 1" in unfolded(result.err), result.err
 
 
+def test_a_jtag_port_with_tis_idcode():
+    with Place("a53/jtag", jtag_idcode=0x0BB7E02F) as place:  # an AM62x
+        result = place.delta("-r", 3, "work_by_data")
+        assert len(result.hits) == 3
+
+
+def test_a_chain_without_a_debug_port():
+    with Place("m4/jtag", jtag_idcode=0x06410041) as place:
+        result = place.run("info")
+        assert result.code == 3 and "no Arm debug port is on the JTAG chain: its first device has the IDCODE 0x06410041" in unfolded(result.err)
+
+
 def test_nothing_on_the_dap_port():
     result = run_tool("-p", f"cmsis-dap-tcp:127.0.0.1:{CLOSED_PORT}", "info")
     assert result.code == 3 and "nothing listens" in result.err

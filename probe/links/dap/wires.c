@@ -96,6 +96,8 @@ bool wires_clock(struct dap_probe *probe, uint32_t hz, struct error *error)
 /* IDCODE, IEEE 1149.1 clause 12: bit 0 is one, bits 11:1 the maker. Arm's debug ports: IHI 0031 B3.4. */
 enum { ID_PRESENT = 1, ARM_PORT_IR = 4 };
 static const uint32_t ID_MAKER_AND_KIND = 0x0FF00FFF, ID_ARM_PORT = 0x0BA00477;
+/* The debug ports of TI's K3 have TI's IDCODE. TI's other devices on a chain have longer instructions. */
+enum { ID_MAKER = 0xFFF, ID_TI = 0x02F };
 
 static bool bit_at(const uint8_t *bits, size_t at)
 {
@@ -179,6 +181,14 @@ bool chain_find_port(struct chain *chain)
     return false;
 }
 
+bool chain_find_foreign_port(struct chain *chain)
+{
+    for (chain->port = 0; chain->port < chain->n; chain->port++)
+        if ((chain->id[chain->port] & ID_MAKER) == ID_TI && chain->ir[chain->port] == ARM_PORT_IR)
+            return true;
+    return false;
+}
+
 uint32_t chain_newer_port(const struct chain *chain)
 {
     for (size_t i = 0; i < chain->n; i++)
@@ -246,18 +256,23 @@ bool chain_scan(struct dap_probe *probe, struct chain *chain, struct error *erro
     if (!chain_read_ids(chain, bits, CHAIN_ID_BITS))
         return error_set(error, ERROR_NO_TARGET,
                          "no device answers over JTAG: is the target powered and connected?");
-    if (!chain_find_port(chain)) {
-        uint32_t newer = chain_newer_port(chain);
-        if (newer == 0)
-            return error_set(error, ERROR_NO_TARGET, "no Arm debug port is on the JTAG chain");
+    bool found = chain_find_port(chain);
+    uint32_t newer = found ? 0 : chain_newer_port(chain);
+    if (newer != 0)
         return error_set(error, ERROR_NO_TARGET,
                          "the debug port on the JTAG chain (IDCODE 0x%08" PRIX32
                          ") speaks JTAG-DP protocol 1, "
                          "which CMSIS-DAP probes do not know: use SWD, or OpenOCD with another probe",
                          newer);
-    }
     if (!measure_ir(probe, chain, error))
         return false;
+    if (!found && !chain_find_foreign_port(chain))
+        return error_advise(
+            error, ERROR_NO_TARGET,
+            "A port that another device must switch in first (TI's ICEPick) is reached through "
+            "OpenOCD: -f interface/YOUR_ADAPTER.cfg -f target/YOUR_CHIP.cfg.",
+            "no Arm debug port is on the JTAG chain: its first device has the IDCODE 0x%08" PRIX32,
+            chain->id[0]);
     size_t n = protocol_jtag_configure(packet, chain->ir, chain->n);
     return probe_tell(probe, packet, n, "learn the JTAG chain", error) == ANSWER_GOOD;
 }

@@ -120,6 +120,18 @@ static size_t put_bits(uint8_t *bits, size_t at, uint32_t value, unsigned n)
     return at;
 }
 
+TEST(a_port_with_its_makers_idcode)
+{
+    struct chain chain = {.n = 2, .id = {0x0B5A002F, 0x0BB7E02F}, .ir = {6, 4}};
+    assert_false(chain_find_port(&chain));
+    assert_true(chain_find_foreign_port(&chain));
+    assert_int_equal(chain.port, 1);
+    chain.ir[1] = 6; /* an ICEPick */
+    assert_false(chain_find_foreign_port(&chain));
+    chain = (struct chain){.n = 1, .id = {0x06410041}, .ir = {4}};
+    assert_false(chain_find_foreign_port(&chain));
+}
+
 TEST(test_chain)
 {
     uint8_t bits[CHAIN_ID_BITS / 8];
