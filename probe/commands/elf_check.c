@@ -1,5 +1,6 @@
 #include "commands/session.h"
 #include "commands/where.h"
+#include "device/awake.h"
 
 #include <elf.h>
 #include <inttypes.h>
@@ -89,9 +90,10 @@ static bool check_code(struct session *session, struct error *error)
 static const uint64_t VECTOR_CHECKSUM = 0x1C;
 enum { WORDS = 64 };
 
-/* Reads from the target *n words of a piece of the file, at most WORDS, from its byte *skip on. */
+/* Reads from the target *n words of a piece of the file, at most WORDS, from its byte *skip on. *asleep: the
+ * core slept, so that they may be other than memory has. */
 static bool read_piece(struct session *session, const struct segment *piece, uint64_t *results, size_t *skip,
-                       size_t *n, struct error *error)
+                       size_t *n, bool *asleep, struct error *error)
 {
     struct step items[WORDS];
     struct steps list = {.items = items, .room = WORDS};
@@ -100,7 +102,9 @@ static bool read_piece(struct session *session, const struct segment *piece, uin
         steps_add(&list, step_read(core_word(&session->device.chosen->core, piece->address + at)));
     *n = list.n;
     struct deadline deadline = session_deadline(session);
-    return list.n == 0 || ledger_run(session->device.ledger, &list, results, &deadline, error);
+    *asleep = false;
+    return list.n == 0 || awake_read(session->device.ledger, &session->device.chosen->core, &list, results,
+                                     asleep, &deadline, error);
 }
 
 /* Compares words of the target with a piece of the file, from its byte `skip` on. A program that moved itself
@@ -169,6 +173,47 @@ static bool compare_by_core(struct session *session, const struct segment *piece
     return true;
 }
 
+/* The same of a core that sleeps, once it is halted: then its memory has a clock. */
+static bool compare_halted(struct session *session, const struct segment *piece, struct error *error)
+{
+    uint64_t words[WORDS];
+    size_t skip, n;
+    bool asleep, same = false;
+    struct deadline deadline = session_deadline(session);
+    struct engine *engine = session_engine(session, error);
+    if (engine == NULL)
+        return false;
+    if (device_keep(&session->device, &deadline, error) && engine->ops->stand(engine, &deadline, error))
+        same = read_piece(session, piece, words, &skip, &n, &asleep, error) &&
+               compare(session, piece, skip, words, n, error);
+    struct error stays = {0};
+    if (!session_disarm(session, engine, &stays) && same)
+        same = error_copy(error, &stays);
+    engine->ops->free(engine);
+    if (same)
+        log_line(session->context->log, "0x%08" PRIX64 ": halted, the core has the ELF's code; asleep, other",
+                 piece->address);
+    return same;
+}
+
+bool elf_hidden_in_sleep(struct session *session)
+{
+    struct segment segment;
+    struct step items[WORDS];
+    uint64_t words[WORDS];
+    struct steps list = {.items = items, .room = WORDS};
+    struct deadline deadline = session_deadline(session);
+    struct error differs = {0};
+    const struct core *core = &session->device.chosen->core;
+    if (session->symbols == NULL || symbols_segments(session->symbols, &segment, 1) == 0)
+        return false;
+    size_t skip = (4 - segment.address % 4) % 4;
+    for (size_t at = skip; at + 4 <= segment.size && list.n < WORDS; at += 4)
+        steps_add(&list, step_read(core_word(core, segment.address + at)));
+    return list.n > 1 && asleep_read(session->device.ledger, core, &list, words, &deadline) &&
+           !compare(session, &segment, skip, words, list.n, &differs);
+}
+
 static bool stops_there(enum error_kind kind)
 {
     return kind == ERROR_ELF_MISMATCH || kind == ERROR_LINK_LOST || kind == ERROR_CANCELLED ||
@@ -188,11 +233,24 @@ static bool check_piece(struct session *session, const struct segment *piece, st
 {
     uint64_t results[WORDS];
     size_t skip, n;
+    bool asleep;
     struct error differs = {0}, by_core = {0};
-    if (!read_piece(session, piece, results, &skip, &n, &differs))
+    if (!read_piece(session, piece, results, &skip, &n, &asleep, &differs)) {
         error_prefix(&differs, "the ELF's code at 0x%08" PRIX64 " cannot be read back: ", piece->address);
-    else if (compare(session, piece, skip, results, n, &differs))
+    } else if (compare(session, piece, skip, results, n, &differs)) {
+        session->shown_in_sleep = session->shown_in_sleep || asleep;
         return true;
+    } else if (asleep && session->may_stop) {
+        return compare_halted(session, piece, error);
+    } else if (asleep) {
+        if (!session->may_be_other && !session->context->options->quiet)
+            fputs("pmu-probe: it is not known whether the target runs this ELF: its core sleeps, and some "
+                  "chips show other "
+                  "words than memory has then\n",
+                  stderr);
+        session->may_be_other = true;
+        return true;
+    }
     bool lost = differs.kind == ERROR_LINK_LOST || differs.kind == ERROR_CANCELLED;
     if (!lost && may_see_more(session)) {
         if (session->may_stop && compare_by_core(session, piece, &by_core))
@@ -242,11 +300,12 @@ static bool is_whole_at(struct session *session, uint64_t offset)
         struct segment piece = piece_of(&segments[i / PIECES], i % PIECES);
         uint64_t words[WORDS];
         size_t skip, count;
+        bool asleep;
         struct error differs = {0};
         piece.address += offset - session->context->options->load_offset;
         if (is_narrow(session))
             piece.address &= UINT32_MAX;
-        if (!read_piece(session, &piece, words, &skip, &count, &differs) ||
+        if (!read_piece(session, &piece, words, &skip, &count, &asleep, &differs) ||
             !compare_moved(session, &piece, skip, words, count, (uint32_t)offset, &differs))
             return false;
     }
@@ -259,10 +318,11 @@ static bool read_bytes(struct session *session, uint64_t address, uint8_t *out, 
     const struct segment piece = {.address = address, .size = size};
     uint64_t words[WORDS];
     size_t skip, n;
+    bool asleep;
     struct symbols_machine machine;
     struct error unread = {0};
     symbols_machine(session->symbols, &machine);
-    if (!read_piece(session, &piece, words, &skip, &n, &unread))
+    if (!read_piece(session, &piece, words, &skip, &n, &asleep, &unread))
         return false;
     for (size_t i = 0; i < n; i++) {
         uint32_t word = machine.big_endian_words ? __builtin_bswap32((uint32_t)words[i]) : (uint32_t)words[i];
@@ -366,7 +426,7 @@ static bool find_id(struct session *session, const struct segment *around, uint6
     enum { STEP = 4 * (WORDS - 6), SEARCH_MS = 3000 };
     struct deadline deadline = deadline_in_ms(patience_ms(SEARCH_MS), session->context->cancel);
     uint64_t end = around->address + around->size;
-    bool ended[2] = {false, false}; /* after the note, before it */
+    bool ended[2] = {false, false}, asleep; /* after the note, before it */
     for (uint64_t round = 0; !(ended[0] && ended[1]) && !deadline_passed(&deadline); round++) {
         uint64_t words[WORDS], distance = (round + 1) / 2 * STEP;
         bool before = round % 2 != 0;
@@ -379,7 +439,7 @@ static bool find_id(struct session *session, const struct segment *around, uint6
         if (ended[before])
             continue;
         struct segment piece = {.address = at, .size = end - at};
-        ended[before] = !read_piece(session, &piece, words, &skip, &n, &unread);
+        ended[before] = !read_piece(session, &piece, words, &skip, &n, &asleep, &unread);
         for (size_t i = 0; !ended[before] && i < n; i++)
             if (take_id(words + i, n - i, out))
                 return true;

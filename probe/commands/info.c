@@ -186,20 +186,17 @@ static void print_bus(struct session *session, const struct device_bus *bus)
 }
 
 /* SystemCoreClock as core 0 sees it: measuring would disturb the core. False: not known. */
-static bool read_clock(struct session *session, uint64_t *hz)
+static bool read_clock(struct session *session, uint32_t *hz)
 {
     uint64_t address, size;
-    struct error ignored = {0};
     struct deadline deadline = session_deadline(session);
     return session->symbols != NULL && symbols_object(session->symbols, "SystemCoreClock", &address, &size) &&
-           size == 4 &&
-           ledger_read(session->device.ledger, core_word(&session->device.cores[0].core, address), hz,
-                       &deadline, &ignored);
+           size == 4 && session_look(session, &session->device.cores[0].core, address, &deadline, hz);
 }
 
 static void print_clock(struct session *session)
 {
-    uint64_t hz;
+    uint32_t hz;
     if (read_clock(session, &hz))
         fprintf(session->context->out, "\nclock    %.6g MHz   SystemCoreClock\n", (double)hz / 1e6);
 }
@@ -436,7 +433,8 @@ static bool print_json(struct session *session, struct error *error)
     FILE *out = session->context->out;
     const struct debugger *debugger = link_debugger(session->link);
     char link[128];
-    uint64_t hz, shown = 0;
+    uint64_t shown = 0;
+    uint32_t hz;
     link_describe(session->link, link, sizeof link);
     bool written = json_command_header(out, "info", link), ok = true;
     if (debugger != NULL && debugger->access.settled)

@@ -289,6 +289,13 @@ static bool begin_contexts(struct profiling *self, struct error *error)
             contexts_begin(&core->contexts, &self->session.device.cores[core->number].core, 0,
                            self->by_stops == NULL ? &core->sampler.source : NULL);
         core->sampler.contexts = &core->contexts;
+        core->contexts.hidden_in_sleep =
+            core->contexts.of[PROFILE_TASKS].is_read && elf_hidden_in_sleep(&self->session);
+        if (core->contexts.hidden_in_sleep && !options_of(self)->quiet)
+            fputs("pmu-probe: the memory of this chip cannot be read while its core sleeps: tasks are those "
+                  "of the time "
+                  "awake\n",
+                  stderr);
     }
     if (self->by_stops != NULL)
         self->by_stops->contexts = &self->cores[0].contexts;

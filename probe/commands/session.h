@@ -35,6 +35,8 @@ struct session {
     struct named_region *measured; /* NULL: not a region */
     struct extent inside;          /* its code, as symbols_reach takes it; low 0: it is not known */
     bool may_watch, watches;       /* the engine can watch for what changes the counter there; and it does */
+    bool shown_in_sleep;           /* memory of the sleeping core was right */
+    bool may_be_other;             /* what it shows in sleep is not this ELF, which was said */
     uint64_t clock_at;             /* SystemCoreClock, whose value is the clock; 0: another clock */
     uint32_t clock_was;
     char clock_change[96]; /* "" */
@@ -102,6 +104,9 @@ const char *session_cores_note(const struct session *session);
 /* Fills what the session knows of the conditions. */
 void session_conditions(struct session *session, const struct clock *clock, struct conditions *out);
 /* Reads SystemCoreClock again, if it is the clock: "SystemCoreClock went from ...", "" if it is as before. */
+/* A word of the program's memory; false where it cannot be read, or only in a sleep that may show another. */
+bool session_look(struct session *session, const struct core *core, uint64_t address,
+                  const struct deadline *deadline, uint32_t *out);
 const char *session_clock_change(struct session *session);
 /* At the end of a run: removes a clock that has changed since, as its times would be wrong. */
 void session_end_conditions(const struct session *session, struct conditions *conditions);
@@ -197,3 +202,5 @@ bool elf_fits(const struct symbols_machine *machine, const struct core *core);
 bool elf_find_moved(struct session *session, uint64_t pc, uint64_t *by);
 /* The session must have chosen its core; true without an ELF. */
 bool elf_check(struct session *session, struct error *error);
+/* Whether the chip shows other than its memory while its core sleeps, as far as it sleeps within a moment. */
+bool elf_hidden_in_sleep(struct session *session);

@@ -2,7 +2,7 @@
  * moment, decides, and whether the clock was the same at the end. */
 #include "commands/session.h"
 
-#include "links/ledger.h"
+#include "device/awake.h"
 #include "measure/plausible.h"
 #include "report/number.h"
 
@@ -11,39 +11,47 @@
 
 enum { CLOCK_MS = 60 };
 
+bool session_look(struct session *session, const struct core *core, uint64_t address,
+                  const struct deadline *deadline, uint32_t *out)
+{
+    struct step read = step_read(core_word(core, address));
+    struct steps list = {.items = &read, .n = 1, .room = 1};
+    struct error ignored = {0};
+    uint64_t value;
+    bool asleep;
+    if (!awake_read(session->device.ledger, core, &list, &value, &asleep, deadline, &ignored))
+        return false;
+    *out = (uint32_t)value;
+    return !asleep || session->shown_in_sleep;
+}
+
 static bool clock_from_program(struct session *session, struct clock *out)
 {
-    uint64_t address, size, value;
-    struct error ignored = {0};
+    uint64_t address, size;
+    uint32_t value;
     struct deadline deadline = session_deadline(session);
     if (session->symbols == NULL || !symbols_object(session->symbols, "SystemCoreClock", &address, &size) ||
-        size != 4)
-        return false;
-    if (!ledger_read(session->device.ledger, core_word(&session->device.chosen->core, address), &value,
-                     &deadline, &ignored))
-        return false;
-    if (value < 1000 || value > 2000000000)
+        size != 4 || !session_look(session, &session->device.chosen->core, address, &deadline, &value) ||
+        value < 1000 || value > 2000000000)
         return false;
     *out = clock_given((double)value, "SystemCoreClock", core_fastest_hz(&session->device.chosen->core));
     session->clock_at = address;
-    session->clock_was = (uint32_t)value;
+    session->clock_was = value;
     return true;
 }
 
 /* The program may have switched its clock since. What cannot be read tells nothing. */
 const char *session_clock_change(struct session *session)
 {
-    uint64_t value;
+    uint32_t value;
     char before[NUMBER_ROOM], after[NUMBER_ROOM];
-    struct error ignored = {0};
     struct deadline deadline = session_last_deadline(session);
     if (session->clock_at == 0 || session->clock_change[0] != '\0' ||
-        !ledger_read(session->device.ledger, core_word(&session->device.chosen->core, session->clock_at),
-                     &value, &deadline, &ignored) ||
-        (uint32_t)value == session->clock_was)
+        !session_look(session, &session->device.chosen->core, session->clock_at, &deadline, &value) ||
+        value == session->clock_was)
         return session->clock_change;
     number_frequency(before, sizeof before, (double)session->clock_was);
-    number_frequency(after, sizeof after, (double)(uint32_t)value);
+    number_frequency(after, sizeof after, (double)value);
     snprintf(session->clock_change, sizeof session->clock_change,
              "SystemCoreClock went from %.24s to %.24s during the run", before, after);
     return session->clock_change;

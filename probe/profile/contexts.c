@@ -50,7 +50,7 @@ static void note_process(struct contexts *contexts, uint64_t process)
     contexts->has_several = contexts->has_several || process != contexts->process;
 }
 
-bool contexts_note(struct contexts *contexts, const uint64_t *words, bool sampled)
+bool contexts_note(struct contexts *contexts, const uint64_t *words, bool sampled, bool asleep)
 {
     for (size_t i = 0; contexts != NULL && i < PROFILE_CONTEXTS; i++) {
         struct context_source *source = &contexts->of[i];
@@ -61,6 +61,8 @@ bool contexts_note(struct contexts *contexts, const uint64_t *words, bool sample
             continue;
         if (i == PROFILE_PROCESSES)
             note_process(contexts, value);
+        if (i == PROFILE_TASKS && asleep && contexts->hidden_in_sleep)
+            continue;
         if (!profile_tally_add(&source->tally, value, 1))
             return false;
     }

@@ -122,7 +122,7 @@ static bool read_pc(struct event_sampler *sampler, const struct counter_stop_loo
     if (!counter_stop_run(&sampler->stop, &list, results, deadline, error))
         return false;
     *pc = core_code_place(core_register_value(sampler->core, CORE_PC, results, at));
-    return contexts_note(contexts, results + words, false) || fails_for_memory(error);
+    return contexts_note(contexts, results + words, false, false) || fails_for_memory(error);
 }
 
 /* Beside a stack, which is read by lists of its own. */
@@ -132,8 +132,9 @@ static bool note_contexts(struct event_sampler *sampler, const struct deadline *
     uint64_t results[PROFILE_CONTEXTS];
     struct steps list = {.items = items, .room = PROFILE_CONTEXTS};
     contexts_add(sampler->contexts, &list);
-    return list.n == 0 || (counter_stop_run(&sampler->stop, &list, results, deadline, error) &&
-                           (contexts_note(sampler->contexts, results, false) || fails_for_memory(error)));
+    return list.n == 0 ||
+           (counter_stop_run(&sampler->stop, &list, results, deadline, error) &&
+            (contexts_note(sampler->contexts, results, false, false) || fails_for_memory(error)));
 }
 
 /* Where the core stands, into the tally. */

@@ -201,7 +201,7 @@ static bool note_contexts(struct sampler *sampler, const struct pc_look *look, c
                           bool sampled)
 {
     bool runs = !look->off && (look->state == CORE_RUNNING || look->state == CORE_ASLEEP);
-    return !runs || contexts_note(sampler->contexts, words, sampled);
+    return !runs || contexts_note(sampler->contexts, words, sampled, look->state == CORE_ASLEEP);
 }
 
 static void note_reset(struct sampler *sampler, struct profile_tally *tally)

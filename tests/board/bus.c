@@ -102,7 +102,12 @@ bool bus_read(struct bus *bus, uint32_t address, unsigned size, uint32_t *value,
     if (is_refused(bus, bytes != NULL, master))
         return false;
     if (bytes) {
+        if (master != BUS_CORE && bus->unclocked && bus->unclocked(bus->unclocked_self)) {
+            *value = bus->carried & lanes(size);
+            return true;
+        }
         memcpy(value, bytes, size);
+        bus->carried = *value;
         if (bus->dirty && master != BUS_CORE && (address & DIRTY_LINE))
             *value = ~*value & lanes(size);
         return true;

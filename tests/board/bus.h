@@ -45,6 +45,10 @@ struct bus {
     // A cache of the core's holds newer lines than memory: in every other line of 32 bytes whoever else reads
     // sees other bytes
     bool dirty;
+    // While this is true, memory has no clock: whoever but the core reads it sees what the bus carried last
+    bool (*unclocked)(const void *self);
+    const void *unclocked_self;
+    uint32_t carried;
     struct bus *twin; // of another core, who sees the same memories; NULL if there is none
     // Of a debug bus: the address bit that tells a debugger (set) from software, whose accesses are
     // BUS_CORE's; the devices stand where it is set. 0: there is no such bit.

@@ -149,9 +149,19 @@ static bool interrupt(struct core *core, unsigned irq)
     return true;
 }
 
+static bool sleeps(const void *self)
+{
+    return ((const struct cortex_m *)self)->state == CM_ASLEEP;
+}
+
 static bool set_state(struct core *core, const char *name, bool on)
 {
     struct cortex_m *cm = (struct cortex_m *)core;
+    if (strcmp(name, "sleepy-memory") == 0) {
+        core->bus->unclocked = on ? sleeps : NULL;
+        core->bus->unclocked_self = cm;
+        return true;
+    }
     if (strcmp(name, "dwt-locked") == 0 && cm->profile->dwt_lock)
         cm->flavour.dwt_locked = on;
     else if (strcmp(name, "dwt-lock-lies") == 0 && cm->profile->dwt_lock)

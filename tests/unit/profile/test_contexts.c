@@ -21,7 +21,7 @@ TEST(a_cortex_m_tells_both)
     /* ICSR has more than the number of the active exception: the pending ones */
     const uint64_t looks[][2] = {{0x0040F00F, 7}, {0x0000F000, 7}, {0x00000803, 0x20000200}};
     for (size_t i = 0; i < 3; i++)
-        assert_true(contexts_note(&contexts, looks[i], true));
+        assert_true(contexts_note(&contexts, looks[i], true, false));
     const struct profile_tally *exceptions = &contexts.of[PROFILE_EXCEPTIONS].tally,
                                *tasks = &contexts.of[PROFILE_TASKS].tally;
     assert_int_equal(profile_tally_count(exceptions, 15), 1);
@@ -44,12 +44,12 @@ TEST(a_sample_tells_of_its_process)
     assert_int_equal(items[0].at.offset, 0x800300A4);
     const uint64_t first = 0x12340001, other = 2;
     /* without an address the register is unknown */
-    assert_true(contexts_note(&contexts, &other, false));
+    assert_true(contexts_note(&contexts, &other, false, false));
     for (size_t i = 0; i < 3; i++)
-        assert_true(contexts_note(&contexts, &first, true));
+        assert_true(contexts_note(&contexts, &first, true, false));
     assert_false(contexts_are_many(&contexts));
-    assert_true(contexts_note(&contexts, &other, true));
-    assert_true(contexts_note(&contexts, &first, true));
+    assert_true(contexts_note(&contexts, &other, true, false));
+    assert_true(contexts_note(&contexts, &first, true, false));
     assert_true(contexts_are_many(&contexts));
     assert_int_equal(profile_tally_count(&contexts.of[PROFILE_PROCESSES].tally, first), 4);
     assert_int_equal(profile_tally_count(&contexts.of[PROFILE_PROCESSES].tally, other), 1);
@@ -69,5 +69,5 @@ TEST(what_is_not_read)
     assert_int_equal(contexts_add(&contexts, &list), 0);
     assert_int_equal(list.n, 0);
     assert_int_equal(contexts_steps(NULL), 0);
-    assert_true(contexts_note(NULL, NULL, true));
+    assert_true(contexts_note(NULL, NULL, true, false));
 }
