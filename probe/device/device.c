@@ -382,6 +382,10 @@ static bool find(struct device *device, const struct device_request *request, co
     }
     bool done = discovery_m_run(&found, deadline, error) && discovery_run(&found, deadline, error) &&
                 discovery_place(&found, request, deadline, error);
+    if (done && found.n_cores == 0 &&
+        !discovery_find_closed(&found, &device->closed, &device->opener, deadline, error))
+        device->opener = NULL;
+    done = done && error->kind == ERROR_NONE;
     device->room = found.room;
     device->n_cores = found.n_cores;
     device->n_buses = found.n_buses;
@@ -485,6 +489,11 @@ static bool choose_remote(struct device *device, int number, struct error *error
 
 bool device_choose(struct device *device, int number, struct error *error)
 {
+    if (device->n_cores == 0 && device->opener != NULL)
+        return error_advise(
+            error, ERROR_NO_CORE, device->opener,
+            "access port %u is closed by the chip (CSW.DeviceEn is 0): it lets no debugger see its core",
+            device->closed & 0xFFU);
     if (device->n_cores == 0 && device->has_passed_over)
         return error_set(
             error, ERROR_NO_CORE,

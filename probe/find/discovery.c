@@ -466,6 +466,47 @@ bool discovery_run(struct found *found, const struct deadline *deadline, struct 
     return true;
 }
 
+/* --- chips that let no debugger in ---------------------------------------------------------------------- */
+
+/* The maker of an access port, as JEP106 numbers it: IDR[27:17], IHI 0031 C2.6.5. How its chips are opened.
+ */
+static const struct opener {
+    uint32_t designer;
+    const char *text;
+} openers[] = {
+    {0x144, "Nordic's CTRL-AP: nrfutil device recover, or OpenOCD's nrf52_recover and its kin, opens the "
+            "chip, and erases "
+            "its flash and RAM."},
+    {0x015, "NXP's debug mailbox must be asked first, as pyOCD and LinkServer do; that erases nothing."},
+    {0x373, "Silicon Labs' AAP: commander device unlock opens the chip, and erases its flash."},
+};
+
+bool discovery_find_closed(struct found *found, uint16_t *port, const char **opener,
+                           const struct deadline *deadline, struct error *error)
+{
+    enum { DESIGNER_SHIFT = 17, DESIGNER = 0x7FF, AP_CSW = 0x00, CSW_DEVICE_EN = 1 << 6 };
+    bool closed = false;
+    *opener =
+        "Read-out protection does that. What opens a chip erases it: RDP level 1 of an STM32 goes to 0 by "
+        "STM32CubeProgrammer (level 2 stays), the ID code of a Renesas RA by its Flash Programmer.";
+    for (size_t i = 0; i < found->n_views; i++) {
+        uint32_t idr, csw;
+        if (!is_bare(&found->views[i]) ||
+            !read_port(found, found->views[i].port, AP_IDR, &idr, deadline, error))
+            continue;
+        for (size_t k = 0; k < sizeof openers / sizeof *openers; k++)
+            if ((idr & IDR_CLASS) != IDR_CLASS_MEMORY &&
+                (idr >> DESIGNER_SHIFT & DESIGNER) == openers[k].designer)
+                *opener = openers[k].text;
+        if (closed || (idr & IDR_CLASS) != IDR_CLASS_MEMORY ||
+            !read_port(found, found->views[i].port, AP_CSW, &csw, deadline, error))
+            continue;
+        closed = (csw & CSW_DEVICE_EN) == 0;
+        *port = found->views[i].port;
+    }
+    return closed;
+}
+
 /* --- what the user says --------------------------------------------------------------------------------- */
 
 struct placing {

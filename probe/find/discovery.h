@@ -66,6 +66,10 @@ struct found {
 
 bool discovery_m_run(struct found *found, const struct deadline *deadline, struct error *error);
 bool discovery_run(struct found *found, const struct deadline *deadline, struct error *error);
+/* After both found nothing: whether a memory port is closed by the chip (CSW.DeviceEn, IHI 0031 C2.6.4), and
+ * what opens it. */
+bool discovery_find_closed(struct found *found, uint16_t *port, const char **opener,
+                           const struct deadline *deadline, struct error *error);
 /* After both: does what the user says. False also if it is not so. */
 bool discovery_place(struct found *found, const struct device_request *request,
                      const struct deadline *deadline, struct error *error);

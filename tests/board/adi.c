@@ -172,13 +172,14 @@ static bool begins_slow(struct adi *adi, const struct mem_ap *ap, unsigned reg)
 
 bool adi_parse_quirks(const char *text, unsigned *quirks)
 {
-    static const char *const names[] = {"no-system-power", "aliased", "large"};
+    static const char *const names[] = {"no-system-power", "aliased", "large", "closed"};
+    const size_t n = sizeof names / sizeof *names;
     *quirks = 0;
     while (*text) {
         size_t length = strcspn(text, ","), i = 0;
-        while (i < 3 && (strlen(names[i]) != length || memcmp(names[i], text, length) != 0))
+        while (i < n && (strlen(names[i]) != length || memcmp(names[i], text, length) != 0))
             i++;
-        if (i == 3)
+        if (i == n)
             return false;
         *quirks |= 1u << i;
         text += length + (text[length] == ',');
@@ -304,8 +305,11 @@ static void write_csw(struct mem_ap *ap, uint32_t value)
         ap->csw &= ~CSW_INCREMENT;
 }
 
-static bool ap_access(struct mem_ap *ap, bool large, unsigned reg, bool read, uint32_t *value)
+static bool ap_access(struct mem_ap *ap, unsigned quirks, unsigned reg, bool read, uint32_t *value)
 {
+    bool large = quirks & ADI_LARGE, closed = quirks & ADI_CLOSED;
+    if (closed && (reg == AP_DRW || (reg >= AP_BD0 && reg <= AP_BD3)))
+        return false;
     if (reg == AP_DRW)
         return data_access(ap, read, value);
     if (reg >= AP_BD0 && reg <= AP_BD3)
@@ -320,8 +324,8 @@ static bool ap_access(struct mem_ap *ap, bool large, unsigned reg, bool read, ui
         return true;
     }
     bool secure = ap->bus->security && !ap->bus->security->refuses_secure;
-    *value = reg == AP_CSW                 ? ap->csw | (secure ? CSW_SPIDEN : 0)
-             : reg == AP_TAR               ? ap->tar
+    *value = reg == AP_CSW   ? (ap->csw & ~(closed ? CSW_DEVICEEN : 0)) | (secure ? CSW_SPIDEN : 0)
+             : reg == AP_TAR ? ap->tar
              : reg == AP_TAR_HIGH && large ? ap->tar_high
              : reg == AP_CFG && large      ? CFG_LA
              : reg == AP_BASE              ? ap->base
@@ -346,7 +350,7 @@ static enum ack access_port(struct adi *adi, unsigned address, bool read, uint32
         return ACK_OK;
     if (begins_slow(adi, &adi->aps[ap], reg))
         return ACK_OK;
-    if (!ap_access(&adi->aps[ap], adi->quirks & ADI_LARGE, reg, read, value))
+    if (!ap_access(&adi->aps[ap], adi->quirks, reg, read, value))
         adi->sticky_error = true;
     if (read && reg == AP_CSW && adi->slow.hung)
         *value |= CSW_TRINPROG;

@@ -44,6 +44,7 @@ enum {
     ADI_NO_SYSTEM_POWER = 1 << 0, // CSYSPWRUPACK never comes
     ADI_ALIASED = 1 << 1,         // APSEL is decoded in part: the access ports come again and again
     ADI_LARGE = 1 << 2,           // CFG.LA: TAR has an upper word, which is not zero
+    ADI_CLOSED = 1 << 3,          // read-out protection: CSW.DeviceEn is 0, and each access to memory dies
 };
 
 struct adi {

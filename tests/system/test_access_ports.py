@@ -1,7 +1,7 @@
 """Access ports behind a debug port: which ones the tool examines, which it must not touch, and how long they may take."""
 import pytest
 
-from harness import WORK_BY_DATA, Place, finish_tool
+from harness import WORK_BY_DATA, Place, finish_tool, unfolded
 from test_debug_power import controls, exact
 
 REAL_WIRE = 10000000  # Hz: what a probe waits is counted in its bits
@@ -87,3 +87,12 @@ def test_an_address_that_never_answers(way):
         assert result.code == 3 and "hangs" in result.err, result.err
         assert place.board.state()["aborts"] > 0
         assert not any(controls(place))
+
+
+@pytest.mark.parametrize("way", ["m4/swd", "a53/swd", "rp2040/swd", "m33/jtag"])
+def test_a_chip_that_lets_no_debugger_in_is_named(way):
+    with Place(way, "free", port_quirks="closed") as place:
+        result = place.run("info")
+        assert result.code == 3
+        assert "access port 0 is closed by the chip (CSW.DeviceEn is 0): it lets no debugger see its core" in unfolded(result.err), result.err
+        assert "What opens a chip erases it" in unfolded(result.err)
