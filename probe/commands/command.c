@@ -53,13 +53,11 @@ const struct command commands[COMMANDS] = {
                         .does = "cycles of many functions, and their shares",
                         .about = "All functions whose names match a PATTERN of the shell, with --hot N those "
                                  "that cost most, or the regions of a file. They take turns; a function that "
-                                 "nobody calls costs little time. --boards FILE does so on several boards "
-                                 "side by side; more (other hosts, locks, reservations) is labgrid's job.",
+                                 "nobody calls costs little time.",
                         .examples = "pmu-probe --elf app.elf survey 'filter_*' 'Dsp::*'\n"
                                     "pmu-probe --elf app.elf survey '*' --for 1min\n"
                                     "pmu-probe --elf app.elf survey --hot 10 --write-regions app.regions\n"
-                                    "pmu-probe --elf app.elf survey --regions app.regions --check\n"
-                                    "pmu-probe survey --boards lab.boards --regions app.regions --check\n",
+                                    "pmu-probe --elf app.elf survey --regions app.regions --check\n",
                         .needs = "",
                         .most = OPTION_OPERANDS,
                         .formats = TEXT | JSON | REPORTS | PAGE,

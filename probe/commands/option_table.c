@@ -121,8 +121,6 @@ const struct option option_table[] = {
      "compare although that run's ELF has another name"},
     {0, "regions", "FILE", OPTION_TEXT, AT(regions), SURVEY | LOCATE,
      "the regions of this file, and their budgets"},
-    {0, "boards", "FILE", OPTION_TEXT, AT(boards), SURVEY,
-     "on each board of this file at the same time; a line: NAME PROBE ELF OPTIONS"},
     {0, "check", NULL, OPTION_FLAG, AT(check), SURVEY,
      "judge the regions by their budgets: exit code 1 if one is exceeded"},
     {0, "write-regions", "FILE", OPTION_TEXT, AT(write_regions), SURVEY,
@@ -267,8 +265,6 @@ bool option_refuse(const struct option *option, const char *typed, enum command_
                      commands[command].name, option->help);
 }
 
-static const char its_own[] = "each board has its own in that file";
-
 /* Pairs of options that exclude each other. */
 static const struct {
     const char *one, *other, *why;
@@ -295,28 +291,6 @@ static const struct {
     {"reset", "warmup", "each hit is the first after a reset"},
     {"reset", "tick", "the program sets it to 0 after a reset"},
     {"all-cpus", "divide64", "the counters of a card cannot be divided"},
-    {"boards", "probe", its_own},
-    {"boards", "counters", its_own},
-    {"boards", "transport", its_own},
-    {"boards", "speed", its_own},
-    {"boards", "packets", its_own},
-    {"boards", "file", its_own},
-    {"boards", "tcl", its_own},
-    {"boards", "search", its_own},
-    {"boards", "elf", its_own},
-    {"boards", "core", its_own},
-    {"boards", "counter", its_own},
-    {"boards", "debug-base", its_own},
-    {"boards", "pmu-base", its_own},
-    {"boards", "cti", its_own},
-    {"boards", "freq", its_own},
-    {"boards", "context", its_own},
-    {"boards", "tick", its_own},
-    {"boards", "baseline", its_own},
-    {"boards", "threshold", its_own},
-    {"boards", "any-elf", its_own},
-    {"boards", "hot", "each board would choose others; name the functions"},
-    {"boards", "write-regions", "the file would be written by each board"},
 };
 
 bool option_goes_with(const struct option *one, const struct option *other, const char **why)

@@ -574,8 +574,6 @@ int command_survey(const struct context *context, struct error *error)
 {
     struct survey_command self = {.session = {.context = context, .may_stop = true}};
     int code = EXIT_DONE;
-    if (context->options->boards != NULL)
-        return survey_boards(context, error);
     if (!context->options->quiet)
         progress_begin(&self.progress, stderr);
     bool ok = check_operands(&self, error) && session_open_elf(&self.session, error) &&
