@@ -1,9 +1,9 @@
 /*
  * Commands: one file each, options in, library calls, result to report/. Each returns the exit code.
  *
- * A new command takes a COMMAND_ below, a row in command.c, and its bit in each row of option_table in
- * options.c whose option it uses: all others are refused by name before anything is connected.
- * tests/golden/options shows the table.
+ * A new command takes a COMMAND_ in options.h, a row in command.c, and its bit in each row of option_table.c
+ * whose option it uses: all others are refused by name before anything is connected. tests/golden/options
+ * shows the table.
  */
 #pragma once
 

@@ -149,8 +149,8 @@ static void offer_values(struct completion *self, const struct option *option)
         fputs(":files\n", self->out);
     else if (strcmp(option->value, "DIR") == 0)
         fputs(":folders\n", self->out);
-    else
-        offer_words(self, option_values(option), option);
+    else if (option->values != NULL)
+        offer_words(self, option->values, option);
 }
 
 static void offer_operands(const struct completion *self)

@@ -492,12 +492,9 @@ static void tell_fault(struct session *session)
 /* With --prove the counter is tried by the measurement that proves. */
 static bool look_closer(struct session *session, struct proof *proof, struct error *error)
 {
-    const struct options *options = session->context->options;
-    if (options->prove && options->mend)
-        return error_set(error, ERROR_USAGE, "--mend leaves what it repairs: prove without it");
     tell_fault(session);
-    return options->prove ? session_prove(session, written_block(session), proof, error)
-                          : try_counter(session, error);
+    return session->context->options->prove ? session_prove(session, written_block(session), proof, error)
+                                            : try_counter(session, error);
 }
 
 static bool examine_as_json(struct session *session, bool *healthy, struct proof *proof, struct error *error)

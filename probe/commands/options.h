@@ -1,6 +1,6 @@
 /*
  * Options: what the user typed, before or after the command, or wrote into pmu-probe.conf. The table in
- * options.c names all options and the commands that take them.
+ * option_table.c names all options and the commands that take them.
  */
 #pragma once
 
@@ -74,7 +74,7 @@ struct options {
     uint64_t load_offset; /* as symbols_move takes it; 0: not given */
     int64_t interval_ms;
     bool interval_said;      /* on the command line, as are those below */
-    bool wires_said;         /* --transport, --speed or --packets */
+    bool wires_said;         /* what configures a CMSIS-DAP probe */
     double timeout_s, for_s; /* for_s 0: until Ctrl-C */
     bool all_cpus, mend, prove, resume, reset, halt, check, no_calibrate, divide64, any_elf, quiet, help,
         version;
@@ -124,13 +124,29 @@ enum option_kind {
     OPTION_KINDS
 };
 
+/* What an option has to do with `options`, names with blanks between, when one of `commands` is run. */
+struct option_rule {
+    const char *options, *why;
+    unsigned commands; /* bits of enum command_id */
+};
+enum { OPTION_RULES = 4 };
+
 struct option {
     char letter; /* 0: none */
     const char *name, *value;
     enum option_kind kind;
     size_t offset;     /* in struct options */
-    unsigned commands; /* bits of enum command_id */
+    unsigned commands; /* that take it: bits of enum command_id */
     const char *help;
+    /* Most rows leave out what follows */
+    const char *values; /* that complete it, with blanks between; one with a colon at its end goes on */
+    const char *acts;   /* what it does, so that a pmu-probe.conf which came with a folder must not say it */
+    bool of_dap;        /* it configures a CMSIS-DAP probe */
+    uint64_t least, most;                     /* of OPTION_COUNT; most 0: no bounds */
+    unsigned formats;                         /* that can show it: bits of enum format; 0: all */
+    struct option_rule needs;                 /* of no use without one of these, if the command takes one */
+    struct option_rule rivals[OPTION_RULES];  /* it excludes these; in a pmu-probe.conf it wins over them */
+    struct option_rule instead[OPTION_RULES]; /* what commands do that users expect to take it */
 };
 
 enum { OPTION_MOST = 64 }; /* upper bound */
@@ -153,18 +169,19 @@ extern const struct option_words option_words[OPTION_KINDS];
 /* Always false: `option`, typed as `typed`, is not for this command. */
 bool option_refuse(const struct option *option, const char *typed, enum command_id command,
                    struct error *error);
-/* False: the two exclude each other, and *why says why. */
-bool option_goes_with(const struct option *one, const struct option *other, const char **why);
+/* Whether it is one of these names, which have blanks between. */
+bool option_is_in(const struct option *option, const char *names);
+/* Why `option` leaves nothing for `other` to say with these commands; NULL: its row does not say so. */
+const char *option_excludes(const struct option *option, const struct option *other, unsigned bits);
 
 /* Reads a value into the options; `typed` is what errors call the option. */
 bool option_store(struct options *options, const struct option *option, const char *typed, const char *text,
                   struct error *error);
-/* NULL: a setting that is mere data. Else what it does, so that a pmu-probe.conf which came with a folder
- * must not say it: "starts OpenOCD". */
+/* The column `acts` for this value; NULL: a setting that is mere data. */
 const char *option_acts(const struct option *option, const char *value);
 
-/* The values that it takes, with blanks between; "": too many to list. */
-const char *option_values(const struct option *option);
+/* Gives it the value that it has in `usual`; not for what is gathered (-e, -M, -f). */
+void option_forget(struct options *options, const struct option *option, const struct options *usual);
 /* For completion: what can be read of an unfinished command line, and pmu-probe.conf. Returns the option
  * whose value comes next; NULL: none. */
 const struct option *options_read_partly(struct options *options, int argc, char **argv);

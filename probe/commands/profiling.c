@@ -76,11 +76,6 @@ static bool read_event(const struct options *options, struct event_request *out,
 {
     size_t n = 0;
     const char *text = options->n_events > 0 ? options->events[0] : "CPU_CYCLES";
-    if (options->every == 0 && options->n_events == 0)
-        return error_set(error, ERROR_USAGE, "-g: a running core shows no stack; -c N stops it for each");
-    if (options->every != 0 && (options->every < EVENT_SAMPLER_LEAST || options->every > EVENT_SAMPLER_MOST))
-        return error_set(error, ERROR_USAGE, "-c takes a number of events from %d to %d", EVENT_SAMPLER_LEAST,
-                         EVENT_SAMPLER_MOST);
     if (strcasecmp(text, "cycles") == 0)
         text = "CPU_CYCLES";
     if (options->n_events > 1 || strpbrk(text, "{,") != NULL)

@@ -292,13 +292,10 @@ static bool claim_link(const struct session *session, struct error *error)
 
 bool session_reach_target(struct session *session, struct error *error)
 {
-    const struct options *options = session->context->options;
     struct error left = {0};
     for (size_t i = 0; i < CONTEXT_OUTPUTS; i++)
         if (session->context->outputs[i] != NULL)
             output_ends_the_run(session->context->outputs[i]);
-    if (options->counters == NULL && options->core >= 0 && options->debug_base.said)
-        return error_set(error, ERROR_USAGE, "-C and --debug-base both say which core");
     session->link = connect_link(session->context, error);
     if (session->link == NULL || !claim_link(session, error) ||
         !find_target(session, session->context->options->core, error))

@@ -135,8 +135,6 @@ static bool check_operands(struct survey_command *self, struct error *error)
         return error_set(error, ERROR_ELF,
                          "functions are found by name, and there is no ELF file to look them up in");
     unsigned ways = (options->n_operands > 0) + (options->hot > 0) + (options->regions != NULL);
-    if (options->check && options->regions == NULL)
-        return error_set(error, ERROR_USAGE, "--check needs --regions FILE, which has the budgets");
     if (ways == 0)
         return error_set(error, ERROR_USAGE,
                          "survey needs a PATTERN of function names, such as 'filter_*', --hot N or "

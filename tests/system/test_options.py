@@ -13,9 +13,13 @@ from once import once
 
 COMMANDS = ["probes", "info", "delta", "survey", "lines", "stat", "watch", "record", "top", "guard", "doctor", "release", "reset", "stub", "calibrate", "list", "report", "annotate", "locate", "history", "compare"]
 OPERANDS = {"guard": ["*0x100"], "lines": ["*0x100"], "delta": ["*0x100", "*0x104"], "stub": ["status"], "annotate": ["main"], "locate": ["main"], "history": ["nowhere"], "compare": ["old.jsonl", "new.jsonl"]}
-VALUES = {"N": "1", "HZ": "12M", "TIME": "1s", "AP:ADDR": "1:0x80090000", "ID": "any", "OFFSET": "0x1000", "SEP": ",", "FORMAT": "csv", "WIRES": "swd",
+VALUES = {"--count": "1000", "N": "1", "HZ": "12M", "TIME": "1s", "AP:ADDR": "1:0x80090000", "ID": "any", "OFFSET": "0x1000", "SEP": ",", "FORMAT": "csv", "WIRES": "swd",
           "EVENTS": "CPU_CYCLES", "METRICS": "CPI", "BUDGET": "1200", "PROBE": "msr", "KEY": "line", "PART": "1%"}
 OPTION = re.compile(r"^  (?:(-\w), |    )(--[\w-]+)(?: (\S+))?")
+
+
+def value_of(name, value):
+    return VALUES.get(name, VALUES.get(value, "x"))
 
 
 def options_of(*words):
@@ -76,7 +80,7 @@ def test_refused_by_name_before_anything_is_connected(letter, name, value, comma
         typed = rng.choice([letter or name, name])
         with Listener() as nobody:
             probe = ["-p", nobody.probe] if "--probe" in TAKEN[command] else []
-            result = run_tool(*probe, "-o", tmp_path / "out", typed, *([VALUES.get(value, "x")] if value else []), command,
+            result = run_tool(*probe, "-o", tmp_path / "out", typed, *([value_of(name, value)] if value else []), command,
                               *OPERANDS.get(command, []))
             assert result.code == 2 and result.out == "", (command, result.err)
             assert result.err.startswith(f"pmu-probe: {typed}") and command in result.err.splitlines()[0], (command, result.err)
@@ -95,7 +99,7 @@ def test_a_conf_with_every_option_serves_every_command(command, tmp_path):
                 "--trust-conf"]
     if command == "delta":
         left_out += ["--tick", "--outliers"]  # they need an ELF before anything is connected
-    lines = [f"{name[2:]} = {VALUES.get(value, 'x')}" if value else name[2:] for _, name, value in TABLE if name not in left_out]
+    lines = [f"{name[2:]} = {value_of(name, value)}" if value else name[2:] for _, name, value in TABLE if name not in left_out]
     (tmp_path / "pmu-probe.conf").write_text("\n".join(lines) + "\n")
     linked = "--probe" in TAKEN[command]
     probe = ["-p", f"openocd:127.0.0.1:{CLOSED_PORT}"] if linked else []

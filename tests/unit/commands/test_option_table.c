@@ -5,6 +5,7 @@
 #include "golden.h"
 #include "report/terminal.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,17 +26,30 @@ static const char *value_of(const struct option *option)
 static bool read_one(const struct option *option, size_t command, bool by_letter, char *typed, size_t size,
                      struct options *options, struct error *error)
 {
-    char name[] = "pmu-probe", value[32], verb[16], operand[16];
-    char *argv[8] = {name};
+    char name[] = "pmu-probe", value[32], verb[16], operand[16], needed[32], its_value[] = "200";
+    char *argv[12] = {name};
     int argc = 1;
     if (by_letter && option->letter != 0)
         snprintf(typed, size, "-%c", option->letter);
     else
         snprintf(typed, size, "--%s", option->name);
     argv[argc++] = typed;
-    snprintf(value, sizeof value, "%s", value_of(option));
+    if (option->most > 0)
+        snprintf(value, sizeof value, "%" PRIu64, option->most);
+    else
+        snprintf(value, sizeof value, "%s", value_of(option));
     if (option->value != NULL)
         argv[argc++] = value;
+    /* What it is of no use without */
+    const struct option *other = option->needs.why != NULL
+                                     ? option_find(option->needs.options, strcspn(option->needs.options, " "))
+                                     : NULL;
+    if (other != NULL && (option->commands & other->commands & option->needs.commands) >> command & 1) {
+        snprintf(needed, sizeof needed, "--%s", other->name);
+        argv[argc++] = needed;
+        if (other->value != NULL)
+            argv[argc++] = its_value;
+    }
     snprintf(verb, sizeof verb, "%s", commands[command].name);
     argv[argc++] = verb;
     snprintf(operand, sizeof operand, "%s", operand_of(command));
@@ -43,6 +57,25 @@ static bool read_one(const struct option *option, size_t command, bool by_letter
         argv[argc++] = operand;
     error_clear(error);
     return options_read(options, argc, argv, error);
+}
+
+TEST(each_rule_names_options)
+{
+    for (size_t i = 0; i < option_count; i++) {
+        const struct option *option = &option_table[i];
+        const struct option_rule *rules[OPTION_RULES + 1] = {&option->needs};
+        for (size_t k = 0; k < OPTION_RULES; k++)
+            rules[k + 1] = &option->rivals[k];
+        for (size_t k = 0; k <= OPTION_RULES; k++) {
+            const char *names = rules[k]->why != NULL ? rules[k]->options : "";
+            for (size_t n; *names != '\0'; names += n + (names[n] == ' ')) {
+                n = strcspn(names, " ");
+                const struct option *other = option_find(names, n);
+                if (other == NULL || other == option || (other->commands & option->commands) == 0)
+                    fail_msg("--%s has a rule about %s", option->name, names);
+            }
+        }
+    }
 }
 
 /* json, the example of a format, is not every command's. */

@@ -310,7 +310,28 @@ TEST(some_do_not_go_together)
     refuses_with("list --cpu cortex-a9 -C 1", "-C and --cpu: both say which core");
     refuses_with("list --cpu cortex-a9 --speed 1M", "--speed and --cpu");
     refuses_with("stat -a --resume", "-a and --resume");
+    refuses_with("stat -a -I 5", "-a and -I: stat -a prints once");
+    reads("watch -a -I 5", "command=watch interval=5");
+    refuses_with("doctor --prove --mend", "--mend and --prove: --mend leaves what it repairs");
     reads("-p door:3 list --cpu cortex-a9", "command=list probe=door:3 cpu=cortex-a9"); /* GDB's scripts */
+}
+
+/* Nor is an option of use that waits for another. */
+TEST(some_need_another)
+{
+    refuses_with("survey --check f", "--check needs --regions FILE, which has the budgets");
+    refuses_with("delta f --threshold 2%", "--threshold is of use with --baseline FILE only");
+    refuses_with("delta f --any-elf", "--any-elf is of use with --baseline FILE only");
+    reads("compare a b --threshold 2%", "command=compare threshold=2% operands=a|b");
+    refuses_with("record -g", "-g needs -c N or -e: a running core shows no stack");
+    reads("record -g -e A", "command=record output=profile.jsonl events=A");
+}
+
+TEST(some_have_bounds_and_formats)
+{
+    refuses_with("delta f --outliers 65", "--outliers takes a number from 1 to 64; got \"65\"");
+    refuses_with("record -c 99", "-c takes a number from 100 to 1073741823; got \"99\"");
+    refuses_with("delta f --outliers 5 -x ,", "-x: delta --outliers prints text, JSON or HTML, not CSV");
 }
 
 #define CONFIG_TEST(name) TEST_WITH(name, NULL, no_config)
@@ -482,7 +503,7 @@ CONFIG_TEST(config_serves_every_command)
     reads("probes", "command=probes format=json");
     reads("stub status", "command=stub operands=status core=1");
     reads("delta f", "command=delta baseline=x operands=f format=json core=1 hits=7");
-    reads("list", "command=list cpu=cortex-a9 format=json core=1");
+    reads("list", "command=list cpu=cortex-a9 format=json");
     reads("list -C 2", "command=list format=json core=2"); /* which --cpu would leave without effect */
     write_config("format = junit\nthreshold = 2%\n");
     reads("info", "command=info");
@@ -498,6 +519,19 @@ CONFIG_TEST(config_serves_every_command)
     reads("help info", "command=info help");
     reads("--version", "version");
     reads("", "");
+}
+
+/* What the command line makes useless is left out; of two lines that exclude each other one counts. */
+CONFIG_TEST(config_says_nothing_that_is_of_no_use)
+{
+    write_config("threshold = 2%\nany-elf\ncheck\noutliers = 5\n");
+    reads("delta f", "command=delta operands=f");
+    reads("delta f --baseline a", "command=delta baseline=a threshold=2% operands=f");
+    reads("delta f -x ,", "command=delta operands=f format=csv");
+    reads("survey f", "command=survey operands=f");
+    write_config("core = 1\nall-cpus\ninterval = 5\n");
+    reads("stat", "command=stat");
+    reads("stat -C 2", "command=stat core=2 interval=5");
 }
 
 /* Each line of it says what it is about; what the command line says counts more, however it is said. */
