@@ -97,14 +97,16 @@ const struct command commands[COMMANDS] = {
     [COMMAND_RECORD] = {.name = "record",
                         .operands = "",
                         .does = "where the running core spends its time",
-                        .about = "Samples of its PC, read while it runs, as many as the link can carry; the "
-                                 "core is never stopped. With -c N a counter stops it behind every N events "
-                                 "of -e, for a moment, and the samples are shares of these events. "
-                                 "They are written to " PROFILE_NAME ", or to the file of -o, as JSON lines.",
-                        .examples = "pmu-probe --elf app.elf record --for 10s\n"
-                                    "pmu-probe record -a -o all.jsonl\n"
-                                    "pmu-probe --elf app.elf record -e L1D_CACHE_REFILL -c 10k --for 10s\n"
-                                    "pmu-probe --elf app.elf record -g -c 100k --for 10s\n",
+                        .about =
+                            "Samples of its PC, read while it runs, as many as the link can carry; the "
+                            "core is never stopped. With --every N a counter stops it behind every N events "
+                            "of -e, for a moment, and the samples are shares of these events. "
+                            "They are written to " PROFILE_NAME ", or to the file of -o, as JSON lines.",
+                        .examples =
+                            "pmu-probe --elf app.elf record --for 10s\n"
+                            "pmu-probe record -a -o all.jsonl\n"
+                            "pmu-probe --elf app.elf record -e L1D_CACHE_REFILL --every 10k --for 10s\n"
+                            "pmu-probe --elf app.elf record -g --every 100k --for 10s\n",
                         .needs = "",
                         .formats = TEXT,
                         .run = command_record},

@@ -102,13 +102,14 @@ const struct option option_table[] = {
      .help = "what to count, by name or raw code (r11, 0x11): A,B,{C,D}; braces: in one pass; record: what "
              "stops the core",
      .instead = {{NULL, "counts cycles", LINES}, {NULL, "takes the event with --budget \"N EVENT\"", GUARD}}},
-    {0, "count", "N", OPTION_COUNT, AT(every), RECORD,
-     .help = "-c N: stop the core behind every N events of -e (10k; default: of CPU_CYCLES) and sample where "
-             "it is; -e alone: some hundred times a second",
+    {0, "every", "N", OPTION_COUNT, AT(every), RECORD,
+     .help = "stop the core behind every N events of -e (10k; default: of CPU_CYCLES) and sample where it "
+             "is; -e alone: some hundred times a second",
      .least = EVENT_SAMPLER_LEAST, .most = EVENT_SAMPLER_MOST},
     {'g', "call-graph", NULL, OPTION_FLAG, AT(stacks), RECORD | REPORT,
-     .help = "record: keep the call stack of each sample (with -c N, and --elf); report: the tree of calls",
-     .needs = {"count event", "needs -c N or -e: a running core shows no stack", RECORD}},
+     .help =
+         "record: keep the call stack of each sample (with --every N, and --elf); report: the tree of calls",
+     .needs = {"every event", "needs --every N or -e: a running core shows no stack", RECORD}},
     {'M', "metric", "METRICS", OPTION_METRIC, 0, DELTA | SURVEY | STAT | WATCH,
      .help = "what to compute from the counts: A,B as list shows them, or a file of metrics",
      .instead = {{NULL, "takes events, by -e", CALIBRATE}}},
@@ -296,6 +297,20 @@ bool option_refuse(const struct option *option, const char *typed, enum command_
                              commands[command].name, option->instead[i].why);
     return error_set(error, ERROR_USAGE, "%.32s belongs to %s, not to %s (%s)", typed, takers,
                      commands[command].name, option->help);
+}
+
+/* Options that there were, and what to say now. */
+static const struct {
+    const char *name, *now;
+} former[] = {{"count", "say --every N"},
+              {"boards", "start a process for each board, as docs/farm.md shows"}};
+
+const char *option_former(const char *name, size_t length)
+{
+    for (size_t i = 0; i < sizeof former / sizeof *former; i++)
+        if (strlen(former[i].name) == length && memcmp(former[i].name, name, length) == 0)
+            return former[i].now;
+    return NULL;
 }
 
 bool option_is_in(const struct option *option, const char *names)

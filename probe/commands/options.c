@@ -73,17 +73,11 @@ static bool refuse_unknown(const char *word, struct error *error)
 {
     char room[384];
     size_t length = strcspn(word, "=");
+    const char *now = word[1] == '-' ? option_former(word + 2, length - 2) : NULL;
+    if (now != NULL)
+        return error_set(error, ERROR_USAGE, "there is no %.*s any more: %s", (int)length, word, now);
     return error_set(error, ERROR_USAGE, "unknown option %.*s%s", (int)(length < 64 ? length : 64), word,
                      word[1] == '-' ? find_near(word, length, "--", room, sizeof room) : "");
-}
-
-/* -c is OpenOCD's, for a command in Tcl, and as perf has it, for a number. */
-static const struct option *tell_apart(const struct option *option, const char *value)
-{
-    uint64_t number;
-    return option != NULL && option->letter == 'c' && value != NULL && value_many(value, UINT64_MAX, &number)
-               ? option_find("count", strlen("count"))
-               : option;
 }
 
 static bool read_argument(struct reader *r, int argc, char **argv, int *i)
@@ -99,7 +93,6 @@ static bool read_argument(struct reader *r, int argc, char **argv, int *i)
     } else {
         option = option_find_letter(word[1]);
         value = word[2] != '\0' ? word + 2 : NULL;
-        option = tell_apart(option, value != NULL ? value : *i + 1 < argc ? argv[*i + 1] : NULL);
         snprintf(typed, sizeof typed, "-%c", word[1]);
     }
     if (option == NULL)
@@ -267,6 +260,9 @@ static bool belongs_to_the_command_line(const struct option *option)
 static bool check_line(const struct option *option, const char *key, const char *value, struct error *error)
 {
     char room[384];
+    const char *now = option_former(key, strlen(key));
+    if (now != NULL)
+        return error_set(error, ERROR_USAGE, "there is no %s any more: %s", key, now);
     if (option == NULL)
         return error_set(error, ERROR_USAGE, "unknown option \"%.64s\"%s", key,
                          find_near(key, strlen(key), "", room, sizeof room));

@@ -157,6 +157,8 @@ extern const size_t option_count;
 /* NULL: no such option. */
 const struct option *option_find(const char *name, size_t length);
 const struct option *option_find_letter(char letter);
+/* What to say instead of an option that there is no more; NULL: there was none of this name. */
+const char *option_former(const char *name, size_t length);
 
 /* The words for a kind of value. */
 struct option_words {

@@ -99,7 +99,7 @@ bool profiling_find_event(const struct counter_block *block, const struct event_
                         "%s has no event %.48s", block->text, event->name);
 }
 
-/* Without -c: what the event's rate makes of it. */
+/* Without --every: what the event's rate makes of it. */
 static bool choose_every(struct profiling *self, const struct counter_pick *event, uint64_t *every,
                          const struct deadline *deadline, struct error *error)
 {
@@ -175,7 +175,7 @@ static bool check_stops(const struct profiling *self, struct error *error)
     const struct options *options = options_of(self);
     if (self->by_halts)
         return error_set(error, ERROR_USAGE, "%s: through a GDB server no counter stops the core",
-                         options->stacks ? "-g" : "-c");
+                         options->stacks ? "-g" : "--every");
     if (options->all_cpus)
         return error_set(error, ERROR_USAGE,
                          "-a: a counter stops the core that it is in, and the run is of that core's stops; "

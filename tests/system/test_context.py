@@ -234,7 +234,7 @@ def test_shares_of_contexts(way, tmp_path):
         assert "looks  context" in run_tool("report", "--sort", "context", path).out
 
 
-@pytest.mark.parametrize("way, words", [("a9/swd", ()), ("a53/swd", ("-c", 10000)), ("m4/swd", ())])
+@pytest.mark.parametrize("way, words", [("a9/swd", ()), ("a53/swd", ("--every", 10000)), ("m4/swd", ())])
 def test_samples_without_contexts(way, words, tmp_path):
     path = tmp_path / "p.jsonl"
     with Place(way, "free", WORK_BY_DATA) as place:

@@ -26,7 +26,7 @@ OTHERS = {
 }
 ON_TARGET = {**COMMANDS, **OTHERS}
 WAYS = ["m4/swd", "m55/swd", "rp2040/swd", "a9/swd", "a53/swd", "r5/swd", "m4", "a9"]
-NEEDS = {("rp2040", "record -c"), ("rp2040", "guard"), ("rp2040", "stub"), ("r5", "record"), ("r5", "survey --hot")}
+NEEDS = {("rp2040", "record --every"), ("rp2040", "guard"), ("rp2040", "stub"), ("r5", "record"), ("r5", "survey --hot")}
 ROWS = [(way, command) for way in WAYS for command in ON_TARGET if (way.partition("/")[0], command) not in NEEDS]
 
 

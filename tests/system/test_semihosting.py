@@ -47,7 +47,7 @@ def halt(place):
 @pytest.mark.parametrize("chip", ["m4", "rp2040"])
 def test_a_measurement_names_the_call_and_the_program_goes_on(chip, tmp_path):
     with at(chip, SEMIHOSTING, tmp_path) as place:
-        stops = [["guard", "spin", "--budget", 100000, "--for", "2s"], ["record", "-e", "cycles", "-c", 5000, "-o", tmp_path / "p.jsonl", "--for", "2s"]]
+        stops = [["guard", "spin", "--budget", 100000, "--for", "2s"], ["record", "-e", "cycles", "--every", 5000, "-o", tmp_path / "p.jsonl", "--for", "2s"]]
         for words in [["delta", "spin", "-r", 50], ["lines", "spin", "-r", 50], ["survey", "spin", "-r", 50], *(stops if chip == "m4" else [])]:
             result = place.run(*words)
             said = unfolded(result.err + result.out)
@@ -133,7 +133,7 @@ def test_an_application_core_halts_only_while_debug_is_on(way, tmp_path):
     with own_place(tmp_path, way, A_AND_R, f'-DBREAKPOINT="{code}"') as place:
         place.board.wait_for(lambda _: place.board.read_word("caught") > 1, "exceptions")
         for words in (["delta", "step", "-r", 2000], ["guard", "step", "--budget", 100000, "--for", "2s"], ["survey", "step", "check"],
-                      ["lines", "step", "-r", 2000], ["record", "-e", "cycles", "-c", 5000, "-o", tmp_path / "p.jsonl", "--for", "2s"]):
+                      ["lines", "step", "-r", 2000], ["record", "-e", "cycles", "--every", 5000, "-o", tmp_path / "p.jsonl", "--for", "2s"]):
             result = place.run(*words)
             said = unfolded(result.err)
             assert result.code == 3 and f"stopped by the program's own {name} at own.c:" in said, (words, said)

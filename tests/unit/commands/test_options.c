@@ -115,6 +115,7 @@ static char *described(const struct options *o)
     describe_number(out, "freq=", o->freq_hz, 0);
     describe_number(out, "speed=", o->speed_hz, 0);
     describe_number(out, "hits=", (double)o->hits, 0);
+    describe_number(out, "every=", (double)o->every, 0);
     describe_number(out, "interval=", (double)o->interval_ms, o->interval_said ? -1 : 1000);
     describe_number(out, "timeout=", o->timeout_s, 10);
     describe_number(out, "for=", o->for_s, 0);
@@ -323,14 +324,14 @@ TEST(some_need_another)
     refuses_with("delta f --threshold 2%", "--threshold is of use with --baseline FILE only");
     refuses_with("delta f --any-elf", "--any-elf is of use with --baseline FILE only");
     reads("compare a b --threshold 2%", "command=compare threshold=2% operands=a|b");
-    refuses_with("record -g", "-g needs -c N or -e: a running core shows no stack");
+    refuses_with("record -g", "-g needs --every N or -e: a running core shows no stack");
     reads("record -g -e A", "command=record output=profile.jsonl events=A");
 }
 
 TEST(some_have_bounds_and_formats)
 {
     refuses_with("delta f --outliers 65", "--outliers takes a number from 1 to 64; got \"65\"");
-    refuses_with("record -c 99", "-c takes a number from 100 to 1073741823; got \"99\"");
+    refuses_with("record --every 99", "--every takes a number from 100 to 1073741823; got \"99\"");
     refuses_with("delta f --outliers 5 -x ,", "-x: delta --outliers prints text, JSON or HTML, not CSV");
 }
 
@@ -549,6 +550,12 @@ CONFIG_TEST(config_does_not_turn_the_command_line_over)
     reads("stat --format text", "command=stat separator=;");
 }
 
+CONFIG_TEST(what_the_config_says_in_an_old_word_says_so)
+{
+    write_config("\ncount = 5k\n");
+    refuses_with("record", "pmu-probe.conf:2: there is no count any more: say --every N");
+}
+
 CONFIG_TEST(nonsense_in_the_config_is_refused_by_its_line)
 {
     static const char *const wrong[] = {"\nfreq = fast\n", "\nrepeat\n",       "\nresume = no\n",
@@ -584,27 +591,11 @@ TEST(verbose_as_often_as_it_is_said)
 
 TEST_GROUP(enter_folder, leave_folder)
 
-/* -c is OpenOCD's as well; no command of Tcl is a number. */
-TEST(a_number_behind_c_counts_events)
+TEST(what_was_called_otherwise_says_so)
 {
-    static const struct {
-        const char *words;
-        uint64_t every;
-        size_t n_openocd;
-    } lines[] = {{"record -c 10k", 10000, 0},
-                 {"-c5000 record", 5000, 0},
-                 {"record --count 1e6", 1000000, 0},
-                 {"-c init record", 0, 2},
-                 {"-c init record -c 200", 200, 2}};
-    struct options options;
-    struct error error = {0};
-    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
-        assert_true(read_words(&options, &error, lines[i].words));
-        assert_int_equal(options.every, lines[i].every);
-        assert_int_equal(options.n_openocd, lines[i].n_openocd);
-        options_free(&options);
-    }
-    assert_false(read_words(&options, &error, "info -c 10k"));
-    assert_non_null(strstr(error.text, "-c belongs to record"));
-    options_free(&options);
+    refuses_with("record -c 10k", "to stop the core behind every 10k events, say --every 10k");
+    refuses_with("-c5000 record", "say --every 5000");
+    refuses_with("record --count=1e6", "there is no --count any more: say --every N");
+    refuses_with("survey --boards x", "there is no --boards any more: start a process for each board");
+    reads("-c init record --every 200", "command=record output=profile.jsonl openocd=-c|init every=200");
 }
