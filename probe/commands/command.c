@@ -154,28 +154,20 @@ const struct command commands[COMMANDS] = {
          .most = 2,
          .formats = TEXT | JSON,
          .run = command_doctor},
-    [COMMAND_RESTORE] = {.name = "restore",
-                         .operands = "",
-                         .does = "puts back what a killed pmu-probe has left",
-                         .about = "By the journal of that run, over the link that it had. A run that ends by "
-                                  "itself puts all back, "
-                                  "and leaves no journal.",
-                         .examples = "pmu-probe restore\n"
-                                     "pmu-probe -p cmsis-dap:E6614103E7 restore\n",
-                         .needs = "",
-                         .formats = TEXT,
-                         .run = command_restore},
-    [COMMAND_RELEASE] =
-        {.name = "release",
+    [COMMAND_RESTORE] =
+        {.name = "restore",
          .operands = "",
-         .does = "takes every breakpoint away, lets the cores go",
-         .about = "The way back after a debugger that was killed, or a pmu-probe whose journal is gone; if "
-                  "there is one, it is used first. -C N: one core.",
-         .examples = "pmu-probe release\n"
-                     "pmu-probe -C 1 release\n",
+         .does = "puts back what a killed pmu-probe has left",
+         .about = "By the journal of that run, over the link that it had. A run that ends by itself puts all "
+                  "back, and leaves no journal. --force takes every breakpoint away, and lets the cores go: "
+                  "after another debugger that was killed, or if the journal is gone. If there is one, it is "
+                  "used first. -C N: one core.",
+         .examples = "pmu-probe restore\n"
+                     "pmu-probe -p cmsis-dap:E6614103E7 restore\n"
+                     "pmu-probe --elf app.elf restore --force\n",
          .needs = "",
          .formats = TEXT,
-         .run = command_release},
+         .run = command_restore},
     [COMMAND_RESET] = {.name = "reset",
                        .operands = "",
                        .does = "resets the target",
@@ -304,6 +296,11 @@ void command_has_result(const struct context *context)
         *context->result = true;
 }
 
+/* Commands that there were, and what to say now. */
+static const struct {
+    const char *name, *now;
+} former[] = {{"release", "restore --force"}};
+
 const struct command *command_find(const char *name, struct error *error)
 {
     char room[256];
@@ -311,6 +308,11 @@ const struct command *command_find(const char *name, struct error *error)
     for (size_t i = 0; i < COMMANDS; i++)
         if (strcmp(commands[i].name, name) == 0)
             return &commands[i];
+    for (size_t i = 0; i < sizeof former / sizeof *former; i++)
+        if (strcmp(former[i].name, name) == 0) {
+            error_set(error, ERROR_USAGE, "there is no %s any more: say %s", name, former[i].now);
+            return NULL;
+        }
     near_init(&near, name, strlen(name));
     for (size_t i = 0; i < COMMANDS; i++)
         if (commands[i].does != NULL)

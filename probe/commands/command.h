@@ -73,7 +73,8 @@ int command_guard(const struct context *context, struct error *error);
 int command_restore(const struct context *context, struct error *error);
 /* What a journal of the link that the user names says, before a command that frees whatever it finds. */
 bool restore_first(const struct context *context, struct error *error);
-int command_release(const struct context *context, struct error *error);
+/* --force: also what other debuggers have set. */
+int restore_by_force(const struct context *context, struct error *error);
 int command_reset(const struct context *context, struct error *error);
 int command_stub(const struct context *context, struct error *error);
 

@@ -29,13 +29,12 @@ enum {
     HISTORY = 1 << COMMAND_HISTORY,
     COMPARE = 1 << COMMAND_COMPARE,
     RESTORE = 1 << COMMAND_RESTORE,
-    RELEASE = 1 << COMMAND_RELEASE,
     RESET = 1 << COMMAND_RESET,
     SERVE = 1 << COMMAND_SERVE,
     ALL = (1 << COMMANDS) - 1,
     LINKED = ALL & ~(READING | LOCATE | HISTORY | COMPARE),       /* they reach for a target */
-    TARGET = LINKED & ~(PROBES | RESTORE),                        /* they look at a core */
-    PROGRAM = (TARGET | RESTORE | READING | LOCATE) & ~LIST,      /* and at what it runs */
+    TARGET = LINKED & ~PROBES,                                    /* they look at a core */
+    PROGRAM = (TARGET | READING | LOCATE) & ~LIST,                /* and at what it runs */
     COUNTING = DELTA | SURVEY | STAT | WATCH | CALIBRATE | SERVE, /* they count events there */
     TAKING = COUNTING | LINES | DOCTOR                            /* they take its counters */
 };
@@ -43,6 +42,7 @@ enum {
 #define AT(member) offsetof(struct options, member)
 
 static const char starts[] = "starts OpenOCD with commands";
+static const char only_forced[] = "is of use with --force only";
 static const char reaches[] = "both say how the target is reached";
 
 const struct option option_table[] = {
@@ -76,7 +76,7 @@ const struct option option_table[] = {
     {0, "load-offset", "OFFSET", OPTION_OFFSET, AT(load_offset), PROGRAM,
      .help = "how far above the addresses of --elf the program runs (0x130000, -0x1000), if it was moved"},
     {'C', "core", "N", OPTION_CORE, AT(core), TARGET, .help = "which core, as info numbers them",
-     .instead = {{NULL, "shows all", PROBES | READING}}},
+     .instead = {{NULL, "shows all", PROBES | READING}}, .needs = {"force", only_forced, RESTORE}},
     {'a', "all-cpus", NULL, OPTION_FLAG, AT(all_cpus), STAT | WATCH | RECORD | TOP,
      .help = "record and top: all cores of the target, by turns; stat and watch: all CPUs of a Knights "
              "Corner card",
@@ -89,11 +89,12 @@ const struct option option_table[] = {
      .help = "dwt, systick or pmu; default: the best there is", .values = "dwt systick pmu"},
     {0, "debug-base", "AP:ADDR", OPTION_PLACE, AT(debug_base), TARGET,
      .help = "base of a core's debug registers, if no ROM table lists them",
-     .rivals = {{"core", "both say which core", ALL}}},
+     .rivals = {{"core", "both say which core", ALL}}, .needs = {"force", only_forced, RESTORE}},
     {0, "pmu-base", "AP:ADDR", OPTION_PLACE, AT(pmu_base), TARGET,
-     .help = "the base of the PMU, as --debug-base"},
+     .help = "the base of the PMU, as --debug-base", .needs = {"force", only_forced, RESTORE}},
     {0, "cti", "AP:ADDR", OPTION_PLACE, AT(cti), TARGET,
-     .help = "the base of the cross trigger interface, as --debug-base"},
+     .help = "the base of the cross trigger interface, as --debug-base",
+     .needs = {"force", only_forced, RESTORE}},
     {0, "divide64", NULL, OPTION_FLAG, AT(divide64), TAKING,
      .help = "count every 64th cycle: the counter wraps later and is less exact"},
     {0, "freq", "HZ", OPTION_FREQUENCY, AT(freq_hz), TAKING | GUARD,
@@ -181,6 +182,9 @@ const struct option option_table[] = {
      .rivals = {{"resume", "after a reset the core runs anyway", ALL},
                 {"warmup", "each hit is the first after a reset", ALL},
                 {"tick", "the program sets it to 0 after a reset", ALL}}},
+    {0, "force", NULL, OPTION_FLAG, AT(force), RESTORE,
+     .help = "take every breakpoint away, also those of other debuggers, and let the cores go",
+     .acts = "lets the target run", .rivals = {{"counters", "counters have no breakpoints", ALL}}},
     {0, "halt", NULL, OPTION_FLAG, AT(halt), RESET, .help = "stop at the first instruction",
      .acts = "stops the target"},
     {0, "resume", NULL, OPTION_FLAG, AT(resume), TAKING | GUARD,
@@ -205,7 +209,7 @@ const struct option option_table[] = {
              "need none"},
     {0, "diff", "OLD", OPTION_TEXT, AT(diff), REPORT,
      .help = "compare with OLD, which record wrote before: what grew and what shrank"},
-    {'j', "json", NULL, OPTION_JSON, 0, ALL & ~(STUB | RECORD | RESTORE | RELEASE | RESET | SERVE),
+    {'j', "json", NULL, OPTION_JSON, 0, ALL & ~(STUB | RECORD | RESTORE | RESET | SERVE),
      .help = "JSON lines instead of text",
      .instead = {{NULL, "writes JSON lines anyway, to the file of -o", RECORD}}},
     {'x', "separator", "SEP", OPTION_CSV, 0, DELTA | STAT | REPORT,

@@ -29,7 +29,6 @@ enum command_id {
     COMMAND_GUARD,
     COMMAND_DOCTOR,
     COMMAND_RESTORE,
-    COMMAND_RELEASE,
     COMMAND_RESET,
     COMMAND_STUB,
     COMMAND_CALIBRATE,
@@ -78,7 +77,7 @@ struct options {
     double timeout_s, for_s; /* for_s 0: until Ctrl-C */
     bool all_cpus, mend, prove, resume, reset, halt, check, no_calibrate, divide64, any_elf, quiet, help,
         version;
-    bool trust_conf, stacks, keep;
+    bool trust_conf, stacks, keep, force;
 
     const char *command; /* NULL: none given; with `help` the one that is asked about */
     const char *operands[OPTION_OPERANDS];

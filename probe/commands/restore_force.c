@@ -58,9 +58,9 @@ static bool release_code_of_elf(struct release_command *self, const struct relea
 static const char *instruction_help(const struct release_command *self, const struct release *end)
 {
     return end->own.is_own ? "It is the program's own, and halts the core while the server debugs it"
-           : self->session.symbols == NULL
-               ? "If a debugger put it there, pmu-probe release --elf FILE can put the program's code back"
-               : "The ELF does not show that a debugger put it there";
+           : self->session.symbols == NULL ? "If a debugger put it there, pmu-probe restore --force --elf "
+                                             "FILE can put the program's code back"
+                                           : "The ELF does not show that a debugger put it there";
 }
 
 /* Prints where the core was halted, and whether it runs now. */
@@ -141,9 +141,10 @@ static bool release_all(struct release_command *self, struct error *error)
     struct session *session = &self->session;
     bool ok = true, one = session->context->options->core >= 0 || session->context->options->debug_base.said;
     if (!device_has_run_control(&session->device))
-        return error_set(error, ERROR_USAGE,
-                         "release needs OpenOCD's Tcl port or a CMSIS-DAP probe; what a GDB server has set, "
-                         "its debugger removes");
+        return error_set(
+            error, ERROR_USAGE,
+            "restore --force needs OpenOCD's Tcl port or a CMSIS-DAP probe; what a GDB server has set, "
+            "its debugger removes");
     if (one)
         return release_core(self, error);
     for (size_t i = 0; i < session->device.n_cores && error->kind != ERROR_LINK_LOST; i++) {
@@ -172,7 +173,7 @@ static void let_server_settle(const struct session *session)
         nanosleep(&(struct timespec){.tv_nsec = SETTLE_MS * 1000000L}, NULL);
 }
 
-int command_release(const struct context *context, struct error *error)
+int restore_by_force(const struct context *context, struct error *error)
 {
     struct release_command self = {.session = {.context = context, .tolerates_left = true}};
     struct session *session = &self.session;

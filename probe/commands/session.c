@@ -108,9 +108,10 @@ static void describe_left(const struct journal_head *head, const struct left *le
               registers);
 }
 
-const char session_without_journal[] = "pmu-probe release removes breakpoints and catches, and lets the core "
-                                       "go; pmu-probe reset starts the program "
-                                       "anew.";
+const char session_without_journal[] =
+    "pmu-probe restore --force removes breakpoints and catches, and lets the core "
+    "go; pmu-probe reset starts the program "
+    "anew.";
 
 /* "a run at 14:02 did not end, and it could not write its journal: what it left is not known" */
 bool session_unknown_left(const struct journal_head *head, struct error *error)
@@ -532,13 +533,14 @@ static void tell_own_breakpoint(struct session *session, const struct own_breakp
     error_clear(error);
     error_advise(
         error, ERROR_FOREIGN_STOP,
-        !own->is_call ? "The core is left halted there. pmu-probe release lets it go: without a debugger the "
-                        "instruction is an exception. pmu-probe reset starts the program anew."
-        : stays       ? "The core is left halted there, for the debugger that answers such calls (OpenOCD: "
-                        "arm semihosting enable). pmu-probe release lets it go on after the call."
-                      : "It runs on after the call, which nothing has answered. While a core is measured, "
-                        "the program sees a debugger (DHCSR.C_DEBUGEN): measure a build without "
-                        "semihosting.",
+        !own->is_call
+            ? "The core is left halted there. pmu-probe restore --force lets it go: without a debugger the "
+              "instruction is an exception. pmu-probe reset starts the program anew."
+        : stays ? "The core is left halted there, for the debugger that answers such calls (OpenOCD: "
+                  "arm semihosting enable). pmu-probe restore --force lets it go on after the call."
+                : "It runs on after the call, which nothing has answered. While a core is measured, "
+                  "the program sees a debugger (DHCSR.C_DEBUGEN): measure a build without "
+                  "semihosting.",
         "stopped by %s at %s", what, place);
 }
 

@@ -21,7 +21,7 @@ OTHERS = {
     "watch": (lambda place, folder: ["watch", "-j", "--for", "60ms", "-I", "20ms"], "work"),
     "calibrate": (lambda place, folder: ["calibrate", "work_by_data", "-j"], "work"),
     "info": (lambda place, folder: ["info"], "work"),
-    "release": (lambda place, folder: ["release"], "work"),
+    "restore --force": (lambda place, folder: ["restore", "--force"], "work"),
     "survey --hot": (lambda place, folder: ["survey", "--hot", 2, "--for", "2s" if place.server else "200ms"], "work"),
 }
 ON_TARGET = {**COMMANDS, **OTHERS}

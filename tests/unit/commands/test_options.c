@@ -597,5 +597,9 @@ TEST(what_was_called_otherwise_says_so)
     refuses_with("-c5000 record", "say --every 5000");
     refuses_with("record --count=1e6", "there is no --count any more: say --every N");
     refuses_with("survey --boards x", "there is no --boards any more: start a process for each board");
+    refuses_with("release", "there is no release any more: say restore --force");
+    refuses_with("restore -C 1", "-C is of use with --force only");
+    refuses_with("restore --force --counters msr", "--counters and --force: counters have no breakpoints");
+    reads("restore --force -C 1", "command=restore core=1");
     reads("-c init record --every 200", "command=record output=profile.jsonl openocd=-c|init every=200");
 }
