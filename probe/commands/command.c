@@ -140,15 +140,17 @@ const struct command commands[COMMANDS] = {
          .run = command_guard},
     [COMMAND_DOCTOR] =
         {.name = "doctor",
-         .operands = "[FUNCTION | START END]",
+         .operands = "[LOCATION | START END]",
          .does = "why a counter cannot be read, and what helps",
          .about =
              "It makes the tests that the architecture makes, in the same order. If the program writes "
-             "the counter, --elf shows the lines that do it. --prove measures, puts everything back, and "
+             "the counter, --elf shows the lines that do it. With a LOCATION it measures what a halt adds to "
+             "the counters there. --prove measures, puts everything back, and "
              "compares the registers with those before; with a location, hits of it are measured.",
          .examples = "pmu-probe doctor\n"
                      "pmu-probe --elf app.elf doctor\n"
                      "pmu-probe -C 1 doctor --mend\n"
+                     "pmu-probe --elf app.elf doctor fir_filter\n"
                      "pmu-probe --elf app.elf doctor --prove fir_filter\n",
          .needs = "",
          .most = 2,
@@ -190,13 +192,11 @@ const struct command commands[COMMANDS] = {
                       .run = command_stub},
     [COMMAND_CALIBRATE] = {.name = "calibrate",
                            .operands = "[LOCATION]",
-                           .does = "what a halt adds to the counters there",
-                           .about = "Without LOCATION, in GDB: where the core stands.",
-                           .examples = "pmu-probe --elf app.elf calibrate fir_filter\n"
-                                       "pmu-probe --elf app.elf calibrate main.c:40 -e LD_RETIRED\n",
+                           .about = "For the scripts in gdb-scripts alone.",
+                           .examples = "",
                            .needs = "",
                            .most = 1,
-                           .formats = TEXT | JSON,
+                           .formats = TEXT,
                            .run = command_calibrate},
     [COMMAND_LIST] = {.name = "list",
                       .operands = "[PATTERN]",

@@ -84,7 +84,7 @@ const struct option option_table[] = {
                 {"resume", "the CPUs of a card are never halted", ALL},
                 {"divide64", "the counters of a card cannot be divided", ALL},
                 {"interval", "stat -a prints once; watch -a -I MS prints every MS milliseconds", STAT}},
-     .instead = {{NULL, "takes a core by -C N", DELTA | SURVEY | CALIBRATE | INFO | DOCTOR}}},
+     .instead = {{NULL, "takes a core by -C N", DELTA | SURVEY | INFO | DOCTOR}}},
     {0, "counter", "BLOCK", OPTION_TEXT, AT(counter), TAKING,
      .help = "dwt, systick or pmu; default: the best there is", .values = "dwt systick pmu"},
     {0, "debug-base", "AP:ADDR", OPTION_PLACE, AT(debug_base), TARGET,
@@ -112,8 +112,7 @@ const struct option option_table[] = {
          "record: keep the call stack of each sample (with --every N, and --elf); report: the tree of calls",
      .needs = {"every event", "needs --every N or -e: a running core shows no stack", RECORD}},
     {'M', "metric", "METRICS", OPTION_METRIC, 0, DELTA | SURVEY | STAT | WATCH,
-     .help = "what to compute from the counts: A,B as list shows them, or a file of metrics",
-     .instead = {{NULL, "takes events, by -e", CALIBRATE}}},
+     .help = "what to compute from the counts: A,B as list shows them, or a file of metrics"},
     {'r', "repeat", "N", OPTION_COUNT, AT(hits), DELTA | SURVEY | LINES | GUARD,
      .help = "number of hits (200, 10k), of each function; default: 100 or 2 s, whichever comes first; "
              "survey: as many as come; guard: of overruns, default 1",
@@ -125,13 +124,12 @@ const struct option option_table[] = {
     {0, "for", "TIME", OPTION_SECONDS, AT(for_s),
      DELTA | SURVEY | LINES | STAT | WATCH | RECORD | TOP | GUARD,
      .help = "how long to count (500ms, 2s, 1h); default: until Ctrl-C; delta: at most so long, but at least "
-             "one hit; survey: for all functions together, default four turns of 250 ms each",
-     .instead = {{NULL, "ends by itself; --timeout limits the wait", CALIBRATE}}},
+             "one hit; survey: for all functions together, default four turns of 250 ms each"},
     {0, "hot", "N", OPTION_COUNT, AT(hot), SURVEY | ANNOTATE,
      .help = "the N functions in which samples find the core most often; annotate: the N lines, the hottest "
              "first"},
     {0, "warmup", "N", OPTION_COUNT, AT(warmup), DELTA, .help = "measure N hits first, and do not count them",
-     .instead = {{NULL, "counts no hits", STAT | WATCH | RECORD | TOP | CALIBRATE}}},
+     .instead = {{NULL, "counts no hits", STAT | WATCH | RECORD | TOP}}},
     {0, "precision", "PART", OPTION_PART, AT(precision), DELTA,
      .help = "end when half of the mean's 95 % interval is that small (1%, 0.01); at most -r N hits, or "
              "--for TIME, default 1min",
@@ -156,8 +154,7 @@ const struct option option_table[] = {
      .most = SLOW_HITS_MOST, .formats = 1 << FORMAT_TEXT | 1 << FORMAT_JSON | 1 << FORMAT_HTML},
     {0, "no-calibrate", NULL, OPTION_FLAG, AT(no_calibrate), DELTA | SURVEY | GUARD | SERVE,
      .help = "do not measure and remove what a halt adds",
-     .instead = {{NULL, "reads the counters while the core runs", STAT | WATCH},
-                 {NULL, "does nothing else", CALIBRATE}}},
+     .instead = {{NULL, "reads the counters while the core runs", STAT | WATCH}}},
     {0, "baseline", "FILE", OPTION_TEXT, AT(baseline), DELTA | SURVEY,
      .help = "compare with an earlier run's JSON lines",
      .instead = {{NULL, "compares nothing", STAT | WATCH},
@@ -209,7 +206,7 @@ const struct option option_table[] = {
              "need none"},
     {0, "diff", "OLD", OPTION_TEXT, AT(diff), REPORT,
      .help = "compare with OLD, which record wrote before: what grew and what shrank"},
-    {'j', "json", NULL, OPTION_JSON, 0, ALL & ~(STUB | RECORD | RESTORE | RESET | SERVE),
+    {'j', "json", NULL, OPTION_JSON, 0, ALL & ~(STUB | RECORD | RESTORE | RESET | CALIBRATE | SERVE),
      .help = "JSON lines instead of text",
      .instead = {{NULL, "writes JSON lines anyway, to the file of -o", RECORD}}},
     {'x', "separator", "SEP", OPTION_CSV, 0, DELTA | STAT | REPORT,
@@ -276,7 +273,7 @@ const struct option *option_find_letter(char letter)
 static void name_commands(unsigned bits, char *out, size_t size)
 {
     size_t used = 0;
-    bits &= ~(unsigned)SERVE;
+    bits &= ~(unsigned)(SERVE | CALIBRATE);
     out[0] = '\0';
     for (unsigned i = 0; i < COMMANDS && used < size; i++) {
         if ((bits >> i & 1) == 0)

@@ -159,7 +159,7 @@ class Acceptance:
         return {"healthy": healthy}, "healthy" if healthy else f"not healthy: {summary.get('reason', 'no reason given')}"
 
     def rehits(self, place):
-        cycles = self.run("calibrate", place, "-j").cycles
+        cycles = self.run("doctor", place, "-j").cycles
         if not cycles["calibrated"]:
             raise Failed("what a halt adds was not measured there")
         figures = {name: cycles[name] for name in ("overhead", "min", "max", "rehits", "plus_minus")}

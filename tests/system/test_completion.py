@@ -22,7 +22,7 @@ LOADS = {
 # What is typed, and what it becomes
 ROWS = [
     ("del", "delta"),
-    ("help cal", "help calibrate"),
+    ("help rest", "help restore"),
     ("stub ena", "stub enable"),
     ("stat --sep", "stat --separator"),
     ("stat --format cs", "stat --format csv"),

@@ -271,10 +271,10 @@ def test_a_debugger_stops_in_any_context():
 @pytest.mark.parametrize("way", ["a9/swd", "a53/swd"])
 def test_what_a_halt_costs_there(way):
     with user_place(way) as place:
-        refused = place.run("calibrate", "user_work")
+        refused = place.run("doctor", "user_work")
         assert refused.code == 3 and "is run in user mode" in refused.err
         place.board.watch(NOWHERE)
-        result = place.run("calibrate", "user_work", "--context", 2)
+        result = place.run("doctor", "user_work", "--context", 2)
         assert result.code == 0 and "only where CONTEXTIDR is 0x2" in result.out
         starts = [event for event in place.board.log() if event.kind == "halt" and event.pc == place.symbol("user_work")]
         assert {context_of(place, event) for event in starts} == {2}

@@ -19,7 +19,7 @@ OTHERS = {
                                                "20s"], "work"),
     "delta, JSON and CSV": (lambda place, folder: ["delta", "work_by_data", "-r", 3, "-x", ",", "--timeout", "20s"], "work"),
     "watch": (lambda place, folder: ["watch", "-j", "--for", "60ms", "-I", "20ms"], "work"),
-    "calibrate": (lambda place, folder: ["calibrate", "work_by_data", "-j"], "work"),
+    "doctor LOCATION": (lambda place, folder: ["doctor", "work_by_data", "-j"], "work"),
     "info": (lambda place, folder: ["info"], "work"),
     "restore --force": (lambda place, folder: ["restore", "--force"], "work"),
     "survey --hot": (lambda place, folder: ["survey", "--hot", 2, "--for", "2s" if place.server else "200ms"], "work"),

@@ -99,7 +99,7 @@ def test_the_next_run_names_it(way, state_folder):
         killed(place, hits=30)
         place.board.wait_for(lambda state: state["run"] == "halted")
         changed = snapshot(place)
-        for command in (["delta", "work_by_data"], ["stat", "--for", "0.1"], ["calibrate", "work_by_data"]):
+        for command in (["delta", "work_by_data"], ["stat", "--for", "0.1"], ["doctor", "work_by_data"]):
             refused = place.run(*command)
             assert refused.code == 3 and re.search(
                 r"a run of `delta` at \d\d:\d\d \(process \d+\) did not end\. It left core 0 \(Cortex-.*\) halted, and \d+ registers changed",

@@ -67,7 +67,7 @@ def test_now_and_then(way, what, where, each):
             assert TOLD.search(result.err), result.err
 
 
-# --- stat, watch, calibrate, doctor -------------------------------------------------------------------------------
+# --- stat, watch, doctor -------------------------------------------------------------------------------
 
 def check_counts(result, went_by):
     """All of what the lines say was counted, and not some of it that was left when somebody else had cleared the rest."""
