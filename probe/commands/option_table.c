@@ -147,11 +147,12 @@ const struct option option_table[] = {
     {0, "tick", "SYMBOL", OPTION_TEXT, AT(tick), DELTA | SURVEY,
      .help = "the program's tick variable, which shows how often a fast SysTick wrapped",
      .instead = {{NULL, "looks at SysTick often enough where that can be done", STAT | WATCH}}},
-    {0, "on-max", "WORDS", OPTION_TEXT, AT(on_max), DELTA,
-     .help = "r0,sp,lr,*0x20000000,variable,...: show them as they were at each new maximum"},
     {0, "outliers", "N", OPTION_COUNT, AT(outliers), DELTA,
      .help = "show registers and call stack at the end of the N slowest hits, at most 64", .least = 1,
      .most = SLOW_HITS_MOST, .formats = 1 << FORMAT_TEXT | 1 << FORMAT_JSON | 1 << FORMAT_HTML},
+    {0, "show", "WORDS", OPTION_TEXT, AT(show), DELTA,
+     .help =
+         "r0,sp,lr,*0x20000000,variable,...: show them too, of each of --outliers, or of the longest hit"},
     {0, "no-calibrate", NULL, OPTION_FLAG, AT(no_calibrate), DELTA | SURVEY | GUARD | SERVE,
      .help = "do not measure and remove what a halt adds",
      .instead = {{NULL, "reads the counters while the core runs", STAT | WATCH}}},
@@ -304,6 +305,7 @@ bool option_refuse(const struct option *option, const char *typed, enum command_
 static const struct {
     const char *name, *now;
 } former[] = {{"count", "say --every N"},
+              {"on-max", "say --outliers N --show WORDS"},
               {"boards", "start a process for each board, as docs/farm.md shows"}};
 
 const char *option_former(const char *name, size_t length)

@@ -180,7 +180,7 @@ class Acceptance:
         return own, f"the program's counter moves by {empty} from one reading to the next"
 
     def at_max(self, place, words):
-        found = self.delta(place, place, "-r", FEW, "--on-max", ",".join(words)).summary.get("at_max", {})
+        found = self.delta(place, place, "-r", FEW, "--show", ",".join(words)).summary.get("at_max", {})
         missing = [word for word in words if word not in found]
         if missing:
             raise Failed(f"{missing[0]} was not read")

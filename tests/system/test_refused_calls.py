@@ -15,7 +15,7 @@ A_ROW, IN_SOAK = 6, 20  # places
 OTHERS = {
     "delta": (lambda place, folder: ["delta", "work_by_data", "-j", "-r", 3, "--timeout", "20s"], "work"),
     "delta of a region": (lambda place, folder: ["delta", "plain_first", "plain_second", "-r", 3, "--timeout", "20s"], "work"),
-    "delta, outliers": (lambda place, folder: ["delta", "work_by_data", "-r", 4, "--outliers", 2, "--on-max", "r0,sp,lr", "--timeout",
+    "delta, outliers": (lambda place, folder: ["delta", "work_by_data", "-r", 4, "--outliers", 2, "--show", "r0,sp,lr", "--timeout",
                                                "20s"], "work"),
     "delta, JSON and CSV": (lambda place, folder: ["delta", "work_by_data", "-r", 3, "-x", ",", "--timeout", "20s"], "work"),
     "watch": (lambda place, folder: ["watch", "-j", "--for", "60ms", "-I", "20ms"], "work"),

@@ -96,7 +96,7 @@ static char *described(const struct options *o)
         const char *name;
         size_t at;
     } texts[] = {TEXT(command),   TEXT(probe), TEXT(counters), TEXT(elf), TEXT(counter),  TEXT(output),
-                 TEXT(transport), TEXT(tick),  TEXT(on_max),   TEXT(cpu), TEXT(baseline), TEXT(threshold)};
+                 TEXT(transport), TEXT(tick),  TEXT(show),     TEXT(cpu), TEXT(baseline), TEXT(threshold)};
     char *text = NULL;
     size_t size = 0;
     FILE *out = open_memstream(&text, &size);
@@ -189,9 +189,9 @@ TEST(options_stand_on_either_side)
           "command=delta elf=a.elf operands=main|*0x10 format=json core=1 freq=12500000 hits=100 for=0.5");
     reads("-c one -f two info -s three", "command=info openocd=-c|one|-f|two|-s|three");
     /* behind "--" nothing is an option */
-    reads("delta f --tick uwTick --on-max r0,*0x20000000 --baseline a.jsonl --threshold 2% -q "
+    reads("delta f --tick uwTick --show r0,*0x20000000 --baseline a.jsonl --threshold 2% -q "
           "--transport jtag --counter dwt -o out.txt --no-calibrate --speed 8MHz -- -r",
-          "command=delta counter=dwt output=out.txt transport=jtag tick=uwTick on_max=r0,*0x20000000 "
+          "command=delta counter=dwt output=out.txt transport=jtag tick=uwTick show=r0,*0x20000000 "
           "baseline=a.jsonl threshold=2% operands=f|-r speed=8000000 no_calibrate quiet");
     reads("doctor --mend", "command=doctor mend");
     reads("list --cpu cortex-a9 refill", "command=list cpu=cortex-a9 operands=refill");
@@ -284,7 +284,7 @@ TEST(nonsense_is_refused)
     REFUSES_EACH("stat -e {A", "stat -e A,,B", "stat -e 17", "stat -e A;B");
     REFUSES_EACH("-x ab", "-x \"", "-x a", "-x 1", "-x .", "--format xml", "--format JSON");
     REFUSES_EACH("-Z", "--nope", "--json=1", "--mend=1", "-j1");
-    REFUSES_EACH("-r", "--elf", "-x", "--format", "-e", "-M", "--tick", "--on-max", "--baseline");
+    REFUSES_EACH("-r", "--elf", "-x", "--format", "-e", "-M", "--tick", "--show", "--baseline");
     refuses("1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18");
 }
 
@@ -596,6 +596,7 @@ TEST(what_was_called_otherwise_says_so)
     refuses_with("record -c 10k", "to stop the core behind every 10k events, say --every 10k");
     refuses_with("-c5000 record", "say --every 5000");
     refuses_with("record --count=1e6", "there is no --count any more: say --every N");
+    refuses_with("delta f --on-max sp", "there is no --on-max any more: say --outliers N --show WORDS");
     refuses_with("survey --boards x", "there is no --boards any more: start a process for each board");
     refuses_with("release", "there is no release any more: say restore --force");
     refuses_with("restore -C 1", "-C is of use with --force only");
