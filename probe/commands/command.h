@@ -97,7 +97,7 @@ size_t list_sets(const char *cpu, const char *sets[LIST_SETS]);
 /*
  * Completion: prints what can take the place of the last of these words (the command line behind pmu-probe,
  * up to the cursor), a candidate a line with a tab and a short help behind it. ":files" and ":folders" stand
- * for those that the shell knows. The scripts in completions/ call it.
+ * for those that the shell knows. The scripts in contrib/completions call it.
  */
 void complete_print(FILE *out, int argc, char **argv);
 

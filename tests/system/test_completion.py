@@ -8,7 +8,7 @@ import pytest
 
 from harness import BUILD, ROOT, TOOL, WAIT, elf_of, run_tool
 
-SCRIPTS = os.path.join(ROOT, "completions")
+SCRIPTS = os.path.join(ROOT, "contrib/completions")
 FIRMWARE = elf_of("m4", "free")
 SHAPES = os.path.join(BUILD, "fixtures", "shapes.elf")
 SHELLS = {
