@@ -11,7 +11,7 @@ static const struct {
     const char *advice;
 } outcomes[ERROR_KINDS] = {
     [ERROR_NONE] = {0, NULL},
-    [ERROR_USAGE] = {EXIT_USAGE, "pmu-probe --help shows the commands and their options."},
+    [ERROR_USAGE] = {EXIT_USAGE, "pmu-probe --help shows the commands; pmu-probe help COMMAND, its options."},
     [ERROR_SYMBOL] =
         {EXIT_USAGE,
          "A location is function, file.c:function, ns::Class::method(int), file.c:42 or *0x10000200."},

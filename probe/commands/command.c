@@ -15,6 +15,7 @@ enum {
 
 const struct command commands[COMMANDS] = {
     [COMMAND_PROBES] = {.name = "probes",
+                        .group = COMMANDS_TARGET,
                         .operands = "",
                         .does = "what can be reached from here",
                         .about = "A running OpenOCD with its targets, and each CMSIS-DAP probe on USB.",
@@ -24,6 +25,7 @@ const struct command commands[COMMANDS] = {
                         .formats = TEXT | JSON,
                         .run = command_probes},
     [COMMAND_INFO] = {.name = "info",
+                      .group = COMMANDS_TARGET,
                       .operands = "",
                       .does = "cores, counters, breakpoints, who uses them",
                       .about = "Changes nothing on the target.",
@@ -95,6 +97,7 @@ const struct command commands[COMMANDS] = {
                        .formats = TEXT | JSON,
                        .run = command_watch},
     [COMMAND_RECORD] = {.name = "record",
+                        .group = COMMANDS_PROFILE,
                         .operands = "",
                         .does = "where the running core spends its time",
                         .about =
@@ -111,6 +114,7 @@ const struct command commands[COMMANDS] = {
                         .formats = TEXT,
                         .run = command_record},
     [COMMAND_TOP] = {.name = "top",
+                     .group = COMMANDS_PROFILE,
                      .operands = "",
                      .does = "the same, live: which functions run now",
                      .about =
@@ -140,7 +144,8 @@ const struct command commands[COMMANDS] = {
          .run = command_guard},
     [COMMAND_DOCTOR] =
         {.name = "doctor",
-         .operands = "[LOCATION | START END]",
+         .group = COMMANDS_TARGET,
+         .operands = "[LOCATION [END]]",
          .does = "why a counter cannot be read, and what helps",
          .about =
              "It makes the tests that the architecture makes, in the same order. If the program writes "
@@ -158,6 +163,7 @@ const struct command commands[COMMANDS] = {
          .run = command_doctor},
     [COMMAND_RESTORE] =
         {.name = "restore",
+         .group = COMMANDS_TARGET,
          .operands = "",
          .does = "puts back what a killed pmu-probe has left",
          .about = "By the journal of that run, over the link that it had. A run that ends by itself puts all "
@@ -171,6 +177,7 @@ const struct command commands[COMMANDS] = {
          .formats = TEXT,
          .run = command_restore},
     [COMMAND_RESET] = {.name = "reset",
+                       .group = COMMANDS_TARGET,
                        .operands = "",
                        .does = "resets the target",
                        .about = "With --halt it stops at its first instruction.",
@@ -180,6 +187,7 @@ const struct command commands[COMMANDS] = {
                        .formats = TEXT,
                        .run = command_reset},
     [COMMAND_STUB] = {.name = "stub",
+                      .group = COMMANDS_TARGET,
                       .operands = "ACTION",
                       .does = "lets the program read its own counters",
                       .about = "ACTION is enable, disable or status.",
@@ -199,6 +207,7 @@ const struct command commands[COMMANDS] = {
                            .formats = TEXT,
                            .run = command_calibrate},
     [COMMAND_LIST] = {.name = "list",
+                      .group = COMMANDS_TARGET,
                       .operands = "[PATTERN]",
                       .does = "events and metrics: code, name and meaning",
                       .about =
@@ -212,6 +221,7 @@ const struct command commands[COMMANDS] = {
                       .formats = TEXT | JSON,
                       .run = command_list},
     [COMMAND_REPORT] = {.name = "report",
+                        .group = COMMANDS_PROFILE,
                         .operands = "[FILE]",
                         .does = "where the time went, from what record wrote",
                         .about =
@@ -228,6 +238,7 @@ const struct command commands[COMMANDS] = {
                         .run = command_report},
     [COMMAND_ANNOTATE] =
         {.name = "annotate",
+         .group = COMMANDS_PROFILE,
          .operands = "FUNCTION [FILE]",
          .does = "where a function spends its time, by line",
          .about = "From what record wrote: FILE is " PROFILE_NAME " by default. Shares are parts of the "
@@ -240,6 +251,7 @@ const struct command commands[COMMANDS] = {
          .formats = TEXT | JSON,
          .run = command_annotate},
     [COMMAND_LOCATE] = {.name = "locate",
+                        .group = COMMANDS_TARGET,
                         .operands = "[LOCATION...]",
                         .does = "what locations mean in an ELF file",
                         .about = "Address, function and source line of each LOCATION, who calls a function, "
@@ -254,6 +266,7 @@ const struct command commands[COMMANDS] = {
                         .run = command_locate},
     [COMMAND_HISTORY] =
         {.name = "history",
+         .group = COMMANDS_COMPARE,
          .operands = "DIR...",
          .does = "when a region became slower, over many runs",
          .about = "Reads the JSON lines that delta wrote: files, and those that end in .jsonl or .json "
@@ -268,6 +281,7 @@ const struct command commands[COMMANDS] = {
          .formats = TEXT | JSON | PAGE,
          .run = command_history},
     [COMMAND_COMPARE] = {.name = "compare",
+                         .group = COMMANDS_COMPARE,
                          .operands = "OLD NEW [...]",
                          .does = "results of delta -j, against each other",
                          .about =

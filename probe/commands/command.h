@@ -35,8 +35,12 @@ enum { EXIT_UNHEALTHY = 5 }; /* of doctor, which compares nothing */
 /* The output so far is worth keeping, even if the command fails. */
 void command_has_result(const struct context *context);
 
+/* What it is for: a part of the overview. */
+enum command_group { COMMANDS_MEASURE, COMMANDS_PROFILE, COMMANDS_COMPARE, COMMANDS_TARGET, COMMAND_GROUPS };
+
 struct command {
     const char *name, *operands;
+    enum command_group group;
     const char *does;     /* one line; NULL: not shown in the overview */
     const char *about;    /* more for `help NAME`; may be "" */
     const char *examples; /* lines */
@@ -81,10 +85,10 @@ int command_stub(const struct context *context, struct error *error);
 /*
  * Help: made of the tables of commands and options, in 80 columns.
  */
-void help_print(FILE *out);                     /* --help: all of it */
-void help_command(FILE *out, const char *name); /* help NAME, NAME --help */
-void help_usage(FILE *out);                     /* no command given */
-void help_manual(FILE *out);                    /* the manual page, for man */
+void help_print(FILE *out, bool all);                     /* --help: a screen */
+void help_command(FILE *out, const char *name, bool all); /* help NAME, NAME --help */
+void help_usage(FILE *out);                               /* no command given */
+void help_manual(FILE *out);                              /* the manual page, for man */
 
 /*
  * Of `list`: what --cpu takes.

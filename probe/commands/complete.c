@@ -72,6 +72,8 @@ static void offer_options(const struct completion *self)
         char name[32];
         const struct option *option = &option_table[i];
         snprintf(name, sizeof name, "--%s", option->name);
+        if (option->offset == offsetof(struct options, help_all) && !self->options->help)
+            continue;
         if (command == COMMANDS || (option->commands >> command & 1) != 0)
             offer(self, name, option->help);
     }

@@ -49,34 +49,42 @@ const struct option option_table[] = {
     {'p', "probe", "PROBE", OPTION_TEXT, AT(probe), LINKED,
      .help = "openocd[:HOST[:PORT]], cmsis-dap[:SERIAL], cmsis-dap:usb:PORT, cmsis-dap-tcp:HOST[:PORT], "
              "gdb:HOST:PORT, msr[:CPU] or msr-agent:HOST[:PORT]",
-     .values = "openocd cmsis-dap cmsis-dap-tcp: gdb: msr msr-agent:"},
+     .values = "openocd cmsis-dap cmsis-dap-tcp: gdb: msr msr-agent:",
+     .brief = "the probe: cmsis-dap, openocd, gdb:HOST:PORT, ...", .group = OPTIONS_LINK, .is_common = true},
     {0, "counters", "PROBE", OPTION_TEXT, AT(counters),
      PROBES | INFO | DELTA | SURVEY | DOCTOR | LIST | RESTORE,
      .help =
          "msr[:CPU] or msr-agent:HOST[:PORT]: read the counters there, and let --probe do the run control",
      .values = "msr msr-agent:",
-     .instead = {{NULL, "needs no second link: --probe names the counters", STAT | WATCH}}},
+     .instead = {{NULL, "needs no second link: --probe names the counters", STAT | WATCH}},
+     .group = OPTIONS_LINK, .is_rare = true},
     {0, "transport", "WIRES", OPTION_TEXT, AT(transport), LINKED,
-     .help = "cmsis-dap: swd or jtag; default: what answers", .values = "swd jtag", .of_dap = true},
+     .help = "cmsis-dap: swd or jtag; default: what answers", .values = "swd jtag", .of_dap = true,
+     .brief = "swd or jtag", .group = OPTIONS_LINK},
     {0, "speed", "HZ", OPTION_SPEED, AT(speed_hz), LINKED,
-     .help = "cmsis-dap: SWD or JTAG clock; default: the fastest that works", .of_dap = true},
+     .help = "cmsis-dap: SWD or JTAG clock; default: the fastest that works", .of_dap = true,
+     .brief = "of the wires; default: the fastest that works", .group = OPTIONS_LINK},
     {0, "packets", "N", OPTION_COUNT, AT(packets), LINKED,
      .help = "cmsis-dap: packets in flight at most; default: as many as its firmware can take",
-     .of_dap = true},
+     .of_dap = true, .group = OPTIONS_LINK, .is_rare = true},
     {'f', "file", "FILE", OPTION_OPENOCD, 0, LINKED, .help = "start OpenOCD with this file", .acts = starts,
-     .rivals = {{"probe", reaches, ALL}}},
+     .rivals = {{"probe", reaches, ALL}}, .brief = "start OpenOCD with this file", .group = OPTIONS_LINK,
+     .is_common = true},
     {'c', "tcl", "TCL", OPTION_OPENOCD, 0, LINKED, .help = "start OpenOCD with this command, its -c",
-     .acts = starts, .rivals = {{"probe", reaches, ALL}}},
+     .acts = starts, .rivals = {{"probe", reaches, ALL}}, .brief = "and with this command",
+     .group = OPTIONS_LINK},
     {'s', "search", "DIR", OPTION_OPENOCD, 0, LINKED,
      .help = "start OpenOCD with this folder for files, its -s", .acts = starts,
-     .rivals = {{"probe", reaches, ALL}}},
+     .rivals = {{"probe", reaches, ALL}}, .brief = "and with this folder for files", .group = OPTIONS_LINK},
     {0, "elf", "FILE", OPTION_TEXT, AT(elf), PROGRAM,
      .help = "the program on the target, for names and lines",
-     .instead = {{NULL, "looks at no program", LIST}}},
+     .instead = {{NULL, "looks at no program", LIST}}, .brief = "the program on the target",
+     .is_common = true},
     {0, "load-offset", "OFFSET", OPTION_OFFSET, AT(load_offset), PROGRAM,
      .help = "how far above the addresses of --elf the program runs (0x130000, -0x1000), if it was moved"},
     {'C', "core", "N", OPTION_CORE, AT(core), TARGET, .help = "which core, as info numbers them",
-     .instead = {{NULL, "shows all", PROBES | READING}}, .needs = {"force", only_forced, RESTORE}},
+     .instead = {{NULL, "shows all", PROBES | READING}}, .needs = {"force", only_forced, RESTORE},
+     .brief = "which core, as info numbers them", .is_common = true},
     {'a', "all-cpus", NULL, OPTION_FLAG, AT(all_cpus), STAT | WATCH | RECORD | TOP,
      .help = "record and top: all cores of the target, by turns; stat and watch: all CPUs of a Knights "
              "Corner card",
@@ -89,20 +97,23 @@ const struct option option_table[] = {
      .help = "dwt, systick or pmu; default: the best there is", .values = "dwt systick pmu"},
     {0, "debug-base", "AP:ADDR", OPTION_PLACE, AT(debug_base), TARGET,
      .help = "base of a core's debug registers, if no ROM table lists them",
-     .rivals = {{"core", "both say which core", ALL}}, .needs = {"force", only_forced, RESTORE}},
+     .rivals = {{"core", "both say which core", ALL}}, .needs = {"force", only_forced, RESTORE},
+     .group = OPTIONS_LINK, .is_rare = true},
     {0, "pmu-base", "AP:ADDR", OPTION_PLACE, AT(pmu_base), TARGET,
-     .help = "the base of the PMU, as --debug-base", .needs = {"force", only_forced, RESTORE}},
+     .help = "the base of the PMU, as --debug-base", .needs = {"force", only_forced, RESTORE},
+     .group = OPTIONS_LINK, .is_rare = true},
     {0, "cti", "AP:ADDR", OPTION_PLACE, AT(cti), TARGET,
      .help = "the base of the cross trigger interface, as --debug-base",
-     .needs = {"force", only_forced, RESTORE}},
+     .needs = {"force", only_forced, RESTORE}, .group = OPTIONS_LINK, .is_rare = true},
     {0, "divide64", NULL, OPTION_FLAG, AT(divide64), TAKING,
-     .help = "count every 64th cycle: the counter wraps later and is less exact"},
+     .help = "count every 64th cycle: the counter wraps later and is less exact", .is_rare = true},
     {0, "freq", "HZ", OPTION_FREQUENCY, AT(freq_hz), TAKING | GUARD,
      .help = "the core's clock (12M, 125MHz), if the program has no SystemCoreClock"},
     {'e', "event", "EVENTS", OPTION_EVENT, 0, COUNTING | RECORD,
      .help = "what to count, by name or raw code (r11, 0x11): A,B,{C,D}; braces: in one pass; record: what "
              "stops the core",
-     .instead = {{NULL, "counts cycles", LINES}, {NULL, "takes the event with --budget \"N EVENT\"", GUARD}}},
+     .instead = {{NULL, "counts cycles", LINES}, {NULL, "takes the event with --budget \"N EVENT\"", GUARD}},
+     .brief = "what to count: A,B,...; list shows them", .is_common = true},
     {0, "every", "N", OPTION_COUNT, AT(every), RECORD,
      .help = "stop the core behind every N events of -e (10k; default: of CPU_CYCLES) and sample where it "
              "is; -e alone: some hundred times a second",
@@ -112,22 +123,26 @@ const struct option option_table[] = {
          "record: keep the call stack of each sample (with --every N, and --elf); report: the tree of calls",
      .needs = {"every event", "needs --every N or -e: a running core shows no stack", RECORD}},
     {'M', "metric", "METRICS", OPTION_METRIC, 0, DELTA | SURVEY | STAT | WATCH,
-     .help = "what to compute from the counts: A,B as list shows them, or a file of metrics"},
+     .help = "what to compute from the counts: A,B as list shows them, or a file of metrics",
+     .brief = "what to compute from the counts, such as CPI", .is_common = true},
     {'r', "repeat", "N", OPTION_COUNT, AT(hits), DELTA | SURVEY | LINES | GUARD,
-     .help = "number of hits (200, 10k), of each function; default: 100 or 2 s, whichever comes first; "
-             "survey: as many as come; guard: of overruns, default 1",
-     .instead = {{NULL, "ends after --for TIME", STAT | WATCH | RECORD | TOP}}},
+     .help = "number of hits (200, 10k); delta and lines: default 100 or 2 s, whichever comes first; survey: "
+             "of each function, default as many as come; guard: of overruns, default 1",
+     .instead = {{NULL, "ends after --for TIME", STAT | WATCH | RECORD | TOP}}, .brief = "number of hits",
+     .is_common = true},
     {0, "budget", "BUDGET", OPTION_TEXT, AT(budget), GUARD,
      .help = "what a call may use: cycles (1200), a time (40us), or \"10 L1D_CACHE_REFILL\""},
     {0, "keep", NULL, OPTION_FLAG, AT(keep), GUARD, .help = "leave the core halted at the last overrun",
      .acts = "stops the target"},
     {0, "for", "TIME", OPTION_SECONDS, AT(for_s),
      DELTA | SURVEY | LINES | STAT | WATCH | RECORD | TOP | GUARD,
-     .help = "how long to count (500ms, 2s, 1h); default: until Ctrl-C; delta: at most so long, but at least "
-             "one hit; survey: for all functions together, default four turns of 250 ms each"},
+     .help = "how long to count (500ms, 2s, 1h); delta and lines: at most so long, but at least one hit; "
+             "survey: for all functions together, default four turns of 250 ms each; stat and watch and "
+             "record and top and guard: default until Ctrl-C",
+     .brief = "how long (500ms, 2s, 1h)", .is_common = true},
     {0, "hot", "N", OPTION_COUNT, AT(hot), SURVEY | ANNOTATE,
-     .help = "the N functions in which samples find the core most often; annotate: the N lines, the hottest "
-             "first"},
+     .help = "survey: the N functions in which samples find the core most often; annotate: the N lines, the "
+             "hottest first"},
     {0, "warmup", "N", OPTION_COUNT, AT(warmup), DELTA, .help = "measure N hits first, and do not count them",
      .instead = {{NULL, "counts no hits", STAT | WATCH | RECORD | TOP}}},
     {0, "precision", "PART", OPTION_PART, AT(precision), DELTA,
@@ -209,7 +224,8 @@ const struct option option_table[] = {
      .help = "compare with OLD, which record wrote before: what grew and what shrank"},
     {'j', "json", NULL, OPTION_JSON, 0, ALL & ~(STUB | RECORD | RESTORE | RESET | CALIBRATE | SERVE),
      .help = "JSON lines instead of text",
-     .instead = {{NULL, "writes JSON lines anyway, to the file of -o", RECORD}}},
+     .instead = {{NULL, "writes JSON lines anyway, to the file of -o", RECORD}},
+     .brief = "JSON lines instead of text", .is_common = true},
     {'x', "separator", "SEP", OPTION_CSV, 0, DELTA | STAT | REPORT,
      .help = "CSV with this character between fields (\\t: a tab)"},
     {0, "format", "FORMAT", OPTION_FORMAT, 0, ALL & ~SERVE,
@@ -218,14 +234,22 @@ const struct option option_table[] = {
     {'o', "output", "FILE", OPTION_TEXT, AT(output), ALL & ~SERVE,
      .help = "write to this file instead of standard output; record: default " PROFILE_NAME
              "; guard: a profile of the overruns",
-     .acts = "names a file to write"},
+     .acts = "names a file to write", .brief = "write to this file", .is_common = true},
     {'v', "verbose", NULL, OPTION_VERBOSE, AT(verbose), ALL,
-     .help = "print the connection on standard error; -vv: all that is sent and received"},
-    {'q', "quiet", NULL, OPTION_FLAG, AT(quiet), ALL, .help = "no progress and no notes on standard error"},
+     .help = "print the connection on standard error; -vv: all that is sent and received",
+     .brief = "show the connection; -vv: all that is sent", .group = OPTIONS_TOOL},
+    {'q', "quiet", NULL, OPTION_FLAG, AT(quiet), ALL, .help = "no progress and no notes on standard error",
+     .brief = "no progress and no notes", .group = OPTIONS_TOOL},
     {0, "trust-conf", NULL, OPTION_FLAG, AT(trust_conf), ALL,
-     .help = "let pmu-probe.conf of this folder start OpenOCD, name files to write, and act on the target"},
-    {'h', "help", NULL, OPTION_FLAG, AT(help), ALL, .help = "this text; with a command, the text for it"},
-    {'V', "version", NULL, OPTION_FLAG, AT(version), ALL, .help = "the version"},
+     .help = "let pmu-probe.conf of this folder start OpenOCD, name files to write, and act on the target",
+     .brief = "let this folder's pmu-probe.conf act", .group = OPTIONS_TOOL},
+    {'h', "help", NULL, OPTION_FLAG, AT(help), ALL, .help = "this text; with a command, the text for it",
+     .brief = "this text", .group = OPTIONS_TOOL},
+    {0, "all", NULL, OPTION_FLAG, AT(help_all), ALL,
+     .help = "with --help: everything, also what is seldom needed", .brief = "with --help: everything",
+     .group = OPTIONS_TOOL, .needs = {"help", "is of use with --help only", ALL}},
+    {'V', "version", NULL, OPTION_FLAG, AT(version), ALL, .help = "the version", .brief = "the version",
+     .group = OPTIONS_TOOL},
 };
 
 const size_t option_count = sizeof option_table / sizeof *option_table;
@@ -340,7 +364,7 @@ const char *option_acts(const struct option *option, const char *value)
                                                                                : option->acts;
 }
 
-void option_print(FILE *out, const struct option *option)
+void option_print(FILE *out, const struct option *option, const char *help)
 {
     enum { COLUMN = 29 };
     char left[64];
@@ -348,5 +372,5 @@ void option_print(FILE *out, const struct option *option)
     snprintf(left + used, sizeof left - (size_t)used, "--%s%s%s", option->name, option->value ? " " : "",
              option->value ? option->value : "");
     fprintf(out, "%-*s", COLUMN, left);
-    fold_text_at(out, TERMINAL_COLUMNS, COLUMN, COLUMN, option->help);
+    fold_text_at(out, TERMINAL_COLUMNS, COLUMN, COLUMN, help);
 }

@@ -253,6 +253,7 @@ static bool is_wanted(const struct reader *r, const struct option *option, enum 
 static bool belongs_to_the_command_line(const struct option *option)
 {
     return option->offset == offsetof(struct options, help) ||
+           option->offset == offsetof(struct options, help_all) ||
            option->offset == offsetof(struct options, version) ||
            option->offset == offsetof(struct options, trust_conf);
 }

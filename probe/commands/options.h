@@ -76,7 +76,7 @@ struct options {
     bool wires_said;         /* what configures a CMSIS-DAP probe */
     double timeout_s, for_s; /* for_s 0: until Ctrl-C */
     bool all_cpus, mend, prove, resume, reset, halt, check, no_calibrate, divide64, any_elf, quiet, help,
-        version;
+        help_all, version;
     bool trust_conf, stacks, keep, force;
 
     const char *command; /* NULL: none given; with `help` the one that is asked about */
@@ -130,14 +130,21 @@ struct option_rule {
 };
 enum { OPTION_RULES = 4 };
 
+/* Where the help of a command has it. */
+enum option_group { OPTIONS_OWN, OPTIONS_LINK, OPTIONS_TOOL, OPTION_GROUPS };
+
 struct option {
     char letter; /* 0: none */
     const char *name, *value;
     enum option_kind kind;
     size_t offset;     /* in struct options */
     unsigned commands; /* that take it: bits of enum command_id */
-    const char *help;
+    const char *help;  /* its parts are divided by "; ", and "record and top: " begins one of these alone */
     /* Most rows leave out what follows */
+    const char *brief; /* a shorter help, where it is not the matter */
+    enum option_group group;
+    bool is_rare;       /* help shows it with --all alone */
+    bool is_common;     /* --help shows it */
     const char *values; /* that complete it, with blanks between; one with a colon at its end goes on */
     const char *acts;   /* what it does, so that a pmu-probe.conf which came with a folder must not say it */
     bool of_dap;        /* it configures a CMSIS-DAP probe */
@@ -187,8 +194,8 @@ void option_forget(struct options *options, const struct option *option, const s
  * whose value comes next; NULL: none. */
 const struct option *options_read_partly(struct options *options, int argc, char **argv);
 
-/* Prints an option's help, in 80 columns. */
-void option_print(FILE *out, const struct option *option);
+/* Prints an option with this help, in 80 columns. */
+void option_print(FILE *out, const struct option *option, const char *help);
 
 /*
  * pmu-probe.conf as lines: the one of the current folder, and the user's own in $XDG_CONFIG_HOME/pmu-probe or
