@@ -112,13 +112,13 @@ void help_print(FILE *out, bool all)
     print_exit_codes(out);
 }
 
-/* The commands of "record and top: all cores", *text behind the colon then; 0: it begins otherwise. */
-static unsigned take_commands(const char **text, size_t length)
+/* The commands of "stat, watch and top: all cores", *text behind the colon then; 0: it begins otherwise. */
+static unsigned take_commands(const char **text)
 {
-    static const char and[] = " and ";
+    static const char *const between[] = {", ", " and "};
     unsigned bits = 0;
-    for (const char *at = *text, *end = at + length; at < end;) {
-        size_t n = strspn(at, "abcdefghijklmnopqrstuvwxyz"), id = 0;
+    for (const char *at = *text;;) {
+        size_t n = strspn(at, "abcdefghijklmnopqrstuvwxyz"), id = 0, more = 0;
         while (id < COMMANDS && (strlen(commands[id].name) != n || strncmp(commands[id].name, at, n) != 0))
             id++;
         if (id == COMMANDS)
@@ -129,11 +129,13 @@ static unsigned take_commands(const char **text, size_t length)
             *text = at + 2;
             return bits;
         }
-        if (strncmp(at, and, strlen(and)) != 0)
+        for (size_t i = 0; i < sizeof between / sizeof *between; i++)
+            if (strncmp(at, between[i], strlen(between[i])) == 0)
+                more = strlen(between[i]);
+        if (more == 0)
             return 0;
-        at += strlen(and);
+        at += more;
     }
-    return 0;
 }
 
 /* The parts of an option's help that are for all commands or for this one. */
@@ -145,7 +147,7 @@ static const char *help_for(const struct option *option, size_t id, char *out, s
         const char *end = strstr(part, "; ");
         length = end != NULL ? (size_t)(end - part) : strlen(part);
         const char *text = part;
-        unsigned bits = take_commands(&text, length);
+        unsigned bits = take_commands(&text);
         if ((bits == 0 || (bits >> id & 1) != 0) && used < size)
             used += (size_t)snprintf(out + used, size - used, "%s%.*s", used > 0 ? "; " : "",
                                      (int)(part + length - text), text);
@@ -157,19 +159,15 @@ static const char *help_for(const struct option *option, size_t id, char *out, s
 /* Those that this command prints. */
 static const char *formats_of(const struct option *option, size_t id, char *out, size_t size)
 {
-    size_t used = 0, length;
+    size_t length;
     char name[16];
     enum format format;
     out[0] = '\0';
     for (const char *at = option->values; *at != '\0'; at += length + (at[length] == ' ')) {
         length = strcspn(at, " ");
         snprintf(name, sizeof name, "%.*s", (int)length, at);
-        if (value_format(name, &format) && (commands[id].formats >> format & 1) != 0 && used < size)
-            used += (size_t)snprintf(out + used, size - used, "%s%s",
-                                     used == 0                                   ? ""
-                                     : commands[id].formats >> (format + 1) == 0 ? " or "
-                                                                                 : ", ",
-                                     name);
+        if (value_format(name, &format) && (commands[id].formats >> format & 1) != 0)
+            list_add(out, size, name, commands[id].formats >> (format + 1) == 0 ? " or " : NULL);
     }
     return out;
 }

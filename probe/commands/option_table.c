@@ -137,8 +137,8 @@ const struct option option_table[] = {
     {0, "for", "TIME", OPTION_SECONDS, AT(for_s),
      DELTA | SURVEY | LINES | STAT | WATCH | RECORD | TOP | GUARD,
      .help = "how long to count (500ms, 2s, 1h); delta and lines: at most so long, but at least one hit; "
-             "survey: for all functions together, default four turns of 250 ms each; stat and watch and "
-             "record and top and guard: default until Ctrl-C",
+             "survey: for all functions together, default four turns of 250 ms each; stat, watch, record, "
+             "top and guard: default until Ctrl-C",
      .brief = "how long (500ms, 2s, 1h)", .is_common = true},
     {0, "hot", "N", OPTION_COUNT, AT(hot), SURVEY | ANNOTATE,
      .help = "survey: the N functions in which samples find the core most often; annotate: the N lines, the "
@@ -294,22 +294,24 @@ const struct option *option_find_letter(char letter)
     return NULL;
 }
 
+void list_add(char *list, size_t size, const char *name, const char *before_last)
+{
+    size_t used = strlen(list);
+    snprintf(list + used, size - used, "%s%s",
+             used == 0             ? ""
+             : before_last != NULL ? before_last
+                                   : ", ",
+             name);
+}
+
 /* "delta, stat and watch" */
 static void name_commands(unsigned bits, char *out, size_t size)
 {
-    size_t used = 0;
     bits &= ~(unsigned)(SERVE | CALIBRATE);
     out[0] = '\0';
-    for (unsigned i = 0; i < COMMANDS && used < size; i++) {
-        if ((bits >> i & 1) == 0)
-            continue;
-        bool last = bits >> (i + 1) == 0;
-        used += (size_t)snprintf(out + used, size - used, "%s%s",
-                                 used == 0 ? ""
-                                 : last    ? " and "
-                                           : ", ",
-                                 commands[i].name);
-    }
+    for (unsigned i = 0; i < COMMANDS; i++)
+        if ((bits >> i & 1) != 0)
+            list_add(out, size, commands[i].name, bits >> (i + 1) == 0 ? " and " : NULL);
 }
 
 bool option_refuse(const struct option *option, const char *typed, enum command_id command,

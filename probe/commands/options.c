@@ -183,15 +183,10 @@ static bool refuse_format(const struct reader *r, const char *typed, const char 
         "text", "JSON", "CSV", "JUnit", "Markdown", "folded stacks", "pprof", "callgrind", "perf script text",
         "HTML"};
     char list[112];
-    size_t used = 0;
     list[0] = '\0';
-    for (unsigned i = 0; i < sizeof names / sizeof *names && used < sizeof list; i++)
+    for (unsigned i = 0; i < sizeof names / sizeof *names; i++)
         if ((formats >> i & 1) != 0)
-            used += (size_t)snprintf(list + used, sizeof list - used, "%s%s",
-                                     used == 0                 ? ""
-                                     : formats >> (i + 1) == 0 ? " or "
-                                                               : ", ",
-                                     names[i]);
+            list_add(list, sizeof list, names[i], formats >> (i + 1) == 0 ? " or " : NULL);
     return error_set(r->error, ERROR_USAGE, "%s: %s prints %s, not %s", typed, who, list,
                      names[r->options->format]);
 }

@@ -139,7 +139,7 @@ struct option {
     enum option_kind kind;
     size_t offset;     /* in struct options */
     unsigned commands; /* that take it: bits of enum command_id */
-    const char *help;  /* its parts are divided by "; ", and "record and top: " begins one of these alone */
+    const char *help;  /* "; " is between its parts; one for some commands begins with "record and top: " */
     /* Most rows leave out what follows */
     const char *brief; /* a shorter help, where it is not the matter */
     enum option_group group;
@@ -159,6 +159,9 @@ enum { OPTION_MOST = 64 }; /* upper bound */
 
 extern const struct option option_table[];
 extern const size_t option_count;
+
+/* Adds a name to "stat, watch"; `before_last` (" and ") is put before it if it is the last one, else NULL. */
+void list_add(char *list, size_t size, const char *name, const char *before_last);
 
 /* NULL: no such option. */
 const struct option *option_find(const char *name, size_t length);
