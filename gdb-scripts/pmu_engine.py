@@ -458,7 +458,7 @@ def options_of(command):
     """The options of a command, long ones and letters, as the tool itself lists them."""
     key = binary(), command
     if key not in OPTIONS:
-        done = run_binary("help", command)
+        done = run_binary("help", command, "--all")
         found = [OPTION.match(line) for line in done.stdout.splitlines()]
         OPTIONS[key] = [name for match in found if match for name in match.groups() if name]
     return OPTIONS[key]

@@ -28,16 +28,16 @@ $(BUILD)/pmu-probe.1: $(TOOL)
 install: $(TOOL) $(BUILD)/pmu-probe.1
 	install -D -m 755 $(TOOL) $(DESTDIR)$(PREFIX)/bin/pmu-probe
 	install -D -m 644 $(BUILD)/pmu-probe.1 $(MANUAL)
-	install -D -m 644 completions/pmu-probe.bash $(COMPLETE_BASH)
-	install -D -m 644 completions/_pmu-probe $(COMPLETE_ZSH)
-	install -D -m 644 completions/pmu-probe.fish $(COMPLETE_FISH)
+	install -D -m 644 contrib/completions/pmu-probe.bash $(COMPLETE_BASH)
+	install -D -m 644 contrib/completions/_pmu-probe $(COMPLETE_ZSH)
+	install -D -m 644 contrib/completions/pmu-probe.fish $(COMPLETE_FISH)
 	install -d $(SHARE)/openocd-cfg/boards
 	install -m 644 openocd-cfg/pmu.tcl $(SHARE)/openocd-cfg/
 	install -m 644 openocd-cfg/boards/*.cfg $(SHARE)/openocd-cfg/boards/
 	install -D -m 644 -t $(SHARE)/gdb-scripts gdb-scripts/*.py
 	install -D -m 644 -t $(CMAKE_DIR) contrib/cmake/*.cmake
 	install -D -m 644 -t $(DESTDIR)$(PYTHON_DIR) $(PYTHON_FILES)
-	install -D -m 644 udev/60-pmu-probe.rules $(DESTDIR)$(UDEV_RULE)
+	install -D -m 644 contrib/udev/60-pmu-probe.rules $(DESTDIR)$(UDEV_RULE)
 ifeq ($(DESTDIR),)
 ifeq ($(filter $(UDEV_READS),$(UDEV_RULES)),)
 	@echo "udev does not read $(UDEV_RULES). To open USB probes without being root:"

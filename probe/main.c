@@ -125,9 +125,9 @@ static int run(const struct options *options, struct error *error)
     if (options->version)
         fprintf(output.file, "pmu-probe %s\n", PMU_PROBE_VERSION);
     else if (options->help && options->command != NULL)
-        help_command(output.file, options->command);
+        help_command(output.file, options->command, options->help_all);
     else if (options->help)
-        help_print(output.file);
+        help_print(output.file, options->help_all);
     else
         code = run_command(&context, error);
     if (options->verbose > 0)

@@ -11,7 +11,7 @@ static const struct {
     const char *advice;
 } outcomes[ERROR_KINDS] = {
     [ERROR_NONE] = {0, NULL},
-    [ERROR_USAGE] = {EXIT_USAGE, "pmu-probe --help shows the commands and their options."},
+    [ERROR_USAGE] = {EXIT_USAGE, "pmu-probe --help shows the commands; pmu-probe help COMMAND, its options."},
     [ERROR_SYMBOL] =
         {EXIT_USAGE,
          "A location is function, file.c:function, ns::Class::method(int), file.c:42 or *0x10000200."},
@@ -45,7 +45,7 @@ static const struct {
         {EXIT_MEASURE,
          "Check the cable, and OpenOCD's own output if it is in between. A reset alone does not undo what "
          "pmu-probe could not restore: debug registers outlive it. Run pmu-probe restore, or power the "
-         "target off and on; pmu-probe release removes breakpoints alone."},
+         "target off and on; pmu-probe restore --force removes breakpoints alone."},
     [ERROR_LINK_PROTOCOL] =
         {EXIT_MEASURE, "pmu-probe needs OpenOCD 0.12 or later, or a GDB server that keeps to the protocol."},
     [ERROR_FAULT] = {EXIT_MEASURE, "Is the address mapped, and are the target's power and clocks on?"},
@@ -69,15 +69,15 @@ static const struct {
                              "(pmu-probe info shows them)."},
     [ERROR_NO_COMPARATOR] = {EXIT_MEASURE,
                              "Remove a hardware breakpoint in the other debugger, then try again. "
-                             "If an earlier pmu-probe was killed: pmu-probe release."},
+                             "If an earlier pmu-probe was killed: pmu-probe restore --force."},
     [ERROR_ADDRESS] = {EXIT_MEASURE, "Take a location in flash, or in RAM that the program runs from."},
     [ERROR_PLACE] = {EXIT_MEASURE, "Name RAM that the core may execute: stub ACTION LOCATION."},
     [ERROR_HALTED] = {EXIT_MEASURE,
                       "Use --resume to run it during the measurement, or resume it in your debugger. "
-                      "(If an earlier pmu-probe was killed: pmu-probe release.)"},
+                      "(If an earlier pmu-probe was killed: pmu-probe restore --force.)"},
     [ERROR_FOREIGN_STOP] = {EXIT_MEASURE,
                             "The core is left halted there for the debugger that set the breakpoint. "
-                            "If an earlier pmu-probe was killed: pmu-probe release."},
+                            "If an earlier pmu-probe was killed: pmu-probe restore --force."},
     [ERROR_CLEARED] =
         {EXIT_MEASURE,
          "An operating system clears breakpoints when it takes a core down or wakes it (CPU hotplug, "

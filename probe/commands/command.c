@@ -15,6 +15,7 @@ enum {
 
 const struct command commands[COMMANDS] = {
     [COMMAND_PROBES] = {.name = "probes",
+                        .group = COMMANDS_TARGET,
                         .operands = "",
                         .does = "what can be reached from here",
                         .about = "A running OpenOCD with its targets, and each CMSIS-DAP probe on USB.",
@@ -24,6 +25,7 @@ const struct command commands[COMMANDS] = {
                         .formats = TEXT | JSON,
                         .run = command_probes},
     [COMMAND_INFO] = {.name = "info",
+                      .group = COMMANDS_TARGET,
                       .operands = "",
                       .does = "cores, counters, breakpoints, who uses them",
                       .about = "Changes nothing on the target.",
@@ -53,13 +55,11 @@ const struct command commands[COMMANDS] = {
                         .does = "cycles of many functions, and their shares",
                         .about = "All functions whose names match a PATTERN of the shell, with --hot N those "
                                  "that cost most, or the regions of a file. They take turns; a function that "
-                                 "nobody calls costs little time. --boards FILE does so on several boards "
-                                 "side by side; more (other hosts, locks, reservations) is labgrid's job.",
+                                 "nobody calls costs little time.",
                         .examples = "pmu-probe --elf app.elf survey 'filter_*' 'Dsp::*'\n"
                                     "pmu-probe --elf app.elf survey '*' --for 1min\n"
                                     "pmu-probe --elf app.elf survey --hot 10 --write-regions app.regions\n"
-                                    "pmu-probe --elf app.elf survey --regions app.regions --check\n"
-                                    "pmu-probe survey --boards lab.boards --regions app.regions --check\n",
+                                    "pmu-probe --elf app.elf survey --regions app.regions --check\n",
                         .needs = "",
                         .most = OPTION_OPERANDS,
                         .formats = TEXT | JSON | REPORTS | PAGE,
@@ -97,20 +97,24 @@ const struct command commands[COMMANDS] = {
                        .formats = TEXT | JSON,
                        .run = command_watch},
     [COMMAND_RECORD] = {.name = "record",
+                        .group = COMMANDS_PROFILE,
                         .operands = "",
                         .does = "where the running core spends its time",
-                        .about = "Samples of its PC, read while it runs, as many as the link can carry; the "
-                                 "core is never stopped. With -c N a counter stops it behind every N events "
-                                 "of -e, for a moment, and the samples are shares of these events. "
-                                 "They are written to " PROFILE_NAME ", or to the file of -o, as JSON lines.",
-                        .examples = "pmu-probe --elf app.elf record --for 10s\n"
-                                    "pmu-probe record -a -o all.jsonl\n"
-                                    "pmu-probe --elf app.elf record -e L1D_CACHE_REFILL -c 10k --for 10s\n"
-                                    "pmu-probe --elf app.elf record -g -c 100k --for 10s\n",
+                        .about =
+                            "Samples of its PC, read while it runs, as many as the link can carry; the "
+                            "core is never stopped. With --every N a counter stops it behind every N events "
+                            "of -e, for a moment, and the samples are shares of these events. "
+                            "They are written to " PROFILE_NAME ", or to the file of -o, as JSON lines.",
+                        .examples =
+                            "pmu-probe --elf app.elf record --for 10s\n"
+                            "pmu-probe record -a -o all.jsonl\n"
+                            "pmu-probe --elf app.elf record -e L1D_CACHE_REFILL --every 10k --for 10s\n"
+                            "pmu-probe --elf app.elf record -g --every 100k --for 10s\n",
                         .needs = "",
                         .formats = TEXT,
                         .run = command_record},
     [COMMAND_TOP] = {.name = "top",
+                     .group = COMMANDS_PROFILE,
                      .operands = "",
                      .does = "the same, live: which functions run now",
                      .about =
@@ -140,43 +144,40 @@ const struct command commands[COMMANDS] = {
          .run = command_guard},
     [COMMAND_DOCTOR] =
         {.name = "doctor",
-         .operands = "[FUNCTION | START END]",
+         .group = COMMANDS_TARGET,
+         .operands = "[LOCATION [END]]",
          .does = "why a counter cannot be read, and what helps",
          .about =
              "It makes the tests that the architecture makes, in the same order. If the program writes "
-             "the counter, --elf shows the lines that do it. --prove measures, puts everything back, and "
+             "the counter, --elf shows the lines that do it. With a LOCATION it measures what a halt adds to "
+             "the counters there. --prove measures, puts everything back, and "
              "compares the registers with those before; with a location, hits of it are measured.",
          .examples = "pmu-probe doctor\n"
                      "pmu-probe --elf app.elf doctor\n"
                      "pmu-probe -C 1 doctor --mend\n"
+                     "pmu-probe --elf app.elf doctor fir_filter\n"
                      "pmu-probe --elf app.elf doctor --prove fir_filter\n",
          .needs = "",
          .most = 2,
          .formats = TEXT | JSON,
          .run = command_doctor},
-    [COMMAND_RESTORE] = {.name = "restore",
-                         .operands = "",
-                         .does = "puts back what a killed pmu-probe has left",
-                         .about = "By the journal of that run, over the link that it had. A run that ends by "
-                                  "itself puts all back, "
-                                  "and leaves no journal.",
-                         .examples = "pmu-probe restore\n"
-                                     "pmu-probe -p cmsis-dap:E6614103E7 restore\n",
-                         .needs = "",
-                         .formats = TEXT,
-                         .run = command_restore},
-    [COMMAND_RELEASE] =
-        {.name = "release",
+    [COMMAND_RESTORE] =
+        {.name = "restore",
+         .group = COMMANDS_TARGET,
          .operands = "",
-         .does = "takes every breakpoint away, lets the cores go",
-         .about = "The way back after a debugger that was killed, or a pmu-probe whose journal is gone; if "
-                  "there is one, it is used first. -C N: one core.",
-         .examples = "pmu-probe release\n"
-                     "pmu-probe -C 1 release\n",
+         .does = "puts back what a killed pmu-probe has left",
+         .about = "By the journal of that run, over the link that it had. A run that ends by itself puts all "
+                  "back, and leaves no journal. --force takes every breakpoint away, and lets the cores go: "
+                  "after another debugger that was killed, or if the journal is gone. If there is one, it is "
+                  "used first. -C N: one core.",
+         .examples = "pmu-probe restore\n"
+                     "pmu-probe -p cmsis-dap:E6614103E7 restore\n"
+                     "pmu-probe --elf app.elf restore --force\n",
          .needs = "",
          .formats = TEXT,
-         .run = command_release},
+         .run = command_restore},
     [COMMAND_RESET] = {.name = "reset",
+                       .group = COMMANDS_TARGET,
                        .operands = "",
                        .does = "resets the target",
                        .about = "With --halt it stops at its first instruction.",
@@ -186,6 +187,7 @@ const struct command commands[COMMANDS] = {
                        .formats = TEXT,
                        .run = command_reset},
     [COMMAND_STUB] = {.name = "stub",
+                      .group = COMMANDS_TARGET,
                       .operands = "ACTION",
                       .does = "lets the program read its own counters",
                       .about = "ACTION is enable, disable or status.",
@@ -198,15 +200,14 @@ const struct command commands[COMMANDS] = {
                       .run = command_stub},
     [COMMAND_CALIBRATE] = {.name = "calibrate",
                            .operands = "[LOCATION]",
-                           .does = "what a halt adds to the counters there",
-                           .about = "Without LOCATION, in GDB: where the core stands.",
-                           .examples = "pmu-probe --elf app.elf calibrate fir_filter\n"
-                                       "pmu-probe --elf app.elf calibrate main.c:40 -e LD_RETIRED\n",
+                           .about = "For the scripts in gdb-scripts alone.",
+                           .examples = "",
                            .needs = "",
                            .most = 1,
-                           .formats = TEXT | JSON,
+                           .formats = TEXT,
                            .run = command_calibrate},
     [COMMAND_LIST] = {.name = "list",
+                      .group = COMMANDS_TARGET,
                       .operands = "[PATTERN]",
                       .does = "events and metrics: code, name and meaning",
                       .about =
@@ -220,6 +221,7 @@ const struct command commands[COMMANDS] = {
                       .formats = TEXT | JSON,
                       .run = command_list},
     [COMMAND_REPORT] = {.name = "report",
+                        .group = COMMANDS_PROFILE,
                         .operands = "[FILE]",
                         .does = "where the time went, from what record wrote",
                         .about =
@@ -236,6 +238,7 @@ const struct command commands[COMMANDS] = {
                         .run = command_report},
     [COMMAND_ANNOTATE] =
         {.name = "annotate",
+         .group = COMMANDS_PROFILE,
          .operands = "FUNCTION [FILE]",
          .does = "where a function spends its time, by line",
          .about = "From what record wrote: FILE is " PROFILE_NAME " by default. Shares are parts of the "
@@ -248,6 +251,7 @@ const struct command commands[COMMANDS] = {
          .formats = TEXT | JSON,
          .run = command_annotate},
     [COMMAND_LOCATE] = {.name = "locate",
+                        .group = COMMANDS_TARGET,
                         .operands = "[LOCATION...]",
                         .does = "what locations mean in an ELF file",
                         .about = "Address, function and source line of each LOCATION, who calls a function, "
@@ -262,6 +266,7 @@ const struct command commands[COMMANDS] = {
                         .run = command_locate},
     [COMMAND_HISTORY] =
         {.name = "history",
+         .group = COMMANDS_COMPARE,
          .operands = "DIR...",
          .does = "when a region became slower, over many runs",
          .about = "Reads the JSON lines that delta wrote: files, and those that end in .jsonl or .json "
@@ -276,6 +281,7 @@ const struct command commands[COMMANDS] = {
          .formats = TEXT | JSON | PAGE,
          .run = command_history},
     [COMMAND_COMPARE] = {.name = "compare",
+                         .group = COMMANDS_COMPARE,
                          .operands = "OLD NEW [...]",
                          .does = "results of delta -j, against each other",
                          .about =
@@ -304,6 +310,11 @@ void command_has_result(const struct context *context)
         *context->result = true;
 }
 
+/* Commands that there were, and what to say now. */
+static const struct {
+    const char *name, *now;
+} former[] = {{"release", "restore --force"}};
+
 const struct command *command_find(const char *name, struct error *error)
 {
     char room[256];
@@ -311,6 +322,11 @@ const struct command *command_find(const char *name, struct error *error)
     for (size_t i = 0; i < COMMANDS; i++)
         if (strcmp(commands[i].name, name) == 0)
             return &commands[i];
+    for (size_t i = 0; i < sizeof former / sizeof *former; i++)
+        if (strcmp(former[i].name, name) == 0) {
+            error_set(error, ERROR_USAGE, "there is no %s any more: say %s", name, former[i].now);
+            return NULL;
+        }
     near_init(&near, name, strlen(name));
     for (size_t i = 0; i < COMMANDS; i++)
         if (commands[i].does != NULL)

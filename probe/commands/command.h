@@ -1,9 +1,9 @@
 /*
  * Commands: one file each, options in, library calls, result to report/. Each returns the exit code.
  *
- * A new command takes a COMMAND_ below, a row in command.c, and its bit in each row of option_table in
- * options.c whose option it uses: all others are refused by name before anything is connected.
- * tests/golden/options shows the table.
+ * A new command takes a COMMAND_ in options.h, a row in command.c, and its bit in each row of option_table.c
+ * whose option it uses: all others are refused by name before anything is connected. tests/golden/options
+ * shows the table.
  */
 #pragma once
 
@@ -35,8 +35,12 @@ enum { EXIT_UNHEALTHY = 5 }; /* of doctor, which compares nothing */
 /* The output so far is worth keeping, even if the command fails. */
 void command_has_result(const struct context *context);
 
+/* What it is for: a part of the overview. */
+enum command_group { COMMANDS_MEASURE, COMMANDS_PROFILE, COMMANDS_COMPARE, COMMANDS_TARGET, COMMAND_GROUPS };
+
 struct command {
     const char *name, *operands;
+    enum command_group group;
     const char *does;     /* one line; NULL: not shown in the overview */
     const char *about;    /* more for `help NAME`; may be "" */
     const char *examples; /* lines */
@@ -73,17 +77,18 @@ int command_guard(const struct context *context, struct error *error);
 int command_restore(const struct context *context, struct error *error);
 /* What a journal of the link that the user names says, before a command that frees whatever it finds. */
 bool restore_first(const struct context *context, struct error *error);
-int command_release(const struct context *context, struct error *error);
+/* --force: also what other debuggers have set. */
+int restore_by_force(const struct context *context, struct error *error);
 int command_reset(const struct context *context, struct error *error);
 int command_stub(const struct context *context, struct error *error);
 
 /*
  * Help: made of the tables of commands and options, in 80 columns.
  */
-void help_print(FILE *out);                     /* --help: all of it */
-void help_command(FILE *out, const char *name); /* help NAME, NAME --help */
-void help_usage(FILE *out);                     /* no command given */
-void help_manual(FILE *out);                    /* the manual page, for man */
+void help_print(FILE *out, bool all);                     /* --help: a screen */
+void help_command(FILE *out, const char *name, bool all); /* help NAME, NAME --help */
+void help_usage(FILE *out);                               /* no command given */
+void help_manual(FILE *out);                              /* the manual page, for man */
 
 /*
  * Of `list`: what --cpu takes.
@@ -96,7 +101,7 @@ size_t list_sets(const char *cpu, const char *sets[LIST_SETS]);
 /*
  * Completion: prints what can take the place of the last of these words (the command line behind pmu-probe,
  * up to the cursor), a candidate a line with a tab and a short help behind it. ":files" and ":folders" stand
- * for those that the shell knows. The scripts in completions/ call it.
+ * for those that the shell knows. The scripts in contrib/completions call it.
  */
 void complete_print(FILE *out, int argc, char **argv);
 

@@ -72,6 +72,8 @@ static void offer_options(const struct completion *self)
         char name[32];
         const struct option *option = &option_table[i];
         snprintf(name, sizeof name, "--%s", option->name);
+        if (option->offset == offsetof(struct options, help_all) && !self->options->help)
+            continue;
         if (command == COMMANDS || (option->commands >> command & 1) != 0)
             offer(self, name, option->help);
     }
@@ -149,8 +151,8 @@ static void offer_values(struct completion *self, const struct option *option)
         fputs(":files\n", self->out);
     else if (strcmp(option->value, "DIR") == 0)
         fputs(":folders\n", self->out);
-    else
-        offer_words(self, option_values(option), option);
+    else if (option->values != NULL)
+        offer_words(self, option->values, option);
 }
 
 static void offer_operands(const struct completion *self)

@@ -206,25 +206,6 @@ static struct link *connect_default(const struct context *context, struct error 
     return connect_dap(context, "cmsis-dap", error);
 }
 
-/* OpenOCD and debuggers configure the wires themselves. */
-static bool check_wires(const struct options *options, struct error *error)
-{
-    const char *which = options->transport != NULL ? "--transport"
-                        : options->speed_hz > 0    ? "--speed"
-                                                   : "--packets";
-    if (!options->wires_said ||
-        (options->n_openocd == 0 && (options->probe == NULL || probe_spec_is(options->probe))))
-        return true;
-    if (options->n_openocd > 0)
-        return error_set(
-            error, ERROR_USAGE,
-            "%s belongs to a CMSIS-DAP probe: for OpenOCD use -c 'adapter speed 4000' or -c 'transport "
-            "select swd'",
-            which);
-    return error_set(error, ERROR_USAGE, "%s belongs to a CMSIS-DAP probe, not to %.64s", which,
-                     options->probe);
-}
-
 static struct link *connect_msr(const struct context *context, const char *probe, struct error *error)
 {
     struct lock *lock;
@@ -237,8 +218,6 @@ static struct link *connect_msr(const struct context *context, const char *probe
 static struct link *connect_control(const struct context *context, struct error *error)
 {
     const struct options *options = context->options;
-    if (!check_wires(options, error))
-        return NULL;
     if (options->n_openocd > 0)
         return start_openocd(context, error);
     if (options->probe == NULL && options->wires_said)

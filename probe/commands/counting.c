@@ -404,13 +404,13 @@ static bool read_word(struct session *session, const char *name, struct at_end_w
     if (name[0] != '*')
         return find_word(session, name, &out->at) ||
                error_set(error, ERROR_SYMBOL,
-                         "--on-max: \"%.48s\" is no register (r0 to r12, sp, lr, pc, psp, xpsr), no *ADDRESS "
+                         "--show: \"%.48s\" is no register (r0 to r12, sp, lr, pc, psp, xpsr), no *ADDRESS "
                          "and no "
                          "variable of the ELF",
                          name);
     uint64_t address;
     if (!value_count(name + 1, UINT32_MAX, &address) || address % 4 != 0)
-        return error_set(error, ERROR_USAGE, "--on-max: \"%.48s\" is no address of a word", name);
+        return error_set(error, ERROR_USAGE, "--show: \"%.48s\" is no address of a word", name);
     out->at = core_word(&session->device.chosen->core, address);
     return true;
 }
@@ -418,11 +418,11 @@ static bool read_word(struct session *session, const char *name, struct at_end_w
 bool counting_words(struct counting *counting, struct session *session, struct result_words *names,
                     struct error *error)
 {
-    const char *at = session->context->options->on_max;
+    const char *at = session->context->options->show;
     for (names->n = 0; at != NULL && *at != '\0'; names->n++) {
         size_t length = strcspn(at, ",");
         if (names->n == RESULT_WORDS || length == 0 || length >= sizeof names->names[0])
-            return error_set(error, ERROR_USAGE, "--on-max takes up to %d words, separated by commas",
+            return error_set(error, ERROR_USAGE, "--show takes up to %d words, separated by commas",
                              RESULT_WORDS);
         memcpy(names->names[names->n], at, length);
         names->names[names->n][length] = '\0';

@@ -1,5 +1,6 @@
 /* doctor: why a counter cannot be read, and what mends it. --mend is the one thing that leaves a trace. */
 #include "device/doctor.h"
+#include "commands/calibrate.h"
 #include "commands/command.h"
 #include "commands/session.h"
 #include "commands/where.h"
@@ -10,6 +11,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -334,9 +336,16 @@ static void put_written(struct session *session, const struct error *why)
     name_writers(session, why);
 }
 
+/* What the measurements found that the options ask for. */
+struct findings {
+    struct proof proof;
+    struct calibrating *calibration; /* owned; of a location without --prove, else NULL */
+};
+
 static bool put_summary(const struct session *session, const struct diagnosis *diagnosis, bool mended,
-                        const struct proof *proof, struct error *error)
+                        const struct findings *findings, struct error *error)
 {
+    const struct proof *proof = &findings->proof;
     struct json_part line = json_part_new("summary");
     json_part_bool(&line, "healthy", diagnosis->healthy);
     if (!diagnosis->healthy) {
@@ -352,6 +361,8 @@ static bool put_summary(const struct session *session, const struct diagnosis *d
         json_part_unsigned(&line, "left", proof->left);
         json_part_unsigned(&line, "unknown", proof->unknown);
     }
+    if (findings->calibration != NULL)
+        json_part_object(&line, "columns", calibration_columns(findings->calibration));
     return json_part_write(session->context->out, line) ||
            error_set(error, ERROR_SYSTEM, "the output could not be written");
 }
@@ -489,18 +500,40 @@ static void tell_fault(struct session *session)
         tell(session, text);
 }
 
-/* With --prove the counter is tried by the measurement that proves. */
-static bool look_closer(struct session *session, struct proof *proof, struct error *error)
+static bool is_of_location(const struct options *options)
 {
-    const struct options *options = session->context->options;
-    if (options->prove && options->mend)
-        return error_set(error, ERROR_USAGE, "--mend leaves what it repairs: prove without it");
-    tell_fault(session);
-    return options->prove ? session_prove(session, written_block(session), proof, error)
-                          : try_counter(session, error);
+    return options->n_operands > 0 && !options->prove;
 }
 
-static bool examine_as_json(struct session *session, bool *healthy, struct proof *proof, struct error *error)
+static bool look_at_location(struct session *session, struct calibrating *calibration, struct error *error)
+{
+    if (!calibration_measure(calibration, error)) {
+        if (error->kind == ERROR_WRITTEN)
+            put_written(session, error);
+        return false;
+    }
+    if (!is_json(session)) {
+        fputc('\n', session->context->out);
+        calibration_text(calibration);
+    } else if (calibration->conditions.note[0] != '\0') {
+        tell(session, calibration->conditions.note);
+    }
+    return true;
+}
+
+/* A measurement tries the counter, too. */
+static bool look_closer(struct session *session, struct findings *findings, struct error *error)
+{
+    tell_fault(session);
+    if (findings->calibration != NULL)
+        return look_at_location(session, findings->calibration, error);
+    return session->context->options->prove
+               ? session_prove(session, written_block(session), &findings->proof, error)
+               : try_counter(session, error);
+}
+
+static bool examine_as_json(struct session *session, bool *healthy, struct findings *findings,
+                            struct error *error)
 {
     struct diagnosis diagnosis;
     struct deadline deadline = session_deadline(session);
@@ -510,33 +543,33 @@ static bool examine_as_json(struct session *session, bool *healthy, struct proof
     put_tests(session->context->out, &diagnosis);
     *healthy = diagnosis.healthy;
     bool mending = !diagnosis.healthy && diagnosis.mendable && session->context->options->mend;
-    bool closer = diagnosis.healthy || session->context->options->prove;
-    return (!closer || look_closer(session, proof, error)) &&
+    bool closer = diagnosis.healthy || session->context->options->prove || findings->calibration != NULL;
+    return (!closer || look_closer(session, findings, error)) &&
            (!mending || mend(session, &diagnosis, error)) &&
-           put_summary(session, &diagnosis, mending, proof, error);
+           put_summary(session, &diagnosis, mending, findings, error);
 }
 
-static bool examine(struct session *session, bool *healthy, struct proof *proof, struct error *error)
+static bool examine(struct session *session, bool *healthy, struct findings *findings, struct error *error)
 {
     FILE *out = session->context->out;
     struct diagnosis diagnosis;
     struct deadline deadline = session_deadline(session);
     if (is_json(session))
-        return examine_as_json(session, healthy, proof, error);
+        return examine_as_json(session, healthy, findings, error);
     print_core(out, &session->device);
     if (!doctor_examine(&session->device, session->device.chosen, &diagnosis, &deadline, error))
         return false;
     print_tests(out, &diagnosis);
     *healthy = diagnosis.healthy;
     if (diagnosis.healthy)
-        return look_closer(session, proof, error);
+        return look_closer(session, findings, error);
     char reason[sizeof diagnosis.reason + 64];
     snprintf(reason, sizeof reason, "The counters cannot be read: %s.", diagnosis.reason);
     fputc('\n', out);
     fold_text(out, terminal_columns(out), INDENT, reason);
     fold_text(out, terminal_columns(out), INDENT, diagnosis.advice);
-    if (session->context->options->prove)
-        return look_closer(session, proof, error);
+    if (session->context->options->prove || findings->calibration != NULL)
+        return look_closer(session, findings, error);
     if (!diagnosis.mendable)
         return true;
     if (session->context->options->mend)
@@ -546,19 +579,36 @@ static bool examine(struct session *session, bool *healthy, struct proof *proof,
     return true;
 }
 
-static bool check_usage(const struct options *options, struct error *error)
+static bool open_location(struct session *session, struct findings *findings, struct error *error)
 {
-    return options->n_operands == 0 || options->prove ||
-           error_set(error, ERROR_USAGE, "doctor takes a location only with --prove");
+    const struct options *options = session->context->options;
+    if (!is_of_location(options))
+        return true;
+    if (options->n_operands > 1)
+        return error_set(error, ERROR_USAGE, "doctor takes an END only with --prove");
+    findings->calibration = calloc(1, sizeof *findings->calibration);
+    if (findings->calibration == NULL)
+        return error_set(error, ERROR_SYSTEM, "out of memory");
+    findings->calibration->session = session;
+    return calibration_locate(findings->calibration, error);
+}
+
+static void close_location(struct findings *findings)
+{
+    if (findings->calibration != NULL)
+        calibration_close(findings->calibration);
+    free(findings->calibration);
 }
 
 int command_doctor(const struct context *context, struct error *error)
 {
-    struct session session = {.context = context, .tolerates_left = true};
-    struct proof proof = {0};
-    bool healthy = true;
-    bool ok = check_usage(context->options, error) && session_open_elf(&session, error) &&
-              session_open_target(&session, error) && examine(&session, &healthy, &proof, error);
+    const struct options *options = context->options;
+    bool measures = is_of_location(options), healthy = true;
+    struct session session = {.context = context, .tolerates_left = !measures, .may_stop = measures};
+    struct findings findings = {0};
+    bool ok = session_open_elf(&session, error) && open_location(&session, &findings, error) &&
+              session_open_target(&session, error) && examine(&session, &healthy, &findings, error);
+    close_location(&findings);
     /* A counter that stands still, or that something else writes, is a finding */
     bool found = error->kind == ERROR_NO_COUNTER || error->kind == ERROR_WRITTEN;
     if (found)
@@ -568,7 +618,7 @@ int command_doctor(const struct context *context, struct error *error)
     int code = session_finish(&session, ok, error);
     if (code != EXIT_DONE)
         return found ? EXIT_UNHEALTHY : code;
-    if (context->options->prove) /* a lock that a measurement opens is no finding here */
-        return proof.left == 0 ? EXIT_DONE : EXIT_UNHEALTHY;
-    return healthy || context->options->mend ? EXIT_DONE : EXIT_UNHEALTHY;
+    if (options->prove) /* a lock that a measurement opens is no finding here */
+        return findings.proof.left == 0 ? EXIT_DONE : EXIT_UNHEALTHY;
+    return healthy || options->mend || measures ? EXIT_DONE : EXIT_UNHEALTHY;
 }

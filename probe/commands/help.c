@@ -57,27 +57,27 @@ void help_usage(FILE *out)
     fputs("\npmu-probe --help lists all commands; pmu-probe help COMMAND, its options.\n", out);
 }
 
-void help_print(FILE *out)
+static void print_commands(FILE *out)
 {
     enum { COLUMN = 34 };
-    char text[64];
-    fprintf(out, "pmu-probe %s.\n\nusage: pmu-probe [OPTIONS] COMMAND [ARGUMENTS]\n\n", purpose);
-    for (size_t i = 0; i < COMMANDS; i++) {
-        if (commands[i].does == NULL)
-            continue;
-        fprintf(out, "  %-10s %-*s", commands[i].name, COLUMN - 13, commands[i].operands);
-        fold_text_at(out, TERMINAL_COLUMNS, COLUMN, COLUMN, commands[i].does);
+    static const char *const titles[COMMAND_GROUPS] = {[COMMANDS_MEASURE] = "measure",
+                                                       [COMMANDS_PROFILE] = "profile",
+                                                       [COMMANDS_COMPARE] = "compare",
+                                                       [COMMANDS_TARGET] = "target"};
+    for (int group = 0; group < COMMAND_GROUPS; group++) {
+        fprintf(out, "\n%s\n", titles[group]);
+        for (size_t i = 0; i < COMMANDS; i++) {
+            if (commands[i].does == NULL || (int)commands[i].group != group)
+                continue;
+            fprintf(out, "  %-10s %-*s", commands[i].name, COLUMN - 13, commands[i].operands);
+            fold_text_at(out, TERMINAL_COLUMNS, COLUMN, COLUMN, commands[i].does);
+        }
     }
-    fputs("\npmu-probe help COMMAND shows the options of one command, with examples.\n", out);
-    fold_text(out, TERMINAL_COLUMNS, 0, about_location);
-    fputc('\n', out);
-    fold_text(out, TERMINAL_COLUMNS, 0, about_options);
-    fputc('\n', out);
-    for (size_t i = 0; i < option_count; i++)
-        option_print(out, &option_table[i]);
-    fputs("\nexamples:\n", out);
-    print_examples(out, overview_examples);
-    fputc('\n', out);
+}
+
+static void print_exit_codes(FILE *out)
+{
+    char text[64];
     struct fold fold = {.out = out, .columns = TERMINAL_COLUMNS};
     fold_put(&fold, "Exit codes:", 0);
     for (size_t i = 0; i < N_EXIT_CODES; i++) {
@@ -88,26 +88,136 @@ void help_print(FILE *out)
     fold_end(&fold);
 }
 
-void help_command(FILE *out, const char *name)
+void help_print(FILE *out, bool all)
 {
+    fprintf(out, "pmu-probe %s.\nusage: pmu-probe [OPTIONS] COMMAND [ARGUMENTS]\n", purpose);
+    print_commands(out);
+    fputs(all ? "\noptions\n" : "\noptions, the common ones\n", out);
+    for (size_t i = 0; i < option_count; i++)
+        if (all || option_table[i].is_common)
+            option_print(out, &option_table[i], all ? option_table[i].help : option_table[i].brief);
+    if (!all) {
+        fputs("\npmu-probe help COMMAND shows examples and the options of one command;\n"
+              "pmu-probe --help --all, everything.\n",
+              out);
+        return;
+    }
+    fputc('\n', out);
+    fold_text(out, TERMINAL_COLUMNS, 0, about_location);
+    fputc('\n', out);
+    fold_text(out, TERMINAL_COLUMNS, 0, about_options);
+    fputs("\nexamples\n", out);
+    print_examples(out, overview_examples);
+    fputc('\n', out);
+    print_exit_codes(out);
+}
+
+/* The commands of "stat, watch and top: all cores", *text behind the colon then; 0: it begins otherwise. */
+static unsigned take_commands(const char **text)
+{
+    static const char *const between[] = {", ", " and "};
+    unsigned bits = 0;
+    for (const char *at = *text;;) {
+        size_t n = strspn(at, "abcdefghijklmnopqrstuvwxyz"), id = 0, more = 0;
+        while (id < COMMANDS && (strlen(commands[id].name) != n || strncmp(commands[id].name, at, n) != 0))
+            id++;
+        if (id == COMMANDS)
+            return 0;
+        bits |= 1U << id;
+        at += n;
+        if (strncmp(at, ": ", 2) == 0) {
+            *text = at + 2;
+            return bits;
+        }
+        for (size_t i = 0; i < sizeof between / sizeof *between; i++)
+            if (strncmp(at, between[i], strlen(between[i])) == 0)
+                more = strlen(between[i]);
+        if (more == 0)
+            return 0;
+        at += more;
+    }
+}
+
+/* The parts of an option's help that are for all commands or for this one. */
+static const char *help_for(const struct option *option, size_t id, char *out, size_t size)
+{
+    size_t used = 0, length;
+    out[0] = '\0';
+    for (const char *part = option->help; *part != '\0'; part += length) {
+        const char *end = strstr(part, "; ");
+        length = end != NULL ? (size_t)(end - part) : strlen(part);
+        const char *text = part;
+        unsigned bits = take_commands(&text);
+        if ((bits == 0 || (bits >> id & 1) != 0) && used < size)
+            used += (size_t)snprintf(out + used, size - used, "%s%.*s", used > 0 ? "; " : "",
+                                     (int)(part + length - text), text);
+        length += end != NULL ? 2 : 0;
+    }
+    return out;
+}
+
+/* Those that this command prints. */
+static const char *formats_of(const struct option *option, size_t id, char *out, size_t size)
+{
+    size_t length;
+    char name[16];
+    enum format format;
+    out[0] = '\0';
+    for (const char *at = option->values; *at != '\0'; at += length + (at[length] == ' ')) {
+        length = strcspn(at, " ");
+        snprintf(name, sizeof name, "%.*s", (int)length, at);
+        if (value_format(name, &format) && (commands[id].formats >> format & 1) != 0)
+            list_add(out, size, name, commands[id].formats >> (format + 1) == 0 ? " or " : NULL);
+    }
+    return out;
+}
+
+static void print_option(FILE *out, const struct option *option, size_t id, bool all)
+{
+    enum { ROOM = 512 };
+    char text[ROOM];
+    option_print(out, option,
+                 all                             ? option->help
+                 : option->kind == OPTION_FORMAT ? formats_of(option, id, text, sizeof text)
+                 : option->group != OPTIONS_OWN  ? option->brief
+                                                 : help_for(option, id, text, sizeof text));
+}
+
+/* Without --all. */
+static bool is_left_out(const struct option *option, const struct command *command)
+{
+    return option->is_rare || (option->kind == OPTION_FORMAT && command->formats == 1 << FORMAT_TEXT);
+}
+
+void help_command(FILE *out, const char *name, bool all)
+{
+    static const char *const titles[OPTION_GROUPS] = {[OPTIONS_OWN] = "options",
+                                                      [OPTIONS_LINK] = "the way to the target",
+                                                      [OPTIONS_TOOL] = "every command"};
     size_t id = 0;
     while (id + 1 < COMMANDS && strcmp(commands[id].name, name) != 0)
         id++;
     const struct command *command = &commands[id];
-    fprintf(out, "usage: pmu-probe [OPTIONS] %s%s%s\n\n", command->name,
+    fprintf(out, "usage: pmu-probe [OPTIONS] %s%s%s\n", command->name,
             command->operands[0] != '\0' ? " " : "", command->operands);
+    print_examples(out, command->examples);
+    fputc('\n', out);
     if (command->does != NULL)
         fprintf(out, "%s: %s.\n", command->name, command->does);
     if (command->about[0] != '\0')
         fold_text(out, TERMINAL_COLUMNS, 0, command->about);
-    fputc('\n', out);
-    for (size_t i = 0; i < option_count; i++)
-        if (takes(id, &option_table[i]))
-            option_print(out, &option_table[i]);
-    if (command->examples[0] == '\0')
-        return;
-    fputs("\nexamples:\n", out);
-    print_examples(out, command->examples);
+    for (int group = 0; group < OPTION_GROUPS; group++) {
+        bool begun = false;
+        for (size_t i = 0; i < option_count; i++) {
+            const struct option *option = &option_table[i];
+            if (!takes(id, option) || (int)option->group != group || (!all && is_left_out(option, command)))
+                continue;
+            if (!begun)
+                fprintf(out, "\n%s\n", titles[group]);
+            begun = true;
+            print_option(out, option, id, all);
+        }
+    }
 }
 
 /* ---- the manual page, in man(7)'s macros */

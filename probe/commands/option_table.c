@@ -1,5 +1,7 @@
 #include "commands/command.h"
 #include "commands/options.h"
+#include "measure/slow_hits.h"
+#include "profile/event_sampler.h"
 #include "report/terminal.h"
 
 #include <stdio.h>
@@ -27,138 +29,227 @@ enum {
     HISTORY = 1 << COMMAND_HISTORY,
     COMPARE = 1 << COMMAND_COMPARE,
     RESTORE = 1 << COMMAND_RESTORE,
-    RELEASE = 1 << COMMAND_RELEASE,
     RESET = 1 << COMMAND_RESET,
     SERVE = 1 << COMMAND_SERVE,
     ALL = (1 << COMMANDS) - 1,
     LINKED = ALL & ~(READING | LOCATE | HISTORY | COMPARE),       /* they reach for a target */
-    TARGET = LINKED & ~(PROBES | RESTORE),                        /* they look at a core */
-    PROGRAM = (TARGET | RESTORE | READING | LOCATE) & ~LIST,      /* and at what it runs */
+    TARGET = LINKED & ~PROBES,                                    /* they look at a core */
+    PROGRAM = (TARGET | READING | LOCATE) & ~LIST,                /* and at what it runs */
     COUNTING = DELTA | SURVEY | STAT | WATCH | CALIBRATE | SERVE, /* they count events there */
     TAKING = COUNTING | LINES | DOCTOR                            /* they take its counters */
 };
 
 #define AT(member) offsetof(struct options, member)
 
+static const char starts[] = "starts OpenOCD with commands";
+static const char only_forced[] = "is of use with --force only";
+static const char reaches[] = "both say how the target is reached";
+
 const struct option option_table[] = {
     {'p', "probe", "PROBE", OPTION_TEXT, AT(probe), LINKED,
-     "openocd[:HOST[:PORT]], cmsis-dap[:SERIAL], cmsis-dap:usb:PORT, cmsis-dap-tcp:HOST[:PORT], "
-     "gdb:HOST:PORT, msr[:CPU] or msr-agent:HOST[:PORT]"},
+     .help = "openocd[:HOST[:PORT]], cmsis-dap[:SERIAL], cmsis-dap:usb:PORT, cmsis-dap-tcp:HOST[:PORT], "
+             "gdb:HOST:PORT, msr[:CPU] or msr-agent:HOST[:PORT]",
+     .values = "openocd cmsis-dap cmsis-dap-tcp: gdb: msr msr-agent:",
+     .brief = "the probe: cmsis-dap, openocd, gdb:HOST:PORT, ...", .group = OPTIONS_LINK, .is_common = true},
     {0, "counters", "PROBE", OPTION_TEXT, AT(counters),
      PROBES | INFO | DELTA | SURVEY | DOCTOR | LIST | RESTORE,
-     "msr[:CPU] or msr-agent:HOST[:PORT]: read the counters there, and let --probe do the run control"},
+     .help =
+         "msr[:CPU] or msr-agent:HOST[:PORT]: read the counters there, and let --probe do the run control",
+     .values = "msr msr-agent:",
+     .instead = {{NULL, "needs no second link: --probe names the counters", STAT | WATCH}},
+     .group = OPTIONS_LINK, .is_rare = true},
     {0, "transport", "WIRES", OPTION_TEXT, AT(transport), LINKED,
-     "cmsis-dap: swd or jtag; default: what answers"},
+     .help = "cmsis-dap: swd or jtag; default: what answers", .values = "swd jtag", .of_dap = true,
+     .brief = "swd or jtag", .group = OPTIONS_LINK},
     {0, "speed", "HZ", OPTION_SPEED, AT(speed_hz), LINKED,
-     "cmsis-dap: SWD or JTAG clock; default: the fastest that works"},
+     .help = "cmsis-dap: SWD or JTAG clock; default: the fastest that works", .of_dap = true,
+     .brief = "of the wires; default: the fastest that works", .group = OPTIONS_LINK},
     {0, "packets", "N", OPTION_COUNT, AT(packets), LINKED,
-     "cmsis-dap: packets in flight at most; default: as many as its firmware can take"},
-    {'f', "file", "FILE", OPTION_OPENOCD, 0, LINKED, "start OpenOCD with this file"},
-    {'c', "tcl", "TCL", OPTION_OPENOCD, 0, LINKED, "start OpenOCD with this command, its -c"},
-    {'s', "search", "DIR", OPTION_OPENOCD, 0, LINKED, "start OpenOCD with this folder for files, its -s"},
-    {0, "elf", "FILE", OPTION_TEXT, AT(elf), PROGRAM, "the program on the target, for names and lines"},
+     .help = "cmsis-dap: packets in flight at most; default: as many as its firmware can take",
+     .of_dap = true, .group = OPTIONS_LINK, .is_rare = true},
+    {'f', "file", "FILE", OPTION_OPENOCD, 0, LINKED, .help = "start OpenOCD with this file", .acts = starts,
+     .rivals = {{"probe", reaches, ALL}}, .brief = "start OpenOCD with this file", .group = OPTIONS_LINK,
+     .is_common = true},
+    {'c', "tcl", "TCL", OPTION_OPENOCD, 0, LINKED, .help = "start OpenOCD with this command, its -c",
+     .acts = starts, .rivals = {{"probe", reaches, ALL}}, .brief = "and with this command",
+     .group = OPTIONS_LINK},
+    {'s', "search", "DIR", OPTION_OPENOCD, 0, LINKED,
+     .help = "start OpenOCD with this folder for files, its -s", .acts = starts,
+     .rivals = {{"probe", reaches, ALL}}, .brief = "and with this folder for files", .group = OPTIONS_LINK},
+    {0, "elf", "FILE", OPTION_TEXT, AT(elf), PROGRAM,
+     .help = "the program on the target, for names and lines",
+     .instead = {{NULL, "looks at no program", LIST}}, .brief = "the program on the target",
+     .is_common = true},
     {0, "load-offset", "OFFSET", OPTION_OFFSET, AT(load_offset), PROGRAM,
-     "how far above the addresses of --elf the program runs (0x130000, -0x1000), if it was moved"},
-    {'C', "core", "N", OPTION_CORE, AT(core), TARGET, "which core, as info numbers them"},
+     .help = "how far above the addresses of --elf the program runs (0x130000, -0x1000), if it was moved"},
+    {'C', "core", "N", OPTION_CORE, AT(core), TARGET, .help = "which core, as info numbers them",
+     .instead = {{NULL, "shows all", PROBES | READING}}, .needs = {"force", only_forced, RESTORE},
+     .brief = "which core, as info numbers them", .is_common = true},
     {'a', "all-cpus", NULL, OPTION_FLAG, AT(all_cpus), STAT | WATCH | RECORD | TOP,
-     "record and top: all cores of the target, by turns; stat and watch: all CPUs of a Knights Corner card"},
+     .help = "record and top: all cores of the target, by turns; stat and watch: all CPUs of a Knights "
+             "Corner card",
+     .rivals = {{"core", "-a takes all, -C N one", ALL},
+                {"resume", "the CPUs of a card are never halted", ALL},
+                {"divide64", "the counters of a card cannot be divided", ALL},
+                {"interval", "stat -a prints once; watch -a -I MS prints every MS milliseconds", STAT}},
+     .instead = {{NULL, "takes a core by -C N", DELTA | SURVEY | INFO | DOCTOR}}},
     {0, "counter", "BLOCK", OPTION_TEXT, AT(counter), TAKING,
-     "dwt, systick or pmu; default: the best there is"},
+     .help = "dwt, systick or pmu; default: the best there is", .values = "dwt systick pmu"},
     {0, "debug-base", "AP:ADDR", OPTION_PLACE, AT(debug_base), TARGET,
-     "base of a core's debug registers, if no ROM table lists them"},
-    {0, "pmu-base", "AP:ADDR", OPTION_PLACE, AT(pmu_base), TARGET, "the base of the PMU, as --debug-base"},
+     .help = "base of a core's debug registers, if no ROM table lists them",
+     .rivals = {{"core", "both say which core", ALL}}, .needs = {"force", only_forced, RESTORE},
+     .group = OPTIONS_LINK, .is_rare = true},
+    {0, "pmu-base", "AP:ADDR", OPTION_PLACE, AT(pmu_base), TARGET,
+     .help = "the base of the PMU, as --debug-base", .needs = {"force", only_forced, RESTORE},
+     .group = OPTIONS_LINK, .is_rare = true},
     {0, "cti", "AP:ADDR", OPTION_PLACE, AT(cti), TARGET,
-     "the base of the cross trigger interface, as --debug-base"},
+     .help = "the base of the cross trigger interface, as --debug-base",
+     .needs = {"force", only_forced, RESTORE}, .group = OPTIONS_LINK, .is_rare = true},
     {0, "divide64", NULL, OPTION_FLAG, AT(divide64), TAKING,
-     "count every 64th cycle: the counter wraps later and is less exact"},
+     .help = "count every 64th cycle: the counter wraps later and is less exact", .is_rare = true},
     {0, "freq", "HZ", OPTION_FREQUENCY, AT(freq_hz), TAKING | GUARD,
-     "the core's clock (12M, 125MHz), if the program has no SystemCoreClock"},
+     .help = "the core's clock (12M, 125MHz), if the program has no SystemCoreClock"},
     {'e', "event", "EVENTS", OPTION_EVENT, 0, COUNTING | RECORD,
-     "what to count, by name or raw code (r11, 0x11): A,B,{C,D}; braces: in one pass; record: what stops the "
-     "core"},
-    {0, "count", "N", OPTION_COUNT, AT(every), RECORD,
-     "-c N: stop the core behind every N events of -e (10k; default: of CPU_CYCLES) and sample where it is; "
-     "-e alone: some hundred times a second"},
+     .help = "what to count, by name or raw code (r11, 0x11): A,B,{C,D}; braces: in one pass; record: what "
+             "stops the core",
+     .instead = {{NULL, "counts cycles", LINES}, {NULL, "takes the event with --budget \"N EVENT\"", GUARD}},
+     .brief = "what to count: A,B,...; list shows them", .is_common = true},
+    {0, "every", "N", OPTION_COUNT, AT(every), RECORD,
+     .help = "stop the core behind every N events of -e (10k; default: of CPU_CYCLES) and sample where it "
+             "is; -e alone: some hundred times a second",
+     .least = EVENT_SAMPLER_LEAST, .most = EVENT_SAMPLER_MOST},
     {'g', "call-graph", NULL, OPTION_FLAG, AT(stacks), RECORD | REPORT,
-     "record: keep the call stack of each sample (with -c N, and --elf); report: the tree of calls"},
+     .help =
+         "record: keep the call stack of each sample (with --every N, and --elf); report: the tree of calls",
+     .needs = {"every event", "needs --every N or -e: a running core shows no stack", RECORD}},
     {'M', "metric", "METRICS", OPTION_METRIC, 0, DELTA | SURVEY | STAT | WATCH,
-     "what to compute from the counts: A,B as list shows them, or a file of metrics"},
+     .help = "what to compute from the counts: A,B as list shows them, or a file of metrics",
+     .brief = "what to compute from the counts, such as CPI", .is_common = true},
     {'r', "repeat", "N", OPTION_COUNT, AT(hits), DELTA | SURVEY | LINES | GUARD,
-     "number of hits (200, 10k), of each function; default: 100 or 2 s, whichever comes first; survey: as "
-     "many as come; guard: of overruns, default 1"},
+     .help = "number of hits (200, 10k); delta and lines: default 100 or 2 s, whichever comes first; survey: "
+             "of each function, default as many as come; guard: of overruns, default 1",
+     .instead = {{NULL, "ends after --for TIME", STAT | WATCH | RECORD | TOP}}, .brief = "number of hits",
+     .is_common = true},
     {0, "budget", "BUDGET", OPTION_TEXT, AT(budget), GUARD,
-     "what a call may use: cycles (1200), a time (40us), or \"10 L1D_CACHE_REFILL\""},
-    {0, "keep", NULL, OPTION_FLAG, AT(keep), GUARD, "leave the core halted at the last overrun"},
+     .help = "what a call may use: cycles (1200), a time (40us), or \"10 L1D_CACHE_REFILL\""},
+    {0, "keep", NULL, OPTION_FLAG, AT(keep), GUARD, .help = "leave the core halted at the last overrun",
+     .acts = "stops the target"},
     {0, "for", "TIME", OPTION_SECONDS, AT(for_s),
      DELTA | SURVEY | LINES | STAT | WATCH | RECORD | TOP | GUARD,
-     "how long to count (500ms, 2s, 1h); default: until Ctrl-C; delta: at most so long, but at least one "
-     "hit; survey: for all functions together, default four turns of 250 ms each"},
+     .help = "how long to count (500ms, 2s, 1h); delta and lines: at most so long, but at least one hit; "
+             "survey: for all functions together, default four turns of 250 ms each; stat, watch, record, "
+             "top and guard: default until Ctrl-C",
+     .brief = "how long (500ms, 2s, 1h)", .is_common = true},
     {0, "hot", "N", OPTION_COUNT, AT(hot), SURVEY | ANNOTATE,
-     "the N functions in which samples find the core most often; annotate: the N lines, the hottest first"},
-    {0, "warmup", "N", OPTION_COUNT, AT(warmup), DELTA, "measure N hits first, and do not count them"},
+     .help = "survey: the N functions in which samples find the core most often; annotate: the N lines, the "
+             "hottest first"},
+    {0, "warmup", "N", OPTION_COUNT, AT(warmup), DELTA, .help = "measure N hits first, and do not count them",
+     .instead = {{NULL, "counts no hits", STAT | WATCH | RECORD | TOP}}},
     {0, "precision", "PART", OPTION_PART, AT(precision), DELTA,
-     "end when half of the mean's 95 % interval is that small (1%, 0.01); at most -r N hits, or --for TIME, "
-     "default 1min"},
+     .help = "end when half of the mean's 95 % interval is that small (1%, 0.01); at most -r N hits, or "
+             "--for TIME, default 1min",
+     .instead = {{NULL, "ends after --for TIME", STAT | WATCH | RECORD | TOP}}},
     {'I', "interval", "TIME", OPTION_MILLISECONDS, AT(interval_ms), STAT | WATCH | TOP,
-     "time between lines (200ms, 1s; a plain number is in ms); watch and top: default 1s"},
+     .help = "time between lines (200ms, 1s; a plain number is in ms); watch and top: default 1s",
+     .instead = {{NULL, "writes each hit as it comes with -j", DELTA},
+                 {NULL, "chooses the length of its intervals", RECORD}}},
     {0, "timeout", "TIME", OPTION_SECONDS, AT(timeout_s), DELTA | LINES | GUARD | CALIBRATE | DOCTOR,
-     "give up when the start or the end is not reached within this time (default 10s)"},
+     .help = "give up when the start or the end is not reached within this time (default 10s)",
+     .instead = {{NULL, "waits for its slices: a longer --for makes them longer", SURVEY},
+                 {NULL, "waits for no location", STAT | WATCH}}},
     {0, "context", "ID", OPTION_PROCESS, AT(process), DELTA | SURVEY | LINES | GUARD | CALIBRATE | DOCTOR,
-     "count only while CONTEXTIDR is ID; any: user mode, in any process"},
+     .help = "count only while CONTEXTIDR is ID; any: user mode, in any process", .values = "any"},
     {0, "tick", "SYMBOL", OPTION_TEXT, AT(tick), DELTA | SURVEY,
-     "the program's tick variable, which shows how often a fast SysTick wrapped"},
-    {0, "on-max", "WORDS", OPTION_TEXT, AT(on_max), DELTA,
-     "r0,sp,lr,*0x20000000,variable,...: show them as they were at each new maximum"},
+     .help = "the program's tick variable, which shows how often a fast SysTick wrapped",
+     .instead = {{NULL, "looks at SysTick often enough where that can be done", STAT | WATCH}}},
     {0, "outliers", "N", OPTION_COUNT, AT(outliers), DELTA,
-     "show registers and call stack at the end of the N slowest hits, at most 64"},
+     .help = "show registers and call stack at the end of the N slowest hits, at most 64", .least = 1,
+     .most = SLOW_HITS_MOST, .formats = 1 << FORMAT_TEXT | 1 << FORMAT_JSON | 1 << FORMAT_HTML},
+    {0, "show", "WORDS", OPTION_TEXT, AT(show), DELTA,
+     .help =
+         "r0,sp,lr,*0x20000000,variable,...: show them too, of each of --outliers, or of the longest hit"},
     {0, "no-calibrate", NULL, OPTION_FLAG, AT(no_calibrate), DELTA | SURVEY | GUARD | SERVE,
-     "do not measure and remove what a halt adds"},
+     .help = "do not measure and remove what a halt adds",
+     .instead = {{NULL, "reads the counters while the core runs", STAT | WATCH}}},
     {0, "baseline", "FILE", OPTION_TEXT, AT(baseline), DELTA | SURVEY,
-     "compare with an earlier run's JSON lines"},
+     .help = "compare with an earlier run's JSON lines",
+     .instead = {{NULL, "compares nothing", STAT | WATCH},
+                 {NULL, "compares two profiles with --diff OLD", REPORT},
+                 {NULL, "takes the earlier file first", COMPARE}}},
     {0, "threshold", "PART", OPTION_TEXT, AT(threshold), DELTA | SURVEY | COMPARE,
-     "allowed slowdown against the baseline (2%, 0.02); default 0"},
+     .help = "allowed slowdown against the baseline (2%, 0.02); default 0",
+     .needs = {"baseline", "is of use with --baseline FILE only", ALL},
+     .instead = {{NULL, "compares nothing", STAT | WATCH}}},
     {0, "any-elf", NULL, OPTION_FLAG, AT(any_elf), DELTA | SURVEY | COMPARE,
-     "compare although that run's ELF has another name"},
+     .help = "compare although that run's ELF has another name",
+     .needs = {"baseline", "is of use with --baseline FILE only", ALL}},
     {0, "regions", "FILE", OPTION_TEXT, AT(regions), SURVEY | LOCATE,
-     "the regions of this file, and their budgets"},
-    {0, "boards", "FILE", OPTION_TEXT, AT(boards), SURVEY,
-     "on each board of this file at the same time; a line: NAME PROBE ELF OPTIONS"},
+     .help = "the regions of this file, and their budgets"},
     {0, "check", NULL, OPTION_FLAG, AT(check), SURVEY,
-     "judge the regions by their budgets: exit code 1 if one is exceeded"},
+     .help = "judge the regions by their budgets: exit code 1 if one is exceeded",
+     .needs = {"regions", "needs --regions FILE, which has the budgets", ALL}},
     {0, "write-regions", "FILE", OPTION_TEXT, AT(write_regions), SURVEY,
-     "write a file for --regions, with what was seen"},
-    {0, "reset", NULL, OPTION_FLAG, AT(reset), DELTA, "reset the target, and measure from the reset on"},
-    {0, "halt", NULL, OPTION_FLAG, AT(halt), RESET, "stop at the first instruction"},
+     .help = "write a file for --regions, with what was seen", .acts = "names a file to write"},
+    {0, "reset", NULL, OPTION_FLAG, AT(reset), DELTA,
+     .help = "reset the target, and measure from the reset on", .acts = "resets the target",
+     .rivals = {{"resume", "after a reset the core runs anyway", ALL},
+                {"warmup", "each hit is the first after a reset", ALL},
+                {"tick", "the program sets it to 0 after a reset", ALL}}},
+    {0, "force", NULL, OPTION_FLAG, AT(force), RESTORE,
+     .help = "take every breakpoint away, also those of other debuggers, and let the cores go",
+     .acts = "lets the target run", .rivals = {{"counters", "counters have no breakpoints", ALL}}},
+    {0, "halt", NULL, OPTION_FLAG, AT(halt), RESET, .help = "stop at the first instruction",
+     .acts = "stops the target"},
     {0, "resume", NULL, OPTION_FLAG, AT(resume), TAKING | GUARD,
-     "let a halted core run, measure, and halt it again"},
-    {0, "mend", NULL, OPTION_FLAG, AT(mend), DOCTOR, "repair it, and leave it repaired"},
+     .help = "let a halted core run, measure, and halt it again", .acts = "lets the target run"},
+    {0, "mend", NULL, OPTION_FLAG, AT(mend), DOCTOR, .help = "repair it, and leave it repaired",
+     .acts = "changes the target for good"},
     {0, "prove", NULL, OPTION_FLAG, AT(prove), DOCTOR,
-     "measure, put everything back, and compare the registers with those before"},
+     .help = "measure, put everything back, and compare the registers with those before",
+     .rivals = {{"mend", "--mend leaves what it repairs", ALL}}},
     {0, "cpu", "NAME", OPTION_TEXT, AT(cpu), LIST,
-     "the events of this core (cortex-a9, cortex-m4, ...), without a target"},
+     .help = "the events of this core (cortex-a9, cortex-m4, ...), without a target",
+     .rivals = {{"probe counters transport speed packets file tcl search pmu-base cti",
+                 "with --cpu nothing is connected", ALL},
+                {"core debug-base", "both say which core", ALL}},
+     .instead = {{NULL, "takes a core by -C N", ALL & ~(LIST | PROBES)}}},
     {0, "sort", "KEY", OPTION_TEXT, AT(sort), TOP | REPORT,
-     "shares by function (the default), line, file or address; report: by task, exception or context, too"},
+     .help = "shares by function (the default), line, file or address; report: by task, exception or "
+             "context, too",
+     .values = "function line file address task exception context"},
     {0, "task", "VARIABLE", OPTION_TEXT, AT(task), RECORD,
-     "the RTOS' variable, or its *ADDRESS, that tells which task runs; FreeRTOS, ThreadX and Zephyr need "
-     "none"},
+     .help = "the RTOS' variable, or its *ADDRESS, that tells which task runs; FreeRTOS, ThreadX and Zephyr "
+             "need none"},
     {0, "diff", "OLD", OPTION_TEXT, AT(diff), REPORT,
-     "compare with OLD, which record wrote before: what grew and what shrank"},
-    {'j', "json", NULL, OPTION_JSON, 0, ALL & ~(STUB | RECORD | RESTORE | RELEASE | RESET | SERVE),
-     "JSON lines instead of text"},
+     .help = "compare with OLD, which record wrote before: what grew and what shrank"},
+    {'j', "json", NULL, OPTION_JSON, 0, ALL & ~(STUB | RECORD | RESTORE | RESET | CALIBRATE | SERVE),
+     .help = "JSON lines instead of text",
+     .instead = {{NULL, "writes JSON lines anyway, to the file of -o", RECORD}},
+     .brief = "JSON lines instead of text", .is_common = true},
     {'x', "separator", "SEP", OPTION_CSV, 0, DELTA | STAT | REPORT,
-     "CSV with this character between fields (\\t: a tab)"},
+     .help = "CSV with this character between fields (\\t: a tab)"},
     {0, "format", "FORMAT", OPTION_FORMAT, 0, ALL & ~SERVE,
-     "text, json, csv, junit, markdown, folded, pprof, callgrind, perf or html"},
+     .help = "text, json, csv, junit, markdown, folded, pprof, callgrind, perf or html",
+     .values = "text json csv junit markdown folded pprof callgrind perf html"},
     {'o', "output", "FILE", OPTION_TEXT, AT(output), ALL & ~SERVE,
-     "write to this file instead of standard output; record: default " PROFILE_NAME
-     "; guard: a profile of the overruns"},
+     .help = "write to this file instead of standard output; record: default " PROFILE_NAME
+             "; guard: a profile of the overruns",
+     .acts = "names a file to write", .brief = "write to this file", .is_common = true},
     {'v', "verbose", NULL, OPTION_VERBOSE, AT(verbose), ALL,
-     "print the connection on standard error; -vv: all that is sent and received"},
-    {'q', "quiet", NULL, OPTION_FLAG, AT(quiet), ALL, "no progress and no notes on standard error"},
+     .help = "print the connection on standard error; -vv: all that is sent and received",
+     .brief = "show the connection; -vv: all that is sent", .group = OPTIONS_TOOL},
+    {'q', "quiet", NULL, OPTION_FLAG, AT(quiet), ALL, .help = "no progress and no notes on standard error",
+     .brief = "no progress and no notes", .group = OPTIONS_TOOL},
     {0, "trust-conf", NULL, OPTION_FLAG, AT(trust_conf), ALL,
-     "let pmu-probe.conf of this folder start OpenOCD, name files to write, and act on the target"},
-    {'h', "help", NULL, OPTION_FLAG, AT(help), ALL, "this text; with a command, the text for it"},
-    {'V', "version", NULL, OPTION_FLAG, AT(version), ALL, "the version"},
+     .help = "let pmu-probe.conf of this folder start OpenOCD, name files to write, and act on the target",
+     .brief = "let this folder's pmu-probe.conf act", .group = OPTIONS_TOOL},
+    {'h', "help", NULL, OPTION_FLAG, AT(help), ALL, .help = "this text; with a command, the text for it",
+     .brief = "this text", .group = OPTIONS_TOOL},
+    {0, "all", NULL, OPTION_FLAG, AT(help_all), ALL,
+     .help = "with --help: everything, also what is seldom needed", .brief = "with --help: everything",
+     .group = OPTIONS_TOOL, .needs = {"help", "is of use with --help only", ALL}},
+    {'V', "version", NULL, OPTION_FLAG, AT(version), ALL, .help = "the version", .brief = "the version",
+     .group = OPTIONS_TOOL},
 };
 
 const size_t option_count = sizeof option_table / sizeof *option_table;
@@ -187,39 +278,6 @@ const struct option_words option_words[OPTION_KINDS] = {
     [OPTION_OFFSET] = {"a distance such as 0x130000 or -0x1000, a multiple of 4", "a distance", "0x130000"},
 };
 
-/* What to do instead, for options that users expect with a command. */
-static const struct {
-    const char *option;
-    unsigned commands;
-    const char *instead;
-} hints[] = {
-    {"repeat", STAT | WATCH | RECORD | TOP, "ends after --for TIME"},
-    {"warmup", STAT | WATCH | RECORD | TOP | CALIBRATE, "counts no hits"},
-    {"precision", STAT | WATCH | RECORD | TOP, "ends after --for TIME"},
-    {"timeout", SURVEY, "waits for its slices: a longer --for makes them longer"},
-    {"event", LINES, "counts cycles"},
-    {"event", GUARD, "takes the event with --budget \"N EVENT\""},
-    {"counter", GUARD, "takes the counter that can stop the core"},
-    {"interval", DELTA, "writes each hit as it comes with -j"},
-    {"interval", RECORD, "chooses the length of its intervals"},
-    {"json", RECORD, "writes JSON lines anyway, to the file of -o"},
-    {"for", CALIBRATE, "ends by itself; --timeout limits the wait"},
-    {"cpu", ALL & ~(LIST | PROBES), "takes a core by -C N"},
-    {"all-cpus", DELTA | SURVEY | CALIBRATE | INFO | DOCTOR, "takes a core by -C N"},
-    {"metric", CALIBRATE, "takes events, by -e"},
-    {"baseline", STAT | WATCH, "compares nothing"},
-    {"baseline", REPORT, "compares two profiles with --diff OLD"},
-    {"baseline", COMPARE, "takes the earlier file first"},
-    {"threshold", STAT | WATCH, "compares nothing"},
-    {"tick", STAT | WATCH, "looks at SysTick often enough where that can be done"},
-    {"no-calibrate", STAT | WATCH, "reads the counters while the core runs"},
-    {"no-calibrate", CALIBRATE, "does nothing else"},
-    {"timeout", STAT | WATCH, "waits for no location"},
-    {"elf", LIST, "looks at no program"},
-    {"core", PROBES | READING, "shows all"},
-    {"counters", STAT | WATCH, "needs no second link: --probe names the counters"},
-};
-
 const struct option *option_find(const char *name, size_t length)
 {
     for (size_t i = 0; i < option_count; i++)
@@ -236,22 +294,24 @@ const struct option *option_find_letter(char letter)
     return NULL;
 }
 
+void list_add(char *list, size_t size, const char *name, const char *before_last)
+{
+    size_t used = strlen(list);
+    snprintf(list + used, size - used, "%s%s",
+             used == 0             ? ""
+             : before_last != NULL ? before_last
+                                   : ", ",
+             name);
+}
+
 /* "delta, stat and watch" */
 static void name_commands(unsigned bits, char *out, size_t size)
 {
-    size_t used = 0;
-    bits &= ~(unsigned)SERVE;
+    bits &= ~(unsigned)(SERVE | CALIBRATE);
     out[0] = '\0';
-    for (unsigned i = 0; i < COMMANDS && used < size; i++) {
-        if ((bits >> i & 1) == 0)
-            continue;
-        bool last = bits >> (i + 1) == 0;
-        used += (size_t)snprintf(out + used, size - used, "%s%s",
-                                 used == 0 ? ""
-                                 : last    ? " and "
-                                           : ", ",
-                                 commands[i].name);
-    }
+    for (unsigned i = 0; i < COMMANDS; i++)
+        if ((bits >> i & 1) != 0)
+            list_add(out, size, commands[i].name, bits >> (i + 1) == 0 ? " and " : NULL);
 }
 
 bool option_refuse(const struct option *option, const char *typed, enum command_id command,
@@ -259,125 +319,54 @@ bool option_refuse(const struct option *option, const char *typed, enum command_
 {
     char takers[128];
     name_commands(option->commands, takers, sizeof takers);
-    for (size_t i = 0; i < sizeof hints / sizeof *hints; i++)
-        if (strcmp(hints[i].option, option->name) == 0 && (hints[i].commands >> command & 1) != 0)
+    for (size_t i = 0; i < OPTION_RULES && option->instead[i].why != NULL; i++)
+        if ((option->instead[i].commands >> command & 1) != 0)
             return error_set(error, ERROR_USAGE, "%.32s belongs to %s: %s %s", typed, takers,
-                             commands[command].name, hints[i].instead);
+                             commands[command].name, option->instead[i].why);
     return error_set(error, ERROR_USAGE, "%.32s belongs to %s, not to %s (%s)", typed, takers,
                      commands[command].name, option->help);
 }
 
-static const char its_own[] = "each board has its own in that file";
-
-/* Pairs of options that exclude each other. */
+/* Options that there were, and what to say now. */
 static const struct {
-    const char *one, *other, *why;
-} rivals[] = {
-    {"probe", "file", "both say how the target is reached"},
-    {"probe", "tcl", "both say how the target is reached"},
-    {"probe", "search", "both say how the target is reached"},
-    {"cpu", "probe", "with --cpu nothing is connected"},
-    {"cpu", "counters", "with --cpu nothing is connected"},
-    {"cpu", "transport", "with --cpu nothing is connected"},
-    {"cpu", "speed", "with --cpu nothing is connected"},
-    {"cpu", "packets", "with --cpu nothing is connected"},
-    {"cpu", "file", "with --cpu nothing is connected"},
-    {"cpu", "tcl", "with --cpu nothing is connected"},
-    {"cpu", "search", "with --cpu nothing is connected"},
-    {"cpu", "core", "both say which core"},
-    {"cpu", "debug-base", "both say which core"},
-    {"cpu", "pmu-base", "with --cpu nothing is connected"},
-    {"cpu", "cti", "with --cpu nothing is connected"},
-    {"core", "debug-base", "both say which core"},
-    {"all-cpus", "core", "-a takes all, -C N one"},
-    {"all-cpus", "resume", "the CPUs of a card are never halted"},
-    {"reset", "resume", "after a reset the core runs anyway"},
-    {"reset", "warmup", "each hit is the first after a reset"},
-    {"reset", "tick", "the program sets it to 0 after a reset"},
-    {"all-cpus", "divide64", "the counters of a card cannot be divided"},
-    {"boards", "probe", its_own},
-    {"boards", "counters", its_own},
-    {"boards", "transport", its_own},
-    {"boards", "speed", its_own},
-    {"boards", "packets", its_own},
-    {"boards", "file", its_own},
-    {"boards", "tcl", its_own},
-    {"boards", "search", its_own},
-    {"boards", "elf", its_own},
-    {"boards", "core", its_own},
-    {"boards", "counter", its_own},
-    {"boards", "debug-base", its_own},
-    {"boards", "pmu-base", its_own},
-    {"boards", "cti", its_own},
-    {"boards", "freq", its_own},
-    {"boards", "context", its_own},
-    {"boards", "tick", its_own},
-    {"boards", "baseline", its_own},
-    {"boards", "threshold", its_own},
-    {"boards", "any-elf", its_own},
-    {"boards", "hot", "each board would choose others; name the functions"},
-    {"boards", "write-regions", "the file would be written by each board"},
-};
+    const char *name, *now;
+} former[] = {{"count", "say --every N"},
+              {"on-max", "say --outliers N --show WORDS"},
+              {"boards", "start a process for each board, as docs/farm.md shows"}};
 
-bool option_goes_with(const struct option *one, const struct option *other, const char **why)
+const char *option_former(const char *name, size_t length)
 {
-    for (size_t i = 0; i < sizeof rivals / sizeof *rivals; i++) {
-        bool ahead = strcmp(rivals[i].one, one->name) == 0 && strcmp(rivals[i].other, other->name) == 0;
-        bool behind = strcmp(rivals[i].one, other->name) == 0 && strcmp(rivals[i].other, one->name) == 0;
-        *why = rivals[i].why;
-        if (ahead || behind)
-            return false;
-    }
-    return true;
+    for (size_t i = 0; i < sizeof former / sizeof *former; i++)
+        if (strlen(former[i].name) == length && memcmp(former[i].name, name, length) == 0)
+            return former[i].now;
+    return NULL;
 }
 
-static const struct {
-    const char *option, *does;
-} acts[] = {
-    {"file", "starts OpenOCD with commands"},
-    {"tcl", "starts OpenOCD with commands"},
-    {"search", "starts OpenOCD with commands"},
-    {"output", "names a file to write"},
-    {"write-regions", "names a file to write"},
-    {"reset", "resets the target"},
-    {"halt", "stops the target"},
-    {"keep", "stops the target"},
-    {"resume", "lets the target run"},
-    {"mend", "changes the target for good"},
-};
+bool option_is_in(const struct option *option, const char *names)
+{
+    size_t length = strlen(option->name);
+    for (const char *at = names; (at = strstr(at, option->name)) != NULL; at += length)
+        if ((at == names || at[-1] == ' ') && (at[length] == ' ' || at[length] == '\0'))
+            return true;
+    return false;
+}
+
+const char *option_excludes(const struct option *option, const struct option *other, unsigned bits)
+{
+    for (size_t i = 0; i < OPTION_RULES && option->rivals[i].why != NULL; i++)
+        if ((option->rivals[i].commands & bits) != 0 && option_is_in(other, option->rivals[i].options))
+            return option->rivals[i].why;
+    return NULL;
+}
 
 const char *option_acts(const struct option *option, const char *value)
 {
-    for (size_t i = 0; i < sizeof acts / sizeof *acts; i++)
-        if (strcmp(acts[i].option, option->name) == 0)
-            return acts[i].does;
     bool link = strcmp(option->name, "probe") == 0 || strcmp(option->name, "counters") == 0;
     return link && strncmp(value, "msr", 3) == 0 && strchr(value, '@') != NULL ? "names files to write"
-                                                                               : NULL;
+                                                                               : option->acts;
 }
 
-/* The values of options that take one of a few. A value with a colon at its end goes on. */
-static const struct {
-    const char *option, *values;
-} known_values[] = {
-    {"probe", "openocd cmsis-dap cmsis-dap-tcp: gdb: msr msr-agent:"},
-    {"counters", "msr msr-agent:"},
-    {"transport", "swd jtag"},
-    {"counter", "dwt systick pmu"},
-    {"context", "any"},
-    {"format", "text json csv junit markdown folded pprof callgrind perf html"},
-    {"sort", "function line file address task exception context"},
-};
-
-const char *option_values(const struct option *option)
-{
-    for (size_t i = 0; i < sizeof known_values / sizeof *known_values; i++)
-        if (strcmp(known_values[i].option, option->name) == 0)
-            return known_values[i].values;
-    return "";
-}
-
-void option_print(FILE *out, const struct option *option)
+void option_print(FILE *out, const struct option *option, const char *help)
 {
     enum { COLUMN = 29 };
     char left[64];
@@ -385,5 +374,5 @@ void option_print(FILE *out, const struct option *option)
     snprintf(left + used, sizeof left - (size_t)used, "--%s%s%s", option->name, option->value ? " " : "",
              option->value ? option->value : "");
     fprintf(out, "%-*s", COLUMN, left);
-    fold_text_at(out, TERMINAL_COLUMNS, COLUMN, COLUMN, option->help);
+    fold_text_at(out, TERMINAL_COLUMNS, COLUMN, COLUMN, help);
 }

@@ -3,6 +3,7 @@
 #include "base/deadline.h"
 #include "commands/command.h"
 #include "knc/msr.h"
+#include "links/dap/carrier.h"
 #include "symbols/names.h"
 
 #include <stdio.h>
@@ -16,7 +17,7 @@ enum source { SOURCE_NONE, SOURCE_USER, SOURCE_FOLDER, SOURCE_OWN };
 
 /* The state of reading; `typed` has each option as it stands on the command line, "" if it does not. */
 struct reader {
-    struct options *options;
+    struct options *options, usual; /* as if nothing was said */
     char typed[OPTION_MOST][24];
     enum source sources[OPTION_MOST];
     bool skips_refused; /* lines that a pmu-probe.conf must not have */
@@ -43,6 +44,11 @@ static bool is_for(const struct reader *r, const struct option *option)
     return !r->has_command || (option->commands >> r->command & 1) != 0;
 }
 
+static unsigned command_bit(const struct reader *r)
+{
+    return r->has_command ? 1U << r->command : ~0U;
+}
+
 static bool is_flag(const struct option *option)
 {
     return option->value == NULL;
@@ -67,17 +73,11 @@ static bool refuse_unknown(const char *word, struct error *error)
 {
     char room[384];
     size_t length = strcspn(word, "=");
+    const char *now = word[1] == '-' ? option_former(word + 2, length - 2) : NULL;
+    if (now != NULL)
+        return error_set(error, ERROR_USAGE, "there is no %.*s any more: %s", (int)length, word, now);
     return error_set(error, ERROR_USAGE, "unknown option %.*s%s", (int)(length < 64 ? length : 64), word,
                      word[1] == '-' ? find_near(word, length, "--", room, sizeof room) : "");
-}
-
-/* -c is OpenOCD's, for a command in Tcl, and as perf has it, for a number. */
-static const struct option *tell_apart(const struct option *option, const char *value)
-{
-    uint64_t number;
-    return option != NULL && option->letter == 'c' && value != NULL && value_many(value, UINT64_MAX, &number)
-               ? option_find("count", strlen("count"))
-               : option;
 }
 
 static bool read_argument(struct reader *r, int argc, char **argv, int *i)
@@ -93,7 +93,6 @@ static bool read_argument(struct reader *r, int argc, char **argv, int *i)
     } else {
         option = option_find_letter(word[1]);
         value = word[2] != '\0' ? word + 2 : NULL;
-        option = tell_apart(option, value != NULL ? value : *i + 1 < argc ? argv[*i + 1] : NULL);
         snprintf(typed, sizeof typed, "-%c", word[1]);
     }
     if (option == NULL)
@@ -177,49 +176,29 @@ static bool has_format(const struct reader *r)
     return !r->has_command || (commands[r->command].formats >> r->options->format & 1) != 0;
 }
 
-static bool refuse_format(const struct reader *r)
+/* Always false: `typed` has a format that what `who` names does not print. */
+static bool refuse_format(const struct reader *r, const char *typed, const char *who, unsigned formats)
 {
-    const char *typed = "";
     static const char *const names[] = {
         "text", "JSON", "CSV", "JUnit", "Markdown", "folded stacks", "pprof", "callgrind", "perf script text",
         "HTML"};
     char list[112];
-    size_t used = 0;
-    unsigned formats = commands[r->command].formats;
     list[0] = '\0';
-    for (unsigned i = 0; i < sizeof names / sizeof *names && used < sizeof list; i++)
+    for (unsigned i = 0; i < sizeof names / sizeof *names; i++)
         if ((formats >> i & 1) != 0)
-            used += (size_t)snprintf(list + used, sizeof list - used, "%s%s",
-                                     used == 0                 ? ""
-                                     : formats >> (i + 1) == 0 ? " or "
-                                                               : ", ",
-                                     names[i]);
+            list_add(list, sizeof list, names[i], formats >> (i + 1) == 0 ? " or " : NULL);
+    return error_set(r->error, ERROR_USAGE, "%s: %s prints %s, not %s", typed, who, list,
+                     names[r->options->format]);
+}
+
+/* As the option that says the format is typed. */
+static const char *typed_format(const struct reader *r)
+{
+    const char *typed = "";
     for (size_t i = 0; i < option_count; i++)
         if (was_given(r, &option_table[i]) && sets_format(&option_table[i]))
             typed = r->typed[i];
-    return error_set(r->error, ERROR_USAGE, "%s: %s prints %s, not %s", typed, commands[r->command].name,
-                     list, names[r->options->format]);
-}
-
-/* GDB's scripts name their own link for every command. */
-static bool is_gdbs_own(const struct reader *r, const struct option *option)
-{
-    return strcmp(option->name, "probe") == 0 && r->options->probe != NULL &&
-           strncmp(r->options->probe, "door:", strlen("door:")) == 0;
-}
-
-static bool check_rivals(const struct reader *r)
-{
-    const char *why;
-    for (size_t i = 0; i < option_count; i++)
-        for (size_t k = i + 1; k < option_count; k++) {
-            const struct option *one = &option_table[i], *other = &option_table[k];
-            if (was_given(r, one) && was_given(r, other) && !is_gdbs_own(r, one) &&
-                !option_goes_with(one, other, &why))
-                return error_set(r->error, ERROR_USAGE, "%s and %s: %s; leave one of them out", r->typed[i],
-                                 r->typed[k], why);
-        }
-    return true;
+    return typed;
 }
 
 static bool check_given(const struct reader *r)
@@ -229,7 +208,8 @@ static bool check_given(const struct reader *r)
         if (was_given(r, option) && !is_for(r, option) && (!sets_format(option) || has_format(r)))
             return option_refuse(option, r->typed[i], r->command, r->error);
     }
-    return has_format(r) ? check_rivals(r) : refuse_format(r);
+    const struct command *command = &commands[r->command];
+    return has_format(r) || refuse_format(r, typed_format(r), command->name, command->formats);
 }
 
 /* ---- pmu-probe.conf */
@@ -243,14 +223,15 @@ static bool are_named(const struct option *one, const char *name, const struct o
 /* Whether a stronger `said` leaves nothing for `option` to say. */
 static bool takes_place(const struct reader *r, const struct option *said, const struct option *option)
 {
-    const char *why, *probe = r->options->probe;
+    const char *probe = r->options->probe;
     bool openocd = said->kind == OPTION_OPENOCD && option->kind == OPTION_OPENOCD;
     /* A separator may go with a format from the command line */
     bool formats = sets_format(said) && sets_format(option) && !was_given(r, said);
     bool limits = are_named(said, "for", option, "repeat") || are_named(said, "repeat", option, "for");
     bool counters = are_named(said, "probe", option, "counters") && probe != NULL && msr_spec_is(probe);
     return said == option || openocd || formats || limits || counters ||
-           !option_goes_with(option, said, &why);
+           option_excludes(option, said, command_bit(r)) != NULL ||
+           option_excludes(said, option, command_bit(r)) != NULL;
 }
 
 /* Whether a line of this pmu-probe.conf counts. */
@@ -267,6 +248,7 @@ static bool is_wanted(const struct reader *r, const struct option *option, enum 
 static bool belongs_to_the_command_line(const struct option *option)
 {
     return option->offset == offsetof(struct options, help) ||
+           option->offset == offsetof(struct options, help_all) ||
            option->offset == offsetof(struct options, version) ||
            option->offset == offsetof(struct options, trust_conf);
 }
@@ -274,6 +256,9 @@ static bool belongs_to_the_command_line(const struct option *option)
 static bool check_line(const struct option *option, const char *key, const char *value, struct error *error)
 {
     char room[384];
+    const char *now = option_former(key, strlen(key));
+    if (now != NULL)
+        return error_set(error, ERROR_USAGE, "there is no %s any more: %s", key, now);
     if (option == NULL)
         return error_set(error, ERROR_USAGE, "unknown option \"%.64s\"%s", key,
                          find_near(key, strlen(key), "", room, sizeof room));
@@ -344,12 +329,93 @@ static bool note_said(struct reader *r)
         format = format || (given && sets_format(option));
         r->options->interval_said =
             r->options->interval_said || (given && option->kind == OPTION_MILLISECONDS);
-        r->options->wires_said =
-            r->options->wires_said || (given && (option->kind == OPTION_SPEED ||
-                                                 option->offset == offsetof(struct options, transport) ||
-                                                 option->offset == offsetof(struct options, packets)));
+        r->options->wires_said = r->options->wires_said || (given && option->of_dap);
     }
     return format;
+}
+
+/* ---- what goes together, once all is said: what the command line says too much is refused, what a
+ * pmu-probe.conf says is forgotten */
+
+static bool forget(struct reader *r, const struct option *option)
+{
+    if (was_given(r, option))
+        return false;
+    option_forget(r->options, option, &r->usual);
+    r->sources[option - option_table] = SOURCE_NONE;
+    return true;
+}
+
+/* GDB's scripts name their own link for every command. */
+static bool is_gdbs_own(const struct reader *r, const struct option *option)
+{
+    return strcmp(option->name, "probe") == 0 && r->options->probe != NULL &&
+           strncmp(r->options->probe, "door:", strlen("door:")) == 0;
+}
+
+static bool check_needs(struct reader *r, const struct option *option)
+{
+    const struct option_rule *needs = &option->needs;
+    bool takes = false, said = false; /* one of what it needs */
+    for (size_t i = 0; i < option_count && needs->why != NULL; i++) {
+        bool needed = option_is_in(&option_table[i], needs->options);
+        takes = takes || (needed && is_for(r, &option_table[i]));
+        said = said || (needed && r->sources[i] != SOURCE_NONE);
+    }
+    return !takes || said || (needs->commands & command_bit(r)) == 0 || forget(r, option) ||
+           error_set(r->error, ERROR_USAGE, "%s %s", r->typed[option - option_table], needs->why);
+}
+
+static bool check_shown(struct reader *r, const struct option *option)
+{
+    char who[64];
+    const char *typed = r->typed[option - option_table], *format = typed_format(r);
+    snprintf(who, sizeof who, "%s %s", commands[r->command].name, typed);
+    return option->formats == 0 || (option->formats >> r->options->format & 1) != 0 || forget(r, option) ||
+           refuse_format(r, *format != '\0' ? format : typed, who, option->formats);
+}
+
+/* OpenOCD and debuggers configure the wires themselves. */
+static bool check_wires(struct reader *r, const struct option *option)
+{
+    const struct options *options = r->options;
+    const char *typed = r->typed[option - option_table];
+    if (!option->of_dap || !was_given(r, option) ||
+        (options->n_openocd == 0 && (options->probe == NULL || probe_spec_is(options->probe))))
+        return true;
+    if (options->n_openocd > 0)
+        return error_set(r->error, ERROR_USAGE,
+                         "%s belongs to a CMSIS-DAP probe: for OpenOCD use -c 'adapter speed 4000' or -c "
+                         "'transport select swd'",
+                         typed);
+    return error_set(r->error, ERROR_USAGE, "%s belongs to a CMSIS-DAP probe, not to %.64s", typed,
+                     options->probe);
+}
+
+static bool check_rival(struct reader *r, const struct option *option, const struct option *other)
+{
+    const char *why = option_excludes(option, other, command_bit(r));
+    if (why == NULL || is_gdbs_own(r, option) || is_gdbs_own(r, other))
+        return true;
+    const char *ahead = r->typed[(option < other ? option : other) - option_table],
+               *after = r->typed[(option < other ? other : option) - option_table];
+    return forget(r, other) || !was_given(r, option) ||
+           error_set(r->error, ERROR_USAGE, "%s and %s: %s; leave one of them out", ahead, after, why);
+}
+
+static bool check_said(struct reader *r)
+{
+    for (size_t i = 0; i < option_count; i++) {
+        const struct option *option = &option_table[i];
+        if (r->sources[i] == SOURCE_NONE)
+            continue;
+        if (!check_needs(r, option) || !check_shown(r, option) || !check_wires(r, option))
+            return false;
+        for (size_t k = 0; k < option_count; k++)
+            if (r->sources[k] != SOURCE_NONE && !check_rival(r, option, &option_table[k]))
+                return false;
+    }
+    return true;
 }
 
 /* After the command line: the environment, then the files. */
@@ -358,8 +424,7 @@ static bool read_the_rest(struct reader *r)
     struct options *options = r->options;
     const struct option *probe = option_find("probe", strlen("probe"));
     const char *from_environment = getenv("PMU_PROBE");
-    bool threshold_given = options->threshold != NULL, any_elf_given = options->any_elf,
-         format_given = note_said(r);
+    bool format_given = note_said(r);
     if (!was_given(r, probe) && options->n_openocd == 0 && is_for(r, probe) && from_environment != NULL &&
         *from_environment != '\0') {
         options->probe = options->typed.probe = from_environment;
@@ -370,20 +435,17 @@ static bool read_the_rest(struct reader *r)
         return false;
     if (format_given || !has_format(r))
         options->format = format;
-    bool compares = options->baseline != NULL || r->command == COMMAND_COMPARE;
-    if (!threshold_given && !compares)
-        options->threshold = NULL;
-    options->any_elf = options->any_elf && (any_elf_given || compares);
     return true;
 }
 
 bool options_read(struct options *options, int argc, char **argv, struct error *error)
 {
     struct reader reader = {.options = options, .error = error}, *r = &reader;
-    *options = (struct options){.core = -1,
-                                .interval_ms = 1000,
-                                .timeout_s = (double)patience_ms(TIMEOUT_MS) / 1000,
-                                .separator = ","};
+    reader.usual = (struct options){.core = -1,
+                                    .interval_ms = 1000,
+                                    .timeout_s = (double)patience_ms(TIMEOUT_MS) / 1000,
+                                    .separator = ","};
+    *options = reader.usual;
     if (!read_words(r, argc, argv))
         return false;
     take_words_for_options(options);
@@ -396,7 +458,7 @@ bool options_read(struct options *options, int argc, char **argv, struct error *
     }
     if (options->help || options->version || !r->has_command)
         return true;
-    if (!check_operands(r) || !check_given(r) || !read_the_rest(r))
+    if (!check_operands(r) || !check_given(r) || !read_the_rest(r) || !check_said(r))
         return false;
     if (r->command == COMMAND_RECORD && options->output == NULL)
         options->output = PROFILE_NAME;

@@ -1,6 +1,6 @@
 /*
  * Options: what the user typed, before or after the command, or wrote into pmu-probe.conf. The table in
- * options.c names all options and the commands that take them.
+ * option_table.c names all options and the commands that take them.
  */
 #pragma once
 
@@ -29,7 +29,6 @@ enum command_id {
     COMMAND_GUARD,
     COMMAND_DOCTOR,
     COMMAND_RESTORE,
-    COMMAND_RELEASE,
     COMMAND_RESET,
     COMMAND_STUB,
     COMMAND_CALIBRATE,
@@ -49,8 +48,8 @@ enum command_id {
 enum { OPTION_WORDS = 64, OPTION_OPERANDS = 16, OPTION_EVENTS = 16 };
 
 struct options {
-    const char *probe, *counters, *elf, *counter, *output, *transport, *tick, *on_max, *cpu, *sort, *task;
-    const char *baseline, *threshold, *diff, *regions, *write_regions, *boards, *budget;
+    const char *probe, *counters, *elf, *counter, *output, *transport, *tick, *show, *cpu, *sort, *task;
+    const char *baseline, *threshold, *diff, *regions, *write_regions, *budget;
     const char *events[OPTION_EVENTS]; /* each -e */
     size_t n_events;
     const char *metrics[OPTION_EVENTS]; /* each -M */
@@ -74,11 +73,11 @@ struct options {
     uint64_t load_offset; /* as symbols_move takes it; 0: not given */
     int64_t interval_ms;
     bool interval_said;      /* on the command line, as are those below */
-    bool wires_said;         /* --transport, --speed or --packets */
+    bool wires_said;         /* what configures a CMSIS-DAP probe */
     double timeout_s, for_s; /* for_s 0: until Ctrl-C */
     bool all_cpus, mend, prove, resume, reset, halt, check, no_calibrate, divide64, any_elf, quiet, help,
-        version;
-    bool trust_conf, stacks, keep;
+        help_all, version;
+    bool trust_conf, stacks, keep, force;
 
     const char *command; /* NULL: none given; with `help` the one that is asked about */
     const char *operands[OPTION_OPERANDS];
@@ -124,13 +123,36 @@ enum option_kind {
     OPTION_KINDS
 };
 
+/* What an option has to do with `options`, names with blanks between, when one of `commands` is run. */
+struct option_rule {
+    const char *options, *why;
+    unsigned commands; /* bits of enum command_id */
+};
+enum { OPTION_RULES = 4 };
+
+/* Where the help of a command has it. */
+enum option_group { OPTIONS_OWN, OPTIONS_LINK, OPTIONS_TOOL, OPTION_GROUPS };
+
 struct option {
     char letter; /* 0: none */
     const char *name, *value;
     enum option_kind kind;
     size_t offset;     /* in struct options */
-    unsigned commands; /* bits of enum command_id */
-    const char *help;
+    unsigned commands; /* that take it: bits of enum command_id */
+    const char *help;  /* "; " is between its parts; one for some commands begins with "record and top: " */
+    /* Most rows leave out what follows */
+    const char *brief; /* a shorter help, where it is not the matter */
+    enum option_group group;
+    bool is_rare;       /* help shows it with --all alone */
+    bool is_common;     /* --help shows it */
+    const char *values; /* that complete it, with blanks between; one with a colon at its end goes on */
+    const char *acts;   /* what it does, so that a pmu-probe.conf which came with a folder must not say it */
+    bool of_dap;        /* it configures a CMSIS-DAP probe */
+    uint64_t least, most;                     /* of OPTION_COUNT; most 0: no bounds */
+    unsigned formats;                         /* that can show it: bits of enum format; 0: all */
+    struct option_rule needs;                 /* of no use without one of these, if the command takes one */
+    struct option_rule rivals[OPTION_RULES];  /* it excludes these; in a pmu-probe.conf it wins over them */
+    struct option_rule instead[OPTION_RULES]; /* what commands do that users expect to take it */
 };
 
 enum { OPTION_MOST = 64 }; /* upper bound */
@@ -138,9 +160,14 @@ enum { OPTION_MOST = 64 }; /* upper bound */
 extern const struct option option_table[];
 extern const size_t option_count;
 
+/* Adds a name to "stat, watch"; `before_last` (" and ") is put before it if it is the last one, else NULL. */
+void list_add(char *list, size_t size, const char *name, const char *before_last);
+
 /* NULL: no such option. */
 const struct option *option_find(const char *name, size_t length);
 const struct option *option_find_letter(char letter);
+/* What to say instead of an option that there is no more; NULL: there was none of this name. */
+const char *option_former(const char *name, size_t length);
 
 /* The words for a kind of value. */
 struct option_words {
@@ -153,24 +180,25 @@ extern const struct option_words option_words[OPTION_KINDS];
 /* Always false: `option`, typed as `typed`, is not for this command. */
 bool option_refuse(const struct option *option, const char *typed, enum command_id command,
                    struct error *error);
-/* False: the two exclude each other, and *why says why. */
-bool option_goes_with(const struct option *one, const struct option *other, const char **why);
+/* Whether it is one of these names, which have blanks between. */
+bool option_is_in(const struct option *option, const char *names);
+/* Why `option` leaves nothing for `other` to say with these commands; NULL: its row does not say so. */
+const char *option_excludes(const struct option *option, const struct option *other, unsigned bits);
 
 /* Reads a value into the options; `typed` is what errors call the option. */
 bool option_store(struct options *options, const struct option *option, const char *typed, const char *text,
                   struct error *error);
-/* NULL: a setting that is mere data. Else what it does, so that a pmu-probe.conf which came with a folder
- * must not say it: "starts OpenOCD". */
+/* The column `acts` for this value; NULL: a setting that is mere data. */
 const char *option_acts(const struct option *option, const char *value);
 
-/* The values that it takes, with blanks between; "": too many to list. */
-const char *option_values(const struct option *option);
+/* Gives it the value that it has in `usual`; not for what is gathered (-e, -M, -f). */
+void option_forget(struct options *options, const struct option *option, const struct options *usual);
 /* For completion: what can be read of an unfinished command line, and pmu-probe.conf. Returns the option
  * whose value comes next; NULL: none. */
 const struct option *options_read_partly(struct options *options, int argc, char **argv);
 
-/* Prints an option's help, in 80 columns. */
-void option_print(FILE *out, const struct option *option);
+/* Prints an option with this help, in 80 columns. */
+void option_print(FILE *out, const struct option *option, const char *help);
 
 /*
  * pmu-probe.conf as lines: the one of the current folder, and the user's own in $XDG_CONFIG_HOME/pmu-probe or

@@ -76,11 +76,6 @@ static bool read_event(const struct options *options, struct event_request *out,
 {
     size_t n = 0;
     const char *text = options->n_events > 0 ? options->events[0] : "CPU_CYCLES";
-    if (options->every == 0 && options->n_events == 0)
-        return error_set(error, ERROR_USAGE, "-g: a running core shows no stack; -c N stops it for each");
-    if (options->every != 0 && (options->every < EVENT_SAMPLER_LEAST || options->every > EVENT_SAMPLER_MOST))
-        return error_set(error, ERROR_USAGE, "-c takes a number of events from %d to %d", EVENT_SAMPLER_LEAST,
-                         EVENT_SAMPLER_MOST);
     if (strcasecmp(text, "cycles") == 0)
         text = "CPU_CYCLES";
     if (options->n_events > 1 || strpbrk(text, "{,") != NULL)
@@ -104,7 +99,7 @@ bool profiling_find_event(const struct counter_block *block, const struct event_
                         "%s has no event %.48s", block->text, event->name);
 }
 
-/* Without -c: what the event's rate makes of it. */
+/* Without --every: what the event's rate makes of it. */
 static bool choose_every(struct profiling *self, const struct counter_pick *event, uint64_t *every,
                          const struct deadline *deadline, struct error *error)
 {
@@ -180,7 +175,7 @@ static bool check_stops(const struct profiling *self, struct error *error)
     const struct options *options = options_of(self);
     if (self->by_halts)
         return error_set(error, ERROR_USAGE, "%s: through a GDB server no counter stops the core",
-                         options->stacks ? "-g" : "-c");
+                         options->stacks ? "-g" : "--every");
     if (options->all_cpus)
         return error_set(error, ERROR_USAGE,
                          "-a: a counter stops the core that it is in, and the run is of that core's stops; "

@@ -1,7 +1,7 @@
 /*
  * Profiling: what `record`, `top` and `report` share. Opens the target, takes the cores whose PC is to be
- * sampled, and takes samples by lists until the user or --for ends it. Nothing is stopped, except with -c,
- * and where a debugger has the run control: it shows nothing of a core that runs.
+ * sampled, and takes samples by lists until the user or --for ends it. Nothing is stopped, except with
+ * --every, and where a debugger has the run control: it shows nothing of a core that runs.
  */
 #pragma once
 
@@ -40,7 +40,7 @@ struct profiling {
     bool has_contexts;                                     /* exceptions and tasks are read, too */
     struct tasks tasks;
     char event[EVENT_NAME];     /* by which it stops */
-    double event_rate;          /* a second; 0: -c says behind how many */
+    double event_rate;          /* a second; 0: --every says behind how many */
     double stood_s;             /* for its samples, as closed */
     struct profile_about about; /* since profiling_take */
     int64_t begun_us;           /* the first list */

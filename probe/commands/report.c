@@ -314,7 +314,7 @@ static bool check_contexts(const struct report_command *self, const struct profi
         [PROFILE_EXCEPTIONS] = "record has them of a Cortex-M.",
         [PROFILE_TASKS] = "Record them, of a Cortex-M: pmu-probe --elf app.elf record --task VARIABLE",
         [PROFILE_PROCESSES] =
-            ("record without -c has them of a Cortex-A or R whose samples come with CONTEXTIDR; "
+            ("record without --every has them of a Cortex-A or R whose samples come with CONTEXTIDR; "
              "those of a Cortex-A9 do not.")};
     enum profile_context kind = shares_context(self->sort);
     return input->profile->contexts[kind].interval_count > 0 ||
@@ -333,7 +333,7 @@ int command_report(const struct context *context, struct error *error)
               check_contexts(&self, &self.now.input, error);
     self.has_stacks = ok && stacks_are_in(self.now.input.profile);
     if (ok && options->stacks && !self.has_stacks)
-        ok = error_advise(error, ERROR_USAGE, "Record them: pmu-probe --elf app.elf record -g -c 100k",
+        ok = error_advise(error, ERROR_USAGE, "Record them: pmu-probe --elf app.elf record -g --every 100k",
                           "-g: %.200s has no call stacks", file);
     if (ok && options->diff != NULL)
         ok = open_old(&self, error) && check_pair(&self, error) &&

@@ -316,6 +316,8 @@ static bool restore_all(struct restore_command *self, struct error *error)
 
 int command_restore(const struct context *context, struct error *error)
 {
+    if (context->options->force)
+        return restore_by_force(context, error);
     struct restore_command *self = calloc(1, sizeof *self);
     if (self == NULL) {
         error_set(error, ERROR_SYSTEM, "out of memory");

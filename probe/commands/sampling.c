@@ -217,8 +217,6 @@ bool sampling_open(struct sampling *self, const char *sees_running, struct error
 {
     struct session *session = &self->session;
     const struct options *options = session->context->options;
-    if (options->all_cpus && options->core >= 0)
-        return error_set(error, ERROR_USAGE, "-a takes all CPUs, -C N one: say one of them");
     return session_open_elf(session, error) && session_open_target(session, error) &&
            (options->all_cpus ? open_all(self, error) : open_chosen(self, sees_running, error));
 }

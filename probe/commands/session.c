@@ -108,9 +108,10 @@ static void describe_left(const struct journal_head *head, const struct left *le
               registers);
 }
 
-const char session_without_journal[] = "pmu-probe release removes breakpoints and catches, and lets the core "
-                                       "go; pmu-probe reset starts the program "
-                                       "anew.";
+const char session_without_journal[] =
+    "pmu-probe restore --force removes breakpoints and catches, and lets the core "
+    "go; pmu-probe reset starts the program "
+    "anew.";
 
 /* "a run at 14:02 did not end, and it could not write its journal: what it left is not known" */
 bool session_unknown_left(const struct journal_head *head, struct error *error)
@@ -292,13 +293,10 @@ static bool claim_link(const struct session *session, struct error *error)
 
 bool session_reach_target(struct session *session, struct error *error)
 {
-    const struct options *options = session->context->options;
     struct error left = {0};
     for (size_t i = 0; i < CONTEXT_OUTPUTS; i++)
         if (session->context->outputs[i] != NULL)
             output_ends_the_run(session->context->outputs[i]);
-    if (options->counters == NULL && options->core >= 0 && options->debug_base.said)
-        return error_set(error, ERROR_USAGE, "-C and --debug-base both say which core");
     session->link = connect_link(session->context, error);
     if (session->link == NULL || !claim_link(session, error) ||
         !find_target(session, session->context->options->core, error))
@@ -535,13 +533,14 @@ static void tell_own_breakpoint(struct session *session, const struct own_breakp
     error_clear(error);
     error_advise(
         error, ERROR_FOREIGN_STOP,
-        !own->is_call ? "The core is left halted there. pmu-probe release lets it go: without a debugger the "
-                        "instruction is an exception. pmu-probe reset starts the program anew."
-        : stays       ? "The core is left halted there, for the debugger that answers such calls (OpenOCD: "
-                        "arm semihosting enable). pmu-probe release lets it go on after the call."
-                      : "It runs on after the call, which nothing has answered. While a core is measured, "
-                        "the program sees a debugger (DHCSR.C_DEBUGEN): measure a build without "
-                        "semihosting.",
+        !own->is_call
+            ? "The core is left halted there. pmu-probe restore --force lets it go: without a debugger the "
+              "instruction is an exception. pmu-probe reset starts the program anew."
+        : stays ? "The core is left halted there, for the debugger that answers such calls (OpenOCD: "
+                  "arm semihosting enable). pmu-probe restore --force lets it go on after the call."
+                : "It runs on after the call, which nothing has answered. While a core is measured, "
+                  "the program sees a debugger (DHCSR.C_DEBUGEN): measure a build without "
+                  "semihosting.",
         "stopped by %s at %s", what, place);
 }
 

@@ -24,10 +24,6 @@ bool slowest_open(struct slowest **out, struct session *session, struct error *e
     *out = NULL;
     if (options->outliers == 0)
         return true;
-    if (options->outliers > SLOW_HITS_MOST)
-        return error_set(error, ERROR_USAGE, "--outliers takes a number from 1 to %d", SLOW_HITS_MOST);
-    if (options->format != FORMAT_TEXT && options->format != FORMAT_JSON && options->format != FORMAT_HTML)
-        return error_set(error, ERROR_USAGE, "--outliers is shown in text, JSON lines and HTML only");
     if (session->symbols == NULL)
         return error_set(error, ERROR_ELF,
                          "--outliers: stacks are found by the program's ELF file, and none is given");

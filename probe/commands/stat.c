@@ -204,10 +204,7 @@ int command_stat(const struct context *context, struct error *error)
     struct stat_command self = {
         .sampling = {.session.context = context, .context = &self, .wait = pass_time, .recover = note_reset}};
     struct sampling *sampling = &self.sampling;
-    bool ok =
-        !context->options->all_cpus || !context->options->interval_said ||
-        error_set(error, ERROR_USAGE, "stat -a prints once; watch -a -I MS prints every MS milliseconds");
-    ok = ok && sampling_open(sampling, NULL, error);
+    bool ok = sampling_open(sampling, NULL, error);
     if (ok) {
         if (sampling->session.device.debugger != NULL)
             snprintf(sampling->conditions.note, sizeof sampling->conditions.note,

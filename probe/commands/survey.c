@@ -135,8 +135,6 @@ static bool check_operands(struct survey_command *self, struct error *error)
         return error_set(error, ERROR_ELF,
                          "functions are found by name, and there is no ELF file to look them up in");
     unsigned ways = (options->n_operands > 0) + (options->hot > 0) + (options->regions != NULL);
-    if (options->check && options->regions == NULL)
-        return error_set(error, ERROR_USAGE, "--check needs --regions FILE, which has the budgets");
     if (ways == 0)
         return error_set(error, ERROR_USAGE,
                          "survey needs a PATTERN of function names, such as 'filter_*', --hot N or "
@@ -574,8 +572,6 @@ int command_survey(const struct context *context, struct error *error)
 {
     struct survey_command self = {.session = {.context = context, .may_stop = true}};
     int code = EXIT_DONE;
-    if (context->options->boards != NULL)
-        return survey_boards(context, error);
     if (!context->options->quiet)
         progress_begin(&self.progress, stderr);
     bool ok = check_operands(&self, error) && session_open_elf(&self.session, error) &&

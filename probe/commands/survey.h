@@ -69,6 +69,3 @@ struct survey_turns {
  * reset, another debugger. What was measured before is in the regions, and survey_end_turns completes it. */
 bool survey_take_turns(struct survey_turns *turns, struct error *error);
 void survey_end_turns(struct survey_turns *turns);
-
-/* survey --boards: a survey on each board of a file, side by side. The exit code. */
-int survey_boards(const struct context *context, struct error *error);

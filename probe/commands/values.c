@@ -218,6 +218,10 @@ static bool refuse_value(const struct option *option, const char *typed, const c
     const struct option_words *words = &option_words[option->kind];
     size_t length = strlen(text);
     uint64_t hz;
+    if (option->most > 0)
+        return error_set(error, ERROR_USAGE,
+                         "%.32s takes a number from %" PRIu64 " to %" PRIu64 "; got \"%.64s\"", typed,
+                         option->least, option->most, text);
     if (option->kind == OPTION_FORMAT)
         return error_set(error, ERROR_USAGE, "unknown format \"%.64s\": %s", text, words->takes);
     error_set(error, ERROR_USAGE, "%.32s takes %s; got \"%.64s\"", typed, words->takes, text);
@@ -250,6 +254,12 @@ static bool check_events(const char *text, struct error *error)
 static bool add_openocd(struct options *options, const struct option *option, const char *text,
                         struct error *error)
 {
+    uint64_t number;
+    if (option->letter == 'c' && value_many(text, UINT64_MAX, &number)) /* as perf has it */
+        return error_set(
+            error, ERROR_USAGE,
+            "-c is a command for OpenOCD; to stop the core behind every %.32s events, say --every %.32s",
+            text, text);
     if (options->n_openocd + 2 > OPTION_WORDS)
         return error_set(error, ERROR_USAGE, "too many options for OpenOCD");
     options->openocd[options->n_openocd++] = option->letter == 'f'   ? "-f"
@@ -285,7 +295,8 @@ bool option_store(struct options *options, const struct option *option, const ch
         *(double *)at = value;
         break;
     case OPTION_COUNT:
-        ok = value_many(text, UINT64_MAX / 8, &count) && count > 0;
+        ok = value_many(text, option->most > 0 ? option->most : UINT64_MAX / 8, &count) && count > 0 &&
+             count >= option->least;
         *(uint64_t *)at = count;
         break;
     case OPTION_MILLISECONDS:
@@ -336,4 +347,21 @@ bool option_store(struct options *options, const struct option *option, const ch
         break;
     }
     return ok || refuse_value(option, typed, text, error);
+}
+
+void option_forget(struct options *options, const struct option *option, const struct options *usual)
+{
+    static const size_t rooms[OPTION_KINDS] = {[OPTION_TEXT] = sizeof(char *),
+                                               [OPTION_CORE] = sizeof(int),
+                                               [OPTION_FREQUENCY] = sizeof(double),
+                                               [OPTION_SPEED] = sizeof(double),
+                                               [OPTION_COUNT] = sizeof(uint64_t),
+                                               [OPTION_MILLISECONDS] = sizeof(int64_t),
+                                               [OPTION_SECONDS] = sizeof(double),
+                                               [OPTION_PART] = sizeof(double),
+                                               [OPTION_FLAG] = sizeof(bool),
+                                               [OPTION_PLACE] = sizeof(struct place),
+                                               [OPTION_PROCESS] = sizeof(struct process),
+                                               [OPTION_OFFSET] = sizeof(uint64_t)};
+    memcpy((char *)options + option->offset, (const char *)usual + option->offset, rooms[option->kind]);
 }

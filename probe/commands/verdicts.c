@@ -31,9 +31,6 @@ bool verdicts_are_same_file(const char *one, const char *other)
 
 bool verdicts_check(const struct options *options, struct error *error)
 {
-    if (options->baseline == NULL && (options->threshold != NULL || options->any_elf))
-        return error_set(error, ERROR_USAGE, "%s is of use with --baseline FILE only",
-                         options->any_elf ? "--any-elf" : "--threshold");
     if (!verdicts_are_same_file(options->baseline, options->output))
         return true;
     return error_set(

@@ -416,7 +416,7 @@ static void choose_channels(const uint64_t *values, struct core *core)
     core->halt_channel = cross_trigger_last(free & ~core->run_channel);
     if (core->halt_channel == 0)
         core->unstoppable =
-            "its cross trigger interface has no two channels left (after a crash: pmu-probe release)";
+            "its cross trigger interface has no two channels left (after a crash: pmu-probe restore --force)";
 }
 
 void armv8_identify(uint16_t unit, uint64_t debug_base, uint64_t cti_base, const uint64_t *values,

@@ -143,13 +143,14 @@ static bool check_goes_on(struct device *device, const struct deadline *deadline
     if (!ledger_read(device->ledger, core_status_register(core), &status, deadline, error))
         return false;
     return core_state_of(core, status) != CORE_HALTED ||
-           error_advise(error, ERROR_HALTED,
-                        "pmu-probe release removes breakpoints and lets it go; pmu-probe reset starts the "
-                        "program anew.",
-                        "the core was resumed at 0x%08" PRIX64
-                        " and halted again at once: a breakpoint is there, or soon "
-                        "after",
-                        device->chosen->halted_at);
+           error_advise(
+               error, ERROR_HALTED,
+               "pmu-probe restore --force removes breakpoints and lets it go; pmu-probe reset starts the "
+               "program anew.",
+               "the core was resumed at 0x%08" PRIX64
+               " and halted again at once: a breakpoint is there, or soon "
+               "after",
+               device->chosen->halted_at);
 }
 
 static bool take_by_registers(struct device *device, bool resume, const struct deadline *deadline,

@@ -168,7 +168,7 @@ static void put_undisturbed(const struct footer *footer)
                  open == 1 ? "" : "s");
 }
 
-/* The values that --on-max requested. */
+/* The values that --show requested. */
 static void put_words(const struct footer *footer)
 {
     const struct summary *summary = footer->summary;

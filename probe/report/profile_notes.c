@@ -107,7 +107,7 @@ void profile_notes_of_stops(struct profile_notes *notes, const struct profile *p
         profile_notes_add(notes,
                           "The core stood %.0f %% of the time for its samples: what else goes on at its own "
                           "pace, such as timers and interrupts, came more often than in its own rhythm. Take "
-                          "a larger -c.",
+                          "a larger --every.",
                           100 * profile_stood_part(shares));
     note_stacks(notes, profile, shares->core);
 }

@@ -79,7 +79,7 @@ static size_t length_of(const char *text)
 static void look_at(const struct options *o)
 {
     const char *const texts[] = {o->probe, o->counters, o->elf, o->counter,  o->output,    o->transport,
-                                 o->tick,  o->on_max,   o->cpu, o->baseline, o->threshold, o->separator};
+                                 o->tick,  o->show,     o->cpu, o->baseline, o->threshold, o->separator};
     size_t length = 0;
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         length += length_of(texts[i]);

@@ -2,7 +2,6 @@
  * Any bytes as a region file. What is refused is so with a fact that names the file; what is read keeps what
  * the header promises, and reads back when it is written.
  */
-#include "commands/board_file.h"
 #include "commands/region_file.h"
 
 #include <math.h>
@@ -63,24 +62,6 @@ static void write_and_read(const struct region_file *file)
     free(text);
 }
 
-/* The same words as a file of boards. None of its options starts a program or writes a file. */
-static void read_as_boards(const char *text, size_t size)
-{
-    struct board_file file;
-    struct error error = {0};
-    bool ok = board_file_parse(text, size, "a.boards", &file, &error);
-    demand(ok == (error.kind == ERROR_NONE));
-    demand(ok || (error.kind == ERROR_USAGE && strncmp(error.text, "a.boards:", 9) == 0));
-    for (size_t i = 0; ok && i < file.n; i++) {
-        const struct board_line *line = &file.lines[i];
-        demand(line->name[0] != '\0' && line->probe[0] != '\0' && line->elf[0] != '\0');
-        demand(line->n_options <= BOARD_OPTIONS);
-        for (size_t k = 0; k < line->n_options; k++)
-            demand(strcmp(line->options[k], "-o") != 0 || k > 0);
-    }
-    board_file_free(&file);
-}
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct region_file file;
@@ -91,7 +72,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (size > 0)
         memcpy(text, data, size);
     bool ok = region_file_parse(text, size, "a.regions", &file, &error);
-    read_as_boards(text, size);
     free(text);
     demand(ok == (error.kind == ERROR_NONE));
     if (ok) {

@@ -159,7 +159,7 @@ class Acceptance:
         return {"healthy": healthy}, "healthy" if healthy else f"not healthy: {summary.get('reason', 'no reason given')}"
 
     def rehits(self, place):
-        cycles = self.run("calibrate", place, "-j").cycles
+        cycles = self.run("doctor", place, "-j").cycles
         if not cycles["calibrated"]:
             raise Failed("what a halt adds was not measured there")
         figures = {name: cycles[name] for name in ("overhead", "min", "max", "rehits", "plus_minus")}
@@ -180,7 +180,7 @@ class Acceptance:
         return own, f"the program's counter moves by {empty} from one reading to the next"
 
     def at_max(self, place, words):
-        found = self.delta(place, place, "-r", FEW, "--on-max", ",".join(words)).summary.get("at_max", {})
+        found = self.delta(place, place, "-r", FEW, "--show", ",".join(words)).summary.get("at_max", {})
         missing = [word for word in words if word not in found]
         if missing:
             raise Failed(f"{missing[0]} was not read")
@@ -293,13 +293,13 @@ class Acceptance:
         return figures, f"{hz / 1e6:.3f} MHz counted in {row['seconds']:.1f} s; the program says " + \
             (f"{told / 1e6:g} MHz" if told else "nothing")
 
-    def release(self):
+    def restore(self):
         """After a kill in the midst of a measurement everything is taken away, and the core can be measured again."""
         self.kill_a_run()
-        out = self.run("release", elf=self.chip.memory).out
+        out = self.run("restore", "--force", elf=self.chip.memory).out
         removed = [line.strip() for line in out.splitlines() if line.startswith("  ")]
         if not any(line.startswith(("removed", "put back")) for line in removed):
-            raise Failed(f"a measurement was killed, and release found nothing to remove: {' '.join(out.split())}")
+            raise Failed(f"a measurement was killed, and restore --force found nothing to remove: {' '.join(out.split())}")
         self.delta("work_by_data", "-r", FEW)
         return {"removed": removed}, f"{', '.join(removed)}; it measures again"
 
@@ -339,7 +339,7 @@ class Acceptance:
     STEPS = [("connect", connect), ("doctor", doctor), ("re-hits in flash", rehits_in_flash), ("re-hits in RAM", rehits_in_ram),
              ("own figures", own_figures), ("article", article), ("sequences", known_sequences), ("speed of START END", speed_of_pairs),
              ("speed of FUNCTION", speed_of_functions), ("packets of START END", packets_of_pairs),
-             ("packets of FUNCTION", packets_of_functions), ("clock", clock), ("release", release), ("traces", traces)]
+             ("packets of FUNCTION", packets_of_functions), ("clock", clock), ("restore", restore), ("traces", traces)]
 
     def step(self, name, function):
         self.runs, begun = [], time.monotonic()

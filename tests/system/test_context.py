@@ -234,7 +234,7 @@ def test_shares_of_contexts(way, tmp_path):
         assert "looks  context" in run_tool("report", "--sort", "context", path).out
 
 
-@pytest.mark.parametrize("way, words", [("a9/swd", ()), ("a53/swd", ("-c", 10000)), ("m4/swd", ())])
+@pytest.mark.parametrize("way, words", [("a9/swd", ()), ("a53/swd", ("--every", 10000)), ("m4/swd", ())])
 def test_samples_without_contexts(way, words, tmp_path):
     path = tmp_path / "p.jsonl"
     with Place(way, "free", WORK_BY_DATA) as place:
@@ -271,10 +271,10 @@ def test_a_debugger_stops_in_any_context():
 @pytest.mark.parametrize("way", ["a9/swd", "a53/swd"])
 def test_what_a_halt_costs_there(way):
     with user_place(way) as place:
-        refused = place.run("calibrate", "user_work")
+        refused = place.run("doctor", "user_work")
         assert refused.code == 3 and "is run in user mode" in refused.err
         place.board.watch(NOWHERE)
-        result = place.run("calibrate", "user_work", "--context", 2)
+        result = place.run("doctor", "user_work", "--context", 2)
         assert result.code == 0 and "only where CONTEXTIDR is 0x2" in result.out
         starts = [event for event in place.board.log() if event.kind == "halt" and event.pc == place.symbol("user_work")]
         assert {context_of(place, event) for event in starts} == {2}

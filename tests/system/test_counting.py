@@ -58,9 +58,9 @@ def test_metrics_of_ours_and_of_a_file(tmp_path):
         assert place.run("delta", "dwt_cpi_start", "dwt_cpi_end", "-M", "nonsense").code == 2
 
 
-def test_on_max_shows_registers_and_memory_of_the_longest_hit():
+def test_show_registers_and_memory_of_the_longest_hit():
     with Place("m4/swd", "free", WORK_BY_DATA) as place:
-        result = place.delta("work_by_data", "-r", 200, "--on-max", "sp,r4,random_state,*0x20000000")
+        result = place.delta("work_by_data", "-r", 200, "--show", "sp,r4,random_state,*0x20000000")
         best = 0
         for hit in result.hits:
             value = hit["values"]["CPU_CYCLES"]
@@ -71,13 +71,13 @@ def test_on_max_shows_registers_and_memory_of_the_longest_hit():
         assert at_max["hit"] == longest["hit"]
         ends = [event for event in place.board.log() if event.kind == "halt" and event.sp == at_max["sp"]]
         assert ends and {key: at_max[key] for key in longest["new_max"]} == longest["new_max"]
-        assert place.run("delta", "work_by_data", "--on-max", "r13").code == 2
+        assert place.run("delta", "work_by_data", "--show", "r13").code == 2
         for address in ("*3", "* 4", "*+4", "*-4", "*010", "*0x", "*", "*4 ", "*0x100000000"):
-            assert place.run("delta", "work_by_data", "--on-max", address).code == 2
+            assert place.run("delta", "work_by_data", "--show", address).code == 2
 
 
 @pytest.mark.parametrize("size", [1, 2, 8])
-def test_on_max_reads_a_variable_as_wide_as_it_is(size, tmp_path):
+def test_show_reads_a_variable_as_wide_as_it_is(size, tmp_path):
     with Place("m4/swd", "free", WORK_BY_DATA) as place:
         with open(place.words("delta")[place.words("delta").index("--elf") + 1], "rb") as file:
             elf = bytearray(file.read())
@@ -88,7 +88,7 @@ def test_on_max_reads_a_variable_as_wide_as_it_is(size, tmp_path):
         elf[at + 4:at + 8] = struct.pack("<I", size)
         resized = tmp_path / "resized.elf"
         resized.write_bytes(elf)
-        at_max = place.delta("work_by_data", "-r", 20, "--elf", resized, "--on-max", "random_state,*%#x" %
+        at_max = place.delta("work_by_data", "-r", 20, "--elf", resized, "--show", "random_state,*%#x" %
                              place.board.symbol("random_state")).summary["at_max"]
         whole = next(value for name, value in at_max.items() if name.startswith("*"))
         assert whole > 0xFFFF and at_max["random_state"] == whole & (1 << 8 * min(size, 4)) - 1

@@ -75,7 +75,7 @@ def test_power_stays_where_a_core_is_left_halted():
         assert place.board.state()["run"] == "halted" and controls(place) == [BOTH]
 
 
-@pytest.mark.parametrize("command", ["restore", "release"])
+@pytest.mark.parametrize("command", [("restore",), ("restore", "--force")])
 @pytest.mark.parametrize("way", ["m4/swd", "rp2040/swd"])
 def test_the_way_back_takes_down_what_a_killed_run_has_left(way, command):
     with Place(way, "free", WORK_BY_DATA) as place:
@@ -84,9 +84,9 @@ def test_the_way_back_takes_down_what_a_killed_run_has_left(way, command):
         tool.kill()
         tool.communicate()
         assert all(controls(place))
-        if command == "release":
+        if "--force" in command:
             forget_journal()
-        assert place.run(command).code == 0
+        assert place.run(*command).code == 0
         assert not any(controls(place))
 
 

@@ -58,7 +58,7 @@ def test_prove_finds_what_was_changed_meanwhile():
         assert re.search(r"LEFT +0xE0002014, FP_COMP3: 0x0 became 0x48000001", result.out)
 
 
-@pytest.mark.parametrize("words, said", [(["work_by_data"], "only with --prove"), (["--mend", "--prove"], "prove without it")])
+@pytest.mark.parametrize("words, said", [(["work_by_data", "work_by_data"], "only with --prove"), (["--mend", "--prove"], "leaves what it repairs")])
 def test_prove_is_asked_for_in_a_way_that_can_be(words, said):
     with Place("m4/swd", "free", WORK_BY_DATA) as place:
         result = place.run("doctor", *words)
@@ -123,3 +123,12 @@ def test_the_other_core_of_an_a53_is_measured_all_the_same(state):
         result = place.run("-C", 1, "delta", "-j", "core1_work", "-r", 10)
         assert result.code == 0 and len(result.hits) == 10, result.err
         assert place.run("doctor").code == 5
+
+
+@pytest.mark.parametrize("way", ["m4/swd", "a9"])
+def test_what_a_halt_adds_at_a_location(way):
+    with Place(way, "free", WORK_BY_DATA, halt_cost=7) as place:
+        result = place.run("doctor", "work_by_data")
+        assert result.code == 0 and re.search(r"halt overhead at work_by_data: 7 cycles \(\d+ trials, min 7, max 7\)", result.out), result.out + result.err
+        refused = place.run("calibrate", "work_by_data")
+        assert refused.code == 2 and "say doctor LOCATION" in refused.err

@@ -21,7 +21,7 @@ def record(place, folder):
 
 
 def record_events(place, folder):
-    return ["record", "-e", EVENTS.get(place.chip, "cycles"), "-c", 300 if place.chip in EVENTS else 5000, "-g", "--for", "60ms",
+    return ["record", "-e", EVENTS.get(place.chip, "cycles"), "--every", 300 if place.chip in EVENTS else 5000, "-g", "--for", "60ms",
             "-o", folder / "p.jsonl"]
 
 
@@ -38,7 +38,7 @@ def stub(place, folder):
 
 
 # By what of the program is to run, and how many transfers or accesses a run has at least
-COMMANDS = {"record": (record, "cycles"), "record -c": (record_events, "events"), "guard": (guard, "overruns"),
+COMMANDS = {"record": (record, "cycles"), "record --every": (record_events, "events"), "guard": (guard, "overruns"),
             "survey": (survey, "work"), "stub": (stub, "work"), "restore": (None, "work"),
             "stat": (lambda place, folder: ["stat", "-j", "--for", "30ms"], "work"),
             "lines": (lambda place, folder: ["lines", "work_by_data", "-j", "-r", 2], "work"),
@@ -46,7 +46,7 @@ COMMANDS = {"record": (record, "cycles"), "record -c": (record_events, "events")
 ROWS = [(way, command, kind) for way in ("m4/swd", "m55/swd", "rp2040/swd", "a9/swd", "a53/swd", "r5/swd") for command in COMMANDS
         for kind in OF_ACCESSES + OF_WIRE if (way, command) not in
         # It has no counter that stops it and no registers to switch on; there are no samples of its PC
-        {("rp2040/swd", "record -c"), ("rp2040/swd", "guard"), ("rp2040/swd", "stub"), ("r5/swd", "record")}]
+        {("rp2040/swd", "record --every"), ("rp2040/swd", "guard"), ("rp2040/swd", "stub"), ("r5/swd", "record")}]
 
 
 class Sweep:

@@ -130,7 +130,7 @@ def test_what_is_read_is_the_targets(tmp_path):
         assert code.count(held) == 1
         place.elf = tmp_path / "other.elf"
         place.elf.write_bytes(code.replace(held, bytes(16)))
-        result = place.delta_in_gdb(tmp_path, f"work_by_data -r 2 --on-max *{here:#x}", f"x/wx {here:#x}")
+        result = place.delta_in_gdb(tmp_path, f"work_by_data -r 2 --show *{here:#x}", f"x/wx {here:#x}")
         word = int.from_bytes(held[:4], "little")
         assert result.code == 0 and result.summary["at_max"][f"*{here:#x}"] == word != 0, result.out
         place.elf = str(place.elf)

@@ -168,7 +168,7 @@ def test_it_can_be_left_halted_there(way):
         state = place.board.state()
         assert state["run"] == "halted" and state["pc"] == int(overruns[-1]["address"], 16) == stops[-1][1].pc
         assert not any(line["type"] == "returned" and line["overrun"] == 2 for line in result.lines)
-        assert run_tool("--elf", place.elf, *place.probe_words(), "release").code == 0
+        assert run_tool("--elf", place.elf, *place.probe_words(), "restore", "--force").code == 0
         assert_runs(place)
 
 

@@ -82,7 +82,7 @@ def test_all_of_it(way, tmp_path):
             assert steps[f"speed of {kind}"]["figures"]["hits_per_second"] > 0
             packets = steps[f"packets of {kind}"]["figures"]
             assert packets["of"] == ("packets" if place.wires else "Tcl commands") and 0 < packets["a_hit"] < 20
-        assert any(line.startswith("put back ") for line in steps["release"]["figures"]["removed"])
+        assert any(line.startswith("put back ") for line in steps["restore"]["figures"]["removed"])
         assert steps["clock"]["figures"]["told_hz"] == 12000000
         assert not place.wires or steps["connect"]["figures"]["probe"].startswith("pmu-probe Virtual CMSIS-DAP, CMSIS-DAP 2")
         assert "VIRTUAL1" not in (tmp_path / "file.json").read_text()
@@ -126,7 +126,7 @@ def test_another_program_on_the_chip(tmp_path):
     with Place("rp2040/swd") as place:
         out, steps = accepted(place, "virtual-rp2040", tmp_path / "file.json", code=1)
         assert steps["connect"]["ok"] and steps["doctor"]["ok"] and steps["traces"]["ok"] and "14 steps, failed: " in out
-        for name in ("re-hits in flash", "article", "sequences", "speed of FUNCTION", "packets of FUNCTION", "release"):
+        for name in ("re-hits in flash", "article", "sequences", "speed of FUNCTION", "packets of FUNCTION", "restore"):
             assert "the target does not run this ELF" in steps[name]["why"], steps[name]["why"]
 
 
@@ -168,7 +168,7 @@ def test_nothing_hangs(body, tmp_path, monkeypatch, capsys):
     assert acceptance.run_all() == 1
     steps = json.loads((tmp_path / "file.json").read_text())["steps"]
     assert [one["step"] for one in steps] == STEPS and not any(one["ok"] for one in steps)
-    assert steps[0]["why"] == f"no end within {LIMIT} s" and f"no hits within {LIMIT} s" in steps[STEPS.index("release")]["why"]
+    assert steps[0]["why"] == f"no end within {LIMIT} s" and f"no hits within {LIMIT} s" in steps[STEPS.index("restore")]["why"]
     assert "14 steps, failed: connect, doctor, " in capsys.readouterr().out
 
 

@@ -63,6 +63,6 @@ def test_a_location_inside_a_block_is_refused(place):
     for words in (["own.c:902", "own.c:904"], ["own.c:901", "own.c:903"], [f"*{located[902]}", "own.c:904"]):
         refused = place.run("delta", *words, "-r", 2)
         assert refused.code == 2 and f"*{located[IT]}" in unfolded(refused.err) and "IT" in refused.err, refused.err
-    assert place.run("calibrate", "own.c:902").code == 2
+    assert place.run("doctor", "own.c:902").code == 2
     measured = place.run("delta", "own.c:901", "own.c:904", "-r", 5)
     assert measured.code == 0, measured.err

@@ -235,7 +235,7 @@ def test_a_run_that_was_to_leave_the_core_halted(way):
         place.proxy.plan(None)
         assert place.run(*keep).code == 1 and place.board.state()["run"] == "halted"
         total = place.proxy.counted[TOOL]
-        assert place.run("release").code == 0
+        assert place.run("restore", "--force").code == 0
         place.calm()
         killed.before = place.snapshot()
         numbers = range(total - 40, total)
@@ -245,7 +245,7 @@ def test_a_run_that_was_to_leave_the_core_halted(way):
                 left += 1
                 killed.restored(but="dfsr")  # of the whole run before; what is cleared there cannot be set again
             else:
-                assert place.run("release").code == 0
+                assert place.run("restore", "--force").code == 0
                 place.calm()
         assert left > 0
 

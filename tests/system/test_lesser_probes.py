@@ -144,7 +144,7 @@ def test_a_bulk_interface_without_a_name_beside_reports_is_left_alone():
 def test_udev_lets_users_open_what_is_known_by_its_numbers():
     with open(os.path.join(ROOT, "probe", "links", "dap", "probe_spec.c"), encoding="ascii") as file:
         known = set(re.findall(r"\{0x(\w{4}), 0x(\w{4})\}", file.read()))
-    with open(os.path.join(ROOT, "udev", "60-pmu-probe.rules"), encoding="ascii") as file:
+    with open(os.path.join(ROOT, "contrib/udev", "60-pmu-probe.rules"), encoding="ascii") as file:
         rules = file.read()
     allowed = set(re.findall(r'ATTR\{idVendor\}=="(\w{4})", ATTR\{idProduct\}=="(\w{4})"', rules))
     reports = set(re.findall(r'ATTRS\{idVendor\}=="(\w{4})", ATTRS\{idProduct\}=="(\w{4})"', rules))

@@ -11,11 +11,15 @@ import pytest
 from harness import CLOSED_PORT, SOAK, TOOL, WAIT, finish_tool, run_tool, start_tool
 from once import once
 
-COMMANDS = ["probes", "info", "delta", "survey", "lines", "stat", "watch", "record", "top", "guard", "doctor", "release", "reset", "stub", "calibrate", "list", "report", "annotate", "locate", "history", "compare"]
+COMMANDS = ["probes", "info", "delta", "survey", "lines", "stat", "watch", "record", "top", "guard", "doctor", "restore", "reset", "stub", "list", "report", "annotate", "locate", "history", "compare"]
 OPERANDS = {"guard": ["*0x100"], "lines": ["*0x100"], "delta": ["*0x100", "*0x104"], "stub": ["status"], "annotate": ["main"], "locate": ["main"], "history": ["nowhere"], "compare": ["old.jsonl", "new.jsonl"]}
-VALUES = {"N": "1", "HZ": "12M", "TIME": "1s", "AP:ADDR": "1:0x80090000", "ID": "any", "OFFSET": "0x1000", "SEP": ",", "FORMAT": "csv", "WIRES": "swd",
+VALUES = {"--every": "1000", "N": "1", "HZ": "12M", "TIME": "1s", "AP:ADDR": "1:0x80090000", "ID": "any", "OFFSET": "0x1000", "SEP": ",", "FORMAT": "csv", "WIRES": "swd",
           "EVENTS": "CPU_CYCLES", "METRICS": "CPI", "BUDGET": "1200", "PROBE": "msr", "KEY": "line", "PART": "1%"}
 OPTION = re.compile(r"^  (?:(-\w), |    )(--[\w-]+)(?: (\S+))?")
+
+
+def value_of(name, value):
+    return VALUES.get(name, VALUES.get(value, "x"))
 
 
 def options_of(*words):
@@ -25,7 +29,7 @@ def options_of(*words):
 
 @once
 def help_of_all():
-    return {"": options_of("--help")} | {command: options_of("help", command) for command in COMMANDS}
+    return {"": options_of("--help", "--all")} | {command: options_of("help", command, "--all") for command in COMMANDS}
 
 
 TABLE = help_of_all()[""]
@@ -39,7 +43,7 @@ def test_the_manual_has_the_options_of_each_command():
     manual = {section.split('"')[0].split()[0]: re.search(r"^Options: (.*)\.$", section, re.M)[1].split(", ") for section in sections}
     assert set(manual) >= set(COMMANDS)
     for command in COMMANDS:
-        assert manual[command] == [name for _, name, _ in help_of_all()[command]]
+        assert sorted(manual[command]) == sorted(name for _, name, _ in help_of_all()[command])
 
 
 def test_help_knows_them_all():
@@ -47,6 +51,8 @@ def test_help_knows_them_all():
     assert set.union(*TAKEN.values()) == {name for _, name, _ in TABLE}
     for command in COMMANDS:
         assert run_tool(command, "--help").out == run_tool("help", command).out
+        assert run_tool("--all", command, "--help").out == run_tool("help", "--all", command).out
+    assert len(run_tool("--help").out.splitlines()) <= 45
 
 
 class Listener:
@@ -76,7 +82,7 @@ def test_refused_by_name_before_anything_is_connected(letter, name, value, comma
         typed = rng.choice([letter or name, name])
         with Listener() as nobody:
             probe = ["-p", nobody.probe] if "--probe" in TAKEN[command] else []
-            result = run_tool(*probe, "-o", tmp_path / "out", typed, *([VALUES.get(value, "x")] if value else []), command,
+            result = run_tool(*probe, "-o", tmp_path / "out", typed, *([value_of(name, value)] if value else []), command,
                               *OPERANDS.get(command, []))
             assert result.code == 2 and result.out == "", (command, result.err)
             assert result.err.startswith(f"pmu-probe: {typed}") and command in result.err.splitlines()[0], (command, result.err)
@@ -92,10 +98,10 @@ def run_in(folder, *words):
 @pytest.mark.parametrize("command", COMMANDS)
 def test_a_conf_with_every_option_serves_every_command(command, tmp_path):
     left_out = ["--help", "--version", "--probe", "--elf", "--output", "--baseline", "--counters", "--all-cpus", "--debug-base", "--reset",
-                "--trust-conf"]
+                "--trust-conf", "--all"]
     if command == "delta":
         left_out += ["--tick", "--outliers"]  # they need an ELF before anything is connected
-    lines = [f"{name[2:]} = {VALUES.get(value, 'x')}" if value else name[2:] for _, name, value in TABLE if name not in left_out]
+    lines = [f"{name[2:]} = {value_of(name, value)}" if value else name[2:] for _, name, value in TABLE if name not in left_out]
     (tmp_path / "pmu-probe.conf").write_text("\n".join(lines) + "\n")
     linked = "--probe" in TAKEN[command]
     probe = ["-p", f"openocd:127.0.0.1:{CLOSED_PORT}"] if linked else []

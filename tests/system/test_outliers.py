@@ -53,7 +53,7 @@ def test_they_are_the_slowest(way):
     with place_at(way, scenario=WORK_BY_DATA) as place:
         place.run("info")
         before = snapshot(place)
-        words = ["--on-max", WORDS[place.chip]] if place.chip in WORDS else []
+        words = ["--show", WORDS[place.chip]] if place.chip in WORDS else []
         result = place.delta("work_by_data", "-r", 400 if SOAK else 40, "--outliers", 5, "--warmup", 3, *words)
         assert_runs(place)
         assert snapshot(place) == before and place.board.state()["altered"] == 0
@@ -107,7 +107,7 @@ def test_the_text_says_what_the_lines_say():
     """Both of the same run cannot be had, but each overrun of this program takes the same."""
     with place_at("m4/swd") as place:
         program_of(place, each=5)
-        result = place.run("delta", "deadline", "-r", 12, "--outliers", 2, "--on-max", "overrun_length")
+        result = place.run("delta", "deadline", "-r", 12, "--outliers", 2, "--show", "overrun_length")
         assert result.code == 0, result.err
         table, _, slow = result.out.partition("\nthe 2 slowest hits, and where they ended\n")
         assert "CPU_CYCLES" in table and slow.count("\nhit ") == 1 and slow.startswith("hit ")
@@ -150,8 +150,8 @@ def test_it_is_put_back_in_each_ending_and_for_each_region(way, how):
 
 def test_who_refuses_it():
     with place_at("m4/swd") as place:
-        for words, says in [(["--outliers", 65], "1 to 64"), (["--outliers", 2, "--format", "csv"], "text, JSON lines and HTML"),
-                            (["--outliers", 2, "--format", "junit"], "text, JSON lines and HTML")]:
+        for words, says in [(["--outliers", 65], "1 to 64"), (["--outliers", 2, "--format", "csv"], "prints text, JSON or HTML"),
+                            (["--outliers", 2, "--format", "junit"], "prints text, JSON or HTML")]:
             result = place.run("delta", "deadline", "-r", 2, *words)
             assert result.code == 2 and says in unfolded(result.err), result.err
         start = hex(place.symbol("deadline") & ~1)

@@ -11,7 +11,7 @@ import pytest
 from harness import LOCKING, NOP_MORE, TOOL, WAIT, WORK_BY_DATA, Place, finish_tool, has_open, run_tool, start_tool, wait_for
 
 OLD = "what was there before\n"
-TAKE_ELF = ("delta", "stat", "watch", "info", "doctor", "calibrate")
+TAKE_ELF = ("delta", "stat", "watch", "info", "doctor")
 DELTA = ("delta", "work_by_data")
 
 
@@ -68,7 +68,7 @@ def test_nobody_to_connect_to(file):
 
 
 @pytest.mark.parametrize("words", [("delta", "work_by_data", "-r", 5), ("info",), ("stat", "--for", "0.1"), ("doctor",),
-                                   ("watch", "--for", "0.2", "-I", 100), ("list",), ("calibrate", "work_by_data")])
+                                   ("watch", "--for", "0.2", "-I", 100), ("list",), ("doctor", "work_by_data")])
 def test_a_result_takes_the_place_of_the_file(m4, file, words):
     os.chmod(file, 0o640)
     result = m4.run(*words, "-o", file, elf=words[0] in TAKE_ELF)
@@ -211,7 +211,7 @@ def test_standard_output_by_name_is_appended_to(file):
 
 # --- a full disk
 
-FULL = [("info",), ("list",), ("list", "--cpu", "cortex-a9"), ("doctor",), ("probes",), ("calibrate", "work_by_data"), ("--help",),
+FULL = [("info",), ("list",), ("list", "--cpu", "cortex-a9"), ("doctor",), ("probes",), ("doctor", "work_by_data"), ("--help",),
         ("--version",), ("stat", "--for", "0.1"), ("stat", "--for", "0.1", "-j"), ("stat", "--for", "0.1", "-x,"),
         ("watch", "--for", "0.2", "-I", 100), ("watch", "--for", "0.2", "-I", 100, "-j"),
         *[(*DELTA, "-r", 3, "--format", name) for name in ("text", "json", "csv", "junit", "markdown", "html")]]

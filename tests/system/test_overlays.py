@@ -53,7 +53,7 @@ def place(tmp_path):
 
 def test_a_region_in_an_overlay_is_refused(place):
     for words in (["delta", "decode_video"], ["delta", "*0x2001f002", "*0x2001f004"], ["guard", "decode_audio", "--budget", "10ms"],
-                  ["lines", "decode_audio"], ["calibrate", "decode_video"]):
+                  ["lines", "decode_audio"], ["doctor", "decode_video"]):
         refused = place.run(*words)
         assert refused.code == 2 and "is in an overlay: the sections .ovl_a, .ovl_b all have code at 0x2001f00" in unfolded(refused.err), refused.err
     survey = place.run("survey", "decode_*", "play", "-r", 3)

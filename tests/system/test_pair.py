@@ -185,7 +185,7 @@ def test_a_round():
 
 def test_registers_at_the_longest_hit():
     with Debugged() as place:
-        result = place.delta("work", "-r", 12, "-e", "TSC", "--on-max", "sp,spoiled")
+        result = place.delta("work", "-r", 12, "-e", "TSC", "--show", "sp,spoiled")
         longest = max(range(12), key=inside)
         at_max = result.summary["at_max"]
         assert at_max["hit"] == longest + 1 and at_max["spoiled"] == 2 * longest and at_max["sp"] > 1 << 32

@@ -1,4 +1,5 @@
-"""The recipes of docs/ci.md that turn a run's JSON lines into what charts are drawn of: each is run as the page has it."""
+"""The recipes of docs/ci.md that turn a run's JSON lines into what charts are drawn of, and that of docs/farm.md
+for several boards: each is run as the page has it."""
 import json
 import os
 import re
@@ -6,7 +7,7 @@ import subprocess
 
 import pytest
 
-from harness import ROOT, WORK_BY_DATA, Place
+from harness import ROOT, TOOL, WORK_BY_DATA, Place, tool_environment
 
 pytestmark = pytest.mark.soak
 
@@ -58,3 +59,23 @@ def test_prometheus(run):
             values[labels.split('"')[-2], name] = float(value)
     assert values == {(event, name): column[name] for event, column in columns.items() for name in ("mean", "sd", "min", "max")}
     assert not list(folder.glob("*.new"))
+
+
+def test_several_boards_side_by_side(tmp_path):
+    """docs/farm.md: each board's own file, a budget that is exceeded, and a board that is not there."""
+    with open(os.path.join(ROOT, "docs", "farm.md"), encoding="utf-8") as page:
+        boards, regions, commands = re.findall(r"```\w*\n(.*?)```", page.read().split("\n## labgrid")[0], re.S)
+    assert boards.startswith("# lab.boards:") and regions.startswith("# app.regions:")
+    (tmp_path / "tool").mkdir()
+    (tmp_path / "tool/pmu-probe").symlink_to(TOOL)
+    (tmp_path / "app.regions").write_text("work work_by_data <= 1 cycles\n")
+    environment = {**tool_environment(), "PATH": f"{tmp_path}/tool:{os.environ['PATH']}"}
+    with Place("m4/swd", "free", WORK_BY_DATA) as one, Place("rp2040/swd", "free", WORK_BY_DATA) as other:
+        lines = [f"{place.chip} {place.probe_words()[1]} {place.elf} --transport swd -r 5" for place in (one, other)]
+        (tmp_path / "lab.boards").write_text("\n".join(["# name ...", *lines, f"gone cmsis-dap-tcp:127.0.0.1:1 {one.elf}"]) + "\n")
+        done = subprocess.run(["bash", "-c", commands], cwd=tmp_path, env=environment, text=True, capture_output=True, check=False)
+    assert done.returncode == 123, done.stderr
+    assert sorted(done.stdout.splitlines()) == ["gone: exit code 3", "m4: exit code 1", "rp2040: exit code 1"]
+    for name in ("m4", "rp2040"):
+        lines = [json.loads(line) for line in (tmp_path / f"new/{name}.jsonl").read_text().splitlines()]
+        assert lines[0]["command"] == "survey" and lines[-1]["verdict"] == "regressed"

@@ -147,7 +147,7 @@ EXCEPTIONS = {"PendSV": ["PendSV_Handler", "switch_task", "pick_task"], "SysTick
 
 
 @pytest.mark.any_row(1)
-@pytest.mark.parametrize("chip, task, words", [("m4", "current", ()), ("rp2040", None, ()), ("m4", None, ("-c", 5000))])
+@pytest.mark.parametrize("chip, task, words", [("m4", "current", ()), ("rp2040", None, ()), ("m4", None, ("--every", 5000))])
 def test_tasks_and_exceptions(chip, task, words, tmp_path):
     """What the board counted in the functions of each. What a task is interrupted by counts as its own."""
     named = {("task", names): names[task is None] for names in TASKS}

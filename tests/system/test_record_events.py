@@ -1,4 +1,4 @@
-"""`record -c N`: a counter stops the core behind every N events. The truth is the board's: the halts in its log, what it counted of the
+"""`record --every N`: a counter stops the core behind every N events. The truth is the board's: the halts in its log, what it counted of the
 event between two of them, how long it stood, and functions whose shares are known. Afterwards the target is as it was."""
 import json
 import os
@@ -32,7 +32,7 @@ LATE = 40  # of either event, in so many instructions
 
 def words_of(way):
     kind, every, _, _ = RUNS[way]
-    return ["record", "-e", "L1D_CACHE_REFILL" if kind == "misses" else "cycles", "-c", every]
+    return ["record", "-e", "L1D_CACHE_REFILL" if kind == "misses" else "cycles", "--every", every]
 
 
 def program_of(place, kind):
@@ -226,7 +226,7 @@ def test_it_goes_on_after_a_reset(way, tmp_path):
     path = tmp_path / "p.jsonl"
     with at(way) as place:
         program_of(place, RUNS[way][0])
-        tool = begin(place, path, *(words_of(way)[1:] if RUNS[way][0] == "cycles" else ["-e", "r08" if place.chip != "a9" else "r68", "-c", 5000]))
+        tool = begin(place, path, *(words_of(way)[1:] if RUNS[way][0] == "cycles" else ["-e", "r08" if place.chip != "a9" else "r68", "--every", 5000]))
         place.board.command("reset")
         some_more(tool, path)
         result = finish_tool(tool, signal.SIGINT)
@@ -243,7 +243,7 @@ def test_a_halt_of_another_debugger(way, tmp_path):
     path = tmp_path / "p.jsonl"
     with at(way) as place:
         program_of(place, "cycles")
-        tool = begin(place, path, "-c", 200000)  # so that it seldom falls into a stop of ours
+        tool = begin(place, path, "--every", 200000)  # so that it seldom falls into a stop of ours
         place.halt()
         result = finish_tool(tool)
         assert result.code == 3 and "another debugger halted the core" in result.err, result.err
@@ -258,7 +258,7 @@ def test_a_comparator_in_use_is_left_alone(tmp_path):
         place.server("halt; wait_halt; wp 0x20001000 4 w; resume")
         before = place.board.state()
         assert before["dwt_function"][0] != 0
-        result = place.run("record", "-c", 20000, "-o", tmp_path / "p.jsonl")
+        result = place.run("record", "--every", 20000, "-o", tmp_path / "p.jsonl")
         after = place.board.state()
         assert result.code == 3 and "comparator 0 of the DWT, which alone matches cycles, is in use" in result.err, result.err
         assert all(after[name] == before[name] for name in ("dwt_function", "dwt_comp", "dwt_mask")) and os.listdir(tmp_path) == []
@@ -268,7 +268,7 @@ def test_an_m55_then_takes_its_pmu(tmp_path):
     with at("m55") as place:
         program_of(place, "cycles")
         place.server("halt; wait_halt; wp 0x20001000 4 w; resume")
-        result = place.run("record", "-c", 50000, "--for", "500ms", "-o", tmp_path / "p.jsonl")
+        result = place.run("record", "--every", 50000, "--for", "500ms", "-o", tmp_path / "p.jsonl")
         assert result.code == 0 and Profile(tmp_path / "p.jsonl").head["source"] == "PMU overflow", result.err
 
 
@@ -279,7 +279,7 @@ def test_the_programs_own_cycle_counter_runs_on(tmp_path):
         place.server("mww 0xE000EDFC 0x01000000")
         place.server("mww 0xE0001000 1")
         begun = place.board.state()
-        place.record(tmp_path / "p.jsonl", "-c", 50000, samples=4)
+        place.record(tmp_path / "p.jsonl", "--every", 50000, samples=4)
         ended = place.board.state()
         assert Profile(tmp_path / "p.jsonl").end["samples"] > 3
         assert (ended["cyccnt"] - begun["cyccnt"]) % 2**32 == ended["counted"] - begun["counted"]
@@ -297,8 +297,8 @@ def test_a_trigger_that_leads_nowhere(tmp_path):
 
 
 @pytest.mark.parametrize("words, code, text", [
-    (["-a", "-e", "cycles"], 2, "stops the core that it is in"), (["-c", "99"], 2, "from 100 to"), (["-e", "LSUCNT", "-c", "1000"], 3, "can stop the core at LSUCNT"),
-    (["-e", "NO_SUCH", "-c", "1000"], 2, "has no event NO_SUCH"), (["-e", "CPU_CYCLES,LSUCNT", "-c", "1000"], 2, "are several")])
+    (["-a", "-e", "cycles"], 2, "stops the core that it is in"), (["--every", "99"], 2, "from 100 to"), (["-e", "LSUCNT", "--every", "1000"], 3, "can stop the core at LSUCNT"),
+    (["-e", "NO_SUCH", "--every", "1000"], 2, "has no event NO_SUCH"), (["-e", "CPU_CYCLES,LSUCNT", "--every", "1000"], 2, "are several")])
 def test_what_cannot_stop_it(words, code, text, tmp_path):
     with at("m4/swd") as place:
         place.board.watch(NOWHERE)
@@ -311,14 +311,14 @@ def test_what_cannot_stop_it(words, code, text, tmp_path):
 
 def test_an_m0plus_has_no_such_counter(tmp_path):
     with at("rp2040/swd") as place:
-        result = place.run("record", "-c", 20000, "-o", tmp_path / "p.jsonl")
+        result = place.run("record", "--every", 20000, "-o", tmp_path / "p.jsonl")
         assert result.code == 3 and "Armv6-M has a DWT without counters" in result.err.replace("\n", " "), result.err
         assert_runs(place)
 
 
 def test_through_a_gdb_server(tmp_path):
     with GdbPlace("m4", "free") as place:
-        result = place.run("record", "-c", 20000, "-o", tmp_path / "p.jsonl")
+        result = place.run("record", "--every", 20000, "-o", tmp_path / "p.jsonl")
         assert result.code == 2 and os.listdir(tmp_path) == [], result.err
 
 
@@ -353,7 +353,7 @@ def test_each_stack_is_one_that_there_can_be(way, tasks, tmp_path):
             place.board.write_word("tasks_wanted", 1)
         place.run("info")
         before = snapshot(place)
-        place.record(path, "-g", "-c", 20000, samples=40)
+        place.record(path, "-g", "--every", 20000, samples=40)
         assert_runs(place)
         assert snapshot(place) == before
         profile = Profile(path)
@@ -386,10 +386,10 @@ def test_stacks_need_a_stop_and_a_program(tmp_path):
         before = snapshot(place)
         path = ["--for", "1s", "-o", tmp_path / "p.jsonl"]
         refused = place.run("record", "-g", *path)
-        assert refused.code == 2 and "-c N stops it for each" in refused.err, refused.err
-        refused = place.run("record", "-g", "-c", 10000, *path, elf=False)
+        assert refused.code == 2 and "-g needs --every N or -e: a running core shows no stack" in refused.err, refused.err
+        refused = place.run("record", "-g", "--every", 10000, *path, elf=False)
         assert refused.code == 2 and "none is given" in refused.err, refused.err
         assert snapshot(place) == before
-        place.run("record", "-c", 10000, *path)
+        place.run("record", "--every", 10000, *path)
         refused = run_tool("report", "-g", tmp_path / "p.jsonl")
         assert refused.code == 2 and "has no call stacks" in refused.err, refused.err

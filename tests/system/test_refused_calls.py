@@ -15,18 +15,18 @@ A_ROW, IN_SOAK = 6, 20  # places
 OTHERS = {
     "delta": (lambda place, folder: ["delta", "work_by_data", "-j", "-r", 3, "--timeout", "20s"], "work"),
     "delta of a region": (lambda place, folder: ["delta", "plain_first", "plain_second", "-r", 3, "--timeout", "20s"], "work"),
-    "delta, outliers": (lambda place, folder: ["delta", "work_by_data", "-r", 4, "--outliers", 2, "--on-max", "r0,sp,lr", "--timeout",
+    "delta, outliers": (lambda place, folder: ["delta", "work_by_data", "-r", 4, "--outliers", 2, "--show", "r0,sp,lr", "--timeout",
                                                "20s"], "work"),
     "delta, JSON and CSV": (lambda place, folder: ["delta", "work_by_data", "-r", 3, "-x", ",", "--timeout", "20s"], "work"),
     "watch": (lambda place, folder: ["watch", "-j", "--for", "60ms", "-I", "20ms"], "work"),
-    "calibrate": (lambda place, folder: ["calibrate", "work_by_data", "-j"], "work"),
+    "doctor LOCATION": (lambda place, folder: ["doctor", "work_by_data", "-j"], "work"),
     "info": (lambda place, folder: ["info"], "work"),
-    "release": (lambda place, folder: ["release"], "work"),
+    "restore --force": (lambda place, folder: ["restore", "--force"], "work"),
     "survey --hot": (lambda place, folder: ["survey", "--hot", 2, "--for", "2s" if place.server else "200ms"], "work"),
 }
 ON_TARGET = {**COMMANDS, **OTHERS}
 WAYS = ["m4/swd", "m55/swd", "rp2040/swd", "a9/swd", "a53/swd", "r5/swd", "m4", "a9"]
-NEEDS = {("rp2040", "record -c"), ("rp2040", "guard"), ("rp2040", "stub"), ("r5", "record"), ("r5", "survey --hot")}
+NEEDS = {("rp2040", "record --every"), ("rp2040", "guard"), ("rp2040", "stub"), ("r5", "record"), ("r5", "survey --hot")}
 ROWS = [(way, command) for way in WAYS for command in ON_TARGET if (way.partition("/")[0], command) not in NEEDS]
 
 

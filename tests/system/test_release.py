@@ -1,4 +1,4 @@
-"""The way back after pmu-probe was killed, and its journal is gone: `release` takes away what it left on the target, and of
+"""The way back after pmu-probe was killed, and its journal is gone: `restore --force` takes away what it left on the target, and of
 others too; then the target can be measured as before."""
 import os
 import random
@@ -77,7 +77,7 @@ def killed(place, *args, after=None):
 
 
 def released(place, *args, code=0, **kwargs):
-    result = place.run("release", *args, **kwargs)
+    result = place.run("restore", "--force", *args, **kwargs)
     assert result.code == code, result.out + result.err
     return result
 
@@ -103,7 +103,7 @@ def test_what_was_left_is_told_by_name(way):
         place.board.command("reset")
         place.board.wait_for(lambda state: state["run"] == "halted")
         refused = place.run("delta", "work_by_data", "-r", 3)
-        assert refused.code == 3 and "the core is halted at" in refused.err and "pmu-probe release" in refused.err
+        assert refused.code == 3 and "the core is halted at" in refused.err and "pmu-probe restore --force" in refused.err
         released(place)
         is_as_untouched(place)
         measures(place)
@@ -139,7 +139,7 @@ def test_breakpoint_instruction_in_ram(way):
         at = f"{place.symbol('in_ram'):#010x}"
         assert (f"a breakpoint instruction stands at {at}" in kept.err or
                 f"the core stops again at a breakpoint instruction at {at}" in kept.err)
-        assert "pmu-probe release --elf FILE" in kept.err
+        assert "pmu-probe restore --force --elf FILE" in kept.err
         assert place.board.state()["run"] == "halted"
         result = released(place)
         assert "removed     breakpoint instruction at " in result.out
@@ -182,7 +182,7 @@ def stop_at_entry(place):
 
 @pytest.mark.parametrize("way", ["m4/swd", "rp2040"])
 def test_the_core_stops_again_at_a_breakpoint_instruction(way):
-    """Without the ELF, release knows only the instruction at the PC. It names the way out."""
+    """Without the ELF, restore --force knows only the instruction at the PC. It names the way out."""
     with Place(way, "free", IN_RAM) as place:
         code = place.board.read("in_ram", CODE_IN_RAM)
         second = place.symbol("in_ram_step")
@@ -191,7 +191,7 @@ def test_the_core_stops_again_at_a_breakpoint_instruction(way):
         place.board.write(second, BKPT)
         again = released(place, elf=False, code=3)
         assert f"stops again at a breakpoint instruction at {second:#010x}" in again.err
-        assert "pmu-probe release --elf FILE" in again.err
+        assert "pmu-probe restore --force --elf FILE" in again.err
         assert place.board.state()["run"] == "halted"
         result = released(place)
         assert "removed     breakpoint instruction at " in result.out
@@ -216,7 +216,7 @@ def test_a_variable_beside_code_is_no_breakpoint_instruction(way):
 
 
 def test_without_mapping_symbols_code_is_left_alone(tmp_path):
-    """Nothing shows which is the variable and which is code. release writes neither, and names both."""
+    """Nothing shows which is the variable and which is code. restore --force writes neither, and names both."""
     with Place("m4/swd", "free", IN_RAM) as place:
         bare, whole = tmp_path / "bare.elf", place.elf
         subprocess.run(["arm-none-eabi-objcopy", "--wildcard", "--strip-symbol=$[atd]*",
@@ -254,10 +254,10 @@ def test_a_locked_up_core_is_told():
         assert "locked up" in result.err and "pmu-probe reset" in result.err
 
 
-@pytest.mark.parametrize("command", ["release", "reset"])
+@pytest.mark.parametrize("command", [("restore", "--force"), ("reset",)])
 def test_through_a_gdb_server(command):
     """It has breakpoints and a reset of its own, which are its debugger's."""
     with Place("m4", "free", WORK_BY_DATA, commands=["gdb_port 0"]) as place:
         found = re.search(r"Listening on port (\d+) for gdb connections", place.server.output)
-        result = run_tool("-p", f"gdb:127.0.0.1:{found.group(1)}", command)
+        result = run_tool("-p", f"gdb:127.0.0.1:{found.group(1)}", *command)
         assert result.code == 2 and "OpenOCD's Tcl port or a CMSIS-DAP probe" in result.err

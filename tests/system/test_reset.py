@@ -39,7 +39,7 @@ def test_reset_and_halt(way):
             assert place.server("virtual.cpu curstate") == "halted"
         refused = place.run("delta", "work_by_data", "-r", 3)
         assert refused.code == 3 and "the core is halted at" in refused.err
-        assert place.run("release").code == 0 and place.board.state()["run"] == "running"
+        assert place.run("restore", "--force").code == 0 and place.board.state()["run"] == "running"
 
 
 @pytest.mark.nobody_answers
@@ -95,9 +95,9 @@ def test_a_halted_core_is_to_be_let_go_first():
     with Place("m4/swd", "free", WORK_BY_DATA) as place:
         assert place.run("reset", "--halt").code == 0
         refused = place.run("delta", "--reset", "Reset_Handler", "main")
-        assert refused.code == 3 and "pmu-probe release" in refused.err
+        assert refused.code == 3 and "pmu-probe restore --force" in refused.err
         assert place.run("delta", "--reset", "--resume", "Reset_Handler", "main").code == 2
-        assert place.run("release").code == 0
+        assert place.run("restore", "--force").code == 0
         assert place.delta("--reset", "Reset_Handler", "main").cycles != []
 
 

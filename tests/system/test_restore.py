@@ -99,7 +99,7 @@ def test_the_next_run_names_it(way, state_folder):
         killed(place, hits=30)
         place.board.wait_for(lambda state: state["run"] == "halted")
         changed = snapshot(place)
-        for command in (["delta", "work_by_data"], ["stat", "--for", "0.1"], ["calibrate", "work_by_data"]):
+        for command in (["delta", "work_by_data"], ["stat", "--for", "0.1"], ["doctor", "work_by_data"]):
             refused = place.run(*command)
             assert refused.code == 3 and re.search(
                 r"a run of `delta` at \d\d:\d\d \(process \d+\) did not end\. It left core 0 \(Cortex-.*\) halted, and \d+ registers changed",
@@ -246,9 +246,9 @@ def test_killed_on_a_full_disk(way, kilobytes, state_folder):
         assert journals(state_folder) == left
         for words in (place.words("restore"), place.words("restore")[:1] + ["restore"]):
             result = finish_tool(start_tool(words))
-            assert result.code == 3 and "pmu-probe release" in unfolded(result.err), result.out + result.err
+            assert result.code == 3 and "pmu-probe restore --force" in unfolded(result.err), result.out + result.err
             assert "every run" not in result.out and journals(state_folder) == left
-        assert place.run("release").code == 0
+        assert place.run("restore", "--force").code == 0
         assert journals(state_folder) == []
         assert_runs(place)
         measures(place)
@@ -270,7 +270,7 @@ def test_restore_without_a_journal_says_what_it_does_not_know(way, state_folder)
         result = place.run("restore")
         assert result.code == 3 and f"no journal is here, in {state_folder}" in result.out, result.out
         assert re.search(r"core 0 \(.*\) is halted, and has \d+ breakpoints? or catch(es)? set", unfolded(result.err)), result.err
-        assert "pmu-probe release" in unfolded(result.err)
+        assert "pmu-probe restore --force" in unfolded(result.err)
         assert {name: value for name, value in place.board.state().items() if name in ("run", "fp_comp", "bcr", "demcr", "vcr")} == \
             {name: value for name, value in changed.items() if name in ("run", "fp_comp", "bcr", "demcr", "vcr")}
 

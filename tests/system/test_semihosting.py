@@ -47,7 +47,7 @@ def halt(place):
 @pytest.mark.parametrize("chip", ["m4", "rp2040"])
 def test_a_measurement_names_the_call_and_the_program_goes_on(chip, tmp_path):
     with at(chip, SEMIHOSTING, tmp_path) as place:
-        stops = [["guard", "spin", "--budget", 100000, "--for", "2s"], ["record", "-e", "cycles", "-c", 5000, "-o", tmp_path / "p.jsonl", "--for", "2s"]]
+        stops = [["guard", "spin", "--budget", 100000, "--for", "2s"], ["record", "-e", "cycles", "--every", 5000, "-o", tmp_path / "p.jsonl", "--for", "2s"]]
         for words in [["delta", "spin", "-r", 50], ["lines", "spin", "-r", 50], ["survey", "spin", "-r", 50], *(stops if chip == "m4" else [])]:
             result = place.run(*words)
             said = unfolded(result.err + result.out)
@@ -58,20 +58,20 @@ def test_a_measurement_names_the_call_and_the_program_goes_on(chip, tmp_path):
 
 
 @pytest.mark.parametrize("comment, says", [(SEMIHOSTING, "a semihosting call, at leaves.c:"), (ASSERTION, "BKPT 0x00 at leaves.c:")])
-@pytest.mark.parametrize("way_out", ["release", "reset"])
+@pytest.mark.parametrize("way_out", [("restore", "--force"), ("reset",)])
 def test_each_way_out(way_out, comment, says, tmp_path):
     with at("m4", comment, tmp_path) as place:
         halt(place)
         result = place.run("delta", "spin")
         assert result.code == 3 and "the core is halted" in result.err
-        result = place.run(way_out)
+        result = place.run(*way_out)
         said = unfolded(result.out)
         assert result.code == 0, result.err
-        if way_out == "reset":
+        if way_out == ("reset",):
             assert "reset, running" in said
         else:
             assert f"it was stopped by the program's own BKPT" in said and says in said, said
-        if comment == SEMIHOSTING or way_out == "reset":
+        if comment == SEMIHOSTING or way_out == ("reset",):
             goes_on(place)
         else:  # as without a debugger: a fault
             handler = place.symbol("Default_Handler")
@@ -91,7 +91,7 @@ def test_an_assertion_is_left_for_a_debugger(tmp_path):
     with at("m4", ASSERTION, tmp_path) as place:
         result = place.run("delta", "spin", "-r", 50)
         said = unfolded(result.err)
-        assert result.code == 3 and "stopped by the program's own BKPT 0x00 at leaves.c:" in said and "pmu-probe release" in said, said
+        assert result.code == 3 and "stopped by the program's own BKPT 0x00 at leaves.c:" in said and "pmu-probe restore --force" in said, said
         assert place.board.state()["run"] == "halted"
         result = place.run("stat", "--for", "200ms", "--resume")
         assert result.code == 3 and "halted again at once" in result.err, result.err + result.out
@@ -133,14 +133,14 @@ def test_an_application_core_halts_only_while_debug_is_on(way, tmp_path):
     with own_place(tmp_path, way, A_AND_R, f'-DBREAKPOINT="{code}"') as place:
         place.board.wait_for(lambda _: place.board.read_word("caught") > 1, "exceptions")
         for words in (["delta", "step", "-r", 2000], ["guard", "step", "--budget", 100000, "--for", "2s"], ["survey", "step", "check"],
-                      ["lines", "step", "-r", 2000], ["record", "-e", "cycles", "-c", 5000, "-o", tmp_path / "p.jsonl", "--for", "2s"]):
+                      ["lines", "step", "-r", 2000], ["record", "-e", "cycles", "--every", 5000, "-o", tmp_path / "p.jsonl", "--for", "2s"]):
             result = place.run(*words)
             said = unfolded(result.err)
             assert result.code == 3 and f"stopped by the program's own {name} at own.c:" in said, (words, said)
-            assert "pmu-probe release lets it go: without a debugger the instruction is an exception" in said, said
+            assert "pmu-probe restore --force lets it go: without a debugger the instruction is an exception" in said, said
             assert place.board.state()["run"] == "halted"
             caught = place.board.read_word("caught")
-            released = place.run("release")
+            released = place.run("restore", "--force")
             assert released.code == 0 and f"it was stopped by the program's own {name}" in unfolded(released.out), released.out
             place.board.wait_for(lambda _, caught=caught: place.board.read_word("caught") > caught + 1, "the next exceptions")
             state = place.board.state()

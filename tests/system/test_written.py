@@ -67,7 +67,7 @@ def test_now_and_then(way, what, where, each):
             assert TOLD.search(result.err), result.err
 
 
-# --- stat, watch, calibrate, doctor -------------------------------------------------------------------------------
+# --- stat, watch, doctor -------------------------------------------------------------------------------
 
 def check_counts(result, went_by):
     """All of what the lines say was counted, and not some of it that was left when somebody else had cleared the rest."""
@@ -93,11 +93,11 @@ def test_counting_while_it_is_written(way, what, where, each, command):
             assert TOLD.search(result.header.get("note", "")), result.out
 
 
-# --- guard, lines, record -c ---------------------------------------------------------------------------------------
+# --- guard, lines, record --every ---------------------------------------------------------------------------------------
 
 @pytest.mark.any_row(4)
 @pytest.mark.parametrize("each", [1, 70])
-@pytest.mark.parametrize("command", [("guard", "written", "--budget", 100000, "--for", "2s"), ("lines", "written", "-r", 150), ("record", "-c", 2000, "--for", "2s")],
+@pytest.mark.parametrize("command", [("guard", "written", "--budget", 100000, "--for", "2s"), ("lines", "written", "-r", 150), ("record", "--every", 2000, "--for", "2s")],
                          ids=lambda words: words[0])
 @pytest.mark.parametrize("way, name", [("m4/swd", "CYCCNT"), ("m4", "CYCCNT"), ("m33/swd", "CYCCNT"), ("a9/swd", "PMCCNTR"),
                                        ("a53/swd", "PMCR.C"), ("a53", "PMCCNTR"), ("r5/swd", "PMCR.C")])

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 static const char no_permission[] =
-    "no permission: install udev/60-pmu-probe.rules (make install does) and plug "
+    "no permission: install contrib/udev/60-pmu-probe.rules (make install does) and plug "
     "the probe in again";
 
 static bool lost(const struct carrier *carrier, const char *what, struct error *error)

@@ -5,6 +5,7 @@
 #include "golden.h"
 #include "report/terminal.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,17 +26,30 @@ static const char *value_of(const struct option *option)
 static bool read_one(const struct option *option, size_t command, bool by_letter, char *typed, size_t size,
                      struct options *options, struct error *error)
 {
-    char name[] = "pmu-probe", value[32], verb[16], operand[16];
-    char *argv[8] = {name};
+    char name[] = "pmu-probe", value[32], verb[16], operand[16], needed[32], its_value[] = "200";
+    char *argv[12] = {name};
     int argc = 1;
     if (by_letter && option->letter != 0)
         snprintf(typed, size, "-%c", option->letter);
     else
         snprintf(typed, size, "--%s", option->name);
     argv[argc++] = typed;
-    snprintf(value, sizeof value, "%s", value_of(option));
+    if (option->most > 0)
+        snprintf(value, sizeof value, "%" PRIu64, option->most);
+    else
+        snprintf(value, sizeof value, "%s", value_of(option));
     if (option->value != NULL)
         argv[argc++] = value;
+    /* What it is of no use without */
+    const struct option *other = option->needs.why != NULL
+                                     ? option_find(option->needs.options, strcspn(option->needs.options, " "))
+                                     : NULL;
+    if (other != NULL && (option->commands & other->commands & option->needs.commands) >> command & 1) {
+        snprintf(needed, sizeof needed, "--%s", other->name);
+        argv[argc++] = needed;
+        if (other->value != NULL)
+            argv[argc++] = its_value;
+    }
     snprintf(verb, sizeof verb, "%s", commands[command].name);
     argv[argc++] = verb;
     snprintf(operand, sizeof operand, "%s", operand_of(command));
@@ -43,6 +57,25 @@ static bool read_one(const struct option *option, size_t command, bool by_letter
         argv[argc++] = operand;
     error_clear(error);
     return options_read(options, argc, argv, error);
+}
+
+TEST(each_rule_names_options)
+{
+    for (size_t i = 0; i < option_count; i++) {
+        const struct option *option = &option_table[i];
+        const struct option_rule *rules[OPTION_RULES + 1] = {&option->needs};
+        for (size_t k = 0; k < OPTION_RULES; k++)
+            rules[k + 1] = &option->rivals[k];
+        for (size_t k = 0; k <= OPTION_RULES; k++) {
+            const char *names = rules[k]->why != NULL ? rules[k]->options : "";
+            for (size_t n; *names != '\0'; names += n + (names[n] == ' ')) {
+                n = strcspn(names, " ");
+                const struct option *other = option_find(names, n);
+                if (other == NULL || other == option || (other->commands & option->commands) == 0)
+                    fail_msg("--%s has a rule about %s", option->name, names);
+            }
+        }
+    }
 }
 
 /* json, the example of a format, is not every command's. */
@@ -114,42 +147,103 @@ TEST(the_table)
     output_is_golden("options/table.txt");
 }
 
-/* In 80 columns, with all that the command takes. */
-static void check_text(const char *text, unsigned bits)
+static bool has_option(const char *text, const struct option *option)
 {
-    for (const char *line = text; *line != '\0';) {
+    char name[32];
+    snprintf(name, sizeof name, "--%s%s", option->name, option->value != NULL ? " " : "");
+    return strstr(text, name) != NULL;
+}
+
+/* The lines of what was printed, each in 80 columns. */
+static size_t count_lines(const char *text)
+{
+    size_t lines = 0;
+    for (const char *line = text; *line != '\0'; lines++) {
         size_t length = strcspn(line, "\n");
         if (length > TERMINAL_COLUMNS)
             fail_msg("too wide: %.*s", (int)length, line);
         line += length + (line[length] == '\n');
     }
-    for (size_t i = 0; i < option_count; i++) {
-        char name[32];
-        snprintf(name, sizeof name, "--%s%s", option_table[i].name, option_table[i].value != NULL ? " " : "");
-        bool there = strstr(text, name) != NULL;
-        if (!there && (option_table[i].commands & bits) != 0)
-            fail_msg("%s is missing in: %s", name, text);
-    }
+    return lines;
 }
 
-TEST(help_is_whole_and_fits)
+TEST(all_of_help_is_whole_and_fits)
 {
-    for (size_t c = 0; c < COMMANDS; c++) {
-        help_command(output(), commands[c].name);
-        char *text = output_text(NULL);
-        check_text(text, 1U << c);
-        if (commands[c].does != NULL && strstr(text, "\nexamples:\n  pmu-probe") == NULL)
-            fail_msg("no example: %s", text);
-        free(text);
-    }
-    help_print(output());
+    help_print(output(), true);
     char *text = output_text(NULL);
-    check_text(text, (1U << COMMANDS) - 1);
+    count_lines(text);
+    for (size_t i = 0; i < option_count; i++)
+        if (!has_option(text, &option_table[i]))
+            fail_msg("--%s is missing in: %s", option_table[i].name, text);
     for (size_t c = 0; c < COMMANDS; c++)
         assert_true(commands[c].does == NULL || strstr(text, commands[c].does) != NULL);
     free(text);
+}
+
+TEST(help_fits_a_screen_with_what_is_common)
+{
+    static const char *const titles[] = {"\nmeasure\n", "\nprofile\n", "\ncompare\n", "\ntarget\n"};
+    size_t common = 0;
+    help_print(output(), false);
+    char *text = output_text(NULL), *options = strstr(text, "\noptions");
+    assert_in_range(count_lines(text), 30, 45);
+    for (size_t i = 0; i < sizeof titles / sizeof *titles; i++)
+        assert_non_null(strstr(text, titles[i]));
+    for (size_t c = 0; c < COMMANDS; c++)
+        assert_true(commands[c].does == NULL || strstr(text, commands[c].does) != NULL);
+    for (size_t i = 0; i < option_count; i++) {
+        bool is_help = strcmp(option_table[i].name, "help") == 0 || strcmp(option_table[i].name, "all") == 0;
+        common += option_table[i].is_common;
+        if (!is_help && has_option(options, &option_table[i]) != option_table[i].is_common)
+            fail_msg("--%s is %sthere", option_table[i].name, option_table[i].is_common ? "not " : "");
+    }
+    assert_int_equal(common, 10);
+    free(text);
     help_usage(output());
     text = output_text(NULL);
-    check_text(text, 0);
+    count_lines(text);
+    free(text);
+}
+
+TEST(help_of_a_command_has_its_own_options_after_examples)
+{
+    for (size_t c = 0; c < COMMANDS; c++) {
+        help_command(output(), commands[c].name, true);
+        char *whole = output_text(NULL);
+        help_command(output(), commands[c].name, false);
+        char *text = output_text(NULL);
+        count_lines(whole);
+        count_lines(text);
+        if (commands[c].does != NULL)
+            assert_memory_equal(strchr(text, '\n'), "\n  pmu-probe ", 13);
+        for (size_t i = 0; i < option_count; i++) {
+            const struct option *option = &option_table[i];
+            bool taken = (option->commands >> c & 1) != 0;
+            bool only_text = option->kind == OPTION_FORMAT && commands[c].formats == 1 << FORMAT_TEXT;
+            bool mentioned = strstr(commands[c].examples, option->name) != NULL;
+            if (taken && !has_option(whole, option))
+                fail_msg("--%s is missing in: %s", option->name, whole);
+            if (taken && !option->is_rare && !only_text && !has_option(text, option))
+                fail_msg("--%s is missing in: %s", option->name, text);
+            if (option->is_rare && !mentioned && has_option(text, option))
+                fail_msg("--%s is in: %s", option->name, text);
+        }
+        free(text);
+        free(whole);
+    }
+}
+
+TEST(help_of_a_command_says_nothing_of_others)
+{
+    help_command(output(), "delta", false);
+    char *text = output_text(NULL);
+    assert_null(strstr(text, "survey: "));
+    assert_null(strstr(text, "record: "));
+    assert_non_null(strstr(text, "number of hits (200, 10k); default 100 or 2 s"));
+    assert_non_null(strstr(text, "text, json, csv, junit, markdown or html"));
+    free(text);
+    help_command(output(), "top", false);
+    text = output_text(NULL);
+    assert_non_null(strstr(text, "all cores of the target, by turns\n"));
     free(text);
 }

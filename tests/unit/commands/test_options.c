@@ -96,7 +96,7 @@ static char *described(const struct options *o)
         const char *name;
         size_t at;
     } texts[] = {TEXT(command),   TEXT(probe), TEXT(counters), TEXT(elf), TEXT(counter),  TEXT(output),
-                 TEXT(transport), TEXT(tick),  TEXT(on_max),   TEXT(cpu), TEXT(baseline), TEXT(threshold)};
+                 TEXT(transport), TEXT(tick),  TEXT(show),     TEXT(cpu), TEXT(baseline), TEXT(threshold)};
     char *text = NULL;
     size_t size = 0;
     FILE *out = open_memstream(&text, &size);
@@ -115,6 +115,7 @@ static char *described(const struct options *o)
     describe_number(out, "freq=", o->freq_hz, 0);
     describe_number(out, "speed=", o->speed_hz, 0);
     describe_number(out, "hits=", (double)o->hits, 0);
+    describe_number(out, "every=", (double)o->every, 0);
     describe_number(out, "interval=", (double)o->interval_ms, o->interval_said ? -1 : 1000);
     describe_number(out, "timeout=", o->timeout_s, 10);
     describe_number(out, "for=", o->for_s, 0);
@@ -188,9 +189,9 @@ TEST(options_stand_on_either_side)
           "command=delta elf=a.elf operands=main|*0x10 format=json core=1 freq=12500000 hits=100 for=0.5");
     reads("-c one -f two info -s three", "command=info openocd=-c|one|-f|two|-s|three");
     /* behind "--" nothing is an option */
-    reads("delta f --tick uwTick --on-max r0,*0x20000000 --baseline a.jsonl --threshold 2% -q "
+    reads("delta f --tick uwTick --show r0,*0x20000000 --baseline a.jsonl --threshold 2% -q "
           "--transport jtag --counter dwt -o out.txt --no-calibrate --speed 8MHz -- -r",
-          "command=delta counter=dwt output=out.txt transport=jtag tick=uwTick on_max=r0,*0x20000000 "
+          "command=delta counter=dwt output=out.txt transport=jtag tick=uwTick show=r0,*0x20000000 "
           "baseline=a.jsonl threshold=2% operands=f|-r speed=8000000 no_calibrate quiet");
     reads("doctor --mend", "command=doctor mend");
     reads("list --cpu cortex-a9 refill", "command=list cpu=cortex-a9 operands=refill");
@@ -283,7 +284,7 @@ TEST(nonsense_is_refused)
     REFUSES_EACH("stat -e {A", "stat -e A,,B", "stat -e 17", "stat -e A;B");
     REFUSES_EACH("-x ab", "-x \"", "-x a", "-x 1", "-x .", "--format xml", "--format JSON");
     REFUSES_EACH("-Z", "--nope", "--json=1", "--mend=1", "-j1");
-    REFUSES_EACH("-r", "--elf", "-x", "--format", "-e", "-M", "--tick", "--on-max", "--baseline");
+    REFUSES_EACH("-r", "--elf", "-x", "--format", "-e", "-M", "--tick", "--show", "--baseline");
     refuses("1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18");
 }
 
@@ -310,7 +311,28 @@ TEST(some_do_not_go_together)
     refuses_with("list --cpu cortex-a9 -C 1", "-C and --cpu: both say which core");
     refuses_with("list --cpu cortex-a9 --speed 1M", "--speed and --cpu");
     refuses_with("stat -a --resume", "-a and --resume");
+    refuses_with("stat -a -I 5", "-a and -I: stat -a prints once");
+    reads("watch -a -I 5", "command=watch interval=5");
+    refuses_with("doctor --prove --mend", "--mend and --prove: --mend leaves what it repairs");
     reads("-p door:3 list --cpu cortex-a9", "command=list probe=door:3 cpu=cortex-a9"); /* GDB's scripts */
+}
+
+/* Nor is an option of use that waits for another. */
+TEST(some_need_another)
+{
+    refuses_with("survey --check f", "--check needs --regions FILE, which has the budgets");
+    refuses_with("delta f --threshold 2%", "--threshold is of use with --baseline FILE only");
+    refuses_with("delta f --any-elf", "--any-elf is of use with --baseline FILE only");
+    reads("compare a b --threshold 2%", "command=compare threshold=2% operands=a|b");
+    refuses_with("record -g", "-g needs --every N or -e: a running core shows no stack");
+    reads("record -g -e A", "command=record output=profile.jsonl events=A");
+}
+
+TEST(some_have_bounds_and_formats)
+{
+    refuses_with("delta f --outliers 65", "--outliers takes a number from 1 to 64; got \"65\"");
+    refuses_with("record --every 99", "--every takes a number from 100 to 1073741823; got \"99\"");
+    refuses_with("delta f --outliers 5 -x ,", "-x: delta --outliers prints text, JSON or HTML, not CSV");
 }
 
 #define CONFIG_TEST(name) TEST_WITH(name, NULL, no_config)
@@ -482,7 +504,7 @@ CONFIG_TEST(config_serves_every_command)
     reads("probes", "command=probes format=json");
     reads("stub status", "command=stub operands=status core=1");
     reads("delta f", "command=delta baseline=x operands=f format=json core=1 hits=7");
-    reads("list", "command=list cpu=cortex-a9 format=json core=1");
+    reads("list", "command=list cpu=cortex-a9 format=json");
     reads("list -C 2", "command=list format=json core=2"); /* which --cpu would leave without effect */
     write_config("format = junit\nthreshold = 2%\n");
     reads("info", "command=info");
@@ -500,6 +522,19 @@ CONFIG_TEST(config_serves_every_command)
     reads("", "");
 }
 
+/* What the command line makes useless is left out; of two lines that exclude each other one counts. */
+CONFIG_TEST(config_says_nothing_that_is_of_no_use)
+{
+    write_config("threshold = 2%\nany-elf\ncheck\noutliers = 5\n");
+    reads("delta f", "command=delta operands=f");
+    reads("delta f --baseline a", "command=delta baseline=a threshold=2% operands=f");
+    reads("delta f -x ,", "command=delta operands=f format=csv");
+    reads("survey f", "command=survey operands=f");
+    write_config("core = 1\nall-cpus\ninterval = 5\n");
+    reads("stat", "command=stat");
+    reads("stat -C 2", "command=stat core=2 interval=5");
+}
+
 /* Each line of it says what it is about; what the command line says counts more, however it is said. */
 CONFIG_TEST(config_does_not_turn_the_command_line_over)
 {
@@ -513,6 +548,12 @@ CONFIG_TEST(config_does_not_turn_the_command_line_over)
     reads("stat", "command=stat format=csv separator=;");
     reads("stat --format csv", "command=stat format=csv separator=;");
     reads("stat --format text", "command=stat separator=;");
+}
+
+CONFIG_TEST(what_the_config_says_in_an_old_word_says_so)
+{
+    write_config("\ncount = 5k\n");
+    refuses_with("record", "pmu-probe.conf:2: there is no count any more: say --every N");
 }
 
 CONFIG_TEST(nonsense_in_the_config_is_refused_by_its_line)
@@ -550,27 +591,16 @@ TEST(verbose_as_often_as_it_is_said)
 
 TEST_GROUP(enter_folder, leave_folder)
 
-/* -c is OpenOCD's as well; no command of Tcl is a number. */
-TEST(a_number_behind_c_counts_events)
+TEST(what_was_called_otherwise_says_so)
 {
-    static const struct {
-        const char *words;
-        uint64_t every;
-        size_t n_openocd;
-    } lines[] = {{"record -c 10k", 10000, 0},
-                 {"-c5000 record", 5000, 0},
-                 {"record --count 1e6", 1000000, 0},
-                 {"-c init record", 0, 2},
-                 {"-c init record -c 200", 200, 2}};
-    struct options options;
-    struct error error = {0};
-    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
-        assert_true(read_words(&options, &error, lines[i].words));
-        assert_int_equal(options.every, lines[i].every);
-        assert_int_equal(options.n_openocd, lines[i].n_openocd);
-        options_free(&options);
-    }
-    assert_false(read_words(&options, &error, "info -c 10k"));
-    assert_non_null(strstr(error.text, "-c belongs to record"));
-    options_free(&options);
+    refuses_with("record -c 10k", "to stop the core behind every 10k events, say --every 10k");
+    refuses_with("-c5000 record", "say --every 5000");
+    refuses_with("record --count=1e6", "there is no --count any more: say --every N");
+    refuses_with("delta f --on-max sp", "there is no --on-max any more: say --outliers N --show WORDS");
+    refuses_with("survey --boards x", "there is no --boards any more: start a process for each board");
+    refuses_with("release", "there is no release any more: say restore --force");
+    refuses_with("restore -C 1", "-C is of use with --force only");
+    refuses_with("restore --force --counters msr", "--counters and --force: counters have no breakpoints");
+    reads("restore --force -C 1", "command=restore core=1");
+    reads("-c init record --every 200", "command=record output=profile.jsonl openocd=-c|init every=200");
 }
