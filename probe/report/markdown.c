@@ -1,31 +1,19 @@
 #include "report/formats.h"
 
 #include "report/number.h"
+#include "report/render.h"
 #include "report/survey.h"
 #include "report/terminal.h"
 
-#include <ctype.h>
 #include <math.h>
 #include <string.h>
 
 enum { FIELD = 512 };
 
-/* A backslash makes any ASCII punctuation plain text, in tables too. Inside a word '_' needs none. */
-static void put(FILE *out, const char *text)
-{
-    char clean[UTF8_CLEAN_ROOM(FIELD)], before = ' ';
-    for (const char *at = utf8_clean(clean, sizeof clean, text); *at != '\0'; before = *at++) {
-        bool in_word = *at == '_' && isalnum((unsigned char)before) && isalnum((unsigned char)at[1]);
-        if (!in_word && strchr("\\`*_{}[]<>()#|~&!$", *at) != NULL)
-            fputc('\\', out);
-        fputc(*at, out);
-    }
-}
-
 static void put_cell(FILE *out, const char *text)
 {
     fputs(" ", out);
-    put(out, text);
+    markdown_text(out, text);
     fputs(" |", out);
 }
 
@@ -34,11 +22,11 @@ static void put_title(FILE *out, const struct conditions *conditions)
     const char *const first[] = {conditions->link, conditions->core, conditions->counter};
     if (conditions->start[0] != '\0') {
         fputs("**", out);
-        put(out, conditions->start);
+        markdown_text(out, conditions->start);
         fputs("**", out);
         if (conditions->end[0] != '\0') {
             fputs(" to ", out);
-            put(out, conditions->end);
+            markdown_text(out, conditions->end);
         }
         fputs("  \n", out); /* two blanks: a line break */
     }
@@ -46,7 +34,7 @@ static void put_title(FILE *out, const struct conditions *conditions)
         if (first[i][0] == '\0')
             continue;
         fputs(put_before++ > 0 ? ", " : "", out);
-        put(out, first[i]);
+        markdown_text(out, first[i]);
     }
     fputs("\n\n", out);
 }
@@ -94,7 +82,7 @@ static void put_verdict(FILE *out, const struct verdict_line *line, bool compara
     snprintf(verdict, sizeof verdict, "%s%s", told ? ": " : "", told ? line->why : "");
     fprintf(out, " %s%s%s", line->verdict == VERDICT_REGRESSED ? "**" : "", verdict_name(line->verdict),
             line->verdict == VERDICT_REGRESSED ? "**" : "");
-    put(out, verdict);
+    markdown_text(out, verdict);
     fputs(" |", out);
 }
 
@@ -117,7 +105,7 @@ static void put_bounds(FILE *out, const struct summary *summary)
         if (column->at_least == 0)
             continue;
         fputs("* ", out);
-        put(out, column->name);
+        markdown_text(out, column->name);
         fprintf(out, ": of %s more hits only a lower bound is known, the highest at least %s\n",
                 number_unsigned(hits, sizeof hits, column->at_least),
                 number_unsigned(bound, sizeof bound, column->at_least_max));
@@ -136,7 +124,7 @@ static void put_footer(FILE *out, const struct summary *summary, const struct co
         fprintf(out, ", at %s", number_frequency(text, sizeof text, summary->conditions.clock_hz));
     if (summary->ended[0] != '\0') {
         fputs("; ended early: ", out);
-        put(out, summary->ended);
+        markdown_text(out, summary->ended);
     }
     fputc('\n', out);
     if (summary->precision > 0 && isfinite(summary->precise))
@@ -148,18 +136,18 @@ static void put_footer(FILE *out, const struct summary *summary, const struct co
         return;
     fprintf(out, "* **%s**%s", verdict_name(comparison->verdict),
             comparison->file_now[0] != '\0' ? ": " : "");
-    put(out, comparison->file_now);
+    markdown_text(out, comparison->file_now);
     fputs(" against ", out);
-    put(out, comparison->file);
+    markdown_text(out, comparison->file);
     fprintf(out, ", threshold %s\n", number_part(text, comparison->threshold));
     for (size_t i = 0; i < comparison->n_reasons; i++) {
         fputs("* not comparable: ", out);
-        put(out, comparison->reasons[i]);
+        markdown_text(out, comparison->reasons[i]);
         fputc('\n', out);
     }
     for (size_t i = 0; i < comparison->n_notes; i++) {
         fputs("* note: ", out);
-        put(out, comparison->notes[i]);
+        markdown_text(out, comparison->notes[i]);
         fputc('\n', out);
     }
 }
@@ -214,11 +202,11 @@ static void put_checks(FILE *out, const struct survey_row *row)
         survey_numbers(line, line == row->budget, numbers, sizeof numbers);
         survey_describe(row, line, verdict, sizeof verdict);
         fputs(k > 0 ? "<br>" : "", out);
-        put(out, line->name);
+        markdown_text(out, line->name);
         fputs(": ", out);
-        put(out, numbers);
+        markdown_text(out, numbers);
         fprintf(out, ", %s", bold);
-        put(out, verdict);
+        markdown_text(out, verdict);
         fputs(bold, out);
     }
     fputs(" |", out);
@@ -247,15 +235,15 @@ bool survey_markdown(FILE *out, const struct survey *survey)
             number_elapsed(text, sizeof text, survey->seconds));
     if (survey->ended[0] != '\0') {
         fputs("; ended early: ", out);
-        put(out, survey->ended);
+        markdown_text(out, survey->ended);
     }
     fputc('\n', out);
     for (size_t i = 0; i < survey->n; i++)
         if (survey->rows[i].why[0] != '\0') {
             fputs("* ", out);
-            put(out, survey->rows[i].name);
+            markdown_text(out, survey->rows[i].name);
             fputs(": ", out);
-            put(out, survey->rows[i].why);
+            markdown_text(out, survey->rows[i].why);
             fputc('\n', out);
         }
     if (survey->judged)

@@ -125,9 +125,9 @@ NUMBERS = ["summary.columns.*.overhead", "summary.columns.*.p90", "summary.colum
 TAIL = ["summary.columns.*.p90", "summary.columns.*.p99"]
 HEAD_OF_MARKDOWN = [CLOCK, "header.note", "header.region.start_source"]
 KNOWN = {
-    "report": {"markdown": ALL, "junit": ALL},
-    "report --diff": {"markdown": ALL, "junit": ALL, "html": ALL},
-    "annotate": {"csv": ALL, "markdown": ALL, "junit": ALL, "html": ALL},
+    "report": {"junit": ALL},
+    "report --diff": {"junit": ALL},
+    "annotate": {"csv": ALL, "markdown": ALL, "junit": ALL},
     "history": {"csv": ALL, "markdown": ALL, "junit": ALL},
     "compare": {"text": ["verdict.baseline.build_id", "verdict.baseline.started"], "csv": ALL,
                 "markdown": ["verdict.baseline.build_id", "verdict.baseline.started"],
