@@ -1,9 +1,8 @@
 #include "report/formats.h"
 
 #include "report/number.h"
-#include "report/render.h"
 #include "report/survey.h"
-#include "report/terminal.h"
+#include "report/views.h"
 
 #include <math.h>
 #include <string.h>
@@ -23,7 +22,8 @@ static void put_title(FILE *out, const struct conditions *conditions)
     if (conditions->start[0] != '\0') {
         fputs("**", out);
         markdown_text(out, conditions->start);
-        fputs("**", out);
+        fprintf(out, "**%s", conditions->start_source[0] != '\0' ? " " : "");
+        markdown_text(out, conditions->start_source);
         if (conditions->end[0] != '\0') {
             fputs(" to ", out);
             markdown_text(out, conditions->end);
@@ -39,101 +39,138 @@ static void put_title(FILE *out, const struct conditions *conditions)
     fputs("\n\n", out);
 }
 
-static void put_heading(FILE *out, bool compared)
+/* ---- delta: its columns and metrics as rows */
+
+static void add_figures(struct json_part *row, const struct column *column)
 {
-    fputs("| |median|mean|sd|min|max|p99|", out);
-    fputs(compared ? "baseline|change|verdict|\n" : "\n", out);
-    fputs("|:--|--:|--:|--:|--:|--:|--:|", out);
-    fputs(compared ? "--:|--:|:--|\n" : "\n", out);
+    struct figures figures = column_figures(column);
+    char error[NUMBER_ROOM], text[NUMBER_ROOM + 4];
+    if (figures.has_median)
+        json_part_unsigned(row, "median", figures.median);
+    json_part_real(row, "mean", figures.mean);
+    json_part_real(row, "sd", figures.sd);
+    json_part_unsigned(row, "min", figures.min);
+    json_part_unsigned(row, "max", figures.max);
+    if (figures.has_tail) {
+        json_part_unsigned(row, "p90", figures.p90);
+        json_part_unsigned(row, "p99", figures.p99);
+    }
+    number_decimal(error, sizeof error, ceil(column->plus_minus - 1e-6), 0);
+    snprintf(text, sizeof text, "±%.44s", error);
+    row_text(row, "plus_minus", column->calibrated ? text : "?");
+    if (column->calibrated)
+        json_part_real(row, "overhead", column->overhead);
+    else
+        row_text(row, "overhead", "?");
 }
 
-/* NULL: only the baseline has it. */
-static void put_numbers(FILE *out, const struct column *column)
+static void add_verdict(struct json_part *row, const struct verdict_line *line, bool comparable)
 {
-    struct figures figures = column != NULL ? column_figures(column) : (struct figures){0};
+    char verdict[FIELD];
+    bool told = comparable && line->why[0] != '\0'; /* else the reasons follow below the table */
+    snprintf(verdict, sizeof verdict, "%s%s%s", verdict_name(line->verdict), told ? ": " : "",
+             told ? line->why : "");
+    json_part_real(row, "baseline", line->base.n > 0 ? line->base.mean : (double)NAN);
+    json_part_real(row, "change", line->change);
+    row_text(row, "verdict", verdict);
+}
+
+/* `column` NULL: only the baseline has it. `comparison` may be NULL. */
+static struct json_part column_row(const char *name, const struct column *column,
+                                   const struct verdict_line *line, const struct comparison *comparison)
+{
+    struct json_part row = json_part_new(NULL);
     bool unsupported = column != NULL && column->unsupported[0] != '\0';
-    char number[NUMBER_ROOM];
-    if (unsupported || figures.count == 0) {
-        put_cell(out, unsupported ? "<not supported>" : "<not counted>");
-        for (size_t i = 0; i < 5; i++)
-            put_cell(out, "");
-        return;
-    }
-    put_cell(out, figures.has_median ? number_unsigned(number, sizeof number, figures.median) : "");
-    put_cell(out, number_mean(number, figures.mean));
-    put_cell(out, number_mean(number, figures.sd));
-    put_cell(out, number_unsigned(number, sizeof number, figures.min));
-    put_cell(out, number_unsigned(number, sizeof number, figures.max));
-    put_cell(out, figures.has_tail ? number_unsigned(number, sizeof number, figures.p99) : "");
+    row_text(&row, "name", name);
+    if (column != NULL && !unsupported && column_figures(column).count > 0)
+        add_figures(&row, column);
+    else
+        row_text(&row, "reason", unsupported ? "<not supported>" : "<not counted>");
+    if (line != NULL)
+        add_verdict(&row, line, comparison->n_reasons == 0);
+    return row;
 }
 
-static void put_verdict(FILE *out, const struct verdict_line *line, bool comparable)
+static struct json_part metric_row(const struct metric_result *metric)
 {
-    char number[NUMBER_ROOM], verdict[FIELD];
-    if (line == NULL) {
-        put_cell(out, "");
-        put_cell(out, "");
-        put_cell(out, "");
-        return;
-    }
-    put_cell(out, line->base.n > 0 ? number_mean(number, line->base.mean) : "");
-    put_cell(out, number_change(number, line->change));
-    bool told = comparable && line->why[0] != '\0'; /* else the reasons stand below */
-    snprintf(verdict, sizeof verdict, "%s%s", told ? ": " : "", told ? line->why : "");
-    fprintf(out, " %s%s%s", line->verdict == VERDICT_REGRESSED ? "**" : "", verdict_name(line->verdict),
-            line->verdict == VERDICT_REGRESSED ? "**" : "");
-    markdown_text(out, verdict);
-    fputs(" |", out);
+    struct json_part row = json_part_new(NULL);
+    char text[FIELD];
+    row_text(&row, "name", metric->name);
+    if (isfinite(metric->value))
+        snprintf(text, sizeof text, "%.4g%s%s", metric->value, metric->unit[0] != '\0' ? " " : "",
+                 metric->unit);
+    else
+        snprintf(text, sizeof text, "<not counted>%s%s", metric->why[0] != '\0' ? ": " : "", metric->why);
+    row_text(&row, isfinite(metric->value) ? "mean" : "reason", text);
+    return row;
 }
 
-static void put_row(FILE *out, const struct column *column, const struct verdict_line *line,
-                    const struct comparison *comparison)
+static json_t *summary_rows(const struct summary *summary, const struct comparison *comparison)
 {
-    fputs("|", out);
-    put_cell(out, column != NULL ? column->name : line->name);
-    put_numbers(out, column);
-    if (comparison != NULL)
-        put_verdict(out, line, comparison->n_reasons == 0);
-    fputc('\n', out);
-}
-
-static void put_bounds(FILE *out, const struct summary *summary)
-{
-    char hits[NUMBER_ROOM], bound[NUMBER_ROOM];
+    struct document document = document_new();
     for (size_t i = 0; i < summary->n; i++) {
         const struct column *column = &summary->columns[i];
-        if (column->at_least == 0)
-            continue;
-        fputs("* ", out);
-        markdown_text(out, column->name);
-        fprintf(out, ": of %s more hits only a lower bound is known, the highest at least %s\n",
-                number_unsigned(hits, sizeof hits, column->at_least),
-                number_unsigned(bound, sizeof bound, column->at_least_max));
+        const struct verdict_line *line =
+            comparison != NULL ? comparison_find(comparison, column->name) : NULL;
+        document_add(&document, column_row(column->name, column, line, comparison));
     }
+    for (size_t i = 0; comparison != NULL && i < comparison->n; i++)
+        if (comparison_column(summary, &comparison->lines[i]) == NULL)
+            document_add(&document,
+                         column_row(comparison->lines[i].name, NULL, &comparison->lines[i], comparison));
+    for (size_t i = 0; i < summary->n_metrics; i++)
+        document_add(&document, metric_row(&summary->metrics[i]));
+    json_t *rows = document.ok ? json_incref(document.lines) : NULL;
+    document_free(&document);
+    return rows;
 }
 
-static void put_footer(FILE *out, const struct summary *summary, const struct comparison *comparison)
+static void put_fact(void *context, const char *fact)
 {
-    char text[NUMBER_ROOM], wanted[NUMBER_ROOM];
-    fprintf(out, "\n* %s hits", number_unsigned(text, sizeof text, summary->hits));
-    if (summary->tainted > 0)
-        fprintf(out, ", %s tainted", number_unsigned(text, sizeof text, summary->tainted));
-    if (summary->warmup > 0)
-        fprintf(out, ", after %s for warm-up", number_unsigned(text, sizeof text, summary->warmup));
-    if (summary->conditions.clock_hz > 0)
-        fprintf(out, ", at %s", number_frequency(text, sizeof text, summary->conditions.clock_hz));
-    if (summary->ended[0] != '\0') {
-        fputs("; ended early: ", out);
-        markdown_text(out, summary->ended);
-    }
+    FILE *out = context;
+    fputs("* ", out);
+    markdown_text(out, fact);
     fputc('\n', out);
-    if (summary->precision > 0 && isfinite(summary->precise))
-        fprintf(out, "* mean ±%s (95 %%): --precision %s was %sreached\n",
-                number_part_up(text, summary->precise), number_part(wanted, summary->precision),
-                summary->precise <= summary->precision ? "" : "not ");
-    put_bounds(out, summary);
-    if (comparison == NULL)
-        return;
+}
+
+static void put_bounds(FILE *out, const struct column *column)
+{
+    char hits[NUMBER_ROOM], bound[NUMBER_ROOM], text[FIELD];
+    snprintf(text, sizeof text, "%s: of %s more hits only a lower bound is known, the highest at least %s",
+             column->name, number_unsigned(hits, sizeof hits, column->at_least),
+             number_unsigned(bound, sizeof bound, column->at_least_max));
+    put_fact(out, text);
+}
+
+static void put_clock(FILE *out, const struct conditions *conditions)
+{
+    char clock[NUMBER_ROOM], text[FIELD];
+    snprintf(text, sizeof text, "at %s%s%s", number_frequency(clock, sizeof clock, conditions->clock_hz),
+             conditions->clock_source[0] != '\0' ? ", by " : "", conditions->clock_source);
+    put_fact(out, text);
+}
+
+static void put_footer(FILE *out, const struct summary *summary)
+{
+    bool uncalibrated = false;
+    footer_facts(summary, put_fact, out);
+    if (summary->conditions.clock_hz > 0)
+        put_clock(out, &summary->conditions);
+    for (size_t i = 0; i < summary->n; i++) {
+        const struct column *column = &summary->columns[i];
+        uncalibrated = uncalibrated || (!column->calibrated && column_figures(column).count > 0);
+        if (column->at_least > 0)
+            put_bounds(out, column);
+    }
+    if (uncalibrated)
+        put_fact(out, "?: the overhead was not measured, and what a halt adds is in the counts");
+    if (summary->conditions.note[0] != '\0')
+        put_fact(out, summary->conditions.note);
+}
+
+static void put_comparison(FILE *out, const struct comparison *comparison)
+{
+    char text[NUMBER_ROOM];
     fprintf(out, "* **%s**%s", verdict_name(comparison->verdict),
             comparison->file_now[0] != '\0' ? ": " : "");
     markdown_text(out, comparison->file_now);
@@ -154,17 +191,13 @@ static void put_footer(FILE *out, const struct summary *summary, const struct co
 
 bool markdown_summary(FILE *out, const struct summary *summary, const struct comparison *comparison)
 {
-    bool compared = comparison != NULL;
+    const struct rendering to = {.out = out, .format = FORMAT_MARKDOWN};
     put_title(out, &summary->conditions);
-    put_heading(out, compared);
-    for (size_t i = 0; i < summary->n; i++)
-        put_row(out, &summary->columns[i],
-                compared ? comparison_find(comparison, summary->columns[i].name) : NULL, comparison);
-    for (size_t i = 0; compared && i < comparison->n; i++)
-        if (comparison_column(summary, &comparison->lines[i]) == NULL)
-            put_row(out, NULL, &comparison->lines[i], comparison);
-    put_footer(out, summary, comparison);
-    return fflush(out) == 0 && !ferror(out);
+    bool ok = render_table(&to, &summary_view, summary_rows(summary, comparison));
+    put_footer(out, summary);
+    if (comparison != NULL)
+        put_comparison(out, comparison);
+    return fflush(out) == 0 && !ferror(out) && ok;
 }
 
 /* --- surveys -------------------------------------------------------------------------------------------- */

@@ -41,6 +41,9 @@ static void put_number(const struct view_column *column, const json_t *value, ch
     case AS_MEAN:
         number_mean(number, real);
         break;
+    case AS_CHANGE:
+        number_change(number, real);
+        break;
     case AS_SHARE:
     case AS_HEAT:
         number_share(number, real);
@@ -95,6 +98,17 @@ static bool is_anywhere(const struct view_column *column, const json_t *rows)
     json_array_foreach(rows, i,
                        row) if (field_of(row, column->key) != NULL || column->none != NULL) return true;
     return false;
+}
+
+/* The same where there is no room for a reason over several cells: it is in the first of them. */
+static void put_cell_or_reason(const struct view *view, size_t i, const json_t *row, bool *told,
+                               char out[CODE])
+{
+    put_cell(&view->columns[i], row, out);
+    if (out[0] == '\0' && is_right(&view->columns[i]) && view->reason != NULL && !*told) {
+        snprintf(out, CODE, "%s", field_text(row, view->reason));
+        *told = true;
+    }
 }
 
 /* The columns that the format shows; columns that no row has a value in are left out for people. */
@@ -292,23 +306,30 @@ void markdown_text(FILE *out, const char *text)
     }
 }
 
+static void put_markdown(FILE *out, const struct view_column *column, const char *text)
+{
+    bool bold = column->as == AS_VERDICT && strncmp(text, "regressed", strlen("regressed")) == 0;
+    fprintf(out, "| %s", bold ? "**regressed**" : "");
+    markdown_text(out, bold ? text + strlen("regressed") : text);
+    fputs(" ", out);
+}
+
 static void write_markdown(FILE *out, const struct view *view, const json_t *rows, char text[CODE])
 {
     size_t i, k;
     const json_t *row;
     for (k = 0; k < view->n; k++)
-        fprintf(out, "|%s", view->columns[k].heading);
+        fprintf(out, "|%s", view->columns[k].heading[0] != '\0' ? view->columns[k].heading : " ");
     fputs("|\n", out);
     for (k = 0; k < view->n; k++)
         fputs(is_right(&view->columns[k]) ? "|--:" : "|:--", out);
     fputs("|\n", out);
     json_array_foreach(rows, i, row)
     {
+        bool told = false;
         for (k = 0; k < view->n; k++) {
-            put_cell(&view->columns[k], row, text);
-            fputs("| ", out);
-            markdown_text(out, text);
-            fputc(' ', out);
+            put_cell_or_reason(view, k, row, &told, text);
+            put_markdown(out, &view->columns[k], text);
         }
         fputs("|\n", out);
     }
@@ -344,8 +365,9 @@ static void write_html(FILE *out, const struct view *view, const json_t *rows, c
             fputs("</th>", out);
         }
         html_row(&table, is_true(row, view->faint) ? "faint" : NULL);
+        bool told = false;
         for (k = 0; k < view->n; k++) {
-            put_cell(&view->columns[k], row, text);
+            put_cell_or_reason(view, k, row, &told, text);
             html_cell(&table, heat_of(&view->columns[k], row), text);
         }
     }

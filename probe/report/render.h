@@ -11,15 +11,17 @@
 /* How a value is written for people. CSV has it as it is. */
 enum as {
     AS_TEXT,
-    AS_NAME,   /* a text that may be wider than its column; of a row with a `state`, that in brackets */
-    AS_CODE,   /* the last column: a terminal cuts it */
-    AS_PLACE,  /* at the right: a number of a line, an address */
-    AS_COUNT,  /* 18,204 */
-    AS_MEAN,   /* 18,204 or 94.25 */
-    AS_SHARE,  /* 41.77 % */
-    AS_HEAT,   /* the same, and on a page the hotter the darker */
-    AS_POINTS, /* the error of a share: 0.55 */
-    AS_STEP,   /* the change of a share: +0.15 */
+    AS_NAME,    /* a text that may be wider than its column; of a row with a `state`, that in brackets */
+    AS_CODE,    /* the last column: a terminal cuts it */
+    AS_VERDICT, /* a text, bold if it regressed */
+    AS_PLACE,   /* at the right: a number of a line, an address */
+    AS_COUNT,   /* 18,204 */
+    AS_MEAN,    /* 18,204 or 94.25 */
+    AS_CHANGE,  /* +0.15 % */
+    AS_SHARE,   /* 41.77 % */
+    AS_HEAT,    /* the same, and on a page the hotter the darker */
+    AS_POINTS,  /* the error of a share: 0.55 */
+    AS_STEP,    /* the change of a share: +0.15 */
 };
 
 struct view_column {

@@ -152,3 +152,22 @@ static const struct view_column line_columns[] = {
 const struct view line_view = {COLUMNS(line_columns), .class = "code",
                                .caption = "Lines, and what each costs in a call", .group = "group",
                                .reason = "reason"};
+
+/* ---- summary */
+
+static const struct view_column summary_columns[] = {
+    {.key = "name", .heading = ""},
+    {.key = "median", .heading = "median", .as = AS_COUNT, .least = 1},
+    {.key = "mean", .heading = "mean", .as = AS_MEAN},
+    {.key = "sd", .heading = "sd", .as = AS_MEAN},
+    {COUNT("min", "min")},
+    {COUNT("max", "max")},
+    {COUNT("p90", "p90")},
+    {COUNT("p99", "p99")},
+    {.key = "plus_minus", .heading = "per hit", .as = AS_PLACE},
+    {.key = "overhead", .heading = "overhead", .as = AS_MEAN},
+    {.key = "baseline", .heading = "baseline", .as = AS_MEAN},
+    {.key = "change", .heading = "change", .as = AS_CHANGE},
+    {.key = "verdict", .heading = "verdict", .as = AS_VERDICT},
+};
+const struct view summary_view = {COLUMNS(summary_columns), .reason = "reason"};

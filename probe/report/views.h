@@ -1,5 +1,5 @@
 /*
- * What the tables of results show. A row of another type than its name says is not put into a view.
+ * What the tables of results show. Each is for the lines of one type.
  */
 #pragma once
 
@@ -16,3 +16,5 @@ const struct view *change_csv(enum shares_sort sort);
 const struct view *code_view(bool has_lines);
 /* `line` of `lines` */
 extern const struct view line_view;
+/* A column of `delta`'s summary, with its verdict if there is a baseline */
+extern const struct view summary_view;

@@ -123,7 +123,6 @@ ON_BOARDS = {
 CLOCK, ALL = "header.clock.source", ["*"]
 NUMBERS = ["summary.columns.*.overhead", "summary.columns.*.p90", "summary.columns.*.p99", "summary.columns.*.plus_minus"]
 TAIL = ["summary.columns.*.p90", "summary.columns.*.p99"]
-HEAD_OF_MARKDOWN = [CLOCK, "header.note", "header.region.start_source"]
 KNOWN = {
     "report": {"junit": ALL},
     "report --diff": {"junit": ALL},
@@ -133,13 +132,11 @@ KNOWN = {
                 "markdown": ["verdict.baseline.build_id", "verdict.baseline.started"],
                 "junit": ["verdict.baseline.started", "verdict.columns.*.verdict"],  # a case without a failure has passed
                 "html": ["verdict.baseline.build_id"]},
-    "delta": {"markdown": [*HEAD_OF_MARKDOWN, NUMBERS[0], NUMBERS[1], NUMBERS[3]], "junit": NUMBERS},
+    "delta": {"junit": NUMBERS},
     # All hits are alike: there is no tail
     "delta --no-calibrate": {"text": TAIL, "csv": ["summary.columns.*.calibrated"],
-                             "markdown": [*HEAD_OF_MARKDOWN, "summary.columns.*.calibrated", TAIL[0]],
                              "junit": ["summary.columns.*.calibrated", *TAIL]},
-    "delta -M": {"text": NUMBERS, "csv": ["summary.metrics.*"], "junit": [*NUMBERS, "summary.metrics.*"],
-                 "markdown": [*HEAD_OF_MARKDOWN, NUMBERS[0], NUMBERS[1], NUMBERS[3], "summary.metrics.*"]},
+    "delta -M": {"text": NUMBERS, "junit": [*NUMBERS, "summary.metrics.*"]},
     "lines": {"text": ["header.clock.hz", CLOCK], "csv": ALL, "markdown": ALL, "junit": ALL, "html": ALL},
     "survey": {"text": [CLOCK, "region.columns.*"], "csv": ALL,
                "markdown": [CLOCK, "header.note", "region.columns.*", "region.columns.*.plus_minus"],
