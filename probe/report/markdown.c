@@ -9,13 +9,6 @@
 
 enum { FIELD = 512 };
 
-static void put_cell(FILE *out, const char *text)
-{
-    fputs(" ", out);
-    markdown_text(out, text);
-    fputs(" |", out);
-}
-
 static void put_title(FILE *out, const struct conditions *conditions)
 {
     const char *const first[] = {conditions->link, conditions->core, conditions->counter};
@@ -64,15 +57,28 @@ static void add_figures(struct json_part *row, const struct column *column)
         row_text(row, "overhead", "?");
 }
 
+static void append_verdict(struct json_part *row, json_t *list, enum verdict verdict, const char *before,
+                           const char *words, const char *why)
+{
+    struct json_part one = json_part_new(NULL);
+    row_text(&one, "before", before);
+    row_text(&one, "verdict", words);
+    row_text(&one, "why", why);
+    one.ok = one.ok && json_object_set_new(one.json, "bad", json_boolean(verdict == VERDICT_REGRESSED)) == 0;
+    row->ok = row->ok && one.ok;
+    json_part_append(row, list, one.json);
+}
+
 static void add_verdict(struct json_part *row, const struct verdict_line *line, bool comparable)
 {
-    char verdict[FIELD];
+    char why[FIELD];
+    json_t *list = json_array();
     bool told = comparable && line->why[0] != '\0'; /* else the reasons follow below the table */
-    snprintf(verdict, sizeof verdict, "%s%s%s", verdict_name(line->verdict), told ? ": " : "",
-             told ? line->why : "");
+    snprintf(why, sizeof why, "%s%s", told ? ": " : "", told ? line->why : "");
     json_part_real(row, "baseline", line->base.n > 0 ? line->base.mean : (double)NAN);
     json_part_real(row, "change", line->change);
-    row_text(row, "verdict", verdict);
+    append_verdict(row, list, line->verdict, "", verdict_name(line->verdict), why);
+    json_part_array(row, "verdict", list);
 }
 
 /* `column` NULL: only the baseline has it. `comparison` may be NULL. */
@@ -133,6 +139,13 @@ static void put_fact(void *context, const char *fact)
     fputc('\n', out);
 }
 
+static void put_named(FILE *out, const char *name, const char *fact)
+{
+    char text[4 * FIELD];
+    snprintf(text, sizeof text, "%s: %s", name, fact);
+    put_fact(out, text);
+}
+
 static void put_bounds(FILE *out, const struct column *column)
 {
     char hits[NUMBER_ROOM], bound[NUMBER_ROOM], text[FIELD];
@@ -142,30 +155,40 @@ static void put_bounds(FILE *out, const struct column *column)
     put_fact(out, text);
 }
 
-static void put_clock(FILE *out, const struct conditions *conditions)
+/* Its clock, and what it changed. */
+static void put_run(FILE *out, const struct conditions *conditions)
 {
     char clock[NUMBER_ROOM], text[FIELD];
     snprintf(text, sizeof text, "at %s%s%s", number_frequency(clock, sizeof clock, conditions->clock_hz),
              conditions->clock_source[0] != '\0' ? ", by " : "", conditions->clock_source);
-    put_fact(out, text);
+    if (conditions->clock_hz > 0)
+        put_fact(out, text);
+    if (conditions->note[0] != '\0')
+        put_fact(out, conditions->note);
+}
+
+static bool is_uncalibrated(const struct summary *summary)
+{
+    for (size_t i = 0; i < summary->n; i++)
+        if (!summary->columns[i].calibrated && column_figures(&summary->columns[i]).count > 0)
+            return true;
+    return false;
+}
+
+static void put_uncalibrated(FILE *out)
+{
+    put_fact(out, "?: the overhead was not measured, and what a halt adds is in the counts");
 }
 
 static void put_footer(FILE *out, const struct summary *summary)
 {
-    bool uncalibrated = false;
     footer_facts(summary, put_fact, out);
-    if (summary->conditions.clock_hz > 0)
-        put_clock(out, &summary->conditions);
-    for (size_t i = 0; i < summary->n; i++) {
-        const struct column *column = &summary->columns[i];
-        uncalibrated = uncalibrated || (!column->calibrated && column_figures(column).count > 0);
-        if (column->at_least > 0)
-            put_bounds(out, column);
-    }
-    if (uncalibrated)
-        put_fact(out, "?: the overhead was not measured, and what a halt adds is in the counts");
-    if (summary->conditions.note[0] != '\0')
-        put_fact(out, summary->conditions.note);
+    put_run(out, &summary->conditions);
+    for (size_t i = 0; i < summary->n; i++)
+        if (summary->columns[i].at_least > 0)
+            put_bounds(out, &summary->columns[i]);
+    if (is_uncalibrated(summary))
+        put_uncalibrated(out);
 }
 
 static void put_comparison(FILE *out, const struct comparison *comparison)
@@ -177,16 +200,10 @@ static void put_comparison(FILE *out, const struct comparison *comparison)
     fputs(" against ", out);
     markdown_text(out, comparison->file);
     fprintf(out, ", threshold %s\n", number_part(text, comparison->threshold));
-    for (size_t i = 0; i < comparison->n_reasons; i++) {
-        fputs("* not comparable: ", out);
-        markdown_text(out, comparison->reasons[i]);
-        fputc('\n', out);
-    }
-    for (size_t i = 0; i < comparison->n_notes; i++) {
-        fputs("* note: ", out);
-        markdown_text(out, comparison->notes[i]);
-        fputc('\n', out);
-    }
+    for (size_t i = 0; i < comparison->n_reasons; i++)
+        put_named(out, "not comparable", comparison->reasons[i]);
+    for (size_t i = 0; i < comparison->n_notes; i++)
+        put_named(out, "note", comparison->notes[i]);
 }
 
 bool markdown_summary(FILE *out, const struct summary *summary, const struct comparison *comparison)
@@ -202,84 +219,98 @@ bool markdown_summary(FILE *out, const struct summary *summary, const struct com
 
 /* --- surveys -------------------------------------------------------------------------------------------- */
 
-static void put_survey_numbers(FILE *out, const struct survey_row *row)
+static void add_checks(struct json_part *part, const struct survey_row *row)
 {
-    char number[NUMBER_ROOM], share[NUMBER_ROOM], rate[NUMBER_ROOM];
-    if (row->summary == NULL || row->summary->hits == 0) {
-        char none[64];
-        survey_none_text(row, none, sizeof none);
-        put_cell(out, none);
-        for (size_t i = 0; i < 7; i++)
-            put_cell(out, "");
-        return;
-    }
-    struct figures figures = column_figures(&row->summary->columns[0]);
-    put_cell(out, number_unsigned(number, sizeof number, figures.count));
-    put_cell(out, number_unsigned(number, sizeof number, figures.median));
-    put_cell(out, number_mean(number, figures.mean));
-    put_cell(out, number_unsigned(number, sizeof number, figures.min));
-    put_cell(out, number_unsigned(number, sizeof number, figures.max));
-    put_cell(out, number_unsigned(number, sizeof number, figures.p99));
-    survey_rate_texts(row->summary, rate, share);
-    put_cell(out, rate);
-    put_cell(out, share);
-}
-
-static void put_checks(FILE *out, const struct survey_row *row)
-{
+    json_t *list = json_array();
     const struct verdict_line *line;
-    fputs(" ", out);
     for (size_t k = 0; (line = survey_check(row, k)) != NULL; k++) {
-        char numbers[3 * NUMBER_ROOM], verdict[2 * FIELD];
-        const char *bold = line->verdict == VERDICT_REGRESSED ? "**" : "";
+        char numbers[3 * NUMBER_ROOM], verdict[2 * FIELD], text[2 * FIELD];
         survey_numbers(line, line == row->budget, numbers, sizeof numbers);
         survey_describe(row, line, verdict, sizeof verdict);
-        fputs(k > 0 ? "<br>" : "", out);
-        markdown_text(out, line->name);
-        fputs(": ", out);
-        markdown_text(out, numbers);
-        fprintf(out, ", %s", bold);
-        markdown_text(out, verdict);
-        fputs(bold, out);
+        snprintf(text, sizeof text, "%s: %s, ", line->name, numbers);
+        append_verdict(part, list, line->verdict, text, verdict, "");
     }
-    fputs(" |", out);
+    json_part_array(part, "verdict", list);
+}
+
+/* One of its columns; rates and verdicts are with the first. */
+static struct json_part region_row(const struct survey_row *row, size_t which, bool judged)
+{
+    struct json_part part = json_part_new(NULL);
+    const struct column *column =
+        survey_has_hits(row) && which < row->summary->n ? &row->summary->columns[which] : NULL;
+    char text[64] = "<not counted>", share[NUMBER_ROOM], rate[NUMBER_ROOM];
+    row_text(&part, "name", row->name);
+    if (column != NULL && column->unsupported[0] == '\0' && column_figures(column).count > 0) {
+        json_part_unsigned(&part, "hits", column_figures(column).count);
+        add_figures(&part, column);
+    } else {
+        if (column == NULL)
+            survey_none_text(row, text, sizeof text);
+        row_text(&part, "reason", text);
+    }
+    if (which > 0)
+        return part;
+    if (column != NULL) {
+        survey_rate_texts(row->summary, rate, share);
+        row_text(&part, "rate", rate);
+        row_text(&part, "share", share);
+    }
+    if (judged)
+        add_checks(&part, row);
+    return part;
+}
+
+static bool put_regions(FILE *out, const struct survey *survey, size_t which)
+{
+    const struct rendering to = {.out = out, .format = FORMAT_MARKDOWN};
+    struct document document = document_new();
+    for (size_t i = 0; i < survey->n; i++)
+        document_add(&document, region_row(&survey->rows[i], which, survey->judged));
+    bool ok = document.ok && render_table(&to, &region_view, json_incref(document.lines));
+    document_free(&document);
+    return ok;
+}
+
+static bool put_columns(FILE *out, const struct survey *survey)
+{
+    const struct rendering to = {.out = out, .format = FORMAT_MARKDOWN};
+    const struct summary *first = survey_first(survey);
+    bool ok = true;
+    for (size_t i = 0; (i == 0 || (first != NULL && i < first->n)) && ok; i++) {
+        if (first != NULL)
+            render_heading(&to, first->columns[i].name);
+        ok = put_regions(out, survey, i);
+    }
+    return ok;
 }
 
 bool survey_markdown(FILE *out, const struct survey *survey)
 {
-    char text[NUMBER_ROOM];
+    char text[NUMBER_ROOM], remark[2 * FIELD];
+    bool uncalibrated = false;
     size_t reached = 0;
     put_title(out, &survey->conditions);
-    fputs("|region|hits|median|mean|min|max|p99|calls/s|share|", out);
-    fputs(survey->judged ? "verdict|\n" : "\n", out);
-    fputs("|:--|--:|--:|--:|--:|--:|--:|--:|--:|", out);
-    fputs(survey->judged ? ":--|\n" : "\n", out);
-    for (size_t i = 0; i < survey->n; i++) {
-        const struct survey_row *row = &survey->rows[i];
-        fputs("|", out);
-        put_cell(out, row->name);
-        put_survey_numbers(out, row);
-        if (survey->judged)
-            put_checks(out, row);
-        fputc('\n', out);
-        reached += row->summary != NULL && row->summary->hits > 0;
-    }
-    fprintf(out, "\n* %zu of %zu regions reached, in %s", reached, survey->n,
+    bool ok = put_columns(out, survey);
+    for (size_t i = 0; i < survey->n; i++)
+        reached += survey_has_hits(&survey->rows[i]);
+    fprintf(out, "* %zu of %zu regions reached, in %s", reached, survey->n,
             number_elapsed(text, sizeof text, survey->seconds));
     if (survey->ended[0] != '\0') {
         fputs("; ended early: ", out);
         markdown_text(out, survey->ended);
     }
     fputc('\n', out);
-    for (size_t i = 0; i < survey->n; i++)
-        if (survey->rows[i].why[0] != '\0') {
-            fputs("* ", out);
-            markdown_text(out, survey->rows[i].name);
-            fputs(": ", out);
-            markdown_text(out, survey->rows[i].why);
-            fputc('\n', out);
-        }
+    put_run(out, &survey->conditions);
+    for (size_t i = 0; i < survey->n; i++) {
+        const struct survey_row *row = &survey->rows[i];
+        uncalibrated = uncalibrated || (survey_has_hits(row) && is_uncalibrated(row->summary));
+        if (survey_remark(row, remark, sizeof remark) || row->why[0] != '\0')
+            put_named(out, row->name, remark[0] != '\0' ? remark : row->why);
+    }
+    if (uncalibrated)
+        put_uncalibrated(out);
     if (survey->judged)
         fprintf(out, "* **%s**\n", verdict_name(survey_verdict(survey)));
-    return fflush(out) == 0 && !ferror(out);
+    return fflush(out) == 0 && !ferror(out) && ok;
 }

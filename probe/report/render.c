@@ -306,11 +306,22 @@ void markdown_text(FILE *out, const char *text)
     }
 }
 
-static void put_markdown(FILE *out, const struct view_column *column, const char *text)
+static void put_markdown(FILE *out, const struct view_column *column, const json_t *row, const char *text)
 {
-    bool bold = column->as == AS_VERDICT && strncmp(text, "regressed", strlen("regressed")) == 0;
-    fprintf(out, "| %s", bold ? "**regressed**" : "");
-    markdown_text(out, bold ? text + strlen("regressed") : text);
+    const json_t *list = field_of(row, column->key), *one;
+    size_t i;
+    fputs("| ", out);
+    json_array_foreach(list, i, one)
+    {
+        bool is_bad = json_is_true(json_object_get(one, "bad"));
+        fputs(i > 0 ? "<br>" : "", out);
+        markdown_text(out, field_text(one, "before"));
+        fputs(is_bad ? "**" : "", out);
+        markdown_text(out, field_text(one, "verdict"));
+        fputs(is_bad ? "**" : "", out);
+        markdown_text(out, field_text(one, "why"));
+    }
+    markdown_text(out, text);
     fputs(" ", out);
 }
 
@@ -329,7 +340,7 @@ static void write_markdown(FILE *out, const struct view *view, const json_t *row
         bool told = false;
         for (k = 0; k < view->n; k++) {
             put_cell_or_reason(view, k, row, &told, text);
-            put_markdown(out, &view->columns[k], text);
+            put_markdown(out, &view->columns[k], row, text);
         }
         fputs("|\n", out);
     }

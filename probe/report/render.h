@@ -13,7 +13,7 @@ enum as {
     AS_TEXT,
     AS_NAME,    /* a text that may be wider than its column; of a row with a `state`, that in brackets */
     AS_CODE,    /* the last column: a terminal cuts it */
-    AS_VERDICT, /* a text, bold if it regressed */
+    AS_VERDICT, /* of Markdown: objects with `verdict`, `before` and `why` around it, and `bad` */
     AS_PLACE,   /* at the right: a number of a line, an address */
     AS_COUNT,   /* 18,204 */
     AS_MEAN,    /* 18,204 or 94.25 */

@@ -171,3 +171,20 @@ static const struct view_column summary_columns[] = {
     {.key = "verdict", .heading = "verdict", .as = AS_VERDICT},
 };
 const struct view summary_view = {COLUMNS(summary_columns), .reason = "reason"};
+
+/* ---- regions */
+
+static const struct view_column region_columns[] = {
+    {.key = "name", .heading = "region"},
+    {COUNT("hits", "hits"), .least = 1},
+    {COUNT("median", "median")},
+    {.key = "plus_minus", .heading = "per hit", .as = AS_PLACE},
+    {.key = "mean", .heading = "mean", .as = AS_MEAN},
+    {COUNT("min", "min")},
+    {COUNT("max", "max")},
+    {COUNT("p99", "p99")},
+    {.key = "rate", .heading = "calls/s", .as = AS_PLACE},
+    {.key = "share", .heading = "share", .as = AS_PLACE},
+    {.key = "verdict", .heading = "verdict", .as = AS_VERDICT},
+};
+const struct view region_view = {COLUMNS(region_columns), .reason = "reason"};

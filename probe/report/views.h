@@ -18,3 +18,5 @@ const struct view *code_view(bool has_lines);
 extern const struct view line_view;
 /* A column of `delta`'s summary, with its verdict if there is a baseline */
 extern const struct view summary_view;
+/* One column of `region` of `survey`, with the region's verdicts */
+extern const struct view region_view;

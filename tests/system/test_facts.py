@@ -139,7 +139,6 @@ KNOWN = {
     "delta -M": {"text": NUMBERS, "junit": [*NUMBERS, "summary.metrics.*"]},
     "lines": {"text": ["header.clock.hz", CLOCK], "csv": ALL, "markdown": ALL, "junit": ALL, "html": ALL},
     "survey": {"text": [CLOCK, "region.columns.*"], "csv": ALL,
-               "markdown": [CLOCK, "header.note", "region.columns.*", "region.columns.*.plus_minus"],
                "junit": ["region.columns.*", "region.columns.*.p99", "region.columns.*.plus_minus"]},
     "stat": {"text": [CLOCK], "markdown": ALL, "junit": ALL, "html": ALL},
     "guard": {"csv": ALL, "markdown": ALL, "junit": ALL, "html": ALL},
