@@ -2,7 +2,6 @@
 #include "commands/command.h"
 #include "commands/profile_input.h"
 #include "report/annotation_table.h"
-#include "report/terminal.h"
 
 #include <unistd.h>
 
@@ -25,10 +24,9 @@ static bool find_function(const struct context *context, const struct profile_in
 
 static bool print(const struct context *context, const struct annotation_report *report)
 {
-    FILE *out = context->out;
-    size_t columns = isatty(fileno(out)) ? terminal_columns(out) : 0;
-    return context->options->format == FORMAT_JSON ? annotation_json(out, report)
-                                                   : annotation_text(out, report, columns);
+    struct rendering to = command_rendering(context);
+    to.uncut = !isatty(fileno(to.out));
+    return annotation_write(&to, report);
 }
 
 int command_annotate(const struct context *context, struct error *error)

@@ -1,5 +1,7 @@
 #include "commands/command.h"
 
+#include "report/render.h"
+#include "report/terminal.h"
 #include "symbols/names.h"
 
 #include <string.h>
@@ -10,7 +12,8 @@ enum {
     CSV = 1 << FORMAT_CSV,
     STACKS = 1 << FORMAT_FOLDED | 1 << FORMAT_PPROF | 1 << FORMAT_CALLGRIND | 1 << FORMAT_PERF,
     PAGE = 1 << FORMAT_HTML,
-    REPORTS = 1 << FORMAT_JUNIT | 1 << FORMAT_MARKDOWN
+    MARKDOWN = 1 << FORMAT_MARKDOWN,
+    REPORTS = 1 << FORMAT_JUNIT | MARKDOWN
 };
 
 const struct command commands[COMMANDS] = {
@@ -234,7 +237,7 @@ const struct command commands[COMMANDS] = {
                                     "pmu-probe report --format pprof -o profile.pb.gz\n",
                         .needs = "",
                         .most = 1,
-                        .formats = TEXT | JSON | CSV | STACKS | PAGE,
+                        .formats = TEXT | JSON | CSV | MARKDOWN | STACKS | PAGE,
                         .run = command_report},
     [COMMAND_ANNOTATE] =
         {.name = "annotate",
@@ -248,7 +251,7 @@ const struct command commands[COMMANDS] = {
          .needs = "a FUNCTION",
          .least = 1,
          .most = 2,
-         .formats = TEXT | JSON,
+         .formats = TEXT | JSON | PAGE,
          .run = command_annotate},
     [COMMAND_LOCATE] = {.name = "locate",
                         .group = COMMANDS_TARGET,
@@ -308,6 +311,14 @@ void command_has_result(const struct context *context)
 {
     if (context->result != NULL)
         *context->result = true;
+}
+
+struct rendering command_rendering(const struct context *context)
+{
+    return (struct rendering){.out = context->out,
+                              .format = context->options->format,
+                              .columns = terminal_columns(context->out),
+                              .separator = context->options->separator[0]};
 }
 
 /* Commands that there were, and what to say now. */

@@ -14,6 +14,8 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+struct rendering;
+
 enum { CONTEXT_OUTPUTS = 2 };
 
 /* What main gives to a command. `cancel` counts Ctrl-C, SIGTERM and SIGHUP. */
@@ -34,6 +36,8 @@ enum { EXIT_UNHEALTHY = 5 }; /* of doctor, which compares nothing */
 
 /* The output so far is worth keeping, even if the command fails. */
 void command_has_result(const struct context *context);
+/* The output of the run and its format, as the options say. */
+struct rendering command_rendering(const struct context *context);
 
 /* What it is for: a part of the overview. */
 enum command_group { COMMANDS_MEASURE, COMMANDS_PROFILE, COMMANDS_COMPARE, COMMANDS_TARGET, COMMAND_GROUPS };

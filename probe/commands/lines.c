@@ -259,7 +259,7 @@ static bool measure(struct lines_command *self, struct error *error)
 
 static void print(struct lines_command *self, const struct error *why)
 {
-    FILE *out = self->session.context->out;
+    const struct rendering to = command_rendering(self->session.context);
     struct line_report report = {.conditions = self->conditions,
                                  .function = &self->named.start,
                                  .listing = &self->listing,
@@ -271,9 +271,7 @@ static void print(struct lines_command *self, const struct error *why)
         snprintf(report.ended, sizeof report.ended, "%.255s",
                  why->kind == ERROR_CANCELLED ? "Ctrl-C" : why->text);
     line_costs_end(&self->costs);
-    bool ok = options_of(self)->format == FORMAT_JSON ? line_report_json(out, &report)
-                                                      : line_report_text(out, &report, terminal_columns(out));
-    self->unwritten = self->unwritten || !ok;
+    self->unwritten = !line_report_write(&to, &report) || self->unwritten;
 }
 
 static void free_code(struct lines_command *self)

@@ -88,7 +88,8 @@ static void note_names(const struct report_command *self, struct side *side)
 /* Among which it is told why there are no names. */
 static bool has_notes(enum format format)
 {
-    return format == FORMAT_TEXT || format == FORMAT_JSON || format == FORMAT_HTML;
+    return format == FORMAT_TEXT || format == FORMAT_JSON || format == FORMAT_MARKDOWN ||
+           format == FORMAT_HTML;
 }
 
 static void tell_names(const struct report_command *self, const struct side *side)
@@ -127,21 +128,15 @@ static bool add_children(struct report_command *self, struct error *error)
 static bool print_shares(struct report_command *self, struct error *error)
 {
     const struct options *options = self->context->options;
-    FILE *out = self->context->out;
     if (!make_shares(&self->now, self->sort, error) || !add_children(self, error))
         return false;
     const struct stack_report tree = stacks_of(self);
     struct profile_report report = report_of(&self->now);
     report.tree = options->stacks ? &tree : NULL;
-    if (options->format == FORMAT_JSON)
-        profile_json(out, &report);
-    else if (options->format == FORMAT_CSV)
-        profile_csv(out, &report, options->separator[0]);
-    else if (options->format == FORMAT_FOLDED)
-        profile_folded(out, &report);
-    else
-        profile_text(out, &report);
-    return true;
+    const struct rendering to = command_rendering(self->context);
+    bool ok =
+        options->format == FORMAT_FOLDED ? profile_folded(to.out, &report) : profile_write(&to, &report);
+    return ok || ferror(to.out) || error_set(error, ERROR_SYSTEM, "out of memory");
 }
 
 /* ---- the page */
@@ -199,7 +194,8 @@ static bool print_page(struct report_command *self, struct error *error)
                                           .flame = &parts.flame,
                                           .functions = parts.functions,
                                           .n = parts.n};
-        profile_page(self->context->out, &page);
+        ok = profile_page(self->context->out, &page) || ferror(self->context->out) ||
+             error_set(error, ERROR_SYSTEM, "out of memory");
     }
     for (size_t i = 0; i < parts.n; i++)
         annotated_function_free(&parts.functions[i]);
@@ -258,8 +254,6 @@ static bool make_diffs(struct report_command *self, struct error *error)
 
 static bool print_diff(struct report_command *self, struct error *error)
 {
-    const struct options *options = self->context->options;
-    FILE *out = self->context->out;
     note_names(self, &self->old);
     tell_names(self, &self->old);
     if (!make_shares(&self->now, self->sort, error) || !make_shares(&self->old, self->sort, error) ||
@@ -268,24 +262,25 @@ static bool print_diff(struct report_command *self, struct error *error)
     const struct profile_report now = report_of(&self->now), old = report_of(&self->old);
     const struct profile_diff_report report = {
         .now = &now, .old = &old, .diffs = self->diffs, .n = self->diff_count};
-    if (options->format == FORMAT_JSON)
-        profile_diff_json(out, &report);
-    else if (options->format == FORMAT_CSV)
-        profile_diff_csv(out, &report, options->separator[0]);
-    else
-        profile_diff_text(out, &report, terminal_columns(out));
-    return true;
+    const struct rendering to = command_rendering(self->context);
+    return profile_diff_write(&to, &report) || ferror(to.out) ||
+           error_set(error, ERROR_SYSTEM, "out of memory");
 }
 
 /* ---- all */
 
+static bool is_table(enum format format)
+{
+    return format == FORMAT_TEXT || format == FORMAT_JSON || format == FORMAT_CSV ||
+           format == FORMAT_MARKDOWN;
+}
+
 static bool check_output(const struct report_command *self, struct error *error)
 {
     const struct options *options = self->context->options;
-    bool table =
-        options->format == FORMAT_TEXT || options->format == FORMAT_JSON || options->format == FORMAT_CSV;
+    bool table = is_table(options->format) || options->format == FORMAT_HTML;
     if (options->diff != NULL && !table)
-        return error_set(error, ERROR_USAGE, "report --diff prints text, JSON or CSV");
+        return error_set(error, ERROR_USAGE, "report --diff prints text, JSON, CSV, Markdown or HTML");
     return options->format != FORMAT_PPROF || !isatty(fileno(self->context->out)) ||
            error_set(error, ERROR_USAGE, "pprof is no text: name a file for it, with -o profile.pb.gz");
 }
@@ -307,9 +302,9 @@ static bool check_contexts(const struct report_command *self, const struct profi
 {
     if (self->sort < SHARES_CONTEXTS)
         return true;
-    enum format format = self->context->options->format;
-    if (format != FORMAT_TEXT && format != FORMAT_JSON && format != FORMAT_CSV)
-        return error_set(error, ERROR_USAGE, "--sort %s: as text, JSON or CSV", profile_row_kind(self->sort));
+    if (!is_table(self->context->options->format))
+        return error_set(error, ERROR_USAGE, "--sort %s: as text, JSON, CSV or Markdown",
+                         profile_row_kind(self->sort));
     static const char *const advice[PROFILE_CONTEXTS] = {
         [PROFILE_EXCEPTIONS] = "record has them of a Cortex-M.",
         [PROFILE_TASKS] = "Record them, of a Cortex-M: pmu-probe --elf app.elf record --task VARIABLE",

@@ -221,13 +221,14 @@ static bool check_output(bool ok, struct error *error)
 static void print_text(struct topping *self)
 {
     FILE *out = context_of(self)->out;
+    const struct rendering to = command_rendering(context_of(self));
     const struct profile_report report = report_of(self);
     char time[NUMBER_ROOM];
     fprintf(out, "\nafter %s\n", number_elapsed(time, sizeof time, self->shown_s));
     for (size_t i = 0; i < report.n; i++) {
         if (i > 0)
             fputc('\n', out);
-        profile_text_core(out, &report, &report.shares[i], LISTED, terminal_columns(out));
+        profile_text_core(&to, &report, &report.shares[i], LISTED);
     }
 }
 

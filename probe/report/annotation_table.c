@@ -2,22 +2,14 @@
 
 #include "report/number.h"
 #include "report/terminal.h"
+#include "report/views.h"
 #include "symbols/names.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { CELL = 64, NAME = 512, TEXT = 2048, GAP = 4, TEXT_LEAST = 16 };
-
-struct printing {
-    FILE *out;
-    const struct annotation_report *report;
-    const struct annotated_function *function;
-    const struct annotation *core;
-    size_t columns;
-    size_t samples_width, where_width;
-};
+enum { CELL = 64, NAME = 512, GAP = 4 };
 
 static const char *text_of(const char *text)
 {
@@ -72,216 +64,7 @@ void annotation_notes(struct profile_notes *notes, const struct annotated_functi
     note_texts(notes, function);
 }
 
-/* ---- text */
-
-/* What a line is called: its number, or with its file. */
-static void put_where(const struct printing *printing, const struct annotated_line *line, char *out,
-                      size_t room)
-{
-    char name[CELL * 2];
-    out[0] = '\0';
-    if (line->line == 0)
-        return;
-    if (printing->report->hot == 0 || line->file == LISTING_NO_FILE) {
-        snprintf(out, room, "%u", line->line);
-        return;
-    }
-    terminal_text(name, sizeof name, name_of_file(printing->function->listing.files[line->file]));
-    snprintf(out, room, "%.40s:%u", name, line->line);
-}
-
-static void put_share(char out[NUMBER_ROOM], uint64_t samples, uint64_t of)
-{
-    out[0] = '\0';
-    if (samples > 0)
-        number_share(out, (double)samples / (double)of);
-}
-
-/* Cut at the right; no blanks at the end of a line. */
-static void print_cells(const struct printing *printing, const char *share, const char *plus_minus,
-                        uint64_t samples, const char *where, const char *mark, const char *text)
-{
-    char number[NUMBER_ROOM] = "", clean[UTF8_CLEAN_ROOM(TEXT)];
-    char left[CELL * 6];
-    if (samples > 0)
-        number_unsigned(number, sizeof number, samples);
-    /* The sign is one column and two bytes */
-    int used = snprintf(left, sizeof left, "%8s  %*s  %*s  %*s %s", share,
-                        5 + (int)(strlen(plus_minus) - utf8_width(plus_minus)), plus_minus,
-                        (int)printing->samples_width, number, (int)printing->where_width, where, mark);
-    size_t width = utf8_width(left);
-    terminal_text(clean, TEXT, text);
-    if (clean[0] == '\0') {
-        while (used > 0 && left[used - 1] == ' ')
-            left[--used] = '\0';
-        fprintf(printing->out, "%s\n", left);
-        return;
-    }
-    size_t most = printing->columns == 0                       ? SIZE_MAX
-                  : printing->columns > width + 1 + TEXT_LEAST ? printing->columns - width - 1
-                                                               : TEXT_LEAST;
-    size_t bytes = 0;
-    for (size_t shown = 0; clean[bytes] != '\0'; bytes++) {
-        bool begins = ((unsigned char)clean[bytes] & 0xC0) != 0x80;
-        if (begins && shown++ == most)
-            break;
-    }
-    while (bytes > 0 && clean[bytes - 1] == ' ')
-        bytes--;
-    fprintf(printing->out, "%s %.*s\n", left, (int)bytes, clean);
-}
-
-static void print_heading(const struct printing *printing, const char *where, const char *text)
-{
-    const char *sign = terminal_or("±", "+-");
-    fprintf(printing->out, "\n%8s  %*s  %*s  %*s%s%s\n", "share", (int)(5 + strlen(sign) - utf8_width(sign)),
-            sign, (int)printing->samples_width, "samples", (int)printing->where_width, where,
-            text[0] != '\0' ? "   " : "", text);
-}
-
-static void print_line(const struct printing *printing, const struct annotated_line *line, const char *text)
-{
-    char share[NUMBER_ROOM], plus_minus[NUMBER_ROOM] = "", where[CELL * 2];
-    put_share(share, line->samples, printing->core->samples);
-    if (line->samples > 0)
-        number_points(plus_minus, line->plus_minus);
-    put_where(printing, line, where, sizeof where);
-    bool border = line->at_border && !annotation_is_exact(printing->report->profile);
-    print_cells(printing, share, plus_minus, line->samples, where, border ? "~" : " ", text);
-}
-
-/* Those of a line, by their addresses. */
-static void print_rows(const struct printing *printing, size_t line)
-{
-    const struct listing *listing = &printing->function->listing;
-    for (size_t i = 0; i < listing->n; i++) {
-        uint64_t samples = printing->core->row_samples[i];
-        char share[NUMBER_ROOM], where[CELL], text[LISTING_TEXT + 4];
-        if (printing->core->line_of[i] != line || (printing->report->hot > 0 && samples == 0))
-            continue;
-        put_share(share, samples, printing->core->samples);
-        snprintf(where, sizeof where, "0x%08" PRIx64, listing->rows[i].address);
-        snprintf(text, sizeof text, "  %s", listing->rows[i].text);
-        fputs(terminal_colour(printing->out, COLOUR_FAINT), printing->out);
-        print_cells(printing, share, "", samples, where, " ", text);
-        fputs(terminal_colour(printing->out, COLOUR_END), printing->out);
-    }
-}
-
-static const char *line_text(const struct printing *printing, const struct annotated_line *line)
-{
-    if (line->file == LISTING_NO_FILE)
-        return line->line == 0 && printing->function->listing.file_count > 0 ? "(no line)" : "";
-    return text_of(source_text_line(&printing->function->texts[line->file], line->line));
-}
-
-/* The lines without code between two that are near. */
-static void print_gap(const struct printing *printing, const struct annotated_line *before,
-                      const struct annotated_line *line)
-{
-    if (line->line - before->line > GAP + 1) {
-        print_cells(printing, "", "", 0, "...", " ", "");
-        return;
-    }
-    for (unsigned number = before->line + 1; number < line->line; number++) {
-        struct annotated_line empty = {.file = line->file, .line = number};
-        print_line(printing, &empty, line_text(printing, &empty));
-    }
-}
-
-static void print_in_order(const struct printing *printing)
-{
-    const struct annotation *core = printing->core;
-    const struct listing *listing = &printing->function->listing;
-    for (size_t i = 0; i < core->line_count; i++) {
-        const struct annotated_line *line = &core->lines[i];
-        char path[NAME] = "";
-        bool begins = i == 0 || core->lines[i - 1].file != line->file;
-        if (begins && line->file != LISTING_NO_FILE)
-            terminal_text(path, sizeof path,
-                          printing->function->texts[line->file].path != NULL
-                              ? printing->function->texts[line->file].path
-                              : listing->files[line->file]);
-        if (begins)
-            print_heading(printing, line->file != LISTING_NO_FILE ? "line" : "address", path);
-        else
-            print_gap(printing, &core->lines[i - 1], line);
-        if (line->line > 0 || listing->file_count > 0)
-            print_line(printing, line, line_text(printing, line));
-        print_rows(printing, i);
-    }
-}
-
-static int by_samples(const void *a, const void *b)
-{
-    const struct annotated_line *one = *(const struct annotated_line *const *)a,
-                                *other = *(const struct annotated_line *const *)b;
-    if (one->samples != other->samples)
-        return one->samples > other->samples ? -1 : 1;
-    return (one > other) - (one < other);
-}
-
-static bool print_hot(const struct printing *printing)
-{
-    const struct annotation *core = printing->core;
-    const struct annotated_line **order = calloc(core->line_count, sizeof(struct annotated_line *));
-    if (order == NULL)
-        return false;
-    for (size_t i = 0; i < core->line_count; i++)
-        order[i] = &core->lines[i];
-    qsort(order, core->line_count, sizeof(struct annotated_line *), by_samples);
-    print_heading(printing, printing->function->listing.file_count > 0 ? "line" : "address", "");
-    for (size_t i = 0; i < core->line_count && i < printing->report->hot && order[i]->samples > 0; i++) {
-        if (order[i]->line > 0 || printing->function->listing.file_count > 0)
-            print_line(printing, order[i], line_text(printing, order[i]));
-        print_rows(printing, (size_t)(order[i] - core->lines));
-    }
-    free(order);
-    return true;
-}
-
-static void print_core(const struct printing *printing)
-{
-    const struct annotation *core = printing->core;
-    const struct profile_about *about = &printing->report->profile->about;
-    char text[NAME * 2], name[NAME / 4], samples[NUMBER_ROOM], of[NUMBER_ROOM];
-    char share[NUMBER_ROOM], error[NUMBER_ROOM];
-    terminal_text(name, sizeof name, text_of(about->cores[core->core]));
-    number_unsigned(samples, sizeof samples, core->samples);
-    number_unsigned(of, sizeof of, core->core_samples);
-    int used =
-        snprintf(text, sizeof text, "core %u%s%s: %s of %s samples", profile_core_number(about, core->core),
-                 name[0] != '\0' ? " " : "", name, samples, of);
-    if (core->samples > 0)
-        snprintf(text + used, sizeof text - (size_t)used, ", %s %s%s", number_share(share, core->part),
-                 terminal_or("±", "+-"), number_points(error, core->plus_minus));
-    fold_text(printing->out, printing->columns > 0 ? printing->columns : SIZE_MAX, 2, text);
-}
-
-static void print_function(const struct printing *printing)
-{
-    const struct location *at = &printing->function->at;
-    char name[NAME], source[NAME];
-    terminal_text(name, sizeof name, at->name);
-    terminal_text(source, sizeof source, at->source);
-    fprintf(printing->out, "\n%s%s%s, 0x%08" PRIx64 "..0x%08" PRIx64 "\n", name,
-            source[0] != '\0' ? ", " : "", source, at->low, at->high);
-}
-
-static void measure(struct printing *printing)
-{
-    const struct listing *listing = &printing->function->listing;
-    char text[CELL * 2];
-    number_unsigned(text, sizeof text, printing->core->samples);
-    printing->samples_width = strlen(text) > strlen("samples") ? strlen(text) : strlen("samples");
-    snprintf(text, sizeof text, "0x%08" PRIx64, listing->rows[listing->n - 1].address);
-    printing->where_width = strlen(text);
-    for (size_t i = 0; i < printing->core->line_count; i++) {
-        put_where(printing, &printing->core->lines[i], text, sizeof text);
-        if (utf8_width(text) > printing->where_width)
-            printing->where_width = utf8_width(text);
-    }
-}
+/* ---- the document */
 
 static bool has_samples(const struct annotated_function *function)
 {
@@ -291,43 +74,17 @@ static bool has_samples(const struct annotated_function *function)
     return false;
 }
 
-bool annotation_text(FILE *out, const struct annotation_report *report, size_t columns)
-{
-    const struct annotated_function *function = report->function;
-    struct printing printing = {.out = out, .report = report, .function = function, .columns = columns};
-    struct profile_notes of_run = {0};
-    size_t fold = columns > 0 ? columns : TERMINAL_COLUMNS;
-    bool ok = true;
-    profile_head_print(out, &report->profile->about, report->file, report->elf, fold);
-    print_function(&printing);
-    for (size_t i = 0; i < function->core_count; i++) {
-        struct profile_notes notes = {0};
-        printing.core = &function->cores[i];
-        if (printing.core->samples == 0 && (has_samples(function) || i > 0))
-            continue;
-        measure(&printing);
-        print_core(&printing);
-        if (report->hot == 0)
-            print_in_order(&printing);
-        else if (printing.core->samples > 0)
-            ok = print_hot(&printing) && ok;
-        annotation_notes(&notes, function, printing.core, annotation_is_exact(report->profile));
-        profile_notes_print(out, &notes, fold);
-    }
-    profile_notes_of_run(&of_run, report->profile, report->file, report->no_names);
-    profile_notes_print(out, &of_run, fold);
-    return fflush(out) == 0 && !ferror(out) && ok;
-}
-
-/* ---- JSON */
-
 static void json_place(struct json_part *line, const struct annotated_function *function, size_t file,
                        unsigned number)
 {
     if (number == 0)
         return;
-    if (file != LISTING_NO_FILE)
-        json_part_text(line, "file", function->listing.files[file]);
+    if (file != LISTING_NO_FILE) {
+        const char *name = function->listing.files[file], *path = function->texts[file].path;
+        json_part_text(line, "file", name);
+        if (path != NULL && strcmp(path, name) != 0)
+            json_part_text(line, "found", path);
+    }
     json_part_unsigned(line, "line", number);
 }
 
@@ -337,7 +94,7 @@ static void json_share(struct json_part *line, uint64_t samples, uint64_t of)
     json_part_real(line, "share", of > 0 ? (double)samples / (double)of : 0);
 }
 
-static bool json_function(FILE *out, const struct annotation_report *report, const struct annotation *core)
+static struct json_part function_line(const struct annotation_report *report, const struct annotation *core)
 {
     const struct location *at = &report->function->at;
     struct json_part line = json_part_new("function");
@@ -353,11 +110,11 @@ static bool json_function(FILE *out, const struct annotation_report *report, con
     json_part_real(&line, "plus_minus", core->plus_minus);
     annotation_notes(&notes, report->function, core, annotation_is_exact(report->profile));
     profile_notes_json(&line, &notes);
-    return json_part_write(out, line);
+    return line;
 }
 
-static bool json_line(FILE *out, const struct annotation_report *report, const struct annotation *core,
-                      const struct annotated_line *row)
+static struct json_part line_line(const struct annotation_report *report, const struct annotation *core,
+                                  const struct annotated_line *row)
 {
     struct json_part line = json_part_new("line");
     json_part_unsigned(&line, "core", profile_core_number(&report->profile->about, core->core));
@@ -369,11 +126,11 @@ static bool json_line(FILE *out, const struct annotation_report *report, const s
     json_part_real(&line, "plus_minus", row->plus_minus);
     if (row->at_border && !annotation_is_exact(report->profile))
         json_part_bool(&line, "at_border", true);
-    return json_part_write(out, line);
+    return line;
 }
 
-static bool json_instruction(FILE *out, const struct annotation_report *report, const struct annotation *core,
-                             size_t i)
+static struct json_part instruction_line(const struct annotation_report *report,
+                                         const struct annotation *core, size_t i)
 {
     const struct annotated_function *function = report->function;
     const struct listing_row *row = &function->listing.rows[i];
@@ -386,7 +143,7 @@ static bool json_instruction(FILE *out, const struct annotation_report *report, 
     json_part_text(&line, "text", row->text);
     json_place(&line, function, row->file, row->line);
     json_share(&line, core->row_samples[i], core->samples);
-    return json_part_write(out, line);
+    return line;
 }
 
 /* One of the hottest lines, or all are wanted. */
@@ -401,41 +158,222 @@ static bool is_wanted(const struct annotation_report *report, const struct annot
     return report->hot == 0 || (line->samples > 0 && hotter < report->hot);
 }
 
-static bool json_core(FILE *out, const struct annotation_report *report, const struct annotation *core)
+static void add_core(struct document *document, const struct annotation_report *report,
+                     const struct annotation *core)
 {
-    bool ok = json_function(out, report, core);
+    document_add(document, function_line(report, core));
     if (core->samples == 0 && has_samples(report->function))
-        return ok;
-    for (size_t i = 0; i < core->line_count && ok; i++)
+        return;
+    for (size_t i = 0; i < core->line_count; i++)
         if (is_wanted(report, core, i))
-            ok = json_line(out, report, core, &core->lines[i]);
-    for (size_t i = 0; i < report->function->listing.n && ok; i++)
+            document_add(document, line_line(report, core, &core->lines[i]));
+    for (size_t i = 0; i < report->function->listing.n; i++)
         if (report->hot == 0 || (core->row_samples[i] > 0 && is_wanted(report, core, core->line_of[i])))
-            ok = json_instruction(out, report, core, i);
+            document_add(document, instruction_line(report, core, i));
+}
+
+static struct document annotation_document(const struct annotation_report *report)
+{
+    struct document document = document_new();
+    struct json_part summary = json_part_new("summary");
+    uint64_t samples = 0;
+    document_add(&document, json_command_part("annotate", text_of(report->profile->about.probe)));
+    document_add(&document,
+                 profile_line("profile", report->profile, report->file, report->elf, report->no_names));
+    for (size_t i = 0; i < report->function->core_count; i++) {
+        samples += report->function->cores[i].samples;
+        add_core(&document, report, &report->function->cores[i]);
+    }
+    json_part_unsigned(&summary, "samples", samples);
+    document_add(&document, summary);
+    return document;
+}
+
+/* ---- for people: lines with their instructions, and the lines around them */
+
+struct showing {
+    const struct annotation_report *report;
+    const struct annotation *core;
+    json_t *rows;
+    bool ok;
+};
+
+static const struct annotated_function *function_of(const struct showing *showing)
+{
+    return showing->report->function;
+}
+
+static void add_row(struct showing *showing, struct json_part row, const struct annotated_line *line)
+{
+    const struct annotated_function *function = function_of(showing);
+    const char *path = line->file == LISTING_NO_FILE ? "(no file)" : function->texts[line->file].path;
+    if (showing->report->hot == 0 && function->listing.file_count > 0)
+        row_text(&row, "group", path != NULL ? path : function->listing.files[line->file]);
+    showing->ok = showing->ok && row.ok && json_array_append(showing->rows, row.json) == 0;
+    json_decref(row.json);
+}
+
+static const char *text_of_line(const struct showing *showing, const struct annotated_line *line)
+{
+    if (line->file == LISTING_NO_FILE)
+        return line->line == 0 && function_of(showing)->listing.file_count > 0 ? "(no line)" : "";
+    return text_of(source_text_line(&function_of(showing)->texts[line->file], line->line));
+}
+
+/* What a line is called: its number, or with its file. */
+static void put_where(const struct showing *showing, const struct annotated_line *line, struct json_part *row)
+{
+    char where[CELL * 2];
+    if (line->line == 0)
+        return;
+    if (showing->report->hot == 0 || line->file == LISTING_NO_FILE)
+        snprintf(where, sizeof where, "%u", line->line);
+    else
+        snprintf(where, sizeof where, "%.40s:%u",
+                 name_of_file(function_of(showing)->listing.files[line->file]), line->line);
+    row_text(row, "where", where);
+}
+
+static void add_line(struct showing *showing, const struct annotated_line *line)
+{
+    struct json_part row = line_line(showing->report, showing->core, line);
+    put_where(showing, line, &row);
+    if (line->samples == 0)
+        json_object_del(row.json, "plus_minus");
+    else if (field_of(row.json, "plus_minus") == NULL)
+        row_text(&row, "plus_minus", "?");
+    row_text(&row, "text", text_of_line(showing, line));
+    add_row(showing, row, line);
+}
+
+static void add_instructions(struct showing *showing, size_t which)
+{
+    const struct listing *listing = &function_of(showing)->listing;
+    for (size_t i = 0; i < listing->n; i++) {
+        char text[LISTING_TEXT + 4];
+        if (showing->core->line_of[i] != which ||
+            (showing->report->hot > 0 && showing->core->row_samples[i] == 0))
+            continue;
+        struct json_part row = instruction_line(showing->report, showing->core, i);
+        snprintf(text, sizeof text, "  %s", listing->rows[i].text);
+        row_text(&row, "text", text);
+        row_text(&row, "where", field_text(row.json, "address"));
+        add_row(showing, row, &showing->core->lines[which]);
+    }
+}
+
+/* The lines without code between two that are near. */
+static void add_gap(struct showing *showing, const struct annotated_line *before,
+                    const struct annotated_line *line)
+{
+    struct json_part row = json_part_new(NULL);
+    if (line->file != before->file) {
+        json_decref(row.json);
+    } else if (line->line - before->line > GAP + 1) {
+        row_text(&row, "where", "...");
+        add_row(showing, row, line);
+    } else {
+        json_decref(row.json);
+        for (unsigned number = before->line + 1; number < line->line; number++)
+            add_line(showing, &(struct annotated_line){.file = line->file, .line = number});
+    }
+}
+
+static int by_samples(const void *a, const void *b)
+{
+    const struct annotated_line *one = *(const struct annotated_line *const *)a,
+                                *other = *(const struct annotated_line *const *)b;
+    if (one->samples != other->samples)
+        return one->samples > other->samples ? -1 : 1;
+    return (one > other) - (one < other);
+}
+
+/* In their order, or the hottest first. */
+static void add_lines(struct showing *showing)
+{
+    const struct annotation *core = showing->core;
+    const struct annotated_line **order = calloc(core->line_count, sizeof(struct annotated_line *));
+    uint64_t hot = showing->report->hot;
+    showing->ok = order != NULL;
+    for (size_t i = 0; i < core->line_count && showing->ok; i++)
+        order[i] = &core->lines[i];
+    if (hot > 0 && showing->ok)
+        qsort(order, core->line_count, sizeof(struct annotated_line *), by_samples);
+    for (size_t i = 0;
+         i < core->line_count && showing->ok && (hot == 0 || (i < hot && order[i]->samples > 0)); i++) {
+        if (hot == 0 && i > 0)
+            add_gap(showing, order[i - 1], order[i]);
+        if (order[i]->line > 0 || function_of(showing)->listing.file_count > 0)
+            add_line(showing, order[i]);
+        add_instructions(showing, (size_t)(order[i] - core->lines));
+    }
+    free(order);
+}
+
+bool annotation_put_code(const struct rendering *to, const struct annotation_report *report,
+                         const struct annotation *core)
+{
+    struct showing showing = {.report = report, .core = core, .rows = json_array()};
+    add_lines(&showing);
+    return render_table(to, code_view(report->function->listing.file_count > 0), showing.rows) && showing.ok;
+}
+
+static void put_core(const struct rendering *to, const json_t *function, const char *name)
+{
+    char text[NAME * 2], samples[NUMBER_ROOM], of[NUMBER_ROOM], share[NUMBER_ROOM], error[NUMBER_ROOM];
+    uint64_t n = field_count(function, "samples");
+    number_unsigned(samples, sizeof samples, n);
+    number_unsigned(of, sizeof of, field_count(function, "core_samples"));
+    int used = snprintf(text, sizeof text, "core %" PRIu64 "%s%.128s: %s of %s samples",
+                        field_count(function, "core"), name[0] != '\0' ? " " : "", name, samples, of);
+    if (n > 0)
+        snprintf(text + used, sizeof text - (size_t)used, ", %s ±%s",
+                 number_share(share, field_real(function, "share")),
+                 number_points(error, field_real(function, "plus_minus")));
+    render_text(to, text);
+}
+
+static void put_head(const struct rendering *to, const struct document *document)
+{
+    const json_t *function = document_line(document, "function");
+    const char *source = field_text(function, "source");
+    uint64_t low = strtoull(field_text(function, "address"), NULL, 16);
+    char text[NAME * 2];
+    snprintf(text, sizeof text, "%.480s%s%.400s, 0x%08" PRIx64 "..0x%08" PRIx64,
+             field_text(function, "function"), source[0] != '\0' ? ", " : "", source, low,
+             low + field_count(function, "bytes"));
+    profile_head_put(to, "", document_line(document, "profile"),
+                     field_text(document_line(document, "header"), "link"));
+    render_heading(to, text);
+}
+
+static bool put_all(const struct rendering *to, const struct annotation_report *report,
+                    const struct document *document)
+{
+    const struct annotated_function *function = report->function;
+    json_t *lines = document_rows(document, "function", NULL);
+    bool ok = lines != NULL;
+    render_begin(to, field_text(document_line(document, "function"), "function"));
+    put_head(to, document);
+    for (size_t i = 0; i < function->core_count && ok; i++) {
+        const struct annotation *core = &function->cores[i];
+        if (core->samples == 0 && (has_samples(function) || i > 0))
+            continue;
+        put_core(to, json_array_get(lines, i), text_of(report->profile->about.cores[core->core]));
+        if (report->hot == 0 || core->samples > 0)
+            ok = annotation_put_code(to, report, core);
+        render_notes(to, field_of(json_array_get(lines, i), "notes"));
+    }
+    render_notes(to, field_of(document_line(document, "profile"), "notes"));
+    json_decref(lines);
     return ok;
 }
 
-bool annotation_json(FILE *out, const struct annotation_report *report)
+bool annotation_write(const struct rendering *to, const struct annotation_report *report)
 {
-    const struct profile_about *about = &report->profile->about;
-    struct profile_notes notes = {0};
-    struct json_part profile = json_part_new("profile"), summary = json_part_new("summary");
-    uint64_t samples = 0;
-    bool ok = json_command_header(out, "annotate", text_of(about->probe));
-    json_part_text(&profile, "file", report->file);
-    json_part_text(&profile, "date", text_of(about->date));
-    json_part_text(&profile, "source", text_of(about->source));
-    json_part_text(&profile, "elf", text_of(report->elf));
-    json_part_text(&profile, "build_id", text_of(about->build_id));
-    json_part_bool(&profile, "cut", !report->profile->end.known);
-    json_part_text(&profile, "ended", text_of(report->profile->end.why));
-    profile_notes_of_run(&notes, report->profile, report->file, report->no_names);
-    profile_notes_json(&profile, &notes);
-    ok = json_part_write(out, profile) && ok;
-    for (size_t i = 0; i < report->function->core_count && ok; i++) {
-        samples += report->function->cores[i].samples;
-        ok = json_core(out, report, &report->function->cores[i]);
-    }
-    json_part_unsigned(&summary, "samples", samples);
-    return json_part_write(out, summary) && ok;
+    struct document document = annotation_document(report);
+    bool ok = document.ok && (to->format == FORMAT_JSON ? document_write(to->out, &document)
+                                                        : put_all(to, report, &document));
+    document_free(&document);
+    return render_end(to) && ok;
 }

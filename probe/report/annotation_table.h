@@ -1,5 +1,5 @@
 /*
- * A function with its samples: source lines and instructions as text, and as JSON lines. Names and sources
+ * A function with its samples: source lines and instructions for people, and as JSON lines. Names and sources
  * come from files and may hold any bytes: nothing in them is taken as part of the format.
  */
 #pragma once
@@ -26,7 +26,8 @@ void annotation_notes(struct profile_notes *notes, const struct annotated_functi
 /* Whether the addresses are those where the core stood. */
 bool annotation_is_exact(const struct profile *profile);
 
-/* Each returns false if the output could not be written whole. `columns`: lines are cut there; 0: they are
- * not. */
-bool annotation_text(FILE *out, const struct annotation_report *report, size_t columns);
-bool annotation_json(FILE *out, const struct annotation_report *report);
+/* As text, JSON lines or a page. False if the output could not be written whole. */
+bool annotation_write(const struct rendering *to, const struct annotation_report *report);
+/* The lines of a core with their instructions. False: out of memory. */
+bool annotation_put_code(const struct rendering *to, const struct annotation_report *report,
+                         const struct annotation *core);

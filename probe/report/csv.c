@@ -114,6 +114,16 @@ static void put_line(struct csv *csv, const struct verdict_line *line)
     csv_field(csv, line->why);
 }
 
+/* Computed of means, so it is in their place. */
+static void put_metric(struct csv *csv, const struct metric_result *metric)
+{
+    csv_text(csv, metric->name);
+    csv_field(csv, "");
+    csv_field(csv, isfinite(metric->value) ? "" : "<not counted>");
+    put_real(csv, metric->value);
+    put_empty(csv, HEADING - 4);
+}
+
 bool csv_summary(FILE *out, const struct summary *summary, const struct comparison *comparison,
                  char separator)
 {
@@ -139,6 +149,12 @@ bool csv_summary(FILE *out, const struct summary *summary, const struct comparis
         csv_field(&csv, "<not counted>");
         put_empty(&csv, HEADING - 3);
         put_line(&csv, line);
+        csv_end_line(&csv);
+    }
+    for (size_t i = 0; i < summary->n_metrics; i++) {
+        put_metric(&csv, &summary->metrics[i]);
+        if (comparison != NULL)
+            put_line(&csv, NULL);
         csv_end_line(&csv);
     }
     return fflush(out) == 0 && !ferror(out);

@@ -39,13 +39,14 @@ static void put_folded(void *context, const char *fact)
 
 static bool is_constant(const struct column *column)
 {
-    return statistics_min(column->statistics) == statistics_max(column->statistics);
+    struct figures figures = column_figures(column);
+    return figures.min == figures.max;
 }
 
 /* The first column has more than one number. */
 static bool varies(const struct summary *summary)
 {
-    return summary->n > 0 && statistics_count(summary->columns[0].statistics) > 1 &&
+    return summary->n > 0 && column_figures(&summary->columns[0]).count > 1 &&
            !is_constant(&summary->columns[0]);
 }
 
@@ -54,7 +55,7 @@ static bool all_equal(const struct summary *summary)
 {
     for (size_t i = 0; i < summary->n; i++) {
         const struct column *column = &summary->columns[i];
-        if (!is_constant(column) || column->at_least > 0 || statistics_count(column->statistics) < 2)
+        if (!is_constant(column) || column->at_least > 0 || column_figures(column).count < 2)
             return false;
     }
     return summary->n > 0;
@@ -133,9 +134,9 @@ static void put_left_out(const struct footer *footer)
 static void put_quantiles(const struct footer *footer)
 {
     char p90[NUMBER_ROOM], p99[NUMBER_ROOM];
-    const struct statistics *statistics = footer->summary->columns[0].statistics;
-    number_unsigned(p90, sizeof(p90), statistics_quantile(statistics, 0.9, NULL));
-    number_unsigned(p99, sizeof(p99), statistics_quantile(statistics, 0.99, NULL));
+    struct figures figures = column_figures(&footer->summary->columns[0]);
+    number_unsigned(p90, sizeof(p90), figures.p90);
+    number_unsigned(p99, sizeof(p99), figures.p99);
     put_line(footer, "p90 %s, p99 %s", p90, p99);
 }
 
@@ -290,7 +291,8 @@ static void put_facts(const struct footer *footer)
     put_hits(footer);
     put_rules(footer);
     put_left_out(footer);
-    if (varies(summary) && statistics_count(summary->columns[0].statistics) >= FEW)
+    if (varies(summary) && column_figures(&summary->columns[0]).count >= FEW &&
+        column_figures(&summary->columns[0]).has_tail)
         put_quantiles(footer);
     put_undisturbed(footer);
     put_words(footer);

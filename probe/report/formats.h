@@ -45,7 +45,7 @@ void csv_end_line(struct csv *csv);
 
 /* A summary in the manner of perf's -x: a heading, then a line for each column, with its verdict if there is
  * a comparison. Reals read back as they were. A column without a number has perf's words in place of its
- * median. */
+ * median; a metric has a mean only. */
 
 bool csv_summary(FILE *out, const struct summary *summary, const struct comparison *comparison,
                  char separator);

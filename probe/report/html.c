@@ -119,9 +119,11 @@ void html_table_begin(struct html_table *table, const char *class, const char *c
     html_element(table->out, "caption", NULL, caption);
     fputs("<thead><tr>", table->out);
     for (table->at = 0; table->at < table->n; table->at++) {
-        fprintf(table->out, "<th scope=\"col\" class=\"%s\">", kind_of(table));
-        html_text(table->out, table->columns[table->at]);
-        fputs("</th>", table->out);
+        const char *heading = table->columns[table->at]; /* a column of marks has none */
+        fprintf(table->out, heading[0] != '\0' ? "<th scope=\"col\" class=\"%s\">" : "<td class=\"%s\">",
+                kind_of(table));
+        html_text(table->out, heading);
+        fputs(heading[0] != '\0' ? "</th>" : "</td>", table->out);
     }
     fputs("</tr></thead>\n<tbody>", table->out);
 }

@@ -120,10 +120,9 @@ static void shorten_reals(char *line)
 }
 
 /* One write a line: a run that is killed leaves whole lines. */
-bool json_part_write(FILE *out, struct json_part part)
+bool json_line_write(FILE *out, const json_t *json)
 {
-    char *line = part.ok ? json_dumps(part.json, JSON_COMPACT | JSON_REAL_PRECISION(17)) : NULL;
-    json_decref(part.json);
+    char *line = json_dumps(json, JSON_COMPACT | JSON_REAL_PRECISION(17));
     if (line == NULL) {
         errno = ENOMEM;
         return false;
@@ -136,7 +135,16 @@ bool json_part_write(FILE *out, struct json_part part)
     return ok;
 }
 
-bool json_command_header(FILE *out, const char *command, const char *link)
+bool json_part_write(FILE *out, struct json_part part)
+{
+    bool ok = part.ok && json_line_write(out, part.json);
+    if (!part.ok)
+        errno = ENOMEM;
+    json_decref(part.json);
+    return ok;
+}
+
+struct json_part json_command_part(const char *command, const char *link)
 {
     struct json_part header = json_part_new(NULL), tool = json_part_new(NULL);
     struct tm utc;
@@ -151,7 +159,12 @@ bool json_command_header(FILE *out, const char *command, const char *link)
     json_part_text(&header, "link", link);
     if (gmtime_r(&now, &utc) != NULL && strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &utc) > 0)
         json_part_text(&header, "started", text);
-    return json_part_write(out, header);
+    return header;
+}
+
+bool json_command_header(FILE *out, const char *command, const char *link)
+{
+    return json_part_write(out, json_command_part(command, link));
 }
 
 /* An address of zero is unknown. */

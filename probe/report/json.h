@@ -71,6 +71,8 @@ void json_summary_fill(struct json_part *line, const struct summary *summary);
 
 /* Writes the line and frees the part. False when the line could not be written whole; errno says why. */
 bool json_part_write(FILE *out, struct json_part part);
+bool json_line_write(FILE *out, const json_t *json);
 
 /* The first line of a command that measures nothing. */
+struct json_part json_command_part(const char *command, const char *link);
 bool json_command_header(FILE *out, const char *command, const char *link);

@@ -1,15 +1,15 @@
 #include "report/line_table.h"
 
-#include "report/json.h"
 #include "report/number.h"
 #include "report/profile_notes.h"
 #include "report/terminal.h"
+#include "report/views.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
-enum { NAME = 256, TEXT = 512, LEAST = 16, WIDTH = 54 };
+enum { TEXT = 512 };
 
 /* The sum of the lines, and the measurement of the function itself. */
 struct check {
@@ -157,110 +157,7 @@ static void make_notes(const struct line_report *report, const struct check *che
         profile_notes_add(notes, "it ended early: %s", report->ended);
 }
 
-/* ---- text */
-
-static void print_cells(FILE *out, const char *const *cells, const char *text, size_t columns)
-{
-    char clean[UTF8_CLEAN_ROOM(TEXT)];
-    bool reached = cells[2] != NULL;
-    fprintf(out, "%6s  %7s  ", cells[0], cells[1]);
-    if (reached)
-        fprintf(out, "%8s  %9s  %8s", cells[2], cells[3], cells[4]);
-    else
-        fprintf(out, "%29s", "<not reached>");
-    terminal_text(clean, sizeof clean, text);
-    size_t most = columns > WIDTH + LEAST ? columns - WIDTH : LEAST, bytes = 0;
-    for (size_t shown = 0; clean[bytes] != '\0'; bytes++)
-        if (((unsigned char)clean[bytes] & 0xC0) != 0x80 && shown++ == most)
-            break;
-    while (bytes > 0 && clean[bytes - 1] == ' ')
-        bytes--;
-    size_t marks = strlen(cells[5]);
-    while (bytes == 0 && marks > 0 && cells[5][marks - 1] == ' ')
-        marks--;
-    fprintf(out, "%s%.*s%s%.*s\n", marks > 0 ? "  " : "", (int)marks, cells[5], bytes > 0 ? "  " : "",
-            (int)bytes, clean);
-}
-
-static void print_line(FILE *out, const struct line_report *report, const struct line_cost *line,
-                       size_t columns)
-{
-    const struct line_costs *costs = report->costs;
-    char number[16], hits[NUMBER_ROOM], per_call[NUMBER_ROOM], cycles[NUMBER_ROOM], share[NUMBER_ROOM];
-    char marks[8];
-    snprintf(number, sizeof number, "%u", line->line);
-    snprintf(marks, sizeof marks, "%s%s%s%s", line->has_calls ? "c" : " ", line->is_inlined ? "i" : " ",
-             line->is_mixed ? "m" : " ", line->instructions == 1 ? "1" : " ");
-    const char *text = text_of(report, line);
-    if (line->hits == 0) {
-        const char *const cells[] = {line->line > 0 ? number : "(none)", "0", NULL, NULL, NULL, marks};
-        print_cells(out, cells, text, columns);
-        return;
-    }
-    number_unsigned(hits, sizeof hits, line->hits);
-    number_mean(per_call, (double)line->hits / (double)costs->calls);
-    if (statistics_count(line->calls) > 0)
-        number_unsigned(cycles, sizeof cycles, statistics_quantile(line->calls, 0.5, NULL));
-    else
-        snprintf(cycles, sizeof cycles, "?");
-    number_share(share, costs->sum > 0 ? line->mean / costs->sum : 0);
-    const char *const cells[] = {line->line > 0 ? number : "(none)", hits, per_call, cycles, share, marks};
-    print_cells(out, cells, text, columns);
-}
-
-static void print_sum(FILE *out, const struct line_report *report, const struct check *check, size_t columns)
-{
-    char sum[NUMBER_ROOM], calls[NUMBER_ROOM], own[NUMBER_ROOM], hits[NUMBER_ROOM], rest[NUMBER_ROOM];
-    char halts[NUMBER_ROOM], varies[NUMBER_ROOM], text[TEXT];
-    const char *sign = terminal_or("±", "+-");
-    number_unsigned(calls, sizeof calls, report->costs->calls);
-    number_decimal(sum, sizeof sum, check->sum, 2);
-    snprintf(text, sizeof text, "sum of the lines: %s cycles per call, mean of %s call%s", sum, calls,
-             report->costs->calls == 1 ? "" : "s");
-    fputc('\n', out);
-    fold_text(out, columns, 2, text);
-    if (!check->known)
-        return;
-    number_decimal(own, sizeof own, check->own, 2);
-    number_unsigned(hits, sizeof hits, report->whole->hits);
-    number_decimal(rest, sizeof rest, check->not_attributed, 2);
-    snprintf(text, sizeof text, "the function by itself, as delta: %s cycles, mean of %s hit%s", own, hits,
-             report->whole->hits == 1 ? "" : "s");
-    fold_text(out, columns, 2, text);
-    number_decimal(halts, sizeof halts, check->halts, 2);
-    number_decimal(varies, sizeof varies, check->calls, 2);
-    snprintf(text, sizeof text, "in no line: %s cycles; the halts leave %s%s open%s%s%s", rest, sign, halts,
-             check->calls > 0 ? ", and these were different calls: " : "", check->calls > 0 ? sign : "",
-             check->calls > 0 ? varies : "");
-    fold_text(out, columns, 2, text);
-}
-
-bool line_report_text(FILE *out, const struct line_report *report, size_t columns)
-{
-    static const char *const heading[] = {"line", "hits", "per call", "cycles", "share", "    "};
-    const struct line_costs *costs = report->costs;
-    struct profile_notes notes = {0};
-    struct check check = check_sum(report);
-    size_t wide = columns > 0 ? columns : TERMINAL_COLUMNS;
-    for (size_t i = 0; i < costs->n; i++) {
-        const struct line_cost *line = &costs->lines[i];
-        if (i == 0 || costs->lines[i - 1].file != line->file) {
-            const char *path = line->file == LISTING_NO_FILE            ? "(no file)"
-                               : report->texts[line->file].path != NULL ? report->texts[line->file].path
-                                                                        : report->listing->files[line->file];
-            char clean[UTF8_CLEAN_ROOM(TEXT)];
-            fprintf(out, "\n%s\n", terminal_text(clean, sizeof clean, path));
-            print_cells(out, heading, "source", SIZE_MAX);
-        }
-        print_line(out, report, line, wide);
-    }
-    print_sum(out, report, &check, wide);
-    make_notes(report, &check, &notes);
-    profile_notes_print(out, &notes, wide);
-    return fflush(out) == 0 && !ferror(out);
-}
-
-/* ---- JSON */
+/* ---- the document */
 
 bool line_report_json_header(FILE *out, const struct conditions *conditions)
 {
@@ -285,7 +182,7 @@ static void add_blocks(struct json_part *part, const struct line_costs *costs, c
     json_part_array(part, "blocks", blocks);
 }
 
-static bool write_line(FILE *out, const struct line_report *report, const struct line_cost *line)
+static struct json_part line_line(const struct line_report *report, const struct line_cost *line)
 {
     struct json_part part = json_part_new("line");
     if (line->file != LISTING_NO_FILE)
@@ -313,18 +210,15 @@ static bool write_line(FILE *out, const struct line_report *report, const struct
         json_part_bool(&part, "mixed", true);
     if (line->is_disturbed)
         json_part_bool(&part, "disturbed", true);
-    return json_part_write(out, part);
+    return part;
 }
 
-bool line_report_json(FILE *out, const struct line_report *report)
+static struct json_part summary_line(const struct line_report *report)
 {
     const struct line_costs *costs = report->costs;
     struct check check = check_sum(report);
     struct profile_notes notes = {0};
     struct json_part part = json_part_new("summary");
-    bool ok = true;
-    for (size_t i = 0; ok && i < costs->n; i++)
-        ok = write_line(out, report, &costs->lines[i]);
     json_part_unsigned(&part, "calls", costs->calls);
     json_part_unsigned(&part, "steps", costs->hops);
     json_part_unsigned(&part, "tainted", costs->tainted);
@@ -342,5 +236,86 @@ bool line_report_json(FILE *out, const struct line_report *report)
     make_notes(report, &check, &notes);
     profile_notes_json(&part, &notes);
     json_part_text(&part, "ended", report->ended);
-    return json_part_write(out, part) && ok;
+    return part;
+}
+
+static struct document line_document(const struct line_report *report)
+{
+    struct document document = document_new();
+    for (size_t i = 0; i < report->costs->n; i++)
+        document_add(&document, line_line(report, &report->costs->lines[i]));
+    document_add(&document, summary_line(report));
+    return document;
+}
+
+/* ---- for people */
+
+static struct json_part shown_line(const struct line_report *report, const struct line_cost *line)
+{
+    struct json_part row = line_line(report, line);
+    char marks[8];
+    const char *path = line->file == LISTING_NO_FILE            ? "(no file)"
+                       : report->texts[line->file].path != NULL ? report->texts[line->file].path
+                                                                : report->listing->files[line->file];
+    snprintf(marks, sizeof marks, "%s%s%s%s", line->has_calls ? "c" : " ", line->is_inlined ? "i" : " ",
+             line->is_mixed ? "m" : " ", line->instructions == 1 ? "1" : " ");
+    row_text(&row, "group", path);
+    row_text(&row, "marks", marks);
+    row_text(&row, "reason", line->hits == 0 ? "<not reached>" : "");
+    return row;
+}
+
+static bool put_lines(const struct rendering *to, const struct line_report *report)
+{
+    json_t *rows = json_array();
+    bool ok = true;
+    for (size_t i = 0; i < report->costs->n; i++) {
+        struct json_part row = shown_line(report, &report->costs->lines[i]);
+        ok = ok && row.ok && json_array_append(rows, row.json) == 0;
+        json_decref(row.json);
+    }
+    return render_table(to, &line_view, rows) && ok;
+}
+
+static const char *decimal(char out[NUMBER_ROOM], const json_t *line, const char *key)
+{
+    return number_decimal(out, NUMBER_ROOM, field_real(line, key), 2);
+}
+
+static void put_sum(const struct rendering *to, const json_t *summary)
+{
+    char text[TEXT], of[NUMBER_ROOM], n[NUMBER_ROOM], rest[NUMBER_ROOM], halts[NUMBER_ROOM],
+        varies[NUMBER_ROOM];
+    bool vary = field_real(summary, "calls_plus_minus") > 0;
+    uint64_t calls = field_count(summary, "calls"), hits = field_count(summary, "hits");
+    snprintf(text, sizeof text, "sum of the lines: %s cycles per call, mean of %s call%s",
+             decimal(of, summary, "sum"), number_unsigned(n, sizeof n, calls), calls == 1 ? "" : "s");
+    fputs(to->format == FORMAT_TEXT ? "\n" : "", to->out);
+    render_text(to, text);
+    if (field_of(summary, "function") == NULL)
+        return;
+    snprintf(text, sizeof text, "the function by itself, as delta: %s cycles, mean of %s hit%s",
+             decimal(of, summary, "function"), number_unsigned(n, sizeof n, hits), hits == 1 ? "" : "s");
+    render_text(to, text);
+    snprintf(text, sizeof text, "in no line: %s cycles; the halts leave ±%s open%s%s",
+             decimal(rest, summary, "not_attributed"), decimal(halts, summary, "halts_plus_minus"),
+             vary ? ", and these were different calls: ±" : "",
+             vary ? decimal(varies, summary, "calls_plus_minus") : "");
+    render_text(to, text);
+}
+
+bool line_report_write(const struct rendering *to, const struct line_report *report)
+{
+    struct document document = line_document(report);
+    const json_t *summary = document_line(&document, "summary");
+    bool ok = document.ok;
+    if (ok && to->format == FORMAT_JSON) {
+        ok = document_write(to->out, &document);
+    } else if (ok) {
+        ok = put_lines(to, report);
+        put_sum(to, summary);
+        render_notes(to, field_of(summary, "notes"));
+    }
+    document_free(&document);
+    return render_end(to) && ok;
 }

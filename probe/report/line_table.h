@@ -7,6 +7,7 @@
 #include "measure/line_costs.h"
 #include "measure/result.h"
 #include "profile/source_text.h"
+#include "report/render.h"
 #include "symbols/listing.h"
 
 #include <stdbool.h>
@@ -25,5 +26,5 @@ struct line_report {
 };
 
 bool line_report_json_header(FILE *out, const struct conditions *conditions);
-bool line_report_json(FILE *out, const struct line_report *report);
-bool line_report_text(FILE *out, const struct line_report *report, size_t columns);
+/* As text or JSON lines, which have their header by then. */
+bool line_report_write(const struct rendering *to, const struct line_report *report);

@@ -2,43 +2,24 @@
 
 #include "report/number.h"
 #include "report/survey.h"
-#include "report/terminal.h"
+#include "report/views.h"
 
-#include <ctype.h>
 #include <math.h>
 #include <string.h>
 
 enum { FIELD = 512 };
-
-/* A backslash makes any ASCII punctuation plain text, in tables too. Inside a word '_' needs none. */
-static void put(FILE *out, const char *text)
-{
-    char clean[UTF8_CLEAN_ROOM(FIELD)], before = ' ';
-    for (const char *at = utf8_clean(clean, sizeof clean, text); *at != '\0'; before = *at++) {
-        bool in_word = *at == '_' && isalnum((unsigned char)before) && isalnum((unsigned char)at[1]);
-        if (!in_word && strchr("\\`*_{}[]<>()#|~&!$", *at) != NULL)
-            fputc('\\', out);
-        fputc(*at, out);
-    }
-}
-
-static void put_cell(FILE *out, const char *text)
-{
-    fputs(" ", out);
-    put(out, text);
-    fputs(" |", out);
-}
 
 static void put_title(FILE *out, const struct conditions *conditions)
 {
     const char *const first[] = {conditions->link, conditions->core, conditions->counter};
     if (conditions->start[0] != '\0') {
         fputs("**", out);
-        put(out, conditions->start);
-        fputs("**", out);
+        markdown_text(out, conditions->start);
+        fprintf(out, "**%s", conditions->start_source[0] != '\0' ? " " : "");
+        markdown_text(out, conditions->start_source);
         if (conditions->end[0] != '\0') {
             fputs(" to ", out);
-            put(out, conditions->end);
+            markdown_text(out, conditions->end);
         }
         fputs("  \n", out); /* two blanks: a line break */
     }
@@ -46,219 +27,290 @@ static void put_title(FILE *out, const struct conditions *conditions)
         if (first[i][0] == '\0')
             continue;
         fputs(put_before++ > 0 ? ", " : "", out);
-        put(out, first[i]);
+        markdown_text(out, first[i]);
     }
     fputs("\n\n", out);
 }
 
-static void put_heading(FILE *out, bool compared)
+/* ---- delta: its columns and metrics as rows */
+
+static void add_figures(struct json_part *row, const struct column *column)
 {
-    fputs("| |median|mean|sd|min|max|p99|", out);
-    fputs(compared ? "baseline|change|verdict|\n" : "\n", out);
-    fputs("|:--|--:|--:|--:|--:|--:|--:|", out);
-    fputs(compared ? "--:|--:|:--|\n" : "\n", out);
+    struct figures figures = column_figures(column);
+    char error[NUMBER_ROOM], text[NUMBER_ROOM + 4];
+    if (figures.has_median)
+        json_part_unsigned(row, "median", figures.median);
+    json_part_real(row, "mean", figures.mean);
+    json_part_real(row, "sd", figures.sd);
+    json_part_unsigned(row, "min", figures.min);
+    json_part_unsigned(row, "max", figures.max);
+    if (figures.has_tail) {
+        json_part_unsigned(row, "p90", figures.p90);
+        json_part_unsigned(row, "p99", figures.p99);
+    }
+    number_decimal(error, sizeof error, ceil(column->plus_minus - 1e-6), 0);
+    snprintf(text, sizeof text, "±%.44s", error);
+    row_text(row, "plus_minus", column->calibrated ? text : "?");
+    if (column->calibrated)
+        json_part_real(row, "overhead", column->overhead);
+    else
+        row_text(row, "overhead", "?");
 }
 
-/* NULL: only the baseline has it. */
-static void put_numbers(FILE *out, const struct column *column)
+static void append_verdict(struct json_part *row, json_t *list, enum verdict verdict, const char *before,
+                           const char *words, const char *why)
 {
-    struct figures figures = column != NULL ? column_figures(column) : (struct figures){0};
+    struct json_part one = json_part_new(NULL);
+    row_text(&one, "before", before);
+    row_text(&one, "verdict", words);
+    row_text(&one, "why", why);
+    one.ok = one.ok && json_object_set_new(one.json, "bad", json_boolean(verdict == VERDICT_REGRESSED)) == 0;
+    row->ok = row->ok && one.ok;
+    json_part_append(row, list, one.json);
+}
+
+static void add_verdict(struct json_part *row, const struct verdict_line *line, bool comparable)
+{
+    char why[FIELD];
+    json_t *list = json_array();
+    bool told = comparable && line->why[0] != '\0'; /* else the reasons follow below the table */
+    snprintf(why, sizeof why, "%s%s", told ? ": " : "", told ? line->why : "");
+    json_part_real(row, "baseline", line->base.n > 0 ? line->base.mean : (double)NAN);
+    json_part_real(row, "change", line->change);
+    append_verdict(row, list, line->verdict, "", verdict_name(line->verdict), why);
+    json_part_array(row, "verdict", list);
+}
+
+/* `column` NULL: only the baseline has it. `comparison` may be NULL. */
+static struct json_part column_row(const char *name, const struct column *column,
+                                   const struct verdict_line *line, const struct comparison *comparison)
+{
+    struct json_part row = json_part_new(NULL);
     bool unsupported = column != NULL && column->unsupported[0] != '\0';
-    char number[NUMBER_ROOM];
-    if (unsupported || figures.count == 0) {
-        put_cell(out, unsupported ? "<not supported>" : "<not counted>");
-        for (size_t i = 0; i < 5; i++)
-            put_cell(out, "");
-        return;
-    }
-    put_cell(out, figures.has_median ? number_unsigned(number, sizeof number, figures.median) : "");
-    put_cell(out, number_mean(number, figures.mean));
-    put_cell(out, number_mean(number, figures.sd));
-    put_cell(out, number_unsigned(number, sizeof number, figures.min));
-    put_cell(out, number_unsigned(number, sizeof number, figures.max));
-    put_cell(out, figures.has_tail ? number_unsigned(number, sizeof number, figures.p99) : "");
+    row_text(&row, "name", name);
+    if (column != NULL && !unsupported && column_figures(column).count > 0)
+        add_figures(&row, column);
+    else
+        row_text(&row, "reason", unsupported ? "<not supported>" : "<not counted>");
+    if (line != NULL)
+        add_verdict(&row, line, comparison->n_reasons == 0);
+    return row;
 }
 
-static void put_verdict(FILE *out, const struct verdict_line *line, bool comparable)
+static struct json_part metric_row(const struct metric_result *metric)
 {
-    char number[NUMBER_ROOM], verdict[FIELD];
-    if (line == NULL) {
-        put_cell(out, "");
-        put_cell(out, "");
-        put_cell(out, "");
-        return;
-    }
-    put_cell(out, line->base.n > 0 ? number_mean(number, line->base.mean) : "");
-    put_cell(out, number_change(number, line->change));
-    bool told = comparable && line->why[0] != '\0'; /* else the reasons stand below */
-    snprintf(verdict, sizeof verdict, "%s%s", told ? ": " : "", told ? line->why : "");
-    fprintf(out, " %s%s%s", line->verdict == VERDICT_REGRESSED ? "**" : "", verdict_name(line->verdict),
-            line->verdict == VERDICT_REGRESSED ? "**" : "");
-    put(out, verdict);
-    fputs(" |", out);
+    struct json_part row = json_part_new(NULL);
+    char text[FIELD];
+    row_text(&row, "name", metric->name);
+    if (isfinite(metric->value))
+        snprintf(text, sizeof text, "%.4g%s%s", metric->value, metric->unit[0] != '\0' ? " " : "",
+                 metric->unit);
+    else
+        snprintf(text, sizeof text, "<not counted>%s%s", metric->why[0] != '\0' ? ": " : "", metric->why);
+    row_text(&row, isfinite(metric->value) ? "mean" : "reason", text);
+    return row;
 }
 
-static void put_row(FILE *out, const struct column *column, const struct verdict_line *line,
-                    const struct comparison *comparison)
+static json_t *summary_rows(const struct summary *summary, const struct comparison *comparison)
 {
-    fputs("|", out);
-    put_cell(out, column != NULL ? column->name : line->name);
-    put_numbers(out, column);
-    if (comparison != NULL)
-        put_verdict(out, line, comparison->n_reasons == 0);
-    fputc('\n', out);
-}
-
-static void put_bounds(FILE *out, const struct summary *summary)
-{
-    char hits[NUMBER_ROOM], bound[NUMBER_ROOM];
+    struct document document = document_new();
     for (size_t i = 0; i < summary->n; i++) {
         const struct column *column = &summary->columns[i];
-        if (column->at_least == 0)
-            continue;
-        fputs("* ", out);
-        put(out, column->name);
-        fprintf(out, ": of %s more hits only a lower bound is known, the highest at least %s\n",
-                number_unsigned(hits, sizeof hits, column->at_least),
-                number_unsigned(bound, sizeof bound, column->at_least_max));
+        const struct verdict_line *line =
+            comparison != NULL ? comparison_find(comparison, column->name) : NULL;
+        document_add(&document, column_row(column->name, column, line, comparison));
     }
+    for (size_t i = 0; comparison != NULL && i < comparison->n; i++)
+        if (comparison_column(summary, &comparison->lines[i]) == NULL)
+            document_add(&document,
+                         column_row(comparison->lines[i].name, NULL, &comparison->lines[i], comparison));
+    for (size_t i = 0; i < summary->n_metrics; i++)
+        document_add(&document, metric_row(&summary->metrics[i]));
+    json_t *rows = document.ok ? json_incref(document.lines) : NULL;
+    document_free(&document);
+    return rows;
 }
 
-static void put_footer(FILE *out, const struct summary *summary, const struct comparison *comparison)
+static void put_fact(void *context, const char *fact)
 {
-    char text[NUMBER_ROOM], wanted[NUMBER_ROOM];
-    fprintf(out, "\n* %s hits", number_unsigned(text, sizeof text, summary->hits));
-    if (summary->tainted > 0)
-        fprintf(out, ", %s tainted", number_unsigned(text, sizeof text, summary->tainted));
-    if (summary->warmup > 0)
-        fprintf(out, ", after %s for warm-up", number_unsigned(text, sizeof text, summary->warmup));
-    if (summary->conditions.clock_hz > 0)
-        fprintf(out, ", at %s", number_frequency(text, sizeof text, summary->conditions.clock_hz));
-    if (summary->ended[0] != '\0') {
-        fputs("; ended early: ", out);
-        put(out, summary->ended);
-    }
+    FILE *out = context;
+    fputs("* ", out);
+    markdown_text(out, fact);
     fputc('\n', out);
-    if (summary->precision > 0 && isfinite(summary->precise))
-        fprintf(out, "* mean ±%s (95 %%): --precision %s was %sreached\n",
-                number_part_up(text, summary->precise), number_part(wanted, summary->precision),
-                summary->precise <= summary->precision ? "" : "not ");
-    put_bounds(out, summary);
-    if (comparison == NULL)
-        return;
+}
+
+static void put_named(FILE *out, const char *name, const char *fact)
+{
+    char text[4 * FIELD];
+    snprintf(text, sizeof text, "%s: %s", name, fact);
+    put_fact(out, text);
+}
+
+static void put_bounds(FILE *out, const struct column *column)
+{
+    char hits[NUMBER_ROOM], bound[NUMBER_ROOM], text[FIELD];
+    snprintf(text, sizeof text, "%s: of %s more hits only a lower bound is known, the highest at least %s",
+             column->name, number_unsigned(hits, sizeof hits, column->at_least),
+             number_unsigned(bound, sizeof bound, column->at_least_max));
+    put_fact(out, text);
+}
+
+/* Its clock, and what it changed. */
+static void put_run(FILE *out, const struct conditions *conditions)
+{
+    char clock[NUMBER_ROOM], text[FIELD];
+    snprintf(text, sizeof text, "at %s%s%s", number_frequency(clock, sizeof clock, conditions->clock_hz),
+             conditions->clock_source[0] != '\0' ? ", by " : "", conditions->clock_source);
+    if (conditions->clock_hz > 0)
+        put_fact(out, text);
+    if (conditions->note[0] != '\0')
+        put_fact(out, conditions->note);
+}
+
+static bool is_uncalibrated(const struct summary *summary)
+{
+    for (size_t i = 0; i < summary->n; i++)
+        if (!summary->columns[i].calibrated && column_figures(&summary->columns[i]).count > 0)
+            return true;
+    return false;
+}
+
+static void put_uncalibrated(FILE *out)
+{
+    put_fact(out, "?: the overhead was not measured, and what a halt adds is in the counts");
+}
+
+static void put_footer(FILE *out, const struct summary *summary)
+{
+    footer_facts(summary, put_fact, out);
+    put_run(out, &summary->conditions);
+    for (size_t i = 0; i < summary->n; i++)
+        if (summary->columns[i].at_least > 0)
+            put_bounds(out, &summary->columns[i]);
+    if (is_uncalibrated(summary))
+        put_uncalibrated(out);
+}
+
+static void put_comparison(FILE *out, const struct comparison *comparison)
+{
+    char text[NUMBER_ROOM];
     fprintf(out, "* **%s**%s", verdict_name(comparison->verdict),
             comparison->file_now[0] != '\0' ? ": " : "");
-    put(out, comparison->file_now);
+    markdown_text(out, comparison->file_now);
     fputs(" against ", out);
-    put(out, comparison->file);
+    markdown_text(out, comparison->file);
     fprintf(out, ", threshold %s\n", number_part(text, comparison->threshold));
-    for (size_t i = 0; i < comparison->n_reasons; i++) {
-        fputs("* not comparable: ", out);
-        put(out, comparison->reasons[i]);
-        fputc('\n', out);
-    }
-    for (size_t i = 0; i < comparison->n_notes; i++) {
-        fputs("* note: ", out);
-        put(out, comparison->notes[i]);
-        fputc('\n', out);
-    }
+    for (size_t i = 0; i < comparison->n_reasons; i++)
+        put_named(out, "not comparable", comparison->reasons[i]);
+    for (size_t i = 0; i < comparison->n_notes; i++)
+        put_named(out, "note", comparison->notes[i]);
 }
 
 bool markdown_summary(FILE *out, const struct summary *summary, const struct comparison *comparison)
 {
-    bool compared = comparison != NULL;
+    const struct rendering to = {.out = out, .format = FORMAT_MARKDOWN};
     put_title(out, &summary->conditions);
-    put_heading(out, compared);
-    for (size_t i = 0; i < summary->n; i++)
-        put_row(out, &summary->columns[i],
-                compared ? comparison_find(comparison, summary->columns[i].name) : NULL, comparison);
-    for (size_t i = 0; compared && i < comparison->n; i++)
-        if (comparison_column(summary, &comparison->lines[i]) == NULL)
-            put_row(out, NULL, &comparison->lines[i], comparison);
-    put_footer(out, summary, comparison);
-    return fflush(out) == 0 && !ferror(out);
+    bool ok = render_table(&to, &summary_view, summary_rows(summary, comparison));
+    put_footer(out, summary);
+    if (comparison != NULL)
+        put_comparison(out, comparison);
+    return fflush(out) == 0 && !ferror(out) && ok;
 }
 
 /* --- surveys -------------------------------------------------------------------------------------------- */
 
-static void put_survey_numbers(FILE *out, const struct survey_row *row)
+static void add_checks(struct json_part *part, const struct survey_row *row)
 {
-    char number[NUMBER_ROOM], share[NUMBER_ROOM], rate[NUMBER_ROOM];
-    if (row->summary == NULL || row->summary->hits == 0) {
-        char none[64];
-        survey_none_text(row, none, sizeof none);
-        put_cell(out, none);
-        for (size_t i = 0; i < 7; i++)
-            put_cell(out, "");
-        return;
-    }
-    struct figures figures = column_figures(&row->summary->columns[0]);
-    put_cell(out, number_unsigned(number, sizeof number, figures.count));
-    put_cell(out, number_unsigned(number, sizeof number, figures.median));
-    put_cell(out, number_mean(number, figures.mean));
-    put_cell(out, number_unsigned(number, sizeof number, figures.min));
-    put_cell(out, number_unsigned(number, sizeof number, figures.max));
-    put_cell(out, number_unsigned(number, sizeof number, figures.p99));
-    survey_rate_texts(row->summary, rate, share);
-    put_cell(out, rate);
-    put_cell(out, share);
-}
-
-static void put_checks(FILE *out, const struct survey_row *row)
-{
+    json_t *list = json_array();
     const struct verdict_line *line;
-    fputs(" ", out);
     for (size_t k = 0; (line = survey_check(row, k)) != NULL; k++) {
-        char numbers[3 * NUMBER_ROOM], verdict[2 * FIELD];
-        const char *bold = line->verdict == VERDICT_REGRESSED ? "**" : "";
+        char numbers[3 * NUMBER_ROOM], verdict[2 * FIELD], text[2 * FIELD];
         survey_numbers(line, line == row->budget, numbers, sizeof numbers);
         survey_describe(row, line, verdict, sizeof verdict);
-        fputs(k > 0 ? "<br>" : "", out);
-        put(out, line->name);
-        fputs(": ", out);
-        put(out, numbers);
-        fprintf(out, ", %s", bold);
-        put(out, verdict);
-        fputs(bold, out);
+        snprintf(text, sizeof text, "%s: %s, ", line->name, numbers);
+        append_verdict(part, list, line->verdict, text, verdict, "");
     }
-    fputs(" |", out);
+    json_part_array(part, "verdict", list);
+}
+
+/* One of its columns; rates and verdicts are with the first. */
+static struct json_part region_row(const struct survey_row *row, size_t which, bool judged)
+{
+    struct json_part part = json_part_new(NULL);
+    const struct column *column =
+        survey_has_hits(row) && which < row->summary->n ? &row->summary->columns[which] : NULL;
+    char text[64] = "<not counted>", share[NUMBER_ROOM], rate[NUMBER_ROOM];
+    row_text(&part, "name", row->name);
+    if (column != NULL && column->unsupported[0] == '\0' && column_figures(column).count > 0) {
+        json_part_unsigned(&part, "hits", column_figures(column).count);
+        add_figures(&part, column);
+    } else {
+        if (column == NULL)
+            survey_none_text(row, text, sizeof text);
+        row_text(&part, "reason", text);
+    }
+    if (which > 0)
+        return part;
+    if (column != NULL) {
+        survey_rate_texts(row->summary, rate, share);
+        row_text(&part, "rate", rate);
+        row_text(&part, "share", share);
+    }
+    if (judged)
+        add_checks(&part, row);
+    return part;
+}
+
+static bool put_regions(FILE *out, const struct survey *survey, size_t which)
+{
+    const struct rendering to = {.out = out, .format = FORMAT_MARKDOWN};
+    struct document document = document_new();
+    for (size_t i = 0; i < survey->n; i++)
+        document_add(&document, region_row(&survey->rows[i], which, survey->judged));
+    bool ok = document.ok && render_table(&to, &region_view, json_incref(document.lines));
+    document_free(&document);
+    return ok;
+}
+
+static bool put_columns(FILE *out, const struct survey *survey)
+{
+    const struct rendering to = {.out = out, .format = FORMAT_MARKDOWN};
+    const struct summary *first = survey_first(survey);
+    bool ok = true;
+    for (size_t i = 0; (i == 0 || (first != NULL && i < first->n)) && ok; i++) {
+        if (first != NULL)
+            render_heading(&to, first->columns[i].name);
+        ok = put_regions(out, survey, i);
+    }
+    return ok;
 }
 
 bool survey_markdown(FILE *out, const struct survey *survey)
 {
-    char text[NUMBER_ROOM];
+    char text[NUMBER_ROOM], remark[2 * FIELD];
+    bool uncalibrated = false;
     size_t reached = 0;
     put_title(out, &survey->conditions);
-    fputs("|region|hits|median|mean|min|max|p99|calls/s|share|", out);
-    fputs(survey->judged ? "verdict|\n" : "\n", out);
-    fputs("|:--|--:|--:|--:|--:|--:|--:|--:|--:|", out);
-    fputs(survey->judged ? ":--|\n" : "\n", out);
-    for (size_t i = 0; i < survey->n; i++) {
-        const struct survey_row *row = &survey->rows[i];
-        fputs("|", out);
-        put_cell(out, row->name);
-        put_survey_numbers(out, row);
-        if (survey->judged)
-            put_checks(out, row);
-        fputc('\n', out);
-        reached += row->summary != NULL && row->summary->hits > 0;
-    }
-    fprintf(out, "\n* %zu of %zu regions reached, in %s", reached, survey->n,
+    bool ok = put_columns(out, survey);
+    for (size_t i = 0; i < survey->n; i++)
+        reached += survey_has_hits(&survey->rows[i]);
+    fprintf(out, "* %zu of %zu regions reached, in %s", reached, survey->n,
             number_elapsed(text, sizeof text, survey->seconds));
     if (survey->ended[0] != '\0') {
         fputs("; ended early: ", out);
-        put(out, survey->ended);
+        markdown_text(out, survey->ended);
     }
     fputc('\n', out);
-    for (size_t i = 0; i < survey->n; i++)
-        if (survey->rows[i].why[0] != '\0') {
-            fputs("* ", out);
-            put(out, survey->rows[i].name);
-            fputs(": ", out);
-            put(out, survey->rows[i].why);
-            fputc('\n', out);
-        }
+    put_run(out, &survey->conditions);
+    for (size_t i = 0; i < survey->n; i++) {
+        const struct survey_row *row = &survey->rows[i];
+        uncalibrated = uncalibrated || (survey_has_hits(row) && is_uncalibrated(row->summary));
+        if (survey_remark(row, remark, sizeof remark) || row->why[0] != '\0')
+            put_named(out, row->name, remark[0] != '\0' ? remark : row->why);
+    }
+    if (uncalibrated)
+        put_uncalibrated(out);
     if (survey->judged)
         fprintf(out, "* **%s**\n", verdict_name(survey_verdict(survey)));
-    return fflush(out) == 0 && !ferror(out);
+    return fflush(out) == 0 && !ferror(out) && ok;
 }

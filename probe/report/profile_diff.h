@@ -1,5 +1,5 @@
 /*
- * A profile against an older one: a table for people, JSON lines, CSV. Names may hold any bytes: nothing in
+ * A profile against an older one: in each format of a table. Names may hold any bytes: nothing in
  * them is taken as part of the format.
  */
 #pragma once
@@ -17,7 +17,5 @@ struct profile_diff_report {
     size_t n;
 };
 
-/* Each returns false if the output could not be written whole. */
-bool profile_diff_text(FILE *out, const struct profile_diff_report *report, size_t columns);
-bool profile_diff_json(FILE *out, const struct profile_diff_report *report);
-bool profile_diff_csv(FILE *out, const struct profile_diff_report *report, char separator);
+/* As text, JSON lines, CSV, Markdown or a page. False if the output could not be written whole. */
+bool profile_diff_write(const struct rendering *to, const struct profile_diff_report *report);

@@ -1,7 +1,5 @@
 #include "report/profile_notes.h"
 
-#include "report/terminal.h"
-
 #include <stdarg.h>
 #include <string.h>
 
@@ -112,15 +110,6 @@ void profile_notes_of_stops(struct profile_notes *notes, const struct profile *p
     note_stacks(notes, profile, shares->core);
 }
 
-void profile_notes_print(FILE *out, const struct profile_notes *notes, size_t columns)
-{
-    char text[UTF8_CLEAN_ROOM(PROFILE_NOTE)];
-    if (notes->n > 0)
-        fputc('\n', out);
-    for (size_t i = 0; i < notes->n; i++)
-        fold_text(out, columns, 2, terminal_text(text, sizeof text, notes->text[i]));
-}
-
 void profile_notes_json(struct json_part *line, const struct profile_notes *notes)
 {
     json_t *array = json_array();
@@ -129,16 +118,39 @@ void profile_notes_json(struct json_part *line, const struct profile_notes *note
     json_part_array(line, "notes", array);
 }
 
-void profile_head_print(FILE *out, const struct profile_about *about, const char *file, const char *elf,
-                        size_t columns)
+void profile_notes_put(const struct rendering *to, const struct profile_notes *notes)
 {
-    const char *pieces[] = {file, text_of(about->date), text_of(about->probe), text_of(elf)};
-    struct fold fold = {.out = out, .columns = columns, .indent = 2};
-    for (size_t i = 0; i < sizeof pieces / sizeof *pieces; i++) {
-        char text[512];
-        terminal_text(text, sizeof text, pieces[i]);
-        if (text[0] != '\0')
-            fold_put(&fold, text, i > 0 ? 2 : 0);
-    }
-    fold_end(&fold);
+    struct json_part line = json_part_new(NULL);
+    profile_notes_json(&line, notes);
+    render_notes(to, field_of(line.json, "notes"));
+    json_decref(line.json);
+}
+
+struct json_part profile_line(const char *type, const struct profile *profile, const char *file,
+                              const char *elf, const char *no_names)
+{
+    const struct profile_about *about = &profile->about;
+    struct json_part line = json_part_new(type);
+    struct profile_notes notes = {0};
+    json_part_text(&line, "file", file);
+    json_part_text(&line, "date", text_of(about->date));
+    json_part_text(&line, "source", text_of(about->source));
+    json_part_text(&line, "event", text_of(about->event));
+    if (about->event != NULL)
+        json_part_unsigned(&line, "every", about->every);
+    json_part_text(&line, "elf", text_of(elf));
+    json_part_text(&line, "build_id", text_of(about->build_id));
+    json_part_bool(&line, "cut", !profile->end.known);
+    json_part_text(&line, "ended", text_of(profile->end.why));
+    profile_notes_of_run(&notes, profile, file, no_names);
+    profile_notes_json(&line, &notes);
+    return line;
+}
+
+void profile_head_put(const struct rendering *to, const char *before, const json_t *profile, const char *link)
+{
+    char file[PROFILE_NOTE];
+    snprintf(file, sizeof file, "%s%s", before, field_text(profile, "file"));
+    const char *facts[] = {file, field_text(profile, "date"), link, field_text(profile, "elf")};
+    render_facts(to, facts, sizeof facts / sizeof *facts, 2);
 }

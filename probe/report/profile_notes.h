@@ -5,7 +5,7 @@
 #pragma once
 
 #include "profile/shares.h"
-#include "report/json.h"
+#include "report/render.h"
 
 #include <stddef.h>
 #include <stdio.h>
@@ -30,11 +30,13 @@ void profile_notes_of_stops(struct profile_notes *notes, const struct profile *p
 /* Which part of the time the samples stopped the core, 0 to 1. */
 double profile_stood_part(const struct shares *shares);
 
-/* A blank line, then each note, folded; nothing if there are none. */
-void profile_notes_print(FILE *out, const struct profile_notes *notes, size_t columns);
 /* As "notes". */
 void profile_notes_json(struct json_part *line, const struct profile_notes *notes);
+void profile_notes_put(const struct rendering *to, const struct profile_notes *notes);
 
-/* The first lines. `elf` may be NULL. */
-void profile_head_print(FILE *out, const struct profile_about *about, const char *file, const char *elf,
-                        size_t columns);
+/* The line `profile` of a result; `elf` may be NULL. */
+struct json_part profile_line(const char *type, const struct profile *profile, const char *file,
+                              const char *elf, const char *no_names);
+/* The first lines: what was recorded when. */
+void profile_head_put(const struct rendering *to, const char *before, const json_t *profile,
+                      const char *link);

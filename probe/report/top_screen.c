@@ -2,9 +2,9 @@
 
 #include "report/canvas.h"
 #include "report/number.h"
-#include "report/profile_table.h"
 #include "report/terminal.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -26,11 +26,20 @@ struct texts {
 
 static void make_texts(const struct shares *shares, const struct share *row, struct texts *out)
 {
-    profile_row_share(row, out->share, sizeof out->share);
-    profile_row_error(row, out->error, sizeof out->error);
-    profile_row_address(shares, row, out->address, sizeof out->address);
-    profile_row_name(shares, row, out->name, sizeof out->name);
-    profile_row_source(shares, row, out->source, sizeof out->source);
+    bool is_state = row->state != PROFILE_STATES, by_address = shares->sort == SHARES_ADDRESS;
+    const char *name = is_state                      ? shares_state_name(row->state)
+                       : shares->sort == SHARES_FILE ? row->source
+                                                     : row->function;
+    const char *source = shares->sort != SHARES_FILE ? row->source : NULL;
+    number_share(out->share, row->part);
+    out->error[0] = '\0';
+    if (row->samples > 0)
+        number_points(out->error, row->plus_minus);
+    out->address[0] = '\0';
+    if (by_address && !is_state)
+        snprintf(out->address, sizeof out->address, "0x%08" PRIx64, row->address);
+    terminal_text(out->name, sizeof out->name, name != NULL ? name : by_address ? "" : "[unknown]");
+    terminal_text(out->source, sizeof out->source, source != NULL ? source : "");
 }
 
 /* Widths; 0: no room. */

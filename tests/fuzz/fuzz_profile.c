@@ -95,8 +95,10 @@ static void print(const struct profile_report *report)
     out = open_memstream(&text, &size);
     if (out == NULL)
         return;
-    demand(profile_text_within(out, report, 80) && profile_json(out, report) &&
-           profile_csv(out, report, ','));
+    for (enum format format = FORMAT_TEXT; format <= FORMAT_MARKDOWN; format++)
+        if (format != FORMAT_JUNIT)
+            demand(profile_write(
+                &(struct rendering){.out = out, .format = format, .columns = 80, .separator = ','}, report));
     fclose(out);
     demand(strlen(text) == size);
     free(text);
@@ -138,8 +140,11 @@ static void differ(const struct profile_report *report)
     if (shares_diff_make(report->shares, report->shares, &diff)) {
         const struct profile_diff_report both = {.now = report, .old = report, .diffs = &diff, .n = 1};
         demand(diff.n == report->shares->n && diff.noise == diff.n);
-        demand(profile_diff_text(out, &both, 80) && profile_diff_json(out, &both) &&
-               profile_diff_csv(out, &both, ','));
+        for (enum format format = FORMAT_TEXT; format <= FORMAT_HTML; format++)
+            if (format <= FORMAT_CSV || format == FORMAT_MARKDOWN || format == FORMAT_HTML)
+                demand(profile_diff_write(
+                    &(struct rendering){.out = out, .format = format, .columns = 80, .separator = ','},
+                    &both));
         shares_diff_free(&diff);
     }
     fclose(out);

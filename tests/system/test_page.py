@@ -95,7 +95,7 @@ def shares_of(page):
     tables = []
     for body in re.findall(r'<table class="shares">.*?<tbody>(.*?)</tbody>', page.text, re.S):
         rows = [re.findall(r"<td[^>]*>(.*?)</td>", row) for row in body.split("</tr>")[:-1]]
-        tables.append({row[3]: (row[0], row[1], int(row[2].replace(",", ""))) for row in rows})
+        tables.append({row[3] or row[4]: (row[0], row[1], int(row[2].replace(",", ""))) for row in rows})
     return tables
 
 
@@ -137,8 +137,8 @@ def test_the_source_of_the_hottest(tmp_path):
         [os.path.join(os.environ.get("PMU_BUILD", "build"), "asan/pmu-probe"), "annotate", "work", tmp_path / "profile.jsonl", "-j"],
         text=True, capture_output=True, check=True).stdout.splitlines()) + "]")
     assert got == {line["line"]: line["samples"] for line in lines if line["type"] == "line"}
-    assert any(row[4] == "                sink += i;" for row in rows)
-    assert len(re.findall(r'<tr class="i">', body)) == sum(line["type"] == "instruction" for line in lines)
+    assert any(row[-1] == "                sink += i;" for row in rows)
+    assert len(re.findall(r'<tr class="faint">', body)) == sum(line["type"] == "instruction" for line in lines)
 
 
 EVIL = "</title></td></svg><script>alert(1)</script><img src=x onerror=alert(2)>\"'&amp;"
@@ -168,7 +168,8 @@ def test_two_cores(tmp_path):
                             *(samples(i, core) for i in range(INTERVALS) for core in (0, 1)), END))
     page = page_of(path)
     first, second = shares_of(page)
-    assert first == second and [text for text in page.all("h2") if text.startswith("Core")] == ["Core 1 Cortex-M4", "Core 3 Cortex-M0"]
+    assert first == second and [text for text in page.all("h2") if text.startswith("core")] == \
+        ["core 1 Cortex-M4, by DWT_PCSR", "core 3 Cortex-M0, by DWT_PCSR"]
     frames = {name: number for name, number, *_ in frames_of(page)}
     assert frames["all"] == 8000 and frames["core 1 Cortex-M4"] == frames["core 3 Cortex-M0"] == 4000
     assert {summary[-6:] for summary in page.all("summary")} == {"core 1", "core 3"}
@@ -185,3 +186,19 @@ def test_without_a_program(profile):
     empty = profile.parent / "empty.jsonl"
     empty.write_text(text_of(HEAD))
     assert [name for name, *_ in frames_of(page_of(empty))] == ["all"]
+
+
+@pytest.mark.parametrize("command", ["report --diff", "annotate"])
+def test_pages_of_one_table(command, tmp_path):
+    """Without a script; the numbers of the JSON lines, and a function's name stays a text."""
+    built(tmp_path, "-g")
+    path = tmp_path / "profile.jsonl"
+    words = ("annotate", "work", path) if command == "annotate" else ("report", path, "--diff", path)
+    result = run_tool(*words, "--format", "html", "-o", tmp_path / "page.html")
+    assert result.code == 0, result.err
+    page = Page((tmp_path / "page.html").read_text(encoding="utf-8"))
+    assert "<script" not in page.text and {tag for tag, _ in page.attributes} <= TAGS and len(page.all("caption")) == 1
+    rows = [line for line in run_tool(*words, "-j").lines if line["type"] in ("line", "instruction", "change")]
+    shares = [f"{100 * row.get('share', row.get('now', {}).get('share')):.2f} %" for row in rows if row.get("samples", 1) > 0]
+    cells = re.findall(r'<td class="n[^"]*">([\d.]+ %)</td>', page.text)
+    assert sorted(cells[::2] if command != "annotate" else cells) == sorted(shares)

@@ -91,7 +91,7 @@ def test_every_format_has_the_same_numbers(profile):
     assert report(profile, "--format", "folded").out == \
         "core 0;caller_one 2400\ncore 0;caller_two 1200\ncore 0;[asleep] 400\n"
     refused = report(profile, "--format", "junit")
-    assert refused.code == 2 and "text, JSON, CSV, folded stacks, pprof, callgrind, perf script text or HTML" in refused.err
+    assert refused.code == 2 and "text, JSON, CSV, Markdown, folded stacks, pprof, callgrind, perf script text or HTML" in refused.err
 
 
 def fields_of(data):
@@ -304,7 +304,7 @@ def test_diff(profile, tmp_path):
         assert round(sum(line["change"] for line in report(profile, "--diff", old, "--sort", sort, "-j").lines
                          if line["type"] == "change"), 9) == 0
     refused = report(profile, "--diff", old, "--format", "folded")
-    assert refused.code == 2 and "--diff prints text, JSON or CSV" in refused.err
+    assert refused.code == 2 and "--diff prints text, JSON, CSV, Markdown or HTML" in refused.err
     assert report(profile, "--diff", "nothing.jsonl").code == 2
 
 

@@ -1,6 +1,7 @@
 /* A function with its samples, whole. */
 #include "golden.h"
 #include "profiles.h"
+#include "renderings.h"
 
 #include "report/annotation_table.h"
 
@@ -75,7 +76,8 @@ static int begin(void **state)
                                    .lines = lines,
                                    .line_count = sizeof lines / sizeof *lines,
                                    .line_of = line_of};
-    cores[1] = (struct annotation){.core = 1, .core_samples = 500, .plus_minus = NAN};
+    cores[1] = (struct annotation){
+        .core = 1, .core_samples = 500, .plus_minus = NAN, .row_samples = row_samples, .line_of = line_of};
     function = (struct annotated_function){
         .at = {.name = "fir_filter", .source = "fir.c:26", .low = 0x10000244, .high = 0x10000258},
         .listing = {.rows = code, .n = CODE, .files = files, .file_count = 2},
@@ -100,25 +102,34 @@ static int end(void **state)
     return 0;
 }
 
+/* As in a file, where no line is cut. */
+static const struct rendering *whole_lines(void)
+{
+    static struct rendering to;
+    to = *TO_TEXT(80);
+    to.uncut = true;
+    return &to;
+}
+
 #define ANNOTATION_TEST(name) TEST_WITH(name, begin, end)
 
 ANNOTATION_TEST(in_the_order_of_lines)
 {
-    assert_true(annotation_text(output(), &report, 0));
+    assert_true(annotation_write(whole_lines(), &report));
     output_is_golden("annotation/lines.txt");
 }
 
 ANNOTATION_TEST(the_hottest_first)
 {
     report.hot = 100;
-    assert_true(annotation_text(output(), &report, 80));
+    assert_true(annotation_write(TO_TEXT(80), &report));
     output_is_golden("annotation/hot.txt");
 }
 
 /* Without the line that has the version and the time. */
 ANNOTATION_TEST(as_json)
 {
-    assert_true(annotation_json(output(), &report));
+    assert_true(annotation_write(TO(FORMAT_JSON), &report));
     size_t size;
     char *text = output_text(&size);
     char *second = strchr(text, '\n') + 1;
@@ -131,7 +142,7 @@ ANNOTATION_TEST(as_wide_as_the_terminal)
 {
     for (size_t columns = 60; columns < 130; columns++) {
         size_t width = 0;
-        assert_true(annotation_text(output(), &report, columns));
+        assert_true(annotation_write(TO_TEXT(columns), &report));
         char *text = output_text(NULL);
         for (const char *at = text; *at != '\0'; at++) {
             width = *at == '\n' ? 0 : width + (((unsigned char)*at & 0xC0) != 0x80);
@@ -148,7 +159,7 @@ ANNOTATION_TEST(without_skid)
 {
     free(profile->about.source);
     profile->about.source = strdup("halts");
-    assert_true(annotation_text(output(), &report, 0));
+    assert_true(annotation_write(whole_lines(), &report));
     char *text = output_text(NULL);
     assert_null(strchr(text, '~'));
     assert_null(strstr(text, "skid"));
@@ -166,11 +177,11 @@ ANNOTATION_TEST(of_what_is_missing)
     cores[0].is_few = cores[0].is_sparse = true;
     report.no_names = "The recorded program had no build id";
     profile->end.known = false;
-    assert_true(annotation_text(output(), &report, 80));
+    assert_true(annotation_write(TO_TEXT(80), &report));
     output_is_golden("annotation/instructions.txt");
     texts[0].changed = 300;
     function.listing.file_count = 1;
-    assert_true(annotation_text(output(), &report, 0));
+    assert_true(annotation_write(whole_lines(), &report));
     char *text = output_text(NULL);
     assert_non_null(strstr(text, "newer than the program"));
     free(text);
@@ -184,11 +195,11 @@ ANNOTATION_TEST(never_sampled)
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
         lines[i] = (struct annotated_line){.file = lines[i].file, .line = lines[i].line, .plus_minus = NAN};
     report.hot = 100;
-    assert_true(annotation_text(output(), &report, 80));
+    assert_true(annotation_write(TO_TEXT(80), &report));
     char *text = output_text(NULL);
     assert_non_null(strstr(text, "0 of 0 samples\n"));
     assert_null(strstr(text, "%"));
     free(text);
-    assert_false(annotation_text(output_full(), &report, 80));
-    assert_false(annotation_json(output_full(), &report));
+    assert_false(annotation_write(TO_FULL(FORMAT_TEXT), &report));
+    assert_false(annotation_write(TO_FULL(FORMAT_JSON), &report));
 }

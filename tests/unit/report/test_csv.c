@@ -3,6 +3,8 @@
 
 #include "report/formats.h"
 
+#include <math.h>
+
 static void expect(char separator, const char *name)
 {
     assert_true(csv_summary(output(), summary, compared, separator));
@@ -24,6 +26,14 @@ FRESH_TEST(what_has_no_number)
     bounded->at_least_max = UINT64_MAX;
     bounded->overhead = 0.125;
     expect(',', "csv/what_has_no_number.csv");
+}
+
+FIR_TEST(metrics_are_lines_of_their_own)
+{
+    summary->n_metrics = 2;
+    summary->metrics[0] = (struct metric_result){.name = "CPI", .unit = "cycles", .value = 1.25};
+    summary->metrics[1] = (struct metric_result){.name = "MPKI", .value = (double)NAN};
+    expect(',', "csv/metrics.csv");
 }
 
 FRESH_TEST(quoting)

@@ -1,5 +1,6 @@
 /* Lines with their costs, whole. */
 #include "golden.h"
+#include "renderings.h"
 
 #include "measure/delta.h"
 #include "report/line_table.h"
@@ -84,7 +85,7 @@ static void function_took(uint64_t cycles)
 LINES_TEST(a_table)
 {
     function_took(1050);
-    assert_true(line_report_text(output(), &report, 100));
+    assert_true(line_report_write(TO_TEXT(100), &report));
     output_is_golden("lines/a_table.txt");
 }
 
@@ -93,20 +94,20 @@ LINES_TEST(a_sum_that_is_not_the_functions_is_a_warning)
     function_took(1060);
     report.unframed = true;
     snprintf(report.ended, sizeof report.ended, "Ctrl-C");
-    assert_true(line_report_text(output(), &report, 80));
+    assert_true(line_report_write(TO_TEXT(80), &report));
     output_is_golden("lines/a_warning.txt");
 }
 
 LINES_TEST(as_json)
 {
     function_took(1050);
-    assert_true(line_report_json(output(), &report));
+    assert_true(line_report_write(TO(FORMAT_JSON), &report));
     output_is_golden("lines/lines.jsonl");
 }
 
 LINES_TEST(an_output_without_room)
 {
     function_took(1050);
-    assert_false(line_report_text(output_full(), &report, 80));
-    assert_false(line_report_json(output_full(), &report));
+    assert_false(line_report_write(TO_FULL(FORMAT_TEXT), &report));
+    assert_false(line_report_write(TO_FULL(FORMAT_JSON), &report));
 }

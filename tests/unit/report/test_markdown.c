@@ -3,6 +3,8 @@
 
 #include "report/formats.h"
 
+#include <math.h>
+
 static void expect(const char *name)
 {
     assert_true(markdown_summary(output(), summary, compared));
@@ -39,6 +41,16 @@ FRESH_TEST(what_has_no_number)
     expect("markdown/what_has_no_number.md");
 }
 
+/* A number says how exact it is, and what was asked for is there. */
+FIR_TEST(metrics_and_an_unknown_overhead)
+{
+    summary->columns[1].calibrated = false;
+    summary->n_metrics = 2;
+    summary->metrics[0] = (struct metric_result){.name = "CPI", .unit = "cycles", .value = 1.25};
+    summary->metrics[1] = (struct metric_result){.name = "MPKI", .value = (double)NAN, .why = "no | such"};
+    expect("markdown/metrics.md");
+}
+
 FRESH_TEST(nothing_is_taken_as_markdown)
 {
     static const struct {
@@ -67,7 +79,7 @@ FRESH_TEST(nothing_is_taken_as_markdown)
         char *text = output_text(NULL);
         if (strstr(text, expected) != text)
             fail_msg("%s does not begin %s", expected, text);
-        snprintf(expected, sizeof expected, "\n| %s | 7 | 7 | 0 | 7 | 7 | 7 |\n", cases[i].text);
+        snprintf(expected, sizeof expected, "\n| %s | 7 | 7 | 0 | 7 | 7 | 7 | 7 | ±0 | 0 |\n", cases[i].text);
         if (strstr(text, expected) == NULL)
             fail_msg("%s is not in %s", expected, text);
         free(text);

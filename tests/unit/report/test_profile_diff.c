@@ -1,6 +1,7 @@
 /* A profile against an older one in each format, whole. */
 #include "golden.h"
 #include "profiles.h"
+#include "renderings.h"
 
 #include "report/profile_diff.h"
 
@@ -70,7 +71,7 @@ static int end(void **state)
 
 static void text_is(const char *name)
 {
-    assert_true(profile_diff_text(output(), &report, 80));
+    assert_true(profile_diff_write(TO_TEXT(80), &report));
     output_is_golden(name);
 }
 
@@ -97,7 +98,7 @@ DIFF_TEST(by_file)
         rows[i].function = NULL;
     rows[0].source = "fir.c";
     rows[1].source = "vector.h";
-    assert_true(profile_diff_text(output(), &report, 80));
+    assert_true(profile_diff_write(TO_TEXT(80), &report));
     char *text = output_text(NULL);
     assert_non_null(strstr(text, "  file\n"));
     assert_non_null(strstr(text, "  vector.h\n"));
@@ -108,7 +109,7 @@ DIFF_TEST(by_file)
 /* Without the line that has the version and the time. */
 DIFF_TEST(as_json)
 {
-    assert_true(profile_diff_json(output(), &report));
+    assert_true(profile_diff_write(TO(FORMAT_JSON), &report));
     size_t size;
     char *text = output_text(&size);
     char *second = strchr(text, '\n') + 1;
@@ -118,13 +119,20 @@ DIFF_TEST(as_json)
 
 DIFF_TEST(as_csv)
 {
-    assert_true(profile_diff_csv(output(), &report, ','));
+    assert_true(profile_diff_write(TO(FORMAT_CSV), &report));
     output_is_golden("profile/diff.csv");
+}
+
+DIFF_TEST(as_markdown)
+{
+    rows[0].function = "a_b|<c>";
+    assert_true(profile_diff_write(TO(FORMAT_MARKDOWN), &report));
+    output_is_golden("profile/diff.md");
 }
 
 DIFF_TEST(a_full_disk)
 {
-    assert_false(profile_diff_text(output_full(), &report, 80));
-    assert_false(profile_diff_json(output_full(), &report));
-    assert_false(profile_diff_csv(output_full(), &report, ','));
+    assert_false(profile_diff_write(TO_FULL(FORMAT_TEXT), &report));
+    assert_false(profile_diff_write(TO_FULL(FORMAT_JSON), &report));
+    assert_false(profile_diff_write(TO_FULL(FORMAT_CSV), &report));
 }

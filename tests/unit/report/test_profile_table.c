@@ -1,6 +1,7 @@
 /* A profile in each format, whole. */
 #include "golden.h"
 #include "profiles.h"
+#include "renderings.h"
 
 #include "report/profile_table.h"
 
@@ -68,14 +69,14 @@ static int end(void **state)
 
 static void text_is(const char *name)
 {
-    assert_true(profile_text_within(output(), &report, 80));
+    assert_true(profile_write(TO_TEXT(80), &report));
     output_is_golden(name);
 }
 
 /* Behind the header, which has the time of day. */
 static void json_is(const char *name)
 {
-    assert_true(profile_json(output(), &report));
+    assert_true(profile_write(TO(FORMAT_JSON), &report));
     size_t size;
     char *text = output_text(&size);
     char *second = strchr(text, '\n') + 1;
@@ -125,7 +126,7 @@ PROFILE_TEST(everything_went_wrong)
     shares[0].states[PROFILE_HALTED] = 600;
     shares[0].states[PROFILE_IN_RESET] = 60;
     text_is("profile/notes.txt");
-    assert_true(profile_json(output(), &report));
+    assert_true(profile_write(TO(FORMAT_JSON), &report));
     char *text = output_text(NULL);
     assert_non_null(strstr(text, "the probe does not answer"));
     assert_non_null(strstr(text, "\"resets\":1"));
@@ -172,7 +173,7 @@ PROFILE_TEST(of_call_stacks)
     text_is("profile/calls.txt");
     report.tree = NULL;
     json_is("profile/calls.json");
-    assert_true(profile_csv(output(), &report, ','));
+    assert_true(profile_write(TO(FORMAT_CSV), &report));
     output_is_golden("profile/calls.csv");
     assert_true(stacks_folded(output(), &tree));
     output_is_golden("profile/calls.folded");
@@ -184,7 +185,7 @@ PROFILE_TEST(cut_off)
 {
     profile->end.known = false;
     text_is("profile/cut.txt");
-    assert_true(profile_json(output(), &report));
+    assert_true(profile_write(TO(FORMAT_JSON), &report));
     char *text = output_text(NULL);
     assert_non_null(strstr(text, "\"cut\":true"));
     free(text);
@@ -201,7 +202,7 @@ PROFILE_TEST(as_json)
 PROFILE_TEST(a_list_of_top)
 {
     shares[0].is_few = true;
-    profile_text_core(output(), &report, &shares[0], 2, 80);
+    profile_text_core(TO_TEXT(80), &report, &shares[0], 2);
     output_is_golden("profile/list.txt");
     assert_true(profile_json_core(output(), &report, &shares[0], 12.5));
     char *text = output_text(NULL);
@@ -212,8 +213,15 @@ PROFILE_TEST(a_list_of_top)
 
 PROFILE_TEST(as_csv)
 {
-    assert_true(profile_csv(output(), &report, ','));
+    assert_true(profile_write(TO(FORMAT_CSV), &report));
     output_is_golden("profile/shares.csv");
+}
+
+PROFILE_TEST(as_markdown)
+{
+    profile->end.known = false;
+    assert_true(profile_write(TO(FORMAT_MARKDOWN), &report));
+    output_is_golden("profile/shares.md");
 }
 
 PROFILE_TEST(as_folded_stacks)
@@ -243,16 +251,16 @@ PROFILE_TEST(names_from_outside)
     shares[0].n = 1;
     assert_true(profile_folded(output(), &report));
     output_is("core 0;a:b\xEF\xBF\xBD\xEF\xBF\xBD[2J\xEF\xBF\xBD 32590\n");
-    assert_true(profile_csv(output(), &report, ','));
+    assert_true(profile_write(TO(FORMAT_CSV), &report));
     output_is_golden("profile/outside.csv");
     text_is("profile/outside.txt");
 }
 
 PROFILE_TEST(no_room)
 {
-    assert_false(profile_text_within(output_full(), &report, 80));
-    assert_false(profile_json(output_full(), &report));
+    assert_false(profile_write(TO_FULL(FORMAT_TEXT), &report));
+    assert_false(profile_write(TO_FULL(FORMAT_JSON), &report));
     assert_false(profile_json_core(output_full(), &report, &shares[0], 1));
-    assert_false(profile_csv(output_full(), &report, ','));
+    assert_false(profile_write(TO_FULL(FORMAT_CSV), &report));
     assert_false(profile_folded(output_full(), &report));
 }

@@ -1,0 +1,506 @@
+#include "report/render.h"
+
+#include "report/formats.h"
+#include "report/html.h"
+#include "report/number.h"
+#include "report/terminal.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { CELL = 512, CODE = 3 * 1024, COLUMNS = 16, GAP = 2, NAME_MOST = 40, CODE_LEAST = 16, INDENT = 2 };
+
+/* ---- cells */
+
+struct cells {
+    char text[COLUMNS][CODE];
+};
+
+static bool is_right(const struct view_column *column)
+{
+    return column->as >= AS_PLACE;
+}
+
+static bool is_true(const json_t *row, const char *key)
+{
+    const json_t *value = key != NULL ? field_of(row, key) : NULL;
+    return value != NULL && !json_is_false(value);
+}
+
+static void put_number(const struct view_column *column, const json_t *value, char *out)
+{
+    double real = json_number_value(value);
+    char number[NUMBER_ROOM] = "";
+    switch (column->as) {
+    case AS_COUNT:
+        number_unsigned(number, sizeof number,
+                        json_is_integer(value) ? (uint64_t)json_integer_value(value) : (uint64_t)real);
+        break;
+    case AS_MEAN:
+        number_mean(number, real);
+        break;
+    case AS_CHANGE:
+        number_change(number, real);
+        break;
+    case AS_SHARE:
+    case AS_HEAT:
+        number_share(number, real);
+        break;
+    case AS_POINTS:
+        number_points(number, real);
+        break;
+    case AS_STEP:
+        snprintf(number, sizeof number, "%+.2f", 100 * real);
+        break;
+    default:
+        snprintf(number, sizeof number, "%.0f", real);
+    }
+    snprintf(out, CELL, "%s", number);
+}
+
+/* "[not permitted]" */
+static void put_state(const char *state, char *out)
+{
+    snprintf(out, CELL, "[%.500s]", state);
+    for (char *at = out; (at = strchr(at, '_')) != NULL;)
+        *at = ' ';
+}
+
+static void put_cell(const struct view_column *column, const json_t *row, char out[CODE])
+{
+    const json_t *value = field_of(row, column->key);
+    const char *state = column->as == AS_NAME ? field_text(row, "state") : "";
+    out[0] = '\0';
+    if (column->needs != NULL && !(field_real(row, column->needs) > 0))
+        return;
+    if (state[0] != '\0')
+        put_state(state, out);
+    else if (json_is_string(value))
+        snprintf(out, CODE, "%s", json_string_value(value));
+    else if (json_is_number(value))
+        put_number(column, value, out);
+    else if (json_is_boolean(value))
+        snprintf(out, CELL, "%d", json_is_true(value));
+    else
+        snprintf(out, CELL, "%s", column->none != NULL ? column->none : "");
+    if (is_true(row, column->mark)) {
+        memmove(out + 1, out, strlen(out) + 1);
+        out[0] = '~';
+    }
+}
+
+static bool is_anywhere(const struct view_column *column, const json_t *rows)
+{
+    size_t i;
+    const json_t *row;
+    json_array_foreach(rows, i,
+                       row) if (field_of(row, column->key) != NULL || column->none != NULL) return true;
+    return false;
+}
+
+/* The same where there is no room for a reason over several cells: it is in the first of them. */
+static void put_cell_or_reason(const struct view *view, size_t i, const json_t *row, bool *told,
+                               char out[CODE])
+{
+    put_cell(&view->columns[i], row, out);
+    if (out[0] == '\0' && is_right(&view->columns[i]) && view->reason != NULL && !*told) {
+        snprintf(out, CODE, "%s", field_text(row, view->reason));
+        *told = true;
+    }
+}
+
+/* The columns that the format shows; columns that no row has a value in are left out for people. */
+static struct view shown(const struct view *view, struct view_column columns[COLUMNS], const json_t *rows,
+                         bool for_people)
+{
+    struct view out = *view;
+    out.columns = columns;
+    out.n = 0;
+    for (size_t i = 0; i < view->n && out.n < COLUMNS; i++) {
+        const struct view_column *column = &view->columns[i];
+        bool may_go = for_people ? column->least == 0 && column->as != AS_CODE && column->as != AS_NAME
+                                 : column->optional;
+        if (!may_go || is_anywhere(column, rows))
+            columns[out.n++] = *column;
+    }
+    return out;
+}
+
+static const char *group_of(const struct view *view, const json_t *row)
+{
+    return view->group != NULL ? field_text(row, view->group) : "";
+}
+
+static bool begins_group(const struct view *view, const json_t *rows, size_t i)
+{
+    const json_t *row = json_array_get(rows, i), *before = i > 0 ? json_array_get(rows, i - 1) : NULL;
+    return view->group != NULL && (i == 0 || strcmp(group_of(view, row), group_of(view, before)) != 0);
+}
+
+/* ---- text */
+
+struct layout {
+    const struct rendering *to;
+    size_t width[COLUMNS];
+};
+
+static void fill_heading(const struct view *view, const char *group, struct cells *cells)
+{
+    for (size_t i = 0; i < view->n; i++)
+        terminal_text(cells->text[i], CODE,
+                      view->group != NULL && i + 1 == view->n ? group : view->columns[i].heading);
+}
+
+static void fill(const struct view *view, const json_t *row, struct cells *cells)
+{
+    char text[CODE];
+    for (size_t i = 0; i < view->n; i++) {
+        put_cell(&view->columns[i], row, text);
+        for (size_t end = strlen(text); end > 0 && text[end - 1] == ' ';)
+            text[--end] = '\0';
+        terminal_text(cells->text[i], CODE, text);
+    }
+}
+
+static void widen(const struct view *view, const struct cells *cells, struct layout *layout)
+{
+    for (size_t i = 0; i < view->n; i++) {
+        size_t width = utf8_width(cells->text[i]);
+        if (view->columns[i].as != AS_CODE && width > layout->width[i] &&
+            (view->columns[i].as != AS_NAME || width <= NAME_MOST))
+            layout->width[i] = width;
+    }
+}
+
+static struct layout lay_out(const struct rendering *to, const struct view *view, const json_t *rows,
+                             struct cells *cells)
+{
+    struct layout layout = {.to = to};
+    size_t i;
+    const json_t *row;
+    for (i = 0; i < view->n; i++)
+        layout.width[i] = view->columns[i].least;
+    fill_heading(view, "", cells);
+    widen(view, cells, &layout);
+    json_array_foreach(rows, i, row)
+    {
+        fill(view, row, cells);
+        widen(view, cells, &layout);
+    }
+    return layout;
+}
+
+static size_t gap_of(const struct view *view, size_t i)
+{
+    return i == 0 ? 0 : view->columns[i].gap > 0 ? view->columns[i].gap : GAP;
+}
+
+/* At least some of the code is shown on the narrowest terminal. */
+static void cut_code(const struct view *view, const struct layout *layout, struct cells *cells)
+{
+    char *text = cells->text[view->n - 1];
+    size_t used = 0, bytes = 0;
+    if (layout->to->uncut || view->columns[view->n - 1].as != AS_CODE)
+        return;
+    for (size_t i = 0; i < view->n; i++)
+        used += gap_of(view, i) + layout->width[i];
+    size_t most = layout->to->columns > used + CODE_LEAST ? layout->to->columns - used : CODE_LEAST;
+    for (size_t n = 0; text[bytes] != '\0'; bytes++)
+        if (((unsigned char)text[bytes] & 0xC0) != 0x80 && n++ == most)
+            break;
+    while (bytes > 0 && text[bytes - 1] == ' ')
+        bytes--;
+    text[bytes] = '\0';
+}
+
+/* Blanks wait until a text follows them, so that no line ends in one. A reason takes the places of the
+ * numbers that are not there. */
+static void put_line(const struct view *view, const struct layout *layout, const struct cells *cells,
+                     const char *reason)
+{
+    FILE *out = layout->to->out;
+    size_t owed = 0;
+    for (size_t i = 0; i < view->n; i++) {
+        bool right = is_right(&view->columns[i]);
+        const char *text = cells->text[i];
+        if (right && text[0] == '\0' && (i + 1 == view->n || !is_right(&view->columns[i + 1])))
+            text = reason;
+        size_t width = utf8_width(text), room = layout->width[i];
+        owed += gap_of(view, i) + room;
+        if (width == 0)
+            continue;
+        size_t after = right || width > room ? 0 : room - width, taken = right ? width : room;
+        fprintf(out, "%*s%s", (int)(owed > taken ? owed - taken : 0), "", text);
+        owed = after;
+    }
+}
+
+static void write_text(const struct rendering *to, const struct view *view, const json_t *rows,
+                       struct cells *cells)
+{
+    const struct layout layout = lay_out(to, view, rows, cells);
+    for (size_t i = 0; i == 0 || i < json_array_size(rows); i++) {
+        const json_t *row = json_array_get(rows, i);
+        bool faint = is_true(row, view->faint);
+        if (i == 0 || begins_group(view, rows, i)) {
+            fputs(view->group != NULL ? "\n" : "", to->out);
+            fill_heading(view, group_of(view, row), cells);
+            put_line(view, &layout, cells, "");
+            fputc('\n', to->out);
+        }
+        if (row == NULL)
+            break;
+        fill(view, row, cells);
+        cut_code(view, &layout, cells);
+        fputs(faint ? terminal_colour(to->out, COLOUR_FAINT) : "", to->out);
+        put_line(view, &layout, cells, view->reason != NULL ? field_text(row, view->reason) : "");
+        fprintf(to->out, "%s\n", faint ? terminal_colour(to->out, COLOUR_END) : "");
+    }
+}
+
+/* ---- CSV */
+
+static void put_field(struct csv *csv, const struct view_column *column, const json_t *row, char text[CODE])
+{
+    const json_t *value = field_of(row, column->key);
+    if (json_is_integer(value))
+        csv_unsigned(csv, (uint64_t)json_integer_value(value));
+    else if (json_is_real(value))
+        csv_field(csv, number_shortest(text, NUMBER_ROOM, json_real_value(value)));
+    else {
+        put_cell(column, row, text);
+        csv_text(csv, text);
+    }
+}
+
+static void write_csv(const struct rendering *to, const struct view *view, const json_t *rows,
+                      char text[CODE])
+{
+    struct csv csv = {.out = to->out, .separator = to->separator};
+    size_t i, k;
+    const json_t *row;
+    for (k = 0; k < view->n; k++)
+        csv_field(&csv, view->columns[k].heading);
+    csv_end_line(&csv);
+    json_array_foreach(rows, i, row)
+    {
+        for (k = 0; k < view->n; k++)
+            put_field(&csv, &view->columns[k], row, text);
+        csv_end_line(&csv);
+    }
+}
+
+/* ---- Markdown */
+
+/* A backslash makes any ASCII punctuation plain text, in tables too. Inside a word '_' needs none. */
+void markdown_text(FILE *out, const char *text)
+{
+    char clean[UTF8_CLEAN_ROOM(CELL)], before = ' ';
+    for (const char *at = utf8_clean(clean, sizeof clean, text); *at != '\0'; before = *at++) {
+        bool in_word = *at == '_' && isalnum((unsigned char)before) && isalnum((unsigned char)at[1]);
+        if (!in_word && strchr("\\`*_{}[]<>()#|~&!$", *at) != NULL)
+            fputc('\\', out);
+        fputc(*at, out);
+    }
+}
+
+static void put_markdown(FILE *out, const struct view_column *column, const json_t *row, const char *text)
+{
+    const json_t *list = field_of(row, column->key), *one;
+    size_t i;
+    fputs("| ", out);
+    json_array_foreach(list, i, one)
+    {
+        bool is_bad = json_is_true(json_object_get(one, "bad"));
+        fputs(i > 0 ? "<br>" : "", out);
+        markdown_text(out, field_text(one, "before"));
+        fputs(is_bad ? "**" : "", out);
+        markdown_text(out, field_text(one, "verdict"));
+        fputs(is_bad ? "**" : "", out);
+        markdown_text(out, field_text(one, "why"));
+    }
+    markdown_text(out, text);
+    fputs(" ", out);
+}
+
+static void write_markdown(FILE *out, const struct view *view, const json_t *rows, char text[CODE])
+{
+    size_t i, k;
+    const json_t *row;
+    for (k = 0; k < view->n; k++)
+        fprintf(out, "|%s", view->columns[k].heading[0] != '\0' ? view->columns[k].heading : " ");
+    fputs("|\n", out);
+    for (k = 0; k < view->n; k++)
+        fputs(is_right(&view->columns[k]) ? "|--:" : "|:--", out);
+    fputs("|\n", out);
+    json_array_foreach(rows, i, row)
+    {
+        bool told = false;
+        for (k = 0; k < view->n; k++) {
+            put_cell_or_reason(view, k, row, &told, text);
+            put_markdown(out, &view->columns[k], row, text);
+        }
+        fputs("|\n", out);
+    }
+    fputc('\n', out);
+}
+
+/* ---- HTML */
+
+static const char *heat_of(const struct view_column *column, const json_t *row)
+{
+    double part = column->as == AS_HEAT ? field_real(row, column->key) : 0;
+    return part >= 0.2 ? "h3" : part >= 0.05 ? "h2" : part >= 0.01 ? "h1" : NULL;
+}
+
+static void write_html(FILE *out, const struct view *view, const json_t *rows, char text[CODE])
+{
+    const char *headings[COLUMNS];
+    struct html_table table = {.out = out, .columns = headings, .n = view->n};
+    size_t i, k;
+    const json_t *row;
+    for (k = 0; k < view->n; k++) {
+        headings[k] = view->columns[k].heading;
+        table.texts += !is_right(&view->columns[k]) && table.numbers == 0;
+        table.numbers += is_right(&view->columns[k]);
+    }
+    html_table_begin(&table, view->class, view->caption);
+    json_array_foreach(rows, i, row)
+    {
+        if (begins_group(view, rows, i) && group_of(view, row)[0] != '\0') {
+            html_row(&table, NULL);
+            fprintf(out, "<th scope=\"rowgroup\" colspan=\"%zu\">", view->n);
+            html_text(out, group_of(view, row));
+            fputs("</th>", out);
+        }
+        html_row(&table, is_true(row, view->faint) ? "faint" : NULL);
+        bool told = false;
+        for (k = 0; k < view->n; k++) {
+            put_cell_or_reason(view, k, row, &told, text);
+            html_cell(&table, heat_of(&view->columns[k], row), text);
+        }
+    }
+    html_table_end(&table);
+}
+
+/* ---- all */
+
+bool render_table(const struct rendering *to, const struct view *view, json_t *rows)
+{
+    struct view_column columns[COLUMNS];
+    struct cells *cells = malloc(sizeof *cells);
+    bool ok = cells != NULL && rows != NULL;
+    struct view seen = shown(view, columns, rows, to->format != FORMAT_CSV);
+    if (!ok)
+        ;
+    else if (to->format == FORMAT_CSV)
+        write_csv(to, &seen, rows, cells->text[0]);
+    else if (to->format == FORMAT_MARKDOWN)
+        write_markdown(to->out, &seen, rows, cells->text[0]);
+    else if (to->format == FORMAT_HTML)
+        write_html(to->out, &seen, rows, cells->text[0]);
+    else
+        write_text(to, &seen, rows, cells);
+    free(cells);
+    json_decref(rows);
+    return ok;
+}
+
+void row_text(struct json_part *row, const char *key, const char *text)
+{
+    json_part_text(row, key, text);
+}
+
+/* ---- what is around a table */
+
+void render_notes(const struct rendering *to, const json_t *notes)
+{
+    size_t i;
+    const json_t *note;
+    if (json_array_size(notes) == 0)
+        return;
+    fputs(to->format == FORMAT_HTML   ? "<ul class=\"notes\">\n"
+          : to->format == FORMAT_TEXT ? "\n"
+                                      : "",
+          to->out);
+    json_array_foreach(notes, i, note)
+    {
+        const char *text = json_string_value(note);
+        char clean[UTF8_CLEAN_ROOM(1024)];
+        if (to->format == FORMAT_HTML) {
+            html_element(to->out, "li", NULL, text);
+        } else if (to->format == FORMAT_MARKDOWN) {
+            fputs("* ", to->out);
+            markdown_text(to->out, text);
+            fputc('\n', to->out);
+        } else {
+            fold_text(to->out, to->columns, INDENT, terminal_text(clean, sizeof clean, text));
+        }
+    }
+    fputs(to->format == FORMAT_HTML ? "</ul>\n" : to->format == FORMAT_MARKDOWN ? "\n" : "", to->out);
+}
+
+static void put_fact(const struct rendering *to, struct fold *fold, const char *fact, size_t gap)
+{
+    char text[UTF8_CLEAN_ROOM(CELL)];
+    if (to->format == FORMAT_TEXT) {
+        fold_put(fold, terminal_text(text, sizeof text, fact), gap);
+        return;
+    }
+    fprintf(to->out, "%*s", (int)gap, "");
+    if (to->format == FORMAT_HTML)
+        html_text(to->out, fact);
+    else
+        markdown_text(to->out, fact);
+}
+
+void render_facts(const struct rendering *to, const char *const *facts, size_t n, size_t gap)
+{
+    struct fold fold = {.out = to->out, .columns = to->columns, .indent = INDENT};
+    bool begun = false;
+    for (size_t i = 0; i < n; i++) {
+        if (facts[i][0] == '\0')
+            continue;
+        if (!begun && to->format == FORMAT_HTML)
+            fputs("<p class=\"faint\">", to->out);
+        put_fact(to, &fold, facts[i], begun ? gap : 0);
+        begun = true;
+    }
+    fold_end(&fold);
+    if (begun && to->format != FORMAT_TEXT)
+        fputs(to->format == FORMAT_HTML ? "</p>\n" : "\n\n", to->out);
+}
+
+void render_text(const struct rendering *to, const char *text)
+{
+    char clean[UTF8_CLEAN_ROOM(CELL)];
+    if (to->format == FORMAT_TEXT)
+        fold_text(to->out, to->columns, INDENT, terminal_text(clean, sizeof clean, text));
+    else
+        render_facts(to, &text, 1, 0);
+}
+
+void render_heading(const struct rendering *to, const char *text)
+{
+    if (to->format == FORMAT_HTML) {
+        html_element(to->out, "h2", NULL, text);
+    } else {
+        fputs(to->format == FORMAT_MARKDOWN ? "### " : "\n", to->out);
+        render_text(to, text);
+    }
+}
+
+void render_begin(const struct rendering *to, const char *title)
+{
+    if (to->format == FORMAT_HTML)
+        html_begin_still(to->out, title);
+}
+
+bool render_end(const struct rendering *to)
+{
+    if (to->format == FORMAT_HTML)
+        html_end_still(to->out);
+    return fflush(to->out) == 0 && !ferror(to->out);
+}

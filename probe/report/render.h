@@ -1,0 +1,74 @@
+/*
+ * Results for people and spreadsheets: lines of a document as text, CSV, Markdown and HTML. What a table
+ * shows is a view, which is data: which keys, under which heading, and how. This file knows formats, and no
+ * result.
+ */
+#pragma once
+
+#include "report/counts.h"
+#include "report/document.h"
+
+/* How a value is written for people. CSV has it as it is. */
+enum as {
+    AS_TEXT,
+    AS_NAME,    /* a text that may be wider than its column; of a row with a `state`, that in brackets */
+    AS_CODE,    /* the last column: a terminal cuts it */
+    AS_VERDICT, /* of Markdown: objects with `verdict`, `before` and `why` around it, and `bad` */
+    AS_PLACE,   /* at the right: a number of a line, an address */
+    AS_COUNT,   /* 18,204 */
+    AS_MEAN,    /* 18,204 or 94.25 */
+    AS_CHANGE,  /* +0.15 % */
+    AS_SHARE,   /* 41.77 % */
+    AS_HEAT,    /* the same, and on a page the hotter the darker */
+    AS_POINTS,  /* the error of a share: 0.55 */
+    AS_STEP,    /* the change of a share: +0.15 */
+};
+
+struct view_column {
+    const char *key;     /* as of field_of */
+    const char *heading; /* of CSV: what the field is called */
+    enum as as;
+    const char *needs; /* of a number: a key, and without a number above 0 there the cell is empty */
+    const char *none;  /* where there is no value; NULL: "" */
+    const char *mark;  /* a key: "~" is in front where it is there, and not false */
+    size_t least, gap; /* of text: the least width, and the blanks before it, 0: two */
+    bool optional;     /* of CSV: without any value there is no such field; for people that always holds */
+};
+
+struct view {
+    const struct view_column *columns;
+    size_t n;
+    const char *class, *caption; /* of a page */
+    const char *group;  /* a key: rows with the same text there follow each other below a heading with it */
+    const char *reason; /* a key: what the row has in place of numbers that it lacks */
+    const char *faint;  /* a key: where it is there and not false the row is of less weight */
+};
+
+struct rendering {
+    FILE *out;
+    enum format format;
+    size_t columns; /* of text: where it folds */
+    bool uncut;     /* of text: long lines of code stay whole */
+    char separator; /* of CSV */
+};
+
+/* False: out of memory. That all could be written is checked with the output. `rows` are freed; NULL: false.
+ */
+bool render_table(const struct rendering *to, const struct view *view, json_t *rows);
+/* What only people see of a row: a key that the JSON lines do not have. "" is left out. */
+void row_text(struct json_part *row, const char *key, const char *text);
+/* A list of texts, whole sentences. */
+void render_notes(const struct rendering *to, const json_t *notes);
+/* Facts one after the other, which fold between two of them; "" is left out. */
+void render_facts(const struct rendering *to, const char *const *facts, size_t n, size_t gap);
+/* A sentence, or more. */
+void render_text(const struct rendering *to, const char *text);
+/* Begins a part. */
+void render_heading(const struct rendering *to, const char *text);
+/* A page has the title; other formats need none. */
+void render_begin(const struct rendering *to, const char *title);
+/* False if the output could not be written whole. */
+bool render_end(const struct rendering *to);
+
+/* Text as Markdown that stays a text. */
+void markdown_text(FILE *out, const char *text);

@@ -1,0 +1,190 @@
+#include "report/views.h"
+
+#define COLUMNS(list)           .columns = (list), .n = sizeof(list) / sizeof *(list)
+#define ERROR(of, number)       .key = (of), .heading = "±", .as = AS_POINTS, .needs = (number), .none = "?"
+#define NAME(of, what, unknown) .key = (of), .heading = (what), .as = AS_NAME, .none = (unknown)
+#define TEXT(of)                .key = (of), .heading = (of)
+#define FIELD(of, name)         .key = (of), .heading = (name)
+#define COUNT(of, what)         .key = (of), .heading = (what), .as = AS_COUNT
+
+/* ---- shares */
+
+#define SHARES(samples)                                                                                      \
+    {.key = "children", .heading = "children", .as = AS_SHARE},                                              \
+        {.key = "share", .heading = "share", .as = AS_SHARE}, {ERROR("plus_minus", "samples")},              \
+    {                                                                                                        \
+        COUNT("samples", samples)                                                                            \
+    }
+
+static const struct view_column by_function[] = {
+    SHARES("samples"), {NAME("function", "function", "[unknown]")}, {TEXT("source")}};
+static const struct view_column by_file[] = {SHARES("samples"), {NAME("source", "file", "[unknown]")}};
+static const struct view_column by_address[] = {
+    SHARES("samples"), {TEXT("address")}, {NAME("function", "function", NULL)}, {TEXT("source")}};
+static const struct view_column by_task[] = {SHARES("looks"), {NAME("task", "task", "[unknown]")}};
+static const struct view_column by_exception[] = {SHARES("looks"),
+                                                  {NAME("exception", "exception", "[unknown]")}};
+static const struct view_column by_context[] = {SHARES("looks"), {NAME("context", "context", "[unknown]")}};
+
+#define SHARE_VIEW(list)                                                                                      \
+    {                                                                                                         \
+        COLUMNS(list), .class = "shares",                                                                     \
+                       .caption = "Shares of the samples, the largest first; ± in percent points, with 95 %" \
+    }
+
+const struct view *share_view(enum shares_sort sort)
+{
+    static const struct view views[SHARES_SORTS] = {
+        [SHARES_FUNCTION] = SHARE_VIEW(by_function), [SHARES_LINE] = SHARE_VIEW(by_function),
+        [SHARES_FILE] = SHARE_VIEW(by_file),         [SHARES_ADDRESS] = SHARE_VIEW(by_address),
+        [SHARES_TASK] = SHARE_VIEW(by_task),         [SHARES_EXCEPTION] = SHARE_VIEW(by_exception),
+        [SHARES_PROCESS] = SHARE_VIEW(by_context),
+    };
+    return &views[sort];
+}
+
+static const struct view_column share_fields[] = {
+    {TEXT("core")},
+    {TEXT("share")},
+    {TEXT("plus_minus")},
+    {TEXT("samples")},
+    {FIELD("address|value", "address")},
+    {NAME("function|task|exception|context", "function", NULL)},
+    {TEXT("source")},
+    {.key = "children", .heading = "children", .optional = true},
+};
+const struct view share_csv = {COLUMNS(share_fields)};
+
+/* ---- changes */
+
+#define CHANGES                                                                                              \
+    {.key = "change", .heading = "change", .as = AS_STEP, .mark = "noise"}, {ERROR("plus_minus", NULL)},     \
+        {.key = "now.share", .heading = "now", .as = AS_SHARE, .needs = "now.samples"},                      \
+        {ERROR("now.plus_minus", NULL)},                                                                     \
+        {.key = "old.share", .heading = "before", .as = AS_SHARE, .needs = "old.samples"},                   \
+    {                                                                                                        \
+        ERROR("old.plus_minus", NULL)                                                                        \
+    }
+
+static const struct view_column change_by_function[] = {
+    CHANGES, {NAME("function", "function", "[unknown]")}, {TEXT("source")}};
+static const struct view_column change_by_file[] = {CHANGES, {NAME("source", "file", "[unknown]")}};
+static const struct view_column change_by_address[] = {
+    CHANGES, {TEXT("address")}, {NAME("function", "function", NULL)}, {TEXT("source")}};
+
+#define CHANGE_VIEW(list)                                                                                    \
+    {                                                                                                        \
+        COLUMNS(list), .class = "changes",                                                                   \
+                       .caption = "Changes of the shares in percent points, the largest first; ± with 95 %", \
+                       .faint = "noise"                                                                      \
+    }
+
+const struct view *change_view(enum shares_sort sort)
+{
+    static const struct view views[] = {CHANGE_VIEW(change_by_function), CHANGE_VIEW(change_by_file),
+                                        CHANGE_VIEW(change_by_address)};
+    return &views[sort == SHARES_FILE ? 1 : sort == SHARES_ADDRESS ? 2 : 0];
+}
+
+#define CHANGE_FIELDS                                                                                        \
+    {TEXT("core")}, {TEXT("change")}, {TEXT("plus_minus")}, {TEXT("noise")}, {FIELD("now.share", "share")},  \
+        {FIELD("now.plus_minus", "share_plus_minus")}, {FIELD("now.samples", "samples")},                    \
+        {FIELD("old.share", "old_share")}, {FIELD("old.plus_minus", "old_plus_minus")},                      \
+        {FIELD("old.samples", "old_samples")},                                                               \
+    {                                                                                                        \
+        TEXT("address")                                                                                      \
+    }
+
+static const struct view_column fields_by_function[] = {
+    CHANGE_FIELDS, {NAME("function", "function", "[unknown]")}, {TEXT("source")}};
+static const struct view_column fields_by_file[] = {
+    CHANGE_FIELDS, {NAME("source", "function", "[unknown]")}, {FIELD("", "source")}};
+static const struct view_column fields_by_address[] = {
+    CHANGE_FIELDS, {NAME("function", "function", NULL)}, {TEXT("source")}};
+
+const struct view *change_csv(enum shares_sort sort)
+{
+    static const struct view views[] = {
+        {COLUMNS(fields_by_function)}, {COLUMNS(fields_by_file)}, {COLUMNS(fields_by_address)}};
+    return &views[sort == SHARES_FILE ? 1 : sort == SHARES_ADDRESS ? 2 : 0];
+}
+
+/* ---- code */
+
+#define CODE(what)                                                                                           \
+    {.key = "share", .heading = "share", .as = AS_HEAT, .needs = "samples", .least = 8},                     \
+        {.key = "plus_minus", .heading = "±", .as = AS_POINTS, .least = 5},                                  \
+        {.key = "samples", .heading = "samples", .as = AS_COUNT, .needs = "samples"},                        \
+        {.key = "where", .heading = (what), .as = AS_PLACE, .least = 10},                                    \
+        {.key = "", .heading = "", .mark = "at_border", .least = 1, .gap = 1},                               \
+    {                                                                                                        \
+        .key = "text", .heading = "code", .as = AS_CODE, .gap = 1                                            \
+    }
+
+static const struct view_column code_of_lines[] = {CODE("line")};
+static const struct view_column code_alone[] = {CODE("address")};
+
+#define CODE_VIEW(list)                                                                                      \
+    {                                                                                                        \
+        COLUMNS(list),                                                                                       \
+            .class = "code",                                                                                 \
+            .caption = "Lines, and below each its instructions; shares of the function's samples",           \
+            .group = "group", .faint = "code"                                                                \
+    }
+
+const struct view *code_view(bool has_lines)
+{
+    static const struct view views[] = {CODE_VIEW(code_alone), CODE_VIEW(code_of_lines)};
+    return &views[has_lines];
+}
+
+/* ---- lines */
+
+static const struct view_column line_columns[] = {
+    {.key = "line", .heading = "line", .as = AS_PLACE, .none = "(none)", .least = 6},
+    {COUNT("hits", "hits")},
+    {.key = "hits_per_call", .heading = "per call", .as = AS_MEAN},
+    {.key = "median", .heading = "cycles", .as = AS_COUNT, .needs = "hits", .none = "?"},
+    {.key = "share", .heading = "share", .as = AS_SHARE},
+    {.key = "marks", .heading = "", .least = 4},
+    {.key = "text", .heading = "source", .as = AS_CODE},
+};
+const struct view line_view = {COLUMNS(line_columns), .class = "code",
+                               .caption = "Lines, and what each costs in a call", .group = "group",
+                               .reason = "reason"};
+
+/* ---- summary */
+
+static const struct view_column summary_columns[] = {
+    {.key = "name", .heading = ""},
+    {.key = "median", .heading = "median", .as = AS_COUNT, .least = 1},
+    {.key = "mean", .heading = "mean", .as = AS_MEAN},
+    {.key = "sd", .heading = "sd", .as = AS_MEAN},
+    {COUNT("min", "min")},
+    {COUNT("max", "max")},
+    {COUNT("p90", "p90")},
+    {COUNT("p99", "p99")},
+    {.key = "plus_minus", .heading = "per hit", .as = AS_PLACE},
+    {.key = "overhead", .heading = "overhead", .as = AS_MEAN},
+    {.key = "baseline", .heading = "baseline", .as = AS_MEAN},
+    {.key = "change", .heading = "change", .as = AS_CHANGE},
+    {.key = "verdict", .heading = "verdict", .as = AS_VERDICT},
+};
+const struct view summary_view = {COLUMNS(summary_columns), .reason = "reason"};
+
+/* ---- regions */
+
+static const struct view_column region_columns[] = {
+    {.key = "name", .heading = "region"},
+    {COUNT("hits", "hits"), .least = 1},
+    {COUNT("median", "median")},
+    {.key = "plus_minus", .heading = "per hit", .as = AS_PLACE},
+    {.key = "mean", .heading = "mean", .as = AS_MEAN},
+    {COUNT("min", "min")},
+    {COUNT("max", "max")},
+    {COUNT("p99", "p99")},
+    {.key = "rate", .heading = "calls/s", .as = AS_PLACE},
+    {.key = "share", .heading = "share", .as = AS_PLACE},
+    {.key = "verdict", .heading = "verdict", .as = AS_VERDICT},
+};
+const struct view region_view = {COLUMNS(region_columns), .reason = "reason"};
