@@ -92,8 +92,8 @@ enum { WORDS = 64 };
 
 /* Reads from the target *n words of a piece of the file, at most WORDS, from its byte *skip on. *asleep: the
  * core slept, so that they may be other than memory has. */
-static bool read_piece(struct session *session, const struct segment *piece, uint64_t *results, size_t *skip,
-                       size_t *n, bool *asleep, struct error *error)
+static bool read_piece_by(struct session *session, memory_reader *read, const struct segment *piece,
+                          uint64_t *results, size_t *skip, size_t *n, bool *asleep, struct error *error)
 {
     struct step items[WORDS];
     struct steps list = {.items = items, .room = WORDS};
@@ -103,8 +103,14 @@ static bool read_piece(struct session *session, const struct segment *piece, uin
     *n = list.n;
     struct deadline deadline = session_deadline(session);
     *asleep = false;
-    return list.n == 0 || awake_read(session->device.ledger, &session->device.chosen->core, &list, results,
-                                     asleep, &deadline, error);
+    return list.n == 0 ||
+           read(&session->device, &session->device.chosen->core, &list, results, asleep, &deadline, error);
+}
+
+static bool read_piece(struct session *session, const struct segment *piece, uint64_t *results, size_t *skip,
+                       size_t *n, bool *asleep, struct error *error)
+{
+    return read_piece_by(session, awake_look, piece, results, skip, n, asleep, error);
 }
 
 /* Compares words of the target with a piece of the file, from its byte `skip` on. A program that moved itself
@@ -210,7 +216,7 @@ bool elf_hidden_in_sleep(struct session *session)
     size_t skip = (4 - segment.address % 4) % 4;
     for (size_t at = skip; at + 4 <= segment.size && list.n < WORDS; at += 4)
         steps_add(&list, step_read(core_word(core, segment.address + at)));
-    return list.n > 1 && asleep_read(session->device.ledger, core, &list, words, &deadline) &&
+    return list.n > 1 && asleep_read(&session->device, core, &list, words, &deadline) &&
            !compare(session, &segment, skip, words, list.n, &differs);
 }
 
@@ -234,11 +240,14 @@ static bool check_piece(struct session *session, const struct segment *piece, st
     uint64_t results[WORDS];
     size_t skip, n;
     bool asleep;
-    struct error differs = {0}, by_core = {0};
+    struct error differs = {0}, by_core = {0}, ignored = {0};
     if (!read_piece(session, piece, results, &skip, &n, &asleep, &differs)) {
         error_prefix(&differs, "the ELF's code at 0x%08" PRIX64 " cannot be read back: ", piece->address);
     } else if (compare(session, piece, skip, results, n, &differs)) {
         session->shown_in_sleep = session->shown_in_sleep || asleep;
+        return true;
+    } else if (asleep && read_piece_by(session, awake_read, piece, results, &skip, &n, &asleep, &ignored) &&
+               compare(session, piece, skip, results, n, &ignored)) {
         return true;
     } else if (asleep && session->may_stop) {
         return compare_halted(session, piece, error);

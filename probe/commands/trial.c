@@ -19,7 +19,9 @@ bool session_look(struct session *session, const struct core *core, uint64_t add
     struct error ignored = {0};
     uint64_t value;
     bool asleep;
-    if (!awake_read(session->device.ledger, core, &list, &value, &asleep, deadline, &ignored))
+    if (!awake_look(&session->device, core, &list, &value, &asleep, deadline, &ignored) ||
+        (asleep && !session->shown_in_sleep &&
+         !awake_read(&session->device, core, &list, &value, &asleep, deadline, &ignored)))
         return false;
     *out = (uint32_t)value;
     return !asleep || session->shown_in_sleep;

@@ -5,16 +5,22 @@
  */
 #pragma once
 
-#include "cores/core.h"
-#include "links/ledger.h"
+#include "device/device.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
+/* Of one of the device's cores. A look that sees a reset notes it in the device: the register tells it only
+ * once.
+ */
+typedef bool memory_reader(struct device *device, const struct core *core, const struct steps *list,
+                           uint64_t *results, bool *asleep, const struct deadline *deadline,
+                           struct error *error);
+/* The reads of `list`, of memory, at once. *asleep: the core was, before or after them. */
+memory_reader awake_look;
 /* Makes the reads of `list`, of memory, while the core is awake, if it wakes within some time. *asleep: it
  * was not found awake. */
-bool awake_read(struct ledger *ledger, const struct core *core, const struct steps *list, uint64_t *results,
-                bool *asleep, const struct deadline *deadline, struct error *error);
+memory_reader awake_read;
 /* The same while it sleeps, if it does within some time; false: it did not, or they cannot be read. */
-bool asleep_read(struct ledger *ledger, const struct core *core, const struct steps *list, uint64_t *results,
+bool asleep_read(struct device *device, const struct core *core, const struct steps *list, uint64_t *results,
                  const struct deadline *deadline);
