@@ -112,7 +112,7 @@ void help_print(FILE *out, bool all)
     print_exit_codes(out);
 }
 
-/* The commands of "stat, watch and top: all cores", *text behind the colon then; 0: it begins otherwise. */
+/* The commands of "stat, watch and top: all cores", *text is after the colon then; 0: it begins otherwise. */
 static unsigned take_commands(const char **text)
 {
     static const char *const between[] = {", ", " and "};

@@ -40,7 +40,7 @@ struct profiling {
     bool has_contexts;                                     /* exceptions and tasks are read, too */
     struct tasks tasks;
     char event[EVENT_NAME];     /* by which it stops */
-    double event_rate;          /* a second; 0: --every says behind how many */
+    double event_rate;          /* a second; 0: --every says after how many */
     double stood_s;             /* for its samples, as closed */
     struct profile_about about; /* since profiling_take */
     int64_t begun_us;           /* the first list */
