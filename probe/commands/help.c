@@ -311,6 +311,7 @@ void help_manual(FILE *out)
     for (size_t i = 0; i < N_EXIT_CODES; i++)
         fprintf(out, ".TP\n%d\n%s\n", exit_codes[i].code, exit_codes[i].means);
     fputs(".SH ENVIRONMENT\n.TP\nPMU_PROBE\nstands for \\-\\-probe\n"
+          ".TP\nPMU_OPENOCD\nthe OpenOCD that is started\n"
           ".SH FILES\n.TP\npmu\\-probe.conf\noptions, one per line, in the current folder\n"
           ".TP\n$XDG_CONFIG_HOME/pmu\\-probe/pmu\\-probe.conf, ~/.config/pmu\\-probe/pmu\\-probe.conf\n"
           "your own options; only these may start OpenOCD, name files to write, or act on the target\n"
