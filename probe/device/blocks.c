@@ -322,7 +322,7 @@ bool device_take_block(struct device *device, const char *name, const struct dea
 bool device_follow_reload(struct device *device, const char *changed)
 {
     struct counter_block *block = device->block;
-    return changed != NULL && block->kind->follow_reload != NULL &&
+    return block != NULL && changed != NULL && block->kind->follow_reload != NULL &&
            block->kind->follow_reload(block, changed);
 }
 

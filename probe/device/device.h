@@ -112,7 +112,7 @@ void device_note_uses(struct device *device, const struct counter_block *blocks,
 bool device_take_block(struct device *device, const char *name, const struct deadline *deadline,
                        struct error *error);
 /* Something else changed this register, by a witness's name. If it is the counter's reload register, the
- * block, to be taken again then, has it read at each stop. */
+ * block, to be taken again then, has it read at each stop. False while no block is taken. */
 bool device_follow_reload(struct device *device, const char *changed);
 /* Makes it count once more, after a reset. */
 bool device_retake_block(struct device *device, const struct deadline *deadline, struct error *error);

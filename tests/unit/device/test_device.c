@@ -358,12 +358,15 @@ FRESH_TEST(a_reload_value_that_changes_is_noticed)
     f.model.rvr = 9999;
     open_it();
     assert_true(device_check_witness(&f.device, &f.deadline, &f.error)); /* none taken yet */
-    assert_true(take(false) && take_block("systick"));
+    assert_true(take(false));
+    assert_false(device_follow_reload(&f.device, "SYST_RVR")); /* no counter is taken yet */
+    assert_true(take_block("systick"));
     assert_true(device_check_witness(&f.device, &f.deadline, &f.error));
     f.model.rvr = 4999;
     assert_false(device_check_witness(&f.device, &f.deadline, &f.error));
     assert_int_equal(f.error.kind, ERROR_WRITTEN);
     assert_non_null(strstr(f.error.text, "SYST_RVR"));
+    assert_true(device_follow_reload(&f.device, "SYST_RVR"));
 }
 
 /* --- the end -------------------------------------------------------------------------------------------- */
