@@ -158,7 +158,7 @@ int command_calibrate(const struct context *context, struct error *error)
     struct session session = {.context = context, .may_stop = true};
     const char *probe = context->options->probe;
     if (probe == NULL || strncmp(probe, "door:", strlen("door:")) != 0) {
-        error_set(error, ERROR_USAGE, "there is no calibrate any more: say doctor LOCATION");
+        error_set(error, ERROR_USAGE, "there is no calibrate any more: use doctor LOCATION");
         return error_exit_code(error->kind);
     }
     struct calibrating *self = calloc(1, sizeof *self);

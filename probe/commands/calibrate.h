@@ -1,6 +1,6 @@
 /*
  * What a halt adds to the counters at a location: doctor LOCATION measures it, and `pmu calibrate` in GDB,
- * where no location means where the core stands.
+ * where no location means where the core is halted.
  */
 #pragma once
 

@@ -105,7 +105,7 @@ const struct command commands[COMMANDS] = {
                         .does = "where the running core spends its time",
                         .about =
                             "Samples of its PC, read while it runs, as many as the link can carry; the "
-                            "core is never stopped. With --every N a counter stops it behind every N events "
+                            "core is never stopped. With --every N a counter stops it after every N events "
                             "of -e, for a moment, and the samples are shares of these events. "
                             "They are written to " PROFILE_NAME ", or to the file of -o, as JSON lines.",
                         .examples =

@@ -115,7 +115,7 @@ const struct option option_table[] = {
      .instead = {{NULL, "counts cycles", LINES}, {NULL, "takes the event with --budget \"N EVENT\"", GUARD}},
      .brief = "what to count: A,B,...; list shows them", .is_common = true},
     {0, "every", "N", OPTION_COUNT, AT(every), RECORD,
-     .help = "stop the core behind every N events of -e (10k; default: of CPU_CYCLES) and sample where it "
+     .help = "stop the core after every N events of -e (10k; default: of CPU_CYCLES) and sample where it "
              "is; -e alone: some hundred times a second",
      .least = EVENT_SAMPLER_LEAST, .most = EVENT_SAMPLER_MOST},
     {'g', "call-graph", NULL, OPTION_FLAG, AT(stacks), RECORD | REPORT,

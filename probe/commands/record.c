@@ -164,7 +164,7 @@ static void tell_every(const struct recording *self)
         return;
     number_decimal(rate, sizeof rate, profiling->event_rate, 0);
     number_unsigned(every, sizeof every, profiling->by_stops->every);
-    fprintf(stderr, "%s came %s times a second: a stop behind every %s (--every)\n", profiling->event, rate,
+    fprintf(stderr, "%s came %s times a second: a stop after every %s (--every)\n", profiling->event, rate,
             every);
 }
 

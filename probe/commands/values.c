@@ -258,7 +258,7 @@ static bool add_openocd(struct options *options, const struct option *option, co
     if (option->letter == 'c' && value_many(text, UINT64_MAX, &number)) /* as perf has it */
         return error_set(
             error, ERROR_USAGE,
-            "-c is a command for OpenOCD; to stop the core behind every %.32s events, say --every %.32s",
+            "-c is a command for OpenOCD; to stop the core after every %.32s events, say --every %.32s",
             text, text);
     if (options->n_openocd + 2 > OPTION_WORDS)
         return error_set(error, ERROR_USAGE, "too many options for OpenOCD");

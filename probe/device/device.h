@@ -53,7 +53,7 @@ struct device {
     bool cores_cut, buses_cut; /* there are more */
     const char *opener; /* no core was found, and access port `closed` is closed by the chip: what opens it */
     uint16_t closed;
-    bool has_passed_over; /* a Cortex-M might be behind this access port, but it was not read */
+    bool has_passed_over; /* a Cortex-M might be on this access port, but it was not read */
     uint16_t passed_over;
     int preferred;               /* the core to take if the user names none */
     struct device_core *chosen;  /* one of `cores` */

@@ -68,6 +68,12 @@ static bool make_ready(struct ledger *ledger, const struct core *core, const str
     return list.n == 0 || run_steps(ledger, &list, 0, results, deadline, refused).why == DONE;
 }
 
+static bool tell_unsettled(const struct error *refused, struct error *error)
+{
+    return error_set(error, refused->kind != ERROR_NONE ? refused->kind : ERROR_ASLEEP,
+                     "could not restore the registers that were borrowed: %s", refused->text);
+}
+
 bool run_settle(struct ledger *ledger, const struct core *core, const struct steps *list, size_t *done,
                 uint64_t *results, bool *was_reset, const struct deadline *deadline, struct error *error)
 {
@@ -78,8 +84,8 @@ bool run_settle(struct ledger *ledger, const struct core *core, const struct ste
         bool there, marked;
         if (i > 0)
             usleep(NAP_US);
-        if (!is_there(ledger, core, &there, &marked, was_reset, deadline, error))
-            return false;
+        if (!is_there(ledger, core, &there, &marked, was_reset, deadline, &refused))
+            return tell_unsettled(&refused, error);
         /* Without the mark the registers are given back, though the answer was lost, or not yet changed */
         if (there && !marked && loan.since != SIZE_MAX)
             there = steps_loan(list->items, list->n, loan.since, &loan);
@@ -93,9 +99,7 @@ bool run_settle(struct ledger *ledger, const struct core *core, const struct ste
         size_t came = run_steps(ledger, &part, loan.from, results, deadline, &refused).done;
         *done = came > loan.from ? came : *done;
     }
-    return !steps_loan(list->items, list->n, *done, &loan) ||
-           error_set(error, refused.kind != ERROR_NONE ? refused.kind : ERROR_ASLEEP,
-                     "could not restore the registers that were borrowed: %s", refused.text);
+    return !steps_loan(list->items, list->n, *done, &loan) || tell_unsettled(&refused, error);
 }
 
 /* A register's value may wait in the transfer register, and the program would find it full. To read another

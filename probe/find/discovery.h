@@ -59,7 +59,7 @@ struct found {
     struct device_bus *buses; /* TARGET_BUSES of them */
     size_t n_buses;
     bool cores_cut, buses_cut; /* there are more */
-    bool has_passed_over;      /* a Cortex-M might be behind this access port, but it was not read */
+    bool has_passed_over;      /* a Cortex-M might be on this access port, but it was not read */
     uint16_t passed_over;
     int preferred; /* the core to take if the user names none */
 };

@@ -131,4 +131,4 @@ def test_what_a_halt_adds_at_a_location(way):
         result = place.run("doctor", "work_by_data")
         assert result.code == 0 and re.search(r"halt overhead at work_by_data: 7 cycles \(\d+ trials, min 7, max 7\)", result.out), result.out + result.err
         refused = place.run("calibrate", "work_by_data")
-        assert refused.code == 2 and "say doctor LOCATION" in refused.err
+        assert refused.code == 2 and "use doctor LOCATION" in refused.err

@@ -1,4 +1,4 @@
-"""`record --every N`: a counter stops the core behind every N events. The truth is the board's: the halts in its log, what it counted of the
+"""`record --every N`: a counter stops the core after every N events. The truth is the board's: the halts in its log, what it counted of the
 event between two of them, how long it stood, and functions whose shares are known. Afterwards the target is as it was."""
 import json
 import os

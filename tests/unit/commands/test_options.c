@@ -593,7 +593,7 @@ TEST_GROUP(enter_folder, leave_folder)
 
 TEST(what_was_called_otherwise_says_so)
 {
-    refuses_with("record -c 10k", "to stop the core behind every 10k events, say --every 10k");
+    refuses_with("record -c 10k", "to stop the core after every 10k events, say --every 10k");
     refuses_with("-c5000 record", "say --every 5000");
     refuses_with("record --count=1e6", "there is no --count any more: say --every N");
     refuses_with("delta f --on-max sp", "there is no --on-max any more: say --outliers N --show WORDS");
