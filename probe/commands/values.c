@@ -258,8 +258,8 @@ static bool add_openocd(struct options *options, const struct option *option, co
     if (option->letter == 'c' && value_many(text, UINT64_MAX, &number)) /* as perf has it */
         return error_set(
             error, ERROR_USAGE,
-            "-c is a command for OpenOCD; to stop the core after every %.32s events, say --every %.32s",
-            text, text);
+            "-c is a command for OpenOCD; to stop the core after every %.32s events, say --every %.32s", text,
+            text);
     if (options->n_openocd + 2 > OPTION_WORDS)
         return error_set(error, ERROR_USAGE, "too many options for OpenOCD");
     options->openocd[options->n_openocd++] = option->letter == 'f'   ? "-f"

@@ -1,5 +1,5 @@
 /*
- * The event sampler: a counter stops the core behind every so many events, give or take an eighth by chance,
+ * The event sampler: a counter stops the core after every N events, give or take an eighth by chance,
  * so that stops keep no step with loops. At each stop the sampler reads where the core is, arms the counter
  * anew and lets the core go on. The counters stand meanwhile, so the events are the program's own. How long
  * the core stood is measured by the host's clock, as counter_stop.h has it.

@@ -106,7 +106,7 @@ def test_without_a_number_the_rate_makes_one(way, tmp_path):
         assert_runs(place)
         assert snapshot(place) == before
         profile = Profile(tmp_path / "p.jsonl")
-        told = re.search(event + r" came ([\d,]+) times a second: a stop behind every ([\d,]+) ", result.err)
+        told = re.search(event + r" came ([\d,]+) times a second: a stop after every ([\d,]+) ", result.err)
         rate, every = (int(number.replace(",", "")) for number in told.groups())
         assert every == profile.head["every"] and profile.head["source"] == source
         digits = 10 ** max(0, len(str(rate // 100)) - 2)
