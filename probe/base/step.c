@@ -114,6 +114,12 @@ size_t steps_next_loan(const struct step *steps, size_t n, size_t from)
     return from;
 }
 
+bool steps_loan_or_next(const struct step *steps, size_t n, size_t done, struct loan *out)
+{
+    size_t next = steps_next_loan(steps, n, done);
+    return steps_loan(steps, n, done, out) || (next < n && steps_loan(steps, n, next + 1, out) && out->known);
+}
+
 bool steps_same_loan(const struct step *steps, const struct loan *one, const struct loan *other)
 {
     const struct step *a = steps + one->from, *b = steps + other->from;

@@ -135,6 +135,9 @@ void steps_give_back(struct steps *list, size_t since, size_t from);
 bool steps_loan(const struct step *steps, size_t n, size_t done, struct loan *out);
 /* The first step from `from` on after which more is borrowed; n: there is none. */
 size_t steps_next_loan(const struct step *steps, size_t n, size_t from);
+/* What a list may owe that goes on at `done`: what is open there, else the next loan, if what gives it back
+ * is known before the list runs. */
+bool steps_loan_or_next(const struct step *steps, size_t n, size_t done, struct loan *out);
 /* Whether both give back the same, as far as that is known before the list runs. */
 bool steps_same_loan(const struct step *steps, const struct loan *one, const struct loan *other);
 

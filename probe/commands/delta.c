@@ -179,7 +179,6 @@ static bool measure_once(struct delta_command *self, const struct clock *clock, 
         ok = error_copy(error, &after);
     ok = where_tell(session, error) && ok;
     self->summary.slept = session->device.slept;
-    snprintf(self->summary.uncalibrated, sizeof self->summary.uncalibrated, "%s", engine->uncalibrated);
     engine->ops->free(engine);
     return ok;
 }

@@ -242,7 +242,6 @@ static bool take_turn(struct survey_turns *turns, struct survey_region *region, 
     region->quick = deadline_now_us() - begun_us < turns->slice_us;
     bool sound = session_end_engine(turns->session, engine, &why, &after);
     region->summary->slept = region->summary->slept || session->device.slept;
-    snprintf(region->summary->uncalibrated, sizeof region->summary->uncalibrated, "%s", engine->uncalibrated);
     snprintf(region->limit, sizeof region->limit, "%s", engine->limit);
     engine->ops->free(engine);
     if (!judge(region, before, &why, error))

@@ -664,6 +664,8 @@ bool device_undo(struct device *device, const struct deadline *deadline, struct 
         keep_stop(device);
     if (device->leave != LEAVE_AS_IT_IS)
         link_leave_power(device->link, LINK_POWER_UP);
+    if (device->chosen != NULL)
+        settings_undo_counters(device->ledger, &device->chosen->core, deadline);
     if (!control->before_undo(device, deadline, error) || !ledger_undo(device->ledger, deadline, error) ||
         (catches && !leave_reset(device, deadline, error)))
         return false;

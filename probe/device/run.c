@@ -80,17 +80,19 @@ bool run_settle(struct ledger *ledger, const struct core *core, const struct ste
     struct error refused = {0};
     struct steps part = *list;
     struct loan loan;
-    for (int i = 0; i < TRIES && steps_loan(list->items, list->n, *done, &loan); i++) {
-        bool there, marked;
+    for (int i = 0; i < TRIES && steps_loan_or_next(list->items, list->n, *done, &loan); i++) {
+        struct loan open;
+        bool there, marked, is_open = steps_loan(list->items, list->n, *done, &open);
         if (i > 0)
             usleep(NAP_US);
         if (!is_there(ledger, core, &there, &marked, was_reset, deadline, &refused))
             return tell_unsettled(&refused, error);
-        /* Without the mark the registers are given back, though the answer was lost, or not yet changed */
-        if (there && !marked && loan.since != SIZE_MAX)
+        /* Without the mark the registers are given back, though the answer was lost, or not yet changed. With
+         * it the list came to the next loan, and that answer was lost. */
+        if (there && !marked && is_open && loan.since != SIZE_MAX)
             there = steps_loan(list->items, list->n, loan.since, &loan);
-        if (!there) {
-            *done = list->n;
+        if (!there || (!is_open && !marked)) {
+            *done = is_open ? list->n : *done;
             return true;
         }
         if (!make_ready(ledger, core, list, loan.from, deadline, &refused))

@@ -1,5 +1,7 @@
 #include "device/settings.h"
 
+#include "cores/pc_sample.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -143,6 +145,30 @@ bool settings_apply_core(struct ledger *ledger, const struct core *core, enum ap
         i = again ? 0 : i + 1; /* once for each lock: then it is held */
     }
     return true;
+}
+
+void settings_undo_counters(struct ledger *ledger, const struct core *core, const struct deadline *deadline)
+{
+    struct setting trace;
+    struct address at;
+    struct restore restore;
+    struct error ignored = {0}; /* the undoing meets it again */
+    uint64_t old, found = 0, now = 0;
+    bool counts = false, was_on = false;
+    if (pc_sample_settings(core, &trace, 1) == 0)
+        return;
+    for (size_t i = 0; i < ledger_held(ledger); i++) {
+        bool is_counter = ledger_entry(ledger, i, &at, &restore, &old) && restore.exact != 0;
+        counts = counts || is_counter;
+        was_on = was_on || (!counts && address_same(at, trace.at)); /* restored after them by itself */
+    }
+    was_on = was_on || !ledger_old(ledger, trace.at, &found) || holds(&trace, found);
+    if (!counts || !ledger_read(ledger, trace.at, &now, deadline, &ignored) ||
+        (was_on && holds(&trace, now)) || !ledger_apply(ledger, &trace, deadline, &ignored))
+        return;
+    for (size_t i = ledger_held(ledger); i-- > 0;)
+        if (ledger_entry(ledger, i, &at, &restore, &old) && restore.exact != 0)
+            (void)ledger_release(ledger, at, deadline, &ignored);
 }
 
 static bool read_reset(struct ledger *ledger, const struct core *core, uint64_t *value,

@@ -22,6 +22,10 @@ enum apply_what { APPLY_TO_LOOK, APPLY_TO_STOP, APPLY_ALL };
 bool settings_apply_core(struct ledger *ledger, const struct core *core, enum apply_what what,
                          const struct deadline *deadline, struct error *error);
 
+/* Counters ignore writes while DEMCR.TRCENA is 0. If something else has cleared it, or it would be restored
+ * before them, sets it and restores the counters that are held; errors are left to the undoing of all. */
+void settings_undo_counters(struct ledger *ledger, const struct core *core, const struct deadline *deadline);
+
 /* All of the core's settings for a run. Resets are noticed from here on if that can be, else caught.
  * ERROR_RESET: there was one since an earlier call. */
 bool settings_watch_resets(struct ledger *ledger, struct core *core, const struct deadline *deadline,

@@ -258,14 +258,30 @@ static bool change_now(struct ledger *ledger, struct address at, uint64_t value,
     return ledger_write_now(ledger, at, value, deadline, error);
 }
 
-static bool hold(struct ledger *ledger, struct journal_entry is, uint64_t *old,
-                 const struct deadline *deadline, struct error *error)
+bool ledger_same_page(struct address a, struct address b)
+{
+    return a.space == b.space && a.unit == b.unit && a.offset >> 12 == b.offset >> 12;
+}
+
+/* A lock may be closed only after what is in its page is restored. It can be held later than that: it was
+ * open at first, and a core that lost its power has it closed. */
+static size_t place_of_lock(const struct ledger *ledger, struct address at)
+{
+    size_t i = 0;
+    while (i < ledger->book->n_held &&
+           (ledger->book->held[i].action.undo != NULL || !ledger_same_page(ledger->book->held[i].is.at, at)))
+        i++;
+    return i;
+}
+
+static bool hold_at(struct ledger *ledger, size_t index, struct journal_entry is, uint64_t *old,
+                    const struct deadline *deadline, struct error *error)
 {
     struct ledger_entry *entry = ledger_find(ledger, is.at);
     if (entry == NULL) {
         if (!ledger_make_room(ledger, error) || !ledger_read(ledger, is.at, &is.old, deadline, error))
             return false;
-        entry = insert(ledger, ledger->book->n_held, is);
+        entry = insert(ledger, index, is);
     }
     entry->is.restore.exact |= is.restore.exact;
     entry->is.restore.starts |= is.restore.starts;
@@ -277,7 +293,8 @@ static bool hold(struct ledger *ledger, struct journal_entry is, uint64_t *old,
 bool ledger_hold(struct ledger *ledger, struct address at, struct restore restore, uint64_t *old,
                  const struct deadline *deadline, struct error *error)
 {
-    return hold(ledger, (struct journal_entry){.at = at, .restore = restore}, old, deadline, error);
+    const struct journal_entry is = {.at = at, .restore = restore};
+    return hold_at(ledger, ledger->book->n_held, is, old, deadline, error);
 }
 
 bool ledger_write(struct ledger *ledger, struct address at, uint64_t value, struct restore restore,
@@ -305,7 +322,8 @@ bool ledger_apply(struct ledger *ledger, const struct setting *setting, const st
                                      .status = setting->test_at,
                                      .test = setting->test,
                                      .set = setting->set};
-    if (!hold(ledger, is, NULL, deadline, error))
+    size_t index = setting->lock ? place_of_lock(ledger, is.at) : ledger->book->n_held;
+    if (!hold_at(ledger, index, is, NULL, deadline, error))
         return false;
     if (setting->watched != NULL)
         ledger_find(ledger, setting->at)->name = setting->watched;
@@ -313,23 +331,14 @@ bool ledger_apply(struct ledger *ledger, const struct setting *setting, const st
                       error);
 }
 
-bool ledger_same_page(struct address a, struct address b)
-{
-    return a.space == b.space && a.unit == b.unit && a.offset >> 12 == b.offset >> 12;
-}
-
 bool ledger_open(struct ledger *ledger, const struct setting *lock, const struct deadline *deadline,
                  struct error *error)
 {
-    size_t i = 0;
     if (ledger_find(ledger, lock->at) == NULL) {
         if (!ledger_make_room(ledger, error))
             return false;
-        while (i < ledger->book->n_held && (ledger->book->held[i].action.undo != NULL ||
-                                            !ledger_same_page(ledger->book->held[i].is.at, lock->at)))
-            i++;
         /* What its status says is not believed. */
-        insert(ledger, i,
+        insert(ledger, place_of_lock(ledger, lock->at),
                (struct journal_entry){.at = lock->at, .restore = lock->restore, .status = lock->test_at});
     }
     return ledger_write_now(ledger, lock->at, lock->key, deadline, error);
@@ -376,16 +385,6 @@ static void note_list(struct ledger *ledger, const struct steps *list, size_t fr
         ledger_sync(ledger);
 }
 
-/* What gives back what is borrowed while the list goes on at `done`. If nothing is, what gives back the loan
- * after that, if it is known already. */
-static bool find_loan(const struct steps *list, size_t done, struct loan *out)
-{
-    if (steps_loan(list->items, list->n, done, out))
-        return true;
-    size_t next = steps_next_loan(list->items, list->n, done);
-    return next < list->n && steps_loan(list->items, list->n, next + 1, out) && out->known;
-}
-
 /* How far the list may go on at `done` until the note of a loan must be made anew; NULL: there is none. */
 static size_t noted_end(const struct steps *list, size_t done, const struct loan *noted)
 {
@@ -406,7 +405,8 @@ static size_t note_borrowed(struct ledger *ledger, const struct steps *list, siz
     struct step given[JOURNAL_BORROWED];
     struct loan loan;
     size_t n = 0;
-    bool some = find_loan(list, done, &loan) && loan.end - loan.from <= JOURNAL_BORROWED;
+    bool some =
+        steps_loan_or_next(list->items, list->n, done, &loan) && loan.end - loan.from <= JOURNAL_BORROWED;
     for (size_t i = loan.from; some && ledger->book->journal != NULL && i < loan.end; i++) {
         struct step step = list->items[i];
         if (step.op == OP_COPY)

@@ -380,8 +380,7 @@ static void on_rehit(void *context, const struct raw_hit *raw)
     if (ran_on)
         delta->pass->proved = delta->pass->calibrations[0].n;
     for (size_t i = 0; i < delta->pass->plan->n; i++)
-        calibration_add(&delta->pass->calibrations[i],
-                        counter_elapsed(&reading->counters[i], raw->from[i], raw->to[i]));
+        calibration_take(&delta->pass->calibrations[i], &reading->counters[i], raw->from[i], raw->to[i]);
 }
 
 static void on_poll(void *context, const struct raw_hit *hit, const struct raw_poll *poll)
@@ -465,6 +464,7 @@ static bool run_some(struct delta *delta, struct engine *engine, uint64_t hits, 
     if (timed && left_ms < request.timeout_ms)
         request.timeout_ms = left_ms > 1 ? left_ms : 1;
     bool ok = engine->ops->run(engine, &request, &sink, deadline, error);
+    snprintf(delta->summary->uncalibrated, sizeof delta->summary->uncalibrated, "%s", engine->uncalibrated);
     if (delta->written.kind != ERROR_NONE)
         return error_replace(error, &delta->written);
     bool waited = error->kind == ERROR_START || error->kind == ERROR_END;
@@ -666,8 +666,12 @@ static void end_columns(struct delta *delta)
             double plus_minus =
                 (double)(overhead_plus_minus(overhead, delta->most_pairs) + counter_coarseness(counter)) +
                 ceil(overhead->mean * delta->most_steps);
-            if (!overhead->known)
+            if (!overhead->known) {
+                if (delta->options->calibrate && counter->reloads)
+                    snprintf(summary->uncalibrated, sizeof summary->uncalibrated,
+                             "the counter's reload changed meanwhile");
                 continue;
+            }
             /* The first counter is in every pass: its largest error stands for all passes */
             if (!column->calibrated || plus_minus > column->plus_minus)
                 column->plus_minus = plus_minus;

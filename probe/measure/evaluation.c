@@ -13,6 +13,13 @@ void calibration_add(struct calibration *calibration, uint64_t sample)
         calibration->samples[calibration->n++] = sample;
 }
 
+void calibration_take(struct calibration *calibration, const struct counter *counter, uint64_t from,
+                      uint64_t to)
+{
+    if (counter_leads(counter, from, to))
+        calibration_add(calibration, counter_elapsed(counter, from, to));
+}
+
 static int by_value(const void *a, const void *b)
 {
     uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
@@ -285,8 +292,7 @@ void halt_cost_rehit(void *context, const struct raw_hit *rehit)
 {
     struct halt_cost *halts = context;
     for (size_t i = 0; i < halts->reading->counted; i++)
-        calibration_add(&halts->calibrations[i],
-                        counter_elapsed(&halts->reading->counters[i], rehit->from[i], rehit->to[i]));
+        calibration_take(&halts->calibrations[i], &halts->reading->counters[i], rehit->from[i], rehit->to[i]);
 }
 
 void halt_cost_end(struct halt_cost *halts)

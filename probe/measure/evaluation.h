@@ -35,6 +35,9 @@ struct overhead {
 };
 
 void calibration_add(struct calibration *calibration, uint64_t sample); /* ignored when full */
+/* Adds what the counter went by in a re-hit, unless its reload changed meanwhile: then nothing is known. */
+void calibration_take(struct calibration *calibration, const struct counter *counter, uint64_t from,
+                      uint64_t to);
 struct overhead calibration_result(const struct calibration *calibration);
 
 /* `raw` without the cost of `pairs` halts; never below 0. */

@@ -207,7 +207,8 @@ class Troubled:
         if case.command.startswith("delta") and result.hits:
             end = at(self.board.symbol(PLAIN[1])) if PLAIN[0] in COMMANDS[case.command] else returned
             start = PLAIN[0] if PLAIN[0] in COMMANDS[case.command] else "work_by_data"
-            more = HALT_COST if "--no-calibrate" in COMMANDS[case.command] else 0
+            calibrated = not result.summary or columns(result)["CPU_CYCLES"]["calibrated"]
+            more = 0 if calibrated and "--no-calibrate" not in COMMANDS[case.command] else HALT_COST
             try:
                 log = self.board.log()
             except BoardError:  # OpenOCD let the core go with registers from before the reset: exceptions without end

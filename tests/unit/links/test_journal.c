@@ -259,6 +259,29 @@ FRESH_TEST(the_file_has_what_the_ledger_holds)
     journal_file_free(&f.file);
 }
 
+/* A lock that was open at first, and is closed by the time that more is set. */
+FRESH_TEST(a_lock_that_is_held_late_is_closed_after_its_page)
+{
+    const struct setting lock = {.at = at(0x1FB0),
+                                 .test_at = at(0x1FB4),
+                                 .lock = true,
+                                 .test = 2,
+                                 .key = 0xC5ACCE55,
+                                 .restore = {.mask = 1}};
+    write_to(0x10, 5, (struct restore){0});
+    write_to(0x1000, 9, (struct restore){0});
+    assert_true(ledger_apply(f.ledger, &lock, &f.deadline, &f.error));
+    assert_int_equal(ledger_held(f.ledger), 2);
+    *fake_at(&f.fake, 0x1FB4) = 2;
+    assert_true(ledger_apply(f.ledger, &lock, &f.deadline, &f.error));
+    assert_true(left());
+    static const uint64_t order[] = {0x10, 0x1FB0, 0x1000};
+    assert_int_equal(f.file.n, 3);
+    for (size_t i = 0; i < 3; i++)
+        assert_int_equal(f.file.entries[i].at.offset, order[i]);
+    journal_file_free(&f.file);
+}
+
 static bool undo_nothing(void *context, const struct deadline *deadline, struct error *error)
 {
     (void)context;

@@ -48,6 +48,21 @@ TEST(a_handler_that_slipped_in_is_put_aside)
     assert_int_equal(overhead.high, 5);
 }
 
+/* SysTick's reload register comes first in such a value. */
+TEST(a_reload_that_changes_in_a_halt_leaves_its_cost_unknown)
+{
+    const struct counter systick = {
+        .bits = 24, .down = true, .zero_is_top = true, .reloads = true, .modulus = 1000};
+    const uint64_t reload = UINT64_C(999) << 32, longer = UINT64_C(9999) << 32;
+    struct calibration calibration = {0};
+    calibration_take(&calibration, &systick, reload | 40, longer | 17);
+    calibration_take(&calibration, &systick, reload | 4000, reload | 3977); /* loaded before the change */
+    assert_false(calibration_result(&calibration).known);
+    calibration_take(&calibration, &systick, reload | 40, reload | 17);
+    assert_true(calibration_result(&calibration).known);
+    assert_int_equal(calibration_result(&calibration).high, 23);
+}
+
 TEST(nothing_measured_is_nothing_known)
 {
     struct calibration calibration = {0};
