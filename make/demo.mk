@@ -9,12 +9,12 @@ demo:
 	PMU_BUILD=$(BUILD) PMU_TOOL=$(TOOL) tests/demo.sh && \
 	echo && echo "demo: $$((installed - begun)) s to install what was missing, $$(($$(date +%s) - installed)) s to build and run"
 
-# A board and an OpenOCD to try commands on, until Ctrl-C
+# The boards of README and docs/, to try the commands of the pages on, until Ctrl-C
 play:
-	@$(MAKE) --no-print-directory deps-demo && $(MAKE) -s $(JOBS) $(DEMO) && PMU_BUILD=$(BUILD) PMU_TOOL=$(TOOL) tests/play.sh
+	@$(MAKE) --no-print-directory deps-demo && $(MAKE) -s $(JOBS) $(DEMO) $(BUILD)/firmware/m4-free.elf && PMU_BUILD=$(BUILD) PMU_TOOL=$(TOOL) tests/play.sh
 .PHONY: play
 
-# The live screen of `watch` in docs/counting.md, and the session in docs/gdb.md
+# What the pages show: commands and their output, the live screens, the session in docs/gdb.md
 capture: deps
 	$(MAKE) -s $(JOBS) $(BUILD)/pmu-probe $(BUILD)/asan/pmu-probe board firmware
 	PMU_BUILD=$(BUILD) $(PYTHON) tests/capture.py

@@ -1,12 +1,16 @@
-"""`make capture`: what docs/ shows of `watch` and `top` on a terminal and of `pmu` in GDB, taken from both on the virtual board."""
+"""`make capture`: what README and docs/ show, taken from the virtual board: of `watch` and `top` on a terminal, of `pmu` in GDB, and
+of each command line that can be typed beside `make play`."""
 import os
+import pathlib
 import re
 import sys
+import tempfile
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "system"))
 
 import gdb_door  # noqa: E402
+import test_typed  # noqa: E402
 from harness import WORK_BY_DATA, Place  # noqa: E402
 from test_counting import Terminal  # noqa: E402
 
@@ -57,7 +61,26 @@ def replace(page, line, shown):
         file.write(text[:start] + lines + text[text.index("\n```", start):])
 
 
+def typed():
+    with tempfile.TemporaryDirectory() as folder:
+        play = test_typed.Play(pathlib.Path(folder))
+        try:
+            for page, command, lines in test_typed.RUN:
+                if lines and command.split()[-1] not in test_typed.MORE:
+                    shown = test_typed.typed_at(play, page, command)[1].rstrip().splitlines()
+                    path = os.path.join(os.path.dirname(DOCS), page)
+                    with open(path, encoding="utf-8") as file:
+                        text = file.read()
+                    was = "\n".join([command, *lines])
+                    assert was in text
+                    with open(path, "w", encoding="utf-8") as file:
+                        file.write(text.replace(was, "\n".join([command, *test_typed.captured(lines, shown)])))
+        finally:
+            play.close()
+
+
 def main():
+    typed()
     replace("counting.md", "`watch` on a terminal", screen())
     replace("profile.md", "`top` on a terminal", top())
     replace("gdb.md", "# In GDB\n", session())

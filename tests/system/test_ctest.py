@@ -80,7 +80,7 @@ def test_passed_skipped_failed_over_three_probes(tmp_path):
         tests = """
             measured(rp2040.nop rp2040 -r 20 REGION nop_first nop_second BASELINE nop.jsonl THRESHOLD 2%)
             measured(m4.more m4 -r 20 REGION nop_more BASELINE ${CMAKE_SOURCE_DIR}/more.jsonl)
-            measured(m4.noise m4 -r 60 REGION work_by_data BASELINE noise.jsonl)
+            measured(m4.noise m4 -r 60 REGION work_by_data BASELINE baselines/noise.jsonl)
             measured(m4.alone m4 -r 20 REGION nop_more)
         """
         done = project.configure(tests, PMU_PROBE_UPDATE="ON")
