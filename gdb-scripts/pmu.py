@@ -135,7 +135,7 @@ class Command(gdb.Command):
             raise gdb.GdbError(f"{binary()} ended with exit code {code} and said nothing: is it pmu-probe?")
         if code == 2:
             raise gdb.GdbError(f"help pmu {self.name} shows what it takes")
-        if code not in (0, 1, 4, 5):  # 1, 4 and 5 are verdicts, 5 is doctor's finding too
+        if code not in (0, 1, 4, 5, 130):  # 1, 4 and 5 are verdicts, 5 is doctor's finding too; 130: Ctrl-C
             raise gdb.GdbError(f"pmu {self.name} failed (exit code {code})")
 
     @staticmethod

@@ -96,10 +96,20 @@ static int run_command(const struct context *context, struct error *error)
                                                                    : code;
 }
 
+/* `| head` has had enough. What else went wrong is an error all the same. */
+static int without_reader(int code, struct error *error)
+{
+    bool by_that = error->kind == ERROR_CANCELLED || error->kind == ERROR_UNWRITTEN;
+    if (by_that)
+        error_clear(error);
+    return by_that || code == EXIT_INTERRUPTED ? EXIT_DONE : code;
+}
+
 static int run(const struct options *options, struct error *error)
 {
     struct output output, told = {0};
-    bool plain = options->version || options->help, result = false;
+    bool plain = options->version || options->help, left = false;
+    enum output_keep keep = KEEP_NOTHING;
     int code = EXIT_DONE;
     uint64_t moved = 0;
     struct error unlogged = {0}; /* a log that nobody reads is no failure */
@@ -118,7 +128,7 @@ static int run(const struct options *options, struct error *error)
                               .ending = &ending,
                               .out = output.file,
                               .outputs = {&output, options->verbose > 0 ? &told : NULL},
-                              .result = &result,
+                              .keep = &keep,
                               .load_offset = &moved,
                               .log = options->verbose > 0 ? &log : NULL};
     log_line(context.log, "pmu-probe %s, %s", PMU_PROBE_VERSION, plain ? "" : options->command);
@@ -131,10 +141,11 @@ static int run(const struct options *options, struct error *error)
     else
         code = run_command(&context, error);
     if (options->verbose > 0)
-        output_close(&told, true, &unlogged);
-    if (!output_close(&output, result || error->kind == ERROR_NONE, error))
+        output_close(&told, KEEP_ALL, &left, &unlogged);
+    keep = keep == KEEP_NOTHING && error->kind == ERROR_NONE ? KEEP_ALL : keep;
+    if (!output_close(&output, keep, &left, error))
         code = error_exit_code(ERROR_SYSTEM);
-    return code;
+    return left ? without_reader(code, error) : code;
 }
 
 /* For scripts, and not in the help: the manual page and what completes a command line. */

@@ -102,6 +102,7 @@ static const struct {
                    "Does every way from the start lead to the end? A longer --timeout waits longer."},
     [ERROR_CANCELLED] = {EXIT_MEASURE, NULL},
     [ERROR_SYSTEM] = {EXIT_MEASURE, NULL},
+    [ERROR_UNWRITTEN] = {EXIT_MEASURE, NULL},
 };
 
 /* False: a fact is set already, or `error` is NULL. */

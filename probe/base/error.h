@@ -44,6 +44,7 @@ enum error_kind {
     ERROR_END,           /* end never reached */
     ERROR_CANCELLED,     /* Ctrl-C or SIGTERM */
     ERROR_SYSTEM,        /* the host failed us: memory, files, processes */
+    ERROR_UNWRITTEN,     /* the output does not take what is written */
     ERROR_KINDS
 };
 

@@ -309,8 +309,34 @@ const struct command commands[COMMANDS] = {
 
 void command_has_result(const struct context *context)
 {
-    if (context->result != NULL)
-        *context->result = true;
+    if (context->keep != NULL)
+        *context->keep = KEEP_ALL;
+}
+
+static bool is_unread(const struct context *context)
+{
+    for (size_t i = 0; i < CONTEXT_OUTPUTS; i++)
+        if (context->outputs[i] != NULL && output_is_unread(context->outputs[i]))
+            return true;
+    return false;
+}
+
+void command_ended(const struct context *context, const struct error *why, char *out, size_t size)
+{
+    snprintf(out, size, "%.255s",
+             why->kind != ERROR_CANCELLED ? why->text
+             : is_unread(context)         ? "nobody took the output"
+                                          : "Ctrl-C");
+}
+
+int command_interrupted(const struct context *context, struct error *error)
+{
+    error_clear(error);
+    if (is_unread(context))
+        return EXIT_DONE;
+    if (context->keep != NULL)
+        *context->keep = KEEP_PART;
+    return EXIT_INTERRUPTED;
 }
 
 struct rendering command_rendering(const struct context *context)

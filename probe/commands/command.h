@@ -18,6 +18,13 @@ struct rendering;
 
 enum { CONTEXT_OUTPUTS = 2 };
 
+/* What becomes of the file that -o names. */
+enum output_keep {
+    KEEP_NOTHING, /* it stays as it was */
+    KEEP_PART,    /* the same, and what was written stays next to it */
+    KEEP_ALL,
+};
+
 /* What main gives to a command. `cancel` counts Ctrl-C, SIGTERM and SIGHUP. */
 struct context {
     const struct options *options;
@@ -25,17 +32,23 @@ struct context {
     struct ending *ending; /* of this run; may be NULL */
     FILE *out;
     const struct output *outputs[CONTEXT_OUTPUTS]; /* `out` and the log; NULL: none */
-    bool *result;                                  /* see command_has_result; may be NULL */
+    enum output_keep *keep;                        /* see command_has_result; may be NULL */
     uint64_t *load_offset;                         /* what the target's memory tells of it; may be NULL */
     const struct log *log;                         /* NULL without -v */
 };
 
 /* 2 and 3 are those of errors: base/error.c. */
 enum { EXIT_DONE = 0, EXIT_REGRESSED = 1, EXIT_INCONCLUSIVE = 4, EXIT_NOT_COMPARABLE = 5 };
-enum { EXIT_UNHEALTHY = 5 }; /* of doctor, which compares nothing */
+enum { EXIT_UNHEALTHY = 5 };     /* of doctor, which compares nothing */
+enum { EXIT_INTERRUPTED = 130 }; /* by Ctrl-C, before all that was asked for was measured; as of a shell */
 
 /* The output so far is worth keeping, even if the command fails. */
 void command_has_result(const struct context *context);
+/* A measurement that has some of its hits ended with `why`: "" if that was no error. Fills summaries'
+ * `ended`. */
+void command_ended(const struct context *context, const struct error *why, char *out, size_t size);
+/* A measurement that Ctrl-C ended has some of its hits: clears that error. Returns the exit code. */
+int command_interrupted(const struct context *context, struct error *error);
 /* The output of the run and its format, as the options say. */
 struct rendering command_rendering(const struct context *context);
 
@@ -142,6 +155,6 @@ void output_open_log(struct output *output, volatile sig_atomic_t *signals);
 /* From now on the run ends if nobody takes the output: see base/spool.h. */
 void output_ends_the_run(const struct output *output);
 bool output_is_unread(const struct output *output); /* the run was ended by that */
-/* `result`: the output takes its place. Waits for the reader of a pipe. False: not all of it could be
- * written. */
-bool output_close(struct output *output, bool result, struct error *error);
+/* Waits for the reader of a pipe. False: not all of it could be written. A reader that has had enough is no
+ * error: *left. */
+bool output_close(struct output *output, enum output_keep keep, bool *left, struct error *error);

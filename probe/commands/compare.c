@@ -206,7 +206,7 @@ static bool compare_files(struct compare_command *self, struct error *error)
     if (self->written)
         put_end(self);
     compare_page_free(&self->page);
-    return self->written || error_set(error, ERROR_SYSTEM, "the output could not be written");
+    return self->written || error_set(error, ERROR_UNWRITTEN, "the output could not be written");
 }
 
 int command_compare(const struct context *context, struct error *error)

@@ -315,14 +315,6 @@ static bool is_printable(const struct delta_command *self, const struct error *e
            (self->summary.hits > 0 && error->kind != ERROR_NO_COUNTER && error->kind != ERROR_WRITTEN);
 }
 
-static bool is_unread(const struct context *context)
-{
-    for (size_t i = 0; i < CONTEXT_OUTPUTS; i++)
-        if (context->outputs[i] != NULL && output_is_unread(context->outputs[i]))
-            return true;
-    return false;
-}
-
 int command_delta(const struct context *context, struct error *error)
 {
     struct delta_command self = {.session = {.context = context, .may_stop = true}};
@@ -350,17 +342,13 @@ int command_delta(const struct context *context, struct error *error)
             snprintf(self.summary.advice, sizeof self.summary.advice,
                      "--freq HZ lets the RP2040's timer count beyond a period of SysTick");
         if (error->kind != ERROR_NONE)
-            snprintf(self.summary.ended, sizeof self.summary.ended, "%.255s",
-                     error->kind != ERROR_CANCELLED ? error->text
-                     : is_unread(context)           ? "nobody took the output"
-                                                    : "Ctrl-C");
+            command_ended(context, error, self.summary.ended, sizeof self.summary.ended);
         if (self.summary.hits > 0)
             command_has_result(context);
         self.unwritten = !verdict_output_write(&self, check, &code) || self.unwritten;
     }
-    /* Ctrl-C ends a measurement that has enough hits. */
     if (error->kind == ERROR_CANCELLED && self.summary.hits > 0) {
-        error_clear(error);
+        code = command_interrupted(context, error);
         ok = true;
     }
     free(check);
@@ -373,6 +361,6 @@ int command_delta(const struct context *context, struct error *error)
         error->advice = after.advice != NULL ? after.advice : error->advice;
     }
     if (self.unwritten)
-        ok = error_set(error, ERROR_SYSTEM, "the output could not be written");
+        ok = error_set(error, ERROR_UNWRITTEN, "the output could not be written");
     return ok ? code : error_exit_code(error->kind);
 }

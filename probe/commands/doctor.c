@@ -364,7 +364,7 @@ static bool put_summary(const struct session *session, const struct diagnosis *d
     if (findings->calibration != NULL)
         json_part_object(&line, "columns", calibration_columns(findings->calibration));
     return json_part_write(session->context->out, line) ||
-           error_set(error, ERROR_SYSTEM, "the output could not be written");
+           error_set(error, ERROR_UNWRITTEN, "the output could not be written");
 }
 
 static void print_core(FILE *out, const struct device *device)

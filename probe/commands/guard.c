@@ -144,7 +144,7 @@ static bool end_profile(struct guarding *self, const struct error *why, struct e
 
 static bool fails_to_write(struct error *error)
 {
-    return error_set(error, ERROR_SYSTEM, "the output could not be written");
+    return error_set(error, ERROR_UNWRITTEN, "the output could not be written");
 }
 
 static bool on_overrun(void *context, const struct guard_overrun *overrun, struct error *error)
@@ -412,7 +412,8 @@ static bool open_text(struct guarding *self, struct error *error)
 
 static bool close_text(struct guarding *self, struct error *error)
 {
-    return self->text.file == NULL || output_close(&self->text, true, error);
+    bool left;
+    return self->text.file == NULL || output_close(&self->text, KEEP_ALL, &left, error);
 }
 
 int command_guard(const struct context *context, struct error *error)

@@ -116,7 +116,7 @@ int command_history(const struct context *context, struct error *error)
         ok = (format == FORMAT_JSON   ? history_json
               : format == FORMAT_HTML ? history_page
                                       : history_text)(context->out, &self->history) ||
-             error_set(error, ERROR_SYSTEM, "the output could not be written");
+             error_set(error, ERROR_UNWRITTEN, "the output could not be written");
     }
     history_free(&self->history);
     free(self);

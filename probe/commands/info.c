@@ -462,7 +462,7 @@ static bool print_json(struct session *session, struct error *error)
         json_part_object(&line, "clock", clock);
     }
     written = json_part_write(out, line) && written;
-    return written || error_set(error, ERROR_SYSTEM, "the output could not be written");
+    return written || error_set(error, ERROR_UNWRITTEN, "the output could not be written");
 }
 
 int command_info(const struct context *context, struct error *error)

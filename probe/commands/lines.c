@@ -268,8 +268,7 @@ static void print(struct lines_command *self, const struct error *why)
                                  .whole = &self->whole,
                                  .unframed = self->unframed};
     if (why->kind != ERROR_NONE)
-        snprintf(report.ended, sizeof report.ended, "%.255s",
-                 why->kind == ERROR_CANCELLED ? "Ctrl-C" : why->text);
+        command_ended(self->session.context, why, report.ended, sizeof report.ended);
     line_costs_end(&self->costs);
     self->unwritten = !line_report_write(&to, &report) || self->unwritten;
 }
@@ -287,6 +286,7 @@ static void free_code(struct lines_command *self)
 int command_lines(const struct context *context, struct error *error)
 {
     struct lines_command self = {.session = {.context = context, .may_stop = true}};
+    int code = EXIT_DONE;
     struct session *session = &self.session;
     if (!context->options->quiet)
         progress_begin(&self.progress, stderr);
@@ -303,8 +303,8 @@ int command_lines(const struct context *context, struct error *error)
     if (self.costs.calls > 0 && error->kind != ERROR_WRITTEN) {
         command_has_result(context);
         print(&self, error);
-        if (error->kind == ERROR_CANCELLED) { /* Ctrl-C ends a measurement that has enough calls */
-            error_clear(error);
+        if (error->kind == ERROR_CANCELLED) {
+            code = command_interrupted(context, error);
             ok = true;
         }
     }
@@ -317,6 +317,6 @@ int command_lines(const struct context *context, struct error *error)
         error->advice = after.advice != NULL ? after.advice : error->advice;
     }
     if (self.unwritten)
-        ok = error_set(error, ERROR_SYSTEM, "the output could not be written");
-    return ok ? EXIT_DONE : error_exit_code(error->kind);
+        ok = error_set(error, ERROR_UNWRITTEN, "the output could not be written");
+    return ok ? code : error_exit_code(error->kind);
 }

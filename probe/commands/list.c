@@ -310,7 +310,7 @@ static bool show(struct listing *self, const char *link, struct error *error)
         json_part_unsigned(&line, "metrics", self->shown_metrics);
         self->ok = json_part_write(out, line) && self->ok;
     }
-    return self->ok || error_set(error, ERROR_SYSTEM, "the output could not be written");
+    return self->ok || error_set(error, ERROR_UNWRITTEN, "the output could not be written");
 }
 
 int command_list(const struct context *context, struct error *error)

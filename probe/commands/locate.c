@@ -207,7 +207,7 @@ static bool show_all(struct locating *self, struct error *error)
         self->ok = json_part_write(self->context->out, line) && self->ok;
     }
     if (ok && !self->ok)
-        return error_set(error, ERROR_SYSTEM, "the output could not be written");
+        return error_set(error, ERROR_UNWRITTEN, "the output could not be written");
     return ok;
 }
 
@@ -225,7 +225,7 @@ int command_locate(const struct context *context, struct error *error)
         self.symbols = symbols_open_moved(options->elf, options->load_offset, error);
     ok = ok && self.symbols != NULL &&
          (options->format != FORMAT_JSON || json_command_header(context->out, "locate", "") ||
-          error_set(error, ERROR_SYSTEM, "the output could not be written"));
+          error_set(error, ERROR_UNWRITTEN, "the output could not be written"));
     ok = ok && show_all(&self, error);
     if (ok && self.failed > 0) {
         command_has_result(context);

@@ -215,7 +215,7 @@ static bool close_spool(struct output *output)
 }
 
 /* False with errno, which is 0 if the reason is no longer known. */
-static bool finish(struct output *output, bool take)
+static bool finish(struct output *output, bool take) /* its file takes the place of the one that is named */
 {
     bool whole = !ferror(output->file);
     errno = 0;
@@ -228,8 +228,8 @@ static bool finish(struct output *output, bool take)
         reason = errno;
         whole = false;
     }
-    if (output->spool != NULL && !close_spool(output) && whole) {
-        reason = errno;
+    if (output->spool != NULL && !close_spool(output)) {
+        reason = whole || reason == 0 ? errno : reason;
         whole = false;
     }
     if (whole && take && output->way == OUTPUT_BESIDE && rename(output->beside, output->path) != 0) {
@@ -240,19 +240,23 @@ static bool finish(struct output *output, bool take)
     return whole;
 }
 
-bool output_close(struct output *output, bool result, struct error *error)
+bool output_close(struct output *output, enum output_keep keep, bool *left, struct error *error)
 {
-    bool whole = finish(output, result), left = false;
+    bool whole = finish(output, keep == KEEP_ALL);
     int reason = errno;
-    if (output->way == OUTPUT_BESIDE && !whole && result)
-        left = true;
-    else if (output->way == OUTPUT_BESIDE && !result)
+    bool is_beside = output->way == OUTPUT_BESIDE && keep != KEEP_NOTHING && !(whole && keep == KEEP_ALL);
+    if (output->way == OUTPUT_BESIDE && keep == KEEP_NOTHING)
         unlink(output->beside);
+    *left = !whole && reason == EPIPE;
+    whole = whole || *left;
+    if (whole && keep == KEEP_PART && output->way != OUTPUT_AS_IT_IS)
+        fprintf(stderr, "pmu-probe: %.256s is as it was%s%.300s\n", output->name,
+                is_beside ? "; what was measured until Ctrl-C is in " : "", is_beside ? output->beside : "");
     if (!whole)
         error_set(error, ERROR_SYSTEM, "%.256s could not be written%s%s",
                   output->name != NULL ? output->name : "standard output", reason != 0 ? ": " : "",
                   reason != 0 ? strerror(reason) : "");
-    if (left) {
+    if (!whole && is_beside) {
         struct error where = {0};
         error_set(&where, ERROR_SYSTEM, "What was written is in %.300s", output->beside);
         error_add(error, &where);

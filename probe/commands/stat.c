@@ -127,7 +127,7 @@ static bool run_window(struct stat_command *self, const struct plan_pass *pass, 
         if (!sampling_until(sampling, next_us, error))
             return false;
         if (options->interval_said && window->last_us > from->last_us && !print_interval(self, pass))
-            return error_set(error, ERROR_SYSTEM, "the output could not be written");
+            return error_set(error, ERROR_UNWRITTEN, "the output could not be written");
     } while (*sampling->session.context->cancel == 0 && !sampling->ended &&
              (options->for_s <= 0 || deadline_now_us() < self->end_us));
     if (options->all_cpus)
@@ -173,7 +173,7 @@ static bool run_windows(struct stat_command *self, struct error *error)
                          "these events take %zu windows in a row: say with --for how long each is",
                          plan->n_passes);
     if (!print_begin(self))
-        return error_set(error, ERROR_SYSTEM, "the output could not be written");
+        return error_set(error, ERROR_UNWRITTEN, "the output could not be written");
     bool ran = true;
     if (!context->options->quiet)
         progress_begin(&self->progress, stderr);
@@ -187,7 +187,7 @@ static bool run_windows(struct stat_command *self, struct error *error)
         !device_check_witness(&sampling->session.device, &deadline, error))
         return false;
     command_has_result(context);
-    return print_end(self) || error_set(error, ERROR_SYSTEM, "the output could not be written");
+    return print_end(self) || error_set(error, ERROR_UNWRITTEN, "the output could not be written");
 }
 
 /* CSV has no place for it. */

@@ -349,8 +349,7 @@ static bool print(struct survey_command *self, const struct error *why, int *cod
     for (size_t i = 0; i < survey.n; i++)
         fill_row(self, &self->regions.at[i], &survey.rows[i]);
     if (why->kind != ERROR_NONE)
-        snprintf(survey.ended, sizeof survey.ended, "%.255s",
-                 why->kind == ERROR_CANCELLED ? "Ctrl-C" : why->text);
+        command_ended(self->session.context, why, survey.ended, sizeof survey.ended);
     bool ok = judge(self, &survey, &budgets) && survey_sort(&survey);
     if (ok && survey.judged)
         *code = verdicts_exit_code(survey_verdict(&survey));
@@ -589,11 +588,11 @@ int command_survey(const struct context *context, struct error *error)
             command_has_result(context);
         self.unwritten = !print(&self, error, &code) || self.unwritten;
     }
-    if (error->kind == ERROR_CANCELLED && any_hits(&self)) { /* Ctrl-C ends a survey that has enough */
-        error_clear(error);
+    if (error->kind == ERROR_CANCELLED && any_hits(&self)) {
+        code = command_interrupted(context, error);
         ok = true;
     }
-    if (ok && self.written != NULL && any_hits(&self))
+    if (ok && code != EXIT_INTERRUPTED && self.written != NULL && any_hits(&self))
         ok = write_regions(&self, error);
     drop_regions(&self);
     if (ok && !any_hits(&self))
@@ -610,6 +609,6 @@ int command_survey(const struct context *context, struct error *error)
         error->advice = after.advice != NULL ? after.advice : error->advice;
     }
     if (self.unwritten)
-        ok = error_set(error, ERROR_SYSTEM, "the output could not be written");
+        ok = error_set(error, ERROR_UNWRITTEN, "the output could not be written");
     return ok ? code : error_exit_code(error->kind);
 }

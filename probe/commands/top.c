@@ -215,7 +215,7 @@ static struct profile_report report_of(struct topping *self)
 
 static bool check_output(bool ok, struct error *error)
 {
-    return ok || error_set(error, ERROR_SYSTEM, "the output could not be written");
+    return ok || error_set(error, ERROR_UNWRITTEN, "the output could not be written");
 }
 
 static void print_text(struct topping *self)

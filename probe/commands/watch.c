@@ -343,7 +343,7 @@ static bool watch_interval(struct watching *self, int64_t *next_us, struct error
     else
         ok = print_interval(self);
     command_has_result(context);
-    return ok || error_set(error, ERROR_SYSTEM, "the output could not be written");
+    return ok || error_set(error, ERROR_UNWRITTEN, "the output could not be written");
 }
 
 static bool watch(struct watching *self, struct error *error)
@@ -367,7 +367,7 @@ static bool watch(struct watching *self, struct error *error)
     if (!plain && screen_open(&self->screen, STDIN_FILENO, STDOUT_FILENO))
         draw(self);
     else if (!print_begin(self))
-        return error_set(error, ERROR_SYSTEM, "the output could not be written");
+        return error_set(error, ERROR_UNWRITTEN, "the output could not be written");
     int64_t next_us = self->begun_us, for_us = (int64_t)(options->for_s * 1e6);
     bool ok = true;
     while (ok && !sampling->ended && *context->cancel == 0 &&
@@ -379,7 +379,7 @@ static bool watch(struct watching *self, struct error *error)
     if (ok && !options->all_cpus)
         ok = device_check_witness(&sampling->session.device, &deadline, error);
     if ((ok || was_shown) && !print_end(self, was_shown))
-        ok = error_set(error, ERROR_SYSTEM, "the output could not be written");
+        ok = error_set(error, ERROR_UNWRITTEN, "the output could not be written");
     return ok;
 }
 

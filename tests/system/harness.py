@@ -30,6 +30,7 @@ SLOW_CLOCK = 2000000  # Hz
 IDLE_CLOCK = SLOW_CLOCK // 10  # in check, while nobody asks the board for anything
 QUICK_WIRE = 1000000000  # Hz
 NOWHERE = 0xFFFFFFF0  # no code there: watching it only switches the log on
+INTERRUPTED = 130  # the exit code after Ctrl-C with some of the hits
 SOAK = bool(os.environ.get("PMU_SOAK"))
 HELD = socket.socket()
 HELD.bind(("127.0.0.1", 0))

@@ -5,7 +5,7 @@ import signal
 import pytest
 
 from gdb_place import GdbPlace
-from harness import (CALLED_TWICE, IN_RAM, NOWHERE, PING, RECURSE, SOAK, WORK_BY_DATA, Place, finish_tool, passages, returned, run_tool,
+from harness import (CALLED_TWICE, INTERRUPTED, IN_RAM, NOWHERE, PING, RECURSE, SOAK, WORK_BY_DATA, Place, finish_tool, passages, returned, run_tool,
                      unfolded)
 from test_restore import assert_runs, snapshot
 
@@ -135,7 +135,7 @@ def test_ctrl_c_ends_it_with_what_there_is():
         place.board.watch(NOWHERE)
         place.wait_for_stops(100)
         result = finish_tool(process, signal.SIGINT)
-        assert result.code == 0 and "it ended early: Ctrl-C" in unfolded(result.out), result.err
+        assert result.code == INTERRUPTED and "it ended early: Ctrl-C" in unfolded(result.out), result.err
         assert_runs(place)
         assert snapshot(place) == before
 

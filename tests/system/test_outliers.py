@@ -5,7 +5,7 @@ import signal
 import pytest
 
 from gdb_place import GdbPlace
-from harness import CALLED_TWICE, PREEMPTED, SOAK, WORK_BY_DATA, Place, finish_tool, passages, returned, run_tool, unfolded
+from harness import INTERRUPTED, CALLED_TWICE, PREEMPTED, SOAK, WORK_BY_DATA, Place, finish_tool, passages, returned, run_tool, unfolded
 from test_guard import function_of, program_of
 from test_restore import assert_runs, snapshot
 
@@ -132,7 +132,7 @@ def test_it_is_put_back_in_each_ending_and_for_each_region(way, how):
             tool = place.start("delta", "work_by_data", "-r", 100000000, "--outliers", 3, "-j")
             place.wait_for_stops(40)
             result = finish_tool(tool, signal.SIGINT)
-            assert result.code == 0 and len(result.hits) > 0 and all("registers" in line for line in outliers_of(result))
+            assert result.code == INTERRUPTED and len(result.hits) > 0 and all("registers" in line for line in outliers_of(result))
             assert [line["hit"] for line in outliers_of(result)] == [hit["hit"] for hit in slowest(result, 3)]
         else:
             words = {"round": ["work_by_data", "work_by_data"], "start to end": ["work_by_data", "hidden_step"],

@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from harness import (DAP_WAYS, LOCKING, LONG_REGION, PREEMPTED, RESETTING, WAIT, WORK_BY_DATA, Place, finish_tool, unfolded, wait_for)
+from harness import (INTERRUPTED, DAP_WAYS, LOCKING, LONG_REGION, PREEMPTED, RESETTING, WAIT, WORK_BY_DATA, Place, finish_tool, unfolded, wait_for)
 
 CHIPS = ["rp2040", "m4", "m55"]
 WAYS = CHIPS + DAP_WAYS + ["m55/swd"]
@@ -111,5 +111,5 @@ def test_ctrl_c_ends_with_the_hits_so_far():
         process = place.start("delta", "work_by_data", "-r", 10000000)
         place.wait_for_stops(60)
         result = finish_tool(process, signal.SIGINT)
-        assert result.code == 0 and result.err == ""
+        assert result.code == INTERRUPTED and result.err == ""
         assert "Ctrl-C" in result.out and "of 10,000,000 hits" in result.out and "CPU_CYCLES" in result.out

@@ -8,7 +8,7 @@ import xml.etree.ElementTree
 import pytest
 
 from gdb_place import GdbPlace
-from harness import (CALLED_TWICE, IN_RAM, NOP_MORE, NOWHERE, RECURSE, SOAK, WORK_BY_DATA, Place, at, ended, finish_tool, left_handler, passages,
+from harness import (CALLED_TWICE, INTERRUPTED, IN_RAM, NOP_MORE, NOWHERE, RECURSE, SOAK, WORK_BY_DATA, Place, at, ended, finish_tool, left_handler, passages,
                      returned, run_tool, unfolded)
 from own_program import START, own_place
 from test_restore import assert_runs, snapshot
@@ -194,7 +194,7 @@ def test_ctrl_c_ends_it_with_what_there_is():
         place.wait_for_stops(100)
         result = finish_tool(process, signal.SIGINT)
         text = unfolded(result.out)
-        assert result.code == 0 and "it ended early: Ctrl-C" in text, text
+        assert result.code == INTERRUPTED and "it ended early: Ctrl-C" in text, text
         assert "caller_one" in text and re.search("never_called <not (reached|measured>: the survey ended before its turn)", " ".join(text.split())), text
         assert_runs(place)
         assert snapshot(place) == before

@@ -15,7 +15,7 @@ import pytest
 import harness
 from board import BoardError
 from card import Agent, Card, card_available
-from harness import ARTICLE_PLAIN, NOWHERE, RELEASE, SOAK, WAIT, WORK_BY_DATA, at, finish_tool, passages, returned, start_tool, unfolded
+from harness import ARTICLE_PLAIN, INTERRUPTED, NOWHERE, RELEASE, SOAK, WAIT, WORK_BY_DATA, at, finish_tool, passages, returned, start_tool, unfolded
 from test_written import WRITES
 from trouble import PEER, TOOL, Proxy, Strike, agent_message
 from troubled_place import TroubledPlace, differences, restores
@@ -301,7 +301,8 @@ class Troubled:
             self.at_start = self.board.state()["counted"]
             result = self.run(case)
             self.note(case, result, self.place)
-            assert result.code in CODES.get(case.command, (0, 3)), f"exit {result.code}: {result.err}"
+            expected = *CODES.get(case.command, (0, 3)), *([INTERRUPTED] if case.event in ("interrupt", "terminate") else [])
+            assert result.code in expected, f"exit {result.code}: {result.err}"
             assert result.code == 0 or result.err or case.command.startswith("doctor"), "no word about why"
             if not nobody_sees(case.strike, self.place):
                 self.check_numbers(case, result)
