@@ -119,6 +119,7 @@ static int run(const struct options *options, struct error *error)
     }
     if (!output_open(&output, plain ? NULL : options->output, &interrupted, error))
         return error_exit_code(error->kind);
+    output.keeps_old = options->output != NULL && strcmp(options->output, PROFILE_NAME) == 0;
     if (options->verbose > 0)
         output_open_log(&told, &interrupted);
     struct log log = {.out = told.file, .level = options->verbose, .begun_us = deadline_now_us()};

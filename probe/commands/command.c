@@ -347,10 +347,12 @@ struct rendering command_rendering(const struct context *context)
                               .separator = context->options->separator[0]};
 }
 
-/* Commands that there were, and what to say now. */
+/* Commands that there were, those of perf, and what to say here. */
 static const struct {
     const char *name, *now;
-} former[] = {{"release", "restore --force"}};
+} former[] = {{"release", "restore --force"},
+              {"diff", "compare OLD NEW, or report --diff OLD for profiles"},
+              {"ls", "list for events, probes for probes"}};
 
 const struct command *command_find(const char *name, struct error *error)
 {
@@ -361,7 +363,7 @@ const struct command *command_find(const char *name, struct error *error)
             return &commands[i];
     for (size_t i = 0; i < sizeof former / sizeof *former; i++)
         if (strcmp(former[i].name, name) == 0) {
-            error_set(error, ERROR_USAGE, "there is no %s any more: say %s", name, former[i].now);
+            error_set(error, ERROR_USAGE, "there is no %s: say %s", name, former[i].now);
             return NULL;
         }
     near_init(&near, name, strlen(name));

@@ -143,6 +143,7 @@ struct output {
     enum output_way way;
     char *path;          /* all symbolic links resolved; may be NULL with OUTPUT_AS_IT_IS */
     char *beside;        /* the file being written, with OUTPUT_BESIDE */
+    bool keeps_old;      /* the file that was there is renamed to FILE.old */
     struct spool *spool; /* for a pipe or a socket; NULL: `file` is the end of the way */
     FILE *behind;        /* the pipe or socket itself */
 };

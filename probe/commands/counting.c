@@ -354,8 +354,7 @@ bool counting_open(struct counting *counting, struct session *session, const str
         return false;
     if (!read_requests(session, requests, &n, error))
         return false;
-    if (counting->set != NULL)
-        event_requests_name(requests, n, counting->set);
+    event_requests_name(requests, n, counting->set, device->block);
     if (!add_metrics(counting, session, requests, &n, error) ||
         !plan_make(counting->plan, device->block, counting->set, requests, n, error))
         return false;

@@ -92,6 +92,10 @@ static void describe_region(struct delta_command *self)
     conditions->start_address = self->named.region.start;
     process_note(&self->named.region.process, conditions->note, sizeof conditions->note);
     conditions_add_note(conditions, self->named.start.note);
+    if (self->named.region.to_return && strcmp(self->named.start.name, "main") == 0)
+        conditions_add_note(conditions,
+                            "main is entered once, after a reset, and most never return: delta --reset "
+                            "Reset_Handler main measures the way to it");
     if (self->session.context->options->reset)
         conditions_add_note(conditions, "after a reset for each hit");
     if (self->named.region.to_return) {

@@ -119,9 +119,9 @@ const struct option option_table[] = {
              "is; -e alone: some hundred times a second",
      .least = EVENT_SAMPLER_LEAST, .most = EVENT_SAMPLER_MOST},
     {'g', "call-graph", NULL, OPTION_FLAG, AT(stacks), RECORD | REPORT,
-     .help =
-         "record: keep the call stack of each sample (with --every N, and --elf); report: the tree of calls",
-     .needs = {"every event", "needs --every N or -e: a running core shows no stack", RECORD}},
+     .help = "record: keep the call stack of each sample, for which it stops the core (with --elf; --every N "
+             "chooses "
+             "how often); report: the tree of calls"},
     {'M', "metric", "METRICS", OPTION_METRIC, 0, DELTA | SURVEY | STAT | WATCH,
      .help = "what to compute from the counts: A,B as list shows them, or a file of metrics",
      .brief = "what to compute from the counts, such as CPI", .is_common = true},
@@ -327,12 +327,22 @@ bool option_refuse(const struct option *option, const char *typed, enum command_
                      commands[command].name, option->help);
 }
 
-/* Options that there were, and what to say now. */
+/* Options that there were, those of perf and hyperfine, and what to say here. */
 static const struct {
     const char *name, *now;
-} former[] = {{"count", "say --every N"},
-              {"on-max", "say --outliers N --show WORDS"},
-              {"boards", "start a process for each board, as docs/farm.md shows"}};
+} former[] = {{"--count", "say --every N"},
+              {"--on-max", "say --outliers N --show WORDS"},
+              {"--boards", "start a process for each board, as docs/farm.md shows"},
+              {"-n", "say -r N, the number of hits"},
+              {"--runs", "say -r N, the number of hits"},
+              {"--min-runs", "say --precision, or -r N, the number of hits"},
+              {"--max-runs", "say -r N, the number of hits"},
+              {"-m", "say --precision, or -r N, the number of hits"},
+              {"-F", "record samples as fast as the probe can; --every N stops the core after N events"},
+              {"--export-json", "say -j -o FILE"},
+              {"--export-csv", "say --format csv -o FILE"},
+              {"--export-markdown", "say --format markdown -o FILE"},
+              {"--pid", "say --context ID"}};
 
 const char *option_former(const char *name, size_t length)
 {

@@ -73,9 +73,10 @@ static bool refuse_unknown(const char *word, struct error *error)
 {
     char room[384];
     size_t length = strcspn(word, "=");
-    const char *now = word[1] == '-' ? option_former(word + 2, length - 2) : NULL;
+    size_t named = word[1] != '-' && length > 2 ? 2 : length; /* "-n20" */
+    const char *now = option_former(word, named);
     if (now != NULL)
-        return error_set(error, ERROR_USAGE, "there is no %.*s any more: %s", (int)length, word, now);
+        return error_set(error, ERROR_USAGE, "there is no %.*s: %s", (int)named, word, now);
     return error_set(error, ERROR_USAGE, "unknown option %.*s%s", (int)(length < 64 ? length : 64), word,
                      word[1] == '-' ? find_near(word, length, "--", room, sizeof room) : "");
 }
@@ -256,9 +257,10 @@ static bool belongs_to_the_command_line(const struct option *option)
 static bool check_line(const struct option *option, const char *key, const char *value, struct error *error)
 {
     char room[384];
-    const char *now = option_former(key, strlen(key));
+    snprintf(room, sizeof room, "--%.64s", key);
+    const char *now = option_former(room, strlen(room));
     if (now != NULL)
-        return error_set(error, ERROR_USAGE, "there is no %s any more: %s", key, now);
+        return error_set(error, ERROR_USAGE, "there is no %s: %s", key, now);
     if (option == NULL)
         return error_set(error, ERROR_USAGE, "unknown option \"%.64s\"%s", key,
                          find_near(key, strlen(key), "", room, sizeof room));

@@ -166,7 +166,8 @@ void list_add(char *list, size_t size, const char *name, const char *before_last
 /* NULL: no such option. */
 const struct option *option_find(const char *name, size_t length);
 const struct option *option_find_letter(char letter);
-/* What to say for an option that has gone; NULL: there was none of this name. */
+/* What to say for an option that has gone, or one of perf and hyperfine: "--runs", "-n"; NULL: there is none
+ * of this name. */
 const char *option_former(const char *name, size_t length);
 
 /* The words for a kind of value. */

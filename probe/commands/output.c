@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -214,6 +215,16 @@ static bool close_spool(struct output *output)
     return whole;
 }
 
+/* As perf does. Without room for it, or on a file system without such links, there is no old one. */
+static void keep_old(const char *path)
+{
+    char old[PATH_MAX];
+    if (snprintf(old, sizeof old, "%s.old", path) >= (int)sizeof old)
+        return;
+    unlink(old);
+    (void)!link(path, old);
+}
+
 /* False with errno, which is 0 if the reason is no longer known. */
 static bool finish(struct output *output, bool take) /* its file takes the place of the one that is named */
 {
@@ -232,6 +243,8 @@ static bool finish(struct output *output, bool take) /* its file takes the place
         reason = whole || reason == 0 ? errno : reason;
         whole = false;
     }
+    if (whole && take && output->way == OUTPUT_BESIDE && output->keeps_old)
+        keep_old(output->path);
     if (whole && take && output->way == OUTPUT_BESIDE && rename(output->beside, output->path) != 0) {
         reason = errno;
         whole = false;

@@ -76,22 +76,23 @@ static bool read_event(const struct options *options, struct event_request *out,
 {
     size_t n = 0;
     const char *text = options->n_events > 0 ? options->events[0] : "CPU_CYCLES";
-    if (strcasecmp(text, "cycles") == 0)
-        text = "CPU_CYCLES";
     if (options->n_events > 1 || strpbrk(text, "{,") != NULL)
         return error_set(error, ERROR_USAGE, "-e: one event stops the core, and %.64s are several", text);
     return event_requests_parse(text, out, 1, &n, error);
 }
 
-bool profiling_find_event(const struct counter_block *block, const struct event_request *event,
+bool profiling_find_event(const struct counter_block *block, const struct event_request *wanted,
                           struct counter_pick *out, struct error *error)
 {
     struct event_set *set = block->events != NULL ? event_set_open(block->events, error) : NULL;
     const struct event *known = NULL;
+    struct event_request named = *wanted;
+    const struct event_request *event = &named;
+    event_requests_name(&named, 1, set, block);
     if (set != NULL)
         known = event->by_code ? event_set_by_code(set, event->code) : event_set_find(set, event->name);
     *out = (struct counter_pick){.code = known != NULL ? known->code : event->code};
-    snprintf(out->name, sizeof out->name, "%s", known != NULL ? known->name : event->name);
+    memcpy(out->name, known != NULL ? known->name : event->name, sizeof out->name);
     event_set_free(set);
     if (known != NULL || event->by_code || error->kind != ERROR_NONE)
         return error->kind == ERROR_NONE;

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 /* More than any core has. `use` may be nested to this depth, but not into itself. */
 enum { MOST_EVENTS = 1024, MOST_USES = 64, DEEPEST_USE = 8 };
@@ -382,13 +383,61 @@ bool event_requests_parse(const char *text, struct event_request *out, size_t ro
     return true;
 }
 
-void event_requests_name(struct event_request *requests, size_t n, const struct event_set *set)
+/* What perf's generic names stand for: the first that the core has. */
+enum { GENERIC_MOST = 5 };
+static const struct {
+    const char *names[2], *events[GENERIC_MOST];
+} generic[] = {
+    {{"cycles", "cpu-cycles"}, {"CPU_CYCLES", "CPU_CLK_UNHALTED"}},
+    {{"instructions"}, {"INST_RETIRED", "INST_OUT_OF_RENAME_STAGE", "INSTRUCTIONS_EXECUTED"}},
+    {{"cache-references"}, {"L1D_CACHE", "DATA_READ_OR_WRITE"}},
+    {{"cache-misses"}, {"L1D_CACHE_REFILL", "DATA_READ_MISS_OR_WRITE_MISS"}},
+    {{"branches", "branch-instructions"}, {"BR_RETIRED", "PC_WRITE_RETIRED", "BR_PRED", "BRANCHES"}},
+    {{"branch-misses"}, {"BR_MIS_PRED_RETIRED", "BR_MIS_PRED", "BRANCHES_MISPREDICTED"}},
+};
+
+bool event_is_generic(const char *name)
+{
+    for (size_t i = 0; i < sizeof generic / sizeof *generic; i++)
+        for (size_t k = 0; k < 2 && generic[i].names[k] != NULL; k++)
+            if (strcasecmp(generic[i].names[k], name) == 0)
+                return true;
+    return false;
+}
+
+static bool can_count(const struct counter_block *block, const struct event_set *set, const char *name)
+{
+    for (size_t i = 0; i < block->n; i++)
+        if (strcmp(block->counters[i].name, name) == 0)
+            return true;
+    const struct event *event = set != NULL ? event_set_find(set, name) : NULL;
+    return event != NULL &&
+           (block->kind->counters_for == NULL || block->kind->counters_for(block, event->code) != 0);
+}
+
+static const char *find_generic(const struct counter_block *block, const struct event_set *set,
+                                const char *name)
+{
+    for (size_t i = 0; i < sizeof generic / sizeof *generic; i++)
+        for (size_t k = 0; k < 2 && generic[i].names[k] != NULL; k++)
+            for (size_t e = 0; e < GENERIC_MOST && strcasecmp(generic[i].names[k], name) == 0; e++)
+                if (generic[i].events[e] != NULL && can_count(block, set, generic[i].events[e]))
+                    return generic[i].events[e];
+    return NULL;
+}
+
+void event_requests_name(struct event_request *requests, size_t n, const struct event_set *set,
+                         const struct counter_block *block)
 {
     for (size_t i = 0; i < n; i++) {
-        const struct event *event = requests[i].by_code ? event_set_by_code(set, requests[i].code) : NULL;
-        if (event == NULL)
+        const struct event *event =
+            requests[i].by_code && set != NULL ? event_set_by_code(set, requests[i].code) : NULL;
+        const char *name = event != NULL         ? event->name
+                           : requests[i].by_code ? NULL
+                                                 : find_generic(block, set, requests[i].name);
+        if (name == NULL)
             continue;
-        memcpy(requests[i].name, event->name, sizeof requests[i].name);
+        snprintf(requests[i].name, sizeof requests[i].name, "%s", name);
         requests[i].by_code = false;
     }
 }

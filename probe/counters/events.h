@@ -56,5 +56,9 @@ struct event_request {
  * (ERROR_USAGE) leaves unchanged. */
 bool event_requests_parse(const char *text, struct event_request *out, size_t room, size_t *n,
                           struct error *error);
-/* Replaces codes by the names that the set has for them. */
-void event_requests_name(struct event_request *requests, size_t n, const struct event_set *set);
+/* Whether perf calls an event so, on any processor. */
+bool event_is_generic(const char *name);
+/* Replaces codes by the names that the set has for them, and perf's generic names (cycles, instructions,
+ * cache-misses ...) by those of events that the block can count. `set` may be NULL. */
+void event_requests_name(struct event_request *requests, size_t n, const struct event_set *set,
+                         const struct counter_block *block);

@@ -195,6 +195,9 @@ static bool refuse_unknown(const struct planning *p, const char *name, struct er
 {
     char room[NEAR_NAMES * (NEAR_LENGTH + 2) + 32];
     struct near near;
+    if (event_is_generic(name))
+        return error_advise(error, ERROR_USAGE, "pmu-probe list shows the events of this core.",
+                            "%s has no event for perf's %s", p->block->text, name);
     near_init(&near, name, strlen(name));
     for (size_t i = 0; i < p->block->n; i++)
         near_offer(&near, p->block->counters[i].name);

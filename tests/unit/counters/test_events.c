@@ -266,10 +266,11 @@ TEST(a_code_with_a_name_is_that_event)
     struct event_request out[ROOM];
     struct error error = {0};
     size_t n = 0;
+    const struct counter_block block = {.kind = &systick_kind};
     struct event_set *set = event_set_open("cortex-a53", &error);
     assert_non_null(set);
     assert_true(event_requests_parse("0x08,{r08,INST_RETIRED},0xC001", out, ROOM, &n, &error));
-    event_requests_name(out, n, set);
+    event_requests_name(out, n, set, &block);
     for (size_t i = 0; i < 3; i++) {
         assert_string_equal(out[i].name, "INST_RETIRED");
         assert_false(out[i].by_code);
@@ -278,6 +279,41 @@ TEST(a_code_with_a_name_is_that_event)
     assert_true(out[3].by_code);
     assert_string_equal(out[3].name, "0xC001");
     event_set_free(set);
+}
+
+/* Each core has its own; perf's are names for all of them. */
+TEST(generic_names_are_the_cores_events)
+{
+    static const struct {
+        const char *cpu, *events[6];
+    } cores[] = {
+        {"cortex-a53",
+         {"CPU_CYCLES", "INST_RETIRED", "L1D_CACHE", "L1D_CACHE_REFILL", "PC_WRITE_RETIRED", "BR_MIS_PRED"}},
+        {"cortex-a9",
+         {"CPU_CYCLES", "INST_OUT_OF_RENAME_STAGE", "L1D_CACHE", "L1D_CACHE_REFILL", "PC_WRITE_RETIRED",
+          "BR_MIS_PRED"}},
+        {"knc",
+         {"CPU_CLK_UNHALTED", "INSTRUCTIONS_EXECUTED", "DATA_READ_OR_WRITE", "DATA_READ_MISS_OR_WRITE_MISS",
+          "BRANCHES", "BRANCHES_MISPREDICTED"}},
+        {"dwt",
+         {"CPU_CYCLES", "instructions", "cache-references", "cache-misses", "branches", "branch-misses"}},
+    };
+    const struct counter_block block = {.kind = &systick_kind};
+    for (size_t c = 0; c < sizeof cores / sizeof *cores; c++) {
+        struct event_request out[ROOM];
+        struct error error = {0};
+        size_t n = 0;
+        struct event_set *set = event_set_open(cores[c].cpu, &error);
+        assert_non_null(set);
+        assert_true(
+            event_requests_parse("Cycles,instructions,cache-references,cache-misses,branches,branch-misses",
+                                 out, ROOM, &n, &error));
+        event_requests_name(out, n, set, &block);
+        for (size_t i = 0; i < n; i++)
+            assert_string_equal(out[i].name, cores[c].events[i]);
+        event_set_free(set);
+    }
+    assert_true(event_is_generic("cpu-cycles") && !event_is_generic("CPU_CYCLES"));
 }
 
 TEST(bad_requests_are_refused)
