@@ -26,9 +26,9 @@ static void on_signal(int number)
     int before = errno;
     if (number == SIGPIPE && interrupted == 0)
         interrupted = 1;
-    if (number == SIGPIPE || (counted > 0 && deadline_now_us() - counted_us < TWICE_US))
+    if (number == SIGPIPE || (counted > 0 && deadline_host_us() - counted_us < TWICE_US))
         return;
-    counted_us = deadline_now_us();
+    counted_us = deadline_host_us();
     counted++;
     if (interrupted < counted)
         interrupted = counted;
@@ -111,7 +111,7 @@ static int run(const struct options *options, struct error *error)
         return error_exit_code(error->kind);
     if (options->verbose > 0)
         output_open_log(&told, &interrupted);
-    struct log log = {.out = told.file, .level = options->verbose, .begun_us = deadline_now_us()};
+    struct log log = {.out = told.file, .level = options->verbose, .begun_us = deadline_host_us()};
     struct ending ending = {.signals = &interrupted};
     struct context context = {.options = options,
                               .cancel = &interrupted,

@@ -15,7 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { ACCESS_MS = 5000, LAST_MS = 5000, NAP_NS = 50000000, TRIES = 3 };
+enum { ACCESS_MS = 5000, LAST_MS = 5000, NAP_US = 50000, TRIES = 3 };
 enum { LEFT_MOST = 16 };
 
 struct deadline session_last_deadline(const struct session *session)
@@ -85,7 +85,7 @@ static bool find_target(struct session *session, int number, struct error *error
 
 void session_when(int64_t seconds, char *out, size_t size)
 {
-    time_t now = time(NULL), then = (time_t)seconds;
+    time_t now = deadline_wall_s(), then = (time_t)seconds;
     struct tm today, day;
     out[0] = '\0';
     if (localtime_r(&now, &today) == NULL || localtime_r(&then, &day) == NULL)
@@ -266,7 +266,7 @@ static void begin_journal(struct session *session)
                                       .unit = core->core.unit,
                                       .number = (unsigned)(core - device->cores),
                                       .was_halted = core->state == CORE_HALTED,
-                                      .started_s = time(NULL),
+                                      .started_s = deadline_wall_s(),
                                       .process = getpid()};
         snprintf(head->link, sizeof head->link, "%s", link_identity(session->link));
         snprintf(head->command, sizeof head->command, "%.31s", options->command);
@@ -461,7 +461,7 @@ bool session_insist(struct session *session, bool (*undo)(void *, const struct d
             *error = once;
             return false;
         }
-        nanosleep(&(struct timespec){.tv_nsec = NAP_NS}, NULL);
+        deadline_nap_us(NAP_US);
     }
 }
 
