@@ -3,6 +3,7 @@
 #include "commands/command.h"
 #include "report/json.h"
 #include "report/terminal.h"
+#include "wire/wire.h"
 
 #include <errno.h>
 #include <locale.h>
@@ -96,7 +97,8 @@ static int run_command(const struct context *context, struct error *error)
                                                                    : code;
 }
 
-static int run(const struct options *options, struct error *error)
+/* The wire, if there is one, stays for the error's texts. */
+static int run(const struct options *options, struct wire **wire, struct error *error)
 {
     struct output output, told = {0};
     bool plain = options->version || options->help, result = false;
@@ -129,7 +131,9 @@ static int run(const struct options *options, struct error *error)
     else if (options->help)
         help_print(output.file, options->help_all);
     else
-        code = run_command(&context, error);
+        code = recording_begin(&context, error) ? recording_end(&context, run_command(&context, error), error)
+                                                : error_exit_code(error->kind);
+    *wire = context.wire;
     if (options->verbose > 0)
         output_close(&told, true, &unlogged);
     if (!output_close(&output, result || error->kind == ERROR_NONE, error))
@@ -162,11 +166,13 @@ int main(int argc, char **argv)
         return fflush(stdout) == 0 ? EXIT_DONE : error_exit_code(ERROR_SYSTEM);
     struct options options;
     struct error error = {0};
-    int code =
-        options_read(&options, argc, argv, &error) ? run(&options, &error) : error_exit_code(error.kind);
+    struct wire *wire = NULL;
+    int code = options_read(&options, argc, argv, &error) ? run(&options, &wire, &error)
+                                                          : error_exit_code(error.kind);
     if (error.kind != ERROR_NONE)
         print_error(&error, options.command);
     options_free(&options);
+    wire_free(wire);
     /* Whatever is wrong here, no script is to take what is printed as an error for a success */
     return error.kind != ERROR_NONE && code == EXIT_DONE ? error_exit_code(error.kind) : code;
 }

@@ -7,6 +7,7 @@
 #include "links/claim.h"
 #include "links/journal.h"
 #include "links/ledger.h"
+#include "wire/wire.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -39,6 +40,17 @@ bool session_open_elf(struct session *session, struct error *error)
     return session->symbols != NULL;
 }
 
+/* In a recording: what chip it is of. */
+static void note_chip(const struct session *session)
+{
+    for (size_t i = 0; i < session->device.n_cores; i++) {
+        const struct core *core = &session->device.cores[i].core;
+        char text[128];
+        snprintf(text, sizeof text, "chip: core %zu, %.64s, id 0x%08" PRIx32, i, core->name, core->id);
+        wire_note(session->context->wire, text);
+    }
+}
+
 static void log_target(const struct session *session)
 {
     static const char *const states[] = {[CORE_RUNNING] = "running",
@@ -50,6 +62,7 @@ static void log_target(const struct session *session)
     char text[128];
     link_describe(session->link, text, sizeof text);
     log_line(log, "connected: %s", text);
+    note_chip(session);
     for (size_t i = 0; log != NULL && i < session->device.n_cores; i++) {
         const struct device_core *core = &session->device.cores[i];
         log_line(log,
