@@ -9,6 +9,9 @@
 
 enum { SMALL = 1 << 16, WHAT = 160 }; /* a result that grew by less is written as the difference */
 
+/* What begins the request for a list of steps: "run 1-7 2*5"; "rest 4": the last four of the list before. */
+static const char run[] = "run", rest[] = "rest";
+
 static const char letters[] = {[DONE] = 'D',        [NOT_YET] = 'N',      [UNEXPECTED] = 'U',
                                [TARGET_WAIT] = 'W', [TARGET_FAULT] = 'F', [LINK_LOST] = 'L'};
 
@@ -98,7 +101,9 @@ static void take_sayings(struct wire *wire)
     for (char kind = wire_peek(wire); is_ok(wire) && (kind == 's' || kind == 'q'); kind = wire_peek(wire)) {
         struct dictionary *dictionary = kind == 's' ? &wire->steps : &wire->requests;
         size_t before = dictionary->n;
-        if (!wire_next(wire, &line) || line.at[1] != ' ')
+        if (!wire_next(wire, &line))
+            return; /* cut */
+        if (line.at[1] != ' ')
             (void)wire_damaged(wire);
         else if (dictionary_add(dictionary, line.at + 2) == NULL)
             (void)wire_fail(wire, "out of memory");
@@ -121,57 +126,71 @@ static bool begin(struct wire *wire)
     return true;
 }
 
-/* The `k`th number of "run 1-7 2"; 0: there are fewer. */
+/* The `k`th number of "run 1-7 2*5"; 0: there are fewer. */
 static uint64_t number_at(const char *text, size_t k)
 {
-    struct words words = {.at = text};
-    uint64_t first, last;
-    if (strncmp(text, "run", 3) != 0)
-        return 0;
-    words.at += 3;
+    struct words words = {.at = text + strlen(run)};
+    uint64_t first, last, times;
     while (words_number(&words, UINT32_MAX, &first)) {
         last = first;
-        if (*words.at == '-' && (words.at++, !words_number(&words, UINT32_MAX, &last)))
+        times = 1;
+        bool range = *words.at == '-', repeats = *words.at == '*';
+        words.at += range || repeats;
+        if ((range && (!words_number(&words, UINT32_MAX, &last) || last < first)) ||
+            (repeats && !words_number(&words, UINT32_MAX, &times)))
             return 0;
-        if (last < first)
-            return 0;
-        if (k <= last - first)
-            return first + k;
-        k -= (size_t)(last - first + 1);
+        uint64_t length = range ? last - first + 1 : times;
+        if (k < length)
+            return range ? first + k : first;
+        k -= (size_t)length;
     }
     return 0;
 }
 
+/* The step that the file has as the `k`th of a list; NULL: it has fewer. */
+static const struct saying *step_on_file(const struct wire *wire, const char *text, size_t k)
+{
+    struct words words = {.at = text + strlen(rest)};
+    uint64_t n;
+    if (strncmp(text, rest, strlen(rest)) != 0)
+        return dictionary_at(&wire->steps, number_at(text, k));
+    bool ok = words_number(&words, wire->n_before, &n) && k < n;
+    return ok ? wire->before[wire->n_before - n + k] : NULL;
+}
+
+static bool is_list(const char *text)
+{
+    return strncmp(text, run, strlen(run)) == 0 || strncmp(text, rest, strlen(rest)) == 0;
+}
+
+static bool diverge_in_list(struct wire *wire, const char *its, const struct step *steps, size_t n)
+{
+    const struct saying *other = NULL;
+    struct line mine = {0};
+    size_t k = 0;
+    while (k < n && (other = step_on_file(wire, its, k)) != NULL && other == wire->asked[k])
+        k++;
+    other = step_on_file(wire, its, k);
+    if (k < n)
+        wire_step(&mine, &steps[k]);
+    (void)wire_fail(wire,
+                    "request %" PRIu64
+                    " asks for \"%.*s\" as step %zu of %zu, and the file has \"%.*s\" there, in "
+                    "line %zu",
+                    wire->count, WHAT, mine.bytes != NULL ? mine.bytes : "nothing more", k + 1, n, WHAT,
+                    other != NULL ? other->text : "nothing more", wire->number);
+    line_free(&mine);
+    return false;
+}
+
 static bool diverge(struct wire *wire, const struct saying *recorded, const struct step *steps, size_t n)
 {
-    const char *its = recorded != NULL ? recorded->text : "nothing";
-    const char *mine = wire->line.bytes;
-    bool both_run = steps != NULL && strncmp(its, "run", 3) == 0;
-    struct line step = {0};
-    size_t k = 0;
-    const struct saying *other = NULL;
-    for (; both_run && k < n; k++) {
-        other = dictionary_at(&wire->steps, number_at(its, k));
-        if (other == NULL || other != wire->asked[k])
-            break;
-    }
-    if (!both_run) {
-        (void)wire_fail(
-            wire, "request %" PRIu64 " asks %s \"%.*s\", and the file has \"%.*s\" there, in line %zu",
-            wire->count, steps != NULL ? "for steps," : "for", WHAT, mine, WHAT, its, wire->number);
-    } else {
-        if (k < n)
-            wire_step(&step, &steps[k]);
-        other = dictionary_at(&wire->steps, number_at(its, k));
-        (void)wire_fail(wire,
-                        "request %" PRIu64
-                        " asks for \"%.*s\" as step %zu of %zu, and the file has \"%.*s\" there, "
-                        "in line %zu",
-                        wire->count, WHAT, step.bytes != NULL ? step.bytes : "nothing more", k + 1, n, WHAT,
-                        other != NULL ? other->text : "nothing more", wire->number);
-        line_free(&step);
-    }
-    return false;
+    const char *its = recorded != NULL ? recorded->text : "the end";
+    if (steps != NULL && is_list(its))
+        return diverge_in_list(wire, its, steps, n);
+    return wire_fail(
+        wire, "request %" PRIu64 " asks for %s\"%.*s\", and the file has \"%.*s\" there, in line %zu",
+        wire->count, steps != NULL ? "steps, " : "", WHAT, wire->line.bytes, WHAT, its, wire->number);
 }
 
 /* Line "> US NUMBER". */
@@ -261,16 +280,41 @@ static struct saying *say_step(struct wire *wire, const struct step *step, struc
     return saying;
 }
 
-/* "run 1-7 2" */
+/* How many steps from `i` on have numbers that grow by `by`. */
+static size_t count_row(const struct wire *wire, size_t i, size_t n, size_t by)
+{
+    size_t length = 1;
+    while (i + length < n && wire->asked[i] != NULL && wire->asked[i + length] != NULL &&
+           wire->asked[i + length]->number == wire->asked[i]->number + by * length)
+        length++;
+    return length;
+}
+
+/* A list that took too long goes on. */
+static bool is_rest(const struct wire *wire, size_t n)
+{
+    bool said = n > 1 && n < wire->n_before;
+    for (size_t i = 0; said && i < n; i++)
+        said = wire->asked[i] != NULL && wire->asked[i] == wire->before[wire->n_before - n + i];
+    return said;
+}
+
 static void say_list(struct wire *wire, size_t n)
 {
-    line_add(&wire->line, "run");
-    for (size_t i = 0, length; i < n; i += length) {
-        size_t first = wire->asked[i] != NULL ? wire->asked[i]->number : 0;
-        for (length = 1; i + length < n && wire->asked[i + length] != NULL && first != 0 &&
-                         wire->asked[i + length]->number == first + length;)
-            length++;
-        line_add(&wire->line, length > 1 ? " %zx-%zx" : " %zx", first, first + length - 1);
+    if (is_rest(wire, n)) {
+        line_add(&wire->line, "%s %zx", rest, n);
+        return;
+    }
+    line_add(&wire->line, "%s", run);
+    for (size_t i = 0; i < n;) {
+        size_t number = wire->asked[i] != NULL ? wire->asked[i]->number : 0;
+        size_t row = count_row(wire, i, n, 1), same = count_row(wire, i, n, 0);
+        line_add(&wire->line, " %zx", number);
+        if (row > 1)
+            line_add(&wire->line, "-%zx", number + row - 1);
+        else if (same > 1)
+            line_add(&wire->line, "*%zx", same);
+        i += row > same ? row : same;
     }
 }
 
@@ -289,6 +333,17 @@ bool wire_ask_steps(struct wire *wire, const struct step *steps, size_t n, struc
     wire->line.failed |= !room || text.failed;
     line_free(&text);
     return ask(wire, steps, n, error);
+}
+
+static void keep_list(struct wire *wire, size_t n)
+{
+    struct saying **asked = wire->asked;
+    size_t room = wire->asked_room;
+    wire->asked = wire->before;
+    wire->asked_room = wire->before_room;
+    wire->before = asked;
+    wire->before_room = room;
+    wire->n_before = n;
 }
 
 /* --- what is answered ------------------------------------------------------------------------------------
@@ -451,8 +506,8 @@ static void take_outcome(struct wire *wire, size_t n, struct outcome *outcome)
         (void)wire_damaged(wire);
 }
 
-void wire_outcome(struct wire *wire, const struct step *steps, size_t n, struct outcome *outcome,
-                  uint64_t *results)
+static void pass_outcome(struct wire *wire, const struct step *steps, size_t n, struct outcome *outcome,
+                         uint64_t *results)
 {
     if (!wire->replays) {
         line_add(&wire->line, " %c", letters[outcome->why]);
@@ -467,6 +522,13 @@ void wire_outcome(struct wire *wire, const struct step *steps, size_t n, struct 
         take_results(wire, steps, outcome->done, results);
     if (!is_ok(wire))
         *outcome = (struct outcome){.why = LINK_LOST};
+}
+
+void wire_outcome(struct wire *wire, const struct step *steps, size_t n, struct outcome *outcome,
+                  uint64_t *results)
+{
+    pass_outcome(wire, steps, n, outcome, results);
+    keep_list(wire, n);
 }
 
 static void take_error(struct wire *wire, struct error *error)

@@ -23,8 +23,8 @@ struct wire {
     struct error failure; /* what ends it: a write that failed, a divergence; or ERROR_NONE */
     char origin[512];     /* the recorded run, in words */
     struct dictionary steps, requests, texts;
-    struct saying **asked; /* the steps of the request under way */
-    size_t asked_room;
+    struct saying **asked, **before; /* the steps of the list under way, and of the one before it */
+    size_t asked_room, n_before, before_room;
     struct saying *request;
     uint64_t count; /* of requests */
     bool inside;    /* one is under way: time is the host's, or does not go on */

@@ -477,6 +477,7 @@ void wire_free(struct wire *wire)
     line_free(&wire->out);
     line_free(&wire->times);
     free(wire->asked);
+    free(wire->before);
     free(wire->text);
     free(wire);
 }

@@ -104,7 +104,7 @@ static bool read_number(struct words *words, unsigned base, uint64_t most, uint6
             return false;
         value = value * base + next;
     }
-    if (at == words->at || (*at != '\0' && *at != ' ' && *at != '-') || value > most)
+    if (at == words->at || (*at != '\0' && *at != ' ' && *at != '-' && *at != '*') || value > most)
         return false;
     words->at = at;
     *out = value;
