@@ -169,7 +169,7 @@ static void let_server_settle(const struct session *session)
 {
     enum { SETTLE_MS = 300 };
     if (link_has_server(session->link))
-        deadline_nap_us(SETTLE_MS * 1000);
+        deadline_nap_us(INT64_C(1000) * SETTLE_MS);
 }
 
 int restore_by_force(const struct context *context, struct error *error)

@@ -362,7 +362,7 @@ static bool stands_still(struct debugger_engine *self, const struct deadline *de
     const struct reading *reading = &self->device->reading;
     if (!debuggee_read_counters(self, before, NULL, NULL, deadline, error))
         return false;
-    deadline_nap_us(STILL_MS * 1000);
+    deadline_nap_us(INT64_C(1000) * STILL_MS);
     if (!debuggee_read_counters(self, after, NULL, NULL, deadline, error))
         return false;
     for (size_t i = 0; i < reading->counted; i++)

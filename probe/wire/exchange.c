@@ -103,11 +103,8 @@ static void take_sayings(struct wire *wire)
         size_t before = dictionary->n;
         if (!wire_next(wire, &line))
             return; /* cut */
-        if (line.at[1] != ' ')
-            (void)wire_damaged(wire);
-        else if (dictionary_add(dictionary, line.at + 2) == NULL)
-            (void)wire_fail(wire, "out of memory");
-        else if (dictionary->n == before)
+        const struct saying *added = line.at[1] == ' ' ? dictionary_add(dictionary, line.at + 2) : NULL;
+        if (added == NULL || dictionary->n == before)
             (void)wire_damaged(wire);
     }
 }
@@ -246,7 +243,8 @@ bool wire_ask(struct wire *wire, struct error *error, const char *format, ...)
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
     for (char *at = text; *at != '\0'; at++)
-        *at = (unsigned char)*at < ' ' ? '\x7F' : *at; /* a line stays one */
+        if ((unsigned char)*at < ' ')
+            *at = '?'; /* a line stays one */
     if (begin(wire))
         line_add(&wire->line, "%s", text);
     return ask(wire, NULL, 0, error);

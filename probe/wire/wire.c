@@ -112,7 +112,9 @@ char wire_peek(struct wire *wire)
         struct words remark;
         (void)wire_next(wire, &remark);
     }
-    return wire->at < wire->end ? *wire->at : '\0';
+    if (wire->at < wire->end)
+        return *wire->at;
+    return '\0';
 }
 
 /* A line without its end is one that was cut. */

@@ -17,11 +17,10 @@
  *     # chip ...                          a remark
  *     s read4 m0 e000edf0                 a step; each one is said once, and has the next number
  *     q run 1-7 2*5                       a request, in the same way; of a list of steps, their numbers
- *     q rest 4                            the last four steps of the list before: it took too long, and goes on
- *     t 12 3 !1 5                         readings of the clock since then; "!1": the first Ctrl-C came
- *     > 17 2                              request 2 is asked, 17 us after that
- *     < 153 D .6 +1f                      its answer, after 153 us: "D" as `letters` in wire_link.c, then
- * results:
+ *     q rest 4                            the last four steps of the list before: it took too long, and goes
+ * on t 12 3 !1 5                         readings of the clock since then; "!1": the first Ctrl-C came > 17 2
+ * request 2 is asked, 17 us after that < 153 D .6 +1f                      its answer, after 153 us: "D" as
+ * `letters` in exchange.c, then results:
  *                                         ".6" six as they were, "+1f" that much more than it was, or the
  * value end 0                               the exit code; without it the run was cut
  *

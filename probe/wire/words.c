@@ -16,9 +16,10 @@ static bool make_room(struct line *line, size_t more)
         return true;
     size_t room = 2 * (line->used + more) + 64;
     char *bytes = realloc(line->bytes, room);
-    line->failed = bytes == NULL;
-    if (line->failed)
+    if (bytes == NULL) {
+        line->failed = true;
         return false;
+    }
     line->bytes = bytes;
     line->room = room;
     return true;

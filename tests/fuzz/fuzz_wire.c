@@ -1,6 +1,6 @@
 /*
- * Any bytes as a recording of a link, which is asked what the seeds have: whatever a file says, the answers are
- * ones that a link may give, and the run ends.
+ * Any bytes as a recording of a link, which is asked what the seeds have: whatever a file says, the answers
+ * are ones that a link may give, and the run ends.
  */
 #include "debuggers/debugger.h"
 #include "wire/wire.h"
@@ -31,7 +31,11 @@ static const struct step steps[] = {
     {.op = OP_READ, .at = {.space = SPACE_MEMORY, .size = 4, .offset = 0xE000ED00}},
     {.op = OP_WRITE, .at = {.space = SPACE_AP, .size = 4, .unit = 1, .offset = 4}, .value = 0x10},
     {.op = OP_UNTIL, .at = {.space = SPACE_DP, .size = 4, .offset = 4}, .value = 1, .mask = 1},
-    {.op = OP_EXPECT, .at = {.space = SPACE_MSR, .size = 8, .offset = 0x10}, .value = 1, .mask = 1, .once = true},
+    {.op = OP_EXPECT,
+     .at = {.space = SPACE_MSR, .size = 8, .offset = 0x10},
+     .value = 1,
+     .mask = 1,
+     .once = true},
     {.op = OP_TIME, .value = TIME_AFTER}};
 
 enum { STEPS = sizeof steps / sizeof *steps };
