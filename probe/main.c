@@ -3,6 +3,7 @@
 #include "commands/command.h"
 #include "report/json.h"
 #include "report/terminal.h"
+#include "wire/wire.h"
 
 #include <errno.h>
 #include <locale.h>
@@ -26,9 +27,9 @@ static void on_signal(int number)
     int before = errno;
     if (number == SIGPIPE && interrupted == 0)
         interrupted = 1;
-    if (number == SIGPIPE || (counted > 0 && deadline_now_us() - counted_us < TWICE_US))
+    if (number == SIGPIPE || (counted > 0 && deadline_host_us() - counted_us < TWICE_US))
         return;
-    counted_us = deadline_now_us();
+    counted_us = deadline_host_us();
     counted++;
     if (interrupted < counted)
         interrupted = counted;
@@ -105,7 +106,8 @@ static int without_reader(int code, struct error *error)
     return by_that || code == EXIT_INTERRUPTED ? EXIT_DONE : code;
 }
 
-static int run(const struct options *options, struct error *error)
+/* The wire, if there is one, stays for the error's texts. */
+static int run(const struct options *options, struct wire **wire, struct error *error)
 {
     struct output output, told = {0};
     bool plain = options->version || options->help, left = false;
@@ -122,7 +124,7 @@ static int run(const struct options *options, struct error *error)
     output.keeps_old = options->output != NULL && strcmp(options->output, PROFILE_NAME) == 0;
     if (options->verbose > 0)
         output_open_log(&told, &interrupted);
-    struct log log = {.out = told.file, .level = options->verbose, .begun_us = deadline_now_us()};
+    struct log log = {.out = told.file, .level = options->verbose, .begun_us = deadline_host_us()};
     struct ending ending = {.signals = &interrupted};
     struct context context = {.options = options,
                               .cancel = &interrupted,
@@ -140,7 +142,9 @@ static int run(const struct options *options, struct error *error)
     else if (options->help)
         help_print(output.file, options->help_all);
     else
-        code = run_command(&context, error);
+        code = recording_begin(&context, error) ? recording_end(&context, run_command(&context, error), error)
+                                                : error_exit_code(error->kind);
+    *wire = context.wire;
     if (options->verbose > 0)
         output_close(&told, KEEP_ALL, &left, &unlogged);
     keep = keep == KEEP_NOTHING && error->kind == ERROR_NONE ? KEEP_ALL : keep;
@@ -174,11 +178,13 @@ int main(int argc, char **argv)
         return fflush(stdout) == 0 ? EXIT_DONE : error_exit_code(ERROR_SYSTEM);
     struct options options;
     struct error error = {0};
-    int code =
-        options_read(&options, argc, argv, &error) ? run(&options, &error) : error_exit_code(error.kind);
+    struct wire *wire = NULL;
+    int code = options_read(&options, argc, argv, &error) ? run(&options, &wire, &error)
+                                                          : error_exit_code(error.kind);
     if (error.kind != ERROR_NONE)
         print_error(&error, options.command);
     options_free(&options);
+    wire_free(wire);
     /* Whatever is wrong here, no script is to take what is printed as an error for a success */
     return error.kind != ERROR_NONE && code == EXIT_DONE ? error_exit_code(error.kind) : code;
 }

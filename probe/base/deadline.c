@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 enum {
     SILENCE_MS = 2000, /* after Ctrl-C */
@@ -19,11 +18,37 @@ enum {
 
 static int64_t ending_left_us(struct ending *ending, bool one_answer);
 
-int64_t deadline_now_us(void)
+/* Of the thread that measures: what runs beside it, and carries output or keeps a link alive, has the host's.
+ */
+static _Thread_local const struct deadline_clock *clock_in_use;
+
+void deadline_use_clock(const struct deadline_clock *clock)
+{
+    clock_in_use = clock;
+}
+
+int64_t deadline_host_us(void)
 {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
+}
+
+int64_t deadline_now_us(void)
+{
+    return clock_in_use != NULL ? clock_in_use->now_us(clock_in_use->context) : deadline_host_us();
+}
+
+int64_t deadline_wall_s(void)
+{
+    return clock_in_use != NULL ? clock_in_use->wall_s(clock_in_use->context) : (int64_t)time(NULL);
+}
+
+void deadline_nap_us(int64_t us)
+{
+    struct timespec nap = {.tv_sec = us / 1000000, .tv_nsec = us % 1000000 * 1000};
+    if (clock_in_use == NULL || clock_in_use->naps)
+        nanosleep(&nap, NULL);
 }
 
 int64_t deadline_next_us(int64_t mark_us, int64_t interval_us)
@@ -83,7 +108,7 @@ int deadline_poll_ms(const struct deadline *deadline)
 void deadline_nap(void)
 {
     enum { NAP_US = 1000 };
-    usleep(NAP_US);
+    deadline_nap_us(NAP_US);
 }
 
 /* ---- the ending */

@@ -18,7 +18,23 @@ struct deadline {
     bool one_answer;                     /* see ending_answer */
 };
 
-int64_t deadline_now_us(void); /* monotonic */
+/*
+ * The clock: the one home of time. What decides something or is printed reads it here, and naps here, so that
+ * a replay (probe/wire) can give the time of the recorded run.
+ */
+int64_t deadline_now_us(void);    /* monotonic */
+int64_t deadline_wall_s(void);    /* seconds since 1970 */
+void deadline_nap_us(int64_t us); /* while something changes on its own, over a link or in another process */
+/* The host's own monotonic clock, for what only the host sees: signals, output, progress, the log. */
+int64_t deadline_host_us(void);
+
+struct deadline_clock {
+    int64_t (*now_us)(void *context);
+    int64_t (*wall_s)(void *context);
+    void *context;
+    bool naps; /* false: a nap ends at once */
+};
+void deadline_use_clock(const struct deadline_clock *clock); /* for this thread; NULL: the host's */
 
 /* Between two moments of one clock; 0 if the second is not later. */
 static inline uint64_t us_between(uint64_t before_us, uint64_t after_us)

@@ -100,6 +100,7 @@ static const struct {
     [ERROR_START] = {EXIT_MEASURE, "Does the program get there? A longer --timeout waits longer."},
     [ERROR_END] = {EXIT_MEASURE,
                    "Does every way from the start lead to the end? A longer --timeout waits longer."},
+    [ERROR_DIVERGED] = {EXIT_MEASURE, NULL},
     [ERROR_CANCELLED] = {EXIT_MEASURE, NULL},
     [ERROR_SYSTEM] = {EXIT_MEASURE, NULL},
     [ERROR_UNWRITTEN] = {EXIT_MEASURE, NULL},

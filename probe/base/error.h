@@ -42,6 +42,7 @@ enum error_kind {
     ERROR_STATE,         /* the core is in a state in which it cannot be measured */
     ERROR_START,         /* start never reached */
     ERROR_END,           /* end never reached */
+    ERROR_DIVERGED,      /* a replay is not what was recorded */
     ERROR_CANCELLED,     /* Ctrl-C or SIGTERM */
     ERROR_SYSTEM,        /* the host failed us: memory, files, processes */
     ERROR_UNWRITTEN,     /* the output does not take what is written */

@@ -12,7 +12,7 @@ static bool log_begin(const struct log *log, unsigned level, const char *who)
 {
     if (log == NULL || log->level < level)
         return false;
-    fprintf(log->out, "%10.6f  %s", (double)(deadline_now_us() - log->begun_us) / 1e6, who);
+    fprintf(log->out, "%10.6f  %s", (double)(deadline_host_us() - log->begun_us) / 1e6, who);
     return true;
 }
 

@@ -78,7 +78,7 @@ static void give(struct spool *spool)
     ssize_t n = write(spool->to, spool->bytes + spool->begin, most);
     if (n > 0) {
         spool->begin += (size_t)n;
-        spool->taken_us = deadline_now_us();
+        spool->taken_us = deadline_host_us();
     } else if (n < 0 && errno != EINTR && errno != EAGAIN) {
         spool->reason = errno;
     }
@@ -89,7 +89,7 @@ static void spool_wait(struct spool *spool, bool full)
 {
     if (*spool->signals > 1)
         spool->reason = EINTR;
-    bool still = deadline_now_us() - spool->taken_us > spool->still_us;
+    bool still = deadline_host_us() - spool->taken_us > spool->still_us;
     if (full && still && *spool->signals == 0 && atomic_load(&spool->ends_the_run)) {
         atomic_store(&spool->has_ended_it, true);
         *spool->signals = 1;
@@ -107,7 +107,7 @@ static void *carry(void *argument)
         if (found > 0 && ends[0].revents != 0)
             spool_take_all(spool);
         if (!gives)
-            spool->taken_us = deadline_now_us();
+            spool->taken_us = deadline_host_us();
         else if (found > 0 && ends[1].revents != 0)
             give(spool);
         else if (found >= 0)
@@ -147,7 +147,7 @@ struct spool *spool_open(int to, size_t most, volatile sig_atomic_t *signals)
                             .most = most,
                             .bytes = malloc(READ_AT_ONCE),
                             .room = READ_AT_ONCE,
-                            .taken_us = deadline_now_us(),
+                            .taken_us = deadline_host_us(),
                             .still_us = patience_ms(STILL_MS) * 1000};
     spool->signals = signals;
     if (spool->bytes != NULL && open_pipe(spool)) {

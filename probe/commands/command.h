@@ -15,6 +15,7 @@
 #include <stdio.h>
 
 struct rendering;
+struct wire;
 
 enum { CONTEXT_OUTPUTS = 2 };
 
@@ -35,6 +36,7 @@ struct context {
     enum output_keep *keep;                        /* see command_has_result; may be NULL */
     uint64_t *load_offset;                         /* what the target's memory tells of it; may be NULL */
     const struct log *log;                         /* NULL without -v */
+    struct wire *wire;                             /* NULL: neither recorded nor a replay */
 };
 
 /* 2 and 3 are those of errors: base/error.c. */
@@ -98,6 +100,12 @@ bool restore_first(const struct context *context, struct error *error);
 int restore_by_force(const struct context *context, struct error *error);
 int command_reset(const struct context *context, struct error *error);
 int command_stub(const struct context *context, struct error *error);
+
+/* --wire and -p replay: the run's own wire, or NULL; a command whose replay could not be the same is refused.
+ */
+bool recording_begin(struct context *context, struct error *error);
+/* Returns the exit code. */
+int recording_end(const struct context *context, int code, struct error *error);
 
 /*
  * Help: made of the tables of commands and options, in 80 columns.

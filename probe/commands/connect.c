@@ -10,6 +10,7 @@
 #include "links/openocd.h"
 #include "report/progress.h"
 #include "report/terminal.h"
+#include "wire/wire.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -64,7 +65,7 @@ static struct link *connect_openocd(const struct context *context, const char *p
     if (!is_kind(probe, "openocd")) {
         error_set(error, ERROR_USAGE,
                   "unknown probe \"%.64s\": openocd[:HOST[:PORT]], cmsis-dap[:SERIAL], cmsis-dap:usb:PORT, "
-                  "cmsis-dap-tcp:HOST[:PORT], gdb:HOST:PORT, msr[:CPU] or msr-agent:HOST[:PORT]",
+                  "cmsis-dap-tcp:HOST[:PORT], gdb:HOST:PORT, msr[:CPU], msr-agent:HOST[:PORT] or replay:FILE",
                   probe);
         return NULL;
     }
@@ -263,6 +264,11 @@ static struct link *connect_all(const struct context *context, struct error *err
     return link_combined_new(control, counters, error);
 }
 
+static struct link *connect_recorded(void *context, struct error *error)
+{
+    return connect_all(context, error);
+}
+
 struct link *connect_link(const struct context *context, struct error *error)
 {
     const struct options *options = context->options;
@@ -273,7 +279,9 @@ struct link *connect_link(const struct context *context, struct error *error)
         progress_now(&progress, "starting OpenOCD ...");
     else
         progress_now(&progress, "connecting to %s ...", options->probe != NULL ? options->probe : "a probe");
-    struct link *link = connect_all(context, error);
+    struct context below = *context;
+    struct link *link = context->wire == NULL ? connect_all(context, error)
+                                              : wire_connect(context->wire, connect_recorded, &below, error);
     progress_clear(&progress);
     if (link != NULL && link->note[0] != '\0' && !options->quiet) {
         char name[LINK_NAME];

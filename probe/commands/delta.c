@@ -76,7 +76,7 @@ static bool print_header(struct delta_command *self, struct error *error)
     if (command->options->format == FORMAT_TEXT)
         text_header(command->out, &self->conditions);
     else if (command->options->format == FORMAT_JSON &&
-             !json_header(command->out, &self->conditions, columns, plan->n_columns, time(NULL)))
+             !json_header(command->out, &self->conditions, columns, plan->n_columns, deadline_wall_s()))
         self->unwritten = true;
     else if (command->options->format == FORMAT_HTML &&
              !delta_page_begin(&self->page, &self->conditions, columns, plan->n_columns))

@@ -514,7 +514,8 @@ static int list_all(const struct context *context, struct error *error)
     struct error no_server = {0};
     struct options at_home = *context->options;
     at_home.probe = "openocd";
-    struct context home = {.options = &at_home, .cancel = context->cancel, .out = context->out};
+    struct context home = {
+        .options = &at_home, .cancel = context->cancel, .out = context->out, .wire = context->wire};
     if (is_json(context))
         json_command_header(context->out, "probes", "");
     struct link *link = connect_link(&home, &no_server);

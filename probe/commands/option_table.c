@@ -48,8 +48,8 @@ static const char reaches[] = "both say how the target is reached";
 const struct option option_table[] = {
     {'p', "probe", "PROBE", OPTION_TEXT, AT(probe), LINKED,
      .help = "openocd[:HOST[:PORT]], cmsis-dap[:SERIAL], cmsis-dap:usb:PORT, cmsis-dap-tcp:HOST[:PORT], "
-             "gdb:HOST:PORT, msr[:CPU] or msr-agent:HOST[:PORT]",
-     .values = "openocd cmsis-dap cmsis-dap-tcp: gdb: msr msr-agent:",
+             "gdb:HOST:PORT, msr[:CPU], msr-agent:HOST[:PORT], or replay:FILE, which --wire has written",
+     .values = "openocd cmsis-dap cmsis-dap-tcp: gdb: msr msr-agent: replay:",
      .brief = "the probe: cmsis-dap, openocd, gdb:HOST:PORT, ...", .group = OPTIONS_LINK, .is_common = true},
     {0, "counters", "PROBE", OPTION_TEXT, AT(counters),
      PROBES | INFO | DELTA | SURVEY | DOCTOR | LIST | RESTORE,
@@ -67,6 +67,10 @@ const struct option option_table[] = {
     {0, "packets", "N", OPTION_COUNT, AT(packets), LINKED,
      .help = "cmsis-dap: packets in flight at most; default: as many as its firmware can take",
      .of_dap = true, .group = OPTIONS_LINK, .is_rare = true},
+    {0, "wire", "FILE", OPTION_TEXT, AT(wire), LINKED,
+     .help = "write to this file what is asked of the link and what comes back: -p replay:FILE runs the same "
+             "command from it, without a probe",
+     .acts = "names a file to write", .brief = "record the link for -p replay:FILE", .group = OPTIONS_LINK},
     {'f', "file", "FILE", OPTION_OPENOCD, 0, LINKED, .help = "start OpenOCD with this file", .acts = starts,
      .rivals = {{"probe", reaches, ALL}}, .brief = "start OpenOCD with this file", .group = OPTIONS_LINK,
      .is_common = true},

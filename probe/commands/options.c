@@ -5,6 +5,7 @@
 #include "knc/msr.h"
 #include "links/dap/carrier.h"
 #include "symbols/names.h"
+#include "wire/wire.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -383,7 +384,8 @@ static bool check_wires(struct reader *r, const struct option *option)
     const struct options *options = r->options;
     const char *typed = r->typed[option - option_table];
     if (!option->of_dap || !was_given(r, option) ||
-        (options->n_openocd == 0 && (options->probe == NULL || probe_spec_is(options->probe))))
+        (options->n_openocd == 0 &&
+         (options->probe == NULL || probe_spec_is(options->probe) || wire_spec(options->probe) != NULL)))
         return true;
     if (options->n_openocd > 0)
         return error_set(r->error, ERROR_USAGE,

@@ -48,7 +48,8 @@ enum command_id {
 enum { OPTION_WORDS = 64, OPTION_OPERANDS = 16, OPTION_EVENTS = 16 };
 
 struct options {
-    const char *probe, *counters, *elf, *counter, *output, *transport, *tick, *show, *cpu, *sort, *task;
+    const char *probe, *wire, *counters, *elf, *counter, *output, *transport, *tick, *show, *cpu, *sort,
+        *task;
     const char *baseline, *threshold, *diff, *regions, *write_regions, *budget;
     const char *events[OPTION_EVENTS]; /* each -e */
     size_t n_events;

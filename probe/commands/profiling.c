@@ -208,7 +208,7 @@ void profiling_about(const struct session *session, struct profile_about *about)
 {
     const struct options *options = session->context->options;
     char text[128];
-    time_t now = time(NULL);
+    time_t now = deadline_wall_s();
     struct tm utc;
     about->asked_s = options->for_s;
     if (gmtime_r(&now, &utc) != NULL && strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &utc) > 0)

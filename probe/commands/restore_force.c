@@ -4,7 +4,6 @@
 #include "device/release.h"
 
 #include <stdio.h>
-#include <time.h>
 
 struct release_command {
     struct session session;
@@ -170,7 +169,7 @@ static void let_server_settle(const struct session *session)
 {
     enum { SETTLE_MS = 300 };
     if (link_has_server(session->link))
-        nanosleep(&(struct timespec){.tv_nsec = SETTLE_MS * 1000000L}, NULL);
+        deadline_nap_us(INT64_C(1000) * SETTLE_MS);
 }
 
 int restore_by_force(const struct context *context, struct error *error)

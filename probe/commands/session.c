@@ -7,6 +7,7 @@
 #include "links/claim.h"
 #include "links/journal.h"
 #include "links/ledger.h"
+#include "wire/wire.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -15,7 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { ACCESS_MS = 5000, LAST_MS = 5000, NAP_NS = 50000000, TRIES = 3 };
+enum { ACCESS_MS = 5000, LAST_MS = 5000, NAP_US = 50000, TRIES = 3 };
 enum { LEFT_MOST = 16 };
 
 struct deadline session_last_deadline(const struct session *session)
@@ -39,6 +40,17 @@ bool session_open_elf(struct session *session, struct error *error)
     return session->symbols != NULL;
 }
 
+/* In a recording: what chip it is of. */
+static void note_chip(const struct session *session)
+{
+    for (size_t i = 0; i < session->device.n_cores; i++) {
+        const struct core *core = &session->device.cores[i].core;
+        char text[128];
+        snprintf(text, sizeof text, "chip: core %zu, %.64s, id 0x%08" PRIx32, i, core->name, core->id);
+        wire_note(session->context->wire, text);
+    }
+}
+
 static void log_target(const struct session *session)
 {
     static const char *const states[] = {[CORE_RUNNING] = "running",
@@ -50,6 +62,7 @@ static void log_target(const struct session *session)
     char text[128];
     link_describe(session->link, text, sizeof text);
     log_line(log, "connected: %s", text);
+    note_chip(session);
     for (size_t i = 0; log != NULL && i < session->device.n_cores; i++) {
         const struct device_core *core = &session->device.cores[i];
         log_line(log,
@@ -85,7 +98,7 @@ static bool find_target(struct session *session, int number, struct error *error
 
 void session_when(int64_t seconds, char *out, size_t size)
 {
-    time_t now = time(NULL), then = (time_t)seconds;
+    time_t now = deadline_wall_s(), then = (time_t)seconds;
     struct tm today, day;
     out[0] = '\0';
     if (localtime_r(&now, &today) == NULL || localtime_r(&then, &day) == NULL)
@@ -266,7 +279,7 @@ static void begin_journal(struct session *session)
                                       .unit = core->core.unit,
                                       .number = (unsigned)(core - device->cores),
                                       .was_halted = core->state == CORE_HALTED,
-                                      .started_s = time(NULL),
+                                      .started_s = deadline_wall_s(),
                                       .process = getpid()};
         snprintf(head->link, sizeof head->link, "%s", link_identity(session->link));
         snprintf(head->command, sizeof head->command, "%.31s", options->command);
@@ -461,7 +474,7 @@ bool session_insist(struct session *session, bool (*undo)(void *, const struct d
             *error = once;
             return false;
         }
-        nanosleep(&(struct timespec){.tv_nsec = NAP_NS}, NULL);
+        deadline_nap_us(NAP_US);
     }
 }
 

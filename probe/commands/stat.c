@@ -8,7 +8,6 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
-#include <time.h>
 
 struct stat_command {
     struct sampling sampling;
@@ -29,7 +28,7 @@ static void sleep_for(int64_t us, const volatile sig_atomic_t *cancel)
     enum { SLICE_US = 1000000 };
     for (int64_t end_us = deadline_now_us() + us; us > 0 && *cancel == 0; us = end_us - deadline_now_us()) {
         int64_t slice = us < SLICE_US ? us : SLICE_US;
-        nanosleep(&(struct timespec){.tv_sec = slice / 1000000, .tv_nsec = slice % 1000000 * 1000}, NULL);
+        deadline_nap_us(slice);
     }
 }
 

@@ -11,7 +11,6 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 enum {
     ROUNDS = 4,
@@ -168,7 +167,7 @@ static void nap(struct survey_turns *turns)
     if (turns->random == 0)
         turns->random = (uint64_t)deadline_now_us() | 1;
     uint64_t us = random_below(&turns->random, (uint64_t)(turns->slice_us / NAP_PART) + 1);
-    nanosleep(&(struct timespec){.tv_nsec = (long)us * 1000}, NULL);
+    deadline_nap_us((int64_t)us);
 }
 
 /* `follows`: the core has just been at the start. */

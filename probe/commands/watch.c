@@ -10,7 +10,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { KEY_MS = 50, SLICE_MS = 1000, NAME = 64 };
@@ -212,7 +211,7 @@ static void pause_us(struct watching *self, int64_t us)
     if (self->screen.open)
         handle_key(self, screen_wait_key(&self->screen, (int)(ms < KEY_MS ? ms : KEY_MS)));
     else
-        nanosleep(&(struct timespec){.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000}, NULL);
+        deadline_nap_us(1000 * ms);
 }
 
 /* A key may end the wait for a sample, unless the sample would halt the core or read all CPUs. */

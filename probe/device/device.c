@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 enum { LIST_ROOM = 64 };
 
@@ -136,10 +135,10 @@ static bool let_go_on(struct device *device, const struct deadline *deadline, st
 /* A core that halts again at once counts nothing. */
 static bool check_goes_on(struct device *device, const struct deadline *deadline, struct error *error)
 {
-    enum { GLANCE_NS = 5000000 };
+    enum { GLANCE_US = 5000 };
     const struct core *core = &device->chosen->core;
     uint64_t status;
-    nanosleep(&(struct timespec){.tv_nsec = GLANCE_NS}, NULL);
+    deadline_nap_us(GLANCE_US);
     if (!ledger_read(device->ledger, core_status_register(core), &status, deadline, error))
         return false;
     return core_state_of(core, status) != CORE_HALTED ||
@@ -177,7 +176,7 @@ static bool sleep_for(struct device *device, int ms, const struct deadline *dead
     (void)device;
     (void)deadline;
     (void)error;
-    nanosleep(&(struct timespec){.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000L}, NULL);
+    deadline_nap_us(INT64_C(1000) * ms);
     return true;
 }
 

@@ -250,7 +250,7 @@ static bool enter_able(struct halted_access *self, bool loads, const struct dead
                              self->asked ? " whenever it is halted" : "");
         if (!access_leave(self, deadline, error))
             return false;
-        usleep(STATE_NAP_US);
+        deadline_nap_us(STATE_NAP_US);
     }
 }
 

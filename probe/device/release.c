@@ -361,7 +361,7 @@ bool release_let_go(struct device *device, bool by_server, struct release *out,
         }
         if (!release_run_on(device, by_server, deadline, error))
             return false;
-        usleep(GLANCE_US);
+        deadline_nap_us(GLANCE_US);
         if (!release_look_at(device, &out->halted_again, &out->stands_at, deadline, error))
             return false;
         if (out->halted_again) {
@@ -416,7 +416,7 @@ static bool wait_for_reset(struct device *device, const struct deadline *deadlin
 {
     const struct core *core = core_of(device);
     struct deadline soon = deadline_slice(deadline, patience_ms(RESET_MS));
-    for (bool seen = false;; usleep(NAP_US)) {
+    for (bool seen = false;; deadline_nap_us(NAP_US)) {
         struct error unread = {0};
         uint64_t cause = 0, status = 0;
         bool read = ledger_read(device->ledger, core_reset_register(core), &cause, &soon, &unread) &&
@@ -462,7 +462,7 @@ bool reset_end(struct device *device, struct release *out, const struct deadline
         return run_without_debug(device, deadline, error);
     if (core_has(core_of(device), BORROWS_REGISTERS)) /* its server may be at its registers */
         return true;
-    usleep(GLANCE_US);
+    deadline_nap_us(GLANCE_US);
     if (!release_look_at(device, &out->halted_again, &out->stands_at, deadline, error))
         return false;
     if (out->halted_again)

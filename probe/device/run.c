@@ -30,7 +30,7 @@ struct outcome run_steps(struct ledger *ledger, const struct steps *list, size_t
         if (!waits || deadline_passed(deadline) || now_us - went_on_us > patience_ms(STUCK_MS) * 1000)
             return outcome;
         if (outcome.why == TARGET_WAIT)
-            usleep(NAP_US);
+            deadline_nap_us(NAP_US);
     }
 }
 
@@ -84,7 +84,7 @@ bool run_settle(struct ledger *ledger, const struct core *core, const struct ste
         struct loan open;
         bool there, marked, is_open = steps_loan(list->items, list->n, *done, &open);
         if (i > 0)
-            usleep(NAP_US);
+            deadline_nap_us(NAP_US);
         if (!is_there(ledger, core, &there, &marked, was_reset, deadline, &refused))
             return tell_unsettled(&refused, error);
         /* Without the mark the registers are given back, though the answer was lost, or not yet changed. With

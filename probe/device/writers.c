@@ -5,9 +5,8 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
-enum { ACCESS_MS = 5000, NAP_NS = 2000000, LIST_ROOM = 96, COMPARATOR = 3 };
+enum { ACCESS_MS = 5000, NAP_US = 2000, LIST_ROOM = 96, COMPARATOR = 3 };
 /* How long we wait for a first write, and then for more writes to the same register, or to others once one
  * writer is known. LOOKS is the least number of looks, for slow links and targets. */
 enum { FIRST_MS = 1000, MORE_MS = 200, LOOKS = 40, STOPS = 16 };
@@ -329,7 +328,7 @@ static bool watch_register(struct watch *watch, const struct counter_register *w
         if (state == CORE_LOCKUP)
             return give_up(watch, "the core locked up");
         if (state != CORE_HALTED) {
-            nanosleep(&(struct timespec){.tv_nsec = NAP_NS}, NULL);
+            deadline_nap_us(NAP_US);
             continue;
         }
         if (!writers_take_stop(watch, which, &ours, error))

@@ -5,7 +5,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { LIST_ROOM = 16, NEIGHBOURS_US = 100000, RESUME_TRIES = 3, NAP_US = 5000 };
 
@@ -354,7 +353,7 @@ bool breakpoints_resume_neighbours(struct breakpoints *breakpoints, const struct
             why = (struct error){0};
             if (resume_neighbour(breakpoints, &device->cores[i], deadline, &why) || !is_away(&why))
                 break;
-            usleep(NAP_US);
+            deadline_nap_us(NAP_US);
         }
         if (why.kind != ERROR_NONE && !is_away(&why))
             return error_copy(error, &why);

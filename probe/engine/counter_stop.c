@@ -81,7 +81,7 @@ static bool disarm_from_outside(struct counter_stop *stop, const struct deadline
     counter_stop_add_disarm(stop, &list);
     if (!counter_stop_run(stop, &list, results, deadline, error))
         return false;
-    usleep(CALM_US); /* a stop may be on its way */
+    deadline_nap_us(CALM_US); /* a stop may be on its way */
     if (stop->stands)
         return true;
     if (!counter_stop_read_state(stop, &state, deadline, error) ||
@@ -287,7 +287,7 @@ static bool check_wired(struct counter_stop *stop, enum counter_stop_state *stat
         *state = COUNTER_STOP_RESET;
     if (look.was_reset || !look.has_come)
         return true;
-    usleep(CALM_US);
+    deadline_nap_us(CALM_US);
     if (!counter_stop_read_state(stop, &now, deadline, error))
         return false;
     return now == CORE_HALTED || now == CORE_ASLEEP ||
@@ -379,7 +379,7 @@ bool counter_stop_wait(struct counter_stop *stop, int64_t until_us, enum counter
             return error_set(error, ERROR_CANCELLED, "cancelled");
         stop->ran_us = after_us;
         if (outcome.why == TARGET_WAIT)
-            usleep(NAP_US);
+            deadline_nap_us(NAP_US);
         if (outcome.why == NOT_YET && after_us - stop->looked_us >= LOOK_US) {
             if (!look_around(stop, state, look, deadline, error))
                 return false;

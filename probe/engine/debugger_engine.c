@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 enum { STILL_MS = 20 };
 
@@ -363,7 +362,7 @@ static bool stands_still(struct debugger_engine *self, const struct deadline *de
     const struct reading *reading = &self->device->reading;
     if (!debuggee_read_counters(self, before, NULL, NULL, deadline, error))
         return false;
-    nanosleep(&(struct timespec){.tv_nsec = STILL_MS * 1000000L}, NULL);
+    deadline_nap_us(INT64_C(1000) * STILL_MS);
     if (!debuggee_read_counters(self, after, NULL, NULL, deadline, error))
         return false;
     for (size_t i = 0; i < reading->counted; i++)

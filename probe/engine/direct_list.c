@@ -281,7 +281,7 @@ static bool confirm_held(struct direct_engine *self, int tries, struct error *er
             continue;
         if (tries <= 1)
             return error_copy(error, &unread);
-        usleep(NAP_US);
+        deadline_nap_us(NAP_US);
     }
     return is_sound(self, error);
 }
@@ -331,7 +331,7 @@ static bool may_go_on(struct direct_engine *self, const struct outcome *outcome,
     if (outcome->why == LINK_LOST || refused->kind == ERROR_SYSTEM || late ||
         write_may_be_lost(self, self->done, outcome->why))
         return error_copy(error, refused);
-    usleep(NAP_US);
+    deadline_nap_us(NAP_US);
     return true;
 }
 

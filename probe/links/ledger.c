@@ -223,7 +223,7 @@ bool ledger_do_steps(struct ledger *ledger, const struct step *steps, size_t n, 
                              "no answer in time for 0x%08" PRIx64 "%s%.200s", steps[outcome->done].at.offset,
                              why.text[0] != '\0' ? ": " : "", why.text);
         if (outcome->why == TARGET_WAIT)
-            usleep(naps < SHORT_NAPS ? NAP_US : LONG_NAP_US);
+            deadline_nap_us(naps < SHORT_NAPS ? NAP_US : LONG_NAP_US);
     }
 }
 

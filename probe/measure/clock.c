@@ -1,7 +1,6 @@
 #include "measure/clock.h"
 
 #include <stdio.h>
-#include <time.h>
 
 /* Oscillators and PLLs are not exact. */
 static const double TOLERANCE = 1.05;
@@ -62,10 +61,9 @@ bool clock_measure(struct device *device, int ms, struct clock *out, const struc
         return true;
     if (ms > safe_ms)
         ms = (int)safe_ms;
-    struct timespec pause = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000L};
     if (!take_sample(device, &a, deadline, error))
         return false;
-    nanosleep(&pause, NULL);
+    deadline_nap_us(INT64_C(1000) * ms);
     if (!take_sample(device, &b, deadline, error))
         return false;
     double longest = (double)(b.after_us - a.before_us) / 1e6;

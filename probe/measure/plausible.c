@@ -3,7 +3,6 @@
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
-#include <time.h>
 
 /* The user's clock may be the one from before a PLL was set up. A measured clock is no bound: the core may
  * have slept. */
@@ -15,7 +14,7 @@ enum {
     REHITS = 64,
     TRIAL_POLLS = 8,
     SLEEPERS_POLLS = 40,
-    TRIAL_NAP_NS = 2500000,
+    TRIAL_NAP_US = 2500,
 };
 
 struct plausible plausible_begin(const struct reading *reading, bool counts_cycles, const struct clock *clock,
@@ -196,7 +195,7 @@ bool plausible_trial(struct device *device, struct clock *clock, double *seen_hz
         /* A core that sleeps may do so for many polls, with another reload value */
         polls = device->slept && device->block->may_reload ? SLEEPERS_POLLS : polls;
         if (i + 1 < polls)
-            nanosleep(&(struct timespec){.tv_nsec = TRIAL_NAP_NS}, NULL);
+            deadline_nap_us(TRIAL_NAP_US);
     }
     if (trial.odd.kind != ERROR_NONE && !(counts_cycles && trial_runs_evenly(&trial)))
         return error_copy(error, &trial.odd);

@@ -5,7 +5,6 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
-#include <time.h>
 
 enum {
     PART = 8,
@@ -13,7 +12,7 @@ enum {
     LIST_ROOM = 2 * COUNTER_STOP_STEPS,
     LOST_MS = 5000,
     VISIT_MS = 500,
-    NAP_NS = 1000000
+    NAP_US = 1000
 };
 /* The trial: as long as it takes to see that the event comes at all. */
 enum { TRIAL_EVENTS = 1000, TRIAL_MS = 300 };
@@ -196,7 +195,7 @@ static bool renew(struct event_sampler *sampler, bool *reset, const struct deadl
             return true;
         if (!is_passing(&again) || deadline_now_us() > until_us)
             return error_copy(error, &again);
-        nanosleep(&(struct timespec){.tv_nsec = NAP_NS}, NULL);
+        deadline_nap_us(NAP_US);
     }
 }
 

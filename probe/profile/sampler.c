@@ -5,10 +5,9 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <time.h>
 
 enum { FIRST = 16, PROOFS = 8, GROWS = 4 };
-enum { LOST_MS = 5000, NAP_NS = 1000000, PAUSE_MOST_US = 200 };
+enum { LOST_MS = 5000, NAP_US = 1000, PAUSE_MOST_US = 200 };
 enum { LIST_ROOM = SAMPLER_MOST * PC_SAMPLE_WORDS + SAMPLER_LOOKS * (PC_LOOK_WORDS + PROFILE_CONTEXTS) };
 
 /* --- which register ------------------------------------------------------------------------------------- */
@@ -323,7 +322,7 @@ static bool outlast(struct sampler *sampler, const struct error *why, struct pro
     int64_t from_us = sampler->good_us > sampler->missed_us ? sampler->good_us : sampler->missed_us;
     if (!is_passing(why) || deadline_now_us() - sampler->good_us > patience_ms(LOST_MS) * 1000)
         return error_copy(error, why);
-    nanosleep(&(struct timespec){.tv_nsec = NAP_NS}, NULL);
+    deadline_nap_us(NAP_US);
     sampler->waits = why->kind == ERROR_ASLEEP;
     sampler->missed_us = deadline_now_us();
     count_missed(sampler, sampler->missed_us - from_us);
@@ -348,7 +347,7 @@ static void pause_some_time(struct sampler *sampler, int64_t us)
     uint64_t most = (uint64_t)(us > 0 ? us : 0) / 64;
     uint64_t pause_us = random_below(&sampler->random, 1 + (most < PAUSE_MOST_US ? most : PAUSE_MOST_US));
     if (pause_us > 0)
-        nanosleep(&(struct timespec){.tv_nsec = (long)pause_us * 1000}, NULL);
+        deadline_nap_us((int64_t)pause_us);
 }
 
 static bool take_list(struct sampler *sampler, int64_t us, struct profile_tally *tally,

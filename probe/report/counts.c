@@ -1,5 +1,6 @@
 #include "report/counts.h"
 
+#include "base/deadline.h"
 #include "report/formats.h"
 #include "report/json.h"
 #include "report/number.h"
@@ -8,7 +9,6 @@
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
-#include <time.h>
 
 enum { LINE = 1024, INDENT = 2 };
 enum { COUNT = 24, NAME = 28, INTERVAL_COUNT = 20, INTERVAL_NAME = 24 }; /* widths of counts */
@@ -130,7 +130,7 @@ bool counts_begin(FILE *out, const struct conditions *conditions, const struct c
         snprintf(columns[i].name, sizeof(columns[i].name), "%s", counts->rows[i].name);
     (void)separator;
     if (format == FORMAT_JSON)
-        return json_header(out, conditions, columns, counts->n, time(NULL));
+        return json_header(out, conditions, columns, counts->n, deadline_wall_s());
     if (format == FORMAT_TEXT)
         text_header(out, conditions);
     return done(out);
@@ -380,7 +380,7 @@ bool cores_begin(FILE *out, const struct conditions *conditions, const struct co
     for (size_t i = 0; i < table->n_columns; i++)
         snprintf(columns[i].name, sizeof columns[i].name, "%s", table->columns[i].name);
     if (format == FORMAT_JSON)
-        return json_header(out, conditions, columns, table->n_columns, time(NULL));
+        return json_header(out, conditions, columns, table->n_columns, deadline_wall_s());
     if (format == FORMAT_TEXT)
         text_header(out, conditions);
     return done(out);

@@ -1,5 +1,6 @@
 #include "report/delta_page.h"
 
+#include "base/deadline.h"
 #include "report/formats.h"
 #include "report/json.h"
 #include "report/number.h"
@@ -9,7 +10,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 enum { CELL = 512, BINS = 40 };
 
@@ -21,7 +21,7 @@ bool delta_page_begin(struct delta_page *page, const struct conditions *conditio
     delta_page_free(page);
     page->times = calloc(1, sizeof *page->times);
     return page->times != NULL && page_lines_open(&page->lines) &&
-           json_header(page->lines.out, conditions, columns, n, time(NULL));
+           json_header(page->lines.out, conditions, columns, n, deadline_wall_s());
 }
 
 static enum hit_kind kind_of(const struct hit_result *hit)

@@ -1,5 +1,6 @@
 #include "report/guard_report.h"
 
+#include "base/deadline.h"
 #include "report/formats.h"
 #include "report/json.h"
 #include "report/number.h"
@@ -8,7 +9,6 @@
 
 #include <inttypes.h>
 #include <string.h>
-#include <time.h>
 
 enum { INDENT = 2 };
 
@@ -128,7 +128,7 @@ bool guard_report_begin(const struct guard_report *report, const struct conditio
     char budget[96], duration[NUMBER_ROOM];
     snprintf(column.name, sizeof column.name, "%s", report->event);
     if (report->format == FORMAT_JSON)
-        return json_header(report->out, conditions, &column, 1, time(NULL)) && write_begin(report);
+        return json_header(report->out, conditions, &column, 1, deadline_wall_s()) && write_begin(report);
     text_header(report->out, conditions);
     fprintf(report->out, "  budget %s", number_events(budget, sizeof budget, report->budget, report->event));
     if (report->budget_s > 0)

@@ -1,5 +1,6 @@
 #include "report/json.h"
 
+#include "base/deadline.h"
 #include "report/counts.h"
 #include "report/number.h"
 #include "report/terminal.h"
@@ -149,7 +150,7 @@ struct json_part json_command_part(const char *command, const char *link)
     struct json_part header = json_part_new(NULL), tool = json_part_new(NULL);
     struct tm utc;
     char text[64];
-    time_t now = time(NULL);
+    time_t now = deadline_wall_s();
     json_part_text(&header, "schema", JSON_SCHEMA);
     json_part_text(&header, "type", "header");
     json_part_text(&tool, "name", "pmu-probe");

@@ -1,5 +1,6 @@
 #include "report/line_table.h"
 
+#include "base/deadline.h"
 #include "report/number.h"
 #include "report/profile_notes.h"
 #include "report/terminal.h"
@@ -161,7 +162,7 @@ static void make_notes(const struct line_report *report, const struct check *che
 
 bool line_report_json_header(FILE *out, const struct conditions *conditions)
 {
-    struct json_part header = json_header_part(JSON_SCHEMA_2, conditions, NULL, 0, time(NULL));
+    struct json_part header = json_header_part(JSON_SCHEMA_2, conditions, NULL, 0, deadline_wall_s());
     json_part_text(&header, "command", "lines");
     return json_part_write(out, header);
 }

@@ -15,7 +15,7 @@ enum { DELAY_US = 1000000, INTERVAL_US = 100000, STUCK_US = 1000000, LINE = 256 
 
 void progress_begin(struct progress *progress, FILE *to)
 {
-    *progress = (struct progress){.next_us = deadline_now_us() + DELAY_US};
+    *progress = (struct progress){.next_us = deadline_host_us() + DELAY_US};
     if (isatty(fileno(to)))
         progress->to = to;
 }
@@ -63,7 +63,7 @@ static bool is_time(struct progress *progress, int64_t now)
 
 void progress_show(struct progress *progress, const char *format, ...)
 {
-    if (!is_time(progress, progress->to != NULL ? deadline_now_us() : 0))
+    if (!is_time(progress, progress->to != NULL ? deadline_host_us() : 0))
         return;
     va_list list;
     va_start(list, format);
@@ -87,7 +87,7 @@ void progress_count(struct progress *progress, uint64_t done, uint64_t of, const
     char number[NUMBER_ROOM], all[NUMBER_ROOM + 4] = "", left[NUMBER_ROOM + 16] = "", time[NUMBER_ROOM];
     if (progress->to == NULL)
         return;
-    int64_t now = deadline_now_us();
+    int64_t now = deadline_host_us();
     if (progress->first_us == 0 && done > 0) {
         progress->first = done;
         progress->first_us = now;

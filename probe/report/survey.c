@@ -1,5 +1,6 @@
 #include "report/survey.h"
 
+#include "base/deadline.h"
 #include "report/json.h"
 #include "report/number.h"
 #include "report/terminal.h"
@@ -7,7 +8,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 /* From here on a digit less is printed, or a mark. */
 static const double VAGUE_SHARE = 0.02, VAGUE_RATE = 0.2;
@@ -604,7 +604,7 @@ void survey_print_checks(FILE *out, const struct survey *survey, size_t columns)
 bool survey_json_header(FILE *out, const struct conditions *conditions, const struct column *columns,
                         size_t n)
 {
-    struct json_part header = json_header_part(JSON_SCHEMA_2, conditions, columns, n, time(NULL));
+    struct json_part header = json_header_part(JSON_SCHEMA_2, conditions, columns, n, deadline_wall_s());
     json_part_text(&header, "command", "survey");
     return json_part_write(out, header);
 }

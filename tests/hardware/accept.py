@@ -12,6 +12,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import zipfile
 
 import known
 
@@ -105,13 +106,25 @@ class Acceptance:
         self.reached = [*options.more, "-f" if options.probe.endswith(".cfg") else "-p", options.probe]
         self.steps, self.runs, self.figures = [], [], {}
         self.serial = None
+        self.wires = tempfile.TemporaryDirectory(prefix="accept-")
+        self.packed = os.path.splitext(options.output)[0] + ".wires.zip"
+        self.n_wires, self.has_packed = 0, False
 
     # --- runs of the tool
 
     def words(self, *words, elf=True):
         return [self.options.tool, *self.reached, *(["--elf", self.options.elf] if elf else []), *(str(word) for word in words)]
 
+    def recorded(self, words):
+        """The same run with its link on file, unless it measures how fast that is."""
+        if {"-vv", str(HITS)} & set(words):
+            return words
+        self.n_wires += 1
+        command = next((word for word in words if word in ("info", "doctor", "delta", "stat", "restore")), "run")
+        return [*words, "--wire", os.path.join(self.wires.name, f"{self.n_wires:02}-{command}.wire")]
+
     def start(self, words, **streams):
+        words = self.recorded(words)
         return subprocess.Popen(words, stdin=subprocess.DEVNULL, text=True, errors="replace", start_new_session=True, **streams)
 
     def run(self, *words, good=(0,), elf=True):
@@ -373,7 +386,8 @@ class Acceptance:
         failed = [entry["step"] for entry in self.steps if not entry["ok"]]
         print(f"\n{len(self.steps)} steps, " + (f"failed: {', '.join(failed)}" if failed else "none failed") +
               (" (interrupted)" if interrupted else ""))
-        print(f"{self.options.output} has all of it. Please attach it to an issue: docs/hardware.md")
+        print(f"{self.options.output} has all of it, and {self.packed} what went over the link. Please attach both to an issue: "
+              "docs/hardware.md")
         return 1 if failed else 0
 
     def print_sequences(self):
@@ -398,15 +412,28 @@ class Acceptance:
                   "commit": self.options.commit, "published": known.source(self.chip), **self.figures, "steps": self.steps}
         text = json.dumps(report, indent=1, ensure_ascii=False).replace(ROOT + os.sep, "")
         text = NUMBERS.sub(lambda found: " ".join(found.group().split()), text)
-        if self.serial and len(self.serial) > 3:  # which probe of its kind it is concerns nobody
-            text = text.replace(self.serial, "SERIAL")
         beside = self.options.output + ".part"
         try:
             with open(beside, "w", encoding="utf-8") as file:
-                file.write(text + "\n")
+                file.write(self.anonymous(text) + "\n")
             os.replace(beside, self.options.output)
+            self.pack_wires()
         except OSError as error:
             print(f"{self.options.output} cannot be written: {error.strerror}", file=sys.stderr)
+
+    def anonymous(self, text):
+        """Which probe of its kind it is concerns nobody."""
+        return text.replace(self.serial, "SERIAL") if self.serial and len(self.serial) > 3 else text
+
+    def pack_wires(self):
+        """What was recorded since."""
+        with zipfile.ZipFile(self.packed, "a" if self.has_packed else "w", zipfile.ZIP_DEFLATED) as packed:
+            self.has_packed = True
+            for name in sorted(os.listdir(self.wires.name)):
+                path = os.path.join(self.wires.name, name)
+                with open(path, encoding="utf-8", errors="replace") as file:
+                    packed.writestr(name, self.anonymous(file.read()))
+                os.remove(path)
 
 
 def hits_in(file):

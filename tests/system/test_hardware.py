@@ -8,6 +8,7 @@ import signal
 import struct
 import subprocess
 import sys
+import zipfile
 
 import pytest
 
@@ -61,6 +62,18 @@ def place_of(way, **options):
     return Place(way, firmware=image(f"virtual-{chip}"), **options)
 
 
+def check_wires(folder, elf):
+    """Each run is on file, and runs again from there."""
+    with zipfile.ZipFile(folder / "file.wires.zip") as packed:
+        wires = {name: packed.read(name).decode() for name in packed.namelist()}
+    assert len(wires) > 15 and not any("VIRTUAL1" in text for text in wires.values())
+    name = next(name for name in sorted(wires) if "-delta." in name)
+    (folder / name).write_text(wires[name])
+    words = re.search(r"^command .* delta (.*) --wire", wires[name], re.M)[1].split()
+    again = harness.run_tool("--elf", elf, "-p", f"replay:{folder / name}", "delta", *words)
+    assert again.code == 0 and again.summary["hits"] > 0, again.err
+
+
 @pytest.mark.costs("the whole acceptance script")
 @pytest.mark.any_row
 @pytest.mark.parametrize("way", WAYS)
@@ -86,6 +99,7 @@ def test_all_of_it(way, tmp_path):
         assert steps["clock"]["figures"]["told_hz"] == 12000000
         assert not place.wires or steps["connect"]["figures"]["probe"].startswith("pmu-probe Virtual CMSIS-DAP, CMSIS-DAP 2")
         assert "VIRTUAL1" not in (tmp_path / "file.json").read_text()
+        check_wires(tmp_path, image(f"virtual-{chip}"))
 
 
 @pytest.mark.soak
