@@ -193,6 +193,27 @@ TEST(test_trouble_while_connecting)
         }
 }
 
+/* The same where access ports have addresses. */
+TEST(test_trouble_while_looking_for_addresses)
+{
+    for (int trouble = TROUBLE_NO_ACK; trouble < TROUBLES; trouble++) {
+        struct test_sweep sweep = test_sweep(1, 10, "addresses, %d", trouble);
+        for (long at = 0; at < 1000; at++) {
+            if (!test_takes(&sweep, at))
+                continue;
+            begin();
+            bench.model.v6 = bench.model.large = true;
+            bench.model.dpidr = 0x4C013477;
+            bench.model.ports[0].select1 = 7;
+            bench.model.trouble = (enum model_trouble)trouble;
+            bench.model.trouble_at = at;
+            assert_true(bench_connect(&bench));
+            assert_int_equal(bench.executor.compiler.ap.n, 1);
+            assert_int_equal(bench.model.ports[0].select1, 0);
+        }
+    }
+}
+
 /* ---- power */
 
 TEST(test_system_power_that_never_comes)
