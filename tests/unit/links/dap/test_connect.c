@@ -274,6 +274,24 @@ TEST(test_power_that_was_lost_is_nobodys)
     assert_int_equal(bench.model.ports[0].control, 0);
 }
 
+/* An RP2350 that a debugger has woken before us. */
+TEST(test_a_port_that_lost_its_power_is_dormant_again)
+{
+    for (int found = 0; found < 2; found++) {
+        begin();
+        bench.model.dpidr = 0x4C012477;
+        bench.model.needs_wake = found;
+        assert_true(bench_connect(&bench));
+        assert_int_equal(bench.executor.adi.dormant, found);
+        uint32_t hz = bench.executor.adi.hz;
+        bench.model.needs_wake = true;
+        bench.model.ports[0].control = 0;
+        assert_int_equal(adi_mend(&bench.executor.adi, ADI_NO_ACK, &bench.error), ADI_POWERLESS);
+        assert_true(bench.executor.adi.dormant);
+        assert_int_equal(bench.executor.adi.hz, hz);
+    }
+}
+
 /* Noise at any transaction of the end. */
 TEST(test_trouble_while_power_is_taken_down)
 {
