@@ -404,6 +404,7 @@ static enum ack access_port(struct adi *adi, unsigned address, bool read, uint32
     enum space_place place = find_port(adi, address, &ap, &reg);
     if (place == SPACE_SAYS && read)
         *value = debug_space_says(adi, ap, reg);
+    adi->strays += place == SPACE_SAYS && !read; // of the RP-AP that may restart the chip
     if (place == SPACE_NOWHERE)
         adi->sticky_error = true;
     if (place != SPACE_PORT || begins_slow(adi, ap, reg))

@@ -212,8 +212,8 @@ FRESH_TEST(memory_is_that_of_the_cores_own_bus)
     enum { OTHER_AHB = 2, AXI = 3 };
     add_table(zynq, 8);
     bare_views();
-    for (uint16_t port = OTHER_AHB; port <= AXI; port++)
-        add_view((struct link_view){.type = "ap", .port = port, .is_core = true});
+    for (unsigned port = OTHER_AHB; port <= AXI; port++)
+        add_view((struct link_view){.type = "ap", .port = (uint16_t)port, .is_core = true});
     for (int round = 0; round < 4; round++) {
         static const uint16_t wanted[] = {AXI, AHB, OTHER_AHB, AHB};
         f.idr[OTHER_AHB] = round < 3 ? 0x44770001 : 0;
