@@ -368,8 +368,8 @@ proc pmu_interpret {} {
 
 # ---- what there is
 
-# The place of a target other than a Cortex-M, after its type: ,PORT,COREID,DBGBASE,CTI. PORT is that of a unit,
-# without 0x10000; 0 is an unknown address
+# The place of a target other than a Cortex-M, after its type: ,PORT,COREID,DBGBASE. PORT is that of a unit,
+# without 0x10000. Where a CTI is cannot be asked
 proc pmu_place {target type} {
     set dap [pmu_dap_of $target]
     if {$dap eq "" || $type eq "cortex_m" || $type eq "hla_target"} {
@@ -387,10 +387,8 @@ proc pmu_place {target type} {
     catch {set base [$target cget -dbgbase]}
     set id 0
     catch {set id [$target cget -coreid]}
-    set cti 0
-    catch {set cti [[$target cget -cti] cget -baseaddr]}
     set port [expr {$number * 256 + [pmu_number_of_ap $dap $ap]}]
-    return "$type,$port,[expr {$id + 0}],[expr {$base + 0}],[expr {$cti + 0}]"
+    return "$type,$port,[expr {$id + 0}],[expr {$base + 0}]"
 }
 
 # A line for each target: index state type name

@@ -345,12 +345,6 @@ static bool add_core(struct found *found, const struct device_bus *bus, size_t a
     *core = (struct device_core){.view = *view};
     const struct component *pmu = follower(coresight, at, DEVTYPE_PMU);
     const struct component *cti = follower(coresight, at, DEVTYPE_CTI);
-    struct component told;
-    if (cti == NULL && view->cti_base != 0) {
-        if (!coresight_look(found->ledger, bus->unit, view->cti_base, &told, deadline, error))
-            return false;
-        cti = told.readable && told.devtype == DEVTYPE_CTI ? &told : NULL;
-    }
     if (!identify(found, bus->unit, debug, cti, &core->core, deadline, error))
         return error->kind == ERROR_NONE;
     core->core.pmu_base = pmu != NULL ? pmu->base : 0;

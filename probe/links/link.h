@@ -25,7 +25,6 @@ struct link_view {
     bool has_port;
     uint16_t port;         /* the access port in front of it: unit for SPACE_AP */
     uint64_t debug_base;   /* of its debug registers, if the server or the user says; else 0 */
-    uint64_t cti_base;     /* of the trigger interface that halts it, as debug_base */
     unsigned core_id;      /* which of several cores behind one port */
     enum view_state state; /* what the server believes */
     bool counts_only;      /* only for counters; another link controls the core: see link_combined_new */

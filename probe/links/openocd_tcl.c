@@ -366,17 +366,16 @@ bool openocd_reply_take(const struct openocd_reply *reply, const struct step *st
 
 /* ---- the list of targets */
 
-/* "type,PORT,COREID,DBGBASE,CTI" if OpenOCD knows these; nonsense in it counts as unknown. */
+/* "type,PORT,COREID,DBGBASE" if OpenOCD knows these; nonsense in it counts as unknown. */
 static void take_place(struct link_view *view)
 {
     char *comma = strchr(view->type, ',');
-    enum { NUMBERS = 4 };
-    unsigned long long numbers[NUMBERS] = {0};
+    unsigned long long numbers[3] = {0};
     if (comma == NULL)
         return;
     const char *at = comma;
     size_t n = 0;
-    for (; n < NUMBERS && *at == ','; n++) {
+    for (; n < 3 && *at == ','; n++) {
         char *end;
         numbers[n] = strtoull(at + 1, &end, 10);
         if (end == at + 1)
@@ -384,13 +383,12 @@ static void take_place(struct link_view *view)
         at = end;
     }
     *comma = '\0';
-    if (n < NUMBERS || *at != '\0' || numbers[0] > UINT16_MAX || numbers[1] > UINT16_MAX)
+    if (n < 3 || *at != '\0' || numbers[0] > UINT16_MAX || numbers[1] > UINT16_MAX)
         return;
     view->has_port = true;
     view->port = (uint16_t)numbers[0];
     view->core_id = (unsigned)numbers[1];
     view->debug_base = numbers[2];
-    view->cti_base = numbers[3];
 }
 
 /* A line "NUMBER STATE TYPE NAME". */

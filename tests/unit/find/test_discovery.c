@@ -397,27 +397,6 @@ FRESH_TEST(without_a_table_the_server_is_asked)
     assert_int_equal(f.found.buses[0].coresight.n, 3);
 }
 
-/* The server's trigger interface, where no table names one, if it is one. */
-FRESH_TEST(a_trigger_interface_that_the_server_knows)
-{
-    static const unsigned kinds[] = {CORE, PMU, TRACE, CORE};
-    for (int table = 0; table < 2; table++) {
-        tear_down(NULL);
-        set_up(NULL);
-        add_table(kinds, 4);
-        debug_component(&f.words, 0x80014000, 9, 0x906, 0x14, 0);
-        server_views();
-        f.base[APB] = table ? 0x80000000 : 0xFFFFFFFF;
-        f.views[0].cti_base = 0x80014000;
-        f.views[1].debug_base = 0x80013000;
-        f.views[1].cti_base = 0x80012000; /* which is something else */
-        assert_true(run());
-        assert_int_equal(f.found.n_cores, 2);
-        expect_core(0, 0x80010000, 0x80011000, 0x80014000);
-        expect_core(1, 0x80013000, 0, 0);
-    }
-}
-
 /* As a cluster of Cortex-A9 has it, and an RK3399 its Cortex-A53. */
 FRESH_TEST(trigger_interfaces_behind_the_cores)
 {
