@@ -35,8 +35,11 @@ $(BUILD)/clients/quick-reads.so: $(CLIENT_SRC)/quick_reads.c make/board.mk
 
 board: $(BUILD)/board $(CLIENTS) $(BUILD)/clients/quick-reads.so
 
+# Its debug port alone
+BOARD_ADI := $(addprefix tests/board/,adi.c debug_space.c device/coresight.c bus.c)
+
 # The fuzz target of its command processor. It links the board's sources only.
-FUZZ_BOARD_SRC := tests/fuzz/fuzz_board_dap.c tests/board/adi.c tests/board/bus.c tests/board/front/jtag.c \
+FUZZ_BOARD_SRC := tests/fuzz/fuzz_board_dap.c $(BOARD_ADI) tests/board/front/jtag.c \
                   $(wildcard tests/board/wire/*.c) $(filter-out tests/board/dap/tcp.c,$(wildcard tests/board/dap/*.c))
 
 $(BUILD)/fuzz/fuzz_board_dap: $(FUZZ_BOARD_SRC) $(wildcard tests/board/*.h tests/board/*/*.h) Makefile make/board.mk

@@ -10,7 +10,7 @@ board: $(RANDOM_LISTS)
 
 # Compares the board's command processor with such a firmware, cycle by cycle. It links the board's sources only.
 DIFFERENCES     := $(BUILD)/clients/differences
-DIFFERENCES_SRC := tests/firmware-probes/differences.c tests/board/adi.c tests/board/bus.c tests/board/front/jtag.c \
+DIFFERENCES_SRC := tests/firmware-probes/differences.c $(BOARD_ADI) tests/board/front/jtag.c \
                    $(wildcard tests/board/wire/*.c) $(filter-out tests/board/dap/tcp.c,$(wildcard tests/board/dap/*.c))
 
 $(DIFFERENCES): $(DIFFERENCES_SRC) $(wildcard tests/board/*.h tests/board/*/*.h) Makefile make/firmware-probes.mk

@@ -7,10 +7,11 @@ FIRMWARE_MODES := free tick ms slower writes
 FIRMWARE_CC    := arm-none-eabi-gcc
 FIRMWARE_FLAGS := -mthumb -Os -g3 -gdwarf-4 -std=gnu11 -ffreestanding -nostdlib -fno-common \
                   -fno-tree-loop-distribute-patterns -Wall -Wextra $(ERRORS) -Wl,--build-id -Wl,--no-warn-rwx-segments
-FIRMWARE_CHIPS := rp2040 m4 m7 m33 m55
+FIRMWARE_CHIPS := rp2040 rp2350 m4 m7 m33 m55
 FIRMWARE_CPU_rp2040 := -mcpu=cortex-m0plus -DCHIP_RP2040
 FIRMWARE_CPU_m4     := -mcpu=cortex-m4 -mfloat-abi=soft -DCHIP_M4
 FIRMWARE_CPU_m7     := -mcpu=cortex-m7 -mfloat-abi=soft -DCHIP_M4
+FIRMWARE_CPU_rp2350 := -mcpu=cortex-m33+nofp+nodsp -mfloat-abi=soft -DCHIP_M4 -DCHIP_RP2350
 FIRMWARE_CPU_m33    := -mcpu=cortex-m33+nofp+nodsp -mfloat-abi=soft -DCHIP_M4
 # The board's M55 executes the instructions of an M33 with the timing of the m4
 FIRMWARE_CPU_m55    := -mcpu=cortex-m33+nofp+nodsp -mfloat-abi=soft -DCHIP_M4

@@ -9,7 +9,8 @@
 #   3 expect   the list ends here unless (what is read & a) == b
 #   4 time     microseconds
 # A unit is an index into `target names`, 0x10000 + an AP (the DAP's index in bits 15:8), or 0x20000 +
-# the index of a DAP in bits 15:8.
+# the index of a DAP in bits 15:8. The access ports of an ADIv6 DAP have addresses: here they go by their place in
+# ::pmu_addresses.
 #
 # An answer is: pmu SEQUENCE WHY DONE SAW COUNT RESULT... and, after a fault, a line of OpenOCD's words.
 # WHY: 0 done, 1 not yet, 2 unexpected, 3 fault, 4 the core is OpenOCD's: see pmu_hold_again. DONE counts whole
@@ -39,6 +40,29 @@ proc pmu_find_apb {dap} {
         set ::pmu_apb($dap) [pmu_look_for_apb $dap]
     }
     return $::pmu_apb($dap)
+}
+
+# The number by which the tool knows an access port, and which one that is
+proc pmu_number_of_ap {dap ap} {
+    if {$ap < 256} {
+        return $ap
+    }
+    if {![info exists ::pmu_addresses($dap)]} {
+        set ::pmu_addresses($dap) {}
+    }
+    set number [lsearch $::pmu_addresses($dap) [expr {$ap + 0}]]
+    if {$number < 0} {
+        set number [llength $::pmu_addresses($dap)]
+        lappend ::pmu_addresses($dap) [expr {$ap + 0}]
+    }
+    return $number
+}
+
+proc pmu_ap_of_number {dap number} {
+    if {![info exists ::pmu_addresses($dap)]} {
+        return $number
+    }
+    return [lindex $::pmu_addresses($dap) $number]
 }
 
 proc pmu_look_for_apb {dap} {
@@ -103,7 +127,7 @@ proc pmu_reach {unit} {
         }
         set via "pmu_via_[incr ::pmu_aliases]"
         if {$unit < 0x20000} {
-            alias $via pmu_ap $dap [expr {$unit & 0xff}]
+            alias $via pmu_ap $dap [pmu_ap_of_number $dap [expr {$unit & 0xff}]]
         } else {
             alias $via pmu_dp $dap
         }
@@ -112,7 +136,11 @@ proc pmu_reach {unit} {
     return $via
 }
 
+# ADIv6 has the registers that ADIv5 has 0xd00 higher
 proc pmu_ap {dap ap what offset bits value} {
+    if {$ap > 255 && $offset < 0x100} {
+        incr offset 0xd00
+    }
     if {$what eq "write_memory"} {
         $dap apreg $ap $offset $value
         return
@@ -341,7 +369,7 @@ proc pmu_interpret {} {
 # ---- what there is
 
 # The place of a target other than a Cortex-M, after its type: ,PORT,COREID,DBGBASE. PORT is that of a unit,
-# without 0x10000
+# without 0x10000. Where a CTI is cannot be asked
 proc pmu_place {target type} {
     set dap [pmu_dap_of $target]
     if {$dap eq "" || $type eq "cortex_m" || $type eq "hla_target"} {
@@ -352,14 +380,15 @@ proc pmu_place {target type} {
         set ap [pmu_find_apb $dap]
     }
     set number [lsearch [dap names] $dap]
-    if {$ap < 0 || $ap > 255 || $number < 0} {
+    if {$ap < 0 || $number < 0} {
         return $type
     }
     set base 0
     catch {set base [$target cget -dbgbase]}
     set id 0
     catch {set id [$target cget -coreid]}
-    return "$type,[expr {$number * 256 + $ap}],[expr {$id + 0}],[expr {$base + 0}]"
+    set port [expr {$number * 256 + [pmu_number_of_ap $dap $ap]}]
+    return "$type,$port,[expr {$id + 0}],[expr {$base + 0}]"
 }
 
 # A line for each target: index state type name
@@ -367,6 +396,7 @@ proc pmu_open {} {
     array unset ::pmu_via
     array unset ::pmu_path
     array unset ::pmu_apb
+    array unset ::pmu_addresses
     pmu_targets
 }
 

@@ -399,11 +399,25 @@ static int64_t list_us(const struct profiling *self, double us)
     return us > 0 ? (int64_t)us : 0; /* the other cores have had the time that was left */
 }
 
+static void tell_handler(struct profiling *self)
+{
+    if (!self->by_stops->in_handler || self->told_handler || options_of(self)->quiet)
+        return;
+    self->told_handler = true;
+    fprintf(
+        stderr,
+        "pmu-probe: stops come at the beginning of an interrupt's handler: unless %s counts interrupts, its "
+        "overflow raises the PMU's interrupt, which is enabled at the interrupt controller, and the shares "
+        "are wrong\n",
+        self->event);
+}
+
 static bool take_samples(struct profiling *self, struct profiling_core *core, double us, struct error *error)
 {
     struct deadline deadline = uncancelled(self);
     if (self->by_stops != NULL)
-        return event_sampler_take(self->by_stops, list_us(self, us), &core->tally, &deadline, error);
+        return event_sampler_take(self->by_stops, list_us(self, us), &core->tally, &deadline, error) &&
+               (tell_handler(self), true);
     return self->by_halts ? halt_sampler_take(&self->halts, &core->tally, &deadline, error)
                           : sampler_take(&core->sampler, list_us(self, us), &core->tally, &deadline, error);
 }

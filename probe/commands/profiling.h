@@ -36,6 +36,7 @@ struct profiling {
     struct halt_sampler halts; /* in place of the cores' samplers, if `by_halts` */
     bool by_halts;             /* since profiling_open */
     struct event_sampler stops[PROFILING_WAYS], *by_stops; /* in place of the cores' samplers; NULL: not */
+    bool told_handler;                                     /* that they come in an interrupt's handler */
     struct stack_reader stacks;                            /* of `by_stops` */
     bool has_contexts;                                     /* exceptions and tasks are read, too */
     struct tasks tasks;

@@ -165,6 +165,30 @@ static unsigned kind_of(const struct exception_fault *fault)
     return by_pc != KINDS ? by_pc : vector_of(fault, fault->lr - 4);
 }
 
+/* DDI 0406C B1.3.1: IRQ mode, which has its own LR. An Armv8 core takes an interrupt with interrupts masked.
+ */
+enum { MODE_IRQ = 0x12, PSTATE_I = 1 << 7 };
+
+bool exception_may_be_interrupt(const struct core *core, uint64_t status)
+{
+    if (core->ops == &armv7_ops)
+        return (status & CPSR_MODE) == MODE_IRQ;
+    return core->ops == &armv8_ops && level_of(status) > 0 && (status & PSTATE_I) != 0;
+}
+
+size_t exception_add_return(const struct core *core, uint64_t status, struct steps *list)
+{
+    return core->ops == &armv7_ops
+               ? core_add_register(core, list, CORE_LR)
+               : armv8_add_through_x0(core, list,
+                                      mrs_at_el1[ELR] | op1_of_level[level_of(status)] << OP1_SHIFT);
+}
+
+uint64_t exception_return(const struct core *core, const uint64_t *results, size_t at)
+{
+    return core_register_value(core, core->ops == &armv7_ops ? CORE_LR : CORE_PC, results, at);
+}
+
 /* DDI 0487 D13.2.37: EC, and IL, which is set whenever EC is 0. */
 enum { EC_SHIFT = 26, EC_SERROR = 0x2F, ESR_IL = 1 << 25 };
 

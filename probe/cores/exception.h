@@ -41,6 +41,11 @@ bool exception_add_faults(const struct core *core, uint64_t status, struct steps
                           size_t at[FAULT_WORDS]);
 void exception_take_faults(const struct core *core, const uint64_t *results, const size_t at[FAULT_WORDS],
                            struct exception_fault *fault);
+/* By CORE_STATUS: it may be at the beginning of an interrupt's handler. Then a register tells where that
+ * returns to, as long as the handler has not changed it. */
+bool exception_may_be_interrupt(const struct core *core, uint64_t status);
+size_t exception_add_return(const struct core *core, uint64_t status, struct steps *list);
+uint64_t exception_return(const struct core *core, const uint64_t *results, size_t at);
 /* Whether it is in a fault's handler: an Armv8 core, if its PC or LR is in the vectors. */
 bool exception_is_fault(const struct core *core, const struct exception_fault *fault);
 /* ": DFSR 0x00000805 (translation), DFAR 0x50000000, IFSR 0x00000000, IFAR 0x00000000"; ", in the vector of

@@ -9,6 +9,7 @@ static const uint32_t DWT_BASE = 0xE0001000;
 enum {
     CTRL_CYCCNTENA = 1 << 0,
     CTRL_CPIEVTENA = 1 << 17, /* EXC, SLEEP, LSU and FOLD follow */
+    CTRL_CYCDISS = 1 << 23,   /* Armv8-M: CYCCNT does not count in Secure state, DDI 0553 D1.2 */
     CTRL_NOPRFCNT = 1 << 24,
     CTRL_NOCYCCNT = 1 << 25,
 };
@@ -59,9 +60,17 @@ static bool identify(const struct core *core, const uint64_t *values, struct cou
     }
     bool runs = traced && !ours && (ctrl & CTRL_CYCCNTENA);
     snprintf(out->state, sizeof out->state, "%s", runs ? "runs" : "idle");
+    bool hides = traced && core->security != SECURITY_NONE && (ctrl & CTRL_CYCDISS) != 0;
+    bool shows =
+        hides && !runs && core->security == SECURITY_OPEN; /* the program's own count stays its own */
+    const uint64_t hidden = shows ? CTRL_CYCDISS : 0;
     out->look_again = !traced; /* DWT_CTRL may read as zero until then */
-    if (!runs)
-        snprintf(out->note, sizeof out->note, "CYCCNT was off; enabled for this measurement");
+    if (hides && !shows)
+        snprintf(out->note, sizeof out->note, "%sSecure cycles are not counted (DWT_CTRL.CYCDISS is set)",
+                 runs ? "" : "CYCCNT was off; enabled for this measurement; ");
+    else if (!runs)
+        snprintf(out->note, sizeof out->note, "CYCCNT was off; enabled for this measurement%s",
+                 shows ? ", in Secure state too (DWT_CTRL.CYCDISS)" : "");
     add_counters(core, out, ctrl & CTRL_NOPRFCNT ? PROFILE : COUNTERS);
     out->settings[out->n_settings++] = cortex_m_trace(core);
     if ((core->quirks & HAS_DWT_LOCK) != 0)
@@ -79,11 +88,11 @@ static bool identify(const struct core *core, const uint64_t *values, struct cou
                                                             .restore = {.moves = true}};
     out->settings[out->n_settings++] =
         (struct setting){.at = core_word(core, DWT_CTRL),
-                         .test = CTRL_CYCCNTENA,
+                         .test = CTRL_CYCCNTENA | hidden,
                          .only_watched = runs,
                          .set = CTRL_CYCCNTENA,
-                         .keep = UINT64_MAX,
-                         .restore = {.exact = CTRL_CYCCNTENA, .starts = CTRL_CYCCNTENA},
+                         .keep = ~hidden,
+                         .restore = {.exact = CTRL_CYCCNTENA | hidden, .starts = CTRL_CYCCNTENA},
                          .watched = dwt_ctrl};
     return true;
 }

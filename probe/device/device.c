@@ -4,6 +4,7 @@
 #include "debuggers/debugger.h"
 #include "device/run.h"
 #include "device/settings.h"
+#include "find/nothing_found.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -382,17 +383,13 @@ static bool find(struct device *device, const struct device_request *request, co
     }
     bool done = discovery_m_run(&found, deadline, error) && discovery_run(&found, deadline, error) &&
                 discovery_place(&found, request, deadline, error);
-    if (done && found.n_cores == 0 &&
-        !discovery_find_closed(&found, &device->closed, &device->opener, deadline, error))
-        device->opener = NULL;
-    done = done && error->kind == ERROR_NONE;
+    if (done && found.n_cores == 0)
+        done = nothing_found(&found, &device->nothing, deadline, error);
     device->room = found.room;
     device->n_cores = found.n_cores;
     device->n_buses = found.n_buses;
     device->cores_cut = found.cores_cut;
     device->buses_cut = found.buses_cut;
-    device->has_passed_over = found.has_passed_over;
-    device->passed_over = found.passed_over;
     device->preferred = found.preferred;
     return done;
 }
@@ -489,19 +486,8 @@ static bool choose_remote(struct device *device, int number, struct error *error
 
 bool device_choose(struct device *device, int number, struct error *error)
 {
-    if (device->n_cores == 0 && device->opener != NULL)
-        return error_advise(
-            error, ERROR_NO_CORE, device->opener,
-            "access port %u is closed by the chip (CSW.DeviceEn is 0): it lets no debugger see its core",
-            device->closed & 0xFFU);
-    if (device->n_cores == 0 && device->has_passed_over)
-        return error_set(
-            error, ERROR_NO_CORE,
-            "no core that can be measured was found. Access port %u has no ROM table that names a core, so "
-            "we did not look for a Cortex-M there. To look, give --debug-base %u:0x%08X",
-            device->passed_over & 0xFFU, device->passed_over & 0xFFU, (unsigned)DISCOVERY_M_SCS);
     if (device->n_cores == 0)
-        return error_set(error, ERROR_NO_CORE, "no core that can be measured was found");
+        return error_copy(error, &device->nothing);
     if (counts_remotely(device))
         return choose_remote(device, number, error);
     size_t chosen = number < 0 ? debugged_core(device, device->preferred) : (size_t)number;

@@ -50,11 +50,8 @@ struct device {
     size_t room, n_cores;
     struct device_bus *buses;
     size_t n_buses;
-    bool cores_cut, buses_cut; /* there are more */
-    const char *opener; /* no core was found, and access port `closed` is closed by the chip: what opens it */
-    uint16_t closed;
-    bool has_passed_over; /* a Cortex-M might be on this access port, but it was not read */
-    uint16_t passed_over;
+    bool cores_cut, buses_cut;   /* there are more */
+    struct error nothing;        /* why no core was found, if none was */
     int preferred;               /* the core to take if the user names none */
     struct device_core *chosen;  /* one of `cores` */
     struct device_core *remote;  /* behind another link: its counters are taken; NULL: those of `chosen` */

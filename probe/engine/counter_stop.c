@@ -240,6 +240,25 @@ bool counter_stop_renew(struct counter_stop *stop, bool *reset, const struct dea
            device_renew_block(stop->device, deadline, error) && set_all(stop, deadline, error);
 }
 
+bool counter_stop_check(const struct counter_stop *stop, const struct counter_stop_look *look, uint64_t armed,
+                        struct error *error)
+{
+    if (look->was_taken)
+        return error_advise(error, ERROR_WRITTEN,
+                            "Such stops come in that handler. Keep the PMU's interrupt masked at the "
+                            "interrupt controller (on "
+                            "Linux perf and its watchdog enable it), or record without -e.",
+                            "the program cleared the overflow of %s before it could be seen: the PMU's "
+                            "interrupt is enabled at the "
+                            "interrupt controller, and its handler ran",
+                            stop->device->reading.counters[0].name);
+    return !look->was_written ||
+           error_set(error, ERROR_WRITTEN,
+                     "something else writes the counter of %s: it stopped the core at %" PRIu64
+                     ", and has %" PRIu64 " by now",
+                     stop->device->reading.counters[0].name, armed, look->value);
+}
+
 /* --- waiting -------------------------------------------------------------------------------------------- */
 
 /* The core is halted: by what? */
@@ -452,6 +471,8 @@ bool counter_stop_prove(struct counter_stop *stop, uint64_t events, int ms, bool
     if (state == COUNTER_STOP_RUNS && !look_around(stop, &state, &look, deadline, error))
         return false;
     *proved = state == COUNTER_STOP_STANDS;
+    if (*proved && !counter_stop_check(stop, &look, events, error))
+        return false;
     if (state == COUNTER_STOP_RESET)
         return error_set(error, ERROR_RESET, "the target was reset");
     if (state == COUNTER_STOP_FOREIGN) {

@@ -39,6 +39,10 @@ enum counter_stop_state {
 bool counter_stop_wait(struct counter_stop *stop, int64_t until_us, enum counter_stop_state *state,
                        struct counter_stop_look *look, int64_t *halted_us, const struct deadline *deadline,
                        struct error *error);
+/* ERROR_WRITTEN if something else changed the counter, which was armed for so many events, or the overflow
+ * that stopped the core. */
+bool counter_stop_check(const struct counter_stop *stop, const struct counter_stop_look *look, uint64_t armed,
+                        struct error *error);
 /* Executes a list without waits for events: what it borrows of the program is given back even if it fails. */
 bool counter_stop_run(struct counter_stop *stop, const struct steps *list, uint64_t *results,
                       const struct deadline *deadline, struct error *error);

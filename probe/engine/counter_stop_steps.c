@@ -353,8 +353,12 @@ struct counter_stop_look counter_stop_look(struct counter_stop *stop, const uint
         look.late = look.has_come ? look.value : 0;
     }
     bool matched = stop->way == COUNTER_STOP_MATCH && watchpoints_matched(results[at->words[LOOK_MATCHED]]);
-    look.is_ours = (look.has_come || matched) && !look.was_reset && cause_is_ours(stop, look.cause);
-    look.was_written = look.is_ours && !look.has_come;
+    bool may_be_ours = !look.was_reset && cause_is_ours(stop, look.cause);
+    /* Armed, it is less than 0 */
+    look.was_taken = stop->way == COUNTER_STOP_TRIGGER && may_be_ours && !look.has_come &&
+                     (look.value >> (WORD_BITS - 1) & 1) == 0;
+    look.is_ours = may_be_ours && (look.has_come || matched || look.was_taken);
+    look.was_written = look.is_ours && !look.has_come && !look.was_taken;
     if (look.is_ours && look.late > stop->late)
         stop->late = look.late;
     return look;

@@ -63,6 +63,8 @@ struct counter_stop_look {
     bool is_ours;     /* the counter halted the core, and nothing else did */
     bool has_come;    /* the event has come, whether or not the core halted for it */
     bool was_written; /* the counter halted the core, and has less by now: something else wrote it */
+    bool was_taken;   /* the counter halted the core, and the overflow is cleared: a handler of the program's
+                         interrupts was there first */
     bool was_reset;   /* since it was taken, or since the last such look */
     uint64_t value;   /* of the counter, for counter_stop_add_arm */
     uint64_t late;    /* events behind the one that it was armed for; 0 if that has not come */

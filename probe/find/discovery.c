@@ -20,9 +20,8 @@ static bool is_plain(const struct link_view *view)
 enum { AP_BASE = 0xF8, AP_IDR = 0xFC, BASE_NONE = 3 };
 static const uint32_t BASE_ADDRESS = 0xFFFFF000, BASE_LEGACY_NONE = 0xFFFFFFFF;
 
-/* False: it cannot be read; ERROR_* only when the link itself failed. */
-static bool read_port(struct found *found, uint16_t port, uint64_t offset, uint32_t *value,
-                      const struct deadline *deadline, struct error *error)
+bool discovery_read_port(struct found *found, uint16_t port, uint64_t offset, uint32_t *value,
+                         const struct deadline *deadline, struct error *error)
 {
     const struct address at = {.space = SPACE_AP, .size = 4, .unit = port, .offset = offset};
     struct error why = {0};
@@ -45,7 +44,7 @@ static bool read_kind(struct found *found, uint16_t port, enum port_bus *kind,
 {
     uint32_t idr;
     *kind = PORT_NONE;
-    if (!read_port(found, port, AP_IDR, &idr, deadline, error))
+    if (!discovery_read_port(found, port, AP_IDR, &idr, deadline, error))
         return error->kind == ERROR_NONE;
     if ((idr & IDR_CLASS) == IDR_CLASS_MEMORY)
         *kind = port_bus_of(idr);
@@ -63,7 +62,7 @@ static bool read_rom(struct found *found, uint16_t port, struct rom_table *rom,
 {
     uint32_t base;
     *rom = (struct rom_table){0};
-    if (!read_port(found, port, AP_BASE, &base, deadline, error))
+    if (!discovery_read_port(found, port, AP_BASE, &base, deadline, error))
         return false;
     rom->there = base != BASE_LEGACY_NONE && (base & BASE_NONE) != 2;
     rom->base = rom->there ? base & BASE_ADDRESS : 0;
@@ -130,13 +129,7 @@ static bool add_if_cortex_m(struct found *found, const struct link_view *view,
     return true;
 }
 
-static bool is_bare(const struct link_view *view)
-{
-    return strcmp(view->type, "ap") == 0 && view->has_port;
-}
-
-/* The server calls it a Cortex-M. */
-static bool is_told(const struct link_view *view)
+bool discovery_is_told(const struct link_view *view)
 {
     static const char *const names[] = {"cortex_m", "hla_target"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
@@ -158,8 +151,8 @@ static bool judge(struct found *found, const struct link_view *view, enum port_b
 {
     struct component scs;
     struct rom_table rom;
-    *verdict = is_told(view) ? YES : NO;
-    if (!is_bare(view) || kind != PORT_AHB)
+    *verdict = discovery_is_told(view) ? YES : NO;
+    if (!discovery_is_bare(view) || kind != PORT_AHB)
         return true;
     *verdict = PERHAPS;
     if (!read_rom(found, view->port, &rom, deadline, error))
@@ -179,7 +172,7 @@ static bool is_alone(const struct found *found, const enum port_bus *kinds, cons
                      const struct link_view *view)
 {
     for (size_t i = 0; i < found->n_views; i++)
-        if (is_bare(&found->views[i]) && found->views[i].port >> 8 == view->port >> 8 &&
+        if (discovery_is_bare(&found->views[i]) && found->views[i].port >> 8 == view->port >> 8 &&
             (verdicts[i] == YES || (kinds[i] != PORT_NONE && kinds[i] != PORT_AHB)))
             return false;
     return true;
@@ -191,7 +184,7 @@ bool discovery_m_run(struct found *found, const struct deadline *deadline, struc
     enum verdict verdicts[TARGET_VIEWS];
     for (size_t i = 0; i < found->n_views; i++) {
         kinds[i] = PORT_NONE;
-        if ((is_bare(&found->views[i]) &&
+        if ((discovery_is_bare(&found->views[i]) &&
              !read_kind(found, found->views[i].port, &kinds[i], deadline, error)) ||
             !judge(found, &found->views[i], kinds[i], &verdicts[i], deadline, error))
             return false;
@@ -365,8 +358,16 @@ static bool add_core(struct found *found, const struct device_bus *bus, size_t a
 }
 
 /* Distances from a core's debug registers: next to them, as on Cortex-A9 (DDI 0388I 10.2) and A7, and the
- * Armv8 map of Cortex-A53 (DDI 0500J 11.10) and A57. */
+ * Armv8 map of Cortex-A53 (DDI 0500J 11.10) and A57. A cluster of the first kind has 32 KB of cores, each
+ * with its PMU, and then their trigger interfaces; an RK3399 has its Cortex-A53 so. */
 enum { NEXT_PMU = 0x1000, ARMV8_CTI = 0x10000, ARMV8_PMU = 0x20000 };
+enum { PACKED_CORES = 0x8000, PACKED_CORE = 0x2000, PACKED_CTI = 0x1000 };
+
+static uint64_t packed_cti(uint64_t debug_base)
+{
+    uint64_t within = debug_base % PACKED_CORES;
+    return debug_base - within + PACKED_CORES + within / PACKED_CORE * PACKED_CTI;
+}
 
 static bool put_if(struct found *found, struct device_bus *bus, uint64_t base, uint8_t devtype,
                    const struct component **put, const struct deadline *deadline, struct error *error)
@@ -392,7 +393,11 @@ static bool put_core(struct found *found, struct device_bus *bus, uint64_t base,
     if (v8 && (!put_if(found, bus, base + ARMV8_PMU, DEVTYPE_PMU, &pmu, deadline, error) ||
                !put_if(found, bus, base + ARMV8_CTI, DEVTYPE_CTI, &cti, deadline, error)))
         return false;
-    return (v8 && pmu != NULL) || put_if(found, bus, base + NEXT_PMU, DEVTYPE_PMU, &pmu, deadline, error);
+    if (v8 && pmu != NULL)
+        return true;
+    if (!put_if(found, bus, base + NEXT_PMU, DEVTYPE_PMU, &pmu, deadline, error))
+        return false;
+    return pmu == NULL || put_if(found, bus, packed_cti(base), DEVTYPE_CTI, &cti, deadline, error);
 }
 
 /* Without a table: adds cores where the server's configuration has their debug registers. */
@@ -464,47 +469,6 @@ bool discovery_run(struct found *found, const struct deadline *deadline, struct 
             return false;
     }
     return true;
-}
-
-/* --- chips that let no debugger in ---------------------------------------------------------------------- */
-
-/* The maker of an access port, as JEP106 numbers it: IDR[27:17], IHI 0031 C2.6.5. How its chips are opened.
- */
-static const struct opener {
-    uint32_t designer;
-    const char *text;
-} openers[] = {
-    {0x144, "Nordic's CTRL-AP: nrfutil device recover, or OpenOCD's nrf52_recover and its kin, opens the "
-            "chip, and erases "
-            "its flash and RAM."},
-    {0x015, "NXP's debug mailbox must be asked first, as pyOCD and LinkServer do; that erases nothing."},
-    {0x373, "Silicon Labs' AAP: commander device unlock opens the chip, and erases its flash."},
-};
-
-bool discovery_find_closed(struct found *found, uint16_t *port, const char **opener,
-                           const struct deadline *deadline, struct error *error)
-{
-    enum { DESIGNER_SHIFT = 17, DESIGNER = 0x7FF, AP_CSW = 0x00, CSW_DEVICE_EN = 1 << 6 };
-    bool closed = false;
-    *opener =
-        "Read-out protection does that. What opens a chip erases it: RDP level 1 of an STM32 goes to 0 by "
-        "STM32CubeProgrammer (level 2 stays), the ID code of a Renesas RA by its Flash Programmer.";
-    for (size_t i = 0; i < found->n_views; i++) {
-        uint32_t idr, csw;
-        if (!is_bare(&found->views[i]) ||
-            !read_port(found, found->views[i].port, AP_IDR, &idr, deadline, error))
-            continue;
-        for (size_t k = 0; k < sizeof openers / sizeof *openers; k++)
-            if ((idr & IDR_CLASS) != IDR_CLASS_MEMORY &&
-                (idr >> DESIGNER_SHIFT & DESIGNER) == openers[k].designer)
-                *opener = openers[k].text;
-        if (closed || (idr & IDR_CLASS) != IDR_CLASS_MEMORY ||
-            !read_port(found, found->views[i].port, AP_CSW, &csw, deadline, error))
-            continue;
-        closed = (csw & CSW_DEVICE_EN) == 0;
-        *port = found->views[i].port;
-    }
-    return closed;
 }
 
 /* --- what the user says --------------------------------------------------------------------------------- */

@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 /* A Knights Corner has up to 61 cores of 4 threads, which are cores to us. */
 enum { TARGET_CORES = 16, TARGET_BLOCKS = 4, TARGET_BUSES = 8, TARGET_VIEWS = 256 };
@@ -64,12 +65,19 @@ struct found {
     int preferred; /* the core to take if the user names none */
 };
 
+/* False: it cannot be read; ERROR_* only when the link itself failed. */
+bool discovery_read_port(struct found *found, uint16_t port, uint64_t offset, uint32_t *value,
+                         const struct deadline *deadline, struct error *error);
+/* The server calls it a Cortex-M. */
+bool discovery_is_told(const struct link_view *view);
+/* An access port, which may lead anywhere. */
+static inline bool discovery_is_bare(const struct link_view *view)
+{
+    return strcmp(view->type, "ap") == 0 && view->has_port;
+}
+
 bool discovery_m_run(struct found *found, const struct deadline *deadline, struct error *error);
 bool discovery_run(struct found *found, const struct deadline *deadline, struct error *error);
-/* After both found nothing: whether a memory port is closed by the chip (CSW.DeviceEn, IHI 0031 C2.6.4), and
- * what opens it. */
-bool discovery_find_closed(struct found *found, uint16_t *port, const char **opener,
-                           const struct deadline *deadline, struct error *error);
 /* After both: does what the user says. False also if it is not so. */
 bool discovery_place(struct found *found, const struct device_request *request,
                      const struct deadline *deadline, struct error *error);

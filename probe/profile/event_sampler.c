@@ -2,6 +2,8 @@
 
 #include "base/random.h"
 
+#include "cores/exception.h"
+
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -16,6 +18,7 @@ enum {
 };
 /* The trial: as long as it takes to see that the event comes at all. */
 enum { TRIAL_EVENTS = 1000, TRIAL_MS = 300 };
+enum { DIFFERENT_RETURNS = 4, LOOKS_AT_ONE_PLACE = 32 };
 /* A stop takes up to a millisecond, and is to take no more than a tenth of the time. */
 enum { MEASURED_MS = 200, STOPS_A_SECOND = 100, TWO_DIGITS = 100 };
 
@@ -136,6 +139,54 @@ static bool note_contexts(struct event_sampler *sampler, const struct deadline *
             (contexts_note(sampler->contexts, results, false, false) || fails_for_memory(error)));
 }
 
+/* *is: the core may be at the beginning of an interrupt's handler, which returns to *to. */
+static bool read_return(struct event_sampler *sampler, bool *is, uint64_t *to,
+                        const struct deadline *deadline, struct error *error)
+{
+    struct step items[LIST_ROOM];
+    uint64_t results[LIST_ROOM];
+    struct steps list = {.items = items, .room = LIST_ROOM};
+    core_add_ready(sampler->core, &list);
+    size_t at = core_add_register(sampler->core, &list, CORE_STATUS);
+    if (!counter_stop_run(&sampler->stop, &list, results, deadline, error))
+        return false;
+    uint64_t status = core_register_value(sampler->core, CORE_STATUS, results, at);
+    *is = exception_may_be_interrupt(sampler->core, status);
+    if (!*is)
+        return true;
+    list.n = 0;
+    at = exception_add_return(sampler->core, status, &list);
+    if (!counter_stop_run(&sampler->stop, &list, results, deadline, error))
+        return false;
+    *to = exception_return(sampler->core, results, at);
+    return true;
+}
+
+/*
+ * The PMU's overflow asks for the halt, and raises the PMU's interrupt: where that is enabled, the core takes
+ * it first, and stands in its handler, always as far behind its beginning. So stops in a row at one place,
+ * with interrupts from different ones, come of that. Stops of an idle core are at one place, too.
+ */
+static bool note_handler(struct event_sampler *sampler, uint64_t pc, const struct deadline *deadline,
+                         struct error *error)
+{
+    bool is, again = pc == sampler->place && sampler->at_one_place > 0;
+    uint64_t to = 0;
+    if (sampler->stop.way != COUNTER_STOP_TRIGGER || sampler->in_handler)
+        return true;
+    sampler->place = pc;
+    sampler->at_one_place = again ? sampler->at_one_place + 1 : 1;
+    sampler->returns_differ = again ? sampler->returns_differ : 0;
+    if (!again || sampler->at_one_place > LOOKS_AT_ONE_PLACE)
+        return true;
+    if (!read_return(sampler, &is, &to, deadline, error))
+        return false;
+    sampler->returns_differ += is && sampler->at_one_place > 2 && to != sampler->returns_to;
+    sampler->returns_to = to;
+    sampler->in_handler = sampler->returns_differ >= DIFFERENT_RETURNS;
+    return true;
+}
+
 /* Where the core stands, into the tally. */
 static bool note_place(struct event_sampler *sampler, const struct counter_stop_look *look,
                        struct profile_tally *tally, const struct deadline *deadline, struct error *error)
@@ -149,8 +200,10 @@ static bool note_place(struct event_sampler *sampler, const struct counter_stop_
     }
     if (sampler->stacks == NULL)
         return read_pc(sampler, look, &has_pc, &pc, sampler->contexts, deadline, error) &&
+               note_handler(sampler, pc, deadline, error) &&
                (profile_tally_add(tally, pc, 1) || fails_for_memory(error));
     return stack_reader_take(sampler->stacks, deadline, error) && note_contexts(sampler, deadline, error) &&
+           note_handler(sampler, sampler->stacks->stack.at[0].pc, deadline, error) &&
            ((call_stacks_add_found(&tally->now.stacks, &sampler->stacks->stack) &&
              profile_tally_add(tally, unwind_place(&sampler->stacks->stack.at[0]), 1)) ||
             fails_for_memory(error));
@@ -160,11 +213,8 @@ static bool take_stop(struct event_sampler *sampler, const struct counter_stop_l
                       struct profile_tally *tally, const struct deadline *deadline, struct error *error)
 {
     int64_t left_us = 0;
-    if (look->was_written)
-        return error_set(error, ERROR_WRITTEN,
-                         "something else writes the counter of %s: it stopped the core at %" PRIu64
-                         ", and has %" PRIu64 " by now",
-                         sampler->plausible.reading->counters[0].name, sampler->armed, look->value);
+    if (!counter_stop_check(&sampler->stop, look, sampler->armed, error))
+        return false;
     tally->now.events += sampler->armed + look->late;
     if (!note_place(sampler, look, tally, deadline, error))
         return false;

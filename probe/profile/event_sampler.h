@@ -29,6 +29,10 @@ struct event_sampler {
     uint64_t armed;  /* for the next one */
     uint64_t random; /* never 0 */
     uint64_t stops;
+    /* Stops in a row at one place, and where the interrupt's handler that may be there returns to */
+    unsigned at_one_place, returns_differ;
+    uint64_t place, returns_to;
+    bool in_handler;             /* they come right behind an interrupt, which the overflow may have raised */
     struct stack_reader *stacks; /* NULL: none are wanted; set after event_sampler_begin */
     struct contexts *contexts;   /* the same */
     bool is_proved;

@@ -138,14 +138,8 @@ static enum overrun_next on_overrun(void *context, const struct counter_stop_loo
                                     .calls = result->calls,
                                     .counted = guard->options.budget + look->late,
                                     .skid = look->late + spread};
-    if (look->was_written) {
-        error_set(error, ERROR_WRITTEN,
-                  "something else writes the counter: it stopped a call at %" PRIu64 ", and has %" PRIu64
-                  " by now",
-                  guard->armed, look->value);
-        return OVERRUN_FAILS;
-    }
-    if (!read_place(guard, look, &overrun, deadline, error))
+    if (!counter_stop_check(guard->stop, look, guard->armed, error) ||
+        !read_place(guard, look, &overrun, deadline, error))
         return OVERRUN_FAILS;
     overrun.is_elsewhere = overrun.has_pc && is_elsewhere(guard, &overrun.place.stack, end);
     guard->is_elsewhere = overrun.is_elsewhere;

@@ -2,6 +2,8 @@
 // detection, MASKLANE, access ports other than MEM-AP.
 #include "adi.h"
 
+#include "debug_space.h"
+
 #include <string.h>
 #include <time.h>
 
@@ -20,6 +22,8 @@ enum { DP_ABORT_DPIDR = 0x0, DP_CTRL_STAT = 0x4, DP_SELECT_RESEND = 0x8, DP_RDBU
 #define ABORT_WDERR    (1u << 3)
 #define DLCR_TURNROUND (3u << 8)
 #define DLPIDR_VERSION 1u // SWD protocol version 2, the one with multidrop
+// DPv3, IHI 0074 B2.2
+enum { SELECT1_BANK = 5, BASEPTR_VALID = 1 << 0, ASIZE_32 = 0x20, ASIZE_48 = 0x30 };
 
 // MEM-AP registers, IHI 0031 C2.6
 enum {
@@ -52,7 +56,7 @@ bool adi_add_ap(struct adi *adi, struct mem_ap ap)
     if (adi->ap_count == ADI_APS)
         return false;
     ap.csw = CSW_RESET;
-    ap.tar_high = adi->quirks & ADI_LARGE ? 1 : 0;
+    ap.tar_high = adi->select1 = adi->quirks & ADI_LARGE ? 1 : 0;
     adi->aps[adi->ap_count++] = ap;
     return true;
 }
@@ -77,6 +81,24 @@ static uint32_t banked_read(const struct adi *adi)
         return adi->targetid;
     case 3:
         return adi->targetid ? adi->instance << 28 | DLPIDR_VERSION : 0;
+    case SELECT1_BANK:
+        return adi->quirks & ADI_V6 ? adi->select1 : 0;
+    default:
+        return 0;
+    }
+}
+
+// Address 0, which has banks from DPv3 on: DPIDR, DPIDR1 and BASEPTR, IHI 0074 B2.2
+static uint32_t identity_read(const struct adi *adi)
+{
+    unsigned bank = adi->quirks & ADI_V6 ? adi->select & 0xF : 0;
+    switch (bank) {
+    case 0:
+        return adi->dpidr;
+    case 1:
+        return adi->quirks & ADI_LARGE ? ASIZE_48 : ASIZE_32;
+    case 2:
+        return DEBUG_SPACE_ROM | BASEPTR_VALID;
     default:
         return 0;
     }
@@ -87,7 +109,7 @@ enum ack adi_dp_read(struct adi *adi, unsigned address, uint32_t *value)
     *value = 0;
     switch (address) {
     case DP_ABORT_DPIDR:
-        *value = adi->dpidr;
+        *value = identity_read(adi);
         break;
     case DP_CTRL_STAT:
         *value = banked_read(adi);
@@ -114,6 +136,8 @@ enum ack adi_dp_write(struct adi *adi, unsigned address, uint32_t value)
     case DP_CTRL_STAT:
         if ((adi->select & 0xF) == 1 && adi->wire == WIRE_SWD)
             adi->dlcr = value & DLCR_TURNROUND;
+        if ((adi->select & 0xF) == SELECT1_BANK)
+            adi->select1 = value;
         if (adi->select & 0xF)
             return ACK_OK;
         adi->control = value & CTRL_WRITABLE;
@@ -156,13 +180,25 @@ bool adi_is_busy(struct adi *adi)
     return adi->slow.ends_us != 0;
 }
 
+static bool is_data(unsigned reg)
+{
+    return reg == AP_DRW || (reg >= AP_BD0 && reg <= AP_BD3) || reg >= AP_DAR;
+}
+
+static uint32_t data_address(const struct mem_ap *ap, unsigned reg)
+{
+    if (reg >= AP_DAR)
+        return (ap->tar & ~(AP_DAR_SIZE - 1u)) + (reg - AP_DAR);
+    return reg == AP_DRW ? ap->tar : (ap->tar & ~0xFu) + (reg - AP_BD0);
+}
+
 // Whether the access is one that never ends
 static bool begins_slow(struct adi *adi, const struct mem_ap *ap, unsigned reg)
 {
     struct adi_slow *slow = &adi->slow;
-    if (reg != AP_DRW && (reg < AP_BD0 || reg > AP_BD3))
+    if (!is_data(reg))
         return false;
-    uint32_t address = reg == AP_DRW ? ap->tar : (ap->tar & ~0xFu) + (reg - AP_BD0);
+    uint32_t address = data_address(ap, reg);
     adi->strays += ap->no_cortex_m && address >> 20 == PPB >> 20;
     if (!slow->hung && address - slow->at >= slow->size)
         return false;
@@ -172,7 +208,7 @@ static bool begins_slow(struct adi *adi, const struct mem_ap *ap, unsigned reg)
 
 bool adi_parse_quirks(const char *text, unsigned *quirks)
 {
-    static const char *const names[] = {"no-system-power", "aliased", "large", "closed"};
+    static const char *const names[] = {"no-system-power", "aliased", "large", "closed", "adiv6"};
     const size_t n = sizeof names / sizeof *names;
     *quirks = 0;
     while (*text) {
@@ -227,9 +263,16 @@ bool adi_ap_waits(struct adi *adi)
     return true;
 }
 
+void adi_line_reset(struct adi *adi)
+{
+    adi->dlcr = 0;
+    if (adi->quirks & ADI_V6)
+        adi->select &= ~0xFu;
+}
+
 void adi_power_on(struct adi *adi)
 {
-    adi->control = adi->dlcr = adi->select = adi->rdbuff = 0;
+    adi->control = adi->dlcr = adi->select = adi->select1 = adi->rdbuff = 0;
     adi->sticky_error = adi->write_error = adi->slow.hung = false;
     adi->slow.ends_us = 0;
     for (size_t i = 0; i < adi->ap_count; i++) {
@@ -287,7 +330,7 @@ static bool data_access(struct mem_ap *ap, bool read, uint32_t *value)
 
 static bool banked_access(struct mem_ap *ap, unsigned reg, bool read, uint32_t *value)
 {
-    uint32_t address = (ap->tar & ~0xFu) + (reg - AP_BD0);
+    uint32_t address = data_address(ap, reg);
     if (ap->tar_high)
         return false;
     if (read)
@@ -308,11 +351,11 @@ static void write_csw(struct mem_ap *ap, uint32_t value)
 static bool ap_access(struct mem_ap *ap, unsigned quirks, unsigned reg, bool read, uint32_t *value)
 {
     bool large = quirks & ADI_LARGE, closed = quirks & ADI_CLOSED;
-    if (closed && (reg == AP_DRW || (reg >= AP_BD0 && reg <= AP_BD3)))
+    if (closed && is_data(reg))
         return false;
     if (reg == AP_DRW)
         return data_access(ap, read, value);
-    if (reg >= AP_BD0 && reg <= AP_BD3)
+    if (is_data(reg))
         return banked_access(ap, reg, read, value);
     if (!read) {
         if (reg == AP_CSW)
@@ -334,6 +377,20 @@ static bool ap_access(struct mem_ap *ap, unsigned quirks, unsigned reg, bool rea
     return true;
 }
 
+// An ADIv5 port that is not there reads as zero
+static enum space_place find_port(struct adi *adi, unsigned address, struct mem_ap **ap, unsigned *reg)
+{
+    if (adi->quirks & ADI_V6)
+        return debug_space_find(adi, address, ap, reg);
+    size_t number = adi->select >> 24;
+    if (adi->quirks & ADI_ALIASED)
+        number %= adi->ap_count;
+    if (number >= adi->ap_count)
+        return SPACE_SILENT;
+    *ap = &adi->aps[number];
+    return SPACE_PORT;
+}
+
 static enum ack access_port(struct adi *adi, unsigned address, bool read, uint32_t *value)
 {
     bool perform;
@@ -342,15 +399,17 @@ static enum ack access_port(struct adi *adi, unsigned address, bool read, uint32
         *value = 0;
     if (!perform)
         return ack;
-    size_t ap = adi->select >> 24;
     unsigned reg = (adi->select & 0xF0) | address;
-    if (adi->quirks & ADI_ALIASED)
-        ap %= adi->ap_count;
-    if (ap >= adi->ap_count) // an access port that is not there reads as zero
+    struct mem_ap *ap = NULL;
+    enum space_place place = find_port(adi, address, &ap, &reg);
+    if (place == SPACE_SAYS && read)
+        *value = debug_space_says(adi, ap, reg);
+    adi->strays += place == SPACE_SAYS && !read; // of the RP-AP that may restart the chip
+    if (place == SPACE_NOWHERE)
+        adi->sticky_error = true;
+    if (place != SPACE_PORT || begins_slow(adi, ap, reg))
         return ACK_OK;
-    if (begins_slow(adi, &adi->aps[ap], reg))
-        return ACK_OK;
-    if (!ap_access(&adi->aps[ap], adi->quirks, reg, read, value))
+    if (!ap_access(ap, adi->quirks, reg, read, value))
         adi->sticky_error = true;
     if (read && reg == AP_CSW && adi->slow.hung)
         *value |= CSW_TRINPROG;
@@ -361,7 +420,7 @@ static void trace(const struct adi *adi, const char *what, unsigned address, uin
 {
     static const char *const acks[] = {"OK", "WAIT", "FAULT"};
     if (adi->trace)
-        fprintf(adi->trace, "board: %s %02x %08x %s%s\n", what, (adi->select & 0xF0) | address, value,
+        fprintf(adi->trace, "board: %s %08x %08x %s%s\n", what, (adi->select & ~0xFu) | address, value,
                 acks[ack], adi->sticky_error ? ", sticky error" : "");
 }
 

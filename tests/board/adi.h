@@ -1,6 +1,6 @@
-// The debug port and its access ports as transactions with an acknowledge (IHI 0031, ADIv5). It knows nothing
-// of the wire: JTAG, SWD and CMSIS-DAP fronts stand before it and do what each of them does about posted
-// reads.
+// The debug port and its access ports as transactions with an acknowledge (IHI 0031, ADIv5; IHI 0074, ADIv6,
+// whose access ports stand in an address space: debug_space.h). It knows nothing of the wire: JTAG, SWD and
+// CMSIS-DAP fronts stand before it and do what each of them does about posted reads.
 #ifndef BOARD_ADI_H
 #define BOARD_ADI_H
 
@@ -19,6 +19,8 @@ struct mem_ap {
     uint32_t tar_wrap; // its auto-increment wraps within so many bytes, a power of two
     bool words_only;   // as APB is: no smaller transfer, no packed one
     bool no_cortex_m;  // no private peripheral bus is behind it: to look for one there is an error
+    uint32_t at;       // of its registers, ADIv6
+    bool no_memory;    // it has an IDR, and is no MEM-AP; no bus is behind it
     uint32_t csw, tar, tar_high;
 };
 
@@ -45,6 +47,7 @@ enum {
     ADI_ALIASED = 1 << 1,         // APSEL is decoded in part: the access ports come again and again
     ADI_LARGE = 1 << 2,           // CFG.LA: TAR has an upper word, which is not zero
     ADI_CLOSED = 1 << 3,          // read-out protection: CSW.DeviceEn is 0, and each access to memory dies
+    ADI_V6 = 1 << 4,              // ADIv6, which a chip may have by itself
 };
 
 struct adi {
@@ -59,7 +62,8 @@ struct adi {
     bool sticky_error;
     bool write_error; // WDATAERR: on SWD the data of a write came with the wrong parity
     uint32_t select;
-    uint32_t rdbuff; // the last AP read, for the wires that post reads
+    uint32_t select1; // the upper word of addresses, ADIv6
+    uint32_t rdbuff;  // the last AP read, for the wires that post reads
     struct mem_ap aps[ADI_APS];
     size_t ap_count;
     struct adi_trouble trouble;
@@ -87,6 +91,8 @@ bool adi_ap_waits(struct adi *);
 bool adi_is_busy(struct adi *);
 // false: there is no quirk of such a name. NAME,...
 bool adi_parse_quirks(const char *, unsigned *quirks);
+// What a line reset does: DLCR, and from DPv3 on DPBANKSEL (IHI 0074 B4.3.3)
+void adi_line_reset(struct adi *);
 // As power gives it: every register, but not the access ports' own numbers
 void adi_power_on(struct adi *);
 

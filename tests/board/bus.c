@@ -75,6 +75,8 @@ static bool is_refused(const struct bus *bus, bool memory, enum bus_master maste
     const struct bus_security *s = bus->security;
     if (!s || master == BUS_CORE)
         return false;
+    if (s->silent)
+        return true;
     if (master != BUS_DEBUGGER_NON_SECURE)
         return s->refuses_secure;
     return memory && !s->non_secure_program;

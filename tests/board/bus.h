@@ -17,6 +17,7 @@ enum bus_master { BUS_CORE, BUS_DEBUGGER, BUS_DEBUGGER_AS_CORE, BUS_DEBUGGER_NON
 struct bus_security {
     bool refuses_secure;     // SPIDEN is low: Secure transfers of a debugger are refused
     bool non_secure_program; // and so is its memory
+    bool silent;             // the core has no clock: nothing that a debugger asks is answered
 };
 
 struct memory {

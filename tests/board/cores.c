@@ -6,7 +6,7 @@
 #include "debug_bus.h"
 #include "elf_load.h"
 
-enum { SLICES_PER_S = 1000 };
+enum { SLICES_PER_S = 1000, DPIDR_VERSION = 0xF000, DPIDR_V3 = 0x3000, FIRST_AT = 0x2000 };
 
 static void reset_all(void *cores)
 {
@@ -16,18 +16,22 @@ static void reset_all(void *cores)
 static bool add_port(struct cores *c, const struct chip *chip, struct bus *of_the_core)
 {
     struct adi *adi = &c->ports[c->port_count];
+    bool v6 = chip->adi_v6 || (c->port_quirks & ADI_V6);
     *adi = (struct adi){.wire = WIRE_JTAG,
-                        .dpidr = chip->dpidr,
+                        .dpidr = v6 ? (chip->dpidr & ~DPIDR_VERSION) | DPIDR_V3 : chip->dpidr,
                         .targetid = chip->targetid,
                         .instance = (uint32_t)c->port_count,
-                        .quirks = c->port_quirks,
+                        .quirks = c->port_quirks | (chip->adi_v6 ? ADI_V6 : 0),
                         .reset_system = reset_all,
                         .system = c,
                         .trace = c->trace};
     c->port_count++;
     for (size_t i = 0; i < chip->ap_count; i++) {
         const struct chip_ap *ap = &chip->aps[i];
-        if (!adi_add_ap(adi, (struct mem_ap){.bus = ap->debug_bus ? &c->debug_bus : of_the_core,
+        struct bus *bus = ap->debug_bus ? &c->debug_bus : ap->second ? &c->each[1].bus : of_the_core;
+        if (!adi_add_ap(adi, (struct mem_ap){.bus = bus,
+                                             .at = ap->at ? ap->at : FIRST_AT * (uint32_t)(i + 1),
+                                             .no_memory = ap->no_memory,
                                              .idr = ap->idr,
                                              .base = ap->base,
                                              .tar_wrap = ap->wrap,
@@ -123,6 +127,7 @@ size_t cores_targets(struct cores *c, struct swd_target *targets)
         targets[i] = (struct swd_target){.adi = adi};
         if (adi->targetid)
             targets[i].targetid = adi->targetid | adi->instance << 28;
+        targets[i].alone = adi->targetid && (adi->quirks & ADI_V6);
     }
     return c->port_count;
 }

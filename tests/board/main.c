@@ -15,7 +15,7 @@
 #include "elf_load.h"
 #include "options.h"
 
-enum { EXIT_USAGE = 2, SOC_600 = 0x4BA06477 /* IDCODE */ };
+enum { EXIT_USAGE = 2 };
 
 static bool add_memory(struct bus *bus, const struct chip_memory *m, uint8_t **bytes)
 {

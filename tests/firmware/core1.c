@@ -3,7 +3,7 @@
 // the first core's start-up leaves its variables alone.
 #include "scenario.h"
 
-#ifdef CHIP_RP2040
+#if defined CHIP_RP2040 || defined CHIP_RP2350
 
 #define SYST_CSR  (*(volatile uint32_t *)0xE000E010)
 #define SYST_RVR  (*(volatile uint32_t *)0xE000E014)

@@ -16,6 +16,7 @@ CHIPS = {
     "rpi3": Chip("Cortex-A53", memory=False, in_registers=True),
     # The virtual board's. It has no timing of A-class cores, and a plain model of the M4's.
     "virtual-rp2040": Chip("Cortex-M0+", exact=True, same_inside=True),
+    "virtual-rp2350": Chip("Cortex-M33"),
     "virtual-m4": Chip("Cortex-M4", exact=True),
     "virtual-a9": Chip("Cortex-A9"),
     "virtual-a53": Chip("Cortex-A53", in_registers=True),

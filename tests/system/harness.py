@@ -25,7 +25,7 @@ ARTICLE_PLAIN, ARTICLE_NOP, WORK_BY_DATA, CALLED_TWICE, RECURSE, PREEMPTED, SLEE
     RELOAD_INSIDE, LONG_REGION, RESETTING, LOCKING, MASKED_WORK, PING, WIDE_ENTRY, SPAN_10, SPAN_1K, SPAN_1M, \
     SPAN_100M, NOP_MORE, TICK_EDGE, ABOVE_TICK, SUSPENDED, DWT_CPI, DWT_EXC, DWT_SLEEP, DWT_LSU, \
     DWT_FOLD, PENDED = (1 << i for i in range(30))
-DAP_WAYS = ["rp2040/swd", "m4/swd", "m4/jtag", "rp2040/v2", "m4/v1"]
+DAP_WAYS = ["rp2040/swd", "rp2350/swd", "m4/swd", "m4/jtag", "rp2040/v2", "rp2350/v2", "m4/v1"]
 SLOW_CLOCK = 2000000  # Hz
 IDLE_CLOCK = SLOW_CLOCK // 10  # in check, while nobody asks the board for anything
 QUICK_WIRE = 1000000000  # Hz

@@ -9,6 +9,7 @@ from harness import ROOT, Place, wait_for
 FIRMWARE = os.path.join(ROOT, "tests", "firmware")
 CORES = {"m4": ["arm-none-eabi-gcc", "-mthumb", "-mcpu=cortex-m4"], "m7": ["arm-none-eabi-gcc", "-mthumb", "-mcpu=cortex-m7"],
          "m33": ["arm-none-eabi-gcc", "-mthumb", "-mcpu=cortex-m33+nofp+nodsp"],
+         "rp2350": ["arm-none-eabi-gcc", "-mthumb", "-mcpu=cortex-m33+nofp+nodsp"],
          "rp2040": ["arm-none-eabi-gcc", "-mthumb", "-mcpu=cortex-m0plus", "-DWITH_SYSTICK"],
          "m55": ["arm-none-eabi-gcc", "-mthumb", "-mcpu=cortex-m33+nofp+nodsp", "-DWITH_PMU"],
          "a9": ["arm-none-eabi-gcc", "-marm", "-mcpu=cortex-a9"], "a7": ["arm-none-eabi-gcc", "-marm", "-mcpu=cortex-a7"],

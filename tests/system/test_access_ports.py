@@ -1,11 +1,13 @@
 """Access ports behind a debug port: which ones the tool examines, which it must not touch, and how long they may take."""
+import itertools
+
 import pytest
 
 from harness import WORK_BY_DATA, Place, finish_tool, unfolded
 from test_debug_power import controls, exact
 
 REAL_WIRE = 10000000  # Hz: what a probe waits is counted in its bits
-VECTORS = {"m4": 0x08000000, "a9": 0}  # where the ELF is compared
+VECTORS = {"m4": 0x08000000, "rp2350": 0x10000000, "a9": 0}  # where the ELF is compared
 
 
 @pytest.mark.parametrize("way", ["a9/swd", "a9/jtag", "a7/swd", "r5/swd", "a53/swd", "a9", "a53"])
@@ -22,14 +24,13 @@ def test_nobody_looks_for_a_cortex_m_where_there_is_none(way, table):
             assert result.code == 3 and ("--debug-base 0:0xE000E000" in result.err) == (place.chip != "a53")
 
 
-@pytest.mark.parametrize("way", ["m4/swd", "m4/jtag", "m55/swd", "rp2040/swd"])
-@pytest.mark.parametrize("table", [True, False])
+@pytest.mark.parametrize("way, table", [*itertools.product(["m4/swd", "m4/jtag", "m55/swd", "rp2040/swd"], [True, False]), ("rp2350/swd", True)])
 def test_a_cortex_m_is_found(way, table):
     """By its table, or because nothing else can be there."""
     options = {} if table else {"no_rom_table": True}
     with Place(way, "free", WORK_BY_DATA, **options) as place:
         cores = [line for line in place.run("info", "-j").lines if line["type"] == "core"]
-        assert len(cores) == (2 if place.chip == "rp2040" else 1)
+        assert len(cores) == (2 if place.chip in ("rp2040", "rp2350") else 1)
         exact(place)
 
 
@@ -51,7 +52,7 @@ def test_access_ports_that_come_again(way, ports, cores):
         exact(place)
 
 
-@pytest.mark.parametrize("way", ["m4/swd", "m4/jtag", "a9/swd"])
+@pytest.mark.parametrize("way", ["m4/swd", "m4/jtag", "a9/swd", "rp2350/swd"])
 def test_an_upper_address_that_somebody_left(way):
     with Place(way, "free", WORK_BY_DATA, port_quirks="large") as place:
         exact(place)
@@ -61,7 +62,7 @@ def test_an_upper_address_that_somebody_left(way):
 # --- how long they take --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("way", ["m4/swd", "m4/jtag", "a9/swd"])
+@pytest.mark.parametrize("way", ["m4/swd", "m4/jtag", "a9/swd", "rp2350/swd"])
 @pytest.mark.parametrize("us", [20000, 50000])
 def test_an_address_that_takes_long(way, us):
     """Flash that is being erased, a core at 32 kHz: the tool never aborts a transfer, because some access ports do not survive that."""
@@ -79,7 +80,7 @@ def test_a_status_register_that_takes_long():
         assert place.board.state()["aborts"] == 0
 
 
-@pytest.mark.parametrize("way", ["m4/swd", "m4/jtag"])
+@pytest.mark.parametrize("way", ["m4/swd", "m4/jtag", "rp2350/swd"])
 def test_an_address_that_never_answers(way):
     with Place(way, "free", WORK_BY_DATA, dap_wire=REAL_WIRE) as place:
         place.board.command(f"slow {VECTORS[place.chip]:x} 4 0")

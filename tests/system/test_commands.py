@@ -14,7 +14,7 @@ from usb_tree import plug_in
 
 CHIPS = ["rp2040", "m4"]
 needs_usb = pytest.mark.skipif(usb_available() is not None, reason=str(usb_available()))
-NAMES = {"rp2040": "Cortex-M0+ r0p1", "m4": "Cortex-M4 r0p1"}
+NAMES = {"rp2040": "Cortex-M0+ r0p1", "rp2350": "Cortex-M33 r1p0", "m4": "Cortex-M4 r0p1"}
 
 
 @pytest.mark.parametrize("chip", CHIPS)
@@ -167,7 +167,7 @@ def test_without_a_server(way):
         assert probes.code == 0 and "AHB-AP" in probes.out and wires in probes.out
         info = place.run("info")
         assert info.code == 0 and NAMES[place.chip] in info.out and "running" in info.out
-        assert ("core 1" in info.out) == (place.chip == "rp2040")
+        assert ("core 1" in info.out) == (place.chip in ("rp2040", "rp2350"))
         begin = place.board.state()["counted"]
         watch = place.run("watch", "-j", "-I", 100, "--for", "1s")
         end = place.board.state()["counted"]

@@ -8,7 +8,7 @@ from harness import WORK_BY_DATA, Place, finish_tool, forget_journal, passages, 
 
 DEBUG, SYSTEM, OVERRUN = 1 << 28, 1 << 30, 1
 BOTH = DEBUG | SYSTEM
-WAYS = ["m4/swd", "m4/jtag", "rp2040/swd", "a9/swd", "r5/jtag", "a53/swd", "m4/v2"]
+WAYS = ["m4/swd", "m4/jtag", "rp2040/swd", "rp2350/swd", "a9/swd", "r5/jtag", "a53/swd", "m4/v2"]
 
 
 def controls(place):

@@ -5,7 +5,7 @@ from harness import (CALLED_TWICE, DAP_WAYS, IN_RAM, LONG_REGION, LOOP_ROUND, MA
                      SLEEPER, SOAK, WIDE_ENTRY, WORK_BY_DATA, ARTICLE_NOP, ARTICLE_PLAIN, Place, at, hits_of, left_handler,
                      passages, returned)
 
-CHIPS = ["rp2040", "m4", "m55", "m55/swd"] + DAP_WAYS
+CHIPS = ["rp2040", "m4", "m55", "rp2350", "m55/swd", "rp2350/swd"] + DAP_WAYS
 OFTEN = [chip for chip in CHIPS if "/" in chip]  # where a thousand hits of what happens each millisecond take no minute
 TICKS = 100 if SOAK else 20  # hits, where each waits for one
 

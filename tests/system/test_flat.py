@@ -13,7 +13,7 @@ from harness import RELEASE, TOOL, WAIT, WORK_BY_DATA, Place, finish_tool, start
 
 pytestmark = pytest.mark.soak
 SECONDS = float(os.environ.get("PMU_HOURS", 20 / 3600)) * 3600
-WAYS = ["m4/swd", "m4/v2", "m4", "rp2040/swd", "a9/swd", "a53", "r5/swd", "gdb m4"]
+WAYS = ["m4/swd", "m4/v2", "m4", "rp2040/swd", "rp2350/swd", "a9/swd", "a53", "r5/swd", "gdb m4"]
 PATIENT = ("--timeout", "10m")  # all of them run at once, beside other work, so that an hour is one hour
 WARM = 0.25  # the part of a run in which what is needed is taken
 # A page for each hit or sample would be a hundred times as much within 20 s

@@ -13,7 +13,7 @@ from test_guard import BUDGET, program_of
 from trouble import TOOL, Strike
 from troubled_place import TroubledPlace, differences, restores
 
-CHIPS = ["rp2040", "m4", "m55", "a9", "a53", "r5"]
+CHIPS = ["rp2040", "rp2350", "m4", "m55", "a9", "a53", "r5"]
 WAYS = [way.format(chip) for chip in CHIPS for way in ("{}/swd", "{}", "{}/v2", "gdb {}")]
 CSW_KILLS, FINDS_PORTS = 30 if SOAK else 12, 80  # within the first N messages
 IN_CHECK, IN_SOAK = int(os.environ.get("TORTURE", 0)) // len(WAYS) or 1, 40

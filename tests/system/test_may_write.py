@@ -59,8 +59,8 @@ void run(void)
 """
 CALL = f"own.c:{SOURCE[len(START):].split('spoil(inside);')[0].count(chr(10)) + 1}"
 SEVERAL = "-DMORE(n)=case n: sink += n; SPOIL(); break;"
-COUNTER = {"m4": "dwt", "m33": "dwt", "m55": "dwt"}  # others have one that counts cycles
-CHIPS = ["a9", "a53", "m4", "r5", "rp2040", "a7", "m33"]
+COUNTER = {"m4": "dwt", "m33": "dwt", "rp2350": "dwt", "m55": "dwt"}  # others have one that counts cycles
+CHIPS = ["a9", "a53", "m4", "r5", "rp2040", "a7", "m33", "rp2350"]
 WAYS = [way.format(chip) for chip in CHIPS for way in ("{}/swd", "{}", "gdb {}")]
 LINE = re.compile(r"own\.c:\d+ \(spoil\+0x\w+\) writes (DWT_CYCCNT|PMCCNTR|SYST_CSR)")
 

@@ -12,7 +12,7 @@ from harness import PREEMPTED, SLEEPER, SOAK, WORK_BY_DATA, Place, finish_tool, 
 from own_program import START, own_place
 from test_record import Profile, by_function, part_of
 
-CHIPS = ["rp2040", "m4", "m55", "a9", "a7", "a53"]
+CHIPS = ["rp2040", "rp2350", "m4", "m55", "a9", "a7", "a53"]
 SKIDS = [0, 1, 2]  # instructions
 BY_CYCLES = 1  # three functions of known shares, some thousand cycles a call
 NEST = 8  # calls within calls, of leaves.c
@@ -124,7 +124,7 @@ void run(void)
 
 
 @pytest.mark.parametrize("wire", [1_000_000, 5_000_000])
-@pytest.mark.parametrize("chip", ["m4", "rp2040", "m33"])
+@pytest.mark.parametrize("chip", ["m4", "rp2040", "m33", "rp2350"])
 def test_what_falls_asleep_soon_is_awake(chip, wire, tmp_path):
     """The looks at sleep come later than their samples by a tenth of a sleep and more."""
     path = tmp_path / "p.jsonl"

@@ -21,12 +21,12 @@ TRIGGER = "PMU overflow over the cross trigger"
 # What is counted, of how many each, by what, and the cause of the halts in the board's log
 RUNS = {
     "m4/swd": ("cycles", 5000, "DWT cycle match", 4), "m4": ("cycles", 50000, "DWT cycle match", 4),
-    "m7/swd": ("cycles", 5000, "DWT cycle match", 4), "m33/swd": ("cycles", 5000, "DWT cycle match", 4),
+    "m7/swd": ("cycles", 5000, "DWT cycle match", 4), "m33/swd": ("cycles", 5000, "DWT cycle match", 4), "rp2350/swd": ("cycles", 5000, "DWT cycle match", 4),
     "m55/swd": ("misses", 300, "PMU overflow", 32), "m55/jtag": ("cycles", 5000, "DWT cycle match", 4),
     "a9/swd": ("misses", 300, TRIGGER, 4), "a7/swd": ("misses", 300, TRIGGER, 4), "a53/swd": ("misses", 300, TRIGGER, 0x13),
     "a9": ("misses", 3000, TRIGGER, 4), "r5/swd": ("cycles", 5000, TRIGGER, 4), "a53/jtag": ("cycles", 5000, TRIGGER, 0x13),
 }
-SKID = {"m4": 2, "m7": 2, "m33": 2, "m55": 2}  # instructions; 16 on the others
+SKID = {"m4": 2, "m7": 2, "m33": 2, "rp2350": 2, "m55": 2}  # instructions; 16 on the others
 LATE = 40  # of either event, in so many instructions
 
 

@@ -7,7 +7,7 @@ from board import Board
 from harness import NOWHERE, QUICK_WIRE, WORK_BY_DATA, Place, at, passages, returned, run_tool
 from test_release import stops
 
-WAYS = ["m4", "m4/swd", "m4/jtag", "rp2040", "rp2040/swd", "a53/swd"]
+WAYS = ["m4", "m4/swd", "m4/jtag", "rp2040", "rp2040/swd", "rp2350", "rp2350/swd", "a53/swd"]
 
 
 def resets(place):
@@ -36,7 +36,7 @@ def test_reset_and_halt(way):
         assert state["pc"] == (0 if place.chip == "a53" else place.symbol("Reset_Handler"))
         assert not state.get("demcr", 0) & 1 and not state.get("edecr", 0)
         if place.server:
-            assert place.server("virtual.cpu curstate") == "halted"
+            assert place.server(f"{place.server.target} curstate") == "halted"
         refused = place.run("delta", "work_by_data", "-r", 3)
         assert refused.code == 3 and "the core is halted at" in refused.err
         assert place.run("restore", "--force").code == 0 and place.board.state()["run"] == "running"

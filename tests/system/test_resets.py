@@ -11,7 +11,7 @@ from harness import SLOW_CLOCK, SOAK, WAIT, WORK_BY_DATA, Place, finish_tool, pa
 from trouble import TOOL, Strike
 from troubled_place import TroubledPlace, differences
 
-WAYS = ["m4/swd", "m4", "rp2040/swd", "rp2040", "m55/swd", "a9/swd", "a9", "a53/swd", "r5/swd"]
+WAYS = ["m4/swd", "m4", "rp2040/swd", "rp2040", "rp2350/swd", "rp2350", "m55/swd", "a9/swd", "a9", "a53/swd", "r5/swd"]
 
 
 def reset_some_time(place, name):

@@ -4,7 +4,7 @@ import pytest
 
 from harness import SLEEPER, Place, elf_of, unfolded
 
-WAYS = ["m4/swd", "rp2040/swd", "m33/swd", "m4"]
+WAYS = ["m4/swd", "rp2040/swd", "m33/swd", "rp2350/swd", "m4"]
 
 
 def sleepy(way, **options):

@@ -48,7 +48,7 @@ void run(void)
     }
 }
 """
-WAYS = [way.format(chip) for chip in ("rp2040", "m4", "m33") for way in ("{}/swd", "{}")]
+WAYS = [way.format(chip) for chip in ("rp2040", "m4", "m33", "rp2350") for way in ("{}/swd", "{}")]
 
 
 def counted(way):

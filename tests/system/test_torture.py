@@ -22,8 +22,8 @@ from troubled_place import TroubledPlace, differences, restores
 
 # About how many messages the tool sends in a `delta -r 3`, and parts of that by command. A case that comes to its end earlier is
 # one without trouble.
-WAYS = {"m4/swd": 175, "m4/jtag": 175, "rp2040/swd": 240, "m55/swd": 230, "a9/swd": 310, "a53/swd": 410, "r5/swd": 460, "m4/v2": 175,
-        "a9/v1": 310, "m4": 85, "rp2040": 80, "m55": 140, "a9": 210, "a53": 240, "r5": 340, "gdb m4": 240, "gdb rp2040": 320,
+WAYS = {"m4/swd": 175, "m4/jtag": 175, "rp2040/swd": 240, "rp2350/swd": 175, "m55/swd": 230, "a9/swd": 310, "a53/swd": 410, "r5/swd": 460, "m4/v2": 175,
+        "a9/v1": 310, "m4": 85, "rp2040": 80, "rp2350": 85, "m55": 140, "a9": 210, "a53": 240, "r5": 340, "gdb m4": 240, "gdb rp2040": 320, "gdb rp2350": 240,
         "gdb a9": 320, "gdb a53": 320, "gdb r5": 390, "msr": 40}
 PART = {"info": 0.4, "stat": 0.7, "watch": 0.7, "doctor": 0.7}
 CASES = int(os.environ.get("TORTURE", 2000 if SOAK else 42))
@@ -63,7 +63,7 @@ CODES = {"doctor": (0, 3, 5), "doctor of a location": (0, 3, 5)}  # 5: it found 
 # What was left must be told as a fact; advice that is always there tells nobody
 TELLS = re.compile(r"could not restore [^;]|could not be put back|not put back|is left |stays |was left|left by")
 TELLS_OF_HALT = re.compile(r"\bhalted\b")
-OTHERS_WRITES = {**WRITES, "m55": WRITES["m4"], "rp2040": {"SYST_CSR": "mww 0xE000E010 0", "SYST_RVR": "mww 0xE000E014 999"}}
+OTHERS_WRITES = {**WRITES, "m55": WRITES["m4"], "rp2350": WRITES["m4"], "rp2040": {"SYST_CSR": "mww 0xE000E010 0", "SYST_RVR": "mww 0xE000E014 999"}}
 
 
 @dataclasses.dataclass(frozen=True)

@@ -13,7 +13,7 @@ HITS = 3
 OF_ACCESSES, OF_WIRE = ["wait", "fault"], ["none", "parity", "ack3"]
 # JTAG knows no acknowledge but OK and WAIT, and no parity: what is left is what the access port itself does
 # Of the acknowledges that there are not, three bits that are held low are the likeliest
-WAYS = [("m4/swd", "ack0", 0)] + [(way, kind, 0) for way in ("m4/swd", "rp2040/swd") for kind in OF_ACCESSES + OF_WIRE] + \
+WAYS = [("m4/swd", "ack0", 0)] + [(way, kind, 0) for way in ("m4/swd", "rp2040/swd", "rp2350/swd") for kind in OF_ACCESSES + OF_WIRE] + \
        [("m4/jtag", kind, 0) for kind in OF_ACCESSES] + \
        [("rp2040/swd", kind, 1) for kind in OF_ACCESSES]  # the other core is only looked at
 # Some ten thousand runs in soak. Under the sanitizers they would take twice as long, so these have the release build and

@@ -6,7 +6,7 @@ from cmsis_dap import AP, CSW, Dap, read, write
 from harness import SPAN_1M, WORK_BY_DATA, Place, at, hits_of, passages, returned, unfolded
 
 HNONSEC = 1 << 30
-WAYS = ["m33/swd", "m33/jtag", "m33/v2"]
+WAYS = ["m33/swd", "m33/jtag", "m33/v2", "rp2350/swd"]
 STATES = ["secure", "non-secure"]
 
 
@@ -76,3 +76,34 @@ def test_doctor_where_all_is_allowed(way):
     with Place(way, "free", WORK_BY_DATA) as place:
         result = place.run("doctor")
         assert result.code == 0 and ("DAUTHSTATUS = 0xFF" in result.out) == (way == "m33/swd"), result.out
+
+
+CYCDISS, TRCENA = 1 << 23, 1 << 24
+
+
+def place_that_hides(state, enabled=0):
+    """A Secure firmware has set DWT_CTRL.CYCDISS: CYCCNT does not count in Secure state."""
+    place = place_in("m33", state)
+    place.server(f"mww 0xE000EDFC {TRCENA}; mww 0xE0001000 {CYCDISS | enabled}")
+    assert place.board.state()["dwt_ctrl"] & CYCDISS
+    return place
+
+
+@pytest.mark.parametrize("state", STATES)
+def test_cycles_of_the_secure_state_are_counted(state):
+    """The bit is cleared where that is allowed, and comes back."""
+    with place_that_hides(state) as place:
+        before = place.board.state()["dwt_ctrl"]
+        result = place.delta("work_by_data", "-r", hits_of(place))
+        exact(place, result, "work_by_data", returned)
+        assert "in Secure state too (DWT_CTRL.CYCDISS)" in str(result.header), result.header
+        assert place.board.state()["dwt_ctrl"] == before
+
+
+def test_a_count_that_the_program_keeps_without_its_secure_state():
+    with place_that_hides("non-secure", enabled=1) as place:
+        before = place.board.state()["dwt_ctrl"]
+        result = place.delta("work_by_data", "-r", hits_of(place))
+        exact(place, result, "work_by_data", returned)
+        assert "Secure cycles are not counted (DWT_CTRL.CYCDISS is set)" in str(result.header), result.header
+        assert place.board.state()["dwt_ctrl"] == before

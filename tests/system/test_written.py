@@ -99,7 +99,7 @@ def test_counting_while_it_is_written(way, what, where, each, command):
 @pytest.mark.parametrize("each", [1, 70])
 @pytest.mark.parametrize("command", [("guard", "written", "--budget", 100000, "--for", "2s"), ("lines", "written", "-r", 150), ("record", "--every", 2000, "--for", "2s")],
                          ids=lambda words: words[0])
-@pytest.mark.parametrize("way, name", [("m4/swd", "CYCCNT"), ("m4", "CYCCNT"), ("m33/swd", "CYCCNT"), ("a9/swd", "PMCCNTR"),
+@pytest.mark.parametrize("way, name", [("m4/swd", "CYCCNT"), ("m4", "CYCCNT"), ("m33/swd", "CYCCNT"), ("rp2350/swd", "CYCCNT"), ("a9/swd", "PMCCNTR"),
                                        ("a53/swd", "PMCR.C"), ("a53", "PMCCNTR"), ("r5/swd", "PMCR.C")])
 def test_each_command_has_the_same_judge(way, name, command, each):
     """A count that went back is no call of four thousand million cycles, and no profile of one sample."""
@@ -136,7 +136,7 @@ def test_events_that_no_cycles_have_room_for(way):
 
 # --- what the ELF knows -------------------------------------------------------------------------------------------
 
-SMALL = {"m4": (11, 12, 13, 14), "m33": (11, 12, 13, 14), "a9": (6, 7, 8, 9), "a7": (6, 7, 8, 9), "r5": (6, 7, 8, 9), "a53": (6, 7, 8, 9),
+SMALL = {"m4": (11, 12, 13, 14), "m33": (11, 12, 13, 14), "rp2350": (11, 12, 13, 14), "a9": (6, 7, 8, 9), "a7": (6, 7, 8, 9), "r5": (6, 7, 8, 9), "a53": (6, 7, 8, 9),
          "rp2040": (9,), "m55": (7, 8)}
 OWN = re.compile(r"writes\.c:\d+ \(\S+\) writes (DWT_CYCCNT|DWT_CTRL|DEMCR|SYST_CSR|SYST_CVR|SYST_RVR|PMU_\w+|PMC\w+)")
 

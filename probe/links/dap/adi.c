@@ -30,7 +30,8 @@ enum {
     MATCH_TRIAL = 500,
     MATCH_TRIES = 2,
     SELECT_TRIES = 2,
-    RESUME_TRIES = 4,
+    RESUME_TRIES = 5,
+    RESUME_BY_OTHER_WAY = 2,
     SLOWEST_HZ = 100000,
 };
 
@@ -201,20 +202,35 @@ static enum adi_end keep_clock(struct adi *adi, struct error *error)
     return ADI_OK;
 }
 
+/* From DPv2 on (IHI 0031 B5.2). One that was found awake, by a debugger before us, is dormant once it has
+ * lost its power. */
+static bool has_dormant(const struct adi *adi)
+{
+    enum { VERSION_SHIFT = 12, VERSION = 0xF };
+    return !adi->jtag && (adi->dpidr >> VERSION_SHIFT & VERSION) >= 2;
+}
+
 enum adi_end adi_resume(struct adi *adi, struct error *error)
 {
     size_t number = adi->selected != SIZE_MAX ? adi->selected : 0;
     enum adi_end end = ADI_NO_ACK;
     for (int i = 0; i < RESUME_TRIES; i++) {
-        if (i >= 2 && !adi_slow_down(adi, error))
+        bool other = i == RESUME_BY_OTHER_WAY, dormant = adi->dormant != other;
+        if (other && !has_dormant(adi))
+            continue;
+        if (i > RESUME_BY_OTHER_WAY && !adi_slow_down(adi, error))
             return ADI_LOST;
-        enum wires_sequence wake = adi->dormant ? WIRES_DORMANT_TO_SWD : WIRES_JTAG_TO_SWD;
+        enum wires_sequence wake = dormant ? WIRES_DORMANT_TO_SWD : WIRES_JTAG_TO_SWD;
+        if (other && dormant && !wires_send(adi->probe, WIRES_TO_DORMANT, error))
+            return ADI_LOST;
         if (i >= 1 && !wires_send(adi->probe, adi->jtag ? WIRES_SWD_TO_JTAG : wake, error))
             return ADI_LOST;
         adi->selected = SIZE_MAX;
         end = adi_select(adi, number, error);
-        if (end == ADI_OK)
+        if (end == ADI_OK) {
+            adi->dormant = dormant;
             return keep_clock(adi, error);
+        }
         if (end == ADI_LOST)
             return end;
     }

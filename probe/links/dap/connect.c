@@ -279,15 +279,15 @@ struct finding {
     struct error *error;
 };
 
-/* One access to an access port's register. A failure is tried again: after noise an access port would seem
- * absent, and the second core would be taken for the first. False only if the probe is lost. */
-static bool access_ap(struct finding *f, uint32_t select, struct adi_access *access, bool *worked)
+/* One access to a register of an access port, or of a bank of the debug port. A failure is tried again: after
+ * noise an access port would seem absent, and the second core would be taken for the first. False only if the
+ * probe is lost. */
+static bool access_selected(struct finding *f, uint32_t select, struct adi_access *access, bool *worked)
 {
     *worked = false;
     for (int i = 0; i < TRIES && !*worked; i++) {
-        struct adi_access list[] = {{.request = DP_SELECT, .value = select & ~0xFU},
-                                    *access,
-                                    {.request = TRANSFER_READ | DP_CTRL_STAT}};
+        struct adi_access list[] = {
+            {.request = DP_SELECT, .value = select}, *access, {.request = TRANSFER_READ | DP_CTRL_STAT}};
         size_t done, n = f->adi->jtag ? 3 : 2; /* over JTAG only CTRL/STAT shows a fault */
         enum adi_end end = adi_transfer(f->adi, list, n, &done, f->error);
         if (end == ADI_OK && n == 3 && (list[2].value & (STAT_STICKY_ERR | STAT_STICKY_ORUN)))
@@ -304,7 +304,7 @@ static bool access_ap(struct finding *f, uint32_t select, struct adi_access *acc
 static bool read_ap(struct finding *f, uint32_t select, uint8_t reg, uint32_t *value)
 {
     struct adi_access access = {.request = TRANSFER_AP | TRANSFER_READ | (reg & TRANSFER_REGISTER)};
-    bool worked, there = access_ap(f, select, &access, &worked);
+    bool worked, there = access_selected(f, select & ~0xFU, &access, &worked);
     *value = worked ? access.value : 0;
     return there;
 }
@@ -313,7 +313,7 @@ static bool write_ap(struct finding *f, uint32_t select, uint8_t reg, uint32_t v
 {
     struct adi_access access = {.request = TRANSFER_AP | (reg & TRANSFER_REGISTER), .value = value};
     bool worked;
-    return access_ap(f, select, &access, &worked);
+    return access_selected(f, select & ~0xFU, &access, &worked);
 }
 
 static uint32_t debugger_bits(uint32_t idr)
@@ -493,32 +493,23 @@ static bool find_in_rom(struct finding *f, uint32_t base, unsigned depth)
     return true;
 }
 
-/* IHI 0074 B2.2: SELECT1 holds the upper word of longer addresses; an earlier debugger may have left a value
- * there. */
-static enum adi_end clear_select1(struct finding *f)
-{
-    uint32_t dpidr1 = 0;
-    enum adi_end end = adi_write_dp(f->adi, DP_SELECT, DPIDR1_BANK, f->error);
-    if (end == ADI_OK)
-        end = adi_read_dp(f->adi, DP_DPIDR, &dpidr1, f->error);
-    if (end != ADI_OK || (dpidr1 & ADDRESS_SIZE) <= 32)
-        return end;
-    end = adi_write_dp(f->adi, DP_SELECT, SELECT1_BANK, f->error);
-    return end == ADI_OK ? adi_write_dp(f->adi, DP_CTRL_STAT, 0, f->error) : end;
-}
-
-/* ADIv6: BASEPTR (IHI 0074 B2.2.2) has the address of the first component. */
+/*
+ * ADIv6, IHI 0074 B2.2: BASEPTR has the address of the first component. SELECT1 holds the upper word of
+ * longer addresses; an earlier debugger may have left a value there.
+ */
 static bool find_by_address(struct finding *f)
 {
-    uint32_t pointer = 0;
-    enum adi_end end = clear_select1(f);
-    if (end == ADI_OK)
-        end = adi_write_dp(f->adi, DP_SELECT, BASEPTR_BANK, f->error);
-    if (end == ADI_OK)
-        end = adi_read_dp(f->adi, DP_DPIDR, &pointer, f->error);
-    if (end == ADI_LOST || adi_write_dp(f->adi, DP_SELECT, 0, f->error) == ADI_LOST)
+    struct adi_access size = {.request = TRANSFER_READ | DP_DPIDR}, pointer = size,
+                      upper = {.request = DP_CTRL_STAT};
+    bool has_size, has_pointer, cleared = true;
+    if (!access_selected(f, DPIDR1_BANK, &size, &has_size) ||
+        (has_size && (size.value & ADDRESS_SIZE) > 32 &&
+         !access_selected(f, SELECT1_BANK, &upper, &cleared)) ||
+        !access_selected(f, BASEPTR_BANK, &pointer, &has_pointer) ||
+        adi_write_dp(f->adi, DP_SELECT, 0, f->error) == ADI_LOST)
         return false;
-    return end != ADI_OK || (pointer & 1) == 0 || look_at_component(f, pointer & ROM_OFFSET, ROM_DEPTH);
+    return !has_size || !cleared || !has_pointer || (pointer.value & 1) == 0 ||
+           look_at_component(f, pointer.value & ROM_OFFSET, ROM_DEPTH);
 }
 
 bool connect_find_ports(struct adi *adi, struct ap_state *ap, const struct deadline *deadline,

@@ -17,6 +17,9 @@ struct chip_ap {
     uint32_t wrap;   // within how many bytes TAR increments
     bool debug_bus;  // leads to the debug bus, else to the core's
     bool words_only; // as APB is
+    uint32_t at;     // ADIv6: where the debug port has its registers; 0: the first free place
+    bool second;     // leads to the second core's bus
+    bool no_memory;  // leads nowhere: it says its IDR
 };
 
 // The debug bus of chips whose debug components do not stand on the core's own bus. The cores put theirs
@@ -41,6 +44,7 @@ struct chip {
     uint32_t idcode; // of the JTAG tap
     uint32_t dpidr;
     uint32_t targetid; // of a debug port with multidrop, else 0; the core's number is the instance
+    bool adi_v6;       // DPv3, which answers without TARGETSEL as well, and is dormant at first
     struct chip_ap aps[ADI_APS];
     size_t ap_count;
     const struct chip_debug *debug; // NULL: there is no debug bus
@@ -49,8 +53,8 @@ struct chip {
     uint32_t sysinfo_base, chip_id; // SYSINFO's CHIP_ID; base 0: there is none
 };
 
-extern const struct chip chip_rp2040, chip_m4, chip_m7, chip_m33, chip_m55, chip_a9, chip_a7, chip_r5,
-    chip_a53;
+extern const struct chip chip_rp2040, chip_rp2350, chip_m4, chip_m7, chip_m33, chip_m55, chip_a9, chip_a7,
+    chip_r5, chip_a53;
 
 // NULL if there is none of that name
 const struct chip *chip_named(const char *name);

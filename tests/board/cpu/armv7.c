@@ -135,6 +135,10 @@ static bool set_state(struct core *core, const char *name, bool on)
     if (!strcmp(name, "lying-lock")) {
         d->locked = d->monitor_locked = v7->cti.locked = true;
         d->lock_for_all = v7->cti.lock_for_all = v7->cti.lock_lies = on;
+    } else if (!strcmp(name, "pmu-interrupt")) {
+        v7->pmu_interrupts = on;
+    } else if (!strcmp(name, "pmu-handler")) {
+        v7->pmu_interrupts = v7->pmu_is_handled = on;
     } else if (!strcmp(name, "breakpoints-cleared")) { // as an operating system does that takes a core down
         memset(d->bcr, 0, sizeof d->bcr);
     } else if (!strcmp(name, "dirty-lines")) {

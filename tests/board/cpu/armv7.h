@@ -129,6 +129,8 @@ struct armv7 {
 
     enum v7_state state;
     bool held_in_reset, off;
+    bool pmu_interrupts;        // an overflow is IRQ 3 as well
+    bool pmu_is_handled;        // and its handler clears the overflow before the core stands
     uint32_t pending;           // interrupts
     uint32_t in_mode[32];       // which exception each mode was last entered for
     uint32_t pending_before;    // what was pending when the halt began

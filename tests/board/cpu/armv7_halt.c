@@ -118,6 +118,12 @@ void v7_pass_overflow(struct armv7 *v7, uint32_t pc)
         v7->stops_from = v7->core.instructions + v7->core.skid;
     }
     cti_set_input(&v7->cti, CTI_IN_OVERFLOW, requests);
+    if (requests && v7->pmu_interrupts) {
+        v7->pending |= 1u << PMU_IRQ;
+        v7->attention = true;
+    }
+    if (v7->pmu_is_handled)
+        v7->pmu.overflown &= ~requests;
 }
 
 // EDBGRQ, which needs no debug mode to be chosen (DDI 0406C C3.1)

@@ -202,6 +202,10 @@ static bool set_state(struct core *core, const char *name, bool on)
         lock_software(v8, on, false);
     } else if (!strcmp(name, "lying-lock")) {
         lock_software(v8, on, true);
+    } else if (!strcmp(name, "pmu-interrupt")) {
+        v8->pmu_interrupts = on;
+    } else if (!strcmp(name, "pmu-handler")) {
+        v8->pmu_interrupts = v8->pmu_is_handled = on;
     } else if (!strcmp(name, "breakpoints-cleared")) {
         clear_breakpoints(v8);
     } else if (!strcmp(name, "dirty-lines")) {

@@ -172,6 +172,8 @@ struct armv8 {
 
     enum v8_state state;
     bool held_in_reset, off;
+    bool pmu_interrupts;         // an overflow is IRQ 3 as well
+    bool pmu_is_handled;         // and its handler clears the overflow before the core stands
     uint32_t pending;            // interrupts
     uint32_t entered[V8_LEVELS]; // what each level was last entered for
     uint32_t pending_before;     // what was pending when the halt began

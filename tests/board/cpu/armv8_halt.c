@@ -144,6 +144,12 @@ void v8_pass_overflow(struct armv8 *v8, uint64_t pc)
         v8->stops_from = v8->core.instructions + v8->core.skid;
     }
     cti_set_input(&v8->cti, CTI_IN_OVERFLOW, requests);
+    if (requests && v8->pmu_interrupts) {
+        v8->pending |= 1u << PMU_IRQ;
+        v8->attention = true;
+    }
+    if (v8->pmu_is_handled)
+        v8->pmu.overflown &= ~requests;
 }
 
 static struct v8_program program_of(const struct armv8 *v8)

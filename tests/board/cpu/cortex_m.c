@@ -170,10 +170,13 @@ static bool set_state(struct core *core, const char *name, bool on)
         cm->flavour.no_cyccnt = on;
     else if (strcmp(name, "no-secure-debug") == 0 && cm->profile->security)
         cm->flavour.security.refuses_secure = on;
+    else if (strcmp(name, "riscv") == 0 && cm->profile->security)
+        cm->flavour.security.silent = on;
     else if (strcmp(name, "non-secure") == 0 && cm->profile->security)
         cm->flavour.security.non_secure_program = on;
     else
         return false;
+    dwt_secure(&cm->dwt, cm_is_secure(cm), cm->core.counted);
     return true;
 }
 
@@ -291,6 +294,7 @@ struct core *cm_create(const struct core_plan *plan)
     cm->nvic.priority_mask = profile->priority_mask;
     cm->dwt.has_counters = profile->v7m;
     cm->dwt.v8m = profile->v81m;
+    cm->dwt.secure = cm->dwt.has_cycdiss = profile->security;
     cm->fpb.v2 = profile->fpb_v2;
     cm->dwt.comparators = profile->watchpoints;
     cm->fpb.code = profile->code_comparators;

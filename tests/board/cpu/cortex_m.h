@@ -158,6 +158,12 @@ struct cortex_m {
     unsigned watch_hits; // watched stores so far
 };
 
+// The program's state; false without the Security Extension
+static inline bool cm_is_secure(const struct cortex_m *cm)
+{
+    return cm->profile->security && !cm->flavour.security.non_secure_program;
+}
+
 // registers.c
 uint32_t cm_get(const struct cortex_m *, int unicorn_register);
 void cm_set(struct cortex_m *, int unicorn_register, uint32_t value);

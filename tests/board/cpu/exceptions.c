@@ -160,15 +160,9 @@ static uint32_t v7m_exc_return_for(const struct cortex_m *cm)
     return (cm_get(cm, UC_ARM_REG_CONTROL) & CONTROL_SPSEL) ? EXC_RETURN_PROCESS : EXC_RETURN_MAIN;
 }
 
-// Its bits are clear without the Security Extension, and in the Non-secure state
-static bool is_secure_return(const struct cortex_m *cm)
-{
-    return cm->profile->security && !cm->flavour.security.non_secure_program;
-}
-
 static uint32_t exc_return_for(const struct cortex_m *cm)
 {
-    return v7m_exc_return_for(cm) & ~(cm->profile->v81m && !is_secure_return(cm) ? EXC_RETURN_SECURE : 0);
+    return v7m_exc_return_for(cm) & ~(cm->profile->v81m && !cm_is_secure(cm) ? EXC_RETURN_SECURE : 0);
 }
 
 // Whose the cycles of an entry are
@@ -263,7 +257,7 @@ static bool pop_frame(struct cortex_m *cm, bool process)
 void cm_return(struct cortex_m *cm, uint32_t pc, uint32_t exc_return)
 {
     unsigned from = cm_get(cm, UC_ARM_REG_XPSR) & XPSR_EXCEPTION;
-    bool v81m = cm->profile->v81m && !is_secure_return(cm);
+    bool v81m = cm->profile->v81m && !cm_is_secure(cm);
     uint32_t plain = v81m ? exc_return ^ EXC_RETURN_SECURE : exc_return | 1;
     exc_return |= v81m ? 0 : 1;
     bool known = plain == EXC_RETURN_HANDLER || plain == EXC_RETURN_MAIN || plain == EXC_RETURN_PROCESS;

@@ -14,6 +14,7 @@
 
 enum { CTI_CHANNELS = 4, CTI_TRIGGERS = 8 };
 enum { CTI_OUT_HALT = 0, CTI_IN_HALTED = 0, CTI_IN_OVERFLOW = 1 };
+enum { PMU_IRQ = 3 }; // of an overflow, where it is an interrupt, too
 
 struct cti {
     struct placed_component is;

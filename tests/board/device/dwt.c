@@ -5,6 +5,7 @@
 enum { DWT_CTRL = 0x00, DWT_CYCCNT = 0x04, DWT_CPICNT = 0x08, DWT_FOLDCNT = 0x18, DWT_COMP0 = 0x20 };
 #define CTRL_CYCCNTENA (1u << 0)
 #define CTRL_CPIEVTENA (1u << 17) // EXC, SLEEP, LSU, FOLD follow
+#define CTRL_CYCDISS   (1u << 23)
 #define CTRL_WRITABLE  0x007F1FFFu
 #define CTRL_V6M       0x0F000000u // no profiling counters, cycle counter, external triggers, trace packets
 #define CTRL_V8M       0x01000000u // no profiling counters
@@ -29,7 +30,8 @@ enum { DWT_CTRL = 0x00, DWT_CYCCNT = 0x04, DWT_CPICNT = 0x08, DWT_FOLDCNT = 0x18
 
 static bool counting(const struct dwt *d)
 {
-    return d->has_counters && d->traced && (d->control & CTRL_CYCCNTENA);
+    return d->has_counters && d->traced && (d->control & CTRL_CYCCNTENA) &&
+           !(d->secure && (d->control & CTRL_CYCDISS));
 }
 
 uint32_t dwt_cyccnt(const struct dwt *d, uint64_t now)
@@ -91,6 +93,12 @@ void dwt_trace(struct dwt *d, bool traced, uint64_t now)
     d->traced = traced;
 }
 
+void dwt_secure(struct dwt *d, bool secure, uint64_t now)
+{
+    settle(d, now);
+    d->secure = secure;
+}
+
 uint32_t dwt_control(const struct dwt *d)
 {
     return (uint32_t)d->comparators << 28 | (d->has_counters ? d->control : CTRL_V6M) |
@@ -150,7 +158,7 @@ uint32_t dwt_read(struct dwt *d, uint32_t offset, uint64_t now)
 
 static void write_control(struct dwt *d, uint32_t value)
 {
-    value &= CTRL_WRITABLE & ~(d->v8m ? CTRL_V8M_FIXED : 0);
+    value &= (CTRL_WRITABLE & ~(d->v8m ? CTRL_V8M_FIXED : 0)) | (d->has_cycdiss ? CTRL_CYCDISS : 0);
     for (unsigned i = 0; i < DWT_PROFILES; i++) {
         uint32_t bit = CTRL_CPIEVTENA << i;
         if ((value & bit) && !(d->control & bit))

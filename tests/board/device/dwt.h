@@ -16,6 +16,8 @@ enum dwt_profile { DWT_CPI, DWT_EXC, DWT_SLEEP, DWT_LSU, DWT_FOLD, DWT_PROFILES 
 struct dwt {
     bool has_counters; // Armv7-M
     bool v8m;          // no profiling counters, no masks (DDI 0553B D1.2)
+    bool has_cycdiss;  // with the Security Extension
+    bool secure;       // the core is in Secure state, where CYCDISS stops the cycle counter
     unsigned comparators;
     bool traced; // DEMCR.TRCENA: without it nothing counts and writes are ignored
     uint32_t control;
@@ -31,6 +33,7 @@ struct dwt {
 
 void dwt_reset(struct dwt *, uint64_t now);
 void dwt_trace(struct dwt *, bool traced, uint64_t now);
+void dwt_secure(struct dwt *, bool secure, uint64_t now);
 uint32_t dwt_cyccnt(const struct dwt *, uint64_t now);
 uint32_t dwt_read(struct dwt *, uint32_t offset, uint64_t now); // but PCSR, which is the core's
 void dwt_write(struct dwt *, uint32_t offset, uint32_t value, uint64_t now);

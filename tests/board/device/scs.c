@@ -178,6 +178,7 @@ static void write_dscsr(struct cortex_m *cm, uint32_t value, enum bus_master mas
     cm->bank_select = value & (DSCSR_SBRSEL | DSCSR_SBRSELEN);
     if (!(value & DSCSR_CDSKEY))
         cm->flavour.security.non_secure_program = !(value & DSCSR_CDS);
+    dwt_secure(&cm->dwt, cm_is_secure(cm), cm->core.counted);
 }
 
 static uint32_t read_v7m(const struct cortex_m *cm, uint32_t offset)

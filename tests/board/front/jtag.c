@@ -46,7 +46,8 @@ enum { JTAG_WAIT = 1, JTAG_OK = 2, JTAG_OK_1 = 4, ACC_LENGTH = 35, ID_LENGTH = 3
 
 void jtag_init(struct jtag *j, struct adi *adi, uint32_t idcode)
 {
-    *j = (struct jtag){.adi = adi, .idcode = idcode};
+    bool v6 = adi && (adi->quirks & ADI_V6); // which has protocol 1
+    *j = (struct jtag){.adi = adi, .idcode = v6 ? SOC_600 : idcode, .protocol_1 = v6};
     jtag_reset(j);
 }
 

@@ -12,6 +12,8 @@ struct jtag_request {
     uint32_t value;
 };
 
+enum { SOC_600 = 0x4BA06477 }; // the IDCODE of a JTAG-DP of protocol 1
+
 struct jtag {
     struct adi *adi;
     uint32_t idcode;

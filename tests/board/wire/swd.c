@@ -41,6 +41,8 @@ static bool multidrop(const struct swd *s)
 void swd_power_on(struct swd *s)
 {
     switch_init(&s->mode, !multidrop(s));
+    if (s->count && s->targets[0].alone)
+        s->mode.mode = MODE_DORMANT;
     s->phase = SWD_LOCKED;
     s->selected = NULL;
     s->ones = s->zeros = 0;
@@ -58,9 +60,9 @@ static void line_reset(struct swd *s)
     s->fresh = true;
     s->identified = false;
     // Ports that share a line keep silent until one of them is chosen
-    s->selected = multidrop(s) || !s->count ? NULL : s->targets[0].adi;
+    s->selected = s->count && (!multidrop(s) || s->targets[0].alone) ? s->targets[0].adi : NULL;
     for (size_t i = 0; i < s->count; i++)
-        s->targets[i].adi->dlcr = 0;
+        adi_line_reset(s->targets[i].adi);
 }
 
 static void enter(struct swd *s, enum swd_phase phase, unsigned cycles)

@@ -13,6 +13,7 @@ enum { SWD_TARGETS = 4 };
 struct swd_target {
     struct adi *adi;
     uint32_t targetid; // as TARGETSEL wants it; 0: not multidrop
+    bool alone;        // answers before any TARGETSEL, too, and is dormant at first
 };
 
 // Trouble on order: after `skip` more transfers, `count` of them go wrong

@@ -57,6 +57,36 @@ TEST(a_dwt_is_looked_at_again_with_trace_on)
     assert_string_equal(block.unusable, "Armv6-M has a DWT without counters");
 }
 
+/* DWT_CTRL.CYCDISS, which is cleared only where that is allowed, and where the count is nobody else's. */
+TEST(cycles_of_the_secure_state)
+{
+    enum { CYCDISS = 1 << 23, OPEN = 0xFF, HIDDEN = 0xAF, TRACE = 0x01000000, V8 = 0x41000000 };
+    static const struct {
+        uint64_t authentication, ctrl;
+        bool clears;
+        const char *says;
+    } cases[] = {
+        {OPEN, V8, false, "CYCCNT was off; enabled for this measurement"},
+        {OPEN, V8 | CYCDISS, true,
+         "CYCCNT was off; enabled for this measurement, in Secure state too (DWT_CTRL.CYCDISS)"},
+        {HIDDEN, V8 | CYCDISS, false,
+         "CYCCNT was off; enabled for this measurement; Secure cycles are not counted (DWT_CTRL.CYCDISS is "
+         "set)"},
+        {OPEN, V8 | CYCDISS | 1, false, "Secure cycles are not counted (DWT_CTRL.CYCDISS is set)"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct core m33 = core_of(0x410FD214);
+        cortex_m_take_authentication(&m33, cases[i].authentication);
+        struct counter_block block = block_of(&dwt_kind, &m33, (uint64_t[]){TRACE, cases[i].ctrl}, 2);
+        const struct setting *ctrl = &block.settings[block.n_settings - 1];
+        assert_string_equal(block.note, cases[i].says);
+        assert_int_equal(ctrl->at.offset, 0xE0001000);
+        assert_int_equal((ctrl->test & CYCDISS) != 0, cases[i].clears);
+        assert_int_equal((ctrl->keep & CYCDISS) == 0, cases[i].clears);
+        assert_int_equal((ctrl->restore.exact & CYCDISS) != 0, cases[i].clears);
+    }
+}
+
 TEST(all_but_cyccnt_are_8_bits_wide)
 {
     struct counter_block block = dwt_of(0x410FC241, 0x01000000, 0x40000000);

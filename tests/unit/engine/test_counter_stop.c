@@ -201,9 +201,15 @@ TEST(a_look_tells_whose_stop_it_is)
 TEST(a_halt_request_of_another_debugger_is_not_the_cross_triggers)
 {
     static const struct {
-        uint32_t dscr, flags;
-        bool is_ours;
-    } looks[] = {{0x13, 1, true}, {0x03, 1, false}, {0x13, 0, false}, {0x13, 2, false}, {0x07, 1, false}};
+        uint32_t dscr, flags, value;
+        bool is_ours, was_taken;
+    } looks[] = {{0x13, 1, 9, true, false},
+                 {0x03, 1, 9, false, false},
+                 {0x13, 0, 0xFFFFFFF0, false, false},
+                 {0x13, 2, 0xFFFFFFF0, false, false},
+                 {0x07, 1, 9, false, false},
+                 {0x13, 2, 9, true, true}, /* an interrupt handler cleared the flag */
+                 {0x03, 2, 9, false, false}};
     struct rig rig;
     make(&rig, A9, &pmu_v7_kind, COUNTER_STOP_TRIGGER, 1, false);
     for (size_t i = 0; i < sizeof looks / sizeof *looks; i++) {
@@ -213,10 +219,12 @@ TEST(a_halt_request_of_another_debugger_is_not_the_cross_triggers)
         for (size_t k = at.cause; k < rig.list.n; k++)
             results[k] = rig.items[k].at.offset == 0x80090088       ? looks[i].dscr
                          : rig.items[k].at.offset == PMU + PMOVSCLR ? looks[i].flags
-                         : rig.items[k].at.offset == PMU            ? 9
+                         : rig.items[k].at.offset == PMU            ? looks[i].value
                                                                     : 0;
         struct counter_stop_look look = counter_stop_look(&rig.stop, results, &at);
         assert_int_equal(look.is_ours, looks[i].is_ours);
+        assert_int_equal(look.was_taken, looks[i].was_taken);
+        assert_false(look.was_written);
         assert_int_equal(look.late, looks[i].flags & 1 ? 9 : 0);
     }
 }

@@ -212,8 +212,8 @@ FRESH_TEST(memory_is_that_of_the_cores_own_bus)
     enum { OTHER_AHB = 2, AXI = 3 };
     add_table(zynq, 8);
     bare_views();
-    for (uint16_t port = OTHER_AHB; port <= AXI; port++)
-        add_view((struct link_view){.type = "ap", .port = port, .is_core = true});
+    for (unsigned port = OTHER_AHB; port <= AXI; port++)
+        add_view((struct link_view){.type = "ap", .port = (uint16_t)port, .is_core = true});
     for (int round = 0; round < 4; round++) {
         static const uint16_t wanted[] = {AXI, AHB, OTHER_AHB, AHB};
         f.idr[OTHER_AHB] = round < 3 ? 0x44770001 : 0;
@@ -395,6 +395,23 @@ FRESH_TEST(without_a_table_the_server_is_asked)
     expect_core(0, 0x80010000, 0x80011000, 0);
     expect_core(1, 0x80012000, 0, 0);
     assert_int_equal(f.found.buses[0].coresight.n, 3);
+}
+
+/* As a cluster of Cortex-A9 has it, and an RK3399 its Cortex-A53. */
+FRESH_TEST(trigger_interfaces_behind_the_cores)
+{
+    for (uint64_t core = 0; core < 4; core++) {
+        add_core(0x80010000 + 0x2000 * core, 0x413FC090);
+        debug_component(&f.words, 0x80011000 + 0x2000 * core, 9, 0x9A0, 0x16, 0);
+        debug_component(&f.words, 0x80018000 + 0x1000 * core, 9, 0x906, 0x14, 0);
+        add_view((struct link_view){
+            .type = "cortex_a", .port = APB, .debug_base = 0x80010000 + 0x2000 * core, .is_core = true});
+    }
+    f.base[APB] = 0xFFFFFFFF;
+    assert_true(run());
+    assert_int_equal(f.found.n_cores, 4);
+    for (size_t core = 0; core < 4; core++)
+        expect_core(core, 0x80010000 + 0x2000 * core, 0x80011000 + 0x2000 * core, 0x80018000 + 0x1000 * core);
 }
 
 /* --- what the user says --------------------------------------------------------------------------------- */

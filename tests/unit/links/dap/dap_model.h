@@ -145,6 +145,8 @@ static void model_sequence(struct model *m, const uint8_t *bits, size_t n)
     m->silent = false;
     m->listening = true;
     m->selected = m->device_id == 0 ? 0 : -1;
+    if (m->v6) /* IHI 0074 B4.3.3 */
+        m->ports[0].select &= ~0xFU;
 }
 
 static void model_target_select(struct model *m, const uint8_t *q)

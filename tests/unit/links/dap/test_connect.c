@@ -193,6 +193,27 @@ TEST(test_trouble_while_connecting)
         }
 }
 
+/* The same where access ports have addresses. */
+TEST(test_trouble_while_looking_for_addresses)
+{
+    for (int trouble = TROUBLE_NO_ACK; trouble < TROUBLES; trouble++) {
+        struct test_sweep sweep = test_sweep(1, 10, "addresses, %d", trouble);
+        for (long at = 0; at < 1000; at++) {
+            if (!test_takes(&sweep, at))
+                continue;
+            begin();
+            bench.model.v6 = bench.model.large = true;
+            bench.model.dpidr = 0x4C013477;
+            bench.model.ports[0].select1 = 7;
+            bench.model.trouble = (enum model_trouble)trouble;
+            bench.model.trouble_at = at;
+            assert_true(bench_connect(&bench));
+            assert_int_equal(bench.executor.compiler.ap.n, 1);
+            assert_int_equal(bench.model.ports[0].select1, 0);
+        }
+    }
+}
+
 /* ---- power */
 
 TEST(test_system_power_that_never_comes)
@@ -251,6 +272,24 @@ TEST(test_power_that_was_lost_is_nobodys)
     assert_int_equal(bench.model.ports[0].control, 0x50000000);
     adi_power_leave(&bench.executor.adi, LINK_POWER_AS_FOUND, &bench.error);
     assert_int_equal(bench.model.ports[0].control, 0);
+}
+
+/* An RP2350 that a debugger has woken before us. */
+TEST(test_a_port_that_lost_its_power_is_dormant_again)
+{
+    for (int found = 0; found < 2; found++) {
+        begin();
+        bench.model.dpidr = 0x4C012477;
+        bench.model.needs_wake = found;
+        assert_true(bench_connect(&bench));
+        assert_int_equal(bench.executor.adi.dormant, found);
+        uint32_t hz = bench.executor.adi.hz;
+        bench.model.needs_wake = true;
+        bench.model.ports[0].control = 0;
+        assert_int_equal(adi_mend(&bench.executor.adi, ADI_NO_ACK, &bench.error), ADI_POWERLESS);
+        assert_true(bench.executor.adi.dormant);
+        assert_int_equal(bench.executor.adi.hz, hz);
+    }
 }
 
 /* Noise at any transaction of the end. */
