@@ -269,7 +269,8 @@ static void describe(char *out, size_t size, const json_t *verdict, const json_t
     }
     number_change(change, field_real(line, "change"));
     number_part(threshold, field_real(verdict, "threshold"));
-    snprintf(out, size, "%s -> %s%s%s%s%s%s%s%s", number_mean(before, field_real(line, "base.mean")),
+    snprintf(out, size, "%s%s%s -> %s%s%s%s%s%s%s%s", open ? verdict_name(is) : "", open ? ": " : "",
+             number_mean(before, field_real(line, "base.mean")),
              number_mean(after, field_real(line, "now.mean")), change[0] != '\0' ? ", " : "", change,
              open ? "" : " (threshold ", open ? "" : threshold, open ? "" : ")", why[0] != '\0' ? ": " : "",
              why);

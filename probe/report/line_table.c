@@ -336,8 +336,10 @@ bool line_write(const struct rendering *to, const struct document *document, boo
                               .document = document};
     if (to->format == FORMAT_HTML)
         page_begin(&page);
-    else if (!begun)
+    else if (!begun || to->format == FORMAT_MARKDOWN)
         conditions_write(to, &conditions);
+    if (to->format == FORMAT_MARKDOWN && conditions.note[0] != '\0')
+        render_text(to, conditions.note);
     bool ok = put_lines(to, document);
     if (to->format != FORMAT_CSV) {
         put_sum(to, summary);

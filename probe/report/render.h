@@ -34,7 +34,7 @@ struct view_column {
     const char *needs; /* of a number: a key, and without a number above 0 there the cell is empty */
     const char *none;  /* where there is no value; NULL: "" */
     const char *mark;  /* a key: "~" is in front where it is there, and not false */
-    const char *only;  /* a key: without a row where it is there and not false, people do not see the column */
+    const char *only; /* a key: without a row where it is there and not false, people do not see the column */
     size_t least, gap; /* of text: the least width, and the blanks before it, 0: two */
     bool below;        /* of text: where the lines have no room it follows on a line below its row */
     bool wide, narrow; /* not of text, for whose lines it is too much; of text alone */

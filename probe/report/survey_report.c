@@ -311,7 +311,7 @@ static void put_unreached(const struct rendering *to, const struct survey_lines 
 }
 
 static bool put_column(const struct rendering *to, const struct survey_lines *lines, const char *column,
-                       bool first, bool several)
+                       bool first)
 {
     struct view view = region_view;
     bool folds = are_folded(to, lines), text = to->format == FORMAT_TEXT;
@@ -319,7 +319,7 @@ static bool put_column(const struct rendering *to, const struct survey_lines *li
     view.caption = column[0] != '\0' ? column : "regions";
     if (text)
         fputc('\n', to->out);
-    if (text && several)
+    if (text && column[0] != '\0')
         fprintf(to->out, "%s\n", terminal_text(clean, sizeof clean, column));
     if (to->format == FORMAT_MARKDOWN && column[0] != '\0')
         render_heading(to, column);
@@ -333,12 +333,12 @@ bool survey_tables(const struct rendering *to, const struct survey_lines *lines)
 {
     json_t *columns = json_object_get(first_of(lines), "columns"), *column;
     const char *name;
-    bool ok = true, first = true, several = json_object_size(columns) > 1;
+    bool ok = true, first = true;
     if (json_object_size(columns) == 0)
-        return put_column(to, lines, "", true, false);
+        return put_column(to, lines, "", true);
     json_object_foreach(columns, name, column)
     {
-        ok = put_column(to, lines, name, first, several) && ok;
+        ok = put_column(to, lines, name, first) && ok;
         first = false;
     }
     return ok;
@@ -563,6 +563,17 @@ static void add_other_columns(struct junit_suite *suite, const json_t *region, c
                                               .column = column});
 }
 
+/* Whose names no case has, if the region has one for its verdicts alone. */
+static void add_columns(struct junit_suite *suite, const struct survey_lines *lines)
+{
+    json_t *columns = json_object_get(first_of(lines), "columns"), *column;
+    json_t *names = json_array();
+    const char *name;
+    json_object_foreach(columns, name, column)
+        json_part_append(&suite->properties, names, json_part_string(name));
+    json_part_array(&suite->properties, "column", names);
+}
+
 static bool put_junit(const struct rendering *to, const struct survey_lines *lines)
 {
     struct junit_suite suite = junit_suite("pmu-probe survey", field_real(lines->summary, "seconds"));
@@ -586,6 +597,7 @@ static bool put_junit(const struct rendering *to, const struct survey_lines *lin
         if (has_hits(region))
             add_other_columns(&suite, region, verdict);
     }
+    add_columns(&suite, lines);
     json_part_text(&suite.properties, "verdict", field_text(lines->summary, "verdict"));
     json_part_text(&suite.properties, "ended", field_text(lines->summary, "ended"));
     suite.said = survey_notes(lines);

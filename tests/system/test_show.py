@@ -52,7 +52,7 @@ def written(run, path):
 # Of functions whose hits are all alike. A survey's shares and guard's counts depend on when its turns come
 @pytest.mark.any_row(3)
 @pytest.mark.parametrize("way", ["a9/swd", "m4/swd", "rp2040/swd", "a53/swd"])
-@pytest.mark.parametrize("words", [(), ("--no-calibrate",), ("-M", "CPI"), ("--warmup", 3)], ids=" ".join)
+@pytest.mark.parametrize("words", [(), ("--no-calibrate",), ("-M", "CPI"), ("--warmup", 3)], ids=lambda words: " ".join(map(str, words)) or "plain")
 def test_delta(way, words, tmp_path):
     if words == ("-M", "CPI") and way == "rp2040/swd":
         pytest.skip("it has no such counter")

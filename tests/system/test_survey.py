@@ -162,7 +162,7 @@ def test_events_are_those_of_delta():
         assert instructions["min"] == instructions["max"] == one.summary["columns"]["INST_RETIRED"]["median"] > 0
         assert region["metrics"]["CPI"] == pytest.approx(cycles["mean"] / instructions["mean"])
         text = place.run("survey", "caller_*", "-e", "INST_RETIRED", "-M", "CPI", "-r", 10, *ENOUGH).out
-        assert "\nINST_RETIRED\nfunction" in text and "CPI" in text
+        assert "\nINST_RETIRED\nregion" in text and "CPI" in text
 
 
 def test_the_hottest_are_found_by_samples():
