@@ -13,13 +13,13 @@ static bool show(const struct context *context, const struct document *document,
 {
     const struct rendering to = command_rendering(context);
     const struct shown_result *result = show_find(document);
+    if (document_line(document, "summary") == NULL && (result == NULL || result->needs_summary))
+        return error_advise(error, ERROR_SYSTEM, from_where, "%.256s: no summary: that run was cut off",
+                            file);
     if (result == NULL)
         return error_advise(error, ERROR_SYSTEM, from_where, "%.256s: not a result that can be shown", file);
     if (!show_has(result, to.format))
         return error_set(error, ERROR_USAGE, "--format: a result of %s has no such format", result->command);
-    if (result->needs_summary && document_line(document, "summary") == NULL)
-        return error_advise(error, ERROR_SYSTEM, from_where, "%.256s: no summary: that run was cut off",
-                            file);
     command_has_result(context);
     return result->write(&to, document) || error_set(error, ERROR_SYSTEM, "the output could not be written");
 }
