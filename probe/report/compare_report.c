@@ -53,7 +53,11 @@ static bool put_pairs(const struct rendering *to, const json_t *verdicts, const 
     bool ok = true;
     if (to->format == FORMAT_JUNIT)
         junit_begin(to->out);
-    json_array_foreach(verdicts, i, verdict) ok = put_pair(to, verdict, i) && ok;
+    json_array_foreach(verdicts, i, verdict)
+    {
+        ok = put_pair(to, verdict, i) && ok;
+    }
+
     if (to->format == FORMAT_JUNIT)
         return junit_end(to->out) && ok;
     if (json_array_size(verdicts) > 1) /* one alone has said it all */
@@ -74,8 +78,12 @@ static bool put_csv(const struct rendering *to, const json_t *verdicts)
         const struct run_lines run = run_of(verdict);
         ok = run_add_rows(&run, true, rows) && ok;
     }
-    json_array_foreach(rows, i, row) if (field_of(row, "judged") != NULL) ok =
-        json_array_append(kept, row) == 0 && ok;
+    json_array_foreach(rows, i, row)
+    {
+        if (field_of(row, "judged") != NULL)
+            ok = json_array_append(kept, row) == 0 && ok;
+    }
+
     json_decref(rows);
     return render_table(to, &run_csv, kept) && ok;
 }
@@ -120,8 +128,11 @@ static bool put_verdicts(FILE *out, const json_t *verdicts)
         files = files ||
                 strcmp(field_text(verdict, "file"), field_text(json_array_get(verdicts, 0), "file")) != 0;
     }
-    json_array_foreach(verdicts, i, verdict) ok =
-        comparison_add_rows(rows, verdict, pair_name(verdict, files, name, sizeof name), scale) && ok;
+    json_array_foreach(verdicts, i, verdict)
+    {
+        ok = comparison_add_rows(rows, verdict, pair_name(verdict, files, name, sizeof name), scale) && ok;
+    }
+
     return comparison_put_table(out, rows, "Each later run against the first", scale) && ok;
 }
 
@@ -131,7 +142,9 @@ static bool put_page(const struct rendering *to, const struct document *document
     char text[64];
     size_t i, n = json_array_size(verdicts);
     const json_t *verdict;
-    snprintf(text, sizeof text, n > 1 ? " over all %zu" : "", n);
+    text[0] = '\0';
+    if (n > 1)
+        snprintf(text, sizeof text, " over all %zu", n);
     const struct page page = {.out = to->out,
                               .title = "Comparison",
                               .verdict = field_text(document_line(document, "summary"), "verdict"),
@@ -144,7 +157,11 @@ static bool put_page(const struct rendering *to, const struct document *document
     page_end_section(to->out);
     page_heading(to->out, "runs", "What was compared");
     fputs("<ul class=\"notes\">\n", to->out);
-    json_array_foreach(verdicts, i, verdict) put_notes(to->out, verdict);
+    json_array_foreach(verdicts, i, verdict)
+    {
+        put_notes(to->out, verdict);
+    }
+
     fputs("</ul>\n", to->out);
     page_end_section(to->out);
     return page_end(&page) && ok;

@@ -118,7 +118,10 @@ static void put_list(const struct rendering *to, const json_t *list, const char 
 {
     size_t i;
     const json_t *text;
-    json_array_foreach(list, i, text) put_text(to, 0, before, text_or_empty(text));
+    json_array_foreach(list, i, text)
+    {
+        put_text(to, 0, before, text_or_empty(text));
+    }
 }
 
 static void write_text(const struct rendering *to, const json_t *verdict)
@@ -135,7 +138,11 @@ static void write_text(const struct rendering *to, const json_t *verdict)
         widen(&width.now, cells.now);
         widen(&width.change, cells.change);
     }
-    json_object_foreach(columns, name, line) put_line(to, verdict, name, line, &width);
+    json_object_foreach(columns, name, line)
+    {
+        put_line(to, verdict, name, line, &width);
+    }
+
     put_list(to, field_of(verdict, "not_comparable"), "");
     put_list(to, field_of(verdict, "notes"), "note: ");
     if (json_object_size(columns) != 1)
@@ -169,8 +176,14 @@ static void write_markdown(FILE *out, const json_t *verdict)
     markdown_text(out, text);
     fprintf(out, ", threshold %s\n", number_part(part, field_real(verdict, "threshold")));
     json_array_foreach(field_of(verdict, "not_comparable"), i, one)
+    {
         put_item(out, "not comparable: ", text_or_empty(one));
-    json_array_foreach(field_of(verdict, "notes"), i, one) put_item(out, "note: ", text_or_empty(one));
+    }
+
+    json_array_foreach(field_of(verdict, "notes"), i, one)
+    {
+        put_item(out, "note: ", text_or_empty(one));
+    }
 }
 
 void comparison_write(const struct rendering *to, const json_t *verdict)
@@ -205,14 +218,14 @@ static void add_interval(struct json_part *row, const json_t *verdict, const jso
 {
     struct json_part bar = json_part_new(NULL);
     if (field_of(line, "low") != NULL && scale > 0) {
-        json_part_real(&bar, "low", field_real(line, "low"));
-        json_part_real(&bar, "high", field_real(line, "high"));
-        json_part_real(&bar, "at", field_real(line, "change"));
-        json_part_real(&bar, "limit", field_real(verdict, "threshold"));
-        json_part_real(&bar, "scale", scale);
-        json_part_text(&bar, "verdict", field_text(line, "verdict"));
+        row_real(&bar, "low", field_real(line, "low"));
+        row_real(&bar, "high", field_real(line, "high"));
+        row_real(&bar, "at", field_real(line, "change"));
+        row_real(&bar, "limit", field_real(verdict, "threshold"));
+        row_real(&bar, "scale", scale);
+        row_text(&bar, "verdict", field_text(line, "verdict"));
     }
-    json_part_object(row, "interval", bar);
+    row_part(row, "interval", bar);
 }
 
 bool comparison_add_rows(json_t *rows, const json_t *verdict, const char *region, double scale)
@@ -234,7 +247,7 @@ bool comparison_add_rows(json_t *rows, const json_t *verdict, const char *region
         row_text(&is, "verdict", field_text(line, "verdict"));
         row_text(&is, "why", why);
         json_part_append(&row, list, is.json);
-        json_part_array(&row, "verdicts", list);
+        json_part_array(&row, "verdict", list);
         add_interval(&row, verdict, line, scale);
         ok = row.ok && is.ok && json_array_append(rows, row.json) == 0 && ok;
         json_decref(row.json);
@@ -268,5 +281,8 @@ void comparison_put_items(FILE *out, const json_t *verdict)
         html_text(out, text_or_empty(one));
         fputs("</li>\n", out);
     }
-    json_array_foreach(field_of(verdict, "notes"), i, one) html_element(out, "li", NULL, text_or_empty(one));
+    json_array_foreach(field_of(verdict, "notes"), i, one)
+    {
+        html_element(out, "li", NULL, text_or_empty(one));
+    }
 }

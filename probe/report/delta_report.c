@@ -19,9 +19,12 @@ static enum hit_kind kind_of(const json_t *hit, const char *column)
         return HIT_WARMUP;
     if (field_is(hit, "tainted"))
         return HIT_TAINTED;
-    json_array_foreach(field_of(hit, "at_least"), i,
-                       bound) if (json_is_string(bound) &&
-                                  strcmp(json_string_value(bound), column) == 0) return HIT_AT_LEAST;
+    json_array_foreach(field_of(hit, "at_least"), i, bound)
+    {
+        if (json_is_string(bound) && strcmp(json_string_value(bound), column) == 0)
+            return HIT_AT_LEAST;
+    }
+
     return HIT_CLEAN;
 }
 
@@ -74,9 +77,13 @@ static bool put_csv(const struct rendering *to, const struct run_lines *run)
     bool ok = run_add_rows(run, true, rows) && kept != NULL;
     size_t i;
     json_t *row;
-    json_array_foreach(rows, i, row) if (field_of(row, "unit") != NULL || field_of(row, "mean") != NULL ||
-                                         field_of(row, "missing") != NULL) ok =
-        json_array_append(kept, row) == 0 && ok;
+    json_array_foreach(rows, i, row)
+    {
+        if (field_of(row, "unit") != NULL || field_of(row, "mean") != NULL ||
+            field_of(row, "missing") != NULL)
+            ok = json_array_append(kept, row) == 0 && ok;
+    }
+
     json_decref(rows);
     return render_table(to, &run_csv, kept) && ok;
 }

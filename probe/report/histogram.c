@@ -80,7 +80,7 @@ static void print_values(FILE *out, size_t columns, const char *name, const json
 {
     struct fold fold = {.out = out, .columns = columns, .indent = INDENT};
     const json_t *list = field_of(distribution_of(column), "bins"), *pair;
-    char title[UTF8_CLEAN_ROOM(96)], piece[sizeof title + 2 * NUMBER_ROOM], number[NUMBER_ROOM];
+    char title[UTF8_CLEAN_ROOM(96)], piece[sizeof title + NUMBER_ROOM + NUMBER_ROOM], number[NUMBER_ROOM];
     size_t i;
     snprintf(piece, sizeof piece, "%s, sorted:", terminal_text(title, sizeof title, name));
     fold_put(&fold, piece, 0);

@@ -210,8 +210,12 @@ static bool read_row(struct history_row *row, const json_t *line)
         utf8_clean(run->started, sizeof run->started, field_text(one, "started"));
         ok = run->file != NULL && run->build_id != NULL;
     }
-    json_array_foreach(field_of(line, "changes"), i, one) if (row->n_changes < HISTORY_CHANGES && row->n > 0)
-        row->changes[row->n_changes++] = change_of(one, row->n);
+    json_array_foreach(field_of(line, "changes"), i, one)
+    {
+        if (row->n_changes < HISTORY_CHANGES && row->n > 0)
+            row->changes[row->n_changes++] = change_of(one, row->n);
+    }
+
     row->has_trend = field_of(line, "trend") != NULL && row->n > 0;
     row->trend = change_of(field_of(line, "trend"), row->n);
     return ok;
@@ -227,7 +231,11 @@ bool history_read(struct history *history, const struct document *document)
                                 .rows = calloc(json_array_size(regions) + 1, sizeof *history->rows)};
     bool ok = regions != NULL && history->rows != NULL;
     utf8_clean(history->reason, sizeof history->reason, field_text(summary, "skipped_because"));
-    json_array_foreach(regions, i, line) ok = ok && read_row(&history->rows[history->n++], line);
+    json_array_foreach(regions, i, line)
+    {
+        ok = ok && read_row(&history->rows[history->n++], line);
+    }
+
     json_decref(regions);
     return ok;
 }

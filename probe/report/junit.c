@@ -93,7 +93,10 @@ static void put_properties(FILE *out, const struct junit_suite *suite)
     {
         if (json_is_string(value))
             put_property(out, name, json_string_value(value));
-        json_array_foreach(value, i, one) put_property(out, name, text_or_empty(one));
+        json_array_foreach(value, i, one)
+        {
+            put_property(out, name, text_or_empty(one));
+        }
     }
     fputs("  </properties>\n", out);
 }
@@ -130,7 +133,11 @@ static void put_suite(FILE *out, const struct junit_suite *suite)
     put_seconds(out, suite->seconds, 3);
     fputs(">\n", out);
     put_properties(out, suite);
-    json_array_foreach(suite->cases.json, i, one) put_case(out, one);
+    json_array_foreach(suite->cases.json, i, one)
+    {
+        put_case(out, one);
+    }
+
     put_said(out, suite->said);
     fputs("</testsuite>\n", out);
 }
@@ -173,18 +180,18 @@ void junit_conditions(struct junit_suite *suite, const struct conditions *condit
     char hz[NUMBER_ROOM] = "";
     if (conditions->clock_hz > 0)
         number_shortest(hz, NUMBER_ROOM, conditions->clock_hz);
-    json_part_text(to, "link", conditions->link);
-    json_part_text(to, "core", conditions->core);
-    json_part_text(to, "counter", conditions->counter);
-    json_part_text(to, "note", conditions->note);
-    json_part_text(to, "elf", conditions->elf);
-    json_part_text(to, "build_id", conditions->build_id);
-    json_part_text(to, "start", conditions->start);
-    json_part_text(to, "start_source", conditions->start_source);
-    json_part_text(to, "end", conditions->end);
-    json_part_text(to, "end_source", conditions->end_source);
-    json_part_text(to, "clock_hz", hz);
-    json_part_text(to, "clock_source", conditions->clock_source);
+    row_text(to, "link", conditions->link);
+    row_text(to, "core", conditions->core);
+    row_text(to, "counter", conditions->counter);
+    row_text(to, "note", conditions->note);
+    row_text(to, "elf", conditions->elf);
+    row_text(to, "build_id", conditions->build_id);
+    row_text(to, "start", conditions->start);
+    row_text(to, "start_source", conditions->start_source);
+    row_text(to, "end", conditions->end);
+    row_text(to, "end_source", conditions->end_source);
+    row_text(to, "clock_hz", hz);
+    row_text(to, "clock_source", conditions->clock_source);
 }
 
 static enum outcome outcome_of(const struct junit_case *one)
@@ -245,12 +252,12 @@ void junit_add(struct junit_suite *suite, const struct junit_case *one)
     bool says = outcome == PASSED && one->verdict[0] != '\0';
     snprintf(text, sizeof text, "%s%s%s%s%s", says ? one->verdict : "", says ? ": " : "",
              says ? one->message : "", says && numbers[0] != '\0' ? "; " : "", numbers);
-    json_part_text(&part, "class", one->class);
-    json_part_text(&part, "name", one->name);
-    json_part_real(&part, "seconds", one->seconds);
-    json_part_unsigned(&part, "outcome", outcome);
-    json_part_text(&part, "message", one->message);
-    json_part_text(&part, "numbers", text);
+    row_text(&part, "class", one->class);
+    row_text(&part, "name", one->name);
+    row_real(&part, "seconds", one->seconds);
+    row_real(&part, "outcome", outcome);
+    row_text(&part, "message", one->message);
+    row_text(&part, "numbers", text);
     suite->cases.ok = suite->cases.ok && part.ok;
     json_part_append(&suite->cases, suite->cases.json, part.json);
 }
@@ -304,9 +311,15 @@ static void add_columns(struct junit_suite *suite, const struct run_lines *run)
            *lines = json_object_get(run->verdict, "columns"), *column, *line;
     const char *name;
     json_object_foreach(columns, name, column)
+    {
         add_column(suite, run, name, column, json_object_get(lines, name));
-    json_object_foreach(lines, name, line) if (json_object_get(columns, name) == NULL)
-        add_column(suite, run, name, run->summary == NULL ? field_of(line, "now") : NULL, line);
+    }
+
+    json_object_foreach(lines, name, line)
+    {
+        if (json_object_get(columns, name) == NULL)
+            add_column(suite, run, name, run->summary == NULL ? field_of(line, "now") : NULL, line);
+    }
 }
 
 static void add_properties(struct junit_suite *suite, const struct run_lines *run)
@@ -319,22 +332,22 @@ static void add_properties(struct junit_suite *suite, const struct run_lines *ru
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
         if (field_of(summary, counts[i]) != NULL) {
             snprintf(number, sizeof number, "%" PRIu64, field_count(summary, counts[i]));
-            json_part_text(to, counts[i], number);
+            row_text(to, counts[i], number);
         }
     if (isfinite(field_real(summary, "precision.mean")))
-        json_part_text(to, "precision",
-                       number_shortest(number, NUMBER_ROOM, field_real(summary, "precision.mean")));
+        row_text(to, "precision",
+                 number_shortest(number, NUMBER_ROOM, field_real(summary, "precision.mean")));
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
-        json_part_text(to, texts[i], field_text(summary, texts[i]));
+        row_text(to, texts[i], field_text(summary, texts[i]));
     if (verdict == NULL)
         return;
-    json_part_text(to, "file", field_text(verdict, "file"));
-    json_part_text(to, "baseline", field_text(verdict, "baseline.file"));
-    json_part_text(to, "baseline_started", field_text(verdict, "baseline.started"));
-    json_part_text(to, "baseline_build_id", field_text(verdict, "baseline.build_id"));
-    json_part_text(to, "threshold",
-                   number_shortest(number, NUMBER_ROOM, fmax(0, field_real(verdict, "threshold"))));
-    json_part_text(to, "verdict", verdict_name(verdict_by_name(field_text(verdict, "verdict"))));
+    row_text(to, "file", field_text(verdict, "file"));
+    row_text(to, "baseline", field_text(verdict, "baseline.file"));
+    row_text(to, "baseline_started", field_text(verdict, "baseline.started"));
+    row_text(to, "baseline_build_id", field_text(verdict, "baseline.build_id"));
+    row_text(to, "threshold",
+             number_shortest(number, NUMBER_ROOM, fmax(0, field_real(verdict, "threshold"))));
+    row_text(to, "verdict", verdict_name(verdict_by_name(field_text(verdict, "verdict"))));
     if (field_of(verdict, "not_comparable") != NULL)
         to->ok =
             json_object_set(to->json, "not_comparable", json_object_get(verdict, "not_comparable")) == 0 &&
@@ -358,7 +371,7 @@ static void add_metrics(struct junit_suite *suite, const json_t *summary)
                      unit != NULL ? unit : "");
         else
             snprintf(text, sizeof text, "not counted%s%s", why != NULL ? ": " : "", why != NULL ? why : "");
-        json_part_text(&suite->properties, name, text);
+        row_text(&suite->properties, name, text);
     }
 }
 

@@ -283,8 +283,12 @@ static bool put_lines(const struct rendering *to, const struct document *documen
     struct document rows = document_new();
     size_t i;
     const json_t *line;
-    json_array_foreach(document->lines, i, line) if (strcmp(field_text(line, "type"), "line") == 0)
-        document_add(&rows, shown_line(line, region));
+    json_array_foreach(document->lines, i, line)
+    {
+        if (strcmp(field_text(line, "type"), "line") == 0)
+            document_add(&rows, shown_line(line, region));
+    }
+
     bool ok = rows.ok &&
               render_table(to, to->format == FORMAT_CSV ? &line_csv : &line_view, json_incref(rows.lines));
     document_free(&rows);

@@ -184,7 +184,11 @@ void outlier_write(const struct rendering *to, const struct document *document)
         fputs("\nthe slowest hit, and where it ended\n", to->out);
     else if (n > 1)
         fprintf(to->out, "\nthe %zu slowest hits, and where they ended\n", n);
-    json_array_foreach(lines, i, line) print_outlier(to, line, column != NULL ? column : "", counted);
+    json_array_foreach(lines, i, line)
+    {
+        print_outlier(to, line, column != NULL ? column : "", counted);
+    }
+
     if (n > 0 && of != NULL && !counted)
         print_how_to_count(to, field_text(of, "exceptions_by"));
     if (n > 0 && kept >= LARGE_S)

@@ -111,9 +111,13 @@ static bool is_anywhere(const struct view_column *column, const json_t *rows)
 {
     size_t i;
     const json_t *row;
-    json_array_foreach(rows, i, row) if (is_true(row, column->only) ||
-                                         (column->only == NULL && (field_of(row, column->key) != NULL ||
-                                                                   column->none != NULL))) return true;
+    json_array_foreach(rows, i, row)
+    {
+        if (is_true(row, column->only) ||
+            (column->only == NULL && (field_of(row, column->key) != NULL || column->none != NULL)))
+            return true;
+    }
+
     return false;
 }
 
@@ -368,7 +372,12 @@ static bool has_heading(const struct view *view, const struct layout *layout, co
     const json_t *row;
     if (!view->folds)
         return true;
-    json_array_foreach(rows, i, row) if (!layout->blocks && !is_true(row, view->reason)) return true;
+    json_array_foreach(rows, i, row)
+    {
+        if (!layout->blocks && !is_true(row, view->reason))
+            return true;
+    }
+
     return false;
 }
 
@@ -629,6 +638,21 @@ bool render_table(const struct rendering *to, const struct view *view, json_t *r
 void row_text(struct json_part *row, const char *key, const char *text)
 {
     json_part_text(row, key, text);
+}
+
+void row_real(struct json_part *row, const char *key, double value)
+{
+    json_part_real(row, key, value);
+}
+
+void row_flag(struct json_part *row, const char *key, bool value)
+{
+    json_part_bool(row, key, value);
+}
+
+void row_part(struct json_part *row, const char *key, struct json_part inner)
+{
+    json_part_object(row, key, inner);
 }
 
 /* ---- what is around a table */

@@ -38,7 +38,11 @@ struct run_lines run_lines(const json_t *header, json_t *summary, const json_t *
 json_t *run_first(const json_t *summary, const char **name)
 {
     json_t *column;
-    json_object_foreach(json_object_get(summary, "columns"), *name, column) return column;
+    json_object_foreach(json_object_get(summary, "columns"), *name, column)
+    {
+        return column;
+    }
+
     return NULL;
 }
 
@@ -115,12 +119,12 @@ static void put_uncertainty(struct json_part *row, const json_t *column)
         row_text(row, "each", "?");
         row_text(row, "each_alone", "?");
         row_text(row, "added", "?");
-        json_part_bool(row, "has_each", true);
-        json_part_bool(row, "has_added", true);
+        row_flag(row, "has_each", true);
+        row_flag(row, "has_added", true);
         return;
     }
-    json_part_bool(row, "has_each", each > 0);
-    json_part_bool(row, "has_added", fabs(overhead) >= 0.05);
+    row_flag(row, "has_each", each > 0);
+    row_flag(row, "has_added", fabs(overhead) >= 0.05);
     snprintf(text, sizeof text, "±%s", error_text(number, each >= 0 ? each : 0, decimals_of_error(each)));
     row_text(row, "each", text);
     row_text(row, "each_alone", number);
@@ -129,7 +133,7 @@ static void put_uncertainty(struct json_part *row, const json_t *column)
     row_text(row, "added", number_decimal(number, sizeof number, overhead, is_whole ? 0 : 1));
     if (each > 0 && field_real(column, "median") <= each) {
         row_text(row, "remark", "not resolved");
-        json_part_bool(row, "unresolved", true);
+        row_flag(row, "unresolved", true);
     }
 }
 
@@ -143,7 +147,7 @@ static void put_numbers(struct json_part *row, const json_t *column)
     row_text(row, "sd_text", number_decimal(number, sizeof number, sd, decimals_for(sd)));
     put_uncertainty(row, column);
     if (run_mean_error(column) > 0)
-        json_part_real(row, "mean_plus_minus", run_mean_error(column));
+        row_real(row, "mean_plus_minus", run_mean_error(column));
     if (bounds == 0)
         return;
     snprintf(text, sizeof text, "%s of %s", number_unsigned(number, sizeof number, n),
@@ -195,7 +199,7 @@ void run_append_verdict(struct json_part *row, json_t *list, const char *before,
     row_text(&one, "before", before);
     row_text(&one, "verdict", words);
     row_text(&one, "why", why);
-    json_part_bool(&one, "bad", strcmp(verdict, verdict_name(VERDICT_REGRESSED)) == 0);
+    row_flag(&one, "bad", strcmp(verdict, verdict_name(VERDICT_REGRESSED)) == 0);
     row->ok = row->ok && one.ok;
     json_part_append(row, list, one.json);
 }
@@ -209,8 +213,8 @@ static void add_verdict(struct json_part *row, const json_t *verdict, const json
     bool told = field_of(verdict, "not_comparable") == NULL && reason[0] != '\0';
     snprintf(why, sizeof why, "%s%s", told ? ": " : "", told ? reason : "");
     if (field_count(line, "base.count") > 0)
-        json_part_real(row, "baseline", field_real(line, "base.mean"));
-    json_part_real(row, "change", field_real(line, "change"));
+        row_real(row, "baseline", field_real(line, "base.mean"));
+    row_real(row, "change", field_real(line, "change"));
     row_text(row, "judged", name);
     row_text(row, "why", reason);
     run_append_verdict(row, list, "", name, name, why);
@@ -237,7 +241,7 @@ static struct json_part metric_row(const json_t *summary, const char *name, cons
     if (json_is_number(value)) {
         snprintf(text, sizeof text, "%.4g", json_number_value(value));
         row_text(&row, "mean_text", text);
-        json_part_real(&row, "mean", json_number_value(value));
+        row_real(&row, "mean", json_number_value(value));
         row_text(&row, "remark", unit != NULL ? unit : "");
         return row;
     }
@@ -310,8 +314,11 @@ bool run_add_rows(const struct run_lines *run, bool compared, json_t *rows)
     bool ok = add_columns(run, compared, rows);
     if (time_row(run, &time))
         ok = append_row(rows, run, time) && ok;
-    json_object_foreach(json_object_get(run->summary, "metrics"), name, value) ok =
-        append_row(rows, run, metric_row(run->summary, name, value)) && ok;
+    json_object_foreach(json_object_get(run->summary, "metrics"), name, value)
+    {
+        ok = append_row(rows, run, metric_row(run->summary, name, value)) && ok;
+    }
+
     return ok;
 }
 
@@ -350,9 +357,12 @@ static bool all_equal(const json_t *summary)
 {
     json_t *columns = json_object_get(summary, "columns"), *column;
     const char *name;
-    json_object_foreach(columns, name, column) if (!is_constant(column) ||
-                                                   field_count(column, "at_least") > 0 ||
-                                                   field_count(column, "count") < 2) return false;
+    json_object_foreach(columns, name, column)
+    {
+        if (!is_constant(column) || field_count(column, "at_least") > 0 || field_count(column, "count") < 2)
+            return false;
+    }
+
     return json_object_size(columns) > 0;
 }
 
@@ -439,9 +449,12 @@ static uint64_t unknown_exceptions(const json_t *summary)
 {
     json_t *column;
     const char *name;
-    json_object_foreach(json_object_get(summary, "columns"), name,
-                        column) if (result_exceptions(name) !=
-                                    RESULT_EXCEPTIONS_NOT) return field_count(column, "at_least");
+    json_object_foreach(json_object_get(summary, "columns"), name, column)
+    {
+        if (result_exceptions(name) != RESULT_EXCEPTIONS_NOT)
+            return field_count(column, "at_least");
+    }
+
     return 0;
 }
 
@@ -579,8 +592,11 @@ static void add_bounds_of(struct json_part *list, json_t *columns, uint64_t bits
     const char *name;
     size_t n = 0, put = 0;
     uint64_t first = 0;
-    json_object_foreach(columns, name, column) n +=
-        field_count(column, "at_least") > 0 && field_count(column, "bits") == bits;
+    json_object_foreach(columns, name, column)
+    {
+        n += field_count(column, "at_least") > 0 && field_count(column, "bits") == bits;
+    }
+
     if (bits > 0)
         snprintf(width, sizeof width, "%" PRIu64 "-bit ", bits);
     json_object_foreach(columns, name, column)
@@ -660,7 +676,11 @@ bool run_write_table(const struct rendering *to, const struct run_lines *run)
     if (first == NULL && to->format == FORMAT_TEXT) { /* without a table, the facts alone */
         json_t *facts = run_facts(run), *fact;
         size_t i;
-        json_array_foreach(facts, i, fact) render_text(to, json_string_value(fact));
+        json_array_foreach(facts, i, fact)
+        {
+            render_text(to, json_string_value(fact));
+        }
+
         json_decref(facts);
         return ok && facts != NULL;
     }

@@ -28,10 +28,12 @@ static void put_checks(FILE *out, const struct survey_lines *lines)
         return;
     page_heading(out, "verdicts", "Verdicts");
     html_table_begin(&table, "checks", "By region: its budget, and against the baseline");
-    json_array_foreach(lines->regions, i,
-                       region) for (size_t k = 0;
-                                    survey_take_check(region, json_array_get(lines->verdicts, i), k, &check);
-                                    k++) put_check(&table, &check);
+    json_array_foreach(lines->regions, i, region)
+    {
+        for (size_t k = 0; survey_take_check(region, json_array_get(lines->verdicts, i), k, &check); k++)
+            put_check(&table, &check);
+    }
+
     html_table_end(&table);
     page_end_section(out);
 }
@@ -41,8 +43,12 @@ static const json_t *columns_of(const struct survey_lines *lines)
 {
     size_t i;
     const json_t *region;
-    json_array_foreach(lines->regions, i,
-                       region) if (field_of(region, "columns") != NULL) return field_of(region, "columns");
+    json_array_foreach(lines->regions, i, region)
+    {
+        if (field_of(region, "columns") != NULL)
+            return field_of(region, "columns");
+    }
+
     return NULL;
 }
 

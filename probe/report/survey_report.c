@@ -37,7 +37,12 @@ static json_t *first_of(const struct survey_lines *lines)
 {
     size_t i;
     json_t *region;
-    json_array_foreach(lines->regions, i, region) if (has_hits(region)) return region;
+    json_array_foreach(lines->regions, i, region)
+    {
+        if (has_hits(region))
+            return region;
+    }
+
     return NULL;
 }
 
@@ -192,22 +197,23 @@ static void print_checks(const struct rendering *to, const struct survey_lines *
     const json_t *region;
     struct survey_check check;
     fputc('\n', to->out);
-    json_array_foreach(lines->regions, i,
-                       region) for (size_t k = 0;
-                                    survey_take_check(region, json_array_get(lines->verdicts, i), k, &check);
-                                    k++, n++)
+    json_array_foreach(lines->regions, i, region)
     {
-        char clean[UTF8_CLEAN_ROOM(4 * TEXT)], numbers[4 * NUMBER_ROOM], words[TEXT], text[4 * TEXT];
-        enum verdict is = verdict_by_name(check.verdict);
-        survey_numbers(&check, numbers, sizeof numbers);
-        survey_describe(&check, words, sizeof words);
-        snprintf(text, sizeof text, "%.1000s: %.200s: %s: %s", field_text(region, "name"), check.name,
-                 numbers, words);
-        fputs(terminal_colour(to->out, verdict_colour(is)), to->out);
-        fold_text(to->out, to->columns, DEEP, terminal_text(clean, sizeof clean, text));
-        fputs(terminal_colour(to->out, COLOUR_END), to->out);
-        counts[is]++;
+        for (size_t k = 0; survey_take_check(region, json_array_get(lines->verdicts, i), k, &check);
+             k++, n++) {
+            char clean[UTF8_CLEAN_ROOM(4 * TEXT)], numbers[4 * NUMBER_ROOM], words[TEXT], text[4 * TEXT];
+            enum verdict is = verdict_by_name(check.verdict);
+            survey_numbers(&check, numbers, sizeof numbers);
+            survey_describe(&check, words, sizeof words);
+            snprintf(text, sizeof text, "%.1000s: %.200s: %s: %s", field_text(region, "name"), check.name,
+                     numbers, words);
+            fputs(terminal_colour(to->out, verdict_colour(is)), to->out);
+            fold_text(to->out, to->columns, DEEP, terminal_text(clean, sizeof clean, text));
+            fputs(terminal_colour(to->out, COLOUR_END), to->out);
+            counts[is]++;
+        }
     }
+
     fprintf(to->out, "verdict: %s", verdict_name(verdict_by_name(field_text(lines->summary, "verdict"))));
     if (n == 0)
         fputs(", there is nothing to judge", to->out);
@@ -254,7 +260,7 @@ static struct json_part region_row(const struct survey_lines *lines, size_t i, c
     if (has_hits(region)) {
         static const char *const keys[] = {"calls_per_second", "share", "share_plus_minus"};
         for (size_t k = 0; k < sizeof keys / sizeof *keys; k++)
-            json_part_real(&row, keys[k], field_real(region, keys[k]));
+            row_real(&row, keys[k], field_real(region, keys[k]));
         put_rates(&row, region);
     }
     add_checks(&row, region, json_array_get(lines->verdicts, i));
@@ -278,7 +284,11 @@ static bool are_folded(const struct rendering *to, const struct survey_lines *li
 {
     size_t n = 0, i;
     const json_t *region;
-    json_array_foreach(lines->regions, i, region) n += is_unreached(region);
+    json_array_foreach(lines->regions, i, region)
+    {
+        n += is_unreached(region);
+    }
+
     return to->format == FORMAT_TEXT && n > LISTED;
 }
 
@@ -353,7 +363,11 @@ static bool put_csv(const struct rendering *to, const struct survey_lines *lines
     json_object_foreach(columns, name, column)
     {
         json_t *some = column_rows(lines, name, first, false);
-        json_array_foreach(some, i, row) ok = json_object_set_new(row, "name", json_string(name)) == 0 && ok;
+        json_array_foreach(some, i, row)
+        {
+            ok = json_object_set_new(row, "name", json_string(name)) == 0 && ok;
+        }
+
         ok = some != NULL && json_array_extend(rows, some) == 0 && ok;
         json_decref(some);
         first = false;
@@ -485,7 +499,11 @@ static void add_end(struct json_part *list, const struct survey_lines *lines)
                *ended = field_text(lines->summary, "ended");
     size_t n = 0, i;
     const json_t *region;
-    json_array_foreach(lines->regions, i, region) n += !has_hits(region) && !is_unreached(region);
+    json_array_foreach(lines->regions, i, region)
+    {
+        n += !has_hits(region) && !is_unreached(region);
+    }
+
     if (n > 0)
         snprintf(refused, sizeof refused, ", %zu not measured", n);
     conditions_clock_text(&lines->conditions, clock, sizeof clock);
@@ -502,15 +520,22 @@ json_t *survey_notes(const struct survey_lines *lines)
     size_t i, told = 0;
     const json_t *region;
     char remark[2 * TEXT];
-    json_array_foreach(lines->regions, i, region) if (has_hits(region)) add_metrics(&list, region);
+    json_array_foreach(lines->regions, i, region)
+    {
+        if (has_hits(region))
+            add_metrics(&list, region);
+    }
+
     if (first_of(lines) != NULL)
         add_legend(&list, lines);
-    json_array_foreach(lines->regions, i,
-                       region) if (told < TELLING && remark_of(region, remark, sizeof remark))
+    json_array_foreach(lines->regions, i, region)
     {
-        add(&list, "%s: %s", field_text(region, "name"), remark);
-        told++;
+        if (told < TELLING && remark_of(region, remark, sizeof remark)) {
+            add(&list, "%s: %s", field_text(region, "name"), remark);
+            told++;
+        }
     }
+
     add_end(&list, lines);
     if (list.ok)
         return list.json;
@@ -553,14 +578,15 @@ static void add_other_columns(struct junit_suite *suite, const json_t *region, c
     json_t *columns = json_object_get(region, "columns"), *column;
     const char *name, *first = "";
     run_first(region, &first);
-    json_object_foreach(columns, name,
-                        column) if (strcmp(name, first) != 0 &&
-                                    json_object_get(field_of(verdict, "columns"), name) == NULL)
-        junit_add(suite, &(struct junit_case){.class = field_text(region, "name"),
-                                              .name = name,
-                                              .verdict = "",
-                                              .message = field_text(column, "not_supported"),
-                                              .column = column});
+    json_object_foreach(columns, name, column)
+    {
+        if (strcmp(name, first) != 0 && json_object_get(field_of(verdict, "columns"), name) == NULL)
+            junit_add(suite, &(struct junit_case){.class = field_text(region, "name"),
+                                                  .name = name,
+                                                  .verdict = "",
+                                                  .message = field_text(column, "not_supported"),
+                                                  .column = column});
+    }
 }
 
 /* Whose names no case has, if the region has one for its verdicts alone. */
@@ -570,7 +596,10 @@ static void add_columns(struct junit_suite *suite, const struct survey_lines *li
     json_t *names = json_array();
     const char *name;
     json_object_foreach(columns, name, column)
+    {
         json_part_append(&suite->properties, names, json_part_string(name));
+    }
+
     json_part_array(&suite->properties, "column", names);
 }
 
@@ -586,9 +615,9 @@ static bool put_junit(const struct rendering *to, const struct survey_lines *lin
     {
         verdict = json_array_get(lines->verdicts, i);
         if (field_of(verdict, "baseline") != NULL && field_of(suite.properties.json, "baseline") == NULL) {
-            json_part_text(&suite.properties, "baseline", field_text(verdict, "baseline.file"));
-            json_part_text(&suite.properties, "threshold",
-                           number_shortest(number, NUMBER_ROOM, fmax(0, field_real(verdict, "threshold"))));
+            row_text(&suite.properties, "baseline", field_text(verdict, "baseline.file"));
+            row_text(&suite.properties, "threshold",
+                     number_shortest(number, NUMBER_ROOM, fmax(0, field_real(verdict, "threshold"))));
         }
         if (!survey_take_check(region, verdict, 0, &check))
             add_case(&suite, lines, region, NULL);
@@ -598,8 +627,8 @@ static bool put_junit(const struct rendering *to, const struct survey_lines *lin
             add_other_columns(&suite, region, verdict);
     }
     add_columns(&suite, lines);
-    json_part_text(&suite.properties, "verdict", field_text(lines->summary, "verdict"));
-    json_part_text(&suite.properties, "ended", field_text(lines->summary, "ended"));
+    row_text(&suite.properties, "verdict", field_text(lines->summary, "verdict"));
+    row_text(&suite.properties, "ended", field_text(lines->summary, "ended"));
     suite.said = survey_notes(lines);
     suite.cases.ok = suite.cases.ok && suite.said != NULL;
     junit_begin(to->out);

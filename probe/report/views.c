@@ -266,7 +266,7 @@ static const struct view_column verdict_columns[] = {
     {.key = "base.mean", .heading = "baseline", .as = AS_MEAN},
     {.key = "now.mean", .heading = "now", .as = AS_MEAN},
     {.key = "change", .heading = "change", .as = AS_CHANGE},
-    {.key = "verdicts", .heading = "verdict", .as = AS_VERDICT},
+    {.key = "verdict", .heading = "verdict", .as = AS_VERDICT},
     {.key = "interval", .heading = "where the change lies", .as = AS_BAR},
 };
 const struct view verdict_view = {COLUMNS(verdict_columns), .class = "verdicts", .folds = true};
