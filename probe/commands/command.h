@@ -88,6 +88,7 @@ int command_annotate(const struct context *context, struct error *error);
 int command_locate(const struct context *context, struct error *error);
 int command_history(const struct context *context, struct error *error);
 int command_compare(const struct context *context, struct error *error);
+int command_show(const struct context *context, struct error *error);
 int command_serve(const struct context *context, struct error *error);
 int command_watch(const struct context *context, struct error *error);
 int command_record(const struct context *context, struct error *error);

@@ -1,12 +1,9 @@
 /* compare OLD NEW [...]: results that delta wrote, against each other. No target is touched. */
 #include "commands/command.h"
 #include "commands/verdicts.h"
-#include "report/compare_page.h"
+#include "report/compare_report.h"
 #include "report/comparison.h"
-#include "report/formats.h"
-#include "report/json.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,94 +14,10 @@ struct compare_command {
     struct runs files[OPTION_OPERANDS]; /* each later one is compared with the first */
     struct baseline missing;
     struct comparison comparison;
-    struct compare_page page; /* of --format html */
-    bool looking;             /* for it, at all that is to be put */
-    enum verdict verdict;     /* over all */
+    struct document document;
+    enum verdict verdict; /* over all */
     uint64_t compared, not_comparable;
-    bool written;
 };
-
-/* ---- the output: one part for each region of each later file */
-
-static void put_head(const struct compare_command *self)
-{
-    FILE *out = self->context->out;
-    const struct comparison *comparison = &self->comparison;
-    if (self->compared > 0)
-        fputc('\n', out);
-    if (comparison->start[0] != '\0')
-        fprintf(out, "%s%s%s, ", comparison->start, comparison->end[0] != '\0' ? " to " : "",
-                comparison->end);
-    fprintf(out, "%s\n", comparison->file_now);
-}
-
-static void put_pair(struct compare_command *self, const struct summary *now)
-{
-    FILE *out = self->context->out;
-    const struct comparison *comparison = &self->comparison;
-    bool ok = true;
-    switch (self->context->options->format) {
-    case FORMAT_JSON:
-        ok = comparison_json(out, comparison);
-        break;
-    case FORMAT_JUNIT:
-        junit_suite(out, now, comparison);
-        break;
-    case FORMAT_MARKDOWN:
-        if (self->compared > 0)
-            fputc('\n', out);
-        ok = markdown_summary(out, now, comparison);
-        break;
-    case FORMAT_HTML:
-        ok = compare_page_put(&self->page, comparison);
-        break;
-    case FORMAT_TEXT:
-    default: /* not of compare */
-        put_head(self);
-        ok = comparison_print(out, comparison);
-        break;
-    }
-    self->written = self->written && ok;
-}
-
-static void put_begin(struct compare_command *self)
-{
-    FILE *out = self->context->out;
-    if (self->context->options->format == FORMAT_JSON)
-        self->written = json_command_header(out, "compare", "");
-    else if (self->context->options->format == FORMAT_JUNIT)
-        junit_begin(out);
-    else if (self->context->options->format == FORMAT_HTML)
-        self->written = compare_page_begin(&self->page, out);
-}
-
-static bool put_json_end(const struct compare_command *self, FILE *out)
-{
-    struct json_part line = json_part_new("summary");
-    json_part_text(&line, "verdict", verdict_name(self->verdict));
-    json_part_unsigned(&line, "compared", self->compared);
-    json_part_unsigned(&line, "not_comparable", self->not_comparable);
-    return json_part_write(out, line);
-}
-
-/* One part alone has said it all. */
-static void put_end(struct compare_command *self)
-{
-    FILE *out = self->context->out;
-    enum format format = self->context->options->format;
-    const char *mark = format == FORMAT_MARKDOWN ? "**" : "";
-    if (format == FORMAT_JSON)
-        self->written = put_json_end(self, out) && self->written;
-    else if (format == FORMAT_JUNIT)
-        self->written = junit_end(out) && self->written;
-    else if (format == FORMAT_HTML)
-        self->written = put_json_end(self, self->page.lines.out) &&
-                        compare_page_end(&self->page, &self->context->options->typed) && self->written;
-    else if (self->compared > 1)
-        fprintf(out, "\n%s%s%s over all %" PRIu64 "\n", mark, verdict_name(self->verdict), mark,
-                self->compared);
-    self->written = fflush(out) == 0 && !ferror(out) && self->written;
-}
 
 /* ---- the pairs */
 
@@ -113,11 +26,7 @@ static void compare_pair(struct compare_command *self, const struct baseline *be
 {
     struct comparison *comparison = &self->comparison;
     runs_compare(before, now, self->threshold, self->context->options->any_elf, self->family, comparison);
-    if (self->looking) {
-        compare_page_look(&self->page, comparison);
-        return;
-    }
-    put_pair(self, &now->run);
+    document_add(&self->document, comparison_line_with(comparison, now));
     self->compared++;
     self->not_comparable += comparison->verdict == VERDICT_NOT_COMPARABLE;
     self->verdict = verdict_both(self->verdict, comparison->verdict);
@@ -190,23 +99,28 @@ static void compare_each(struct compare_command *self)
         compare_file(self, &self->files[0], &self->files[i]);
 }
 
+static void add_summary(struct compare_command *self)
+{
+    struct json_part line = json_part_new("summary");
+    json_part_text(&line, "verdict", verdict_name(self->verdict));
+    json_part_unsigned(&line, "compared", self->compared);
+    json_part_unsigned(&line, "not_comparable", self->not_comparable);
+    document_add(&self->document, line);
+}
+
 static bool compare_files(struct compare_command *self, struct error *error)
 {
     const struct options *options = self->context->options;
     if (!verdicts_threshold(options, &self->threshold, error) || !read_files(self, error))
         return false;
-    self->written = true;
-    self->looking = options->format == FORMAT_HTML;
-    if (self->looking)
-        compare_each(self);
-    self->looking = false;
-    put_begin(self);
-    if (self->written)
-        compare_each(self);
-    if (self->written)
-        put_end(self);
-    compare_page_free(&self->page);
-    return self->written || error_set(error, ERROR_UNWRITTEN, "the output could not be written");
+    self->document = document_new();
+    document_add(&self->document, json_command_part("compare", ""));
+    compare_each(self);
+    add_summary(self);
+    const struct rendering to = command_rendering(self->context);
+    bool ok = compare_write(&to, &self->document, &options->typed);
+    document_free(&self->document);
+    return ok || error_set(error, ERROR_UNWRITTEN, "the output could not be written");
 }
 
 int command_compare(const struct context *context, struct error *error)

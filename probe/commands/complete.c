@@ -167,7 +167,7 @@ static void offer_operands(const struct completion *self)
              (command == COMMAND_ANNOTATE && n == 0))
         offer_functions(self);
     else if (command == COMMAND_REPORT || command == COMMAND_ANNOTATE || command == COMMAND_HISTORY ||
-             command == COMMAND_COMPARE)
+             command == COMMAND_COMPARE || command == COMMAND_SHOW)
         fputs(":files\n", self->out);
     else if (command == COMMAND_LIST) {
         offer_events(self);

@@ -9,7 +9,7 @@
 #include "engine/engine.h"
 #include "measure/plausible.h"
 #include "report/comparison.h"
-#include "report/delta_page.h"
+#include "report/delta_report.h"
 #include "report/formats.h"
 #include "report/json.h"
 #include "report/progress.h"
@@ -28,9 +28,11 @@ struct delta_command {
     struct counting counting;
     struct progress progress;
     struct summary summary;
-    struct slowest *slowest; /* NULL: not wanted */
-    struct delta_page page;  /* of --format html */
-    bool unwritten;          /* the output could not be written */
+    struct slowest *slowest;  /* NULL: not wanted */
+    struct document document; /* the result; of JSON its lines are written as they come */
+    struct hit_times *times;  /* of --format html; NULL: none yet */
+    uint64_t left_out;        /* hits that are not in the page's lines */
+    bool unwritten;           /* the output could not be written */
 };
 
 /* Over all passes, with those before that do not count; 0: as many as come. */
@@ -40,13 +42,23 @@ static uint64_t wanted_hits(const struct delta_command *self)
     return options->hits > 0 ? options->hits * self->counting.plan->n_passes + options->warmup : 0;
 }
 
+static void keep_hit(struct delta_command *self, const struct hit_result *hit)
+{
+    delta_add_time(self->times, hit);
+    if (hit->number <= PAGE_HITS)
+        document_add(&self->document, json_hit_part(hit, &self->summary));
+    else
+        self->left_out++;
+}
+
 static void on_hit(void *context, const struct hit_result *hit)
 {
     struct delta_command *self = context;
     const struct context *command = self->session.context;
-    if ((command->options->format == FORMAT_JSON && !json_hit(command->out, hit, &self->summary)) ||
-        (command->options->format == FORMAT_HTML && !delta_page_hit(&self->page, hit, &self->summary)))
+    if (command->options->format == FORMAT_JSON && !json_hit(command->out, hit, &self->summary))
         self->unwritten = true;
+    else if (command->options->format == FORMAT_HTML)
+        keep_hit(self, hit);
     progress_count(&self->progress, hit->number, wanted_hits(self), "hits", "");
 }
 
@@ -66,21 +78,26 @@ static bool on_slow_hit(void *context, size_t slot, struct error *error)
     return slowest_read(self->slowest, slot, error);
 }
 
-static bool print_header(struct delta_command *self, struct error *error)
+static bool begin_document(struct delta_command *self, struct error *error)
 {
     const struct context *command = self->session.context;
     const struct plan *plan = self->counting.plan;
     struct column columns[PLAN_COLUMNS] = {0};
     for (size_t i = 0; i < plan->n_columns; i++)
         snprintf(columns[i].name, sizeof columns[i].name, "%s", plan->columns[i].name);
+    document_free(&self->document); /* of a run with another counter */
+    free(self->times);
+    self->document = document_new();
+    self->times = calloc(1, sizeof *self->times);
+    self->left_out = 0;
+    document_add(&self->document,
+                 json_header_part(JSON_SCHEMA, &self->conditions, columns, plan->n_columns, deadline_wall_s()));
+    if (!self->document.ok || self->times == NULL)
+        return error_set(error, ERROR_SYSTEM, "out of memory");
     if (command->options->format == FORMAT_TEXT)
         text_header(command->out, &self->conditions);
-    else if (command->options->format == FORMAT_JSON &&
-             !json_header(command->out, &self->conditions, columns, plan->n_columns, deadline_wall_s()))
+    else if (command->options->format == FORMAT_JSON && !document_write(command->out, &self->document))
         self->unwritten = true;
-    else if (command->options->format == FORMAT_HTML &&
-             !delta_page_begin(&self->page, &self->conditions, columns, plan->n_columns))
-        return error_set(error, ERROR_SYSTEM, "out of memory");
     return true;
 }
 
@@ -174,7 +191,7 @@ static bool measure_once(struct delta_command *self, const struct clock *clock, 
             conditions_add_note(
                 &self->conditions,
                 "without call frame information it is not proved that both ends are of one call");
-        ok = print_header(self, error);
+        ok = begin_document(self, error);
     }
     ok = ok && delta_measure(engine, &session->device, &wanted, &sink, &self->summary, &deadline, error);
     progress_clear(&self->progress);
@@ -243,63 +260,31 @@ static bool verdict_output_begin(const struct context *context, struct verdict_o
     return true;
 }
 
-static bool write_page(struct delta_command *self, const struct verdict_output *check)
-{
-    const struct context *context = self->session.context;
-    struct page_lines slowest = {0};
-    struct delta_page_end end = {.summary = &self->summary,
-                                 .baseline = check != NULL ? &check->baseline : NULL,
-                                 .comparison = check != NULL ? &check->comparison : NULL,
-                                 .command = &context->options->typed};
-    bool ok = page_lines_open(&slowest) && slowest_text(self->slowest, slowest.out, &self->summary) &&
-              self->page.lines.out != NULL &&
-              slowest_json(self->slowest, self->page.lines.out, &self->summary);
-    end.outliers = slowest.text;
-    ok = delta_page_write(context->out, &self->page, &end) && ok;
-    page_lines_free(&slowest);
-    return ok;
-}
-
-static bool write_summary(FILE *out, const struct options *options, const struct summary *summary,
-                          const struct slowest *slowest, const struct comparison *comparison)
-{
-    switch (options->format) {
-    case FORMAT_JSON:
-        return slowest_json(slowest, out, summary) && json_summary(out, summary) &&
-               (comparison == NULL || comparison_json(out, comparison));
-    case FORMAT_CSV:
-        return csv_summary(out, summary, comparison, options->separator[0]);
-    case FORMAT_JUNIT:
-        return junit_summary(out, summary, comparison);
-    case FORMAT_MARKDOWN:
-        return markdown_summary(out, summary, comparison);
-    case FORMAT_TEXT:
-    default: /* not of delta */
-        break;
-    }
-    text_summary(out, summary);
-    if (!slowest_text(slowest, out, summary))
-        return false;
-    if (comparison == NULL)
-        return true;
-    fputc('\n', out);
-    return comparison_print(out, comparison);
-}
-
 /* Writes the summary and the comparison; false if the output failed. Sets *code with a baseline only. */
 static bool verdict_output_write(struct delta_command *self, struct verdict_output *check, int *code)
 {
     const struct context *context = self->session.context;
-    const struct summary *summary = &self->summary;
-    const struct comparison *comparison = NULL;
-    if (check != NULL) {
-        baseline_compare(&check->baseline, summary, check->threshold, check->any_elf, &check->comparison);
-        comparison = &check->comparison;
-        *code = verdicts_exit_code(comparison->verdict);
+    const struct rendering to = command_rendering(context);
+    struct document *document = &self->document;
+    struct json_part line = json_part_new("summary");
+    if (to.format == FORMAT_JSON) { /* what it has is written already */
+        document_free(document);
+        *document = document_new();
     }
-    if (context->options->format == FORMAT_HTML)
-        return write_page(self, check);
-    return write_summary(context->out, context->options, summary, self->slowest, comparison);
+    json_summary_fill(&line, &self->summary);
+    slowest_lines(self->slowest, document, &self->summary, &line);
+    document_add(document, line);
+    if (check != NULL) {
+        baseline_compare(&check->baseline, &self->summary, check->threshold, check->any_elf,
+                         &check->comparison);
+        document_add(document, comparison_line(&check->comparison));
+        *code = verdicts_exit_code(check->comparison.verdict);
+    }
+    return delta_write(&to, &(struct delta_report){.document = document,
+                                                   .begun = true,
+                                                   .times = self->times,
+                                                   .left_out = self->left_out,
+                                                   .command = &context->options->typed});
 }
 
 /* ---- the command */
@@ -356,7 +341,8 @@ int command_delta(const struct context *context, struct error *error)
         ok = true;
     }
     free(check);
-    delta_page_free(&self.page);
+    document_free(&self.document);
+    free(self.times);
     slowest_close(self.slowest);
     summary_free(&self.summary);
     counting_close(&self.counting);

@@ -97,9 +97,7 @@ void help_print(FILE *out, bool all)
         if (all || option_table[i].is_common)
             option_print(out, &option_table[i], all ? option_table[i].help : option_table[i].brief);
     if (!all) {
-        fputs("\npmu-probe help COMMAND shows examples and the options of one command;\n"
-              "pmu-probe --help --all, everything.\n",
-              out);
+        fputs("\npmu-probe help COMMAND: its examples and options; --help --all: everything\n", out);
         return;
     }
     fputc('\n', out);

@@ -103,6 +103,18 @@ static bool gather(struct history_command *self, struct error *error)
     return history_end(history, CHANCE) || error_set(error, ERROR_SYSTEM, "out of memory");
 }
 
+static bool print(const struct history_command *self)
+{
+    const struct rendering to = command_rendering(self->context);
+    struct document document = history_document(&self->history);
+    bool ok = document.ok && (to.format == FORMAT_JSON   ? document_write(to.out, &document)
+                              : to.format == FORMAT_CSV  ? history_csv(&to, &document)
+                              : to.format == FORMAT_HTML ? history_page(to.out, &self->history)
+                                                         : history_text(to.out, &self->history));
+    document_free(&document);
+    return ok;
+}
+
 int command_history(const struct context *context, struct error *error)
 {
     struct history_command *self = calloc(1, sizeof *self);
@@ -112,11 +124,7 @@ int command_history(const struct context *context, struct error *error)
     bool ok = gather(self, error);
     if (ok) {
         command_has_result(context);
-        enum format format = context->options->format;
-        ok = (format == FORMAT_JSON   ? history_json
-              : format == FORMAT_HTML ? history_page
-                                      : history_text)(context->out, &self->history) ||
-             error_set(error, ERROR_UNWRITTEN, "the output could not be written");
+        ok = print(self) || error_set(error, ERROR_UNWRITTEN, "the output could not be written");
     }
     history_free(&self->history);
     free(self);

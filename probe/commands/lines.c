@@ -28,6 +28,7 @@ struct lines_command {
     struct counting counting;
     struct conditions conditions;
     struct progress progress;
+    struct document document; /* the result */
     struct summary whole;
     struct halt_cost halts;
     struct line_costs costs;
@@ -228,9 +229,11 @@ static void describe(struct lines_command *self)
     snprintf(conditions->start_source, sizeof conditions->start_source, "%s", self->named.start.source);
     snprintf(conditions->end, sizeof conditions->end, "its return");
     conditions->start_address = self->named.region.start;
+    self->document = document_new();
+    document_add(&self->document, line_report_header(conditions));
     if (options_of(self)->format == FORMAT_JSON)
-        self->unwritten = !line_report_json_header(self->session.context->out, conditions);
-    else
+        self->unwritten = !document_write(self->session.context->out, &self->document);
+    else if (options_of(self)->format == FORMAT_TEXT)
         text_header(self->session.context->out, conditions);
 }
 
@@ -270,13 +273,19 @@ static void print(struct lines_command *self, const struct error *why)
     if (why->kind != ERROR_NONE)
         command_ended(self->session.context, why, report.ended, sizeof report.ended);
     line_costs_end(&self->costs);
-    self->unwritten = !line_report_write(&to, &report) || self->unwritten;
+    if (to.format == FORMAT_JSON) { /* the header is written already */
+        document_free(&self->document);
+        self->document = document_new();
+    }
+    line_report_lines(&self->document, &report);
+    self->unwritten = !line_write(&to, &self->document, true, &options_of(self)->typed) || self->unwritten;
 }
 
 static void free_code(struct lines_command *self)
 {
     for (size_t i = 0; self->texts != NULL && i < self->listing.file_count; i++)
         source_text_free(&self->texts[i]);
+    document_free(&self->document);
     free(self->texts);
     free(self->walk);
     blocks_free(&self->blocks);

@@ -28,15 +28,16 @@ enum {
     LOCATE = 1 << COMMAND_LOCATE,
     HISTORY = 1 << COMMAND_HISTORY,
     COMPARE = 1 << COMMAND_COMPARE,
+    SHOW = 1 << COMMAND_SHOW,
     RESTORE = 1 << COMMAND_RESTORE,
     RESET = 1 << COMMAND_RESET,
     SERVE = 1 << COMMAND_SERVE,
     ALL = (1 << COMMANDS) - 1,
-    LINKED = ALL & ~(READING | LOCATE | HISTORY | COMPARE),       /* they reach for a target */
-    TARGET = LINKED & ~PROBES,                                    /* they look at a core */
-    PROGRAM = (TARGET | READING | LOCATE) & ~LIST,                /* and at what it runs */
-    COUNTING = DELTA | SURVEY | STAT | WATCH | CALIBRATE | SERVE, /* they count events there */
-    TAKING = COUNTING | LINES | DOCTOR                            /* they take its counters */
+    LINKED = ALL & ~(READING | LOCATE | HISTORY | COMPARE | SHOW), /* they reach for a target */
+    TARGET = LINKED & ~PROBES,                                     /* they look at a core */
+    PROGRAM = (TARGET | READING | LOCATE) & ~LIST,                 /* and at what it runs */
+    COUNTING = DELTA | SURVEY | STAT | WATCH | CALIBRATE | SERVE,  /* they count events there */
+    TAKING = COUNTING | LINES | DOCTOR                             /* they take its counters */
 };
 
 #define AT(member) offsetof(struct options, member)
@@ -230,7 +231,8 @@ const struct option option_table[] = {
      .help = "JSON lines instead of text",
      .instead = {{NULL, "writes JSON lines anyway, to the file of -o", RECORD}},
      .brief = "JSON lines instead of text", .is_common = true},
-    {'x', "separator", "SEP", OPTION_CSV, 0, DELTA | STAT | REPORT,
+    {'x', "separator", "SEP", OPTION_CSV, 0,
+     DELTA | SURVEY | LINES | STAT | WATCH | REPORT | HISTORY | COMPARE | SHOW,
      .help = "CSV with this character between fields (\\t: a tab)"},
     {0, "format", "FORMAT", OPTION_FORMAT, 0, ALL & ~SERVE,
      .help = "text, json, csv, junit, markdown, folded, pprof, callgrind, perf or html",

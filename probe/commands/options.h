@@ -38,6 +38,7 @@ enum command_id {
     COMMAND_LOCATE,
     COMMAND_HISTORY,
     COMMAND_COMPARE,
+    COMMAND_SHOW,
     COMMAND_SERVE,
     COMMANDS
 };

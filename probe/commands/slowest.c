@@ -94,29 +94,16 @@ bool slowest_read(struct slowest *slowest, size_t slot, struct error *error)
     return true;
 }
 
-static struct outlier_report report_of(const struct slowest *slowest, FILE *out,
-                                       const struct summary *summary)
-{
-    return (struct outlier_report){.out = out,
-                                   .symbols = slowest->symbols,
-                                   .summary = summary,
-                                   .hits = &slowest->hits,
-                                   .places = slowest->places,
-                                   .counts_exceptions = slowest->counts_exceptions};
-}
-
-bool slowest_text(const struct slowest *slowest, FILE *out, const struct summary *summary)
+void slowest_lines(const struct slowest *slowest, struct document *document, const struct summary *summary,
+                   struct json_part *line)
 {
     if (slowest == NULL)
-        return true;
-    const struct outlier_report report = report_of(slowest, out, summary);
-    return outlier_report_text(&report);
-}
-
-bool slowest_json(const struct slowest *slowest, FILE *out, const struct summary *summary)
-{
-    if (slowest == NULL)
-        return true;
-    const struct outlier_report report = report_of(slowest, out, summary);
-    return outlier_report_json(&report);
+        return;
+    const struct outlier_report report = {.symbols = slowest->symbols,
+                                          .summary = summary,
+                                          .hits = &slowest->hits,
+                                          .places = slowest->places,
+                                          .counts_exceptions = slowest->counts_exceptions};
+    outlier_lines(document, &report);
+    outlier_summary(line, &report);
 }

@@ -14,6 +14,8 @@
 #include <stddef.h>
 #include <stdio.h>
 
+struct document;
+struct json_part;
 struct slowest;
 
 /* NULL in *out without --outliers. The session has its ELF, but no target yet; its symbols now live until
@@ -26,6 +28,6 @@ bool slowest_begin(struct slowest *slowest, struct session *session, const struc
 /* For delta_options and delta_sink. */
 struct slow_hits *slowest_hits(struct slowest *slowest);
 bool slowest_read(struct slowest *slowest, size_t slot, struct error *error);
-/* After the run; false: the output could not be written. */
-bool slowest_text(const struct slowest *slowest, FILE *out, const struct summary *summary);
-bool slowest_json(const struct slowest *slowest, FILE *out, const struct summary *summary);
+/* After the run: lines, and what the summary says of them. */
+void slowest_lines(const struct slowest *slowest, struct document *document, const struct summary *summary,
+                   struct json_part *line);

@@ -142,7 +142,8 @@ static bool print_begin(struct stat_command *self)
     const struct options *options = options_of(self);
     FILE *out = sampling->session.context->out;
     if (options->all_cpus)
-        return cores_begin(out, &sampling->conditions, &sampling->whole, options->format);
+        return cores_begin(out, &sampling->conditions, &sampling->whole, options->format,
+                           options->separator[0]);
     sampling_name(sampling, &self->counts);
     return counts_begin(out, &sampling->conditions, &self->counts, options->format, options->separator[0]);
 }

@@ -9,7 +9,7 @@
 #include "report/comparison.h"
 #include "report/formats.h"
 #include "report/survey.h"
-#include "report/survey_page.h"
+#include "report/survey_report.h"
 #include "report/terminal.h"
 
 #include <errno.h>
@@ -32,9 +32,9 @@ struct survey_command {
     struct counting counting;
     struct conditions conditions;
     struct progress progress;
-    struct page_lines lines; /* of --format html */
-    FILE *written;           /* of --write-regions, until it is */
-    struct error none;       /* of the functions was reached */
+    struct document document; /* the result */
+    FILE *written;            /* of --write-regions, until it is */
+    struct error none;        /* of the functions was reached */
     bool unwritten;
 };
 
@@ -293,8 +293,6 @@ static bool judge(const struct survey_command *self, struct survey *survey, stru
     if (*budgets == NULL)
         return false;
     survey->judged = options->check || self->before != NULL;
-    survey->baseline = self->before != NULL ? self->before->file : NULL;
-    survey->threshold = self->threshold;
     for (size_t i = 0; ok && i < survey->n; i++) {
         struct survey_region *region = &self->regions.at[i];
         struct survey_row *row = &survey->rows[i];
@@ -313,27 +311,19 @@ static bool judge(const struct survey_command *self, struct survey *survey, stru
     return ok;
 }
 
+/* Of JSON the header is written already. */
 static bool write_out(struct survey_command *self, const struct survey *survey)
 {
     const struct context *context = self->session.context;
-    size_t columns = terminal_columns(context->out);
-    switch (context->options->format) {
-    case FORMAT_JSON:
-        return survey_json(context->out, survey);
-    case FORMAT_JUNIT:
-        return survey_junit(context->out, survey);
-    case FORMAT_MARKDOWN:
-        return survey_markdown(context->out, survey);
-    case FORMAT_HTML:
-        return survey_page(context->out, survey, &self->lines, &context->options->typed);
-    case FORMAT_TEXT:
-    default: /* not of survey */
-        break;
+    const struct rendering to = command_rendering(context);
+    if (to.format == FORMAT_JSON) {
+        document_free(&self->document);
+        self->document = document_new();
     }
-    survey_table(context->out, survey, columns);
-    if (survey->judged)
-        survey_print_checks(context->out, survey, columns);
-    return fflush(context->out) == 0 && !ferror(context->out);
+    survey_lines(&self->document, survey);
+    return survey_write(&to, &(struct survey_report){.document = &self->document,
+                                                     .begun = true,
+                                                     .command = &context->options->typed});
 }
 
 static bool print(struct survey_command *self, const struct error *why, int *code)
@@ -428,12 +418,11 @@ static void print_header(struct survey_command *self)
     struct column columns[PLAN_COLUMNS] = {0};
     for (size_t i = 0; i < plan->n_columns; i++)
         snprintf(columns[i].name, sizeof columns[i].name, "%s", plan->columns[i].name);
-    FILE *lines = context->options->format == FORMAT_JSON ? context->out : NULL;
+    self->document = document_new();
+    document_add(&self->document, survey_header(&self->conditions, columns, plan->n_columns));
     if (context->options->format == FORMAT_TEXT)
         text_header(context->out, &self->conditions);
-    if (context->options->format == FORMAT_HTML && page_lines_open(&self->lines))
-        lines = self->lines.out; /* else the page cannot be written whole */
-    if (lines != NULL && !survey_json_header(lines, &self->conditions, columns, plan->n_columns))
+    if (context->options->format == FORMAT_JSON && !document_write(context->out, &self->document))
         self->unwritten = true;
 }
 
@@ -597,7 +586,7 @@ int command_survey(const struct context *context, struct error *error)
     drop_regions(&self);
     if (ok && !any_hits(&self))
         ok = error_copy(error, &self.none);
-    page_lines_free(&self.lines);
+    document_free(&self.document);
     survey_regions_free(&self.regions);
     region_file_free(&self.file);
     if (self.before != NULL)

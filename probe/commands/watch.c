@@ -239,7 +239,7 @@ static void tell_reset(struct watching *self)
                  self->resets > 1 ? " times" : " time");
     else if (context->options->format == FORMAT_JSON)
         json_reset(context->out, at); /* a failed write shows at the next line */
-    else
+    else if (context->options->format == FORMAT_TEXT)
         fprintf(context->out, "%10.3f s  the target was reset; totals go on, and are lower bounds\n", at);
 }
 
@@ -280,9 +280,10 @@ static bool print_begin(struct watching *self)
     FILE *out = sampling->session.context->out;
     struct counts counts = {0};
     if (options->all_cpus)
-        return cores_begin(out, &sampling->conditions, &sampling->interval, options->format);
+        return cores_begin(out, &sampling->conditions, &sampling->interval, options->format,
+                           options->separator[0]);
     sampling_name(sampling, &counts);
-    bool ok = counts_begin(out, &sampling->conditions, &counts, options->format, ',');
+    bool ok = counts_begin(out, &sampling->conditions, &counts, options->format, options->separator[0]);
     if (options->format == FORMAT_TEXT)
         rates_begin(&self->rates, out);
     return ok;
@@ -301,6 +302,8 @@ static bool print_interval(struct watching *self)
     sampling_metrics(&self->sampling, &interval);
     if (options->format == FORMAT_JSON)
         return json_counts(out, "sample", &interval);
+    if (options->format == FORMAT_CSV)
+        return counts_interval(out, &interval, FORMAT_CSV, options->separator[0]);
     print_text(self, &interval);
     return fflush(out) == 0 && !ferror(out);
 }
@@ -312,7 +315,7 @@ static bool print_end(struct watching *self, bool was_shown)
     const struct options *options = options_of(self);
     FILE *out = sampling->session.context->out;
     if (was_shown && options->all_cpus)
-        return cores_begin(out, &sampling->conditions, whole, FORMAT_TEXT) &&
+        return cores_begin(out, &sampling->conditions, whole, FORMAT_TEXT, ',') &&
                cores_print(out, whole, FORMAT_TEXT, ',');
     if (was_shown)
         return print_totals(self);

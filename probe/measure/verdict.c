@@ -186,6 +186,8 @@ struct verdict_side verdict_side_of(const struct column *column)
                                  .sd = figures.sd,
                                  .min = figures.min,
                                  .max = figures.max,
+                                 .median = figures.median,
+                                 .has_median = figures.has_median,
                                  .at_least = column->at_least > 0,
                                  .plus_minus = column->calibrated ? column->plus_minus : 0,
                                  .error = figures.error};

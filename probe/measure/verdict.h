@@ -26,7 +26,8 @@ enum verdict {
 struct verdict_side {
     uint64_t n;
     double mean, sd;
-    uint64_t min, max;
+    uint64_t min, max, median;
+    bool has_median;
     bool at_least; /* some hits have only a lower bound */
     double plus_minus;
     struct series_error error; /* df 0: unknown; then from `sd`, without drift */

@@ -1,18 +1,13 @@
 #include "report/comparison.h"
 
-#include "base/file.h"
+#include "report/conditions.h"
 #include "report/json.h"
 #include "report/profile_file.h"
 
-#include <errno.h>
-#include <jansson.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
-
-enum { CHUNK = 1 << 16, FACT = 160 };
 
 struct reading {
     struct baseline *out; /* the run that is read */
@@ -23,6 +18,7 @@ struct reading {
     /* Of a survey, whose regions are runs: it goes on, and what its header says of all of them. */
     bool survey;
     struct conditions common;
+    json_t *common_header;
     char started[32];
 };
 
@@ -73,17 +69,6 @@ static bool take_unsigned(uint64_t *out, const json_t *object, const char *key)
     return true;
 }
 
-static void take_clock(struct conditions *conditions, const json_t *object)
-{
-    double hz = 0;
-    if (!take_real(&hz, object, "hz"))
-        return;
-    conditions->clock_hz = hz;
-    if (!take_real(&conditions->clock_error_hz, object, "error_hz"))
-        conditions->clock_error_hz = 0;
-    take_text(conditions->clock_source, sizeof conditions->clock_source, object, "source");
-}
-
 /* The run that was read so far is whole. */
 static bool next_run(struct reading *reading)
 {
@@ -106,7 +91,16 @@ static bool is_survey(const json_t *object)
     return command != NULL && strcmp(command, "survey") == 0;
 }
 
-static bool take_header(struct reading *reading, const json_t *object)
+/* Lines of a run that may be shown; of a baseline alone its numbers are. */
+static void keep(const struct reading *reading, json_t **out, json_t *line)
+{
+    if (reading->runs == NULL)
+        return;
+    json_decref(*out);
+    *out = json_incref(line);
+}
+
+static bool take_header(struct reading *reading, json_t *object)
 {
     if (reading->header && reading->runs == NULL)
         return fails(reading, "a second header; a baseline is one run");
@@ -115,18 +109,8 @@ static bool take_header(struct reading *reading, const json_t *object)
     if (reading->header && !next_run(reading))
         return false;
     struct conditions *conditions = &reading->out->run.conditions;
-    const json_t *region = json_object_get(object, "region");
-    take_text(conditions->link, sizeof conditions->link, object, "link");
-    take_text(conditions->core, sizeof conditions->core, object, "core");
-    take_text(conditions->counter, sizeof conditions->counter, object, "counter");
-    take_text(conditions->note, sizeof conditions->note, object, "note");
-    take_text(conditions->elf, sizeof conditions->elf, object, "elf");
-    take_text(conditions->build_id, sizeof conditions->build_id, object, "build_id");
-    take_text(conditions->start, sizeof conditions->start, region, "start");
-    take_text(conditions->end, sizeof conditions->end, region, "end");
-    take_text(conditions->start_source, sizeof conditions->start_source, region, "start_source");
-    take_text(conditions->end_source, sizeof conditions->end_source, region, "end_source");
-    take_clock(conditions, json_object_get(object, "clock"));
+    conditions_read(conditions, object);
+    keep(reading, &reading->out->header, object);
     take_text(reading->out->started, sizeof reading->out->started, object, "started");
     reading->header = true;
     reading->survey = is_survey(object);
@@ -135,6 +119,7 @@ static bool take_header(struct reading *reading, const json_t *object)
     if (reading->survey) {
         reading->common = *conditions;
         memcpy(reading->started, reading->out->started, sizeof reading->started);
+        keep(reading, &reading->common_header, object);
     }
     return true;
 }
@@ -194,7 +179,7 @@ static bool take_summary(struct reading *reading, json_t *object)
     take_text(run->disagreement, sizeof run->disagreement, object, "disagreement");
     take_text(run->ended, sizeof run->ended, object, "ended");
     /* The clock may have become known only after the header was written */
-    take_clock(&run->conditions, json_object_get(object, "time"));
+    conditions_read_clock(&run->conditions, json_object_get(object, "time"));
     const char *name;
     json_t *column;
     json_object_foreach(json_object_get(object, "columns"), name, column)
@@ -203,6 +188,7 @@ static bool take_summary(struct reading *reading, json_t *object)
             return false;
     }
     reading->summary = true;
+    keep(reading, &reading->out->summary, object);
     return true;
 }
 
@@ -220,9 +206,7 @@ static bool has_region(const struct runs *runs, const struct conditions *wanted)
 static bool take_region(struct reading *reading, json_t *object)
 {
     struct conditions named = reading->common;
-    const json_t *region = json_object_get(object, "region");
-    take_text(named.start, sizeof named.start, region, "start");
-    take_text(named.end, sizeof named.end, region, "end");
+    conditions_read_region(&named, json_object_get(object, "region"));
     if (!json_is_true(json_object_get(object, "reached")) ||
         (reading->summary && has_region(reading->runs, &named)))
         return true;
@@ -231,8 +215,7 @@ static bool take_region(struct reading *reading, json_t *object)
     struct conditions *conditions = &reading->out->run.conditions;
     *conditions = named;
     memcpy(reading->out->started, reading->started, sizeof reading->started);
-    take_text(conditions->start_source, sizeof conditions->start_source, region, "start_source");
-    take_text(conditions->end_source, sizeof conditions->end_source, region, "end_source");
+    keep(reading, &reading->out->header, reading->common_header);
     reading->header = true;
     return take_summary(reading, object);
 }
@@ -268,46 +251,22 @@ static bool take_line(struct reading *reading, json_t *object)
     return reading->survey ? end_survey(reading) : take_summary(reading, object);
 }
 
-/* `last`: the file ends in this line, without a newline. */
-static bool read_line(struct reading *reading, const char *line, size_t length, bool last)
-{
-    if (length > BASELINE_LINE_MAX)
-        return fails(reading, "a line longer than 1 MiB");
-    json_error_t problem;
-    json_t *object = json_loadb(line, length, JSON_REJECT_DUPLICATES, &problem);
-    bool ok = false;
-    if (object == NULL && last && reading->header)
-        fails(reading, "no summary: that run was cut off in this line");
-    else if (object == NULL)
-        fails(reading, "not JSON: %.*s", FACT, problem.text);
-    else if (!json_is_object(object))
-        fails(reading, "not a JSON object");
-    else
-        ok = take_line(reading, object);
-    json_decref(object);
-    return ok;
-}
-
-static bool is_blank(const char *line, size_t length)
-{
-    for (size_t i = 0; i < length; i++)
-        if (strchr(" \t\r", line[i]) == NULL || line[i] == '\0')
-            return false;
-    return true;
-}
-
 static bool read_lines(struct reading *reading, const char *text, size_t size)
 {
-    if (size > BASELINE_FILE_MAX)
-        return fails(reading, "larger than 64 MiB");
-    for (size_t at = 0; at < size;) {
-        const char *line = text + at, *end = memchr(line, '\n', size - at);
-        size_t length = end != NULL ? (size_t)(end - line) : size - at;
-        reading->line++;
-        if (!is_blank(line, length) && !read_line(reading, line, length, end == NULL))
+    struct json_lines lines = {.text = text, .size = size};
+    json_t *object;
+    while ((object = json_lines_next(&lines)) != NULL) {
+        reading->line = lines.line;
+        bool ok = take_line(reading, object);
+        json_decref(object);
+        if (!ok)
             return false;
-        at += length + (end != NULL);
     }
+    reading->line = lines.line;
+    if (lines.why != NULL)
+        return fails(reading, "%s",
+                     lines.is_last && reading->header ? "no summary: that run was cut off in this line"
+                                                      : lines.why);
     reading->line = 0;
     if (!reading->header)
         return fails(reading, "empty");
@@ -345,73 +304,26 @@ bool runs_parse(const char *text, size_t size, const char *path, struct runs *ou
     struct reading reading = {.runs = out, .error = error};
     out->n = 0;
     utf8_clean(out->file, sizeof out->file, path);
-    return next_run(&reading) && read_lines(&reading, text, size) && check_regions(&reading);
+    bool ok = next_run(&reading) && read_lines(&reading, text, size) && check_regions(&reading);
+    json_decref(reading.common_header);
+    return ok;
 }
 
 void runs_free(struct runs *runs)
 {
-    for (size_t i = 0; i < runs->n; i++)
+    for (size_t i = 0; i < runs->n; i++) {
+        json_decref(runs->of[i]->header);
+        json_decref(runs->of[i]->summary);
         free(runs->of[i]);
+    }
     runs->n = 0;
-}
-
-/* NULL: *why says why. */
-static char *read_all(int fd, const volatile sig_atomic_t *cancel, size_t *size, const char **why)
-{
-    char *text = NULL, *more;
-    size_t room = 0;
-    *size = 0;
-    for (*why = NULL; *why == NULL;) {
-        if (*size == room) {
-            room = room == 0 ? CHUNK : room * 2;
-            more = realloc(text, room);
-            if (more == NULL) {
-                *why = "out of memory";
-                break;
-            }
-            text = more;
-        }
-        ssize_t got = file_read(fd, text + *size, room - *size, cancel);
-        *size += got > 0 ? (size_t)got : 0;
-        if (*size > BASELINE_FILE_MAX)
-            *why = "larger than 64 MiB";
-        else if (got < 0)
-            *why = strerror(errno);
-        else if (*size < room)
-            return text;
-    }
-    free(text);
-    return NULL;
-}
-
-/* NULL: the error says why. To be freed. */
-static char *read_file(const char *path, const volatile sig_atomic_t *cancel, size_t *size,
-                       struct error *error)
-{
-    char name[UTF8_CLEAN_ROOM(256)];
-    utf8_clean(name, sizeof name, path);
-    int fd = file_open_to_read(path, cancel);
-    bool cancelled = fd < 0 && errno == EINTR;
-    const char *why = fd < 0 ? strerror(errno) : NULL;
-    char *text = NULL;
-    if (fd >= 0) {
-        errno = 0;
-        text = read_all(fd, cancel, size, &why);
-        cancelled = text == NULL && errno == EINTR;
-        close(fd);
-    }
-    if (cancelled)
-        error_set(error, ERROR_CANCELLED, "cancelled");
-    else if (text == NULL)
-        error_set(error, ERROR_USAGE, "%s: %s", name, why);
-    return text;
 }
 
 bool baseline_read(const char *path, const volatile sig_atomic_t *cancel, struct baseline *out,
                    struct error *error)
 {
     size_t size = 0;
-    char *text = read_file(path, cancel, &size, error);
+    char *text = json_lines_file(path, cancel, &size, error);
     bool ok = text != NULL && baseline_parse(text, size, path, out, error);
     free(text);
     return ok;
@@ -421,7 +333,7 @@ bool runs_read(const char *path, const volatile sig_atomic_t *cancel, struct run
 {
     size_t size = 0;
     out->n = 0;
-    char *text = read_file(path, cancel, &size, error);
+    char *text = json_lines_file(path, cancel, &size, error);
     bool ok = text != NULL && runs_parse(text, size, path, out, error);
     free(text);
     return ok;

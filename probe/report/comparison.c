@@ -9,8 +9,7 @@
 #include <stdarg.h>
 #include <string.h>
 
-enum { TEXT = 160, CLEAN = 1024, INDENT = 4 };
-enum { HEAD = 42, NAME = 16, CHANGE = 10 }; /* widths */
+enum { TEXT = 160 };
 
 static const struct verdict_side none;
 
@@ -254,132 +253,6 @@ void runs_compare(const struct baseline *before, const struct baseline *now, dou
         add_note(out, "%s ended early: %s", now->file, now->run.ended);
 }
 
-static bool is_named(const struct verdict_line *line, const char *column)
-{
-    char clean[sizeof line->name];
-    return strcmp(line->name, utf8_clean(clean, sizeof clean, column)) == 0;
-}
-
-const struct verdict_line *comparison_find(const struct comparison *comparison, const char *column)
-{
-    for (size_t i = 0; i < comparison->n; i++)
-        if (is_named(&comparison->lines[i], column))
-            return &comparison->lines[i];
-    return NULL;
-}
-
-const struct column *comparison_column(const struct summary *now, const struct verdict_line *line)
-{
-    for (size_t i = 0; i < now->n; i++)
-        if (is_named(line, now->columns[i].name))
-            return &now->columns[i];
-    return NULL;
-}
-
-static void put_text(FILE *out, size_t at, const char *before, const char *text)
-{
-    char clean[CLEAN];
-    fputs(before, out);
-    fold_text_at(out, terminal_columns(out), at + strlen(before), INDENT,
-                 terminal_text(clean, sizeof clean, text));
-}
-
-static enum colour colour_of(enum verdict verdict)
-{
-    return verdict == VERDICT_PASS ? COLOUR_GOOD : verdict == VERDICT_REGRESSED ? COLOUR_BAD : COLOUR_ODD;
-}
-
-static void pad(FILE *out, size_t width, size_t used)
-{
-    fprintf(out, "%*s", used < width ? (int)(width - used) : 0, "");
-}
-
-static void put_head(FILE *out, const struct comparison *comparison)
-{
-    fprintf(out, "baseline %s", comparison->file);
-    if (comparison->started[0] != '\0' || comparison->build_id[0] != '\0') {
-        pad(out, HEAD, strlen("baseline ") + utf8_width(comparison->file));
-        fprintf(out, "   %.10s%s%s%.6s", comparison->started, comparison->started[0] != '\0' ? ", " : "",
-                comparison->build_id[0] != '\0' ? "build " : "no build id", comparison->build_id);
-    }
-    fputc('\n', out);
-}
-
-struct cells {
-    char base[NUMBER_ROOM], now[NUMBER_ROOM], change[NUMBER_ROOM];
-};
-
-static struct cells cells_of(const struct verdict_line *line)
-{
-    struct cells cells = {.base = "-", .now = "-"};
-    if (line->base.n > 0)
-        number_mean(cells.base, line->base.mean);
-    if (line->now.n > 0)
-        number_mean(cells.now, line->now.mean);
-    number_change(cells.change, line->change);
-    return cells;
-}
-
-static void widen(size_t *width, const char *text)
-{
-    size_t w = utf8_width(text);
-    *width = w > *width ? w : *width;
-}
-
-static void put_lines(FILE *out, const struct comparison *comparison)
-{
-    size_t name = NAME, base = 0, now = 0, change = CHANGE;
-    for (size_t i = 0; i < comparison->n; i++) {
-        struct cells cells = cells_of(&comparison->lines[i]);
-        widen(&name, comparison->lines[i].name);
-        widen(&base, cells.base);
-        widen(&now, cells.now);
-        widen(&change, cells.change);
-    }
-    char threshold[NUMBER_ROOM];
-    number_part(threshold, comparison->threshold);
-    for (size_t i = 0; i < comparison->n; i++) {
-        const struct verdict_line *line = &comparison->lines[i];
-        struct cells cells = cells_of(line);
-        fputs(line->name, out);
-        pad(out, name, utf8_width(line->name));
-        char verdict[NUMBER_ROOM + 64];
-        const char *why = line->why;
-        if (line->verdict == VERDICT_INCONCLUSIVE || line->verdict == VERDICT_NOT_COMPARABLE)
-            snprintf(verdict, sizeof verdict, "%s", verdict_name(line->verdict));
-        else
-            snprintf(verdict, sizeof verdict, "%s (threshold %s)", verdict_name(line->verdict), threshold);
-        if (comparison->n_reasons > 0) /* they stand below */
-            why = "";
-        fprintf(out, " %*s -> %-*s  %*s   %s%s%s", (int)base, cells.base, (int)now, cells.now, (int)change,
-                cells.change, terminal_colour(out, colour_of(line->verdict)), verdict,
-                terminal_colour(out, COLOUR_END));
-        size_t used = name + base + now + change + strlen("  ->      ") + utf8_width(verdict);
-        if (why[0] == '\0') {
-            fputc('\n', out);
-        } else if (used + 2 + utf8_width(why) > terminal_columns(out)) {
-            fprintf(out, ":\n%*s", INDENT, "");
-            put_text(out, INDENT, "", why);
-        } else {
-            put_text(out, used, ": ", why);
-        }
-    }
-}
-
-bool comparison_print(FILE *out, const struct comparison *comparison)
-{
-    put_head(out, comparison);
-    put_lines(out, comparison);
-    for (size_t i = 0; i < comparison->n_reasons; i++)
-        put_text(out, 0, "", comparison->reasons[i]);
-    for (size_t i = 0; i < comparison->n_notes; i++)
-        put_text(out, 0, "note: ", comparison->notes[i]);
-    if (comparison->n != 1)
-        fprintf(out, "verdict: %s%s\n", verdict_name(comparison->verdict),
-                comparison->n == 0 ? ", there is nothing to compare" : "");
-    return fflush(out) == 0 && !ferror(out);
-}
-
 static struct json_part side_object(const struct verdict_side *side)
 {
     struct json_part object = json_part_new(NULL);
@@ -389,6 +262,8 @@ static struct json_part side_object(const struct verdict_side *side)
         json_part_real(&object, "sd", side->sd);
         json_part_unsigned(&object, "min", side->min);
         json_part_unsigned(&object, "max", side->max);
+        if (side->has_median)
+            json_part_unsigned(&object, "median", side->median);
         json_part_real(&object, "plus_minus", side->plus_minus);
     }
     if (side->at_least)
@@ -403,6 +278,11 @@ static struct json_part line_object(const struct verdict_line *line)
     json_part_real(&object, "change", line->change);
     json_part_object(&object, "base", side_object(&line->base));
     json_part_object(&object, "now", side_object(&line->now));
+    struct verdict_interval interval;
+    if (verdict_interval(line, &interval)) {
+        json_part_real(&object, "low", interval.low);
+        json_part_real(&object, "high", interval.high);
+    }
     json_part_text(&object, "why", line->why);
     return object;
 }
@@ -415,7 +295,7 @@ static void put_json_texts(struct json_part *part, const char *key, const char (
     json_part_array(part, key, array);
 }
 
-bool comparison_json(FILE *out, const struct comparison *comparison)
+struct json_part comparison_line(const struct comparison *comparison)
 {
     struct json_part line = json_part_new("verdict"), baseline = json_part_new(NULL);
     struct json_part columns = json_part_new(NULL);
@@ -437,5 +317,16 @@ bool comparison_json(FILE *out, const struct comparison *comparison)
     json_part_object(&line, "columns", columns);
     put_json_texts(&line, "not_comparable", comparison->reasons, comparison->n_reasons);
     put_json_texts(&line, "notes", comparison->notes, comparison->n_notes);
-    return json_part_write(out, line);
+    return line;
+}
+
+struct json_part comparison_line_with(const struct comparison *comparison, const struct baseline *now)
+{
+    struct json_part line = comparison_line(comparison), run = json_part_new(NULL);
+    if (now->header != NULL && json_object_set(run.json, "header", now->header) != 0)
+        run.ok = false;
+    if (now->summary != NULL && json_object_set(run.json, "summary", now->summary) != 0)
+        run.ok = false;
+    json_part_object(&line, "run", run);
+    return line;
 }

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "measure/result.h"
 #include "measure/verdict.h"
+#include "report/document.h"
 #include "report/terminal.h"
 
 #include <signal.h>
@@ -15,15 +16,13 @@
 #include <stddef.h>
 #include <stdio.h>
 
-/* The file is not trusted: its size, its lines and its columns are bounded, and every text is cleaned. */
-enum { BASELINE_FILE_MAX = 64 << 20, BASELINE_LINE_MAX = 1 << 20 };
-
-/* A run as its file has it. All texts are clean. */
+/* A run as its file has it, which is not trusted: its columns are bounded, and all texts are clean. */
 struct baseline {
     char file[256];
-    char started[32];   /* "2026-11-20T09:15:00Z" */
-    bool missing;       /* the file lacks the region: no columns, and the conditions of the other run */
-    struct summary run; /* its columns have figures and no statistics; without addresses, metrics, words */
+    char started[32];         /* "2026-11-20T09:15:00Z" */
+    bool missing;             /* the file lacks the region: no columns, and the conditions of the other run */
+    struct summary run;       /* its columns have figures and no statistics; without metrics, words */
+    json_t *header, *summary; /* of `struct runs`: its lines; NULL: none */
 };
 
 /* ERROR_USAGE: no such file, not JSON, no summary (a run that was cut off), another schema. `path` may be a
@@ -77,11 +76,7 @@ void baseline_compare_among(const struct baseline *baseline, const struct summar
 /* The same for two runs of files. */
 void runs_compare(const struct baseline *before, const struct baseline *now, double threshold, bool any_elf,
                   size_t family, struct comparison *out);
-/* By the name of the column in a summary; NULL: none. */
-const struct verdict_line *comparison_find(const struct comparison *comparison, const char *column);
-/* The column of a line; NULL: only the baseline has it. */
-const struct column *comparison_column(const struct summary *now, const struct verdict_line *line);
-
-/* Both return false if the output could not be written whole. */
-bool comparison_print(FILE *out, const struct comparison *comparison);
-bool comparison_json(FILE *out, const struct comparison *comparison); /* one line, type "verdict" */
+/* A line `verdict` */
+struct json_part comparison_line(const struct comparison *comparison);
+/* The same with the later run as its file has it. */
+struct json_part comparison_line_with(const struct comparison *comparison, const struct baseline *now);

@@ -73,17 +73,38 @@ static void put_csv_seconds(struct csv *csv, double seconds)
     csv_field(csv, text);
 }
 
+static void put_headings(struct csv *csv, const char *const *names, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        csv_field(csv, names[i]);
+    csv_end_line(csv);
+}
+
+/* A window has no region. */
+static bool put_csv_heading(FILE *out, char separator)
+{
+    static const char *const names[] = {"region",      "name",    "unit",       "count",
+                                        "since_begin", "seconds", "per_second", "at_least"};
+    struct csv csv = {.out = out, .separator = separator};
+    put_headings(&csv, names, sizeof names / sizeof *names);
+    return done(out);
+}
+
 static void put_csv_row(FILE *out, const struct counts_row *row, double since, char separator)
 {
     struct csv csv = {.out = out, .separator = separator};
     char rate[NUMBER_ROOM];
-    if (since > 0)
-        put_csv_seconds(&csv, since);
+    csv_field(&csv, "");
+    csv_text(&csv, row->name);
+    csv_field(&csv, unit_of_counter(row->name));
     if (missing(row) != NULL)
         csv_field(&csv, missing(row));
     else
         csv_unsigned(&csv, row->count);
-    csv_text(&csv, row->name);
+    if (since > 0)
+        put_csv_seconds(&csv, since);
+    else
+        csv_field(&csv, "");
     if (missing(row) != NULL) {
         csv_field(&csv, "");
         csv_field(&csv, "");
@@ -115,9 +136,11 @@ static void put_metric(FILE *out, const struct metric_result *metric, enum forma
         return;
     }
     struct csv csv = {.out = out, .separator = separator};
-    csv_field(&csv, value);
+    csv_field(&csv, "");
     csv_text(&csv, metric->name);
-    for (int i = 0; i < 3; i++)
+    csv_text(&csv, metric->unit);
+    csv_field(&csv, value);
+    for (int i = 0; i < 4; i++)
         csv_field(&csv, "");
     csv_end_line(&csv);
 }
@@ -128,9 +151,10 @@ bool counts_begin(FILE *out, const struct conditions *conditions, const struct c
     struct column columns[RESULT_COLUMNS] = {0};
     for (size_t i = 0; i < counts->n; i++)
         snprintf(columns[i].name, sizeof(columns[i].name), "%s", counts->rows[i].name);
-    (void)separator;
     if (format == FORMAT_JSON)
         return json_header(out, conditions, columns, counts->n, deadline_wall_s());
+    if (format == FORMAT_CSV)
+        return put_csv_heading(out, separator);
     if (format == FORMAT_TEXT)
         text_header(out, conditions);
     return done(out);
@@ -332,7 +356,7 @@ static void put_cores_footer(FILE *out, const struct cores_table *table)
     put_reasons(out, table);
 }
 
-/* Core, number of CPUs, count, event, seconds, whether the count is a lower bound. */
+/* Its regions are cores. */
 static void put_csv(FILE *out, const struct cores_table *table, char separator)
 {
     char name[NUMBER_ROOM];
@@ -344,16 +368,19 @@ static void put_csv(FILE *out, const struct cores_table *table, char separator)
         for (size_t i = 0; i < table->n_columns; i++) {
             const char *absent = cores_missing(table, row, i);
             struct csv csv = {.out = out, .separator = separator};
-            if (table->since_begin > 0)
-                put_csv_seconds(&csv, table->since_begin);
             csv_field(&csv, name);
-            csv_unsigned(&csv, row->cpus);
+            csv_text(&csv, table->columns[i].name);
+            csv_field(&csv, unit_of_counter(table->columns[i].name));
             if (absent != NULL)
                 csv_field(&csv, absent);
             else
                 csv_unsigned(&csv, row->values[i].count);
-            csv_text(&csv, table->columns[i].name);
+            if (table->since_begin > 0)
+                put_csv_seconds(&csv, table->since_begin);
+            else
+                csv_field(&csv, "");
             put_csv_seconds(&csv, row->seconds);
+            csv_unsigned(&csv, row->cpus);
             csv_field(&csv, absent == NULL && row->values[i].at_least ? "at least" : "");
             csv_end_line(&csv);
         }
@@ -374,13 +401,19 @@ bool cores_end(FILE *out, const struct cores_table *table)
 }
 
 bool cores_begin(FILE *out, const struct conditions *conditions, const struct cores_table *table,
-                 enum format format)
+                 enum format format, char separator)
 {
     struct column columns[RESULT_COLUMNS] = {0};
     for (size_t i = 0; i < table->n_columns; i++)
         snprintf(columns[i].name, sizeof columns[i].name, "%s", table->columns[i].name);
     if (format == FORMAT_JSON)
         return json_header(out, conditions, columns, table->n_columns, deadline_wall_s());
+    if (format == FORMAT_CSV) {
+        static const char *const names[] = {"region",      "name",    "unit", "count",
+                                            "since_begin", "seconds", "cpus", "at_least"};
+        struct csv csv = {.out = out, .separator = separator};
+        put_headings(&csv, names, sizeof names / sizeof *names);
+    }
     if (format == FORMAT_TEXT)
         text_header(out, conditions);
     return done(out);

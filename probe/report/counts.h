@@ -84,7 +84,7 @@ struct cores_table {
 
 /* False when the output cannot be written. */
 bool cores_begin(FILE *out, const struct conditions *conditions, const struct cores_table *table,
-                 enum format format);
+                 enum format format, char separator);
 /* The last of the JSON lines. */
 bool cores_end(FILE *out, const struct cores_table *table);
 bool cores_print(FILE *out, const struct cores_table *table, enum format format, char separator);

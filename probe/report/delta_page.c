@@ -1,10 +1,11 @@
-#include "report/delta_page.h"
+#include "report/delta_report.h"
 
-#include "base/deadline.h"
-#include "report/formats.h"
-#include "report/json.h"
+#include "report/comparison_report.h"
+#include "report/histogram.h"
 #include "report/number.h"
-#include "report/terminal.h"
+#include "report/outlier_report.h"
+#include "report/page.h"
+#include "report/plots.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -13,49 +14,14 @@
 
 enum { CELL = 512, BINS = 40 };
 
-/* ---- while it runs */
-
-bool delta_page_begin(struct delta_page *page, const struct conditions *conditions,
-                      const struct column *columns, size_t n)
-{
-    delta_page_free(page);
-    page->times = calloc(1, sizeof *page->times);
-    return page->times != NULL && page_lines_open(&page->lines) &&
-           json_header(page->lines.out, conditions, columns, n, deadline_wall_s());
-}
-
-static enum hit_kind kind_of(const struct hit_result *hit)
-{
-    return hit->warmup               ? HIT_WARMUP
-           : hit->tainted            ? HIT_TAINTED
-           : hit->values[0].at_least ? HIT_AT_LEAST
-                                     : HIT_CLEAN;
-}
-
-bool delta_page_hit(struct delta_page *page, const struct hit_result *hit, const struct summary *summary)
-{
-    if (hit->n > 0 && !hit->values[0].absent)
-        hit_times_add(page->times, hit->number, hit->seconds, kind_of(hit), hit->values[0].count);
-    if (hit->number <= PAGE_HITS)
-        return json_hit(page->lines.out, hit, summary);
-    page->left_out++;
-    return true;
-}
-
-void delta_page_free(struct delta_page *page)
-{
-    page_lines_free(&page->lines);
-    free(page->times);
-    *page = (struct delta_page){0};
-}
+struct delta_page {
+    const struct delta_report *report;
+    struct run_lines run;
+    const char *name;     /* of its first column */
+    const json_t *column; /* NULL: it has no numbers */
+};
 
 /* ---- the head */
-
-static const struct column *first_of(const struct summary *summary)
-{
-    const struct column *first = summary->n > 0 ? &summary->columns[0] : NULL;
-    return first != NULL && statistics_count(first->statistics) > 0 ? first : NULL;
-}
 
 static void put_headline(FILE *out, const char *name, const char *text, bool small)
 {
@@ -65,56 +31,57 @@ static void put_headline(FILE *out, const char *name, const char *text, bool sma
     fputs("</div>\n", out);
 }
 
-static void put_headlines(FILE *out, const struct summary *summary)
+static void put_headlines(FILE *out, const struct delta_page *page)
 {
-    const struct column *first = first_of(summary);
+    const json_t *first = page->column, *summary = page->run.summary;
     char text[CELL], one[NUMBER_ROOM], other[NUMBER_ROOM];
-    double hz = summary->conditions.clock_hz;
+    double hz = page->run.conditions.clock_hz;
     fputs("<dl class=\"headline\">\n", out);
     if (first != NULL) {
-        struct figures figures = statistics_figures(first->statistics);
-        snprintf(text, sizeof text, "median %s", first->name);
-        put_headline(out, text, number_unsigned(one, sizeof one, figures.median), false);
+        uint64_t median = field_count(first, "median");
+        snprintf(text, sizeof text, "median %s", page->name);
+        put_headline(out, text, number_unsigned(one, sizeof one, median), false);
         if (hz > 0)
-            put_headline(out, "median time", number_duration(one, sizeof one, (double)figures.median / hz),
-                         false);
-        put_headline(out, "mean", number_mean(one, figures.mean), true);
-        snprintf(text, sizeof text, "%s to %s", number_unsigned(one, sizeof one, figures.min),
-                 number_unsigned(other, sizeof other, figures.max));
+            put_headline(out, "median time", number_duration(one, sizeof one, (double)median / hz), false);
+        run_mean_text(text, sizeof text, first);
+        put_headline(out, run_mean_error(first) > 0 ? "mean (95 %)" : "mean", text, true);
+        snprintf(text, sizeof text, "%s to %s", number_unsigned(one, sizeof one, field_count(first, "min")),
+                 number_unsigned(other, sizeof other, field_count(first, "max")));
         put_headline(out, "least to most", text, true);
-        put_headline(out, "p99", number_unsigned(one, sizeof one, figures.p99), true);
-        if (first->calibrated) {
-            snprintf(text, sizeof text, "±%s", number_mean(one, first->plus_minus));
+        put_headline(out, "p99", number_unsigned(one, sizeof one, field_count(first, "p99")), true);
+        if (json_is_true(field_of(first, "calibrated"))) {
+            snprintf(text, sizeof text, "±%s", number_mean(one, field_real(first, "plus_minus")));
             put_headline(out, "each hit", text, true);
         }
     }
-    put_headline(out, "hits", number_unsigned(one, sizeof one, summary->hits), true);
-    if (summary->tainted > 0)
-        put_headline(out, "tainted", number_unsigned(one, sizeof one, summary->tainted), true);
+    put_headline(out, "hits", number_unsigned(one, sizeof one, field_count(summary, "hits")), true);
+    if (field_count(summary, "tainted") > 0)
+        put_headline(out, "tainted", number_unsigned(one, sizeof one, field_count(summary, "tainted")), true);
     fputs("</dl>\n", out);
 }
 
-/* In a sentence, what the ± of a hit stands for. */
-static void put_plus_minus(FILE *out, const struct summary *summary)
+/* In a sentence, what the ± of a hit means. */
+static void put_plus_minus(FILE *out, const json_t *first)
 {
-    const struct column *first = first_of(summary);
-    char text[CELL], each[NUMBER_ROOM], added[NUMBER_ROOM];
+    double each = field_real(first, "plus_minus"), overhead = field_real(first, "overhead");
+    char text[CELL], number[NUMBER_ROOM], added[NUMBER_ROOM];
     if (first == NULL)
         return;
-    if (!first->calibrated)
+    if (!json_is_true(field_of(first, "calibrated")))
         snprintf(text, sizeof text,
                  "There is no ±: what it costs to stop the core was not measured, so it is still in "
                  "each count, and nobody knows how much it is.");
-    else if (first->plus_minus > 0)
+    else if (each > 0)
         snprintf(
             text, sizeof text,
-            "±%s means that the count of one hit may be that much too high or too low: to stop the core adds "
-            "%s on average, which is taken off, but not the same to each hit.",
-            number_mean(each, first->plus_minus), number_mean(added, first->overhead));
+            "±%s means that the count of one hit may be that much too high or too low: stopping the core "
+            "adds %s on average. This is subtracted, but it varies from hit to hit.",
+            number_mean(number, each), number_mean(added, overhead));
     else
-        snprintf(text, sizeof text, "±0 means that each count is exact: to stop the core adds %s to a hit%s.",
-                 first->overhead != 0 ? number_mean(added, first->overhead) : "nothing",
-                 first->overhead != 0 ? ", which is taken off" : "");
+        snprintf(text, sizeof text,
+                 "±0 means that each count is exact: stopping the core adds %s to a hit%s.",
+                 overhead != 0 ? number_mean(added, overhead) : "nothing",
+                 overhead != 0 ? ", which is subtracted" : "");
     html_element(out, "p", "plus-minus", text);
 }
 
@@ -134,38 +101,31 @@ static void put_outliers(FILE *out, uint64_t n, uint64_t least, uint64_t most, c
 }
 
 /* The baseline's median is drawn if the two can be compared. */
-static bool find_rule(const struct delta_page_end *end, const struct column *first, double *median)
+static bool find_rule(const struct delta_page *page, double *median)
 {
-    if (end->baseline == NULL || end->comparison == NULL || end->comparison->n_reasons > 0)
-        return false;
-    const struct summary *before = &end->baseline->run;
-    char clean[sizeof first->name];
-    utf8_clean(clean, sizeof clean, first->name);
-    for (size_t i = 0; i < before->n; i++)
-        if (strcmp(before->columns[i].name, clean) == 0 && before->columns[i].figures.has_median) {
-            *median = (double)before->columns[i].figures.median;
-            return true;
-        }
-    return false;
+    const json_t *verdict = page->run.verdict,
+                 *line = json_object_get(field_of(verdict, "columns"), page->name);
+    *median = field_real(line, "base.median");
+    return isfinite(*median) && field_of(verdict, "not_comparable") == NULL;
 }
 
-static void put_histogram(FILE *out, const struct delta_page_end *end)
+static void put_histogram(FILE *out, const struct delta_page *page)
 {
-    const struct column *first = first_of(end->summary);
     struct histogram_bin bins[BINS];
     char title[CELL], says[CELL], rule_text[NUMBER_ROOM + 32], number[NUMBER_ROOM], low[NUMBER_ROOM],
         high[NUMBER_ROOM];
     struct plot_rule rule = {.text = rule_text};
-    if (first == NULL)
+    size_t n = histogram_bins(page->column, bins, BINS);
+    if (page->column == NULL || n == 0)
         return;
-    struct outliers outliers = statistics_outliers(first->statistics);
-    size_t n = statistics_histogram(first->statistics, outliers.low, outliers.high, bins, BINS);
-    bool has_rule = find_rule(end, first, &rule.at);
-    snprintf(rule_text, sizeof rule_text, "baseline's median %s", number_mean(number, rule.at));
-    snprintf(title, sizeof title, "Hits by %s", first->name);
+    const struct outliers outliers = histogram_outliers(page->column);
+    uint64_t count = field_count(page->column, "count"), far = outliers.below + outliers.above;
+    bool has_rule = find_rule(page, &rule.at);
+    snprintf(rule_text, sizeof rule_text, "baseline's median %s",
+             has_rule ? number_mean(number, rule.at) : "");
+    snprintf(title, sizeof title, "Hits by %s", page->name);
     snprintf(says, sizeof says, "A histogram of %s hits from %s to %s%s%s",
-             number_unsigned(number, sizeof number,
-                             statistics_count(first->statistics) - outliers.below - outliers.above),
+             number_unsigned(number, sizeof number, count > far ? count - far : 0),
              number_unsigned(low, sizeof low, outliers.low),
              number_unsigned(high, sizeof high, outliers.high), has_rule ? "; a dashed line is the " : "",
              has_rule ? rule_text : "");
@@ -174,7 +134,7 @@ static void put_histogram(FILE *out, const struct delta_page_end *end)
     fputs("<figure>\n", out);
     plot_histogram(&plot, bins, n, &rule, has_rule ? 1 : 0);
     fputs("<figcaption>Hits up, ", out);
-    html_text(out, first->name);
+    html_text(out, page->name);
     fprintf(out, " to the right%s.</figcaption>\n</figure>\n",
             has_rule ? "; the dashed line is the baseline's median" : "");
     put_outliers(out, outliers.below, outliers.below_least, outliers.below_most, "below");
@@ -238,16 +198,16 @@ static void put_spans(const struct plot *plot, const struct hit_times *times, bo
         }
 }
 
-static void put_timeline(FILE *out, const struct delta_page *page, const struct summary *summary)
+static void put_timeline(FILE *out, const struct delta_page *page)
 {
-    const struct hit_times *times = page->times;
+    const struct hit_times *times = page->report->times;
     char title[CELL], says[CELL], hits[NUMBER_ROOM], low[NUMBER_ROOM], high[NUMBER_ROOM];
     uint64_t least = 0, greatest = 0;
     bool seen[HIT_KINDS] = {false};
     if (times == NULL || !hit_times_range(times, &least, &greatest))
         return;
     double room = (double)(greatest - least) / 20;
-    snprintf(title, sizeof title, "%s of each hit over time", summary->columns[0].name);
+    snprintf(title, sizeof title, "%s of each hit over time", page->name);
     snprintf(says, sizeof says, "%s hits from %s to %s in %.3f s",
              number_unsigned(hits, sizeof hits, times->hits), number_unsigned(low, sizeof low, least),
              number_unsigned(high, sizeof high, greatest), times->spans[times->n - 1].to);
@@ -263,7 +223,7 @@ static void put_timeline(FILE *out, const struct delta_page *page, const struct 
     put_spans(&plot, times, seen);
     plot_end(&plot);
     fputs("<figcaption>", out);
-    html_text(out, summary->columns[0].name);
+    html_text(out, page->name);
     fputs(" up, seconds since the begin to the right", out);
     if (times->each > 1)
         fprintf(out, "; %" PRIu64 " successive hits together, from the lowest to the highest", times->each);
@@ -275,152 +235,87 @@ static void put_timeline(FILE *out, const struct delta_page *page, const struct 
     page_end_section(out);
 }
 
-/* ---- the table */
-
-enum { NUMBERS = 9 };
-
-/* A text in place of numbers goes into the first cell of them. */
-static void put_empty(struct html_table *table, const char *text)
-{
-    html_cell(table, NULL, text);
-    for (size_t i = 1; i < NUMBERS; i++)
-        html_cell(table, NULL, "");
-}
-
-/* "": all hits have a number. */
-static void put_bound(const struct column *column, char *out, size_t size)
-{
-    char hits[NUMBER_ROOM], most[NUMBER_ROOM];
-    out[0] = '\0';
-    if (column->at_least > 0)
-        snprintf(out, size, "%s more hits may have overflowed the counter, the highest: at least %s",
-                 number_unsigned(hits, sizeof hits, column->at_least),
-                 number_unsigned(most, sizeof most, column->at_least_max));
-}
-
-static void put_column(struct html_table *table, const struct column *column)
-{
-    char number[NUMBER_ROOM], text[CELL], remark[CELL];
-    html_row(table, NULL);
-    html_cell(table, NULL, column->name);
-    put_bound(column, remark, sizeof remark);
-    if (column->unsupported[0] != '\0' || statistics_count(column->statistics) == 0) {
-        put_empty(table, column->unsupported[0] != '\0' ? "<not supported>" : "<not counted>");
-        html_cell(table, NULL, column->unsupported[0] != '\0' ? column->unsupported : remark);
-        return;
-    }
-    struct figures figures = statistics_figures(column->statistics);
-    html_cell(table, NULL, number_unsigned(number, sizeof number, figures.count));
-    html_cell(table, NULL, number_unsigned(number, sizeof number, figures.median));
-    html_cell(table, NULL, number_mean(number, figures.mean));
-    html_cell(table, NULL, number_mean(number, figures.sd));
-    html_cell(table, NULL, number_unsigned(number, sizeof number, figures.min));
-    html_cell(table, NULL, number_unsigned(number, sizeof number, figures.max));
-    html_cell(table, NULL, number_unsigned(number, sizeof number, figures.p90));
-    html_cell(table, NULL, number_unsigned(number, sizeof number, figures.p99));
-    snprintf(text, sizeof text, "%s%s", column->calibrated ? "±" : "?",
-             column->calibrated ? number_mean(number, column->plus_minus) : "");
-    html_cell(table, NULL, text);
-    html_cell(table, NULL, remark);
-}
-
-static void put_metric(struct html_table *table, const struct metric_result *metric)
-{
-    char text[CELL];
-    bool has = isfinite(metric->value);
-    html_row(table, NULL);
-    html_cell(table, NULL, metric->name);
-    for (size_t i = 0; i < NUMBERS; i++) {
-        snprintf(text, sizeof text, "%.4g", metric->value);
-        html_cell(table, NULL, i == 2 ? has ? text : "<not counted>" : "");
-    }
-    html_cell(table, NULL, has ? metric->unit : metric->why);
-}
-
-static void put_fact(void *context, const char *fact)
-{
-    html_element(context, "li", NULL, fact);
-}
-
-static void put_table(FILE *out, const struct summary *summary)
-{
-    static const char *const columns[] = {"counter", "hits", "median", "mean", "sd",    "min",
-                                          "max",     "p90",  "p99",    "±",    "remark"};
-    struct html_table table = {
-        .out = out, .columns = columns, .n = NUMBERS + 2, .texts = 1, .numbers = NUMBERS, .named = true};
-    page_heading(out, "numbers", "All that was counted");
-    html_table_begin(&table, "columns", "Counts of the hits that count; metrics are of their means");
-    for (size_t i = 0; i < summary->n; i++)
-        put_column(&table, &summary->columns[i]);
-    for (size_t i = 0; i < summary->n_metrics; i++)
-        put_metric(&table, &summary->metrics[i]);
-    html_table_end(&table);
-    fputs("<ul class=\"notes\">\n", out);
-    footer_facts(summary, put_fact, out);
-    if (summary->disagreement[0] != '\0')
-        put_fact(out, summary->disagreement);
-    fputs("</ul>\n", out);
-    page_end_section(out);
-}
-
 /* ---- the page */
 
-static void put_slowest(FILE *out, const char *outliers)
+static bool put_numbers(const struct rendering *to, const struct delta_page *page)
 {
-    if (outliers == NULL || outliers[0] == '\0')
-        return;
+    page_heading(to->out, "numbers", "All that was counted");
+    bool ok = run_write_table(to, &page->run);
+    page_end_section(to->out);
+    return ok;
+}
+
+static bool put_slowest(FILE *out, const struct document *document)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *lines = document_line(document, "outlier") != NULL ? open_memstream(&text, &size) : NULL;
+    const struct rendering to = {.out = lines, .format = FORMAT_TEXT, .columns = 80};
+    if (lines == NULL)
+        return document_line(document, "outlier") == NULL;
+    outlier_write(&to, document);
+    bool ok = fclose(lines) == 0;
     page_heading(out, "slowest", "The slowest hits");
     fputs("<pre class=\"outliers\" tabindex=\"0\">", out);
-    html_clean(out, outliers + (outliers[0] == '\n'));
+    if (ok)
+        html_clean(out, text + (text[0] == '\n'));
     fputs("</pre>\n", out);
     page_end_section(out);
+    free(text);
+    return ok;
 }
 
-static void put_baseline(FILE *out, const struct comparison *comparison)
+static bool put_baseline(FILE *out, const json_t *verdict)
 {
-    struct page_verdicts verdicts = {0};
     char caption[CELL], part[NUMBER_ROOM];
-    snprintf(caption, sizeof caption, "Against %s%s%s, threshold %s", comparison->file,
-             comparison->started[0] != '\0' ? " of " : "", comparison->started,
-             number_part(part, comparison->threshold));
+    const char *started = field_text(verdict, "baseline.started"),
+               *build = field_text(verdict, "baseline.build_id");
+    double scale = 0;
+    json_t *rows = json_array();
+    snprintf(caption, sizeof caption, "Against %.256s%s%s%s%s, threshold %s",
+             field_text(verdict, "baseline.file"), started[0] != '\0' ? " of " : "", started,
+             build[0] != '\0' ? ", build " : "", build, number_part(part, field_real(verdict, "threshold")));
+    comparison_widen(&scale, verdict);
     page_heading(out, "baseline", "Against the baseline");
-    page_verdicts_look(&verdicts, comparison);
-    page_verdicts_begin(&verdicts, out, caption);
-    page_verdicts_put(&verdicts, comparison);
-    page_verdicts_end(&verdicts);
-    if (comparison->n_reasons + comparison->n_notes > 0) {
-        fputs("<ul class=\"notes\">\n", out);
-        page_comparison_notes(out, comparison);
-        fputs("</ul>\n", out);
-    }
+    bool ok = comparison_add_rows(rows, verdict, "", scale);
+    ok = comparison_put_table(out, rows, caption, scale) && ok;
+    fputs("<ul class=\"notes\">\n", out);
+    comparison_put_items(out, verdict);
+    fputs("</ul>\n", out);
     page_end_section(out);
+    return ok;
 }
 
-bool delta_page_write(FILE *out, struct delta_page *page, const struct delta_page_end *end)
+bool delta_page(const struct rendering *to, const struct delta_report *report)
 {
-    const struct summary *summary = end->summary;
-    const struct comparison *comparison = end->comparison;
+    FILE *out = to->out;
+    const struct document *document = report->document;
+    struct delta_page self = {.report = report, .name = ""};
+    self.run = run_lines(document_line(document, "header"), (json_t *)document_line(document, "summary"),
+                         document_line(document, "verdict"));
+    self.column = run_first(self.run.summary, &self.name);
+    self.column = run_is_counted(self.column) ? self.column : NULL;
+    const json_t *verdict = self.run.verdict;
+    const struct conditions *conditions = &self.run.conditions;
     char title[CELL], text[CELL];
-    bool ok = page->lines.out != NULL && json_summary(page->lines.out, summary) &&
-              (comparison == NULL || comparison_json(page->lines.out, comparison));
-    html_begin_still(out,
-                     page_region(summary->conditions.start, summary->conditions.end, title, sizeof title));
-    page_about(out, &summary->conditions);
-    if (comparison != NULL) {
-        snprintf(text, sizeof text, ", against %s", comparison->file);
-        page_verdict(out, comparison->verdict, text);
-    }
-    put_headlines(out, summary);
-    put_plus_minus(out, summary);
-    put_histogram(out, end);
-    put_timeline(out, page, summary);
-    put_table(out, summary);
-    put_slowest(out, end->outliers);
-    if (comparison != NULL)
-        put_baseline(out, comparison);
-    page_conditions(out, &summary->conditions, summary->columns, summary->n);
-    page_repeat(out, end->command);
-    ok = page_put_lines(out, &page->lines, page->left_out) && ok;
-    html_end_still(out);
-    return fflush(out) == 0 && !ferror(out) && ok;
+    snprintf(text, sizeof text, ", against %.256s", field_text(verdict, "baseline.file"));
+    const struct page page = {.out = out,
+                              .title = page_region(conditions->start, conditions->end, title, sizeof title),
+                              .conditions = conditions,
+                              .verdict = field_text(verdict, "verdict"),
+                              .about_verdict = text,
+                              .columns = field_of(self.run.summary, "columns"),
+                              .command = report->command,
+                              .document = document,
+                              .left_out = report->left_out};
+    page_begin(&page);
+    put_headlines(out, &self);
+    put_plus_minus(out, self.column);
+    put_histogram(out, &self);
+    put_timeline(out, &self);
+    bool ok = put_numbers(to, &self);
+    ok = put_slowest(out, document) && ok;
+    if (verdict != NULL)
+        ok = put_baseline(out, verdict) && ok;
+    return page_end(&page) && ok;
 }

@@ -1,7 +1,16 @@
 #include "report/document.h"
 
+#include "base/file.h"
+#include "report/terminal.h"
+
+#include <errno.h>
 #include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+
+enum { CHUNK = 1 << 16 };
 
 struct document document_new(void)
 {
@@ -56,6 +65,160 @@ bool document_write(FILE *out, const struct document *document)
     return ok;
 }
 
+/* ---- from outside */
+
+/* NULL: *why says why. */
+static char *read_all(int fd, const volatile sig_atomic_t *cancel, size_t *size, const char **why)
+{
+    char *text = NULL, *more;
+    size_t room = 0;
+    *size = 0;
+    for (*why = NULL; *why == NULL;) {
+        if (*size == room) {
+            room = room == 0 ? CHUNK : room * 2;
+            more = realloc(text, room);
+            if (more == NULL) {
+                *why = "out of memory";
+                break;
+            }
+            text = more;
+        }
+        ssize_t got = file_read(fd, text + *size, room - *size, cancel);
+        *size += got > 0 ? (size_t)got : 0;
+        if (*size > LINES_FILE_MAX)
+            *why = "larger than 64 MiB";
+        else if (got < 0)
+            *why = strerror(errno);
+        else if (*size < room)
+            return text;
+    }
+    free(text);
+    return NULL;
+}
+
+char *json_lines_file(const char *path, const volatile sig_atomic_t *cancel, size_t *size,
+                      struct error *error)
+{
+    char name[UTF8_CLEAN_ROOM(256)];
+    utf8_clean(name, sizeof name, path);
+    int fd = file_open_to_read(path, cancel);
+    bool cancelled = fd < 0 && errno == EINTR;
+    const char *why = fd < 0 ? strerror(errno) : NULL;
+    char *text = NULL;
+    if (fd >= 0) {
+        errno = 0;
+        text = read_all(fd, cancel, size, &why);
+        cancelled = text == NULL && errno == EINTR;
+        close(fd);
+    }
+    if (cancelled)
+        error_set(error, ERROR_CANCELLED, "cancelled");
+    else if (text == NULL)
+        error_set(error, ERROR_USAGE, "%s: %s", name, why);
+    return text;
+}
+
+static bool is_blank(const char *line, size_t length)
+{
+    for (size_t i = 0; i < length; i++)
+        if (strchr(" \t\r", line[i]) == NULL || line[i] == '\0')
+            return false;
+    return true;
+}
+
+static json_t *parse_line(struct json_lines *reader, const char *line, size_t length)
+{
+    json_error_t problem;
+    if (length > LINES_LINE_MAX) {
+        reader->is_last = false; /* however it ends */
+        reader->why = "a line longer than 1 MiB";
+        return NULL;
+    }
+    json_t *value = json_loadb(line, length, JSON_REJECT_DUPLICATES, &problem);
+    if (value == NULL) {
+        snprintf(reader->room, sizeof reader->room, "not JSON: %.140s", problem.text);
+        reader->why = reader->room;
+    } else if (!json_is_object(value)) {
+        json_decref(value);
+        value = NULL;
+        reader->is_last = false; /* it is whole */
+        reader->why = "not a JSON object";
+    }
+    return value;
+}
+
+json_t *json_lines_next(struct json_lines *reader)
+{
+    reader->why = reader->size > LINES_FILE_MAX ? "larger than 64 MiB" : NULL;
+    while (reader->why == NULL && reader->at < reader->size) {
+        const char *line = reader->text + reader->at, *end = memchr(line, '\n', reader->size - reader->at);
+        size_t length = end != NULL ? (size_t)(end - line) : reader->size - reader->at;
+        reader->line++;
+        reader->is_last = end == NULL;
+        reader->at += length + (end != NULL);
+        if (!is_blank(line, length))
+            return parse_line(reader, line, length);
+    }
+    return NULL;
+}
+
+__attribute__((format(printf, 4, 5))) static bool fails(struct error *error, const char *path, unsigned line,
+                                                        const char *format, ...)
+{
+    va_list facts;
+    va_start(facts, format);
+    error_set_in_file(error, path, line, format, facts);
+    va_end(facts);
+    return false;
+}
+
+/* Of a later schema the keys may mean something else. */
+static bool check_header(const json_t *header, const char *path, unsigned line, struct error *error)
+{
+    const char *schema = field_text(header, "schema");
+    bool known = strcmp(schema, JSON_SCHEMA) == 0 || strcmp(schema, JSON_SCHEMA_2) == 0;
+    if (is_of(header, "header") && known)
+        return true;
+    return fails(error, path, line,
+                 schema[0] == '\0' ? "no header of schema " JSON_SCHEMA ": not written by pmu-probe -j%s"
+                                   : "its schema is %.64s, which is no result of a command",
+                 schema);
+}
+
+static bool parse_lines(struct document *out, struct json_lines *lines, const char *path, struct error *error)
+{
+    json_t *line;
+    while ((line = json_lines_next(lines)) != NULL) {
+        bool first = json_array_size(out->lines) == 0;
+        if (!first && is_of(line, "header")) {
+            json_decref(line);
+            return fails(error, path, lines->line, "a second header: there are several results in it");
+        }
+        if (json_array_append_new(out->lines, line) != 0)
+            return error_set(error, ERROR_SYSTEM, "out of memory");
+        if (first && !check_header(line, path, lines->line, error))
+            return false;
+    }
+    if (lines->why != NULL)
+        return fails(error, path, lines->line, "%s%s",
+                     lines->is_last ? "that run was cut off in this line: " : "", lines->why);
+    return json_array_size(out->lines) > 0 || fails(error, path, 0, "empty");
+}
+
+bool document_parse(const char *text, size_t size, const char *path, struct document *out,
+                    struct error *error)
+{
+    struct json_lines lines = {.text = text, .size = size};
+    char name[UTF8_CLEAN_ROOM(256)];
+    *out = document_new();
+    if (out->lines == NULL)
+        return error_set(error, ERROR_SYSTEM, "out of memory");
+    if (parse_lines(out, &lines, utf8_clean(name, sizeof name, path), error))
+        return true;
+    document_free(out);
+    return false;
+}
+
 /* ---- values */
 
 static const json_t *at_path(const json_t *line, const char *path, size_t length)
@@ -82,10 +245,15 @@ const json_t *field_of(const json_t *line, const char *keys)
     }
 }
 
+const char *text_or_empty(const json_t *value)
+{
+    const char *text = json_string_value(value);
+    return text != NULL ? text : "";
+}
+
 const char *field_text(const json_t *line, const char *keys)
 {
-    const char *text = json_string_value(field_of(line, keys));
-    return text != NULL ? text : "";
+    return text_or_empty(field_of(line, keys));
 }
 
 double field_real(const json_t *line, const char *keys)
@@ -94,10 +262,22 @@ double field_real(const json_t *line, const char *keys)
     return json_is_number(value) ? json_number_value(value) : (double)NAN;
 }
 
+/* Counts beyond 2^63 - 1 are reals. */
+uint64_t count_of(const json_t *value)
+{
+    double real = json_real_value(value);
+    if (json_is_integer(value))
+        return json_integer_value(value) > 0 ? (uint64_t)json_integer_value(value) : 0;
+    return !(real > 0) ? 0 : real < 0x1p64 ? (uint64_t)real : UINT64_MAX;
+}
+
 uint64_t field_count(const json_t *line, const char *keys)
 {
+    return count_of(field_of(line, keys));
+}
+
+bool field_is(const json_t *line, const char *keys)
+{
     const json_t *value = field_of(line, keys);
-    return json_is_integer(value) ? (uint64_t)json_integer_value(value)
-           : json_is_real(value)  ? (uint64_t)json_real_value(value)
-                                  : 0;
+    return value != NULL && !json_is_false(value);
 }

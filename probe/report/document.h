@@ -4,7 +4,10 @@
  */
 #pragma once
 
+#include "base/error.h"
 #include "report/json.h"
+
+#include <signal.h>
 
 struct document {
     json_t *lines; /* an array */
@@ -22,9 +25,37 @@ json_t *document_rows(const struct document *document, const char *type, const j
 /* False when it could not be written whole. */
 bool document_write(FILE *out, const struct document *document);
 
+/*
+ * Lines from outside: their number and size are bounded, and texts may hold any bytes but NUL.
+ */
+enum { LINES_FILE_MAX = 64 << 20, LINES_LINE_MAX = 1 << 20 };
+
+/* The bytes of a file, to be freed; NULL: the error, ERROR_USAGE or ERROR_CANCELLED, says why. `path` may be
+ * a pipe; `cancel`, which may be NULL, ends the wait for its other end. */
+char *json_lines_file(const char *path, const volatile sig_atomic_t *cancel, size_t *size,
+                      struct error *error);
+
+struct json_lines {
+    const char *text;
+    size_t size, at;
+    unsigned line;   /* of the value that was read last, from 1 */
+    bool is_last;    /* it has no newline after it */
+    const char *why; /* there is no value: why; NULL: that was all */
+    char room[160];
+};
+/* The next object, to be freed; NULL: see `why`. */
+json_t *json_lines_next(struct json_lines *reader);
+
+/* A whole file, with a header first and a summary. The error says where it is wrong. */
+bool document_parse(const char *text, size_t size, const char *path, struct document *out,
+                    struct error *error);
+
 /* A value by its key, "now.share" or "function|file": with '.' one inside another, with '|' the first that is
  * there. NULL: none is. */
 const json_t *field_of(const json_t *line, const char *keys);
 const char *field_text(const json_t *line, const char *keys); /* "": none, or not a text */
 double field_real(const json_t *line, const char *keys);      /* NaN: none, or not a number */
-uint64_t field_count(const json_t *line, const char *keys);   /* 0: none */
+uint64_t field_count(const json_t *line, const char *keys);   /* 0: none, or not a count */
+bool field_is(const json_t *line, const char *keys);          /* there, and not false */
+const char *text_or_empty(const json_t *value);               /* as field_text */
+uint64_t count_of(const json_t *value);                       /* as field_count */

@@ -12,64 +12,123 @@
 
 enum { INDENT = 2 };
 
-static bool is_written(FILE *out)
+static const char *plural(uint64_t n)
 {
-    return fflush(out) == 0 && ferror(out) == 0;
+    return n == 1 ? "" : "s";
 }
 
-/* --- text ----------------------------------------------------------------------------------------------- */
-
-static void print_overrun(const struct guard_report *report, const struct guard_overrun *overrun)
+/* "69.58 µs (835 cycles)" with the time in which a budget was given; 0: it was given in events. */
+static void amount_text(char *out, size_t size, uint64_t count, const char *event, double seconds)
 {
-    char place[PLACE_ROOM], clean[UTF8_CLEAN_ROOM(PLACE_ROOM)], counted[96], skid[NUMBER_ROOM],
+    char events[192], time[NUMBER_ROOM], name[UTF8_CLEAN_ROOM(96)];
+    number_events(events, sizeof events, count, terminal_text(name, sizeof name / 3, event));
+    if (seconds > 0)
+        snprintf(out, size, "%s (%s)", number_duration(time, sizeof time, seconds), events);
+    else
+        snprintf(out, size, "%s", events);
+}
+
+static void print_begin(const struct guard_view *view, const json_t *line)
+{
+    char budget[256], way[UTF8_CLEAN_ROOM(96)];
+    amount_text(budget, sizeof budget, field_count(line, "budget"), view->event,
+                field_real(line, "budget_s"));
+    fprintf(view->out, "  budget %s, by %s\n\n", budget,
+            terminal_text(way, sizeof way, field_text(line, "stops_by")));
+}
+
+static void print_overrun(const struct guard_view *view, const json_t *line)
+{
+    char place[PLACE_ROOM], clean[UTF8_CLEAN_ROOM(PLACE_ROOM)], counted[256], skid[NUMBER_ROOM],
         calls[NUMBER_ROOM];
+    uint64_t n = field_count(line, "calls"), count = field_count(line, "counted");
+    bool has_pc = field_of(line, "address") != NULL;
     snprintf(place, sizeof place, "where its registers cannot be read");
-    if (overrun->has_pc)
-        place_name(report->symbols, overrun->place.stack.at[0].pc, place);
-    fprintf(report->out, "overrun %" PRIu64 " after %s call%s: %s, after %s, skid %s\n", overrun->number,
-            number_unsigned(calls, sizeof calls, overrun->calls), overrun->calls == 1 ? "" : "s",
-            terminal_text(clean, sizeof clean, place),
-            number_events(counted, sizeof counted, overrun->counted, report->event),
-            number_unsigned(skid, sizeof skid, overrun->skid));
-    if (!overrun->has_pc)
+    if (has_pc)
+        place_text(line, place);
+    amount_text(counted, sizeof counted, count, view->event, (double)count * view->each_s);
+    fprintf(view->out, "overrun %" PRIu64 " after %s call%s: %s, after %s, skid %s\n",
+            field_count(line, "overrun"), number_unsigned(calls, sizeof calls, n), plural(n),
+            terminal_text(clean, sizeof clean, place), counted,
+            number_unsigned(skid, sizeof skid, field_count(line, "skid")));
+    if (!has_pc)
         return;
-    place_print_callers(report->out, report->symbols, &overrun->place.stack, INDENT);
-    if (overrun->is_elsewhere)
-        fputs("  not in the call: another task ran, or the call was left without returning\n", report->out);
-    place_print_registers(report->out, &overrun->place, INDENT);
+    place_print_callers(view->out, line, INDENT);
+    if (field_is(line, "elsewhere"))
+        fputs("  not in the call: another task ran, or the call was left without returning\n", view->out);
+    place_print_registers(view->out, view->columns, line, INDENT);
 }
 
-static void print_end(const struct guard_report *report, const struct guard_result *result)
+static void print_end(const struct guard_view *view, const json_t *line)
 {
-    char calls[NUMBER_ROOM], overruns[NUMBER_ROOM], time[NUMBER_ROOM], most[96], skid[96],
-        unstopped[NUMBER_ROOM];
-    number_unsigned(overruns, sizeof overruns, result->overruns);
-    fprintf(report->out, "%s overrun%s; %s call%s returned in %s", result->overruns > 0 ? overruns : "no",
-            result->overruns == 1 ? "" : "s", number_unsigned(calls, sizeof calls, result->calls),
-            result->calls == 1 ? "" : "s", number_elapsed(time, sizeof time, result->elapsed_s));
-    if (result->calls > 0)
-        fprintf(report->out, ", the longest took %s",
-                number_events(most, sizeof most, result->most, report->event));
-    if (result->overruns > 0)
-        fprintf(report->out, "\nthe budget was exceeded by at most %s",
-                number_events(skid, sizeof skid, result->skid, report->event));
-    fputc('\n', report->out);
-    if (result->unstopped > 0)
-        fprintf(report->out, "%s call%s over the budget returned before the core could be stopped\n",
-                number_unsigned(unstopped, sizeof unstopped, result->unstopped),
-                result->unstopped == 1 ? "" : "s");
-    if (result->left > 0)
-        fprintf(report->out, "%s call%s left without returning\n",
-                number_unsigned(calls, sizeof calls, result->left), result->left == 1 ? " was" : "s were");
-    if (result->end == GUARD_NO_RETURN)
-        fputs("the last call did not return\n", report->out);
-    if (result->is_kept)
-        fputs("the core is left halted there, for a debugger\n", report->out);
+    FILE *out = view->out;
+    char number[NUMBER_ROOM], time[NUMBER_ROOM], amount[256];
+    uint64_t calls = field_count(line, "calls"), overruns = field_count(line, "overruns"),
+             most = field_count(line, "most"), skid = field_count(line, "skid"),
+             unstopped = field_count(line, "unstopped"), left = field_count(line, "left");
+    number_unsigned(number, sizeof number, overruns);
+    fprintf(out, "%s overrun%s; ", overruns > 0 ? number : "no", plural(overruns));
+    fprintf(out, "%s call%s returned in %s", number_unsigned(number, sizeof number, calls), plural(calls),
+            number_elapsed(time, sizeof time, field_real(line, "elapsed_s")));
+    amount_text(amount, sizeof amount, most, view->event, (double)most * view->each_s);
+    if (calls > 0)
+        fprintf(out, ", the longest took %s", amount);
+    amount_text(amount, sizeof amount, skid, view->event, (double)skid * view->each_s);
+    if (overruns > 0)
+        fprintf(out, "\nthe budget was exceeded by at most %s", amount);
+    fputc('\n', out);
+    if (unstopped > 0)
+        fprintf(out, "%s call%s over the budget returned before the core could be stopped\n",
+                number_unsigned(number, sizeof number, unstopped), plural(unstopped));
+    if (left > 0)
+        fprintf(out, "%s call%s left without returning\n", number_unsigned(number, sizeof number, left),
+                left == 1 ? " was" : "s were");
+    if (strcmp(field_text(line, "ended"), "no return") == 0)
+        fputs("the last call did not return\n", out);
+    if (field_is(line, "kept"))
+        fputs("the core is left halted there, for a debugger\n", out);
+}
+
+void guard_print_line(struct guard_view *view, const json_t *line)
+{
+    const char *type = field_text(line, "type");
+    char amount[256];
+    uint64_t counted = field_count(line, "counted");
+    if (strcmp(type, "guard") == 0) {
+        double seconds = field_real(line, "budget_s"), budget = field_real(line, "budget");
+        snprintf(view->event, sizeof view->event, "%s", field_text(line, "event"));
+        view->each_s = seconds > 0 && budget > 0 ? seconds / budget : 0;
+        print_begin(view, line);
+    } else if (strcmp(type, "overrun") == 0) {
+        print_overrun(view, line);
+    } else if (strcmp(type, "left") == 0) {
+        fputs("  the call had been left without returning: this is no overrun\n", view->out);
+    } else if (strcmp(type, "returned") == 0) {
+        amount_text(amount, sizeof amount, counted, view->event, (double)counted * view->each_s);
+        fprintf(view->out, "  returned after %s\n", amount);
+    } else if (strcmp(type, "guard_end") == 0) {
+        print_end(view, line);
+    }
+}
+
+/* Each line is written as it comes. */
+static bool put(struct guard_report *report, struct json_part line)
+{
+    if (report->format == FORMAT_JSON)
+        return json_part_write(report->out, line);
+    report->view.out = report->out;
+    report->view.columns = terminal_columns(report->out);
+    report->view.each_s = report->budget > 0 ? report->budget_s / (double)report->budget : 0;
+    snprintf(report->view.event, sizeof report->view.event, "%s", report->event);
+    guard_print_line(&report->view, line.json);
+    bool ok = line.ok;
+    json_decref(line.json);
+    return fflush(report->out) == 0 && ferror(report->out) == 0 && ok;
 }
 
 /* --- JSON ----------------------------------------------------------------------------------------------- */
 
-static bool write_begin(const struct guard_report *report)
+static bool write_begin(struct guard_report *report)
 {
     struct json_part line = json_part_new("guard");
     json_part_text(&line, "event", report->event);
@@ -77,10 +136,10 @@ static bool write_begin(const struct guard_report *report)
     if (report->budget_s > 0)
         json_part_real(&line, "budget_s", report->budget_s);
     json_part_text(&line, "stops_by", report->way);
-    return json_part_write(report->out, line);
+    return put(report, line);
 }
 
-static bool write_overrun(const struct guard_report *report, const struct guard_overrun *overrun)
+bool guard_report_overrun(struct guard_report *report, const struct guard_overrun *overrun)
 {
     struct json_part line = json_part_new("overrun");
     json_part_unsigned(&line, "overrun", overrun->number);
@@ -92,10 +151,10 @@ static bool write_overrun(const struct guard_report *report, const struct guard_
     if (overrun->is_elsewhere)
         json_part_bool(&line, "elsewhere", true);
     place_put_registers(&line, &overrun->place);
-    return json_part_write(report->out, line);
+    return put(report, line);
 }
 
-static bool write_end(const struct guard_report *report, const struct guard_result *result)
+bool guard_report_end(struct guard_report *report, const struct guard_result *result)
 {
     static const char *const why[] = {[GUARD_OVERRUNS] = "overruns",
                                       [GUARD_TIME] = "time",
@@ -117,62 +176,31 @@ static bool write_end(const struct guard_report *report, const struct guard_resu
     json_part_text(&line, "ended", why[result->end]);
     if (result->is_kept)
         json_part_bool(&line, "kept", true);
-    return json_part_write(report->out, line);
+    return put(report, line);
 }
 
-/* -------------------------------------------------------------------------------------------------------- */
-
-bool guard_report_begin(const struct guard_report *report, const struct conditions *conditions)
+bool guard_report_begin(struct guard_report *report, const struct conditions *conditions)
 {
     struct column column = {0};
-    char budget[96], duration[NUMBER_ROOM];
     snprintf(column.name, sizeof column.name, "%s", report->event);
-    if (report->format == FORMAT_JSON)
-        return json_header(report->out, conditions, &column, 1, deadline_wall_s()) && write_begin(report);
-    text_header(report->out, conditions);
-    fprintf(report->out, "  budget %s", number_events(budget, sizeof budget, report->budget, report->event));
-    if (report->budget_s > 0)
-        fprintf(report->out, " (%s)", number_duration(duration, sizeof duration, report->budget_s));
-    fprintf(report->out, ", by %s\n\n", report->way);
-    return is_written(report->out);
+    if (report->format == FORMAT_JSON && !json_header(report->out, conditions, &column, 1, deadline_wall_s()))
+        return false;
+    if (report->format != FORMAT_JSON)
+        text_header(report->out, conditions);
+    return write_begin(report);
 }
 
-bool guard_report_overrun(const struct guard_report *report, const struct guard_overrun *overrun)
+bool guard_report_left(struct guard_report *report, uint64_t number)
 {
-    if (report->format == FORMAT_JSON)
-        return write_overrun(report, overrun);
-    print_overrun(report, overrun);
-    return is_written(report->out);
+    struct json_part line = json_part_new("left");
+    json_part_unsigned(&line, "overrun", number);
+    return put(report, line);
 }
 
-bool guard_report_left(const struct guard_report *report, uint64_t number)
+bool guard_report_returned(struct guard_report *report, uint64_t number, uint64_t counted)
 {
-    if (report->format == FORMAT_JSON) {
-        struct json_part line = json_part_new("left");
-        json_part_unsigned(&line, "overrun", number);
-        return json_part_write(report->out, line);
-    }
-    fputs("  the call had been left without returning: this is no overrun\n", report->out);
-    return is_written(report->out);
-}
-
-bool guard_report_returned(const struct guard_report *report, uint64_t number, uint64_t counted)
-{
-    char text[96];
-    if (report->format == FORMAT_JSON) {
-        struct json_part line = json_part_new("returned");
-        json_part_unsigned(&line, "overrun", number);
-        json_part_unsigned(&line, "counted", counted);
-        return json_part_write(report->out, line);
-    }
-    fprintf(report->out, "  returned after %s\n", number_events(text, sizeof text, counted, report->event));
-    return is_written(report->out);
-}
-
-bool guard_report_end(const struct guard_report *report, const struct guard_result *result)
-{
-    if (report->format == FORMAT_JSON)
-        return write_end(report, result);
-    print_end(report, result);
-    return is_written(report->out);
+    struct json_part line = json_part_new("returned");
+    json_part_unsigned(&line, "overrun", number);
+    json_part_unsigned(&line, "counted", counted);
+    return put(report, line);
 }

@@ -9,9 +9,19 @@
 #include "report/counts.h"
 #include "symbols/symbols.h"
 
+#include <jansson.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
+
+/* Its lines as text, one after the other. */
+struct guard_view {
+    FILE *out;
+    size_t columns;
+    char event[96];
+    double each_s; /* of an event, if the budget was given in time; else 0 */
+};
+void guard_print_line(struct guard_view *view, const json_t *line);
 
 struct guard_report {
     FILE *out;
@@ -22,10 +32,11 @@ struct guard_report {
     uint64_t budget;
     double budget_s; /* as the user gave it; 0: in events */
     bool keeps;
+    struct guard_view view;
 };
 
-bool guard_report_begin(const struct guard_report *report, const struct conditions *conditions);
-bool guard_report_overrun(const struct guard_report *report, const struct guard_overrun *overrun);
-bool guard_report_returned(const struct guard_report *report, uint64_t number, uint64_t counted);
-bool guard_report_left(const struct guard_report *report, uint64_t number);
-bool guard_report_end(const struct guard_report *report, const struct guard_result *result);
+bool guard_report_begin(struct guard_report *report, const struct conditions *conditions);
+bool guard_report_overrun(struct guard_report *report, const struct guard_overrun *overrun);
+bool guard_report_returned(struct guard_report *report, uint64_t number, uint64_t counted);
+bool guard_report_left(struct guard_report *report, uint64_t number);
+bool guard_report_end(struct guard_report *report, const struct guard_result *result);

@@ -1,8 +1,9 @@
 #include "report/history.h"
 
-#include "report/json.h"
+#include "report/formats.h"
 #include "report/number.h"
 #include "report/terminal.h"
+#include "report/views.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -165,6 +166,78 @@ bool history_end(struct history *history, double chance)
         free(values);
     }
     return true;
+}
+
+/* ---- from its lines */
+
+static char *clean_copy(const json_t *run, const char *key)
+{
+    char clean[UTF8_CLEAN_ROOM(256)];
+    return strdup(utf8_clean(clean, sizeof clean, field_text(run, key)));
+}
+
+static struct change change_of(const json_t *line, size_t runs)
+{
+    uint64_t at = field_count(line, "run");
+    struct change change = {.before = fmax(0, field_real(line, "before")),
+                            .after = fmax(0, field_real(line, "after"))};
+    change.at = at > 0 && at <= runs ? (size_t)at - 1 : 0;
+    return change;
+}
+
+static bool read_row(struct history_row *row, const json_t *line)
+{
+    const json_t *runs = field_of(line, "runs"), *one;
+    size_t i;
+    *row = (struct history_row){.start = clean_copy(line, "region.start"),
+                                .end = clean_copy(line, "region.end"),
+                                .core = clean_copy(line, "core"),
+                                .column = clean_copy(line, "column"),
+                                .runs = calloc(json_array_size(runs) + 1, sizeof *row->runs),
+                                .bounds = (size_t)field_count(line, "at_least")};
+    bool ok = row->start != NULL && row->end != NULL && row->core != NULL && row->column != NULL &&
+              row->runs != NULL;
+    utf8_clean(row->setup, sizeof row->setup, field_text(line, "setup"));
+    json_array_foreach(runs, i, one)
+    {
+        if (!ok)
+            break;
+        struct history_run *run = &row->runs[row->n++];
+        *run = (struct history_run){.file = clean_copy(one, "file"),
+                                    .build_id = clean_copy(one, "build_id"),
+                                    .median = {.value = fmax(0, field_real(one, "median")),
+                                               .error = fmax(0, field_real(one, "error"))}};
+        utf8_clean(run->started, sizeof run->started, field_text(one, "started"));
+        ok = run->file != NULL && run->build_id != NULL;
+    }
+    json_array_foreach(field_of(line, "changes"), i, one)
+    {
+        if (row->n_changes < HISTORY_CHANGES && row->n > 0)
+            row->changes[row->n_changes++] = change_of(one, row->n);
+    }
+
+    row->has_trend = field_of(line, "trend") != NULL && row->n > 0;
+    row->trend = change_of(field_of(line, "trend"), row->n);
+    return ok;
+}
+
+bool history_read(struct history *history, const struct document *document)
+{
+    json_t *regions = document_rows(document, "region", NULL);
+    const json_t *summary = document_line(document, "summary"), *line;
+    size_t i;
+    *history = (struct history){.files = (size_t)field_count(summary, "files"),
+                                .skipped = (size_t)field_count(summary, "skipped"),
+                                .rows = calloc(json_array_size(regions) + 1, sizeof *history->rows)};
+    bool ok = regions != NULL && history->rows != NULL;
+    utf8_clean(history->reason, sizeof history->reason, field_text(summary, "skipped_because"));
+    json_array_foreach(regions, i, line)
+    {
+        ok = ok && read_row(&history->rows[history->n++], line);
+    }
+
+    json_decref(regions);
+    return ok;
 }
 
 /* ---- text */
@@ -363,11 +436,12 @@ static struct json_part trend_json(const struct history_row *row)
     return part;
 }
 
-bool history_json(FILE *out, const struct history *history)
+struct document history_document(const struct history *history)
 {
-    bool ok = json_command_header(out, "history", "");
+    struct document document = document_new();
     size_t changed = 0;
-    for (size_t i = 0; i < history->n && ok; i++) {
+    document_add(&document, json_command_part("history", ""));
+    for (size_t i = 0; i < history->n; i++) {
         const struct history_row *row = &history->rows[i];
         struct json_part part = json_part_new("region"), region = json_part_new(NULL);
         json_part_text(&region, "start", row->start);
@@ -383,14 +457,45 @@ bool history_json(FILE *out, const struct history *history)
             json_part_text(&part, "setup", row->setup);
         if (row->has_trend)
             json_part_object(&part, "trend", trend_json(row));
-        ok = json_part_write(out, part);
+        document_add(&document, part);
         changed += history_has_changed(row);
     }
     struct json_part summary = json_part_new("summary");
     json_part_unsigned(&summary, "files", history->files);
     json_part_unsigned(&summary, "regions", history->n);
     json_part_unsigned(&summary, "changed", changed);
-    if (history->skipped > 0)
+    if (history->skipped > 0) {
         json_part_unsigned(&summary, "skipped", history->skipped);
-    return json_part_write(out, summary) && ok;
+        json_part_text(&summary, "skipped_because", history->reason);
+    }
+    document_add(&document, summary);
+    return document;
+}
+
+/* A row for each run of a region. */
+bool history_csv(const struct rendering *to, const struct document *document)
+{
+    struct document rows = document_new();
+    size_t i, k;
+    const json_t *region, *run;
+    json_array_foreach(document->lines, i, region)
+    {
+        if (strcmp(field_text(region, "type"), "region") != 0)
+            continue;
+        json_array_foreach(field_of(region, "runs"), k, run)
+        {
+            struct json_part row = {.json = json_copy((json_t *)run)};
+            row.ok = row.json != NULL;
+            json_part_text(&row, "region", field_text(region, "region.start"));
+            json_part_text(&row, "end", field_text(region, "region.end"));
+            json_part_text(&row, "name", field_text(region, "column"));
+            json_part_text(&row, "unit", unit_of_counter(field_text(region, "column")));
+            json_part_text(&row, "core", field_text(region, "core"));
+            json_part_text(&row, "setup", field_text(region, "setup"));
+            document_add(&rows, row);
+        }
+    }
+    bool ok = rows.ok && render_table(to, &history_csv_view, json_incref(rows.lines));
+    document_free(&rows);
+    return fflush(to->out) == 0 && !ferror(to->out) && ok;
 }

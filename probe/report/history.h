@@ -6,6 +6,7 @@
 
 #include "measure/changes.h"
 #include "report/comparison.h"
+#include "report/render.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -43,6 +44,8 @@ struct history {
 bool history_add(struct history *history, const struct baseline *run);
 /* Sorts the runs and looks for changes. All rows together get a false one with at most this chance. */
 bool history_end(struct history *history, double chance);
+/* A result that history_json wrote. False if memory is out; it is to be freed all the same. */
+bool history_read(struct history *history, const struct document *document);
 void history_free(struct history *history);
 
 /* There is a step or a trend. */
@@ -54,5 +57,6 @@ double history_part_of(const struct change *change);
 
 /* All return false if the output could not be written whole. */
 bool history_text(FILE *out, const struct history *history);
-bool history_json(FILE *out, const struct history *history);
+struct document history_document(const struct history *history);
+bool history_csv(const struct rendering *to, const struct document *document);
 bool history_page(FILE *out, const struct history *history);

@@ -1,5 +1,7 @@
 #include "report/html.h"
 
+#include <string.h>
+
 #include "page_hashes.h"
 #include "report/terminal.h"
 
@@ -102,6 +104,13 @@ void html_end(FILE *out)
 void html_end_still(FILE *out)
 {
     fputs("</main>\n</body>\n</html>\n", out);
+}
+
+const char *html_verdict_class(const char *verdict)
+{
+    return strcmp(verdict, "pass") == 0        ? "pass"
+           : strcmp(verdict, "regressed") == 0 ? "regressed"
+                                               : "undecided";
 }
 
 static const char *kind_of(const struct html_table *table)

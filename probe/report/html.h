@@ -18,6 +18,8 @@ void html_attribute(FILE *out, const char *name, const char *value);
 /* <tag class="...">text</tag>; `class` NULL: none. */
 void html_element(FILE *out, const char *tag, const char *class, const char *text);
 
+/* The class of what has a verdict. */
+const char *html_verdict_class(const char *verdict);
 /* Up to the heading; the title is the heading, too. */
 void html_begin(FILE *out, const char *title);
 /* With the script that searches and zooms, where the page has an element for it. */

@@ -12,7 +12,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { FIELD = 1024 };
+enum { FIELD = 1024, BINS = 80 };
 
 struct json_part json_part_new(const char *type)
 {
@@ -41,9 +41,14 @@ void json_part_text(struct json_part *part, const char *key, const char *text)
         put(part, key, json_part_string(text));
 }
 
+static json_t *count_json(uint64_t value)
+{
+    return value <= INT64_MAX ? json_integer((json_int_t)value) : json_real((double)value);
+}
+
 void json_part_unsigned(struct json_part *part, const char *key, uint64_t value)
 {
-    put(part, key, value <= INT64_MAX ? json_integer((json_int_t)value) : json_real((double)value));
+    put(part, key, count_json(value));
 }
 
 void json_part_real(struct json_part *part, const char *key, double value)
@@ -238,6 +243,31 @@ bool json_header(FILE *out, const struct conditions *conditions, const struct co
     return json_part_write(out, json_header_part(JSON_SCHEMA, conditions, columns, n, started));
 }
 
+/* Units of metrics, and why some have no value. */
+static void put_metric_words(struct json_part *line, const struct metric_result *metrics, size_t n)
+{
+    struct json_part units = json_part_new(NULL), reasons = json_part_new(NULL);
+    for (size_t i = 0; i < n; i++) {
+        json_part_text(&units, metrics[i].name, metrics[i].unit);
+        if (!isfinite(metrics[i].value))
+            json_part_text(&reasons, metrics[i].name, metrics[i].why);
+    }
+    json_part_object(line, "metric_units", units);
+    json_part_object(line, "metric_reasons", reasons);
+}
+
+/* The same as texts: a real does not hold all digits of an address. */
+static struct json_part words_as_texts(const struct result_words *words)
+{
+    struct json_part object = json_part_new(NULL);
+    char text[32];
+    for (size_t i = 0; i < words->n; i++) {
+        snprintf(text, sizeof text, "0x%" PRIx64, words->values[i]);
+        json_part_text(&object, words->names[i], text);
+    }
+    return object;
+}
+
 /* Registers and memory at the end of a hit. */
 static struct json_part words_object(const struct result_words *names, const uint64_t *values)
 {
@@ -247,7 +277,7 @@ static struct json_part words_object(const struct result_words *names, const uin
     return object;
 }
 
-bool json_hit(FILE *out, const struct hit_result *hit, const struct summary *summary)
+struct json_part json_hit_part(const struct hit_result *hit, const struct summary *summary)
 {
     const struct column *columns = summary->columns;
     struct json_part line = json_part_new("hit"), values = json_part_new(NULL);
@@ -270,7 +300,88 @@ bool json_hit(FILE *out, const struct hit_result *hit, const struct summary *sum
     json_part_array(&line, "at_least", bounds);
     if (hit->words != NULL)
         json_part_object(&line, "new_max", words_object(&summary->at_max, hit->words));
-    return json_part_write(out, line);
+    return line;
+}
+
+bool json_hit(FILE *out, const struct hit_result *hit, const struct summary *summary)
+{
+    return json_part_write(out, json_hit_part(hit, summary));
+}
+
+static void add_bin(struct json_part *part, json_t *bins, uint64_t low, uint64_t count)
+{
+    json_t *pair = json_array();
+    json_part_append(part, pair, count_json(low));
+    json_part_append(part, pair, count_json(count));
+    json_part_append(part, bins, pair);
+}
+
+/* False: they are too many, or were not kept. */
+static bool add_values(struct json_part *part, json_t *bins, const struct statistics *statistics,
+                       const struct outliers *shape)
+{
+    bool exact = false;
+    uint64_t at = shape->low, next, last;
+    statistics_quantile(statistics, 0.5, &exact);
+    while (exact && json_array_size(bins) < BINS &&
+           statistics_between(statistics, at, shape->high, &next, &last) > 0) {
+        add_bin(part, bins, next, statistics_between(statistics, next, next, &last, &last));
+        if (next == shape->high)
+            return true;
+        at = next + 1;
+    }
+    return false;
+}
+
+static void put_far(struct json_part *part, const char *key, uint64_t count, uint64_t least, uint64_t most)
+{
+    struct json_part far = json_part_new(NULL);
+    if (count > 0) {
+        json_part_unsigned(&far, "count", count);
+        json_part_unsigned(&far, "least", least);
+        json_part_unsigned(&far, "most", most);
+    }
+    json_part_object(part, key, far);
+}
+
+/* Each value with how often it came, as long as they are few; else bins of one width, without empty ones. */
+static struct json_part distribution_object(const struct statistics *statistics)
+{
+    struct json_part part = json_part_new(NULL);
+    struct outliers shape = statistics_outliers(statistics);
+    struct histogram_bin some[BINS];
+    uint64_t width = 1;
+    json_t *bins = json_array();
+    if (statistics_min(statistics) == statistics_max(statistics)) {
+        json_decref(bins);
+        return part;
+    }
+    if (!add_values(&part, bins, statistics, &shape)) {
+        size_t n = statistics_histogram(statistics, shape.low, shape.high, some, BINS);
+        json_array_clear(bins);
+        for (size_t i = 0; i < n; i++)
+            if (some[i].count > 0)
+                add_bin(&part, bins, some[i].low, some[i].count);
+        width = n > 1 ? some[1].low - some[0].low : shape.high - shape.low;
+    }
+    json_part_unsigned(&part, "low", shape.low);
+    json_part_unsigned(&part, "high", shape.high);
+    json_part_unsigned(&part, "width", width);
+    json_part_array(&part, "bins", bins);
+    put_far(&part, "below", shape.below, shape.below_least, shape.below_most);
+    put_far(&part, "above", shape.above, shape.above_least, shape.above_most);
+    return part;
+}
+
+/* The upper of two hits in the middle, if it is another one. */
+static void put_other_middle(struct json_part *object, const struct statistics *statistics)
+{
+    uint64_t n = statistics_count(statistics);
+    bool exact = false;
+    uint64_t low = statistics_quantile(statistics, 0.5, &exact);
+    uint64_t next = statistics_quantile(statistics, ((double)n / 2 + 0.5) / (double)n, NULL);
+    if (exact && n % 2 == 0 && next != low)
+        json_part_unsigned(object, "median_above", next);
 }
 
 static struct json_part column_object(const struct column *column)
@@ -296,6 +407,8 @@ static struct json_part column_object(const struct column *column)
         json_part_unsigned(&object, "max", statistics_max(statistics));
         json_part_unsigned(&object, "p90", statistics_quantile(statistics, 0.9, NULL));
         json_part_unsigned(&object, "p99", statistics_quantile(statistics, 0.99, NULL));
+        put_other_middle(&object, statistics);
+        json_part_object(&object, "distribution", distribution_object(statistics));
     }
     json_part_bool(&object, "calibrated", column->calibrated);
     if (column->calibrated) {
@@ -305,6 +418,8 @@ static struct json_part column_object(const struct column *column)
     if (column->at_least > 0) {
         json_part_unsigned(&object, "at_least", column->at_least);
         json_part_unsigned(&object, "at_least_max", column->at_least_max);
+        if (column->bits > 0)
+            json_part_unsigned(&object, "bits", column->bits);
     }
     return object;
 }
@@ -384,11 +499,13 @@ void json_summary_fill(struct json_part *line, const struct summary *summary)
         struct json_part at_max = words_object(&summary->at_max, summary->at_max.values);
         json_part_unsigned(&at_max, "hit", summary->max_number);
         json_part_object(line, "at_max", at_max);
+        json_part_object(line, "at_max_words", words_as_texts(&summary->at_max));
     }
     for (size_t i = 0; i < summary->n; i++)
         json_part_object(&columns, summary->columns[i].name, column_object(&summary->columns[i]));
     json_part_object(line, "columns", columns);
     json_part_object(line, "metrics", json_metrics(summary->metrics, summary->n_metrics));
+    put_metric_words(line, summary->metrics, summary->n_metrics);
     json_part_object(line, "time", time_object(summary));
 }
 
@@ -422,6 +539,9 @@ bool json_counts(FILE *out, const char *type, const struct counts *counts)
     }
     json_part_object(&line, "columns", columns);
     json_part_object(&line, "metrics", json_metrics(counts->metrics, counts->n_metrics));
+    put_metric_words(&line, counts->metrics, counts->n_metrics);
+    if (counts->passes > 1)
+        json_part_unsigned(&line, "passes", counts->passes);
     json_part_unsigned(&line, "skew_us", counts->skew_us);
     if (counts->halts > 0) {
         json_part_unsigned(&line, "halts", counts->halts);

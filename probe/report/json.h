@@ -67,6 +67,7 @@ struct json_part json_metrics(const struct metric_result *metrics, size_t n);
 struct json_part json_header_part(const char *schema, const struct conditions *conditions,
                                   const struct column *columns, size_t n, time_t started);
 struct json_part json_region_part(const struct conditions *conditions);
+struct json_part json_hit_part(const struct hit_result *hit, const struct summary *summary);
 void json_summary_fill(struct json_part *line, const struct summary *summary);
 
 /* Writes the line and frees the part. False when the line could not be written whole; errno says why. */

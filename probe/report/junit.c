@@ -1,14 +1,16 @@
-#include "report/formats.h"
+#include "report/junit.h"
 
+#include "report/comparison_report.h"
 #include "report/number.h"
-#include "report/survey.h"
 #include "report/terminal.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
-enum { FIELD = 512 };
+enum { FIELD = 512, LONG = 2048 };
+
+/* ---- XML */
 
 /* Text, or the value of an attribute. XML 1.0 (section 2.2) forbids U+FFFE and U+FFFF, which a clean text may
    still have. */
@@ -18,7 +20,7 @@ static void put(FILE *out, const char *text)
         char character;
         const char *entity;
     } escapes[] = {{'&', "&amp;"}, {'<', "&lt;"}, {'>', "&gt;"}, {'"', "&quot;"}, {'\'', "&apos;"}};
-    char clean[UTF8_CLEAN_ROOM(FIELD)];
+    char clean[UTF8_CLEAN_ROOM(LONG)];
     for (const char *at = utf8_clean(clean, sizeof clean, text); *at != '\0'; at++) {
         const char *entity = NULL;
         for (size_t i = 0; i < sizeof escapes / sizeof *escapes; i++)
@@ -39,228 +41,116 @@ static void put_attribute(FILE *out, const char *name, const char *value)
     fputc('"', out);
 }
 
-static void put_count(FILE *out, const char *name, uint64_t value)
-{
-    fprintf(out, " %s=\"%" PRIu64 "\"", name, value);
-}
-
 /* Plain decimals: some readers of these files do not know exponents. */
 static void put_seconds(FILE *out, double seconds, int decimals)
 {
     fprintf(out, " time=\"%.*f\"", decimals, isfinite(seconds) && seconds >= 0 ? seconds : 0);
 }
 
+enum outcome { PASSED, FAILED, ERRED, SKIPPED, OUTCOMES };
+static const char *const outcomes[OUTCOMES] = {[FAILED] = "failure type=\"regressed\"",
+                                               [ERRED] = "error type=\"not comparable\"",
+                                               [SKIPPED] = "skipped"};
+
+static void put_case(FILE *out, const json_t *one)
+{
+    const char *element = outcomes[field_count(one, "outcome") % OUTCOMES];
+    fputs("  <testcase", out);
+    put_attribute(out, "classname", field_text(one, "class"));
+    put_attribute(out, "name", field_text(one, "name"));
+    put_seconds(out, field_real(one, "seconds"), 9);
+    fputs(">\n", out);
+    if (element != NULL) {
+        fprintf(out, "    <%s", element);
+        put_attribute(out, "message", field_text(one, "message"));
+        fputs("/>\n", out);
+    }
+    if (field_text(one, "numbers")[0] != '\0') {
+        fputs("    <system-out>", out);
+        put(out, field_text(one, "numbers"));
+        fputs("</system-out>\n", out);
+    }
+    fputs("  </testcase>\n", out);
+}
+
 static void put_property(FILE *out, const char *name, const char *value)
 {
-    if (value[0] == '\0')
-        return;
     fputs("    <property", out);
     put_attribute(out, "name", name);
     put_attribute(out, "value", value);
     fputs("/>\n", out);
 }
 
-static void put_conditions(FILE *out, const struct conditions *conditions)
+/* One with several values is there as often. */
+static void put_properties(FILE *out, const struct junit_suite *suite)
 {
-    char hz[NUMBER_ROOM] = "";
-    if (conditions->clock_hz > 0)
-        number_shortest(hz, NUMBER_ROOM, conditions->clock_hz);
-    put_property(out, "link", conditions->link);
-    put_property(out, "core", conditions->core);
-    put_property(out, "counter", conditions->counter);
-    put_property(out, "note", conditions->note);
-    put_property(out, "elf", conditions->elf);
-    put_property(out, "build_id", conditions->build_id);
-    put_property(out, "start", conditions->start);
-    put_property(out, "start_source", conditions->start_source);
-    put_property(out, "end", conditions->end);
-    put_property(out, "end_source", conditions->end_source);
-    put_property(out, "clock_hz", hz);
-    put_property(out, "clock_source", conditions->clock_source);
-}
-
-static void put_properties(FILE *out, const struct summary *summary, const struct comparison *comparison)
-{
-    char number[NUMBER_ROOM];
+    const char *name;
+    json_t *value;
+    const json_t *one;
+    size_t i;
     fputs("  <properties>\n", out);
-    put_conditions(out, &summary->conditions);
-    snprintf(number, sizeof number, "%" PRIu64, summary->hits);
-    put_property(out, "hits", number);
-    snprintf(number, sizeof number, "%" PRIu64, summary->tainted);
-    put_property(out, "tainted", number);
-    snprintf(number, sizeof number, "%" PRIu64, summary->warmup);
-    put_property(out, "warmup", summary->warmup > 0 ? number : "");
-    put_property(out, "precision",
-                 summary->precision > 0 && isfinite(summary->precise)
-                     ? number_shortest(number, NUMBER_ROOM, summary->precise)
-                     : "");
-    put_property(out, "disagreement", summary->disagreement);
-    put_property(out, "ended", summary->ended);
-    if (comparison != NULL) {
-        put_property(out, "file", comparison->file_now);
-        put_property(out, "baseline", comparison->file);
-        put_property(out, "baseline_build_id", comparison->build_id);
-        put_property(out, "threshold", number_shortest(number, NUMBER_ROOM, comparison->threshold));
-        put_property(out, "verdict", verdict_name(comparison->verdict));
-        for (size_t i = 0; i < comparison->n_reasons; i++)
-            put_property(out, "not_comparable", comparison->reasons[i]);
-        for (size_t i = 0; i < comparison->n_notes; i++)
-            put_property(out, "note", comparison->notes[i]);
+    json_object_foreach(suite->properties.json, name, value)
+    {
+        if (json_is_string(value))
+            put_property(out, name, json_string_value(value));
+        json_array_foreach(value, i, one)
+        {
+            put_property(out, name, text_or_empty(one));
+        }
     }
     fputs("  </properties>\n", out);
 }
 
-static bool is_unsupported(const struct column *column)
+static void put_said(FILE *out, const json_t *said)
 {
-    return column != NULL && column->unsupported[0] != '\0';
-}
-
-static bool is_counted(const struct column *column)
-{
-    return column != NULL && !is_unsupported(column) && column_figures(column).count > 0;
-}
-
-enum outcome { PASSED, FAILED, ERRED, SKIPPED, OUTCOMES };
-
-/* Either may be NULL, but not both. */
-static enum outcome outcome_of(const struct column *column, const struct verdict_line *line)
-{
-    if (line == NULL)
-        return is_counted(column) ? PASSED : SKIPPED;
-    static const enum outcome outcomes[] = {[VERDICT_PASS] = PASSED,
-                                            [VERDICT_REGRESSED] = FAILED,
-                                            [VERDICT_INCONCLUSIVE] = SKIPPED,
-                                            [VERDICT_NOT_COMPARABLE] = ERRED};
-    return outcomes[line->verdict];
-}
-
-static void put_message(FILE *out, const struct column *column, const struct verdict_line *line,
-                        const struct comparison *comparison)
-{
-    char before[NUMBER_ROOM], after[NUMBER_ROOM], change[NUMBER_ROOM], threshold[NUMBER_ROOM];
-    char message[FIELD];
-    if (line == NULL) {
-        snprintf(message, sizeof message, "%s%s", is_unsupported(column) ? "not supported: " : "not counted",
-                 column->unsupported);
-    } else if (line->base.n == 0 || line->now.n == 0) {
-        snprintf(message, sizeof message, "%s", line->why);
-    } else {
-        number_change(change, line->change);
-        bool open = line->verdict != VERDICT_PASS && line->verdict != VERDICT_REGRESSED;
-        number_part(threshold, comparison->threshold);
-        snprintf(message, sizeof message, "%s -> %s%s%s%s%s%s%s%s", number_mean(before, line->base.mean),
-                 number_mean(after, line->now.mean), change[0] != '\0' ? ", " : "", change,
-                 open ? "" : " (threshold ", open ? "" : threshold, open ? "" : ")",
-                 line->why[0] != '\0' ? ": " : "", line->why);
+    const json_t *one;
+    size_t i;
+    if (json_array_size(said) == 0)
+        return;
+    fputs("  <system-out>", out);
+    json_array_foreach(said, i, one)
+    {
+        put(out, text_or_empty(one));
+        fputc('\n', out);
     }
-    put_attribute(out, "message", message);
-}
-
-static void put_numbers(FILE *out, const struct column *column)
-{
-    struct figures figures = column_figures(column);
-    char mean[NUMBER_ROOM], deviation[NUMBER_ROOM];
-    fprintf(out, "    <system-out>count %" PRIu64, figures.count);
-    if (figures.has_median)
-        fprintf(out, ", median %" PRIu64, figures.median);
-    fprintf(out, ", mean %s, sd %s, min %" PRIu64 ", max %" PRIu64,
-            number_shortest(mean, NUMBER_ROOM, figures.mean),
-            number_shortest(deviation, NUMBER_ROOM, figures.sd), figures.min, figures.max);
-    if (column->at_least > 0)
-        fprintf(out, ", and %" PRIu64 " of which only a lower bound is known, the highest %" PRIu64,
-                column->at_least, column->at_least_max);
     fputs("</system-out>\n", out);
 }
 
-/* Only the first column, which counts cycles, has a duration. */
-static double seconds_of(const struct summary *summary, const struct column *column)
+static void put_suite(FILE *out, const struct junit_suite *suite)
 {
-    double hz = summary->conditions.clock_hz;
-    return column == &summary->columns[0] && hz > 0 && is_counted(column) ? column_figures(column).mean / hz
-                                                                          : 0;
-}
-
-static void put_case(FILE *out, const struct summary *summary, const struct comparison *comparison,
-                     const struct column *column, const struct verdict_line *line)
-{
-    const char *start = summary->conditions.start;
-    fputs("  <testcase", out);
-    put_attribute(out, "classname", start[0] != '\0' ? start : "pmu-probe");
-    put_attribute(out, "name", column != NULL ? column->name : line->name);
-    put_seconds(out, seconds_of(summary, column), 9);
-    fputs(">\n", out);
-    switch (outcome_of(column, line)) {
-    case FAILED:
-        fputs("    <failure type=\"regressed\"", out);
-        put_message(out, column, line, comparison);
-        fputs("/>\n", out);
-        break;
-    case ERRED:
-        fputs("    <error type=\"not comparable\"", out);
-        put_message(out, column, line, comparison);
-        fputs("/>\n", out);
-        break;
-    case SKIPPED:
-        fputs("    <skipped", out);
-        put_message(out, column, line, comparison);
-        fputs("/>\n", out);
-        break;
-    case PASSED:
-    case OUTCOMES:
-        break;
+    static const char *const names[OUTCOMES] = {"tests", "failures", "errors", "skipped"};
+    size_t counts[OUTCOMES] = {0}, i;
+    const json_t *one;
+    json_array_foreach(suite->cases.json, i, one)
+    {
+        counts[field_count(one, "outcome") % OUTCOMES]++;
     }
-    if (is_counted(column))
-        put_numbers(out, column);
-    fputs("  </testcase>\n", out);
-}
-
-/* Counts the cases by outcome; prints them unless `out` is NULL. */
-static void each_case(FILE *out, const struct summary *summary, const struct comparison *comparison,
-                      size_t counts[OUTCOMES])
-{
-    for (size_t i = 0; i < summary->n; i++) {
-        const struct column *column = &summary->columns[i];
-        const struct verdict_line *line =
-            comparison != NULL ? comparison_find(comparison, column->name) : NULL;
-        counts[outcome_of(column, line)]++;
-        if (out != NULL)
-            put_case(out, summary, comparison, column, line);
-    }
-    for (size_t i = 0; comparison != NULL && i < comparison->n; i++) {
-        const struct verdict_line *line = &comparison->lines[i];
-        if (comparison_column(summary, line) != NULL)
-            continue;
-        counts[outcome_of(NULL, line)]++;
-        if (out != NULL)
-            put_case(out, summary, comparison, NULL, line);
-    }
-}
-
-static void put_suite(FILE *out, const char *name, const size_t counts[OUTCOMES], double seconds)
-{
+    counts[PASSED] = json_array_size(suite->cases.json);
     fputs("<testsuite", out);
-    put_attribute(out, "name", name);
-    put_count(out, "tests", counts[PASSED] + counts[FAILED] + counts[ERRED] + counts[SKIPPED]);
-    put_count(out, "failures", counts[FAILED]);
-    put_count(out, "errors", counts[ERRED]);
-    put_count(out, "skipped", counts[SKIPPED]);
-    put_seconds(out, seconds, 3);
+    put_attribute(out, "name", suite->name);
+    for (i = 0; i < OUTCOMES; i++)
+        fprintf(out, " %s=\"%zu\"", names[i], counts[i]);
+    put_seconds(out, suite->seconds, 3);
     fputs(">\n", out);
+    put_properties(out, suite);
+    json_array_foreach(suite->cases.json, i, one)
+    {
+        put_case(out, one);
+    }
+
+    put_said(out, suite->said);
+    fputs("</testsuite>\n", out);
 }
 
-void junit_suite(FILE *out, const struct summary *summary, const struct comparison *comparison)
+bool junit_write(FILE *out, struct junit_suite *suite)
 {
-    const struct conditions *conditions = &summary->conditions;
-    char name[sizeof conditions->start + sizeof conditions->end + FIELD];
-    size_t counts[OUTCOMES] = {0};
-    each_case(NULL, summary, comparison, counts);
-    snprintf(name, sizeof name, "pmu-probe%s%s%s%s", conditions->start[0] != '\0' ? " " : "",
-             conditions->start, conditions->end[0] != '\0' ? " to " : "", conditions->end);
-
-    put_suite(out, name, counts, summary->seconds);
-    put_properties(out, summary, comparison);
-    each_case(out, summary, comparison, counts);
-    fputs("</testsuite>\n", out);
+    bool ok = suite->properties.ok && suite->cases.ok;
+    if (ok)
+        put_suite(out, suite);
+    json_decref(suite->properties.json);
+    json_decref(suite->cases.json);
+    json_decref(suite->said);
+    return ok;
 }
 
 void junit_begin(FILE *out)
@@ -274,88 +164,234 @@ bool junit_end(FILE *out)
     return fflush(out) == 0 && !ferror(out);
 }
 
-bool junit_summary(FILE *out, const struct summary *summary, const struct comparison *comparison)
+/* ---- suites and cases */
+
+struct junit_suite junit_suite(const char *name, double seconds)
 {
-    junit_begin(out);
-    junit_suite(out, summary, comparison);
-    return junit_end(out);
+    return (struct junit_suite){.name = name,
+                                .seconds = seconds,
+                                .properties = json_part_new(NULL),
+                                .cases = {.json = json_array(), .ok = true}};
 }
 
-/* --- surveys -------------------------------------------------------------------------------------------- */
-
-/* `line` NULL: the region has no verdict, but a case all the same. */
-static enum outcome outcome_in_survey(const struct survey_row *row, const struct verdict_line *line)
+void junit_conditions(struct junit_suite *suite, const struct conditions *conditions)
 {
-    bool reached = row->summary != NULL && row->summary->hits > 0;
-    if (line != NULL)
-        return outcome_of(NULL, line);
-    return reached ? PASSED : SKIPPED;
+    struct json_part *to = &suite->properties;
+    char hz[NUMBER_ROOM] = "";
+    if (conditions->clock_hz > 0)
+        number_shortest(hz, NUMBER_ROOM, conditions->clock_hz);
+    row_text(to, "link", conditions->link);
+    row_text(to, "core", conditions->core);
+    row_text(to, "counter", conditions->counter);
+    row_text(to, "note", conditions->note);
+    row_text(to, "elf", conditions->elf);
+    row_text(to, "build_id", conditions->build_id);
+    row_text(to, "start", conditions->start);
+    row_text(to, "start_source", conditions->start_source);
+    row_text(to, "end", conditions->end);
+    row_text(to, "end_source", conditions->end_source);
+    row_text(to, "clock_hz", hz);
+    row_text(to, "clock_source", conditions->clock_source);
 }
 
-static void put_survey_case(FILE *out, const struct survey_row *row, const struct verdict_line *line)
+static enum outcome outcome_of(const struct junit_case *one)
 {
-    static const char *const elements[OUTCOMES] = {[FAILED] = "failure type=\"regressed\"",
-                                                   [ERRED] = "error type=\"not comparable\"",
-                                                   [SKIPPED] = "skipped"};
-    bool is_budget = line != NULL && line == row->budget,
-         reached = row->summary != NULL && row->summary->hits > 0;
-    const struct column *cycles = reached ? &row->summary->columns[0] : NULL;
-    bool of_cycles = line == NULL || is_budget || (cycles != NULL && strcmp(line->name, cycles->name) == 0);
-    enum outcome outcome = outcome_in_survey(row, line);
-    char message[4 * FIELD] = "", numbers[3 * NUMBER_ROOM], verdict[2 * FIELD];
-    if (line != NULL) {
-        survey_numbers(line, is_budget, numbers, sizeof numbers);
-        survey_describe(row, line, verdict, sizeof verdict);
-        snprintf(message, sizeof message, "%s: %s", numbers, verdict);
-    } else if (!reached) {
-        snprintf(message, sizeof message, "%s", row->why[0] != '\0' ? row->why : "not reached");
-    }
-    fputs("  <testcase", out);
-    put_attribute(out, "classname", row->name);
-    put_attribute(out, "name", line != NULL ? line->name : "measured");
-    put_seconds(out, of_cycles && cycles != NULL ? seconds_of(row->summary, cycles) : 0, 9);
-    fputs(">\n", out);
-    if (elements[outcome] != NULL) {
-        fprintf(out, "    <%s", elements[outcome]);
-        put_attribute(out, "message", message);
-        fputs("/>\n", out);
-    }
-    if (of_cycles && is_counted(cycles))
-        put_numbers(out, cycles);
-    fputs("  </testcase>\n", out);
+    static const enum outcome of[] = {[VERDICT_PASS] = PASSED,
+                                      [VERDICT_REGRESSED] = FAILED,
+                                      [VERDICT_INCONCLUSIVE] = SKIPPED,
+                                      [VERDICT_NOT_COMPARABLE] = ERRED};
+    if (one->verdict[0] == '\0')
+        return run_is_counted(one->column) ? PASSED : SKIPPED;
+    return of[verdict_by_name(one->verdict)];
 }
 
-static void each_survey_case(FILE *out, const struct survey *survey, size_t counts[OUTCOMES])
-{
-    for (size_t i = 0; i < survey->n; i++) {
-        const struct survey_row *row = &survey->rows[i];
-        const struct verdict_line *line = survey_check(row, 0);
-        for (size_t k = 0; k == 0 || line != NULL; line = survey_check(row, ++k)) {
-            counts[outcome_in_survey(row, line)]++;
-            if (out != NULL)
-                put_survey_case(out, row, line);
-        }
-    }
-}
-
-bool survey_junit(FILE *out, const struct survey *survey)
+static void add_number(char *text, size_t size, const char *name, const json_t *column, const char *key)
 {
     char number[NUMBER_ROOM];
-    size_t counts[OUTCOMES] = {0};
-    each_survey_case(NULL, survey, counts);
-    junit_begin(out);
-    put_suite(out, "pmu-probe survey", counts, survey->seconds);
-    fputs("  <properties>\n", out);
-    put_conditions(out, &survey->conditions);
-    if (survey->baseline != NULL) {
-        put_property(out, "baseline", survey->baseline);
-        put_property(out, "threshold", number_shortest(number, NUMBER_ROOM, survey->threshold));
+    size_t used = strlen(text);
+    const json_t *value = field_of(column, key);
+    if (json_is_number(value) && used < size)
+        snprintf(text + used, size - used, "%s%s %s", used > 0 ? ", " : "", name,
+                 json_is_integer(value)
+                     ? (snprintf(number, sizeof number, "%" PRIu64, count_of(value)), number)
+                     : number_shortest(number, NUMBER_ROOM, json_number_value(value)));
+}
+
+static void describe_numbers(const json_t *column, char *out, size_t size)
+{
+    static const char *const keys[] = {"count", "median", "mean", "sd", "min", "max", "p90", "p99"};
+    char error[NUMBER_ROOM];
+    out[0] = '\0';
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        add_number(out, size, keys[i], column, keys[i]);
+        if (strcmp(keys[i], "mean") == 0 && run_mean_error(column) > 0)
+            snprintf(out + strlen(out), size - strlen(out), " ±%s (95 %%)",
+                     number_decimal(error, sizeof error, run_mean_error(column), 2));
     }
-    if (survey->judged)
-        put_property(out, "verdict", verdict_name(survey_verdict(survey)));
-    put_property(out, "ended", survey->ended);
-    fputs("  </properties>\n", out);
-    each_survey_case(out, survey, counts);
-    fputs("</testsuite>\n", out);
-    return junit_end(out);
+    if (json_is_true(field_of(column, "calibrated"))) {
+        add_number(out, size, "per hit ±", column, "plus_minus");
+        add_number(out, size, "overhead", column, "overhead");
+    } else if (field_of(column, "calibrated") != NULL) {
+        snprintf(out + strlen(out), size - strlen(out),
+                 "; the overhead was not measured, and what a halt adds is in the counts");
+    }
+    if (field_count(column, "at_least") > 0)
+        snprintf(out + strlen(out), size - strlen(out),
+                 ", and %" PRIu64 " of which only a lower bound is known, the highest %" PRIu64,
+                 field_count(column, "at_least"), field_count(column, "at_least_max"));
+}
+
+void junit_add(struct junit_suite *suite, const struct junit_case *one)
+{
+    struct json_part part = json_part_new(NULL);
+    char numbers[LONG] = "", text[2 * LONG];
+    enum outcome outcome = outcome_of(one);
+    if (run_is_counted(one->column))
+        describe_numbers(one->column, numbers, sizeof numbers);
+    /* What failed says so in its message */
+    bool says = outcome == PASSED && one->verdict[0] != '\0';
+    snprintf(text, sizeof text, "%s%s%s%s%s", says ? one->verdict : "", says ? ": " : "",
+             says ? one->message : "", says && numbers[0] != '\0' ? "; " : "", numbers);
+    row_text(&part, "class", one->class);
+    row_text(&part, "name", one->name);
+    row_real(&part, "seconds", one->seconds);
+    row_real(&part, "outcome", outcome);
+    row_text(&part, "message", one->message);
+    row_text(&part, "numbers", text);
+    suite->cases.ok = suite->cases.ok && part.ok;
+    json_part_append(&suite->cases, suite->cases.json, part.json);
+}
+
+/* ---- a run */
+
+static void describe(char *out, size_t size, const json_t *verdict, const json_t *line)
+{
+    char before[NUMBER_ROOM], after[NUMBER_ROOM], change[NUMBER_ROOM] = "", threshold[NUMBER_ROOM];
+    const char *why = field_text(line, "why");
+    enum verdict is = verdict_by_name(field_text(line, "verdict"));
+    bool open = is != VERDICT_PASS && is != VERDICT_REGRESSED;
+    if (field_count(line, "base.count") == 0 || field_count(line, "now.count") == 0) {
+        snprintf(out, size, "%s", why);
+        return;
+    }
+    number_change(change, field_real(line, "change"));
+    number_part(threshold, field_real(verdict, "threshold"));
+    snprintf(out, size, "%s%s%s -> %s%s%s%s%s%s%s%s", open ? verdict_name(is) : "", open ? ": " : "",
+             number_mean(before, field_real(line, "base.mean")),
+             number_mean(after, field_real(line, "now.mean")), change[0] != '\0' ? ", " : "", change,
+             open ? "" : " (threshold ", open ? "" : threshold, open ? "" : ")", why[0] != '\0' ? ": " : "",
+             why);
+}
+
+static void add_column(struct junit_suite *suite, const struct run_lines *run, const char *name,
+                       const json_t *column, const json_t *line)
+{
+    const char *first = "", *unsupported = field_text(column, "not_supported");
+    char message[2 * FIELD];
+    run_first(run->summary, &first);
+    if (line != NULL)
+        describe(message, sizeof message, run->verdict, line);
+    else
+        snprintf(message, sizeof message, "%s%s", unsupported[0] != '\0' ? "not supported: " : "not counted",
+                 unsupported);
+    /* Only the first column, which counts cycles, has a duration. */
+    bool is_time = strcmp(first, name) == 0 && run->conditions.clock_hz > 0 && run_is_counted(column);
+    junit_add(suite, &(struct junit_case){
+                         .class = run->conditions.start[0] != '\0' ? run->conditions.start : "pmu-probe",
+                         .name = name,
+                         .verdict = field_text(line, "verdict"),
+                         .message = message,
+                         .column = column,
+                         .seconds = is_time ? field_real(column, "mean") / run->conditions.clock_hz : 0});
+}
+
+static void add_columns(struct junit_suite *suite, const struct run_lines *run)
+{
+    json_t *columns = json_object_get(run->summary, "columns"),
+           *lines = json_object_get(run->verdict, "columns"), *column, *line;
+    const char *name;
+    json_object_foreach(columns, name, column)
+    {
+        add_column(suite, run, name, column, json_object_get(lines, name));
+    }
+
+    json_object_foreach(lines, name, line)
+    {
+        if (json_object_get(columns, name) == NULL)
+            add_column(suite, run, name, run->summary == NULL ? field_of(line, "now") : NULL, line);
+    }
+}
+
+static void add_properties(struct junit_suite *suite, const struct run_lines *run)
+{
+    static const char *const counts[] = {"hits", "tainted", "warmup"}, *const texts[] = {"disagreement",
+                                                                                         "ended"};
+    struct json_part *to = &suite->properties;
+    const json_t *summary = run->summary, *verdict = run->verdict;
+    char number[NUMBER_ROOM];
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
+        if (field_of(summary, counts[i]) != NULL) {
+            snprintf(number, sizeof number, "%" PRIu64, field_count(summary, counts[i]));
+            row_text(to, counts[i], number);
+        }
+    if (isfinite(field_real(summary, "precision.mean")))
+        row_text(to, "precision",
+                 number_shortest(number, NUMBER_ROOM, field_real(summary, "precision.mean")));
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        row_text(to, texts[i], field_text(summary, texts[i]));
+    if (verdict == NULL)
+        return;
+    row_text(to, "file", field_text(verdict, "file"));
+    row_text(to, "baseline", field_text(verdict, "baseline.file"));
+    row_text(to, "baseline_started", field_text(verdict, "baseline.started"));
+    row_text(to, "baseline_build_id", field_text(verdict, "baseline.build_id"));
+    row_text(to, "threshold",
+             number_shortest(number, NUMBER_ROOM, fmax(0, field_real(verdict, "threshold"))));
+    row_text(to, "verdict", verdict_name(verdict_by_name(field_text(verdict, "verdict"))));
+    if (field_of(verdict, "not_comparable") != NULL)
+        to->ok =
+            json_object_set(to->json, "not_comparable", json_object_get(verdict, "not_comparable")) == 0 &&
+            to->ok;
+    if (field_of(verdict, "notes") != NULL)
+        to->ok = json_object_set(to->json, "differs", json_object_get(verdict, "notes")) == 0 && to->ok;
+}
+
+/* As properties: a case could fail, and a metric cannot. */
+static void add_metrics(struct junit_suite *suite, const json_t *summary)
+{
+    const char *name;
+    json_t *value;
+    char text[FIELD];
+    json_object_foreach(json_object_get(summary, "metrics"), name, value)
+    {
+        const char *unit = json_string_value(json_object_get(field_of(summary, "metric_units"), name)),
+                   *why = json_string_value(json_object_get(field_of(summary, "metric_reasons"), name));
+        if (json_is_number(value))
+            snprintf(text, sizeof text, "%.4g%s%s", json_number_value(value), unit != NULL ? " " : "",
+                     unit != NULL ? unit : "");
+        else
+            snprintf(text, sizeof text, "not counted%s%s", why != NULL ? ": " : "", why != NULL ? why : "");
+        row_text(&suite->properties, name, text);
+    }
+}
+
+bool junit_run(FILE *out, const struct run_lines *run)
+{
+    const struct conditions *conditions = &run->conditions;
+    char name[sizeof conditions->start + sizeof conditions->end + FIELD];
+    snprintf(name, sizeof name, "pmu-probe%s%s%s%s", conditions->start[0] != '\0' ? " " : "",
+             conditions->start, conditions->end[0] != '\0' ? " to " : "", conditions->end);
+    struct junit_suite suite = junit_suite(name, field_real(run->summary, "seconds"));
+    junit_conditions(&suite, conditions);
+    add_properties(&suite, run);
+    add_metrics(&suite, run->summary);
+    add_columns(&suite, run);
+    if (run->summary != NULL) {
+        json_t *more = run_explanations(run);
+        suite.said = run_facts(run);
+        suite.cases.ok =
+            suite.cases.ok && suite.said != NULL && more != NULL && json_array_extend(suite.said, more) == 0;
+        json_decref(more);
+    }
+    return junit_write(out, &suite);
 }

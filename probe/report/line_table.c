@@ -1,7 +1,8 @@
 #include "report/line_table.h"
 
-#include "base/deadline.h"
+#include "report/conditions.h"
 #include "report/number.h"
+#include "report/page.h"
 #include "report/profile_notes.h"
 #include "report/terminal.h"
 #include "report/views.h"
@@ -160,11 +161,11 @@ static void make_notes(const struct line_report *report, const struct check *che
 
 /* ---- the document */
 
-bool line_report_json_header(FILE *out, const struct conditions *conditions)
+struct json_part line_report_header(const struct conditions *conditions)
 {
     struct json_part header = json_header_part(JSON_SCHEMA_2, conditions, NULL, 0, deadline_wall_s());
     json_part_text(&header, "command", "lines");
-    return json_part_write(out, header);
+    return header;
 }
 
 static void add_blocks(struct json_part *part, const struct line_costs *costs, const struct line_cost *line)
@@ -186,8 +187,12 @@ static void add_blocks(struct json_part *part, const struct line_costs *costs, c
 static struct json_part line_line(const struct line_report *report, const struct line_cost *line)
 {
     struct json_part part = json_part_new("line");
-    if (line->file != LISTING_NO_FILE)
-        json_part_text(&part, "file", report->listing->files[line->file]);
+    if (line->file != LISTING_NO_FILE) {
+        const char *file = report->listing->files[line->file], *path = report->texts[line->file].path;
+        json_part_text(&part, "file", file);
+        if (path != NULL && strcmp(path, file) != 0)
+            json_part_text(&part, "path", path);
+    }
     if (line->line > 0)
         json_part_unsigned(&part, "line", line->line);
     json_part_text(&part, "text", text_of(report, line));
@@ -240,42 +245,54 @@ static struct json_part summary_line(const struct line_report *report)
     return part;
 }
 
-static struct document line_document(const struct line_report *report)
+void line_report_lines(struct document *document, const struct line_report *report)
 {
-    struct document document = document_new();
     for (size_t i = 0; i < report->costs->n; i++)
-        document_add(&document, line_line(report, &report->costs->lines[i]));
-    document_add(&document, summary_line(report));
-    return document;
+        document_add(document, line_line(report, &report->costs->lines[i]));
+    document_add(document, summary_line(report));
 }
 
 /* ---- for people */
 
-static struct json_part shown_line(const struct line_report *report, const struct line_cost *line)
+/* All of it is one instruction. */
+static bool is_one_instruction(const json_t *line)
 {
-    struct json_part row = line_line(report, line);
+    const json_t *blocks = field_of(line, "blocks");
+    return json_array_size(blocks) == 1 && field_count(json_array_get(blocks, 0), "instructions") == 1;
+}
+
+static struct json_part shown_line(const json_t *line, const char *region)
+{
+    struct json_part row = {.json = json_copy((json_t *)line)};
     char marks[8];
-    const char *path = line->file == LISTING_NO_FILE            ? "(no file)"
-                       : report->texts[line->file].path != NULL ? report->texts[line->file].path
-                                                                : report->listing->files[line->file];
-    snprintf(marks, sizeof marks, "%s%s%s%s", line->has_calls ? "c" : " ", line->is_inlined ? "i" : " ",
-             line->is_mixed ? "m" : " ", line->instructions == 1 ? "1" : " ");
-    row_text(&row, "group", path);
+    row.ok = row.json != NULL;
+    snprintf(marks, sizeof marks, "%s%s%s%s", field_is(line, "calls") ? "c" : " ",
+             field_is(line, "inlined") ? "i" : " ", field_is(line, "mixed") ? "m" : " ",
+             is_one_instruction(line) ? "1" : " ");
+    row_text(&row, "region", region);
+    row_text(&row, "unit", "cycles");
+    row_text(&row, "group", field_of(line, "file") != NULL ? field_text(line, "path|file") : "(no file)");
     row_text(&row, "marks", marks);
-    row_text(&row, "reason", line->hits == 0 ? "<not reached>" : "");
+    row_text(&row, "reason", field_count(line, "hits") == 0 ? "<not reached>" : "");
     return row;
 }
 
-static bool put_lines(const struct rendering *to, const struct line_report *report)
+static bool put_lines(const struct rendering *to, const struct document *document)
 {
-    json_t *rows = json_array();
-    bool ok = true;
-    for (size_t i = 0; i < report->costs->n; i++) {
-        struct json_part row = shown_line(report, &report->costs->lines[i]);
-        ok = ok && row.ok && json_array_append(rows, row.json) == 0;
-        json_decref(row.json);
+    const char *region = field_text(document_line(document, "header"), "region.start");
+    struct document rows = document_new();
+    size_t i;
+    const json_t *line;
+    json_array_foreach(document->lines, i, line)
+    {
+        if (strcmp(field_text(line, "type"), "line") == 0)
+            document_add(&rows, shown_line(line, region));
     }
-    return render_table(to, &line_view, rows) && ok;
+
+    bool ok = rows.ok &&
+              render_table(to, to->format == FORMAT_CSV ? &line_csv : &line_view, json_incref(rows.lines));
+    document_free(&rows);
+    return ok;
 }
 
 static const char *decimal(char out[NUMBER_ROOM], const json_t *line, const char *key)
@@ -305,18 +322,39 @@ static void put_sum(const struct rendering *to, const json_t *summary)
     render_text(to, text);
 }
 
-bool line_report_write(const struct rendering *to, const struct line_report *report)
+bool line_write(const struct rendering *to, const struct document *document, bool begun,
+                const struct page_command *command)
 {
-    struct document document = line_document(report);
-    const json_t *summary = document_line(&document, "summary");
-    bool ok = document.ok;
-    if (ok && to->format == FORMAT_JSON) {
-        ok = document_write(to->out, &document);
-    } else if (ok) {
-        ok = put_lines(to, report);
+    const json_t *summary = document_line(document, "summary");
+    struct conditions conditions = {0};
+    char title[512];
+    if (!document->ok || to->format == FORMAT_JSON)
+        return document->ok && document_write(to->out, document);
+    conditions_read(&conditions, document_line(document, "header"));
+    snprintf(title, sizeof title, "Lines of %.480s", conditions.start);
+    const struct page page = {.out = to->out,
+                              .title = title,
+                              .conditions = &conditions,
+                              .verdict = "",
+                              .command = command,
+                              .document = document};
+    if (to->format == FORMAT_HTML)
+        page_begin(&page);
+    else if (!begun || to->format == FORMAT_MARKDOWN)
+        conditions_write(to, &conditions);
+    if (to->format == FORMAT_MARKDOWN && conditions.note[0] != '\0')
+        render_text(to, conditions.note);
+    bool ok = put_lines(to, document);
+    if (to->format != FORMAT_CSV) {
         put_sum(to, summary);
         render_notes(to, field_of(summary, "notes"));
+        if (to->format == FORMAT_MARKDOWN || to->format == FORMAT_TEXT) {
+            char clock[256];
+            if (conditions_clock_text(&conditions, clock, sizeof clock))
+                render_text(to, clock);
+        }
     }
-    document_free(&document);
+    if (to->format == FORMAT_HTML)
+        return page_end(&page) && ok;
     return render_end(to) && ok;
 }

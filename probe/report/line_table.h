@@ -7,6 +7,7 @@
 #include "measure/line_costs.h"
 #include "measure/result.h"
 #include "profile/source_text.h"
+#include "report/page_command.h"
 #include "report/render.h"
 #include "symbols/listing.h"
 
@@ -25,6 +26,10 @@ struct line_report {
     char ended[256];             /* why it ended early; "" */
 };
 
-bool line_report_json_header(FILE *out, const struct conditions *conditions);
-/* As text or JSON lines, which have their header by then. */
-bool line_report_write(const struct rendering *to, const struct line_report *report);
+/* The line `header`, and those below it. */
+struct json_part line_report_header(const struct conditions *conditions);
+void line_report_lines(struct document *document, const struct line_report *report);
+/* By these lines. `begun`: as text, the header is there already. `command` may be NULL. False: out of memory,
+ * or the output could not be written whole. */
+bool line_write(const struct rendering *to, const struct document *document, bool begun,
+                const struct page_command *command);

@@ -1,19 +1,19 @@
 /*
- * What delta --outliers prints: each of the slowest hits with its place, callers and registers, as text or as
- * JSON lines. A result is false if the output could not be written whole.
+ * What delta --outliers found: a line for each of the slowest hits, with its place, callers and registers,
+ * and these lines as text.
  */
 #pragma once
 
 #include "measure/result.h"
 #include "measure/slow_hits.h"
 #include "profile/stack_reader.h"
+#include "report/render.h"
 #include "symbols/symbols.h"
 
 #include <stdbool.h>
 #include <stdio.h>
 
 struct outlier_report {
-    FILE *out;
     struct symbols *symbols;
     const struct summary *summary;
     const struct slow_hits *hits;
@@ -21,7 +21,9 @@ struct outlier_report {
     const char *counts_exceptions;   /* the event of this core that would; NULL: it has none */
 };
 
-/* Behind the summary. */
-bool outlier_report_text(const struct outlier_report *report);
-/* Before it: a run without a summary was cut off. */
-bool outlier_report_json(const struct outlier_report *report);
+/* A line `outlier` for each; they come before the summary: a run without one was cut off. */
+void outlier_lines(struct document *document, const struct outlier_report *report);
+/* Of the summary: how to count exceptions, and for how long the core was kept. */
+void outlier_summary(struct json_part *summary, const struct outlier_report *report);
+/* Below the table, as text. */
+void outlier_write(const struct rendering *to, const struct document *document);

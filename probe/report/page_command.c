@@ -1,7 +1,6 @@
 #include "report/page_command.h"
 
 #include "report/html.h"
-#include "report/page_parts.h"
 
 #include <string.h>
 
@@ -33,7 +32,7 @@ static void put_word(FILE *out, const char *word)
 
 void page_repeat(FILE *out, const struct page_command *command)
 {
-    page_heading(out, "repeat", "To repeat it");
+    fputs("<section aria-labelledby=\"repeat\">\n<h2 id=\"repeat\">To repeat it</h2>\n", out);
     fputs("<pre class=\"command\">", out);
     if (command->probe != NULL) {
         fputs("PMU_PROBE=", out);
@@ -48,5 +47,5 @@ void page_repeat(FILE *out, const struct page_command *command)
     fputs("</pre>\n", out);
     if (command->has_conf)
         html_element(out, "p", "faint", "Settings of a pmu-probe.conf count, too.");
-    page_end_section(out);
+    fputs("</section>\n", out);
 }

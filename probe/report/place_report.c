@@ -3,6 +3,7 @@
 #include "report/terminal.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 
 void place_name(struct symbols *symbols, uint64_t address, char out[PLACE_ROOM])
 {
@@ -14,27 +15,43 @@ void place_name(struct symbols *symbols, uint64_t address, char out[PLACE_ROOM])
         snprintf(out, PLACE_ROOM, "%s", location.name);
 }
 
-void place_print_callers(FILE *out, struct symbols *symbols, const struct unwind_stack *stack, size_t indent)
+void place_text(const json_t *place, char out[PLACE_ROOM])
 {
-    char place[PLACE_ROOM], clean[UTF8_CLEAN_ROOM(PLACE_ROOM)];
-    for (size_t i = 1; i < stack->count; i++) {
-        const struct unwind_frame *frame = &stack->at[i];
-        place_name(symbols, unwind_place(frame), place);
-        fprintf(out, "%*s%s %s%s\n", (int)indent, "", frame->has_taken ? "interrupted:" : "called by",
-                terminal_text(clean, sizeof clean, place), frame->is_guess ? " (a guess)" : "");
-    }
-    if (stack->end != UNWIND_OUTERMOST)
-        fprintf(out, "%*sthe stack is cut short: %s\n", (int)indent, "", unwind_end_text(stack->end));
+    const char *source = field_text(place, "source"), *function = field_text(place, "function");
+    snprintf(out, PLACE_ROOM, "%.300s%s%.1000s%s", source, source[0] != '\0' ? " (" : "", function,
+             source[0] != '\0' ? ")" : "");
 }
 
-void place_print_registers(FILE *out, const struct stop_place *place, size_t indent)
+void place_print_callers(FILE *out, const json_t *line, size_t indent)
 {
-    struct fold fold = {.out = out, .columns = terminal_columns(out), .indent = indent};
-    char text[40];
-    for (size_t i = 0; i < place->n_registers; i++) {
-        snprintf(text, sizeof text, "%*s%s 0x%08" PRIX64, i == 0 ? (int)indent : 0, "",
-                 place->registers[i].name, place->registers[i].value);
-        fold_put(&fold, text, i == 0 ? 0 : 2);
+    char place[PLACE_ROOM], clean[UTF8_CLEAN_ROOM(PLACE_ROOM)];
+    const json_t *frame;
+    size_t i;
+    json_array_foreach(field_of(line, "callers"), i, frame)
+    {
+        place_text(frame, place);
+        fprintf(out, "%*s%s %s%s\n", (int)indent, "",
+                field_is(frame, "interrupted") ? "interrupted:" : "called by",
+                terminal_text(clean, sizeof clean, place), field_is(frame, "guess") ? " (a guess)" : "");
+    }
+    if (field_of(line, "cut") != NULL)
+        fprintf(out, "%*sthe stack is cut short: %s\n", (int)indent, "",
+                terminal_text(clean, sizeof clean, field_text(line, "cut")));
+}
+
+void place_print_registers(FILE *out, size_t columns, const json_t *line, size_t indent)
+{
+    struct fold fold = {.out = out, .columns = columns, .indent = indent};
+    char name[UTF8_CLEAN_ROOM(32)], text[sizeof name + 40];
+    const char *key;
+    json_t *value;
+    bool first = true;
+    json_object_foreach(json_object_get(line, "registers"), key, value)
+    {
+        snprintf(text, sizeof text, "%*s%s 0x%08" PRIX64, first ? (int)indent : 0, "",
+                 terminal_text(name, sizeof name, key), (uint64_t)strtoull(text_or_empty(value), NULL, 0));
+        fold_put(&fold, text, first ? 0 : 2);
+        first = false;
     }
     fold_end(&fold);
 }

@@ -5,7 +5,7 @@
 #pragma once
 
 #include "profile/stack_reader.h"
-#include "report/json.h"
+#include "report/document.h"
 #include "symbols/symbols.h"
 
 #include <stdbool.h>
@@ -17,9 +17,11 @@ enum { PLACE_ROOM = 1400 };
 
 /* "main.c:88 (step+0x12)". Not cleaned. */
 void place_name(struct symbols *symbols, uint64_t address, char out[PLACE_ROOM]);
-/* A line for each caller, and the registers, as wide as the terminal. */
-void place_print_callers(FILE *out, struct symbols *symbols, const struct unwind_stack *stack, size_t indent);
-void place_print_registers(FILE *out, const struct stop_place *place, size_t indent);
+/* The same of an object with its `function` and `source`. */
+void place_text(const json_t *place, char out[PLACE_ROOM]);
+/* A line for each caller of a line, and the registers, folded at `columns`. */
+void place_print_callers(FILE *out, const json_t *line, size_t indent);
+void place_print_registers(FILE *out, size_t columns, const json_t *line, size_t indent);
 /* "address", "function" and "source"; then "callers" and "cut". */
 void place_put_stack(struct json_part *line, struct symbols *symbols, const struct unwind_stack *stack);
 /* "registers" */

@@ -117,7 +117,9 @@ static struct document diff_document(const struct profile_diff_report *report)
     if (strcmp(link, its) != 0)
         json_part_text(&old, "link", its);
     document_add(&document, json_command_part("report", link));
-    document_add(&document, side_line("profile", report->now));
+    struct json_part now = side_line("profile", report->now);
+    json_part_text(&now, "sort", profile_sort_name(report->now->shares[0].sort));
+    document_add(&document, now);
     document_add(&document, old);
     for (size_t i = 0; i < report->n; i++) {
         document_add(&document, core_line(report, i));
@@ -184,15 +186,21 @@ static bool put_all(const struct rendering *to, const struct document *document,
     return ok;
 }
 
+bool profile_diff_show(const struct rendering *to, const struct document *document)
+{
+    enum shares_sort sort = profile_sort_by_name(field_text(document_line(document, "profile"), "sort"));
+    bool ok =
+        document->ok && (to->format == FORMAT_JSON ? document_write(to->out, document)
+                         : to->format == FORMAT_CSV
+                             ? render_table(to, change_csv(sort), document_rows(document, "change", NULL))
+                             : put_all(to, document, sort));
+    return render_end(to) && ok;
+}
+
 bool profile_diff_write(const struct rendering *to, const struct profile_diff_report *report)
 {
-    enum shares_sort sort = report->now->shares[0].sort;
     struct document document = diff_document(report);
-    bool ok =
-        document.ok && (to->format == FORMAT_JSON ? document_write(to->out, &document)
-                        : to->format == FORMAT_CSV
-                            ? render_table(to, change_csv(sort), document_rows(&document, "change", NULL))
-                            : put_all(to, &document, sort));
+    bool ok = profile_diff_show(to, &document);
     document_free(&document);
-    return render_end(to) && ok;
+    return ok;
 }

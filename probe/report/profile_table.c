@@ -43,6 +43,25 @@ const char *profile_row_kind(enum shares_sort sort)
                                       : "function";
 }
 
+static const char *const sorts[SHARES_SORTS] = {
+    [SHARES_FUNCTION] = "function", [SHARES_LINE] = "line", [SHARES_FILE] = "file",
+    [SHARES_ADDRESS] = "address",   [SHARES_TASK] = "task", [SHARES_EXCEPTION] = "exception",
+    [SHARES_PROCESS] = "context",
+};
+
+const char *profile_sort_name(enum shares_sort sort)
+{
+    return sorts[sort];
+}
+
+enum shares_sort profile_sort_by_name(const char *name)
+{
+    for (int i = 0; i < SHARES_SORTS; i++)
+        if (sorts[i] != NULL && strcmp(sorts[i], name) == 0)
+            return (enum shares_sort)i;
+    return SHARES_FUNCTION;
+}
+
 /* `since_begin`: of one of many lists, which have no notes; NaN: it is a report's only one. */
 static struct json_part core_line(const struct profile_report *report, const struct shares *shares,
                                   double since_begin)
@@ -111,8 +130,10 @@ struct document profile_document(const struct profile_report *report)
     struct json_part summary = json_part_new("summary");
     uint64_t samples = 0;
     document_add(&document, json_command_part("report", text_of(report->profile->about.probe)));
-    document_add(&document,
-                 profile_line("profile", report->profile, report->file, report->elf, report->no_names));
+    struct json_part line =
+        profile_line("profile", report->profile, report->file, report->elf, report->no_names);
+    json_part_text(&line, "sort", report->n > 0 ? profile_sort_name(report->shares[0].sort) : "");
+    document_add(&document, line);
     for (size_t i = 0; i < report->n; i++) {
         samples += report->shares[i].samples;
         add_core(&document, report, &report->shares[i], NAN);
@@ -224,14 +245,16 @@ bool profile_put_cores(const struct rendering *to, const struct document *docume
                        const struct profile_report *report)
 {
     json_t *cores = document_rows(document, "core", NULL);
+    enum shares_sort sort = profile_sort_by_name(field_text(document_line(document, "profile"), "sort"));
+    const struct stack_report *tree = report != NULL ? report->tree : NULL;
     bool ok = cores != NULL;
-    for (size_t i = 0; i < report->n && ok; i++) {
+    for (size_t i = 0; i < json_array_size(cores) && ok; i++) {
         const json_t *core = json_array_get(cores, i);
         fputs(to->format == FORMAT_TEXT ? "\n" : "", to->out);
-        ok = put_core(to, document, core, report->shares[i].sort, SIZE_MAX);
-        if (report->tree != NULL && report->shares[i].n > 0 && to->format == FORMAT_TEXT) {
+        ok = put_core(to, document, core, sort, SIZE_MAX);
+        if (tree != NULL && report->shares[i].n > 0 && to->format == FORMAT_TEXT) {
             fputc('\n', to->out);
-            ok = ok && stacks_tree(to->out, report->tree, report->shares[i].core);
+            ok = ok && stacks_tree(to->out, tree, report->shares[i].core);
         }
         render_notes(to, field_of(core, "notes"));
     }
@@ -249,15 +272,25 @@ static bool put_all(const struct rendering *to, const struct profile_report *rep
     return ok;
 }
 
+bool profile_show(const struct rendering *to, const struct document *document,
+                  const struct profile_report *report)
+{
+    bool ok = document->ok;
+    if (ok && to->format == FORMAT_JSON)
+        ok = document_write(to->out, document);
+    else if (ok && to->format == FORMAT_CSV)
+        ok = render_table(to, &share_csv, document_rows(document, "share", NULL));
+    else if (ok)
+        ok = put_all(to, report, document);
+    return render_end(to) && ok;
+}
+
 bool profile_write(const struct rendering *to, const struct profile_report *report)
 {
     struct document document = profile_document(report);
-    bool ok = document.ok && (to->format == FORMAT_JSON ? document_write(to->out, &document)
-                              : to->format == FORMAT_CSV
-                                  ? render_table(to, &share_csv, document_rows(&document, "share", NULL))
-                                  : put_all(to, report, &document));
+    bool ok = profile_show(to, &document, report);
     document_free(&document);
-    return render_end(to) && ok;
+    return ok;
 }
 
 void profile_text_core(const struct rendering *to, const struct profile_report *report,

@@ -25,6 +25,12 @@ struct profile_report {
 struct document profile_document(const struct profile_report *report);
 /* As text, JSON lines, CSV or Markdown. False if the output could not be written whole. */
 bool profile_write(const struct rendering *to, const struct profile_report *report);
+/* The same of lines; `report` NULL: there is no more than these. */
+bool profile_show(const struct rendering *to, const struct document *document,
+                  const struct profile_report *report);
+/* "line" */
+const char *profile_sort_name(enum shares_sort sort);
+enum shares_sort profile_sort_by_name(const char *name);
 /* A line for each row, "core 0;work 123": flame graphs are drawn from it. */
 bool profile_folded(FILE *out, const struct profile_report *report);
 /* Parts of a page: what was recorded; each core with its table. False: out of memory. */

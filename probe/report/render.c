@@ -1,8 +1,10 @@
 #include "report/render.h"
 
 #include "report/formats.h"
+#include "report/histogram.h"
 #include "report/html.h"
 #include "report/number.h"
+#include "report/plots.h"
 #include "report/terminal.h"
 
 #include <ctype.h>
@@ -10,7 +12,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CELL = 512, CODE = 3 * 1024, COLUMNS = 16, GAP = 2, NAME_MOST = 40, CODE_LEAST = 16, INDENT = 2 };
+enum {
+    CELL = 512,
+    CODE = 3 * 1024,
+    COLUMNS = 24,
+    GAP = 2,
+    DEEP = 4,
+    BINS = 16,
+    NAME_LEAST = 10,
+    NAME_MOST = 40,
+    CODE_LEAST = 16,
+    INDENT = 2
+};
 
 /* ---- cells */
 
@@ -23,10 +36,14 @@ static bool is_right(const struct view_column *column)
     return column->as >= AS_PLACE;
 }
 
+static bool is_drawn(const struct view_column *column)
+{
+    return column->as == AS_SPARK || column->as == AS_BAR;
+}
+
 static bool is_true(const json_t *row, const char *key)
 {
-    const json_t *value = key != NULL ? field_of(row, key) : NULL;
-    return value != NULL && !json_is_false(value);
+    return key != NULL && field_is(row, key);
 }
 
 static void put_number(const struct view_column *column, const json_t *value, char *out)
@@ -35,8 +52,7 @@ static void put_number(const struct view_column *column, const json_t *value, ch
     char number[NUMBER_ROOM] = "";
     switch (column->as) {
     case AS_COUNT:
-        number_unsigned(number, sizeof number,
-                        json_is_integer(value) ? (uint64_t)json_integer_value(value) : (uint64_t)real);
+        number_unsigned(number, sizeof number, count_of(value));
         break;
     case AS_MEAN:
         number_mean(number, real);
@@ -95,8 +111,13 @@ static bool is_anywhere(const struct view_column *column, const json_t *rows)
 {
     size_t i;
     const json_t *row;
-    json_array_foreach(rows, i,
-                       row) if (field_of(row, column->key) != NULL || column->none != NULL) return true;
+    json_array_foreach(rows, i, row)
+    {
+        if (is_true(row, column->only) ||
+            (column->only == NULL && (field_of(row, column->key) != NULL || column->none != NULL)))
+            return true;
+    }
+
     return false;
 }
 
@@ -113,8 +134,9 @@ static void put_cell_or_reason(const struct view *view, size_t i, const json_t *
 
 /* The columns that the format shows; columns that no row has a value in are left out for people. */
 static struct view shown(const struct view *view, struct view_column columns[COLUMNS], const json_t *rows,
-                         bool for_people)
+                         enum format format)
 {
+    bool for_people = format != FORMAT_CSV;
     struct view out = *view;
     out.columns = columns;
     out.n = 0;
@@ -122,7 +144,9 @@ static struct view shown(const struct view *view, struct view_column columns[COL
         const struct view_column *column = &view->columns[i];
         bool may_go = for_people ? column->least == 0 && column->as != AS_CODE && column->as != AS_NAME
                                  : column->optional;
-        if (!may_go || is_anywhere(column, rows))
+        bool has_no_place = (format == FORMAT_TEXT ? column->wide : column->narrow) ||
+                            (is_drawn(column) && format != FORMAT_HTML);
+        if (!has_no_place && (!may_go || is_anywhere(column, rows)))
             columns[out.n++] = *column;
     }
     return out;
@@ -144,6 +168,7 @@ static bool begins_group(const struct view *view, const json_t *rows, size_t i)
 struct layout {
     const struct rendering *to;
     size_t width[COLUMNS];
+    bool below, blocks; /* of a view that folds */
 };
 
 static void fill_heading(const struct view *view, const char *group, struct cells *cells)
@@ -169,9 +194,36 @@ static void widen(const struct view *view, const struct cells *cells, struct lay
     for (size_t i = 0; i < view->n; i++) {
         size_t width = utf8_width(cells->text[i]);
         if (view->columns[i].as != AS_CODE && width > layout->width[i] &&
-            (view->columns[i].as != AS_NAME || width <= NAME_MOST))
+            (view->columns[i].as != AS_NAME || width <= NAME_MOST || (view->folds && i == 0)))
             layout->width[i] = width;
     }
+}
+
+static size_t gap_of(const struct view *view, size_t i)
+{
+    return i == 0 ? 0 : view->columns[i].gap > 0 ? view->columns[i].gap : GAP;
+}
+
+static size_t width_of(const struct view *view, const struct layout *layout)
+{
+    size_t width = 0;
+    for (size_t i = 0; i < view->n; i++)
+        if (!layout->below || !view->columns[i].below)
+            width += gap_of(view, i) + layout->width[i];
+    return width;
+}
+
+/* What goes below a row does, then names take lines of their own, then each row becomes a block. */
+static void fit(const struct view *view, struct layout *layout)
+{
+    size_t columns = layout->to->columns;
+    layout->below = width_of(view, layout) > columns;
+    size_t width = width_of(view, layout), rest = width - layout->width[0];
+    if (width > columns && view->columns[0].as == AS_NAME) {
+        layout->width[0] = columns > rest + NAME_LEAST ? columns - rest : NAME_LEAST;
+        width = rest + layout->width[0];
+    }
+    layout->blocks = width > columns;
 }
 
 static struct layout lay_out(const struct rendering *to, const struct view *view, const json_t *rows,
@@ -189,12 +241,9 @@ static struct layout lay_out(const struct rendering *to, const struct view *view
         fill(view, row, cells);
         widen(view, cells, &layout);
     }
+    if (view->folds)
+        fit(view, &layout);
     return layout;
-}
-
-static size_t gap_of(const struct view *view, size_t i)
-{
-    return i == 0 ? 0 : view->columns[i].gap > 0 ? view->columns[i].gap : GAP;
 }
 
 /* At least some of the code is shown on the narrowest terminal. */
@@ -217,34 +266,135 @@ static void cut_code(const struct view *view, const struct layout *layout, struc
 
 /* Blanks wait until a text follows them, so that no line ends in one. A reason takes the places of the
  * numbers that are not there. */
-static void put_line(const struct view *view, const struct layout *layout, const struct cells *cells,
-                     const char *reason)
+static size_t put_line(const struct view *view, const struct layout *layout, const struct cells *cells,
+                       const char *reason)
 {
     FILE *out = layout->to->out;
-    size_t owed = 0;
+    size_t owed = 0, used = 0;
     for (size_t i = 0; i < view->n; i++) {
         bool right = is_right(&view->columns[i]);
         const char *text = cells->text[i];
         if (right && text[0] == '\0' && (i + 1 == view->n || !is_right(&view->columns[i + 1])))
             text = reason;
         size_t width = utf8_width(text), room = layout->width[i];
+        if (view->columns[i].below && layout->below)
+            continue;
         owed += gap_of(view, i) + room;
         if (width == 0)
             continue;
         size_t after = right || width > room ? 0 : room - width, taken = right ? width : room;
-        fprintf(out, "%*s%s", (int)(owed > taken ? owed - taken : 0), "", text);
+        size_t before = owed > taken ? owed - taken : 0;
+        fprintf(out, "%*s%s", (int)before, "", text);
+        used += before + width;
         owed = after;
     }
+    return used;
+}
+
+/* The name, then its numbers with their headings, as many as fit into a line. */
+static void put_block(const struct view *view, const struct layout *layout, const struct cells *cells,
+                      const char *reason)
+{
+    struct fold fold = {
+        .out = layout->to->out, .columns = layout->to->columns, .indent = INDENT, .used = INDENT};
+    char piece[CODE + CELL];
+    size_t n = 0;
+    if (reason[0] != '\0') {
+        fprintf(fold.out, "%s  ", cells->text[0]);
+        fold_text_at(fold.out, fold.columns, utf8_width(cells->text[0]) + GAP, INDENT, reason);
+        return;
+    }
+    fprintf(fold.out, "%s\n%*s", cells->text[0], INDENT, "");
+    for (size_t i = 1; i < view->n; i++) {
+        const char *heading = view->columns[i].heading;
+        snprintf(piece, sizeof piece, "%.64s%s%s", heading, heading[0] != '\0' ? " " : "", cells->text[i]);
+        if (cells->text[i][0] != '\0')
+            fold_put(&fold, piece, n++ > 0 ? 3 : 0);
+    }
+    fold_end(&fold);
+}
+
+/* What has no room in its column: after the row where that has room, else below it. */
+static void put_below(const struct view *view, const struct layout *layout, const json_t *row,
+                      const struct cells *cells, size_t used)
+{
+    FILE *out = layout->to->out;
+    char text[CODE] = "";
+    size_t length = 0;
+    for (size_t i = 0; i < view->n && length < sizeof text; i++) {
+        const struct view_column *column = &view->columns[i];
+        if (!column->below || cells->text[i][0] == '\0' ||
+            (column->only != NULL && !is_true(row, column->only)))
+            continue;
+        length += (size_t)snprintf(text + length, sizeof text - length, "%s%s%s%s", length > 0 ? ", " : "",
+                                   column->heading, column->heading[0] != '\0' ? " " : "", cells->text[i]);
+    }
+    if (text[0] == '\0') {
+        fputc('\n', out);
+    } else if (used + GAP + utf8_width(text) <= layout->to->columns) {
+        fprintf(out, "%*s%s\n", GAP, "", text);
+    } else {
+        fprintf(out, "\n%*s", DEEP, "");
+        fold_text_at(out, layout->to->columns, DEEP, DEEP, text);
+    }
+}
+
+/* Of a view that folds. A reason is in the place of all numbers. */
+static void put_row(const struct view *view, const struct layout *layout, const json_t *row,
+                    struct cells *cells, const char *reason)
+{
+    FILE *out = layout->to->out;
+    size_t name = layout->width[0];
+    if (layout->blocks) {
+        put_block(view, layout, cells, reason);
+        return;
+    }
+    if (utf8_width(cells->text[0]) > name) {
+        fprintf(out, "%s\n", cells->text[0]);
+        cells->text[0][0] = '\0';
+    }
+    if (reason[0] == '\0') {
+        size_t used = put_line(view, layout, cells, "");
+        if (layout->below)
+            put_below(view, layout, row, cells, used);
+        else
+            fputc('\n', out);
+        return;
+    }
+    fprintf(out, "%s%*s", cells->text[0], (int)(name - utf8_width(cells->text[0]) + GAP), "");
+    fold_text_at(out, layout->to->columns, name + GAP, name + GAP, reason);
+}
+
+/* False: the table has no numbers, or none in columns. */
+static bool has_heading(const struct view *view, const struct layout *layout, const json_t *rows)
+{
+    size_t i;
+    const json_t *row;
+    if (!view->folds)
+        return true;
+    json_array_foreach(rows, i, row)
+    {
+        if (!layout->blocks && !is_true(row, view->reason))
+            return true;
+    }
+
+    return false;
+}
+
+static const char *reason_of(const struct view *view, const json_t *row, char out[CODE])
+{
+    return terminal_text(out, CODE, view->reason != NULL ? field_text(row, view->reason) : "");
 }
 
 static void write_text(const struct rendering *to, const struct view *view, const json_t *rows,
                        struct cells *cells)
 {
     const struct layout layout = lay_out(to, view, rows, cells);
+    char reason[CODE];
     for (size_t i = 0; i == 0 || i < json_array_size(rows); i++) {
         const json_t *row = json_array_get(rows, i);
         bool faint = is_true(row, view->faint);
-        if (i == 0 || begins_group(view, rows, i)) {
+        if ((i == 0 && has_heading(view, &layout, rows)) || begins_group(view, rows, i)) {
             fputs(view->group != NULL ? "\n" : "", to->out);
             fill_heading(view, group_of(view, row), cells);
             put_line(view, &layout, cells, "");
@@ -255,7 +405,12 @@ static void write_text(const struct rendering *to, const struct view *view, cons
         fill(view, row, cells);
         cut_code(view, &layout, cells);
         fputs(faint ? terminal_colour(to->out, COLOUR_FAINT) : "", to->out);
-        put_line(view, &layout, cells, view->reason != NULL ? field_text(row, view->reason) : "");
+        if (view->folds) {
+            put_row(view, &layout, row, cells, reason_of(view, row, reason));
+            fputs(faint ? terminal_colour(to->out, COLOUR_END) : "", to->out);
+            continue;
+        }
+        put_line(view, &layout, cells, reason_of(view, row, reason));
         fprintf(to->out, "%s\n", faint ? terminal_colour(to->out, COLOUR_END) : "");
     }
 }
@@ -265,8 +420,8 @@ static void write_text(const struct rendering *to, const struct view *view, cons
 static void put_field(struct csv *csv, const struct view_column *column, const json_t *row, char text[CODE])
 {
     const json_t *value = field_of(row, column->key);
-    if (json_is_integer(value))
-        csv_unsigned(csv, (uint64_t)json_integer_value(value));
+    if (json_is_integer(value) || (json_is_real(value) && json_real_value(value) >= 0x1p63))
+        csv_unsigned(csv, count_of(value));
     else if (json_is_real(value))
         csv_field(csv, number_shortest(text, NUMBER_ROOM, json_real_value(value)));
     else {
@@ -355,10 +510,80 @@ static const char *heat_of(const struct view_column *column, const json_t *row)
     return part >= 0.2 ? "h3" : part >= 0.05 ? "h2" : part >= 0.01 ? "h1" : NULL;
 }
 
+static void put_spark(struct html_table *table, const json_t *row)
+{
+    struct histogram_bin bins[BINS];
+    char title[CELL], hits[NUMBER_ROOM], low[NUMBER_ROOM], high[NUMBER_ROOM];
+    const struct outliers shape = histogram_outliers(row);
+    size_t n = histogram_bins(row, bins, BINS);
+    uint64_t count = field_count(row, "count"), far = shape.below + shape.above;
+    if (n == 0)
+        return;
+    snprintf(title, sizeof title, "%s hits from %s to %s",
+             number_unsigned(hits, sizeof hits, count > far ? count - far : 0),
+             number_unsigned(low, sizeof low, shape.low), number_unsigned(high, sizeof high, shape.high));
+    if (far > 0)
+        snprintf(title + strlen(title), sizeof title - strlen(title), ", and %s far off",
+                 number_unsigned(hits, sizeof hits, far));
+    plot_sparkline(table->out, title, bins, n);
+}
+
+static enum plot_look look_of(const char *verdict)
+{
+    return strcmp(verdict, "pass") == 0        ? PLOT_GOOD
+           : strcmp(verdict, "regressed") == 0 ? PLOT_BAD
+                                               : PLOT_PLAIN;
+}
+
+static void put_bar(struct html_table *table, const json_t *of)
+{
+    char low[NUMBER_ROOM], high[NUMBER_ROOM], text[CELL];
+    const struct plot_interval plot = {.low = field_real(of, "low"),
+                                       .at = field_real(of, "at"),
+                                       .high = field_real(of, "high"),
+                                       .scale = field_real(of, "scale"),
+                                       .limit = field_real(of, "limit"),
+                                       .look = look_of(field_text(of, "verdict"))};
+    if (!isfinite(plot.low) || !isfinite(plot.high) || !isfinite(plot.at) || !(plot.scale > 0))
+        return;
+    snprintf(text, sizeof text, "between %s and %s", number_change(low, plot.low),
+             number_change(high, plot.high));
+    plot_interval(table->out, text, &plot);
+}
+
+/* False: it is a text. */
+static bool put_drawn(struct html_table *table, const struct view_column *column, const json_t *row)
+{
+    const json_t *value = field_of(row, column->key), *one;
+    size_t i;
+    if (is_drawn(column)) {
+        html_cell_begin(table, NULL);
+        if (column->as == AS_SPARK)
+            put_spark(table, row);
+        else
+            put_bar(table, value);
+        html_cell_end(table);
+        return true;
+    }
+    if (column->as != AS_VERDICT)
+        return false;
+    const json_t *last = json_array_get(value, json_array_size(value) - 1);
+    html_cell_begin(table, last != NULL ? html_verdict_class(field_text(last, "of")) : NULL);
+    json_array_foreach(value, i, one)
+    {
+        fputs(i > 0 ? "<br>" : "", table->out);
+        html_text(table->out, field_text(one, "before"));
+        html_text(table->out, field_text(one, "verdict"));
+        html_text(table->out, field_text(one, "why"));
+    }
+    html_cell_end(table);
+    return true;
+}
+
 static void write_html(FILE *out, const struct view *view, const json_t *rows, char text[CODE])
 {
     const char *headings[COLUMNS];
-    struct html_table table = {.out = out, .columns = headings, .n = view->n};
+    struct html_table table = {.out = out, .columns = headings, .n = view->n, .named = view->folds};
     size_t i, k;
     const json_t *row;
     for (k = 0; k < view->n; k++) {
@@ -378,6 +603,8 @@ static void write_html(FILE *out, const struct view *view, const json_t *rows, c
         html_row(&table, is_true(row, view->faint) ? "faint" : NULL);
         bool told = false;
         for (k = 0; k < view->n; k++) {
+            if (put_drawn(&table, &view->columns[k], row))
+                continue;
             put_cell_or_reason(view, k, row, &told, text);
             html_cell(&table, heat_of(&view->columns[k], row), text);
         }
@@ -392,7 +619,7 @@ bool render_table(const struct rendering *to, const struct view *view, json_t *r
     struct view_column columns[COLUMNS];
     struct cells *cells = malloc(sizeof *cells);
     bool ok = cells != NULL && rows != NULL;
-    struct view seen = shown(view, columns, rows, to->format != FORMAT_CSV);
+    struct view seen = shown(view, columns, rows, to->format);
     if (!ok)
         ;
     else if (to->format == FORMAT_CSV)
@@ -411,6 +638,21 @@ bool render_table(const struct rendering *to, const struct view *view, json_t *r
 void row_text(struct json_part *row, const char *key, const char *text)
 {
     json_part_text(row, key, text);
+}
+
+void row_real(struct json_part *row, const char *key, double value)
+{
+    json_part_real(row, key, value);
+}
+
+void row_flag(struct json_part *row, const char *key, bool value)
+{
+    json_part_bool(row, key, value);
+}
+
+void row_part(struct json_part *row, const char *key, struct json_part inner)
+{
+    json_part_object(row, key, inner);
 }
 
 /* ---- what is around a table */
@@ -475,7 +717,7 @@ void render_facts(const struct rendering *to, const char *const *facts, size_t n
 
 void render_text(const struct rendering *to, const char *text)
 {
-    char clean[UTF8_CLEAN_ROOM(CELL)];
+    char clean[UTF8_CLEAN_ROOM(2 * CELL)];
     if (to->format == FORMAT_TEXT)
         fold_text(to->out, to->columns, INDENT, terminal_text(clean, sizeof clean, text));
     else

@@ -11,9 +11,12 @@
 /* How a value is written for people. CSV has it as it is. */
 enum as {
     AS_TEXT,
-    AS_NAME,    /* a text that may be wider than its column; of a row with a `state`, that in brackets */
+    AS_NAME,    /* a text that may be wider than its column; of a row with a `state`, that in brackets. In
+                   the first column of a view that folds, on a line alone then. */
     AS_CODE,    /* the last column: a terminal cuts it */
-    AS_VERDICT, /* of Markdown: objects with `verdict`, `before` and `why` around it, and `bad` */
+    AS_VERDICT, /* objects with `verdict`, `before` and `why` around it, and `bad` */
+    AS_SPARK,   /* of a page: the `distribution` of the row, small */
+    AS_BAR,     /* of a page: an object with `low`, `high`, `at`, `limit`, `scale` and `verdict` */
     AS_PLACE,   /* at the right: a number of a line, an address */
     AS_COUNT,   /* 18,204 */
     AS_MEAN,    /* 18,204 or 94.25 */
@@ -31,7 +34,10 @@ struct view_column {
     const char *needs; /* of a number: a key, and without a number above 0 there the cell is empty */
     const char *none;  /* where there is no value; NULL: "" */
     const char *mark;  /* a key: "~" is in front where it is there, and not false */
+    const char *only; /* a key: without a row where it is there and not false, people do not see the column */
     size_t least, gap; /* of text: the least width, and the blanks before it, 0: two */
+    bool below;        /* of text: where the lines have no room it follows on a line below its row */
+    bool wide, narrow; /* not of text, for whose lines it is too much; of text alone */
     bool optional;     /* of CSV: without any value there is no such field; for people that always holds */
 };
 
@@ -39,6 +45,7 @@ struct view {
     const struct view_column *columns;
     size_t n;
     const char *class, *caption; /* of a page */
+    bool folds;                  /* of text: rows that are too wide become blocks */
     const char *group;  /* a key: rows with the same text there follow each other below a heading with it */
     const char *reason; /* a key: what the row has in place of numbers that it lacks */
     const char *faint;  /* a key: where it is there and not false the row is of less weight */
@@ -57,6 +64,9 @@ struct rendering {
 bool render_table(const struct rendering *to, const struct view *view, json_t *rows);
 /* What only people see of a row: a key that the JSON lines do not have. "" is left out. */
 void row_text(struct json_part *row, const char *key, const char *text);
+void row_real(struct json_part *row, const char *key, double value);
+void row_flag(struct json_part *row, const char *key, bool value);
+void row_part(struct json_part *row, const char *key, struct json_part inner);
 /* A list of texts, whole sentences. */
 void render_notes(const struct rendering *to, const json_t *notes);
 /* Facts one after the other, which fold between two of them; "" is left out. */

@@ -153,38 +153,120 @@ const struct view line_view = {COLUMNS(line_columns), .class = "code",
                                .caption = "Lines, and what each costs in a call", .group = "group",
                                .reason = "reason"};
 
-/* ---- summary */
+static const struct view_column line_fields[] = {
+    {TEXT("region")},
+    {FIELD("file", "file")},
+    {TEXT("line")},
+    {TEXT("unit")},
+    {TEXT("hits")},
+    {TEXT("hits_per_call")},
+    {FIELD("median|reason", "median")},
+    {TEXT("mean")},
+    {TEXT("min")},
+    {TEXT("max")},
+    {TEXT("share")},
+    {FIELD("text", "source")},
+};
+const struct view line_csv = {COLUMNS(line_fields)};
+
+static const struct view_column history_fields[] = {
+    {TEXT("region")},  {TEXT("name")},     {TEXT("unit")}, {TEXT("median")}, {TEXT("error")}, {TEXT("end")},
+    {TEXT("started")}, {TEXT("build_id")}, {TEXT("core")}, {TEXT("setup")},  {TEXT("file")},
+};
+const struct view history_csv_view = {COLUMNS(history_fields)};
+
+/* ---- runs */
+
+#define EACH(of)                                                                                             \
+    {                                                                                                        \
+        .key = "each", .heading = (of), .as = AS_PLACE, .only = "has_each", .below = true                    \
+    }
+#define MEAN                                                                                                 \
+    {                                                                                                        \
+        .key = "mean_text", .heading = "mean", .as = AS_PLACE                                                \
+    }
 
 static const struct view_column summary_columns[] = {
-    {.key = "name", .heading = ""},
-    {.key = "median", .heading = "median", .as = AS_COUNT, .least = 1},
-    {.key = "mean", .heading = "mean", .as = AS_MEAN},
-    {.key = "sd", .heading = "sd", .as = AS_MEAN},
+    {.key = "name", .heading = "", .least = 10},
+    {.key = "of_hits", .heading = "hits", .as = AS_PLACE, .narrow = true},
+    {COUNT("of_hits|count", "hits"), .wide = true},
+    {COUNT("median", "median"), .least = 1},
+    MEAN,
+    {.key = "sd_text", .heading = "sd", .as = AS_PLACE},
     {COUNT("min", "min")},
     {COUNT("max", "max")},
-    {COUNT("p90", "p90")},
-    {COUNT("p99", "p99")},
-    {.key = "plus_minus", .heading = "per hit", .as = AS_PLACE},
-    {.key = "overhead", .heading = "overhead", .as = AS_MEAN},
+    {COUNT("p90", "p90"), .wide = true},
+    {COUNT("p99", "p99"), .wide = true},
+    EACH("per hit"),
+    {.key = "added", .heading = "overhead", .as = AS_PLACE, .only = "has_added", .below = true},
     {.key = "baseline", .heading = "baseline", .as = AS_MEAN},
     {.key = "change", .heading = "change", .as = AS_CHANGE},
-    {.key = "verdict", .heading = "verdict", .as = AS_VERDICT},
+    {.key = "verdict", .heading = "verdict", .as = AS_VERDICT, .wide = true},
+    {.key = "remark", .heading = "", .below = true},
 };
-const struct view summary_view = {COLUMNS(summary_columns), .reason = "reason"};
+const struct view summary_view = {COLUMNS(summary_columns),
+                                  .class = "columns",
+                                  .caption = "Counts of the hits that count; metrics are of their means",
+                                  .folds = true,
+                                  .reason = "reason",
+                                  .faint = "unresolved"};
+
+#define RUN_FIELDS                                                                                           \
+    {TEXT("region")}, {TEXT("name")}, {TEXT("unit")}, {TEXT("count")}, {FIELD("median|missing", "median")},  \
+        {TEXT("mean")}, {TEXT("mean_plus_minus")}, {TEXT("sd")}, {TEXT("min")}, {TEXT("max")},               \
+        {TEXT("p90")}, {TEXT("p99")}, {TEXT("overhead")}, {TEXT("plus_minus")}, {TEXT("at_least")},          \
+    {                                                                                                        \
+        TEXT("at_least_max")                                                                                 \
+    }
+
+static const struct view_column run_fields[] = {
+    RUN_FIELDS,
+    {FIELD("baseline", "baseline_mean"), .optional = true, .only = "judged"},
+    {FIELD("change", "change"), .optional = true, .only = "judged"},
+    {FIELD("judged", "verdict"), .optional = true, .only = "judged"},
+    {FIELD("why", "why"), .optional = true, .only = "judged"},
+    {FIELD("file", "file"), .optional = true},
+};
+const struct view run_csv = {COLUMNS(run_fields)};
 
 /* ---- regions */
 
 static const struct view_column region_columns[] = {
-    {.key = "name", .heading = "region"},
+    {NAME("name", "region", NULL)},
     {COUNT("hits", "hits"), .least = 1},
     {COUNT("median", "median")},
-    {.key = "plus_minus", .heading = "per hit", .as = AS_PLACE},
-    {.key = "mean", .heading = "mean", .as = AS_MEAN},
+    {.key = "each_alone", .heading = "±", .as = AS_PLACE, .only = "has_each"},
+    MEAN,
     {COUNT("min", "min")},
     {COUNT("max", "max")},
     {COUNT("p99", "p99")},
     {.key = "rate", .heading = "calls/s", .as = AS_PLACE},
-    {.key = "share", .heading = "share", .as = AS_PLACE},
-    {.key = "verdict", .heading = "verdict", .as = AS_VERDICT},
+    {.key = "share_text", .heading = "share", .as = AS_PLACE},
+    {.key = "verdict", .heading = "verdict", .as = AS_VERDICT, .wide = true},
+    {.key = "count", .heading = "distribution", .as = AS_SPARK},
 };
-const struct view region_view = {COLUMNS(region_columns), .reason = "reason"};
+const struct view region_view = {COLUMNS(region_columns), .class = "regions",
+                                 .caption = "Counts of each region", .folds = true, .reason = "reason"};
+
+static const struct view_column region_fields[] = {
+    RUN_FIELDS,
+    {TEXT("calls_per_second")},
+    {TEXT("share")},
+    {TEXT("share_plus_minus")},
+    {FIELD("judged", "verdict"), .optional = true},
+    {FIELD("verdict_why|why", "why"), .optional = true},
+};
+const struct view region_csv = {COLUMNS(region_fields)};
+
+/* ---- verdicts */
+
+static const struct view_column verdict_columns[] = {
+    {TEXT("region")},
+    {.key = "name", .heading = "counter", .least = 1},
+    {.key = "base.mean", .heading = "baseline", .as = AS_MEAN},
+    {.key = "now.mean", .heading = "now", .as = AS_MEAN},
+    {.key = "change", .heading = "change", .as = AS_CHANGE},
+    {.key = "verdict", .heading = "verdict", .as = AS_VERDICT},
+    {.key = "interval", .heading = "where the change lies", .as = AS_BAR},
+};
+const struct view verdict_view = {COLUMNS(verdict_columns), .class = "verdicts", .folds = true};

@@ -16,7 +16,14 @@ const struct view *change_csv(enum shares_sort sort);
 const struct view *code_view(bool has_lines);
 /* `line` of `lines` */
 extern const struct view line_view;
-/* A column of `delta`'s summary, with its verdict if there is a baseline */
+extern const struct view line_csv;
+/* A run of a `region` of `history` */
+extern const struct view history_csv_view;
+/* A row of a run (run_report.h): a column, the time, a metric */
 extern const struct view summary_view;
-/* One column of `region` of `survey`, with the region's verdicts */
+extern const struct view run_csv;
+/* One column of `region` of `survey` */
 extern const struct view region_view;
+extern const struct view region_csv;
+/* A column of a `verdict`, on a page */
+extern const struct view verdict_view;

@@ -3,7 +3,7 @@
  * read keeps what the header promises, compares with anything, and what all the writers make of it is whole.
  */
 #include "report/comparison.h"
-#include "report/formats.h"
+#include "report/show.h"
 
 #include <math.h>
 #include <stddef.h>
@@ -51,12 +51,44 @@ static void look_at(const struct baseline *baseline)
     }
 }
 
-static size_t count_of(const char *text, const char *part)
+static size_t times_in(const char *text, const char *part)
 {
     size_t n = 0;
     for (const char *at = strstr(text, part); at != NULL; at = strstr(at + 1, part))
         n++;
     return n;
+}
+
+static const enum format formats[] = {FORMAT_TEXT,     FORMAT_JSON,  FORMAT_CSV,
+                                      FORMAT_MARKDOWN, FORMAT_JUNIT, FORMAT_HTML};
+
+/* As show does. */
+static void write_all(FILE *out, const struct document *document)
+{
+    for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
+        const struct rendering to = {.out = out, .format = formats[i], .columns = 60, .separator = ','};
+        const struct shown_result *result = show_find(document);
+        demand(result == NULL || !show_has(result, formats[i]) || result->write(&to, document));
+    }
+}
+
+/* What show takes, it shows, or it says where the file is wrong. */
+static void read_as_document(const char *text, size_t size)
+{
+    struct document document;
+    struct error error = {0};
+    char *shown = NULL;
+    size_t length = 0;
+    bool ok = document_parse(text, size, "b.jsonl", &document, &error);
+    demand(ok == (error.kind == ERROR_NONE) && (ok || strncmp(error.text, "b.jsonl:", 8) == 0));
+    FILE *out = ok ? open_memstream(&shown, &length) : NULL;
+    if (out != NULL) {
+        write_all(out, &document);
+        fclose(out);
+        free(shown);
+    }
+    if (ok)
+        document_free(&document);
 }
 
 /* One column of the name "A", which the seeds have, and the conditions of the baseline itself. */
@@ -84,11 +116,16 @@ static void compare_with_some(const struct baseline *baseline, double threshold)
     size_t size = 0;
     FILE *out = open_memstream(&text, &size);
     if (out != NULL) {
-        demand(comparison_print(out, &comparison) && comparison_json(out, &comparison));
-        demand(csv_summary(out, &now, &comparison, ',') && markdown_summary(out, &now, &comparison));
-        demand(junit_summary(out, &now, &comparison));
+        struct document document = document_new();
+        struct json_part line = json_part_new("summary");
+        document_add(&document, json_header_part(JSON_SCHEMA, &now.conditions, now.columns, now.n, 0));
+        json_summary_fill(&line, &now);
+        document_add(&document, line);
+        document_add(&document, comparison_line(&comparison));
+        write_all(out, &document);
+        document_free(&document);
         fclose(out);
-        demand(strlen(text) == size && count_of(text, "</testsuites>\n") == 1);
+        demand(strlen(text) == size && times_in(text, "</testsuites>\n") == 1);
         free(text);
     }
     statistics_free(now.columns[0].statistics);
@@ -124,6 +161,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         memcpy(text, data, size);
     bool ok = baseline_parse(text, size, "b.jsonl", &baseline, &error);
     read_as_runs(text, size, ok);
+    read_as_document(text, size);
     free(text);
     demand(ok == (error.kind == ERROR_NONE));
     if (!ok) {

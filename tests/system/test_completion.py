@@ -105,7 +105,7 @@ def test_everything_of_the_tables_is_offered():
 
 
 def test_only_what_can_stand_there_is_offered():
-    assert words("watch", "--format", "") == ["text", "json"]
+    assert words("watch", "--format", "") == ["text", "json", "csv"]
     assert words("reset", "--ha") == ["--halt"] and words("stat", "--ha") == []
     assert words("delta", "main") == [] and words("stat", "x") == [] and words("delta", "a", "b", "") == []
     assert words("--elf", "") == words("--elf=") == [":files"]

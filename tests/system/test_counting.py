@@ -212,8 +212,11 @@ def test_stat_in_text_and_csv_and_events_that_are_only_bounded():
         assert re.search(r"^ *[\d,]+  CPU_CYCLES .*/s$", text, re.M), text
         assert re.search(r"at least [\d,]+  LSUCNT", text), text
         assert "counters are sampled up to" in text
-        csv = place.run("stat", "-x", ";", "--for", "300ms").out.strip().split(";")
-        assert int(csv[0]) > 0 and csv[1] == "CPU_CYCLES"
+        heading, line = (line.split(";") for line in place.run("stat", "-x", ";", "--for", "300ms").out.splitlines())
+        row = dict(zip(heading, line))
+        assert int(row["count"]) > 0 and row["name"] == "CPU_CYCLES" and row["unit"] == "cycles"
+        watched = place.run("watch", "-x", ";", "-I", "100", "--for", "300ms").out.splitlines()
+        assert watched[0].split(";") == heading and len(watched) > 1 and all(line.startswith(";CPU_CYCLES;cycles;") for line in watched[1:])
         assert place.run("stat", "-x", ";;", "--for", "300ms").code == 2
 
 

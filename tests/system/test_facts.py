@@ -1,6 +1,8 @@
 """One result, every format: each fact of a result's JSON lines is in each format that people read, or in none. What is missing today is
 in KNOWN: an entry goes when its format has the fact, and no entry comes."""
+import csv
 import html
+import io
 import json
 import math
 import re
@@ -21,7 +23,9 @@ OF_PROGRAMS = (
     r"summary\.(files|samples|inclusive|columns\.\*\.(median_exact|mean_error|mean_error_df|drift|count)|time\.(hz|source|mean|sd|min|max|median))|"
     r"region\.region|region\.runs\.(file|started|build_id|error|median)|verdict\.columns\.\*\.(base|now)\.(n|count|sd|min|max|plus_minus|at_least)|"
     r"region\.(columns\.\*\.(median_exact|mean_error|mean_error_df|drift|p90|sd|mean|overhead)|inclusive|time|periods|passes|reached|waited_s|seconds)|"
-    r"guard_end\.elapsed_s|summary\.(compared|not_comparable)")
+    r"guard_end\.elapsed_s|summary\.(compared|not_comparable)|"
+    # The later run as its file has it
+    r"verdict\.run")
 # What is said in words, and of numbers the words that say what they are. A false value needs none
 WORDS = {
     "noise": "~", "at_border": "~", "calls": r"c\b|calls", "inlined": r"i\b", "mixed": r"m\b", "calibrated": "", "tainted": "tainted",
@@ -92,7 +96,7 @@ def read(out, form):
     if form == "html":
         out = html.unescape(re.sub(r"<[^>]*>", " ", re.sub(r"(?s)<(pre|script|style|svg)\b.*?</\1>", " ", out)))
     elif form == "csv":
-        out = out.replace(",", " ")
+        out = " ".join(cell for row in csv.reader(io.StringIO(out)) for cell in row)
     elif form == "markdown":
         out = re.sub(r"\\(.)", r"\1", out)
     elif form == "junit":
@@ -121,25 +125,17 @@ ON_BOARDS = {
 }
 # By the result and the format. "*": the format is refused, by its name. This only shrinks
 CLOCK, ALL = "header.clock.source", ["*"]
-NUMBERS = ["summary.columns.*.overhead", "summary.columns.*.p90", "summary.columns.*.p99", "summary.columns.*.plus_minus"]
 TAIL = ["summary.columns.*.p90", "summary.columns.*.p99"]
 KNOWN = {
     "report": {"junit": ALL},
     "report --diff": {"junit": ALL},
     "annotate": {"csv": ALL, "markdown": ALL, "junit": ALL},
-    "history": {"csv": ALL, "markdown": ALL, "junit": ALL},
-    "compare": {"text": ["verdict.baseline.build_id", "verdict.baseline.started"], "csv": ALL,
-                "markdown": ["verdict.baseline.build_id", "verdict.baseline.started"],
-                "junit": ["verdict.baseline.started", "verdict.columns.*.verdict"],  # a case without a failure has passed
-                "html": ["verdict.baseline.build_id"]},
-    "delta": {"junit": NUMBERS},
+    "history": {"markdown": ALL, "junit": ALL},
+    "compare": {"text": ["verdict.baseline.build_id", "verdict.baseline.started"]},  # cut, to fit into a line
     # All hits are alike: there is no tail
-    "delta --no-calibrate": {"text": TAIL, "csv": ["summary.columns.*.calibrated"],
-                             "junit": ["summary.columns.*.calibrated", *TAIL]},
-    "delta -M": {"text": NUMBERS, "junit": [*NUMBERS, "summary.metrics.*"]},
-    "lines": {"text": ["header.clock.hz", CLOCK], "csv": ALL, "markdown": ALL, "junit": ALL, "html": ALL},
-    "survey": {"text": [CLOCK, "region.columns.*"], "csv": ALL,
-               "junit": ["region.columns.*", "region.columns.*.p99", "region.columns.*.plus_minus"]},
+    "delta --no-calibrate": {"text": TAIL, "csv": ["summary.columns.*.calibrated"]},
+    "delta -M": {"text": TAIL},
+    "lines": {"junit": ALL},
     "stat": {"text": [CLOCK], "markdown": ALL, "junit": ALL, "html": ALL},
     "guard": {"csv": ALL, "markdown": ALL, "junit": ALL, "html": ALL},
 }

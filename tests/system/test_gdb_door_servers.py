@@ -59,7 +59,7 @@ def test_pyocd(tmp_path):
         file = tmp_path / "run.csv"
         done = run_gdb(place.elf, place.pyocd.port, "pmu info", f"pmu delta work_by_data -r 3 -x , -o {file}", "pmu delta work_by_data -r 3")
         truth = passages(place.board.log(), place.symbol("work_by_data"), returned)
-        assert "Cortex-M4" in done.out and "3 hits" in done.out and re.search(r"^CPU_CYCLES .* ±0 +7$", done.out, re.M), done.out + done.err
+        assert "Cortex-M4" in done.out and "3 hits" in done.out and re.search(r"^CPU_CYCLES .* 7$", done.out, re.M), done.out + done.err
         cycles = [passage.cycles for passage in truth[:3]]
         row, = csv.DictReader(io.StringIO(file.read_text()))
         assert (row["name"], int(row["min"]), int(row["max"])) == ("CPU_CYCLES", min(cycles), max(cycles))

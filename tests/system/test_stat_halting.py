@@ -80,7 +80,7 @@ def test_it_is_said_in_each_format():
         assert "the core is halted briefly" in unfolded(text.out) and "the core was halted 2 times (" in unfolded(text.out)
         assert "the core is halted briefly" in stat(place, "--for", "0.1s").header["note"]
         csv = place.run("stat", "--for", "0.1s", "-x", ",")
-        assert csv.out.count("\n") == 1 and "halted 2 times" in csv.err
+        assert csv.out.count("\n") == 2 and "halted 2 times" in csv.err
         assert place.run("stat", "--for", "0.1s", "-x", ",", "-q").err == ""
         assert "the core is halted briefly" in unfolded(place.run("watch", "--for", "0.1s").out)
 

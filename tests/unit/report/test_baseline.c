@@ -281,7 +281,7 @@ TEST(too_much_of_it)
         }
         free(text);
     }
-    size = sizeof HEADER + BASELINE_LINE_MAX + 1;
+    size = sizeof HEADER + LINES_LINE_MAX + 1;
     text = malloc(size);
     assert_non_null(text);
     memset(text, '[', size);
@@ -322,7 +322,7 @@ TEST(files)
     assert_int_equal(truncate(path, (off_t)(200000 + size - 10)), 0);
     snprintf(fact, sizeof fact, "%s:200003: no summary: that run was cut off in this line", path);
     read_fails(path, fact);
-    assert_int_equal(truncate(path, (off_t)BASELINE_FILE_MAX + 1), 0);
+    assert_int_equal(truncate(path, (off_t)LINES_FILE_MAX + 1), 0);
     snprintf(fact, sizeof fact, "%s: larger than 64 MiB", path);
     read_fails(path, fact);
     unlink(path);

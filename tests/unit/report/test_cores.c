@@ -77,5 +77,5 @@ FRESH_TEST(an_output_that_is_full_is_told)
 {
     const struct conditions conditions = conditions_fir();
     assert_false(cores_print(output_full(), &table, FORMAT_TEXT, ','));
-    assert_false(cores_begin(output_full(), &conditions, &table, FORMAT_TEXT));
+    assert_false(cores_begin(output_full(), &conditions, &table, FORMAT_TEXT, ','));
 }

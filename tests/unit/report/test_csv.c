@@ -1,7 +1,7 @@
 /* The whole file, compared byte by byte with tests/golden/csv. */
 #include "report/fresh.h"
 
-#include "report/formats.h"
+#include "report/documents.h"
 
 #include <math.h>
 
@@ -53,13 +53,19 @@ FRESH_TEST(quoting)
                  {"two\nlines", ',', "two\xEF\xBF\xBDlines"},
                  {"\xFF\x1b", ',', "\xEF\xBF\xBD\xEF\xBF\xBD"},
                  {"µ", ',', "µ"},
+                 {"=cmd|' /C calc'!A1", ',', "'=cmd|' /C calc'!A1"},
+                 {"+1", ',', "'+1"},
+                 {"-1", ',', "'-1"},
+                 {"@SUM(A1)", ',', "'@SUM(A1)"},
+                 {"\t=1", ',', "\xEF\xBF\xBD=1"},
+                 {"a=b", ',', "a=b"},
                  {"", ',', ""}};
     struct column *column = SUMMARY_COLUMN(summary, "", {7, 1});
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         snprintf(column->name, sizeof column->name, "%s", cases[i].name);
         assert_true(csv_summary(output(), summary, NULL, cases[i].separator));
         char *text = output_text(NULL);
-        const char *second = strchr(text, '\n') + 1;
+        const char *second = strchr(text, '\n') + 2; /* after an empty region */
         size_t length = strlen(cases[i].field);
         if (strncmp(second, cases[i].field, length) != 0 || second[length] != cases[i].separator)
             fail_msg("%s is written as %s", cases[i].name, second);

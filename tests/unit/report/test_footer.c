@@ -1,19 +1,19 @@
 /* What stands below the table: how many hits, how they lie, and what was there at the highest. */
 #include "report/fresh.h"
 
-#include "report/formats.h"
+#include "report/documents.h"
 
 #include <math.h>
 
 static void expect(const char *expected)
 {
-    footer_print(output(), summary, 80);
+    footer_print(output(), summary);
     output_is(expected);
 }
 
 static void expect_golden(const char *name)
 {
-    footer_print(output(), summary, 80);
+    footer_print(output(), summary);
     output_is_golden(name);
 }
 
@@ -53,12 +53,12 @@ FRESH_TEST(of_several_passes_all_hits_are_told)
     summary->hits = 30;
     summary->wanted = 10;
     expect("30 hits in 3 passes, all equal\n"
-           "Each pass has hits of its own: rows of different passes stand on different hits.\n");
+           "Each pass has hits of its own: rows of different passes are of different hits.\n");
     summary->hits = 17;
     summary->seconds = 1;
     snprintf(summary->ended, sizeof summary->ended, "Ctrl-C");
     expect("Ctrl-C: 17 of 30 hits in 3 passes in 1.0 s, all equal\n"
-           "Each pass has hits of its own: rows of different passes stand on different hits.\n");
+           "Each pass has hits of its own: rows of different passes are of different hits.\n");
     summary->passes = 1;
     summary->wanted = 18;
     expect("Ctrl-C: 17 of 18 hits in 1.0 s, all equal\n");
@@ -107,9 +107,10 @@ FRESH_TEST(many_words_at_the_maximum)
     summary->at_max.n = RESULT_WORDS;
     for (size_t i = 0; i < RESULT_WORDS; i++) {
         memset(summary->at_max.names[i], '\x1B', sizeof summary->at_max.names[i] - 1);
+        summary->at_max.names[i][0] = (char)('a' + i);
         summary->at_max.values[i] = UINT64_MAX;
     }
-    footer_print(output(), summary, 80);
+    footer_print(output(), summary);
     char *text = output_text(NULL);
     const char *line = strstr(text, "max in hit 1:");
     assert_non_null(line);

@@ -1,7 +1,7 @@
 /* The whole file, compared byte by byte with tests/golden/junit. */
 #include "report/fresh.h"
 
-#include "report/formats.h"
+#include "report/documents.h"
 
 #include <math.h>
 

@@ -3,6 +3,7 @@
 #include "renderings.h"
 
 #include "measure/delta.h"
+#include "report/documents.h"
 #include "report/line_table.h"
 
 static struct code_block code[] = {
@@ -80,12 +81,24 @@ static void function_took(uint64_t cycles)
     statistics_add(whole.columns[0].statistics, cycles);
 }
 
+/* Written as JSON lines, and read again. */
+static bool line_report_write(const struct rendering *to)
+{
+    struct document document = document_new();
+    document_add(&document, line_report_header(&report.conditions));
+    line_report_lines(&document, &report);
+    document = document_again(document);
+    bool ok = line_write(to, &document, true, NULL);
+    document_free(&document);
+    return ok;
+}
+
 #define LINES_TEST(name) TEST_WITH(name, set_up, tear_down)
 
 LINES_TEST(a_table)
 {
     function_took(1050);
-    assert_true(line_report_write(TO_TEXT(100), &report));
+    assert_true(line_report_write(TO_TEXT(100)));
     output_is_golden("lines/a_table.txt");
 }
 
@@ -94,20 +107,25 @@ LINES_TEST(a_sum_that_is_not_the_functions_is_a_warning)
     function_took(1060);
     report.unframed = true;
     snprintf(report.ended, sizeof report.ended, "Ctrl-C");
-    assert_true(line_report_write(TO_TEXT(80), &report));
+    assert_true(line_report_write(TO_TEXT(80)));
     output_is_golden("lines/a_warning.txt");
 }
 
 LINES_TEST(as_json)
 {
     function_took(1050);
-    assert_true(line_report_write(TO(FORMAT_JSON), &report));
+    struct document document = document_new();
+    line_report_lines(&document, &report);
+    assert_true(document_write(output(), &document));
+    document_free(&document);
     output_is_golden("lines/lines.jsonl");
+    assert_true(line_report_write(TO(FORMAT_CSV)));
+    output_is_golden("lines/lines.csv");
 }
 
 LINES_TEST(an_output_without_room)
 {
     function_took(1050);
-    assert_false(line_report_write(TO_FULL(FORMAT_TEXT), &report));
-    assert_false(line_report_write(TO_FULL(FORMAT_JSON), &report));
+    assert_false(line_report_write(TO_FULL(FORMAT_TEXT)));
+    assert_false(line_report_write(TO_FULL(FORMAT_JSON)));
 }

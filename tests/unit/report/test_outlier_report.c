@@ -1,7 +1,9 @@
 /* What --outliers prints of the slowest hits, as text and as JSON lines. */
 #include "report/fresh.h"
 
+#include "report/documents.h"
 #include "report/outlier_report.h"
+#include "report/renderings.h"
 
 static struct slow_hits outliers;
 static struct stop_place places[SLOW_HIT_SLOTS];
@@ -23,7 +25,27 @@ static struct outlier_report a_report(const char *second)
     slow_hits_begin(&outliers, 2);
     summary_column(summary, "CPU_CYCLES", some, 1);
     summary_column(summary, second, some, 1);
-    return (struct outlier_report){.out = output(), .summary = summary, .hits = &outliers, .places = places};
+    return (struct outlier_report){.summary = summary, .hits = &outliers, .places = places};
+}
+
+static struct document lines_of(const struct outlier_report *report)
+{
+    struct document document = document_new();
+    struct json_part line = json_part_new("summary");
+    document_add(&document, json_header_part(JSON_SCHEMA, &summary->conditions, summary->columns, summary->n,
+                                             DOCUMENT_STARTED));
+    outlier_lines(&document, report);
+    json_summary_fill(&line, summary);
+    outlier_summary(&line, report);
+    document_add(&document, line);
+    return document_again(document);
+}
+
+static void print(const struct outlier_report *report)
+{
+    struct document document = lines_of(report);
+    outlier_write(TO_TEXT(80), &document);
+    document_free(&document);
 }
 
 FRESH_TEST(hits_with_their_stacks)
@@ -35,7 +57,7 @@ FRESH_TEST(hits_with_their_stacks)
     keep(3, (struct value){.count = 1300, .at_least = true}, (struct value){.count = 0}, none);
     places[outliers.at[1].slot].stack.at[0].is_exact = true;
     places[outliers.at[1].slot].stack.end = UNWIND_NO_RULES;
-    assert_true(outlier_report_text(&report));
+    print(&report);
     output_is("\nthe 2 slowest hits, and where they ended\n"
               "hit 3: at least 1,300 cycles, 0.2 s into the run; no exception inside\n"
               "  gain=0x0  sp=0x0\n"
@@ -67,7 +89,7 @@ FRESH_TEST(exceptions_as_far_as_they_are_known)
         summary->n = 0;
         struct outlier_report report = a_report("EXCCNT");
         keep(1, (struct value){.count = 1}, cases[i].value, none);
-        assert_true(outlier_report_text(&report));
+        print(&report);
         snprintf(text, sizeof text,
                  "\nthe slowest hit, and where it ended\nhit 1: 1 cycle, 0.2 s into the run%s\n"
                  "  returned to 0x00000ffe\n  called by 0x00001ffe\n  r0 0x00000001  pc 0x00001000\n",
@@ -93,14 +115,13 @@ FRESH_TEST(exceptions_that_are_not_counted)
     outliers.longest_us = 12345;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char text[400];
-        report.out = output();
         report.counts_exceptions = cases[i].event;
-        assert_true(outlier_report_text(&report));
+        print(&report);
         snprintf(text, sizeof text,
                  "\nthe slowest hit, and where it ended\n"
                  "hit 1: 1 cycle, 0.2 s into the run\n"
                  "  the run ended before its registers were read\n%s"
-                 "the core stood up to 12 ms longer at the end of a hit for this\n",
+                 "the core was held up to 12 ms longer at the end of a hit for this\n",
                  cases[i].says);
         output_is(text);
     }
@@ -114,12 +135,16 @@ FRESH_TEST(json_lines)
     keep(12, (struct value){.count = 1204}, (struct value){.count = 36, .at_least = true}, words);
     keep(3, (struct value){.count = 1300, .at_least = true}, (struct value){.absent = true}, words);
     outliers.is_read[outliers.at[0].slot] = false;
-    assert_true(outlier_report_json(&report));
+    struct document document = document_new();
+    outlier_lines(&document, &report);
+    assert_true(document_write(output(), &document));
+    document_free(&document);
     output_is("{\"type\":\"outlier\",\"outlier\":1,\"hit\":3,\"seconds\":0.25,\"counted\":1300,"
-              "\"at_least\":true,\"words\":{\"gain\":7}}\n"
+              "\"at_least\":true,\"words\":{\"gain\":7},\"word_texts\":{\"gain\":\"0x7\"}}\n"
               "{\"type\":\"outlier\",\"outlier\":2,\"hit\":12,\"seconds\":0.25,\"counted\":1204,"
-              "\"exception_cycles\":36,\"exceptions_at_least\":true,\"words\":{\"gain\":7},"
-              "\"address\":\"0x00000fff\",\"function\":\"0x00000ffe\",\"callers\":["
+              "\"exception_cycles\":36,\"exceptions_at_least\":true,\"words\":{\"gain\":7},\"word_texts\":{"
+              "\"gain\":\"0x7\"},"
+              "\"returned\":true,\"address\":\"0x00000fff\",\"function\":\"0x00000ffe\",\"callers\":["
               "{\"address\":\"0x00001fff\",\"function\":\"0x00001ffe\"}],"
               "\"registers\":{\"r0\":\"0x0000000c\",\"pc\":\"0x00001000\"}}\n");
 }

@@ -1,8 +1,10 @@
 /* What survey prints of many regions, compared byte by byte. */
 #include "golden.h"
 
+#include "report/documents.h"
 #include "report/summaries.h"
 #include "report/survey.h"
+#include "report/survey_report.h"
 
 #include <math.h>
 
@@ -72,6 +74,19 @@ static int tear_down(void **state)
     return 0;
 }
 
+/* Written as JSON lines, and read again. */
+static bool survey_print(FILE *out, enum format format, size_t columns)
+{
+    const struct rendering to = {.out = out, .format = format, .columns = columns, .separator = ','};
+    struct document document = document_new();
+    document_add(&document, survey_header(&survey.conditions, NULL, 0));
+    survey_lines(&document, &survey);
+    document = document_again(document);
+    bool ok = survey_write(&to, &(struct survey_report){.document = &document, .begun = true});
+    document_free(&document);
+    return ok;
+}
+
 #define FRESH_TEST(name) TEST_WITH(name, set_up, tear_down)
 
 FRESH_TEST(the_largest_share_comes_first)
@@ -79,7 +94,7 @@ FRESH_TEST(the_largest_share_comes_first)
     summaries[1]->tainted = 2;
     snprintf(summaries[3]->conditions.note, sizeof summaries[3]->conditions.note, "also crc.part.0");
     assert_true(survey_sort(&survey));
-    survey_table(output(), &survey, 80);
+    assert_true(survey_print(output(), FORMAT_TEXT, 80));
     output_is_golden("survey/table.txt");
 }
 
@@ -92,7 +107,7 @@ FRESH_TEST(bounds_are_marked)
     summaries[3]->conditions.clock_hz = 0;
     summaries[1]->n = summaries[3]->n = summaries[4]->n = summaries[5]->n = 1;
     assert_true(survey_sort(&survey));
-    survey_table(output(), &survey, 80);
+    assert_true(survey_print(output(), FORMAT_TEXT, 80));
     output_is_golden("survey/bounds.txt");
     for (size_t i = 0; i < ROWS; i++)
         if (summaries[i] != NULL)
@@ -105,7 +120,7 @@ FRESH_TEST(a_survey_that_reached_nothing_says_so)
     survey.rows = without;
     survey.n = 2;
     snprintf(survey.ended, sizeof survey.ended, "Ctrl-C");
-    survey_table(output(), &survey, 80);
+    assert_true(survey_print(output(), FORMAT_TEXT, 80));
     output_is_golden("survey/nothing.txt");
 }
 
@@ -118,10 +133,10 @@ FRESH_TEST(many_that_were_not_reached_share_lines)
         many[2 + i] = (struct survey_row){.name = names[i], .why = ""};
     survey.rows = many;
     survey.n = 2 + 5;
-    survey_table(output(), &survey, 60);
+    assert_true(survey_print(output(), FORMAT_TEXT, 60));
     output_is_golden("survey/unreached.txt");
     survey.n--;
-    survey_table(output(), &survey, 60);
+    assert_true(survey_print(output(), FORMAT_TEXT, 60));
     output_is_golden("survey/unreached_four.txt");
 }
 
@@ -130,8 +145,13 @@ FRESH_TEST(json_has_a_line_a_region)
     snprintf(survey.ended, sizeof survey.ended, "Ctrl-C");
     summaries[4]->periods.at_least = true;
     assert_true(survey_sort(&survey));
-    assert_true(survey_json(output(), &survey));
+    struct document document = document_new();
+    survey_lines(&document, &survey);
+    assert_true(document_write(output(), &document));
+    document_free(&document);
     output_is_golden("survey/regions.jsonl");
+    assert_true(survey_print(output(), FORMAT_CSV, 80));
+    output_is_golden("survey/regions.csv");
 }
 
 /* A budget that is exceeded, one that is kept, and regions without one. */
@@ -156,7 +176,7 @@ FRESH_TEST(verdicts_stand_below_the_table)
     struct verdict_line lines[3];
     judge_some(lines);
     assert_int_equal(survey_verdict(&survey), VERDICT_REGRESSED);
-    survey_print_checks(output(), &survey, 80);
+    assert_true(survey_print(output(), FORMAT_TEXT, 80));
     output_is_golden("survey/checks.txt");
 }
 
@@ -164,7 +184,7 @@ FRESH_TEST(junit_has_a_case_a_verdict)
 {
     struct verdict_line lines[3];
     judge_some(lines);
-    assert_true(survey_junit(output(), &survey));
+    assert_true(survey_print(output(), FORMAT_JUNIT, 80));
     output_is_golden("survey/suite.xml");
 }
 
@@ -172,10 +192,10 @@ FRESH_TEST(markdown_is_one_table)
 {
     struct verdict_line lines[3];
     judge_some(lines);
-    assert_true(survey_markdown(output(), &survey));
+    assert_true(survey_print(output(), FORMAT_MARKDOWN, 80));
     output_is_golden("survey/table.md");
     survey.judged = false;
-    assert_true(survey_markdown(output(), &survey));
+    assert_true(survey_print(output(), FORMAT_MARKDOWN, 80));
     output_is_golden("survey/plain.md");
 }
 

@@ -1,6 +1,7 @@
 /* The whole output, compared byte by byte with tests/golden/text. */
 #include "report/fresh.h"
 
+#include "report/documents.h"
 #include "report/formats.h"
 
 #include <locale.h>
@@ -14,7 +15,7 @@ static void header_is(const struct conditions *conditions, const char *expected)
 
 static void expect(const char *name)
 {
-    text_summary(output(), summary);
+    text_summary(output(), summary, 80);
     output_is_golden(name);
 }
 
@@ -22,7 +23,7 @@ FIR_TEST(the_documented_example)
 {
     FILE *out = output();
     text_header(out, &summary->conditions);
-    text_summary(out, summary);
+    text_summary(out, summary, 80);
     output_is_golden("text/the_documented_example.txt");
 }
 
@@ -54,8 +55,9 @@ FIR_TEST(narrow_and_wide)
     summary->columns[2].bits = 8;
     for (size_t i = 0; i < 2; i++) {
         FILE *out = output();
-        text_header_within(out, &summary->conditions, widths[i].columns);
-        text_summary_within(out, summary, widths[i].columns);
+        const struct rendering to = {.out = out, .format = FORMAT_TEXT, .columns = widths[i].columns};
+        conditions_write(&to, &summary->conditions);
+        text_summary(out, summary, widths[i].columns);
         output_is_golden(widths[i].name);
     }
 }
@@ -128,7 +130,7 @@ FRESH_TEST(bounds_only)
 FRESH_TEST(no_hits)
 {
     summary->conditions = conditions_fir();
-    text_summary(output(), summary);
+    text_summary(output(), summary, 80);
     output_is("\n0 hits\n");
     summary_column(summary, "CPU_CYCLES", NULL, 0);
     summary_column(summary, "LD_RETIRED", NULL, 0);

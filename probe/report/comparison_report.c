@@ -1,0 +1,288 @@
+#include "report/comparison_report.h"
+
+#include "report/html.h"
+#include "report/number.h"
+#include "report/terminal.h"
+#include "report/views.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { CLEAN = 1024, CELL = 512, INDENT = 4 };
+enum { HEAD = 42, NAME = 16, CHANGE = 10 }; /* widths */
+
+enum verdict verdict_by_name(const char *name)
+{
+    for (int i = VERDICT_PASS; i < VERDICT_NOT_COMPARABLE; i++)
+        if (strcmp(name, verdict_name((enum verdict)i)) == 0)
+            return (enum verdict)i;
+    return VERDICT_NOT_COMPARABLE;
+}
+
+enum colour verdict_colour(enum verdict verdict)
+{
+    return verdict == VERDICT_PASS ? COLOUR_GOOD : verdict == VERDICT_REGRESSED ? COLOUR_BAD : COLOUR_ODD;
+}
+
+static bool has_reasons(const json_t *verdict)
+{
+    return json_array_size(field_of(verdict, "not_comparable")) > 0;
+}
+
+/* ---- text */
+
+static void put_text(const struct rendering *to, size_t at, const char *before, const char *text)
+{
+    char clean[CLEAN];
+    fputs(before, to->out);
+    fold_text_at(to->out, to->columns, at + strlen(before), INDENT, terminal_text(clean, sizeof clean, text));
+}
+
+static void pad(FILE *out, size_t width, size_t used)
+{
+    fprintf(out, "%*s", used < width ? (int)(width - used) : 0, "");
+}
+
+static void put_head(const struct rendering *to, const json_t *verdict)
+{
+    char file[CLEAN], started[CLEAN], build[CLEAN];
+    terminal_text(file, sizeof file, field_text(verdict, "baseline.file"));
+    terminal_text(started, sizeof started, field_text(verdict, "baseline.started"));
+    terminal_text(build, sizeof build, field_text(verdict, "baseline.build_id"));
+    fprintf(to->out, "baseline %s", file);
+    if (started[0] != '\0' || build[0] != '\0') {
+        pad(to->out, HEAD, strlen("baseline ") + utf8_width(file));
+        fprintf(to->out, "   %.10s%s%s%.6s", started, started[0] != '\0' ? ", " : "",
+                build[0] != '\0' ? "build " : "no build id", build);
+    }
+    fputc('\n', to->out);
+}
+
+struct cells {
+    char name[UTF8_CLEAN_ROOM(96)], base[NUMBER_ROOM], now[NUMBER_ROOM], change[NUMBER_ROOM];
+};
+
+static struct cells cells_of(const char *name, const json_t *line)
+{
+    struct cells cells = {.base = "-", .now = "-"};
+    terminal_text(cells.name, sizeof cells.name, name);
+    if (field_count(line, "base.count") > 0)
+        number_mean(cells.base, field_real(line, "base.mean"));
+    if (field_count(line, "now.count") > 0)
+        number_mean(cells.now, field_real(line, "now.mean"));
+    number_change(cells.change, field_real(line, "change"));
+    return cells;
+}
+
+static void widen(size_t *width, const char *text)
+{
+    size_t w = utf8_width(text);
+    *width = w > *width ? w : *width;
+}
+
+struct widths {
+    size_t name, base, now, change;
+};
+
+static void put_line(const struct rendering *to, const json_t *verdict, const char *name, const json_t *line,
+                     const struct widths *width)
+{
+    FILE *out = to->out;
+    char threshold[NUMBER_ROOM], text[NUMBER_ROOM + 64];
+    const struct cells cells = cells_of(name, line);
+    enum verdict is = verdict_by_name(field_text(line, "verdict"));
+    const char *why = has_reasons(verdict) ? "" : field_text(line, "why"); /* reasons follow below */
+    number_part(threshold, field_real(verdict, "threshold"));
+    if (is == VERDICT_INCONCLUSIVE || is == VERDICT_NOT_COMPARABLE)
+        snprintf(text, sizeof text, "%s", verdict_name(is));
+    else
+        snprintf(text, sizeof text, "%s (threshold %s)", verdict_name(is), threshold);
+    fputs(cells.name, out);
+    pad(out, width->name, utf8_width(cells.name));
+    fprintf(out, " %*s -> %-*s  %*s   %s%s%s", (int)width->base, cells.base, (int)width->now, cells.now,
+            (int)width->change, cells.change, terminal_colour(out, verdict_colour(is)), text,
+            terminal_colour(out, COLOUR_END));
+    size_t used =
+        width->name + width->base + width->now + width->change + strlen("  ->      ") + utf8_width(text);
+    if (why[0] == '\0') {
+        fputc('\n', out);
+    } else if (used + 2 + utf8_width(why) > to->columns) {
+        fprintf(out, ":\n%*s", INDENT, "");
+        put_text(to, INDENT, "", why);
+    } else {
+        put_text(to, used, ": ", why);
+    }
+}
+
+static void put_list(const struct rendering *to, const json_t *list, const char *before)
+{
+    size_t i;
+    const json_t *text;
+    json_array_foreach(list, i, text)
+    {
+        put_text(to, 0, before, text_or_empty(text));
+    }
+}
+
+static void write_text(const struct rendering *to, const json_t *verdict)
+{
+    json_t *columns = json_object_get(verdict, "columns"), *line;
+    struct widths width = {.name = NAME, .change = CHANGE};
+    const char *name;
+    put_head(to, verdict);
+    json_object_foreach(columns, name, line)
+    {
+        struct cells cells = cells_of(name, line);
+        widen(&width.name, cells.name);
+        widen(&width.base, cells.base);
+        widen(&width.now, cells.now);
+        widen(&width.change, cells.change);
+    }
+    json_object_foreach(columns, name, line)
+    {
+        put_line(to, verdict, name, line, &width);
+    }
+
+    put_list(to, field_of(verdict, "not_comparable"), "");
+    put_list(to, field_of(verdict, "notes"), "note: ");
+    if (json_object_size(columns) != 1)
+        fprintf(to->out, "verdict: %s%s\n", verdict_name(verdict_by_name(field_text(verdict, "verdict"))),
+                json_object_size(columns) == 0 ? ", there is nothing to compare" : "");
+}
+
+/* ---- Markdown */
+
+static void put_item(FILE *out, const char *before, const char *text)
+{
+    fprintf(out, "* %s", before);
+    markdown_text(out, text);
+    fputc('\n', out);
+}
+
+static void write_markdown(FILE *out, const json_t *verdict)
+{
+    char text[CELL], started[CELL], part[NUMBER_ROOM];
+    const char *file = field_text(verdict, "file"), *build = field_text(verdict, "baseline.build_id"),
+               *of = field_text(verdict, "baseline.started");
+    const json_t *one;
+    size_t i;
+    snprintf(started, sizeof started, "%s%s%s%s%s%s", of[0] != '\0' || build[0] != '\0' ? " (" : "", of,
+             of[0] != '\0' && build[0] != '\0' ? ", " : "", build[0] != '\0' ? "build " : "", build,
+             of[0] != '\0' || build[0] != '\0' ? ")" : "");
+    fprintf(out, "* **%s**%s", verdict_name(verdict_by_name(field_text(verdict, "verdict"))),
+            file[0] != '\0' ? ": " : "");
+    markdown_text(out, file);
+    snprintf(text, sizeof text, " against %.256s%.128s", field_text(verdict, "baseline.file"), started);
+    markdown_text(out, text);
+    fprintf(out, ", threshold %s\n", number_part(part, field_real(verdict, "threshold")));
+    json_array_foreach(field_of(verdict, "not_comparable"), i, one)
+    {
+        put_item(out, "not comparable: ", text_or_empty(one));
+    }
+
+    json_array_foreach(field_of(verdict, "notes"), i, one)
+    {
+        put_item(out, "note: ", text_or_empty(one));
+    }
+}
+
+void comparison_write(const struct rendering *to, const json_t *verdict)
+{
+    if (to->format == FORMAT_MARKDOWN)
+        write_markdown(to->out, verdict);
+    else
+        write_text(to, verdict);
+}
+
+/* ---- parts of a page */
+
+/* Beyond this change a mark is at the border, and its number says how much it is. */
+static const double SCALE_MOST = 1;
+
+void comparison_widen(double *scale, const json_t *verdict)
+{
+    json_t *line;
+    const char *name;
+    json_object_foreach(json_object_get(verdict, "columns"), name, line)
+    {
+        double low = field_real(line, "low"), high = field_real(line, "high"),
+               widest = fmin(field_real(verdict, "threshold") * 1.2, SCALE_MOST);
+        if (!isfinite(low) || !isfinite(high))
+            continue;
+        widest = fmax(widest, fmin(fmax(fabs(low), fabs(high)), SCALE_MOST));
+        *scale = fmax(*scale, widest);
+    }
+}
+
+static void add_interval(struct json_part *row, const json_t *verdict, const json_t *line, double scale)
+{
+    struct json_part bar = json_part_new(NULL);
+    if (field_of(line, "low") != NULL && scale > 0) {
+        row_real(&bar, "low", field_real(line, "low"));
+        row_real(&bar, "high", field_real(line, "high"));
+        row_real(&bar, "at", field_real(line, "change"));
+        row_real(&bar, "limit", field_real(verdict, "threshold"));
+        row_real(&bar, "scale", scale);
+        row_text(&bar, "verdict", field_text(line, "verdict"));
+    }
+    row_part(row, "interval", bar);
+}
+
+bool comparison_add_rows(json_t *rows, const json_t *verdict, const char *region, double scale)
+{
+    json_t *line;
+    const char *name;
+    bool ok = true;
+    json_object_foreach(json_object_get(verdict, "columns"), name, line)
+    {
+        struct json_part row = {.json = json_copy(line)}, is = json_part_new(NULL);
+        char why[CELL];
+        json_t *list = json_array();
+        row.ok = row.json != NULL;
+        bool told = !has_reasons(verdict) && field_of(line, "why") != NULL; /* else reasons follow below */
+        snprintf(why, sizeof why, "%s%s", told ? ": " : "", told ? field_text(line, "why") : "");
+        row_text(&row, "name", name);
+        row_text(&row, "region", region);
+        row_text(&is, "of", field_text(line, "verdict"));
+        row_text(&is, "verdict", field_text(line, "verdict"));
+        row_text(&is, "why", why);
+        json_part_append(&row, list, is.json);
+        json_part_array(&row, "verdict", list);
+        add_interval(&row, verdict, line, scale);
+        ok = row.ok && is.ok && json_array_append(rows, row.json) == 0 && ok;
+        json_decref(row.json);
+    }
+    return ok;
+}
+
+bool comparison_put_table(FILE *out, json_t *rows, const char *caption, double scale)
+{
+    const struct rendering to = {.out = out, .format = FORMAT_HTML};
+    struct view view = verdict_view;
+    char text[CELL], part[NUMBER_ROOM];
+    if (scale > 0)
+        snprintf(text, sizeof text,
+                 "%.200s. Means. The bars show where a change lies with 95 %%, from -%s at the left to +%s "
+                 "at the right; the thin line is no change, the dashed one the threshold.",
+                 caption, number_part_up(part, scale), part);
+    else
+        snprintf(text, sizeof text, "%.200s. Means.", caption);
+    view.caption = text;
+    return render_table(&to, &view, rows);
+}
+
+void comparison_put_items(FILE *out, const json_t *verdict)
+{
+    const json_t *one;
+    size_t i;
+    json_array_foreach(field_of(verdict, "not_comparable"), i, one)
+    {
+        fputs("<li>not comparable: ", out);
+        html_text(out, text_or_empty(one));
+        fputs("</li>\n", out);
+    }
+    json_array_foreach(field_of(verdict, "notes"), i, one)
+    {
+        html_element(out, "li", NULL, text_or_empty(one));
+    }
+}

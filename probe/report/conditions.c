@@ -1,0 +1,138 @@
+#include "report/conditions.h"
+
+#include "report/formats.h"
+#include "report/number.h"
+#include "report/terminal.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { FIELD = 256, INDENT = 2 };
+
+/* ---- from a line */
+
+static void take_text(char *out, size_t size, const json_t *object, const char *key)
+{
+    const char *text = field_text(object, key);
+    if (text[0] != '\0')
+        utf8_clean(out, size, text);
+}
+
+void conditions_read_clock(struct conditions *conditions, const json_t *clock)
+{
+    double hz = field_real(clock, "hz"), error = field_real(clock, "error_hz");
+    if (!(hz >= 0))
+        return;
+    conditions->clock_hz = hz;
+    conditions->clock_error_hz = error >= 0 ? error : 0;
+    utf8_clean(conditions->clock_source, sizeof conditions->clock_source, field_text(clock, "source"));
+}
+
+void conditions_read_region(struct conditions *conditions, const json_t *region)
+{
+    take_text(conditions->start, sizeof conditions->start, region, "start");
+    take_text(conditions->end, sizeof conditions->end, region, "end");
+    take_text(conditions->start_source, sizeof conditions->start_source, region, "start_source");
+    take_text(conditions->end_source, sizeof conditions->end_source, region, "end_source");
+    conditions->start_address = strtoull(field_text(region, "addresses.start"), NULL, 0);
+    conditions->end_address = strtoull(field_text(region, "addresses.end"), NULL, 0);
+}
+
+void conditions_read(struct conditions *conditions, const json_t *header)
+{
+    take_text(conditions->link, sizeof conditions->link, header, "link");
+    take_text(conditions->core, sizeof conditions->core, header, "core");
+    take_text(conditions->counter, sizeof conditions->counter, header, "counter");
+    take_text(conditions->note, sizeof conditions->note, header, "note");
+    take_text(conditions->elf, sizeof conditions->elf, header, "elf");
+    take_text(conditions->build_id, sizeof conditions->build_id, header, "build_id");
+    conditions_read_region(conditions, field_of(header, "region"));
+    conditions_read_clock(conditions, field_of(header, "clock"));
+}
+
+/* ---- for people */
+
+bool conditions_clock_text(const struct conditions *conditions, char *out, size_t size)
+{
+    char clock[NUMBER_ROOM], error[NUMBER_ROOM] = "";
+    const char *source = conditions->clock_source;
+    if (!(conditions->clock_hz > 0))
+        return false;
+    if (conditions->clock_error_hz > 0)
+        number_frequency(error, sizeof error, conditions->clock_error_hz);
+    snprintf(out, size, "at %s%s%s%s%s%s", number_frequency(clock, sizeof clock, conditions->clock_hz),
+             error[0] != '\0' ? " ± " : "", error, source[0] != '\0' ? " (" : "", source,
+             source[0] != '\0' ? ")" : "");
+    return true;
+}
+
+/* `name  where`; `where` is the address if the ELF knows no line. */
+static void put_location(struct fold *fold, const char *before, const char *name, const char *source,
+                         uint64_t address)
+{
+    char clean[UTF8_CLEAN_ROOM(FIELD)], text[UTF8_CLEAN_ROOM(FIELD) + 8];
+    snprintf(text, sizeof text, "%s%s", before, terminal_text(clean, sizeof clean, name));
+    fold_put(fold, text, 1);
+    if (source[0] != '\0' && strcmp(source, name) != 0) {
+        fold_put(fold, terminal_text(clean, sizeof clean, source), 2);
+    } else if (source[0] == '\0' && address != 0 && strstr(name, "0x") == NULL) {
+        snprintf(text, sizeof text, "0x%08" PRIx64, address);
+        fold_put(fold, text, 2);
+    }
+}
+
+static void write_text(FILE *out, const struct conditions *conditions, size_t columns)
+{
+    const char *first[] = {conditions->link, conditions->core, conditions->counter};
+    char clean[UTF8_CLEAN_ROOM(FIELD)];
+    struct fold fold = {.out = out, .columns = columns, .indent = INDENT};
+    for (size_t i = 0; i < sizeof(first) / sizeof(first[0]); i++)
+        fold_put(&fold, terminal_text(clean, sizeof clean, first[i]), 5);
+    fold_end(&fold);
+    if (conditions->start[0] != '\0') {
+        put_location(&fold, "", conditions->start, conditions->start_source, conditions->start_address);
+        if (conditions->end[0] != '\0')
+            put_location(&fold, "to ", conditions->end, conditions->end_source, conditions->end_address);
+        fold_end(&fold);
+    }
+    fold_text(out, columns, INDENT, terminal_text(clean, sizeof clean, conditions->note));
+    fflush(out);
+}
+
+void text_header(FILE *out, const struct conditions *conditions)
+{
+    write_text(out, conditions, terminal_columns(out));
+}
+
+static void write_markdown(FILE *out, const struct conditions *conditions)
+{
+    const char *const first[] = {conditions->link, conditions->core, conditions->counter};
+    if (conditions->start[0] != '\0') {
+        fputs("**", out);
+        markdown_text(out, conditions->start);
+        fprintf(out, "**%s", conditions->start_source[0] != '\0' ? " " : "");
+        markdown_text(out, conditions->start_source);
+        if (conditions->end[0] != '\0') {
+            fputs(" to ", out);
+            markdown_text(out, conditions->end);
+        }
+        fputs("  \n", out); /* two blanks: a line break */
+    }
+    for (size_t i = 0, before = 0; i < sizeof first / sizeof *first; i++) {
+        if (first[i][0] == '\0')
+            continue;
+        fputs(before++ > 0 ? ", " : "", out);
+        markdown_text(out, first[i]);
+    }
+    fputs("\n\n", out);
+}
+
+void conditions_write(const struct rendering *to, const struct conditions *conditions)
+{
+    if (to->format == FORMAT_MARKDOWN)
+        write_markdown(to->out, conditions);
+    else if (to->format == FORMAT_TEXT)
+        write_text(to->out, conditions, to->columns);
+}

@@ -1,0 +1,25 @@
+/*
+ * delta's result in each format, by its lines: header, hits, outliers, summary, verdict.
+ */
+#pragma once
+
+#include "measure/result.h"
+#include "report/hit_times.h"
+#include "report/page_command.h"
+#include "report/render.h"
+
+enum { PAGE_HITS = 10000 }; /* so many hits are in the lines of a page; later ones only in what is drawn */
+
+struct delta_report {
+    const struct document *document;
+    bool begun;                         /* as text: the header is there already */
+    const struct hit_times *times;      /* of a page: all hits; NULL: those of the document */
+    const struct page_command *command; /* NULL: it is not known */
+    uint64_t left_out;                  /* hits that the document does not have */
+};
+/* False: out of memory, or the output could not be written whole. */
+bool delta_write(const struct rendering *to, const struct delta_report *report);
+
+void delta_add_time(struct hit_times *times, const struct hit_result *hit);
+/* A page, by what delta_write gives to it. */
+bool delta_page(const struct rendering *to, const struct delta_report *report);

@@ -1,0 +1,168 @@
+#include "report/page.h"
+
+#include "report/number.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { CELL = 512 };
+
+/* ---- sections */
+
+void page_heading(FILE *out, const char *id, const char *text)
+{
+    fprintf(out, "<section aria-labelledby=\"%s\">\n<h2 id=\"%s\">", id, id);
+    html_text(out, text);
+    fputs("</h2>\n", out);
+}
+
+void page_end_section(FILE *out)
+{
+    fputs("</section>\n", out);
+}
+
+const char *page_region(const char *start, const char *end, char *out, size_t size)
+{
+    int half = (int)(size / 2) - 4;
+    snprintf(out, size, "%.*s%s%.*s", half, start, end[0] != '\0' ? " to " : "", half, end);
+    return out;
+}
+
+/* ---- the head */
+
+static void put_about(FILE *out, const struct conditions *conditions)
+{
+    const char *const pieces[] = {conditions->core, conditions->counter, conditions->link};
+    char text[CELL] = "";
+    size_t used = 0;
+    for (size_t i = 0; i < sizeof pieces / sizeof *pieces; i++)
+        if (pieces[i][0] != '\0')
+            used +=
+                (size_t)snprintf(text + used, sizeof text - used, "%s%s", used > 0 ? ", " : "", pieces[i]);
+    if (used > 0)
+        html_element(out, "p", "faint", text);
+}
+
+void page_begin(const struct page *page)
+{
+    html_begin_still(page->out, page->title);
+    if (page->conditions != NULL)
+        put_about(page->out, page->conditions);
+    if (page->verdict[0] == '\0')
+        return;
+    fprintf(page->out, "<p><strong class=\"verdict %s\">", html_verdict_class(page->verdict));
+    html_text(page->out, page->verdict);
+    fputs("</strong>", page->out);
+    html_text(page->out, page->about_verdict);
+    fputs("</p>\n", page->out);
+}
+
+/* ---- conditions */
+
+static void put_condition(struct html_table *table, const char *name, const char *text)
+{
+    if (text[0] == '\0')
+        return;
+    html_row(table, NULL);
+    html_cell(table, NULL, name);
+    html_cell(table, NULL, text);
+}
+
+static void put_end(struct html_table *table, const char *name, const char *at, const char *source,
+                    uint64_t address)
+{
+    char text[CELL] = "", number[NUMBER_ROOM] = "";
+    if (address != 0)
+        snprintf(number, sizeof number, ", 0x%08" PRIx64, address);
+    if (at[0] != '\0')
+        snprintf(text, sizeof text, "%s%s%s%s", at, number, source[0] != '\0' ? ", " : "", source);
+    put_condition(table, name, text);
+}
+
+static void put_clock(struct html_table *table, const struct conditions *conditions)
+{
+    char text[CELL] = "", clock[NUMBER_ROOM], error[NUMBER_ROOM] = "";
+    if (conditions->clock_error_hz > 0)
+        number_frequency(error, sizeof error, conditions->clock_error_hz);
+    if (conditions->clock_hz > 0)
+        snprintf(text, sizeof text, "%s%s%s%s%s", number_frequency(clock, sizeof clock, conditions->clock_hz),
+                 error[0] != '\0' ? " ±" : "", error, conditions->clock_source[0] != '\0' ? ", by " : "",
+                 conditions->clock_source);
+    put_condition(table, "clock", text[0] != '\0' ? text : "not known: no times");
+}
+
+static void put_overheads(struct html_table *table, const json_t *columns)
+{
+    char name[CELL], text[CELL], number[NUMBER_ROOM], error[NUMBER_ROOM];
+    const char *key;
+    json_t *column;
+    json_object_foreach((json_t *)columns, key, column)
+    {
+        bool known = json_is_true(field_of(column, "calibrated"));
+        if (!run_is_counted(column))
+            continue;
+        snprintf(name, sizeof name, "what a halt adds to %s", key);
+        if (known)
+            snprintf(text, sizeof text, "%s ±%s, taken off",
+                     number_mean(number, field_real(column, "overhead")),
+                     number_mean(error, field_real(column, "plus_minus")));
+        put_condition(table, name, known ? text : "not measured, and in the counts");
+    }
+}
+
+static void put_conditions(const struct page *page)
+{
+    static const char *const heads[] = {"condition", "in this run"};
+    const struct conditions *conditions = page->conditions;
+    struct html_table table = {.out = page->out, .columns = heads, .n = 2, .named = true};
+    page_heading(page->out, "conditions", "Conditions of measurement");
+    html_table_begin(&table, "conditions", "What a reader needs to judge a number later");
+    put_end(&table, "start", conditions->start, conditions->start_source, conditions->start_address);
+    put_end(&table, "end", conditions->end, conditions->end_source, conditions->end_address);
+    put_condition(&table, "core", conditions->core);
+    put_condition(&table, "counter", conditions->counter);
+    put_condition(&table, "probe", conditions->link);
+    put_clock(&table, conditions);
+    put_condition(&table, "program", conditions->elf);
+    put_condition(&table, "build", conditions->build_id);
+    put_condition(&table, "note", conditions->note);
+    put_overheads(&table, page->columns);
+    put_condition(&table, "made by", "pmu-probe " PMU_PROBE_VERSION);
+    html_table_end(&table);
+    page_end_section(page->out);
+}
+
+/* ---- JSON lines */
+
+static bool put_lines(const struct page *page)
+{
+    char number[NUMBER_ROOM], text[CELL], *lines = NULL;
+    size_t size = 0;
+    FILE *to = open_memstream(&lines, &size);
+    bool ok = to != NULL && document_write(to, page->document);
+    ok = (to == NULL || fclose(to) == 0) && ok;
+    fputs("<details>\n<summary>The same as JSON lines</summary>\n", page->out);
+    if (page->left_out > 0) {
+        snprintf(text, sizeof text, "%s later hits are left out here.",
+                 number_unsigned(number, sizeof number, page->left_out));
+        html_element(page->out, "p", "faint", text);
+    }
+    fputs("<pre tabindex=\"0\">", page->out);
+    if (ok)
+        html_clean(page->out, lines);
+    fputs("</pre>\n</details>\n", page->out);
+    free(lines);
+    return ok;
+}
+
+bool page_end(const struct page *page)
+{
+    if (page->conditions != NULL)
+        put_conditions(page);
+    if (page->command != NULL)
+        page_repeat(page->out, page->command);
+    bool ok = put_lines(page);
+    html_end_still(page->out);
+    return fflush(page->out) == 0 && !ferror(page->out) && ok;
+}

@@ -1,0 +1,30 @@
+/*
+ * The shell of a result's page: title, what was measured on what, verdict; then sections; then conditions,
+ * the command that repeats it, and the JSON lines folded in.
+ */
+#pragma once
+
+#include "report/html.h"
+#include "report/page_command.h"
+#include "report/run_report.h"
+
+struct page {
+    FILE *out;
+    const char *title;
+    const struct conditions *conditions; /* NULL: of files, or of none */
+    const char *verdict;                 /* its name; "": there is none */
+    const char *about_verdict;           /* the words after it */
+    const json_t *columns;               /* what halts add to them is a condition; NULL: nothing */
+    const struct page_command *command;  /* NULL: it is not known */
+    const struct document *document;     /* its lines */
+    uint64_t left_out;                   /* hits that are not in them */
+};
+void page_begin(const struct page *page);
+/* False if the output could not be written whole. */
+bool page_end(const struct page *page);
+
+/* A section. */
+void page_heading(FILE *out, const char *id, const char *text);
+void page_end_section(FILE *out);
+/* The region, or of a run that has none "". Cut to fit. */
+const char *page_region(const char *start, const char *end, char *out, size_t size);

@@ -1,0 +1,719 @@
+#include "report/run_report.h"
+
+#include "measure/verdict.h"
+#include "report/comparison_report.h"
+#include "report/conditions.h"
+#include "report/formats.h"
+#include "report/histogram.h"
+#include "report/number.h"
+#include "report/terminal.h"
+#include "report/views.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <string.h>
+
+enum { TEXT = 2048, FEW = 10 };
+
+struct run_lines run_lines(const json_t *header, json_t *summary, const json_t *verdict)
+{
+    struct run_lines run = {.summary = summary, .verdict = verdict};
+    struct conditions *conditions = &run.conditions;
+    conditions_read_region(conditions, field_of(verdict, "region"));
+    conditions_read(conditions, header);
+    if (field_of(summary, "region") != NULL) { /* of a survey */
+        conditions_read_region(conditions, field_of(summary, "region"));
+        utf8_clean(conditions->note, sizeof conditions->note, field_text(summary, "note"));
+    }
+    /* The clock may have become known only after the header was written, or it changed */
+    conditions_read_clock(conditions, field_of(summary, "time"));
+    utf8_clean(conditions->clock_change, sizeof conditions->clock_change,
+               field_text(summary, "clock_change"));
+    if (conditions->clock_change[0] != '\0')
+        conditions->clock_hz = conditions->clock_error_hz = 0;
+    return run;
+}
+
+json_t *run_first(const json_t *summary, const char **name)
+{
+    json_t *column;
+    json_object_foreach(json_object_get(summary, "columns"), *name, column)
+    {
+        return column;
+    }
+
+    return NULL;
+}
+
+bool run_is_counted(const json_t *column)
+{
+    return field_count(column, "count") > 0 && json_is_number(field_of(column, "mean"));
+}
+
+/* ---- numbers */
+
+/* Two digits of the deviation, and no decimals from 3 on. */
+static int decimals_for(double deviation)
+{
+    if (!(deviation > 0) || deviation >= 3)
+        return 0;
+    int decimals = 1 - (int)floor(log10(deviation));
+    return decimals < 6 ? decimals : 6;
+}
+
+/* An error is never rounded down. */
+static int decimals_of_error(double error)
+{
+    return error == floor(error) || error >= 10 ? 0 : error >= 1 ? 1 : 2;
+}
+
+static const char *error_text(char out[NUMBER_ROOM], double error, int decimals)
+{
+    double scale = pow(10, decimals);
+    return number_decimal(out, NUMBER_ROOM, ceil(error * scale - 1e-6) / scale, decimals);
+}
+
+double run_mean_error(const json_t *column)
+{
+    static const double each_side = 0.025;
+    double error = field_real(column, "mean_error"), df = field_real(column, "mean_error_df");
+    return error > 0 && df > 0 ? verdict_student_quantile(each_side, df) * error : 0;
+}
+
+void run_mean_text(char *out, size_t size, const json_t *column)
+{
+    char mean[NUMBER_ROOM], number[NUMBER_ROOM];
+    double error = run_mean_error(column);
+    int decimals = error >= 3  ? 0
+                   : error > 0 ? decimals_of_error(error)
+                               : decimals_for(field_real(column, "sd"));
+    number_decimal(mean, sizeof mean, field_real(column, "mean"), decimals);
+    snprintf(out, size, "%s%s%s", mean, error > 0 ? " ±" : "",
+             error > 0 ? error_text(number, error, decimals) : "");
+}
+
+static bool is_calibrated(const json_t *column)
+{
+    return json_is_true(field_of(column, "calibrated"));
+}
+
+/* ---- rows */
+
+/* Why nothing was counted. */
+static const char *why_not(const json_t *summary)
+{
+    uint64_t hits = field_count(summary, "hits");
+    if (hits == 0)
+        return "no hit";
+    if (field_count(summary, "tainted") == hits)
+        return "all hits tainted";
+    return field_count(summary, "passes") > 1 ? "it ended before a hit of its pass" : "no hit that counts";
+}
+
+static void put_uncertainty(struct json_part *row, const json_t *column)
+{
+    char number[NUMBER_ROOM], text[NUMBER_ROOM + 4];
+    double each = field_real(column, "plus_minus"), overhead = field_real(column, "overhead");
+    if (!is_calibrated(column)) {
+        row_text(row, "each", "?");
+        row_text(row, "each_alone", "?");
+        row_text(row, "added", "?");
+        row_flag(row, "has_each", true);
+        row_flag(row, "has_added", true);
+        return;
+    }
+    row_flag(row, "has_each", each > 0);
+    row_flag(row, "has_added", fabs(overhead) >= 0.05);
+    snprintf(text, sizeof text, "±%s", error_text(number, each >= 0 ? each : 0, decimals_of_error(each)));
+    row_text(row, "each", text);
+    row_text(row, "each_alone", number);
+    /* 8, not 8.0; 0, not 0.0 */
+    bool is_whole = fabs(overhead - round(overhead)) < 0.05;
+    row_text(row, "added", number_decimal(number, sizeof number, overhead, is_whole ? 0 : 1));
+    if (each > 0 && field_real(column, "median") <= each) {
+        row_text(row, "remark", "not resolved");
+        row_flag(row, "unresolved", true);
+    }
+}
+
+static void put_numbers(struct json_part *row, const json_t *column)
+{
+    char text[2 * NUMBER_ROOM + 8], number[NUMBER_ROOM], all[NUMBER_ROOM];
+    double sd = field_real(column, "sd");
+    uint64_t n = field_count(column, "count"), bounds = field_count(column, "at_least");
+    run_mean_text(text, sizeof text, column);
+    row_text(row, "mean_text", text);
+    row_text(row, "sd_text", number_decimal(number, sizeof number, sd, decimals_for(sd)));
+    put_uncertainty(row, column);
+    if (run_mean_error(column) > 0)
+        row_real(row, "mean_plus_minus", run_mean_error(column));
+    if (bounds == 0)
+        return;
+    snprintf(text, sizeof text, "%s of %s", number_unsigned(number, sizeof number, n),
+             number_unsigned(all, sizeof all, n + bounds));
+    row_text(row, "of_hits", text);
+}
+
+/* In place of numbers: for people, and for programs. */
+static void put_reason(struct json_part *row, const json_t *summary, const json_t *column)
+{
+    char text[TEXT], bound[NUMBER_ROOM];
+    const char *why = field_text(column, "not_supported");
+    row_text(row, "missing", why[0] != '\0' ? "<not supported>" : "<not counted>");
+    if (why[0] != '\0')
+        snprintf(text, sizeof text, "<not supported>: %s", why);
+    else if (field_count(column, "at_least") >
+             0) /* A bound on the longest hit says nothing about the median */
+        snprintf(text, sizeof text, "longest hit: at least %s",
+                 number_unsigned(bound, sizeof bound, field_count(column, "at_least_max")));
+    else if (summary != NULL)
+        snprintf(text, sizeof text, "<not counted>: %s", why_not(summary));
+    else
+        snprintf(text, sizeof text, "<not counted>");
+    row_text(row, "reason", text);
+}
+
+struct json_part run_column_row(const json_t *summary, const char *name, json_t *column)
+{
+    struct json_part row = {.json = column != NULL ? json_copy(column) : json_object()};
+    row.ok = row.json != NULL;
+    row_text(&row, "name", name);
+    row_text(&row, "unit", unit_of_counter(name));
+    if (run_is_counted(column))
+        put_numbers(&row, column);
+    else
+        put_reason(&row, summary, column);
+    if (field_of(row.json, "count") == NULL)
+        json_part_unsigned(&row, "count", 0);
+    if (field_of(row.json, "at_least") == NULL)
+        json_part_unsigned(&row, "at_least", 0);
+    return row;
+}
+
+void run_append_verdict(struct json_part *row, json_t *list, const char *before, const char *verdict,
+                        const char *words, const char *why)
+{
+    struct json_part one = json_part_new(NULL);
+    row_text(&one, "of", verdict);
+    row_text(&one, "before", before);
+    row_text(&one, "verdict", words);
+    row_text(&one, "why", why);
+    row_flag(&one, "bad", strcmp(verdict, verdict_name(VERDICT_REGRESSED)) == 0);
+    row->ok = row->ok && one.ok;
+    json_part_append(row, list, one.json);
+}
+
+/* Reasons of the whole comparison follow below the table. */
+static void add_verdict(struct json_part *row, const json_t *verdict, const json_t *line)
+{
+    char why[TEXT];
+    json_t *list = json_array();
+    const char *name = field_text(line, "verdict"), *reason = field_text(line, "why");
+    bool told = field_of(verdict, "not_comparable") == NULL && reason[0] != '\0';
+    snprintf(why, sizeof why, "%s%s", told ? ": " : "", told ? reason : "");
+    if (field_count(line, "base.count") > 0)
+        row_real(row, "baseline", field_real(line, "base.mean"));
+    row_real(row, "change", field_real(line, "change"));
+    row_text(row, "judged", name);
+    row_text(row, "why", reason);
+    run_append_verdict(row, list, "", name, name, why);
+    json_part_array(row, "verdict", list);
+}
+
+static bool append_row(json_t *rows, const struct run_lines *run, struct json_part row)
+{
+    row_text(&row, "region", run->conditions.start);
+    row_text(&row, "file", field_text(run->verdict, "file"));
+    bool ok = row.ok && json_array_append(rows, row.json) == 0;
+    json_decref(row.json);
+    return ok;
+}
+
+static struct json_part metric_row(const json_t *summary, const char *name, const json_t *value)
+{
+    struct json_part row = json_part_new(NULL);
+    char text[TEXT];
+    const char *unit = json_string_value(json_object_get(field_of(summary, "metric_units"), name)),
+               *why = json_string_value(json_object_get(field_of(summary, "metric_reasons"), name));
+    row_text(&row, "name", name);
+    row_text(&row, "unit", unit != NULL ? unit : "");
+    if (json_is_number(value)) {
+        snprintf(text, sizeof text, "%.4g", json_number_value(value));
+        row_text(&row, "mean_text", text);
+        row_real(&row, "mean", json_number_value(value));
+        row_text(&row, "remark", unit != NULL ? unit : "");
+        return row;
+    }
+    snprintf(text, sizeof text, "<not counted>%s%s", why != NULL ? ": " : "", why != NULL ? why : "");
+    row_text(&row, "reason", text);
+    row_text(&row, "missing", "<not counted>");
+    return row;
+}
+
+/* False if it is not known. */
+static bool time_row(const struct run_lines *run, struct json_part *row)
+{
+    static const struct {
+        const char *from, *to;
+    } numbers[] = {{"median", "median"}, {"mean", "mean_text"}, {"min", "min"}, {"max", "max"}};
+    const json_t *time = field_of(run->summary, "time");
+    const char *first;
+    char text[NUMBER_ROOM + 32], number[NUMBER_ROOM];
+    double most = field_real(time, "at_least_max");
+    if (time == NULL)
+        return false;
+    *row = json_part_new(NULL);
+    row_text(row, "name", "time");
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        if (field_of(time, numbers[i].from) != NULL)
+            row_text(row, numbers[i].to,
+                     number_duration(number, sizeof number, field_real(time, numbers[i].from)));
+    if (field_of(time, "median") == NULL) {
+        snprintf(text, sizeof text, "longest hit: at least %s", number_duration(number, sizeof number, most));
+        row_text(row, "reason", text);
+    } else if (isfinite(most)) {
+        struct json_part of = run_column_row(run->summary, "", run_first(run->summary, &first));
+        row_text(row, "of_hits", field_text(of.json, "of_hits"));
+        json_decref(of.json);
+    }
+    return true;
+}
+
+static bool add_columns(const struct run_lines *run, bool compared, json_t *rows)
+{
+    json_t *columns = json_object_get(run->summary, "columns"), *column;
+    json_t *lines = compared ? json_object_get(run->verdict, "columns") : NULL, *line;
+    const char *name;
+    bool ok = true;
+    json_object_foreach(columns, name, column)
+    {
+        struct json_part row = run_column_row(run->summary, name, column);
+        line = json_object_get(lines, name);
+        if (line != NULL)
+            add_verdict(&row, run->verdict, line);
+        ok = append_row(rows, run, row) && ok;
+    }
+    json_object_foreach(lines, name, line)
+    {
+        if (json_object_get(columns, name) != NULL)
+            continue;
+        json_t *now = run->summary == NULL ? json_object_get(line, "now") : NULL;
+        struct json_part row = run_column_row(run->summary, name, now);
+        add_verdict(&row, run->verdict, line);
+        ok = append_row(rows, run, row) && ok;
+    }
+    return ok;
+}
+
+bool run_add_rows(const struct run_lines *run, bool compared, json_t *rows)
+{
+    const char *name;
+    json_t *value;
+    struct json_part time;
+    bool ok = add_columns(run, compared, rows);
+    if (time_row(run, &time))
+        ok = append_row(rows, run, time) && ok;
+    json_object_foreach(json_object_get(run->summary, "metrics"), name, value)
+    {
+        ok = append_row(rows, run, metric_row(run->summary, name, value)) && ok;
+    }
+
+    return ok;
+}
+
+/* ---- texts */
+
+__attribute__((format(printf, 2, 3))) static void add(struct json_part *list, const char *format, ...)
+{
+    char text[TEXT];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    json_part_append(list, list->json, json_part_string(text));
+}
+
+static struct json_part new_list(void)
+{
+    return (struct json_part){.json = json_array(), .ok = true};
+}
+
+static json_t *end_list(struct json_part list)
+{
+    if (list.ok)
+        return list.json;
+    json_decref(list.json);
+    return NULL;
+}
+
+static bool is_constant(const json_t *column)
+{
+    return field_real(column, "min") == field_real(column, "max") || !run_is_counted(column);
+}
+
+/* There is more than one hit, and all have the same numbers. */
+static bool all_equal(const json_t *summary)
+{
+    json_t *columns = json_object_get(summary, "columns"), *column;
+    const char *name;
+    json_object_foreach(columns, name, column)
+    {
+        if (!is_constant(column) || field_count(column, "at_least") > 0 || field_count(column, "count") < 2)
+            return false;
+    }
+
+    return json_object_size(columns) > 0;
+}
+
+static void add_hits(struct json_part *list, const json_t *summary)
+{
+    char hits[NUMBER_ROOM], wanted[NUMBER_ROOM], time[NUMBER_ROOM], passes[NUMBER_ROOM + 16] = "";
+    uint64_t n_passes = field_count(summary, "passes"), n = field_count(summary, "hits");
+    uint64_t all = field_count(summary, "wanted") * (n_passes > 1 ? n_passes : 1);
+    double seconds = field_real(summary, "seconds");
+    const char *ended = field_text(summary, "ended");
+    bool is_short = n < all;
+    uint64_t of = is_short ? all : n;
+    number_unsigned(hits, sizeof hits, n);
+    number_unsigned(wanted, sizeof wanted, all);
+    number_elapsed(time, sizeof time, seconds);
+    if (n_passes > 1)
+        snprintf(passes, sizeof passes, " in %" PRIu64 " passes", n_passes);
+    add(list, "%s%s%s%s%s hit%s%s%s%s%s", ended, ended[0] != '\0' ? ": " : "", hits, is_short ? " of " : "",
+        is_short ? wanted : "", of == 1 ? "" : "s", passes, seconds > 0 ? " in " : "",
+        seconds > 0 ? time : "", all_equal(summary) ? ", all equal" : "");
+    if (n_passes > 1)
+        add(list, "Each pass has hits of its own: rows of different passes are of different hits.");
+}
+
+/* How the run began and why it ended, if that was asked for. */
+static void add_rules(struct json_part *list, const json_t *summary)
+{
+    char number[NUMBER_ROOM], wanted[NUMBER_ROOM];
+    const json_t *precision = field_of(summary, "precision");
+    uint64_t warmup = field_count(summary, "warmup");
+    double mean = field_real(precision, "mean");
+    if (warmup > 0)
+        add(list, "%s hit%s before for warm-up, not counted", number_unsigned(number, sizeof number, warmup),
+            warmup == 1 ? "" : "s");
+    if (precision == NULL)
+        return;
+    number_part(wanted, field_real(precision, "wanted"));
+    if (isfinite(mean))
+        add(list, "mean ±%s (95 %%): --precision %s was %sreached", number_part_up(number, mean), wanted,
+            field_is(precision, "reached") ? "" : "not ");
+    else
+        add(list, "no hit counts: --precision %s was not reached", wanted);
+}
+
+static void add_left_out(struct json_part *list, const json_t *summary)
+{
+    static const char *const texts[] = {"uncalibrated", "advice"};
+    char number[NUMBER_ROOM], hits[NUMBER_ROOM];
+    uint64_t all = field_count(summary, "hits"), tainted = field_count(summary, "tainted"),
+             left = field_count(summary, "left"), past = field_count(summary, "steps_past");
+    if (tainted > 0)
+        add(list,
+            "%s of %s hit%s tainted: an interrupt that our halt had delayed ran inside; not in the table",
+            number_unsigned(number, sizeof number, tainted), number_unsigned(hits, sizeof hits, all),
+            all == 1 ? "" : "s");
+    if (left > 0)
+        add(list, "%s call%s left without returning, not counted",
+            number_unsigned(number, sizeof number, left), left == 1 ? "" : "s");
+    if (past > 0)
+        add(list, "%s time%s the end was reached in another frame: passed over, not a hit",
+            number_unsigned(number, sizeof number, past), past == 1 ? "" : "s");
+    if (field_of(summary, "clock_change") != NULL)
+        add(list, "no times: %s", field_text(summary, "clock_change"));
+    if (field_is(summary, "slept"))
+        add(list, "%s", RESULT_SLEPT);
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        if (field_of(summary, texts[i]) != NULL)
+            add(list, "%s%s", i == 0 ? "overhead not measured: " : "", field_text(summary, texts[i]));
+}
+
+static void add_quantiles(struct json_part *list, const json_t *summary)
+{
+    char p90[NUMBER_ROOM], p99[NUMBER_ROOM];
+    const char *name;
+    const json_t *first = run_first(summary, &name);
+    if (first != NULL && !is_constant(first) && field_count(first, "count") >= FEW &&
+        field_of(first, "p99") != NULL)
+        add(list, "p90 %s, p99 %s", number_unsigned(p90, sizeof p90, field_count(first, "p90")),
+            number_unsigned(p99, sizeof p99, field_count(first, "p99")));
+}
+
+/* Hits with an unknown number of exceptions: that counter is narrow and may have overflowed. */
+static uint64_t unknown_exceptions(const json_t *summary)
+{
+    json_t *column;
+    const char *name;
+    json_object_foreach(json_object_get(summary, "columns"), name, column)
+    {
+        if (result_exceptions(name) != RESULT_EXCEPTIONS_NOT)
+            return field_count(column, "at_least");
+    }
+
+    return 0;
+}
+
+/* All other counts include exceptions; these hits had none. */
+static void add_undisturbed(struct json_part *list, const json_t *summary)
+{
+    char hits[NUMBER_ROOM], median[NUMBER_ROOM], unknown[NUMBER_ROOM];
+    const json_t *of = field_of(summary, "without_exceptions");
+    uint64_t n = field_count(of, "count"), open = unknown_exceptions(summary);
+    if (of == NULL)
+        return;
+    if (n > 0)
+        add(list, "%s without an exception inside, median %s", number_unsigned(hits, sizeof hits, n),
+            number_unsigned(median, sizeof median, field_count(of, "median")));
+    else if (open == 0)
+        add(list, "0 without an exception inside");
+    if (open > 0)
+        add(list, "exceptions inside %s hit%s: not known, the counter may have overflowed",
+            number_unsigned(unknown, sizeof unknown, open), open == 1 ? "" : "s");
+}
+
+/* The values that --show requested. */
+static void add_words(struct json_part *list, const json_t *summary)
+{
+    json_t *values = json_object_get(summary, "at_max"), *words = json_object_get(summary, "at_max_words"),
+           *value;
+    char line[TEXT], number[NUMBER_ROOM], old[32];
+    const char *name;
+    if (values == NULL)
+        return;
+    size_t used = (size_t)snprintf(line, sizeof line, "max in hit %s:",
+                                   number_unsigned(number, sizeof number, field_count(values, "hit")));
+    json_object_foreach(values, name, value)
+    {
+        const char *text = json_string_value(json_object_get(words, name));
+        if (strcmp(name, "hit") == 0 || used >= sizeof line)
+            continue;
+        snprintf(old, sizeof old, "0x%" PRIx64, count_of(value));
+        used += (size_t)snprintf(line + used, sizeof line - used, " %s=%s", name, text != NULL ? text : old);
+    }
+    add(list, "%s", line);
+}
+
+json_t *run_facts(const struct run_lines *run)
+{
+    struct json_part list = new_list();
+    const json_t *summary = run->summary;
+    add_hits(&list, summary);
+    add_rules(&list, summary);
+    add_left_out(&list, summary);
+    add_quantiles(&list, summary);
+    add_undisturbed(&list, summary);
+    add_words(&list, summary);
+    if (field_of(summary, "disagreement") != NULL)
+        add(&list, "%s", field_text(summary, "disagreement"));
+    return end_list(list);
+}
+
+/* What is to be explained. */
+struct seen {
+    bool sd, mean, each, overhead, calibrated, unmeasured, unresolved, middles, near;
+};
+
+static struct seen look(const json_t *summary)
+{
+    struct seen seen = {0};
+    json_t *column;
+    const char *name;
+    json_object_foreach(json_object_get(summary, "columns"), name, column)
+    {
+        double each = field_real(column, "plus_minus");
+        if (!run_is_counted(column))
+            continue;
+        seen.sd = seen.sd || field_real(column, "sd") > 0;
+        seen.mean = seen.mean || run_mean_error(column) > 0;
+        seen.calibrated = seen.calibrated || is_calibrated(column);
+        seen.unmeasured = seen.unmeasured || !is_calibrated(column);
+        seen.each = seen.each || each > 0;
+        seen.overhead = seen.overhead || fabs(field_real(column, "overhead")) >= 0.05;
+        seen.unresolved = seen.unresolved || (each > 0 && field_real(column, "median") <= each);
+        seen.middles = seen.middles || field_of(column, "median_above") != NULL;
+        seen.near = seen.near || json_is_false(field_of(column, "median_exact"));
+    }
+    return seen;
+}
+
+static void add_legend(struct json_part *list, const struct seen *seen)
+{
+    const struct {
+        bool needed;
+        const char *words;
+    } legend[] = {
+        {seen->sd, "sd: standard deviation of the hits;"},
+        {seen->mean, "mean ±: its 95 % interval;"},
+        {seen->each, "per hit: how far one hit may be off, as halts differ in what they cost;"},
+        {seen->calibrated && !seen->each && !seen->overhead,
+         "per hit ±0: each count is exact; overhead 0: a halt adds nothing to it;"},
+        {seen->calibrated && !seen->each && seen->overhead, "per hit ±0: each count is exact;"},
+        {seen->overhead, "overhead: what a halt adds to a hit, already removed;"},
+        {seen->calibrated && seen->each && !seen->overhead, "overhead: 0, what a halt adds to a hit;"},
+        {seen->unmeasured, "?: the overhead was not measured, and what a halt adds is in the counts;"},
+        {seen->unresolved, "not resolved: the count is not above its own uncertainty;"},
+        {seen->middles, "median: the lower of the two middle hits;"},
+        {seen->near, "median, p90 and p99: to 0.1 %;"}};
+    char text[TEXT] = "";
+    for (size_t i = 0, used = 0; i < sizeof legend / sizeof *legend; i++)
+        if (legend[i].needed)
+            used += (size_t)snprintf(text + used, sizeof text - used, "%s%s", used > 0 ? " " : "",
+                                     legend[i].words);
+    if (text[0] == '\0')
+        return;
+    text[strlen(text) - 1] = '\0';
+    add(list, "%s", text);
+}
+
+static void add_bound(char text[TEXT], const char *name, const json_t *column, bool alone)
+{
+    char bound[NUMBER_ROOM], hits[NUMBER_ROOM], all[NUMBER_ROOM];
+    size_t used = strlen(text);
+    uint64_t bounds = field_count(column, "at_least"), n = field_count(column, "count") + bounds,
+             most = field_count(column, "at_least_max");
+    used += (size_t)snprintf(
+        text + used, TEXT - used, alone ? "%.96s: %s of %s hit%s" : "%.96s %s of %s hit%s", name,
+        number_unsigned(hits, sizeof hits, bounds), number_unsigned(all, sizeof all, n), n == 1 ? "" : "s");
+    if (most > 0 && used < TEXT)
+        snprintf(text + used, TEXT - used, " (highest: at least %s)",
+                 number_unsigned(bound, sizeof bound, most));
+}
+
+/* Columns with counters of the same width share a sentence. */
+static void add_bounds_of(struct json_part *list, json_t *columns, uint64_t bits)
+{
+    char text[TEXT] = "", width[32] = "";
+    json_t *column;
+    const char *name;
+    size_t n = 0, put = 0;
+    uint64_t first = 0;
+    json_object_foreach(columns, name, column)
+    {
+        n += field_count(column, "at_least") > 0 && field_count(column, "bits") == bits;
+    }
+
+    if (bits > 0)
+        snprintf(width, sizeof width, "%" PRIu64 "-bit ", bits);
+    json_object_foreach(columns, name, column)
+    {
+        if (field_count(column, "at_least") == 0 || field_count(column, "bits") != bits)
+            continue;
+        first = put == 0 ? field_count(column, "at_least") : first;
+        size_t used = strlen(text);
+        snprintf(text + used, sizeof text - used, "%s", put++ > 0 ? ", " : "");
+        add_bound(text, name, column, n == 1);
+    }
+    if (n == 1)
+        add(list, "%s may have overflowed the %scounter and %s not included", text, width,
+            first == 1 ? "is" : "are");
+    else
+        add(list, "May have overflowed the %scounter and are not included: %s", width, text);
+}
+
+/* Hits with only a lower bound. */
+static void add_bounds(struct json_part *list, const json_t *summary)
+{
+    json_t *columns = json_object_get(summary, "columns"), *column, *before;
+    const char *name, *its;
+    json_object_foreach(columns, name, column)
+    {
+        uint64_t bits = field_count(column, "bits");
+        bool told = field_count(column, "at_least") == 0;
+        json_object_foreach(columns, its, before)
+        {
+            if (before == column)
+                break;
+            told = told || (field_count(before, "at_least") > 0 && field_count(before, "bits") == bits);
+        }
+        if (!told)
+            add_bounds_of(list, columns, bits);
+    }
+}
+
+json_t *run_explanations(const struct run_lines *run)
+{
+    struct json_part list = new_list();
+    char clock[256];
+    const struct seen seen = look(run->summary);
+    add_legend(&list, &seen);
+    if (field_of(run->summary, "time") != NULL &&
+        conditions_clock_text(&run->conditions, clock, sizeof clock))
+        add(&list, "time: %s", clock);
+    add_bounds(&list, run->summary);
+    return end_list(list);
+}
+
+bool run_put_notes(const struct rendering *to, json_t *list)
+{
+    render_notes(to, list);
+    json_decref(list);
+    return list != NULL;
+}
+
+/* ---- all of it */
+
+static bool put_table(const struct rendering *to, const struct run_lines *run, bool compared)
+{
+    json_t *rows = json_array();
+    if (run_add_rows(run, compared, rows))
+        return json_array_size(rows) == 0 ? (json_decref(rows), true) : render_table(to, &summary_view, rows);
+    json_decref(rows);
+    return false;
+}
+
+bool run_write_table(const struct rendering *to, const struct run_lines *run)
+{
+    const char *name = "";
+    const json_t *first = run_first(run->summary, &name);
+    if (to->format == FORMAT_TEXT)
+        fputc('\n', to->out);
+    bool ok = put_table(to, run, false) && run_put_notes(to, run_explanations(run));
+    if (first == NULL && to->format == FORMAT_TEXT) { /* without a table, the facts alone */
+        json_t *facts = run_facts(run), *fact;
+        size_t i;
+        json_array_foreach(facts, i, fact)
+        {
+            render_text(to, json_string_value(fact));
+        }
+
+        json_decref(facts);
+        return ok && facts != NULL;
+    }
+    ok = ok && run_put_notes(to, run_facts(run));
+    if (to->format == FORMAT_TEXT && run_is_counted(first))
+        histogram_print(to->out, to->columns, name, first);
+    return ok;
+}
+
+static json_t *run_conditions_notes(const struct run_lines *run)
+{
+    struct json_part list = new_list();
+    char clock[256];
+    if (field_of(run->summary, "time") == NULL &&
+        conditions_clock_text(&run->conditions, clock, sizeof clock))
+        add(&list, "%s", clock);
+    if (run->conditions.note[0] != '\0')
+        add(&list, "%s", run->conditions.note);
+    return end_list(list);
+}
+
+bool run_write_markdown(const struct rendering *to, const struct run_lines *run)
+{
+    json_t *all = run->summary != NULL ? run_facts(run) : json_array(), *more = run_explanations(run),
+           *conditions = run_conditions_notes(run);
+    conditions_write(to, &run->conditions);
+    bool ok = all != NULL && more != NULL && conditions != NULL && json_array_extend(all, more) == 0 &&
+              json_array_extend(all, conditions) == 0 && put_table(to, run, true);
+    json_decref(more);
+    json_decref(conditions);
+    if (run->verdict != NULL)
+        comparison_write(to, run->verdict);
+    render_notes(to, all);
+    json_decref(all);
+    return ok;
+}

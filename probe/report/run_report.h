@@ -1,0 +1,45 @@
+/*
+ * The run of one region in every format: the result of delta, a region of a survey, a side of a comparison.
+ * All is read from its JSON lines.
+ */
+#pragma once
+
+#include "measure/result.h"
+#include "report/render.h"
+
+struct run_lines {
+    json_t *summary;       /* of delta, or a survey's region; NULL: only the comparison has numbers */
+    const json_t *verdict; /* against a baseline; NULL: there is none */
+    struct conditions conditions;
+};
+
+/* Any of them may be NULL. */
+struct run_lines run_lines(const json_t *header, json_t *summary, const json_t *verdict);
+
+/* Its first column, and its name; NULL: it has none. */
+json_t *run_first(const json_t *summary, const char **name);
+bool run_is_counted(const json_t *column);
+/* A row of a column for the views: numbers as in the line, and as people read them. `column` may be NULL. */
+struct json_part run_column_row(const json_t *summary, const char *name, json_t *column);
+/* Half of the 95 % interval of its mean; 0: nothing varies, or it is not known. */
+double run_mean_error(const json_t *column);
+/* "464.2 ±3.1" */
+void run_mean_text(char *out, size_t size, const json_t *column);
+/* Adds an object of a list with AS_VERDICT. */
+void run_append_verdict(struct json_part *row, json_t *list, const char *before, const char *verdict,
+                        const char *words, const char *why);
+
+/* Texts of one line each, to be freed; NULL: out of memory. How many hits in what time, why it ended early,
+ * what was left out; what the words and marks of the table mean, the clock, and which hits have only a bound.
+ */
+json_t *run_facts(const struct run_lines *run);
+json_t *run_explanations(const struct run_lines *run);
+/* Frees the list. False: it was NULL. */
+bool run_put_notes(const struct rendering *to, json_t *list);
+
+/* Adds its rows, with verdicts if it has some and `compared`. */
+bool run_add_rows(const struct run_lines *run, bool compared, json_t *rows);
+/* The table, and what is below it, without verdicts. */
+bool run_write_table(const struct rendering *to, const struct run_lines *run);
+/* A part of Markdown: title, table, facts, verdict. */
+bool run_write_markdown(const struct rendering *to, const struct run_lines *run);

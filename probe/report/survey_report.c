@@ -1,0 +1,698 @@
+#include "report/survey_report.h"
+
+#include "report/comparison_report.h"
+#include "report/conditions.h"
+#include "report/junit.h"
+#include "report/number.h"
+#include "report/terminal.h"
+#include "report/views.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <string.h>
+
+enum { INDENT = 2, DEEP = 4, NAME = UTF8_CLEAN_ROOM(160), TEXT = 1024, TELLING = 8 };
+enum { LISTED = 4 }; /* more functions that were not reached share lines */
+/* From here on a digit less is printed, or a mark. */
+static const double VAGUE_SHARE = 0.02, VAGUE_RATE = 0.2;
+
+static bool has_hits(const json_t *region)
+{
+    return field_is(region, "reached") && field_count(region, "hits") > 0;
+}
+
+static const char *why_of(const json_t *region)
+{
+    return field_text(region, "why");
+}
+
+static bool is_unreached(const json_t *region)
+{
+    return !has_hits(region) && why_of(region)[0] == '\0';
+}
+
+/* The first that has hits: all have its columns. */
+static json_t *first_of(const struct survey_lines *lines)
+{
+    size_t i;
+    json_t *region;
+    json_array_foreach(lines->regions, i, region)
+    {
+        if (has_hits(region))
+            return region;
+    }
+
+    return NULL;
+}
+
+/* ---- what is known of all calls */
+
+static bool rate_is_bound(const json_t *region)
+{
+    return field_is(region, "periods.cycles_at_least");
+}
+
+static bool rate_is_vague(const json_t *region)
+{
+    double rate = field_real(region, "calls_per_second");
+    return isfinite(rate) && !rate_is_bound(region) &&
+           (field_is(region, "periods.in_bursts") ||
+            field_real(region, "calls_plus_minus") > VAGUE_RATE * rate);
+}
+
+/* "<", ">", or "" without one. */
+static const char *share_bound(const json_t *region)
+{
+    bool most = rate_is_bound(region), least = field_is(region, "periods.inside_at_least");
+    return most && !least ? "<" : least && !most ? ">" : "";
+}
+
+static bool share_is_vague(const json_t *region)
+{
+    return isfinite(field_real(region, "share")) && share_bound(region)[0] == '\0' &&
+           (field_is(region, "periods.in_bursts") || field_real(region, "share_plus_minus") > VAGUE_SHARE);
+}
+
+static void put_rates(struct json_part *row, const json_t *region)
+{
+    double rate = field_real(region, "calls_per_second"), share = field_real(region, "share");
+    const char *bound = share_bound(region);
+    char text[NUMBER_ROOM + 8] = "", number[NUMBER_ROOM];
+    if (isfinite(rate))
+        snprintf(text, sizeof text, "%s%s",
+                 rate_is_bound(region)   ? "<"
+                 : rate_is_vague(region) ? "~"
+                                         : "",
+                 number_decimal(number, sizeof number, rate, rate < 9.95 ? 1 : 0));
+    row_text(row, "rate", text);
+    if (!isfinite(share) || (share < 0.0005 && bound[0] == '>'))
+        return;
+    if (share < 0.0005)
+        snprintf(text, sizeof text, "<0.1 %%");
+    else if (share_is_vague(region))
+        snprintf(text, sizeof text, "~%.0f %%", 100 * share);
+    else
+        snprintf(text, sizeof text, "%s%.1f %%", bound, 100 * share);
+    row_text(row, "share_text", text);
+}
+
+/* ---- verdicts */
+
+bool survey_take_check(const json_t *region, const json_t *verdict, size_t i, struct survey_check *out)
+{
+    const json_t *budget = field_of(region, "budget");
+    json_t *line;
+    *out = (struct survey_check){.region = region, .threshold = field_real(verdict, "threshold")};
+    if (budget != NULL && i-- == 0) {
+        out->is_budget = true;
+        out->line = budget;
+        out->name = field_text(budget, "budget");
+    }
+    json_object_foreach(json_object_get(verdict, "columns"), out->name, line)
+    {
+        if (out->line != NULL || i-- > 0)
+            continue;
+        out->line = line;
+        break;
+    }
+    if (out->is_budget)
+        out->name = field_text(budget, "budget");
+    out->verdict = field_text(out->line, "verdict");
+    return out->line != NULL;
+}
+
+/* "over the budget", "regressed (threshold 2 %)", "inconclusive: not reached" */
+void survey_describe(const struct survey_check *check, char *out, size_t size)
+{
+    char threshold[NUMBER_ROOM + 16] = "", part[NUMBER_ROOM];
+    enum verdict is = verdict_by_name(check->verdict);
+    const char *why = field_text(check->line, "why");
+    bool over = is == VERDICT_REGRESSED;
+    if (!check->is_budget && (over || is == VERDICT_PASS))
+        snprintf(threshold, sizeof threshold, " (threshold %s)", number_part(part, check->threshold));
+    snprintf(out, size, "%s%s%s%.384s", check->is_budget && over ? "over the budget" : verdict_name(is),
+             threshold, why[0] != '\0' ? ": " : "", why);
+}
+
+/* A file of an older tool does not say what was found, but the numbers are there. */
+static double found_cycles(const struct survey_check *check)
+{
+    const char *name;
+    const json_t *first = run_first(check->region, &name);
+    double found = field_real(check->line, "found_cycles");
+    return isfinite(found) ? found : field_real(first, strncmp(check->name, "max", 3) == 0 ? "max" : "mean");
+}
+
+static void found_text(const struct survey_check *check, char *out, size_t size)
+{
+    double cycles = found_cycles(check), seconds = field_real(check->line, "found_s");
+    char number[NUMBER_ROOM], time[NUMBER_ROOM];
+    if (!isfinite(cycles))
+        snprintf(out, size, "-");
+    else if (isfinite(seconds))
+        snprintf(out, size, "%s (%s cycles)", number_duration(time, sizeof time, seconds),
+                 number_mean(number, cycles));
+    else
+        snprintf(out, size, "%s cycles", number_mean(number, cycles));
+}
+
+void survey_numbers(const struct survey_check *check, char *out, size_t size)
+{
+    char before[NUMBER_ROOM] = "-", after[NUMBER_ROOM] = "-", change[NUMBER_ROOM] = "";
+    const json_t *line = check->line;
+    if (check->is_budget) {
+        found_text(check, out, size);
+        return;
+    }
+    if (field_count(line, "now.count") > 0)
+        number_mean(after, field_real(line, "now.mean"));
+    if (field_count(line, "base.count") > 0)
+        number_mean(before, field_real(line, "base.mean"));
+    number_change(change, field_real(line, "change"));
+    snprintf(out, size, "%s -> %s%s%s", before, after, change[0] != '\0' ? " " : "", change);
+}
+
+static void add_checks(struct json_part *row, const json_t *region, const json_t *verdict)
+{
+    json_t *list = json_array();
+    struct survey_check check;
+    for (size_t k = 0; survey_take_check(region, verdict, k, &check); k++) {
+        char numbers[4 * NUMBER_ROOM], words[TEXT], text[TEXT];
+        survey_numbers(&check, numbers, sizeof numbers);
+        survey_describe(&check, words, sizeof words);
+        snprintf(text, sizeof text, "%.200s: %s, ", check.name, numbers);
+        run_append_verdict(row, list, text, check.verdict, words, "");
+        if (k == 0) {
+            row_text(row, "judged", check.verdict);
+            row_text(row, "verdict_why", field_text(check.line, "why"));
+        }
+    }
+    json_part_array(row, "verdict", list);
+}
+
+static void print_checks(const struct rendering *to, const struct survey_lines *lines)
+{
+    size_t counts[4] = {0}, n = 0, i;
+    const json_t *region;
+    struct survey_check check;
+    fputc('\n', to->out);
+    json_array_foreach(lines->regions, i, region)
+    {
+        for (size_t k = 0; survey_take_check(region, json_array_get(lines->verdicts, i), k, &check);
+             k++, n++) {
+            char clean[UTF8_CLEAN_ROOM(4 * TEXT)], numbers[4 * NUMBER_ROOM], words[TEXT], text[4 * TEXT];
+            enum verdict is = verdict_by_name(check.verdict);
+            survey_numbers(&check, numbers, sizeof numbers);
+            survey_describe(&check, words, sizeof words);
+            snprintf(text, sizeof text, "%.1000s: %.200s: %s: %s", field_text(region, "name"), check.name,
+                     numbers, words);
+            fputs(terminal_colour(to->out, verdict_colour(is)), to->out);
+            fold_text(to->out, to->columns, DEEP, terminal_text(clean, sizeof clean, text));
+            fputs(terminal_colour(to->out, COLOUR_END), to->out);
+            counts[is]++;
+        }
+    }
+
+    fprintf(to->out, "verdict: %s", verdict_name(verdict_by_name(field_text(lines->summary, "verdict"))));
+    if (n == 0)
+        fputs(", there is nothing to judge", to->out);
+    for (size_t k = 0, told = 0; n > 0 && k < 4; k++)
+        if (counts[k] > 0)
+            fprintf(to->out, "%s%zu %s", told++ > 0 ? ", " : "; ", counts[k], verdict_name((enum verdict)k));
+    fputc('\n', to->out);
+}
+
+/* ---- tables */
+
+/* "<not reached> in 1.2 s" */
+static void none_text(const json_t *region, char *out, size_t size)
+{
+    char time[NUMBER_ROOM];
+    double waited = field_real(region, "waited_s");
+    if (why_of(region)[0] != '\0')
+        snprintf(out, size, "<not measured>: %.800s", why_of(region));
+    else
+        snprintf(out, size, waited > 0 ? "<not reached> in %s" : "<not reached>",
+                 number_elapsed(time, sizeof time, waited));
+}
+
+/* Rates and verdicts are with the first column. */
+static struct json_part region_row(const struct survey_lines *lines, size_t i, const char *column, bool first)
+{
+    json_t *region = json_array_get(lines->regions, i);
+    json_t *of = has_hits(region) ? json_object_get(json_object_get(region, "columns"), column) : NULL;
+    struct json_part row = run_column_row(region, column, of);
+    char text[TEXT];
+    row_text(&row, "counter", column);
+    row_text(&row, "name", field_text(region, "name"));
+    row_text(&row, "region", field_text(region, "name"));
+    if (run_is_counted(of))
+        json_part_unsigned(&row, "hits", field_count(of, "count"));
+    if (!has_hits(region)) {
+        none_text(region, text, sizeof text);
+        row_text(&row, "reason", text);
+        row_text(&row, "missing", why_of(region)[0] != '\0' ? "<not measured>" : "<not reached>");
+        row_text(&row, "why", why_of(region));
+    }
+    if (!first)
+        return row;
+    if (has_hits(region)) {
+        static const char *const keys[] = {"calls_per_second", "share", "share_plus_minus"};
+        for (size_t k = 0; k < sizeof keys / sizeof *keys; k++)
+            row_real(&row, keys[k], field_real(region, keys[k]));
+        put_rates(&row, region);
+    }
+    add_checks(&row, region, json_array_get(lines->verdicts, i));
+    return row;
+}
+
+/* `folds`: those that were not reached have no row. Why one has no hit is said once. */
+static json_t *column_rows(const struct survey_lines *lines, const char *column, bool first, bool folds)
+{
+    struct document rows = document_new();
+    for (size_t i = 0; i < json_array_size(lines->regions); i++)
+        if ((!folds || !is_unreached(json_array_get(lines->regions, i))) &&
+            (first || has_hits(json_array_get(lines->regions, i))))
+            document_add(&rows, region_row(lines, i, column, first));
+    json_t *list = rows.ok ? json_incref(rows.lines) : NULL;
+    document_free(&rows);
+    return list;
+}
+
+static bool are_folded(const struct rendering *to, const struct survey_lines *lines)
+{
+    size_t n = 0, i;
+    const json_t *region;
+    json_array_foreach(lines->regions, i, region)
+    {
+        n += is_unreached(region);
+    }
+
+    return to->format == FORMAT_TEXT && n > LISTED;
+}
+
+static void put_unreached(const struct rendering *to, const struct survey_lines *lines)
+{
+    struct fold fold = {.out = to->out, .columns = to->columns, .indent = INDENT};
+    char name[NAME], piece[NAME + 1], text[TEXT];
+    double least = INFINITY;
+    size_t i, left = 0;
+    const json_t *region;
+    json_array_foreach(lines->regions, i, region)
+    {
+        left += is_unreached(region);
+        if (is_unreached(region))
+            least = fmin(least, fmax(0, field_real(region, "waited_s")));
+    }
+    char time[NUMBER_ROOM];
+    snprintf(text, sizeof text, least > 0 ? "<not reached> in %s and more:" : "<not reached>:",
+             number_elapsed(time, sizeof time, least));
+    fold_put(&fold, text, 0);
+    json_array_foreach(lines->regions, i, region)
+    {
+        if (!is_unreached(region))
+            continue;
+        terminal_text(name, sizeof name, field_text(region, "name"));
+        snprintf(piece, sizeof piece, "%s%s", name, --left > 0 ? "," : "");
+        fold_put(&fold, piece, 1);
+    }
+    fold_end(&fold);
+}
+
+static bool put_column(const struct rendering *to, const struct survey_lines *lines, const char *column,
+                       bool first)
+{
+    struct view view = region_view;
+    bool folds = are_folded(to, lines), text = to->format == FORMAT_TEXT;
+    char clean[NAME];
+    view.caption = column[0] != '\0' ? column : "regions";
+    if (text)
+        fputc('\n', to->out);
+    if (text && column[0] != '\0')
+        fprintf(to->out, "%s\n", terminal_text(clean, sizeof clean, column));
+    if (to->format == FORMAT_MARKDOWN && column[0] != '\0')
+        render_heading(to, column);
+    bool ok = render_table(to, &view, column_rows(lines, column, first, folds));
+    if (first && folds)
+        put_unreached(to, lines);
+    return ok;
+}
+
+bool survey_tables(const struct rendering *to, const struct survey_lines *lines)
+{
+    json_t *columns = json_object_get(first_of(lines), "columns"), *column;
+    const char *name;
+    bool ok = true, first = true;
+    if (json_object_size(columns) == 0)
+        return put_column(to, lines, "", true);
+    json_object_foreach(columns, name, column)
+    {
+        ok = put_column(to, lines, name, first) && ok;
+        first = false;
+    }
+    return ok;
+}
+
+static bool put_csv(const struct rendering *to, const struct survey_lines *lines)
+{
+    json_t *columns = json_object_get(first_of(lines), "columns"), *column, *rows = json_array(), *row;
+    const char *name;
+    bool ok = rows != NULL, first = true;
+    size_t i;
+    json_object_foreach(columns, name, column)
+    {
+        json_t *some = column_rows(lines, name, first, false);
+        json_array_foreach(some, i, row)
+        {
+            ok = json_object_set_new(row, "name", json_string(name)) == 0 && ok;
+        }
+
+        ok = some != NULL && json_array_extend(rows, some) == 0 && ok;
+        json_decref(some);
+        first = false;
+    }
+    if (columns == NULL) {
+        json_decref(rows);
+        rows = column_rows(lines, "", true, false);
+    }
+    return render_table(to, &region_csv, rows) && ok;
+}
+
+/* ---- texts */
+
+__attribute__((format(printf, 2, 3))) static void add(struct json_part *list, const char *format, ...)
+{
+    char text[3 * TEXT];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    json_part_append(list, list->json, json_part_string(text));
+}
+
+static void add_metrics(struct json_part *list, const json_t *region)
+{
+    json_t *metrics = json_object_get(region, "metrics"), *value;
+    const char *name;
+    char text[3 * TEXT] = "";
+    size_t used = 0;
+    json_object_foreach(metrics, name, value)
+    {
+        const char *unit = text_or_empty(json_object_get(field_of(region, "metric_units"), name)),
+                   *why = text_or_empty(json_object_get(field_of(region, "metric_reasons"), name));
+        char number[NUMBER_ROOM];
+        snprintf(number, sizeof number, "%.4g", json_number_value(value));
+        if (used >= sizeof text)
+            break;
+        used += (size_t)snprintf(text + used, sizeof text - used, "%s%.96s %s%s%.100s", used > 0 ? ", " : "",
+                                 name, json_is_number(value) ? number : "<not counted>",
+                                 json_is_number(value) ? (unit[0] != '\0' ? " " : "")
+                                                       : (why[0] != '\0' ? ": " : ""),
+                                 json_is_number(value) ? unit : why);
+    }
+    if (used > 0)
+        add(list, "%s: %s", field_text(region, "name"), text);
+}
+
+static void add_legend(struct json_part *list, const struct survey_lines *lines)
+{
+    bool unmeasured = false, each = false, means = false, shares = false, rates = false, bounds = false,
+         vague = false;
+    size_t i;
+    json_t *region, *column;
+    const char *name;
+    json_array_foreach(lines->regions, i, region)
+    {
+        if (!has_hits(region))
+            continue;
+        json_object_foreach(json_object_get(region, "columns"), name, column)
+        {
+            bool counted = run_is_counted(column);
+            unmeasured = unmeasured || (counted && !json_is_true(field_of(column, "calibrated")));
+            each = each || (counted && field_real(column, "plus_minus") > 0);
+            means = means || run_mean_error(column) > 0;
+        }
+        shares = shares || field_of(region, "share") != NULL;
+        rates = rates || field_of(region, "calls_per_second") != NULL;
+        vague = vague || share_is_vague(region) || rate_is_vague(region);
+        bounds = bounds || share_bound(region)[0] != '\0';
+    }
+    const struct {
+        bool needed;
+        const char *words;
+    } legend[] = {
+        {each, "±: how far one hit may be off, as halts differ in what they cost; "},
+        {!each && !unmeasured, "±0: each count is exact; "},
+        {unmeasured, "?: what a halt adds was not measured, and is in the counts; "},
+        {means, "mean ±: its 95 % interval; "},
+        {shares, "share: of all cycles, from call to call, with what it calls and what interrupts it; "},
+        {rates, "calls/s: at the core's clock; "},
+        {vague, "~: from so few or so different calls that it is vague; "},
+        {bounds, "< and >: the counter may have wrapped unseen; "},
+    };
+    char text[2 * TEXT] = "";
+    for (i = 0; i < sizeof legend / sizeof *legend; i++)
+        if (legend[i].needed)
+            strcat(text, legend[i].words);
+    text[strlen(text) - 2] = '\0';
+    add(list, "%s", text);
+}
+
+/* What a reader of its numbers must know; false: nothing. */
+static bool remark_of(const json_t *region, char *out, size_t size)
+{
+    char tainted[64] = "", bounded[96] = "", hits[NUMBER_ROOM];
+    const char *name;
+    const json_t *cycles = run_first(region, &name);
+    size_t used = 0;
+    out[0] = '\0';
+    if (!has_hits(region))
+        return false;
+    if (field_count(region, "tainted") > 0)
+        snprintf(tainted, sizeof tainted, "%s tainted hits left out",
+                 number_unsigned(hits, sizeof hits, field_count(region, "tainted")));
+    if (field_count(cycles, "at_least") > 0 && run_is_counted(cycles))
+        snprintf(bounded, sizeof bounded, "%s hits may have overflowed the counter, not included",
+                 number_unsigned(hits, sizeof hits, field_count(cycles, "at_least")));
+    const char *const parts[] = {
+        field_text(region, "note"),
+        tainted,
+        bounded,
+        field_is(region, "periods.in_bursts")
+            ? "its turns may have met one burst of calls each: a longer --for says more"
+            : "",
+        field_is(region, "slept") ? "the core was seen asleep" : "",
+        field_text(region, "disagreement"),
+        why_of(region),
+    };
+    for (size_t k = 0; k < sizeof parts / sizeof *parts && used < size; k++)
+        if (parts[k][0] != '\0')
+            used += (size_t)snprintf(out + used, size - used, "%s%s", used > 0 ? "; " : "", parts[k]);
+    return used > 0;
+}
+
+static void add_end(struct json_part *list, const struct survey_lines *lines)
+{
+    char refused[NUMBER_ROOM] = "", time[NUMBER_ROOM], clock[256] = "";
+    const char *change = field_text(lines->summary, "clock_change"),
+               *ended = field_text(lines->summary, "ended");
+    size_t n = 0, i;
+    const json_t *region;
+    json_array_foreach(lines->regions, i, region)
+    {
+        n += !has_hits(region) && !is_unreached(region);
+    }
+
+    if (n > 0)
+        snprintf(refused, sizeof refused, ", %zu not measured", n);
+    conditions_clock_text(&lines->conditions, clock, sizeof clock);
+    add(list, "%" PRIu64 " of %" PRIu64 " regions reached%s, in %s%s%s%s%s%s%s",
+        field_count(lines->summary, "reached"), field_count(lines->summary, "regions"), refused,
+        number_elapsed(time, sizeof time, field_real(lines->summary, "seconds")),
+        clock[0] != '\0' ? ", " : "", clock, change[0] != '\0' ? "; no times: " : "", change,
+        ended[0] != '\0' ? "; it ended early: " : "", ended);
+}
+
+json_t *survey_notes(const struct survey_lines *lines)
+{
+    struct json_part list = {.json = json_array(), .ok = true};
+    size_t i, told = 0;
+    const json_t *region;
+    char remark[2 * TEXT];
+    json_array_foreach(lines->regions, i, region)
+    {
+        if (has_hits(region))
+            add_metrics(&list, region);
+    }
+
+    if (first_of(lines) != NULL)
+        add_legend(&list, lines);
+    json_array_foreach(lines->regions, i, region)
+    {
+        if (told < TELLING && remark_of(region, remark, sizeof remark)) {
+            add(&list, "%s: %s", field_text(region, "name"), remark);
+            told++;
+        }
+    }
+
+    add_end(&list, lines);
+    if (list.ok)
+        return list.json;
+    json_decref(list.json);
+    return NULL;
+}
+
+/* ---- JUnit */
+
+static void add_case(struct junit_suite *suite, const struct survey_lines *lines, const json_t *region,
+                     const struct survey_check *check)
+{
+    const char *first = "", *why = why_of(region);
+    char message[4 * TEXT] = "", numbers[4 * NUMBER_ROOM], words[TEXT];
+    const json_t *column = has_hits(region) ? run_first(region, &first) : NULL;
+    double hz = lines->conditions.clock_hz;
+    if (check != NULL) {
+        survey_numbers(check, numbers, sizeof numbers);
+        survey_describe(check, words, sizeof words);
+        snprintf(message, sizeof message, "%s: %s", numbers, words);
+        if (!check->is_budget && strcmp(check->name, first) != 0)
+            column = json_object_get(field_of(region, "columns"), check->name);
+    } else if (!has_hits(region)) {
+        snprintf(message, sizeof message, "%s", why[0] != '\0' ? why : "not reached");
+    }
+    bool of_cycles = check == NULL || check->is_budget || strcmp(check->name, first) == 0;
+    junit_add(suite, &(struct junit_case){.class = field_text(region, "name"),
+                                          .name = check != NULL ? check->name : "measured",
+                                          .verdict = check != NULL ? check->verdict : "",
+                                          .message = message,
+                                          .column = column,
+                                          .seconds = of_cycles && hz > 0 && run_is_counted(column)
+                                                         ? field_real(column, "mean") / hz
+                                                         : 0});
+}
+
+/* Columns beyond the first: a region has a case for its verdicts only, and for these. */
+static void add_other_columns(struct junit_suite *suite, const json_t *region, const json_t *verdict)
+{
+    json_t *columns = json_object_get(region, "columns"), *column;
+    const char *name, *first = "";
+    run_first(region, &first);
+    json_object_foreach(columns, name, column)
+    {
+        if (strcmp(name, first) != 0 && json_object_get(field_of(verdict, "columns"), name) == NULL)
+            junit_add(suite, &(struct junit_case){.class = field_text(region, "name"),
+                                                  .name = name,
+                                                  .verdict = "",
+                                                  .message = field_text(column, "not_supported"),
+                                                  .column = column});
+    }
+}
+
+/* Whose names no case has, if the region has one for its verdicts alone. */
+static void add_columns(struct junit_suite *suite, const struct survey_lines *lines)
+{
+    json_t *columns = json_object_get(first_of(lines), "columns"), *column;
+    json_t *names = json_array();
+    const char *name;
+    json_object_foreach(columns, name, column)
+    {
+        json_part_append(&suite->properties, names, json_part_string(name));
+    }
+
+    json_part_array(&suite->properties, "column", names);
+}
+
+static bool put_junit(const struct rendering *to, const struct survey_lines *lines)
+{
+    struct junit_suite suite = junit_suite("pmu-probe survey", field_real(lines->summary, "seconds"));
+    struct survey_check check;
+    char number[NUMBER_ROOM];
+    size_t i;
+    const json_t *region, *verdict;
+    junit_conditions(&suite, &lines->conditions);
+    json_array_foreach(lines->regions, i, region)
+    {
+        verdict = json_array_get(lines->verdicts, i);
+        if (field_of(verdict, "baseline") != NULL && field_of(suite.properties.json, "baseline") == NULL) {
+            row_text(&suite.properties, "baseline", field_text(verdict, "baseline.file"));
+            row_text(&suite.properties, "threshold",
+                     number_shortest(number, NUMBER_ROOM, fmax(0, field_real(verdict, "threshold"))));
+        }
+        if (!survey_take_check(region, verdict, 0, &check))
+            add_case(&suite, lines, region, NULL);
+        for (size_t k = 0; survey_take_check(region, verdict, k, &check); k++)
+            add_case(&suite, lines, region, &check);
+        if (has_hits(region))
+            add_other_columns(&suite, region, verdict);
+    }
+    add_columns(&suite, lines);
+    row_text(&suite.properties, "verdict", field_text(lines->summary, "verdict"));
+    row_text(&suite.properties, "ended", field_text(lines->summary, "ended"));
+    suite.said = survey_notes(lines);
+    suite.cases.ok = suite.cases.ok && suite.said != NULL;
+    junit_begin(to->out);
+    bool ok = junit_write(to->out, &suite);
+    return junit_end(to->out) && ok;
+}
+
+/* ---- all */
+
+/* A verdict follows its region. */
+static bool take_lines(const struct document *document, struct survey_lines *out)
+{
+    size_t i;
+    json_t *line;
+    bool ok;
+    *out = (struct survey_lines){.header = document_line(document, "header"),
+                                 .summary = document_line(document, "summary"),
+                                 .regions = json_array(),
+                                 .verdicts = json_array()};
+    out->conditions = run_lines(out->header, (json_t *)out->summary, NULL).conditions;
+    ok = out->regions != NULL && out->verdicts != NULL;
+    json_array_foreach(document->lines, i, line)
+    {
+        size_t n = json_array_size(out->regions);
+        if (strcmp(field_text(line, "type"), "region") == 0)
+            ok = json_array_append(out->regions, line) == 0 &&
+                 json_array_append_new(out->verdicts, json_null()) == 0 && ok;
+        else if (strcmp(field_text(line, "type"), "verdict") == 0 && n > 0)
+            ok = json_array_set(out->verdicts, n - 1, line) == 0 && ok;
+    }
+    return ok;
+}
+
+static bool put_people(const struct rendering *to, const struct survey_report *report,
+                       const struct survey_lines *lines)
+{
+    bool text = to->format == FORMAT_TEXT, judged = field_of(lines->summary, "verdict") != NULL;
+    json_t *notes = survey_notes(lines);
+    if (!text || !report->begun)
+        conditions_write(to, &lines->conditions);
+    bool ok = survey_tables(to, lines) && notes != NULL;
+    if (!text && lines->conditions.note[0] != '\0')
+        ok = json_array_append_new(notes, json_part_string(lines->conditions.note)) == 0 && ok;
+    if (judged && !text)
+        fprintf(to->out, "* **%s**\n", verdict_name(verdict_by_name(field_text(lines->summary, "verdict"))));
+    render_notes(to, notes);
+    json_decref(notes);
+    if (judged && text)
+        print_checks(to, lines);
+    return ok;
+}
+
+bool survey_write(const struct rendering *to, const struct survey_report *report)
+{
+    struct survey_lines lines;
+    bool ok = report->document->ok;
+    if (!ok || to->format == FORMAT_JSON)
+        return ok && document_write(to->out, report->document);
+    ok = take_lines(report->document, &lines);
+    ok = ok && (to->format == FORMAT_CSV     ? put_csv(to, &lines)
+                : to->format == FORMAT_JUNIT ? put_junit(to, &lines)
+                : to->format == FORMAT_HTML  ? survey_page(to, report, &lines)
+                                             : put_people(to, report, &lines));
+    json_decref(lines.regions);
+    json_decref(lines.verdicts);
+    return fflush(to->out) == 0 && !ferror(to->out) && ok;
+}

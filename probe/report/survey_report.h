@@ -1,0 +1,42 @@
+/*
+ * survey's result in each format, by its lines: header, regions with their verdicts, summary.
+ */
+#pragma once
+
+#include "report/page_command.h"
+#include "report/run_report.h"
+
+struct survey_report {
+    const struct document *document;
+    bool begun;                         /* as text: the header is there already */
+    const struct page_command *command; /* NULL: it is not known */
+};
+/* False: out of memory, or the output could not be written whole. */
+bool survey_write(const struct rendering *to, const struct survey_report *report);
+
+/* Its regions, and the verdict of each, or null. */
+struct survey_lines {
+    const json_t *header, *summary;
+    json_t *regions, *verdicts;
+    struct conditions conditions;
+};
+/* One verdict of a region. */
+struct survey_check {
+    const char *name, *verdict;
+    const json_t *line, *region;
+    bool is_budget;
+    double threshold;
+};
+/* The i-th; false: there are no more. */
+bool survey_take_check(const json_t *region, const json_t *verdict, size_t i, struct survey_check *out);
+/* What it found, "69.58 µs (835 cycles)" or "1,200 -> 1,236 +3.00 %", and the verdict with its reason. */
+void survey_numbers(const struct survey_check *check, char *out, size_t size);
+void survey_describe(const struct survey_check *check, char *out, size_t size);
+/* Texts below the tables, to be freed; NULL: out of memory. */
+json_t *survey_notes(const struct survey_lines *lines);
+/* A table for each column; `heading` puts its name before it. */
+bool survey_tables(const struct rendering *to, const struct survey_lines *lines);
+
+/* A page, by what survey_write gives to it. */
+bool survey_page(const struct rendering *to, const struct survey_report *report,
+                 const struct survey_lines *lines);

@@ -1,0 +1,140 @@
+"""`show FILE`: what -j of a command wrote, in each format that the command has, as the command itself prints it."""
+import html
+import re
+
+import pytest
+
+from harness import CALLED_TWICE, WORK_BY_DATA, Place, run_tool
+from test_annotate import built
+from test_history import write_runs
+from test_report import END, HEAD, INTERVALS, samples, text_of
+
+FORMATS = ("text", "json", "csv", "markdown", "junit", "html")
+
+
+def comparable(text):
+    """Without what differs from one run to the next, though the hits do not: how long it took. A page of a command also says how to
+    repeat it, which the file does not know."""
+    text = re.sub(r'<section aria-labelledby="repeat">.*?</section>\n', "", text, flags=re.S)
+    text = re.sub(r'(<testsuite [^>]*) time="[^"]*"', r"\1", text)
+    return re.sub(r"\b[\d.]+ m?s\b", "TIME", text)
+
+
+def shown(path, form, folder):
+    result = run_tool("show", path, "--format", form, "-o", folder / "shown")
+    assert result.code == 0, result.err
+    return (folder / "shown").read_text()
+
+
+def check(run, folder, formats=FORMATS, pages=True):
+    """`run` takes more words, and returns what the command wrote."""
+    file = folder / "result.jsonl"
+    file.write_text(run("-j"))
+    for form in formats:
+        if form == "json":
+            assert shown(file, form, folder) == file.read_text()
+        elif form != "html":
+            assert comparable(shown(file, form, folder)) == comparable(run("--format", form)), form
+        elif pages:  # its own lines are in it
+            page = run("--format", form)
+            lines, = re.findall(r"(?s)<pre tabindex=\"0\">(\{.*?)</pre>\n</details>", page)
+            file.write_text(html.unescape(lines))
+            assert comparable(shown(file, form, folder)) == comparable(page)
+        else:
+            assert comparable(shown(file, form, folder)) == comparable(run("--format", form)), form
+
+
+def written(run, path):
+    assert run.code in (0, 1, 4, 5), run.err
+    return path.read_text()
+
+
+# Of functions whose hits are all alike. A survey's shares and guard's counts depend on when its turns come
+@pytest.mark.any_row(3)
+@pytest.mark.parametrize("way", ["a9/swd", "m4/swd", "rp2040/swd", "a53/swd"])
+@pytest.mark.parametrize("words", [(), ("--no-calibrate",), ("-M", "CPI"), ("--warmup", 3)], ids=lambda words: " ".join(map(str, words)) or "plain")
+def test_delta(way, words, tmp_path):
+    if words == ("-M", "CPI") and way == "rp2040/swd":
+        pytest.skip("it has no such counter")
+    with Place(way, "free", CALLED_TWICE) as place:
+        out = tmp_path / "out"
+        check(lambda *more: written(place.run("delta", "caller_one", "-r", 20, *words, *more, "-o", out), out), tmp_path)
+
+
+def test_delta_whose_hits_vary(tmp_path):
+    """In a page, whose lines are of the same hits."""
+    with Place("m4/swd", "free", WORK_BY_DATA) as place:
+        out = tmp_path / "out"
+        check(lambda *more: written(place.run("delta", "work_by_data", "-r", 50, "--outliers", 2, *more, "-o", out), out), tmp_path,
+              ["json", "html"])
+
+
+def test_delta_with_a_baseline(tmp_path):
+    with Place("m4/swd", "free", CALLED_TWICE) as place:
+        out, old = tmp_path / "out", tmp_path / "old.jsonl"
+        written(place.run("delta", "caller_one", "-r", 20, "-j", "-o", old), old)
+        check(lambda *more: written(place.run("delta", "caller_one", "-r", 20, "--baseline", old, *more, "-o", out), out), tmp_path)
+
+
+def test_survey(tmp_path):
+    with Place("a9/swd", "free", CALLED_TWICE) as place:
+        out = tmp_path / "out"
+        check(lambda *more: written(place.run("survey", "caller_*", "-r", 20, "--for", "10min", *more, "-o", out), out), tmp_path,
+              ["json", "html"])
+
+
+def test_compare_history_and_report(tmp_path):
+    (tmp_path / "runs").mkdir()
+    write_runs(tmp_path / "runs", 40, step_at=23)
+    first, *_, last = sorted((tmp_path / "runs").rglob("*.jsonl"))
+    built(tmp_path, "-g")
+    (tmp_path / "new.jsonl").write_text(text_of(HEAD, *map(samples, range(INTERVALS)), END))
+    (tmp_path / "old.jsonl").write_text(text_of(HEAD, *(samples(i, asleep=35 + i % 3) for i in range(INTERVALS)), END))
+    out = tmp_path / "out"
+    for words, formats in [(("compare", first, last), FORMATS), (("history", tmp_path / "runs"), ["text", "json", "html"]),
+                           # A page of report has a flame graph, whose stacks are not in its lines
+                           (("report", tmp_path / "new.jsonl"), ["text", "json", "csv", "markdown"]),
+                           (("report", "--sort", "line", tmp_path / "new.jsonl"), ["text", "csv", "markdown"]),
+                           (("report", tmp_path / "new.jsonl", "--diff", tmp_path / "old.jsonl"), ["text", "json", "csv", "markdown", "html"])]:
+        check(lambda *more, words=words: written(run_tool(*words, *more, "-o", out), out), tmp_path, formats, pages=words[0] == "compare")
+
+
+def test_of_the_tool_as_it_was(tmp_path):
+    """Lines without the keys that were added since."""
+    (tmp_path / "runs").mkdir()
+    write_runs(tmp_path / "runs", 1)
+    file, = (tmp_path / "runs").rglob("*.jsonl")
+    for form in FORMATS:
+        assert "CPU_CYCLES" in shown(file, form, tmp_path), form
+
+
+HEADER = '{"schema":"pmu-probe/1","type":"header","region":{"start":"f"}}\n'
+SUMMARY = '{"type":"summary","hits":1,"columns":{}}\n'
+
+
+@pytest.mark.parametrize("text, where, what", [
+    ("", "", "empty"),
+    ("no\n", ":1", "not JSON"),
+    ("[]\n", ":1", "not a JSON object"),
+    ("{}\n", ":1", "no header"),
+    ('{"schema":"pmu-probe-profile/1"}\n', ":1", "its schema is pmu-probe-profile/1"),
+    (HEADER, "", "cut off"),
+    (HEADER + '{"type":"sum', ":2", "cut off"),
+    (HEADER + SUMMARY + HEADER, ":3", "several results"),
+    ('{"schema":"pmu-probe/1","type":"header","command":"info"}\n' + SUMMARY, "", "not a result that can be shown"),
+])
+def test_files_that_are_none(text, where, what, tmp_path):
+    file = tmp_path / "bad.jsonl"
+    file.write_text(text)
+    result = run_tool("show", file)
+    assert result.code == 3 and result.out == ""
+    assert f"bad.jsonl{where}: " in result.err.replace("\n  ", " ") and what in result.err.replace("\n  ", " ")
+
+
+def test_what_is_refused(tmp_path):
+    file = tmp_path / "guard.jsonl"
+    file.write_text(HEADER + '{"type":"guard","event":"CPU_CYCLES","budget":10}\n')
+    assert run_tool("show", file).code == 0
+    for words in [("show",), ("show", file, "--format", "html"), ("show", file, "-o", file), ("show", file, "--probe", "openocd")]:
+        assert run_tool(*words).code == 2, words
+    assert run_tool("show", tmp_path / "none.jsonl").code == 2
