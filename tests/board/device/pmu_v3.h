@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 enum { PMU_V3_COUNTERS = 8 };
 
@@ -60,5 +61,7 @@ struct pmu_v3_access {
 enum pmu_v3_answer { PMU_V3_DONE, PMU_V3_NONE, PMU_V3_TRAPPED }; // NONE: it is not one of its registers
 
 enum pmu_v3_answer pmu_v3_system(struct pmu_v3 *, const struct pmu_v3_access *);
+
+void pmu_v3_print(struct pmu_v3 *, FILE *json); // members of an object, each behind a comma
 
 #endif
