@@ -44,10 +44,14 @@ void v8_describe(struct core *core, FILE *json)
 {
     static const char *const states[] = {"running", "asleep", "halted"};
     struct armv8 *v8 = (struct armv8 *)core;
+    bool asleep = v8->aarch32 && a32_asleep(v8);
+    uint64_t pc = v8->aarch32 ? a32_pc(v8) : v8->pc, lr = v8_x(v8, v8->aarch32 ? 14 : 30);
     fprintf(json, "\"run\":\"%s\",\"pc\":%" PRIu64 ",\"sp\":%" PRIu64 ",\"lr\":%" PRIu64 ",\"cpsr\":%" PRIu32,
-            v8->off ? "off" : states[v8->state], v8->pc, v8_get(v8, UC_ARM64_REG_SP), v8_x(v8, 30),
-            v8_pstate(v8));
-    fprintf(json, ",\"level\":%u,\"pending\":%" PRIu32, v8->level, v8->pending);
+            v8->off  ? "off"
+            : asleep ? "asleep"
+                     : states[v8->state],
+            pc, v8_stack(v8), lr, v8_pstate(v8));
+    fprintf(json, ",\"level\":%u,\"pending\":%" PRIu32, v8->level, *v8_pending(v8));
     print_debug(json, &v8->debug);
     cti_print(&v8->cti, json);
     pmu_v3_print(&v8->pmu, json);

@@ -1,5 +1,5 @@
-// The status and control of a core as Armv8's external debug registers show them, whichever Execution state it
-// is in.
+// The status and control of a core as Armv8's external debug registers show them, whichever Execution state
+// it is in.
 #ifndef BOARD_CPU_EDSCR_H
 #define BOARD_CPU_EDSCR_H
 

@@ -16,6 +16,7 @@ struct pmu_v3_profile {
     uint32_t id;           // IMP and IDCODE of PMCR_EL0
     uint64_t ceid;         // the common events that the core has, modelled or not
     const uint16_t *codes; // of the events that are modelled
+    const uint8_t *events; // which of the totals each of them is; NULL: in their order
     size_t count;
 };
 
@@ -26,7 +27,7 @@ struct pmu_v3_counter {
 
 struct pmu_v3 {
     const struct pmu_v3_profile *profile;
-    const uint64_t *totals;  // of the events, as the profile lists them
+    const uint64_t *totals;  // of the events
     const uint64_t *counted; // cycles
     unsigned level;          // the Exception level, which counters may leave out
     bool secure, prohibited;

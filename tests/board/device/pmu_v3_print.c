@@ -1,4 +1,5 @@
-// Describes an Armv8 performance monitor for the control socket: everything that a debugger could have changed.
+// Describes an Armv8 performance monitor for the control socket: everything that a debugger could have
+// changed.
 #include "device/pmu_v3.h"
 
 #include <inttypes.h>
