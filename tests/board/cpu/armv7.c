@@ -326,10 +326,10 @@ struct core *v7_create(const struct core_plan *plan)
     if (!v7)
         return NULL;
     v7->own = (struct core){.ops = &operations,
-                             .bus = plan->bus,
-                             .truth = plan->truth,
-                             .halt_cost = plan->halt_cost,
-                             .skid = STOP_SKID};
+                            .bus = plan->bus,
+                            .truth = plan->truth,
+                            .halt_cost = plan->halt_cost,
+                            .skid = STOP_SKID};
     begin(v7, &v7->own, plan, plan->profile);
     v7->debug = fresh_debug(v7->profile);
     v7->pmu.profile = &v7->profile->pmu;
