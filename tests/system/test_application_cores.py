@@ -228,3 +228,16 @@ def test_a_reset_at_any_time_is_told(way):
                 place.board.command("reset")  # as it is told to
             wait_for(lambda: place.board.state()["run"] == "running", "the core to run again")
         assert stays > 0
+
+
+@pytest.mark.parametrize("reached", [True, False])
+def test_a_program_in_the_other_execution_state_executes_nothing_of_ours(reached):
+    """Without an ELF, an A53 is expected in AArch64 state."""
+    with Place("a53in32/swd", "free", WORK_BY_DATA) as place:
+        start = place.symbol("work_by_data" if reached else "called_twice")
+        result = place.run("delta", f"*{start:#x}", f"*{start:#x}", "-r", 1, "--timeout", "1s", elf=False)
+        assert result.code == 3, result.out + result.err
+        assert ("it is in AArch32 state" in result.err) == reached and ("was not reached" in result.err) == (not reached)
+        state = place.board.state()
+        assert state["run"] == "running" and state["halts"] > 0 and state["altered"] == 0
+        exact(place, ("work_by_data",), returned, 20)
