@@ -12,7 +12,7 @@ from trouble import TOOL, Strike
 from troubled_place import TroubledPlace, differences
 
 pytestmark = pytest.mark.any_fifth
-CHIPS = ["a9", "a7", "r5", "a53", "r52"]
+CHIPS = ["a9", "a7", "r5", "a53"]
 LONG = 13  # seconds: OpenOCD looks whether its holder is silent for 10 s, every 2 s
 HITS = 20
 EDSCR_MA = 1 << 20
