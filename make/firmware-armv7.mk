@@ -2,10 +2,12 @@
 
 V7_SRC   := $(addprefix tests/firmware/,start_v7.S main_v7.c measured_v7.S scenarios.c writes.c shares.c)
 V7_FLAGS := $(filter-out -mthumb,$(FIRMWARE_FLAGS)) -mfloat-abi=soft
-V7_CHIPS := a9 a7 r5
+V7_CHIPS := a9 a7 r5 a53in32 r52
 V7_CPU_a9 := -mcpu=cortex-a9 -marm
 V7_CPU_a7 := -mcpu=cortex-a7 -mthumb
 V7_CPU_r5 := -mcpu=cortex-r5 -marm
+V7_CPU_a53in32 := -mcpu=cortex-a53 -mthumb
+V7_CPU_r52 := -mcpu=cortex-r52 -marm
 V7_FREE   := $(V7_CHIPS:%=$(BUILD)/firmware/%-free.elf)
 V7_WRITES := $(V7_CHIPS:%=$(BUILD)/firmware/%-writes.elf)
 V7_FIRMWARE := $(V7_FREE) $(V7_WRITES)

@@ -63,6 +63,8 @@ static bool check_machine(struct session *session, struct error *error)
     const struct core *core = &session->device.chosen->core;
     struct symbols_machine machine;
     symbols_machine(session->symbols, &machine);
+    if (session->device.debugger == NULL)
+        (void)core_take_state(&session->device.chosen->core, machine.number == EM_AARCH64);
     if (!elf_fits(&machine, core))
         return error_set(error, ERROR_ELF_MISMATCH, "this ELF is for %s; the core is a %s", machine.name,
                          core->name);

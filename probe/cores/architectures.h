@@ -12,19 +12,28 @@
 #include <stddef.h>
 #include <stdint.h>
 
-extern const struct core_ops cortex_m_ops, armv7_ops, armv8_ops;
+extern const struct core_ops cortex_m_ops, armv7_ops, armv8_ops, armv8_ops_in_aarch32;
 
 /* The reads that identify a core, in this order. They work on running, halted and locked cores. */
 enum { ARMV7_MIDR, ARMV7_DIDR, ARMV7_AUTHSTATUS, ARMV7_IDENTITY };
 void armv7_add_identity(uint16_t unit, uint64_t debug_base, struct steps *list);
+/* Which bytes of its word a comparator matches: those of an A32 instruction, or of the first half of a T32
+ * one. */
+static inline uint32_t arm_match_bytes(uint64_t code)
+{
+    return !(code & 1) ? 0xF : code & 2 ? 0xC : 0x3;
+}
+
+/* Of programs in AArch32 state, on Armv8 too. */
+extern const struct core_return_ops armv7_returns;
 /* False if it is not such a core. The caller fills in memory_unit, pmu_base and cti_base. */
 bool armv7_identify(uint16_t unit, uint64_t debug_base, const uint64_t *values, struct core *out);
 
 /*
- * Armv8-A and -R (Cortex-A35, A53 and later): external debug in AArch64 state. The cross trigger interface
- * halts and resumes the core, on channels that nothing else uses. A new stop shows by EDSCR.MA, which only
- * entering Debug state clears. The core executes instructions in Debug state to read its registers, for which
- * X0 is borrowed. DDI 0487, chapters H2 to H5, H8 and H9.
+ * Armv8-A and -R (Cortex-A35, A53, R52 and later): external debug in either Execution state. The cross
+ * trigger interface halts and resumes the core, on channels that nothing else uses. A new stop shows by
+ * EDSCR.MA, which only entering Debug state clears. The core executes instructions in Debug state to read its
+ * registers, for which X0 is borrowed. DDI 0487, chapters H2 to H5, H8 and H9.
  */
 enum { ARMV8_TRIGGERS = 10 }; /* how many triggers of a cross trigger interface are read, at most */
 /* The reads that identify a core, in this order. Most of these registers cannot be read without power. */
@@ -39,6 +48,7 @@ enum {
     ARMV8_IDENTITY = ARMV8_OUTPUTS + ARMV8_TRIGGERS
 };
 
+bool armv8_is(const struct core *core);
 /* Whether this ARCHID in DEVARCH is that of an Armv8-A or Armv8-R core. */
 bool armv8_is_archid(uint16_t archid);
 /* `cti_base` 0: there is none. */

@@ -139,11 +139,9 @@ static void add_halt(const struct core *core, struct steps *list)
 
 /* --- comparators ---------------------------------------------------------------------------------------- */
 
-/* Selects the bytes of the instruction in its word, or of the first half of a 32-bit Thumb instruction. */
 static uint32_t match_control(uint64_t code)
 {
-    uint32_t bytes = !(code & 1) ? 0xF : code & 2 ? 0xC : 0x3;
-    return BCR_ENABLE | BCR_ANY_MODE | bytes << BCR_BYTES;
+    return BCR_ENABLE | BCR_ANY_MODE | arm_match_bytes(code) << BCR_BYTES;
 }
 
 static uint32_t stop_control(const struct breakpoint_setup *setup, uint64_t code)
@@ -295,6 +293,8 @@ static bool called_from(const struct core *core, uint64_t lr, uint32_t before, u
            (call.kind == GOES_CALL && call.target == (uint32_t)core_code_place(function));
 }
 
+const struct core_return_ops armv7_returns = {.exception_mode = exception_mode, .called_from = called_from};
+
 /* --- halt sources: C11.11 ------------------------------------------------------------------------------- */
 
 static void add_stops_identity(const struct core *core, struct steps *list)
@@ -385,7 +385,7 @@ const struct core_ops armv7_ops = {
                                          .add_context = add_context,
                                          .context_off = BCR_LINKED_CONTEXT | 0xF << BCR_BYTES | BCR_ANY_MODE,
                                          .context_on = BCR_ENABLE},
-    .returns = &(const struct core_return_ops){.exception_mode = exception_mode, .called_from = called_from},
+    .returns = &armv7_returns,
 };
 
 /* --- which core it is ----------------------------------------------------------------------------------- */

@@ -1,11 +1,12 @@
 #include "cores/architectures.h"
+#include "cores/armv7_transfer.h"
 #include "cores/armv8_transfer.h"
 #include "cores/cross_trigger.h"
 
 #include <stdio.h>
 
-/* DBGBCR, DDI 0487 D13.3: all four bytes, at all levels of both security states. */
-enum { BCR_ENABLE = 1 << 0, BCR_EVERYWHERE = 0x21E7 };
+/* DBGBCR, DDI 0487 D13.3: at all levels of both security states; the bytes of a word that it matches. */
+enum { BCR_ENABLE = 1 << 0, BCR_EVERYWHERE = 0x2007, BCR_BYTES = 5 /* BAS */ };
 /* BT and LBN; and the value that the architecture requires in the comparator that is linked to, D2.9. */
 enum { BCR_LINKED = 1 << 20, BCR_LINKED_TO = 16, BCR_LINKED_CONTEXT = 0x3001E6 };
 
@@ -111,11 +112,36 @@ static enum core_state state_of(const struct core *core, uint64_t status)
     return (status & EDSCR_HALTED) == EDSCR_HALTED ? CORE_HALTED : CORE_RUNNING;
 }
 
+/* EDSCR.RW has a bit for each level that is set in AArch64 state. Those below one that is not are UNKNOWN. */
+enum { RW = 0xF };
+
+/* The highest of them that is not set; -1: all are. */
+static int highest_in_aarch32(uint64_t status)
+{
+    int level = 3;
+    while (level >= 0 && (status >> EDSCR_RW_SHIFT >> level & 1) != 0)
+        level--;
+    return level;
+}
+
 static const char *unreadable(const struct core *core, uint64_t status)
 {
-    (void)core;
-    unsigned level = status >> EDSCR_EL_SHIFT & 3;
-    return (status >> EDSCR_RW_SHIFT >> level & 1) != 0 ? NULL : "it is in AArch32 state";
+    bool wide = (int)(status >> EDSCR_EL_SHIFT & 3) > highest_in_aarch32(status);
+    if (wide == core_has(core, WIDE_REGISTERS))
+        return NULL;
+    return wide ? "it is in AArch64 state" : "it is in AArch32 state";
+}
+
+/* At a level that is in AArch32 state only if it is one of the lower ones, the level itself tells the state.
+ */
+static void note_state(struct core *core, uint64_t status)
+{
+    enum { HIGHEST = 3 };
+    int level = highest_in_aarch32(status);
+    core->state_mask = (RW << (level < 0 ? 0 : level) & RW) << EDSCR_RW_SHIFT;
+    if (level >= 0 && level < HIGHEST)
+        core->state_mask |= 3U << EDSCR_EL_SHIFT;
+    core->state = (uint32_t)status & core->state_mask;
 }
 
 static void pulse(const struct core *core, struct steps *list, enum step_mark mark, uint32_t channels)
@@ -176,8 +202,16 @@ static struct address comparator_address(const struct core *core, unsigned n, un
 static bool comparator_used(const struct core *core, const uint64_t *words, uint64_t *address)
 {
     (void)core;
-    *address = (words[1] & UINT32_MAX) | words[2] << 32;
+    *address = (words[1] & UINT32_MAX) | words[2] << 32 | ((words[0] >> BCR_BYTES & 0xF) == 0xC ? 2 : 0);
     return (words[0] & BCR_ENABLE) != 0;
+}
+
+/* The bytes of an A32 instruction, or of the first half of a T32 one. */
+static uint32_t stop_control(const struct core *core, const struct breakpoint_setup *setup, uint64_t code)
+{
+    uint32_t bytes = core_is_thumb(core, code) ? arm_match_bytes(code) : arm_match_bytes(0);
+    return BCR_EVERYWHERE | bytes << BCR_BYTES |
+           (setup->linked ? BCR_LINKED | setup->linked_to << BCR_LINKED_TO : 0);
 }
 
 static void add_comparator(const struct core *core, const struct breakpoint_setup *setup, struct steps *list,
@@ -188,14 +222,12 @@ static void add_comparator(const struct core *core, const struct breakpoint_setu
         steps_add(list, step_write(comparator_address(core, n, 0), 0));
         return;
     }
-    if (fresh || (uint32_t)from != (uint32_t)to)
+    if (fresh || ((from ^ to) & 0xFFFFFFFC) != 0)
         steps_add(list, step_write(comparator_address(core, n, 1), to & 0xFFFFFFFC));
     if (fresh || from >> 32 != to >> 32)
         steps_add(list, step_write(comparator_address(core, n, 2), to >> 32));
-    if (fresh)
-        steps_add(list, step_write(comparator_address(core, n, 0),
-                                   BCR_EVERYWHERE |
-                                       (setup->linked ? BCR_LINKED | setup->linked_to << BCR_LINKED_TO : 0)));
+    if (fresh || stop_control(core, setup, from) != stop_control(core, setup, to))
+        steps_add(list, step_write(comparator_address(core, n, 0), stop_control(core, setup, to)));
 }
 
 /* --- processes ------------------------------------------------------------------------------------------ */
@@ -303,18 +335,20 @@ static void add_unlock(const struct core *core, struct steps *list)
 static const char *const register_names[] = {
     [CORE_PC] = "pc", [CORE_SP] = "sp", [CORE_LR] = "lr", [CORE_PSP] = "psp", [CORE_STATUS] = "cpsr"};
 
-const struct core_ops armv8_ops = {
-    .traits = ARM_CODE | WIDE_REGISTERS | HIDES | DEBUG_COMPONENT | LOCKS_IN_PRSR | RUN_BY_TRIGGER |
-              BORROWS_REGISTERS,
-    .fastest_hz = 5e9, /* those in servers come to 4 GHz */
-    .mapped_pmu = PMU_V3,
-    .borrowed_mark = EDSCR_TDA,
-    .register_names = register_names,
-    .state = &(const struct core_state_ops){.status_register = control_address,
+static const struct core_state_ops state = {.status_register = control_address,
                                             .halted = EDSCR_HALTED,
                                             .state_of = state_of,
-                                            .unreadable = unreadable},
-    .run = &(const struct core_run_ops){.settings = settings,
+                                            .unreadable = unreadable,
+                                            .note = note_state,
+                                            .at_first = RW << EDSCR_RW_SHIFT};
+/* Where EL3 is in AArch64 state the first stop is not as expected, and is looked at. */
+static const struct core_state_ops state_in_aarch32 = {.status_register = control_address,
+                                                       .halted = EDSCR_HALTED,
+                                                       .state_of = state_of,
+                                                       .unreadable = unreadable,
+                                                       .note = note_state,
+                                                       .at_first = 0};
+static const struct core_run_ops run = {.settings = settings,
                                         .commands = commands,
                                         .debug_enable = control_address,
                                         .add_wait_halt = add_wait_halt,
@@ -322,13 +356,37 @@ const struct core_ops armv8_ops = {
                                         .add_run_undebugged = add_run_undebugged,
                                         .add_halt = add_halt,
                                         .add_single_step = add_single_step,
-                                        .add_reset = add_reset},
-    .stop = &(const struct core_stop_ops){.reset_register = reset_register,
+                                        .add_reset = add_reset};
+static const struct core_stop_ops stop = {.reset_register = reset_register,
                                           .reset_seen = reset_seen_in,
                                           .can_notice_resets = can_notice_resets,
                                           .trigger_mask = EDSCR_STATUS,
                                           .trigger = EDSCR_AT_REQUEST,
-                                          .cause = cause_of},
+                                          .cause = cause_of};
+static const struct core_halt_ops halts = {.add_first = add_first_stops,
+                                           .add_identity = add_stops_identity,
+                                           .add_stops = add_stops,
+                                           .add_last = add_last_stops,
+                                           /* the next stop clears MA */
+                                           .not_left = EDSCR_HALTED | EDSCR_MA,
+                                           .borrowing = EDSCR_RXFULL | EDSCR_TXFULL | EDSCR_ERR,
+                                           .add_unlock = add_unlock};
+static const struct core_process_ops processes = {.add_mode = add_mode,
+                                                  .in_user_mode = in_user_mode,
+                                                  .context_off = BCR_LINKED_CONTEXT,
+                                                  .context_on = BCR_ENABLE};
+
+const struct core_ops armv8_ops = {
+    .traits = ARM_CODE | WIDE_REGISTERS | HIDES | DEBUG_COMPONENT | LOCKS_IN_PRSR | RUN_BY_TRIGGER |
+              BORROWS_REGISTERS,
+    .fastest_hz = 5e9, /* those in servers come to 4 GHz */
+    .mapped_pmu = PMU_V3,
+    .borrowed_mark = EDSCR_TDA,
+    .register_names = register_names,
+    .other_state = &armv8_ops_in_aarch32,
+    .state = &state,
+    .run = &run,
+    .stop = &stop,
     .registers = &(const struct core_register_ops){.add_register = armv8_add_register,
                                                    .register_value = armv8_register_value,
                                                    .gives_first = armv8_gives_first,
@@ -346,18 +404,41 @@ const struct core_ops armv8_ops = {
                                                        .add_comparator = add_comparator,
                                                        .read_code = a64_breakpoint,
                                                        .debug_on = EDSCR_HDE},
-    .halts = &(const struct core_halt_ops){.add_first = add_first_stops,
-                                           .add_identity = add_stops_identity,
-                                           .add_stops = add_stops,
-                                           .add_last = add_last_stops,
-                                           /* the next stop clears MA */
-                                           .not_left = EDSCR_HALTED | EDSCR_MA,
-                                           .borrowing = EDSCR_RXFULL | EDSCR_TXFULL | EDSCR_ERR,
-                                           .add_unlock = add_unlock},
-    .processes = &(const struct core_process_ops){.add_mode = add_mode,
-                                                  .in_user_mode = in_user_mode,
-                                                  .context_off = BCR_LINKED_CONTEXT,
-                                                  .context_on = BCR_ENABLE},
+    .halts = &halts,
+    .processes = &processes,
+};
+
+/* BKPT does not halt it, and HLT is not looked for. */
+const struct core_ops armv8_ops_in_aarch32 = {
+    .traits = ARM_CODE | THUMB_BY_BIT | HIDES | DEBUG_COMPONENT | LOCKS_IN_PRSR | RUN_BY_TRIGGER |
+              BORROWS_REGISTERS,
+    .fastest_hz = 5e9, /* those in servers come to 4 GHz */
+    .mapped_pmu = PMU_V3,
+    .borrowed_mark = EDSCR_TDA,
+    .register_names = register_names,
+    .other_state = &armv8_ops,
+    .state = &state_in_aarch32,
+    .run = &run,
+    .stop = &stop,
+    .registers = &(const struct core_register_ops){.add_register = armv8_add_register,
+                                                   .register_value = armv8_register_value,
+                                                   .gives_first = armv8_gives_first,
+                                                   .add_recover_instruction = armv8_add_recover_instruction,
+                                                   .add_expect_stop = armv8_add_expect_stop,
+                                                   .add_proofs = armv8_add_proofs,
+                                                   .own_pmu = armv7_own_pmu,
+                                                   .add_accesses = armv8_add_accesses,
+                                                   .hindrance = armv8_hindrance,
+                                                   .spare = CORE_R0 + 11},
+    .breakpoints = &(const struct core_breakpoint_ops){.comparators_on = comparators_on,
+                                                       .comparator_words = 3,
+                                                       .comparator = comparator_address,
+                                                       .comparator_used = comparator_used,
+                                                       .add_comparator = add_comparator,
+                                                       .debug_on = EDSCR_HDE},
+    .halts = &halts,
+    .processes = &processes,
+    .returns = &armv7_returns,
 };
 
 /* --- which core it is ----------------------------------------------------------------------------------- */
@@ -419,6 +500,19 @@ static void choose_channels(const uint64_t *values, struct core *core)
             "its cross trigger interface has no two channels left (after a crash: pmu-probe restore --force)";
 }
 
+/* AArch64 state until the program's ELF or a stop says otherwise. */
+static void begin_state(struct core *core)
+{
+    if ((core_part(core)->quirks & ONLY_AARCH32) != 0)
+        core->ops = &armv8_ops_in_aarch32;
+    core_note_state(core, core->ops->state->at_first);
+}
+
+bool armv8_is(const struct core *core)
+{
+    return core->ops == &armv8_ops || core->ops == &armv8_ops_in_aarch32;
+}
+
 void armv8_identify(uint16_t unit, uint64_t debug_base, uint64_t cti_base, const uint64_t *values,
                     struct core *out)
 {
@@ -429,6 +523,7 @@ void armv8_identify(uint16_t unit, uint64_t debug_base, uint64_t cti_base, const
                          .id = (uint32_t)values[ARMV8_MIDR],
                          .comparators = (values[ARMV8_DFR] >> DFR_BREAKPOINTS & 0xF) + 1,
                          .context_comparators = (values[ARMV8_DFR] >> DFR_CONTEXTS & 0xF) + 1};
+    begin_state(out);
     out->processes = core_part(out)->architecture != ARMV8_R;
     out->keeps_secure = core_keeps_secure(out, (uint32_t)values[ARMV8_AUTHSTATUS]);
     name_core(out, true);
@@ -451,5 +546,6 @@ void armv8_identify_hidden(uint16_t unit, uint64_t debug_base, uint64_t cti_base
                          .cti_base = cti_base,
                          .id = (uint32_t)ARM << 24 | (uint32_t)part << 4,
                          .unstoppable = "its debug registers refuse to be read"};
+    begin_state(out);
     name_core(out, false);
 }

@@ -1,20 +1,57 @@
 #include "cores/armv8_transfer.h"
 
-/* Instructions for EDITR. */
-static const uint32_t MSR_DTR =
-    0xD5130400; /* MSR DBGDTR_EL0, X0: its halves go to DBGDTRTX_EL0 and DBGDTRRX_EL0 */
-static const uint32_t MRS_DTR = 0xD5330400;   /* MRS X0, DBGDTR_EL0: DBGDTRRX_EL0 is the low half */
-static const uint32_t MRS_DTRRX = 0xD5330500; /* MRS X0, DBGDTRRX_EL0 */
+/*
+ * What EDITR takes in either Execution state, with X0 or R0 where a register is named: A64 instructions, or
+ * T32 ones of 32 bits with their first halfword in the lower half (DDI 0487 H2.4). In AArch64 state the data
+ * transfer registers carry 64 bits, DBGDTRTX_EL0 the upper half on the way to the core and the lower one on
+ * the way back; in AArch32 state each carries 32 bits one way.
+ */
+struct transfer {
+    bool wide;
+    unsigned register_shift;
+    uint32_t register_mask;
+    uint32_t show;       /* a register goes to the data transfer registers, */
+    uint32_t give;       /* and comes from there */
+    uint32_t drop;       /* empties DBGDTRRX_EL0 */
+    uint32_t dlr, dspsr; /* the PC to go on from, and PSTATE */
+};
+
+#define T32(first, second) ((uint32_t)(second) << 16 | (first))
+/* MRC and MCR of what cp15_register describes, as A32 and T32 have them alike; p14, 0, c0, c5, 0 is the
+ * channel */
+static const uint32_t MCR = 0xEE000010, MRC = 0xEE100010, CP15 = 0xF00;
+enum { MCR_FIRST = 0xEE00, MRC_FIRST = 0xEE10, CHANNEL_32 = 0x0E15 };
+
+static const struct transfer in_aarch64 = {.wide = true,
+                                           .register_mask = 0x1F,
+                                           .show = 0xD5130400,   /* MSR DBGDTR_EL0, X0 */
+                                           .give = 0xD5330400,   /* MRS X0, DBGDTR_EL0 */
+                                           .drop = 0xD5330500,   /* MRS X0, DBGDTRRX_EL0 */
+                                           .dlr = 0xD53B4520,    /* MRS X0, DLR_EL0 */
+                                           .dspsr = 0xD53B4500}; /* MRS X0, DSPSR_EL0 */
+static const struct transfer in_aarch32 = {.register_shift = 28,
+                                           .register_mask = 0xF0000000,
+                                           .show = T32(MCR_FIRST, CHANNEL_32), /* MCR DBGDTRTXint */
+                                           .give = T32(MRC_FIRST, CHANNEL_32), /* MRC DBGDTRRXint */
+                                           .drop = T32(MRC_FIRST, CHANNEL_32),
+                                           .dlr = T32(0xEE74, 0x0F35),    /* MRC p15, 3, R0, c4, c5, 1 */
+                                           .dspsr = T32(0xEE74, 0x0F15)}; /* and 0 */
 static const uint32_t MOV_X0_SP = 0x910003E0;
-static const uint32_t MRS_X0_DLR = 0xD53B4520;   /* the PC to go on from */
-static const uint32_t MRS_X0_DSPSR = 0xD53B4500; /* PSTATE */
 
-enum { RT = 0x1F }; /* the register in MSR and MRS */
+static const struct transfer *transfer_of(const struct core *core)
+{
+    return core_has(core, WIDE_REGISTERS) ? &in_aarch64 : &in_aarch32;
+}
 
-/* A stop at a breakpoint, in AArch64 state at all levels, since EDSCR_LEAVING was written. */
+static uint32_t with_register(const struct core *core, uint32_t instruction, uint32_t number)
+{
+    return instruction | number << transfer_of(core)->register_shift;
+}
+
+/* A stop at a breakpoint since EDSCR_LEAVING was written. */
 enum {
-    HOW_STOPPED = EDSCR_STATUS | EDSCR_ERR | 0xF << EDSCR_RW_SHIFT | EDSCR_CONTROL | EDSCR_ITE,
-    STOPPED_WELL = EDSCR_AT_BREAKPOINT | 0xF << EDSCR_RW_SHIFT | EDSCR_HDE | EDSCR_ITE,
+    HOW_STOPPED = EDSCR_STATUS | EDSCR_ERR | EDSCR_CONTROL | EDSCR_ITE,
+    STOPPED_WELL = EDSCR_AT_BREAKPOINT | EDSCR_HDE | EDSCR_ITE,
     /* The data transfer registers are empty. */
     CHANNEL = EDSCR_ERR | EDSCR_ITE | EDSCR_TXFULL | EDSCR_RXFULL,
     CHANNEL_FREE = EDSCR_ITE
@@ -65,7 +102,7 @@ void armv8_add_instruction(const struct core *core, struct steps *list, uint32_t
  * above, because a link may predict the whole word that answers a wait, and TXfull is part of it. */
 static void add_show(const struct core *core, struct steps *list, uint32_t number)
 {
-    armv8_add_write(core, list, EDITR, MSR_DTR | number);
+    armv8_add_write(core, list, EDITR, with_register(core, transfer_of(core)->show, number));
     steps_add(list, step_until(armv8_word(core, EDSCR), EDSCR_ITE | EDSCR_HDE, EDSCR_ITE | EDSCR_HDE));
 }
 
@@ -84,7 +121,8 @@ static size_t add_read(const struct core *core, struct steps *list, uint32_t off
 static size_t take_shown(const struct core *core, struct steps *list)
 {
     size_t at = add_read(core, list, DBGDTRTX_EL0);
-    add_read(core, list, DBGDTRRX_EL0);
+    if (transfer_of(core)->wide)
+        add_read(core, list, DBGDTRRX_EL0);
     return at;
 }
 
@@ -96,40 +134,48 @@ static void empty_channel(const struct core *core, struct steps *list)
     armv8_add_write(core, list, EDRCR, EDRCR_CSE);
 }
 
-/* The first steps of giving a register back: two that fill the channel, then the instruction. */
-enum { GIVES_BACK = 2 };
-
 bool armv8_gives_first(const struct step *step)
 {
-    return step->op == OP_WRITE && (step->value == MRS_DTR || step->value == MRS_DTRRX);
+    return step->op == OP_WRITE && (step->value == in_aarch64.give || step->value == in_aarch64.drop ||
+                                    step->value == in_aarch32.give);
 }
 
 /* When X0 or the spare register is about to be restored, it may be used to empty DBGDTRRX_EL0. EDSCR may have
- * been restored before, with MA set. */
+ * been restored before, with MA set. Giving a register back begins with the steps that fill the channel; then
+ * comes the instruction. */
 void armv8_add_recover_instruction(const struct core *core, struct steps *list, const struct step *first)
 {
+    const struct transfer *transfer = transfer_of(core);
     const struct step *fill = first->op == OP_UNTIL ? first + 1 : first;
-    if (fill->at.offset != armv8_word(core, DBGDTRTX_EL0).offset)
+    uint32_t fills = transfer->wide ? DBGDTRTX_EL0 : DBGDTRRX_EL0;
+    uint64_t instruction = fill[transfer->wide ? 2 : 1].value;
+    if (fill->at.offset != armv8_word(core, fills).offset)
         return;
     armv8_add_write(core, list, EDSCR, EDSCR_HDE | EDSCR_TDA); /* they are still borrowed */
     armv8_add_write(core, list, EDRCR, EDRCR_CSE);
     steps_add(list, step_until(armv8_word(core, EDSCR), EDSCR_ITE, EDSCR_ITE));
-    armv8_add_instruction(core, list, MRS_DTRRX | (fill[GIVES_BACK].value & RT));
+    armv8_add_instruction(core, list, transfer->drop | ((uint32_t)instruction & transfer->register_mask));
 }
 
-static bool goes_through_x0(enum core_register which)
+/* In AArch32 state SP and LR are general registers. */
+static bool goes_through_x0(const struct core *core, enum core_register which)
 {
-    return which < CORE_R0 && which != CORE_LR;
+    return which == CORE_PC || which == CORE_STATUS ||
+           (transfer_of(core)->wide && which < CORE_R0 && which != CORE_LR);
 }
 
-static uint32_t number_of(enum core_register which)
+static uint32_t number_of(const struct core *core, enum core_register which)
 {
-    return which >= CORE_R0 ? (uint32_t)(which - CORE_R0) : 30;
+    enum { LR_64 = 30, SP_32 = 13, LR_32 = 14 };
+    if (which >= CORE_R0)
+        return (uint32_t)(which - CORE_R0);
+    return transfer_of(core)->wide ? LR_64 : which == CORE_LR ? LR_32 : SP_32;
 }
 
-static uint32_t moving_to_x0(enum core_register which)
+static uint32_t moving_to_x0(const struct core *core, enum core_register which)
 {
-    return which == CORE_PC ? MRS_X0_DLR : which == CORE_STATUS ? MRS_X0_DSPSR : MOV_X0_SP;
+    const struct transfer *transfer = transfer_of(core);
+    return which == CORE_PC ? transfer->dlr : which == CORE_STATUS ? transfer->dspsr : MOV_X0_SP;
 }
 
 /* What was read at `at` and before it has arrived before its register is changed. Returns since when that may
@@ -141,7 +187,7 @@ static size_t add_arrival(struct steps *list, size_t at)
 
 /* Results that must be restored once X0 is changed. */
 struct borrowed {
-    size_t control, low, high, since;
+    size_t control, low, since;
 };
 
 /*
@@ -153,7 +199,6 @@ static struct borrowed add_borrow(const struct core *core, struct steps *list)
     struct borrowed out = {0};
     add_show(core, list, 0);
     out.low = take_shown(core, list);
-    out.high = out.low + 1;
     add_expect_control(core, list, EDSCR_ERR | EDSCR_TXFULL, 0);
     /* X0 has arrived before it is changed. TDA marks from here on that it must be given back; in Debug state
      * the bit does nothing else. */
@@ -167,41 +212,75 @@ static size_t add_copy(const struct core *core, struct steps *list, uint32_t off
     return steps_add(list, step_copy(armv8_word(core, offset), list->n - from));
 }
 
+/* Moves the result at `low`, of 64 bits with the one behind it, into X0. Returns the first step. */
+static size_t add_given(const struct core *core, struct steps *list, size_t low)
+{
+    const struct transfer *transfer = transfer_of(core);
+    size_t first = list->n;
+    if (transfer->wide)
+        add_copy(core, list, DBGDTRTX_EL0, low + 1);
+    add_copy(core, list, DBGDTRRX_EL0, low);
+    armv8_add_instruction(core, list, transfer->give); /* ignored with EDSCR_ERR */
+    add_expect_control(core, list, EDSCR_ERR | EDSCR_ITE | EDSCR_RXFULL, EDSCR_ITE);
+    return first;
+}
+
 /* May begin again at any step, after armv8_add_recover_instruction. */
 static void armv8_give_back(const struct core *core, struct steps *list, const struct borrowed *borrowed)
 {
-    size_t give = add_copy(core, list, DBGDTRTX_EL0, borrowed->high);
-    add_copy(core, list, DBGDTRRX_EL0, borrowed->low);
-    armv8_add_instruction(core, list, MRS_DTR); /* ignored with EDSCR_ERR */
-    add_expect_control(core, list, EDSCR_ERR | EDSCR_ITE | EDSCR_RXFULL, EDSCR_ITE);
+    size_t give = add_given(core, list, borrowed->low);
     steps_give_back(list, borrowed->since, give);
     give = add_copy(core, list, EDSCR, borrowed->control);
     steps_give_back(list, borrowed->control, give);
 }
 
-size_t armv8_add_through_x0(const struct core *core, struct steps *list, uint32_t instruction)
+/* In AArch64 state of all levels its bits of EDSCR are known; of AArch32 state not, before a stop is looked
+ * at. */
+static size_t add_expect_state(const struct core *core, struct steps *list)
 {
-    size_t control = add_read(core, list, EDSCR);
+    bool known = transfer_of(core)->wide;
+    uint32_t mask = known ? core->state_mask : 0;
+    return steps_add(list, step_expect(armv8_word(core, EDSCR), mask, core->state & mask));
+}
+
+/* Takes what the instructions put into X0, one after another. Returns the place of the last; the one before
+ * has come BEFORE_LAST steps earlier. */
+enum { BEFORE_LAST = 5 };
+
+static size_t add_all_through_x0(const struct core *core, struct steps *list, const uint32_t *instructions,
+                                 size_t n)
+{
+    size_t at = 0, control = add_expect_state(core, list);
     armv8_set_control(core, list, EDSCR_HDE);
     empty_channel(core, list);
     struct borrowed borrowed = add_borrow(core, list);
     borrowed.control = control;
-    armv8_add_instruction(core, list, MRS_DTRRX); /* drops a message that the program has not read */
-    armv8_add_instruction(core, list, instruction);
-    add_show(core, list, 0);
-    size_t at = take_shown(core, list);
+    armv8_add_instruction(core, list, transfer_of(core)->drop); /* a message that the program has not read */
+    for (size_t i = 0; i < n; i++) {
+        armv8_add_instruction(core, list, instructions[i]);
+        add_show(core, list, 0);
+        at = take_shown(core, list);
+    }
     armv8_give_back(core, list, &borrowed);
     return at;
 }
 
+size_t armv8_add_through_x0(const struct core *core, struct steps *list, uint32_t instruction)
+{
+    return add_all_through_x0(core, list, &instruction, 1);
+}
+
 size_t armv8_add_register(const struct core *core, struct steps *list, enum core_register which)
 {
-    if (goes_through_x0(which))
-        return armv8_add_through_x0(core, list, moving_to_x0(which));
-    add_read(core, list, EDSCR);
+    const struct transfer *transfer = transfer_of(core);
+    if (which == CORE_PC && !transfer->wide) /* PSTATE says which instruction set it is in */
+        return add_all_through_x0(core, list, (const uint32_t[]){transfer->dspsr, transfer->dlr}, 2);
+    if (goes_through_x0(core, which))
+        return armv8_add_through_x0(core, list, moving_to_x0(core, which));
+    add_expect_state(core, list);
     armv8_set_control(core, list, EDSCR_HDE);
     empty_channel(core, list);
-    add_show(core, list, number_of(which));
+    add_show(core, list, number_of(core, which));
     size_t shown = take_shown(core, list);
     add_expect_control(core, list, EDSCR_ERR | EDSCR_TXFULL, 0);
     return shown;
@@ -210,9 +289,9 @@ size_t armv8_add_register(const struct core *core, struct steps *list, enum core
 uint64_t armv8_register_value(const struct core *core, enum core_register which, const uint64_t *results,
                               size_t at)
 {
-    (void)core;
-    (void)which;
-    return (results[at] & UINT32_MAX) | results[at + 1] << 32;
+    if (transfer_of(core)->wide)
+        return (results[at] & UINT32_MAX) | results[at + 1] << 32;
+    return results[at] | (which == CORE_PC && (results[at - BEFORE_LAST] & CPSR_T) != 0 ? 1 : 0);
 }
 
 /* A match may read DBGDTRTX_EL0 twice, which sets ERR. */
@@ -220,7 +299,8 @@ static void add_expect_shown(const struct core *core, struct steps *list, uint32
 {
     add_show(core, list, number);
     steps_add(list, step_expect_once(armv8_word(core, DBGDTRTX_EL0), UINT32_MAX, value & UINT32_MAX));
-    steps_add(list, step_expect(armv8_word(core, DBGDTRRX_EL0), UINT32_MAX, value >> 32));
+    if (transfer_of(core)->wide)
+        steps_add(list, step_expect(armv8_word(core, DBGDTRRX_EL0), UINT32_MAX, value >> 32));
     armv8_add_write(core, list, EDRCR, EDRCR_CSE);
 }
 
@@ -229,11 +309,12 @@ static void add_proof_through_x0(const struct core *core, struct steps *list, co
 {
     size_t control = add_read(core, list, EDSCR);
     struct borrowed borrowed = add_borrow(core, list);
-    armv8_add_instruction(core, list, moving_to_x0(proof->which));
+    armv8_add_instruction(core, list, moving_to_x0(core, proof->which));
     add_show(core, list, 0);
     size_t at = take_shown(core, list);
     steps_add(list, step_check(list->n - at, UINT32_MAX, proof->value & UINT32_MAX));
-    steps_add(list, step_check(list->n - (at + 1), UINT32_MAX, proof->value >> 32));
+    if (transfer_of(core)->wide)
+        steps_add(list, step_check(list->n - (at + 1), UINT32_MAX, proof->value >> 32));
     borrowed.control = control;
     armv8_give_back(core, list, &borrowed);
 }
@@ -242,15 +323,18 @@ static void add_proof_through_x0(const struct core *core, struct steps *list, co
 static void add_proof_through_spare(const struct core *core, struct steps *list,
                                     const struct core_proof *proof, const struct core_proof *spare)
 {
-    uint32_t number = number_of(spare->which);
+    const struct transfer *transfer = transfer_of(core);
+    uint32_t number = number_of(core, spare->which);
     add_expect_shown(core, list, number, spare->value);
     const struct step borrow = step_write(armv8_word(core, EDSCR), EDSCR_HDE | EDSCR_TDA);
     size_t since = steps_add(list, step_marked(MARK_BORROWS, borrow)); /* as in add_borrow */
-    armv8_add_instruction(core, list, moving_to_x0(proof->which) | number);
+    armv8_add_instruction(core, list, with_register(core, moving_to_x0(core, proof->which), number));
     add_expect_shown(core, list, number, proof->value);
-    size_t give = steps_add(list, step_write(armv8_word(core, DBGDTRTX_EL0), spare->value >> 32));
+    size_t give = list->n;
+    if (transfer->wide)
+        steps_add(list, step_write(armv8_word(core, DBGDTRTX_EL0), spare->value >> 32));
     armv8_add_write(core, list, DBGDTRRX_EL0, spare->value & UINT32_MAX);
-    armv8_add_instruction(core, list, MRS_DTR | number);
+    armv8_add_instruction(core, list, with_register(core, transfer->give, number));
     add_expect_control(core, list, EDSCR_ERR | EDSCR_ITE | EDSCR_RXFULL, EDSCR_ITE);
     armv8_add_write(core, list, EDSCR, EDSCR_HDE);
     steps_give_back(list, since, give);
@@ -263,8 +347,8 @@ void armv8_add_proofs(const struct core *core, struct steps *list, const struct 
     armv8_set_control(core, list, EDSCR_HDE);
     add_expect_control(core, list, CHANNEL, CHANNEL_FREE);
     for (size_t i = 0; i < n; i++) {
-        if (!goes_through_x0(proofs[i].which))
-            add_expect_shown(core, list, number_of(proofs[i].which), proofs[i].value);
+        if (!goes_through_x0(core, proofs[i].which))
+            add_expect_shown(core, list, number_of(core, proofs[i].which), proofs[i].value);
         else if (spare != NULL)
             add_proof_through_spare(core, list, &proofs[i], spare);
         else
@@ -277,27 +361,35 @@ void armv8_add_proofs(const struct core *core, struct steps *list, const struct 
 void armv8_add_expect_stop(const struct core *core, const struct breakpoint_setup *setup, struct steps *list,
                            uint64_t place, bool wait)
 {
-    add_expect_control(core, list, HOW_STOPPED, STOPPED_WELL);
+    const struct core_proof here = {.which = CORE_PC, .value = core_code_place(place)};
+    add_expect_control(core, list, HOW_STOPPED | core->state_mask, STOPPED_WELL | core->state);
     if (setup->sole)
         armv8_set_control(core, list, EDSCR_LEAVING);
     else
-        armv8_add_proofs(core, list, &(struct core_proof){.which = CORE_PC, .value = place}, 1, NULL, wait);
+        armv8_add_proofs(core, list, &here, 1, NULL, wait);
 }
 
 /* --- accesses of the core's own ------------------------------------------------------------------------- */
 
 static const uint32_t MOVZ = 0xD2800000, MOVK = 0xF2800000;
 static const uint32_t LDR_W0_X0 = 0xB9400000, ISB = 0xD5033FDF;
+static const uint32_t LDR_R0_R0 = T32(0xF8D0, 0), ISB_32 = T32(0xF3BF, 0x8F6F);
+enum { MOVW_FIRST = 0xF240, MOVT_FIRST = 0xF2C0 };
 
 /* MRS and MSR: op0, op1, CRn, CRm and op2 say which register, C5.2. */
 static const uint32_t MSR = 0xD5000000, MRS = 0xD5200000, READS = 1 << 21;
 enum { OP0 = 19, OP1 = 16, CRN = 12, CRM = 8, OP2 = 5 };
+static const uint32_t READS_32 = 1 << 4; /* MRC, not MCR, in EDITR */
 
-/* What an exception in Debug state overwrites, J1.3: DLR and DSPSR, and ELR, SPSR, ESR and FAR of the level,
- * here those of EL1, that it is taken to; at a higher one nothing of the program's is in them. */
+/* What an exception in Debug state overwrites, H2.4.7 and J1.3: DLR and DSPSR, and ELR, SPSR, ESR and FAR of
+ * the level, here those of EL1, that it is taken to; at a higher one nothing of the program's is in them. In
+ * AArch32 state DFSR and DFAR; LR and SPSR of Abort mode too, which hold something only in that mode. */
 static const uint32_t of_exceptions[] = {0xD53B4520, 0xD53B4500, 0xD5384020,
                                          0xD5384000, 0xD5385200, 0xD5386000};
+static const uint32_t of_aborts[] = {T32(0xEE74, 0x0F35), T32(0xEE74, 0x0F15), T32(0xEE15, 0x0F10),
+                                     T32(0xEE16, 0x0F10)};
 enum { KEPT = sizeof of_exceptions / sizeof *of_exceptions, OF_LEVEL = 2 };
+enum { KEPT_32 = sizeof of_aborts / sizeof *of_aborts };
 
 struct address armv8_own_pmu(unsigned crm, unsigned opc2)
 {
@@ -310,14 +402,27 @@ static unsigned level_of(uint64_t status)
     return status >> EDSCR_EL_SHIFT & 3;
 }
 
-static uint32_t kept_at(uint64_t status, size_t i)
+static uint32_t kept_at(const struct core *core, uint64_t status, size_t i)
 {
     static const uint32_t op1[] = {0, 0, 4, 6};
+    if (!transfer_of(core)->wide)
+        return of_aborts[i];
     return of_exceptions[i] | (i >= OF_LEVEL ? op1[level_of(status)] << OP1 : 0);
+}
+
+/* MOVW and MOVT: the constant is cut into 4, 1, 3 and 8 bits. */
+static uint32_t move_half(uint32_t first, uint32_t half)
+{
+    return T32(first | (half >> 11 & 1) << 10 | half >> 12, (half >> 8 & 7) << 12 | (half & 0xFF));
 }
 
 static void add_constant(const struct core *core, struct steps *list, uint64_t value)
 {
+    if (!transfer_of(core)->wide) {
+        armv8_add_instruction(core, list, move_half(MOVW_FIRST, value & 0xFFFF));
+        armv8_add_instruction(core, list, move_half(MOVT_FIRST, value >> 16 & 0xFFFF));
+        return;
+    }
     armv8_add_instruction(core, list, MOVZ | (uint32_t)(value & 0xFFFF) << 5);
     for (uint32_t i = 1; i < 4; i++) {
         uint32_t part = value >> (16 * i) & 0xFFFF;
@@ -334,18 +439,25 @@ static size_t add_moved(const struct core *core, struct steps *list, uint32_t in
     return take_shown(core, list);
 }
 
+uint32_t armv8_moving_register(const struct core *core, uint64_t place, bool reads)
+{
+    uint32_t both = (reads ? MRC : MCR) | CP15 | (uint32_t)place;
+    return transfer_of(core)->wide ? (reads ? MRS : MSR) | (uint32_t)place : T32(both >> 16, both & 0xFFFF);
+}
+
 static size_t add_access(const struct core *core, struct steps *list, const struct step *access)
 {
-    uint32_t which = (uint32_t)access->at.offset;
+    bool wide = transfer_of(core)->wide, reads = access->op == OP_READ;
+    uint32_t moving = armv8_moving_register(core, access->at.offset, reads);
     if (access->at.space == SPACE_MEMORY) {
         add_constant(core, list, access->at.offset);
-        return add_moved(core, list, LDR_W0_X0);
+        return add_moved(core, list, wide ? LDR_W0_X0 : LDR_R0_R0);
     }
-    if (access->op == OP_READ)
-        return add_moved(core, list, MRS | which);
+    if (reads)
+        return add_moved(core, list, moving);
     add_constant(core, list, access->value);
-    armv8_add_instruction(core, list, MSR | which);
-    armv8_add_instruction(core, list, ISB);
+    armv8_add_instruction(core, list, moving);
+    armv8_add_instruction(core, list, wide ? ISB : ISB_32);
     return SIZE_MAX;
 }
 
@@ -353,36 +465,40 @@ static size_t add_access(const struct core *core, struct steps *list, const stru
 void armv8_add_accesses(const struct core *core, struct steps *list, uint64_t status,
                         const struct step *accesses, size_t n, size_t *at)
 {
-    const uint32_t level = 3U << EDSCR_EL_SHIFT;
-    size_t kept[KEPT];
+    const struct transfer *transfer = transfer_of(core);
+    const uint32_t level = 3U << EDSCR_EL_SHIFT, writes = ~(transfer->wide ? READS : READS_32);
+    size_t kept[KEPT], n_kept = transfer->wide ? KEPT : KEPT_32;
     size_t control = steps_add(list, step_expect(armv8_word(core, EDSCR), level, status & level));
     armv8_set_control(core, list, EDSCR_HDE);
     empty_channel(core, list);
     struct borrowed borrowed = add_borrow(core, list);
     borrowed.control = control;
-    armv8_add_instruction(core, list, MRS_DTRRX); /* drops a message that the program has not read */
-    for (size_t i = 0; i < KEPT; i++)
-        kept[i] = add_moved(core, list, kept_at(status, i));
+    armv8_add_instruction(core, list, transfer->drop); /* a message that the program has not read */
+    for (size_t i = 0; i < n_kept; i++)
+        kept[i] = add_moved(core, list, kept_at(core, status, i));
     add_expect_control(core, list, EDSCR_ERR | EDSCR_TXFULL, 0);
-    size_t since = add_arrival(list, kept[KEPT - 1]);
+    size_t since = add_arrival(list, kept[n_kept - 1]);
     for (size_t i = 0; i < n; i++)
         at[i] = add_access(core, list, &accesses[i]);
     add_expect_control(core, list, EDSCR_ERR, 0);
-    for (size_t i = KEPT; i-- > 0;) {
-        size_t give = add_copy(core, list, DBGDTRTX_EL0, kept[i] + 1);
-        add_copy(core, list, DBGDTRRX_EL0, kept[i]);
-        armv8_add_instruction(core, list, MRS_DTR);
-        add_expect_control(core, list, EDSCR_ERR | EDSCR_ITE | EDSCR_RXFULL, EDSCR_ITE);
-        armv8_add_instruction(core, list, kept_at(status, i) & ~READS);
+    for (size_t i = n_kept; i-- > 0;) {
+        size_t give = add_given(core, list, kept[i]);
+        armv8_add_instruction(core, list, kept_at(core, status, i) & writes);
         steps_give_back(list, since, give);
     }
     armv8_give_back(core, list, &borrowed);
 }
 
-/* From EL0 the way to EL1 leads through DCPS1, which spoils ELR_EL1, SPSR_EL1 and ESR_EL1: H2.4.6. */
+/* From EL0 the way to EL1 leads through DCPS1, which spoils ELR_EL1, SPSR_EL1 and ESR_EL1: H2.4.6. Of a mode
+ * of Hyp's the registers of aborts are others, and in Abort mode LR and SPSR hold something. */
 const char *armv8_hindrance(const struct core *core, uint64_t status, uint64_t state)
 {
-    (void)state;
+    enum { EL_HYP = 2, MODE_ABORT = 0x17 };
     const char *unreadable = core_unreadable(core, status);
-    return unreadable != NULL ? unreadable : level_of(status) == 0 ? "it is in user mode (EL0)" : NULL;
+    bool wide = transfer_of(core)->wide;
+    if (unreadable != NULL || level_of(status) == 0)
+        return unreadable != NULL ? unreadable : "it is in user mode (EL0)";
+    if (!wide && level_of(status) == EL_HYP)
+        return "it is in Hyp mode";
+    return !wide && (state & CPSR_MODE) == MODE_ABORT ? "it is in Abort mode" : NULL;
 }

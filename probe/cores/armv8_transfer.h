@@ -1,6 +1,6 @@
 /*
  * How registers of a halted Armv8 core are read: by instructions that it executes in Debug state (DDI 0487
- * chapter H4).
+ * chapter H4), of the Execution state that the program is in.
  */
 #pragma once
 
@@ -26,7 +26,10 @@ void armv8_add_instruction(const struct core *core, struct steps *list, uint32_t
 
 /* What the instruction puts into X0, as armv8_register_value takes it; X0 is given back. */
 size_t armv8_add_through_x0(const struct core *core, struct steps *list, uint32_t instruction);
-/* As in struct core_register_ops. An address in SPACE_CORE holds the fields of MRS and MSR. */
+/* The instruction for EDITR that moves the register at this place of SPACE_CORE to X0, or from there. */
+uint32_t armv8_moving_register(const struct core *core, uint64_t place, bool reads);
+/* As in struct core_register_ops. An address in SPACE_CORE holds the fields of MRS and MSR, or in AArch32
+ * state those of MRC and MCR, as armv7_transfer.h has them. */
 struct address armv8_own_pmu(unsigned crm, unsigned opc2);
 void armv8_add_accesses(const struct core *core, struct steps *list, uint64_t status,
                         const struct step *accesses, size_t n, size_t *at);

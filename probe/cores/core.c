@@ -107,6 +107,17 @@ void core_add_let_go(const struct core *core, struct steps *list)
     core_add_run(core, list);
 }
 
+bool core_take_state(struct core *core, bool wide)
+{
+    if (core_has(core, WIDE_REGISTERS) == wide)
+        return true;
+    if (core->ops->other_state == NULL || (core_part(core)->quirks & ONLY_AARCH32) != 0)
+        return false;
+    core->ops = core->ops->other_state;
+    core_note_state(core, core->ops->state->at_first);
+    return true;
+}
+
 bool core_halted_test(const struct core *core, struct step *out)
 {
     if (!core_has_run_control(core) || core->ops->state->halted == 0)

@@ -42,8 +42,9 @@ struct core {
     bool memory_hidden;    /* the link shows no memory of it */
     bool processes;        /* an MMU may show each program another memory */
     unsigned
-        context_comparators; /* how many of the comparators, the last ones, can also compare CONTEXTIDR */
-    bool caches;             /* instructions that a debugger writes need cache maintenance */
+        context_comparators;    /* how many of the comparators, the last ones, can also compare CONTEXTIDR */
+    bool caches;                /* instructions that a debugger writes need cache maintenance */
+    uint32_t state_mask, state; /* what the status shows of Armv8's Execution state, while it is halted */
 };
 
 static inline bool core_has(const struct core *core, enum core_trait trait)
@@ -146,6 +147,16 @@ static inline const char *core_unreadable(const struct core *core, uint64_t stat
 {
     return core_may_be_unreadable(core) ? core->ops->state->unreadable(core, status) : NULL;
 }
+
+/* It was halted with this status, and is not unreadable. */
+static inline void core_note_state(struct core *core, uint64_t status)
+{
+    if (core->ops->state->note != NULL)
+        core->ops->state->note(core, status);
+}
+
+/* A program of this Execution state (wide: AArch64) runs on it. False: it has only the other. */
+bool core_take_state(struct core *core, bool wide);
 
 static inline void core_add_wait_halt(const struct core *core, struct steps *list)
 {

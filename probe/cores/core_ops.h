@@ -100,6 +100,8 @@ struct core_state_ops {
     uint64_t halted; /* bits that are set while it is halted; 0: they cannot be waited for */
     enum core_state (*state_of)(const struct core *, uint64_t status);
     const char *(*unreadable)(const struct core *, uint64_t status); /* NULL: never */
+    void (*note)(struct core *, uint64_t status); /* NULL, with at_first: it learns nothing from it */
+    uint64_t at_first;                            /* the status that is expected of its first stop */
 };
 
 struct core_run_ops {
@@ -224,7 +226,8 @@ struct core_ops {
     double fastest_hz;
     enum pmu_kind mapped_pmu;
     uint64_t borrowed_mark;
-    const char *const *register_names; /* to CORE_STATUS */
+    const char *const *register_names;  /* to CORE_STATUS */
+    const struct core_ops *other_state; /* for programs of the other Execution state; NULL: there is none */
     const struct core_state_ops *state;
     const struct core_run_ops *run; /* with stop, registers and breakpoints, or none of them */
     const struct core_stop_ops *stop;

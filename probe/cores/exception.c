@@ -122,7 +122,7 @@ static unsigned level_of(uint64_t status)
 bool exception_may_be_fault(const struct core *core, uint64_t status)
 {
     uint64_t mode = status & CPSR_MODE;
-    return (core->ops == &armv7_ops && (mode == MODE_ABORT || mode == MODE_UNDEFINED)) ||
+    return (core_has_exception_modes(core) && (mode == MODE_ABORT || mode == MODE_UNDEFINED)) ||
            (core->ops == &armv8_ops && level_of(status) > 0);
 }
 
@@ -133,13 +133,15 @@ bool exception_add_faults(const struct core *core, uint64_t status, struct steps
     const struct step reads[FAULT_WORDS] = {
         step_read(cp15_register(5, 0, 0, 0)), step_read(cp15_register(6, 0, 0, 0)),
         step_read(cp15_register(5, 0, 0, 1)), step_read(cp15_register(6, 0, 0, 2))};
-    if (!exception_may_be_fault(core, status) ||
-        (core->ops == &armv7_ops && (status & CPSR_MODE) != MODE_ABORT))
+    bool modes = core_has_exception_modes(core);
+    if (!exception_may_be_fault(core, status) || (modes && (status & CPSR_MODE) != MODE_ABORT))
         return false;
-    if (core->ops == &armv7_ops)
+    if (!armv8_is(core))
         armv7_add_accesses(core, list, 0, reads, FAULT_WORDS, at);
-    for (size_t i = 0; i < FAULT_WORDS && core->ops == &armv8_ops; i++)
-        at[i] = armv8_add_through_x0(core, list, mrs_at_el1[i] | op1_of_level[level_of(status)] << OP1_SHIFT);
+    for (size_t i = 0; i < FAULT_WORDS && armv8_is(core); i++)
+        at[i] = armv8_add_through_x0(core, list,
+                                     modes ? armv8_moving_register(core, reads[i].at.offset, true)
+                                           : mrs_at_el1[i] | op1_of_level[level_of(status)] << OP1_SHIFT);
     return true;
 }
 

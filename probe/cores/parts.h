@@ -26,6 +26,7 @@ enum part_quirk {
     STEPS_INTO_HANDLERS = 1 << 1,
     HAS_DWT_LOCK = 1 << 2, /* the DWT's software lock may hold for a debugger too */
     HAS_HYP = 1 << 3,      /* Hyp mode of Armv7-A */
+    ONLY_AARCH32 = 1 << 4, /* of Armv8's Execution states */
 };
 
 /* PMUv1 in CP15 alone, PMUv1 and PMUv2 on the debug bus, PMUv3 without and with longer event codes, that of

@@ -26,7 +26,7 @@ void pc_sample_add_identity(const struct core *core, struct steps *list)
         steps_add(list, step_read(core_debug(core, DBGDIDR)));
         steps_add(list, step_read(core_debug(core, DEVID)));
         steps_add(list, step_read(core_debug(core, DEVID1)));
-    } else if (core->ops == &armv8_ops) {
+    } else if (armv8_is(core)) {
         steps_add(list, step_read(core_debug(core, DEVID)));
         if (core->pmu_base != 0)
             steps_add(list, step_read(core_pmu(core, DEVID)));
@@ -82,7 +82,7 @@ bool pc_sample_identify(const struct core *core, const uint64_t *identity, struc
 {
     if (core->ops == &armv7_ops)
         return identify_armv7(core, identity, out);
-    if (core->ops == &armv8_ops)
+    if (armv8_is(core))
         return identify_armv8(core, identity, out);
     *out = (struct pc_sample){
         .name = "DWT_PCSR", .form = PC_FORM_M, .words = 1, .at = {core_word(core, DWT_PCSR)}};

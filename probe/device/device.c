@@ -77,6 +77,8 @@ static bool look_by_registers(struct device *device, struct device_core *core,
     }
     core->status = status;
     core->state = core_state_of(&core->core, status);
+    if (core->state == CORE_HALTED && core_unreadable(&core->core, status) != NULL)
+        (void)core_take_state(&core->core, !core_has(&core->core, WIDE_REGISTERS));
     bool reads_pc = !core_has(&core->core, BORROWS_REGISTERS) || !device->keeps_registers;
     if (core->state != CORE_HALTED || core_unreadable(&core->core, status) != NULL || !reads_pc)
         return true;

@@ -535,6 +535,8 @@ static bool read_registers(struct engine *engine, struct register_value *registe
 {
     struct direct_engine *self = (struct direct_engine *)engine;
     size_t at[ENGINE_REGISTERS];
+    if (!direct_check_state(self, deadline, error))
+        return false;
     direct_new_registers(self);
     for (size_t i = 0; i < n; i++)
         at[i] = core_add_register(self->core, &self->list, registers[i].which);

@@ -113,6 +113,9 @@ bool direct_confirm_stop(struct direct_engine *self, uint64_t wanted, const stru
 
 /* --- direct_start.c: what it finds out at a start ------------------------------------------------------- */
 
+/* Whether the registers of the halted core can be read: in another Execution state it must execute nothing of
+ * ours. */
+bool direct_check_state(struct direct_engine *self, const struct deadline *deadline, struct error *error);
 /* Of the halted core. */
 bool direct_read_register(struct direct_engine *self, enum core_register which, uint64_t *out,
                           const struct deadline *deadline, struct error *error);

@@ -443,6 +443,7 @@ bool direct_read_stop(struct direct_engine *self, struct stop *stop, const struc
             *stop = (struct stop){.cause = core_cause(self->core, status, 0), .unreadable = why};
             return true;
         }
+        core_note_state(&self->device->chosen->core, status);
         direct_new_list(self);
         cause = core_add_cause(self->core, &self->list);
     }
@@ -489,6 +490,28 @@ bool direct_go_on_in_handler(struct direct_engine *self, bool wait, const struct
     return direct_check_time(self, error) && direct_run_plain(self, deadline, error);
 }
 
+static bool tell_state(const char *unreadable, struct error *error)
+{
+    return error_advise(
+        error, ERROR_STATE,
+        "Which of AArch64 and AArch32 is measured comes from --elf; without one it is AArch64.",
+        "the core has stopped, but %s, and the program that is measured in the other", unreadable);
+}
+
+bool direct_check_state(struct direct_engine *self, const struct deadline *deadline, struct error *error)
+{
+    uint64_t status;
+    if (!core_may_be_unreadable(self->core))
+        return true;
+    if (!ledger_read(self->device->ledger, core_status_register(self->core), &status, deadline, error))
+        return false;
+    const char *why = core_unreadable(self->core, status);
+    if (why != NULL)
+        return tell_state(why, error);
+    core_note_state(&self->device->chosen->core, status);
+    return true;
+}
+
 bool direct_confirm_stop(struct direct_engine *self, uint64_t wanted, const struct deadline *deadline,
                          struct error *error)
 {
@@ -499,8 +522,7 @@ bool direct_confirm_stop(struct direct_engine *self, uint64_t wanted, const stru
         if (!direct_read_stop(self, &stop, deadline, error))
             return false;
         if (stop.unreadable != NULL && stop.cause != STOP_RESET)
-            return error_set(error, ERROR_STATE, "the core has stopped, but %s: only AArch64 is measured",
-                             stop.unreadable);
+            return tell_state(stop.unreadable, error);
         bool stays = stop.cause == STOP_REQUEST && core_has(self->core, RUN_BY_TRIGGER);
         self->halted_by_us = stop.pc == wanted && stop.cause != STOP_RESET && !stays;
         if (self->halted_by_us)

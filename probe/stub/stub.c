@@ -261,7 +261,7 @@ static bool has_block(const struct device_core *core, const char *name)
 /* PMUSERENR_EL0 is not on the debug bus, nor a PMU in CP15 alone. */
 static bool needs_core(const struct core *core)
 {
-    return core_has(core, WIDE_REGISTERS) || (core_has(core, DEBUG_COMPONENT) && core->pmu_base == 0);
+    return core_has(core, DEBUG_COMPONENT) && (core->ops->mapped_pmu == PMU_V3 || core->pmu_base == 0);
 }
 
 bool stub_open(struct stub *stub, struct device *device, const struct deadline *deadline, struct error *error)

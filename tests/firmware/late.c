@@ -23,7 +23,7 @@ static uint32_t count(void)
     __asm volatile("mrs %0, pmccntr_el0" : "=r"(value));
     return (uint32_t)value;
 }
-#elif defined __ARM_ARCH_7A__ || defined __ARM_ARCH_7R__
+#elif __ARM_ARCH_PROFILE != 'M'
 __asm(".section .vectors, \"ax\", %progbits\n.arm\n.global Reset_Handler\n.type Reset_Handler, "
       "%function\nReset_Handler:\n"
       "ldr sp, =stack_top\nb run\n.pool\n.text");
@@ -99,7 +99,7 @@ __attribute__((noinline)) static void wait_for(uint32_t cycles)
     waits++;
 }
 
-#if defined __aarch64__ || defined __ARM_ARCH_7A__ || defined __ARM_ARCH_7R__
+#if defined __aarch64__ || __ARM_ARCH_PROFILE != 'M'
 #define ENTRY run
 #else
 #define ENTRY Reset_Handler

@@ -47,7 +47,7 @@ static void change_cycles(uint64_t to)
 {
     __asm volatile("msr pmccntr_el0, %0\n\tisb" ::"r"(to));
 }
-#elif defined __ARM_ARCH_7A__ || defined __ARM_ARCH_7R__
+#elif __ARM_ARCH_PROFILE != 'M'
 static uint32_t control(void)
 {
     uint32_t value;
@@ -79,7 +79,7 @@ static void change_cycles(uint32_t to)
 #endif
 
 #if !defined WRITES
-#elif defined __aarch64__ || defined __ARM_ARCH_7A__ || defined __ARM_ARCH_7R__
+#elif defined __aarch64__ || __ARM_ARCH_PROFILE != 'M'
 enum { PMCR_E = 1, PMCR_P = 2, PMCR_C = 4 };
 
 ALONE static void write_it(uint32_t what)

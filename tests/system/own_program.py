@@ -13,7 +13,8 @@ CORES = {"m4": ["arm-none-eabi-gcc", "-mthumb", "-mcpu=cortex-m4"], "m7": ["arm-
          "rp2040": ["arm-none-eabi-gcc", "-mthumb", "-mcpu=cortex-m0plus", "-DWITH_SYSTICK"],
          "m55": ["arm-none-eabi-gcc", "-mthumb", "-mcpu=cortex-m33+nofp+nodsp", "-DWITH_PMU"],
          "a9": ["arm-none-eabi-gcc", "-marm", "-mcpu=cortex-a9"], "a7": ["arm-none-eabi-gcc", "-marm", "-mcpu=cortex-a7"],
-         "r5": ["arm-none-eabi-gcc", "-marm", "-mcpu=cortex-r5"], "a53": ["aarch64-linux-gnu-gcc", "-mgeneral-regs-only"]}
+         "r5": ["arm-none-eabi-gcc", "-marm", "-mcpu=cortex-r5"], "r52": ["arm-none-eabi-gcc", "-marm", "-mcpu=cortex-r52"],
+         "a53in32": ["arm-none-eabi-gcc", "-marm", "-mcpu=cortex-a53"], "a53": ["aarch64-linux-gnu-gcc", "-mgeneral-regs-only"]}
 
 # The program's source goes on after it. `run` is entered with a stack, and increments round_count; a Cortex-M may have a SysTick_Handler.
 START = r"""
@@ -26,7 +27,7 @@ void run(void) __attribute__((used));
 #if defined __aarch64__
 __asm(".section .vectors, \"ax\", %progbits\n.global Reset_Handler\n.type Reset_Handler, %function\nReset_Handler:\n"
       "ldr x0, =stack_top\nmov sp, x0\nb run\n.pool\n.text");
-#elif defined __ARM_ARCH_7A__ || defined __ARM_ARCH_7R__
+#elif __ARM_ARCH_PROFILE != 'M'
 __asm(".section .vectors, \"ax\", %progbits\n.arm\n.global Reset_Handler\n.type Reset_Handler, %function\n"
       "b Reset_Handler\n.rept 7\nb .\n.endr\nReset_Handler:\nldr sp, =stack_top\nldr r0, =run\nbx r0\n.pool\n.text");
 #else

@@ -10,10 +10,11 @@ from harness import (CALLED_TWICE, IN_RAM, LOOP_ROUND, PREEMPTED, RECURSE, WORK_
 pytestmark = pytest.mark.each_value  # a row takes long
 
 WAYS = ["a9/swd", "a9/jtag", "a7/swd", "a9/v2", "a9", "a7", "a53/swd", "a53/jtag", "a53/v2", "a53",
-        "r5/swd", "r5/jtag", "r5/v2", "r5"]
+        "r5/swd", "r5/jtag", "r5/v2", "r5", "r52/swd", "r52/jtag", "r52", "a53in32/swd", "a53in32"]
 # Writes that halt: DBGDSCR for halting debug and DBGDRCR; on Armv8 what OpenOCD has set up, CTIAPPPULSE and CTIINTACK
 HALT = {"a9": ((0x80090088, 0x4000), (0x80090090, 1)), "a7": ((0x80030088, 0x4000), (0x80030090, 1)),
-        "r5": ((0x80001088, 0x4000), (0x80001090, 1)), "a53": ((0x8042001C, 1), (0x80420010, 1))}
+        "r5": ((0x80001088, 0x4000), (0x80001090, 1)), "a53": ((0x8042001C, 1), (0x80420010, 1)),
+        "a53in32": ((0x8042001C, 1), (0x80420010, 1)), "r52": ((0x8002001C, 1), (0x80020010, 1))}
 COUNTED = 1 << 29
 # What a run, not the tool, changes
 MOVING = {"pc", "sp", "lr", "cpsr", "cycles", "counted", "instructions", "halts", "csw", "tar", "accesses", "ram_hash", "run",
@@ -93,7 +94,7 @@ def test_start_to_end(way):
         assert set(nop.cycles) == {cycles + 1 for cycles in plain.cycles}
 
 
-@pytest.mark.parametrize("way", ["a9/swd", "a7/swd", "a9", "a53/swd", "a53", "r5/swd", "r5"])
+@pytest.mark.parametrize("way", ["a9/swd", "a7/swd", "a9", "a53/swd", "a53", "r5/swd", "r5", "r52/swd", "a53in32"])
 def test_round_of_a_loop(way):
     with Place(way, "free", LOOP_ROUND) as place:
         result = place.delta("loop_head", "loop_head", "-r", 100)
@@ -117,7 +118,7 @@ def test_the_second_core_while_the_first_runs(way):
         assert place.board.read_word("round_count") > before
 
 
-@pytest.mark.parametrize("way", ["a9/swd", "a7/swd", "a9", "a53/swd", "a53", "r5/swd", "r5/jtag", "r5"])
+@pytest.mark.parametrize("way", ["a9/swd", "a7/swd", "a9", "a53/swd", "a53", "r5/swd", "r5/jtag", "r5", "r52/swd", "a53in32/swd"])
 @pytest.mark.parametrize("how", ["done", "interrupted", "no end"])
 def test_everything_is_put_back(way, how):
     with Place(way, "free", WORK_BY_DATA | PREEMPTED) as place:
@@ -135,7 +136,7 @@ def test_everything_is_put_back(way, how):
         assert place.board.state()["run"] == "running"
 
 
-@pytest.mark.parametrize("way", ["a9/swd", "a7/swd", "a53/swd", "r5/swd"])
+@pytest.mark.parametrize("way", ["a9/swd", "a7/swd", "a53/swd", "r5/swd", "r52/swd", "a53in32/swd"])
 def test_a_halted_core_is_refused_and_resumed_on_demand(way):
     with Place(way, "free", WORK_BY_DATA) as place:
         # by hand: OpenOCD's own halt borrows R0 and gives it back at its own resume only
@@ -152,18 +153,18 @@ def test_a_halted_core_is_refused_and_resumed_on_demand(way):
         assert place.board.state()["run"] == "halted"
 
 
-@pytest.mark.parametrize("way", ["a9/swd", "a7/swd", "a9", "a53/swd", "a53", "r5/swd", "r5"])
+@pytest.mark.parametrize("way", ["a9/swd", "a7/swd", "a9", "a53/swd", "a53", "r5/swd", "r5", "r52/swd", "a53in32"])
 def test_info_says_of_a_healthy_core_what_is_so(way):
     with Place(way) as place:
         result = place.run("info")
         assert result.code == 0, result.err
-        assert "ROM table" in result.out and "core 0   Cortex-" + place.chip.upper() in result.out
+        assert "ROM table" in result.out and "core 0   Cortex-" + {"a53in32": "A53"}.get(place.chip, place.chip.upper()) in result.out
         # the OS locks of A7 and A53 are closed at power-on; OpenOCD opens them
-        locked = way in ("a7/swd", "a53/swd")
+        locked = way in ("a7/swd", "a53/swd", "r52/swd")
         says = "powered, running; OS lock set, as after a reset: delta opens it while it measures" if locked else "running"
         cores = re.findall(r"^core \d   \S+ \S+   .*(?:\n {9}.*)*", result.out, re.M)  # what is long goes on below
         assert cores and all(unfolded(one).endswith(" " + says) for one in cores), result.out
-        counters = {"a9": "PMUv1, 6 counters", "a53": "PMUv3, 6 counters", "r5": "PMUv1 in CP15"}.get(place.chip)
+        counters = {"a9": "PMUv1, 6 counters", "a53": "PMUv3, 6 counters", "a53in32": "PMUv3, 6 counters", "r52": "PMUv3, 4 counters", "r5": "PMUv1 in CP15"}.get(place.chip)
         assert ("the OS lock is set, as after reset" if locked else counters) in unfolded(result.out) and "refuse" not in result.out
 
 
@@ -182,7 +183,7 @@ def test_info_says_why_the_counters_of_an_a53_cannot_be_read(state, says, why):
         assert f" {says}" in first and why in first, result.out
 
 
-@pytest.mark.parametrize("way", ["a9/swd", "a9", "a53/swd", "a53", "r5/swd", "r5"])
+@pytest.mark.parametrize("way", ["a9/swd", "a9", "a53/swd", "a53", "r5/swd", "r5", "r52/swd", "a53in32/swd"])
 def test_a_reset_in_the_middle_is_no_number(way):
     with Place(way, "free", WORK_BY_DATA) as place:
         tool = place.start("delta", "work_by_data", "-r", 100000000)
@@ -193,7 +194,7 @@ def test_a_reset_in_the_middle_is_no_number(way):
 
 
 @pytest.mark.parametrize("halt_cost", ["17", "5..60"])
-@pytest.mark.parametrize("way", ["a9/swd", "a7/swd", "a53/swd", "a9", "a53", "r5/swd", "r5"])
+@pytest.mark.parametrize("way", ["a9/swd", "a7/swd", "a53/swd", "a9", "a53", "r5/swd", "r5", "r52/swd", "a53in32/swd"])
 def test_two_halt_costs(way, halt_cost):
     with Place(way, "free", WORK_BY_DATA, halt_cost=halt_cost) as place:
         hits = hits_of(place)
@@ -227,3 +228,16 @@ def test_a_reset_at_any_time_is_told(way):
                 place.board.command("reset")  # as it is told to
             wait_for(lambda: place.board.state()["run"] == "running", "the core to run again")
         assert stays > 0
+
+
+@pytest.mark.parametrize("reached", [True, False])
+def test_a_program_in_the_other_execution_state_executes_nothing_of_ours(reached):
+    """Without an ELF, an A53 is expected in AArch64 state."""
+    with Place("a53in32/swd", "free", WORK_BY_DATA) as place:
+        start = place.symbol("work_by_data" if reached else "called_twice")
+        result = place.run("delta", f"*{start:#x}", f"*{start:#x}", "-r", 1, "--timeout", "1s", elf=False)
+        assert result.code == 3, result.out + result.err
+        assert ("it is in AArch32 state" in result.err) == reached and ("was not reached" in result.err) == (not reached)
+        state = place.board.state()
+        assert state["run"] == "running" and state["halts"] > 0 and state["altered"] == 0
+        exact(place, ("work_by_data",), returned, 20)

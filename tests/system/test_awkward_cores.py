@@ -7,7 +7,7 @@ from test_application_cores import exact, lasting
 
 pytestmark = [pytest.mark.each_value, pytest.mark.any_fifth]
 
-WAYS = ["a9/swd", "a7/swd", "a53/swd", "a53/jtag", "r5/swd"]
+WAYS = ["a9/swd", "a7/swd", "a53/swd", "a53/jtag", "r5/swd", "r52/swd"]
 
 
 def put(place, state, on=True):
@@ -37,12 +37,12 @@ def wake_until_done(place, tool):
     return finish_tool(tool)
 
 
-@pytest.mark.parametrize("way", ["a53/swd", "a9/swd", "a7/swd", "a53/jtag"])
+@pytest.mark.parametrize("way", ["a53/swd", "a9/swd", "a7/swd", "a53/jtag", "r52/swd"])
 def test_a_core_that_idles_without_power_is_kept_up(way):
     with Place(way, "free", WORK_BY_DATA | SLEEPER) as place:
         place.run("info")
         put(place, "idles-off")
-        name = "edprcr" if place.chip == "a53" else "prcr"
+        name = "edprcr" if place.chip in ("a53", "r52") else "prcr"
         before = place.board.state()[name]
         assert before & 1 == 0
         place.board.watch(NOWHERE)

@@ -4,7 +4,7 @@ import pytest
 
 from harness import NOWHERE, WORK_BY_DATA, Place, at, finish_tool, passages, wait_for
 
-WAYS = ["a9/swd", "a7/swd", "r5/swd", "a9", "r5"]
+WAYS = ["a9/swd", "a7/swd", "r5/swd", "r52/swd", "a53in32/swd", "a9", "r5"]
 RETURN = 0x20  # from IRQ_Handler to its RFE: eight instructions of four bytes
 
 

@@ -13,7 +13,7 @@ from test_restore import assert_runs, journals, killed, snapshot
 OF_ACCESSES = ["wait", "fault"]
 OF_WIRE = ["none", "parity"]
 A_ROW, IN_SOAK = 6, 20  # places
-EVENTS = {"m55": "L1D_CACHE_REFILL", "a9": "L1D_CACHE_REFILL", "a53": "L1D_CACHE_REFILL"}
+EVENTS = {"m55": "L1D_CACHE_REFILL", "a9": "L1D_CACHE_REFILL", "a53": "L1D_CACHE_REFILL", "r52": "L1D_CACHE_REFILL"}
 
 
 def record(place, folder):
@@ -43,7 +43,7 @@ COMMANDS = {"record": (record, "cycles"), "record --every": (record_events, "eve
             "stat": (lambda place, folder: ["stat", "-j", "--for", "30ms"], "work"),
             "lines": (lambda place, folder: ["lines", "work_by_data", "-j", "-r", 2], "work"),
             "doctor": (lambda place, folder: ["doctor", "--prove"], "work")}
-ROWS = [(way, command, kind) for way in ("m4/swd", "m55/swd", "rp2040/swd", "rp2350/swd", "a9/swd", "a53/swd", "r5/swd") for command in COMMANDS
+ROWS = [(way, command, kind) for way in ("m4/swd", "m55/swd", "rp2040/swd", "rp2350/swd", "a9/swd", "a53/swd", "r5/swd", "r52/swd") for command in COMMANDS
         for kind in OF_ACCESSES + OF_WIRE if (way, command) not in
         # It has no counter that stops it and no registers to switch on; there are no samples of its PC
         {("rp2040/swd", "record --every"), ("rp2040/swd", "guard"), ("rp2040/swd", "stub"), ("r5/swd", "record")}]

@@ -33,7 +33,7 @@ void run(void)
 }
 """
 IT, INSIDE, BEHIND = 901, (902, 903), 904
-WAYS = ["m4/swd", "m4", "m55/swd", "m7/swd", "a9/swd", "r5/swd"]
+WAYS = ["m4/swd", "m4", "m55/swd", "m7/swd", "a9/swd", "r5/swd", "r52/swd"]
 
 
 @pytest.fixture

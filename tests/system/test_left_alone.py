@@ -12,8 +12,8 @@ from test_trace import CODE_IN_RAM
 
 LATE = os.path.join(FIRMWARE, "late.c")
 NAMES = {"m4": "DWT_CTRL(, DEMCR)?", "m7": "DWT_CTRL, DEMCR", "rp2350": "DWT_CTRL, DEMCR", "rp2040": "SYST_CSR", "m55": "PMCR, PMCNTENSET, DEMCR",
-         "a9": "PMCR, PMCNTENSET", "r5": "PMCR, PMCNTENSET", "a53": "PMCR, PMCNTENSET"}
-WAYS = ["m4/swd", "m4", "rp2040/swd", "rp2350/swd", "m55/swd", "a9/swd", "r5/swd", "a53/swd", "a9", "m7/swd"]
+         "a9": "PMCR, PMCNTENSET", "r5": "PMCR, PMCNTENSET", "a53": "PMCR, PMCNTENSET", "r52": "PMCR, PMCNTENSET"}
+WAYS = ["m4/swd", "m4", "rp2040/swd", "rp2350/swd", "m55/swd", "a9/swd", "r5/swd", "a53/swd", "r52/swd", "a9", "m7/swd"]
 TRCENA = 1 << 24
 COMMANDS = {"delta": ["delta", "filter", "-r", 100000, "--for", "20s"], "stat": ["stat", "--for", "60s"],
             "record": ["record", "--for", "20s"]}

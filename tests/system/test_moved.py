@@ -24,7 +24,7 @@ volatile job chosen;
 void run(void) { for (;; round_count++) { filter(3); chosen = jobs[0]; chosen(); } }
 """
 BY, BELOW = 0x400000, -0x8000000
-WAYS = ["a9/swd", "m4/swd", "rp2040/swd", "a53/swd", "r5/swd", "m33/swd", "rp2350/swd", "a9", "m4", "gdb a9", "gdb m4"]
+WAYS = ["a9/swd", "m4/swd", "rp2040/swd", "a53/swd", "r5/swd", "r52/swd", "m33/swd", "rp2350/swd", "a9", "m4", "gdb a9", "gdb m4"]
 FIXED = "-Wl,--build-id=0x12345678"
 
 

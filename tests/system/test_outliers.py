@@ -9,7 +9,7 @@ from harness import INTERRUPTED, CALLED_TWICE, PREEMPTED, SOAK, WORK_BY_DATA, Pl
 from test_guard import function_of, program_of
 from test_restore import assert_runs, snapshot
 
-WAYS = ["rp2040/swd", "m4/swd", "a9/swd", "m55/swd", "a53/swd", "m7/swd", "m33/swd", "rp2350/swd", "r5/swd", "rp2040", "m4", "a9"]
+WAYS = ["rp2040/swd", "m4/swd", "a9/swd", "m55/swd", "a53/swd", "m7/swd", "m33/swd", "rp2350/swd", "r5/swd", "r52/swd", "rp2040", "m4", "a9"]
 WORDS = {"rp2040": "r0,r4,sp,lr,pc,psp,xpsr", "m4": "r0,r4,sp,lr,pc,psp,xpsr"}
 
 

@@ -5,9 +5,11 @@ from harness import ARTICLE_NOP, CALLED_TWICE, LOOP_ROUND, WORK_BY_DATA, SOAK, P
 
 pytestmark = pytest.mark.each_value  # a row takes long
 
-CPUS = {"m55": "cortex-m55", "a9": "cortex-a9", "a7": "cortex-a7", "a53": "cortex-a53", "r5": "cortex-r5"}
+CPUS = {"m55": "cortex-m55", "a9": "cortex-a9", "a7": "cortex-a7", "a53": "cortex-a53", "r5": "cortex-r5", "r52": "cortex-r52",
+        "a53in32": "cortex-a53"}
 NOT_MODELLED = None
-WAYS = ["m55/swd", "m55/jtag", "m55/v2", "m55", "a9/swd", "a9/jtag", "a9", "a7/swd", "a7", "a53/swd", "a53/jtag", "a53", "r5/swd", "r5/jtag", "r5"]
+WAYS = ["m55/swd", "m55/jtag", "m55/v2", "m55", "a9/swd", "a9/jtag", "a9", "a7/swd", "a7", "a53/swd", "a53/jtag", "a53", "r5/swd", "r5/jtag", "r5",
+        "r52/swd", "r52", "a53in32/swd"]
 
 
 def codes_of(cpu):

@@ -25,7 +25,7 @@ OTHERS = {
     "survey --hot": (lambda place, folder: ["survey", "--hot", 2, "--for", "2s" if place.server else "200ms"], "work"),
 }
 ON_TARGET = {**COMMANDS, **OTHERS}
-WAYS = ["m4/swd", "m55/swd", "rp2040/swd", "rp2350/swd", "a9/swd", "a53/swd", "r5/swd", "m4", "a9"]
+WAYS = ["m4/swd", "m55/swd", "rp2040/swd", "rp2350/swd", "a9/swd", "a53/swd", "r5/swd", "r52/swd", "m4", "a9"]
 NEEDS = {("rp2040", "record --every"), ("rp2040", "guard"), ("rp2040", "stub"), ("r5", "record"), ("r5", "survey --hot")}
 ROWS = [(way, command) for way in WAYS for command in ON_TARGET if (way.partition("/")[0], command) not in NEEDS]
 

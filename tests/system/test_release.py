@@ -110,7 +110,7 @@ def test_what_was_left_is_told_by_name(way):
 
 
 @pytest.mark.parametrize("wires", ["", "/swd"])
-@pytest.mark.parametrize("chip", ["m4", "m55", "a9", "a53", "r5", "rp2040"])
+@pytest.mark.parametrize("chip", ["m4", "m55", "a9", "a53", "r5", "rp2040", "r52", "a53in32"])
 def test_the_program_boots_after_a_kill_and_a_reset(chip, wires):
     """Where a reset is caught, only after `release`."""
     with Place(chip + wires, "free", WORK_BY_DATA) as place:

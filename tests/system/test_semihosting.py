@@ -106,7 +106,7 @@ def test_the_program_goes_on_whatever_measured(words, tmp_path):
         goes_on(place)
 
 
-A_AND_R = START.replace("#elif defined __ARM_ARCH_7A__ || defined __ARM_ARCH_7R__", r"""#elif defined __ARM_ARCH_7A__ || defined __ARM_ARCH_7R__
+A_AND_R = START.replace("#elif __ARM_ARCH_PROFILE != 'M'", r"""#elif __ARM_ARCH_PROFILE != 'M'
 __asm(".section .vectors, \"ax\", %progbits\n.arm\n.global Reset_Handler\n.type Reset_Handler, %function\n"
       "b Reset_Handler\nb .\nb .\nb on_abort\n.rept 4\nb .\n.endr\nReset_Handler:\nldr sp, =stack_top\ncps #0x17\nldr sp, =stack_top-0x800\n"
       "cps #0x13\nldr r0, =run\nbx r0\n.pool\non_abort: push {r0, r1}\nldr r0, =caught\nldr r1, [r0]\nadd r1, r1, #1\nstr r1, [r0]\n"

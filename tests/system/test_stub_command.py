@@ -14,7 +14,8 @@ MOVING = {"pc", "sp", "lr", "cpsr", "cycles", "counted", "instructions", "halts"
           "csw", "tar", "csw0", "tar0", "csw1", "tar1", "run",
           "altered", "borrowed"}
 SETTLING = 10000  # cycles: more than a round of the loop
-WAYS = ["a9/swd", "a9/jtag", "a9/v2", "a9", "a7/swd", "r5/swd", "r5/jtag", "r5/v2", "r5", "a53/swd", "a53/jtag", "a53/v2", "a53"]
+WAYS = ["a9/swd", "a9/jtag", "a9/v2", "a9", "a7/swd", "r5/swd", "r5/jtag", "r5/v2", "r5", "a53/swd", "a53/jtag", "a53/v2", "a53",
+        "r52/swd", "r52"]
 
 
 class Parked(Place):
@@ -62,7 +63,7 @@ def test_enable_and_disable(way):
         said = lines(place.stub("enable"))
         assert said["user mode"] == "access to counters allowed (was: denied)"
         assert said["cycle counter"] == "on (was: off)"
-        assert said["written"] == ("by the halted core" if place.chip in ("r5", "a53") else "by the probe")
+        assert said["written"] == ("by the halted core" if place.chip in ("r5", "a53", "r52") else "by the probe")
         assert place.monitor() == place.on(control)
         assert place.all_but_the_monitor() == kept
         said = lines(place.stub("status"))
@@ -94,7 +95,7 @@ def test_user_mode_reads_the_counter_meanwhile(chip):
         assert refused() > 10
 
 
-@pytest.mark.parametrize("way", ["a9", "a53", "r5"])
+@pytest.mark.parametrize("way", ["a9", "a53", "r5", "r52"])
 def test_a_halted_core_is_left_halted(way):
     with Parked(way) as place:
         place.server(f"targets {way}.cpu0")
@@ -106,7 +107,7 @@ def test_a_halted_core_is_left_halted(way):
             now = place.board.state()
             assert now["run"] == "halted" and place.all_but_the_monitor() == kept
             # Where an Armv8 core goes on from is in DLR_EL0, which shows once it does
-            assert all(now[name] == registers[name] for name in ("sp", "lr") + (("pc", "cpsr") if way != "a53" else ()))
+            assert all(now[name] == registers[name] for name in ("sp", "lr") + (("pc", "cpsr") if way not in ("a53", "r52") else ()))
         assert place.server(f"{way}.cpu0 curstate") == "halted"
         assert int(place.server(f"{way}.cpu0 get_reg pc").split()[-1], 0) == registers["pc"]
         place.board.watch(NOWHERE)

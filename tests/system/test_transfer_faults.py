@@ -22,7 +22,7 @@ A_KIND = 8  # places in check: 40 a way
 # Two packets are in flight once a few were carried out without a failure
 IN_FLIGHT, IN_FLIGHT_BYTES = 48, 256
 # A run is some thousand transfers there, most of them of registers that the core itself is made to read and write
-APPLICATION_WAYS = [(way, kind) for way in ("a9/swd", "a53/swd", "r5/swd") for kind in OF_ACCESSES + OF_WIRE]
+APPLICATION_WAYS = [(way, kind) for way in ("a9/swd", "a53/swd", "r5/swd", "r52/swd") for kind in OF_ACCESSES + OF_WIRE]
 
 
 def snapshot(place):

@@ -86,7 +86,7 @@ void run(void)
 @pytest.mark.any_row(2)
 @pytest.mark.parametrize("fault, function, mode, registers", [
     (1, "undefined", "Undefined", ""), (2, "load", "Abort", r": DFSR 0x00000008 \(external abort\), DFAR 0x50000000, IFSR 0x\w+, IFAR 0x\w+")])
-@pytest.mark.parametrize("way", ["a9/swd", "r5/swd", "a7/swd", "a9", "gdb a9"])
+@pytest.mark.parametrize("way", ["a9/swd", "r5/swd", "a7/swd", "a9", "gdb a9", "r52/swd", "a53in32"])
 def test_a_fault_of_an_a_or_r_core(way, fault, function, mode, registers, tmp_path):
     """Its fault registers, except through a debugger, which does not show them, and where it was."""
     with own_place(tmp_path, way.removeprefix("gdb "), FAULTS, kind=GdbPlace if way.startswith("gdb ") else Place) as place:

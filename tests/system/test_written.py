@@ -15,7 +15,7 @@ M_PROFILE = {"CYCCNT": 1, "DWT_CTRL": 2, "DEMCR": 3}
 SYSTICK = {"SYST_CVR": 4, "SYST_RVR": 5}
 ARMV8_M = {"PMU_CTRL.C": 6, "PMU_CTRL.E": 7, "PMU_CCNTR": 8, "DEMCR": 3}
 A_PROFILE = {"PMCR.C": 1, "PMCR.C and .P": 2, "PMCR.E": 3, "PMCNTENCLR": 4, "PMCCNTR": 5}
-CHIPS = {"m4": M_PROFILE, "rp2040": SYSTICK, "m55": ARMV8_M, "a9": A_PROFILE, "a53": A_PROFILE, "r5": A_PROFILE}
+CHIPS = {"m4": M_PROFILE, "rp2040": SYSTICK, "m55": ARMV8_M, "a9": A_PROFILE, "a53": A_PROFILE, "r5": A_PROFILE, "r52": A_PROFILE}
 LINKS = {chip: [f"{chip}/swd", chip] for chip in CHIPS}
 TOLD = re.compile(r"something else (writes|changed|changes|switched)|is not used: something else writes it")
 

@@ -1,6 +1,7 @@
 // The life of an Armv7-A/R core: made, reset, described, put into states that a debugger may meet, taken
 // down.
 #include "cpu/armv7.h"
+#include "cpu/armv8.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -68,11 +69,12 @@ void v7_reset(struct armv7 *v7)
     v7->it_left = 0;
     v7->work++;
     v7->state = V7_RUNNING;
-    core_leave_debug(&v7->core);
-    pmu_v7_reset(&v7->pmu);
+    core_leave_debug(v7->core);
+    if (!v7->outside)
+        pmu_v7_reset(&v7->pmu);
     l1d_empty(&v7->l1d);
     v7_comparators_changed(v7);
-    core_forget_sample(&v7->core);
+    core_forget_sample(v7->core);
     v7_log(v7, TRUTH_RESET, v7->pc, 0);
     if ((v7->debug.vcr & VCR_RESET) && v7_halting(v7))
         v7_halt(v7, MOE_VECTOR_CATCH);
@@ -119,6 +121,8 @@ static void lose_debug(struct armv7 *v7)
 // debugger and the monitor had does not (DDI 0406C C7.2)
 void v7_idle(struct armv7 *v7)
 {
+    if (v7->outside)
+        v8_idle(v7->outside);
     if (!v7->debug.idles_off || (v7->debug.prcr & PRCR_NO_POWERDOWN))
         return;
     lose_debug(v7);
@@ -228,14 +232,18 @@ static void describe(struct core *core, FILE *json)
             core->cycles, core->counted, core->instructions, core->halts, v7->altered, v7_borrowed(v7));
 }
 
-static void destroy(struct core *core)
+void v7_destroy(struct armv7 *v7)
 {
-    struct armv7 *v7 = (struct armv7 *)core;
     if (v7->fresh)
         uc_context_free(v7->fresh);
     if (v7->uc)
         uc_close(v7->uc);
     free(v7);
+}
+
+static void destroy(struct core *core)
+{
+    v7_destroy((struct armv7 *)core);
 }
 
 static const struct core_ops operations = {
@@ -286,33 +294,56 @@ static void wire_cti(struct armv7 *v7, struct bus *debug_bus)
     cti_power_on(&v7->cti);
 }
 
+static void begin(struct armv7 *v7, struct core *core, const struct core_plan *plan,
+                  const struct v7_profile *profile)
+{
+    v7->core = core;
+    v7->profile = profile;
+    v7->number = plan->number;
+    v7->start = plan->start;
+    v7->bus = plan->bus;
+    v7->work_at_run = UINT64_MAX;
+    v7->classifier.bus = plan->bus;
+    plan->truth->codes = profile->pmu.codes;
+    plan->truth->code_count = profile->pmu.count;
+    plan->bus->changed = memory_changed;
+    plan->bus->changed_self = v7;
+}
+
+struct armv7 *v7_create_inside(struct armv8 *v8, struct core *core, const struct core_plan *plan,
+                               const struct v7_profile *profile)
+{
+    struct armv7 *v7 = calloc(1, sizeof *v7);
+    if (!v7)
+        return NULL;
+    v7->outside = v8;
+    begin(v7, core, plan, profile);
+    if (make_emulator(v7))
+        return v7;
+    v7_destroy(v7);
+    return NULL;
+}
+
 struct core *v7_create(const struct core_plan *plan)
 {
     struct armv7 *v7 = calloc(1, sizeof *v7);
     if (!v7)
         return NULL;
-    v7->core = (struct core){
-        .ops = &operations, .bus = plan->bus, .truth = plan->truth, .halt_cost = plan->halt_cost};
-    v7->core.skid = STOP_SKID;
-    v7->profile = plan->profile;
-    v7->number = plan->number;
-    v7->start = plan->start;
-    v7->bus = plan->bus;
+    v7->own = (struct core){.ops = &operations,
+                            .bus = plan->bus,
+                            .truth = plan->truth,
+                            .halt_cost = plan->halt_cost,
+                            .skid = STOP_SKID};
+    begin(v7, &v7->own, plan, plan->profile);
     v7->debug = fresh_debug(v7->profile);
-    v7->work_at_run = UINT64_MAX;
     v7->pmu.profile = &v7->profile->pmu;
     v7->pmu.totals = v7->totals;
-    v7->pmu.counted = &v7->core.counted;
-    v7->classifier.bus = plan->bus;
-    plan->truth->codes = v7->profile->pmu.codes;
-    plan->truth->code_count = v7->profile->pmu.count;
-    plan->bus->changed = memory_changed;
-    plan->bus->changed_self = v7;
+    v7->pmu.counted = &v7->core->counted;
     wire_cti(v7, plan->debug_bus);
     if (!make_emulator(v7) || !v7_add_devices(v7, plan->debug_bus)) {
-        destroy(&v7->core);
+        v7_destroy(v7);
         return NULL;
     }
     v7_reset(v7);
-    return &v7->core;
+    return v7->core;
 }

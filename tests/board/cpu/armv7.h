@@ -1,5 +1,6 @@
-// One Armv7-A or Armv7-R core with its debug registers and performance monitor. The files of cpu/ and device/
-// that make it up share this; the rest of the board sees struct core only.
+// One Armv7-A or Armv7-R core with its debug registers and performance monitor; or, inside an Armv8 core,
+// what executes in AArch32 state. The files of cpu/ and device/ that make it up share this; the rest of the
+// board sees struct core only.
 #ifndef BOARD_CPU_ARMV7_H
 #define BOARD_CPU_ARMV7_H
 
@@ -111,8 +112,12 @@ struct v7_program {
     uint32_t r[15], pc, cpsr, pmselr;
 };
 
+struct armv8;
+
 struct armv7 {
-    struct core core;
+    struct core own;
+    struct core *core;     // that, or of `outside`
+    struct armv8 *outside; // has the debug registers, the triggers and the monitor; NULL: they are here
     const struct v7_profile *profile;
     unsigned number;
     uint32_t start;
@@ -168,6 +173,7 @@ uint32_t v7_register(const struct armv7 *, unsigned number); // r0 to r14, of th
 void v7_set_register(struct armv7 *, unsigned number, uint32_t value);
 uint32_t v7_cpsr(const struct armv7 *);
 void v7_set_cpsr(struct armv7 *, uint32_t value);
+void v7_mode_changed(struct armv7 *);                                             // perhaps
 uint32_t v7_cp15(const struct armv7 *, unsigned crn, unsigned crm, unsigned op2); // as the emulator has it
 void v7_set_cp15(struct armv7 *, unsigned crn, unsigned crm, unsigned op2, uint32_t value);
 bool v7_user(const struct armv7 *);
@@ -181,6 +187,7 @@ void v7_abort(struct armv7 *, enum v7_exception, uint32_t address, uint32_t stat
 
 // armv7_execute.c
 void v7_run(struct core *, uint64_t cycles);
+void v7_run_inside(struct armv7 *, uint64_t cycles);
 bool v7_hook(struct armv7 *);
 void v7_spend(struct armv7 *, uint32_t pc, bool asleep, uint64_t cycles); // pc: of Thumb with bit 0
 void v7_log(struct armv7 *, enum truth_kind, uint32_t pc, uint32_t extra);
@@ -202,6 +209,9 @@ uint64_t v7_borrowed(const struct armv7 *);         // registers that are not as
 // A page that only the emulator has. Not higher: without MPU an Armv7-R core does not execute there (DDI
 // 0406C B5.2).
 #define V7_SCRATCH 0x7FFF0000u
+enum v7_stuffed { V7_STUFFED, V7_STUFFED_UNDEFINED, V7_STUFFED_ABORT };
+// Executes the instruction in these bytes
+enum v7_stuffed v7_from_scratch(struct armv7 *, uint32_t bytes, bool thumb);
 void v7_stuff(struct armv7 *, uint32_t op);
 
 // armv7_coprocessor.c: an MRC or MCR of OP_COPROCESSOR. false: an undefined instruction.
@@ -215,6 +225,10 @@ void v7_debug_write(struct armv7 *, uint32_t offset, uint32_t value);
 
 // armv7.c
 struct core *v7_create(const struct core_plan *);
+// Of an Armv8 core; NULL: there is not enough memory
+struct armv7 *v7_create_inside(struct armv8 *, struct core *, const struct core_plan *,
+                               const struct v7_profile *);
+void v7_destroy(struct armv7 *);
 void v7_reset(struct armv7 *);
 void v7_idle(struct armv7 *); // asleep, when the chip may take its power
 

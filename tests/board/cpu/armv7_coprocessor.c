@@ -2,6 +2,7 @@
 // (CP14) and the registers that say which core this is. One function for the program and for a debugger's
 // stuffed instructions.
 #include "cpu/armv7.h"
+#include "cpu/armv8.h"
 
 // CP14 names debug register n by CRn = n[9:7], opc2 = n[6:4], CRm = n[3:0] (DDI 0406C C6.4.1); the internal
 // views of DBGDSCR and of the data transfer registers have numbers of their own
@@ -98,6 +99,8 @@ static bool identity(const struct armv7 *v7, unsigned op2, uint32_t *value)
 
 static bool access_one(struct armv7 *v7, uint32_t op, bool write, uint32_t *value)
 {
+    if (v7->outside)
+        return a32_system(v7->outside, op, write, value);
     unsigned number = op >> 8 & 15, crn = op >> 16 & 15, crm = op & 15, op2 = op >> 5 & 7;
     if (number == 14)
         return debug_register(v7, crn << 7 | op2 << 4 | crm, write, value);

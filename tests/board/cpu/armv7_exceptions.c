@@ -3,6 +3,7 @@
 // first, and a core takes it unless CPSR.I or the debugger masks it. Not modelled: FIQ, asynchronous aborts,
 // Hyp and Monitor mode.
 #include "cpu/armv7.h"
+#include "cpu/armv8.h"
 
 #define SCTLR_V      (1u << 13)
 #define SCTLR_TE     (1u << 30)
@@ -14,7 +15,8 @@ enum { FSR = 5, FAR = 6 };
 
 bool v7_interrupted(const struct armv7 *v7)
 {
-    if (!v7->pending || (v7->debug.control & DSCR_INTDIS))
+    bool masked = v7->outside ? v7->outside->debug.control & EDSCR_INTDIS : v7->debug.control & DSCR_INTDIS;
+    if (!v7->pending || masked)
         return false;
     return !(v7_get(v7, UC_ARM_REG_CPSR) & CPSR_I);
 }

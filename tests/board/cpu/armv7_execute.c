@@ -3,6 +3,7 @@
 // to happen first. An instruction takes a cycle, as does taking an exception: no timing of an A-class or
 // R-class core is modelled.
 #include "cpu/armv7.h"
+#include "cpu/armv8.h"
 
 #define NEVER 0xFFFFFFFCu // an address that nothing executes, where the emulator would stop
 
@@ -10,15 +11,15 @@ void v7_log(struct armv7 *v7, enum truth_kind kind, uint32_t pc, uint32_t extra)
 {
     const struct pmu_v7_profile *pmu = &v7->profile->pmu;
     uint64_t counts[V7_EVENTS];
-    if (!truth_watching(v7->core.truth))
+    if (!truth_watching(v7->core->truth))
         return;
     for (size_t i = 0; i < pmu->count; i++)
         counts[i] = v7->totals[pmu->events[i]];
-    truth_log(v7->core.truth,
+    truth_log(v7->core->truth,
               (struct truth_event){.kind = kind,
                                    .pc = pc,
-                                   .cycles = v7->core.cycles,
-                                   .counted = v7->core.counted,
+                                   .cycles = v7->core->cycles,
+                                   .counted = v7->core->counted,
                                    .sp = v7_get(v7, UC_ARM_REG_SP),
                                    .lr = v7_get(v7, UC_ARM_REG_LR),
                                    .extra = extra},
@@ -28,16 +29,20 @@ void v7_log(struct armv7 *v7, enum truth_kind kind, uint32_t pc, uint32_t extra)
 void v7_spend(struct armv7 *v7, uint32_t pc, bool asleep, uint64_t cycles)
 {
     enum { CONTEXTIDR = 13 };
-    bool drawn = core_spend(&v7->core, pc, asleep, cycles);
+    if (v7->outside) {
+        v8_spend(v7->outside, pc, asleep, cycles);
+        return;
+    }
+    bool drawn = core_spend(v7->core, pc, asleep, cycles);
     if (drawn)
         v7->sampled_context = v7_cp15(v7, CONTEXTIDR, 0, 1);
-    if (v7->core.truth->profile)
-        profile_add(v7->core.truth->profile, v7_cp15(v7, CONTEXTIDR, 0, 1), PROFILE_CONTEXT, cycles);
+    if (v7->core->truth->profile)
+        profile_add(v7->core->truth->profile, v7_cp15(v7, CONTEXTIDR, 0, 1), PROFILE_CONTEXT, cycles);
 }
 
 static void retire(struct armv7 *v7, uint32_t pc)
 {
-    v7->core.instructions++;
+    v7->core->instructions++;
     v7->totals[V7_INSTRUCTION]++;
     v7->work++;
     v7_spend(v7, pc, false, 1);
@@ -50,7 +55,7 @@ static void begin(struct armv7 *v7, uint32_t pc, const struct classified *c)
     v7->loaded = v7->stored = v7->unaligned = false;
     if (c->is & OP_EXC_RETURN)
         v7->returns_from = v7_get(v7, UC_ARM_REG_CPSR) & CPSR_MODE;
-    if (truth_watches(v7->core.truth, pc))
+    if (truth_watches(v7->core->truth, pc))
         v7_log(v7, TRUTH_REACH, pc, 0);
 }
 
@@ -107,7 +112,7 @@ static void finish_special(struct armv7 *v7, unsigned is, bool jumped, uint32_t 
         v7_returned(v7, v7->returns_from, next);
     if (is & OP_PSR) {
         v7->attention = true;
-        pmu_v7_set_user(&v7->pmu, v7_user(v7));
+        v7_mode_changed(v7);
     }
 }
 
@@ -166,7 +171,7 @@ static void on_instruction(uc_engine *uc, uint64_t address, uint32_t size, void 
     const struct classified *c = classify(&v7->classifier, pc, v7->thumb);
     if (v7->it_left) {
         v7->it_left--;
-    } else if (!v7->cleared && (v7->attention || v7->core.cycles >= v7->slice_end || (c->is & OP_OURS) ||
+    } else if (!v7->cleared && (v7->attention || v7->core->cycles >= v7->slice_end || (c->is & OP_OURS) ||
                                 v7_matches(v7, pc))) {
         v7->paused = true;
         uc_emu_stop(uc);
@@ -223,7 +228,7 @@ bool v7_hook(struct armv7 *v7)
 
 static void breakpoint_instruction(struct armv7 *v7)
 {
-    if (v7_halting(v7))
+    if (!v7->outside && v7_halting(v7)) // on Armv8 it never enters Debug state
         v7_halt(v7, MOE_BKPT);
     else
         v7_abort(v7, V7_PREFETCH_ABORT, v7->pc, FS_DEBUG);
@@ -346,7 +351,7 @@ static void emulate(struct armv7 *v7)
 
 static void sleep_on(struct armv7 *v7)
 {
-    uint64_t left = v7->slice_end - v7->core.cycles;
+    uint64_t left = v7->slice_end - v7->core->cycles;
     v7_pass_overflow(v7, v7->pc);
     v7->stops_from = 0; // nothing executes that it could wait for
     if (v7->pending || v7_requested(v7)) {
@@ -354,20 +359,25 @@ static void sleep_on(struct armv7 *v7)
         v7_log(v7, TRUTH_WAKE, v7->pc, 0);
         return;
     }
-    if (v7_listens(v7) && pmu_v7_cycles_left(&v7->pmu) < left)
-        left = pmu_v7_cycles_left(&v7->pmu);
+    uint64_t overflows = v7->outside ? pmu_v3_cycles_left(&v7->outside->pmu) : pmu_v7_cycles_left(&v7->pmu);
+    if (v7_listens(v7) && overflows < left)
+        left = overflows;
     v7_spend(v7, v7->last.pc, true, left);
 }
 
-void v7_run(struct core *core, uint64_t cycles)
+void v7_run_inside(struct armv7 *v7, uint64_t cycles)
 {
-    struct armv7 *v7 = (struct armv7 *)core;
-    v7->slice_end = core->cycles + cycles;
-    core_begin(core);
-    while (core->cycles < v7->slice_end && v7->state != V7_HALTED) {
+    v7->slice_end = v7->core->cycles + cycles;
+    core_begin(v7->core);
+    while (v7->core->cycles < v7->slice_end && v7->state != V7_HALTED) {
         if (v7->state == V7_ASLEEP)
             sleep_on(v7);
         else if (clear_to_execute(v7))
             emulate(v7);
     }
+}
+
+void v7_run(struct core *core, uint64_t cycles)
+{
+    v7_run_inside((struct armv7 *)core, cycles);
 }

@@ -2,6 +2,7 @@
 // cycle counter, at entry and at exit, by what halt_cost.c draws; the program's own cycles do not move. Not
 // modelled: watchpoints (registers only), context comparators that nothing is linked to, monitor debug-mode.
 #include "cpu/armv7.h"
+#include "cpu/armv8.h"
 
 #include <string.h>
 
@@ -95,11 +96,15 @@ static __attribute__((noinline)) bool any_hits(const struct armv7 *v7, uint32_t 
 
 bool v7_matches(const struct armv7 *v7, uint32_t pc)
 {
+    if (v7->outside)
+        return v8_matches(v7->outside, pc);
     return (v7->debug.mismatch || (v7->debug.bloom & bit_of(pc))) && any_hits(v7, pc);
 }
 
 bool v7_listens(const struct armv7 *v7)
 {
+    if (v7->outside)
+        return v8_listens(v7->outside);
     return v7->pmu.interrupts && cti_listens(&v7->cti, CTI_IN_OVERFLOW);
 }
 
@@ -107,6 +112,10 @@ bool v7_listens(const struct armv7 *v7)
 // CTI shows, and what it does to other cores, is not late.
 void v7_pass_overflow(struct armv7 *v7, uint32_t pc)
 {
+    if (v7->outside) {
+        v8_pass_overflow(v7->outside, pc);
+        return;
+    }
     bool was = v7->cti.inputs >> CTI_IN_OVERFLOW & 1;
     if (!was && !v7->pmu.interrupts)
         return;
@@ -115,7 +124,7 @@ void v7_pass_overflow(struct armv7 *v7, uint32_t pc)
         return;
     if (requests && v7_listens(v7)) {
         v7_log(v7, TRUTH_OVERFLOW, pc, requests);
-        v7->stops_from = v7->core.instructions + v7->core.skid;
+        v7->stops_from = v7->core->instructions + v7->core->skid;
     }
     cti_set_input(&v7->cti, CTI_IN_OVERFLOW, requests);
     if (requests && v7->pmu_interrupts) {
@@ -129,7 +138,10 @@ void v7_pass_overflow(struct armv7 *v7, uint32_t pc)
 // EDBGRQ, which needs no debug mode to be chosen (DDI 0406C C3.1)
 bool v7_requested(const struct armv7 *v7)
 {
-    return cti_requests_halt(&v7->cti) && v7->core.instructions >= v7->stops_from;
+    enum v8_status why;
+    if (v7->outside)
+        return v8_pends_halt(v7->outside, &why);
+    return cti_requests_halt(&v7->cti) && v7->core->instructions >= v7->stops_from;
 }
 
 static struct v7_program program_of(const struct armv7 *v7)
@@ -153,13 +165,20 @@ uint64_t v7_borrowed(const struct armv7 *v7)
 
 void v7_halt(struct armv7 *v7, unsigned moe)
 {
+    enum v8_status why = V8_STATUS_BREAKPOINT;
+    if (v7->outside) {
+        if (moe == MOE_EXTERNAL)
+            v8_pends_halt(v7->outside, &why);
+        v8_halt(v7->outside, why);
+        return;
+    }
     v7->at_halt = program_of(v7);
     v7->pending_before = v7->pending;
     v7->state = V7_HALTED;
     v7->debug.moe = moe;
-    core_enter_debug(&v7->core);
-    v7->core.counted += halt_cost_entry(v7->core.halt_cost);
-    if (halt_cost_interrupts(v7->core.halt_cost))
+    core_enter_debug(v7->core);
+    v7->core->counted += halt_cost_entry(v7->core->halt_cost);
+    if (halt_cost_interrupts(v7->core->halt_cost))
         v7->pending |= 1u << HALT_IRQ;
     v7_log(v7, TRUTH_HALT, v7->pc, moe);
     cti_input(&v7->cti, CTI_IN_HALTED);
@@ -171,7 +190,7 @@ void v7_resume(struct armv7 *v7)
     uint32_t notes = v7->work == v7->work_at_run ? RUN_NOTHING_DONE : 0;
     struct v7_program has = program_of(v7);
     v7->altered += memcmp(&has, &v7->at_halt, sizeof has) != 0;
-    v7->core.counted += halt_cost_exit(v7->core.halt_cost);
+    v7->core->counted += halt_cost_exit(v7->core->halt_cost);
     if (v7_interrupted(v7)) {
         uint32_t first = v7->pending & -v7->pending;
         notes |= RUN_PREEMPTED | (v7->pending_before & first ? 0 : RUN_PENDED_WHILE_HALTED);
@@ -180,5 +199,5 @@ void v7_resume(struct armv7 *v7)
     v7->work_at_run = v7->work;
     v7->attention = true;
     v7->state = V7_RUNNING;
-    core_leave_debug(&v7->core);
+    core_leave_debug(v7->core);
 }

@@ -1,5 +1,6 @@
 // The core's registers, in the emulator.
 #include "cpu/armv7.h"
+#include "cpu/armv8.h"
 
 uint32_t v7_get(const struct armv7 *v7, int unicorn_register)
 {
@@ -41,7 +42,7 @@ void v7_set_cpsr(struct armv7 *v7, uint32_t value)
     v7_set(v7, UC_ARM_REG_CPSR,
            value & ~CPSR_T); // the emulator's own T comes with the address that it starts at
     v7->attention = true;
-    pmu_v7_set_user(&v7->pmu, v7_user(v7));
+    v7_mode_changed(v7);
 }
 
 static uc_arm_cp_reg cp15(unsigned crn, unsigned crm, unsigned op2, uint32_t value)
@@ -64,4 +65,15 @@ void v7_set_cp15(struct armv7 *v7, unsigned crn, unsigned crm, unsigned op2, uin
 bool v7_user(const struct armv7 *v7)
 {
     return (v7_get(v7, UC_ARM_REG_CPSR) & CPSR_MODE) == MODE_USER;
+}
+
+void v7_mode_changed(struct armv7 *v7)
+{
+    bool user = v7_user(v7);
+    if (!v7->outside) {
+        pmu_v7_set_user(&v7->pmu, user);
+    } else if (v7->outside->level != !user) {
+        v7->outside->level = !user;
+        v8_level_changed(v7->outside);
+    }
 }

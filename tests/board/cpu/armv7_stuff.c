@@ -45,24 +45,31 @@ static void transfer_word(struct armv7 *v7, uint32_t op)
         v7_set_register(v7, rn, moved);
 }
 
-static void from_scratch(struct armv7 *v7, uint32_t op)
+enum v7_stuffed v7_from_scratch(struct armv7 *v7, uint32_t bytes, bool thumb)
 {
     v7->stuffing = true;
     v7->loaded = v7->stored = false;
     v7->raised = RAISED_NONE;
-    uc_mem_write(v7->uc, V7_SCRATCH, &op, sizeof op);
+    uc_mem_write(v7->uc, V7_SCRATCH, &bytes, sizeof bytes);
     uc_ctl_remove_cache(v7->uc, V7_SCRATCH, V7_SCRATCH + 4);
-    uc_err error = uc_emu_start(v7->uc, V7_SCRATCH, V7_SCRATCH + 4, 0, 0);
+    uc_err error = uc_emu_start(v7->uc, V7_SCRATCH | thumb, V7_SCRATCH + 4, 0, 0);
     v7->stuffing = false;
     bool undefined = error == UC_ERR_INSN_INVALID || error == UC_ERR_EXCEPTION;
     bool raised = v7->raised != RAISED_NONE && v7->raised != RAISED_DATA_ABORT;
+    v7_mode_changed(v7);
     if (undefined || raised)
-        v7->debug.sticky |= DSCR_UND;
-    else if (error != UC_ERR_OK || v7->raised == RAISED_DATA_ABORT)
-        v7->debug.sticky |= DSCR_SDABORT;
-    else if (v7->stored)
+        return V7_STUFFED_UNDEFINED;
+    if (error != UC_ERR_OK || v7->raised == RAISED_DATA_ABORT)
+        return V7_STUFFED_ABORT;
+    if (v7->stored)
         bus_tell(v7->bus, v7->touched & ~7u, 16);
-    pmu_v7_set_user(&v7->pmu, v7_user(v7));
+    return V7_STUFFED;
+}
+
+static void from_scratch(struct armv7 *v7, uint32_t op)
+{
+    enum v7_stuffed how = v7_from_scratch(v7, op, false);
+    v7->debug.sticky |= how == V7_STUFFED_UNDEFINED ? DSCR_UND : how == V7_STUFFED_ABORT ? DSCR_SDABORT : 0;
 }
 
 void v7_stuff(struct armv7 *v7, uint32_t op)

@@ -60,6 +60,23 @@ static struct v8_debug fresh_debug(void)
                              .status = V8_STATUS_RUNNING};
 }
 
+static void reset_program(struct armv8 *v8)
+{
+    uc_context_restore(v8->uc, v8->fresh);
+    memset(v8->sp, 0, sizeof v8->sp);
+    for (unsigned i = 0; i < 31; i++)
+        v8_set_x(v8, i, 0);
+    v8_set_pstate(v8, LEVEL_AT_RESET << 2 | PSTATE_DAIF | PSTATE_SPSEL);
+    v8_set(v8, UC_ARM64_REG_SP, 0);
+    v8->pc = v8->start;
+    v8->pending = 0;
+    v8->work++;
+    core_leave_debug(&v8->core);
+    l1d_empty(&v8->l1d);
+    core_forget_sample(&v8->core);
+    v8_log(v8, TRUTH_RESET, v8->pc, 0);
+}
+
 void v8_reset(struct armv8 *v8, bool cold)
 {
     struct v8_debug *d = &v8->debug;
@@ -79,24 +96,15 @@ void v8_reset(struct armv8 *v8, bool cold)
     d->status = V8_STATUS_RUNNING;
     d->edesr = edecr & EDECR_RCE;
     d->control &= EDSCR_HDE | EDSCR_TDA | EDSCR_INTDIS;
-    uc_context_restore(v8->uc, v8->fresh);
     memset(v8->regs, 0, sizeof v8->regs);
-    memset(v8->sp, 0, sizeof v8->sp);
-    for (unsigned i = 0; i < 31; i++)
-        v8_set_x(v8, i, 0);
-    v8_set_pstate(v8, LEVEL_AT_RESET << 2 | PSTATE_DAIF | PSTATE_SPSEL);
-    v8_set(v8, UC_ARM64_REG_SP, 0);
-    v8->pc = v8->start;
-    v8->pending = 0;
-    v8->stepping = false;
-    v8->work++;
     v8->state = V8_RUNNING;
-    core_leave_debug(&v8->core);
+    v8->stepping = false;
     pmu_v3_reset(&v8->pmu);
-    l1d_empty(&v8->l1d);
     v8_comparators_changed(v8);
-    core_forget_sample(&v8->core);
-    v8_log(v8, TRUTH_RESET, v8->pc, 0);
+    if (v8->aarch32)
+        a32_reset(v8);
+    else
+        reset_program(v8);
 }
 
 // The program's registers come back with the power, by firmware, and the OS lock open, by the system; what a
@@ -154,8 +162,8 @@ static bool interrupt(struct core *core, unsigned irq)
     struct armv8 *v8 = (struct armv8 *)core;
     if (irq >= V8_IRQS)
         return false;
-    v8->pending |= 1u << irq;
-    v8->attention = true;
+    *v8_pending(v8) |= 1u << irq;
+    v8_attend(v8);
     return true;
 }
 
@@ -226,6 +234,7 @@ static bool set_state(struct core *core, const char *name, bool on)
 static void destroy(struct core *core)
 {
     struct armv8 *v8 = (struct armv8 *)core;
+    a32_destroy(v8);
     if (v8->fresh)
         uc_context_free(v8->fresh);
     if (v8->uc)
@@ -260,8 +269,7 @@ static void restart_requested(void *self)
 
 static void halt_requested(void *self)
 {
-    struct armv8 *v8 = self;
-    v8->attention = true;
+    v8_attend(self);
 }
 
 static void wire_cti(struct armv8 *v8, struct bus *debug_bus)
@@ -301,7 +309,8 @@ struct core *v8_create(const struct core_plan *plan)
     plan->bus->changed = memory_changed;
     plan->bus->changed_self = v8;
     wire_cti(v8, plan->debug_bus);
-    if (!make_emulator(v8) || !v8_add_devices(v8, plan->debug_bus)) {
+    if (!(v8->profile->aarch32 ? a32_create(v8, plan) : make_emulator(v8)) ||
+        !v8_add_devices(v8, plan->debug_bus)) {
         destroy(&v8->core);
         return NULL;
     }

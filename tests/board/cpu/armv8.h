@@ -1,7 +1,7 @@
-// One Armv8-A core in AArch64 state with its external debug registers, its cross trigger interface and its
-// performance monitor. The emulator runs at EL1 all the time and knows nothing of Exception levels: the board
-// performs every instruction that has to do with them. The files of cpu/ and device/ that make up a core
-// share this; the rest of the board sees struct core only.
+// One Armv8-A or Armv8-R core, in AArch64 state or in AArch32 state for good, with its external debug
+// registers, its cross trigger interface and its performance monitor. The emulator runs at EL1 all the time
+// and knows nothing of Exception levels: the board performs every instruction that has to do with them. The
+// files of cpu/ and device/ that make up a core share this; the rest of the board sees struct core only.
 #ifndef BOARD_CPU_ARMV8_H
 #define BOARD_CPU_ARMV8_H
 
@@ -9,10 +9,14 @@
 
 #include "cpu/classify_v8.h"
 #include "cpu/core.h"
+#include "cpu/edscr.h"
 #include "device/coresight.h"
 #include "device/cti.h"
 #include "device/l1d.h"
 #include "device/pmu_v3.h"
+
+struct armv7;
+struct v7_profile;
 
 enum { V8_BREAKPOINTS = 6, V8_WATCHPOINTS = 4, V8_IRQS = 32, V8_LEVELS = 4 };
 enum { V8_IRQ0 = 16 }; // how the ground truth numbers interrupts; others are numbered by ESR.EC
@@ -45,6 +49,9 @@ struct v8_profile {
     struct component debug, cti, monitor;
     uint32_t debug_base, cti_base, monitor_base, stride; // on the debug bus, by core
     struct pmu_v3_profile pmu;
+    const struct v7_profile *aarch32; // what it executes in AArch32 state; NULL: it is in AArch64 state
+    // In AArch32 state, EDSCR.RW while it is halted, and the bits of it that are UNKNOWN then
+    uint8_t rw, rw_unknown;
 };
 
 // What the program would notice if a debugger changed it
@@ -55,17 +62,6 @@ struct v8_program {
 
 enum v8_state { V8_RUNNING, V8_ASLEEP, V8_HALTED };
 
-// Why it halted, as EDSCR.STATUS says it (DDI 0487H H9.2.43)
-enum v8_status {
-    V8_STATUS_RUNNING = 0x02,
-    V8_STATUS_BREAKPOINT = 0x07,
-    V8_STATUS_REQUEST = 0x13,
-    V8_STATUS_STEP = 0x1B,
-    V8_STATUS_UNLOCK_CATCH = 0x23,
-    V8_STATUS_RESET_CATCH = 0x27,
-    V8_STATUS_HLT = 0x2F,
-};
-
 // PSTATE as SPSR_ELx holds it
 #define PSTATE_NZCV  0xF0000000u
 #define PSTATE_SS    (1u << 21)
@@ -75,24 +71,6 @@ enum v8_status {
 #define PSTATE_NRW   (1u << 4)
 #define PSTATE_LEVEL 0xCu
 #define PSTATE_SPSEL 1u
-// EDSCR
-#define EDSCR_ERR    (1u << 6)
-#define EDSCR_HDE    (1u << 14)
-#define EDSCR_NS     (1u << 18)
-#define EDSCR_MA     (1u << 20)
-#define EDSCR_TDA    (1u << 21)
-#define EDSCR_INTDIS (3u << 22)
-#define EDSCR_ITE    (1u << 24)
-#define EDSCR_TXU    (1u << 26)
-#define EDSCR_RXO    (1u << 27)
-#define EDSCR_ITO    (1u << 28)
-#define EDSCR_TXFULL (1u << 29)
-#define EDSCR_RXFULL (1u << 30)
-// EDECR and EDESR
-#define EDECR_OSUCE (1u << 0)
-#define EDECR_RCE   (1u << 1)
-#define EDECR_SS    (1u << 2)
-
 // The System registers that only hold what is written to them, and those that others look into
 enum v8_register {
     R_SCTLR,
@@ -161,6 +139,7 @@ struct armv8 {
     unsigned number;
     uint32_t start;
     struct bus *bus;
+    struct armv7 *aarch32; // executes, and has the program's registers; NULL: AArch64 state
     uc_engine *uc;
     uc_context *fresh; // what a reset restores
     struct pmu_v3 pmu;
@@ -212,13 +191,37 @@ uint64_t v8_get(const struct armv8 *, int unicorn_register);
 void v8_set(struct armv8 *, int unicorn_register, uint64_t value);
 uint64_t v8_x(const struct armv8 *, unsigned number); // 31 is the zero register
 void v8_set_x(struct armv8 *, unsigned number, uint64_t value);
+uint64_t v8_stack(const struct armv8 *); // the stack pointer in use
 uint32_t v8_pstate(const struct armv8 *);
 void v8_set_pstate(struct armv8 *, uint32_t value);
 uint64_t v8_sp(const struct armv8 *, unsigned level); // SP_ELx
 void v8_set_sp(struct armv8 *, unsigned level, uint64_t value);
 bool v8_secure(const struct armv8 *);
+void v8_attend(struct armv8 *);        // before the next instruction
 void v8_level_changed(struct armv8 *); // or the security state, or the signals
 uint64_t v8_emulators(const struct armv8 *, unsigned key, bool *is_there);
+
+// aarch32.c: the same of a core in AArch32 state, and its T32 instructions in Debug state
+bool a32_create(struct armv8 *, const struct core_plan *);
+void a32_destroy(struct armv8 *);
+void a32_reset(struct armv8 *);
+void a32_run(struct armv8 *, uint64_t cycles);
+void a32_log(struct armv8 *, enum truth_kind, uint32_t pc, uint32_t extra);
+uint32_t a32_pc(const struct armv8 *);
+void a32_set_pc(struct armv8 *, uint32_t value);
+uint32_t a32_register(const struct armv8 *, unsigned number); // R0 to R14, else 0
+uint32_t a32_cpsr(const struct armv8 *);
+void a32_set_cpsr(struct armv8 *, uint32_t value);
+uint32_t a32_context(const struct armv8 *);
+bool a32_interrupted(const struct armv8 *);
+uint32_t *a32_pending(struct armv8 *);
+uint64_t a32_work(const struct armv8 *);
+void a32_attend(struct armv8 *);
+void a32_set_halted(struct armv8 *, bool halted);
+bool a32_asleep(const struct armv8 *);
+const uint64_t *a32_totals(const struct armv8 *);
+void a32_stuff(struct armv8 *, uint32_t bytes); // an instruction, as memory would have it
+bool a32_system(struct armv8 *, uint32_t op, bool write, uint32_t *value); // MRC and MCR
 
 // armv8_exceptions.c
 enum v8_class { // ESR_ELx.EC, DDI 0487H D13.2.37
@@ -252,6 +255,7 @@ void v8_comparators_changed(struct armv8 *);
 uint32_t v8_value_bits(const struct armv8 *, unsigned n); // of DBGBVRn[31:0], those that hold what is written
 void v8_halt(struct armv8 *, enum v8_status);
 void v8_restart(struct armv8 *);
+uint32_t *v8_pending(struct armv8 *);
 uint64_t v8_borrowed(const struct armv8 *); // registers that are not as they were when it halted
 bool v8_pends_halt(struct armv8 *, enum v8_status *);
 bool v8_listens(const struct armv8 *);
@@ -260,7 +264,7 @@ void v8_pass_overflow(struct armv8 *, uint64_t pc); // the monitor's interrupt r
 // armv8_stuff.c: EDITR and the data transfer registers
 #define V8_SCRATCH 0xF0000000u // a page that only the emulator has
 uint32_t v8_edscr(const struct armv8 *);
-void v8_stuff(struct armv8 *, uint32_t op);
+void v8_stuff(struct armv8 *, uint32_t op); // of the Execution state that it is in
 void v8_write_rx(struct armv8 *, uint32_t value);
 uint32_t v8_read_tx(struct armv8 *);
 

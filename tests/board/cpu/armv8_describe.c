@@ -24,29 +24,6 @@ static void print_flag(FILE *json, const char *name, bool flag)
     fprintf(json, ",\"%s\":%s", name, flag ? "true" : "false");
 }
 
-static void print_monitor(FILE *json, struct pmu_v3 *p)
-{
-    static const struct {
-        const char *name;
-        uint32_t offset;
-    } registers[] = {{"pmcr", 0xE04},
-                     {"pmcntenset", 0xC00},
-                     {"pmintenset", 0xC40},
-                     {"pmovsset", 0xCC0},
-                     {"pmccfiltr", 0x47C}};
-    uint32_t values[PMU_V3_COUNTERS], types[PMU_V3_COUNTERS];
-    for (size_t i = 0; i < sizeof registers / sizeof *registers; i++)
-        fprintf(json, ",\"%s\":%" PRIu32, registers[i].name, pmu_v3_read(p, registers[i].offset));
-    for (unsigned i = 0; i < p->profile->counters; i++) {
-        values[i] = p->counter[i].value;
-        types[i] = p->counter[i].type;
-    }
-    fprintf(json, ",\"pmccntr\":%" PRIu64 ",\"pmuserenr\":%" PRIu32 ",\"pmselr\":%" PRIu32, p->cycles,
-            p->user_enable, p->select);
-    print_words(json, "pmevcntr", values, p->profile->counters);
-    print_words(json, "pmevtyper", types, p->profile->counters);
-}
-
 static void print_debug(FILE *json, const struct v8_debug *d)
 {
     fprintf(json,
@@ -67,13 +44,17 @@ void v8_describe(struct core *core, FILE *json)
 {
     static const char *const states[] = {"running", "asleep", "halted"};
     struct armv8 *v8 = (struct armv8 *)core;
+    bool asleep = v8->aarch32 && a32_asleep(v8);
+    uint64_t pc = v8->aarch32 ? a32_pc(v8) : v8->pc, lr = v8_x(v8, v8->aarch32 ? 14 : 30);
     fprintf(json, "\"run\":\"%s\",\"pc\":%" PRIu64 ",\"sp\":%" PRIu64 ",\"lr\":%" PRIu64 ",\"cpsr\":%" PRIu32,
-            v8->off ? "off" : states[v8->state], v8->pc, v8_get(v8, UC_ARM64_REG_SP), v8_x(v8, 30),
-            v8_pstate(v8));
-    fprintf(json, ",\"level\":%u,\"pending\":%" PRIu32, v8->level, v8->pending);
+            v8->off  ? "off"
+            : asleep ? "asleep"
+                     : states[v8->state],
+            pc, v8_stack(v8), lr, v8_pstate(v8));
+    fprintf(json, ",\"level\":%u,\"pending\":%" PRIu32, v8->level, *v8_pending(v8));
     print_debug(json, &v8->debug);
     cti_print(&v8->cti, json);
-    print_monitor(json, &v8->pmu);
+    pmu_v3_print(&v8->pmu, json);
     fprintf(json,
             ",\"cycles\":%" PRIu64 ",\"counted\":%" PRIu64 ",\"instructions\":%" PRIu64 ",\"halts\":%" PRIu64
             ",\"altered\":%" PRIu64 ",\"borrowed\":%" PRIu64,

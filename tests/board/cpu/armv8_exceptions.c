@@ -14,6 +14,8 @@ enum { VECTOR_SP0 = 0x000, VECTOR_SPX = 0x200, VECTOR_LOWER = 0x400, VECTOR_IRQ 
 
 bool v8_interrupted(const struct armv8 *v8)
 {
+    if (v8->aarch32)
+        return a32_interrupted(v8);
     return v8->pending && v8->level < 2 && !(v8->daif & PSTATE_I) && !(v8->debug.control & EDSCR_INTDIS);
 }
 

@@ -9,6 +9,10 @@ enum { RAISED_NONE = -1 };
 
 void v8_log(struct armv8 *v8, enum truth_kind kind, uint64_t pc, uint32_t extra)
 {
+    if (v8->aarch32) {
+        a32_log(v8, kind, (uint32_t)pc, extra);
+        return;
+    }
     if (!truth_watching(v8->core.truth))
         return;
     truth_log(v8->core.truth,
@@ -24,15 +28,15 @@ void v8_log(struct armv8 *v8, enum truth_kind kind, uint64_t pc, uint32_t extra)
 
 void v8_spend(struct armv8 *v8, uint64_t pc, bool asleep, uint64_t cycles)
 {
+    uint32_t context = v8->aarch32 ? a32_context(v8) : (uint32_t)v8->regs[R_CONTEXTIDR];
     if (core_spend(&v8->core, (uint32_t)pc, asleep, cycles))
-        v8->sampled = (struct v8_sampled){
-            .context = (uint32_t)v8->regs[R_CONTEXTIDR], .level = v8->level, .secure = v8_secure(v8)};
+        v8->sampled = (struct v8_sampled){.context = context, .level = v8->level, .secure = v8_secure(v8)};
     if (v8->core.truth->profile)
-        profile_add(v8->core.truth->profile, (uint32_t)v8->regs[R_CONTEXTIDR], PROFILE_CONTEXT, cycles);
+        profile_add(v8->core.truth->profile, context, PROFILE_CONTEXT, cycles);
     if (v8->stepping) {
         v8->stepping = false;
         v8->debug.edesr |= EDECR_SS;
-        v8->attention = true;
+        v8_attend(v8);
     }
 }
 
@@ -305,6 +309,10 @@ static void sleep_on(struct armv8 *v8)
 void v8_run(struct core *core, uint64_t cycles)
 {
     struct armv8 *v8 = (struct armv8 *)core;
+    if (v8->aarch32) {
+        a32_run(v8, cycles);
+        return;
+    }
     v8->slice_end = core->cycles + cycles;
     core_begin(core);
     while (core->cycles < v8->slice_end && v8->state != V8_HALTED) {

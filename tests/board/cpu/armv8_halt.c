@@ -46,7 +46,7 @@ void v8_comparators_changed(struct armv8 *v8)
     d->bloom = 0;
     for (unsigned i = 0; halting(v8) && i < V8_BREAKPOINTS; i++)
         d->bloom |= d->bcr[i] & BCR_E ? bit_of(d->bvr[i]) : 0;
-    v8->attention = true;
+    v8_attend(v8);
 }
 
 // DDI 0487H table D2-9
@@ -80,17 +80,18 @@ uint32_t v8_value_bits(const struct armv8 *v8, unsigned n)
 static bool in_context(const struct armv8 *v8, unsigned linked_to)
 {
     const struct v8_debug *d = &v8->debug;
+    uint32_t context = v8->aarch32 ? a32_context(v8) : (uint32_t)v8->regs[R_CONTEXTIDR];
     uint32_t bcr = linked_to < V8_BREAKPOINTS ? d->bcr[linked_to] : 0;
     return linked_to >= first_context(v8) && (bcr & BCR_E) && BCR_TYPE(bcr) == TYPE_LINKED_CONTEXT &&
-           BCR_BAS(bcr) == 15 && v8->level < 2 &&
-           (uint32_t)d->bvr[linked_to] == (uint32_t)v8->regs[R_CONTEXTIDR];
+           BCR_BAS(bcr) == 15 && v8->level < 2 && (uint32_t)d->bvr[linked_to] == context;
 }
 
+// The lowest byte of the instruction must be selected; those of A64 are at whole words
 static bool comparator_hits(const struct armv8 *v8, unsigned i, uint64_t pc)
 {
     const struct v8_debug *d = &v8->debug;
     unsigned type = BCR_TYPE(d->bcr[i]);
-    return (d->bcr[i] & BCR_E) && type <= TYPE_LINKED_MATCH && (BCR_BAS(d->bcr[i]) & 1) &&
+    return (d->bcr[i] & BCR_E) && type <= TYPE_LINKED_MATCH && (BCR_BAS(d->bcr[i]) >> (pc & 3) & 1) &&
            (d->bvr[i] & BVR_ADDRESS) == (pc & BVR_ADDRESS) && at_level(v8, d->bcr[i]) &&
            (type == TYPE_MATCH || in_context(v8, BCR_LBN(d->bcr[i])));
 }
@@ -154,7 +155,7 @@ void v8_pass_overflow(struct armv8 *v8, uint64_t pc)
 
 static struct v8_program program_of(const struct armv8 *v8)
 {
-    struct v8_program has = {.sp = v8_get(v8, UC_ARM64_REG_SP),
+    struct v8_program has = {.sp = v8_stack(v8),
                              .pc = v8->regs[R_DLR],
                              .pstate = (uint32_t)v8->regs[R_DSPSR],
                              .pmselr = v8->pmu.select};
@@ -174,11 +175,25 @@ uint64_t v8_borrowed(const struct armv8 *v8)
     return v8->state == V8_HALTED ? borrowed : 0;
 }
 
+uint32_t *v8_pending(struct armv8 *v8)
+{
+    return v8->aarch32 ? a32_pending(v8) : &v8->pending;
+}
+
+static void set_halted(struct armv8 *v8, bool halted)
+{
+    v8->state = halted ? V8_HALTED : V8_RUNNING;
+    if (v8->aarch32)
+        a32_set_halted(v8, halted);
+}
+
 void v8_halt(struct armv8 *v8, enum v8_status why)
 {
     struct v8_debug *d = &v8->debug;
-    v8->pending_before = v8->pending;
-    v8->state = V8_HALTED;
+    if (v8->aarch32)
+        v8->pc = a32_pc(v8);
+    v8->pending_before = *v8_pending(v8);
+    set_halted(v8, true);
     v8->stepping = false;
     d->status = why;
     d->edesr = 0;
@@ -188,7 +203,7 @@ void v8_halt(struct armv8 *v8, enum v8_status why)
     core_enter_debug(&v8->core);
     v8->core.counted += halt_cost_entry(v8->core.halt_cost);
     if (halt_cost_interrupts(v8->core.halt_cost))
-        v8->pending |= 1u << HALT_IRQ;
+        *v8_pending(v8) |= 1u << HALT_IRQ;
     v8_log(v8, TRUTH_HALT, v8->pc, why);
     cti_input(&v8->cti, CTI_IN_HALTED);
 }
@@ -199,19 +214,22 @@ void v8_restart(struct armv8 *v8)
     struct v8_debug *d = &v8->debug;
     if (v8->state != V8_HALTED)
         return;
-    v8->altered += v8_borrowed(v8) != 0;
     v8->pc = v8->regs[R_DLR];
+    if (v8->aarch32)
+        a32_set_pc(v8, (uint32_t)v8->pc);
     v8_set_pstate(v8, (uint32_t)v8->regs[R_DSPSR]);
-    uint32_t notes = v8->work == v8->work_at_run ? RUN_NOTHING_DONE : 0;
+    v8->altered += v8_borrowed(v8) != 0; // as the program will find it
+    uint64_t work = v8->aarch32 ? a32_work(v8) : v8->work;
+    uint32_t notes = work == v8->work_at_run ? RUN_NOTHING_DONE : 0;
     v8->core.counted += halt_cost_exit(v8->core.halt_cost);
     if (v8_interrupted(v8)) {
-        uint32_t first = v8->pending & -v8->pending;
+        uint32_t pending = *v8_pending(v8), first = pending & -pending;
         notes |= RUN_PREEMPTED | (v8->pending_before & first ? 0 : RUN_PENDED_WHILE_HALTED);
     }
     v8_log(v8, TRUTH_RUN, v8->pc, notes);
-    v8->work_at_run = v8->work;
-    v8->attention = true;
-    v8->state = V8_RUNNING;
+    v8->work_at_run = work;
+    v8_attend(v8);
+    set_halted(v8, false);
     core_leave_debug(&v8->core);
     d->restarted = true;
     d->status = V8_STATUS_RUNNING;

@@ -23,6 +23,8 @@ static int by_number(unsigned number)
 
 uint64_t v8_x(const struct armv8 *v8, unsigned number)
 {
+    if (v8->aarch32)
+        return a32_register(v8, number);
     return number < 31 ? v8_get(v8, by_number(number)) : 0;
 }
 
@@ -32,8 +34,15 @@ void v8_set_x(struct armv8 *v8, unsigned number, uint64_t value)
         v8_set(v8, by_number(number), value);
 }
 
+uint64_t v8_stack(const struct armv8 *v8)
+{
+    return v8->aarch32 ? a32_register(v8, 13) : v8_get(v8, UC_ARM64_REG_SP);
+}
+
 uint32_t v8_pstate(const struct armv8 *v8)
 {
+    if (v8->aarch32)
+        return a32_cpsr(v8);
     return ((uint32_t)v8_get(v8, UC_ARM64_REG_NZCV) & PSTATE_NZCV) | v8->daif | v8->level << 2 |
            (v8->handler_stack ? PSTATE_SPSEL : 0);
 }
@@ -45,6 +54,10 @@ static unsigned stack_in_use(const struct armv8 *v8)
 
 void v8_set_pstate(struct armv8 *v8, uint32_t value)
 {
+    if (v8->aarch32) {
+        a32_set_cpsr(v8, value);
+        return;
+    }
     v8->sp[stack_in_use(v8)] = v8_get(v8, UC_ARM64_REG_SP);
     v8->daif = value & PSTATE_DAIF;
     v8->level = (value & PSTATE_LEVEL) >> 2;
@@ -72,12 +85,19 @@ bool v8_secure(const struct armv8 *v8)
     return v8->level == 3 || !(v8->regs[R_SCR] & SCR_NS);
 }
 
+void v8_attend(struct armv8 *v8)
+{
+    v8->attention = true;
+    if (v8->aarch32)
+        a32_attend(v8);
+}
+
 void v8_level_changed(struct armv8 *v8)
 {
     bool secure = v8_secure(v8);
     bool prohibited = secure && v8->debug.unsigned_secure && !(v8->regs[R_MDCR_EL3] & MDCR_SPME);
     pmu_v3_set_level(&v8->pmu, v8->level, secure, prohibited);
-    v8->attention = true;
+    v8_attend(v8);
 }
 
 uint64_t v8_emulators(const struct armv8 *v8, unsigned key, bool *is_there)

@@ -5,11 +5,23 @@
 #include "cpu/armv8.h"
 
 // The data transfer registers with X0 and X1 in memory access mode, DDI 0487H H4.3.2
-enum { OP_MRS_RX = 0xD5330501, OP_STORE = 0xB8004401, OP_LOAD = 0xB8404401, OP_MSR_TX = 0xD5130501 };
+enum memory_op { OP_TAKE_RX, OP_STORE, OP_LOAD, OP_SHOW_TX };
+static const uint32_t memory_ops[2][4] = {{0xD5330501, 0xB8004401, 0xB8404401, 0xD5130501},
+                                          {0x1E15EE10, 0x1B04F840, 0x1B04F850, 0x1E15EE00}}; // T32
+
+// Of each level, a bit that is set if it is AArch64 state. Where a level is not, those below are UNKNOWN,
+// here others at each halt.
+static uint32_t execution_states(const struct armv8 *v8)
+{
+    const struct v8_profile *profile = v8->profile;
+    if (!v8->aarch32 || v8->state != V8_HALTED)
+        return 0xF;
+    return profile->rw | (v8->core.halts * 5 & profile->rw_unknown);
+}
 
 uint32_t v8_edscr(const struct armv8 *v8)
 {
-    uint32_t value = v8->debug.control | v8->debug.status | 0xFu << 10; // every level is AArch64
+    uint32_t value = v8->debug.control | v8->debug.status | execution_states(v8) << 10;
     if (v8->state == V8_HALTED)
         value |= EDSCR_ITE | v8->level << 8 | (v8_secure(v8) ? 0 : EDSCR_NS);
     return value;
@@ -54,6 +66,10 @@ static void change_level(struct armv8 *v8, unsigned level)
 
 static void execute(struct armv8 *v8, uint32_t op)
 {
+    if (v8->aarch32) {
+        a32_stuff(v8, op);
+        return;
+    }
     uint16_t is = a64_classify_op(op);
     if (is & (A64_REGISTER | A64_PSTATE)) {
         if ((is & A64_REGISTER ? v8_system(v8, op) : v8_set_immediate(v8, op)) != V8_DONE)
@@ -80,6 +96,11 @@ void v8_stuff(struct armv8 *v8, uint32_t op)
         execute(v8, op);
 }
 
+static void execute_for_memory(struct armv8 *v8, enum memory_op which)
+{
+    execute(v8, memory_ops[v8->aarch32 != NULL][which]);
+}
+
 static bool memory_mode(const struct armv8 *v8)
 {
     return v8->state == V8_HALTED && (v8->debug.control & EDSCR_MA);
@@ -97,8 +118,8 @@ void v8_write_rx(struct armv8 *v8, uint32_t value)
     d->control |= EDSCR_RXFULL;
     d->dtr_rx = value;
     if (memory_mode(v8)) {
-        execute(v8, OP_MRS_RX);
-        execute(v8, OP_STORE);
+        execute_for_memory(v8, OP_TAKE_RX);
+        execute_for_memory(v8, OP_STORE);
     }
 }
 
@@ -114,9 +135,9 @@ uint32_t v8_read_tx(struct armv8 *v8)
     }
     d->control &= ~EDSCR_TXFULL;
     if (memory_mode(v8)) {
-        execute(v8, OP_LOAD);
+        execute_for_memory(v8, OP_LOAD);
         if (!(d->control & EDSCR_ERR))
-            execute(v8, OP_MSR_TX);
+            execute_for_memory(v8, OP_SHOW_TX);
     }
     return value;
 }

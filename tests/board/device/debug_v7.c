@@ -158,7 +158,7 @@ static uint32_t read_prsr(struct armv7 *v7)
 // With the offset that a core has which does not say otherwise in DBGDEVID1 (DDI 0406C C11.11.34)
 static uint32_t pc_sample(struct armv7 *v7)
 {
-    uint32_t at = core_sample(&v7->core);
+    uint32_t at = core_sample(v7->core);
     v7->debug.cidsr = v7->sampled_context;
     if (v7->state == V7_HALTED || v7->held_in_reset || at == NO_SAMPLE)
         return UINT32_MAX;

@@ -158,8 +158,10 @@ static uint32_t pc_sample(struct armv8 *v8)
     d->cidsr = s->context;
     d->vidsr = (s->secure ? 0 : VIDSR_NS) | (s->level == 2 ? VIDSR_E2 : 0) | (s->level == 3 ? VIDSR_E3 : 0) |
                VIDSR_HV;
-    return v8->state == V8_HALTED || v8->held_in_reset || !v8_may_halt(v8) ? NO_SAMPLE
-                                                                           : core_sample(&v8->core);
+    if (v8->state == V8_HALTED || v8->held_in_reset || !v8_may_halt(v8))
+        return NO_SAMPLE;
+    uint32_t at = core_sample(&v8->core);
+    return at == NO_SAMPLE ? at : at & ~THUMB_SAMPLE;
 }
 
 static uint32_t half(uint64_t value, uint32_t offset)
@@ -361,7 +363,7 @@ static void monitor_write(void *self, uint32_t offset, uint32_t value, enum bus_
         v8->debug.monitor_locked = value != LOCK_KEY;
     else if (!lockable || !v8->debug.monitor_locked)
         pmu_v3_write(&v8->pmu, offset, value);
-    v8->attention = true;
+    v8_attend(v8);
     if (master != BUS_CORE) // else the instruction that did it is not done yet
         v8_pass_overflow(v8, v8->pc);
 }

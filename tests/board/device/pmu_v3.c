@@ -48,7 +48,7 @@ static const uint64_t *source(const struct pmu_v3 *p, uint32_t type)
         return p->counted;
     for (size_t i = 0; i < p->profile->count; i++)
         if (p->profile->codes[i] == code)
-            return &p->totals[i];
+            return &p->totals[p->profile->events ? p->profile->events[i] : i];
     return NULL;
 }
 

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 enum { PMU_V3_COUNTERS = 8 };
 
@@ -15,6 +16,7 @@ struct pmu_v3_profile {
     uint32_t id;           // IMP and IDCODE of PMCR_EL0
     uint64_t ceid;         // the common events that the core has, modelled or not
     const uint16_t *codes; // of the events that are modelled
+    const uint8_t *events; // which of the totals each of them is; NULL: in their order
     size_t count;
 };
 
@@ -25,7 +27,7 @@ struct pmu_v3_counter {
 
 struct pmu_v3 {
     const struct pmu_v3_profile *profile;
-    const uint64_t *totals;  // of the events, as the profile lists them
+    const uint64_t *totals;  // of the events
     const uint64_t *counted; // cycles
     unsigned level;          // the Exception level, which counters may leave out
     bool secure, prohibited;
@@ -60,5 +62,7 @@ struct pmu_v3_access {
 enum pmu_v3_answer { PMU_V3_DONE, PMU_V3_NONE, PMU_V3_TRAPPED }; // NONE: it is not one of its registers
 
 enum pmu_v3_answer pmu_v3_system(struct pmu_v3 *, const struct pmu_v3_access *);
+
+void pmu_v3_print(struct pmu_v3 *, FILE *json); // members of an object, each behind a comma
 
 #endif

@@ -219,18 +219,48 @@ TEST(stops_are_told_apart)
     assert_true(core_reset_seen(&core, 0x8 | 1));
 }
 
-/* The level that it is at, and which of the levels are in AArch32 state. */
+/* The level that it is at, and which of the levels are in AArch32 state: below one that is, the bits mean
+ * nothing. */
 TEST(another_state_is_not_read)
 {
     struct core core = a53();
-    for (uint32_t level = 0; level < 4; level++)
-        for (uint32_t wide = 0; wide < 16; wide++) {
-            const char *why = core_unreadable(&core, 0x1004007 | level << 8 | wide << 10);
-            if (wide >> level & 1)
-                assert_null(why);
-            else
-                assert_non_null(strstr(why, "AArch32"));
-        }
+    for (unsigned way = 0; way < 2; way++) {
+        for (uint32_t level = 0; level < 4; level++)
+            for (uint32_t wide = 0; wide < 16; wide++) {
+                const char *why = core_unreadable(&core, 0x1004007 | level << 8 | wide << 10);
+                bool is_wide = wide >> level == 0xFU >> level;
+                if (is_wide == (way == 0))
+                    assert_null(why);
+                else
+                    assert_non_null(strstr(why, is_wide ? "AArch64" : "AArch32"));
+            }
+        assert_true(core_take_state(&core, false));
+    }
+}
+
+/* What an AArch32 stop showed is what the next is compared with, and no bit that is UNKNOWN. */
+TEST(the_first_stop_tells_how_the_next_look)
+{
+    struct core core = a53();
+    assert_true(core_take_state(&core, false));
+    assert_true(core.state_mask == 1 << 13 && core.state == 0);
+    core_note_state(&core, 0x1004107 | 0x5 << 10); /* all levels */
+    assert_true(core.state_mask == 1 << 13 && core.state == 0);
+    core_note_state(&core, 0x1004107 | 0xB << 10); /* EL2 and below, at EL1 */
+    assert_true(core.state_mask == (3 << 12 | 3 << 8) && core.state == (1 << 13 | 1 << 8));
+    core_note_state(&core, 0x1004007 | 0xE << 10); /* EL0 alone */
+    assert_true(core.state_mask == (0xF << 10 | 3 << 8) && core.state == 0xE << 10);
+}
+
+TEST(a_part_without_aarch64_takes_no_such_program)
+{
+    uint64_t values[ARMV8_IDENTITY] = {[ARMV8_MIDR] = 0x411FD133, [ARMV8_AUTHSTATUS] = 0xFF};
+    struct core core;
+    armv8_identify(3, 0x80010000, 0, values, &core);
+    assert_string_equal(core.name, "Cortex-R52 r1p3");
+    assert_false(core_has(&core, WIDE_REGISTERS));
+    assert_true(core_take_state(&core, false));
+    assert_false(core_take_state(&core, true));
 }
 
 /* Of a halted core, as they read there, with nothing left behind. */
