@@ -54,13 +54,17 @@ $(BUILD)/gen/page_hashes.h: probe/report/page.css probe/report/plots.css probe/r
 	    printf '#define %s "sha256-%s"\n' PAGE_STYLE "$$style" PLOTS_STYLE "$$plots" PAGE_SCRIPT "$$script" > $@
 
 # Turns each file of a folder into TEXT("name", "contents"). The folder is a prerequisite because files may be removed.
-AS_TEXTS = for f in $(filter %$(suffix $<),$^); do echo "TEXT(\"$$(basename $$f $(suffix $<))\","; $(AS_STRING) $$f; echo ')'; done
+AS_TEXTS = for f in $(1); do echo "TEXT(\"$$(basename $$f $(2))\","; $(AS_STRING) $$f; echo ')'; done
+# A file of several event sets has a line `set NAME` before each.
+EACH_SET = FNR == 1 { out = FILENAME; gsub(/.*\/|\.events$$/, "", out) } /^set / { out = $$2; next } \
+    !/^(\#|$$)/ { print > (to "/" out) }
 $(BUILD)/gen/event_files.h: $(sort $(wildcard probe/events/*.events)) probe/events
-	@mkdir -p $(@D)
-	$(AS_TEXTS) > $@
+	@rm -rf $(@D)/events && mkdir -p $(@D)/events
+	awk -v to=$(@D)/events '$(EACH_SET)' $(filter %.events,$^)
+	LC_ALL=C && export LC_ALL && set -- $(@D)/events/* && $(call AS_TEXTS,$$@) > $@
 $(BUILD)/gen/metric_files.h: $(sort $(wildcard probe/metrics/*.metrics)) probe/metrics
 	@mkdir -p $(@D)
-	$(AS_TEXTS) > $@
+	$(call AS_TEXTS,$(filter %.metrics,$^),.metrics) > $@
 
 $(BUILD)/obj/%.o: %.c Makefile make/probe.mk | $(GEN)
 	@mkdir -p $(@D)

@@ -119,8 +119,8 @@ void help_manual(FILE *out);                              /* the manual page, fo
 /*
  * Of `list`: what --cpu takes.
  */
-enum { LIST_SETS = 2 };
-const char *list_cpu(size_t i); /* the i-th; NULL: there are no more */
+enum { LIST_SETS = 2, LIST_NAME = 32 };
+bool list_cpu(size_t i, char out[LIST_NAME]); /* the i-th: each part, each set; false: there are no more */
 /* The sets of events that a core of this name has; 0: it is not known. */
 size_t list_sets(const char *cpu, const char *sets[LIST_SETS]);
 

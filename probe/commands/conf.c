@@ -50,12 +50,19 @@ static bool judge(const struct conf *conf, const struct stat *status, bool trust
                "%s is not read, because it belongs to user %lu", conf->name, (unsigned long)status->st_uid);
 }
 
+static bool is_same(const struct stat *one, const struct stat *other)
+{
+    return one->st_dev == other->st_dev && one->st_ino == other->st_ino;
+}
+
 /* ---- what it says */
 
+enum { LARGEST = 65536, MADE = 65536 };
+
+/* After the text there is room for values that are longer than what it says. */
 static bool read_text(struct conf *conf, int fd, struct error *error)
 {
-    enum { LARGEST = 65536 };
-    conf->text = conf->rest = calloc(1, LARGEST + 2);
+    conf->text = conf->rest = calloc(1, LARGEST + 2 + MADE);
     size_t length = 0;
     ssize_t n = conf->text != NULL ? 1 : -1;
     while (n > 0 && length <= LARGEST) {
@@ -70,13 +77,36 @@ static bool read_text(struct conf *conf, int fd, struct error *error)
            error_set(error, ERROR_USAGE, "%s is no text: it has a zero byte", conf->name);
 }
 
+/* As git looks for its folder: here, then in each folder above, up to the user's home or to the root of the
+ * file system. -1 with errno. */
+static int open_upwards(struct conf *conf)
+{
+    enum { HIGHEST = 32 };
+    const char *at = getenv("HOME");
+    struct stat home, here, above;
+    bool has_home = at != NULL && stat(at, &home) == 0;
+    for (unsigned up = 0; up <= HIGHEST; up++) {
+        snprintf(conf->name, sizeof conf->name, "%s%s", conf->folder, file_name);
+        int fd = open(conf->name, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+        if (fd >= 0 || (errno != ENOENT && errno != ENOTDIR && (up == 0 || errno != EACCES)))
+            return fd;
+        bool ends = up == HIGHEST || stat(up == 0 ? "." : conf->folder, &here) != 0 ||
+                    (has_home && is_same(&here, &home));
+        strcat(conf->folder, "../");
+        if (ends || stat(conf->folder, &above) != 0 || above.st_dev != here.st_dev || is_same(&above, &here))
+            break;
+    }
+    errno = ENOENT;
+    return -1;
+}
+
 bool conf_open(struct conf *conf, enum conf_which which, bool trusted, struct error *error)
 {
     *conf = (struct conf){.is_own = which == CONF_OWN};
-    snprintf(conf->name, sizeof conf->name, "%s", file_name);
     if (conf->is_own && !name_own(conf->name, sizeof conf->name))
         return true;
-    int fd = open(conf->name, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    int fd =
+        conf->is_own ? open(conf->name, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK) : open_upwards(conf);
     /* The folders of a home may be closed to a user who is not at home there */
     if (fd < 0 && (errno == ENOENT || errno == ENOTDIR || (conf->is_own && errno == EACCES)))
         return true;
@@ -87,8 +117,36 @@ bool conf_open(struct conf *conf, enum conf_which which, bool trusted, struct er
     close(fd);
     char path[sizeof conf->name];
     if (ok && !conf->is_own && name_own(path, sizeof path) && stat(path, &own) == 0)
-        conf->is_own = own.st_dev == status.st_dev && own.st_ino == status.st_ino;
+        conf->is_own = is_same(&own, &status);
     return ok || error_set(error, ERROR_USAGE, "%s cannot be read", conf->name);
+}
+
+/* Keeps a value that the text does not have as it is. */
+static bool make(struct conf *conf, const char *head, const char *tail, char **out, struct error *error)
+{
+    size_t before = strlen(head), after = strlen(tail) + 1;
+    if (before + after > MADE - conf->made)
+        return error_set(error, ERROR_USAGE, "too many names of files");
+    *out = conf->text + LARGEST + 2 + conf->made;
+    memcpy(*out, head, before);
+    memcpy(*out + before, tail, after);
+    conf->made += before + after;
+    return true;
+}
+
+bool conf_beside(struct conf *conf, bool if_there, char **name, struct error *error)
+{
+    size_t made = conf->made;
+    char *joined;
+    if (conf->folder[0] == '\0' || **name == '/' || **name == '\0')
+        return true;
+    if (!make(conf, conf->folder, *name, &joined, error))
+        return false;
+    if (if_there && access(joined, F_OK) != 0)
+        conf->made = made;
+    else
+        *name = joined;
+    return true;
 }
 
 static char *trim(char *text)
@@ -101,7 +159,38 @@ static char *trim(char *text)
     return text;
 }
 
-bool conf_next(struct conf *conf, char **key, char **value)
+/* Ends the text where a comment begins: at a # after a blank. */
+static void cut_comment(char *text)
+{
+    for (char *at = text; (at = strchr(at, '#')) != NULL; at++)
+        if (at == text || isspace((unsigned char)at[-1])) {
+            *at = '\0';
+            return;
+        }
+}
+
+/* Quotes keep all that is between them; ~ is the home of the user otherwise. */
+static bool read_value(struct conf *conf, char *text, char **out, struct error *error)
+{
+    const char *home = getenv("HOME");
+    text = trim(text);
+    *out = text;
+    if (*text == '"' || *text == '\'') {
+        char *end = strchr(text + 1, *text), *after = end != NULL ? trim(end + 1) : NULL;
+        if (end == NULL || (*after != '\0' && *after != '#'))
+            return error_set(error, ERROR_USAGE, "%s",
+                             end == NULL ? "a quote is not closed" : "there is more after the closing quote");
+        *end = '\0';
+        *out = text + 1;
+        return true;
+    }
+    cut_comment(text);
+    *out = trim(text);
+    bool of_home = text[0] == '~' && (text[1] == '/' || text[1] == '\0') && home != NULL;
+    return !of_home || make(conf, home, text + 1, out, error);
+}
+
+bool conf_next(struct conf *conf, char **key, char **value, struct error *error)
 {
     while (conf->rest != NULL) {
         char *line = conf->rest;
@@ -110,14 +199,17 @@ bool conf_next(struct conf *conf, char **key, char **value)
             *conf->rest++ = '\0';
         conf->line++;
         line = trim(line);
-        if (*line == '\0' || *line == '#')
-            continue;
         char *equals = strchr(line, '=');
-        *value = equals != NULL ? trim(equals + 1) : NULL;
         if (equals != NULL)
             *equals = '\0';
+        size_t length = strlen(line);
+        cut_comment(line);
+        bool has_value = equals != NULL && strlen(line) == length;
         *key = trim(line);
-        return true;
+        if (**key == '\0' && !has_value)
+            continue;
+        *value = NULL;
+        return !has_value || read_value(conf, equals + 1, value, error);
     }
     return false;
 }

@@ -306,7 +306,8 @@ static bool is_printable(const struct delta_command *self, const struct error *e
 
 int command_delta(const struct context *context, struct error *error)
 {
-    struct delta_command self = {.session = {.context = context, .may_stop = true}};
+    struct delta_command self = {
+        .session = {.context = context, .needs_elf = ELF_FOR_NAMES, .may_stop = true}};
     struct verdict_output *check = NULL;
     int code = EXIT_DONE;
     if (!context->options->quiet)

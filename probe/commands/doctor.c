@@ -604,7 +604,10 @@ int command_doctor(const struct context *context, struct error *error)
 {
     const struct options *options = context->options;
     bool measures = is_of_location(options), healthy = true;
-    struct session session = {.context = context, .tolerates_left = !measures, .may_stop = measures};
+    struct session session = {.context = context,
+                              .needs_elf = measures ? ELF_FOR_NAMES : ELF_NOT_NEEDED,
+                              .tolerates_left = !measures,
+                              .may_stop = measures};
     struct findings findings = {0};
     bool ok = session_open_elf(&session, error) && open_location(&session, &findings, error) &&
               session_open_target(&session, error) && examine(&session, &healthy, &findings, error);

@@ -82,8 +82,7 @@ static bool check_code(struct session *session, struct error *error)
            error_advise(error, ERROR_ELF,
                         "Name the program itself with --elf: its separate file is found next to it, in "
                         ".debug and in /usr/lib/debug.",
-                        "%.300s has names and lines of a program, and not its code",
-                        session->context->options->elf);
+                        "%.300s has names and lines of a program, and not its code", session_elf(session));
 }
 
 /* ---- what is in memory */
@@ -321,6 +320,13 @@ static bool is_whole_at(struct session *session, uint64_t offset)
             return false;
     }
     return n > 0;
+}
+
+bool elf_is_there(struct session *session)
+{
+    struct error other = {0};
+    return !session->device.chosen->core.memory_hidden && check_machine(session, &other) &&
+           check_code(session, &other) && is_whole_at(session, session->context->options->load_offset);
 }
 
 /* The words of the target from an address on, as the file has its bytes. */

@@ -418,7 +418,7 @@ static bool close_text(struct guarding *self, struct error *error)
 
 int command_guard(const struct context *context, struct error *error)
 {
-    struct guarding self = {.session = {.context = context, .may_stop = true}};
+    struct guarding self = {.session = {.context = context, .needs_elf = ELF_FOR_NAMES, .may_stop = true}};
     struct session *session = &self.session;
     struct error unwritten = {0}, untold = {0};
     if (!context->options->quiet)

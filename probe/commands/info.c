@@ -2,6 +2,7 @@
 #include "commands/command.h"
 #include "commands/session.h"
 #include "commands/where.h"
+#include "counters/events.h"
 #include "debuggers/debugger.h"
 #include "device/doctor.h"
 #include "links/link.h"
@@ -12,7 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { LEFT = 192, STATE = 800, COMPARATORS = 32 };
+enum { LEFT = 192, STATE = 800, COMPARATORS = 32, BLOCK_TEXT = 128 };
 
 /* The addresses of the comparators that are enabled. */
 struct comparators {
@@ -131,6 +132,13 @@ static int owner_of(const struct session *session, const struct component *compo
     return -1;
 }
 
+/* "PMUv3, 6 counters, generic events": not in the block's own text, by which runs are compared. */
+static void describe_block(const struct counter_block *block, char out[BLOCK_TEXT])
+{
+    bool is_generic = block->events != NULL && event_set_is_generic(block->events);
+    snprintf(out, BLOCK_TEXT, "%s%s", block->text, is_generic ? ", generic events" : "");
+}
+
 static bool print_core(struct session *session, size_t number, struct error *error)
 {
     FILE *out = session->context->out;
@@ -144,8 +152,9 @@ static bool print_core(struct session *session, size_t number, struct error *err
     for (size_t i = 0; i < core->n_blocks; i++) {
         const struct counter_block *block = &core->blocks[i];
         struct diagnosis diagnosis;
-        char left[LEFT];
-        snprintf(left, sizeof left, "  %-12s %-36s ", block->kind->name, block->text);
+        char left[LEFT], text[BLOCK_TEXT];
+        describe_block(block, text);
+        snprintf(left, sizeof left, "  %-12s %-36s ", block->kind->name, text);
         fold_beside(out, terminal_columns(out), left, block_state(session, core, block, &diagnosis));
     }
     if (!has_own_comparators(session, core)) {
@@ -374,8 +383,10 @@ static bool put_core(struct session *session, size_t number, bool *written, stru
         const struct counter_block *block = &core->blocks[i];
         struct json_part one = json_part_new(NULL);
         struct diagnosis diagnosis;
+        char text[BLOCK_TEXT];
+        describe_block(block, text);
         json_part_text(&one, "kind", block->kind->name);
-        json_part_text(&one, "text", block->text);
+        json_part_text(&one, "text", text);
         json_part_bool(&one, "usable", block->unusable[0] == '\0');
         json_part_text(&one, "state", block_state(session, core, block, &diagnosis));
         json_part_append(&line, blocks, take(&line, one));

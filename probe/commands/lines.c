@@ -294,7 +294,8 @@ static void free_code(struct lines_command *self)
 
 int command_lines(const struct context *context, struct error *error)
 {
-    struct lines_command self = {.session = {.context = context, .may_stop = true}};
+    struct lines_command self = {
+        .session = {.context = context, .needs_elf = ELF_FOR_NAMES, .may_stop = true}};
     int code = EXIT_DONE;
     struct session *session = &self.session;
     if (!context->options->quiet)

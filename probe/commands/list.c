@@ -19,6 +19,8 @@ struct group {
     char name[64];
     struct event_set *set; /* NULL: the counter has one fixed event, `only` */
     char only[EVENT_NAME];
+    bool is_generic;
+    const struct counter_block *block; /* of the core that is there; NULL: with --cpu */
 };
 
 struct listing {
@@ -30,19 +32,7 @@ struct listing {
     bool ok; /* the output did not fail */
 };
 
-/* Cores that have no PMU: their counters are those of their profile (DDI 0403 C1.8, B3.3; DDI 0419 B3.3). */
-static const struct {
-    const char *cpu, *sets[LIST_SETS];
-} profiles[] = {
-    {"cortex-m0", {"systick", NULL}},   {"cortex-m0plus", {"systick", NULL}},
-    {"cortex-m0+", {"systick", NULL}},  {"cortex-m1", {"systick", NULL}},
-    {"cortex-m23", {"systick", NULL}},  {"cortex-m3", {"dwt", "systick"}},
-    {"cortex-m4", {"dwt", "systick"}},  {"cortex-m7", {"dwt", "systick"}},
-    {"cortex-m33", {"dwt", "systick"}}, {"cortex-m35p", {"dwt", "systick"}},
-    {"systick", {"systick", NULL}},
-};
-
-enum { PROFILES = sizeof profiles / sizeof *profiles };
+static const char systick[] = "systick";
 
 /* In any case, anywhere in the text. */
 static bool contains(const char *text, const char *part)
@@ -61,67 +51,133 @@ static bool is_wanted(const struct listing *self, const char *name, const char *
 
 /* ---- which events exist */
 
-static bool add_group(struct listing *self, const char *name, struct event_set *set, const char *only)
+/* "cortex-a9" */
+static void name_part(const struct core_part *part, char out[LIST_NAME])
 {
-    if (self->n == MOST_GROUPS)
-        return true;
-    struct group *group = &self->groups[self->n++];
-    *group = (struct group){.set = set};
+    size_t n = 0;
+    for (; part->name[n] != '\0' && n + 1 < LIST_NAME; n++)
+        out[n] = part->name[n] == ' ' ? '-' : (char)tolower((unsigned char)part->name[n]);
+    out[n] = '\0';
+}
+
+static struct group *add_group(struct listing *self, const char *name, const char *only)
+{
+    struct group *group = &self->groups[self->n < MOST_GROUPS ? self->n++ : MOST_GROUPS - 1];
+    event_set_free(group->set);
+    *group = (struct group){.set = NULL};
     snprintf(group->name, sizeof group->name, "%s", name);
     snprintf(group->only, sizeof group->only, "%s", only);
-    return true;
+    return group;
 }
 
-static bool add_set(struct listing *self, const char *name, struct error *error)
+/* Of a part, or NULL. A set that several parts share is called as this one is. */
+static struct group *add_set(struct listing *self, const char *name, const struct core_part *part,
+                             struct error *error)
 {
-    if (strcmp(name, "systick") == 0)
-        return add_group(self, name, NULL, "CPU_CYCLES");
+    char as[LIST_NAME] = "";
+    if (strcmp(name, systick) == 0)
+        return add_group(self, name, "CPU_CYCLES");
     struct event_set *set = event_set_open(name, error);
-    return set != NULL && add_group(self, name, set, "");
+    if (set == NULL)
+        return NULL;
+    bool is_generic = event_set_is_generic(name);
+    if (part != NULL && part->pmu.events != NULL && strcmp(part->pmu.events, name) == 0 && !is_generic)
+        name_part(part, as);
+    struct group *group = add_group(self, as[0] != '\0' ? as : name, "");
+    group->set = set;
+    group->is_generic = is_generic;
+    return group;
 }
 
-const char *list_cpu(size_t i)
+static const struct core_part *part_named(const char *name)
 {
-    const char *const *names;
-    size_t n = event_cpus(&names);
-    return i < n ? names[i] : i < n + PROFILES ? profiles[i - n].cpu : NULL;
-}
-
-/* The name in the tables for "Cortex-A9", "a9" and so on; NULL: unknown. */
-static const char *find_cpu(const char *cpu)
-{
-    char full[64];
-    for (int longer = 0; longer < 2; longer++) {
-        snprintf(full, sizeof full, "%s%.48s", longer ? "cortex-" : "", cpu);
-        for (size_t i = 0; list_cpu(i) != NULL; i++)
-            if (strcasecmp(list_cpu(i), full) == 0)
-                return list_cpu(i);
+    char known[LIST_NAME];
+    for (size_t i = 0; part_at(i) != NULL; i++) {
+        name_part(part_at(i), known);
+        if (strcasecmp(known, name) == 0)
+            return part_at(i);
     }
     return NULL;
 }
 
+/* NULL: there is none. */
+static const char *set_named(const char *name)
+{
+    const char *const *names;
+    size_t n = event_cpus(&names);
+    for (size_t i = 0; i < n; i++)
+        if (strcasecmp(names[i], name) == 0)
+            return names[i];
+    return strcasecmp(systick, name) == 0 ? systick : NULL;
+}
+
+bool list_cpu(size_t i, char out[LIST_NAME])
+{
+    const char *const *names;
+    size_t n = event_cpus(&names), parts = 0, others = 0;
+    for (; part_at(parts) != NULL; parts++)
+        if (parts == i) {
+            name_part(part_at(i), out);
+            return true;
+        }
+    for (size_t k = 0; k <= n; k++) {
+        const char *set = k < n ? names[k] : systick;
+        if (part_named(set) == NULL && others++ == i - parts) {
+            snprintf(out, LIST_NAME, "%s", set);
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The name in list_cpu for "Cortex-A9", "a9", "n1", "m0plus" and so on; false: unknown. */
+static bool find_cpu(const char *cpu, char out[LIST_NAME])
+{
+    static const char *const makes[] = {"", "cortex-", "neoverse-"};
+    static const char plus[] = "plus";
+    size_t n = strlen(cpu), tail = sizeof plus - 1;
+    bool has_plus = n > tail && strcasecmp(cpu + n - tail, plus) == 0;
+    if (n - (has_plus ? tail : 0) > LIST_NAME / 2)
+        return false;
+    for (size_t k = 0; k < sizeof makes / sizeof *makes; k++) {
+        snprintf(out, LIST_NAME, "%s%.*s%s", makes[k], (int)(n - (has_plus ? tail : 0)), cpu,
+                 has_plus ? "+" : "");
+        if (part_named(out) != NULL || set_named(out) != NULL)
+            return true;
+    }
+    return false;
+}
+
+/* A core that has no PMU has the counters of its profile (DDI 0403 C1.8, B3.3; DDI 0419 B3.3). */
+static size_t sets_of_part(const struct core_part *part, const char *sets[LIST_SETS])
+{
+    bool has_dwt = part->architecture == ARMV7_M || part->architecture == ARMV8_M_MAIN;
+    sets[0] = part->pmu.events != NULL ? part->pmu.events : has_dwt ? "dwt" : systick;
+    sets[1] = systick;
+    return has_dwt ? 2 : 1;
+}
+
 size_t list_sets(const char *cpu, const char *sets[LIST_SETS])
 {
-    const char *name = find_cpu(cpu);
-    sets[0] = name;
-    for (size_t i = 0; i < PROFILES && name != NULL; i++)
-        if (strcmp(profiles[i].cpu, name) == 0) {
-            memcpy(sets, profiles[i].sets, sizeof profiles[i].sets);
-            return sets[1] != NULL ? 2 : 1;
-        }
-    return name != NULL ? 1 : 0;
+    char name[LIST_NAME];
+    if (!find_cpu(cpu, name))
+        return 0;
+    const struct core_part *part = part_named(name);
+    sets[0] = set_named(name);
+    return part != NULL ? sets_of_part(part, sets) : 1;
 }
 
 static bool refuse_cpu(const char *cpu, struct error *error)
 {
-    char room[NEAR_NAMES * (NEAR_LENGTH + 2) + 32], list[768] = "";
+    static const char make[] = "cortex-";
+    char room[NEAR_NAMES * (NEAR_LENGTH + 2) + 32], list[768] = "", name[LIST_NAME];
     struct near near;
-    size_t used = 0;
     near_init(&near, cpu, strlen(cpu));
-    for (size_t i = 0; list_cpu(i) != NULL; i++) {
-        near_offer(&near, list_cpu(i));
-        if (used + strlen(list_cpu(i)) + 2 < sizeof list)
-            used += (size_t)snprintf(list + used, sizeof list - used, " %s", list_cpu(i));
+    for (size_t i = 0, used = 0; list_cpu(i, name); i++) {
+        const char *brief = strncmp(name, make, sizeof make - 1) == 0 ? name + sizeof make - 1 : name;
+        near_offer(&near, name);
+        if (used + strlen(brief) + 2 < sizeof list)
+            used += (size_t)snprintf(list + used, sizeof list - used, " %s", brief);
     }
     if (near.count > 0)
         return error_set(error, ERROR_USAGE, "no events are known for \"%.64s\"%s", cpu,
@@ -132,11 +188,14 @@ static bool refuse_cpu(const char *cpu, struct error *error)
 static bool add_cpu(struct listing *self, const char *cpu, struct error *error)
 {
     const char *sets[LIST_SETS];
+    char name[LIST_NAME];
     size_t n = list_sets(cpu, sets);
-    bool ok = n > 0 || refuse_cpu(cpu, error);
-    for (size_t i = 0; i < n && ok; i++)
-        ok = add_set(self, sets[i], error);
-    return ok;
+    if (n == 0)
+        return refuse_cpu(cpu, error);
+    for (size_t i = 0; i < n; i++)
+        if (add_set(self, sets[i], find_cpu(cpu, name) ? part_named(name) : NULL, error) == NULL)
+            return false;
+    return true;
 }
 
 /* The blocks of the core that is there. */
@@ -147,9 +206,12 @@ static bool add_target(struct listing *self, struct session *session, struct err
         const struct counter_block *block = &core->blocks[i];
         if (block->unusable[0] != '\0')
             continue;
-        if (!(block->events != NULL ? add_set(self, block->events, error)
-                                    : add_group(self, block->kind->name, NULL, block->counters[0].name)))
+        struct group *group = block->events != NULL
+                                  ? add_set(self, block->events, core_part(&core->core), error)
+                                  : add_group(self, block->kind->name, block->counters[0].name);
+        if (group == NULL)
             return false;
+        group->block = block;
     }
     return self->n > 0 || error_advise(error, ERROR_NO_COUNTER, "pmu-probe doctor says why.",
                                        "the core has no counter that can be used");
@@ -161,6 +223,14 @@ static const char *meaning_of(const struct group *group)
 {
     return strcmp(group->only, "CPU_CYCLES") == 0 ? "cycles of the core; this counter has no other event"
                                                   : "ticks of its own clock; this counter has no other event";
+}
+
+/* Of generic events, those that the core says it has. */
+static bool is_shown(const struct listing *self, const struct group *group, const struct event *event)
+{
+    return is_wanted(self, event->name, event->words) &&
+           (!group->is_generic || group->block == NULL ||
+            group->block->kind->counters_for(group->block, event->code) != 0);
 }
 
 static bool has_event(void *self, const char *event)
@@ -184,7 +254,7 @@ static size_t widest_name(const struct listing *self)
         for (size_t i = 0; self->groups[g].set != NULL && i < event_set_count(self->groups[g].set); i++) {
             const struct event *event = event_set_at(self->groups[g].set, i);
             size_t length = strlen(event->name);
-            if (is_wanted(self, event->name, event->words) && length > widest)
+            if (is_shown(self, &self->groups[g], event) && length > widest)
                 widest = length;
         }
     return widest;
@@ -210,8 +280,8 @@ static void print_line(FILE *out, const char *first, const char *name, const cha
 static void begin_group(const struct listing *self, const struct group *group, bool *begun)
 {
     if (!*begun)
-        fprintf(self->context->out, "%s%s\n", self->events + self->shown_metrics > 0 ? "\n" : "",
-                group->name);
+        fprintf(self->context->out, "%s%s%s\n", self->events + self->shown_metrics > 0 ? "\n" : "",
+                group->name, group->is_generic ? " (generic events)" : "");
     *begun = true;
 }
 
@@ -222,7 +292,7 @@ static void print_group(struct listing *self, struct group *group, size_t width)
     for (size_t i = 0; group->set != NULL && i < event_set_count(group->set); i++) {
         const struct event *event = event_set_at(group->set, i);
         char code[16];
-        if (!is_wanted(self, event->name, event->words))
+        if (!is_shown(self, group, event))
             continue;
         begin_group(self, group, &begun);
         snprintf(code, sizeof code, "0x%04" PRIX32, event->code);
@@ -282,7 +352,7 @@ static void put_group(struct listing *self, struct group *group)
     snprintf(only.name, sizeof only.name, "%s", group->only);
     snprintf(only.words, sizeof only.words, "%s", meaning_of(group));
     for (size_t i = 0; group->set != NULL && i < event_set_count(group->set); i++)
-        if (is_wanted(self, event_set_at(group->set, i)->name, event_set_at(group->set, i)->words))
+        if (is_shown(self, group, event_set_at(group->set, i)))
             put_event(self, group, event_set_at(group->set, i));
     if (group->set == NULL && is_wanted(self, only.name, only.words))
         put_event(self, group, &only);

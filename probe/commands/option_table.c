@@ -82,9 +82,9 @@ const struct option option_table[] = {
      .help = "start OpenOCD with this folder for files, its -s", .acts = starts,
      .rivals = {{"probe", reaches, ALL}}, .brief = "and with this folder for files", .group = OPTIONS_LINK},
     {0, "elf", "FILE", OPTION_TEXT, AT(elf), PROGRAM,
-     .help = "the program on the target, for names and lines",
-     .instead = {{NULL, "looks at no program", LIST}}, .brief = "the program on the target",
-     .is_common = true},
+     .help = "the program on the target, for names and lines; without it, the ELF files here and in build/, "
+             "target/ and .pio/build/ are compared with the target",
+     .brief = "the program on the target", .is_common = true, .is_idle = true},
     {0, "load-offset", "OFFSET", OPTION_OFFSET, AT(load_offset), PROGRAM,
      .help = "how far above the addresses of --elf the program runs (0x130000, -0x1000), if it was moved"},
     {'C', "core", "N", OPTION_CORE, AT(core), TARGET, .help = "which core, as info numbers them",

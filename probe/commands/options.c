@@ -207,7 +207,8 @@ static bool check_given(const struct reader *r)
 {
     for (size_t i = 0; i < option_count; i++) {
         const struct option *option = &option_table[i];
-        if (was_given(r, option) && !is_for(r, option) && (!sets_format(option) || has_format(r)))
+        if (was_given(r, option) && !is_for(r, option) && !option->is_idle &&
+            (!sets_format(option) || has_format(r)))
             return option_refuse(option, r->typed[i], r->command, r->error);
     }
     const struct command *command = &commands[r->command];
@@ -281,10 +282,20 @@ static bool refuse_act(const struct option *option, const char *does, struct err
                         "%s %s, which a file that came with a folder must not", option->name, does);
 }
 
-static bool read_line(struct reader *r, enum source source, bool trusted, const char *key, const char *value)
+static bool names_file(const struct option *option)
+{
+    return option->value != NULL && (strcmp(option->value, "FILE") == 0 ||
+                                     strcmp(option->value, "DIR") == 0 || strcmp(option->value, "OLD") == 0);
+}
+
+static bool read_line(struct reader *r, enum source source, struct conf *conf, const char *key, char *value)
 {
     const struct option *option = option_find(key, strlen(key));
+    bool trusted = conf->is_own || r->options->trust_conf;
     if (!check_line(option, key, value, r->error))
+        return false;
+    /* OpenOCD has files of its own */
+    if (names_file(option) && !conf_beside(conf, option->kind == OPTION_OPENOCD, &value, r->error))
         return false;
     const char *text = value != NULL ? value : "", *does = option_acts(option, text);
     bool wanted = is_wanted(r, option, source), refused = wanted && does != NULL && !trusted;
@@ -309,11 +320,10 @@ static bool read_conf(struct reader *r, enum conf_which which, bool *has_own)
     if (!ok)
         return false;
     *has_own = conf.is_own;
-    while (conf_next(&conf, &key, &value))
-        if (!read_line(r, which == CONF_OWN ? SOURCE_OWN : SOURCE_FOLDER, conf.is_own || options->trust_conf,
-                       key, value))
-            return error_prefix(r->error, "%s:%u: ", conf.name, conf.line);
-    return true;
+    while (conf_next(&conf, &key, &value, r->error))
+        if (!read_line(r, which == CONF_OWN ? SOURCE_OWN : SOURCE_FOLDER, &conf, key, value))
+            break;
+    return r->error->kind == ERROR_NONE || error_prefix(r->error, "%s:%u: ", conf.name, conf.line);
 }
 
 static bool read_confs(struct reader *r)

@@ -89,11 +89,11 @@ struct options {
 };
 
 /*
- * Command line first, then $PMU_PROBE, then pmu-probe.conf in the current folder, then the user's own; the
- * first that says something counts. On the command line an option that the command does not take is an error,
- * and so is a word too many. A pmu-probe.conf is for all commands: each takes its own from it. The current
- * folder's must not start programs, name files to write, or stop and start the target: see option_acts. For
- * help and version none is read.
+ * Command line first, then $PMU_PROBE, then pmu-probe.conf in the current folder or the nearest above it,
+ * then the user's own; the first that says something counts. On the command line an option that the command
+ * does not take is an error, and so is a word too many. A pmu-probe.conf is for all commands: each takes its
+ * own from it. The current folder's must not start programs, name files to write, or stop and start the
+ * target: see option_acts. For help and version none is read.
  */
 bool options_read(struct options *options, int argc, char **argv, struct error *error);
 void options_free(struct options *options);
@@ -150,6 +150,7 @@ struct option {
     const char *values; /* that complete it, with blanks between; one with a colon at its end goes on */
     const char *acts;   /* what it does, so that a pmu-probe.conf which came with a folder must not say it */
     bool of_dap;        /* it configures a CMSIS-DAP probe */
+    bool is_idle;       /* other commands than these ignore it, so that an alias may say it for all */
     uint64_t least, most;                     /* of OPTION_COUNT; most 0: no bounds */
     unsigned formats;                         /* that can show it: bits of enum format; 0: all */
     struct option_rule needs;                 /* of no use without one of these, if the command takes one */
@@ -204,20 +205,27 @@ const struct option *options_read_partly(struct options *options, int argc, char
 void option_print(FILE *out, const struct option *option, const char *help);
 
 /*
- * pmu-probe.conf as lines: the one of the current folder, and the user's own in $XDG_CONFIG_HOME/pmu-probe or
- * ~/.config/pmu-probe. A file that others may write is refused; so is one of another user, unless trusted.
+ * pmu-probe.conf as lines: the one of the current folder or the nearest above it, and the user's own in
+ * $XDG_CONFIG_HOME/pmu-probe or ~/.config/pmu-probe. A file that others may write is refused; so is one of
+ * another user, unless trusted.
  */
 enum conf_which { CONF_FOLDER, CONF_OWN, CONFS };
 struct conf {
-    char name[512]; /* for messages */
-    bool is_own;    /* also the current folder's, if it is the same file */
-    char *text;     /* freed by the caller; NULL: there is none */
+    char name[512];   /* for messages */
+    char folder[128]; /* "../../": it is above the current folder; "" */
+    bool is_own;      /* also the current folder's, if it is the same file */
+    char *text;       /* freed by the caller; NULL: there is none */
     char *rest;
     unsigned line; /* of what conf_next gave last */
+    size_t made;   /* bytes of values that are kept after the text */
 };
 bool conf_open(struct conf *conf, enum conf_which which, bool trusted, struct error *error);
-/* False: no more lines. *value is NULL if the line has no "=". Both point into the text. */
-bool conf_next(struct conf *conf, char **key, char **value);
+/* A value may be in quotes, and begin with ~/; a # after a blank begins a comment. False: no more lines, or
+ * an error. *value is NULL if the line has no "=". Both stay as long as the text. */
+bool conf_next(struct conf *conf, char **key, char **value, struct error *error);
+/* A file's name is meant as seen from the folder of the pmu-probe.conf. `if_there`: it may be meant otherwise
+ * if there is no such file. */
+bool conf_beside(struct conf *conf, bool if_there, char **name, struct error *error);
 
 /*
  * Values: the text after an option. Each function returns false if it cannot read all of the text. None takes

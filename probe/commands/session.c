@@ -1,12 +1,14 @@
 #include "commands/session.h"
 
 #include "base/file.h"
+#include "commands/elf_search.h"
 #include "commands/tasks.h"
 #include "device/restore.h"
 #include "device/settings.h"
 #include "links/claim.h"
 #include "links/journal.h"
 #include "links/ledger.h"
+#include "report/terminal.h"
 #include "wire/wire.h"
 
 #include <inttypes.h>
@@ -31,12 +33,100 @@ struct deadline session_deadline(const struct session *session)
     return deadline;
 }
 
+const char *session_elf(const struct session *session)
+{
+    const char *named = session->context->options->elf;
+    return named != NULL ? named : session->found;
+}
+
+/* The first location that is a name, so that the program must be known; NULL: none. */
+static const char *name_among(const struct options *options)
+{
+    for (size_t i = 0; i < options->n_operands; i++)
+        if (options->operands[i][0] != '*')
+            return options->operands[i];
+    return NULL;
+}
+
+/* Of the files found, newest first: session->found is the first that the target runs. Returns how many it may
+ * run. */
+static size_t choose_elf(struct session *session, const struct elf_files *files)
+{
+    size_t there = 0;
+    struct symbols *chosen = NULL;
+    for (size_t i = 0; i < files->n && *session->context->cancel == 0; i++) {
+        struct error unread = {0};
+        session->symbols =
+            symbols_open_moved(files->files[i].path, session->context->options->load_offset, &unread);
+        bool same = session->symbols != NULL && elf_is_there(session);
+        if (same && there++ == 0) {
+            chosen = session->symbols;
+            snprintf(session->found, sizeof session->found, "%s", files->files[i].path);
+        } else {
+            symbols_close(session->symbols);
+        }
+    }
+    session->symbols = session->device.symbols = chosen;
+    return there;
+}
+
+static void tell_chosen(const struct session *session, size_t there)
+{
+    char path[UTF8_CLEAN_ROOM(ELF_PATH)];
+    utf8_clean(path, sizeof path, session->found);
+    if (session->context->options->quiet)
+        return;
+    if (there == 1)
+        fprintf(stderr, "pmu-probe: using %s (its code is on the target)\n", path);
+    else
+        fprintf(stderr,
+                "pmu-probe: using %s (its code is on the target; the newest, of %zu others it is, too)\n",
+                path, there - 1);
+}
+
+static bool refuse_without_elf(const struct session *session, const struct elf_files *files,
+                               struct error *error)
+{
+    const struct options *options = session->context->options;
+    if (session->needs_elf == ELF_NEEDED)
+        error_set(error, ERROR_ELF,
+                  "functions are found by name, and there is no ELF file to look them up in");
+    else
+        error_set(error, ERROR_ELF, "`%.200s` is a name, and there is no ELF file to look it up in",
+                  name_among(options));
+    struct error looked = {0};
+    if (files->n == 0)
+        error_set(&looked, ERROR_ELF, "none is named, and none is in %s", elf_folders);
+    else
+        error_set(&looked, ERROR_ELF, "none is named, and the target has the code of none of %zu in %s",
+                  files->n, elf_folders);
+    return error_add(error, &looked);
+}
+
+static bool search_elf(struct session *session, struct error *error)
+{
+    struct elf_files *files = calloc(1, sizeof *files);
+    if (files == NULL)
+        return error_set(error, ERROR_SYSTEM, "out of memory");
+    elf_files_find(files);
+    bool ok = files->n > 0 ? session_reach_target(session, error) : refuse_without_elf(session, files, error);
+    size_t there = ok ? choose_elf(session, files) : 0;
+    if (ok && there == 0)
+        ok = refuse_without_elf(session, files, error);
+    free(files);
+    if (ok)
+        tell_chosen(session, there);
+    return ok;
+}
+
 bool session_open_elf(struct session *session, struct error *error)
 {
-    const char *path = session->context->options->elf;
-    if (path == NULL)
-        return true;
-    session->symbols = symbols_open_moved(path, session->context->options->load_offset, error);
+    const struct options *options = session->context->options;
+    if (options->elf == NULL)
+        return session->needs_elf == ELF_NOT_NEEDED ||
+               (session->needs_elf == ELF_FOR_NAMES && name_among(options) == NULL) ||
+               search_elf(session, error);
+    session->symbols = symbols_open_moved(options->elf, options->load_offset, error);
     return session->symbols != NULL;
 }
 
@@ -307,6 +397,8 @@ static bool claim_link(const struct session *session, struct error *error)
 bool session_reach_target(struct session *session, struct error *error)
 {
     struct error left = {0};
+    if (session->link != NULL) /* for the search of an ELF file */
+        return true;
     for (size_t i = 0; i < CONTEXT_OUTPUTS; i++)
         if (session->context->outputs[i] != NULL)
             output_ends_the_run(session->context->outputs[i]);
@@ -408,7 +500,7 @@ void session_conditions(struct session *session, const struct clock *clock, stru
              device->block->note[0] != '\0' && clock->doubt[0] != '\0' ? "; " : "", clock->doubt);
     snprintf(out->clock_source, sizeof out->clock_source, "%s", clock->source);
     if (session->symbols != NULL) {
-        snprintf(out->elf, sizeof out->elf, "%s", session->context->options->elf);
+        snprintf(out->elf, sizeof out->elf, "%.255s", session_elf(session));
         snprintf(out->build_id, sizeof out->build_id, "%s", symbols_build_id(session->symbols));
     }
     char sleep[SLEEP_NOTE] = "";

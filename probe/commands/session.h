@@ -5,6 +5,7 @@
 #pragma once
 
 #include "commands/command.h"
+#include "commands/elf_search.h"
 #include "device/device.h"
 #include "engine/engine.h"
 #include "links/dap/dap.h"
@@ -17,9 +18,14 @@
 
 #include <stdbool.h>
 
+/* Without --elf: whether the command goes on without, needs it for a name among its operands, or needs it. */
+enum needs_elf { ELF_NOT_NEEDED, ELF_FOR_NAMES, ELF_NEEDED };
+
 struct session {
     const struct context *context;
-    struct symbols *symbols; /* NULL without --elf */
+    enum needs_elf needs_elf;
+    struct symbols *symbols; /* NULL without an ELF */
+    char found[ELF_PATH];    /* the ELF that was not named; "" */
     struct link *link;
     struct device device;
     bool may_stop;           /* the command stops the core anyway */
@@ -46,7 +52,10 @@ struct session {
     char own_write[112];            /* what session_check_writes found first; "" */
 };
 
+/* The file of --elf. If a command that needs one got none, the target is connected first, and the newest file
+ * there whose code it holds is taken, which a note says. */
 bool session_open_elf(struct session *session, struct error *error);
+const char *session_elf(const struct session *session); /* its name; "": none */
 /* Link, target and the chosen core. */
 bool session_reach_target(struct session *session, struct error *error);
 /* What a run that did not end has left there: ERROR_LEFT. A journal of which nothing is left is removed. The
@@ -200,6 +209,8 @@ bool elf_fits(const struct symbols_machine *machine, const struct core *core);
 /* Whether the code at a core's PC is that of another place of the ELF alone: `by` is the --load-offset with
  * which it would be there. */
 bool elf_find_moved(struct session *session, uint64_t pc, uint64_t *by);
+/* Whether the core can run it, and memory has its code, as it can be seen while the core runs. */
+bool elf_is_there(struct session *session);
 /* The session must have chosen its core; true without an ELF. */
 bool elf_check(struct session *session, struct error *error);
 /* Whether the chip shows other than its memory while its core sleeps, as far as it sleeps within a moment. */

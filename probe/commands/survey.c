@@ -93,7 +93,7 @@ static bool choose_hottest(struct survey_command *self, struct profile_tally *ta
     profile_interval_free(&interval);
     return ok && (self->regions.n > 0 ||
                   error_set(error, ERROR_STATE, "no sample of the program counter is in a function of %.128s",
-                            options_of(self)->elf));
+                            session_elf(&self->session)));
 }
 
 /* Samples need another hold on the target than counting does: all is undone in between. */
@@ -131,9 +131,6 @@ static bool begin_verdicts(struct survey_command *self, struct error *error)
 static bool check_operands(struct survey_command *self, struct error *error)
 {
     const struct options *options = options_of(self);
-    if (options->elf == NULL)
-        return error_set(error, ERROR_ELF,
-                         "functions are found by name, and there is no ELF file to look them up in");
     unsigned ways = (options->n_operands > 0) + (options->hot > 0) + (options->regions != NULL);
     if (ways == 0)
         return error_set(error, ERROR_USAGE,
@@ -558,11 +555,11 @@ static void drop_regions(struct survey_command *self)
 
 int command_survey(const struct context *context, struct error *error)
 {
-    struct survey_command self = {.session = {.context = context, .may_stop = true}};
+    struct survey_command self = {.session = {.context = context, .needs_elf = ELF_NEEDED, .may_stop = true}};
     int code = EXIT_DONE;
     if (!context->options->quiet)
         progress_begin(&self.progress, stderr);
-    bool ok = check_operands(&self, error) && session_open_elf(&self.session, error) &&
+    bool ok = session_open_elf(&self.session, error) && check_operands(&self, error) &&
               counting_check_tick(&self.session, error) && choose(&self, error) &&
               begin_regions(&self, error) && session_open_target(&self.session, error) &&
               session_check_run_control(&self.session, error) &&

@@ -3,6 +3,7 @@
  */
 #pragma once
 
+#include <stddef.h>
 #include <stdint.h>
 
 enum architecture {
@@ -35,7 +36,7 @@ enum pmu_kind { PMU_NONE, PMU_CP15, PMU_V1, PMU_V2, PMU_V3, PMU_V3P1, PMU_V81M }
 
 struct part_pmu {
     enum pmu_kind kind;
-    const char *events; /* the file */
+    const char *events; /* the set */
     uint8_t counters;   /* of PMU_CP15, before its registers can be read */
     uint32_t common;    /* PMUv1 has no register that says which common events there are; the TRMs do */
 };
@@ -48,5 +49,7 @@ struct core_part {
     struct part_pmu pmu;
 };
 
+/* The i-th known; NULL: there are no more. */
+const struct core_part *part_at(size_t i);
 /* By MIDR or CPUID. */
 const struct core_part *part_find(uint32_t id);

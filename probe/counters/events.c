@@ -98,25 +98,54 @@ static bool read_range(struct parser *p, unsigned line, struct span word, uint32
     return *first <= *last || events_fail(p, line, "this range is backwards:", word);
 }
 
+/* Orders the events from `from` up to *to: those of a range come last, from where *to is then. */
+static bool part_range(struct parser *p, unsigned line, struct span word, size_t from, size_t *to)
+{
+    struct event *events = p->set->events;
+    uint32_t first = 0, last = 0;
+    size_t kept = from;
+    if (!read_range(p, line, word, &first, &last))
+        return false;
+    for (size_t i = from; i < *to; i++)
+        if (events[i].code < first || events[i].code > last) {
+            struct event event = events[kept];
+            events[kept++] = events[i];
+            events[i] = event;
+        }
+    if (kept == *to)
+        return events_fail(p, line, "the set that is used has no event", word);
+    *to = kept;
+    return true;
+}
+
+/* Orders the events from `from` on, which a `use` brought and which share one line number: those of these
+ * codes come last, from *at on. */
+static bool part_codes(struct parser *p, unsigned line, struct span rest, size_t from, size_t *at)
+{
+    struct span word;
+    for (*at = p->set->n; span_word(&rest, &word);)
+        if (!part_range(p, line, word, from, at))
+            return false;
+    return true;
+}
+
 /* Drops codes from the events that the last `use` brought, which begin at `from`. */
 static bool read_except(struct parser *p, unsigned line, struct span rest, size_t from)
 {
-    struct event_set *set = p->set;
-    struct span word;
     if (rest.n == 0)
         return events_fail(p, line, "which codes, after", (struct span){"except", 6});
-    while (span_word(&rest, &word)) {
-        uint32_t first = 0, last = 0;
-        if (!read_range(p, line, word, &first, &last))
-            return false;
-        size_t kept = from;
-        for (size_t i = from; i < set->n; i++) /* they share one line number */
-            if (set->events[i].code < first || set->events[i].code > last)
-                set->events[kept++] = set->events[i];
-        if (kept == set->n)
-            return events_fail(p, line, "the set that is used has no event", word);
-        set->n = kept;
-    }
+    return part_codes(p, line, rest, from, &p->set->n);
+}
+
+/* Drops all others. */
+static bool keep_codes(struct parser *p, unsigned line, struct span rest, size_t from)
+{
+    struct event_set *set = p->set;
+    size_t at = 0;
+    if (!part_codes(p, line, rest, from, &at))
+        return false;
+    memmove(set->events + from, set->events + at, (set->n - at) * sizeof *set->events);
+    set->n -= at - from;
     return true;
 }
 
@@ -125,8 +154,8 @@ static bool read_text(struct parser *p, struct span text);
 static bool read_use(struct parser *p, unsigned line, struct span rest)
 {
     struct span name;
-    if (!span_word(&rest, &name) || rest.n > 0 || !span_is_event_name(name))
-        return events_fail(p, line, "`use` takes the name of one set, not", name);
+    if (!span_word(&rest, &name) || !span_is_event_name(name))
+        return events_fail(p, line, "`use` takes the name of a set, not", name);
     if (p->depth == DEEPEST_USE || ++p->uses > MOST_USES)
         return events_fail(p, line, "too many sets use each other, at", name);
     char *inside = p->inside[p->depth];
@@ -139,10 +168,11 @@ static bool read_use(struct parser *p, unsigned line, struct span rest)
     text.at = p->other != NULL ? p->other(p->self, inside, &text.n) : NULL;
     if (text.at == NULL)
         return events_fail(p, line, "there is no set", name);
+    size_t from = p->set->n;
     p->depth++;
     bool ok = read_text(p, text);
     p->depth--;
-    return ok;
+    return ok && (rest.n == 0 || keep_codes(p, line, rest, from));
 }
 
 static bool read_text(struct parser *p, struct span text)
@@ -281,7 +311,7 @@ struct event_set *event_set_open(const char *cpu, struct error *error)
     const char *text = find_text(NULL, cpu, &n);
     if (text != NULL)
         return event_set_parse(text, n, find_text, NULL, error);
-    char list[512] = "";
+    char list[896] = "";
     for (size_t i = 0, used = 0; i < FILES && used + strlen(names[i]) + 2 < sizeof list; i++)
         used += (size_t)snprintf(list + used, sizeof list - used, " %s", names[i]);
     error_set(error, ERROR_USAGE, "no events are known for \"%.64s\"; there are:%s", cpu, list);
@@ -292,6 +322,13 @@ size_t event_cpus(const char *const **out)
 {
     *out = names;
     return FILES;
+}
+
+bool event_set_is_generic(const char *cpu)
+{
+    static const char end[] = "-common";
+    size_t n = strlen(cpu);
+    return n >= sizeof end - 1 && strcmp(cpu + n - (sizeof end - 1), end) == 0;
 }
 
 struct wishing {

@@ -1,7 +1,7 @@
 /*
  * Events that the counters of a core can count, by name, code and a few words. The sets are text files in
- * probe/events, which the build embeds; a set may take over another's events with `use`. Also parses the
- * argument of -e.
+ * probe/events, which the build embeds: a set each, or several that each begin with a line `set NAME`. A set
+ * may take over another's events with `use`. Also parses the argument of -e.
  */
 #pragma once
 
@@ -29,6 +29,7 @@ struct event_set *event_set_open(const char *cpu, struct error *error);
  * `other` finds the text of a set that is named after `use`, NULL: none. Lines are:
  *     use SET                  its events belong to this one too,
  *     except 0x08 0x13-0x1D    but for these,
+ *     use SET 0x08 0x13-0x1D   these alone do,
  *     0x11 CPU_CYCLES words    an event.
  * Codes and names are unique in a set. ERROR_USAGE with the line for anything else.
  */
@@ -44,6 +45,8 @@ const struct event *event_set_by_code(const struct event_set *set, uint32_t code
 
 /* The names of all embedded sets, sorted. */
 size_t event_cpus(const char *const **names);
+/* Whether a set has what an architecture names, for cores whose own events are not known: "armv7-common". */
+bool event_set_is_generic(const char *cpu);
 
 struct event_request {
     char name[EVENT_NAME]; /* as typed */

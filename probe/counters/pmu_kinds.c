@@ -129,8 +129,10 @@ static bool v3_identify(const struct core *core, const uint64_t *values, struct 
 {
     if (!has_v3(core))
         return false;
+    static const struct part_pmu unknown = {.kind = PMU_V3P1, .events = "armv8-pmuv3-common"};
     const struct part_pmu *part = &core_part(core)->pmu;
-    bool known = part->kind == PMU_V3 || part->kind == PMU_V3P1;
+    if (part->kind != PMU_V3 && part->kind != PMU_V3P1)
+        part = &unknown;
     struct pmu pmu = {.places = &v3_places,
                       .n = values[V3_CONFIGURATION] & PMCFGR_N,
                       .cycle_filter = (uint32_t)values[V3_FILTER],
@@ -140,8 +142,7 @@ static bool v3_identify(const struct core *core, const uint64_t *values, struct 
                       .common = pmu_event_bits(values[V3_EVENTS], values[V3_EVENTS + 1]),
                       .extended = values[V3_EVENTS + 2] | values[V3_EVENTS + 3] << 32};
     pmu_take_common(&pmu, values);
-    *out =
-        (struct counter_block){.kind = &pmu_v3_kind, .events = known ? part->events : "armv8-pmuv3-common"};
+    *out = (struct counter_block){.kind = &pmu_v3_kind, .events = part->events};
     pmu_describe(core, &pmu, out);
     snprintf(out->text, sizeof out->text, "PMUv3, %u counters", out->pmu.n);
     return true;

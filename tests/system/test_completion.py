@@ -37,6 +37,7 @@ ROWS = [
     ("--elf 'board_app.elf' del", "--elf board_app.elf delta"),
     ("delta -M CPI,BRANCH_", "delta -M CPI,BRANCH_MISS"),
     ("list --cpu cortex-m8", "list --cpu cortex-m85"),
+    ("list --cpu neoverse-e", "list --cpu neoverse-e1"),
     ("list --cpu cortex-a9 JAVA_HW", "list --cpu cortex-a9 JAVA_HW_BYTECODE_EXEC"),
     ("report board_", "report board_app.elf"),
     ("compare board_", "compare board_app.elf"),

@@ -154,11 +154,13 @@ def test_delta_for_a_time():
 
 def test_list_is_for_every_core_and_says_when_nothing_matches():
     for cpu, names in (("cortex-m4", ["dwt", "CPICNT", "INSTRUCTIONS", "systick"]), ("m0plus", ["systick"]), ("Cortex-M33", ["dwt"]),
-                       ("cortex-m7", ["dwt"]), ("a53", ["INST_RETIRED", "CPI ", "metrics"])):
+                       ("cortex-m7", ["dwt"]), ("a53", ["INST_RETIRED", "CPI ", "metrics"]), ("Cortex-A78C", ["cortex-a78c", "CNT_CYCLES"]),
+                       ("n1", ["neoverse-n1", "SAMPLE_POP"]), ("r52plus", ["generic events"]), ("cortex-a725", ["generic events"])):
         listed = run_tool("list", "--cpu", cpu)
         assert listed.code == 0 and all(name in listed.out for name in names), cpu
         assert max(map(len, listed.out.splitlines())) <= 80
     assert "systick" not in run_tool("list", "--cpu", "cortex-m4", "LSU").out
+    assert all(f" {name} " in run_tool("list", "--cpu", "z80").err for name in ("m0+", "a9", "x925", "neoverse-v3ae", "knc"))
     nothing = run_tool("list", "--cpu", "cortex-a9", "zzz")
     assert nothing.code == 2 and 'has "zzz"' in nothing.err and nothing.out == ""
     assert "did you mean cortex-a53" in run_tool("list", "--cpu", "cortex-a533").err

@@ -35,7 +35,7 @@ def help_of_all():
 TABLE = help_of_all()[""]
 TAKEN = {command: {name for _, name, _ in help_of_all()[command]} for command in COMMANDS}
 REFUSED = [(letter, name, value, [command for command in COMMANDS if name not in TAKEN[command]]) for letter, name, value in TABLE]
-REFUSED = [row for row in REFUSED if row[3]]
+REFUSED = [row for row in REFUSED if row[3] and row[1] != "--elf"]  # that one is ignored
 
 
 def test_the_manual_has_the_options_of_each_command():

@@ -1,6 +1,7 @@
 #include "commands/options.h"
 #include "test.h"
 
+#include <limits.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -428,6 +429,44 @@ CONFIG_TEST(only_the_users_own_config_acts)
     assert_int_equal(chdir("pmu-probe"), 0);
     reads("info", "command=info output=y");
     assert_int_equal(chdir(".."), 0);
+}
+
+CONFIG_TEST(a_config_has_quotes_comments_and_a_home)
+{
+    setenv("HOME", "/home/me", 1);
+    write_config(
+        "elf = \"a b # c.elf\"  # ours\nprobe = 'gdb:x:1'# too\nrepeat = 7 # times\nno-calibrate # a = b\n");
+    reads("delta f", "command=delta probe=gdb:x:1 elf=a b # c.elf operands=f hits=7 no_calibrate");
+    write_config("elf = ~/app#1.elf\n");
+    reads("info", "command=info elf=/home/me/app#1.elf");
+    write_config("elf = '~/app.elf'\n");
+    reads("info", "command=info elf=~/app.elf");
+    write_config("#\nelf = \"app.elf\n");
+    refuses_with("info", "pmu-probe.conf:2: a quote is not closed");
+    write_config("#\nelf = \"app\".elf\n");
+    refuses_with("info", "pmu-probe.conf:2: there is more after the closing quote");
+}
+
+CONFIG_TEST(the_config_above_is_found_up_to_the_home)
+{
+    char here[PATH_MAX];
+    assert_non_null(getcwd(here, sizeof here));
+    write_config("elf = build/app.elf\n");
+    assert_int_equal(mkdir("low", 0755), 0);
+    assert_int_equal(mkdir("low/lower", 0755), 0);
+    assert_int_equal(chdir("low/lower"), 0);
+    setenv("HOME", here, 1);
+    reads("survey *", "command=survey elf=../../build/app.elf operands=*");
+    write_file("../pmu-probe.conf", "file = x.cfg\n");
+    refuses_with("info", "../pmu-probe.conf:1: file starts OpenOCD with commands");
+    unlink("../pmu-probe.conf");
+    char low[PATH_MAX + 8];
+    snprintf(low, sizeof low, "%s/low", here);
+    setenv("HOME", low, 1);
+    reads("info", "command=info");
+    assert_int_equal(chdir(here), 0);
+    rmdir("low/lower");
+    rmdir("low");
 }
 
 CONFIG_TEST(a_config_that_others_may_write_is_refused)

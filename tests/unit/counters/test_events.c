@@ -1,3 +1,4 @@
+#include "cores/parts.h"
 #include "counters/events.h"
 #include "test.h"
 
@@ -19,7 +20,7 @@ TEST(every_embedded_set_can_be_searched)
 {
     const char *const *cpus;
     size_t n = event_cpus(&cpus);
-    assert_int_equal(n, 24);
+    assert_int_equal(n, 43);
     for (size_t i = 0; i < n; i++) {
         struct event_set *set = open_set(cpus[i]);
         assert_true(i == 0 || strcmp(cpus[i - 1], cpus[i]) < 0);
@@ -53,6 +54,21 @@ static void expect(const char *cpu, uint32_t code, const char *name)
     event_set_free(set);
 }
 
+/* Those of a debug bus have one; a file without a part is a common one, or of no part. */
+TEST(every_part_has_a_set_that_is_there)
+{
+    for (size_t i = 0; part_at(i) != NULL; i++) {
+        const struct core_part *part = part_at(i);
+        if (part->architecture >= ARMV81_M)
+            assert_non_null(part->pmu.events);
+        if (part->pmu.events != NULL)
+            event_set_free(open_set(part->pmu.events));
+    }
+    assert_true(event_set_is_generic("armv8-pmuv3-common"));
+    assert_false(event_set_is_generic("armv8-pmuv3"));
+    assert_false(event_set_is_generic("common"));
+}
+
 TEST(codes_mean_what_each_core_means)
 {
     expect("cortex-a9", 0x08, NULL);
@@ -65,8 +81,14 @@ TEST(codes_mean_what_each_core_means)
     expect("cortex-a7", 0x60, "BUS_ACCESS_RD");
     expect("cortex-a8", 0x43, "L2_ACCESS");
     expect("armv7-common", 0x1E, NULL);
-    expect("cortex-a72", 0x08, "INST_RETIRED");
-    expect("cortex-a72", 0x06, NULL);
+    expect("cortex-a57", 0x08, "INST_RETIRED");
+    expect("cortex-a57", 0x06, NULL);
+    expect("cortex-a78", 0x72, NULL);
+    expect("cortex-a78", 0x4004, "CNT_CYCLES");
+    expect("cortex-a520", 0xC3, "L2D_WS_MODE");
+    expect("cortex-r82", 0x320, "SYS_CACHE_RD");
+    expect("armv8-pmuv3-common", 0x4006, "L1I_CACHE_LMISS");
+    expect("armv8-pmuv3-common", 0x40, NULL);
     expect("cortex-r5", 0x72, "ACP_DCACHE_ACCESS");
     expect("cortex-r5", 0x40, "IFETCH_STALL");
     expect("cortex-r4", 0x72, NULL);
@@ -140,7 +162,7 @@ TEST(sets_use_each_other)
     struct error error = {0};
     struct event_set *set =
         parse("# a core\r\n use  middle # all of it\r\nexcept 0x10\r\n\r\n0x02 Two\tits  words \r\n"
-              "0x0 NAUGHT\nuse base\nexcept 0x01 0x2 0x03",
+              "0x0 NAUGHT\nuse base 0x10 0x02-0x04 0x01\nexcept 0x01 0x2 0x03",
               &error);
     if (set == NULL)
         fail_msg("%s", error.text);
@@ -155,6 +177,12 @@ TEST(sets_use_each_other)
         assert_string_equal(event_set_at(set, i)->name, wanted[i].name);
         assert_string_equal(event_set_at(set, i)->words, wanted[i].words);
     }
+    event_set_free(set);
+    set = parse("use base 0x03 0x01\nuse middle 0x20", &error);
+    assert_int_equal(event_set_count(set), 3);
+    assert_non_null(event_set_find(set, "ONE"));
+    assert_non_null(event_set_find(set, "THREE"));
+    assert_non_null(event_set_find(set, "THIRTYTWO"));
     event_set_free(set);
     set = parse("# nothing", &error);
     assert_int_equal(event_set_count(set), 0);
@@ -192,7 +220,12 @@ TEST(errors_name_the_line)
         {"0x03 X\nuse base", "line 2: the code 0x03 is X already"},
         {"use nowhere", "line 1: there is no set \"nowhere\""},
         {"use", "line 1: `use` takes the name"},
-        {"use base middle", "line 1: `use` takes the name"},
+        {"use base middle", "line 1: a code is written 0x11, not \"middle\""},
+        {"use base 0x02 0x07", "line 1: the set that is used has no event \"0x07\""},
+        {"use base 0x02 0x01-0x02 0x02", "line 1: the set that is used has no event \"0x02\""},
+        {"use empty 0x01", "line 1: the set that is used has no event \"0x01\""},
+        {"use base 0x03-0x01", "line 1: this range is backwards"},
+        {"use base 0x01\nuse base 0x01-0x02", "line 2: the code 0x01 is ONE already"},
         {"use ../../etc/passwd", "line 1: `use` takes the name"},
         {"except 0x01", "line 1: only after a `use`"},
         {"use base\n0x40 X\nexcept 0x01", "line 3: only after a `use`"},

@@ -23,10 +23,14 @@ FAKE_TEST(every_core_is_known)
         {A53, "cortex-a53", 6},
         {A55, "cortex-a55", 6},
         {0x411FD072, "cortex-a57", 6},
-        {0x410FD083, "cortex-a72", 6},
+        {0x410FD083, "cortex-a57", 6},
         {0x414FD0B1, "cortex-a76", 6},
         {0x411FD132, "cortex-r52", 4},
-        {0x410FD042, "armv8-pmuv3-common", 6},
+        {0x410FD042, "cortex-a35", 6},
+        {0x410FD4B0, "cortex-a78", 6},
+        {0x410FD830, "neoverse-v3", 6},
+        {0x410FD870, "armv8-pmuv3-common", 6},
+        {0x410FFFF0, "armv8-pmuv3-common", 6},
     };
     *fake_word(f, 0xE04) = 0x41033000; /* what the core itself would see; here it says nothing */
     for (size_t i = 0; i < sizeof cores / sizeof *cores; i++) {
