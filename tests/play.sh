@@ -58,7 +58,7 @@ start_openocd() {
         -c "tcl_port $2; gdb_port $3; telnet_port disabled" -f "openocd-cfg/boards/$1" >/dev/null 2>"$folder/openocd" &
     children+=($!)
     until grep -q "for gdb connections" "$folder/openocd"; do
-        if ! kill -0 "${children[-1]}" 2>/dev/null; then
+        if ! kill -0 "${children[-1]}" 2>/dev/null || grep -q "couldn't bind" "$folder/openocd"; then
             cat "$folder/openocd" >&2
             echo "play: OpenOCD ended" >&2
             exit 1
