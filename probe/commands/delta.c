@@ -90,8 +90,8 @@ static bool begin_document(struct delta_command *self, struct error *error)
     self->document = document_new();
     self->times = calloc(1, sizeof *self->times);
     self->left_out = 0;
-    document_add(&self->document,
-                 json_header_part(JSON_SCHEMA, &self->conditions, columns, plan->n_columns, deadline_wall_s()));
+    document_add(&self->document, json_header_part(JSON_SCHEMA, &self->conditions, columns, plan->n_columns,
+                                                   deadline_wall_s()));
     if (!self->document.ok || self->times == NULL)
         return error_set(error, ERROR_SYSTEM, "out of memory");
     if (command->options->format == FORMAT_TEXT)
