@@ -14,7 +14,8 @@ from trouble import TOOL, Strike
 from troubled_place import TroubledPlace, differences, restores
 
 CHIPS = ["rp2040", "rp2350", "m4", "m55", "a9", "a53", "r5", "r52", "a53in32"]
-WAYS = [way.format(chip) for chip in CHIPS for way in ("{}/swd", "{}", "{}/v2", "gdb {}")]
+NOT_BY_GDB = ("r52", "a53in32")  # OpenOCD 0.12.0 closes the connection, see docs/cortex-a-r.md
+WAYS = [way.format(chip) for chip in CHIPS for way in ("{}/swd", "{}", "{}/v2", "gdb {}") if chip not in NOT_BY_GDB or way != "gdb {}"]
 CSW_KILLS, FINDS_PORTS = 30 if SOAK else 12, 80  # within the first N messages
 IN_CHECK, IN_SOAK = int(os.environ.get("TORTURE", 0)) // len(WAYS) or 1, 40
 NAMED = ("left by a run", "did not end")
