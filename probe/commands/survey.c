@@ -4,8 +4,6 @@
 #include "commands/command.h"
 #include "commands/verdicts.h"
 #include "commands/where.h"
-#include "profile/sampler.h"
-#include "profile/shares.h"
 #include "report/comparison.h"
 #include "report/formats.h"
 #include "report/survey.h"
@@ -19,8 +17,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-enum { SAMPLED_US = 1000000, SAMPLES_US = 20000 };
 
 struct survey_command {
     struct session session;
@@ -41,76 +37,6 @@ struct survey_command {
 static const struct options *options_of(const struct survey_command *self)
 {
     return self->session.context->options;
-}
-
-/* --- --hot: what samples of the PC show ------------------------------------------------------------------
- */
-
-static bool sample(struct survey_command *self, struct sampler *sampler, struct profile_tally *tally,
-                   struct error *error)
-{
-    struct session *session = &self->session;
-    struct deadline deadline = session_deadline(session);
-    int64_t end_us = deadline_now_us() + SAMPLED_US;
-    bool hidden;
-    char place[512];
-    if (!sampler_find(sampler, &session->device, &hidden, &deadline, error))
-        return false;
-    session_place(session, session->device.chosen->halted_at, place, sizeof place);
-    session->device.looks_only = true;
-    if (!device_take(&session->device, false, place, &deadline, error) ||
-        (hidden && !sampler_find(sampler, &session->device, &hidden, &deadline, error)) ||
-        !sampler_begin(sampler, &deadline, error))
-        return false;
-    while (deadline_now_us() < end_us) {
-        deadline = session_deadline(session);
-        progress_show(&self->progress, "sampling, to find the hottest functions");
-        if (!sampler_take(sampler, SAMPLES_US, tally, &deadline, error))
-            return false;
-    }
-    deadline = session_last_deadline(session);
-    sampler_end(sampler, tally, &deadline);
-    sampler_settle(sampler, tally);
-    return true;
-}
-
-static bool choose_hottest(struct survey_command *self, struct profile_tally *tally, struct error *error)
-{
-    struct profile_interval interval = {0};
-    struct shares shares = {0};
-    char *names[] = {NULL};
-    if (!profile_tally_close(tally, (double)SAMPLED_US / 1e6, &interval))
-        return error_set(error, ERROR_SYSTEM, "out of memory");
-    const struct profile profile = {
-        .about = {.cores = names, .core_count = 1}, .intervals = &interval, .interval_count = 1};
-    bool ok = shares_make(&profile, 0, SHARES_FUNCTION, self->session.symbols, &shares) ||
-              error_set(error, ERROR_SYSTEM, "out of memory");
-    for (size_t i = 0; ok && i < shares.n && self->regions.n < options_of(self)->hot; i++)
-        if (shares.rows[i].state == PROFILE_STATES)
-            ok = survey_choose_at(&self->regions, self->session.symbols, shares.rows[i].address,
-                                  options_of(self), error);
-    shares_free(&shares);
-    profile_interval_free(&interval);
-    return ok && (self->regions.n > 0 ||
-                  error_set(error, ERROR_STATE, "no sample of the program counter is in a function of %.128s",
-                            session_elf(&self->session)));
-}
-
-/* Samples need another hold on the target than counting does: all is undone in between. */
-static bool find_hottest(struct survey_command *self, struct error *error)
-{
-    struct session *session = &self->session;
-    const struct sampler_code code = {.context = session, .place = session_sampled_place};
-    struct sampler sampler = {.code = &code};
-    struct profile_tally tally = {0};
-    struct error after = {0};
-    bool ok = session_sees_running(session, "--hot", error) && sample(self, &sampler, &tally, error) &&
-              choose_hottest(self, &tally, error);
-    progress_clear(&self->progress);
-    sampler_free(&sampler);
-    profile_tally_free(&tally);
-    return ok && (session_undo(session, &after) || error_copy(error, &after)) &&
-           session_look_again(session, options_of(self)->core, error);
 }
 
 /* --- which functions ------------------------------------------------------------------------------------ */
@@ -563,7 +489,8 @@ int command_survey(const struct context *context, struct error *error)
               counting_check_tick(&self.session, error) && choose(&self, error) &&
               begin_regions(&self, error) && session_open_target(&self.session, error) &&
               session_check_run_control(&self.session, error) &&
-              (context->options->hot == 0 || find_hottest(&self, error)) &&
+              (context->options->hot == 0 ||
+               survey_choose_hottest(&self.regions, &self.session, &self.progress, error)) &&
               session_take(&self.session, error) && measure(&self, error);
     struct error after = {0};
     bool closed = session_close(&self.session, &after);

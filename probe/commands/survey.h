@@ -44,6 +44,10 @@ bool survey_choose(struct survey_regions *regions, struct symbols *symbols, cons
 /* Adds the function around an address; does nothing if there is none, or it is there already. */
 bool survey_choose_at(struct survey_regions *regions, struct symbols *symbols, uint64_t address,
                       const struct options *options, struct error *error);
+/* Adds the functions of --hot: those in which samples of the PC find the core most often. Before the session
+ * takes the target, and after that it is as it was. */
+bool survey_choose_hottest(struct survey_regions *regions, struct session *session, struct progress *progress,
+                           struct error *error);
 /* Adds the regions of a file, which must outlive them. Errors name their lines. */
 bool survey_choose_lines(struct survey_regions *regions, struct symbols *symbols,
                          const struct region_file *file, const struct options *options, struct error *error);
