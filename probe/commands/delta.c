@@ -32,6 +32,7 @@ struct delta_command {
     struct document document; /* the result; of JSON its lines are written as they come */
     struct hit_times *times;  /* of --format html; NULL: none yet */
     uint64_t left_out;        /* hits that are not in the page's lines */
+    double threshold;         /* of --baseline; 0: none */
     bool unwritten;           /* the output could not be written */
 };
 
@@ -144,6 +145,14 @@ static bool check_writes_of_boot(struct session *session, struct error *error)
 /* Of a run that ends when it is precise enough, unless the user says other limits. */
 static const double precise_s = 60;
 
+/* A verdict is clear when chance is small beside the threshold. */
+static double precision_wanted(const struct delta_command *self)
+{
+    const struct options *options = self->session.context->options;
+    bool limited = options->hits > 0 || options->for_s > 0 || options->reset;
+    return options->precision > 0 || limited ? options->precision : self->threshold / 2;
+}
+
 /* With the counter that the session has taken. */
 static bool measure_once(struct delta_command *self, const struct clock *clock, double seen_hz,
                          struct error *error)
@@ -157,12 +166,13 @@ static bool measure_once(struct delta_command *self, const struct clock *clock, 
                            !check_writes_of_boot(session, error)))
         return false;
     const struct wrap_evidence no_evidence = {0};
-    bool precise = options->precision > 0, limited = options->hits > 0 || options->for_s > 0;
+    double precision = precision_wanted(self);
+    bool precise = precision > 0, limited = options->hits > 0 || options->for_s > 0;
     struct delta_options wanted = {
         .hits = options->reset && !precise && options->hits == 0 ? 1 : options->hits,
         .for_us = (int64_t)((precise && !limited ? precise_s : options->for_s) * 1e6),
         .warmup = options->warmup,
-        .precision = options->precision,
+        .precision = precision,
         .timeout_ms = (int64_t)(options->timeout_s * 1000),
         .calibrate = !options->no_calibrate,
         .clock = *clock,
@@ -238,9 +248,9 @@ struct verdict_output {
 };
 
 /* *out is NULL without --baseline. False: the baseline or the threshold cannot be used. */
-static bool verdict_output_begin(const struct context *context, struct verdict_output **out,
-                                 struct error *error)
+static bool verdict_output_begin(struct delta_command *self, struct verdict_output **out, struct error *error)
 {
+    const struct context *context = self->session.context;
     const struct options *options = context->options;
     *out = NULL;
     if (!verdicts_check(options, error))
@@ -256,6 +266,7 @@ static bool verdict_output_begin(const struct context *context, struct verdict_o
         return false;
     }
     check->any_elf = options->any_elf;
+    self->threshold = check->threshold;
     *out = check;
     return true;
 }
@@ -312,7 +323,7 @@ int command_delta(const struct context *context, struct error *error)
     int code = EXIT_DONE;
     if (!context->options->quiet)
         progress_begin(&self.progress, stderr);
-    bool ok = verdict_output_begin(context, &check, error) && session_open_elf(&self.session, error) &&
+    bool ok = verdict_output_begin(&self, &check, error) && session_open_elf(&self.session, error) &&
               counting_check_tick(&self.session, error) &&
               slowest_open(&self.slowest, &self.session, error) &&
               region_locate(&self.named, self.session.symbols, context->options, error) &&

@@ -4,8 +4,6 @@
 #include "commands/command.h"
 #include "commands/verdicts.h"
 #include "commands/where.h"
-#include "profile/sampler.h"
-#include "profile/shares.h"
 #include "report/comparison.h"
 #include "report/formats.h"
 #include "report/survey.h"
@@ -20,7 +18,8 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { SAMPLED_US = 1000000, SAMPLES_US = 20000 };
+/* A survey that takes longer than the first ends after the second, if nothing else was asked for. */
+enum { LONG_S = 60, SHORT_US = 5000000 };
 
 struct survey_command {
     struct session session;
@@ -28,6 +27,7 @@ struct survey_command {
     struct runs *before; /* NULL: without --baseline */
     double threshold;
     struct survey_regions regions;
+    struct survey_heat heat;
     struct survey_turns turns;
     struct counting counting;
     struct conditions conditions;
@@ -41,76 +41,6 @@ struct survey_command {
 static const struct options *options_of(const struct survey_command *self)
 {
     return self->session.context->options;
-}
-
-/* --- --hot: what samples of the PC show ------------------------------------------------------------------
- */
-
-static bool sample(struct survey_command *self, struct sampler *sampler, struct profile_tally *tally,
-                   struct error *error)
-{
-    struct session *session = &self->session;
-    struct deadline deadline = session_deadline(session);
-    int64_t end_us = deadline_now_us() + SAMPLED_US;
-    bool hidden;
-    char place[512];
-    if (!sampler_find(sampler, &session->device, &hidden, &deadline, error))
-        return false;
-    session_place(session, session->device.chosen->halted_at, place, sizeof place);
-    session->device.looks_only = true;
-    if (!device_take(&session->device, false, place, &deadline, error) ||
-        (hidden && !sampler_find(sampler, &session->device, &hidden, &deadline, error)) ||
-        !sampler_begin(sampler, &deadline, error))
-        return false;
-    while (deadline_now_us() < end_us) {
-        deadline = session_deadline(session);
-        progress_show(&self->progress, "sampling, to find the hottest functions");
-        if (!sampler_take(sampler, SAMPLES_US, tally, &deadline, error))
-            return false;
-    }
-    deadline = session_last_deadline(session);
-    sampler_end(sampler, tally, &deadline);
-    sampler_settle(sampler, tally);
-    return true;
-}
-
-static bool choose_hottest(struct survey_command *self, struct profile_tally *tally, struct error *error)
-{
-    struct profile_interval interval = {0};
-    struct shares shares = {0};
-    char *names[] = {NULL};
-    if (!profile_tally_close(tally, (double)SAMPLED_US / 1e6, &interval))
-        return error_set(error, ERROR_SYSTEM, "out of memory");
-    const struct profile profile = {
-        .about = {.cores = names, .core_count = 1}, .intervals = &interval, .interval_count = 1};
-    bool ok = shares_make(&profile, 0, SHARES_FUNCTION, self->session.symbols, &shares) ||
-              error_set(error, ERROR_SYSTEM, "out of memory");
-    for (size_t i = 0; ok && i < shares.n && self->regions.n < options_of(self)->hot; i++)
-        if (shares.rows[i].state == PROFILE_STATES)
-            ok = survey_choose_at(&self->regions, self->session.symbols, shares.rows[i].address,
-                                  options_of(self), error);
-    shares_free(&shares);
-    profile_interval_free(&interval);
-    return ok && (self->regions.n > 0 ||
-                  error_set(error, ERROR_STATE, "no sample of the program counter is in a function of %.128s",
-                            session_elf(&self->session)));
-}
-
-/* Samples need another hold on the target than counting does: all is undone in between. */
-static bool find_hottest(struct survey_command *self, struct error *error)
-{
-    struct session *session = &self->session;
-    const struct sampler_code code = {.context = session, .place = session_sampled_place};
-    struct sampler sampler = {.code = &code};
-    struct profile_tally tally = {0};
-    struct error after = {0};
-    bool ok = session_sees_running(session, "--hot", error) && sample(self, &sampler, &tally, error) &&
-              choose_hottest(self, &tally, error);
-    progress_clear(&self->progress);
-    sampler_free(&sampler);
-    profile_tally_free(&tally);
-    return ok && (session_undo(session, &after) || error_copy(error, &after)) &&
-           session_look_again(session, options_of(self)->core, error);
 }
 
 /* --- which functions ------------------------------------------------------------------------------------ */
@@ -202,9 +132,12 @@ static void fill_row(const struct survey_command *self, struct survey_region *re
     *row = (struct survey_row){.name = survey_name(region),
                                .summary = summary,
                                .why = region->why,
+                               .end = region->named.region.to_return ? NULL : region->named.end.name,
+                               .samples = region->samples,
+                               .no_turn = survey_had_no_turn(region),
                                .waited_s = (double)region->waited_us / 1e6};
     bool unexplained = summary == NULL && region->why[0] == '\0';
-    if (unexplained && !region->seen && region->waited_us == 0)
+    if (unexplained && row->no_turn)
         snprintf(region->why, sizeof region->why, "the survey ended before its turn");
     if (unexplained && region->seen)
         snprintf(region->why, sizeof region->why, "it was called, but not again while it had its turns");
@@ -323,18 +256,31 @@ static bool write_out(struct survey_command *self, const struct survey *survey)
                                                      .command = &context->options->typed});
 }
 
+/* What those take, about, for which there was no time. */
+static double rest_s(const struct survey_command *self)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < self->regions.n; i++)
+        n += survey_had_no_turn(&self->regions.at[i]);
+    return survey_takes_s(n, (unsigned)self->counting.plan->n_passes);
+}
+
 static bool print(struct survey_command *self, const struct error *why, int *code)
 {
     session_end_conditions(&self->session, &self->conditions);
-    struct survey survey = {.conditions = self->conditions,
-                            .n = self->regions.n,
-                            .seconds = (double)(deadline_now_us() - self->turns.begun_us) / 1e6};
+    struct survey survey = {
+        .conditions = self->conditions,
+        .n = self->regions.n,
+        .samples = self->heat.samples,
+        .seconds = (double)(deadline_now_us() - self->turns.begun_us + self->heat.took_us) / 1e6};
+    snprintf(survey.not_sampled, sizeof survey.not_sampled, "%s", self->heat.none);
     struct verdict_line *budgets = NULL;
     survey.rows = calloc(survey.n + 1, sizeof *survey.rows);
     if (survey.rows == NULL)
         return false;
     for (size_t i = 0; i < survey.n; i++)
         fill_row(self, &self->regions.at[i], &survey.rows[i]);
+    survey.rest_s = rest_s(self);
     if (why->kind != ERROR_NONE)
         command_ended(self->session.context, why, survey.ended, sizeof survey.ended);
     bool ok = judge(self, &survey, &budgets) && survey_sort(&survey);
@@ -498,6 +444,37 @@ static void limit_bursts(const struct survey_command *self)
     }
 }
 
+/* Regions of a file, and what is compared with a baseline, are measured as they always were. Of a few
+ * functions each has its turns soon anyway. */
+static bool goes_by_heat(const struct survey_command *self)
+{
+    const struct options *options = options_of(self);
+    return options->n_operands > 0 && options->baseline == NULL && self->regions.n > SURVEY_FEW;
+}
+
+/* `taken`: the session has the target. */
+static bool order_by_heat(struct survey_command *self, bool taken, struct error *error)
+{
+    if (!goes_by_heat(self) || device_sees_running(&self->session.device) == taken)
+        return true;
+    return survey_order_by_heat(&self->regions, &self->session, &self->progress, &self->heat, error);
+}
+
+/* Samples are a part of the time. Without a word of it, what would take long shows the hottest first. */
+static void limit_time(struct survey_command *self)
+{
+    const struct options *options = options_of(self);
+    struct survey_turns *turns = &self->turns;
+    double all_s = survey_takes_s(self->regions.n, (unsigned)self->counting.plan->n_passes);
+    bool is_short = goes_by_heat(self) && self->heat.hot > 0 && options->for_s == 0 && options->hits == 0 &&
+                    options->write_regions == NULL && all_s > LONG_S;
+    turns->hot = self->heat.hot;
+    turns->for_us = is_short ? SHORT_US : (int64_t)(options->for_s * 1e6);
+    if (turns->for_us > self->heat.took_us)
+        turns->for_us -= self->heat.took_us;
+    turns->hot_us = is_short ? turns->for_us : turns->for_us / 2;
+}
+
 static bool measure(struct survey_command *self, struct error *error)
 {
     struct session *session = &self->session;
@@ -507,7 +484,6 @@ static bool measure(struct survey_command *self, struct error *error)
                                         .regions = &self->regions,
                                         .progress = &self->progress,
                                         .begun_us = deadline_now_us(),
-                                        .for_us = (int64_t)(options->for_s * 1e6),
                                         .hits = options->hits};
     look_into_regions(self);
     if (!session_trial(session, &self->turns.clock, &self->turns.seen_hz, error) ||
@@ -516,6 +492,7 @@ static bool measure(struct survey_command *self, struct error *error)
     session->device.slow_clock = clock_is_slow(&self->turns.clock);
     session_conditions(session, &self->turns.clock, &self->conditions);
     conditions_add_note(&self->conditions, session_cores_note(session));
+    limit_time(self);
     print_header(self);
     bool ok = survey_take_turns(&self->turns, error);
     survey_end_turns(&self->turns);
@@ -563,8 +540,10 @@ int command_survey(const struct context *context, struct error *error)
               counting_check_tick(&self.session, error) && choose(&self, error) &&
               begin_regions(&self, error) && session_open_target(&self.session, error) &&
               session_check_run_control(&self.session, error) &&
-              (context->options->hot == 0 || find_hottest(&self, error)) &&
-              session_take(&self.session, error) && measure(&self, error);
+              (context->options->hot == 0 ||
+               survey_choose_hottest(&self.regions, &self.session, &self.progress, error)) &&
+              order_by_heat(&self, false, error) && session_take(&self.session, error) &&
+              order_by_heat(&self, true, error) && measure(&self, error);
     struct error after = {0};
     bool closed = session_close(&self.session, &after);
     if (closed)

@@ -25,6 +25,11 @@ enum {
 /* Hits of a pass, if only the time ends a turn. */
 static const uint64_t HITS_MOST = UINT64_C(1) << 62;
 
+/* Of the regions, from one up to another. */
+struct part {
+    size_t from, to;
+};
+
 /* --- what there is to do -------------------------------------------------------------------------------- */
 
 static unsigned passes_of(const struct survey_turns *turns)
@@ -58,7 +63,17 @@ static bool has_enough(const struct survey_turns *turns, const struct survey_reg
 
 static bool is_over(const struct survey_turns *turns)
 {
-    return turns->for_us > 0 && deadline_now_us() - turns->begun_us >= turns->for_us;
+    return turns->until_us > 0 && deadline_now_us() >= turns->until_us;
+}
+
+bool survey_had_no_turn(const struct survey_region *region)
+{
+    return !region->refused && !region->seen && region->waited_us == 0;
+}
+
+double survey_takes_s(size_t functions, unsigned passes)
+{
+    return (double)functions * ROUNDS * SLICE_US * passes / 1e6;
 }
 
 static bool is_cancelled(const struct survey_turns *turns, struct error *error)
@@ -329,14 +344,14 @@ static bool look_for_group(struct survey_turns *turns, struct survey_region **gr
     return true;
 }
 
-static bool look_round(struct survey_turns *turns, struct error *error)
+static bool look_round(struct survey_turns *turns, struct part part, struct error *error)
 {
     struct survey_regions *regions = turns->regions;
     struct survey_region *group[ENGINE_SCOUTED];
-    for (size_t i = 0; i < regions->n && !is_over(turns);) {
+    for (size_t i = part.from; i < part.to && !is_over(turns);) {
         size_t n = 0, end = i;
         size_t behind[ENGINE_SCOUTED] = {0}; /* where to go on after so many of the group */
-        for (; end < regions->n && n < ENGINE_SCOUTED; end++) {
+        for (; end < part.to && n < ENGINE_SCOUTED; end++) {
             struct survey_region *region = &regions->at[end];
             if (region->seen || has_enough(turns, region))
                 continue;
@@ -355,38 +370,60 @@ static bool look_round(struct survey_turns *turns, struct error *error)
 
 /* --- rounds --------------------------------------------------------------------------------------------- */
 
-static bool take_round(struct survey_turns *turns, bool looks, struct error *error)
+static bool take_round(struct survey_turns *turns, struct part part, bool looks, struct error *error)
 {
-    struct survey_regions *regions = turns->regions;
-    for (size_t i = 0; i < regions->n && !is_over(turns); i++) {
-        struct survey_region *region = &regions->at[i];
+    for (size_t i = part.from; i < part.to && !is_over(turns); i++) {
+        struct survey_region *region = &turns->regions->at[i];
         if ((looks && !region->seen) || has_enough(turns, region))
             continue;
         if (is_cancelled(turns, error) || !take_turn(turns, region, false, error))
             return false;
     }
-    return !looks || look_round(turns, error);
+    return !looks || look_round(turns, part, error);
 }
 
-static bool is_left(const struct survey_turns *turns)
+static bool is_left(const struct survey_turns *turns, struct part part)
 {
-    for (size_t i = 0; i < turns->regions->n; i++)
+    for (size_t i = part.from; i < part.to; i++)
         if (!has_enough(turns, &turns->regions->at[i]))
             return true;
     return false;
 }
 
+/* A slice of which so many functions have ROUNDS each in the time. */
+static int64_t slice_of(const struct survey_turns *turns, int64_t us, size_t functions)
+{
+    int64_t each = us / ((int64_t)(ROUNDS * passes_of(turns)) * (int64_t)(functions + 1));
+    each = each < SLICE_LEAST_US ? SLICE_LEAST_US : each > SLICE_MOST_US ? SLICE_MOST_US : each;
+    return (us > 0 ? each : SLICE_US) * passes_of(turns);
+}
+
+/* A few at a time have all their turns, so that a run that ends early has whole rows. */
+static bool take_hot(struct survey_turns *turns, bool looks, struct error *error)
+{
+    size_t first = turns->hot < SURVEY_FEW ? turns->hot : SURVEY_FEW;
+    turns->slice_us = slice_of(turns, turns->hot_us, first);
+    turns->until_us = turns->for_us > 0 ? turns->begun_us + turns->hot_us : 0;
+    for (struct part part = {0, first}; part.from < turns->hot; part.from = part.to) {
+        part.to = part.from + first < turns->hot ? part.from + first : turns->hot;
+        for (unsigned round = 0; round < ROUNDS && is_left(turns, part) && !is_over(turns); round++)
+            if (!take_round(turns, part, looks, error))
+                return false;
+    }
+    return true;
+}
+
 bool survey_take_turns(struct survey_turns *turns, struct error *error)
 {
+    const struct part all = {0, turns->regions->n};
     bool looks = false;
-    int64_t each = turns->for_us / ((int64_t)(ROUNDS * passes_of(turns)) * (int64_t)(turns->regions->n + 1));
-    each = each < SLICE_LEAST_US ? SLICE_LEAST_US : each > SLICE_MOST_US ? SLICE_MOST_US : each;
-    turns->slice_us = (turns->for_us > 0 ? each : SLICE_US) * passes_of(turns);
     turns->begun_us = deadline_now_us();
-    if (!can_look(turns, &looks, error))
+    if (!can_look(turns, &looks, error) || (turns->hot > 0 && !take_hot(turns, looks, error)))
         return false;
-    while (is_left(turns) && !is_over(turns))
-        if (!take_round(turns, looks, error))
+    turns->slice_us = slice_of(turns, turns->for_us, turns->regions->n);
+    turns->until_us = turns->for_us > 0 ? turns->begun_us + turns->for_us : 0;
+    while (is_left(turns, all) && !is_over(turns))
+        if (!take_round(turns, all, looks, error))
             return false;
     return true;
 }

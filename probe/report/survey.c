@@ -186,9 +186,15 @@ static struct json_part region_line(const struct survey_row *row)
 {
     struct json_part line = json_part_new("region");
     json_part_text(&line, "name", row->name);
+    if (row->samples > 0)
+        json_part_unsigned(&line, "samples", row->samples);
     if (!survey_has_hits(row)) {
         json_part_bool(&line, "reached", false);
         json_part_text(&line, "why", row->why);
+        if (row->end != NULL)
+            json_part_text(&line, "end", row->end);
+        if (row->no_turn)
+            json_part_bool(&line, "no_turn", true);
         if (row->why[0] == '\0' && row->waited_s > 0)
             json_part_real(&line, "waited_s", row->waited_s);
         put_budget(&line, row);
@@ -218,6 +224,11 @@ static struct json_part summary_line(const struct survey *survey)
     json_part_unsigned(&line, "regions", survey->n);
     json_part_unsigned(&line, "reached", reached);
     json_part_real(&line, "seconds", survey->seconds);
+    if (survey->samples > 0)
+        json_part_unsigned(&line, "samples", survey->samples);
+    json_part_text(&line, "not_sampled", survey->not_sampled);
+    if (survey->rest_s > 0)
+        json_part_real(&line, "rest_s", survey->rest_s);
     json_part_text(&line, "ended", survey->ended);
     json_part_text(&line, "clock_change", survey->conditions.clock_change);
     if (survey->judged)

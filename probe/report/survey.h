@@ -17,8 +17,11 @@
 struct survey_row {
     const char *name;              /* a location that finds it */
     const struct summary *summary; /* with its conditions; NULL: no hit */
-    const char *why; /* it has no hit, or why its measurement ended early; "": it was not reached */
-    double waited_s; /* for its first call, in vain; 0: unknown */
+    const char *why;  /* it has no hit, or why its measurement ended early; "": it was not reached */
+    const char *end;  /* NULL: it is a function, up to its return */
+    uint64_t samples; /* of the PC that were in it before the survey */
+    bool no_turn;     /* there was no time for it */
+    double waited_s;  /* for its first call, in vain; 0: unknown */
     const struct verdict_line *budget; /* NULL: it has none */
     struct comparison *comparison;     /* with the baseline; NULL: there is none */
 };
@@ -28,8 +31,11 @@ struct survey {
     bool judged;                  /* there are budgets or a baseline that count */
     struct survey_row *rows;
     size_t n;
-    double seconds;  /* how long the run took */
-    char ended[256]; /* why it ended early; "" */
+    double seconds;        /* how long the run took */
+    uint64_t samples;      /* of the PC, before; 0: none were taken */
+    char not_sampled[256]; /* why the hottest did not come first; "" */
+    double rest_s;         /* what those take, about, for which there was no time; 0: there was for all */
+    char ended[256];       /* why it ended early; "" */
 };
 
 bool survey_has_hits(const struct survey_row *row);

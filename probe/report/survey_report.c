@@ -2,6 +2,7 @@
 
 #include "report/comparison_report.h"
 #include "report/conditions.h"
+#include "report/html.h"
 #include "report/junit.h"
 #include "report/number.h"
 #include "report/terminal.h"
@@ -13,7 +14,9 @@
 #include <string.h>
 
 enum { INDENT = 2, DEEP = 4, NAME = UTF8_CLEAN_ROOM(160), TEXT = 1024, TELLING = 8 };
-enum { LISTED = 4 }; /* more functions that were not reached share lines */
+enum { LISTED = 4, NAMED = 10 }; /* more functions without a hit share lines, and so many are named */
+/* Of the samples: with as many a function without a hit has a row in any case. */
+static const double SAMPLED_SHARE = 0.01;
 /* From here on a digit less is printed, or a mark. */
 static const double VAGUE_SHARE = 0.02, VAGUE_RATE = 0.2;
 
@@ -30,6 +33,17 @@ static const char *why_of(const json_t *region)
 static bool is_unreached(const json_t *region)
 {
     return !has_hits(region) && why_of(region)[0] == '\0';
+}
+
+static bool had_no_turn(const json_t *region)
+{
+    return field_is(region, "no_turn");
+}
+
+/* Of the program counter, before the survey. NaN: there were none. */
+static double sampled_share(const struct survey_lines *lines, const json_t *region)
+{
+    return (double)field_count(region, "samples") / field_real(lines->summary, "samples");
 }
 
 /* The first that has hits: all have its columns. */
@@ -225,16 +239,20 @@ static void print_checks(const struct rendering *to, const struct survey_lines *
 
 /* ---- tables */
 
-/* "<not reached> in 1.2 s" */
-static void none_text(const json_t *region, char *out, size_t size)
+/* "not called in its 1.2 s" */
+static void none_text(const struct survey_lines *lines, const json_t *region, char *out, size_t size)
 {
     char time[NUMBER_ROOM];
-    double waited = field_real(region, "waited_s");
+    double waited = field_real(region, "waited_s"), sampled = sampled_share(lines, region);
+    size_t used;
     if (why_of(region)[0] != '\0')
-        snprintf(out, size, "<not measured>: %.800s", why_of(region));
+        used = (size_t)snprintf(out, size, "<not measured>: %.800s", why_of(region));
     else
-        snprintf(out, size, waited > 0 ? "<not reached> in %s" : "<not reached>",
-                 number_elapsed(time, sizeof time, waited));
+        used = (size_t)snprintf(out, size, waited > 0 ? "not %s in its %s" : "not %s",
+                                field_of(region, "end") != NULL ? "reached" : "called",
+                                number_elapsed(time, sizeof time, waited));
+    if (sampled >= SAMPLED_SHARE && used < size)
+        snprintf(out + used, size - used, "; %.0f %% of the samples were in it", 100 * sampled);
 }
 
 /* Rates and verdicts are with the first column. */
@@ -250,7 +268,7 @@ static struct json_part region_row(const struct survey_lines *lines, size_t i, c
     if (run_is_counted(of))
         json_part_unsigned(&row, "hits", field_count(of, "count"));
     if (!has_hits(region)) {
-        none_text(region, text, sizeof text);
+        none_text(lines, region, text, sizeof text);
         row_text(&row, "reason", text);
         row_text(&row, "missing", why_of(region)[0] != '\0' ? "<not measured>" : "<not reached>");
         row_text(&row, "why", why_of(region));
@@ -267,12 +285,23 @@ static struct json_part region_row(const struct survey_lines *lines, size_t i, c
     return row;
 }
 
-/* `folds`: those that were not reached have no row. Why one has no hit is said once. */
-static json_t *column_rows(const struct survey_lines *lines, const char *column, bool first, bool folds)
+/* Without a hit, for want of a call or of time, and nothing else to be said of it. */
+static bool is_small(const struct rendering *to, const struct survey_lines *lines, size_t i)
+{
+    const json_t *region = json_array_get(lines->regions, i);
+    struct survey_check check;
+    bool judged = survey_take_check(region, json_array_get(lines->verdicts, i), 0, &check);
+    return (is_unreached(region) || had_no_turn(region)) &&
+           !(sampled_share(lines, region) >= SAMPLED_SHARE) && (to->format == FORMAT_TEXT || !judged);
+}
+
+/* NULL: no region is left out. Why one has no hit is said once. */
+static json_t *column_rows(const struct rendering *folds, const struct survey_lines *lines,
+                           const char *column, bool first)
 {
     struct document rows = document_new();
     for (size_t i = 0; i < json_array_size(lines->regions); i++)
-        if ((!folds || !is_unreached(json_array_get(lines->regions, i))) &&
+        if ((folds == NULL || !is_small(folds, lines, i)) &&
             (first || has_hits(json_array_get(lines->regions, i))))
             document_add(&rows, region_row(lines, i, column, first));
     json_t *list = rows.ok ? json_incref(rows.lines) : NULL;
@@ -280,51 +309,95 @@ static json_t *column_rows(const struct survey_lines *lines, const char *column,
     return list;
 }
 
-static bool are_folded(const struct rendering *to, const struct survey_lines *lines)
+static size_t count_small(const struct rendering *to, const struct survey_lines *lines, bool no_turn)
 {
-    size_t n = 0, i;
-    const json_t *region;
-    json_array_foreach(lines->regions, i, region)
-    {
-        n += is_unreached(region);
-    }
-
-    return to->format == FORMAT_TEXT && n > LISTED;
+    size_t n = 0;
+    for (size_t i = 0; i < json_array_size(lines->regions); i++)
+        n += is_small(to, lines, i) && had_no_turn(json_array_get(lines->regions, i)) == no_turn;
+    return n;
 }
 
-static void put_unreached(const struct rendering *to, const struct survey_lines *lines)
+/* "not called in their 21 ms to 1.1 s: " */
+static void small_heading(const struct rendering *to, const struct survey_lines *lines, bool no_turn,
+                          size_t n, char *out, size_t size)
+{
+    char from[NUMBER_ROOM], to_text[NUMBER_ROOM];
+    double least = INFINITY, most = 0;
+    bool ends = false;
+    for (size_t i = 0; i < json_array_size(lines->regions); i++) {
+        const json_t *region = json_array_get(lines->regions, i);
+        if (!is_small(to, lines, i) || had_no_turn(region))
+            continue;
+        least = fmin(least, fmax(0, field_real(region, "waited_s")));
+        most = fmax(most, field_real(region, "waited_s"));
+        ends = ends || field_of(region, "end") != NULL;
+    }
+    number_elapsed(from, sizeof from, least);
+    number_elapsed(to_text, sizeof to_text, most);
+    if (no_turn)
+        snprintf(out, size, "no time for");
+    else if (!(least > 0))
+        snprintf(out, size, "not %s", ends ? "reached" : "called");
+    else
+        snprintf(out, size, "not %s in %s %s%s%s", ends ? "reached" : "called", n == 1 ? "its" : "their",
+                 from, strcmp(from, to_text) != 0 ? " to " : "", strcmp(from, to_text) != 0 ? to_text : "");
+}
+
+/* `used` counts pieces where nothing folds. */
+static void put_piece(const struct rendering *to, struct fold *fold, const char *text)
+{
+    char clean[NAME];
+    if (to->format == FORMAT_TEXT) {
+        fold_put(fold, terminal_text(clean, sizeof clean, text), fold->used > 0);
+        return;
+    }
+    fputs(fold->used++ > 0 ? " " : "", to->out);
+    (to->format == FORMAT_HTML ? html_text : markdown_text)(to->out, text);
+}
+
+/* A page has all names, folded in. */
+static void put_small(const struct rendering *to, const struct survey_lines *lines, bool no_turn)
 {
     struct fold fold = {.out = to->out, .columns = to->columns, .indent = INDENT};
-    char name[NAME], piece[NAME + 1], text[TEXT];
-    double least = INFINITY;
-    size_t i, left = 0;
-    const json_t *region;
-    json_array_foreach(lines->regions, i, region)
-    {
-        left += is_unreached(region);
-        if (is_unreached(region))
-            least = fmin(least, fmax(0, field_real(region, "waited_s")));
+    char text[TEXT], heading[4 * NUMBER_ROOM];
+    size_t n = count_small(to, lines, no_turn), put = 0, most = to->format == FORMAT_HTML ? n : NAMED;
+    if (n == 0)
+        return;
+    small_heading(to, lines, no_turn, n, heading, sizeof heading);
+    snprintf(text, sizeof text, to->format == FORMAT_HTML ? "%s: %zu" : "%s:", heading, n);
+    fputs(to->format == FORMAT_HTML       ? "<details>\n<summary>"
+          : to->format == FORMAT_MARKDOWN ? "* "
+                                          : "",
+          to->out);
+    put_piece(to, &fold, text);
+    if (to->format == FORMAT_HTML) {
+        fputs("</summary>\n<p>", to->out);
+        fold.used = 0;
     }
-    char time[NUMBER_ROOM];
-    snprintf(text, sizeof text, least > 0 ? "<not reached> in %s and more:" : "<not reached>:",
-             number_elapsed(time, sizeof time, least));
-    fold_put(&fold, text, 0);
-    json_array_foreach(lines->regions, i, region)
-    {
-        if (!is_unreached(region))
+    for (size_t i = 0; put < most && i < json_array_size(lines->regions); i++) {
+        const json_t *region = json_array_get(lines->regions, i);
+        if (!is_small(to, lines, i) || had_no_turn(region) != no_turn)
             continue;
-        terminal_text(name, sizeof name, field_text(region, "name"));
-        snprintf(piece, sizeof piece, "%s%s", name, --left > 0 ? "," : "");
-        fold_put(&fold, piece, 1);
+        snprintf(text, sizeof text, "%.900s%s", field_text(region, "name"), ++put < n ? "," : "");
+        put_piece(to, &fold, text);
     }
-    fold_end(&fold);
+    snprintf(text, sizeof text, "and %s more (-j)", number_unsigned(heading, NUMBER_ROOM, n - put));
+    if (put < n)
+        put_piece(to, &fold, text);
+    if (to->format == FORMAT_TEXT)
+        fold_end(&fold);
+    fputs(to->format == FORMAT_HTML       ? "</p>\n</details>\n"
+          : to->format == FORMAT_MARKDOWN ? "\n\n"
+                                          : "",
+          to->out);
 }
 
 static bool put_column(const struct rendering *to, const struct survey_lines *lines, const char *column,
                        bool first)
 {
     struct view view = region_view;
-    bool folds = are_folded(to, lines), text = to->format == FORMAT_TEXT;
+    bool folds = count_small(to, lines, false) + count_small(to, lines, true) > LISTED,
+         text = to->format == FORMAT_TEXT;
     char clean[NAME];
     view.caption = column[0] != '\0' ? column : "regions";
     if (text)
@@ -333,9 +406,9 @@ static bool put_column(const struct rendering *to, const struct survey_lines *li
         fprintf(to->out, "%s\n", terminal_text(clean, sizeof clean, column));
     if (to->format == FORMAT_MARKDOWN && column[0] != '\0')
         render_heading(to, column);
-    bool ok = render_table(to, &view, column_rows(lines, column, first, folds));
-    if (first && folds)
-        put_unreached(to, lines);
+    bool ok = render_table(to, &view, column_rows(folds ? to : NULL, lines, column, first));
+    for (int no_turn = 0; first && folds && no_turn < 2; no_turn++)
+        put_small(to, lines, no_turn == 1);
     return ok;
 }
 
@@ -362,7 +435,7 @@ static bool put_csv(const struct rendering *to, const struct survey_lines *lines
     size_t i;
     json_object_foreach(columns, name, column)
     {
-        json_t *some = column_rows(lines, name, first, false);
+        json_t *some = column_rows(NULL, lines, name, first);
         json_array_foreach(some, i, row)
         {
             ok = json_object_set_new(row, "name", json_string(name)) == 0 && ok;
@@ -374,7 +447,7 @@ static bool put_csv(const struct rendering *to, const struct survey_lines *lines
     }
     if (columns == NULL) {
         json_decref(rows);
-        rows = column_rows(lines, "", true, false);
+        rows = column_rows(NULL, lines, "", true);
     }
     return render_table(to, &region_csv, rows) && ok;
 }
@@ -501,7 +574,7 @@ static void add_end(struct json_part *list, const struct survey_lines *lines)
     const json_t *region;
     json_array_foreach(lines->regions, i, region)
     {
-        n += !has_hits(region) && !is_unreached(region);
+        n += !has_hits(region) && !is_unreached(region) && !had_no_turn(region);
     }
 
     if (n > 0)
@@ -512,6 +585,25 @@ static void add_end(struct json_part *list, const struct survey_lines *lines)
         number_elapsed(time, sizeof time, field_real(lines->summary, "seconds")),
         clock[0] != '\0' ? ", " : "", clock, change[0] != '\0' ? "; no times: " : "", change,
         ended[0] != '\0' ? "; it ended early: " : "", ended);
+}
+
+/* By what it went where there was no time for all. */
+static void add_order(struct json_part *list, const struct survey_lines *lines)
+{
+    char time[NUMBER_ROOM], n[NUMBER_ROOM], all[NUMBER_ROOM];
+    double rest = field_real(lines->summary, "rest_s");
+    const char *none = field_text(lines->summary, "not_sampled");
+    if (none[0] != '\0')
+        add(list, "in the order of the ELF, and not the hottest first: %s", none);
+    if (!(rest > 0))
+        return;
+    number_elapsed(time, sizeof time, rest);
+    if (rest >= 119.5 && rest < 7200) /* it is vague */
+        snprintf(time, sizeof time, "%.0f min", rest / 60);
+    add(list, "%s of %s measured%s; the others would take about %s (--for)",
+        number_unsigned(n, sizeof n, field_count(lines->summary, "reached")),
+        number_unsigned(all, sizeof all, field_count(lines->summary, "regions")),
+        field_count(lines->summary, "samples") > 0 ? ", the hottest first" : "", time);
 }
 
 json_t *survey_notes(const struct survey_lines *lines)
@@ -537,6 +629,7 @@ json_t *survey_notes(const struct survey_lines *lines)
     }
 
     add_end(&list, lines);
+    add_order(&list, lines);
     if (list.ok)
         return list.json;
     json_decref(list.json);

@@ -159,7 +159,7 @@ def test_the_page_of_survey_is_its_json_lines(tmp_path):
     page = Still(out)
     lines = {line["name"]: line for line in page.of("region")}
     rows = {row[0]: row for row in page.rows("regions")}
-    assert set(rows) == set(lines) == {"tight", "wide", "none"} and rows["none"][1].startswith("&lt;not reached&gt; in ")
+    assert set(rows) == set(lines) == {"tight", "wide", "none"} and rows["none"][1].startswith("not called in its ")
     for name in ("tight", "wide"):
         cycles = lines[name]["columns"]["CPU_CYCLES"]
         assert [rows[name][i] for i in (1, 2, 4, 5)] == [f"{cycles[key]:,}" for key in ("count", "median", "min", "max")]

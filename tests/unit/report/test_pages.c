@@ -225,7 +225,7 @@ TEST(the_page_of_survey)
     char *text = survey_page_of(&survey, &command);
     is_still(text);
     has(text, "class=\"spark\"", one->n); /* a region with hits, for each column */
-    has(text, "&lt;not reached&gt;", 1);
+    has(text, ">not called<", 1);
     has(text, "&lt;not measured&gt;", 1);
     has(text, "<td class=\"t regressed\">over the budget</td>", 1);
     has(text, "&lt;not measured&gt;: it never returns", 1);

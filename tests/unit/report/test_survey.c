@@ -140,6 +140,36 @@ FRESH_TEST(many_that_were_not_reached_share_lines)
     output_is_golden("survey/unreached_four.txt");
 }
 
+FRESH_TEST(what_there_was_no_time_for_is_not_a_row)
+{
+    char names[2 + 60][16];
+    struct survey_row many[2 + 60] = {rows[1], rows[3]};
+    many[0].samples = 800;
+    for (size_t i = 2; i < 2 + 60; i++) {
+        snprintf(names[i], sizeof names[i], "f%zu", i);
+        many[i] = (struct survey_row){.name = names[i],
+                                      .why = i < 30 ? "" : "the survey ended before its turn",
+                                      .no_turn = i >= 30,
+                                      .waited_s = i < 30 ? 0.021 * (double)i : 0};
+    }
+    many[2].samples = many[31].samples = 100; /* rows, as they may matter */
+    many[3].end = "its end";
+    survey.rows = many;
+    survey.n = 2 + 60;
+    survey.samples = 1000;
+    survey.rest_s = 1490;
+    assert_true(survey_print(output(), FORMAT_TEXT, 80));
+    output_is_golden("survey/no_time.txt");
+    assert_true(survey_print(output(), FORMAT_MARKDOWN, 80));
+    output_is_golden("survey/no_time.md");
+    snprintf(survey.not_sampled, sizeof survey.not_sampled, "this core has no such register");
+    struct document document = document_new();
+    survey_lines(&document, &survey);
+    assert_true(document_write(output(), &document));
+    document_free(&document);
+    output_is_golden("survey/no_time.jsonl");
+}
+
 FRESH_TEST(json_has_a_line_a_region)
 {
     snprintf(survey.ended, sizeof survey.ended, "Ctrl-C");
