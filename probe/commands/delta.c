@@ -22,7 +22,7 @@
 #include <string.h>
 
 struct delta_command {
-    struct session session;
+    struct session *session;
     struct named_region named;
     struct conditions conditions;
     struct counting counting;
@@ -38,7 +38,7 @@ struct delta_command {
 /* Over all passes, with those before that do not count; 0: as many as come. */
 static uint64_t wanted_hits(const struct delta_command *self)
 {
-    const struct options *options = self->session.context->options;
+    const struct options *options = self->session->context->options;
     return options->hits > 0 ? options->hits * self->counting.plan->n_passes + options->warmup : 0;
 }
 
@@ -54,7 +54,7 @@ static void keep_hit(struct delta_command *self, const struct hit_result *hit)
 static void on_hit(void *context, const struct hit_result *hit)
 {
     struct delta_command *self = context;
-    const struct context *command = self->session.context;
+    const struct context *command = self->session->context;
     if (command->options->format == FORMAT_JSON && !json_hit(command->out, hit, &self->summary))
         self->unwritten = true;
     else if (command->options->format == FORMAT_HTML)
@@ -80,7 +80,7 @@ static bool on_slow_hit(void *context, size_t slot, struct error *error)
 
 static bool begin_document(struct delta_command *self, struct error *error)
 {
-    const struct context *command = self->session.context;
+    const struct context *command = self->session->context;
     const struct plan *plan = self->counting.plan;
     struct column columns[PLAN_COLUMNS] = {0};
     for (size_t i = 0; i < plan->n_columns; i++)
@@ -90,8 +90,8 @@ static bool begin_document(struct delta_command *self, struct error *error)
     self->document = document_new();
     self->times = calloc(1, sizeof *self->times);
     self->left_out = 0;
-    document_add(&self->document,
-                 json_header_part(JSON_SCHEMA, &self->conditions, columns, plan->n_columns, deadline_wall_s()));
+    document_add(&self->document, json_header_part(JSON_SCHEMA, &self->conditions, columns, plan->n_columns,
+                                                   deadline_wall_s()));
     if (!self->document.ok || self->times == NULL)
         return error_set(error, ERROR_SYSTEM, "out of memory");
     if (command->options->format == FORMAT_TEXT)
@@ -113,7 +113,7 @@ static void describe_region(struct delta_command *self)
         conditions_add_note(conditions,
                             "main is entered once, after a reset, and most never return: delta --reset "
                             "Reset_Handler main measures the way to it");
-    if (self->session.context->options->reset)
+    if (self->session->context->options->reset)
         conditions_add_note(conditions, "after a reset for each hit");
     if (self->named.region.to_return) {
         snprintf(conditions->end, sizeof conditions->end, "its return");
@@ -148,7 +148,7 @@ static const double precise_s = 60;
 static bool measure_once(struct delta_command *self, const struct clock *clock, double seen_hz,
                          struct error *error)
 {
-    struct session *session = &self->session;
+    struct session *session = self->session;
     const struct options *options = session->context->options;
     if (!counting_open(&self->counting, session, clock, error) ||
         !counting_words(&self->counting, session, &self->summary.at_max, error))
@@ -208,7 +208,7 @@ static bool measure_once(struct delta_command *self, const struct clock *clock, 
  * already. */
 static bool measure(struct delta_command *self, struct error *error)
 {
-    struct session *session = &self->session;
+    struct session *session = self->session;
     struct clock clock;
     struct error why = {0};
     double seen_hz = 0;
@@ -263,7 +263,7 @@ static bool verdict_output_begin(const struct context *context, struct verdict_o
 /* Writes the summary and the comparison; false if the output failed. Sets *code with a baseline only. */
 static bool verdict_output_write(struct delta_command *self, struct verdict_output *check, int *code)
 {
-    const struct context *context = self->session.context;
+    const struct context *context = self->session->context;
     const struct rendering to = command_rendering(context);
     struct document *document = &self->document;
     struct json_part line = json_part_new("summary");
@@ -304,54 +304,73 @@ static bool is_printable(const struct delta_command *self, const struct error *e
            (self->summary.hits > 0 && error->kind != ERROR_NO_COUNTER && error->kind != ERROR_WRITTEN);
 }
 
-int command_delta(const struct context *context, struct error *error)
+static bool find_region(struct delta_command *self, struct error *error)
 {
-    struct delta_command self = {
-        .session = {.context = context, .needs_elf = ELF_FOR_NAMES, .may_stop = true}};
-    struct verdict_output *check = NULL;
+    struct session *session = self->session;
+    return counting_check_tick(session, error) && slowest_open(&self->slowest, session, error) &&
+           region_locate(&self->named, session->symbols, session->context->options, error) &&
+           region_look_into(&self->named, session->symbols, error);
+}
+
+static bool measure_region(struct delta_command *self, struct error *error)
+{
+    return session_check_run_control(self->session, error) && session_take(self->session, error) &&
+           measure(self, error);
+}
+
+/* The target was put back; `after` says if that failed. Returns the exit code. */
+static int end_run(struct delta_command *self, struct verdict_output *check, bool ok,
+                   const struct error *after, struct error *error)
+{
+    const struct context *context = self->session->context;
+    struct summary *summary = &self->summary;
     int code = EXIT_DONE;
-    if (!context->options->quiet)
-        progress_begin(&self.progress, stderr);
-    bool ok = verdict_output_begin(context, &check, error) && session_open_elf(&self.session, error) &&
-              counting_check_tick(&self.session, error) &&
-              slowest_open(&self.slowest, &self.session, error) &&
-              region_locate(&self.named, self.session.symbols, context->options, error) &&
-              region_look_into(&self.named, self.session.symbols, error) &&
-              session_open_target(&self.session, error) && session_check_run_control(&self.session, error) &&
-              session_take(&self.session, error) && measure(&self, error);
-    struct error after = {0};
-    bool closed = session_close(&self.session, &after);
-    if (closed)
-        session_forgive(&self.session, error);
-    session_end_conditions(&self.session, &self.conditions);
-    if (self.summary.n > 0 && is_printable(&self, error)) {
-        self.summary.n_metrics = counting_metrics(&self.counting, column_mean, &self.summary,
-                                                  self.conditions.clock_hz, self.summary.metrics);
-        self.summary.conditions = self.conditions;
-        if (self.counting.evidence.wants_clock && self.summary.columns[0].at_least > 0)
-            snprintf(self.summary.advice, sizeof self.summary.advice,
+    session_end_conditions(self->session, &self->conditions);
+    if (summary->n > 0 && is_printable(self, error)) {
+        summary->n_metrics = counting_metrics(&self->counting, column_mean, summary,
+                                              self->conditions.clock_hz, summary->metrics);
+        summary->conditions = self->conditions;
+        if (self->counting.evidence.wants_clock && summary->columns[0].at_least > 0)
+            snprintf(summary->advice, sizeof summary->advice,
                      "--freq HZ lets the RP2040's timer count beyond a period of SysTick");
         if (error->kind != ERROR_NONE)
-            command_ended(context, error, self.summary.ended, sizeof self.summary.ended);
-        if (self.summary.hits > 0)
+            command_ended(context, error, summary->ended, sizeof summary->ended);
+        if (summary->hits > 0)
             command_has_result(context);
-        self.unwritten = !verdict_output_write(&self, check, &code) || self.unwritten;
+        self->unwritten = !verdict_output_write(self, check, &code) || self->unwritten;
     }
-    if (error->kind == ERROR_CANCELLED && self.summary.hits > 0) {
+    if (error->kind == ERROR_CANCELLED && summary->hits > 0) {
         code = command_interrupted(context, error);
         ok = true;
     }
-    free(check);
-    document_free(&self.document);
-    free(self.times);
-    slowest_close(self.slowest);
-    summary_free(&self.summary);
-    counting_close(&self.counting);
-    if (!closed) {
-        ok = error_add(error, &after);
-        error->advice = after.advice != NULL ? after.advice : error->advice;
+    document_free(&self->document);
+    free(self->times);
+    slowest_close(self->slowest);
+    summary_free(summary);
+    counting_close(&self->counting);
+    if (after->kind != ERROR_NONE) {
+        ok = error_add(error, after);
+        error->advice = after->advice != NULL ? after->advice : error->advice;
     }
-    if (self.unwritten)
+    if (self->unwritten)
         ok = error_set(error, ERROR_UNWRITTEN, "the output could not be written");
     return ok ? code : error_exit_code(error->kind);
+}
+
+int command_delta(const struct context *context, struct error *error)
+{
+    struct session session = {.context = context, .needs_elf = ELF_FOR_NAMES, .may_stop = true};
+    struct delta_command self = {.session = &session};
+    struct verdict_output *check = NULL;
+    struct error after = {0};
+    if (!context->options->quiet)
+        progress_begin(&self.progress, stderr);
+    bool ok = verdict_output_begin(context, &check, error) && session_open_elf(&session, error) &&
+              find_region(&self, error) && session_open_target(&session, error) &&
+              measure_region(&self, error);
+    if (session_close(&session, &after))
+        session_forgive(&session, error);
+    int code = end_run(&self, check, ok, &after, error);
+    free(check);
+    return code;
 }

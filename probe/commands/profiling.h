@@ -77,5 +77,9 @@ bool profiling_find_event(const struct counter_block *block, const struct event_
                           struct counter_pick *out, struct error *error);
 /* When, over which link and of which program. */
 void profiling_about(const struct session *session, struct profile_about *about);
+struct profile_report;
+/* Its page; the shares are by function. That all of it could be written is checked with the output. */
+bool profiling_page(FILE *out, const struct profile_report *report, struct symbols *symbols,
+                    struct error *error);
 /* What --sort says; `contexts`: it may be by task or exception. */
 bool profiling_sort(const struct options *options, bool contexts, enum shares_sort *out, struct error *error);
