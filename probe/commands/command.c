@@ -359,7 +359,8 @@ struct rendering command_rendering(const struct context *context)
 {
     return (struct rendering){.out = context->out,
                               .format = context->options->format,
-                              .columns = terminal_columns(context->out),
+                              .columns =
+                                  context->columns > 0 ? context->columns : terminal_columns(context->out),
                               .separator = context->options->separator[0]};
 }
 

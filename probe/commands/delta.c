@@ -1,5 +1,6 @@
 /* delta FUNCTION, delta START END: the main job. */
 #include "measure/delta.h"
+#include "commands/cockpit.h"
 #include "commands/command.h"
 #include "commands/counting.h"
 #include "commands/session.h"
@@ -9,6 +10,7 @@
 #include "engine/engine.h"
 #include "measure/plausible.h"
 #include "report/comparison.h"
+#include "report/conditions.h"
 #include "report/delta_report.h"
 #include "report/formats.h"
 #include "report/json.h"
@@ -81,6 +83,7 @@ static bool on_slow_hit(void *context, size_t slot, struct error *error)
 static bool begin_document(struct delta_command *self, struct error *error)
 {
     const struct context *command = self->session->context;
+    const struct rendering to = command_rendering(command);
     const struct plan *plan = self->counting.plan;
     struct column columns[PLAN_COLUMNS] = {0};
     for (size_t i = 0; i < plan->n_columns; i++)
@@ -95,7 +98,7 @@ static bool begin_document(struct delta_command *self, struct error *error)
     if (!self->document.ok || self->times == NULL)
         return error_set(error, ERROR_SYSTEM, "out of memory");
     if (command->options->format == FORMAT_TEXT)
-        text_header(command->out, &self->conditions);
+        conditions_write(&to, &self->conditions);
     else if (command->options->format == FORMAT_JSON && !document_write(command->out, &self->document))
         self->unwritten = true;
     return true;
@@ -355,6 +358,15 @@ static int end_run(struct delta_command *self, struct verdict_output *check, boo
     if (self->unwritten)
         ok = error_set(error, ERROR_UNWRITTEN, "the output could not be written");
     return ok ? code : error_exit_code(error->kind);
+}
+
+bool delta_within(struct session *session, struct error *error)
+{
+    struct delta_command self = {.session = session};
+    struct error after = {0};
+    bool ok = find_region(&self, error) && measure_region(&self, error);
+    (void)session_undo(session, &after);
+    return end_run(&self, NULL, ok, &after, error) == EXIT_DONE;
 }
 
 int command_delta(const struct context *context, struct error *error)

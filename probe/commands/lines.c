@@ -1,4 +1,5 @@
 /* lines: what each line of a function costs, by stops at all places where another line begins. */
+#include "commands/cockpit.h"
 #include "commands/command.h"
 #include "commands/counting.h"
 #include "commands/session.h"
@@ -6,7 +7,7 @@
 #include "measure/delta.h"
 #include "measure/line_costs.h"
 #include "measure/plausible.h"
-#include "report/formats.h"
+#include "report/conditions.h"
 #include "report/line_table.h"
 #include "report/number.h"
 #include "report/terminal.h"
@@ -225,6 +226,7 @@ static bool walk_lines(struct lines_command *self, struct engine *engine, const 
 static void describe(struct lines_command *self)
 {
     struct conditions *conditions = &self->conditions;
+    const struct rendering to = command_rendering(self->session->context);
     snprintf(conditions->start, sizeof conditions->start, "%s", self->named.start.name);
     snprintf(conditions->start_source, sizeof conditions->start_source, "%s", self->named.start.source);
     snprintf(conditions->end, sizeof conditions->end, "its return");
@@ -234,7 +236,7 @@ static void describe(struct lines_command *self)
     if (options_of(self)->format == FORMAT_JSON)
         self->unwritten = !document_write(self->session->context->out, &self->document);
     else if (options_of(self)->format == FORMAT_TEXT)
-        text_header(self->session->context->out, conditions);
+        conditions_write(&to, conditions);
 }
 
 static bool measure(struct lines_command *self, struct error *error)
@@ -331,6 +333,15 @@ static int end_run(struct lines_command *self, bool ok, const struct error *afte
     if (self->unwritten)
         ok = error_set(error, ERROR_UNWRITTEN, "the output could not be written");
     return ok ? code : error_exit_code(error->kind);
+}
+
+bool lines_within(struct session *session, struct error *error)
+{
+    struct lines_command self = {.session = session};
+    struct error after = {0};
+    bool ok = find_function(&self, error) && measure_function(&self, error);
+    (void)session_undo(session, &after);
+    return end_run(&self, ok, &after, error) == EXIT_DONE;
 }
 
 int command_lines(const struct context *context, struct error *error)

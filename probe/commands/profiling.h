@@ -66,6 +66,11 @@ bool profiling_close_contexts(struct profiling *self, size_t core, enum profile_
                               struct profile_interval *out, bool *any, struct error *error);
 /* What the RTOS calls a task, once for each. False: it has no name, or was named before. */
 bool profiling_name_task(struct profiling *self, size_t core, uint64_t task, char name[TASK_NAME]);
+/* For a measurement in between, of the one core, with no debugger: puts the target back. What is not closed
+ * is kept. */
+bool profiling_pause(struct profiling *self, struct error *error);
+/* The target was found again. */
+bool profiling_go_on(struct profiling *self, struct error *error);
 /* After the last list, which failed if `why` has an error. What is no failure, because the user ended it, is
  * cleared. */
 void profiling_end(struct profiling *self, struct error *why);

@@ -18,16 +18,29 @@ static void put(struct canvas *canvas, const char *text)
     canvas->n += length;
 }
 
-void canvas_begin(struct canvas *canvas, int terminal)
+static struct winsize size_of(int terminal)
 {
     struct winsize window = {0};
+    if (ioctl(terminal, TIOCGWINSZ, &window) != 0 || window.ws_col == 0 || window.ws_row == 0)
+        window = (struct winsize){.ws_col = TERMINAL_COLUMNS, .ws_row = 24};
+    return window;
+}
+
+size_t canvas_columns(int terminal)
+{
+    return size_of(terminal).ws_col;
+}
+
+size_t canvas_lines(int terminal)
+{
+    return size_of(terminal).ws_row;
+}
+
+void canvas_begin(struct canvas *canvas, int terminal)
+{
     canvas->n = canvas->used = 0;
-    canvas->columns = TERMINAL_COLUMNS;
-    canvas->lines = 24;
-    if (ioctl(terminal, TIOCGWINSZ, &window) == 0 && window.ws_col > 0 && window.ws_row > 0) {
-        canvas->columns = window.ws_col;
-        canvas->lines = window.ws_row;
-    }
+    canvas->columns = canvas_columns(terminal);
+    canvas->lines = canvas_lines(terminal);
     put(canvas, home);
 }
 

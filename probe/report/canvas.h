@@ -16,7 +16,10 @@ struct canvas {
     size_t columns, lines, used; /* used: lines that have text, or are blank */
 };
 
-/* As large as the terminal; 80 by 24 if that is not known. */
+/* Of a terminal; 80 by 24 if that is not known. */
+size_t canvas_columns(int terminal);
+size_t canvas_lines(int terminal);
+/* As large as the terminal. */
 void canvas_begin(struct canvas *canvas, int terminal);
 /* Writes the picture over the one before. */
 void canvas_end(struct canvas *canvas, int terminal);

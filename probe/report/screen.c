@@ -217,9 +217,10 @@ enum screen_key screen_wait_key(struct screen *screen, int ms)
     static const struct {
         char typed;
         enum screen_key key;
-    } keys[] = {{' ', SCREEN_PAUSE}, {'p', SCREEN_PAUSE},  {'z', SCREEN_ZERO},
-                {'q', SCREEN_QUIT},  {'s', SCREEN_SORT},   {'k', SCREEN_UP},
-                {'j', SCREEN_DOWN},  {'\r', SCREEN_ENTER}, {'\n', SCREEN_ENTER}};
+    } keys[] = {{' ', SCREEN_PAUSE},  {'p', SCREEN_PAUSE}, {'z', SCREEN_ZERO},  {'q', SCREEN_QUIT},
+                {'s', SCREEN_SORT},   {'k', SCREEN_UP},    {'j', SCREEN_DOWN},  {'\r', SCREEN_ENTER},
+                {'\n', SCREEN_ENTER}, {'d', SCREEN_DELTA}, {'l', SCREEN_COSTS}, {'a', SCREEN_ANNOTATE},
+                {'g', SCREEN_PAGE}};
     struct pollfd poll_in = {.fd = screen->in, .events = POLLIN};
     char typed;
     if (poll(&poll_in, 1, ms) <= 0)

@@ -47,6 +47,10 @@ enum screen_key {
     SCREEN_DOWN,
     SCREEN_ENTER,
     SCREEN_BACK,
+    SCREEN_DELTA,
+    SCREEN_COSTS,
+    SCREEN_ANNOTATE,
+    SCREEN_PAGE,
 };
 
 struct screen {
