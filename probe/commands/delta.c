@@ -107,9 +107,7 @@ static bool begin_document(struct delta_command *self, struct error *error)
 static void describe_region(struct delta_command *self)
 {
     struct conditions *conditions = &self->conditions;
-    snprintf(conditions->start, sizeof conditions->start, "%s", self->named.start.name);
-    snprintf(conditions->start_source, sizeof conditions->start_source, "%s", self->named.start.source);
-    conditions->start_address = self->named.region.start;
+    region_describe(&self->named, conditions);
     process_note(&self->named.region.process, conditions->note, sizeof conditions->note);
     conditions_add_note(conditions, self->named.start.note);
     if (self->named.region.to_return && strcmp(self->named.start.name, "main") == 0)
@@ -118,13 +116,6 @@ static void describe_region(struct delta_command *self)
                             "Reset_Handler main measures the way to it");
     if (self->session->context->options->reset)
         conditions_add_note(conditions, "after a reset for each hit");
-    if (self->named.region.to_return) {
-        snprintf(conditions->end, sizeof conditions->end, "its return");
-        return;
-    }
-    snprintf(conditions->end, sizeof conditions->end, "%s", self->named.end.name);
-    snprintf(conditions->end_source, sizeof conditions->end_source, "%s", self->named.end.source);
-    conditions->end_address = self->named.region.end;
 }
 
 /* After a reset the clock is not yet what it will be: the program sets it up, often in the middle of the

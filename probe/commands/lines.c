@@ -227,10 +227,7 @@ static void describe(struct lines_command *self)
 {
     struct conditions *conditions = &self->conditions;
     const struct rendering to = command_rendering(self->session->context);
-    snprintf(conditions->start, sizeof conditions->start, "%s", self->named.start.name);
-    snprintf(conditions->start_source, sizeof conditions->start_source, "%s", self->named.start.source);
-    snprintf(conditions->end, sizeof conditions->end, "its return");
-    conditions->start_address = self->named.region.start;
+    region_describe(&self->named, conditions);
     self->document = document_new();
     document_add(&self->document, line_report_header(conditions));
     if (options_of(self)->format == FORMAT_JSON)
