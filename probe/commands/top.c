@@ -410,30 +410,35 @@ static bool print_head(struct topping *self)
     return fflush(out) == 0;
 }
 
+/* NULL: out of memory. */
+static char *make_text(struct topping *self, size_t most)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+    if (out == NULL)
+        return NULL;
+    print_text(self, out, most);
+    if (fclose(out) == 0)
+        return text;
+    free(text);
+    return NULL;
+}
+
 /* What the screen showed last, with as many rows as leave the first ones on it. */
 static bool print_last(struct topping *self)
 {
     enum { AROUND = 3 }; /* lines: the title, the prompt */
     FILE *out = context_of(self)->out;
-    size_t lines = canvas_lines(self->screen.out), most = LISTED, used;
-    char *text = NULL;
-    do {
-        size_t size;
-        FILE *copy = open_memstream(&text, &size);
-        if (copy == NULL)
-            return false;
-        print_text(self, copy, most);
-        if (fclose(copy) != 0)
-            return false;
-        used = AROUND;
-        for (const char *at = text; (at = strchr(at, '\n')) != NULL; at++)
-            used++;
-        if (used > lines && most > 1)
-            free(text);
-    } while (used > lines && most-- > 1);
-    fputs(text, out);
+    size_t lines = canvas_lines(self->screen.out), most = LISTED;
+    char *text = make_text(self, most);
+    while (text != NULL && most > 1 && top_screen_lines(text) + AROUND > lines) {
+        free(text);
+        text = make_text(self, --most);
+    }
+    bool ok = text != NULL && fputs(text, out) >= 0;
     free(text);
-    return fflush(out) == 0 && !ferror(out);
+    return ok && fflush(out) == 0 && !ferror(out);
 }
 
 /* After a screen, what it showed last. */

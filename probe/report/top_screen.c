@@ -253,7 +253,7 @@ struct top_pick top_screen_draw(struct screen *screen, const struct top_view *vi
     return pick;
 }
 
-static size_t lines_in(const char *text)
+size_t top_screen_lines(const char *text)
 {
     size_t n = 0;
     for (const char *at = text; *at != '\0'; at += strcspn(at, "\n"), at += *at != '\0')
@@ -268,7 +268,7 @@ size_t top_screen_text(struct screen *screen, const struct top_text *text, size_
     canvas_begin(&canvas, screen->out);
     canvas_text(&canvas, text->title);
     canvas_line(&canvas, "");
-    size_t all = lines_in(text->text), used = canvas.used + FOOT + 1;
+    size_t all = top_screen_lines(text->text), used = canvas.used + FOOT + 1;
     size_t room = canvas.lines > used ? canvas.lines - used : 1, n = 0, last = all > room ? all - room : 0;
     *first = *first < last ? *first : last;
     for (const char *at = text->text; *at != '\0'; at += *at != '\0', n++) {

@@ -42,3 +42,4 @@ struct top_text {
     const char *title, *text;
 };
 size_t top_screen_text(struct screen *screen, const struct top_text *text, size_t *first);
+size_t top_screen_lines(const char *text);
