@@ -65,6 +65,7 @@ class Window:
             self.window.write("no source here", True)
             return
         base, height = os.path.basename(name), self.window.height
+        width = self.window.width - 1  # a line of the whole width would take two rows
         if self.top is None:
             self.top = max(1, here - height // 2)
         self.top = min(self.top, max(1, len(source)))
@@ -74,7 +75,7 @@ class Window:
             share = SHARES.of.get((base, number), 0)
             told = f"{share * 100:6.2f} %" if share >= LEAST else " " * 8
             text = source[number - 1].expandtabs(4)
-            shown.append(f"{told} {'>' if number == here else ' '}{number:5} {text}"[:self.window.width])
+            shown.append(f"{told} {'>' if number == here else ' '}{number:5} {text}"[:width])
         self.window.write("\n".join(shown), True)
 
 

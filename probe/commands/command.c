@@ -13,6 +13,7 @@ enum {
     STACKS = 1 << FORMAT_FOLDED | 1 << FORMAT_PPROF | 1 << FORMAT_CALLGRIND | 1 << FORMAT_PERF,
     PAGE = 1 << FORMAT_HTML,
     MARKDOWN = 1 << FORMAT_MARKDOWN,
+    EDITORS = 1 << FORMAT_GCC,
     REPORTS = 1 << FORMAT_JUNIT | MARKDOWN
 };
 
@@ -51,7 +52,7 @@ const struct command commands[COMMANDS] = {
                        .needs = "a FUNCTION, or a START and an END",
                        .least = 1,
                        .most = 2,
-                       .formats = TEXT | JSON | CSV | REPORTS | PAGE,
+                       .formats = TEXT | JSON | CSV | REPORTS | PAGE | EDITORS,
                        .run = command_delta},
     [COMMAND_SURVEY] = {.name = "survey",
                         .operands = "[PATTERN...]",
@@ -65,7 +66,7 @@ const struct command commands[COMMANDS] = {
                                     "pmu-probe --elf app.elf survey --regions app.regions --check\n",
                         .needs = "",
                         .most = OPTION_OPERANDS,
-                        .formats = TEXT | JSON | CSV | REPORTS | PAGE,
+                        .formats = TEXT | JSON | CSV | REPORTS | PAGE | EDITORS,
                         .run = command_survey},
     [COMMAND_LINES] = {.name = "lines",
                        .operands = "FUNCTION",
@@ -78,7 +79,7 @@ const struct command commands[COMMANDS] = {
                        .needs = "a FUNCTION",
                        .least = 1,
                        .most = 1,
-                       .formats = TEXT | JSON | CSV | MARKDOWN | PAGE,
+                       .formats = TEXT | JSON | CSV | MARKDOWN | PAGE | EDITORS,
                        .run = command_lines},
     [COMMAND_STAT] = {.name = "stat",
                       .operands = "",
@@ -123,7 +124,8 @@ const struct command commands[COMMANDS] = {
                      .about =
                          "A live screen of the last 5 s on a terminal, a list per interval elsewhere. Keys: "
                          "q quits, space freezes it, s sorts by function, line, file or address, enter "
-                         "shows the lines of the marked function, the arrows mark another.",
+                         "shows the lines of the marked function, the arrows mark another; d measures it as "
+                         "delta, l as lines, a annotates it, g writes the page top.html, esc comes back.",
                      .examples = "pmu-probe --elf app.elf top\n"
                                  "pmu-probe --elf app.elf top -I 200ms -j --for 10s\n",
                      .needs = "",
@@ -143,7 +145,7 @@ const struct command commands[COMMANDS] = {
          .needs = "a FUNCTION",
          .least = 1,
          .most = 1,
-         .formats = TEXT | JSON,
+         .formats = TEXT | JSON | EDITORS,
          .run = command_guard},
     [COMMAND_DOCTOR] =
         {.name = "doctor",
@@ -251,7 +253,7 @@ const struct command commands[COMMANDS] = {
          .needs = "a FUNCTION",
          .least = 1,
          .most = 2,
-         .formats = TEXT | JSON | PAGE,
+         .formats = TEXT | JSON | PAGE | EDITORS,
          .run = command_annotate},
     [COMMAND_LOCATE] = {.name = "locate",
                         .group = COMMANDS_TARGET,
@@ -296,7 +298,7 @@ const struct command commands[COMMANDS] = {
                          .needs = "two files of results, or more",
                          .least = 2,
                          .most = OPTION_OPERANDS,
-                         .formats = TEXT | JSON | CSV | REPORTS | PAGE,
+                         .formats = TEXT | JSON | CSV | REPORTS | PAGE | EDITORS,
                          .run = command_compare},
     [COMMAND_SHOW] = {.name = "show",
                       .group = COMMANDS_COMPARE,
@@ -312,7 +314,7 @@ const struct command commands[COMMANDS] = {
                       .needs = "a FILE that a command wrote with -j",
                       .least = 1,
                       .most = 1,
-                      .formats = TEXT | JSON | CSV | REPORTS | PAGE,
+                      .formats = TEXT | JSON | CSV | REPORTS | PAGE | EDITORS,
                       .run = command_show},
     [COMMAND_SERVE] = {.name = "serve",
                        .operands = "",
@@ -359,7 +361,8 @@ struct rendering command_rendering(const struct context *context)
 {
     return (struct rendering){.out = context->out,
                               .format = context->options->format,
-                              .columns = terminal_columns(context->out),
+                              .columns =
+                                  context->columns > 0 ? context->columns : terminal_columns(context->out),
                               .separator = context->options->separator[0]};
 }
 

@@ -32,6 +32,7 @@ struct context {
     volatile sig_atomic_t *cancel;
     struct ending *ending; /* of this run; may be NULL */
     FILE *out;
+    size_t columns;                                /* of a text for a screen; 0: as `out` has */
     const struct output *outputs[CONTEXT_OUTPUTS]; /* `out` and the log; NULL: none */
     enum output_keep *keep;                        /* see command_has_result; may be NULL */
     uint64_t *load_offset;                         /* what the target's memory tells of it; may be NULL */

@@ -1,5 +1,6 @@
 /* delta FUNCTION, delta START END: the main job. */
 #include "measure/delta.h"
+#include "commands/cockpit.h"
 #include "commands/command.h"
 #include "commands/counting.h"
 #include "commands/session.h"
@@ -9,6 +10,7 @@
 #include "engine/engine.h"
 #include "measure/plausible.h"
 #include "report/comparison.h"
+#include "report/conditions.h"
 #include "report/delta_report.h"
 #include "report/formats.h"
 #include "report/json.h"
@@ -22,7 +24,7 @@
 #include <string.h>
 
 struct delta_command {
-    struct session session;
+    struct session *session;
     struct named_region named;
     struct conditions conditions;
     struct counting counting;
@@ -39,7 +41,7 @@ struct delta_command {
 /* Over all passes, with those before that do not count; 0: as many as come. */
 static uint64_t wanted_hits(const struct delta_command *self)
 {
-    const struct options *options = self->session.context->options;
+    const struct options *options = self->session->context->options;
     return options->hits > 0 ? options->hits * self->counting.plan->n_passes + options->warmup : 0;
 }
 
@@ -55,7 +57,7 @@ static void keep_hit(struct delta_command *self, const struct hit_result *hit)
 static void on_hit(void *context, const struct hit_result *hit)
 {
     struct delta_command *self = context;
-    const struct context *command = self->session.context;
+    const struct context *command = self->session->context;
     if (command->options->format == FORMAT_JSON && !json_hit(command->out, hit, &self->summary))
         self->unwritten = true;
     else if (command->options->format == FORMAT_HTML)
@@ -81,7 +83,8 @@ static bool on_slow_hit(void *context, size_t slot, struct error *error)
 
 static bool begin_document(struct delta_command *self, struct error *error)
 {
-    const struct context *command = self->session.context;
+    const struct context *command = self->session->context;
+    const struct rendering to = command_rendering(command);
     const struct plan *plan = self->counting.plan;
     struct column columns[PLAN_COLUMNS] = {0};
     for (size_t i = 0; i < plan->n_columns; i++)
@@ -96,7 +99,7 @@ static bool begin_document(struct delta_command *self, struct error *error)
     if (!self->document.ok || self->times == NULL)
         return error_set(error, ERROR_SYSTEM, "out of memory");
     if (command->options->format == FORMAT_TEXT)
-        text_header(command->out, &self->conditions);
+        conditions_write(&to, &self->conditions);
     else if (command->options->format == FORMAT_JSON && !document_write(command->out, &self->document))
         self->unwritten = true;
     return true;
@@ -105,24 +108,15 @@ static bool begin_document(struct delta_command *self, struct error *error)
 static void describe_region(struct delta_command *self)
 {
     struct conditions *conditions = &self->conditions;
-    snprintf(conditions->start, sizeof conditions->start, "%s", self->named.start.name);
-    snprintf(conditions->start_source, sizeof conditions->start_source, "%s", self->named.start.source);
-    conditions->start_address = self->named.region.start;
+    region_describe(&self->named, conditions);
     process_note(&self->named.region.process, conditions->note, sizeof conditions->note);
     conditions_add_note(conditions, self->named.start.note);
     if (self->named.region.to_return && strcmp(self->named.start.name, "main") == 0)
         conditions_add_note(conditions,
                             "main is entered once, after a reset, and most never return: delta --reset "
                             "Reset_Handler main measures the way to it");
-    if (self->session.context->options->reset)
+    if (self->session->context->options->reset)
         conditions_add_note(conditions, "after a reset for each hit");
-    if (self->named.region.to_return) {
-        snprintf(conditions->end, sizeof conditions->end, "its return");
-        return;
-    }
-    snprintf(conditions->end, sizeof conditions->end, "%s", self->named.end.name);
-    snprintf(conditions->end_source, sizeof conditions->end_source, "%s", self->named.end.source);
-    conditions->end_address = self->named.region.end;
 }
 
 /* After a reset the clock is not yet what it will be: the program sets it up, often in the middle of the
@@ -148,7 +142,7 @@ static const double precise_s = 60;
 /* A verdict is clear when chance is small beside the threshold. */
 static double precision_wanted(const struct delta_command *self)
 {
-    const struct options *options = self->session.context->options;
+    const struct options *options = self->session->context->options;
     bool limited = options->hits > 0 || options->for_s > 0 || options->reset;
     return options->precision > 0 || limited ? options->precision : self->threshold / 2;
 }
@@ -157,7 +151,7 @@ static double precision_wanted(const struct delta_command *self)
 static bool measure_once(struct delta_command *self, const struct clock *clock, double seen_hz,
                          struct error *error)
 {
-    struct session *session = &self->session;
+    struct session *session = self->session;
     const struct options *options = session->context->options;
     if (!counting_open(&self->counting, session, clock, error) ||
         !counting_words(&self->counting, session, &self->summary.at_max, error))
@@ -218,7 +212,7 @@ static bool measure_once(struct delta_command *self, const struct clock *clock, 
  * already. */
 static bool measure(struct delta_command *self, struct error *error)
 {
-    struct session *session = &self->session;
+    struct session *session = self->session;
     struct clock clock;
     struct error why = {0};
     double seen_hz = 0;
@@ -250,7 +244,7 @@ struct verdict_output {
 /* *out is NULL without --baseline. False: the baseline or the threshold cannot be used. */
 static bool verdict_output_begin(struct delta_command *self, struct verdict_output **out, struct error *error)
 {
-    const struct context *context = self->session.context;
+    const struct context *context = self->session->context;
     const struct options *options = context->options;
     *out = NULL;
     if (!verdicts_check(options, error))
@@ -274,7 +268,7 @@ static bool verdict_output_begin(struct delta_command *self, struct verdict_outp
 /* Writes the summary and the comparison; false if the output failed. Sets *code with a baseline only. */
 static bool verdict_output_write(struct delta_command *self, struct verdict_output *check, int *code)
 {
-    const struct context *context = self->session.context;
+    const struct context *context = self->session->context;
     const struct rendering to = command_rendering(context);
     struct document *document = &self->document;
     struct json_part line = json_part_new("summary");
@@ -315,54 +309,82 @@ static bool is_printable(const struct delta_command *self, const struct error *e
            (self->summary.hits > 0 && error->kind != ERROR_NO_COUNTER && error->kind != ERROR_WRITTEN);
 }
 
-int command_delta(const struct context *context, struct error *error)
+static bool find_region(struct delta_command *self, struct error *error)
 {
-    struct delta_command self = {
-        .session = {.context = context, .needs_elf = ELF_FOR_NAMES, .may_stop = true}};
-    struct verdict_output *check = NULL;
+    struct session *session = self->session;
+    return counting_check_tick(session, error) && slowest_open(&self->slowest, session, error) &&
+           region_locate(&self->named, session->symbols, session->context->options, error) &&
+           region_look_into(&self->named, session->symbols, error);
+}
+
+static bool measure_region(struct delta_command *self, struct error *error)
+{
+    return session_check_run_control(self->session, error) && session_take(self->session, error) &&
+           measure(self, error);
+}
+
+/* The target was put back; `after` says if that failed. Returns the exit code. */
+static int end_run(struct delta_command *self, struct verdict_output *check, bool ok,
+                   const struct error *after, struct error *error)
+{
+    const struct context *context = self->session->context;
+    struct summary *summary = &self->summary;
     int code = EXIT_DONE;
-    if (!context->options->quiet)
-        progress_begin(&self.progress, stderr);
-    bool ok = verdict_output_begin(&self, &check, error) && session_open_elf(&self.session, error) &&
-              counting_check_tick(&self.session, error) &&
-              slowest_open(&self.slowest, &self.session, error) &&
-              region_locate(&self.named, self.session.symbols, context->options, error) &&
-              region_look_into(&self.named, self.session.symbols, error) &&
-              session_open_target(&self.session, error) && session_check_run_control(&self.session, error) &&
-              session_take(&self.session, error) && measure(&self, error);
-    struct error after = {0};
-    bool closed = session_close(&self.session, &after);
-    if (closed)
-        session_forgive(&self.session, error);
-    session_end_conditions(&self.session, &self.conditions);
-    if (self.summary.n > 0 && is_printable(&self, error)) {
-        self.summary.n_metrics = counting_metrics(&self.counting, column_mean, &self.summary,
-                                                  self.conditions.clock_hz, self.summary.metrics);
-        self.summary.conditions = self.conditions;
-        if (self.counting.evidence.wants_clock && self.summary.columns[0].at_least > 0)
-            snprintf(self.summary.advice, sizeof self.summary.advice,
+    session_end_conditions(self->session, &self->conditions);
+    if (summary->n > 0 && is_printable(self, error)) {
+        summary->n_metrics = counting_metrics(&self->counting, column_mean, summary,
+                                              self->conditions.clock_hz, summary->metrics);
+        summary->conditions = self->conditions;
+        if (self->counting.evidence.wants_clock && summary->columns[0].at_least > 0)
+            snprintf(summary->advice, sizeof summary->advice,
                      "--freq HZ lets the RP2040's timer count beyond a period of SysTick");
         if (error->kind != ERROR_NONE)
-            command_ended(context, error, self.summary.ended, sizeof self.summary.ended);
-        if (self.summary.hits > 0)
+            command_ended(context, error, summary->ended, sizeof summary->ended);
+        if (summary->hits > 0)
             command_has_result(context);
-        self.unwritten = !verdict_output_write(&self, check, &code) || self.unwritten;
+        self->unwritten = !verdict_output_write(self, check, &code) || self->unwritten;
     }
-    if (error->kind == ERROR_CANCELLED && self.summary.hits > 0) {
+    if (error->kind == ERROR_CANCELLED && summary->hits > 0) {
         code = command_interrupted(context, error);
         ok = true;
     }
-    free(check);
-    document_free(&self.document);
-    free(self.times);
-    slowest_close(self.slowest);
-    summary_free(&self.summary);
-    counting_close(&self.counting);
-    if (!closed) {
-        ok = error_add(error, &after);
-        error->advice = after.advice != NULL ? after.advice : error->advice;
+    document_free(&self->document);
+    free(self->times);
+    slowest_close(self->slowest);
+    summary_free(summary);
+    counting_close(&self->counting);
+    if (after->kind != ERROR_NONE) {
+        ok = error_add(error, after);
+        error->advice = after->advice != NULL ? after->advice : error->advice;
     }
-    if (self.unwritten)
+    if (self->unwritten)
         ok = error_set(error, ERROR_UNWRITTEN, "the output could not be written");
     return ok ? code : error_exit_code(error->kind);
+}
+
+bool delta_within(struct session *session, struct error *error)
+{
+    struct delta_command self = {.session = session};
+    struct error after = {0};
+    bool ok = find_region(&self, error) && measure_region(&self, error);
+    (void)session_undo(session, &after);
+    return end_run(&self, NULL, ok, &after, error) == EXIT_DONE;
+}
+
+int command_delta(const struct context *context, struct error *error)
+{
+    struct session session = {.context = context, .needs_elf = ELF_FOR_NAMES, .may_stop = true};
+    struct delta_command self = {.session = &session};
+    struct verdict_output *check = NULL;
+    struct error after = {0};
+    if (!context->options->quiet)
+        progress_begin(&self.progress, stderr);
+    bool ok = verdict_output_begin(&self, &check, error) && session_open_elf(&session, error) &&
+              find_region(&self, error) && session_open_target(&session, error) &&
+              measure_region(&self, error);
+    if (session_close(&session, &after))
+        session_forgive(&session, error);
+    int code = end_run(&self, check, ok, &after, error);
+    free(check);
+    return code;
 }

@@ -181,10 +181,7 @@ static bool print_begin(struct guarding *self, struct error *error)
     struct conditions *conditions = &self->conditions;
     const struct context *command = self->session.context;
     session_conditions(&self->session, &self->clock, conditions);
-    snprintf(conditions->start, sizeof conditions->start, "%s", self->named.start.name);
-    snprintf(conditions->start_source, sizeof conditions->start_source, "%s", self->named.start.source);
-    snprintf(conditions->end, sizeof conditions->end, "its return");
-    conditions->start_address = self->named.region.start;
+    region_describe(&self->named, conditions);
     self->report = (struct guard_report){.out = has_profile(self) ? self->text.file : command->out,
                                          .format = command->options->format,
                                          .symbols = self->session.symbols,

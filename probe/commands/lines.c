@@ -1,4 +1,5 @@
 /* lines: what each line of a function costs, by stops at all places where another line begins. */
+#include "commands/cockpit.h"
 #include "commands/command.h"
 #include "commands/counting.h"
 #include "commands/session.h"
@@ -6,7 +7,7 @@
 #include "measure/delta.h"
 #include "measure/line_costs.h"
 #include "measure/plausible.h"
-#include "report/formats.h"
+#include "report/conditions.h"
 #include "report/line_table.h"
 #include "report/number.h"
 #include "report/terminal.h"
@@ -19,7 +20,7 @@
 enum { CALLS = 100, CALLS_US = 2000000 };
 
 struct lines_command {
-    struct session session;
+    struct session *session;
     struct named_region named;
     struct listing listing;
     struct source_text *texts;
@@ -40,7 +41,7 @@ struct lines_command {
 
 static const struct options *options_of(const struct lines_command *self)
 {
-    return self->session.context->options;
+    return self->session->context->options;
 }
 
 /* --- the function's code ---------------------------------------------------------------------------------
@@ -50,7 +51,7 @@ static void set_frame(struct lines_command *self, const struct code_block *block
 {
     struct frame_base at_start, at_end;
     enum frames frames =
-        symbols_frames(self->session.symbols, self->named.start.low, block->low, &at_start, &at_end);
+        symbols_frames(self->session->symbols, self->named.start.low, block->low, &at_start, &at_end);
     out->framed = frames == FRAMES_KNOWN && at_start.is_sp;
     self->unframed = self->unframed || frames == FRAMES_UNKNOWN;
     if (!out->framed)
@@ -62,9 +63,9 @@ static void set_frame(struct lines_command *self, const struct code_block *block
 static bool read_code(struct lines_command *self, struct error *error)
 {
     const struct location *at = &self->named.start;
-    if (!listing_make(self->session.symbols, at->low, at->high, &self->listing, error) ||
+    if (!listing_make(self->session->symbols, at->low, at->high, &self->listing, error) ||
         !blocks_make(&self->listing, &self->blocks, error)) {
-        const char *advice = symbols_lines_advice(self->session.symbols);
+        const char *advice = symbols_lines_advice(self->session->symbols);
         error->advice = advice != NULL ? advice : error->advice;
         return false;
     }
@@ -76,7 +77,7 @@ static bool read_code(struct lines_command *self, struct error *error)
     for (size_t i = 0; ok && i < self->blocks.n; i++) {
         struct code_block *block = &self->blocks.at[i];
         struct inlined_frame inlined;
-        block->is_inlined = symbols_inlined(self->session.symbols, block->low, &inlined, 1) > 0;
+        block->is_inlined = symbols_inlined(self->session->symbols, block->low, &inlined, 1) > 0;
         self->walk[i] = (struct walk_block){.low = block->low,
                                             .last = block->last,
                                             .high = block->high,
@@ -150,7 +151,7 @@ typedef bool engine_use(struct lines_command *self, struct engine *engine, const
 static bool with_engine(struct lines_command *self, engine_use *use, const struct clock *clock,
                         struct error *error)
 {
-    struct session *session = &self->session;
+    struct session *session = self->session;
     struct error after = {0};
     struct engine *engine = session_engine(session, error);
     if (engine == NULL)
@@ -183,7 +184,7 @@ static bool measure_halts(struct lines_command *self, struct engine *engine, con
     const struct engine_sink sink = {.context = &self->halts, .hit = no_more, .rehit = halt_cost_rehit};
     const struct engine_request request = {
         .hits = 1, .rehits = ENGINE_REHITS, .timeout_ms = timeout_of(self)};
-    halt_cost_begin(&self->halts, &self->session.device, clock);
+    halt_cost_begin(&self->halts, &self->session->device, clock);
     bool ok = can_walk(engine, error) && engine->ops->arm(engine, &self->named.region, deadline, error) &&
               engine->ops->run(engine, &request, &sink, deadline, error);
     halt_cost_end(&self->halts);
@@ -203,7 +204,7 @@ static bool measure_whole(struct lines_command *self, struct engine *engine, con
                                          .plan = self->counting.plan};
     const struct delta_sink sink = {.context = self, .hit = on_whole_hit, .tick = on_whole_tick};
     return engine->ops->arm(engine, &self->named.region, deadline, error) &&
-           delta_measure(engine, &self->session.device, &wanted, &sink, &self->whole, deadline, error);
+           delta_measure(engine, &self->session->device, &wanted, &sink, &self->whole, deadline, error);
 }
 
 static bool walk_lines(struct lines_command *self, struct engine *engine, const struct clock *clock,
@@ -225,21 +226,19 @@ static bool walk_lines(struct lines_command *self, struct engine *engine, const 
 static void describe(struct lines_command *self)
 {
     struct conditions *conditions = &self->conditions;
-    snprintf(conditions->start, sizeof conditions->start, "%s", self->named.start.name);
-    snprintf(conditions->start_source, sizeof conditions->start_source, "%s", self->named.start.source);
-    snprintf(conditions->end, sizeof conditions->end, "its return");
-    conditions->start_address = self->named.region.start;
+    const struct rendering to = command_rendering(self->session->context);
+    region_describe(&self->named, conditions);
     self->document = document_new();
     document_add(&self->document, line_report_header(conditions));
     if (options_of(self)->format == FORMAT_JSON)
-        self->unwritten = !document_write(self->session.context->out, &self->document);
+        self->unwritten = !document_write(self->session->context->out, &self->document);
     else if (options_of(self)->format == FORMAT_TEXT)
-        text_header(self->session.context->out, conditions);
+        conditions_write(&to, conditions);
 }
 
 static bool measure(struct lines_command *self, struct error *error)
 {
-    struct session *session = &self->session;
+    struct session *session = self->session;
     struct clock clock;
     double seen_hz = 0;
     session_measures(session, &self->named, false);
@@ -262,7 +261,7 @@ static bool measure(struct lines_command *self, struct error *error)
 
 static void print(struct lines_command *self, const struct error *why)
 {
-    const struct rendering to = command_rendering(self->session.context);
+    const struct rendering to = command_rendering(self->session->context);
     struct line_report report = {.conditions = self->conditions,
                                  .function = &self->named.start,
                                  .listing = &self->listing,
@@ -271,7 +270,7 @@ static void print(struct lines_command *self, const struct error *why)
                                  .whole = &self->whole,
                                  .unframed = self->unframed};
     if (why->kind != ERROR_NONE)
-        command_ended(self->session.context, why, report.ended, sizeof report.ended);
+        command_ended(self->session->context, why, report.ended, sizeof report.ended);
     line_costs_end(&self->costs);
     if (to.format == FORMAT_JSON) { /* the header is written already */
         document_free(&self->document);
@@ -292,41 +291,66 @@ static void free_code(struct lines_command *self)
     listing_free(&self->listing);
 }
 
-int command_lines(const struct context *context, struct error *error)
+static bool find_function(struct lines_command *self, struct error *error)
 {
-    struct lines_command self = {
-        .session = {.context = context, .needs_elf = ELF_FOR_NAMES, .may_stop = true}};
+    struct session *session = self->session;
+    return region_locate(&self->named, session->symbols, session->context->options, error) &&
+           region_look_into(&self->named, session->symbols, error) && read_code(self, error);
+}
+
+static bool measure_function(struct lines_command *self, struct error *error)
+{
+    bool ok = session_check_run_control(self->session, error) && session_take(self->session, error) &&
+              measure(self, error);
+    progress_clear(&self->progress);
+    return ok;
+}
+
+/* The target was put back; `after` says if that failed. Returns the exit code. */
+static int end_run(struct lines_command *self, bool ok, const struct error *after, struct error *error)
+{
+    const struct context *context = self->session->context;
     int code = EXIT_DONE;
-    struct session *session = &self.session;
-    if (!context->options->quiet)
-        progress_begin(&self.progress, stderr);
-    bool ok = session_open_elf(session, error) &&
-              region_locate(&self.named, session->symbols, context->options, error) &&
-              region_look_into(&self.named, session->symbols, error) && read_code(&self, error) &&
-              session_open_target(session, error) && session_check_run_control(session, error) &&
-              session_take(session, error) && measure(&self, error);
-    progress_clear(&self.progress);
-    struct error after = {0};
-    bool closed = session_close(session, &after);
-    if (closed)
-        session_forgive(session, error);
-    if (self.costs.calls > 0 && error->kind != ERROR_WRITTEN) {
+    if (self->costs.calls > 0 && error->kind != ERROR_WRITTEN) {
         command_has_result(context);
-        print(&self, error);
+        print(self, error);
         if (error->kind == ERROR_CANCELLED) {
             code = command_interrupted(context, error);
             ok = true;
         }
     }
-    summary_free(&self.whole);
-    line_costs_free(&self.costs);
-    counting_close(&self.counting);
-    free_code(&self);
-    if (!closed) {
-        ok = error_add(error, &after);
-        error->advice = after.advice != NULL ? after.advice : error->advice;
+    summary_free(&self->whole);
+    line_costs_free(&self->costs);
+    counting_close(&self->counting);
+    free_code(self);
+    if (after->kind != ERROR_NONE) {
+        ok = error_add(error, after);
+        error->advice = after->advice != NULL ? after->advice : error->advice;
     }
-    if (self.unwritten)
+    if (self->unwritten)
         ok = error_set(error, ERROR_UNWRITTEN, "the output could not be written");
     return ok ? code : error_exit_code(error->kind);
+}
+
+bool lines_within(struct session *session, struct error *error)
+{
+    struct lines_command self = {.session = session};
+    struct error after = {0};
+    bool ok = find_function(&self, error) && measure_function(&self, error);
+    (void)session_undo(session, &after);
+    return end_run(&self, ok, &after, error) == EXIT_DONE;
+}
+
+int command_lines(const struct context *context, struct error *error)
+{
+    struct session session = {.context = context, .needs_elf = ELF_FOR_NAMES, .may_stop = true};
+    struct lines_command self = {.session = &session};
+    struct error after = {0};
+    if (!context->options->quiet)
+        progress_begin(&self.progress, stderr);
+    bool ok = session_open_elf(&session, error) && find_function(&self, error) &&
+              session_open_target(&session, error) && measure_function(&self, error);
+    if (session_close(&session, &after))
+        session_forgive(&session, error);
+    return end_run(&self, ok, &after, error);
 }

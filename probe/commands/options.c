@@ -181,10 +181,11 @@ static bool has_format(const struct reader *r)
 /* Always false: `typed` has a format that what `who` names does not print. */
 static bool refuse_format(const struct reader *r, const char *typed, const char *who, unsigned formats)
 {
-    static const char *const names[] = {
-        "text", "JSON", "CSV", "JUnit", "Markdown", "folded stacks", "pprof", "callgrind", "perf script text",
-        "HTML"};
-    char list[112];
+    static const char *const names[] = {"text",  "JSON",         "CSV",
+                                        "JUnit", "Markdown",     "folded stacks",
+                                        "pprof", "callgrind",    "perf script text",
+                                        "HTML",  "gcc's remarks"};
+    char list[128];
     list[0] = '\0';
     for (unsigned i = 0; i < sizeof names / sizeof *names; i++)
         if ((formats >> i & 1) != 0)

@@ -474,6 +474,23 @@ bool profiling_name_task(struct profiling *self, size_t core, uint64_t task, cha
                       &deadline);
 }
 
+bool profiling_pause(struct profiling *self, struct error *error)
+{
+    sampler_free(&self->cores[0].sampler);
+    self->cores[0].sampler = (struct sampler){0};
+    return session_undo(&self->session, error);
+}
+
+/* The samples of the time in between are no missing ones. */
+bool profiling_go_on(struct profiling *self, struct error *error)
+{
+    struct profiling_core *core = &self->cores[0];
+    bool ok = take_core(self, self->session.device.chosen, &core->sampler, error);
+    self->elapsed_s = (double)(deadline_now_us() - self->begun_us) / 1e6;
+    core->tally.now.from = self->elapsed_s;
+    return ok;
+}
+
 void profiling_end(struct profiling *self, struct error *why)
 {
     bool ok = why->kind == ERROR_NONE;

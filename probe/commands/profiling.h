@@ -66,6 +66,11 @@ bool profiling_close_contexts(struct profiling *self, size_t core, enum profile_
                               struct profile_interval *out, bool *any, struct error *error);
 /* What the RTOS calls a task, once for each. False: it has no name, or was named before. */
 bool profiling_name_task(struct profiling *self, size_t core, uint64_t task, char name[TASK_NAME]);
+/* For a measurement in between, of the one core, with no debugger: puts the target back. What is not closed
+ * is kept. */
+bool profiling_pause(struct profiling *self, struct error *error);
+/* The target was found again. */
+bool profiling_go_on(struct profiling *self, struct error *error);
 /* After the last list, which failed if `why` has an error. What is no failure, because the user ended it, is
  * cleared. */
 void profiling_end(struct profiling *self, struct error *why);
@@ -77,5 +82,9 @@ bool profiling_find_event(const struct counter_block *block, const struct event_
                           struct counter_pick *out, struct error *error);
 /* When, over which link and of which program. */
 void profiling_about(const struct session *session, struct profile_about *about);
+struct profile_report;
+/* Its page; the shares are by function. That all of it could be written is checked with the output. */
+bool profiling_page(FILE *out, const struct profile_report *report, struct symbols *symbols,
+                    struct error *error);
 /* What --sort says; `contexts`: it may be by task or exception. */
 bool profiling_sort(const struct options *options, bool contexts, enum shares_sort *out, struct error *error);

@@ -2,6 +2,7 @@
 #include "commands/session.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 
 static bool is_return(void *symbols, uint64_t address)
 {
@@ -19,6 +20,20 @@ void region_of_function(struct named_region *out, const struct options *options)
         .start = out->start.address, .low = out->start.low, .high = out->start.high, .to_return = true};
     out->region.start_is_thumb = out->start.isa == ISA_THUMB;
     out->region.process = options->process;
+}
+
+void region_describe(const struct named_region *named, struct conditions *out)
+{
+    bool to_return = named->region.to_return;
+    snprintf(out->start, sizeof out->start, "%s", named->start.name);
+    snprintf(out->start_source, sizeof out->start_source, "%s", named->start.source);
+    snprintf(out->start_file, sizeof out->start_file, "%s", named->file);
+    out->start_address = named->region.start;
+    snprintf(out->end, sizeof out->end, "%s", to_return ? "its return" : named->end.name);
+    if (to_return)
+        return;
+    snprintf(out->end_source, sizeof out->end_source, "%s", named->end.source);
+    out->end_address = named->region.end;
 }
 
 bool region_locate(struct named_region *out, struct symbols *symbols, const struct options *options,
@@ -71,6 +86,7 @@ bool region_look_into(struct named_region *named, struct symbols *symbols, struc
 {
     struct region *region = &named->region;
     struct frame_base at_start, at_end;
+    symbols_file(symbols, named->start.address, named->file, sizeof named->file);
     if (!region_check_place(symbols, &named->start, error) ||
         (!region->to_return && !region_check_place(symbols, &named->end, error)))
         return false;

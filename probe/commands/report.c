@@ -5,7 +5,6 @@
 #include "profile/call_tree.h"
 #include "profile/shares_diff.h"
 #include "report/profile_diff.h"
-#include "report/profile_page.h"
 #include "report/profile_table.h"
 #include "report/stack_formats.h"
 #include "report/terminal.h"
@@ -139,69 +138,13 @@ static bool print_shares(struct report_command *self, struct error *error)
     return ok || ferror(to.out) || error_set(error, ERROR_SYSTEM, "out of memory");
 }
 
-/* ---- the page */
-
-enum { HOT_MOST = 10 };
-static const double hot_part = 0.01;
-
-struct page_parts {
-    struct stacks stacks;
-    struct flame flame;
-    struct annotated_function functions[HOT_MOST];
-    size_t n;
-};
-
-static bool has_function(const struct page_parts *parts, uint64_t entry)
-{
-    for (size_t i = 0; i < parts->n; i++)
-        if (parts->functions[i].at.low == entry)
-            return true;
-    return false;
-}
-
-/* Those of each core that take a hundredth of its time. One whose code cannot be shown is left out. */
-static bool annotate_hottest(const struct side *side, struct page_parts *parts, struct error *error)
-{
-    for (size_t core = 0; core < side->input.profile->about.core_count; core++)
-        for (size_t i = 0; i < side->shares[core].n && parts->n < HOT_MOST; i++) {
-            const struct share *row = &side->shares[core].rows[i];
-            struct error why = {0};
-            if (row->part < hot_part || row->function == NULL || has_function(parts, row->address))
-                continue;
-            if (annotated_function_make(side->input.profile, side->input.symbols, side->input.elf,
-                                        row->address, &parts->functions[parts->n], &why))
-                parts->n++;
-            else if (why.kind == ERROR_SYSTEM)
-                return error_copy(error, &why);
-        }
-    return true;
-}
-
 static bool print_page(struct report_command *self, struct error *error)
 {
     const struct side *side = &self->now;
-    struct page_parts parts = {.n = 0};
     if (!make_shares(&self->now, SHARES_FUNCTION, error))
         return false;
-    bool ok = (stacks_make(side->input.profile, side->input.symbols, false, &parts.stacks) &&
-               flame_make(&parts.stacks, side->input.profile->about.core_count, &parts.flame)) ||
-              error_set(error, ERROR_SYSTEM, "out of memory");
-    ok = ok && (side->input.symbols == NULL || annotate_hottest(side, &parts, error));
-    if (ok) {
-        const struct profile_report report = report_of(side);
-        const struct profile_page page = {.report = &report,
-                                          .stacks = &parts.stacks,
-                                          .flame = &parts.flame,
-                                          .functions = parts.functions,
-                                          .n = parts.n};
-        ok = profile_page(self->context->out, &page) || ferror(self->context->out) ||
-             error_set(error, ERROR_SYSTEM, "out of memory");
-    }
-    for (size_t i = 0; i < parts.n; i++)
-        annotated_function_free(&parts.functions[i]);
-    flame_free(&parts.flame);
-    stacks_free(&parts.stacks);
-    return ok;
+    const struct profile_report report = report_of(side);
+    return profiling_page(self->context->out, &report, side->input.symbols, error);
 }
 
 /* ---- --diff */

@@ -169,6 +169,7 @@ size_t connect_list(const struct context *context, struct dap_listed *out, size_
  */
 struct named_region {
     struct location start, end;
+    char file[512]; /* the whole path of the start's; since region_look_into */
     struct region region;
     enum frames frames;
 };
@@ -180,6 +181,8 @@ bool region_locate(struct named_region *out, struct symbols *symbols, const stru
 /* The same for a start and an end; `end` NULL: the function's return. */
 bool region_locate_ends(struct named_region *out, struct symbols *symbols, const char *start, const char *end,
                         const struct options *options, struct error *error);
+/* Where it begins and ends, for the header. */
+void region_describe(const struct named_region *named, struct conditions *out);
 /* The code between both ends; if they are in two functions it is not known, and `low` is 0. */
 struct extent region_code(const struct named_region *named);
 /* What is measured, for session_check_writes, which may fill its region's writers if the engine can watch for

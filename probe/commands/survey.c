@@ -102,13 +102,7 @@ static void describe_region(const struct survey_command *self, struct survey_reg
     struct conditions *conditions = &region->summary->conditions;
     *conditions = self->conditions;
     conditions->note[0] = '\0'; /* the header has it */
-    name_ends(region, conditions);
-    snprintf(conditions->start_source, sizeof conditions->start_source, "%s", region->named.start.source);
-    conditions->start_address = region->named.region.start;
-    if (!region->named.region.to_return) {
-        snprintf(conditions->end_source, sizeof conditions->end_source, "%s", region->named.end.source);
-        conditions->end_address = region->named.region.end;
-    }
+    region_describe(&region->named, conditions);
     process_note(&region->named.region.process, conditions->note, sizeof conditions->note);
     if (region->named.frames == FRAMES_UNKNOWN)
         conditions_add_note(conditions,

@@ -1,9 +1,11 @@
 /* top: where the running core spends its time, now: on a terminal a live screen of the last seconds, else a
- * list for each interval. The core is never stopped. */
+ * list for each interval. The core is never stopped, unless a key measures the marked function. */
+#include "commands/cockpit.h"
 #include "commands/command.h"
 #include "commands/profiling.h"
 #include "profile/rolling.h"
 #include "profile/shares.h"
+#include "report/canvas.h"
 #include "report/json.h"
 #include "report/number.h"
 #include "report/profile_table.h"
@@ -16,7 +18,8 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { LISTED = 20, NAME = 160 };                     /* rows of a list; room for a core's name */
+enum { LISTED = 20, NAME = 160 }; /* rows of a list; room for a core's name */
+static const char page_name[] = "top.html";
 static const double screen_s = 5, least_part = 0.005; /* what the screen shows; the shortest interval */
 
 struct topping {
@@ -26,7 +29,12 @@ struct topping {
     struct shares *shares;  /* of each core, as they were shown last; `within`: of the lines of a function */
     struct top_core *cores; /* of the screen */
     char (*names)[NAME];
-    char title[512], note[LOCATION_NAME + 64];
+    char title[512], note[LOCATION_NAME + 64], said[512];
+    struct {
+        char *text; /* in place of the rows; NULL: these are shown */
+        char title[LOCATION_NAME + 64];
+        size_t first;
+    } page;
     struct screen screen;
     struct top_pick pick;
     size_t selected;
@@ -101,8 +109,14 @@ static bool make_shares(struct topping *self, struct error *error)
 static void draw(struct topping *self)
 {
     const struct profiling *profiling = &self->profiling;
+    if (self->page.text != NULL) {
+        top_screen_text(&self->screen, &(struct top_text){.title = self->page.title, .text = self->page.text},
+                        &self->page.first);
+        return;
+    }
     struct top_view view = {.title = self->title,
                             .note = self->note,
+                            .said = self->said,
                             .cores = self->cores,
                             .n = profiling->n,
                             .within = self->within,
@@ -160,8 +174,142 @@ static bool enter(struct topping *self, struct error *error)
     return redraw(self, error);
 }
 
+/* While the screen is frozen, its window stays as it is. */
+static bool close_intervals(struct topping *self, struct error *error)
+{
+    struct profiling *profiling = &self->profiling;
+    self->closed_s = profiling->elapsed_s;
+    for (size_t i = 0; i < profiling->n; i++) {
+        struct profile_interval interval;
+        bool any;
+        if (!profiling_close(profiling, i, &interval, &any, error))
+            return false;
+        if (!any)
+            continue;
+        self->samples += profile_interval_samples(&interval);
+        if (self->paused) {
+            profile_interval_free(&interval);
+            continue;
+        }
+        if (self->is_old)
+            rolling_clear(&self->rolling);
+        self->is_old = false;
+        if (!rolling_add(&self->rolling, &interval))
+            return error_set(error, ERROR_SYSTEM, "out of memory");
+    }
+    return true;
+}
+
+static bool say(struct topping *self, const char *key, const char *text)
+{
+    snprintf(self->said, sizeof self->said, "%s: %.480s", key, text);
+    draw(self);
+    return true;
+}
+
+/* The function that is marked, or whose lines are shown. */
+static bool marked_function(struct topping *self, const char *key, struct location *out)
+{
+    const struct share *row = self->pick.row;
+    struct location at = {0};
+    if (!self->has_names) {
+        say(self, key, "no program was named: --elf names it");
+        return false;
+    }
+    if (!self->within && row != NULL && row->state == PROFILE_STATES && self->sort != SHARES_FILE)
+        at = *shares_function_of(self->profiling.session.symbols, row->address, &at);
+    if (self->within)
+        symbols_describe(self->profiling.session.symbols, self->function.entry, &at);
+    *out = at;
+    if (at.high > at.low)
+        return true;
+    say(self, key, "the marked row is no function");
+    return false;
+}
+
+static void open_page(struct topping *self, const char *what, const struct location *function, char *text)
+{
+    self->page.text = text;
+    self->page.first = 0;
+    self->said[0] = '\0';
+    snprintf(self->page.title, sizeof self->page.title, "%s of %s", what, function->name);
+    draw(self);
+}
+
+static bool measure_marked(struct topping *self, const char *key, const char *what, cockpit_way *way,
+                           struct error *error)
+{
+    const char *refused = cockpit_refuses(&self->profiling);
+    struct location function;
+    char text[LOCATION_NAME + 64], *out = NULL;
+    if (refused != NULL)
+        return say(self, key, refused);
+    if (!marked_function(self, key, &function))
+        return true;
+    snprintf(text, sizeof text, "%s is measured, and the core stopped at each call", function.name);
+    say(self, key, text);
+    if (!close_intervals(self, error) ||
+        !cockpit_measure(&self->profiling, &function, way, canvas_columns(self->screen.out), &out, error)) {
+        free(out);
+        return false;
+    }
+    open_page(self, what, &function, out);
+    return true;
+}
+
+static bool annotate_marked(struct topping *self, const char *key)
+{
+    struct location function;
+    struct error why = {0};
+    char *out = NULL;
+    if (!marked_function(self, key, &function))
+        return true;
+    if (cockpit_annotate(&self->profiling, &self->rolling.profile, &function,
+                         canvas_columns(self->screen.out), &out, &why)) {
+        open_page(self, "samples", &function, out);
+        return true;
+    }
+    free(out);
+    return say(self, key, why.text);
+}
+
+static bool write_page(struct topping *self, const char *key)
+{
+    struct error why = {0};
+    char text[64];
+    bool ok = cockpit_page(&self->profiling, &self->rolling.profile, page_name, &why);
+    snprintf(text, sizeof text, "%s has the page", page_name);
+    return say(self, key, ok ? text : why.text);
+}
+
+/* Of a text in place of the rows. */
+static void obey_in_page(struct topping *self, enum screen_key key)
+{
+    size_t screenful =
+        top_screen_text(&self->screen, &(struct top_text){.title = self->page.title, .text = self->page.text},
+                        &self->page.first);
+    if (key == SCREEN_QUIT)
+        self->ended = true;
+    else if (key == SCREEN_DOWN)
+        self->page.first++;
+    else if (key == SCREEN_UP)
+        self->page.first -= self->page.first > 0;
+    else if (key == SCREEN_PAUSE)
+        self->page.first += screenful;
+    else if (key == SCREEN_BACK || key == SCREEN_ENTER) {
+        free(self->page.text);
+        self->page.text = NULL;
+    }
+    draw(self);
+}
+
 static bool obey_key(struct topping *self, enum screen_key key, struct error *error)
 {
+    if (self->page.text != NULL) {
+        obey_in_page(self, key);
+        return true;
+    }
+    self->said[0] = '\0';
     switch (key) {
     case SCREEN_QUIT:
         self->ended = true;
@@ -185,6 +333,14 @@ static bool obey_key(struct topping *self, enum screen_key key, struct error *er
         return enter(self, error);
     case SCREEN_BACK:
         return !self->within || enter(self, error);
+    case SCREEN_DELTA:
+        return measure_marked(self, "d", "delta", delta_within, error);
+    case SCREEN_COSTS:
+        return measure_marked(self, "l", "lines", lines_within, error);
+    case SCREEN_ANNOTATE:
+        return annotate_marked(self, "a");
+    case SCREEN_PAGE:
+        return write_page(self, "g");
     case SCREEN_ZERO:
     case SCREEN_NO_KEY:
         break;
@@ -218,17 +374,17 @@ static bool check_output(bool ok, struct error *error)
     return ok || error_set(error, ERROR_UNWRITTEN, "the output could not be written");
 }
 
-static void print_text(struct topping *self)
+static void print_text(struct topping *self, FILE *out, size_t most)
 {
-    FILE *out = context_of(self)->out;
-    const struct rendering to = command_rendering(context_of(self));
+    struct rendering to = command_rendering(context_of(self));
     const struct profile_report report = report_of(self);
     char time[NUMBER_ROOM];
+    to.out = out;
     fprintf(out, "\nafter %s\n", number_elapsed(time, sizeof time, self->shown_s));
     for (size_t i = 0; i < report.n; i++) {
         if (i > 0)
             fputc('\n', out);
-        profile_text_core(&to, &report, &report.shares[i], LISTED);
+        profile_text_core(&to, &report, &report.shares[i], most);
     }
 }
 
@@ -238,7 +394,7 @@ static bool print_list(struct topping *self)
     const struct profile_report report = report_of(self);
     bool ok = true;
     if (options_of(self)->format != FORMAT_JSON)
-        print_text(self);
+        print_text(self, out, LISTED);
     for (size_t i = 0; options_of(self)->format == FORMAT_JSON && i < report.n && ok; i++)
         ok = profile_json_core(out, &report, &report.shares[i], self->shown_s);
     return ok && fflush(out) == 0 && !ferror(out);
@@ -254,13 +410,44 @@ static bool print_head(struct topping *self)
     return fflush(out) == 0;
 }
 
+/* NULL: out of memory. */
+static char *make_text(struct topping *self, size_t most)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+    if (out == NULL)
+        return NULL;
+    print_text(self, out, most);
+    if (fclose(out) == 0)
+        return text;
+    free(text);
+    return NULL;
+}
+
+/* What the screen showed last, with as many rows as leave the first ones on it. */
+static bool print_last(struct topping *self)
+{
+    enum { AROUND = 3 }; /* lines: the title, the prompt */
+    FILE *out = context_of(self)->out;
+    size_t lines = canvas_lines(self->screen.out), most = LISTED;
+    char *text = make_text(self, most);
+    while (text != NULL && most > 1 && top_screen_lines(text) + AROUND > lines) {
+        free(text);
+        text = make_text(self, --most);
+    }
+    bool ok = text != NULL && fputs(text, out) >= 0;
+    free(text);
+    return ok && fflush(out) == 0 && !ferror(out);
+}
+
 /* After a screen, what it showed last. */
 static bool print_end(struct topping *self, bool was_shown, struct error *error)
 {
     bool ok = true;
     if (was_shown) {
         self->within = false;
-        ok = make_shares(self, error) && check_output(print_head(self) && print_list(self), error);
+        ok = make_shares(self, error) && check_output(print_head(self) && print_last(self), error);
     } else if (options_of(self)->format == FORMAT_JSON) {
         struct json_part line = json_part_new("summary");
         json_part_unsigned(&line, "samples", self->samples);
@@ -272,39 +459,15 @@ static bool print_end(struct topping *self, bool was_shown, struct error *error)
 
 /* --- the run -------------------------------------------------------------------------------------------- */
 
-/* While the screen is frozen, its window stays as it is. */
-static bool close_intervals(struct topping *self, struct error *error)
-{
-    struct profiling *profiling = &self->profiling;
-    self->closed_s = profiling->elapsed_s;
-    for (size_t i = 0; i < profiling->n; i++) {
-        struct profile_interval interval;
-        bool any;
-        if (!profiling_close(profiling, i, &interval, &any, error))
-            return false;
-        if (!any)
-            continue;
-        self->samples += profile_interval_samples(&interval);
-        if (self->paused) {
-            profile_interval_free(&interval);
-            continue;
-        }
-        if (self->is_old)
-            rolling_clear(&self->rolling);
-        self->is_old = false;
-        if (!rolling_add(&self->rolling, &interval))
-            return error_set(error, ERROR_SYSTEM, "out of memory");
-    }
-    return true;
-}
-
 /* A list has the intervals since the one before; the screen also earlier ones. */
 static bool show(struct topping *self, struct error *error)
 {
     self->shown_s = self->profiling.elapsed_s;
     if (self->screen.open) {
         command_has_result(context_of(self));
-        return self->paused || redraw(self, error);
+        if (self->page.text != NULL)
+            draw(self); /* the terminal may have another size */
+        return self->paused || self->page.text != NULL || redraw(self, error);
     }
     bool ok = make_shares(self, error) && check_output(print_list(self), error);
     rolling_clear(&self->rolling);
@@ -394,6 +557,7 @@ int command_top(const struct context *context, struct error *error)
               profiling_open(&self.profiling, error) && top(&self, error);
     for (size_t i = 0; self.shares != NULL && i < self.profiling.n; i++)
         shares_free(&self.shares[i]);
+    free(self.page.text);
     free(self.shares);
     free(self.cores);
     free(self.names);

@@ -170,11 +170,17 @@ bool value_separator(const char *text, const char **out)
 
 bool value_format(const char *text, enum format *out)
 {
-    static const char *const names[] = {
-        [FORMAT_TEXT] = "text",   [FORMAT_JSON] = "json",           [FORMAT_CSV] = "csv",
-        [FORMAT_JUNIT] = "junit", [FORMAT_MARKDOWN] = "markdown",   [FORMAT_FOLDED] = "folded",
-        [FORMAT_PPROF] = "pprof", [FORMAT_CALLGRIND] = "callgrind", [FORMAT_PERF] = "perf",
-        [FORMAT_HTML] = "html"};
+    static const char *const names[] = {[FORMAT_TEXT] = "text",
+                                        [FORMAT_JSON] = "json",
+                                        [FORMAT_CSV] = "csv",
+                                        [FORMAT_JUNIT] = "junit",
+                                        [FORMAT_MARKDOWN] = "markdown",
+                                        [FORMAT_FOLDED] = "folded",
+                                        [FORMAT_PPROF] = "pprof",
+                                        [FORMAT_CALLGRIND] = "callgrind",
+                                        [FORMAT_PERF] = "perf",
+                                        [FORMAT_HTML] = "html",
+                                        [FORMAT_GCC] = "gcc"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (strcmp(text, names[i]) == 0) {
             *out = (enum format)i;

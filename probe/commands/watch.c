@@ -94,12 +94,14 @@ static void put_core(struct watching *self, struct screen_view *view)
     for (size_t i = 0; i < pass->n; i++) {
         const struct counts_row *row = &interval->rows[pass->column[i]];
         const struct window_total *total = &self->window->totals[i], *zero = &self->zero.totals[i];
-        view->rows[view->n++] =
-            (struct screen_row){.name = row->name,
-                                .rate = row->seconds > 0 ? (double)row->count / row->seconds : 0,
-                                .total = total->count - zero->count,
-                                .rate_at_least = row->at_least,
-                                .total_at_least = total->missed > zero->missed};
+        double rate = row->seconds > 0 ? (double)row->count / row->seconds : 0;
+        bool has_part = view->clock_hz > 0 && strcmp(unit_of_counter(row->name), "cycles") == 0;
+        view->rows[view->n++] = (struct screen_row){.name = row->name,
+                                                    .rate = rate,
+                                                    .of_clock = has_part ? rate / view->clock_hz : 0,
+                                                    .total = total->count - zero->count,
+                                                    .rate_at_least = row->at_least,
+                                                    .total_at_least = total->missed > zero->missed};
     }
     view->lost = self->window->lost;
     view->n_metrics = interval->n_metrics;
@@ -161,6 +163,7 @@ static void fill_view(struct watching *self)
         .note = conditions->note,
         .seconds = seconds(self->zero.last_us, self->window->last_us),
         .samples_per_second = span > 0 ? (double)(self->window->samples - self->before->samples) / span : 0,
+        .clock_hz = options_of(self)->all_cpus ? 0 : conditions->clock_hz,
         .paused = self->paused};
     if (options_of(self)->all_cpus)
         put_all(self, view);
@@ -340,10 +343,13 @@ static bool watch_interval(struct watching *self, int64_t *next_us, struct error
     if (self->screen.open && self->paused)
         return true;
     bool ok = true;
-    if (self->screen.open)
-        draw(self);
-    else
+    if (self->screen.open) {
+        fill_view(self);
+        screen_remember(&self->screen, &self->shown, (double)(deadline_now_us() - self->begun_us) / 1e6);
+        screen_draw(&self->screen, &self->shown);
+    } else {
         ok = print_interval(self);
+    }
     command_has_result(context);
     return ok || error_set(error, ERROR_UNWRITTEN, "the output could not be written");
 }

@@ -43,6 +43,7 @@ struct conditions {
     char elf[256], build_id[80];
     char start[REGION_NAME], end[REGION_NAME]; /* "fir_filter", "its return", "*0x10000200" */
     char start_source[256], end_source[256];
+    char start_file[512];                /* its whole path */
     uint64_t start_address, end_address; /* end 0: a return address, read at each entry */
     double clock_hz, clock_error_hz;
     char clock_source[32]; /* "--freq", "SystemCoreClock", "measured" */

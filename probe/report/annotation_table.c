@@ -369,11 +369,28 @@ static bool put_all(const struct rendering *to, const struct annotation_report *
     return ok;
 }
 
+/* The lines that have samples. */
+static bool put_gcc(const struct rendering *to, const struct document *document)
+{
+    json_t *lines = document_rows(document, "line", NULL), *rows = json_array(), *line;
+    size_t i;
+    bool ok = lines != NULL && rows != NULL;
+    json_array_foreach(lines, i, line)
+    {
+        if (field_count(line, "samples") > 0)
+            ok = json_array_append(rows, line) == 0 && ok;
+    }
+
+    json_decref(lines);
+    return render_table(to, &code_gcc, rows) && ok;
+}
+
 bool annotation_write(const struct rendering *to, const struct annotation_report *report)
 {
     struct document document = annotation_document(report);
-    bool ok = document.ok && (to->format == FORMAT_JSON ? document_write(to->out, &document)
-                                                        : put_all(to, report, &document));
+    bool ok = document.ok && (to->format == FORMAT_JSON  ? document_write(to->out, &document)
+                              : to->format == FORMAT_GCC ? put_gcc(to, &document)
+                                                         : put_all(to, report, &document));
     document_free(&document);
     return render_end(to) && ok;
 }

@@ -2,6 +2,7 @@
 
 #include "report/terminal.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -18,16 +19,29 @@ static void put(struct canvas *canvas, const char *text)
     canvas->n += length;
 }
 
-void canvas_begin(struct canvas *canvas, int terminal)
+static struct winsize size_of(int terminal)
 {
     struct winsize window = {0};
+    if (ioctl(terminal, TIOCGWINSZ, &window) != 0 || window.ws_col == 0 || window.ws_row == 0)
+        window = (struct winsize){.ws_col = TERMINAL_COLUMNS, .ws_row = 24};
+    return window;
+}
+
+size_t canvas_columns(int terminal)
+{
+    return size_of(terminal).ws_col;
+}
+
+size_t canvas_lines(int terminal)
+{
+    return size_of(terminal).ws_row;
+}
+
+void canvas_begin(struct canvas *canvas, int terminal)
+{
     canvas->n = canvas->used = 0;
-    canvas->columns = TERMINAL_COLUMNS;
-    canvas->lines = 24;
-    if (ioctl(terminal, TIOCGWINSZ, &window) == 0 && window.ws_col > 0 && window.ws_row > 0) {
-        canvas->columns = window.ws_col;
-        canvas->lines = window.ws_row;
-    }
+    canvas->columns = canvas_columns(terminal);
+    canvas->lines = canvas_lines(terminal);
     put(canvas, home);
 }
 
@@ -70,6 +84,16 @@ void canvas_cut(char *text, size_t width)
     memcpy(end, width > 0 ? "~" : "", width > 0 ? 2 : 1);
 }
 
+/* Up to the next wide gap. */
+static size_t phrase_width(const char *text)
+{
+    const char *end = strstr(text, "   ");
+    size_t width = 0, length = end != NULL ? (size_t)(end - text) : strlen(text);
+    for (size_t i = 0; i < length; i++)
+        width += ((unsigned char)text[i] & 0xC0) != 0x80;
+    return width;
+}
+
 void canvas_text(struct canvas *canvas, const char *text)
 {
     char clean[UTF8_CLEAN_ROOM(CANVAS_LINE)], line[UTF8_CLEAN_ROOM(CANVAS_LINE)] = "", word[CANVAS_LINE];
@@ -79,7 +103,9 @@ void canvas_text(struct canvas *canvas, const char *text)
         size_t gap = strspn(at, " "), length = strcspn(at + gap, " ");
         snprintf(word, sizeof word, "%.*s", (int)length, at + gap);
         canvas_cut(word, canvas->columns);
-        if (used > 0 && used + gap + utf8_width(word) > canvas->columns) {
+        size_t phrase = gap >= 3 ? phrase_width(at + gap) : 0;
+        size_t needs = phrase > 0 && phrase <= canvas->columns ? phrase : utf8_width(word);
+        if (used > 0 && used + gap + needs > canvas->columns) {
             canvas_line(canvas, line);
             used = 0;
         }
@@ -117,4 +143,18 @@ void canvas_bar(char *out, size_t size, double part, size_t width)
         used += (size_t)snprintf(out + used, size - used, "%s", terminal_or("█", "#"));
     if (used + 4 < size)
         snprintf(out + used, size - used, "%s", terminal_or(eighths[all % 8], all % 8 >= 4 ? "#" : ""));
+}
+
+void canvas_spark(char *out, size_t size, const double *values, size_t n, double highest)
+{
+    static const char *const heights[] = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
+    static const char *const plain[] = {"_", ".", "-", "=", "+", "*", "%", "#"};
+    size_t used = 0;
+    out[0] = '\0';
+    for (size_t i = 0; i < n && used + 4 <= size; i++) {
+        double part = highest > 0 ? values[i] / highest : 0;
+        size_t at = part > 0 ? (size_t)(fmin(part, 1) * 7 + 0.5) : 0;
+        used += (size_t)snprintf(out + used, size - used, "%s",
+                                 isnan(values[i]) ? " " : terminal_or(heights[at], plain[at]));
+    }
 }

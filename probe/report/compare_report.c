@@ -1,6 +1,7 @@
 #include "report/compare_report.h"
 
 #include "report/comparison_report.h"
+#include "report/editor.h"
 #include "report/junit.h"
 #include "report/number.h"
 #include "report/page.h"
@@ -86,6 +87,21 @@ static bool put_csv(const struct rendering *to, const json_t *verdicts)
 
     json_decref(rows);
     return render_table(to, &run_csv, kept) && ok;
+}
+
+static bool put_gcc(const struct rendering *to, const json_t *verdicts)
+{
+    json_t *rows = json_array();
+    size_t i;
+    const json_t *verdict;
+    bool ok = true;
+    json_array_foreach(verdicts, i, verdict)
+    {
+        const struct run_lines run = run_of(verdict);
+        ok = editor_add_run(rows, &run) && ok;
+    }
+
+    return render_table(to, &text_gcc, rows) && ok;
 }
 
 /* ---- the page */
@@ -176,6 +192,7 @@ bool compare_write(const struct rendering *to, const struct document *document,
         ok = document_write(to->out, document);
     else if (ok)
         ok = to->format == FORMAT_CSV    ? put_csv(to, verdicts)
+             : to->format == FORMAT_GCC  ? put_gcc(to, verdicts)
              : to->format == FORMAT_HTML ? put_page(to, document, verdicts, command)
                                          : put_pairs(to, verdicts, document_line(document, "summary"));
     json_decref(verdicts);

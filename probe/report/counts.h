@@ -24,6 +24,7 @@ enum format {
     FORMAT_CALLGRIND,
     FORMAT_PERF,
     FORMAT_HTML,
+    FORMAT_GCC,
 };
 
 struct counts_row {

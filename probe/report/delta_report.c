@@ -2,6 +2,7 @@
 
 #include "report/comparison_report.h"
 #include "report/conditions.h"
+#include "report/editor.h"
 #include "report/junit.h"
 #include "report/outlier_report.h"
 #include "report/run_report.h"
@@ -117,6 +118,12 @@ bool delta_write(const struct rendering *to, const struct delta_report *report)
     case FORMAT_CSV:
         ok = put_csv(to, &run);
         break;
+    case FORMAT_GCC: {
+        json_t *rows = json_array();
+        ok = editor_add_run(rows, &run);
+        ok = render_table(to, &text_gcc, rows) && ok;
+        break;
+    }
     case FORMAT_MARKDOWN:
         ok = run_write_markdown(to, &run);
         break;

@@ -1,11 +1,13 @@
 #include "report/guard_report.h"
 
 #include "base/deadline.h"
+#include "report/editor.h"
 #include "report/formats.h"
 #include "report/json.h"
 #include "report/number.h"
 #include "report/place_report.h"
 #include "report/terminal.h"
+#include "report/views.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -111,6 +113,23 @@ void guard_print_line(struct guard_view *view, const json_t *line)
     }
 }
 
+/* Overruns alone. */
+static bool put_gcc(const struct guard_report *report, const json_t *line)
+{
+    const struct rendering to = {.out = report->out, .format = FORMAT_GCC};
+    char text[1536], counted[256], budget[256];
+    uint64_t count = field_count(line, "counted");
+    json_t *rows = json_array();
+    if (strcmp(field_text(line, "type"), "overrun") != 0)
+        return render_table(&to, &text_gcc, rows);
+    amount_text(counted, sizeof counted, count, report->event, (double)count * report->view.each_s);
+    amount_text(budget, sizeof budget, report->budget, report->event, report->budget_s);
+    snprintf(text, sizeof text, "%.500s: %s so far, over the budget of %s", report->view.guarded, counted,
+             budget);
+    bool ok = editor_add(rows, field_text(line, "file"), field_text(line, "source"), text, true);
+    return render_table(&to, &text_gcc, rows) && ok;
+}
+
 /* Each line is written as it comes. */
 static bool put(struct guard_report *report, struct json_part line)
 {
@@ -120,8 +139,11 @@ static bool put(struct guard_report *report, struct json_part line)
     report->view.columns = terminal_columns(report->out);
     report->view.each_s = report->budget > 0 ? report->budget_s / (double)report->budget : 0;
     snprintf(report->view.event, sizeof report->view.event, "%s", report->event);
-    guard_print_line(&report->view, line.json);
     bool ok = line.ok;
+    if (report->format == FORMAT_GCC)
+        ok = put_gcc(report, line.json) && ok;
+    else
+        guard_print_line(&report->view, line.json);
     json_decref(line.json);
     return fflush(report->out) == 0 && ferror(report->out) == 0 && ok;
 }
@@ -185,8 +207,9 @@ bool guard_report_begin(struct guard_report *report, const struct conditions *co
     snprintf(column.name, sizeof column.name, "%s", report->event);
     if (report->format == FORMAT_JSON && !json_header(report->out, conditions, &column, 1, deadline_wall_s()))
         return false;
-    if (report->format != FORMAT_JSON)
+    if (report->format == FORMAT_TEXT)
         text_header(report->out, conditions);
+    snprintf(report->view.guarded, sizeof report->view.guarded, "%s", conditions->start);
     return write_begin(report);
 }
 

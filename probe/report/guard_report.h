@@ -20,6 +20,7 @@ struct guard_view {
     size_t columns;
     char event[96];
     double each_s; /* of an event, if the budget was given in time; else 0 */
+    char guarded[REGION_NAME];
 };
 void guard_print_line(struct guard_view *view, const json_t *line);
 

@@ -195,6 +195,7 @@ struct json_part json_region_part(const struct conditions *conditions)
     struct json_part region = json_part_new(NULL), addresses = json_part_new(NULL);
     json_part_text(&region, "start", conditions->start);
     json_part_text(&region, "start_source", conditions->start_source);
+    json_part_text(&region, "start_file", conditions->start_file);
     json_part_text(&region, "end", conditions->end);
     json_part_text(&region, "end_source", conditions->end_source);
     put_address(&addresses, "start", conditions->start_address);

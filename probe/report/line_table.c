@@ -289,8 +289,10 @@ static bool put_lines(const struct rendering *to, const struct document *documen
             document_add(&rows, shown_line(line, region));
     }
 
-    bool ok = rows.ok &&
-              render_table(to, to->format == FORMAT_CSV ? &line_csv : &line_view, json_incref(rows.lines));
+    const struct view *view = to->format == FORMAT_CSV   ? &line_csv
+                              : to->format == FORMAT_GCC ? &line_gcc
+                                                         : &line_view;
+    bool ok = rows.ok && render_table(to, view, json_incref(rows.lines));
     document_free(&rows);
     return ok;
 }
@@ -345,7 +347,7 @@ bool line_write(const struct rendering *to, const struct document *document, boo
     if (to->format == FORMAT_MARKDOWN && conditions.note[0] != '\0')
         render_text(to, conditions.note);
     bool ok = put_lines(to, document);
-    if (to->format != FORMAT_CSV) {
+    if (to->format != FORMAT_CSV && to->format != FORMAT_GCC) {
         put_sum(to, summary);
         render_notes(to, field_of(summary, "notes"));
         if (to->format == FORMAT_MARKDOWN || to->format == FORMAT_TEXT) {

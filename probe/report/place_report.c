@@ -59,10 +59,13 @@ void place_print_registers(FILE *out, size_t columns, const json_t *line, size_t
 static void put_place(struct json_part *part, struct symbols *symbols, uint64_t address)
 {
     struct location location;
+    char file[512];
     symbols_describe(symbols, address, &location);
+    symbols_file(symbols, location.address, file, sizeof file);
     json_part_hex(part, "address", address);
     json_part_text(part, "function", location.name);
     json_part_text(part, "source", location.source);
+    json_part_text(part, "file", file);
 }
 
 void place_put_stack(struct json_part *line, struct symbols *symbols, const struct unwind_stack *stack)

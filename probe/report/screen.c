@@ -10,15 +10,17 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { LINE_ROOM = CANVAS_LINE, FOOT = 3, FEWEST = 5 };
+enum { LINE_ROOM = CANVAS_LINE, FOOT = 3, FEWEST = 5, LOST = 76 }; /* LOST: the width of its text, or more */
 enum {
     NAME = 28,
+    SHORT_NAME = 10,
     LEAST_NAME = 6,
-    RATE = 18,
-    TOTAL = 25,
+    RATE = 14,
+    TOTAL = 14,
+    PERCENT = 7, /* "100.0 %" */
     GAP = 2,
-    LEAST_BAR = 8,
-    MOST_BAR = 100
+    LEAST_SPARK = 6,
+    MOST_SPARK = SCREEN_SECONDS
 }; /* widths */
 enum { INDENT = 2, ESCAPE_MS = 20 };
 
@@ -49,65 +51,135 @@ void screen_close(struct screen *screen)
     screen->open = false;
 }
 
+void screen_remember(struct screen *screen, const struct screen_view *view, double seconds)
+{
+    uint64_t second = seconds > 0 ? (uint64_t)seconds : 0;
+    for (size_t i = 0; i < view->n && i < SCREEN_ROWS; i++) {
+        struct screen_past *past = &screen->past[i];
+        double rate = view->rows[i].missing ? NAN : view->rows[i].rate;
+        if (past->n > 0 && past->second == second) {
+            past->rates[second % SCREEN_SECONDS] += (rate - past->rates[second % SCREEN_SECONDS]) / ++past->n;
+            continue;
+        }
+        for (size_t k = 0; past->n == 0 && k < SCREEN_SECONDS; k++)
+            past->rates[k] = NAN;
+        uint64_t from = past->n == 0 ? second : past->second + 1;
+        from = second - from < SCREEN_SECONDS ? from : second - (SCREEN_SECONDS - 1);
+        for (uint64_t at = from; at <= second; at++)
+            past->rates[at % SCREEN_SECONDS] = rate;
+        past->second = second;
+        past->n = 1;
+    }
+}
+
+/* Of so many columns, the last of which is now. */
+static void make_spark(const struct screen_past *past, size_t columns, char *out, size_t size)
+{
+    double values[MOST_SPARK], highest = 0;
+    for (size_t i = 0; i < columns; i++) {
+        size_t from = i * SCREEN_SECONDS / columns, to = (i + 1) * SCREEN_SECONDS / columns, n = 0;
+        double sum = 0;
+        for (size_t k = from; k < to && past->n > 0; k++) {
+            double rate = past->rates[(past->second + 1 + k) % SCREEN_SECONDS];
+            sum += isnan(rate) ? 0 : rate;
+            n += !isnan(rate);
+        }
+        values[i] = n > 0 ? sum / (double)n : (double)NAN;
+        highest = n > 0 && values[i] > highest ? values[i] : highest;
+    }
+    canvas_spark(out, size, values, columns, highest);
+}
+
 struct texts {
-    char name[UTF8_CLEAN_ROOM(64)], rate[NUMBER_ROOM + 4], total[NUMBER_ROOM + 4];
+    char name[UTF8_CLEAN_ROOM(64)], rate[NUMBER_ROOM + 4], percent[NUMBER_ROOM + 4], total[NUMBER_ROOM + 4];
 };
 
 static void make_texts(const struct screen_row *row, struct texts *out)
 {
     char number[NUMBER_ROOM];
     terminal_text(out->name, sizeof out->name, row->name);
-    out->rate[0] = out->total[0] = '\0';
+    out->rate[0] = out->percent[0] = out->total[0] = '\0';
     if (row->missing)
         return;
     number_unsigned(number, sizeof number, row->rate < 1e18 ? (uint64_t)(row->rate + 0.5) : UINT64_MAX);
     snprintf(out->rate, sizeof out->rate, "%s%s/s", row->rate_at_least ? ">" : "", number);
+    if (row->of_clock > 0 && row->of_clock < 10)
+        snprintf(out->percent, sizeof out->percent, "%s%.1f %%", row->rate_at_least ? ">" : "",
+                 100 * row->of_clock);
     number_unsigned(number, sizeof number, row->total);
     snprintf(out->total, sizeof out->total, "%s%s", row->total_at_least ? ">=" : "", number);
 }
 
 /* Widths; 0: no room. */
 struct layout {
-    size_t name, rate, bar, total;
+    size_t name, rate, percent, spark, total;
 };
 
-/* On narrow terminals the bars go first, then blanks, the ends of names, the totals, and last the rates. */
-static struct layout lay_out(const struct screen_view *view, size_t columns)
+static size_t at_least(size_t width, size_t least)
 {
-    struct layout layout = {.name = NAME, .rate = RATE, .total = TOTAL};
-    size_t name = 0, rate = 0, total = 0;
+    return width > least ? width : least;
+}
+
+static struct layout widest(const struct screen_view *view)
+{
+    struct layout out = {0};
     struct texts texts;
     for (size_t i = 0; i < view->n && i < SCREEN_ROWS; i++) {
         make_texts(&view->rows[i], &texts);
-        name = utf8_width(texts.name) > name ? utf8_width(texts.name) : name;
-        rate = strlen(texts.rate) > rate ? strlen(texts.rate) : rate;
-        total = strlen(texts.total) > total ? strlen(texts.total) : total;
+        out.name = at_least(out.name, utf8_width(texts.name));
+        out.rate = at_least(out.rate, strlen(texts.rate));
+        out.percent = at_least(out.percent, strlen(texts.percent));
+        out.total = at_least(out.total, strlen(texts.total));
     }
-    layout.rate = rate > RATE ? rate : RATE;
-    layout.total = total > TOTAL ? total : TOTAL;
-    size_t fixed = NAME + GAP + layout.rate + GAP + layout.total;
-    if (columns > fixed + LEAST_BAR + GAP) {
-        layout.bar = columns - fixed - GAP < MOST_BAR ? columns - fixed - GAP : MOST_BAR;
-        return layout;
+    out.name = out.name < NAME ? out.name : NAME;
+    return out;
+}
+
+static size_t width_of(const struct layout *layout)
+{
+    size_t of[] = {layout->rate, layout->percent, layout->spark, layout->total}, width = layout->name;
+    for (size_t i = 0; i < sizeof of / sizeof *of; i++)
+        width += of[i] > 0 ? GAP + of[i] : 0;
+    return width;
+}
+
+/* On narrow terminals the last minute goes first, then blanks, parts of the clock, the ends of names, the
+ * totals, and last the rates. */
+static struct layout lay_out(const struct screen_view *view, size_t columns)
+{
+    const struct layout tight = widest(view);
+    struct layout out = {.name = at_least(tight.name, SHORT_NAME),
+                         .rate = at_least(tight.rate, RATE),
+                         .percent = tight.percent > 0 ? at_least(tight.percent, PERCENT) : 0,
+                         .total = at_least(tight.total, TOTAL)};
+    if (width_of(&out) + GAP + LEAST_SPARK > columns)
+        out = tight;
+    if (width_of(&out) + GAP + LEAST_SPARK <= columns) {
+        size_t left = columns - width_of(&out) - GAP;
+        out.spark = left < MOST_SPARK ? left : MOST_SPARK;
     }
-    if (columns >= fixed)
-        return layout;
-    size_t widest = name < NAME ? name : NAME;
-    if (columns >= LEAST_NAME + GAP + rate + GAP + total) {
-        size_t left = columns - GAP - GAP - rate - total;
-        return (struct layout){.name = left < widest ? left : widest, .rate = rate, .total = total};
-    }
-    if (columns >= LEAST_NAME + GAP + rate) {
-        size_t left = columns - GAP - rate;
-        return (struct layout){.name = left < widest ? left : widest, .rate = rate};
-    }
-    return (struct layout){.name = columns};
+    if (width_of(&out) > columns)
+        out.percent = 0;
+    if (columns < LEAST_NAME + width_of(&out) - out.name)
+        out.total = 0;
+    if (columns < LEAST_NAME + width_of(&out) - out.name)
+        return (struct layout){.name = columns};
+    size_t left = columns - (width_of(&out) - out.name);
+    out.name = left < out.name ? left : out.name;
+    return out;
+}
+
+static void put_right(char *line, size_t width, const char *text)
+{
+    size_t used = strlen(line);
+    if (width > 0)
+        snprintf(line + used, LINE_ROOM - used, "%*s%*s", GAP, "", (int)width, text);
 }
 
 static void draw_row(struct screen *screen, struct canvas *canvas, const struct layout *layout, size_t i,
                      const struct screen_row *row)
 {
-    char bar[3 * MOST_BAR + 4], line[LINE_ROOM];
+    char spark[3 * MOST_SPARK + 1], line[LINE_ROOM];
     struct texts texts;
     make_texts(row, &texts);
     canvas_cut(texts.name, layout->name);
@@ -124,28 +196,30 @@ static void draw_row(struct screen *screen, struct canvas *canvas, const struct 
         canvas_line(canvas, line);
         return;
     }
-    if (row->rate > screen->highest[i])
-        screen->highest[i] = row->rate;
-    canvas_bar(bar, sizeof bar, screen->highest[i] > 0 ? row->rate / screen->highest[i] : 0, layout->bar);
     if (layout->rate > 0)
-        used += (size_t)snprintf(line + used, sizeof line - used, "%*s%*s", pad + GAP, "", (int)layout->rate,
-                                 texts.rate);
-    if (layout->bar > 0)
-        used += (size_t)snprintf(line + used, sizeof line - used, "%*s%s%*s", GAP, "", bar,
-                                 (int)(layout->bar - utf8_width(bar)), "");
-    if (layout->total > 0)
-        snprintf(line + used, sizeof line - used, "%*s%*s", GAP, "", (int)layout->total, texts.total);
+        snprintf(line + used, sizeof line - used, "%*s", pad, "");
+    put_right(line, layout->rate, texts.rate);
+    put_right(line, layout->percent, texts.percent);
+    used = strlen(line);
+    make_spark(&screen->past[i], layout->spark, spark, sizeof spark);
+    if (layout->spark > 0)
+        snprintf(line + used, sizeof line - used, "%*s%s%*s", GAP, "", spark,
+                 (int)(layout->spark - utf8_width(spark)), "");
+    put_right(line, layout->total, texts.total);
     canvas_line(canvas, line);
 }
 
 static void draw_foot(struct canvas *canvas, const struct screen_view *view)
 {
-    char seconds[NUMBER_ROOM], samples[NUMBER_ROOM + 16], number[NUMBER_ROOM], lost[LINE_ROOM];
+    char seconds[NUMBER_ROOM], samples[NUMBER_ROOM + 16], number[NUMBER_ROOM], lost[LINE_ROOM],
+        clock[NUMBER_ROOM + 8] = "";
     number_decimal(number, sizeof number, view->seconds, 1);
     snprintf(seconds, sizeof seconds, "%.40s s", number);
     number_decimal(number, sizeof number, view->samples_per_second, 0);
     snprintf(samples, sizeof samples, "%s samples/s", number);
-    const char *const now[] = {view->paused ? "PAUSED" : "", seconds, samples};
+    if (view->clock_hz > 0)
+        snprintf(clock, sizeof clock, "%%: of %s", number_frequency(number, sizeof number, view->clock_hz));
+    const char *const now[] = {view->paused ? "PAUSED" : "", seconds, samples, clock};
     canvas_line(canvas, "");
     canvas_pieces(canvas, now, sizeof now / sizeof *now);
     if (view->lost > 0) {
@@ -184,7 +258,7 @@ void screen_draw(struct screen *screen, const struct screen_view *view)
     canvas_line(&canvas, "");
     const struct layout layout = lay_out(view, canvas.columns);
     /* Rows that do not fit are left out; the foot stays */
-    size_t foot = view->lost > 0 ? FOOT + 1 : FOOT;
+    size_t foot = view->lost > 0 ? FOOT + 1 + LOST / (canvas.columns > 0 ? canvas.columns : 1) : FOOT;
     size_t room = canvas.lines > foot + FEWEST ? canvas.lines - foot : canvas.lines;
     for (size_t i = 0; i < view->n && i < SCREEN_ROWS && canvas.used + 1 < room; i++)
         draw_row(screen, &canvas, &layout, i, &view->rows[i]);
@@ -217,9 +291,10 @@ enum screen_key screen_wait_key(struct screen *screen, int ms)
     static const struct {
         char typed;
         enum screen_key key;
-    } keys[] = {{' ', SCREEN_PAUSE}, {'p', SCREEN_PAUSE},  {'z', SCREEN_ZERO},
-                {'q', SCREEN_QUIT},  {'s', SCREEN_SORT},   {'k', SCREEN_UP},
-                {'j', SCREEN_DOWN},  {'\r', SCREEN_ENTER}, {'\n', SCREEN_ENTER}};
+    } keys[] = {{' ', SCREEN_PAUSE},  {'p', SCREEN_PAUSE}, {'z', SCREEN_ZERO},  {'q', SCREEN_QUIT},
+                {'s', SCREEN_SORT},   {'k', SCREEN_UP},    {'j', SCREEN_DOWN},  {'\r', SCREEN_ENTER},
+                {'\n', SCREEN_ENTER}, {'d', SCREEN_DELTA}, {'l', SCREEN_COSTS}, {'a', SCREEN_ANNOTATE},
+                {'g', SCREEN_PAGE}};
     struct pollfd poll_in = {.fd = screen->in, .events = POLLIN};
     char typed;
     if (poll(&poll_in, 1, ms) <= 0)

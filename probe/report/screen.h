@@ -1,8 +1,8 @@
 /*
- * The output of `watch` as text. On a terminal it is a live screen: rates, bars and totals, repainted in
- * place with a few escape sequences that every terminal knows. A narrow terminal shows less, but no number is
- * cut. Keys need no Enter; screen_close restores the terminal. Elsewhere it is a line for each counter and
- * interval.
+ * The output of `watch` as text. On a terminal it is a live screen: rates, their last minute and totals,
+ * repainted in place with a few escape sequences that every terminal knows. A narrow terminal shows less, but
+ * no number is cut. Keys need no Enter; screen_close restores the terminal. Elsewhere it is a line for each
+ * counter and interval.
  */
 #pragma once
 
@@ -19,6 +19,8 @@ enum { SCREEN_ROWS = 128 };
 struct screen_row {
     const char *name;
     double rate; /* counts a second over the last interval */
+    double
+        of_clock; /* the same as a part of the core's clock; 0: it is not known, or no cycles are counted */
     uint64_t total;
     bool rate_at_least, total_at_least;
     bool missing;    /* not counted in this pass, or not at all */
@@ -33,6 +35,7 @@ struct screen_view {
     size_t n_metrics;
     double seconds;            /* since the beginning, or since the totals were set to zero */
     double samples_per_second; /* over the last interval */
+    double clock_hz;           /* 0: not known */
     uint64_t lost;             /* samples that came too late to tell whether a counter had wrapped */
     bool paused;
 };
@@ -47,19 +50,31 @@ enum screen_key {
     SCREEN_DOWN,
     SCREEN_ENTER,
     SCREEN_BACK,
+    SCREEN_DELTA,
+    SCREEN_COSTS,
+    SCREEN_ANNOTATE,
+    SCREEN_PAGE,
 };
+
+enum { SCREEN_SECONDS = 60 };
 
 struct screen {
     int in, out;
     struct termios before;
     bool open;
-    double highest[SCREEN_ROWS]; /* highest rate of each row: a full bar */
+    struct screen_past { /* the rates of a row in the last minute, second by second */
+        double rates[SCREEN_SECONDS];
+        uint64_t second; /* the last one */
+        unsigned n;      /* rates in it; 0: none yet */
+    } past[SCREEN_ROWS];
 };
 
 /* Opening, closing and keys are those of `top` as well. Does nothing and returns false if `in` or `out` is no
  * terminal or a dumb one. */
 bool screen_open(struct screen *screen, int in, int out);
 void screen_close(struct screen *screen);
+/* The rates of an interval, which ended so long after the begin. */
+void screen_remember(struct screen *screen, const struct screen_view *view, double seconds);
 void screen_draw(struct screen *screen, const struct screen_view *view);
 /* Waits at most `ms`; drops other keys. */
 enum screen_key screen_wait_key(struct screen *screen, int ms);

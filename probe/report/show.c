@@ -17,7 +17,9 @@
 #include <string.h>
 
 #define TEXTS (1u << FORMAT_TEXT | 1u << FORMAT_JSON)
-#define ALL   (TEXTS | 1u << FORMAT_CSV | 1u << FORMAT_MARKDOWN | 1u << FORMAT_JUNIT | 1u << FORMAT_HTML)
+#define ALL                                                                                                  \
+    (TEXTS | 1u << FORMAT_CSV | 1u << FORMAT_MARKDOWN | 1u << FORMAT_JUNIT | 1u << FORMAT_HTML |             \
+     1u << FORMAT_GCC)
 
 static bool show_delta(const struct rendering *to, const struct document *document)
 {
@@ -154,7 +156,8 @@ static const struct shown_result results[] = {
     {"delta", ALL, true, show_delta},
     {"survey", ALL, true, show_survey},
     {"compare", ALL, true, show_compare},
-    {"lines", TEXTS | 1u << FORMAT_CSV | 1u << FORMAT_MARKDOWN | 1u << FORMAT_HTML, true, show_lines},
+    {"lines", TEXTS | 1u << FORMAT_CSV | 1u << FORMAT_MARKDOWN | 1u << FORMAT_HTML | 1u << FORMAT_GCC, true,
+     show_lines},
     {"report", TEXTS | 1u << FORMAT_CSV | 1u << FORMAT_MARKDOWN | 1u << FORMAT_HTML, true, show_report},
     {"history", TEXTS | 1u << FORMAT_CSV | 1u << FORMAT_HTML, true, show_history},
     {"stat", TEXTS | 1u << FORMAT_CSV, true, show_stat},

@@ -187,6 +187,14 @@ void survey_numbers(const struct survey_check *check, char *out, size_t size)
     snprintf(out, size, "%s -> %s%s%s", before, after, change[0] != '\0' ? " " : "", change);
 }
 
+void survey_check_text(const struct survey_check *check, char *out, size_t size)
+{
+    char numbers[4 * NUMBER_ROOM], words[TEXT];
+    survey_numbers(check, numbers, sizeof numbers);
+    survey_describe(check, words, sizeof words);
+    snprintf(out, size, "%.200s: %s: %s", check->name, numbers, words);
+}
+
 static void add_checks(struct json_part *row, const json_t *region, const json_t *verdict)
 {
     json_t *list = json_array();
@@ -215,12 +223,10 @@ static void print_checks(const struct rendering *to, const struct survey_lines *
     {
         for (size_t k = 0; survey_take_check(region, json_array_get(lines->verdicts, i), k, &check);
              k++, n++) {
-            char clean[UTF8_CLEAN_ROOM(4 * TEXT)], numbers[4 * NUMBER_ROOM], words[TEXT], text[4 * TEXT];
+            char clean[UTF8_CLEAN_ROOM(4 * TEXT)], words[2 * TEXT], text[4 * TEXT];
             enum verdict is = verdict_by_name(check.verdict);
-            survey_numbers(&check, numbers, sizeof numbers);
-            survey_describe(&check, words, sizeof words);
-            snprintf(text, sizeof text, "%.1000s: %.200s: %s: %s", field_text(region, "name"), check.name,
-                     numbers, words);
+            survey_check_text(&check, words, sizeof words);
+            snprintf(text, sizeof text, "%.1000s: %s", field_text(region, "name"), words);
             fputs(terminal_colour(to->out, verdict_colour(is)), to->out);
             fold_text(to->out, to->columns, DEEP, terminal_text(clean, sizeof clean, text));
             fputs(terminal_colour(to->out, COLOUR_END), to->out);
@@ -783,6 +789,7 @@ bool survey_write(const struct rendering *to, const struct survey_report *report
     ok = take_lines(report->document, &lines);
     ok = ok && (to->format == FORMAT_CSV     ? put_csv(to, &lines)
                 : to->format == FORMAT_JUNIT ? put_junit(to, &lines)
+                : to->format == FORMAT_GCC   ? survey_gcc(to, &lines)
                 : to->format == FORMAT_HTML  ? survey_page(to, report, &lines)
                                              : put_people(to, report, &lines));
     json_decref(lines.regions);

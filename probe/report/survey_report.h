@@ -32,6 +32,8 @@ bool survey_take_check(const json_t *region, const json_t *verdict, size_t i, st
 /* What it found, "69.58 µs (835 cycles)" or "1,200 -> 1,236 +3.00 %", and the verdict with its reason. */
 void survey_numbers(const struct survey_check *check, char *out, size_t size);
 void survey_describe(const struct survey_check *check, char *out, size_t size);
+/* All of it: "CPU_CYCLES: 1,200 -> 1,236 +3.00 %: regressed (threshold 2 %)" */
+void survey_check_text(const struct survey_check *check, char *out, size_t size);
 /* Texts below the tables, to be freed; NULL: out of memory. */
 json_t *survey_notes(const struct survey_lines *lines);
 /* A table for each column; `heading` puts its name before it. */
@@ -40,3 +42,5 @@ bool survey_tables(const struct rendering *to, const struct survey_lines *lines)
 /* A page, by what survey_write gives to it. */
 bool survey_page(const struct rendering *to, const struct survey_report *report,
                  const struct survey_lines *lines);
+/* For editors. */
+bool survey_gcc(const struct rendering *to, const struct survey_lines *lines);

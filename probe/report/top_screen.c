@@ -10,6 +10,7 @@
 
 enum { FOOT = 3, CORE_HEAD = 3 }; /* lines */
 enum {
+    WIDE = 80, /* all keys have room with their words */
     MARK = 2,
     SHARE = 8, /* "100.00 %" */
     ERROR = 6, /* "100.00" */
@@ -194,14 +195,22 @@ static void put_foot(struct canvas *canvas, const struct top_view *view)
     char seconds[NUMBER_ROOM];
     number_elapsed(seconds, sizeof seconds, view->seconds);
     const char *const now[] = {view->paused ? "PAUSED" : "", seconds};
-    static const char *const keys[] = {"q quit", "space freeze", "s sort", "enter lines"};
-    static const char *const back[] = {"q quit", "space freeze", "enter back"};
-    canvas_line(canvas, "");
+    const char *const keys[] = {"q quit",
+                                "space hold",
+                                view->within ? "" : "s sort",
+                                view->within ? "esc back" : "enter lines",
+                                "d delta",
+                                "l costs",
+                                "a code",
+                                "g page"};
+    const char *const narrow[] = {
+        "q quit", "space hold", view->within ? "" : "s sort", view->within ? "esc back" : "enter", "d", "l",
+        "a",      "g"};
+    char said[UTF8_CLEAN_ROOM(CANVAS_LINE)];
+    canvas_cut((char *)terminal_text(said, sizeof said, view->said), canvas->columns);
+    canvas_line(canvas, said);
     canvas_pieces(canvas, now, sizeof now / sizeof *now);
-    if (view->within)
-        canvas_pieces(canvas, back, sizeof back / sizeof *back);
-    else
-        canvas_pieces(canvas, keys, sizeof keys / sizeof *keys);
+    canvas_pieces(canvas, canvas->columns < WIDE ? narrow : keys, sizeof keys / sizeof *keys);
 }
 
 /* Rows for each core, so that all fit between what is above and the foot. */
@@ -242,4 +251,42 @@ struct top_pick top_screen_draw(struct screen *screen, const struct top_view *vi
     put_foot(&canvas, view);
     canvas_end(&canvas, screen->out);
     return pick;
+}
+
+size_t top_screen_lines(const char *text)
+{
+    size_t n = 0;
+    for (const char *at = text; *at != '\0'; at += strcspn(at, "\n"), at += *at != '\0')
+        n++;
+    return n;
+}
+
+size_t top_screen_text(struct screen *screen, const struct top_text *text, size_t *first)
+{
+    struct canvas canvas;
+    char line[CANVAS_LINE], place[4 * NUMBER_ROOM];
+    canvas_begin(&canvas, screen->out);
+    canvas_text(&canvas, text->title);
+    canvas_line(&canvas, "");
+    size_t all = top_screen_lines(text->text), used = canvas.used + FOOT + 1;
+    size_t room = canvas.lines > used ? canvas.lines - used : 1, n = 0, last = all > room ? all - room : 0;
+    *first = *first < last ? *first : last;
+    for (const char *at = text->text; *at != '\0'; at += *at != '\0', n++) {
+        size_t length = strcspn(at, "\n");
+        if (n >= *first && n < *first + room) {
+            snprintf(line, sizeof line, "%.*s", (int)length, at);
+            canvas_cut(line, canvas.columns);
+            canvas_line(&canvas, line);
+        }
+        at += length;
+    }
+    snprintf(place, sizeof place, "lines %zu to %zu of %zu", *first + 1,
+             all < *first + room ? all : *first + room, all);
+    const char *const where[] = {all > room ? place : ""};
+    static const char *const keys[] = {"q quit", "esc back", "up, down", "space more"};
+    canvas_line(&canvas, "");
+    canvas_pieces(&canvas, where, 1);
+    canvas_pieces(&canvas, keys, sizeof keys / sizeof *keys);
+    canvas_end(&canvas, screen->out);
+    return room;
 }

@@ -25,5 +25,7 @@ extern const struct view run_csv;
 /* One column of `region` of `survey` */
 extern const struct view region_view;
 extern const struct view region_csv;
+/* For editors: `line` of `lines` and of `annotate`; a text, of a verdict or an overrun (editor.h) */
+extern const struct view line_gcc, code_gcc, text_gcc;
 /* A column of a `verdict`, on a page */
 extern const struct view verdict_view;

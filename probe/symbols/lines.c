@@ -172,8 +172,13 @@ static struct line_memory *memory_of(struct symbols *symbols, const struct unit 
     return memory;
 }
 
-static void name_piece(const struct line_program *program, const struct range *piece, char *out, size_t room)
+typedef void use_piece(const struct line_program *program, struct unit *unit, const struct range *piece,
+                       char *out, size_t room);
+
+static void name_piece(const struct line_program *program, struct unit *unit, const struct range *piece,
+                       char *out, size_t room)
 {
+    (void)unit;
     const char *file = piece->what > 0 ? line_program_file(program, piece->unit) : NULL;
     char name[200];
     if (file == NULL)
@@ -182,8 +187,8 @@ static void name_piece(const struct line_program *program, const struct range *p
     snprintf(out, room, "%s:%" PRIu64, name, piece->what);
 }
 
-static bool source_in_unit(struct symbols *symbols, const struct unit *unit, uint64_t address, char *out,
-                           size_t room)
+static bool source_in_unit(struct symbols *symbols, struct unit *unit, uint64_t address, use_piece *use,
+                           char *out, size_t room)
 {
     struct line_program program;
     struct line_pieces pieces = {.symbols = symbols, .program = &program};
@@ -193,7 +198,7 @@ static bool source_in_unit(struct symbols *symbols, const struct unit *unit, uin
     if (memory != NULL && memory->has_rows && memory->unit == unit) {
         const struct range *row = ranges_find(&memory->rows, address);
         if (row != NULL)
-            name_piece(&memory->program, row, out, room);
+            use(&memory->program, unit, row, out, room);
         return row != NULL;
     }
     if (!unit->has_lines)
@@ -202,7 +207,7 @@ static bool source_in_unit(struct symbols *symbols, const struct unit *unit, uin
         while (!found && next_piece(&pieces, &piece))
             found = piece.low <= address && address < piece.high;
     if (found)
-        name_piece(&program, &piece, out, room);
+        use(&program, unit, &piece, out, room);
     line_program_close(&program);
     if (memory != NULL)
         memory_clear(memory);
@@ -211,14 +216,19 @@ static bool source_in_unit(struct symbols *symbols, const struct unit *unit, uin
     return found;
 }
 
-void lines_source(struct symbols *symbols, uint64_t address, char *out, size_t room)
+static void find_piece(struct symbols *symbols, uint64_t address, use_piece *use, char *out, size_t room)
 {
     out[0] = '\0';
     struct unit_search search = {.symbols = symbols, .address = address};
     struct unit *unit;
     while (units_next(&search, &unit))
-        if (source_in_unit(symbols, unit, address, out, room))
+        if (source_in_unit(symbols, unit, address, use, out, room))
             return;
+}
+
+void lines_source(struct symbols *symbols, uint64_t address, char *out, size_t room)
+{
+    find_piece(symbols, address, name_piece, out, room);
 }
 
 /* --- the lines of a piece of code ---------------------------------------------------------------------- */
@@ -251,6 +261,23 @@ static const char *unit_directory(struct unit *unit)
 {
     Dwarf_Attribute attribute;
     return dwarf_attr(&unit->die, DW_AT_comp_dir, &attribute) != NULL ? dwarf_formstring(&attribute) : NULL;
+}
+
+static void path_of_piece(const struct line_program *program, struct unit *unit, const struct range *piece,
+                          char *out, size_t room)
+{
+    char path[PATH_MAX];
+    if (piece->what == 0 || !line_program_path(program, unit_directory(unit), piece->unit, path, sizeof path))
+        return;
+    path_normalize(path);
+    name_copy(out, room, path, strlen(path));
+}
+
+void symbols_file(struct symbols *symbols, uint64_t address, char *out, size_t room)
+{
+    out[0] = '\0';
+    if (symbols != NULL)
+        find_piece(symbols, address, path_of_piece, out, room);
 }
 
 struct mapping_lines {

@@ -56,6 +56,8 @@ bool symbols_locate(struct symbols *symbols, const char *text, struct location *
  * return addresses have it. `symbols` may be NULL.
  */
 void symbols_describe(struct symbols *symbols, uint64_t address, struct location *out);
+/* The whole path of the file that location.source names, as far as the ELF has it; "": unknown. */
+void symbols_file(struct symbols *symbols, uint64_t address, char *out, size_t room);
 
 /* A function whose code is part of another one's. */
 struct inlined_frame {

@@ -93,6 +93,9 @@ class Screen:
     def wait_for(self, pattern, what):
         wait_for(lambda: re.search(pattern, self.text()), what)
 
+    def resize(self, columns, lines):
+        self._tmux("resize-window", "-t", self.name, "-x", str(columns), "-y", str(lines))
+
     def close(self):
         subprocess.run(["tmux", "-L", self.name, "kill-server"], capture_output=True, check=False)
 

@@ -264,6 +264,12 @@ class Terminal:
             if "q quit" in text or "ENDED" in text:
                 return text
 
+    def process(self):
+        """The tool, a child of the terminal's shell."""
+        shell = self._tmux("display-message", "-p", "-t", self.name, "#{pane_pid}").strip()
+        with open(f"/proc/{shell}/task/{shell}/children", encoding="ascii") as children:
+            return int(children.read().split()[0])
+
     def press(self, key):
         self._tmux("send-keys", "-t", self.name, key)
 

@@ -379,6 +379,16 @@ def test_ctrl_c_ends_the_record(tmp_path):
         assert json.loads(file.read_text().splitlines()[-1])["why"] == "Ctrl-C"
 
 
+def rows_are_whole(text, columns):
+    """Whether the window, of this width, has the lines of the source in their order, cut where they are long, and no other row."""
+    rows = [line for line in text.splitlines() if re.match(r"[│|x]", line)]
+    numbers = [re.match(r"[│|x] *(?:[\d.]+ %)? +>? *(\d+) ?", row) for row in rows]
+    if len(rows) < 3 or not all(numbers) or any(len(row) != columns for row in rows):
+        return False
+    first = int(numbers[0].group(1))
+    return [int(number.group(1)) for number in numbers] == list(range(first, first + len(rows)))
+
+
 @pytest.mark.costs("GDB on a terminal, and as many samples as the shares need")
 def test_the_source_with_shares(tmp_path):
     """In a window of GDB's TUI, on a real terminal."""
@@ -404,5 +414,8 @@ def test_the_source_with_shares(tmp_path):
             screen.wait_for(r"scenarios\.c +profile\.jsonl", "the window")
             screen.wait_for(r"\d\.\d\d %[ >] +\d+ .*hidden_step", "a line with its share")
             assert re.search(r" > +\d+ ", screen.text()), screen.text()
+            for columns, lines in ((60, 15), (120, 40)):
+                screen.resize(columns, lines)
+                wait_for(lambda size=columns: rows_are_whole(screen.text(), size), f"a row for each line at {columns} columns")
         finally:
             screen.close()

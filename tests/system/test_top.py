@@ -1,6 +1,7 @@
 """`top`: lists of shares while the core runs, and the live screen on a terminal. What the shares are worth is `record`'s to prove; here
 each list is one of its own time, and keys do what they say."""
 import json
+import os
 import re
 import signal
 import time
@@ -144,3 +145,146 @@ def test_the_live_screen():
             terminal.close()
         assert_runs(place)
         assert place.board.state()["demcr"] == before
+
+
+def open_top(place, *args):
+    """Once the mark is at work_by_data, whose samples are the most."""
+    terminal = Terminal(place, "-I", "100", *args, command="top")
+    wait_for(lambda: re.search(r"^> +[\d.]+ % +[\d.]+  work_by_data ", terminal.text(), re.M), "the first picture")
+    return terminal
+
+
+@pytest.mark.costs("a measurement of each kind, on a terminal")
+@pytest.mark.any_row(1)
+@pytest.mark.parametrize("way", ["m4/swd", "rp2040/swd", "a9/swd"])
+def test_keys_measure_the_marked_function(way, tmp_path, monkeypatch):
+    """In the session that samples: all is put back in between, and at the end."""
+    monkeypatch.chdir(tmp_path)
+    with Place(way, "free", WORK_BY_DATA) as place:
+        place.board.watch(NOWHERE)
+        place.run("info")
+        before = snapshot(place)
+        terminal = open_top(place)
+        try:
+            assert halts(place) == []
+            terminal.press("d")
+            wait_for(lambda: re.search("delta of work_by_data(?s:.*)^CPU_CYCLES .*\\d", terminal.text(), re.M), "the counts")
+            assert re.search(r"work_by_data +scenarios\.c:\d+ to its return", terminal.picture())
+            stops = len(halts(place))
+            assert stops > 0
+            terminal.press("Escape")
+            row = re.compile(r"^> +[\d.]+ % +[\d.]+  work_by_data ", re.M)
+            wait_for(lambda: row.search(terminal.text()), "the rows")
+            assert len(halts(place)) == stops, "the core was stopped after the measurement"
+            terminal.press("l")
+            wait_for(lambda: re.search("lines of work_by_data(?s:.*)esc back", terminal.text()), "the lines")
+            for _ in range(10):
+                terminal.press("Space")
+            wait_for(lambda: "the function by itself" in terminal.text(), "their end")
+            terminal.press("Escape")
+            wait_for(lambda: row.search(terminal.text()), "the rows")
+            terminal.press("a")
+            wait_for(lambda: re.search("samples of work_by_data(?s:.*)esc back", terminal.text()), "the code")
+            terminal.press("Escape")
+            wait_for(lambda: row.search(terminal.text()), "the rows")
+            terminal.press("g")
+            wait_for(lambda: "top.html has the page" in terminal.text(), "the page")
+            page = (tmp_path / "top.html").read_text(encoding="utf-8")
+            assert page.startswith("<!DOCTYPE html>") and "work_by_data" in page and page.rstrip().endswith("</html>")
+            terminal.press("q")
+            wait_for(lambda: "ENDED 0" in terminal.text(), "the end")
+        finally:
+            terminal.close()
+        assert_runs(place)
+        assert snapshot(place) == before
+
+
+@pytest.mark.parametrize("end", ["C-c", "TERM", "KILL"])
+def test_a_signal_in_a_measurement_ends_it_all(end):
+    """Of what a kill leaves, the journal tells `restore`."""
+    with Place("m4/swd", "free", WORK_BY_DATA) as place:
+        place.board.watch(NOWHERE)
+        place.run("info")
+        before = snapshot(place)
+        terminal = open_top(place)
+        try:
+            terminal.press("d")
+            wait_for(lambda: len(halts(place)) > 0, "the first stop")
+            if end == "C-c":
+                terminal.press(end)
+            else:
+                os.kill(terminal.process(), signal.SIGKILL if end == "KILL" else signal.SIGTERM)
+            wait_for(lambda: "ENDED" in terminal.text(), "the end")
+            if end == "KILL":
+                place.run("restore", elf=False)
+        finally:
+            terminal.close()
+        assert_runs(place)
+        assert snapshot(place) == before
+
+
+def test_a_function_that_is_not_reached_says_so():
+    with Place("m4/swd", "free", WORK_BY_DATA) as place:
+        terminal = open_top(place, "--timeout", "300ms")
+        try:
+            for _ in range(30):
+                if re.search(r"^> .*  main ", terminal.text(), re.M):
+                    break
+                terminal.press("Down")
+                time.sleep(0.1)
+            terminal.press("d")
+            wait_for(lambda: re.search("delta of main(?s:.*)esc back", terminal.text()), "the end of its patience")
+            assert re.search("not reached|not|return", terminal.picture())
+            terminal.press("Escape")
+            wait_for(lambda: re.search(r"^> .*  main ", terminal.text(), re.M), "the rows")
+        finally:
+            terminal.close()
+        assert_runs(place)
+
+
+@pytest.mark.nobody_answers
+def test_a_lost_link_in_a_measurement():
+    with Place("m4/swd", "free", WORK_BY_DATA) as place:
+        terminal = open_top(place)
+        try:
+            terminal.press("d")
+            wait_for(lambda: len(halts(place)) > 0 or "delta of" in terminal.text(), "the measurement")
+            place.board.process.kill()
+            wait_for(lambda: "ENDED 3" in terminal.text(), "the end")
+        finally:
+            terminal.close()
+
+
+def test_why_a_key_does_nothing():
+    """In the foot."""
+    with Place("rp2040/swd", "free", WORK_BY_DATA) as place:
+        terminal = open_top(place, "-a")
+        try:
+            terminal.press("d")
+            wait_for(lambda: "d: -a samples all cores" in terminal.text(), "the reason")
+            terminal.press("l")
+            wait_for(lambda: "l: -a samples all cores" in terminal.text(), "the reason")
+            assert halts(place) == []
+        finally:
+            terminal.close()
+    with GdbPlace("m4", "free", WORK_BY_DATA) as place:
+        terminal = open_top(place)
+        try:
+            terminal.press("d")
+            wait_for(lambda: "d: a GDB server has the core" in terminal.text(), "the reason")
+        finally:
+            terminal.close()
+
+
+def test_the_largest_stay_on_the_terminal():
+    with Place("m4/swd", "free", WORK_BY_DATA) as place:
+        terminal = open_top(place)
+        try:
+            terminal.resize(80, 12)
+            terminal.press("s")
+            wait_for(lambda: re.search(r"scenarios\.c:\d+", terminal.text()), "lines")
+            terminal.press("q")
+            wait_for(lambda: "ENDED 0" in terminal.text(), "the end")
+            assert re.search(r"^ *share .*(?s:.*)^ENDED 0", terminal.text(), re.M), "the heading is there"
+        finally:
+            terminal.close()

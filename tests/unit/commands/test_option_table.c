@@ -240,7 +240,7 @@ TEST(help_of_a_command_says_nothing_of_others)
     assert_null(strstr(text, "survey: "));
     assert_null(strstr(text, "record: "));
     assert_non_null(strstr(text, "number of hits (200, 10k); default 100 or 2 s"));
-    assert_non_null(strstr(text, "text, json, csv, junit, markdown or html"));
+    assert_non_null(strstr(text, "text, json, csv, junit, markdown, html or gcc"));
     free(text);
     help_command(output(), "top", false);
     text = output_text(NULL);

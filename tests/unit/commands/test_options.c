@@ -236,12 +236,12 @@ TEST(formats_and_separators)
     reads("stat --format junit -x ;", "command=stat format=csv separator=;");
     reads("stat -x \\t", "command=stat format=csv separator=\t");
     refuses_with("stat --format junit", "--format: stat prints text, JSON or CSV, not JUnit");
+    refuses_with("stat --format gcc", "--format: stat prints text, JSON or CSV, not gcc's remarks");
     refuses_with("info -x ,", "-x: info prints text or JSON, not CSV");
     refuses_with("stub -j status", "-j: stub prints text, not JSON");
     refuses_with("stub -j --format text status", "-j belongs to");
-    refuses_with(
-        "--format xml stat",
-        "unknown format \"xml\": text, json, csv, junit, markdown, folded, pprof, callgrind, perf or html");
+    refuses_with("--format xml stat", "unknown format \"xml\": text, json, csv, junit, markdown, folded, "
+                                      "pprof, callgrind, perf, html or gcc");
 }
 
 TEST(numbers_have_units)

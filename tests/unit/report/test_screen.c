@@ -68,31 +68,74 @@ FRESH_TEST(bounds_gaps_a_note_and_a_pause)
     screen_close(&f.screen);
 }
 
-/* A bar is full at the highest rate that its row ever had, and fills what the terminal has room for. */
-FRESH_TEST(bars_show_the_part_of_the_highest)
+static size_t sparks_in(const char *line)
+{
+    size_t n = 0;
+    for (const char *at = line; (at = strstr(at, "\xE2\x96")) != NULL; at++)
+        n++;
+    return n;
+}
+
+/* The last minute has what room there is, and its highest rate is the highest of its characters. */
+FRESH_TEST(the_last_minute_is_a_line)
 {
     static const struct {
         unsigned short columns;
-        size_t full;
-    } cases[] = {{85, 0}, {86, 9}, {120, 43}, {177, 100}, {400, 100}};
-    static const struct {
-        double rate;
-        size_t parts; /* how many of them are the bar; 0: there is none */
-    } rates[] = {{1000, 1}, {250, 4}, {0, 0}, {2000 /* a new highest */, 1}, {1000, 2}};
+        size_t wide;
+    } cases[] = {{44, 0}, {45, 6}, {60, 16}, {80, 36}, {104, 60}, {400, 60}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         screens_end(NULL);
         assert_int_equal(set_up(NULL), 0);
         view.n = 1;
         open_it(cases[i].columns, 24);
-        for (size_t k = 0; k < sizeof rates / sizeof *rates; k++) {
-            view.rows[0].rate = rates[k].rate;
-            draw();
-            assert_int_equal(blocks_in(f.lines[2]), rates[k].parts == 0 ? 0 : cases[i].full / rates[k].parts);
-            if (k < 2) /* a shorter bar leaves the totals where they are */
-                assert_int_equal(width_of(f.lines[2]), 75 + (cases[i].full > 0 ? 2 : 0) + cases[i].full);
-            assert_non_null(strstr(f.lines[2], "592,320,000"));
+        for (unsigned second = 0; second < 90; second++) {
+            view.rows[0].rate = second == 80 ? 48000000 : 24000000;
+            screen_remember(&f.screen, &view, second);
         }
+        draw();
+        assert_int_equal(sparks_in(f.lines[2]), cases[i].wide);
+        assert_int_equal(blocks_in(f.lines[2]), cases[i].wide > 0);
+        assert_non_null(strstr(f.lines[2], "592,320,000"));
+        for (unsigned second = 90; second < 180; second++) {
+            view.rows[0].rate = 0;
+            screen_remember(&f.screen, &view, second);
+        }
+        draw();
+        assert_int_equal(blocks_in(f.lines[2]), 0);
     }
+}
+
+/* Intervals shorter than a second are averaged, longer ones fill their seconds; what is not there yet is
+ * blank. */
+FRESH_TEST(rates_of_each_second)
+{
+    static const double at[] = {0.1, 0.6, 1.1, 5.2}, rates[] = {10, 30, 20, 40};
+    view.n = 1;
+    open_it(400, 24);
+    for (size_t i = 0; i < 4; i++) {
+        view.rows[0].rate = rates[i];
+        screen_remember(&f.screen, &view, at[i]);
+    }
+    const struct screen_past *past = &f.screen.past[0];
+    assert_true(past->rates[0] == 20 && past->rates[1] == 20 && past->rates[2] == 40 && past->rates[5] == 40);
+    assert_true(isnan(past->rates[6]));
+    draw();
+    assert_int_equal(sparks_in(f.lines[2]), 6);
+    screen_close(&f.screen);
+}
+
+FRESH_TEST(a_part_of_the_clock)
+{
+    view.clock_hz = 48e6;
+    view.rows[0].of_clock = 0.9996;
+    open_it(80, 24);
+    draw();
+    assert_non_null(strstr(f.lines[2], "48,000,000/s  100.0 %"));
+    assert_non_null(strstr(f.got, "%: of 48 MHz"));
+    resize(36, 24);
+    draw();
+    assert_null(strstr(f.lines[2], "%"));
+    screen_close(&f.screen);
 }
 
 FRESH_TEST(lines_are_cut_to_the_terminal)
@@ -142,6 +185,10 @@ FRESH_TEST(no_number_is_cut_at_any_width)
 FRESH_TEST(narrow_and_wide)
 {
     view.rows[0].rate_at_least = view.rows[0].total_at_least = true;
+    for (unsigned second = 0; second < 60; second++) {
+        view.rows[0].rate = 48000000.0 * (1 + second % 8) / 8;
+        screen_remember(&f.screen, &view, second);
+    }
     view.rows[2] = (struct screen_row){.name = "LD_RETIRED", .missing = true, .why = "no such event"};
     view.n = 3;
     view.lost = 1234;
@@ -162,6 +209,10 @@ FRESH_TEST(bars_in_ascii)
 {
     open_it(120, 24);
     view.rows[1].name = "µ";
+    for (unsigned second = 0; second < 60; second++) {
+        view.rows[0].rate = 48000000.0 * (1 + second % 8) / 8;
+        screen_remember(&f.screen, &view, second);
+    }
     draw_plain();
     got();
     golden_check("screen/ascii.txt", f.got, strlen(f.got));
@@ -200,7 +251,7 @@ FRESH_TEST(a_terminal_without_a_size_is_taken_for_80_by_24)
     open_it(0, 0);
     draw();
     assert_int_equal(f.n, 23);
-    assert_int_equal(width_of(f.lines[2]), 75);
+    assert_int_equal(width_of(f.lines[2]), 80);
 }
 
 /* Names come from the command line, titles from servers. */
@@ -226,7 +277,6 @@ FRESH_TEST(largest_numbers_fit)
     open_it(400, 24);
     draw();
     assert_non_null(strstr(f.lines[2], "18,446,744,073,709,551,615/s"));
-    assert_int_equal(blocks_in(f.lines[2]), 100);
     assert_null(strstr(f.lines[2], "COLUMN_IS"));
 }
 
@@ -267,11 +317,12 @@ FRESH_TEST(keys)
     static const struct {
         const char *typed;
         enum screen_key key;
-    } cases[] = {{" ", SCREEN_PAUSE},   {"p", SCREEN_PAUSE},       {"z", SCREEN_ZERO},
-                 {"q", SCREEN_QUIT},    {"s", SCREEN_SORT},        {"k", SCREEN_UP},
-                 {"j", SCREEN_DOWN},    {"\r", SCREEN_ENTER},      {"\n", SCREEN_ENTER},
-                 {"\033[A", SCREEN_UP}, {"\033OA", SCREEN_UP},     {"\033[B", SCREEN_DOWN},
-                 {"\033", SCREEN_BACK}, {"\033[C", SCREEN_NO_KEY}, {"x", SCREEN_NO_KEY}};
+    } cases[] = {
+        {" ", SCREEN_PAUSE},   {"p", SCREEN_PAUSE},       {"z", SCREEN_ZERO},    {"q", SCREEN_QUIT},
+        {"s", SCREEN_SORT},    {"k", SCREEN_UP},          {"j", SCREEN_DOWN},    {"\r", SCREEN_ENTER},
+        {"\n", SCREEN_ENTER},  {"\033[A", SCREEN_UP},     {"\033OA", SCREEN_UP}, {"\033[B", SCREEN_DOWN},
+        {"\033", SCREEN_BACK}, {"d", SCREEN_DELTA},       {"l", SCREEN_COSTS},   {"a", SCREEN_ANNOTATE},
+        {"g", SCREEN_PAGE},    {"\033[C", SCREEN_NO_KEY}, {"x", SCREEN_NO_KEY}};
     open_it(80, 24);
     assert_int_equal(screen_wait_key(&f.screen, 0), SCREEN_NO_KEY);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

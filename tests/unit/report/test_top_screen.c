@@ -56,6 +56,7 @@ static int begin(void **state)
     cores[1] = (struct top_core){.name = "core 1 Cortex-M0+ r0p1, by DWT_PCSR", .shares = &shares[1]};
     view = (struct top_view){.title = "cmsis-dap:E6614103E7  SWD 10 MHz     app.elf",
                              .note = "",
+                             .said = "",
                              .cores = cores,
                              .n = 1,
                              .seconds = 12.34};
@@ -122,7 +123,57 @@ SCREEN_TEST(lines_of_a_function)
     open_it(80, 24);
     draw();
     assert_string_equal(f.lines[1], view.note);
-    assert_non_null(strstr(f.lines[f.n - 1], "enter back"));
+    assert_non_null(strstr(f.lines[f.n - 1], "esc back"));
+}
+
+SCREEN_TEST(all_keys_have_room_at_80_columns)
+{
+    open_it(80, 24);
+    draw();
+    assert_string_equal(f.lines[f.n - 1],
+                        "q quit   space hold   s sort   enter lines   d delta   l costs   a code   g page");
+    resize(60, 15);
+    draw();
+    assert_string_equal(f.lines[f.n - 1], "q quit   space hold   s sort   enter   d   l   a   g");
+}
+
+/* It takes the place of a blank line, so that no row moves. */
+SCREEN_TEST(what_a_key_says_is_in_the_foot)
+{
+    open_it(40, 24);
+    draw();
+    size_t lines = f.n;
+    view.said = "d: nothing can stop this core, whatever is asked of it \033[5m";
+    draw();
+    assert_int_equal(f.n, lines);
+    assert_int_equal(strncmp(f.lines[f.n - 3], "d: nothing can stop this core", 29), 0);
+    assert_true(width_of(f.lines[f.n - 3]) <= 40);
+}
+
+SCREEN_TEST(a_text_in_place_of_the_rows)
+{
+    char lines[100 * 8] = "";
+    const struct top_text text = {.title = "delta of work", .text = lines};
+    size_t first = 0, room;
+    for (int i = 1; i <= 99; i++)
+        snprintf(lines + strlen(lines), sizeof lines - strlen(lines), "line %d\n", i);
+    open_it(60, 15);
+    room = top_screen_text(&f.screen, &text, &first);
+    take_picture();
+    assert_string_equal(f.lines[0], text.title);
+    assert_string_equal(f.lines[2], "line 1");
+    assert_non_null(strstr(f.lines[f.n - 1], "esc back"));
+    assert_non_null(strstr(f.got, "lines 1 to"));
+    first = 1000;
+    assert_int_equal(top_screen_text(&f.screen, &text, &first), room);
+    take_picture();
+    assert_int_equal(first, 99 - room);
+    assert_string_equal(f.lines[1 + room], "line 99");
+    resize(60, 3);
+    top_screen_text(&f.screen, &text, &first);
+    take_picture();
+    assert_true(f.n <= 3);
+    screen_close(&f.screen);
 }
 
 SCREEN_TEST(before_the_first_sample)

@@ -1,0 +1,66 @@
+/* The page of a profile: its flame graph, its shares, and the hottest functions annotated. */
+#include "commands/profiling.h"
+#include "profile/annotation.h"
+#include "profile/flame.h"
+#include "profile/stacks.h"
+#include "report/profile_page.h"
+
+enum { HOT_MOST = 10 };
+static const double hot_part = 0.01;
+
+struct page_parts {
+    struct stacks stacks;
+    struct flame flame;
+    struct annotated_function functions[HOT_MOST];
+    size_t n;
+};
+
+static bool has_function(const struct page_parts *parts, uint64_t entry)
+{
+    for (size_t i = 0; i < parts->n; i++)
+        if (parts->functions[i].at.low == entry)
+            return true;
+    return false;
+}
+
+/* Those of each core that take a hundredth of its time. One whose code cannot be shown is left out. */
+static bool annotate_hottest(const struct profile_report *report, struct symbols *symbols,
+                             struct page_parts *parts, struct error *error)
+{
+    for (size_t core = 0; core < report->n; core++)
+        for (size_t i = 0; i < report->shares[core].n && parts->n < HOT_MOST; i++) {
+            const struct share *row = &report->shares[core].rows[i];
+            struct error why = {0};
+            if (row->part < hot_part || row->function == NULL || has_function(parts, row->address))
+                continue;
+            if (annotated_function_make(report->profile, symbols, report->elf, row->address,
+                                        &parts->functions[parts->n], &why))
+                parts->n++;
+            else if (why.kind == ERROR_SYSTEM)
+                return error_copy(error, &why);
+        }
+    return true;
+}
+
+bool profiling_page(FILE *out, const struct profile_report *report, struct symbols *symbols,
+                    struct error *error)
+{
+    struct page_parts parts = {.n = 0};
+    bool ok = (stacks_make(report->profile, symbols, false, &parts.stacks) &&
+               flame_make(&parts.stacks, report->n, &parts.flame)) ||
+              error_set(error, ERROR_SYSTEM, "out of memory");
+    ok = ok && (symbols == NULL || annotate_hottest(report, symbols, &parts, error));
+    if (ok) {
+        const struct profile_page page = {.report = report,
+                                          .stacks = &parts.stacks,
+                                          .flame = &parts.flame,
+                                          .functions = parts.functions,
+                                          .n = parts.n};
+        ok = profile_page(out, &page) || ferror(out) || error_set(error, ERROR_SYSTEM, "out of memory");
+    }
+    for (size_t i = 0; i < parts.n; i++)
+        annotated_function_free(&parts.functions[i]);
+    flame_free(&parts.flame);
+    stacks_free(&parts.stacks);
+    return ok;
+}
