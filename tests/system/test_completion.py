@@ -1,6 +1,7 @@
 """Completion in a real bash, zsh and fish, and the manual page in a real man. All are made of the tool's own tables."""
 import os
 import re
+import shutil
 import subprocess
 
 import pexpect
@@ -43,13 +44,17 @@ ROWS = [
     ("compare board_", "compare board_app.elf"),
     ("report --sort li", "report --sort line"),
     ("-p msr-", "-p msr-agent:"),
+    ("-f zynqm", "-f zynqmp"),
+    ("-f board_", "-f board_app.elf"),
 ]
 
 
 @pytest.fixture
 def folder(tmp_path):
     (tmp_path / "bin").mkdir()
-    (tmp_path / "bin" / "pmu-probe").symlink_to(TOOL)
+    shutil.copy(TOOL, tmp_path / "bin" / "pmu-probe")  # as installed: it finds its board files from where it is
+    (tmp_path / "share" / "pmu-probe").mkdir(parents=True)
+    (tmp_path / "share" / "pmu-probe" / "openocd-cfg").symlink_to(os.path.join(ROOT, "openocd-cfg"))
     (tmp_path / "some_folder").mkdir()
     (tmp_path / "board_app.elf").write_text("")
     return tmp_path
