@@ -425,7 +425,7 @@ CLEAN_TEST(test_no_openocd_installed)
     struct link *link = openocd_start(NULL, NULL, 0, 0, NULL, &deadline, &fake.error);
     setenv("PATH", path, 1);
     assert_null(link);
-    assert_string_equal(fake.error.text, "cannot run openocd: No such file or directory");
+    assert_string_equal(fake.error.text, "there is no openocd in PATH");
 }
 
 CLEAN_TEST(test_ours_dies)
