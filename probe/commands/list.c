@@ -56,7 +56,7 @@ static void name_part(const struct core_part *part, char out[LIST_NAME])
 {
     size_t n = 0;
     for (; part->name[n] != '\0' && n + 1 < LIST_NAME; n++)
-        out[n] = part->name[n] == ' ' ? '-' : (char)tolower((unsigned char)part->name[n]);
+        out[n] = (char)(part->name[n] == ' ' ? '-' : tolower((unsigned char)part->name[n]));
     out[n] = '\0';
 }
 
