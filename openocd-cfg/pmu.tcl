@@ -220,6 +220,7 @@ proc pmu_execute {sequence slice budget program} {
 # A number is carried out once: after a cut connection the tool sends a request again, and gets its answer. A
 # lower number of the same tool, which differ in 24 bits, was held up on the way.
 proc pmu_answer {sequence command} {
+    pmu_loud
     lassign $::pmu_said last answer
     set ::pmu_seen [clock milliseconds]
     if {$sequence > $last || ($sequence >> 24) != ($last >> 24)} {
@@ -259,9 +260,22 @@ proc pmu_carry_out {sequence command} {
 }
 
 # OpenOCD prints the result of a request over the Tcl port on its terminal and, while the target runs, on
-# GDB's. 0.12.0 prints nothing if the request returns like `exit`; later versions would close the connection.
+# GDB's. So its log is off from the answer on, until OpenOCD has nothing else to do or the next request comes.
 proc pmu_say {answer} {
-    return -code $::pmu_saying $answer
+    if {$::pmu_loudness eq ""} {
+        set ::pmu_loudness [lindex [debug_level] end]
+    }
+    debug_level -2
+    catch {after cancel $::pmu_quiet}
+    set ::pmu_quiet [after 0 pmu_loud]
+    return $answer
+}
+
+proc pmu_loud {} {
+    if {$::pmu_loudness ne ""} {
+        debug_level $::pmu_loudness
+        set ::pmu_loudness ""
+    }
 }
 
 # The log of a second try has the reason; that of the first does not count
@@ -642,10 +656,6 @@ proc pmu_mem_ap {core {ap ""}} {
     targets $core
 }
 
-set ::pmu_saying ok
-if {[string match {* 0.12.0} [version]]} {
-    set ::pmu_saying exit
-}
 array set ::pmu_via {}
 array set ::pmu_path {}
 array set ::pmu_apb {}
@@ -659,4 +669,7 @@ set ::pmu_sockets {}
 set ::pmu_halted {}
 if {![info exists ::pmu_aliases]} {
     set ::pmu_aliases 0
+}
+if {![info exists ::pmu_loudness]} {
+    set ::pmu_loudness ""
 }

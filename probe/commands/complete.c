@@ -1,4 +1,5 @@
 /* Completion: what can take the place of the word at the cursor. No target is connected for this. */
+#include "commands/board_files.h"
 #include "commands/command.h"
 #include "commands/options.h"
 #include "counters/events.h"
@@ -139,6 +140,18 @@ static void keep_begun_list(struct completion *self)
             self->kept = (size_t)(at + 1 - self->word);
 }
 
+static void offer_board(void *self, const char *name)
+{
+    offer(self, name, "");
+}
+
+static void offer_boards(struct completion *self)
+{
+    struct board_files boards;
+    board_files_find(&boards);
+    board_files_each(&boards, offer_board, self);
+}
+
 static void offer_values(struct completion *self, const struct option *option)
 {
     if (option->kind == OPTION_EVENT || option->kind == OPTION_METRIC)
@@ -149,7 +162,11 @@ static void offer_values(struct completion *self, const struct option *option)
         offer_metrics(self);
     else if (option->offset == offsetof(struct options, cpu))
         offer_cpus(self);
-    else if (strcmp(option->value, "FILE") == 0 || strcmp(option->value, "OLD") == 0)
+    else if (option->kind == OPTION_OPENOCD && option->letter == 'f') {
+        offer_boards(self);
+        fputs(":files\n", self->out);
+    } else if (strcmp(option->value, "FILE") == 0 || strcmp(option->value, "PATH") == 0 ||
+               strcmp(option->value, "OLD") == 0)
         fputs(":files\n", self->out);
     else if (strcmp(option->value, "DIR") == 0)
         fputs(":folders\n", self->out);

@@ -2,6 +2,7 @@
 
 #include "base/socket.h"
 #include "base/state.h"
+#include "commands/board_files.h"
 #include "commands/options.h"
 #include "debuggers/debugger.h"
 #include "debuggers/gdb_remote.h"
@@ -12,14 +13,12 @@
 #include "report/terminal.h"
 #include "wire/wire.h"
 
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
+#include <strings.h>
 
 enum { CONNECT_MS = 5000, START_MS = 20000, LIST_MS = 3000, OPENOCD_TCL_PORT = 6666 };
-enum { INSTALLED = 3, INSTALLED_ROOM = PATH_MAX + 64 };
 
 static struct deadline deadline_until(const struct context *context, int64_t ms)
 {
@@ -31,7 +30,7 @@ static struct deadline deadline_until(const struct context *context, int64_t ms)
 static bool is_kind(const char *probe, const char *kind)
 {
     size_t length = strlen(kind);
-    return strncmp(probe, kind, length) == 0 && (probe[length] == '\0' || probe[length] == ':');
+    return strncasecmp(probe, kind, length) == 0 && (probe[length] == '\0' || probe[length] == ':');
 }
 
 /* What follows the probe's kind and its colon. */
@@ -53,20 +52,40 @@ static struct link *claimed(struct link *link, const char *name, struct lock *lo
     return link;
 }
 
+/* "localhost:4441", with an adapter's kind left out. */
+static bool refuse_address(const char *probe, uint16_t port, struct error *error)
+{
+    const char *kind = port == OPENOCD_TCL_PORT ? "openocd" : port == DAP_TCP_PORT ? "cmsis-dap-tcp" : NULL;
+    if (kind != NULL)
+        return error_set(error, ERROR_USAGE, "what is at %.64s? Say: -p %s:%.64s", probe, kind, probe);
+    return error_set(error, ERROR_USAGE,
+                     "what is at %.64s? Say: -p cmsis-dap-tcp:%.64s, -p openocd:%.64s or -p gdb:%.64s", probe,
+                     probe, probe, probe);
+}
+
+static bool refuse_probe(const char *probe, struct error *error)
+{
+    char host[256] = "";
+    uint16_t port = 0;
+    struct error ignored = {0};
+    const char *way = dap_other_way(probe);
+    if (way != NULL)
+        return error_set(error, ERROR_USAGE, "%.64s is %s", probe, way);
+    if (socket_address_read(probe, host, sizeof host, &port, &ignored) && port != 0)
+        return refuse_address(probe, port, error);
+    return error_set(
+        error, ERROR_USAGE,
+        "unknown probe \"%.64s\": openocd[:HOST[:PORT]], cmsis-dap[:SERIAL], cmsis-dap:usb:PORT, "
+        "cmsis-dap-tcp:HOST[:PORT], gdb:HOST:PORT, msr[:CPU], msr-agent:HOST[:PORT] or replay:FILE",
+        probe);
+}
+
 static struct link *connect_openocd(const struct context *context, const char *probe, struct error *error)
 {
     char host[256] = "localhost";
     uint16_t port = OPENOCD_TCL_PORT;
-    const char *way = dap_other_way(probe);
-    if (way != NULL) {
-        error_set(error, ERROR_USAGE, "%.64s is %s", probe, way);
-        return NULL;
-    }
     if (!is_kind(probe, "openocd")) {
-        error_set(error, ERROR_USAGE,
-                  "unknown probe \"%.64s\": openocd[:HOST[:PORT]], cmsis-dap[:SERIAL], cmsis-dap:usb:PORT, "
-                  "cmsis-dap-tcp:HOST[:PORT], gdb:HOST:PORT, msr[:CPU], msr-agent:HOST[:PORT] or replay:FILE",
-                  probe);
+        refuse_probe(probe, error);
         return NULL;
     }
     char name[LINK_NAME];
@@ -143,36 +162,13 @@ size_t connect_list(const struct context *context, struct dap_listed *out, size_
     return dap_list(out, room, &deadline);
 }
 
-/* Finds board files by name where `make install` puts them, relative to this program. */
-static size_t add_installed(const char **words, size_t n, char (*folders)[INSTALLED_ROOM])
-{
-    static const char *const parts[INSTALLED] = {"/openocd-cfg/boards", "/openocd-cfg", ""};
-    char self[PATH_MAX];
-    ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
-    self[length > 0 ? length : 0] = '\0';
-    for (int i = 0; i < 2; i++) { /* the program's own name, and its folder's */
-        char *slash = strrchr(self, '/');
-        if (slash == NULL)
-            return n;
-        *slash = '\0';
-    }
-    for (size_t i = 0; i < INSTALLED && n + 2 <= OPTION_WORDS + 2 * INSTALLED; i++) {
-        int used = snprintf(folders[i], INSTALLED_ROOM, "%s/share/pmu-probe%s", self, parts[i]);
-        if (used < 0 || used >= INSTALLED_ROOM || access(folders[i], R_OK) != 0)
-            continue;
-        words[n++] = "-s";
-        words[n++] = folders[i];
-    }
-    return n;
-}
-
 static struct link *start_openocd(const struct context *context, struct error *error)
 {
     const struct options *options = context->options;
-    const char *words[OPTION_WORDS + 2 * INSTALLED];
-    char folders[INSTALLED][INSTALLED_ROOM];
-    memcpy(words, options->openocd, options->n_openocd * sizeof *words);
-    size_t n = add_installed(words, options->n_openocd, folders);
+    const char *words[BOARD_WORDS];
+    struct board_files boards;
+    board_files_find(&boards);
+    size_t n = board_files_words(&boards, options, words);
     char name[LINK_NAME] = "openocd";
     struct lock *lock;
     for (size_t i = 0, used = strlen(name); i < options->n_openocd && used < sizeof name; i++)
@@ -180,7 +176,11 @@ static struct link *start_openocd(const struct context *context, struct error *e
     if (!lock_take(name, &lock, error))
         return NULL;
     struct deadline deadline = deadline_until(context, START_MS);
-    return claimed(openocd_start(words, n, options->n_openocd, context->log, &deadline, error), name, lock);
+    struct link *link =
+        openocd_start(options->openocd_path, words, n, options->n_openocd, context->log, &deadline, error);
+    if (link == NULL)
+        board_files_advise(&boards, options, error);
+    return claimed(link, name, lock);
 }
 
 /* No probe was named: takes the only one there is. What else listens on OpenOCD's port hides none. */
@@ -204,7 +204,13 @@ static struct link *connect_default(const struct context *context, struct error 
                   has_other ? ", " : "", has_other ? other.adapter->way : "");
         return NULL;
     }
-    return connect_dap(context, "cmsis-dap", error);
+    link = connect_dap(context, "cmsis-dap", error);
+    if (link != NULL && other_kind) {
+        size_t used = strlen(link->note);
+        snprintf(link->note + used, sizeof link->note - used, "%s%.100s", used > 0 ? "; " : "",
+                 no_server.text);
+    }
+    return link;
 }
 
 static struct link *connect_msr(const struct context *context, const char *probe, struct error *error)

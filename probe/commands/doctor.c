@@ -471,7 +471,7 @@ static bool try_counter(struct session *session, struct error *error)
     }
     fprintf(out, "  %-15s %-10s %s: %" PRIu64 ", and %d ms later %" PRIu64 "\n", "counter",
             moves ? "ok" : "STANDS", name, first, ms, second);
-    fprintf(out, "  %-15s %-10s %s\n", "in use", device->block->state, device->block->text);
+    fprintf(out, "  %-15s %-10s %s\n", "found", device->block->state, device->block->text);
     name_own_writes(session);
     return check_movement(session, moves, status, error);
 }

@@ -244,6 +244,10 @@ static bool check_piece(struct session *session, const struct segment *piece, st
     struct error differs = {0}, by_core = {0}, ignored = {0};
     if (!read_piece(session, piece, results, &skip, &n, &asleep, &differs)) {
         error_prefix(&differs, "the ELF's code at 0x%08" PRIX64 " cannot be read back: ", piece->address);
+        if (differs.kind == ERROR_FAULT)
+            differs.advice =
+                "The program is probably another chip's, with memory where this one has none. Else: are its "
+                "power and clocks on?";
     } else if (compare(session, piece, skip, results, n, &differs)) {
         session->shown_in_sleep = session->shown_in_sleep || asleep;
         return true;

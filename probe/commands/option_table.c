@@ -81,6 +81,13 @@ const struct option option_table[] = {
     {'s', "search", "DIR", OPTION_OPENOCD, 0, LINKED,
      .help = "start OpenOCD with this folder for files, its -s", .acts = starts,
      .rivals = {{"probe", reaches, ALL}}, .brief = "and with this folder for files", .group = OPTIONS_LINK},
+    {0, "openocd", "PATH", OPTION_TEXT, AT(openocd_path), LINKED, .acts = "names a program to run",
+     .help = "which OpenOCD -f and -c start; default: $PMU_OPENOCD, else the one in PATH, else that of "
+             "PlatformIO, the "
+             "Pico SDK or xPack in your home",
+     .rivals = {{"probe", reaches, ALL}},
+     .needs = {"file tcl", "needs -f FILE, with which it is started", ALL},
+     .brief = "which OpenOCD is started", .group = OPTIONS_LINK},
     {0, "elf", "FILE", OPTION_TEXT, AT(elf), PROGRAM,
      .help = "the program on the target, for names and lines; without it, the ELF files here and in build/, "
              "target/ and .pio/build/ are compared with the target",

@@ -58,6 +58,7 @@ struct options {
     size_t n_metrics;
     enum format format;
     const char *separator;             /* of FORMAT_CSV */
+    const char *openocd_path;          /* NULL: the one that is found */
     const char *openocd[OPTION_WORDS]; /* -f FILE, -c TCL, -s DIR in the user's order */
     size_t n_openocd;
     int core; /* -1: not given */

@@ -13,7 +13,7 @@ enum { MARK_BEGIN = 0x02, MARK_END = 0x03, PIECE = 2400, SMALL = 512 };
 
 static const char preparation[] =
     "set ::pmu_in {}; proc pmu_monitor {} {set script $::pmu_in; set ::pmu_in {}; "
-    "catch -exit {uplevel #0 $script} ::pmu_out; pmu_more}; "
+    "catch {uplevel #0 $script} ::pmu_out; pmu_more}; "
     "proc pmu_more {} {set piece [string range $::pmu_out 0 5999]; "
     "set ::pmu_out [string range $::pmu_out 6000 end]; "
     "format %c%s%s%c 2 [expr {$::pmu_out eq {} ? {.} : {+}}] $piece 3}; format {}";

@@ -343,8 +343,8 @@ struct link *openocd_connect(const char *host, uint16_t port, const struct log *
     return openocd_begin(openocd, host, port, deadline, error);
 }
 
-struct link *openocd_start(const char *const *options, size_t n, size_t named, const struct log *log,
-                           const struct deadline *deadline, struct error *error)
+struct link *openocd_start(const char *path, const char *const *options, size_t n, size_t named,
+                           const struct log *log, const struct deadline *deadline, struct error *error)
 {
     struct openocd *openocd = openocd_new(error);
     if (openocd == NULL)
@@ -354,7 +354,7 @@ struct link *openocd_start(const char *const *options, size_t n, size_t named, c
     for (size_t i = 0; i < named && used < sizeof openocd->name; i++)
         used += (size_t)snprintf(openocd->name + used, sizeof openocd->name - used, " %s", options[i]);
     openocd->session.rpc.log = log;
-    openocd->session.process = openocd_process_start(options, n, log, deadline, error);
+    openocd->session.process = openocd_process_start(path, options, n, log, deadline, error);
     if (openocd->session.process == NULL) {
         link_close(&openocd->link);
         return NULL;

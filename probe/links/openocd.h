@@ -18,12 +18,12 @@ struct link *openocd_connect(const char *host, uint16_t port, const struct log *
                              const struct deadline *deadline, struct error *error);
 
 /*
- * Starts an OpenOCD on free ports with `options` (-f FILE, -c TCL, -s DIR as separate words); the first
- * `named` of them name the link. link_close stops it. NULL on error, with the end of OpenOCD's log in the
- * text.
+ * Starts an OpenOCD, `path` or one that is found, on free ports with `options` (-f FILE, -c TCL, -s DIR as
+ * separate words); the first `named` of them name the link. link_close stops it. NULL on error, with the end
+ * of OpenOCD's log in the text.
  */
-struct link *openocd_start(const char *const *options, size_t n, size_t named, const struct log *log,
-                           const struct deadline *deadline, struct error *error);
+struct link *openocd_start(const char *path, const char *const *options, size_t n, size_t named,
+                           const struct log *log, const struct deadline *deadline, struct error *error);
 
 /* An OpenOCD reached through `transport` instead of a socket, called `name`. The caller keeps the transport.
  * NULL on error. */

@@ -281,8 +281,8 @@ bool openocd_process_tell(struct openocd_process *process, const char *what, str
     if (strstr(words, "Can't find ") != NULL)
         return error_advise(
             error, ERROR_SERVER,
-            "This OpenOCD has no such file; a newer one may have it, and PMU_OPENOCD=PATH names "
-            "another. ls /usr/share/openocd/scripts/target shows the files of Debian's.",
+            "This OpenOCD has no such file; a newer one may have it, and --openocd PATH names another. ls "
+            "/usr/share/openocd/scripts/target shows the files of Debian's.",
             "%s: %s", what, words);
     return error_set(error, ERROR_SERVER, "%s: %s", what, words);
 }
@@ -339,8 +339,9 @@ static bool find_elsewhere(char *out, size_t size)
     return found;
 }
 
-struct openocd_process *openocd_process_start(const char *const *options, size_t n, const struct log *log,
-                                              const struct deadline *deadline, struct error *error)
+struct openocd_process *openocd_process_start(const char *path, const char *const *options, size_t n,
+                                              const struct log *log, const struct deadline *deadline,
+                                              struct error *error)
 {
     struct openocd_process *process = calloc(1, sizeof *process);
     char **argv = calloc(n + QUIET_OPTIONS + 2, sizeof *argv);
@@ -355,8 +356,9 @@ struct openocd_process *openocd_process_start(const char *const *options, size_t
     /* Our options come first: OpenOCD refuses them after the user's `init` */
     size_t used = 0;
     char elsewhere[PATH_MAX];
-    char *named = getenv("PMU_OPENOCD");
-    argv[used++] = named != NULL && named[0] != '\0' ? named : (char *)"openocd";
+    const char *named = path != NULL ? path : getenv("PMU_OPENOCD");
+    bool is_named = named != NULL && named[0] != '\0';
+    argv[used++] = (char *)(is_named ? named : "openocd");
     for (size_t i = 0; i < QUIET_OPTIONS; i++)
         argv[used++] = (char *)quiet_options[i];
     for (size_t i = 0; i < n; i++)
@@ -364,14 +366,19 @@ struct openocd_process *openocd_process_start(const char *const *options, size_t
     for (size_t i = 0; i < used; i++)
         log_line(log, "%s%s", i == 0 ? "starting " : "  ", argv[i]);
     int failure = fork_openocd(process, argv);
-    if (failure == ENOENT && argv[0] != named && find_elsewhere(elsewhere, sizeof elsewhere)) {
+    if (failure == ENOENT && !is_named && find_elsewhere(elsewhere, sizeof elsewhere)) {
         argv[0] = elsewhere;
         close(process->log_fd);
         (void)waitpid(process->pid, NULL, 0);
         log_line(log, "not in PATH; starting %s", elsewhere);
         failure = fork_openocd(process, argv);
     }
-    if (failure != 0)
+    if (failure == ENOENT && !is_named)
+        error_advise(error, ERROR_NO_PROBE,
+                     "Install it (apt install openocd), or say where it is: --openocd PATH, or the variable "
+                     "PMU_OPENOCD.",
+                     "there is no openocd in PATH");
+    else if (failure != 0)
         error_set(error, ERROR_NO_PROBE, "cannot run %.200s: %s", argv[0], strerror(failure));
     free(argv);
     if (failure != 0 || !wait_for_port(process, deadline, error)) {

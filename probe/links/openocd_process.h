@@ -15,10 +15,12 @@
 
 struct openocd_process;
 
-/* $PMU_OPENOCD, else the one in PATH, else one that PlatformIO, the Pico SDK or xPack have installed for this
- * user. Returns once it listens on its Tcl port. NULL on error, with the end of its log in the text. */
-struct openocd_process *openocd_process_start(const char *const *options, size_t n, const struct log *log,
-                                              const struct deadline *deadline, struct error *error);
+/* `path`; NULL: $PMU_OPENOCD, else the one in PATH, else one that PlatformIO, the Pico SDK or xPack have
+ * installed for this user. Returns once it listens on its Tcl port. NULL on error, with the end of its log in
+ * the text. */
+struct openocd_process *openocd_process_start(const char *path, const char *const *options, size_t n,
+                                              const struct log *log, const struct deadline *deadline,
+                                              struct error *error);
 /* `was_asked`: it was sent `shutdown` and gets a moment to end; then it is killed. NULL is allowed. */
 void openocd_process_stop(struct openocd_process *process, bool was_asked);
 

@@ -29,7 +29,7 @@ enum openocd_end {
 /* Another way to get a script evaluated at OpenOCD's top level. */
 struct tcl_transport {
     void *context;
-    /* The answer, at most `room` bytes, is the script's result, also that of `return -code exit`. */
+    /* The answer, at most `room` bytes, is the script's result. */
     enum openocd_end (*ask)(void *context, const char *script, size_t length, char *answer, size_t room,
                             size_t *answer_length, const struct deadline *);
 };

@@ -206,17 +206,27 @@ def openocd_environment():
     return os.environ if os.environ.get("PMU_SOAK") else dict(os.environ, LD_PRELOAD=str(BUILD / "clients/quick-reads.so"))
 
 
+def later_openocd():
+    """How the OpenOCD is started that was built or installed in the folder OPENOCD_MASTER; None: there is none."""
+    folder = os.environ.get("OPENOCD_MASTER", "")
+    for program, scripts in (("src/openocd", "tcl"), ("bin/openocd", "share/openocd/scripts")):
+        if folder and os.access(os.path.join(folder, program), os.X_OK):
+            return os.path.join(folder, program), "-s", os.path.join(folder, scripts)
+    return None
+
+
 class OpenOcd:
     """A real OpenOCD on the board's JTAG or another wire, driven by its Tcl port. `prefix`: as in Board.start."""
 
     END = b"\x1a"
+    PROGRAM = ("openocd",)
 
     def __init__(self, board, *commands, config=None, config_first="", prefix=(), target="virtual.cpu"):
         self.target = target
         config = config or ROOT / "openocd-cfg" / "boards" / "virtual.cfg"
         path = getattr(board, "jtag_path", None)
         host, port = (path, 0) if path else ("127.0.0.1", board.jtag_port)
-        arguments = [*prefix, "openocd", "-c", f"set BOARD_PORT {port}; set BOARD_HOST {{{host}}}",
+        arguments = [*prefix, *self.PROGRAM, "-c", f"set BOARD_PORT {port}; set BOARD_HOST {{{host}}}",
                      "-c", f"gdb_port disabled; telnet_port disabled; tcl_port 0; {config_first}", "-f", str(config)]
         for command in commands:
             arguments += ["-c", command]

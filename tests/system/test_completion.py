@@ -1,6 +1,7 @@
 """Completion in a real bash, zsh and fish, and the manual page in a real man. All are made of the tool's own tables."""
 import os
 import re
+import shutil
 import subprocess
 
 import pexpect
@@ -43,13 +44,17 @@ ROWS = [
     ("compare board_", "compare board_app.elf"),
     ("report --sort li", "report --sort line"),
     ("-p msr-", "-p msr-agent:"),
+    ("-f zynqm", "-f zynqmp"),
+    ("-f board_", "-f board_app.elf"),
 ]
 
 
 @pytest.fixture
 def folder(tmp_path):
     (tmp_path / "bin").mkdir()
-    (tmp_path / "bin" / "pmu-probe").symlink_to(TOOL)
+    shutil.copy(TOOL, tmp_path / "bin" / "pmu-probe")  # as installed: it finds its board files from where it is
+    (tmp_path / "share" / "pmu-probe").mkdir(parents=True)
+    (tmp_path / "share" / "pmu-probe" / "openocd-cfg").symlink_to(os.path.join(ROOT, "openocd-cfg"))
     (tmp_path / "some_folder").mkdir()
     (tmp_path / "board_app.elf").write_text("")
     return tmp_path
@@ -68,8 +73,7 @@ def complete(shell, folder, rows):
     found = []
     for row in rows:
         child.expect("ready> ")
-        quote = "'" if shell == "zsh" and row.count("'") % 2 else ""  # bash closes it
-        child.send(f"pmu-probe {row}\t{quote}\001printf '|%s' \005; echo\r")
+        child.send(f"pmu-probe {row}\t\001printf '|%s' \005; echo\r")
         child.expect(r"\|pmu-probe\|([^\r\n]*)\r?\n")
         found.append(child.match.group(1).replace("|", " ").rstrip("/"))  # zsh takes it off behind a folder
     child.sendline("exit")  # close() kills, and gives up soon on a busy machine

@@ -1,11 +1,15 @@
-"""Which OpenOCD it is: the version lines of vendors, one that says something else, and where it is found."""
+"""Which OpenOCD it is: the version lines of vendors, one that says something else, where it is found, and which files it and
+we have. OPENOCD_MASTER names a folder in which a later version was built; some tests then run on that one, too."""
 import os
+import re
 import shutil
 import socket
 
 import pytest
 
-from harness import TOOL, Place, finish_tool, start_tool
+from board import OpenOcd, later_openocd
+from gdb_place import GdbPlace
+from harness import ROOT, TOOL, WAIT, Place, finish_tool, start_tool, wait_for
 from usb import usb_available
 
 needs_usb = pytest.mark.skipif(usb_available() is not None, reason=str(usb_available()))
@@ -40,6 +44,69 @@ def test_one_that_is_too_old():
         assert result.code == 3 and "is too old: Open On-Chip Debugger 0.11.0" in result.err
 
 
+WHICH = [("openocd",), pytest.param(later_openocd(), id="OPENOCD_MASTER", marks=pytest.mark.skipif(
+    later_openocd() is None, reason="OPENOCD_MASTER=DIR is not given"))]
+
+
+@pytest.fixture
+def of_version(request, monkeypatch):
+    monkeypatch.setattr(OpenOcd, "PROGRAM", request.param)
+
+
+each_version = pytest.mark.parametrize("of_version", WHICH, indirect=True)
+
+
+class Debugger:
+    """Another one than ours, at a GDB port: it keeps what OpenOCD prints for its user."""
+
+    def __init__(self, port):
+        self.socket = socket.create_connection(("127.0.0.1", port), timeout=WAIT)
+        self.heard = b""
+        self.send(b"QStartNoAckMode")  # else OpenOCD waits after each packet
+        self.hear(lambda: b"$OK#" in self.heard)
+        self.socket.sendall(b"+")
+
+    def send(self, packet):
+        self.socket.sendall(b"+$%s#%02x" % (packet, sum(packet) & 255))
+
+    def hear(self, enough):
+        while not enough():
+            self.heard += self.socket.recv(1 << 16)
+
+    def printed(self):
+        """The words of its O packets."""
+        words = re.findall(rb"\$O((?:[0-9a-f]{2})+)#", self.heard)
+        return b"".join(bytes.fromhex(each.decode()) for each in words).decode(errors="replace")
+
+
+@each_version
+@pytest.mark.parametrize("line", [None, LINES[1]])
+def test_a_debugger_hears_nothing_of_our_requests(of_version, line):
+    """What it would print for each answer; words of others go on to be printed."""
+    with GdbPlace("m4", commands=(saying(line),) if line else ()) as place:
+        debugger = Debugger(place.server.gdb_port())
+        debugger.send(b"c")
+        wait_for(lambda: place.server("virtual.cpu curstate") == "running", "the core to run")
+        result = finish_tool(start_tool([TOOL, "-p", f"openocd:127.0.0.1:{place.server.port}", "stat", "-I", "20", "--for", "400ms"]))
+        assert result.code == 0 and result.out.count("CPU_CYCLES") >= 10, result.err
+        place.server("echo {heard again}")
+        debugger.hear(lambda: "heard again" in debugger.printed())
+        for text in (debugger.printed(), place.server.output):
+            assert not re.search(r"^pmu \d+ ", text, re.M), text
+        debugger.socket.close()
+
+
+@each_version
+@pytest.mark.parametrize("way", ["m4", "rp2040", "a9"])
+def test_it_measures_on_each(of_version, way):
+    with Place(way) as place:
+        result = place.delta("-r", 5, "work_by_data")
+        assert len(result.hits) == 5 and min(result.cycles) > 0, result.err
+        assert place.run("info").code == 0 and place.run("doctor").code == 0
+        result = place.run("stat", "--for", "200ms")
+        assert result.code == 0 and "CPU_CYCLES" in result.out, result.err
+
+
 def own_openocd(place, environment, *words):
     """Starts an OpenOCD of the tool's own for the board."""
     config = place.config() or os.path.join(os.path.dirname(__file__), "..", "..", "openocd-cfg", "boards", "virtual.cfg")
@@ -62,6 +129,11 @@ def test_where_it_is_found(tmp_path):
         result = own_openocd(place, nowhere | {"PMU_OPENOCD": str(tmp_path / "named")})
         assert result.code == 0, result.err
         assert log.read_text().split() == [str(path / "openocd"), str(tmp_path / "named")]
+        log.unlink()
+        result = own_openocd(place, nowhere | {"PMU_OPENOCD": str(tmp_path / "none")}, "--openocd", tmp_path / "named")
+        assert result.code == 0 and log.read_text().split() == [str(tmp_path / "named")], result.err
+        result = own_openocd(place, {"PATH": str(tmp_path / "nothing"), "HOME": str(tmp_path)})
+        assert result.code == 3 and "there is no openocd in PATH" in result.err and "apt install openocd" in result.err
         result = own_openocd(place, {"PMU_OPENOCD": str(tmp_path / "none")})
         assert result.code == 3 and f"cannot run {tmp_path}/none: No such file" in result.err
 
@@ -71,6 +143,29 @@ def test_a_file_that_it_does_not_have():
         result = own_openocd(place, {}, "-f", "target/stm32of2031.cfg")
         assert result.code == 3
         assert "Can't find target/stm32of2031.cfg" in result.err and "a newer one may have it" in result.err
+
+
+@pytest.fixture
+def installed(tmp_path):
+    """The tool where it finds its board files."""
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "share" / "pmu-probe").mkdir(parents=True)
+    (tmp_path / "share" / "pmu-probe" / "openocd-cfg").symlink_to(os.path.join(ROOT, "openocd-cfg"))
+    return shutil.copy(TOOL, tmp_path / "bin" / "pmu-probe")
+
+
+def test_boards_by_name(installed):
+    with Place("m4/swd") as place:
+        result = finish_tool(start_tool([installed, "-c", f"set BOARD_PORT {place.board.jtag_port}", "-f", "virtual", "info"]))
+        assert result.code == 0 and result.out.startswith("openocd -c set BOARD_PORT") and "Cortex-M4" in result.out, result.err
+
+
+@pytest.mark.parametrize("name, meant", [("rp2530", "did you mean rp2350"), ("zynq700.cfg", "did you mean zynq7000"),
+                                         ("nothing_like_it", "has a file nothing_like_it\n")])
+def test_names_of_no_board(installed, name, meant):
+    result = finish_tool(start_tool([installed, "-f", name, "info"]))
+    assert result.code == 3 and f"neither OpenOCD nor pmu-probe has a file {name}" in result.err and meant in result.err
+    assert "Boards, for -f: am62, beaglebone-black" in result.err.replace("\n", " ") and "virtual" not in result.err
 
 
 @needs_usb
@@ -85,10 +180,26 @@ def test_a_silent_port_hides_no_usb_probe():
         silent.listen()
         result = finish_tool(start_tool(place.board.in_namespace([TOOL, "info"])))
         assert result.code == 0 and result.out.startswith("cmsis-dap "), result.err
+        assert "127.0.0.1:6666 is open, but silent" in result.err or "localhost:6666 is open, but silent" in result.err
+        result = finish_tool(start_tool(place.board.in_namespace([TOOL, "probes"])))
+        assert result.code == 0 and result.out.startswith("cmsis-dap:") and "6666 is open, but silent" in result.err
 
 
 @pytest.mark.parametrize("probe, line", [("stlink", "interface/stlink-dap.cfg -c 'transport select dapdirect_swd'"),
                                          ("jlink", "interface/jlink.cfg -c 'transport select swd'")])
 def test_adapters_by_name_are_answered(probe, line):
-    result = finish_tool(start_tool([TOOL, "-p", probe, "info"]))
-    assert result.code == 2 and f"{probe} is reached through OpenOCD: pmu-probe -f {line}" in result.err
+    for probe in (probe, probe.upper()):
+        result = finish_tool(start_tool([TOOL, "-p", probe, "info"]))
+        assert result.code == 2 and f"{probe} is reached through OpenOCD: pmu-probe -f {line}" in result.err
+
+
+def test_kinds_of_probes_in_any_case_and_left_out():
+    with Place("m4/swd") as place:
+        address = f"127.0.0.1:{place.board.dap_port}"
+        result = finish_tool(start_tool([TOOL, "-p", f"CMSIS-DAP-TCP:{address}", "info"]))
+        assert result.code == 0 and "Cortex-M4" in result.out, result.err
+        result = finish_tool(start_tool([TOOL, "-p", address, "info"]))
+        assert result.code == 2 and f"-p cmsis-dap-tcp:{address}, -p openocd:{address} or -p gdb:{address}" in result.err
+    for address, kind in (("localhost:4441", "cmsis-dap-tcp"), ("[::1]:6666", "openocd")):
+        result = finish_tool(start_tool([TOOL, "-p", address, "info"]))
+        assert result.code == 2 and f"what is at {address}? Say: -p {kind}:{address}" in result.err

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 static const char usb_word[] = "cmsis-dap", tcp_word[] = "cmsis-dap-tcp", usb_port_word[] = "usb:";
 
@@ -14,7 +15,7 @@ static const char usb_word[] = "cmsis-dap", tcp_word[] = "cmsis-dap-tcp", usb_po
 static const char *after(const char *text, const char *word)
 {
     size_t n = strlen(word);
-    if (strncmp(text, word, n) != 0 || (text[n] != '\0' && text[n] != ':'))
+    if (strncasecmp(text, word, n) != 0 || (text[n] != '\0' && text[n] != ':'))
         return NULL;
     return text[n] == ':' ? text + n + 1 : text + n;
 }
@@ -341,9 +342,13 @@ static const struct adapter adapters[] = {
 
 const char *dap_other_way(const char *kind)
 {
-    return strcmp(kind, "stlink") == 0 || strcmp(kind, "st-link") == 0 ? STLINK
-           : strcmp(kind, "jlink") == 0 || strcmp(kind, "j-link") == 0 ? JLINK
-                                                                       : NULL;
+    static const struct {
+        const char *name, *way;
+    } ways[] = {{"stlink", STLINK}, {"st-link", STLINK}, {"jlink", JLINK}, {"j-link", JLINK}};
+    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++)
+        if (strcasecmp(ways[i].name, kind) == 0)
+            return ways[i].way;
+    return NULL;
 }
 
 const struct adapter *adapter_find(uint16_t vendor, uint16_t product)

@@ -126,7 +126,7 @@ static inline void fake_start(struct fake *fake, const char *tcl)
     const char *options[] = {"-c", tcl};
     struct deadline deadline = in_ms(20000);
     memset(fake, 0, sizeof *fake);
-    fake->process = openocd_process_start(options, 2, NULL, &deadline, &fake->error);
+    fake->process = openocd_process_start(NULL, options, 2, NULL, &deadline, &fake->error);
     if (fake->process == NULL)
         fail_msg("%s", fake->error.text);
     uint16_t port = openocd_process_port(fake->process);

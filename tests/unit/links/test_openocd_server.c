@@ -340,7 +340,7 @@ CLEAN_TEST(test_ours_is_named_by_its_options_and_stopped)
 {
     const char *options[] = {"-c", dummy_tcl};
     struct deadline deadline = in_ms(10000);
-    struct link *link = openocd_start(options, 2, 2, NULL, &deadline, &fake.error);
+    struct link *link = openocd_start(NULL, options, 2, 2, NULL, &deadline, &fake.error);
     if (link == NULL)
         fail_msg("%s", fake.error.text);
     char name[128];
@@ -378,7 +378,7 @@ CLEAN_TEST(test_process_ends_with_us)
 {
     const char *options[] = {"-c", "noinit"};
     struct deadline deadline = in_ms(10000);
-    struct openocd_process *process = openocd_process_start(options, 2, NULL, &deadline, &fake.error);
+    struct openocd_process *process = openocd_process_start(NULL, options, 2, NULL, &deadline, &fake.error);
     assert_non_null(process);
     pid_t pid = openocd_process_pid(process);
     assert_int_equal(getpgid(pid), pid);
@@ -392,16 +392,16 @@ CLEAN_TEST(test_why_ours_does_not_start)
     const char *missing[] = {"-f", "no-such-board.cfg"}, *no_init[] = {"-c", "noinit"};
     const char *no_port[] = {"-c", "noinit; tcl_port disabled"};
     struct deadline deadline = in_ms(10000);
-    assert_null(openocd_start(missing, 2, 2, NULL, &deadline, &fake.error));
+    assert_null(openocd_start(NULL, missing, 2, 2, NULL, &deadline, &fake.error));
     assert_int_equal(fake.error.kind, ERROR_SERVER);
     assert_non_null(strstr(fake.error.text, "OpenOCD could not start: "));
     assert_non_null(strstr(fake.error.text, "no-such-board.cfg"));
     error_clear(&fake.error);
-    assert_null(openocd_start(no_init, 2, 2, NULL, &deadline, &fake.error));
+    assert_null(openocd_start(NULL, no_init, 2, 2, NULL, &deadline, &fake.error));
     assert_non_null(strstr(fake.error.text, "waits for its `init` command"));
     error_clear(&fake.error);
     deadline = in_ms(300);
-    assert_null(openocd_start(no_port, 2, 2, NULL, &deadline, &fake.error));
+    assert_null(openocd_start(NULL, no_port, 2, 2, NULL, &deadline, &fake.error));
     assert_non_null(strstr(fake.error.text, "did not open its Tcl port in time"));
 }
 
@@ -410,7 +410,7 @@ CLEAN_TEST(test_adapter_that_is_not_there)
     const char *options[] = {"-c", "adapter driver remote_bitbang; remote_bitbang host localhost;"
                                    "remote_bitbang port 1; transport select jtag"};
     struct deadline deadline = in_ms(10000);
-    assert_null(openocd_start(options, 2, 2, NULL, &deadline, &fake.error));
+    assert_null(openocd_start(NULL, options, 2, 2, NULL, &deadline, &fake.error));
     assert_int_equal(fake.error.kind, ERROR_SERVER);
     if (strstr(fake.error.text, "OpenOCD could not start: Error on socket") == NULL)
         fail_msg("%s", fake.error.text);
@@ -422,17 +422,17 @@ CLEAN_TEST(test_no_openocd_installed)
     snprintf(path, sizeof path, "%s", getenv("PATH"));
     struct deadline deadline = in_ms(1000);
     setenv("PATH", "/nowhere", 1);
-    struct link *link = openocd_start(NULL, 0, 0, NULL, &deadline, &fake.error);
+    struct link *link = openocd_start(NULL, NULL, 0, 0, NULL, &deadline, &fake.error);
     setenv("PATH", path, 1);
     assert_null(link);
-    assert_string_equal(fake.error.text, "cannot run openocd: No such file or directory");
+    assert_string_equal(fake.error.text, "there is no openocd in PATH");
 }
 
 CLEAN_TEST(test_ours_dies)
 {
     const char *options[] = {"-c", fake_tcl, "-c", "proc fake_read {args} { kill KILL [pid] }"};
     struct deadline deadline = in_ms(10000);
-    struct link *link = openocd_start(options, 4, 4, NULL, &deadline, &fake.error);
+    struct link *link = openocd_start(NULL, options, 4, 4, NULL, &deadline, &fake.error);
     if (link == NULL)
         fail_msg("%s", fake.error.text);
     struct step step = step_read(at(SPACE_MEMORY, 0, 0x100, 4));
