@@ -90,8 +90,8 @@ static bool begin_document(struct delta_command *self, struct error *error)
     self->document = document_new();
     self->times = calloc(1, sizeof *self->times);
     self->left_out = 0;
-    document_add(&self->document,
-                 json_header_part(JSON_SCHEMA, &self->conditions, columns, plan->n_columns, deadline_wall_s()));
+    document_add(&self->document, json_header_part(JSON_SCHEMA, &self->conditions, columns, plan->n_columns,
+                                                   deadline_wall_s()));
     if (!self->document.ok || self->times == NULL)
         return error_set(error, ERROR_SYSTEM, "out of memory");
     if (command->options->format == FORMAT_TEXT)
@@ -275,8 +275,10 @@ static bool verdict_output_write(struct delta_command *self, struct verdict_outp
     slowest_lines(self->slowest, document, &self->summary, &line);
     document_add(document, line);
     if (check != NULL) {
-        baseline_compare(&check->baseline, &self->summary, check->threshold, check->any_elf,
-                         &check->comparison);
+        struct baseline now;
+        document->ok = baseline_live(&now, &self->summary) && document->ok;
+        runs_compare(&check->baseline, &now, check->threshold, check->any_elf, 1, &check->comparison);
+        baseline_free(&now);
         document_add(document, comparison_line(&check->comparison));
         *code = verdicts_exit_code(check->comparison.verdict);
     }
@@ -341,6 +343,8 @@ int command_delta(const struct context *context, struct error *error)
         code = command_interrupted(context, error);
         ok = true;
     }
+    if (check != NULL)
+        baseline_free(&check->baseline);
     free(check);
     document_free(&self.document);
     free(self.times);

@@ -1,6 +1,7 @@
 #include "report/annotation_table.h"
 
 #include "report/number.h"
+#include "report/page.h"
 #include "report/terminal.h"
 #include "report/views.h"
 #include "symbols/names.h"
@@ -353,7 +354,12 @@ static bool put_all(const struct rendering *to, const struct annotation_report *
     const struct annotated_function *function = report->function;
     json_t *lines = document_rows(document, "function", NULL);
     bool ok = lines != NULL;
-    render_begin(to, field_text(document_line(document, "function"), "function"));
+    const struct page page = {.to = to,
+                              .title = field_text(document_line(document, "function"), "function"),
+                              .verdict = "",
+                              .command = report->command,
+                              .document = document};
+    page_begin(&page);
     put_head(to, document);
     for (size_t i = 0; i < function->core_count && ok; i++) {
         const struct annotation *core = &function->cores[i];
@@ -366,7 +372,7 @@ static bool put_all(const struct rendering *to, const struct annotation_report *
     }
     render_notes(to, field_of(document_line(document, "profile"), "notes"));
     json_decref(lines);
-    return ok;
+    return page_end(&page) && ok;
 }
 
 bool annotation_write(const struct rendering *to, const struct annotation_report *report)
@@ -375,5 +381,5 @@ bool annotation_write(const struct rendering *to, const struct annotation_report
     bool ok = document.ok && (to->format == FORMAT_JSON ? document_write(to->out, &document)
                                                         : put_all(to, report, &document));
     document_free(&document);
-    return render_end(to) && ok;
+    return ok;
 }

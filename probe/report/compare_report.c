@@ -145,7 +145,7 @@ static bool put_page(const struct rendering *to, const struct document *document
     text[0] = '\0';
     if (n > 1)
         snprintf(text, sizeof text, " over all %zu", n);
-    const struct page page = {.out = to->out,
+    const struct page page = {.to = to,
                               .title = "Comparison",
                               .verdict = field_text(document_line(document, "summary"), "verdict"),
                               .about_verdict = text,

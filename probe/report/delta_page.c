@@ -299,7 +299,7 @@ bool delta_page(const struct rendering *to, const struct delta_report *report)
     const struct conditions *conditions = &self.run.conditions;
     char title[CELL], text[CELL];
     snprintf(text, sizeof text, ", against %.256s", field_text(verdict, "baseline.file"));
-    const struct page page = {.out = out,
+    const struct page page = {.to = to,
                               .title = page_region(conditions->start, conditions->end, title, sizeof title),
                               .conditions = conditions,
                               .verdict = field_text(verdict, "verdict"),

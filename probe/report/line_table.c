@@ -332,15 +332,14 @@ bool line_write(const struct rendering *to, const struct document *document, boo
         return document->ok && document_write(to->out, document);
     conditions_read(&conditions, document_line(document, "header"));
     snprintf(title, sizeof title, "Lines of %.480s", conditions.start);
-    const struct page page = {.out = to->out,
+    const struct page page = {.to = to,
                               .title = title,
                               .conditions = &conditions,
                               .verdict = "",
                               .command = command,
                               .document = document};
-    if (to->format == FORMAT_HTML)
-        page_begin(&page);
-    else if (!begun || to->format == FORMAT_MARKDOWN)
+    page_begin(&page);
+    if (!begun || to->format == FORMAT_MARKDOWN)
         conditions_write(to, &conditions);
     if (to->format == FORMAT_MARKDOWN && conditions.note[0] != '\0')
         render_text(to, conditions.note);
@@ -354,7 +353,5 @@ bool line_write(const struct rendering *to, const struct document *document, boo
                 render_text(to, clock);
         }
     }
-    if (to->format == FORMAT_HTML)
-        return page_end(&page) && ok;
-    return render_end(to) && ok;
+    return page_end(&page) && ok;
 }

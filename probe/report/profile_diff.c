@@ -1,6 +1,7 @@
 #include "report/profile_diff.h"
 
 #include "report/number.h"
+#include "report/page.h"
 #include "report/profile_file.h"
 #include "report/profile_notes.h"
 #include "report/views.h"
@@ -165,7 +166,8 @@ static bool put_core(const struct rendering *to, const struct document *document
     return ok;
 }
 
-static bool put_all(const struct rendering *to, const struct document *document, enum shares_sort sort)
+static bool put_all(const struct rendering *to, const struct document *document,
+                    const struct page_command *command, enum shares_sort sort)
 {
     const json_t *now = document_line(document, "profile"), *old = document_line(document, "old");
     const char *link = field_text(document_line(document, "header"), "link");
@@ -174,7 +176,9 @@ static bool put_all(const struct rendering *to, const struct document *document,
     char title[1024];
     snprintf(title, sizeof title, "Profile %.400s against %.400s", field_text(now, "file"),
              field_text(old, "file"));
-    render_begin(to, title);
+    const struct page page = {
+        .to = to, .title = title, .verdict = "", .command = command, .document = document};
+    page_begin(&page);
     profile_head_put(to, "now: ", now, link);
     profile_head_put(to, "before: ", old, field_of(old, "link") != NULL ? field_text(old, "link") : link);
     for (size_t i = 0; i < json_array_size(cores) && ok; i++)
@@ -183,24 +187,25 @@ static bool put_all(const struct rendering *to, const struct document *document,
     put_old_notes(to, old, now);
     render_notes(to, field_of(document_line(document, "summary"), "notes"));
     json_decref(cores);
-    return ok;
+    return page_end(&page) && ok;
 }
 
-bool profile_diff_show(const struct rendering *to, const struct document *document)
+bool profile_diff_show(const struct rendering *to, const struct document *document,
+                       const struct page_command *command)
 {
     enum shares_sort sort = profile_sort_by_name(field_text(document_line(document, "profile"), "sort"));
     bool ok =
         document->ok && (to->format == FORMAT_JSON ? document_write(to->out, document)
                          : to->format == FORMAT_CSV
                              ? render_table(to, change_csv(sort), document_rows(document, "change", NULL))
-                             : put_all(to, document, sort));
-    return render_end(to) && ok;
+                             : put_all(to, document, command, sort));
+    return fflush(to->out) == 0 && !ferror(to->out) && ok;
 }
 
 bool profile_diff_write(const struct rendering *to, const struct profile_diff_report *report)
 {
     struct document document = diff_document(report);
-    bool ok = profile_diff_show(to, &document);
+    bool ok = profile_diff_show(to, &document, report->now->command);
     document_free(&document);
     return ok;
 }

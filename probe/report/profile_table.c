@@ -1,6 +1,7 @@
 #include "report/profile_table.h"
 
 #include "report/number.h"
+#include "report/page.h"
 #include "report/profile_file.h"
 #include "report/profile_notes.h"
 #include "report/terminal.h"
@@ -266,10 +267,20 @@ bool profile_put_cores(const struct rendering *to, const struct document *docume
 static bool put_all(const struct rendering *to, const struct profile_report *report,
                     const struct document *document)
 {
+    const json_t *profile = document_line(document, "profile");
+    char title[CELL];
+    snprintf(title, sizeof title, "Profile %.400s", field_text(profile, "file"));
+    const struct page page = {.to = to,
+                              .title = title,
+                              .verdict = "",
+                              .command = report != NULL ? report->command : NULL,
+                              .document = document};
+    page_begin(&page);
     profile_put_head(to, document);
     bool ok = profile_put_cores(to, document, report);
-    render_notes(to, field_of(document_line(document, "profile"), "notes"));
-    return ok;
+    if (to->format != FORMAT_HTML)
+        render_notes(to, field_of(profile, "notes"));
+    return page_end(&page) && ok;
 }
 
 bool profile_show(const struct rendering *to, const struct document *document,
@@ -282,7 +293,7 @@ bool profile_show(const struct rendering *to, const struct document *document,
         ok = render_table(to, &share_csv, document_rows(document, "share", NULL));
     else if (ok)
         ok = put_all(to, report, document);
-    return render_end(to) && ok;
+    return fflush(to->out) == 0 && !ferror(to->out) && ok;
 }
 
 bool profile_write(const struct rendering *to, const struct profile_report *report)

@@ -213,21 +213,42 @@ static size_t width_of(const struct view *view, const struct layout *layout)
     return width;
 }
 
-/* What goes below a row does, then names take lines of their own, then each row becomes a block. */
-static void fit(const struct view *view, struct layout *layout)
+/* False: there is none that can be spared. */
+static bool leave_one_out(struct view *view, struct view_column columns[COLUMNS], struct layout *layout)
 {
-    size_t columns = layout->to->columns;
-    layout->below = width_of(view, layout) > columns;
-    size_t width = width_of(view, layout), rest = width - layout->width[0];
-    if (width > columns && view->columns[0].as == AS_NAME) {
-        layout->width[0] = columns > rest + NAME_LEAST ? columns - rest : NAME_LEAST;
-        width = rest + layout->width[0];
-    }
-    layout->blocks = width > columns;
+    size_t at = view->n, after;
+    for (size_t i = 0; i < view->n; i++)
+        if (columns[i].spare > 0 && (at == view->n || columns[i].spare < columns[at].spare))
+            at = i;
+    if (at == view->n)
+        return false;
+    after = --view->n - at;
+    memmove(&columns[at], &columns[at + 1], after * sizeof *columns);
+    memmove(&layout->width[at], &layout->width[at + 1], after * sizeof *layout->width);
+    return true;
 }
 
-static struct layout lay_out(const struct rendering *to, const struct view *view, const json_t *rows,
-                             struct cells *cells)
+/* What goes below a row does, then names take lines of their own, then columns are left out, then each row
+ * becomes a block. */
+static void fit(struct view *view, struct view_column columns[COLUMNS], struct layout *layout)
+{
+    size_t most = layout->to->columns, name = layout->width[0];
+    bool named = columns[0].as == AS_NAME;
+    layout->below = width_of(view, layout) > most;
+    if (named && width_of(view, layout) > most) {
+        layout->width[0] = NAME_LEAST;
+        while (width_of(view, layout) > most && leave_one_out(view, columns, layout))
+            ;
+        size_t rest = width_of(view, layout) - NAME_LEAST,
+               least = most < rest + NAME_LEAST ? INDENT : NAME_LEAST;
+        layout->width[0] = most > rest + least ? most - rest : least;
+        layout->width[0] = layout->width[0] < name ? layout->width[0] : name;
+    }
+    layout->blocks = width_of(view, layout) > most;
+}
+
+static struct layout lay_out(const struct rendering *to, struct view *view,
+                             struct view_column columns[COLUMNS], const json_t *rows, struct cells *cells)
 {
     struct layout layout = {.to = to};
     size_t i;
@@ -242,7 +263,7 @@ static struct layout lay_out(const struct rendering *to, const struct view *view
         widen(view, cells, &layout);
     }
     if (view->folds)
-        fit(view, &layout);
+        fit(view, columns, &layout);
     return layout;
 }
 
@@ -386,10 +407,10 @@ static const char *reason_of(const struct view *view, const json_t *row, char ou
     return terminal_text(out, CODE, view->reason != NULL ? field_text(row, view->reason) : "");
 }
 
-static void write_text(const struct rendering *to, const struct view *view, const json_t *rows,
-                       struct cells *cells)
+static void write_text(const struct rendering *to, struct view *view, struct view_column columns[COLUMNS],
+                       const json_t *rows, struct cells *cells)
 {
-    const struct layout layout = lay_out(to, view, rows, cells);
+    const struct layout layout = lay_out(to, view, columns, rows, cells);
     char reason[CODE];
     for (size_t i = 0; i == 0 || i < json_array_size(rows); i++) {
         const json_t *row = json_array_get(rows, i);
@@ -629,7 +650,7 @@ bool render_table(const struct rendering *to, const struct view *view, json_t *r
     else if (to->format == FORMAT_HTML)
         write_html(to->out, &seen, rows, cells->text[0]);
     else
-        write_text(to, &seen, rows, cells);
+        write_text(to, &seen, columns, rows, cells);
     free(cells);
     json_decref(rows);
     return ok;
@@ -732,17 +753,4 @@ void render_heading(const struct rendering *to, const char *text)
         fputs(to->format == FORMAT_MARKDOWN ? "### " : "\n", to->out);
         render_text(to, text);
     }
-}
-
-void render_begin(const struct rendering *to, const char *title)
-{
-    if (to->format == FORMAT_HTML)
-        html_begin_still(to->out, title);
-}
-
-bool render_end(const struct rendering *to)
-{
-    if (to->format == FORMAT_HTML)
-        html_end_still(to->out);
-    return fflush(to->out) == 0 && !ferror(to->out);
 }

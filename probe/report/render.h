@@ -36,6 +36,7 @@ struct view_column {
     const char *mark;  /* a key: "~" is in front where it is there, and not false */
     const char *only; /* a key: without a row where it is there and not false, people do not see the column */
     size_t least, gap; /* of text: the least width, and the blanks before it, 0: two */
+    unsigned spare;    /* of text: where lines have no room, that with 1 is left out first; 0: never */
     bool below;        /* of text: where the lines have no room it follows on a line below its row */
     bool wide, narrow; /* not of text, for whose lines it is too much; of text alone */
     bool optional;     /* of CSV: without any value there is no such field; for people that always holds */
@@ -75,10 +76,6 @@ void render_facts(const struct rendering *to, const char *const *facts, size_t n
 void render_text(const struct rendering *to, const char *text);
 /* Begins a part. */
 void render_heading(const struct rendering *to, const char *text);
-/* A page has the title; other formats need none. */
-void render_begin(const struct rendering *to, const char *title);
-/* False if the output could not be written whole. */
-bool render_end(const struct rendering *to);
 
 /* Text as Markdown that stays a text. */
 void markdown_text(FILE *out, const char *text);

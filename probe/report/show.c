@@ -59,26 +59,13 @@ static bool show_lines(const struct rendering *to, const struct document *docume
 
 static bool show_report(const struct rendering *to, const struct document *document)
 {
-    char title[512];
-    if (document_line(document, "old") != NULL)
-        return profile_diff_show(to, document);
-    snprintf(title, sizeof title, "Profile %.400s", field_text(document_line(document, "profile"), "file"));
-    render_begin(to, title);
-    return profile_show(to, document, NULL);
+    return document_line(document, "old") != NULL ? profile_diff_show(to, document, NULL)
+                                                  : profile_show(to, document, NULL);
 }
 
 static bool show_history(const struct rendering *to, const struct document *document)
 {
-    struct history history;
-    bool ok = history_read(&history, document);
-    if (ok && to->format == FORMAT_JSON)
-        ok = document_write(to->out, document);
-    else if (ok && to->format == FORMAT_CSV)
-        ok = history_csv(to, document);
-    else if (ok)
-        ok = (to->format == FORMAT_HTML ? history_page : history_text)(to->out, &history);
-    history_free(&history);
-    return ok;
+    return history_write(to, document, NULL);
 }
 
 /* A `sample` or the `summary` of stat. */

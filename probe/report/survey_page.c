@@ -58,7 +58,7 @@ bool survey_page(const struct rendering *to, const struct survey_report *report,
     char title[64];
     size_t n = json_array_size(lines->regions);
     snprintf(title, sizeof title, "Survey of %zu region%s", n, n == 1 ? "" : "s");
-    const struct page page = {.out = to->out,
+    const struct page page = {.to = to,
                               .title = title,
                               .conditions = &lines->conditions,
                               .verdict = field_text(lines->summary, "verdict"),

@@ -18,7 +18,7 @@ const struct view *code_view(bool has_lines);
 extern const struct view line_view;
 extern const struct view line_csv;
 /* A run of a `region` of `history` */
-extern const struct view history_csv_view;
+extern const struct view history_csv, history_view;
 /* A row of a run (run_report.h): a column, the time, a metric */
 extern const struct view summary_view;
 extern const struct view run_csv;

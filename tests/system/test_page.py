@@ -17,7 +17,7 @@ from test_report import COUNTS, END, HEAD, INTERVALS, report, samples, text_of
 VOID = {"meta", "input"}
 TAGS = {"html", "head", "meta", "title", "style", "body", "main", "h1", "h2", "p", "ul", "li", "section", "form", "label", "input",
         "button", "output", "span", "figure", "svg", "rect", "text", "div", "table", "caption", "thead", "tbody", "tr", "th", "td",
-        "details", "summary", "script"}
+        "details", "summary", "pre", "script"}
 
 
 class Page(html.parser.HTMLParser):
