@@ -35,12 +35,12 @@ show() {
     "${quick[@]}" "$tool" -c "$wire" -f "$config" --elf "$elf" "$@" | tee "$folder/shown"
 }
 
-# The event must have had this count in every hit that was shown last, one figure for each `delta`. After min and max the
-# table has "per hit" and "overhead".
+# The event must have had this count in every hit that was shown last, one figure for each `delta`: min and max are the
+# last of its line.
 must_show() {
     event=$1
     shift
-    figures=$(awk -v event="$event" '$1 == event { print ($2 == $(NF - 3) && $2 == $(NF - 2)) ? $2 : "none" }' "$folder/shown")
+    figures=$(awk -v event="$event" '$1 == event { print ($2 == $(NF - 1) && $2 == $NF) ? $2 : "none" }' "$folder/shown")
     if [ "$figures" != "$(printf '%s\n' "$@")" ]; then
         cat "$folder/gdb" 2>/dev/null || true
         echo "demo: $event came out wrong, it must be $*" >&2

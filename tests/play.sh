@@ -57,8 +57,9 @@ start_openocd() {
     LD_PRELOAD=$(realpath "$build/clients/quick-reads.so") setsid openocd -c "set BOARD_HOST $folder/$chip.jtag; set BOARD_PORT 0" \
         -c "tcl_port $2; gdb_port $3; telnet_port disabled" -f "openocd-cfg/boards/$1" >/dev/null 2>"$folder/openocd" &
     children+=($!)
-    until grep -q "for gdb connections" "$folder/openocd"; do
-        if ! kill -0 "${children[-1]}" 2>/dev/null; then
+    # The last of its targets has its port last
+    until [ "$(grep -c "for gdb connections" "$folder/openocd")" = "$4" ]; do
+        if ! kill -0 "${children[-1]}" 2>/dev/null || grep -q "couldn't bind" "$folder/openocd"; then
             cat "$folder/openocd" >&2
             echo "play: OpenOCD ended" >&2
             exit 1
@@ -71,9 +72,9 @@ start_openocd() {
 start_board m4 scenario=0c000000 --dap-tcp "$dap"
 start_board m4 "scenario=00000000 shares=04000000" --dap-tcp "$late"
 start_board rp2040 scenario=07000000 --jtag-socket "$folder/rp2040.jtag"
-start_openocd virtual.cfg "$tcl" "$gdb"
+start_openocd virtual.cfg "$tcl" "$gdb" 1
 start_board a9 scenario=04000080 --jtag-socket "$folder/a9.jtag"
-start_openocd virtual-a9.cfg "$a9_tcl" "$a9_gdb"
+start_openocd virtual-a9.cfg "$a9_tcl" "$a9_gdb" 2
 
 cat <<END
 Four virtual boards:

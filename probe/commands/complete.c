@@ -99,23 +99,27 @@ static void offer_cpus(const struct completion *self)
         offer(self, name, "");
 }
 
-static void offer_set(const struct completion *self, const char *name)
+static void offer_events_of(const struct completion *self, const char *cpu)
 {
-    struct error ignored = {0};
-    struct event_set *set = event_set_open(name, &ignored);
-    for (size_t i = 0; set != NULL && i < event_set_count(set); i++)
-        offer(self, event_set_at(set, i)->name, event_set_at(set, i)->words);
-    event_set_free(set);
+    const char *sets[LIST_SETS];
+    size_t n = list_sets(cpu, sets);
+    for (size_t k = 0; k < n; k++) {
+        struct error ignored = {0};
+        struct event_set *set = event_set_open(sets[k], &ignored);
+        for (size_t i = 0; set != NULL && i < event_set_count(set); i++)
+            offer(self, event_set_at(set, i)->name, event_set_at(set, i)->words);
+        event_set_free(set);
+    }
 }
 
 /* Events of --cpu, else of all cores. Shells drop duplicates. */
 static void offer_events(const struct completion *self)
 {
-    const char *sets[LIST_SETS], *const *all;
-    const char *cpu = self->options->cpu;
-    size_t n = cpu != NULL ? list_sets(cpu, sets) : event_cpus(&all);
-    for (size_t i = 0; i < n; i++)
-        offer_set(self, cpu != NULL ? sets[i] : all[i]);
+    char name[LIST_NAME];
+    if (self->options->cpu != NULL)
+        offer_events_of(self, self->options->cpu);
+    for (size_t i = 0; self->options->cpu == NULL && list_cpu(i, name); i++)
+        offer_events_of(self, name);
 }
 
 static void offer_metrics(const struct completion *self)

@@ -7,7 +7,6 @@
 #include "report/terminal.h"
 #include "symbols/names.h"
 
-#include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -54,10 +53,12 @@ static bool is_wanted(const struct listing *self, const char *name, const char *
 /* "cortex-a9" */
 static void name_part(const struct core_part *part, char out[LIST_NAME])
 {
-    size_t n = 0;
-    for (; part->name[n] != '\0' && n + 1 < LIST_NAME; n++)
-        out[n] = part->name[n] == ' ' ? '-' : (char)tolower((unsigned char)part->name[n]);
-    out[n] = '\0';
+    snprintf(out, LIST_NAME, "%s", part->name);
+    for (char *at = out; *at != '\0'; at++)
+        if (*at == ' ')
+            *at = '-';
+        else if (*at >= 'A' && *at <= 'Z')
+            *at = (char)(*at + ('a' - 'A'));
 }
 
 static struct group *add_group(struct listing *self, const char *name, const char *only)

@@ -21,7 +21,8 @@ static bool show(const struct context *context, const struct document *document,
     if (!show_has(result, to.format))
         return error_set(error, ERROR_USAGE, "--format: a result of %s has no such format", result->command);
     command_has_result(context);
-    return result->write(&to, document) || error_set(error, ERROR_UNWRITTEN, "the output could not be written");
+    return result->write(&to, document) ||
+           error_set(error, ERROR_UNWRITTEN, "the output could not be written");
 }
 
 int command_show(const struct context *context, struct error *error)

@@ -62,6 +62,14 @@ class Play:
     """`make play` on ports of its own, and a shell beside it."""
 
     def __init__(self, folder):
+        while not self.start():  # another test has taken one of the ports meanwhile
+            pass
+        self.folder = folder  # with the checkout's folders, and room for files
+        (folder / "build").symlink_to(BUILD)
+        for name in ("tests", "openocd-cfg"):
+            (folder / name).symlink_to(os.path.join(ROOT, name))
+
+    def start(self):
         self.ports = dict(zip(PORTS, free_ports(len(PORTS))))
         named = {PORTS[port]: str(mine) for port, mine in self.ports.items()}
         environment = dict(os.environ, PMU_BUILD=str(BUILD), PMU_TOOL=RELEASE, **named)
@@ -70,11 +78,11 @@ class Play:
         self.printed = []
         while not self.printed or "Ctrl-C" not in self.printed[-1]:
             self.printed.append(self.process.stdout.readline())
-            assert self.printed[-1] != "", self.process.stderr.read()
-        self.folder = folder  # with the checkout's folders, and room for files
-        (folder / "build").symlink_to(BUILD)
-        for name in ("tests", "openocd-cfg"):
-            (folder / name).symlink_to(os.path.join(ROOT, name))
+            if self.printed[-1] == "":
+                why = self.process.communicate(timeout=WAIT)[1]
+                assert re.search("is taken|in use", why), why
+                return False
+        return True
 
     def type(self, command):
         """Returns the exit code and what a terminal would show."""
