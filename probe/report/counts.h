@@ -54,6 +54,10 @@ bool counts_begin(FILE *out, const struct conditions *conditions, const struct c
                   enum format format, char separator);
 bool counts_interval(FILE *out, const struct counts *interval, enum format format, char separator);
 bool counts_end(FILE *out, const struct counts *counts, enum format format, char separator);
+/* All of it, by its lines. */
+struct document;
+struct rendering;
+bool counts_show(const struct rendering *to, const struct document *document);
 
 /* Counts of many CPUs: a table with a line for each core and one for the sum. JSON also has every CPU. */
 struct cores_value {

@@ -516,7 +516,7 @@ bool json_summary(FILE *out, const struct summary *summary)
     return json_part_write(out, line);
 }
 
-bool json_counts(FILE *out, const char *type, const struct counts *counts)
+struct json_part json_counts_part(const char *type, const struct counts *counts)
 {
     struct json_part line = json_part_new(type), columns = json_part_new(NULL);
     json_part_real(&line, "seconds", counts->seconds);
@@ -554,7 +554,12 @@ bool json_counts(FILE *out, const char *type, const struct counts *counts)
         json_part_bool(&line, "slept", true);
     if (counts->clock_change != NULL)
         json_part_text(&line, "clock_change", counts->clock_change);
-    return json_part_write(out, line);
+    return line;
+}
+
+bool json_counts(FILE *out, const char *type, const struct counts *counts)
+{
+    return json_part_write(out, json_counts_part(type, counts));
 }
 
 bool json_reset(FILE *out, double seconds)

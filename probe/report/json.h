@@ -30,6 +30,7 @@ bool json_header(FILE *out, const struct conditions *conditions, const struct co
 bool json_hit(FILE *out, const struct hit_result *hit, const struct summary *summary);
 /* A line of `type` with the counts of a window. */
 bool json_counts(FILE *out, const char *type, const struct counts *counts);
+struct json_part json_counts_part(const char *type, const struct counts *counts);
 /* The target was reset so many seconds after the begin. */
 bool json_reset(FILE *out, double seconds);
 bool json_summary(FILE *out, const struct summary *summary);

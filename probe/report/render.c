@@ -457,9 +457,10 @@ static void write_csv(const struct rendering *to, const struct view *view, const
     struct csv csv = {.out = to->out, .separator = to->separator};
     size_t i, k;
     const json_t *row;
-    for (k = 0; k < view->n; k++)
+    for (k = 0; k < view->n && !to->goes_on; k++)
         csv_field(&csv, view->columns[k].heading);
-    csv_end_line(&csv);
+    if (!to->goes_on)
+        csv_end_line(&csv);
     json_array_foreach(rows, i, row)
     {
         for (k = 0; k < view->n; k++)

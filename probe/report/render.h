@@ -58,6 +58,7 @@ struct rendering {
     size_t columns; /* of text: where it folds */
     bool uncut;     /* of text: long lines of code stay whole */
     char separator; /* of CSV */
+    bool goes_on;   /* of CSV: the heading is there already */
 };
 
 /* False: out of memory. That all could be written is checked with the output. `rows` are freed; NULL: false.

@@ -183,6 +183,15 @@ static const struct view_column history_columns[] = {
 const struct view history_view = {COLUMNS(history_columns), .class = "history",
                                   .caption = "Medians of each region and column", .folds = true};
 
+#define COUNTS(rate)                                                                                         \
+    {TEXT("region")}, {TEXT("name")}, {TEXT("unit")}, {FIELD("missing|count", "count")},                     \
+        {TEXT("since_begin")}, {TEXT("seconds")}, {TEXT(rate)},                                              \
+    {                                                                                                        \
+        TEXT("at_least")                                                                                     \
+    }
+static const struct view_column counts_fields[] = {COUNTS("per_second")}, cores_fields[] = {COUNTS("cpus")};
+const struct view counts_csv = {COLUMNS(counts_fields)}, cores_csv = {COLUMNS(cores_fields)};
+
 /* ---- runs */
 
 #define EACH(of)                                                                                             \
