@@ -5,7 +5,6 @@
 #include "report/number.h"
 #include "report/page.h"
 #include "report/terminal.h"
-#include "report/views.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -69,37 +68,28 @@ static bool put_pairs(const struct rendering *to, const json_t *verdicts, const 
 
 static bool put_csv(const struct rendering *to, const json_t *verdicts)
 {
-    json_t *rows = json_array(), *kept = json_array(), *row;
+    json_t *rows = json_array();
     size_t i;
     const json_t *verdict;
-    bool ok = rows != NULL && kept != NULL;
+    bool ok = rows != NULL;
     json_array_foreach(verdicts, i, verdict)
     {
         const struct run_lines run = run_of(verdict);
         ok = run_add_rows(&run, true, rows) && ok;
     }
-    json_array_foreach(rows, i, row)
-    {
-        if (field_of(row, "judged") != NULL)
-            ok = json_array_append(kept, row) == 0 && ok;
-    }
-
-    json_decref(rows);
-    return render_table(to, &run_csv, kept) && ok;
+    return run_write_csv(to, rows, "judged") && ok;
 }
 
 /* ---- the page */
 
 static void put_notes(FILE *out, const json_t *verdict)
 {
-    char name[CELL], text[3 * CELL], part[NUMBER_ROOM];
-    const char *started = field_text(verdict, "baseline.started"),
-               *build = field_text(verdict, "baseline.build_id"), *is = field_text(verdict, "verdict");
-    pair_name(verdict, true, name, sizeof name);
-    snprintf(text, sizeof text, "%s against %.256s%s%s%s%s, threshold %s", name,
-             field_text(verdict, "baseline.file"), started[0] != '\0' ? " of " : "", started,
-             build[0] != '\0' ? ", build " : "", build, number_part(part, field_real(verdict, "threshold")));
+    char name[CELL], text[CELL];
+    const char *is = field_text(verdict, "verdict");
     fputs("<li>", out);
+    html_text(out, pair_name(verdict, true, name, sizeof name));
+    comparison_against_text(verdict, text, sizeof text);
+    fputc(' ', out);
     html_text(out, text);
     fputs(": <strong", out);
     html_attribute(out, "class", html_verdict_class(is));

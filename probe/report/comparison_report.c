@@ -196,6 +196,16 @@ void comparison_write(const struct rendering *to, const json_t *verdict)
 
 /* ---- parts of a page */
 
+void comparison_against_text(const json_t *verdict, char *out, size_t size)
+{
+    const char *started = field_text(verdict, "baseline.started"),
+               *build = field_text(verdict, "baseline.build_id");
+    char part[NUMBER_ROOM];
+    snprintf(out, size, "against %.256s%s%.64s%s%.80s, threshold %s", field_text(verdict, "baseline.file"),
+             started[0] != '\0' ? " of " : "", started, build[0] != '\0' ? ", build " : "", build,
+             number_part(part, field_real(verdict, "threshold")));
+}
+
 /* Beyond this change a mark is at the border, and its number says how much it is. */
 static const double SCALE_MOST = 1;
 

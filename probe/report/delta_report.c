@@ -5,7 +5,6 @@
 #include "report/junit.h"
 #include "report/outlier_report.h"
 #include "report/run_report.h"
-#include "report/views.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -73,19 +72,9 @@ static bool put_page(const struct rendering *to, const struct delta_report *repo
 
 static bool put_csv(const struct rendering *to, const struct run_lines *run)
 {
-    json_t *rows = json_array(), *kept = json_array();
-    bool ok = run_add_rows(run, true, rows) && kept != NULL;
-    size_t i;
-    json_t *row;
-    json_array_foreach(rows, i, row)
-    {
-        if (field_of(row, "unit") != NULL || field_of(row, "mean") != NULL ||
-            field_of(row, "missing") != NULL)
-            ok = json_array_append(kept, row) == 0 && ok;
-    }
-
-    json_decref(rows);
-    return render_table(to, &run_csv, kept) && ok;
+    json_t *rows = json_array();
+    bool ok = run_add_rows(run, true, rows);
+    return run_write_csv(to, rows, "unit|mean|missing") && ok;
 }
 
 static bool put_text(const struct rendering *to, const struct delta_report *report,

@@ -150,21 +150,32 @@ bool json_part_write(FILE *out, struct json_part part)
     return ok;
 }
 
-struct json_part json_command_part(const char *command, const char *link)
+static void put_started(struct json_part *header, time_t started)
 {
-    struct json_part header = json_part_new(NULL), tool = json_part_new(NULL);
     struct tm utc;
     char text[64];
-    time_t now = deadline_wall_s();
-    json_part_text(&header, "schema", JSON_SCHEMA);
+    if (started != 0 && gmtime_r(&started, &utc) != NULL &&
+        strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &utc) > 0)
+        json_part_text(header, "started", text);
+}
+
+static struct json_part header_part(const char *schema)
+{
+    struct json_part header = json_part_new(NULL), tool = json_part_new(NULL);
+    json_part_text(&header, "schema", schema);
     json_part_text(&header, "type", "header");
     json_part_text(&tool, "name", "pmu-probe");
     json_part_text(&tool, "version", PMU_PROBE_VERSION);
     json_part_object(&header, "tool", tool);
+    return header;
+}
+
+struct json_part json_command_part(const char *command, const char *link)
+{
+    struct json_part header = header_part(JSON_SCHEMA);
     json_part_text(&header, "command", command);
     json_part_text(&header, "link", link);
-    if (gmtime_r(&now, &utc) != NULL && strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &utc) > 0)
-        json_part_text(&header, "started", text);
+    put_started(&header, deadline_wall_s());
     return header;
 }
 
@@ -206,12 +217,7 @@ struct json_part json_region_part(const struct conditions *conditions)
 struct json_part json_header_part(const char *schema, const struct conditions *conditions,
                                   const struct column *columns, size_t n, time_t started)
 {
-    struct json_part header = {.json = json_object(), .ok = true}, tool = json_part_new(NULL);
-    json_part_text(&header, "schema", schema);
-    json_part_text(&header, "type", "header");
-    json_part_text(&tool, "name", "pmu-probe");
-    json_part_text(&tool, "version", PMU_PROBE_VERSION);
-    json_part_object(&header, "tool", tool);
+    struct json_part header = header_part(schema);
     json_part_text(&header, "link", conditions->link);
     json_part_text(&header, "core", conditions->core);
     json_part_text(&header, "counter", conditions->counter);
@@ -228,12 +234,7 @@ struct json_part json_header_part(const char *schema, const struct conditions *c
     for (size_t i = 0; i < n; i++)
         json_part_append(&header, names, json_part_string(columns[i].name));
     json_part_array(&header, "columns", names);
-
-    struct tm utc;
-    char text[64];
-    if (started != 0 && gmtime_r(&started, &utc) != NULL &&
-        strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &utc) > 0)
-        json_part_text(&header, "started", text);
+    put_started(&header, started);
     return header;
 }
 

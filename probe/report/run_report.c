@@ -657,6 +657,14 @@ bool run_put_notes(const struct rendering *to, json_t *list)
 
 /* ---- all of it */
 
+bool run_write_csv(const struct rendering *to, json_t *rows, const char *keys)
+{
+    for (size_t i = json_array_size(rows); i-- > 0;)
+        if (field_of(json_array_get(rows, i), keys) == NULL)
+            json_array_remove(rows, i);
+    return render_table(to, &run_csv, rows);
+}
+
 static bool put_table(const struct rendering *to, const struct run_lines *run, bool compared)
 {
     json_t *rows = json_array();

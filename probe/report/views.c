@@ -275,6 +275,15 @@ static const struct view_column region_fields[] = {
 };
 const struct view region_csv = {COLUMNS(region_fields)};
 
+static const struct view_column check_columns[] = {
+    {TEXT("region")},
+    {FIELD("name", "budget or counter")},
+    {.key = "found", .heading = "found", .as = AS_PLACE},
+    {.key = "verdict", .heading = "verdict", .as = AS_VERDICT},
+};
+const struct view check_view = {COLUMNS(check_columns), .class = "checks",
+                                .caption = "By region: its budget, and against the baseline", .folds = true};
+
 /* ---- verdicts */
 
 static const struct view_column verdict_columns[] = {

@@ -27,5 +27,7 @@ extern const struct view run_csv;
 /* One column of `region` of `survey` */
 extern const struct view region_view;
 extern const struct view region_csv;
+/* Its verdicts, on a page */
+extern const struct view check_view;
 /* A column of a `verdict`, on a page */
 extern const struct view verdict_view;
