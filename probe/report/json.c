@@ -1,7 +1,6 @@
 #include "report/json.h"
 
 #include "base/deadline.h"
-#include "report/counts.h"
 #include "report/number.h"
 #include "report/terminal.h"
 
@@ -244,8 +243,7 @@ bool json_header(FILE *out, const struct conditions *conditions, const struct co
     return json_part_write(out, json_header_part(JSON_SCHEMA, conditions, columns, n, started));
 }
 
-/* Units of metrics, and why some have no value. */
-static void put_metric_words(struct json_part *line, const struct metric_result *metrics, size_t n)
+void json_metric_words(struct json_part *line, const struct metric_result *metrics, size_t n)
 {
     struct json_part units = json_part_new(NULL), reasons = json_part_new(NULL);
     for (size_t i = 0; i < n; i++) {
@@ -506,7 +504,7 @@ void json_summary_fill(struct json_part *line, const struct summary *summary)
         json_part_object(&columns, summary->columns[i].name, column_object(&summary->columns[i]));
     json_part_object(line, "columns", columns);
     json_part_object(line, "metrics", json_metrics(summary->metrics, summary->n_metrics));
-    put_metric_words(line, summary->metrics, summary->n_metrics);
+    json_metric_words(line, summary->metrics, summary->n_metrics);
     json_part_object(line, "time", time_object(summary));
 }
 
@@ -514,93 +512,5 @@ bool json_summary(FILE *out, const struct summary *summary)
 {
     struct json_part line = json_part_new("summary");
     json_summary_fill(&line, summary);
-    return json_part_write(out, line);
-}
-
-struct json_part json_counts_part(const char *type, const struct counts *counts)
-{
-    struct json_part line = json_part_new(type), columns = json_part_new(NULL);
-    json_part_real(&line, "seconds", counts->seconds);
-    json_part_real(&line, "since_begin", counts->since_begin);
-    for (size_t i = 0; i < counts->n; i++) {
-        const struct counts_row *row = &counts->rows[i];
-        struct json_part one = json_part_new(NULL);
-        if (row->unsupported != NULL && row->unsupported[0] != '\0')
-            json_part_text(&one, "not_supported", row->unsupported);
-        if (!row->counted && json_object_size(one.json) == 0) {
-            json_decref(one.json);
-            continue;
-        }
-        if (row->counted) {
-            json_part_unsigned(&one, "count", row->count);
-            json_part_real(&one, "seconds", row->seconds);
-            json_part_bool(&one, "at_least", row->at_least);
-        }
-        json_part_object(&columns, row->name, one);
-    }
-    json_part_object(&line, "columns", columns);
-    json_part_object(&line, "metrics", json_metrics(counts->metrics, counts->n_metrics));
-    put_metric_words(&line, counts->metrics, counts->n_metrics);
-    if (counts->passes > 1)
-        json_part_unsigned(&line, "passes", counts->passes);
-    json_part_unsigned(&line, "skew_us", counts->skew_us);
-    if (counts->halts > 0) {
-        json_part_unsigned(&line, "halts", counts->halts);
-        json_part_unsigned(&line, "halted_us", counts->halted_us);
-    }
-    if (counts->samples > 0)
-        json_part_unsigned(&line, "samples", counts->samples);
-    json_part_unsigned(&line, "lost", counts->lost);
-    if (counts->slept)
-        json_part_bool(&line, "slept", true);
-    if (counts->clock_change != NULL)
-        json_part_text(&line, "clock_change", counts->clock_change);
-    return line;
-}
-
-bool json_counts(FILE *out, const char *type, const struct counts *counts)
-{
-    return json_part_write(out, json_counts_part(type, counts));
-}
-
-bool json_reset(FILE *out, double seconds)
-{
-    struct json_part line = json_part_new("reset");
-    json_part_real(&line, "seconds", seconds);
-    return json_part_write(out, line);
-}
-
-bool json_cores(FILE *out, const struct cores_table *table, const struct cores_row *row)
-{
-    struct json_part line = json_part_new(row->cpu >= 0 ? "cpu" : row->core >= 0 ? "core" : "all");
-    struct json_part columns = json_part_new(NULL), metrics = json_metrics(row->metrics, table->n_metrics);
-    if (row->cpu >= 0)
-        json_part_unsigned(&line, "cpu", (uint64_t)row->cpu);
-    if (row->core >= 0)
-        json_part_unsigned(&line, "core", (uint64_t)row->core);
-    if (table->since_begin > 0)
-        json_part_real(&line, "since_begin", table->since_begin);
-    json_part_unsigned(&line, "cpus", row->cpus);
-    json_part_real(&line, "seconds", row->seconds);
-    for (size_t i = 0; i < table->n_columns; i++) {
-        struct json_part one = json_part_new(NULL);
-        if (row->values[i].counted) {
-            json_part_unsigned(&one, "count", row->values[i].count);
-            json_part_bool(&one, "at_least", row->values[i].at_least);
-        }
-        json_part_object(&columns, table->columns[i].name, one);
-    }
-    line.ok = line.ok && columns.ok && metrics.ok;
-    put(&line, "columns", columns.json); /* even if empty */
-    put(&line, "metrics", metrics.json);
-    return json_part_write(out, line);
-}
-
-bool json_cores_summary(FILE *out, const struct cores_table *table)
-{
-    struct json_part line = json_part_new("summary");
-    json_part_unsigned(&line, "passes", table->passes);
-    json_part_unsigned(&line, "skew_us", table->skew_us);
-    json_part_unsigned(&line, "lost", table->lost);
     return json_part_write(out, line);
 }

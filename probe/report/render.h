@@ -5,8 +5,8 @@
  */
 #pragma once
 
-#include "report/counts.h"
 #include "report/document.h"
+#include "report/formats.h"
 
 /* How a value is written for people. CSV has it as it is. */
 enum as {

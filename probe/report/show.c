@@ -2,6 +2,7 @@
 
 #include "report/compare_report.h"
 #include "report/conditions.h"
+#include "report/counts.h"
 #include "report/delta_report.h"
 #include "report/formats.h"
 #include "report/guard_report.h"
