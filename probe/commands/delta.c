@@ -44,11 +44,14 @@ static uint64_t wanted_hits(const struct delta_command *self)
 
 static void keep_hit(struct delta_command *self, const struct hit_result *hit)
 {
-    delta_add_time(self->times, hit);
-    if (hit->number <= PAGE_HITS)
-        document_add(&self->document, json_hit_part(hit, &self->summary));
-    else
-        self->left_out++;
+    struct json_part line = json_hit_part(hit, &self->summary);
+    delta_add_time(self->times, line.json, self->summary.columns[0].name);
+    if (hit->number <= PAGE_HITS) {
+        document_add(&self->document, line);
+        return;
+    }
+    self->left_out++;
+    json_decref(line.json);
 }
 
 static void on_hit(void *context, const struct hit_result *hit)

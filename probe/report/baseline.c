@@ -104,10 +104,8 @@ static bool take_summary(struct reading *reading, json_t *object)
     if (json_object_size(columns) > RESULT_COLUMNS)
         return fails(reading, "more than %d columns", RESULT_COLUMNS);
     json_object_foreach(columns, name, column)
-    {
         if (!check_column(reading, name, column))
             return false;
-    }
     reading->out->summary = json_incref(object);
     take_conditions(reading->out);
     return true;

@@ -53,10 +53,7 @@ static bool put_pairs(const struct rendering *to, const json_t *verdicts, const 
     if (to->format == FORMAT_JUNIT)
         junit_begin(to->out);
     json_array_foreach(verdicts, i, verdict)
-    {
         ok = put_pair(to, verdict, i) && ok;
-    }
-
     if (to->format == FORMAT_JUNIT)
         return junit_end(to->out) && ok;
     if (json_array_size(verdicts) > 1) /* one alone has said it all */
@@ -72,8 +69,7 @@ static bool put_csv(const struct rendering *to, const json_t *verdicts)
     size_t i;
     const json_t *verdict;
     bool ok = rows != NULL;
-    json_array_foreach(verdicts, i, verdict)
-    {
+    json_array_foreach(verdicts, i, verdict) {
         const struct run_lines run = run_of(verdict);
         ok = run_add_rows(&run, true, rows) && ok;
     }
@@ -112,17 +108,13 @@ static bool put_verdicts(FILE *out, const json_t *verdicts)
     json_t *rows = json_array();
     size_t i;
     const json_t *verdict;
-    json_array_foreach(verdicts, i, verdict)
-    {
+    json_array_foreach(verdicts, i, verdict) {
         comparison_widen(&scale, verdict);
         files = files ||
                 strcmp(field_text(verdict, "file"), field_text(json_array_get(verdicts, 0), "file")) != 0;
     }
     json_array_foreach(verdicts, i, verdict)
-    {
         ok = comparison_add_rows(rows, verdict, pair_name(verdict, files, name, sizeof name), scale) && ok;
-    }
-
     return comparison_put_table(out, rows, "Each later run against the first", scale) && ok;
 }
 
@@ -148,10 +140,7 @@ static bool put_page(const struct rendering *to, const struct document *document
     page_heading(to->out, "runs", "What was compared");
     fputs("<ul class=\"notes\">\n", to->out);
     json_array_foreach(verdicts, i, verdict)
-    {
         put_notes(to->out, verdict);
-    }
-
     fputs("</ul>\n", to->out);
     page_end_section(to->out);
     return page_end(&page) && ok;

@@ -221,11 +221,8 @@ static void compare_columns(struct comparison *out, json_t *before, json_t *now)
     const char *name;
     json_t *column;
     json_object_foreach(now, name, column)
-    {
         compare_column(out, name, column, json_object_get(before, name));
-    }
-    json_object_foreach(before, name, column)
-    {
+    json_object_foreach(before, name, column) {
         const struct verdict_side side = side_of(column), none = {0};
         if (json_object_get(now, name) == NULL && !is_unsupported(column))
             add_line(out, name, &side, &none, "not counted now");

@@ -187,8 +187,7 @@ static void add_metrics(const struct rendering *to, struct document *rows, const
 {
     json_t *metrics = json_object_get(line, "metrics"), *metric;
     const char *key;
-    json_object_foreach(metrics, key, metric)
-    {
+    json_object_foreach(metrics, key, metric) {
         struct json_part row = json_part_new(NULL);
         char value[NUMBER_ROOM] = "<not counted>", text[LINE], name[UTF8_CLEAN_ROOM(96)],
              unit[UTF8_CLEAN_ROOM(16)];
@@ -240,8 +239,7 @@ static void put_footer(const struct rendering *to, size_t n, const json_t *line)
     }
     put_note(to, field_is(line, "slept") ? RESULT_SLEPT : "");
     put_note(to, field_text(line, "clock_change"));
-    json_object_foreach(json_object_get(line, "metric_reasons"), key, why)
-    {
+    json_object_foreach(json_object_get(line, "metric_reasons"), key, why) {
         snprintf(text, sizeof text, "%.96s: %.128s", key, text_or_empty(why));
         put_note(to, text);
     }
@@ -257,8 +255,7 @@ static bool put_counts(const struct rendering *to, const json_t *header, const j
     const json_t *names = field_of(header, "columns"), *one;
     size_t i;
     fputs(text && !is_sample ? "\n" : "", to->out);
-    json_array_foreach(names, i, one)
-    {
+    json_array_foreach(names, i, one) {
         const char *name = text_or_empty(one);
         const json_t *column = json_object_get(field_of(line, "columns"), name);
         if (is_sample && field_of(column, "count") == NULL)
@@ -347,8 +344,7 @@ bool counts_show(const struct rendering *to, const struct document *document)
         return document_write(to->out, document);
     conditions_read(&conditions, header);
     bool ok = put_begin(to, &conditions);
-    json_array_foreach(document->lines, i, line)
-    {
+    json_array_foreach(document->lines, i, line) {
         const char *type = field_text(line, "type");
         if (strcmp(type, "sample") == 0 || strcmp(type, "summary") == 0)
             ok = put_counts(to, header, line) && ok;

@@ -19,25 +19,19 @@ static enum hit_kind kind_of(const json_t *hit, const char *column)
     if (field_is(hit, "tainted"))
         return HIT_TAINTED;
     json_array_foreach(field_of(hit, "at_least"), i, bound)
-    {
         if (json_is_string(bound) && strcmp(json_string_value(bound), column) == 0)
             return HIT_AT_LEAST;
-    }
-
     return HIT_CLEAN;
 }
 
-void delta_add_time(struct hit_times *times, const struct hit_result *hit)
+void delta_add_time(struct hit_times *times, const json_t *hit, const char *column)
 {
-    enum hit_kind kind = hit->warmup               ? HIT_WARMUP
-                         : hit->tainted            ? HIT_TAINTED
-                         : hit->values[0].at_least ? HIT_AT_LEAST
-                                                   : HIT_CLEAN;
-    if (hit->n > 0 && !hit->values[0].absent)
-        hit_times_add(times, hit->number, hit->seconds, kind, hit->values[0].count);
+    const json_t *value = json_object_get(field_of(hit, "values"), column);
+    double seconds = field_real(hit, "seconds");
+    if (value != NULL && isfinite(seconds))
+        hit_times_add(times, field_count(hit, "hit"), seconds, kind_of(hit, column), count_of(value));
 }
 
-/* The same of the hits of a document. */
 static void add_times(struct hit_times *times, const struct document *document)
 {
     const char *column =
@@ -45,12 +39,7 @@ static void add_times(struct hit_times *times, const struct document *document)
     size_t i;
     const json_t *line;
     json_array_foreach(document->lines, i, line)
-    {
-        const json_t *value = json_object_get(field_of(line, "values"), column);
-        double seconds = field_real(line, "seconds");
-        if (value != NULL && isfinite(seconds))
-            hit_times_add(times, field_count(line, "hit"), seconds, kind_of(line, column), count_of(value));
-    }
+        delta_add_time(times, line, column);
 }
 
 static bool put_page(const struct rendering *to, const struct delta_report *report)

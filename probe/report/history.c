@@ -84,8 +84,7 @@ bool history_add(struct history *history, const struct baseline *run)
     json_t *column;
     history->files++;
     history->rows = history->rows != NULL ? history->rows : json_object();
-    json_object_foreach(json_object_get(run->summary, "columns"), name, column)
-    {
+    json_object_foreach(json_object_get(run->summary, "columns"), name, column) {
         if (field_of(column, "not_supported") != NULL || !(field_real(column, "median") >= 0))
             continue;
         json_t *row = find_row(history, &run->conditions, name);
@@ -118,9 +117,7 @@ static json_t *sorted(json_t *object)
         return NULL;
     }
     json_object_foreach(object, key, value)
-    {
         keys[n++] = key;
-    }
     qsort(keys, n, sizeof *keys, by_text);
     for (size_t i = 0; i < n; i++)
         json_array_append(values, json_object_get(object, keys[i]));
@@ -187,8 +184,7 @@ struct document history_document(const struct history *history, double chance)
     size_t n = json_array_size(rows), changed = 0, i;
     document.ok = document.ok && rows != NULL;
     document_add(&document, json_command_part("history", ""));
-    json_array_foreach(rows, i, row)
-    {
+    json_array_foreach(rows, i, row) {
         struct json_part line = region_line(row, chance / (double)n);
         changed += history_has_changed(line.json);
         document_add(&document, line);
@@ -324,8 +320,7 @@ static void print_row(const struct rendering *to, const json_t *row, bool of_sev
     if (bounds > 0)
         fprintf(to->out, "    left out, for want of exact counts: %" PRIu64 " run%s\n", bounds,
                 bounds == 1 ? "" : "s");
-    json_array_foreach(field_of(row, "changes"), i, change)
-    {
+    json_array_foreach(field_of(row, "changes"), i, change) {
         history_since_text(row, change, text, sizeof text);
         print_change(to, change, text);
     }
@@ -375,12 +370,10 @@ static bool put_csv(const struct rendering *to, const struct document *document)
     struct document rows = document_new();
     size_t i, k;
     const json_t *region, *run;
-    json_array_foreach(document->lines, i, region)
-    {
+    json_array_foreach(document->lines, i, region) {
         if (strcmp(field_text(region, "type"), "region") != 0)
             continue;
-        json_array_foreach(field_of(region, "runs"), k, run)
-        {
+        json_array_foreach(field_of(region, "runs"), k, run) {
             struct json_part row = {.json = json_copy((json_t *)run)};
             row.ok = row.json != NULL;
             json_part_text(&row, "region", field_text(region, "region.start"));

@@ -23,10 +23,8 @@ static enum plot_look look_of(const json_t *row, size_t run)
     size_t i;
     const json_t *change;
     json_array_foreach(field_of(row, "changes"), i, change)
-    {
         if (field_count(change, "run") == run + 1)
             return field_real(change, "after") > field_real(change, "before") ? PLOT_BAD : PLOT_GOOD;
-    }
     return PLOT_PLAIN;
 }
 
@@ -71,8 +69,7 @@ static void put_plot(FILE *out, const json_t *row, const char *id, const char *n
     }
     for (i = 0; i < n; i++)
         put_run(&plot, row, runs, i);
-    json_array_foreach(changes, i, change)
-    {
+    json_array_foreach(changes, i, change) {
         number_change(text, field_real(change, "change"));
         plot_rule_at_x(&plot, (double)field_count(change, "run") - 0.5, text);
     }
@@ -94,8 +91,7 @@ static void put_row(FILE *out, const json_t *row, size_t number)
     page_heading(out, id, name);
     if (json_array_size(runs) > 0)
         put_plot(out, row, id, name);
-    json_array_foreach(field_of(row, "changes"), i, change)
-    {
+    json_array_foreach(field_of(row, "changes"), i, change) {
         history_change_text(change, "to", name, sizeof name);
         history_since_text(row, change, region, sizeof region);
         snprintf(text, sizeof text, "%.300s%s", name, region);
@@ -125,8 +121,7 @@ static bool put_overview(const struct rendering *to, const json_t *rows)
     struct document shown = document_new();
     size_t i;
     const json_t *row;
-    json_array_foreach(rows, i, row)
-    {
+    json_array_foreach(rows, i, row) {
         const json_t *runs = field_of(row, "runs"), *changes = field_of(row, "changes"),
                      *last = json_array_get(changes, json_array_size(changes) - 1);
         size_t n = json_array_size(runs);
@@ -152,8 +147,7 @@ static bool put_overview(const struct rendering *to, const json_t *rows)
 bool history_page(const struct rendering *to, const struct document *document,
                   const struct page_command *command)
 {
-    const struct page page = {
-        .to = to, .title = "History", .verdict = "", .command = command, .document = document};
+    const struct page page = {.to = to, .title = "History", .command = command, .document = document};
     json_t *rows = document_rows(document, "region", NULL);
     char changed[TEXT], skipped[TEXT];
     history_summary_texts(document_line(document, "summary"), changed, skipped, sizeof changed);

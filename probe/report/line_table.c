@@ -284,11 +284,8 @@ static bool put_lines(const struct rendering *to, const struct document *documen
     size_t i;
     const json_t *line;
     json_array_foreach(document->lines, i, line)
-    {
         if (strcmp(field_text(line, "type"), "line") == 0)
             document_add(&rows, shown_line(line, region));
-    }
-
     bool ok = rows.ok &&
               render_table(to, to->format == FORMAT_CSV ? &line_csv : &line_view, json_incref(rows.lines));
     document_free(&rows);
@@ -332,12 +329,8 @@ bool line_write(const struct rendering *to, const struct document *document, boo
         return document->ok && document_write(to->out, document);
     conditions_read(&conditions, document_line(document, "header"));
     snprintf(title, sizeof title, "Lines of %.480s", conditions.start);
-    const struct page page = {.to = to,
-                              .title = title,
-                              .conditions = &conditions,
-                              .verdict = "",
-                              .command = command,
-                              .document = document};
+    const struct page page = {
+        .to = to, .title = title, .conditions = &conditions, .command = command, .document = document};
     page_begin(&page);
     if (!begun || to->format == FORMAT_MARKDOWN)
         conditions_write(to, &conditions);

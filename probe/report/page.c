@@ -51,7 +51,7 @@ void page_begin(const struct page *page)
     (page->searched ? html_begin : html_begin_still)(page->to->out, page->title);
     if (page->conditions != NULL)
         put_about(page->to->out, page->conditions);
-    if (page->verdict[0] == '\0')
+    if (page->verdict == NULL || page->verdict[0] == '\0')
         return;
     fprintf(page->to->out, "<p><strong class=\"verdict %s\">", html_verdict_class(page->verdict));
     html_text(page->to->out, page->verdict);
@@ -99,8 +99,7 @@ static void put_overheads(struct html_table *table, const json_t *columns)
     char name[CELL], text[CELL], number[NUMBER_ROOM], error[NUMBER_ROOM];
     const char *key;
     json_t *column;
-    json_object_foreach((json_t *)columns, key, column)
-    {
+    json_object_foreach((json_t *)columns, key, column) {
         bool known = json_is_true(field_of(column, "calibrated"));
         if (!run_is_counted(column))
             continue;

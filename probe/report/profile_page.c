@@ -68,12 +68,8 @@ bool profile_page(FILE *out, const struct profile_page *page)
     bool ok = document.ok;
     char title[CELL];
     snprintf(title, sizeof title, "Profile %.400s", page->report->file);
-    const struct page shell = {.to = &to,
-                               .title = title,
-                               .verdict = "",
-                               .command = page->report->command,
-                               .document = &document,
-                               .searched = true};
+    const struct page shell = {
+        .to = &to, .title = title, .command = page->report->command, .document = &document, .searched = true};
     page_begin(&shell);
     profile_put_head(&to, &document);
     put_graph(out, page);

@@ -112,12 +112,9 @@ static bool is_anywhere(const struct view_column *column, const json_t *rows)
     size_t i;
     const json_t *row;
     json_array_foreach(rows, i, row)
-    {
         if (is_true(row, column->only) ||
             (column->only == NULL && (field_of(row, column->key) != NULL || column->none != NULL)))
             return true;
-    }
-
     return false;
 }
 
@@ -257,8 +254,7 @@ static struct layout lay_out(const struct rendering *to, struct view *view,
         layout.width[i] = view->columns[i].least;
     fill_heading(view, "", cells);
     widen(view, cells, &layout);
-    json_array_foreach(rows, i, row)
-    {
+    json_array_foreach(rows, i, row) {
         fill(view, row, cells);
         widen(view, cells, &layout);
     }
@@ -394,11 +390,8 @@ static bool has_heading(const struct view *view, const struct layout *layout, co
     if (!view->folds)
         return true;
     json_array_foreach(rows, i, row)
-    {
         if (!layout->blocks && !is_true(row, view->reason))
             return true;
-    }
-
     return false;
 }
 
@@ -461,8 +454,7 @@ static void write_csv(const struct rendering *to, const struct view *view, const
         csv_field(&csv, view->columns[k].heading);
     if (!to->goes_on)
         csv_end_line(&csv);
-    json_array_foreach(rows, i, row)
-    {
+    json_array_foreach(rows, i, row) {
         for (k = 0; k < view->n; k++)
             put_field(&csv, &view->columns[k], row, text);
         csv_end_line(&csv);
@@ -488,8 +480,7 @@ static void put_markdown(FILE *out, const struct view_column *column, const json
     const json_t *list = field_of(row, column->key), *one;
     size_t i;
     fputs("| ", out);
-    json_array_foreach(list, i, one)
-    {
+    json_array_foreach(list, i, one) {
         bool is_bad = json_is_true(json_object_get(one, "bad"));
         fputs(i > 0 ? "<br>" : "", out);
         markdown_text(out, field_text(one, "before"));
@@ -512,8 +503,7 @@ static void write_markdown(FILE *out, const struct view *view, const json_t *row
     for (k = 0; k < view->n; k++)
         fputs(is_right(&view->columns[k]) ? "|--:" : "|:--", out);
     fputs("|\n", out);
-    json_array_foreach(rows, i, row)
-    {
+    json_array_foreach(rows, i, row) {
         bool told = false;
         for (k = 0; k < view->n; k++) {
             put_cell_or_reason(view, k, row, &told, text);
@@ -591,8 +581,7 @@ static bool put_drawn(struct html_table *table, const struct view_column *column
         return false;
     const json_t *last = json_array_get(value, json_array_size(value) - 1);
     html_cell_begin(table, last != NULL ? html_verdict_class(field_text(last, "of")) : NULL);
-    json_array_foreach(value, i, one)
-    {
+    json_array_foreach(value, i, one) {
         fputs(i > 0 ? "<br>" : "", table->out);
         html_text(table->out, field_text(one, "before"));
         html_text(table->out, field_text(one, "verdict"));
@@ -614,8 +603,7 @@ static void write_html(FILE *out, const struct view *view, const json_t *rows, c
         table.numbers += is_right(&view->columns[k]);
     }
     html_table_begin(&table, view->class, view->caption);
-    json_array_foreach(rows, i, row)
-    {
+    json_array_foreach(rows, i, row) {
         if (begins_group(view, rows, i) && group_of(view, row)[0] != '\0') {
             html_row(&table, NULL);
             fprintf(out, "<th scope=\"rowgroup\" colspan=\"%zu\">", view->n);
@@ -657,26 +645,6 @@ bool render_table(const struct rendering *to, const struct view *view, json_t *r
     return ok;
 }
 
-void row_text(struct json_part *row, const char *key, const char *text)
-{
-    json_part_text(row, key, text);
-}
-
-void row_real(struct json_part *row, const char *key, double value)
-{
-    json_part_real(row, key, value);
-}
-
-void row_flag(struct json_part *row, const char *key, bool value)
-{
-    json_part_bool(row, key, value);
-}
-
-void row_part(struct json_part *row, const char *key, struct json_part inner)
-{
-    json_part_object(row, key, inner);
-}
-
 /* ---- what is around a table */
 
 void render_notes(const struct rendering *to, const json_t *notes)
@@ -689,8 +657,7 @@ void render_notes(const struct rendering *to, const json_t *notes)
           : to->format == FORMAT_TEXT ? "\n"
                                       : "",
           to->out);
-    json_array_foreach(notes, i, note)
-    {
+    json_array_foreach(notes, i, note) {
         const char *text = json_string_value(note);
         char clean[UTF8_CLEAN_ROOM(1024)];
         if (to->format == FORMAT_HTML) {

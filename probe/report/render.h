@@ -65,10 +65,10 @@ struct rendering {
  */
 bool render_table(const struct rendering *to, const struct view *view, json_t *rows);
 /* What only people see of a row: a key that the JSON lines do not have. "" is left out. */
-void row_text(struct json_part *row, const char *key, const char *text);
-void row_real(struct json_part *row, const char *key, double value);
-void row_flag(struct json_part *row, const char *key, bool value);
-void row_part(struct json_part *row, const char *key, struct json_part inner);
+#define row_text json_part_text
+#define row_real json_part_real
+#define row_flag json_part_bool
+#define row_part json_part_object
 /* A list of texts, whole sentences. */
 void render_notes(const struct rendering *to, const json_t *notes);
 /* Facts one after the other, which fold between two of them; "" is left out. */

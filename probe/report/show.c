@@ -44,10 +44,7 @@ static bool show_guard(const struct rendering *to, const struct document *docume
     conditions_read(&conditions, document_line(document, "header"));
     conditions_write(to, &conditions);
     json_array_foreach(document->lines, i, line)
-    {
         guard_print_line(&view, line);
-    }
-
     return fflush(to->out) == 0 && !ferror(to->out);
 }
 

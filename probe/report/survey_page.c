@@ -14,8 +14,7 @@ static bool put_checks(const struct rendering *to, const struct survey_lines *li
         return true;
     struct document rows = document_new();
     page_heading(to->out, "verdicts", "Verdicts");
-    json_array_foreach(lines->regions, i, region)
-    {
+    json_array_foreach(lines->regions, i, region) {
         for (size_t k = 0; survey_take_check(region, json_array_get(lines->verdicts, i), k, &check); k++) {
             struct json_part row = json_part_new(NULL);
             json_t *list = json_array();
@@ -42,11 +41,8 @@ static const json_t *columns_of(const struct survey_lines *lines)
     size_t i;
     const json_t *region;
     json_array_foreach(lines->regions, i, region)
-    {
         if (field_of(region, "columns") != NULL)
             return field_of(region, "columns");
-    }
-
     return NULL;
 }
 

@@ -38,11 +38,8 @@ static json_t *first_of(const struct survey_lines *lines)
     size_t i;
     json_t *region;
     json_array_foreach(lines->regions, i, region)
-    {
         if (has_hits(region))
             return region;
-    }
-
     return NULL;
 }
 
@@ -109,8 +106,7 @@ bool survey_take_check(const json_t *region, const json_t *verdict, size_t i, st
         out->line = budget;
         out->name = field_text(budget, "budget");
     }
-    json_object_foreach(json_object_get(verdict, "columns"), out->name, line)
-    {
+    json_object_foreach(json_object_get(verdict, "columns"), out->name, line) {
         if (out->line != NULL || i-- > 0)
             continue;
         out->line = line;
@@ -197,8 +193,7 @@ static void print_checks(const struct rendering *to, const struct survey_lines *
     const json_t *region;
     struct survey_check check;
     fputc('\n', to->out);
-    json_array_foreach(lines->regions, i, region)
-    {
+    json_array_foreach(lines->regions, i, region) {
         for (size_t k = 0; survey_take_check(region, json_array_get(lines->verdicts, i), k, &check);
              k++, n++) {
             char clean[UTF8_CLEAN_ROOM(4 * TEXT)], numbers[4 * NUMBER_ROOM], words[TEXT], text[4 * TEXT];
@@ -213,7 +208,6 @@ static void print_checks(const struct rendering *to, const struct survey_lines *
             counts[is]++;
         }
     }
-
     fprintf(to->out, "verdict: %s", verdict_name(verdict_by_name(field_text(lines->summary, "verdict"))));
     if (n == 0)
         fputs(", there is nothing to judge", to->out);
@@ -285,10 +279,7 @@ static bool are_folded(const struct rendering *to, const struct survey_lines *li
     size_t n = 0, i;
     const json_t *region;
     json_array_foreach(lines->regions, i, region)
-    {
         n += is_unreached(region);
-    }
-
     return to->format == FORMAT_TEXT && n > LISTED;
 }
 
@@ -299,8 +290,7 @@ static void put_unreached(const struct rendering *to, const struct survey_lines 
     double least = INFINITY;
     size_t i, left = 0;
     const json_t *region;
-    json_array_foreach(lines->regions, i, region)
-    {
+    json_array_foreach(lines->regions, i, region) {
         left += is_unreached(region);
         if (is_unreached(region))
             least = fmin(least, fmax(0, field_real(region, "waited_s")));
@@ -309,8 +299,7 @@ static void put_unreached(const struct rendering *to, const struct survey_lines 
     snprintf(text, sizeof text, least > 0 ? "<not reached> in %s and more:" : "<not reached>:",
              number_elapsed(time, sizeof time, least));
     fold_put(&fold, text, 0);
-    json_array_foreach(lines->regions, i, region)
-    {
+    json_array_foreach(lines->regions, i, region) {
         if (!is_unreached(region))
             continue;
         terminal_text(name, sizeof name, field_text(region, "name"));
@@ -346,8 +335,7 @@ bool survey_tables(const struct rendering *to, const struct survey_lines *lines)
     bool ok = true, first = true;
     if (json_object_size(columns) == 0)
         return put_column(to, lines, "", true);
-    json_object_foreach(columns, name, column)
-    {
+    json_object_foreach(columns, name, column) {
         ok = put_column(to, lines, name, first) && ok;
         first = false;
     }
@@ -360,14 +348,10 @@ static bool put_csv(const struct rendering *to, const struct survey_lines *lines
     const char *name;
     bool ok = rows != NULL, first = true;
     size_t i;
-    json_object_foreach(columns, name, column)
-    {
+    json_object_foreach(columns, name, column) {
         json_t *some = column_rows(lines, name, first, false);
         json_array_foreach(some, i, row)
-        {
             ok = json_object_set_new(row, "name", json_string(name)) == 0 && ok;
-        }
-
         ok = some != NULL && json_array_extend(rows, some) == 0 && ok;
         json_decref(some);
         first = false;
@@ -397,8 +381,7 @@ static void add_metrics(struct json_part *list, const json_t *region)
     const char *name;
     char text[3 * TEXT] = "";
     size_t used = 0;
-    json_object_foreach(metrics, name, value)
-    {
+    json_object_foreach(metrics, name, value) {
         const char *unit = text_or_empty(json_object_get(field_of(region, "metric_units"), name)),
                    *why = text_or_empty(json_object_get(field_of(region, "metric_reasons"), name));
         char number[NUMBER_ROOM];
@@ -422,12 +405,10 @@ static void add_legend(struct json_part *list, const struct survey_lines *lines)
     size_t i;
     json_t *region, *column;
     const char *name;
-    json_array_foreach(lines->regions, i, region)
-    {
+    json_array_foreach(lines->regions, i, region) {
         if (!has_hits(region))
             continue;
-        json_object_foreach(json_object_get(region, "columns"), name, column)
-        {
+        json_object_foreach(json_object_get(region, "columns"), name, column) {
             bool counted = run_is_counted(column);
             unmeasured = unmeasured || (counted && !json_is_true(field_of(column, "calibrated")));
             each = each || (counted && field_real(column, "plus_minus") > 0);
@@ -500,10 +481,7 @@ static void add_end(struct json_part *list, const struct survey_lines *lines)
     size_t n = 0, i;
     const json_t *region;
     json_array_foreach(lines->regions, i, region)
-    {
         n += !has_hits(region) && !is_unreached(region);
-    }
-
     if (n > 0)
         snprintf(refused, sizeof refused, ", %zu not measured", n);
     conditions_clock_text(&lines->conditions, clock, sizeof clock);
@@ -521,21 +499,16 @@ json_t *survey_notes(const struct survey_lines *lines)
     const json_t *region;
     char remark[2 * TEXT];
     json_array_foreach(lines->regions, i, region)
-    {
         if (has_hits(region))
             add_metrics(&list, region);
-    }
-
     if (first_of(lines) != NULL)
         add_legend(&list, lines);
-    json_array_foreach(lines->regions, i, region)
-    {
+    json_array_foreach(lines->regions, i, region) {
         if (told < TELLING && remark_of(region, remark, sizeof remark)) {
             add(&list, "%s: %s", field_text(region, "name"), remark);
             told++;
         }
     }
-
     add_end(&list, lines);
     if (list.ok)
         return list.json;
@@ -578,8 +551,7 @@ static void add_other_columns(struct junit_suite *suite, const json_t *region, c
     json_t *columns = json_object_get(region, "columns"), *column;
     const char *name, *first = "";
     run_first(region, &first);
-    json_object_foreach(columns, name, column)
-    {
+    json_object_foreach(columns, name, column) {
         if (strcmp(name, first) != 0 && json_object_get(field_of(verdict, "columns"), name) == NULL)
             junit_add(suite, &(struct junit_case){.class = field_text(region, "name"),
                                                   .name = name,
@@ -596,10 +568,7 @@ static void add_columns(struct junit_suite *suite, const struct survey_lines *li
     json_t *names = json_array();
     const char *name;
     json_object_foreach(columns, name, column)
-    {
         json_part_append(&suite->properties, names, json_part_string(name));
-    }
-
     json_part_array(&suite->properties, "column", names);
 }
 
@@ -611,8 +580,7 @@ static bool put_junit(const struct rendering *to, const struct survey_lines *lin
     size_t i;
     const json_t *region, *verdict;
     junit_conditions(&suite, &lines->conditions);
-    json_array_foreach(lines->regions, i, region)
-    {
+    json_array_foreach(lines->regions, i, region) {
         verdict = json_array_get(lines->verdicts, i);
         if (field_of(verdict, "baseline") != NULL && field_of(suite.properties.json, "baseline") == NULL) {
             row_text(&suite.properties, "baseline", field_text(verdict, "baseline.file"));
@@ -650,8 +618,7 @@ static bool take_lines(const struct document *document, struct survey_lines *out
                                  .verdicts = json_array()};
     out->conditions = run_lines(out->header, (json_t *)out->summary, NULL).conditions;
     ok = out->regions != NULL && out->verdicts != NULL;
-    json_array_foreach(document->lines, i, line)
-    {
+    json_array_foreach(document->lines, i, line) {
         size_t n = json_array_size(out->regions);
         if (strcmp(field_text(line, "type"), "region") == 0)
             ok = json_array_append(out->regions, line) == 0 &&

@@ -38,8 +38,7 @@ static void look_at(const struct baseline *run)
     demand(is_clean(conditions->build_id, sizeof conditions->build_id));
     demand(is_clean(conditions->start, sizeof conditions->start));
     demand(isfinite(conditions->clock_hz) && conditions->clock_hz >= 0);
-    json_object_foreach(columns, name, column)
-    {
+    json_object_foreach(columns, name, column) {
         bool counted = field_of(column, "not_supported") == NULL && field_count(column, "count") > 0;
         demand(!counted || (field_real(column, "mean") >= 0 && field_real(column, "sd") >= 0));
     }
