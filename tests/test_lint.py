@@ -94,13 +94,17 @@ def test_analyzer(name):
     run(["clang-tidy", "--quiet", name, "--", *FLAGS])
 
 
+# jansson's loops, whose header cppcheck does not read
+LOOPS = [f"-Djson_{kind}_foreach(of,at,each)=while((each=json_next(of,&at))!=NULL)" for kind in ("array", "object")]
+
+
 @pytest.mark.costs("cppcheck of a ninth of the tool")
 def test_cppcheck():
     files = CHECKED if SOAK else [name for name in TIDIED if name.startswith(tuple(CHECKED))]
     flags = [flag for flag in FLAGS if flag.startswith(("-I", "-D"))]
     own = [flag for flag in flags if not flag.startswith("-I/")]
     run(["cppcheck", "--std=c11", "--quiet", "--error-exitcode=1", "--inline-suppr",
-         "--enable=warning,performance,portability", "--suppress=missingIncludeSystem", *own, *files])
+         "--enable=warning,performance,portability", "--suppress=missingIncludeSystem", *own, *LOOPS, *files])
 
 
 def test_layers():

@@ -45,6 +45,7 @@ int command_annotate(const struct context *context, struct error *error)
                                                  .elf = input.elf,
                                                  .no_names = input.no_names,
                                                  .function = &function,
+                                                 .command = &options->typed,
                                                  .hot = options->hot};
         ok = print(context, &report) || ferror(context->out) ||
              error_set(error, ERROR_SYSTEM, "out of memory");

@@ -37,7 +37,7 @@ static const struct baseline *missing_run(struct compare_command *self, const st
                                           const struct runs *runs)
 {
     self->missing = (struct baseline){.missing = true};
-    self->missing.run.conditions = other->run.conditions;
+    self->missing.conditions = other->conditions;
     memcpy(self->missing.file, runs->file, sizeof self->missing.file);
     return &self->missing;
 }
@@ -45,7 +45,7 @@ static const struct baseline *missing_run(struct compare_command *self, const st
 static const struct baseline *find_region(const struct runs *runs, const struct baseline *like)
 {
     for (size_t i = 0; i < runs->n; i++)
-        if (runs_are_of_one_region(runs->of[i], like))
+        if (runs_are_of_one_region(&runs->of[i]->conditions, &like->conditions))
             return runs->of[i];
     return NULL;
 }
@@ -56,7 +56,7 @@ static size_t family_of(const struct runs *old, const struct runs *new)
     size_t family = 0;
     for (size_t i = 0; i < new->n; i++)
         if (find_region(old, new->of[i]) != NULL)
-            family += new->of[i]->run.n;
+            family += json_object_size(json_object_get(new->of[i]->summary, "columns"));
     return family;
 }
 

@@ -47,11 +47,14 @@ static uint64_t wanted_hits(const struct delta_command *self)
 
 static void keep_hit(struct delta_command *self, const struct hit_result *hit)
 {
-    delta_add_time(self->times, hit);
-    if (hit->number <= PAGE_HITS)
-        document_add(&self->document, json_hit_part(hit, &self->summary));
-    else
-        self->left_out++;
+    struct json_part line = json_hit_part(hit, &self->summary);
+    delta_add_time(self->times, line.json, self->summary.columns[0].name);
+    if (hit->number <= PAGE_HITS) {
+        document_add(&self->document, line);
+        return;
+    }
+    self->left_out++;
+    json_decref(line.json);
 }
 
 static void on_hit(void *context, const struct hit_result *hit)
@@ -280,8 +283,10 @@ static bool verdict_output_write(struct delta_command *self, struct verdict_outp
     slowest_lines(self->slowest, document, &self->summary, &line);
     document_add(document, line);
     if (check != NULL) {
-        baseline_compare(&check->baseline, &self->summary, check->threshold, check->any_elf,
-                         &check->comparison);
+        struct baseline now;
+        document->ok = baseline_live(&now, &self->summary) && document->ok;
+        runs_compare(&check->baseline, &now, check->threshold, check->any_elf, 1, &check->comparison);
+        baseline_free(&now);
         document_add(document, comparison_line(&check->comparison));
         *code = verdicts_exit_code(check->comparison.verdict);
     }
@@ -348,6 +353,8 @@ static int end_run(struct delta_command *self, struct verdict_output *check, boo
         code = command_interrupted(context, error);
         ok = true;
     }
+    if (check != NULL)
+        baseline_free(&check->baseline);
     document_free(&self->document);
     free(self->times);
     slowest_close(self->slowest);

@@ -24,8 +24,11 @@ static bool add_file(struct history_command *self, const char *path, bool is_nam
 {
     struct error why = {0};
     struct history *history = &self->history;
-    if (baseline_read(path, self->context->cancel, &self->run, &why))
-        return history_add(history, &self->run) || error_set(error, ERROR_SYSTEM, "out of memory");
+    if (baseline_read(path, self->context->cancel, &self->run, &why)) {
+        bool ok = history_add(history, &self->run);
+        baseline_free(&self->run);
+        return ok || error_set(error, ERROR_SYSTEM, "out of memory");
+    }
     if (is_named || why.kind != ERROR_USAGE)
         return error_copy(error, &why);
     if (history->skipped++ == 0)
@@ -100,17 +103,14 @@ static bool gather(struct history_command *self, struct error *error)
     if (history->files == 0)
         return error_set(error, ERROR_USAGE,
                          "no result of delta there: it writes them with -j -o FILE.jsonl");
-    return history_end(history, CHANCE) || error_set(error, ERROR_SYSTEM, "out of memory");
+    return true;
 }
 
 static bool print(const struct history_command *self)
 {
     const struct rendering to = command_rendering(self->context);
-    struct document document = history_document(&self->history);
-    bool ok = document.ok && (to.format == FORMAT_JSON   ? document_write(to.out, &document)
-                              : to.format == FORMAT_CSV  ? history_csv(&to, &document)
-                              : to.format == FORMAT_HTML ? history_page(to.out, &self->history)
-                                                         : history_text(to.out, &self->history));
+    struct document document = history_document(&self->history, CHANCE);
+    bool ok = history_write(&to, &document, &self->context->options->typed);
     document_free(&document);
     return ok;
 }

@@ -8,7 +8,7 @@
 #include "counters/counter.h"
 #include "engine/engine.h"
 #include "find/coresight.h"
-#include "report/counts.h"
+#include "report/formats.h"
 #include "report/page_command.h"
 
 #include <stdbool.h>

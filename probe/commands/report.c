@@ -99,14 +99,15 @@ static void tell_names(const struct report_command *self, const struct side *sid
         fprintf(stderr, "pmu-probe: %s\n", terminal_text(clean, sizeof clean, side->no_names));
 }
 
-static struct profile_report report_of(const struct side *side)
+static struct profile_report report_of(const struct report_command *self, const struct side *side)
 {
     return (struct profile_report){.profile = side->input.profile,
                                    .file = side->input.file,
                                    .elf = side->input.elf,
                                    .no_names = side->no_names,
                                    .shares = side->shares,
-                                   .n = side->input.profile->about.core_count};
+                                   .n = side->input.profile->about.core_count,
+                                   .command = &self->context->options->typed};
 }
 
 /* Of call stacks: what each function has with all that it calls. */
@@ -130,7 +131,7 @@ static bool print_shares(struct report_command *self, struct error *error)
     if (!make_shares(&self->now, self->sort, error) || !add_children(self, error))
         return false;
     const struct stack_report tree = stacks_of(self);
-    struct profile_report report = report_of(&self->now);
+    struct profile_report report = report_of(self, &self->now);
     report.tree = options->stacks ? &tree : NULL;
     const struct rendering to = command_rendering(self->context);
     bool ok =
@@ -143,7 +144,7 @@ static bool print_page(struct report_command *self, struct error *error)
     const struct side *side = &self->now;
     if (!make_shares(&self->now, SHARES_FUNCTION, error))
         return false;
-    const struct profile_report report = report_of(side);
+    const struct profile_report report = report_of(self, side);
     return profiling_page(self->context->out, &report, side->input.symbols, error);
 }
 
@@ -202,7 +203,7 @@ static bool print_diff(struct report_command *self, struct error *error)
     if (!make_shares(&self->now, self->sort, error) || !make_shares(&self->old, self->sort, error) ||
         !make_diffs(self, error))
         return false;
-    const struct profile_report now = report_of(&self->now), old = report_of(&self->old);
+    const struct profile_report now = report_of(self, &self->now), old = report_of(self, &self->old);
     const struct profile_diff_report report = {
         .now = &now, .old = &old, .diffs = self->diffs, .n = self->diff_count};
     const struct rendering to = command_rendering(self->context);

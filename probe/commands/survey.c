@@ -146,15 +146,13 @@ static void fill_row(const struct survey_command *self, struct survey_region *re
 static const struct baseline *find_before(const struct survey_command *self,
                                           const struct survey_region *region)
 {
-    struct conditions wanted = {0};
+    struct conditions wanted = {0}, clean = {0};
     name_ends(region, &wanted);
-    for (size_t i = 0; i < self->before->n; i++) {
-        const struct conditions *one = &self->before->of[i]->run.conditions;
-        char start[sizeof one->start], end[sizeof one->end];
-        if (strcmp(one->start, utf8_clean(start, sizeof start, wanted.start)) == 0 &&
-            strcmp(one->end, utf8_clean(end, sizeof end, wanted.end)) == 0)
+    utf8_clean(clean.start, sizeof clean.start, wanted.start);
+    utf8_clean(clean.end, sizeof clean.end, wanted.end);
+    for (size_t i = 0; i < self->before->n; i++)
+        if (runs_are_of_one_region(&self->before->of[i]->conditions, &clean))
             return self->before->of[i];
-    }
     return NULL;
 }
 
@@ -164,33 +162,22 @@ static struct comparison *compare_one(const struct survey_command *self, const s
 {
     const struct options *options = options_of(self);
     const struct baseline *before = find_before(self, region);
-    struct summary *now = region->summary, *none = NULL;
-    struct baseline *missing = NULL;
-    if (before == NULL && now == NULL)
+    struct baseline now = {.conditions = self->conditions}, missing = {.missing = true};
+    if (before == NULL && region->summary == NULL)
         return NULL;
     struct comparison *out = calloc(1, sizeof *out);
-    none = now == NULL ? calloc(1, sizeof *none) : NULL;
-    missing = before == NULL ? calloc(1, sizeof *missing) : NULL;
-    *ok = out != NULL && (now != NULL || none != NULL) && (before != NULL || missing != NULL);
+    name_ends(region, &now.conditions);
+    *ok = out != NULL && (region->summary == NULL || baseline_live(&now, region->summary));
     if (*ok) {
-        if (before == NULL) {
-            missing->missing = true;
-            missing->run.conditions = now->conditions;
-            memcpy(missing->file, self->before->file, sizeof missing->file);
-            before = missing;
-        } else if (now == NULL) {
-            none->conditions = self->conditions;
-            name_ends(region, &none->conditions);
-            now = none;
-        }
+        missing.conditions = now.conditions;
+        memcpy(missing.file, self->before->file, sizeof missing.file);
         double threshold =
             region->line != NULL && region->line->threshold >= 0 ? region->line->threshold : self->threshold;
-        baseline_compare_among(before, now, threshold, options->any_elf, family, out);
-        snprintf(out->start, sizeof out->start, "%s", now->conditions.start);
-        snprintf(out->end, sizeof out->end, "%s", now->conditions.end);
+        runs_compare(before != NULL ? before : &missing, &now, threshold, options->any_elf, family, out);
+        memcpy(out->start, now.conditions.start, sizeof out->start);
+        memcpy(out->end, now.conditions.end, sizeof out->end);
     }
-    free(none);
-    free(missing);
+    baseline_free(&now);
     return out;
 }
 

@@ -52,10 +52,9 @@ struct conditions {
 
 /* One counted thing over all clean hits. */
 struct column {
-    char name[96];                 /* "CPU_CYCLES" */
-    char unsupported[96];          /* why it cannot be counted here; "" if it can */
-    struct statistics *statistics; /* NULL: of a run that was read from a file, which has `figures` */
-    struct figures figures;
+    char name[96];        /* "CPU_CYCLES" */
+    char unsupported[96]; /* why it cannot be counted here; "" if it can */
+    struct statistics *statistics;
     double overhead;       /* cost of the halts, already removed */
     double plus_minus;     /* half-width of the interval around each value */
     bool calibrated;       /* overhead and plus_minus were measured */
@@ -63,11 +62,6 @@ struct column {
     uint64_t at_least_max; /* the highest such bound */
     unsigned bits;         /* of its counter; 0: unknown, or a wider total */
 };
-
-static inline struct figures column_figures(const struct column *column)
-{
-    return column->statistics != NULL ? statistics_figures(column->statistics) : column->figures;
-}
 
 /* What an event says of handlers that ran inside: it is 0 if none did. */
 enum result_exceptions {

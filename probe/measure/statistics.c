@@ -374,23 +374,6 @@ uint64_t statistics_quantile(const struct statistics *statistics, double p, bool
     return statistics->max;
 }
 
-struct figures statistics_figures(const struct statistics *statistics)
-{
-    if (statistics->count == 0)
-        return (struct figures){0};
-    return (struct figures){.count = statistics->count,
-                            .median = statistics_quantile(statistics, 0.5, NULL),
-                            .min = statistics->min,
-                            .max = statistics->max,
-                            .p90 = statistics_quantile(statistics, 0.9, NULL),
-                            .p99 = statistics_quantile(statistics, 0.99, NULL),
-                            .mean = statistics_mean(statistics),
-                            .sd = statistics_deviation(statistics),
-                            .error = statistics_error(statistics),
-                            .has_median = true,
-                            .has_tail = true};
-}
-
 uint64_t statistics_between(const struct statistics *statistics, uint64_t from, uint64_t to, uint64_t *least,
                             uint64_t *greatest)
 {

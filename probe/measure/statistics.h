@@ -53,15 +53,6 @@ struct series_error statistics_error(const struct statistics *statistics);
    middle. `exact` may be NULL. */
 uint64_t statistics_quantile(const struct statistics *statistics, double p, bool *exact);
 
-/* What is told of the values; all zero while count is 0. */
-struct figures {
-    uint64_t count, median, min, max, p90, p99;
-    double mean, sd;
-    struct series_error error;
-    bool has_median, has_tail; /* known: the median; p90 and p99 */
-};
-struct figures statistics_figures(const struct statistics *statistics);
-
 struct histogram_bin {
     uint64_t low, high; /* values in [low, high] */
     uint64_t count;

@@ -180,17 +180,20 @@ struct verdict_side verdict_side_of(const struct column *column)
 {
     if (column->unsupported[0] != '\0')
         return (struct verdict_side){0};
-    struct figures figures = column_figures(column);
-    return (struct verdict_side){.n = figures.count,
-                                 .mean = figures.mean,
-                                 .sd = figures.sd,
-                                 .min = figures.min,
-                                 .max = figures.max,
-                                 .median = figures.median,
-                                 .has_median = figures.has_median,
-                                 .at_least = column->at_least > 0,
-                                 .plus_minus = column->calibrated ? column->plus_minus : 0,
-                                 .error = figures.error};
+    const struct statistics *of = column->statistics;
+    struct verdict_side side = {.n = statistics_count(of),
+                                .at_least = column->at_least > 0,
+                                .plus_minus = column->calibrated ? column->plus_minus : 0};
+    if (side.n == 0)
+        return side;
+    side.mean = statistics_mean(of);
+    side.sd = statistics_deviation(of);
+    side.min = statistics_min(of);
+    side.max = statistics_max(of);
+    side.median = statistics_quantile(of, 0.5, NULL);
+    side.has_median = true;
+    side.error = statistics_error(of);
+    return side;
 }
 
 static bool is_number(const struct verdict_side *side)

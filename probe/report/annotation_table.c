@@ -1,6 +1,7 @@
 #include "report/annotation_table.h"
 
 #include "report/number.h"
+#include "report/page.h"
 #include "report/terminal.h"
 #include "report/views.h"
 #include "symbols/names.h"
@@ -11,16 +12,11 @@
 
 enum { CELL = 64, NAME = 512, GAP = 4 };
 
-static const char *text_of(const char *text)
-{
-    return text != NULL ? text : "";
-}
-
 /* ---- notes */
 
 bool annotation_is_exact(const struct profile *profile)
 {
-    return strcmp(text_of(profile->about.source), "halts") == 0;
+    return strcmp(or_empty(profile->about.source), "halts") == 0;
 }
 
 static void note_texts(struct profile_notes *notes, const struct annotated_function *function)
@@ -121,7 +117,7 @@ static struct json_part line_line(const struct annotation_report *report, const 
     json_place(&line, report->function, row->file, row->line);
     if (row->file != LISTING_NO_FILE)
         json_part_text(&line, "text",
-                       text_of(source_text_line(&report->function->texts[row->file], row->line)));
+                       or_empty(source_text_line(&report->function->texts[row->file], row->line)));
     json_share(&line, row->samples, core->samples);
     json_part_real(&line, "plus_minus", row->plus_minus);
     if (row->at_border && !annotation_is_exact(report->profile))
@@ -177,7 +173,7 @@ static struct document annotation_document(const struct annotation_report *repor
     struct document document = document_new();
     struct json_part summary = json_part_new("summary");
     uint64_t samples = 0;
-    document_add(&document, json_command_part("annotate", text_of(report->profile->about.probe)));
+    document_add(&document, json_command_part("annotate", or_empty(report->profile->about.probe)));
     document_add(&document,
                  profile_line("profile", report->profile, report->file, report->elf, report->no_names));
     for (size_t i = 0; i < report->function->core_count; i++) {
@@ -217,7 +213,7 @@ static const char *text_of_line(const struct showing *showing, const struct anno
 {
     if (line->file == LISTING_NO_FILE)
         return line->line == 0 && function_of(showing)->listing.file_count > 0 ? "(no line)" : "";
-    return text_of(source_text_line(&function_of(showing)->texts[line->file], line->line));
+    return or_empty(source_text_line(&function_of(showing)->texts[line->file], line->line));
 }
 
 /* What a line is called: its number, or with its file. */
@@ -353,20 +349,24 @@ static bool put_all(const struct rendering *to, const struct annotation_report *
     const struct annotated_function *function = report->function;
     json_t *lines = document_rows(document, "function", NULL);
     bool ok = lines != NULL;
-    render_begin(to, field_text(document_line(document, "function"), "function"));
+    const struct page page = {.to = to,
+                              .title = field_text(document_line(document, "function"), "function"),
+                              .command = report->command,
+                              .document = document};
+    page_begin(&page);
     put_head(to, document);
     for (size_t i = 0; i < function->core_count && ok; i++) {
         const struct annotation *core = &function->cores[i];
         if (core->samples == 0 && (has_samples(function) || i > 0))
             continue;
-        put_core(to, json_array_get(lines, i), text_of(report->profile->about.cores[core->core]));
+        put_core(to, json_array_get(lines, i), or_empty(report->profile->about.cores[core->core]));
         if (report->hot == 0 || core->samples > 0)
             ok = annotation_put_code(to, report, core);
         render_notes(to, field_of(json_array_get(lines, i), "notes"));
     }
     render_notes(to, field_of(document_line(document, "profile"), "notes"));
     json_decref(lines);
-    return ok;
+    return page_end(&page) && ok;
 }
 
 /* The lines that have samples. */
@@ -375,8 +375,7 @@ static bool put_gcc(const struct rendering *to, const struct document *document)
     json_t *lines = document_rows(document, "line", NULL), *rows = json_array(), *line;
     size_t i;
     bool ok = lines != NULL && rows != NULL;
-    json_array_foreach(lines, i, line)
-    {
+    json_array_foreach(lines, i, line) {
         if (field_count(line, "samples") > 0)
             ok = json_array_append(rows, line) == 0 && ok;
     }
@@ -392,5 +391,5 @@ bool annotation_write(const struct rendering *to, const struct annotation_report
                               : to->format == FORMAT_GCC ? put_gcc(to, &document)
                                                          : put_all(to, report, &document));
     document_free(&document);
-    return render_end(to) && ok;
+    return ok;
 }

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "profile/annotation.h"
+#include "report/page_command.h"
 #include "report/profile_notes.h"
 
 #include <stdbool.h>
@@ -17,6 +18,7 @@ struct annotation_report {
     const char *elf;      /* that the code is from */
     const char *no_names; /* why it may be the wrong one; "": it is the right one */
     const struct annotated_function *function;
+    const struct page_command *command; /* NULL: it is not known */
     uint64_t hot; /* so many lines, those with the most samples, the hottest first; 0: all, in their order */
 };
 

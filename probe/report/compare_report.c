@@ -55,10 +55,7 @@ static bool put_pairs(const struct rendering *to, const json_t *verdicts, const 
     if (to->format == FORMAT_JUNIT)
         junit_begin(to->out);
     json_array_foreach(verdicts, i, verdict)
-    {
         ok = put_pair(to, verdict, i) && ok;
-    }
-
     if (to->format == FORMAT_JUNIT)
         return junit_end(to->out) && ok;
     if (json_array_size(verdicts) > 1) /* one alone has said it all */
@@ -70,23 +67,15 @@ static bool put_pairs(const struct rendering *to, const json_t *verdicts, const 
 
 static bool put_csv(const struct rendering *to, const json_t *verdicts)
 {
-    json_t *rows = json_array(), *kept = json_array(), *row;
+    json_t *rows = json_array();
     size_t i;
     const json_t *verdict;
-    bool ok = rows != NULL && kept != NULL;
-    json_array_foreach(verdicts, i, verdict)
-    {
+    bool ok = rows != NULL;
+    json_array_foreach(verdicts, i, verdict) {
         const struct run_lines run = run_of(verdict);
         ok = run_add_rows(&run, true, rows) && ok;
     }
-    json_array_foreach(rows, i, row)
-    {
-        if (field_of(row, "judged") != NULL)
-            ok = json_array_append(kept, row) == 0 && ok;
-    }
-
-    json_decref(rows);
-    return render_table(to, &run_csv, kept) && ok;
+    return run_write_csv(to, rows, "judged") && ok;
 }
 
 static bool put_gcc(const struct rendering *to, const json_t *verdicts)
@@ -95,8 +84,7 @@ static bool put_gcc(const struct rendering *to, const json_t *verdicts)
     size_t i;
     const json_t *verdict;
     bool ok = true;
-    json_array_foreach(verdicts, i, verdict)
-    {
+    json_array_foreach(verdicts, i, verdict) {
         const struct run_lines run = run_of(verdict);
         ok = editor_add_run(rows, &run) && ok;
     }
@@ -108,14 +96,12 @@ static bool put_gcc(const struct rendering *to, const json_t *verdicts)
 
 static void put_notes(FILE *out, const json_t *verdict)
 {
-    char name[CELL], text[3 * CELL], part[NUMBER_ROOM];
-    const char *started = field_text(verdict, "baseline.started"),
-               *build = field_text(verdict, "baseline.build_id"), *is = field_text(verdict, "verdict");
-    pair_name(verdict, true, name, sizeof name);
-    snprintf(text, sizeof text, "%s against %.256s%s%s%s%s, threshold %s", name,
-             field_text(verdict, "baseline.file"), started[0] != '\0' ? " of " : "", started,
-             build[0] != '\0' ? ", build " : "", build, number_part(part, field_real(verdict, "threshold")));
+    char name[CELL], text[CELL];
+    const char *is = field_text(verdict, "verdict");
     fputs("<li>", out);
+    html_text(out, pair_name(verdict, true, name, sizeof name));
+    comparison_against_text(verdict, text, sizeof text);
+    fputc(' ', out);
     html_text(out, text);
     fputs(": <strong", out);
     html_attribute(out, "class", html_verdict_class(is));
@@ -138,17 +124,13 @@ static bool put_verdicts(FILE *out, const json_t *verdicts)
     json_t *rows = json_array();
     size_t i;
     const json_t *verdict;
-    json_array_foreach(verdicts, i, verdict)
-    {
+    json_array_foreach(verdicts, i, verdict) {
         comparison_widen(&scale, verdict);
         files = files ||
                 strcmp(field_text(verdict, "file"), field_text(json_array_get(verdicts, 0), "file")) != 0;
     }
     json_array_foreach(verdicts, i, verdict)
-    {
         ok = comparison_add_rows(rows, verdict, pair_name(verdict, files, name, sizeof name), scale) && ok;
-    }
-
     return comparison_put_table(out, rows, "Each later run against the first", scale) && ok;
 }
 
@@ -161,7 +143,7 @@ static bool put_page(const struct rendering *to, const struct document *document
     text[0] = '\0';
     if (n > 1)
         snprintf(text, sizeof text, " over all %zu", n);
-    const struct page page = {.out = to->out,
+    const struct page page = {.to = to,
                               .title = "Comparison",
                               .verdict = field_text(document_line(document, "summary"), "verdict"),
                               .about_verdict = text,
@@ -174,10 +156,7 @@ static bool put_page(const struct rendering *to, const struct document *document
     page_heading(to->out, "runs", "What was compared");
     fputs("<ul class=\"notes\">\n", to->out);
     json_array_foreach(verdicts, i, verdict)
-    {
         put_notes(to->out, verdict);
-    }
-
     fputs("</ul>\n", to->out);
     page_end_section(to->out);
     return page_end(&page) && ok;

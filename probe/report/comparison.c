@@ -11,15 +11,6 @@
 
 enum { TEXT = 160 };
 
-static const struct verdict_side none;
-
-/* The reader of the baseline cleaned and cut its text, so `now` is cleaned and cut the same way. */
-static bool is_same(const char *base, const char *now, size_t size)
-{
-    char clean[256];
-    return strcmp(base, utf8_clean(clean, size < sizeof clean ? size : sizeof clean, now)) == 0;
-}
-
 __attribute__((format(printf, 2, 3))) static void add_reason(struct comparison *out, const char *format, ...)
 {
     if (out->n_reasons == COMPARISON_REASONS)
@@ -42,20 +33,16 @@ __attribute__((format(printf, 2, 3))) static void add_note(struct comparison *ou
     out->n_notes++;
 }
 
-static void clean_or_unknown(char out[TEXT], const char *text)
+static const char *or_unknown(const char *text)
 {
-    utf8_clean(out, TEXT, text[0] != '\0' ? text : "unknown");
+    return text[0] != '\0' ? text : "unknown";
 }
 
-static void compare_texts(struct comparison *out, const char *what, const char *base, const char *now,
-                          size_t size)
+static void compare_texts(struct comparison *out, const char *what, const char *base, const char *now)
 {
-    char before[TEXT], after[TEXT];
-    if (is_same(base, now, size))
-        return;
-    clean_or_unknown(before, base);
-    clean_or_unknown(after, now);
-    add_reason(out, "another %s: %s in the baseline, %s now", what, before, after);
+    if (strcmp(base, now) != 0)
+        add_reason(out, "another %s: %.159s in the baseline, %.159s now", what, or_unknown(base),
+                   or_unknown(now));
 }
 
 const char *comparison_link_kind(char *out, size_t size, const char *link)
@@ -96,33 +83,26 @@ static void compare_clocks(struct comparison *out, const struct conditions *base
 static void compare_elves(struct comparison *out, const struct conditions *base, const struct conditions *now,
                           bool any_elf)
 {
-    char elf[sizeof now->elf];
-    utf8_clean(elf, sizeof elf, now->elf);
-    if (base->elf[0] == '\0' || elf[0] == '\0' || strcmp(base_name(base->elf), base_name(elf)) == 0)
+    const char *before = base_name(base->elf), *after = base_name(now->elf);
+    if (base->elf[0] == '\0' || now->elf[0] == '\0' || strcmp(before, after) == 0)
         return;
     if (any_elf)
-        add_note(out, "ELF files differ (%.128s -> %.128s)", base_name(base->elf), base_name(elf));
+        add_note(out, "ELF files differ (%.128s -> %.128s)", before, after);
     else
-        add_reason(out, "baseline is of %.128s, this run of %.128s (--any-elf compares them)",
-                   base_name(base->elf), base_name(elf));
+        add_reason(out, "baseline is of %.128s, this run of %.128s (--any-elf compares them)", before, after);
 }
 
 static void compare_regions(struct comparison *out, const struct conditions *base,
                             const struct conditions *now)
 {
-    char before[2][TEXT], after[2][TEXT];
-    bool same_end = is_same(base->end, now->end, sizeof base->end);
-    if (same_end && is_same(base->start, now->start, sizeof base->start))
+    const char *before = or_unknown(base->start), *after = or_unknown(now->start);
+    if (runs_are_of_one_region(base, now))
         return;
-    clean_or_unknown(before[0], base->start);
-    clean_or_unknown(before[1], base->end);
-    clean_or_unknown(after[0], now->start);
-    clean_or_unknown(after[1], now->end);
-    if (same_end)
-        add_reason(out, "baseline is for %s, this run for %s", before[0], after[0]);
+    if (strcmp(base->end, now->end) == 0)
+        add_reason(out, "baseline is for %.159s, this run for %.159s", before, after);
     else
-        add_reason(out, "baseline is for %.80s to %.80s, this run for %.80s to %.80s", before[0], before[1],
-                   after[0], after[1]);
+        add_reason(out, "baseline is for %.80s to %.80s, this run for %.80s to %.80s", before,
+                   or_unknown(base->end), after, or_unknown(now->end));
 }
 
 static void compare_conditions(struct comparison *out, const struct conditions *base,
@@ -133,24 +113,34 @@ static void compare_conditions(struct comparison *out, const struct conditions *
     comparison_link_kind(after, sizeof after, now->link);
     compare_regions(out, base, now);
     compare_elves(out, base, now, any_elf);
-    compare_texts(out, "kind of link", before, after, sizeof before);
-    compare_texts(out, "core", base->core, now->core, sizeof base->core);
-    compare_texts(out, "counter", base->counter, now->counter, sizeof base->counter);
+    compare_texts(out, "kind of link", before, after);
+    compare_texts(out, "core", base->core, now->core);
+    compare_texts(out, "counter", base->counter, now->counter);
     compare_clocks(out, base, now);
 }
 
-static void add_notes(struct comparison *out, const struct baseline *baseline, const struct summary *run)
+static void note_end(struct comparison *out, const char *what, const struct baseline *run)
 {
-    const struct conditions *now = &run->conditions;
-    char build[sizeof now->build_id];
-    const char *before = baseline->run.conditions.build_id,
-               *after = utf8_clean(build, sizeof build, now->build_id);
+    char ended[UTF8_CLEAN_ROOM(256)];
+    if (field_text(run->summary, "ended")[0] != '\0')
+        add_note(out, "%s ended early: %s", what,
+                 utf8_clean(ended, sizeof ended, field_text(run->summary, "ended")));
+}
+
+static void add_notes(struct comparison *out, const struct baseline *base, const struct baseline *now)
+{
+    const char *before = base->conditions.build_id, *after = now->conditions.build_id;
+    uint64_t warmup = field_count(base->summary, "warmup"), its = field_count(now->summary, "warmup");
     if (before[0] != '\0' && after[0] != '\0' && strcmp(before, after) != 0)
         add_note(out, "builds differ (%.6s -> %.6s)", before, after);
-    if (baseline->run.warmup != run->warmup)
-        add_note(out, "warm-up differs: %" PRIu64 " -> %" PRIu64 " hits", baseline->run.warmup, run->warmup);
-    if (baseline->run.ended[0] != '\0')
-        add_note(out, "the baseline ended early: %s", baseline->run.ended);
+    if (warmup != its)
+        add_note(out, "warm-up differs: %" PRIu64 " -> %" PRIu64 " hits", warmup, its);
+    note_end(out, "the baseline", base);
+    if (now->file[0] == '\0')
+        return;
+    if (base->missing || now->missing)
+        add_note(out, "%s does not have this region", base->missing ? base->file : now->file);
+    note_end(out, now->file, now);
 }
 
 /* All reasons in one text: some formats have no other place for them. */
@@ -177,80 +167,86 @@ static void add_line(struct comparison *out, const char *name, const struct verd
         snprintf(line->why, sizeof line->why, "%s", why);
 }
 
-static const struct column *find_column(const struct summary *baseline, const char *name)
+static bool is_unsupported(const json_t *column)
 {
-    char clean[sizeof baseline->columns->name];
-    utf8_clean(clean, sizeof clean, name);
-    for (size_t i = 0; i < baseline->n; i++)
-        if (strcmp(baseline->columns[i].name, clean) == 0)
-            return &baseline->columns[i];
-    return NULL;
+    return field_of(column, "not_supported") != NULL;
 }
 
-static void compare_column(struct comparison *out, const struct column *column, const struct column *base)
+static bool is_calibrated(const json_t *column)
 {
-    bool unsupported = column->unsupported[0] != '\0';
-    bool was_unsupported = base != NULL && base->unsupported[0] != '\0';
-    struct verdict_side now = verdict_side_of(column), before = base != NULL ? verdict_side_of(base) : none;
+    return json_is_true(field_of(column, "calibrated"));
+}
+
+/* Older files do not have all of it. */
+static struct verdict_side side_of(const json_t *column)
+{
+    struct verdict_side side = {.n = is_unsupported(column) ? 0 : field_count(column, "count"),
+                                .at_least = field_count(column, "at_least") > 0,
+                                .plus_minus = is_calibrated(column) ? field_real(column, "plus_minus") : 0};
+    const struct series_error error = {.standard = field_real(column, "mean_error"),
+                                       .df = field_real(column, "mean_error_df"),
+                                       .drift = field_real(column, "drift")};
+    if (side.n == 0)
+        return side;
+    side.mean = field_real(column, "mean");
+    side.sd = field_real(column, "sd");
+    side.min = field_count(column, "min");
+    side.max = field_count(column, "max");
+    side.median = field_count(column, "median");
+    side.has_median = field_real(column, "median") >= 0;
+    if (error.standard >= 0 && error.df >= 0 && error.drift >= 0)
+        side.error = error;
+    return side;
+}
+
+/* `base` is NULL if the baseline does not have it. */
+static void compare_column(struct comparison *out, const char *name, const json_t *column, const json_t *base)
+{
+    const struct verdict_side now = side_of(column), before = side_of(base);
     const char *why = NULL;
-    if (unsupported && (base == NULL || was_unsupported))
+    if (is_unsupported(column) && (base == NULL || is_unsupported(base)))
         return;
     if (base == NULL)
         why = "not counted in the baseline";
-    else if (was_unsupported || unsupported)
-        why = unsupported ? "not supported now" : "not supported in the baseline";
-    else if (base->calibrated != column->calibrated && before.n > 0 && now.n > 0)
-        why = column->calibrated ? "what a halt adds is removed now, but not in the baseline"
-                                 : "what a halt adds is removed in the baseline, but not now";
-    add_line(out, column->name, &before, &now, why);
+    else if (is_unsupported(base) || is_unsupported(column))
+        why = is_unsupported(column) ? "not supported now" : "not supported in the baseline";
+    else if (is_calibrated(base) != is_calibrated(column) && before.n > 0 && now.n > 0)
+        why = is_calibrated(column) ? "what a halt adds is removed now, but not in the baseline"
+                                    : "what a halt adds is removed in the baseline, but not now";
+    add_line(out, name, &before, &now, why);
 }
 
-void baseline_compare(const struct baseline *baseline, const struct summary *now, double threshold,
-                      bool any_elf, struct comparison *out)
+static void compare_columns(struct comparison *out, json_t *before, json_t *now)
 {
-    baseline_compare_among(baseline, now, threshold, any_elf, 1, out);
-}
-
-void baseline_compare_among(const struct baseline *baseline, const struct summary *now, double threshold,
-                            bool any_elf, size_t family, struct comparison *out)
-{
-    memset(out, 0, sizeof *out);
-    out->threshold = threshold;
-    out->family = family;
-    memcpy(out->file, baseline->file, sizeof out->file);
-    memcpy(out->started, baseline->started, sizeof out->started);
-    const struct summary *before = &baseline->run;
-    memcpy(out->build_id, before->conditions.build_id, sizeof out->build_id);
-    compare_conditions(out, &before->conditions, &now->conditions, any_elf);
-    add_notes(out, baseline, now);
-
-    bool taken[RESULT_COLUMNS] = {false};
-    for (size_t i = 0; i < now->n; i++) {
-        const struct column *base = find_column(before, now->columns[i].name);
-        if (base != NULL)
-            taken[base - before->columns] = true;
-        compare_column(out, &now->columns[i], base);
+    const char *name;
+    json_t *column;
+    json_object_foreach(now, name, column)
+        compare_column(out, name, column, json_object_get(before, name));
+    json_object_foreach(before, name, column) {
+        const struct verdict_side side = side_of(column), none = {0};
+        if (json_object_get(now, name) == NULL && !is_unsupported(column))
+            add_line(out, name, &side, &none, "not counted now");
     }
-    for (size_t i = 0; i < before->n; i++) {
-        struct verdict_side side = verdict_side_of(&before->columns[i]);
-        if (!taken[i] && before->columns[i].unsupported[0] == '\0')
-            add_line(out, before->columns[i].name, &side, &none, "not counted now");
-    }
-    out->verdict = verdict_overall(out->lines, out->n);
 }
 
 void runs_compare(const struct baseline *before, const struct baseline *now, double threshold, bool any_elf,
                   size_t family, struct comparison *out)
 {
-    const struct conditions *conditions = &now->run.conditions;
-    baseline_compare_among(before, &now->run, threshold, any_elf, family, out);
+    const struct conditions *base = &before->conditions;
+    *out = (struct comparison){.threshold = threshold, .family = family};
+    memcpy(out->file, before->file, sizeof out->file);
+    utf8_clean(out->started, sizeof out->started, field_text(before->header, "started"));
+    memcpy(out->build_id, base->build_id, sizeof out->build_id);
     memcpy(out->file_now, now->file, sizeof out->file_now);
-    memcpy(out->start, conditions->start, sizeof out->start);
-    memcpy(out->end, conditions->end, sizeof out->end);
-    if (before->missing || now->missing)
-        add_note(out, "%s does not have this region", before->missing ? before->file : now->file);
-    if (now->run.ended[0] != '\0')
-        add_note(out, "%s ended early: %s", now->file, now->run.ended);
+    if (now->file[0] != '\0') {
+        memcpy(out->start, now->conditions.start, sizeof out->start);
+        memcpy(out->end, now->conditions.end, sizeof out->end);
+    }
+    compare_conditions(out, base, &now->conditions, any_elf);
+    add_notes(out, before, now);
+    compare_columns(out, json_object_get(before->summary, "columns"),
+                    json_object_get(now->summary, "columns"));
+    out->verdict = verdict_overall(out->lines, out->n);
 }
 
 static struct json_part side_object(const struct verdict_side *side)

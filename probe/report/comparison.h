@@ -1,7 +1,7 @@
 /*
- * Comparisons: a run against its baseline. The baseline is an earlier run, read from the JSON lines that it
- * wrote (schema pmu-probe/1). Other hardware, another clock or another region make the two incomparable;
- * otherwise each column gets a verdict. A struct takes several tens of KiB.
+ * Comparisons: a run against its baseline, an earlier run. Both are read from their JSON lines. Other
+ * hardware, another clock or another region make the two incomparable; otherwise each column gets a verdict.
+ * A struct takes several tens of KiB.
  */
 #pragma once
 
@@ -16,14 +16,17 @@
 #include <stddef.h>
 #include <stdio.h>
 
-/* A run as its file has it, which is not trusted: its columns are bounded, and all texts are clean. */
+/* A run, by its lines. Those of a file are not trusted: its columns are bounded, and what is compared of them
+ * are counts. */
 struct baseline {
-    char file[256];
-    char started[32];         /* "2026-11-20T09:15:00Z" */
-    bool missing;             /* the file lacks the region: no columns, and the conditions of the other run */
-    struct summary run;       /* its columns have figures and no statistics; without metrics, words */
-    json_t *header, *summary; /* of `struct runs`: its lines; NULL: none */
+    char file[256];           /* "": it has just ended */
+    bool missing;             /* the file lacks the region: no lines, and the conditions of the other run */
+    json_t *header, *summary; /* of a survey its region; NULL: none */
+    struct conditions conditions; /* of these lines; clean */
 };
+void baseline_free(struct baseline *run);
+/* One that has just ended. False: out of memory; it is to be freed all the same. */
+bool baseline_live(struct baseline *out, const struct summary *run);
 
 /* ERROR_USAGE: no such file, not JSON, no summary (a run that was cut off), another schema. `path` may be a
    pipe; `cancel`, which may be NULL, ends the wait for its other end. */
@@ -45,7 +48,7 @@ struct runs {
 bool runs_read(const char *path, const volatile sig_atomic_t *cancel, struct runs *out, struct error *error);
 bool runs_parse(const char *text, size_t size, const char *path, struct runs *out, struct error *error);
 void runs_free(struct runs *runs);
-bool runs_are_of_one_region(const struct baseline *one, const struct baseline *other);
+bool runs_are_of_one_region(const struct conditions *one, const struct conditions *other);
 
 /* "openocd" of "openocd localhost:6666"; returns `out`. */
 const char *comparison_link_kind(char *out, size_t size, const char *link);
@@ -54,7 +57,7 @@ enum { COMPARISON_LINES = 2 * RESULT_COLUMNS, COMPARISON_REASONS = 8, COMPARISON
 
 struct comparison {
     char file[256], started[32], build_id[80]; /* the baseline's */
-    /* The later run's file, if both are read from files, and its region, if there are several. Else "". */
+    /* The later run's file, if it is read from one, and its region, if there are several. Else "". */
     char file_now[256], start[REGION_NAME], end[REGION_NAME];
     double threshold;
     size_t family;        /* verdicts that are made together; 0: this one alone */
@@ -67,13 +70,8 @@ struct comparison {
     char notes[COMPARISON_NOTES][384]; /* differences that are allowed */
 };
 
-/* `any_elf`: ELF files with different names are allowed. */
-void baseline_compare(const struct baseline *baseline, const struct summary *now, double threshold,
-                      bool any_elf, struct comparison *out);
-/* The same for one of many regions, which have `family` verdicts in all. */
-void baseline_compare_among(const struct baseline *baseline, const struct summary *now, double threshold,
-                            bool any_elf, size_t family, struct comparison *out);
-/* The same for two runs of files. */
+/* `any_elf`: ELF files with different names are allowed. `family`: verdicts of all regions; of one alone 1.
+ */
 void runs_compare(const struct baseline *before, const struct baseline *now, double threshold, bool any_elf,
                   size_t family, struct comparison *out);
 /* A line `verdict` */

@@ -119,9 +119,7 @@ static void put_list(const struct rendering *to, const json_t *list, const char 
     size_t i;
     const json_t *text;
     json_array_foreach(list, i, text)
-    {
         put_text(to, 0, before, text_or_empty(text));
-    }
 }
 
 static void write_text(const struct rendering *to, const json_t *verdict)
@@ -130,8 +128,7 @@ static void write_text(const struct rendering *to, const json_t *verdict)
     struct widths width = {.name = NAME, .change = CHANGE};
     const char *name;
     put_head(to, verdict);
-    json_object_foreach(columns, name, line)
-    {
+    json_object_foreach(columns, name, line) {
         struct cells cells = cells_of(name, line);
         widen(&width.name, cells.name);
         widen(&width.base, cells.base);
@@ -139,10 +136,7 @@ static void write_text(const struct rendering *to, const json_t *verdict)
         widen(&width.change, cells.change);
     }
     json_object_foreach(columns, name, line)
-    {
         put_line(to, verdict, name, line, &width);
-    }
-
     put_list(to, field_of(verdict, "not_comparable"), "");
     put_list(to, field_of(verdict, "notes"), "note: ");
     if (json_object_size(columns) != 1)
@@ -176,14 +170,9 @@ static void write_markdown(FILE *out, const json_t *verdict)
     markdown_text(out, text);
     fprintf(out, ", threshold %s\n", number_part(part, field_real(verdict, "threshold")));
     json_array_foreach(field_of(verdict, "not_comparable"), i, one)
-    {
         put_item(out, "not comparable: ", text_or_empty(one));
-    }
-
     json_array_foreach(field_of(verdict, "notes"), i, one)
-    {
         put_item(out, "note: ", text_or_empty(one));
-    }
 }
 
 void comparison_write(const struct rendering *to, const json_t *verdict)
@@ -196,6 +185,16 @@ void comparison_write(const struct rendering *to, const json_t *verdict)
 
 /* ---- parts of a page */
 
+void comparison_against_text(const json_t *verdict, char *out, size_t size)
+{
+    const char *started = field_text(verdict, "baseline.started"),
+               *build = field_text(verdict, "baseline.build_id");
+    char part[NUMBER_ROOM];
+    snprintf(out, size, "against %.256s%s%.64s%s%.80s, threshold %s", field_text(verdict, "baseline.file"),
+             started[0] != '\0' ? " of " : "", started, build[0] != '\0' ? ", build " : "", build,
+             number_part(part, field_real(verdict, "threshold")));
+}
+
 /* Beyond this change a mark is at the border, and its number says how much it is. */
 static const double SCALE_MOST = 1;
 
@@ -203,8 +202,7 @@ void comparison_widen(double *scale, const json_t *verdict)
 {
     json_t *line;
     const char *name;
-    json_object_foreach(json_object_get(verdict, "columns"), name, line)
-    {
+    json_object_foreach(json_object_get(verdict, "columns"), name, line) {
         double low = field_real(line, "low"), high = field_real(line, "high"),
                widest = fmin(field_real(verdict, "threshold") * 1.2, SCALE_MOST);
         if (!isfinite(low) || !isfinite(high))
@@ -233,8 +231,7 @@ bool comparison_add_rows(json_t *rows, const json_t *verdict, const char *region
     json_t *line;
     const char *name;
     bool ok = true;
-    json_object_foreach(json_object_get(verdict, "columns"), name, line)
-    {
+    json_object_foreach(json_object_get(verdict, "columns"), name, line) {
         struct json_part row = {.json = json_copy(line)}, is = json_part_new(NULL);
         char why[CELL];
         json_t *list = json_array();
@@ -275,14 +272,11 @@ void comparison_put_items(FILE *out, const json_t *verdict)
 {
     const json_t *one;
     size_t i;
-    json_array_foreach(field_of(verdict, "not_comparable"), i, one)
-    {
+    json_array_foreach(field_of(verdict, "not_comparable"), i, one) {
         fputs("<li>not comparable: ", out);
         html_text(out, text_or_empty(one));
         fputs("</li>\n", out);
     }
     json_array_foreach(field_of(verdict, "notes"), i, one)
-    {
         html_element(out, "li", NULL, text_or_empty(one));
-    }
 }

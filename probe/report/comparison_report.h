@@ -19,5 +19,7 @@ void comparison_widen(double *scale, const json_t *verdict);
 bool comparison_add_rows(json_t *rows, const json_t *verdict, const char *region, double scale);
 /* Of a page: a table of such rows. */
 bool comparison_put_table(FILE *out, json_t *rows, const char *caption, double scale);
+/* "against main.jsonl of 2026-11-20, build c0ffee, threshold 2 %" */
+void comparison_against_text(const json_t *verdict, char *out, size_t size);
 /* As items of a list: why the two cannot be compared, and what else differs. */
 void comparison_put_items(FILE *out, const json_t *verdict);

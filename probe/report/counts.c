@@ -1,10 +1,12 @@
 #include "report/counts.h"
 
 #include "base/deadline.h"
+#include "report/conditions.h"
 #include "report/formats.h"
 #include "report/json.h"
 #include "report/number.h"
 #include "report/terminal.h"
+#include "report/views.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -14,221 +16,340 @@ enum { LINE = 1024, INDENT = 2 };
 enum { COUNT = 24, NAME = 28, INTERVAL_COUNT = 20, INTERVAL_NAME = 24 }; /* widths of counts */
 enum { HEAD = 10, NARROWEST = 16, TEXT = NUMBER_ROOM + 4 };              /* widths of cores */
 
+/* ---- JSON */
+
+static struct json_part json_counts_part(const char *type, const struct counts *counts)
+{
+    struct json_part line = json_part_new(type), columns = json_part_new(NULL);
+    json_part_real(&line, "seconds", counts->seconds);
+    json_part_real(&line, "since_begin", counts->since_begin);
+    for (size_t i = 0; i < counts->n; i++) {
+        const struct counts_row *row = &counts->rows[i];
+        struct json_part one = json_part_new(NULL);
+        if (row->unsupported != NULL && row->unsupported[0] != '\0')
+            json_part_text(&one, "not_supported", row->unsupported);
+        if (!row->counted && json_object_size(one.json) == 0) {
+            json_decref(one.json);
+            continue;
+        }
+        if (row->counted) {
+            json_part_unsigned(&one, "count", row->count);
+            json_part_real(&one, "seconds", row->seconds);
+            json_part_bool(&one, "at_least", row->at_least);
+        }
+        json_part_object(&columns, row->name, one);
+    }
+    json_part_object(&line, "columns", columns);
+    json_part_object(&line, "metrics", json_metrics(counts->metrics, counts->n_metrics));
+    json_metric_words(&line, counts->metrics, counts->n_metrics);
+    if (counts->passes > 1)
+        json_part_unsigned(&line, "passes", counts->passes);
+    json_part_unsigned(&line, "skew_us", counts->skew_us);
+    if (counts->halts > 0) {
+        json_part_unsigned(&line, "halts", counts->halts);
+        json_part_unsigned(&line, "halted_us", counts->halted_us);
+    }
+    if (counts->samples > 0)
+        json_part_unsigned(&line, "samples", counts->samples);
+    json_part_unsigned(&line, "lost", counts->lost);
+    if (counts->slept)
+        json_part_bool(&line, "slept", true);
+    if (counts->clock_change != NULL)
+        json_part_text(&line, "clock_change", counts->clock_change);
+    return line;
+}
+
+bool json_counts(FILE *out, const char *type, const struct counts *counts)
+{
+    return json_part_write(out, json_counts_part(type, counts));
+}
+
+bool json_reset(FILE *out, double seconds)
+{
+    struct json_part line = json_part_new("reset");
+    json_part_real(&line, "seconds", seconds);
+    return json_part_write(out, line);
+}
+
+static bool json_cores(FILE *out, const struct cores_table *table, const struct cores_row *row)
+{
+    struct json_part line = json_part_new(row->cpu >= 0 ? "cpu" : row->core >= 0 ? "core" : "all");
+    struct json_part columns = json_part_new(NULL), metrics = json_metrics(row->metrics, table->n_metrics);
+    if (row->cpu >= 0)
+        json_part_unsigned(&line, "cpu", (uint64_t)row->cpu);
+    if (row->core >= 0)
+        json_part_unsigned(&line, "core", (uint64_t)row->core);
+    if (table->since_begin > 0)
+        json_part_real(&line, "since_begin", table->since_begin);
+    json_part_unsigned(&line, "cpus", row->cpus);
+    json_part_real(&line, "seconds", row->seconds);
+    for (size_t i = 0; i < table->n_columns; i++) {
+        struct json_part one = json_part_new(NULL);
+        if (row->values[i].counted) {
+            json_part_unsigned(&one, "count", row->values[i].count);
+            json_part_bool(&one, "at_least", row->values[i].at_least);
+        }
+        json_part_object(&columns, table->columns[i].name, one);
+    }
+    line.ok = line.ok && columns.ok && metrics.ok &&
+              json_object_set_new(line.json, "columns", columns.json) == 0 && /* even if empty */
+              json_object_set_new(line.json, "metrics", metrics.json) == 0;
+    return json_part_write(out, line);
+}
+
+static bool json_cores_summary(FILE *out, const struct cores_table *table)
+{
+    struct json_part line = json_part_new("summary");
+    json_part_unsigned(&line, "passes", table->passes);
+    json_part_unsigned(&line, "skew_us", table->skew_us);
+    json_part_unsigned(&line, "lost", table->lost);
+    return json_part_write(out, line);
+}
+
+/* ---- one core */
+
 static bool done(FILE *out)
 {
     return fflush(out) == 0 && !ferror(out);
 }
 
-static bool is_unsupported(const struct counts_row *row)
-{
-    return row->unsupported != NULL && row->unsupported[0] != '\0';
-}
-
 /* What perf prints in the place of a number. */
-static const char *missing(const struct counts_row *row)
+static const char *missing(const json_t *column)
 {
-    return is_unsupported(row) ? "<not supported>" : row->counted ? NULL : "<not counted>";
+    return field_of(column, "not_supported") != NULL ? "<not supported>"
+           : field_of(column, "count") == NULL       ? "<not counted>"
+                                                     : NULL;
 }
 
-static double rate_of(const struct counts_row *row)
+static double rate_of(const json_t *column)
 {
-    return row->seconds > 0 ? (double)row->count / row->seconds : 0;
+    double seconds = field_real(column, "seconds");
+    return seconds > 0 ? (double)field_count(column, "count") / seconds : 0;
 }
 
 /* Aligned if the line has room, else folded. */
-static void put_line(FILE *out, const char *line)
+static void put_line(const struct rendering *to, const char *line)
 {
-    size_t columns = terminal_columns(out);
-    if (utf8_width(line) <= columns)
-        fprintf(out, "%s\n", line);
+    if (utf8_width(line) <= to->columns)
+        fprintf(to->out, "%s\n", line);
     else
-        fold_text(out, columns, INDENT, line + strspn(line, " "));
+        fold_text(to->out, to->columns, INDENT, line + strspn(line, " "));
 }
 
-static void put_text_row(FILE *out, const struct counts_row *row, double since)
+static void put_text_row(const struct rendering *to, const char *key, const json_t *column, double since)
 {
     char count[NUMBER_ROOM], rate[NUMBER_ROOM], line[LINE], name[UTF8_CLEAN_ROOM(96)],
-        words[NUMBER_ROOM + 16];
+        words[NUMBER_ROOM + 16], why[UTF8_CLEAN_ROOM(96)];
     bool is_interval = since > 0;
     int used = is_interval ? snprintf(line, sizeof line, "%12.6f ", since) : 0;
     int wide = is_interval ? INTERVAL_COUNT : COUNT, name_wide = is_interval ? INTERVAL_NAME : NAME;
-    terminal_text(name, sizeof name, row->name);
-    if (missing(row) != NULL) {
-        snprintf(line + used, sizeof line - (size_t)used, "%*s  %s    %s", wide, missing(row), name,
-                 is_unsupported(row) ? row->unsupported : "its window did not run");
+    terminal_text(name, sizeof name, key);
+    if (missing(column) != NULL) {
+        terminal_text(why, sizeof why, field_text(column, "not_supported"));
+        snprintf(line + used, sizeof line - (size_t)used, "%*s  %s    %s", wide, missing(column), name,
+                 why[0] != '\0' ? why : "its window did not run");
     } else {
-        snprintf(words, sizeof words, "%s%s", row->at_least ? "at least " : "",
-                 number_unsigned(count, sizeof(count), row->count));
-        number_unsigned(rate, sizeof(rate), (uint64_t)(rate_of(row) + 0.5));
+        snprintf(words, sizeof words, "%s%s", field_is(column, "at_least") ? "at least " : "",
+                 number_unsigned(count, sizeof(count), field_count(column, "count")));
+        number_unsigned(rate, sizeof(rate), (uint64_t)(rate_of(column) + 0.5));
         snprintf(line + used, sizeof line - (size_t)used, "%*s  %-*s %15s /s", wide, words, name_wide, name,
                  rate);
     }
-    put_line(out, line);
+    put_line(to, line);
 }
 
-static void put_csv_seconds(struct csv *csv, double seconds)
+static void row_decimal(struct json_part *row, const char *key, double value, int decimals)
 {
     char text[NUMBER_ROOM];
-    snprintf(text, sizeof text, "%.6f", seconds);
-    csv_field(csv, text);
+    snprintf(text, sizeof text, "%.*f", decimals, value);
+    row_text(row, key, text);
 }
 
-static void put_headings(struct csv *csv, const char *const *names, size_t n)
+/* For CSV. A window has no region. */
+static struct json_part counts_row(const char *name, const json_t *column, double since)
 {
-    for (size_t i = 0; i < n; i++)
-        csv_field(csv, names[i]);
-    csv_end_line(csv);
-}
-
-/* A window has no region. */
-static bool put_csv_heading(FILE *out, char separator)
-{
-    static const char *const names[] = {"region",      "name",    "unit",       "count",
-                                        "since_begin", "seconds", "per_second", "at_least"};
-    struct csv csv = {.out = out, .separator = separator};
-    put_headings(&csv, names, sizeof names / sizeof *names);
-    return done(out);
-}
-
-static void put_csv_row(FILE *out, const struct counts_row *row, double since, char separator)
-{
-    struct csv csv = {.out = out, .separator = separator};
-    char rate[NUMBER_ROOM];
-    csv_field(&csv, "");
-    csv_text(&csv, row->name);
-    csv_field(&csv, unit_of_counter(row->name));
-    if (missing(row) != NULL)
-        csv_field(&csv, missing(row));
-    else
-        csv_unsigned(&csv, row->count);
+    struct json_part row = json_part_new(NULL);
+    row_text(&row, "name", name);
+    row_text(&row, "unit", unit_of_counter(name));
+    row_text(&row, "missing", missing(column) != NULL ? missing(column) : "");
     if (since > 0)
-        put_csv_seconds(&csv, since);
-    else
-        csv_field(&csv, "");
-    if (missing(row) != NULL) {
-        csv_field(&csv, "");
-        csv_field(&csv, "");
-    } else {
-        snprintf(rate, sizeof rate, "%.3f", rate_of(row));
-        put_csv_seconds(&csv, row->seconds);
-        csv_field(&csv, rate);
-    }
-    csv_field(&csv, missing(row) == NULL && row->at_least ? "at least" : "");
-    csv_end_line(&csv);
+        row_decimal(&row, "since_begin", since, 6);
+    if (missing(column) != NULL)
+        return row;
+    json_object_set(row.json, "count", json_object_get(column, "count"));
+    row_decimal(&row, "seconds", fmax(0, field_real(column, "seconds")), 6);
+    row_decimal(&row, "per_second", rate_of(column), 3);
+    row_text(&row, "at_least", field_is(column, "at_least") ? "at least" : "");
+    return row;
 }
 
-static void put_metric_text(FILE *out, const struct metric_result *metric, const char *value)
+static void add_metrics(const struct rendering *to, struct document *rows, const json_t *line)
 {
-    char line[LINE], name[UTF8_CLEAN_ROOM(96)];
-    terminal_text(name, sizeof name, metric->name);
-    snprintf(line, sizeof line, "%*s  %s%s%s", COUNT, value, name, metric->unit[0] != '\0' ? " " : "",
-             metric->unit);
-    put_line(out, line);
+    json_t *metrics = json_object_get(line, "metrics"), *metric;
+    const char *key;
+    json_object_foreach(metrics, key, metric) {
+        struct json_part row = json_part_new(NULL);
+        char value[NUMBER_ROOM] = "<not counted>", text[LINE], name[UTF8_CLEAN_ROOM(96)],
+             unit[UTF8_CLEAN_ROOM(16)];
+        terminal_text(unit, sizeof unit, text_or_empty(json_object_get(field_of(line, "metric_units"), key)));
+        if (json_is_number(metric))
+            snprintf(value, sizeof value, "%.6g", json_number_value(metric));
+        row_text(&row, "name", key);
+        row_text(&row, "unit", unit);
+        row_text(&row, "missing", value);
+        document_add(rows, row);
+        snprintf(text, sizeof text, "%*s  %s%s%s", COUNT, value, terminal_text(name, sizeof name, key),
+                 unit[0] != '\0' ? " " : "", unit);
+        if (to->format == FORMAT_TEXT)
+            put_line(to, text);
+    }
 }
 
-static void put_metric(FILE *out, const struct metric_result *metric, enum format format, char separator)
+static void put_note(const struct rendering *to, const char *text)
 {
-    char value[NUMBER_ROOM] = "<not counted>";
-    if (isfinite(metric->value))
-        snprintf(value, sizeof(value), "%.6g", metric->value);
-    if (format != FORMAT_CSV) {
-        put_metric_text(out, metric, value);
-        return;
+    char clean[UTF8_CLEAN_ROOM(LINE)];
+    fold_text(to->out, to->columns, INDENT, terminal_text(clean, sizeof clean, text));
+}
+
+static void put_footer(const struct rendering *to, size_t n, const json_t *line)
+{
+    char time[NUMBER_ROOM], number[NUMBER_ROOM], text[LINE];
+    uint64_t halts = field_count(line, "halts"), lost = field_count(line, "lost");
+    const char *key;
+    json_t *why;
+    fprintf(to->out, "\n%*.6f s%s\n", COUNT, fmax(0, field_real(line, "seconds")),
+            field_count(line, "passes") > 1 ? " per window" : "");
+    if (n > 1 && halts == 0) {
+        snprintf(text, sizeof text, "counters are sampled up to %s apart",
+                 number_duration(time, sizeof time, (double)field_count(line, "skew_us") / 1e6));
+        put_note(to, text);
     }
-    struct csv csv = {.out = out, .separator = separator};
-    csv_field(&csv, "");
-    csv_text(&csv, metric->name);
-    csv_text(&csv, metric->unit);
-    csv_field(&csv, value);
-    for (int i = 0; i < 4; i++)
-        csv_field(&csv, "");
-    csv_end_line(&csv);
+    if (halts > 0) {
+        snprintf(
+            text, sizeof text,
+            "the core was halted %s times (%s in all) to read its counters; that cost is included in the "
+            "counts",
+            number_unsigned(number, sizeof number, halts),
+            number_duration(time, sizeof time, (double)field_count(line, "halted_us") / 1e6));
+        put_note(to, text);
+    }
+    if (lost > 0) {
+        snprintf(text, sizeof text, COUNTS_LOST, number_unsigned(number, sizeof number, lost));
+        put_note(to, text);
+    }
+    put_note(to, field_is(line, "slept") ? RESULT_SLEPT : "");
+    put_note(to, field_text(line, "clock_change"));
+    json_object_foreach(json_object_get(line, "metric_reasons"), key, why) {
+        snprintf(text, sizeof text, "%.96s: %.128s", key, text_or_empty(why));
+        put_note(to, text);
+    }
+}
+
+/* A `sample` or the `summary`, of the counters of this header. */
+static bool put_counts(const struct rendering *to, const json_t *header, const json_t *line)
+{
+    bool is_sample = strcmp(field_text(line, "type"), "sample") == 0, text = to->format == FORMAT_TEXT;
+    double since = is_sample ? field_real(line, "since_begin") : 0;
+    struct rendering more = *to;
+    struct document rows = document_new();
+    const json_t *names = field_of(header, "columns"), *one;
+    size_t i;
+    fputs(text && !is_sample ? "\n" : "", to->out);
+    json_array_foreach(names, i, one) {
+        const char *name = text_or_empty(one);
+        const json_t *column = json_object_get(field_of(line, "columns"), name);
+        if (is_sample && field_of(column, "count") == NULL)
+            continue;
+        if (text)
+            put_text_row(to, name, column, since);
+        else
+            document_add(&rows, counts_row(name, column, since));
+    }
+    if (!is_sample)
+        add_metrics(to, &rows, line);
+    if (text && !is_sample)
+        put_footer(to, json_array_size(names), line);
+    more.goes_on = true;
+    bool ok = text || (rows.ok && render_table(&more, &counts_csv, json_incref(rows.lines)));
+    document_free(&rows);
+    return done(to->out) && ok;
+}
+
+static bool put_begin(const struct rendering *to, const struct conditions *conditions)
+{
+    if (to->format == FORMAT_CSV)
+        return render_table(to, &counts_csv, json_array()) && done(to->out);
+    conditions_write(to, conditions);
+    return done(to->out);
+}
+
+static struct rendering rendering_of(FILE *out, enum format format, char separator)
+{
+    return (struct rendering){
+        .out = out, .format = format, .columns = terminal_columns(out), .separator = separator};
+}
+
+/* Of the header the names of the counters. */
+static json_t *header_of(const struct conditions *conditions, const struct counts *counts)
+{
+    struct column columns[RESULT_COLUMNS] = {0};
+    for (size_t i = 0; i < counts->n; i++)
+        snprintf(columns[i].name, sizeof(columns[i].name), "%s", counts->rows[i].name);
+    return json_header_part(JSON_SCHEMA, conditions, columns, counts->n, deadline_wall_s()).json;
+}
+
+static bool put_live(FILE *out, const char *type, const struct counts *counts, enum format format,
+                     char separator)
+{
+    static const struct conditions none;
+    const struct rendering to = rendering_of(out, format, separator);
+    if (format == FORMAT_JSON)
+        return json_counts(out, type, counts);
+    struct json_part line = json_counts_part(type, counts);
+    json_t *header = header_of(&none, counts);
+    bool ok = line.ok && put_counts(&to, header, line.json);
+    json_decref(header);
+    json_decref(line.json);
+    return ok;
 }
 
 bool counts_begin(FILE *out, const struct conditions *conditions, const struct counts *counts,
                   enum format format, char separator)
 {
-    struct column columns[RESULT_COLUMNS] = {0};
-    for (size_t i = 0; i < counts->n; i++)
-        snprintf(columns[i].name, sizeof(columns[i].name), "%s", counts->rows[i].name);
-    if (format == FORMAT_JSON)
-        return json_header(out, conditions, columns, counts->n, deadline_wall_s());
-    if (format == FORMAT_CSV)
-        return put_csv_heading(out, separator);
-    if (format == FORMAT_TEXT)
-        text_header(out, conditions);
-    return done(out);
+    const struct rendering to = rendering_of(out, format, separator);
+    if (format != FORMAT_JSON)
+        return put_begin(&to, conditions);
+    json_t *header = header_of(conditions, counts);
+    bool ok = json_line_write(out, header);
+    json_decref(header);
+    return ok;
 }
 
 bool counts_interval(FILE *out, const struct counts *interval, enum format format, char separator)
 {
-    if (format == FORMAT_JSON)
-        return json_counts(out, "sample", interval);
-    for (size_t i = 0; i < interval->n; i++) {
-        if (!interval->rows[i].counted)
-            continue;
-        if (format == FORMAT_CSV)
-            put_csv_row(out, &interval->rows[i], interval->since_begin, separator);
-        else
-            put_text_row(out, &interval->rows[i], interval->since_begin);
-    }
-    return done(out);
-}
-
-static void put_footer(FILE *out, const struct counts *counts)
-{
-    char time[NUMBER_ROOM], number[NUMBER_ROOM], line[LINE];
-    size_t columns = terminal_columns(out);
-    fprintf(out, "\n%*.6f s%s\n", COUNT, counts->seconds, counts->passes > 1 ? " per window" : "");
-    if (counts->n > 1 && counts->halts == 0) {
-        snprintf(line, sizeof line, "counters are sampled up to %s apart",
-                 number_duration(time, sizeof time, (double)counts->skew_us / 1e6));
-        fold_text(out, columns, INDENT, line);
-    }
-    if (counts->halts > 0) {
-        snprintf(
-            line, sizeof line,
-            "the core was halted %s times (%s in all) to read its counters; that cost is included in the "
-            "counts",
-            number_unsigned(number, sizeof number, counts->halts),
-            number_duration(time, sizeof time, (double)counts->halted_us / 1e6));
-        fold_text(out, columns, INDENT, line);
-    }
-    if (counts->lost > 0) {
-        snprintf(line, sizeof line, COUNTS_LOST, number_unsigned(number, sizeof number, counts->lost));
-        fold_text(out, columns, INDENT, line);
-    }
-    if (counts->slept)
-        fold_text(out, columns, INDENT, RESULT_SLEPT);
-    if (counts->clock_change != NULL && counts->clock_change[0] != '\0')
-        fold_text(out, columns, INDENT, counts->clock_change);
-    for (size_t i = 0; i < counts->n_metrics; i++) {
-        const struct metric_result *metric = &counts->metrics[i];
-        if (isfinite(metric->value) || metric->why[0] == '\0')
-            continue;
-        snprintf(line, sizeof line, "%s: %s", metric->name, metric->why);
-        fold_text(out, columns, INDENT, line);
-    }
+    return put_live(out, "sample", interval, format, separator);
 }
 
 bool counts_end(FILE *out, const struct counts *counts, enum format format, char separator)
 {
-    if (format == FORMAT_JSON)
-        return json_counts(out, "summary", counts);
-    if (format == FORMAT_TEXT)
-        fputc('\n', out);
-    for (size_t i = 0; i < counts->n; i++) {
-        if (format == FORMAT_CSV)
-            put_csv_row(out, &counts->rows[i], 0, separator);
-        else
-            put_text_row(out, &counts->rows[i], 0);
+    return put_live(out, "summary", counts, format, separator);
+}
+
+bool counts_show(const struct rendering *to, const struct document *document)
+{
+    const json_t *header = document_line(document, "header"), *line;
+    struct conditions conditions = {0};
+    size_t i;
+    if (to->format == FORMAT_JSON)
+        return document_write(to->out, document);
+    conditions_read(&conditions, header);
+    bool ok = put_begin(to, &conditions);
+    json_array_foreach(document->lines, i, line) {
+        const char *type = field_text(line, "type");
+        if (strcmp(type, "sample") == 0 || strcmp(type, "summary") == 0)
+            ok = put_counts(to, header, line) && ok;
     }
-    for (size_t i = 0; i < counts->n_metrics; i++)
-        put_metric(out, &counts->metrics[i], format, separator);
-    if (format == FORMAT_CSV)
-        return done(out);
-    put_footer(out, counts);
-    return done(out);
+    return ok;
 }
 
 static const char *cores_missing(const struct cores_table *table, const struct cores_row *row, size_t column)
@@ -357,34 +478,33 @@ static void put_cores_footer(FILE *out, const struct cores_table *table)
 }
 
 /* Its regions are cores. */
-static void put_csv(FILE *out, const struct cores_table *table, char separator)
+static bool put_csv(FILE *out, const struct cores_table *table, char separator)
 {
+    struct rendering to = rendering_of(out, FORMAT_CSV, separator);
+    struct document rows = document_new();
     char name[NUMBER_ROOM];
-    for (size_t r = 0; r < table->n_rows; r++) {
-        const struct cores_row *row = &table->rows[r];
-        if (row->cpu >= 0)
-            continue;
-        name_row(row, name, sizeof name);
-        for (size_t i = 0; i < table->n_columns; i++) {
-            const char *absent = cores_missing(table, row, i);
-            struct csv csv = {.out = out, .separator = separator};
-            csv_field(&csv, name);
-            csv_text(&csv, table->columns[i].name);
-            csv_field(&csv, unit_of_counter(table->columns[i].name));
-            if (absent != NULL)
-                csv_field(&csv, absent);
-            else
-                csv_unsigned(&csv, row->values[i].count);
+    to.goes_on = true;
+    for (size_t r = 0; r < table->n_rows; r++)
+        for (size_t i = 0; i < table->n_columns && table->rows[r].cpu < 0; i++) {
+            const struct cores_row *of = &table->rows[r];
+            const char *absent = cores_missing(table, of, i);
+            struct json_part row = json_part_new(NULL);
+            name_row(of, name, sizeof name);
+            row_text(&row, "region", name);
+            row_text(&row, "name", table->columns[i].name);
+            row_text(&row, "unit", unit_of_counter(table->columns[i].name));
+            row_text(&row, "missing", absent != NULL ? absent : "");
+            json_part_unsigned(&row, "count", of->values[i].count);
             if (table->since_begin > 0)
-                put_csv_seconds(&csv, table->since_begin);
-            else
-                csv_field(&csv, "");
-            put_csv_seconds(&csv, row->seconds);
-            csv_unsigned(&csv, row->cpus);
-            csv_field(&csv, absent == NULL && row->values[i].at_least ? "at least" : "");
-            csv_end_line(&csv);
+                row_decimal(&row, "since_begin", table->since_begin, 6);
+            row_decimal(&row, "seconds", of->seconds, 6);
+            json_part_unsigned(&row, "cpus", of->cpus);
+            row_text(&row, "at_least", absent == NULL && of->values[i].at_least ? "at least" : "");
+            document_add(&rows, row);
         }
-    }
+    bool ok = rows.ok && render_table(&to, &cores_csv, json_incref(rows.lines));
+    document_free(&rows);
+    return ok;
 }
 
 static bool put_json(FILE *out, const struct cores_table *table)
@@ -408,14 +528,10 @@ bool cores_begin(FILE *out, const struct conditions *conditions, const struct co
         snprintf(columns[i].name, sizeof columns[i].name, "%s", table->columns[i].name);
     if (format == FORMAT_JSON)
         return json_header(out, conditions, columns, table->n_columns, deadline_wall_s());
-    if (format == FORMAT_CSV) {
-        static const char *const names[] = {"region",      "name",    "unit", "count",
-                                            "since_begin", "seconds", "cpus", "at_least"};
-        struct csv csv = {.out = out, .separator = separator};
-        put_headings(&csv, names, sizeof names / sizeof *names);
-    }
-    if (format == FORMAT_TEXT)
-        text_header(out, conditions);
+    const struct rendering to = rendering_of(out, format, separator);
+    if (format == FORMAT_CSV)
+        return render_table(&to, &cores_csv, json_array()) && done(out);
+    conditions_write(&to, conditions);
     return done(out);
 }
 
@@ -424,7 +540,7 @@ bool cores_print(FILE *out, const struct cores_table *table, enum format format,
     if (format == FORMAT_JSON)
         return put_json(out, table);
     if (format == FORMAT_CSV) {
-        put_csv(out, table, separator);
+        return put_csv(out, table, separator) && done(out);
     } else {
         if (table->since_begin <= 0)
             fputc('\n', out);

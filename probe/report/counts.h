@@ -5,6 +5,7 @@
 #pragma once
 
 #include "measure/result.h"
+#include "report/formats.h"
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -12,20 +13,6 @@
 /* Its argument is the number of reads. */
 #define COUNTS_LOST                                                                                          \
     "%s reads came too late: the counter may have wrapped in between, so totals are lower bounds"
-
-enum format {
-    FORMAT_TEXT,
-    FORMAT_JSON,
-    FORMAT_CSV,
-    FORMAT_JUNIT,
-    FORMAT_MARKDOWN,
-    FORMAT_FOLDED,
-    FORMAT_PPROF,
-    FORMAT_CALLGRIND,
-    FORMAT_PERF,
-    FORMAT_HTML,
-    FORMAT_GCC,
-};
 
 struct counts_row {
     const char *name, *unsupported; /* unsupported: the reason; NULL or "" if it is supported */
@@ -55,6 +42,14 @@ bool counts_begin(FILE *out, const struct conditions *conditions, const struct c
                   enum format format, char separator);
 bool counts_interval(FILE *out, const struct counts *interval, enum format format, char separator);
 bool counts_end(FILE *out, const struct counts *counts, enum format format, char separator);
+/* A line of `type` with the counts of a window. */
+bool json_counts(FILE *out, const char *type, const struct counts *counts);
+/* The target was reset so many seconds after the begin. */
+bool json_reset(FILE *out, double seconds);
+/* All of it, by its lines. */
+struct document;
+struct rendering;
+bool counts_show(const struct rendering *to, const struct document *document);
 
 /* Counts of many CPUs: a table with a line for each core and one for the sum. JSON also has every CPU. */
 struct cores_value {

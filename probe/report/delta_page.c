@@ -267,14 +267,11 @@ static bool put_slowest(FILE *out, const struct document *document)
 
 static bool put_baseline(FILE *out, const json_t *verdict)
 {
-    char caption[CELL], part[NUMBER_ROOM];
-    const char *started = field_text(verdict, "baseline.started"),
-               *build = field_text(verdict, "baseline.build_id");
+    char caption[CELL];
     double scale = 0;
     json_t *rows = json_array();
-    snprintf(caption, sizeof caption, "Against %.256s%s%s%s%s, threshold %s",
-             field_text(verdict, "baseline.file"), started[0] != '\0' ? " of " : "", started,
-             build[0] != '\0' ? ", build " : "", build, number_part(part, field_real(verdict, "threshold")));
+    comparison_against_text(verdict, caption, sizeof caption);
+    caption[0] = 'A';
     comparison_widen(&scale, verdict);
     page_heading(out, "baseline", "Against the baseline");
     bool ok = comparison_add_rows(rows, verdict, "", scale);
@@ -299,7 +296,7 @@ bool delta_page(const struct rendering *to, const struct delta_report *report)
     const struct conditions *conditions = &self.run.conditions;
     char title[CELL], text[CELL];
     snprintf(text, sizeof text, ", against %.256s", field_text(verdict, "baseline.file"));
-    const struct page page = {.out = out,
+    const struct page page = {.to = to,
                               .title = page_region(conditions->start, conditions->end, title, sizeof title),
                               .conditions = conditions,
                               .verdict = field_text(verdict, "verdict"),

@@ -21,25 +21,19 @@ static enum hit_kind kind_of(const json_t *hit, const char *column)
     if (field_is(hit, "tainted"))
         return HIT_TAINTED;
     json_array_foreach(field_of(hit, "at_least"), i, bound)
-    {
         if (json_is_string(bound) && strcmp(json_string_value(bound), column) == 0)
             return HIT_AT_LEAST;
-    }
-
     return HIT_CLEAN;
 }
 
-void delta_add_time(struct hit_times *times, const struct hit_result *hit)
+void delta_add_time(struct hit_times *times, const json_t *hit, const char *column)
 {
-    enum hit_kind kind = hit->warmup               ? HIT_WARMUP
-                         : hit->tainted            ? HIT_TAINTED
-                         : hit->values[0].at_least ? HIT_AT_LEAST
-                                                   : HIT_CLEAN;
-    if (hit->n > 0 && !hit->values[0].absent)
-        hit_times_add(times, hit->number, hit->seconds, kind, hit->values[0].count);
+    const json_t *value = json_object_get(field_of(hit, "values"), column);
+    double seconds = field_real(hit, "seconds");
+    if (value != NULL && isfinite(seconds))
+        hit_times_add(times, field_count(hit, "hit"), seconds, kind_of(hit, column), count_of(value));
 }
 
-/* The same of the hits of a document. */
 static void add_times(struct hit_times *times, const struct document *document)
 {
     const char *column =
@@ -47,12 +41,7 @@ static void add_times(struct hit_times *times, const struct document *document)
     size_t i;
     const json_t *line;
     json_array_foreach(document->lines, i, line)
-    {
-        const json_t *value = json_object_get(field_of(line, "values"), column);
-        double seconds = field_real(line, "seconds");
-        if (value != NULL && isfinite(seconds))
-            hit_times_add(times, field_count(line, "hit"), seconds, kind_of(line, column), count_of(value));
-    }
+        delta_add_time(times, line, column);
 }
 
 static bool put_page(const struct rendering *to, const struct delta_report *report)
@@ -74,19 +63,9 @@ static bool put_page(const struct rendering *to, const struct delta_report *repo
 
 static bool put_csv(const struct rendering *to, const struct run_lines *run)
 {
-    json_t *rows = json_array(), *kept = json_array();
-    bool ok = run_add_rows(run, true, rows) && kept != NULL;
-    size_t i;
-    json_t *row;
-    json_array_foreach(rows, i, row)
-    {
-        if (field_of(row, "unit") != NULL || field_of(row, "mean") != NULL ||
-            field_of(row, "missing") != NULL)
-            ok = json_array_append(kept, row) == 0 && ok;
-    }
-
-    json_decref(rows);
-    return render_table(to, &run_csv, kept) && ok;
+    json_t *rows = json_array();
+    bool ok = run_add_rows(run, true, rows);
+    return run_write_csv(to, rows, "unit|mean|missing") && ok;
 }
 
 static bool put_text(const struct rendering *to, const struct delta_report *report,

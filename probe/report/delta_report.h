@@ -20,6 +20,7 @@ struct delta_report {
 /* False: out of memory, or the output could not be written whole. */
 bool delta_write(const struct rendering *to, const struct delta_report *report);
 
-void delta_add_time(struct hit_times *times, const struct hit_result *hit);
+/* By its line, and the first column. */
+void delta_add_time(struct hit_times *times, const json_t *hit, const char *column);
 /* A page, by what delta_write gives to it. */
 bool delta_page(const struct rendering *to, const struct delta_report *report);

@@ -46,14 +46,12 @@ json_t *document_rows(const struct document *document, const char *type, const j
 {
     json_t *rows = json_array(), *line;
     size_t i;
-    json_array_foreach(document->lines, i,
-                       line) if (is_of(line, type) &&
-                                 (core == NULL || field_count(line, "core") == field_count(core, "core")) &&
-                                 json_array_append(rows, line) != 0)
-    {
-        json_decref(rows);
-        return NULL;
-    }
+    json_array_foreach(document->lines, i, line)
+        if (is_of(line, type) && (core == NULL || field_count(line, "core") == field_count(core, "core")) &&
+            json_array_append(rows, line) != 0) {
+            json_decref(rows);
+            return NULL;
+        }
     return rows;
 }
 
@@ -245,10 +243,14 @@ const json_t *field_of(const json_t *line, const char *keys)
     }
 }
 
+const char *or_empty(const char *text)
+{
+    return text != NULL ? text : "";
+}
+
 const char *text_or_empty(const json_t *value)
 {
-    const char *text = json_string_value(value);
-    return text != NULL ? text : "";
+    return or_empty(json_string_value(value));
 }
 
 const char *field_text(const json_t *line, const char *keys)

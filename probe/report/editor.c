@@ -66,8 +66,7 @@ bool survey_gcc(const struct rendering *to, const struct survey_lines *lines)
     json_t *rows = json_array(), *region;
     size_t i;
     bool ok = true;
-    json_array_foreach(lines->regions, i, region)
-    {
+    json_array_foreach(lines->regions, i, region) {
         struct run_lines run = run_lines(lines->header, region, json_array_get(lines->verdicts, i));
         if (run.conditions.start[0] == '\0')
             snprintf(run.conditions.start, sizeof run.conditions.start, "%s", field_text(region, "name"));

@@ -1,5 +1,5 @@
 /*
- * The first lines of a command's text, and the writer of all CSV.
+ * The formats of results, the first lines of a command's text, and the writer of all CSV.
  */
 #pragma once
 
@@ -8,6 +8,20 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
+
+enum format {
+    FORMAT_TEXT,
+    FORMAT_JSON,
+    FORMAT_CSV,
+    FORMAT_JUNIT,
+    FORMAT_MARKDOWN,
+    FORMAT_FOLDED,
+    FORMAT_PPROF,
+    FORMAT_CALLGRIND,
+    FORMAT_PERF,
+    FORMAT_HTML,
+    FORMAT_GCC,
+};
 
 /* What is measured and on what, as wide as the terminal. It goes out before the measurement. */
 void text_header(FILE *out, const struct conditions *conditions);

@@ -6,7 +6,7 @@
 
 #include "measure/result.h"
 #include "profile/guard.h"
-#include "report/counts.h"
+#include "report/formats.h"
 #include "symbols/symbols.h"
 
 #include <jansson.h>

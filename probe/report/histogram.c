@@ -65,8 +65,7 @@ size_t histogram_bins(const json_t *column, struct histogram_bin *out, size_t ro
     }
     if (list == NULL)
         out[0].count = field_count(column, "count");
-    json_array_foreach(list, i, pair)
-    {
+    json_array_foreach(list, i, pair) {
         struct histogram_bin bin = bin_of(pair);
         if (bin.low >= shape.low && bin.low <= shape.high)
             out[width == UINT64_MAX ? 0 : (bin.low - shape.low) / (width + 1)].count += bin.count;
@@ -84,8 +83,7 @@ static void print_values(FILE *out, size_t columns, const char *name, const json
     size_t i;
     snprintf(piece, sizeof piece, "%s, sorted:", terminal_text(title, sizeof title, name));
     fold_put(&fold, piece, 0);
-    json_array_foreach(list, i, pair)
-    {
+    json_array_foreach(list, i, pair) {
         struct histogram_bin bin = bin_of(pair);
         char often[NUMBER_ROOM] = "";
         if (bin.count > 1)

@@ -1,180 +1,167 @@
 /* A history as a page without a script: each row's course as a line, its changes marked. */
 #include "report/history.h"
 
-#include "report/html.h"
 #include "report/number.h"
+#include "report/page.h"
 #include "report/plots.h"
+#include "report/views.h"
 
+#include <inttypes.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
-enum { NAME = 320, TEXT = 768 };
+enum { NAME = 512, TEXT = 1024 };
 
-static const char *value_text(char out[NUMBER_ROOM], double value)
+static double median_of(const json_t *runs, size_t i)
 {
-    return number_unsigned(out, NUMBER_ROOM, (uint64_t)llround(value));
+    return fmax(0, field_real(json_array_get(runs, i), "median"));
 }
 
-static void region_text(const struct history_row *row, char *out, size_t size)
+/* A new level begins at this run: that it is higher, or lower. */
+static enum plot_look look_of(const json_t *row, size_t run)
 {
-    bool function = history_is_function(row);
-    snprintf(out, size, "%.150s%s%.150s", row->start, function ? "" : " to ", function ? "" : row->end);
+    size_t i;
+    const json_t *change;
+    json_array_foreach(field_of(row, "changes"), i, change)
+        if (field_count(change, "run") == run + 1)
+            return field_real(change, "after") > field_real(change, "before") ? PLOT_BAD : PLOT_GOOD;
+    return PLOT_PLAIN;
 }
 
-/* "+2.04 %, 18,199 to 18,570" */
-static void change_text(const struct change *change, char *out, size_t size)
-{
-    char part[NUMBER_ROOM], before[NUMBER_ROOM], after[NUMBER_ROOM];
-    number_change(part, history_part_of(change));
-    snprintf(out, size, "%s%s%s to %s", part, part[0] != '\0' ? ", " : "", value_text(before, change->before),
-             value_text(after, change->after));
-}
+/* ---- a row */
 
-/* Whether the row changes at this run. */
-static const struct change *change_at(const struct history_row *row, size_t run)
+static void put_run(const struct plot *plot, const json_t *row, const json_t *runs, size_t i)
 {
-    for (size_t i = 0; i < row->n_changes; i++)
-        if (row->changes[i].at == run)
-            return &row->changes[i];
-    return NULL;
-}
-
-static enum plot_look look_of(const struct change *change)
-{
-    return change == NULL ? PLOT_PLAIN : change->after > change->before ? PLOT_BAD : PLOT_GOOD;
-}
-
-/* --- a row ---------------------------------------------------------------------------------------------- */
-
-static void put_run(const struct plot *plot, const struct history_row *row, size_t i)
-{
-    const struct history_run *run = &row->runs[i];
+    const json_t *run = json_array_get(runs, i);
+    const char *started = field_text(run, "started"), *build = field_text(run, "build_id");
     char value[NUMBER_ROOM], label[TEXT];
-    snprintf(label, sizeof label, "%s: %s%s%.12s, %.400s", value_text(value, run->median.value),
-             run->started[0] != '\0' ? run->started : "?", run->build_id[0] != '\0' ? ", build " : "",
-             run->build_id, run->file);
-    plot_mark(plot, (double)(i + 1), run->median.value, look_of(change_at(row, i)), label);
+    snprintf(label, sizeof label, "%s: %s%s%.12s, %.400s",
+             history_value_text(value, sizeof value, median_of(runs, i)), started[0] != '\0' ? started : "?",
+             build[0] != '\0' ? ", build " : "", build, field_text(run, "file"));
+    plot_mark(plot, (double)(i + 1), median_of(runs, i), look_of(row, i), label);
 }
 
-static void put_plot(FILE *out, const struct history_row *row, size_t number, const char *name)
+static void put_plot(FILE *out, const json_t *row, const char *id, const char *name)
 {
-    char id[32], says[TEXT], change[TEXT];
+    const json_t *runs = field_of(row, "runs"), *changes = field_of(row, "changes"), *change;
+    char plot_id[64], says[TEXT], text[NUMBER_ROOM];
     double least = INFINITY, most = -INFINITY;
-    for (size_t i = 0; i < row->n; i++) {
-        least = fmin(least, row->runs[i].median.value);
-        most = fmax(most, row->runs[i].median.value);
+    size_t n = json_array_size(runs), i;
+    for (i = 0; i < n; i++) {
+        least = fmin(least, median_of(runs, i));
+        most = fmax(most, median_of(runs, i));
     }
     double room = most > least ? (most - least) / 10 : 2;
-    snprintf(id, sizeof id, "row-%zu", number);
-    snprintf(says, sizeof says, "The median of each of %zu runs in the order of their time; %zu changes",
-             row->n, row->n_changes);
+    snprintf(plot_id, sizeof plot_id, "%.32s-plot", id);
+    snprintf(says, sizeof says, "The median of each of %zu runs in the order of their time; %zu changes", n,
+             json_array_size(changes));
     const struct plot plot = {.out = out,
-                              .id = id,
+                              .id = plot_id,
                               .title = name,
                               .says = says,
-                              .x = {.from = 0.5, .to = (double)row->n + 0.5, .bare = true},
+                              .x = {.from = 0.5, .to = (double)n + 0.5, .bare = true},
                               .y = {.from = fmax(0, least - room), .to = most + room}};
     plot_begin(&plot);
-    for (size_t i = 0; i + 1 < row->n; i++) {
-        const double from[] = {(double)(i + 1), row->runs[i].median.value},
-                     to[] = {(double)(i + 2), row->runs[i + 1].median.value};
+    for (i = 0; i + 1 < n; i++) {
+        const double from[] = {(double)(i + 1), median_of(runs, i)},
+                     to[] = {(double)(i + 2), median_of(runs, i + 1)};
         plot_line(&plot, from, to, PLOT_PLAIN, "");
     }
-    for (size_t i = 0; i < row->n; i++)
-        put_run(&plot, row, i);
-    for (size_t i = 0; i < row->n_changes; i++) {
-        number_change(change, history_part_of(&row->changes[i]));
-        plot_rule_at_x(&plot, (double)row->changes[i].at + 0.5, change);
+    for (i = 0; i < n; i++)
+        put_run(&plot, row, runs, i);
+    json_array_foreach(changes, i, change) {
+        number_change(text, field_real(change, "change"));
+        plot_rule_at_x(&plot, (double)field_count(change, "run") - 0.5, text);
     }
-    plot_tick(&plot, 1, row->runs[0].started);
-    if (row->n > 1)
-        plot_tick(&plot, (double)row->n, row->runs[row->n - 1].started);
+    plot_tick(&plot, 1, field_text(json_array_get(runs, 0), "started"));
+    if (n > 1)
+        plot_tick(&plot, (double)n, field_text(json_array_get(runs, n - 1), "started"));
     plot_end(&plot);
 }
 
-static void put_row(FILE *out, const struct history_row *row, size_t number)
+static void put_row(FILE *out, const json_t *row, size_t number)
 {
-    char region[NAME], name[2 * NAME], text[2 * TEXT], change[TEXT];
-    region_text(row, region, sizeof region);
-    snprintf(name, sizeof name, "%s, %.80s, %.120s", region, row->column, row->core);
-    html_element(out, "h2", NULL, name);
-    if (row->n > 0)
-        put_plot(out, row, number, name);
-    for (size_t i = 0; i < row->n_changes; i++) {
-        const struct history_run *run = &row->runs[row->changes[i].at];
-        change_text(&row->changes[i], change, sizeof change);
-        snprintf(text, sizeof text, "%s since %s%s%.12s: %.400s", change,
-                 run->started[0] != '\0' ? run->started : "?", run->build_id[0] != '\0' ? ", build " : "",
-                 run->build_id, run->file);
+    const json_t *runs = field_of(row, "runs"), *trend = field_of(row, "trend"), *change;
+    char id[32], region[NAME], name[TEXT], text[TEXT];
+    size_t i;
+    history_region_text(row, region, sizeof region);
+    snprintf(id, sizeof id, "row-%zu", number);
+    snprintf(name, sizeof name, "%s, %.80s, %.120s", region, field_text(row, "column"),
+             field_text(row, "core"));
+    page_heading(out, id, name);
+    if (json_array_size(runs) > 0)
+        put_plot(out, row, id, name);
+    json_array_foreach(field_of(row, "changes"), i, change) {
+        history_change_text(change, "to", name, sizeof name);
+        history_since_text(row, change, region, sizeof region);
+        snprintf(text, sizeof text, "%.300s%s", name, region);
         html_element(out, "p", NULL, text);
     }
-    if (row->has_trend) {
-        change_text(&row->trend, change, sizeof change);
-        snprintf(text, sizeof text, "%s over %zu runs, without a step", change, row->n);
+    if (trend != NULL) {
+        history_change_text(trend, "to", name, sizeof name);
+        snprintf(text, sizeof text, "%.500s over %zu runs, without a step", name, json_array_size(runs));
         html_element(out, "p", NULL, text);
     }
-    if (row->setup[0] != '\0') {
-        snprintf(text, sizeof text, "With %s", row->setup);
+    if (field_of(row, "setup") != NULL) {
+        snprintf(text, sizeof text, "With %.500s", field_text(row, "setup"));
         html_element(out, "p", NULL, text);
     }
-    if (row->bounds > 0) {
-        snprintf(text, sizeof text, "Left out, for want of exact counts: %zu", row->bounds);
+    if (field_count(row, "at_least") > 0) {
+        snprintf(text, sizeof text, "Left out, for want of exact counts: %" PRIu64,
+                 field_count(row, "at_least"));
         html_element(out, "p", NULL, text);
     }
+    page_end_section(out);
 }
 
-/* --- the page ------------------------------------------------------------------------------------------- */
+/* ---- the page */
 
-static void put_overview(FILE *out, const struct history *history)
+static bool put_overview(const struct rendering *to, const json_t *rows)
 {
-    static const char *const columns[] = {"region", "runs", "first", "last", "column", "core", "last change"};
-    struct html_table table = {
-        .out = out, .columns = columns, .n = sizeof columns / sizeof *columns, .numbers = 3, .named = true};
-    html_table_begin(&table, "history", "Medians of each region and column");
-    for (size_t i = 0; i < history->n; i++) {
-        const struct history_row *row = &history->rows[i];
-        char region[NAME], number[NUMBER_ROOM], change[TEXT] = "";
-        region_text(row, region, sizeof region);
-        html_row(&table, NULL);
-        html_cell(&table, NULL, region);
-        html_cell(&table, NULL, number_unsigned(number, sizeof number, row->n));
-        html_cell(&table, NULL, row->n > 0 ? value_text(number, row->runs[0].median.value) : "");
-        html_cell(&table, NULL, row->n > 0 ? value_text(number, row->runs[row->n - 1].median.value) : "");
-        html_cell(&table, NULL, row->column);
-        html_cell(&table, NULL, row->core);
-        if (row->n_changes > 0)
-            change_text(&row->changes[row->n_changes - 1], change, sizeof change);
-        else if (row->has_trend)
-            change_text(&row->trend, change, sizeof change);
-        html_cell(&table, NULL, change);
+    struct document shown = document_new();
+    size_t i;
+    const json_t *row;
+    json_array_foreach(rows, i, row) {
+        const json_t *runs = field_of(row, "runs"), *changes = field_of(row, "changes"),
+                     *last = json_array_get(changes, json_array_size(changes) - 1);
+        size_t n = json_array_size(runs);
+        struct json_part one = json_part_new(NULL);
+        char region[NAME], change[TEXT] = "";
+        history_region_text(row, region, sizeof region);
+        if (history_has_changed(row))
+            history_change_text(last != NULL ? last : field_of(row, "trend"), "to", change, sizeof change);
+        row_text(&one, "region", region);
+        row_real(&one, "runs", (double)n);
+        row_real(&one, "first", field_real(json_array_get(runs, 0), "median"));
+        row_real(&one, "last", n > 0 ? median_of(runs, n - 1) : (double)NAN);
+        row_text(&one, "column", field_text(row, "column"));
+        row_text(&one, "core", field_text(row, "core"));
+        row_text(&one, "change", change);
+        document_add(&shown, one);
     }
-    html_table_end(&table);
+    bool ok = shown.ok && render_table(to, &history_view, json_incref(shown.lines));
+    document_free(&shown);
+    return ok;
 }
 
-bool history_page(FILE *out, const struct history *history)
+bool history_page(const struct rendering *to, const struct document *document,
+                  const struct page_command *command)
 {
-    char text[TEXT];
-    size_t changed = 0;
-    for (size_t i = 0; i < history->n; i++)
-        changed += history_has_changed(&history->rows[i]);
-    html_begin_still(out, "History");
-    snprintf(text, sizeof text, "%zu files; rows that changed: %zu of %zu", history->files, changed,
-             history->n);
-    html_element(out, "p", NULL, text);
-    if (history->skipped > 0) {
-        snprintf(text, sizeof text, "Files that were skipped: %zu. The first: %.500s", history->skipped,
-                 history->reason);
-        html_element(out, "p", NULL, text);
-    }
-    if (history->n > 0)
-        put_overview(out, history);
-    fputs("<p>", out);
-    plot_key(out, PLOT_BAD, "the first run on a higher level");
-    plot_key(out, PLOT_GOOD, "the first run on a lower level");
-    fputs("</p>\n", out);
-    for (size_t i = 0; i < history->n; i++)
-        put_row(out, &history->rows[i], i + 1);
-    html_end_still(out);
-    return fflush(out) == 0 && !ferror(out);
+    const struct page page = {.to = to, .title = "History", .command = command, .document = document};
+    json_t *rows = document_rows(document, "region", NULL);
+    char changed[TEXT], skipped[TEXT];
+    history_summary_texts(document_line(document, "summary"), changed, skipped, sizeof changed);
+    page_begin(&page);
+    html_element(to->out, "p", NULL, changed);
+    if (skipped[0] != '\0')
+        html_element(to->out, "p", NULL, skipped);
+    bool ok = rows != NULL && (json_array_size(rows) == 0 || put_overview(to, rows));
+    fputs("<p>", to->out);
+    plot_key(to->out, PLOT_BAD, "the first run on a higher level");
+    plot_key(to->out, PLOT_GOOD, "the first run on a lower level");
+    fputs("</p>\n", to->out);
+    for (size_t i = 0; i < json_array_size(rows); i++)
+        put_row(to->out, json_array_get(rows, i), i + 1);
+    json_decref(rows);
+    return page_end(&page) && ok;
 }

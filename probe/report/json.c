@@ -1,7 +1,6 @@
 #include "report/json.h"
 
 #include "base/deadline.h"
-#include "report/counts.h"
 #include "report/number.h"
 #include "report/terminal.h"
 
@@ -150,21 +149,32 @@ bool json_part_write(FILE *out, struct json_part part)
     return ok;
 }
 
-struct json_part json_command_part(const char *command, const char *link)
+static void put_started(struct json_part *header, time_t started)
 {
-    struct json_part header = json_part_new(NULL), tool = json_part_new(NULL);
     struct tm utc;
     char text[64];
-    time_t now = deadline_wall_s();
-    json_part_text(&header, "schema", JSON_SCHEMA);
+    if (started != 0 && gmtime_r(&started, &utc) != NULL &&
+        strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &utc) > 0)
+        json_part_text(header, "started", text);
+}
+
+static struct json_part header_part(const char *schema)
+{
+    struct json_part header = json_part_new(NULL), tool = json_part_new(NULL);
+    json_part_text(&header, "schema", schema);
     json_part_text(&header, "type", "header");
     json_part_text(&tool, "name", "pmu-probe");
     json_part_text(&tool, "version", PMU_PROBE_VERSION);
     json_part_object(&header, "tool", tool);
+    return header;
+}
+
+struct json_part json_command_part(const char *command, const char *link)
+{
+    struct json_part header = header_part(JSON_SCHEMA);
     json_part_text(&header, "command", command);
     json_part_text(&header, "link", link);
-    if (gmtime_r(&now, &utc) != NULL && strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &utc) > 0)
-        json_part_text(&header, "started", text);
+    put_started(&header, deadline_wall_s());
     return header;
 }
 
@@ -207,12 +217,7 @@ struct json_part json_region_part(const struct conditions *conditions)
 struct json_part json_header_part(const char *schema, const struct conditions *conditions,
                                   const struct column *columns, size_t n, time_t started)
 {
-    struct json_part header = {.json = json_object(), .ok = true}, tool = json_part_new(NULL);
-    json_part_text(&header, "schema", schema);
-    json_part_text(&header, "type", "header");
-    json_part_text(&tool, "name", "pmu-probe");
-    json_part_text(&tool, "version", PMU_PROBE_VERSION);
-    json_part_object(&header, "tool", tool);
+    struct json_part header = header_part(schema);
     json_part_text(&header, "link", conditions->link);
     json_part_text(&header, "core", conditions->core);
     json_part_text(&header, "counter", conditions->counter);
@@ -229,12 +234,7 @@ struct json_part json_header_part(const char *schema, const struct conditions *c
     for (size_t i = 0; i < n; i++)
         json_part_append(&header, names, json_part_string(columns[i].name));
     json_part_array(&header, "columns", names);
-
-    struct tm utc;
-    char text[64];
-    if (started != 0 && gmtime_r(&started, &utc) != NULL &&
-        strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &utc) > 0)
-        json_part_text(&header, "started", text);
+    put_started(&header, started);
     return header;
 }
 
@@ -244,8 +244,7 @@ bool json_header(FILE *out, const struct conditions *conditions, const struct co
     return json_part_write(out, json_header_part(JSON_SCHEMA, conditions, columns, n, started));
 }
 
-/* Units of metrics, and why some have no value. */
-static void put_metric_words(struct json_part *line, const struct metric_result *metrics, size_t n)
+void json_metric_words(struct json_part *line, const struct metric_result *metrics, size_t n)
 {
     struct json_part units = json_part_new(NULL), reasons = json_part_new(NULL);
     for (size_t i = 0; i < n; i++) {
@@ -506,7 +505,7 @@ void json_summary_fill(struct json_part *line, const struct summary *summary)
         json_part_object(&columns, summary->columns[i].name, column_object(&summary->columns[i]));
     json_part_object(line, "columns", columns);
     json_part_object(line, "metrics", json_metrics(summary->metrics, summary->n_metrics));
-    put_metric_words(line, summary->metrics, summary->n_metrics);
+    json_metric_words(line, summary->metrics, summary->n_metrics);
     json_part_object(line, "time", time_object(summary));
 }
 
@@ -514,88 +513,5 @@ bool json_summary(FILE *out, const struct summary *summary)
 {
     struct json_part line = json_part_new("summary");
     json_summary_fill(&line, summary);
-    return json_part_write(out, line);
-}
-
-bool json_counts(FILE *out, const char *type, const struct counts *counts)
-{
-    struct json_part line = json_part_new(type), columns = json_part_new(NULL);
-    json_part_real(&line, "seconds", counts->seconds);
-    json_part_real(&line, "since_begin", counts->since_begin);
-    for (size_t i = 0; i < counts->n; i++) {
-        const struct counts_row *row = &counts->rows[i];
-        struct json_part one = json_part_new(NULL);
-        if (row->unsupported != NULL && row->unsupported[0] != '\0')
-            json_part_text(&one, "not_supported", row->unsupported);
-        if (!row->counted && json_object_size(one.json) == 0) {
-            json_decref(one.json);
-            continue;
-        }
-        if (row->counted) {
-            json_part_unsigned(&one, "count", row->count);
-            json_part_real(&one, "seconds", row->seconds);
-            json_part_bool(&one, "at_least", row->at_least);
-        }
-        json_part_object(&columns, row->name, one);
-    }
-    json_part_object(&line, "columns", columns);
-    json_part_object(&line, "metrics", json_metrics(counts->metrics, counts->n_metrics));
-    put_metric_words(&line, counts->metrics, counts->n_metrics);
-    if (counts->passes > 1)
-        json_part_unsigned(&line, "passes", counts->passes);
-    json_part_unsigned(&line, "skew_us", counts->skew_us);
-    if (counts->halts > 0) {
-        json_part_unsigned(&line, "halts", counts->halts);
-        json_part_unsigned(&line, "halted_us", counts->halted_us);
-    }
-    if (counts->samples > 0)
-        json_part_unsigned(&line, "samples", counts->samples);
-    json_part_unsigned(&line, "lost", counts->lost);
-    if (counts->slept)
-        json_part_bool(&line, "slept", true);
-    if (counts->clock_change != NULL)
-        json_part_text(&line, "clock_change", counts->clock_change);
-    return json_part_write(out, line);
-}
-
-bool json_reset(FILE *out, double seconds)
-{
-    struct json_part line = json_part_new("reset");
-    json_part_real(&line, "seconds", seconds);
-    return json_part_write(out, line);
-}
-
-bool json_cores(FILE *out, const struct cores_table *table, const struct cores_row *row)
-{
-    struct json_part line = json_part_new(row->cpu >= 0 ? "cpu" : row->core >= 0 ? "core" : "all");
-    struct json_part columns = json_part_new(NULL), metrics = json_metrics(row->metrics, table->n_metrics);
-    if (row->cpu >= 0)
-        json_part_unsigned(&line, "cpu", (uint64_t)row->cpu);
-    if (row->core >= 0)
-        json_part_unsigned(&line, "core", (uint64_t)row->core);
-    if (table->since_begin > 0)
-        json_part_real(&line, "since_begin", table->since_begin);
-    json_part_unsigned(&line, "cpus", row->cpus);
-    json_part_real(&line, "seconds", row->seconds);
-    for (size_t i = 0; i < table->n_columns; i++) {
-        struct json_part one = json_part_new(NULL);
-        if (row->values[i].counted) {
-            json_part_unsigned(&one, "count", row->values[i].count);
-            json_part_bool(&one, "at_least", row->values[i].at_least);
-        }
-        json_part_object(&columns, table->columns[i].name, one);
-    }
-    line.ok = line.ok && columns.ok && metrics.ok;
-    put(&line, "columns", columns.json); /* even if empty */
-    put(&line, "metrics", metrics.json);
-    return json_part_write(out, line);
-}
-
-bool json_cores_summary(FILE *out, const struct cores_table *table)
-{
-    struct json_part line = json_part_new("summary");
-    json_part_unsigned(&line, "passes", table->passes);
-    json_part_unsigned(&line, "skew_us", table->skew_us);
-    json_part_unsigned(&line, "lost", table->lost);
     return json_part_write(out, line);
 }

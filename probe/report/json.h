@@ -19,23 +19,12 @@
 /* The version of the tool: --version prints it, and each header records it. */
 #define PMU_PROBE_VERSION "0.1.0"
 
-struct counts;
-struct cores_row;
-struct cores_table;
-
 /* All return false when the line could not be written whole (disk full, out of memory); errno says why.
  * json_header and json_hit use only the names of the columns. */
 bool json_header(FILE *out, const struct conditions *conditions, const struct column *columns, size_t n,
                  time_t started);
 bool json_hit(FILE *out, const struct hit_result *hit, const struct summary *summary);
-/* A line of `type` with the counts of a window. */
-bool json_counts(FILE *out, const char *type, const struct counts *counts);
-/* The target was reset so many seconds after the begin. */
-bool json_reset(FILE *out, double seconds);
 bool json_summary(FILE *out, const struct summary *summary);
-/* A line for one CPU, core or all of them, and the last line of a table of cores. */
-bool json_cores(FILE *out, const struct cores_table *table, const struct cores_row *row);
-bool json_cores_summary(FILE *out, const struct cores_table *table);
 
 /*
  * Parts of JSON lines: objects under construction, and the line made of them. Texts are cleaned, so they may
@@ -62,6 +51,8 @@ void json_part_append(struct json_part *part, json_t *array, json_t *value);
 json_t *json_part_string(const char *text);
 /* By name; null for a metric without a value. */
 struct json_part json_metrics(const struct metric_result *metrics, size_t n);
+/* Units of metrics, and why some have no value. */
+void json_metric_words(struct json_part *line, const struct metric_result *metrics, size_t n);
 
 /* Parts of what delta writes. */
 struct json_part json_header_part(const char *schema, const struct conditions *conditions,

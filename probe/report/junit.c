@@ -89,14 +89,11 @@ static void put_properties(FILE *out, const struct junit_suite *suite)
     const json_t *one;
     size_t i;
     fputs("  <properties>\n", out);
-    json_object_foreach(suite->properties.json, name, value)
-    {
+    json_object_foreach(suite->properties.json, name, value) {
         if (json_is_string(value))
             put_property(out, name, json_string_value(value));
         json_array_foreach(value, i, one)
-        {
             put_property(out, name, text_or_empty(one));
-        }
     }
     fputs("  </properties>\n", out);
 }
@@ -108,8 +105,7 @@ static void put_said(FILE *out, const json_t *said)
     if (json_array_size(said) == 0)
         return;
     fputs("  <system-out>", out);
-    json_array_foreach(said, i, one)
-    {
+    json_array_foreach(said, i, one) {
         put(out, text_or_empty(one));
         fputc('\n', out);
     }
@@ -122,9 +118,7 @@ static void put_suite(FILE *out, const struct junit_suite *suite)
     size_t counts[OUTCOMES] = {0}, i;
     const json_t *one;
     json_array_foreach(suite->cases.json, i, one)
-    {
         counts[field_count(one, "outcome") % OUTCOMES]++;
-    }
     counts[PASSED] = json_array_size(suite->cases.json);
     fputs("<testsuite", out);
     put_attribute(out, "name", suite->name);
@@ -134,10 +128,7 @@ static void put_suite(FILE *out, const struct junit_suite *suite)
     fputs(">\n", out);
     put_properties(out, suite);
     json_array_foreach(suite->cases.json, i, one)
-    {
         put_case(out, one);
-    }
-
     put_said(out, suite->said);
     fputs("</testsuite>\n", out);
 }
@@ -311,15 +302,10 @@ static void add_columns(struct junit_suite *suite, const struct run_lines *run)
            *lines = json_object_get(run->verdict, "columns"), *column, *line;
     const char *name;
     json_object_foreach(columns, name, column)
-    {
         add_column(suite, run, name, column, json_object_get(lines, name));
-    }
-
     json_object_foreach(lines, name, line)
-    {
         if (json_object_get(columns, name) == NULL)
             add_column(suite, run, name, run->summary == NULL ? field_of(line, "now") : NULL, line);
-    }
 }
 
 static void add_properties(struct junit_suite *suite, const struct run_lines *run)
@@ -362,8 +348,7 @@ static void add_metrics(struct junit_suite *suite, const json_t *summary)
     const char *name;
     json_t *value;
     char text[FIELD];
-    json_object_foreach(json_object_get(summary, "metrics"), name, value)
-    {
+    json_object_foreach(json_object_get(summary, "metrics"), name, value) {
         const char *unit = json_string_value(json_object_get(field_of(summary, "metric_units"), name)),
                    *why = json_string_value(json_object_get(field_of(summary, "metric_reasons"), name));
         if (json_is_number(value))

@@ -284,11 +284,8 @@ static bool put_lines(const struct rendering *to, const struct document *documen
     size_t i;
     const json_t *line;
     json_array_foreach(document->lines, i, line)
-    {
         if (strcmp(field_text(line, "type"), "line") == 0)
             document_add(&rows, shown_line(line, region));
-    }
-
     const struct view *view = to->format == FORMAT_CSV   ? &line_csv
                               : to->format == FORMAT_GCC ? &line_gcc
                                                          : &line_view;
@@ -334,15 +331,10 @@ bool line_write(const struct rendering *to, const struct document *document, boo
         return document->ok && document_write(to->out, document);
     conditions_read(&conditions, document_line(document, "header"));
     snprintf(title, sizeof title, "Lines of %.480s", conditions.start);
-    const struct page page = {.out = to->out,
-                              .title = title,
-                              .conditions = &conditions,
-                              .verdict = "",
-                              .command = command,
-                              .document = document};
-    if (to->format == FORMAT_HTML)
-        page_begin(&page);
-    else if (!begun || to->format == FORMAT_MARKDOWN)
+    const struct page page = {
+        .to = to, .title = title, .conditions = &conditions, .command = command, .document = document};
+    page_begin(&page);
+    if (!begun || to->format == FORMAT_MARKDOWN)
         conditions_write(to, &conditions);
     if (to->format == FORMAT_MARKDOWN && conditions.note[0] != '\0')
         render_text(to, conditions.note);
@@ -356,7 +348,5 @@ bool line_write(const struct rendering *to, const struct document *document, boo
                 render_text(to, clock);
         }
     }
-    if (to->format == FORMAT_HTML)
-        return page_end(&page) && ok;
-    return render_end(to) && ok;
+    return page_end(&page) && ok;
 }

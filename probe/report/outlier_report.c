@@ -123,8 +123,7 @@ static void print_words(const struct rendering *to, const json_t *line)
     json_t *words = json_object_get(line, "words"), *word;
     const char *key;
     bool first = true;
-    json_object_foreach(words, key, word)
-    {
+    json_object_foreach(words, key, word) {
         const char *exact = json_string_value(json_object_get(field_of(line, "word_texts"), key));
         snprintf(value, sizeof value, "0x%" PRIX64, count_of(word));
         snprintf(text, sizeof text, "%*s%s=%.40s", first ? INDENT : 0, "",
@@ -185,10 +184,7 @@ void outlier_write(const struct rendering *to, const struct document *document)
     else if (n > 1)
         fprintf(to->out, "\nthe %zu slowest hits, and where they ended\n", n);
     json_array_foreach(lines, i, line)
-    {
         print_outlier(to, line, column != NULL ? column : "", counted);
-    }
-
     if (n > 0 && of != NULL && !counted)
         print_how_to_count(to, field_text(of, "exceptions_by"));
     if (n > 0 && kept >= LARGE_S)

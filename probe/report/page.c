@@ -46,16 +46,18 @@ static void put_about(FILE *out, const struct conditions *conditions)
 
 void page_begin(const struct page *page)
 {
-    html_begin_still(page->out, page->title);
-    if (page->conditions != NULL)
-        put_about(page->out, page->conditions);
-    if (page->verdict[0] == '\0')
+    if (page->to->format != FORMAT_HTML)
         return;
-    fprintf(page->out, "<p><strong class=\"verdict %s\">", html_verdict_class(page->verdict));
-    html_text(page->out, page->verdict);
-    fputs("</strong>", page->out);
-    html_text(page->out, page->about_verdict);
-    fputs("</p>\n", page->out);
+    (page->searched ? html_begin : html_begin_still)(page->to->out, page->title);
+    if (page->conditions != NULL)
+        put_about(page->to->out, page->conditions);
+    if (page->verdict == NULL || page->verdict[0] == '\0')
+        return;
+    fprintf(page->to->out, "<p><strong class=\"verdict %s\">", html_verdict_class(page->verdict));
+    html_text(page->to->out, page->verdict);
+    fputs("</strong>", page->to->out);
+    html_text(page->to->out, page->about_verdict);
+    fputs("</p>\n", page->to->out);
 }
 
 /* ---- conditions */
@@ -97,8 +99,7 @@ static void put_overheads(struct html_table *table, const json_t *columns)
     char name[CELL], text[CELL], number[NUMBER_ROOM], error[NUMBER_ROOM];
     const char *key;
     json_t *column;
-    json_object_foreach((json_t *)columns, key, column)
-    {
+    json_object_foreach((json_t *)columns, key, column) {
         bool known = json_is_true(field_of(column, "calibrated"));
         if (!run_is_counted(column))
             continue;
@@ -115,8 +116,8 @@ static void put_conditions(const struct page *page)
 {
     static const char *const heads[] = {"condition", "in this run"};
     const struct conditions *conditions = page->conditions;
-    struct html_table table = {.out = page->out, .columns = heads, .n = 2, .named = true};
-    page_heading(page->out, "conditions", "Conditions of measurement");
+    struct html_table table = {.out = page->to->out, .columns = heads, .n = 2, .named = true};
+    page_heading(page->to->out, "conditions", "Conditions of measurement");
     html_table_begin(&table, "conditions", "What a reader needs to judge a number later");
     put_end(&table, "start", conditions->start, conditions->start_source, conditions->start_address);
     put_end(&table, "end", conditions->end, conditions->end_source, conditions->end_address);
@@ -130,7 +131,7 @@ static void put_conditions(const struct page *page)
     put_overheads(&table, page->columns);
     put_condition(&table, "made by", "pmu-probe " PMU_PROBE_VERSION);
     html_table_end(&table);
-    page_end_section(page->out);
+    page_end_section(page->to->out);
 }
 
 /* ---- JSON lines */
@@ -142,27 +143,30 @@ static bool put_lines(const struct page *page)
     FILE *to = open_memstream(&lines, &size);
     bool ok = to != NULL && document_write(to, page->document);
     ok = (to == NULL || fclose(to) == 0) && ok;
-    fputs("<details>\n<summary>The same as JSON lines</summary>\n", page->out);
+    fputs("<details>\n<summary>The same as JSON lines</summary>\n", page->to->out);
     if (page->left_out > 0) {
         snprintf(text, sizeof text, "%s later hits are left out here.",
                  number_unsigned(number, sizeof number, page->left_out));
-        html_element(page->out, "p", "faint", text);
+        html_element(page->to->out, "p", "faint", text);
     }
-    fputs("<pre tabindex=\"0\">", page->out);
+    fputs("<pre tabindex=\"0\">", page->to->out);
     if (ok)
-        html_clean(page->out, lines);
-    fputs("</pre>\n</details>\n", page->out);
+        html_clean(page->to->out, lines);
+    fputs("</pre>\n</details>\n", page->to->out);
     free(lines);
     return ok;
 }
 
 bool page_end(const struct page *page)
 {
-    if (page->conditions != NULL)
+    bool is_page = page->to->format == FORMAT_HTML, ok = true;
+    if (is_page && page->conditions != NULL)
         put_conditions(page);
-    if (page->command != NULL)
-        page_repeat(page->out, page->command);
-    bool ok = put_lines(page);
-    html_end_still(page->out);
-    return fflush(page->out) == 0 && !ferror(page->out) && ok;
+    if (is_page && page->command != NULL)
+        page_repeat(page->to->out, page->command);
+    if (is_page) {
+        ok = put_lines(page);
+        (page->searched ? html_end : html_end_still)(page->to->out);
+    }
+    return fflush(page->to->out) == 0 && !ferror(page->to->out) && ok;
 }

@@ -9,14 +9,15 @@
 #include "report/run_report.h"
 
 struct page {
-    FILE *out;
+    const struct rendering *to; /* in other formats than HTML the shell is nothing */
     const char *title;
     const struct conditions *conditions; /* NULL: of files, or of none */
-    const char *verdict;                 /* its name; "": there is none */
+    const char *verdict;                 /* its name; NULL or "": there is none */
     const char *about_verdict;           /* the words after it */
     const json_t *columns;               /* what halts add to them is a condition; NULL: nothing */
     const struct page_command *command;  /* NULL: it is not known */
     const struct document *document;     /* its lines */
+    bool searched;                       /* with the script that searches and zooms */
     uint64_t left_out;                   /* hits that are not in them */
 };
 void page_begin(const struct page *page);

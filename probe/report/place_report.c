@@ -27,8 +27,7 @@ void place_print_callers(FILE *out, const json_t *line, size_t indent)
     char place[PLACE_ROOM], clean[UTF8_CLEAN_ROOM(PLACE_ROOM)];
     const json_t *frame;
     size_t i;
-    json_array_foreach(field_of(line, "callers"), i, frame)
-    {
+    json_array_foreach(field_of(line, "callers"), i, frame) {
         place_text(frame, place);
         fprintf(out, "%*s%s %s%s\n", (int)indent, "",
                 field_is(frame, "interrupted") ? "interrupted:" : "called by",
@@ -46,8 +45,7 @@ void place_print_registers(FILE *out, size_t columns, const json_t *line, size_t
     const char *key;
     json_t *value;
     bool first = true;
-    json_object_foreach(json_object_get(line, "registers"), key, value)
-    {
+    json_object_foreach(json_object_get(line, "registers"), key, value) {
         snprintf(text, sizeof text, "%*s%s 0x%08" PRIX64, first ? (int)indent : 0, "",
                  terminal_text(name, sizeof name, key), (uint64_t)strtoull(text_or_empty(value), NULL, 0));
         fold_put(&fold, text, first ? 0 : 2);

@@ -1,17 +1,13 @@
 #include "report/profile_diff.h"
 
 #include "report/number.h"
+#include "report/page.h"
 #include "report/profile_file.h"
 #include "report/profile_notes.h"
 #include "report/views.h"
 
 #include <inttypes.h>
 #include <string.h>
-
-static const char *text_of(const char *text)
-{
-    return text != NULL ? text : "";
-}
 
 static bool is_state(const struct share *row)
 {
@@ -23,8 +19,8 @@ static bool is_state(const struct share *row)
 static void note_core(struct profile_notes *notes, const struct profile_diff_report *report, size_t i)
 {
     const struct shares_diff *diff = &report->diffs[i];
-    const char *name = text_of(report->now->profile->about.cores[i]);
-    const char *its = text_of(report->old->profile->about.cores[i]);
+    const char *name = or_empty(report->now->profile->about.cores[i]);
+    const char *its = or_empty(report->old->profile->about.cores[i]);
     if (diff->noise > 0)
         profile_notes_add(notes, "~: within noise: the two shares differ by no more than the ± of their "
                                  "difference, or a run was too short to tell.");
@@ -36,9 +32,9 @@ static void note_core(struct profile_notes *notes, const struct profile_diff_rep
 static void note_pair(struct profile_notes *notes, const struct profile_diff_report *report)
 {
     const struct profile_about *now = &report->now->profile->about, *old = &report->old->profile->about;
-    if (strcmp(text_of(now->source), text_of(old->source)) != 0)
+    if (strcmp(or_empty(now->source), or_empty(old->source)) != 0)
         profile_notes_add(notes, "The samples are of another kind than before: %s, not %s.",
-                          text_of(now->source), text_of(old->source));
+                          or_empty(now->source), or_empty(old->source));
     if (now->core_count != old->core_count)
         profile_notes_add(notes, "One profile has %zu cores, the other %zu: those that both have are shown.",
                           now->core_count, old->core_count);
@@ -49,12 +45,12 @@ static struct json_part core_line(const struct profile_diff_report *report, size
     struct json_part line = json_part_new("core"), old = json_part_new(NULL);
     struct profile_notes notes = {0}, its = {0};
     json_part_unsigned(&line, "core", profile_core_number(&report->now->profile->about, (unsigned)i));
-    json_part_text(&line, "name", text_of(report->now->profile->about.cores[i]));
+    json_part_text(&line, "name", or_empty(report->now->profile->about.cores[i]));
     json_part_unsigned(&line, "samples", report->now->shares[i].samples);
     note_core(&notes, report, i);
     profile_notes_of_core(&notes, &report->now->shares[i]);
     profile_notes_json(&line, &notes);
-    json_part_text(&old, "name", text_of(report->old->profile->about.cores[i]));
+    json_part_text(&old, "name", or_empty(report->old->profile->about.cores[i]));
     json_part_unsigned(&old, "samples", report->old->shares[i].samples);
     profile_notes_of_core(&its, &report->old->shares[i]);
     profile_notes_json(&old, &its);
@@ -79,8 +75,8 @@ static struct json_part change_line(const struct profile_about *about, size_t co
     json_part_bool(&line, "noise", row->is_noise);
     if (is_state(row->row))
         json_part_text(&line, "state", profile_file_state(row->row->state));
-    json_part_text(&line, "function", text_of(row->row->function));
-    json_part_text(&line, "source", text_of(row->row->source));
+    json_part_text(&line, "function", or_empty(row->row->function));
+    json_part_text(&line, "source", or_empty(row->row->source));
     if (sort == SHARES_ADDRESS && !is_state(row->row))
         json_part_hex(&line, "address", row->row->address);
     json_side(&now, &row->now);
@@ -111,7 +107,7 @@ static struct json_part summary_line(const struct profile_diff_report *report)
 static struct document diff_document(const struct profile_diff_report *report)
 {
     const struct profile_about *about = &report->now->profile->about;
-    const char *link = text_of(about->probe), *its = text_of(report->old->profile->about.probe);
+    const char *link = or_empty(about->probe), *its = or_empty(report->old->profile->about.probe);
     struct document document = document_new();
     struct json_part old = side_line("old", report->old);
     if (strcmp(link, its) != 0)
@@ -139,10 +135,10 @@ static void put_old_notes(const struct rendering *to, const json_t *old, const j
     struct profile_notes notes = {0};
     size_t i, k;
     json_t *note, *its;
-    json_array_foreach(field_of(old, "notes"), i, note)
-    {
+    json_array_foreach(field_of(old, "notes"), i, note) {
         bool is_both = false;
-        json_array_foreach(field_of(now, "notes"), k, its) is_both = is_both || json_equal(note, its);
+        json_array_foreach(field_of(now, "notes"), k, its)
+            is_both = is_both || json_equal(note, its);
         if (!is_both)
             profile_notes_add(&notes, "before: %.900s", json_string_value(note));
     }
@@ -165,7 +161,8 @@ static bool put_core(const struct rendering *to, const struct document *document
     return ok;
 }
 
-static bool put_all(const struct rendering *to, const struct document *document, enum shares_sort sort)
+static bool put_all(const struct rendering *to, const struct document *document,
+                    const struct page_command *command, enum shares_sort sort)
 {
     const json_t *now = document_line(document, "profile"), *old = document_line(document, "old");
     const char *link = field_text(document_line(document, "header"), "link");
@@ -174,7 +171,8 @@ static bool put_all(const struct rendering *to, const struct document *document,
     char title[1024];
     snprintf(title, sizeof title, "Profile %.400s against %.400s", field_text(now, "file"),
              field_text(old, "file"));
-    render_begin(to, title);
+    const struct page page = {.to = to, .title = title, .command = command, .document = document};
+    page_begin(&page);
     profile_head_put(to, "now: ", now, link);
     profile_head_put(to, "before: ", old, field_of(old, "link") != NULL ? field_text(old, "link") : link);
     for (size_t i = 0; i < json_array_size(cores) && ok; i++)
@@ -183,24 +181,25 @@ static bool put_all(const struct rendering *to, const struct document *document,
     put_old_notes(to, old, now);
     render_notes(to, field_of(document_line(document, "summary"), "notes"));
     json_decref(cores);
-    return ok;
+    return page_end(&page) && ok;
 }
 
-bool profile_diff_show(const struct rendering *to, const struct document *document)
+bool profile_diff_show(const struct rendering *to, const struct document *document,
+                       const struct page_command *command)
 {
     enum shares_sort sort = profile_sort_by_name(field_text(document_line(document, "profile"), "sort"));
     bool ok =
         document->ok && (to->format == FORMAT_JSON ? document_write(to->out, document)
                          : to->format == FORMAT_CSV
                              ? render_table(to, change_csv(sort), document_rows(document, "change", NULL))
-                             : put_all(to, document, sort));
-    return render_end(to) && ok;
+                             : put_all(to, document, command, sort));
+    return fflush(to->out) == 0 && !ferror(to->out) && ok;
 }
 
 bool profile_diff_write(const struct rendering *to, const struct profile_diff_report *report)
 {
     struct document document = diff_document(report);
-    bool ok = profile_diff_show(to, &document);
+    bool ok = profile_diff_show(to, &document, report->now->command);
     document_free(&document);
     return ok;
 }

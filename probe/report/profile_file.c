@@ -354,8 +354,7 @@ static bool take_counts(struct reading *reading, json_t *object, const char *nam
     interval->counts = calloc(json_object_size(addresses) + 1, sizeof *interval->counts);
     if (interval->counts == NULL)
         return fails_for_memory(reading);
-    json_object_foreach(addresses, key, value)
-    {
+    json_object_foreach(addresses, key, value) {
         struct profile_count *count = &interval->counts[interval->count_count];
         if (!read_address(key, &count->address))
             return fails(reading, "%s has \"%.40s\", which is no address such as 0x10000124", name, key);

@@ -3,11 +3,6 @@
 #include <stdarg.h>
 #include <string.h>
 
-static const char *text_of(const char *text)
-{
-    return text != NULL ? text : "";
-}
-
 void profile_notes_add(struct profile_notes *notes, const char *format, ...)
 {
     va_list list;
@@ -27,7 +22,7 @@ void profile_notes_of_run(struct profile_notes *notes, const struct profile *pro
         profile_notes_add(notes, "The run ended early: %s.", profile->end.error);
     if (no_names[0] != '\0')
         profile_notes_add(notes, "%s.", no_names);
-    if (strcmp(text_of(profile->about.source), "halts") == 0)
+    if (strcmp(or_empty(profile->about.source), "halts") == 0)
         profile_notes_add(
             notes, "The core was stopped for each sample, so it ran in another rhythm than by itself.");
 }
@@ -133,15 +128,15 @@ struct json_part profile_line(const char *type, const struct profile *profile, c
     struct json_part line = json_part_new(type);
     struct profile_notes notes = {0};
     json_part_text(&line, "file", file);
-    json_part_text(&line, "date", text_of(about->date));
-    json_part_text(&line, "source", text_of(about->source));
-    json_part_text(&line, "event", text_of(about->event));
+    json_part_text(&line, "date", or_empty(about->date));
+    json_part_text(&line, "source", or_empty(about->source));
+    json_part_text(&line, "event", or_empty(about->event));
     if (about->event != NULL)
         json_part_unsigned(&line, "every", about->every);
-    json_part_text(&line, "elf", text_of(elf));
-    json_part_text(&line, "build_id", text_of(about->build_id));
+    json_part_text(&line, "elf", or_empty(elf));
+    json_part_text(&line, "build_id", or_empty(about->build_id));
     json_part_bool(&line, "cut", !profile->end.known);
-    json_part_text(&line, "ended", text_of(profile->end.why));
+    json_part_text(&line, "ended", or_empty(profile->end.why));
     profile_notes_of_run(&notes, profile, file, no_names);
     profile_notes_json(&line, &notes);
     return line;

@@ -2,8 +2,8 @@
 
 #include "report/annotation_table.h"
 #include "report/flame_svg.h"
-#include "report/html.h"
 #include "report/number.h"
+#include "report/page.h"
 #include "report/profile_notes.h"
 
 #include <string.h>
@@ -14,8 +14,8 @@ static void put_graph(FILE *out, const struct profile_page *page)
 {
     const struct flame_svg svg = {
         .flame = page->flame, .stacks = page->stacks, .about = &page->report->profile->about};
-    fputs("<section aria-labelledby=\"graph\">\n<h2 id=\"graph\">Flame graph</h2>\n"
-          "<form id=\"tools\" role=\"search\" hidden>\n"
+    page_heading(out, "graph", "Flame graph");
+    fputs("<form id=\"tools\" role=\"search\" hidden>\n"
           "<label for=\"search\">Search</label><input id=\"search\" type=\"search\" "
           "placeholder=\"function or line\" autocomplete=\"off\">\n"
           "<button id=\"reset\" type=\"button\">Show all</button>\n"
@@ -27,7 +27,7 @@ static void put_graph(FILE *out, const struct profile_page *page)
     if (left_out > 0)
         fprintf(out, "<p class=\"faint\">Frames below 0.01 %% of the samples, left out: %zu.</p>\n",
                 left_out);
-    fputs("</section>\n", out);
+    page_end_section(out);
 }
 
 /* ---- source */
@@ -68,17 +68,19 @@ bool profile_page(FILE *out, const struct profile_page *page)
     bool ok = document.ok;
     char title[CELL];
     snprintf(title, sizeof title, "Profile %.400s", page->report->file);
-    html_begin(out, title);
+    const struct page shell = {
+        .to = &to, .title = title, .command = page->report->command, .document = &document, .searched = true};
+    page_begin(&shell);
     profile_put_head(&to, &document);
     put_graph(out, page);
     ok = ok && profile_put_cores(&to, &document, page->report);
     if (page->n > 0)
-        fputs("<section>\n<h2>Source of the hottest functions</h2>\n", out);
+        page_heading(out, "source", "Source of the hottest functions");
     for (size_t i = 0; i < page->n && ok; i++)
         ok = put_function(&to, page, &page->functions[i], i == 0);
     if (page->n > 0)
-        fputs("</section>\n", out);
-    html_end(out);
+        page_end_section(out);
+    ok = page_end(&shell) && ok;
     document_free(&document);
-    return fflush(out) == 0 && !ferror(out) && ok;
+    return ok;
 }

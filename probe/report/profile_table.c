@@ -1,6 +1,7 @@
 #include "report/profile_table.h"
 
 #include "report/number.h"
+#include "report/page.h"
 #include "report/profile_file.h"
 #include "report/profile_notes.h"
 #include "report/terminal.h"
@@ -20,11 +21,6 @@ static const char *core_name(const struct profile_report *report, unsigned core)
 static unsigned core_number(const struct profile_report *report, const struct shares *shares)
 {
     return profile_core_number(&report->profile->about, shares->core);
-}
-
-static const char *text_of(const char *text)
-{
-    return text != NULL ? text : "";
 }
 
 static double children_part(const struct shares *shares, const struct share *row)
@@ -105,12 +101,12 @@ static struct json_part share_line(const struct profile_report *report, const st
     if (is_state)
         json_part_text(&line, "state", profile_file_state(row->state));
     if (shares->sort >= SHARES_CONTEXTS) {
-        json_part_text(&line, profile_row_kind(shares->sort), text_of(row->function));
+        json_part_text(&line, profile_row_kind(shares->sort), or_empty(row->function));
         json_part_hex(&line, "value", row->address);
         return line;
     }
-    json_part_text(&line, "function", text_of(row->function));
-    json_part_text(&line, "source", text_of(row->source));
+    json_part_text(&line, "function", or_empty(row->function));
+    json_part_text(&line, "source", or_empty(row->source));
     if (!is_state && shares->sort != SHARES_FILE)
         json_part_hex(&line, "address", row->address);
     return line;
@@ -129,7 +125,7 @@ struct document profile_document(const struct profile_report *report)
     struct document document = document_new();
     struct json_part summary = json_part_new("summary");
     uint64_t samples = 0;
-    document_add(&document, json_command_part("report", text_of(report->profile->about.probe)));
+    document_add(&document, json_command_part("report", or_empty(report->profile->about.probe)));
     struct json_part line =
         profile_line("profile", report->profile, report->file, report->elf, report->no_names);
     json_part_text(&line, "sort", report->n > 0 ? profile_sort_name(report->shares[0].sort) : "");
@@ -266,10 +262,17 @@ bool profile_put_cores(const struct rendering *to, const struct document *docume
 static bool put_all(const struct rendering *to, const struct profile_report *report,
                     const struct document *document)
 {
+    const json_t *profile = document_line(document, "profile");
+    char title[CELL];
+    snprintf(title, sizeof title, "Profile %.400s", field_text(profile, "file"));
+    const struct page page = {
+        .to = to, .title = title, .command = report != NULL ? report->command : NULL, .document = document};
+    page_begin(&page);
     profile_put_head(to, document);
     bool ok = profile_put_cores(to, document, report);
-    render_notes(to, field_of(document_line(document, "profile"), "notes"));
-    return ok;
+    if (to->format != FORMAT_HTML)
+        render_notes(to, field_of(profile, "notes"));
+    return page_end(&page) && ok;
 }
 
 bool profile_show(const struct rendering *to, const struct document *document,
@@ -282,7 +285,7 @@ bool profile_show(const struct rendering *to, const struct document *document,
         ok = render_table(to, &share_csv, document_rows(document, "share", NULL));
     else if (ok)
         ok = put_all(to, report, document);
-    return render_end(to) && ok;
+    return fflush(to->out) == 0 && !ferror(to->out) && ok;
 }
 
 bool profile_write(const struct rendering *to, const struct profile_report *report)

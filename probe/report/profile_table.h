@@ -5,6 +5,7 @@
 #pragma once
 
 #include "profile/shares.h"
+#include "report/page_command.h"
 #include "report/render.h"
 #include "report/stack_formats.h"
 
@@ -19,7 +20,8 @@ struct profile_report {
     const char *no_names;        /* why there are none, or why they may be wrong; "": they are right */
     const struct shares *shares; /* of each core */
     size_t n;
-    const struct stack_report *tree; /* to be printed below each table; NULL: none */
+    const struct stack_report *tree;    /* to be printed below each table; NULL: none */
+    const struct page_command *command; /* NULL: it is not known */
 };
 
 struct document profile_document(const struct profile_report *report);

@@ -115,12 +115,9 @@ static bool is_anywhere(const struct view_column *column, const json_t *rows)
     size_t i;
     const json_t *row;
     json_array_foreach(rows, i, row)
-    {
         if (is_true(row, column->only) ||
             (column->only == NULL && (field_of(row, column->key) != NULL || column->none != NULL)))
             return true;
-    }
-
     return false;
 }
 
@@ -216,21 +213,42 @@ static size_t width_of(const struct view *view, const struct layout *layout)
     return width;
 }
 
-/* What goes below a row does, then names take lines of their own, then each row becomes a block. */
-static void fit(const struct view *view, struct layout *layout)
+/* False: there is none that can be spared. */
+static bool leave_one_out(struct view *view, struct view_column columns[COLUMNS], struct layout *layout)
 {
-    size_t columns = layout->to->columns;
-    layout->below = width_of(view, layout) > columns;
-    size_t width = width_of(view, layout), rest = width - layout->width[0];
-    if (width > columns && view->columns[0].as == AS_NAME) {
-        layout->width[0] = columns > rest + NAME_LEAST ? columns - rest : NAME_LEAST;
-        width = rest + layout->width[0];
-    }
-    layout->blocks = width > columns;
+    size_t at = view->n, after;
+    for (size_t i = 0; i < view->n; i++)
+        if (columns[i].spare > 0 && (at == view->n || columns[i].spare < columns[at].spare))
+            at = i;
+    if (at == view->n)
+        return false;
+    after = --view->n - at;
+    memmove(&columns[at], &columns[at + 1], after * sizeof *columns);
+    memmove(&layout->width[at], &layout->width[at + 1], after * sizeof *layout->width);
+    return true;
 }
 
-static struct layout lay_out(const struct rendering *to, const struct view *view, const json_t *rows,
-                             struct cells *cells)
+/* What goes below a row does, then names take lines of their own, then columns are left out, then each row
+ * becomes a block. */
+static void fit(struct view *view, struct view_column columns[COLUMNS], struct layout *layout)
+{
+    size_t most = layout->to->columns, name = layout->width[0];
+    bool named = columns[0].as == AS_NAME;
+    layout->below = width_of(view, layout) > most;
+    if (named && width_of(view, layout) > most) {
+        layout->width[0] = NAME_LEAST;
+        while (width_of(view, layout) > most && leave_one_out(view, columns, layout))
+            ;
+        size_t rest = width_of(view, layout) - NAME_LEAST,
+               least = most < rest + NAME_LEAST ? INDENT : NAME_LEAST;
+        layout->width[0] = most > rest + least ? most - rest : least;
+        layout->width[0] = layout->width[0] < name ? layout->width[0] : name;
+    }
+    layout->blocks = width_of(view, layout) > most;
+}
+
+static struct layout lay_out(const struct rendering *to, struct view *view,
+                             struct view_column columns[COLUMNS], const json_t *rows, struct cells *cells)
 {
     struct layout layout = {.to = to};
     size_t i;
@@ -239,13 +257,12 @@ static struct layout lay_out(const struct rendering *to, const struct view *view
         layout.width[i] = view->columns[i].least;
     fill_heading(view, "", cells);
     widen(view, cells, &layout);
-    json_array_foreach(rows, i, row)
-    {
+    json_array_foreach(rows, i, row) {
         fill(view, row, cells);
         widen(view, cells, &layout);
     }
     if (view->folds)
-        fit(view, &layout);
+        fit(view, columns, &layout);
     return layout;
 }
 
@@ -376,11 +393,8 @@ static bool has_heading(const struct view *view, const struct layout *layout, co
     if (!view->folds)
         return true;
     json_array_foreach(rows, i, row)
-    {
         if (!layout->blocks && !is_true(row, view->reason))
             return true;
-    }
-
     return false;
 }
 
@@ -389,10 +403,10 @@ static const char *reason_of(const struct view *view, const json_t *row, char ou
     return terminal_text(out, CODE, view->reason != NULL ? field_text(row, view->reason) : "");
 }
 
-static void write_text(const struct rendering *to, const struct view *view, const json_t *rows,
-                       struct cells *cells)
+static void write_text(const struct rendering *to, struct view *view, struct view_column columns[COLUMNS],
+                       const json_t *rows, struct cells *cells)
 {
-    const struct layout layout = lay_out(to, view, rows, cells);
+    const struct layout layout = lay_out(to, view, columns, rows, cells);
     char reason[CODE];
     for (size_t i = 0; i == 0 || i < json_array_size(rows); i++) {
         const json_t *row = json_array_get(rows, i);
@@ -439,11 +453,11 @@ static void write_csv(const struct rendering *to, const struct view *view, const
     struct csv csv = {.out = to->out, .separator = to->separator};
     size_t i, k;
     const json_t *row;
-    for (k = 0; k < view->n; k++)
+    for (k = 0; k < view->n && !to->goes_on; k++)
         csv_field(&csv, view->columns[k].heading);
-    csv_end_line(&csv);
-    json_array_foreach(rows, i, row)
-    {
+    if (!to->goes_on)
+        csv_end_line(&csv);
+    json_array_foreach(rows, i, row) {
         for (k = 0; k < view->n; k++)
             put_field(&csv, &view->columns[k], row, text);
         csv_end_line(&csv);
@@ -469,8 +483,7 @@ static void put_markdown(FILE *out, const struct view_column *column, const json
     const json_t *list = field_of(row, column->key), *one;
     size_t i;
     fputs("| ", out);
-    json_array_foreach(list, i, one)
-    {
+    json_array_foreach(list, i, one) {
         bool is_bad = json_is_true(json_object_get(one, "bad"));
         fputs(i > 0 ? "<br>" : "", out);
         markdown_text(out, field_text(one, "before"));
@@ -493,8 +506,7 @@ static void write_markdown(FILE *out, const struct view *view, const json_t *row
     for (k = 0; k < view->n; k++)
         fputs(is_right(&view->columns[k]) ? "|--:" : "|:--", out);
     fputs("|\n", out);
-    json_array_foreach(rows, i, row)
-    {
+    json_array_foreach(rows, i, row) {
         bool told = false;
         for (k = 0; k < view->n; k++) {
             put_cell_or_reason(view, k, row, &told, text);
@@ -572,8 +584,7 @@ static bool put_drawn(struct html_table *table, const struct view_column *column
         return false;
     const json_t *last = json_array_get(value, json_array_size(value) - 1);
     html_cell_begin(table, last != NULL ? html_verdict_class(field_text(last, "of")) : NULL);
-    json_array_foreach(value, i, one)
-    {
+    json_array_foreach(value, i, one) {
         fputs(i > 0 ? "<br>" : "", table->out);
         html_text(table->out, field_text(one, "before"));
         html_text(table->out, field_text(one, "verdict"));
@@ -595,8 +606,7 @@ static void write_html(FILE *out, const struct view *view, const json_t *rows, c
         table.numbers += is_right(&view->columns[k]);
     }
     html_table_begin(&table, view->class, view->caption);
-    json_array_foreach(rows, i, row)
-    {
+    json_array_foreach(rows, i, row) {
         if (begins_group(view, rows, i) && group_of(view, row)[0] != '\0') {
             html_row(&table, NULL);
             fprintf(out, "<th scope=\"rowgroup\" colspan=\"%zu\">", view->n);
@@ -634,8 +644,7 @@ static void write_gcc(const struct rendering *to, const struct view *view, const
     const json_t *row;
     if (getcwd(folder, sizeof folder) == NULL)
         folder[0] = '\0';
-    json_array_foreach(rows, i, row)
-    {
+    json_array_foreach(rows, i, row) {
         const char *file = field_text(row, view->place.file);
         uint64_t line = field_count(row, view->place.line);
         bool told = false, begun = false;
@@ -678,30 +687,10 @@ bool render_table(const struct rendering *to, const struct view *view, json_t *r
     else if (to->format == FORMAT_HTML)
         write_html(to->out, &seen, rows, cells->text[0]);
     else
-        write_text(to, &seen, rows, cells);
+        write_text(to, &seen, columns, rows, cells);
     free(cells);
     json_decref(rows);
     return ok;
-}
-
-void row_text(struct json_part *row, const char *key, const char *text)
-{
-    json_part_text(row, key, text);
-}
-
-void row_real(struct json_part *row, const char *key, double value)
-{
-    json_part_real(row, key, value);
-}
-
-void row_flag(struct json_part *row, const char *key, bool value)
-{
-    json_part_bool(row, key, value);
-}
-
-void row_part(struct json_part *row, const char *key, struct json_part inner)
-{
-    json_part_object(row, key, inner);
 }
 
 /* ---- what is around a table */
@@ -716,8 +705,7 @@ void render_notes(const struct rendering *to, const json_t *notes)
           : to->format == FORMAT_TEXT ? "\n"
                                       : "",
           to->out);
-    json_array_foreach(notes, i, note)
-    {
+    json_array_foreach(notes, i, note) {
         const char *text = json_string_value(note);
         char clean[UTF8_CLEAN_ROOM(1024)];
         if (to->format == FORMAT_HTML) {
@@ -781,17 +769,4 @@ void render_heading(const struct rendering *to, const char *text)
         fputs(to->format == FORMAT_MARKDOWN ? "### " : "\n", to->out);
         render_text(to, text);
     }
-}
-
-void render_begin(const struct rendering *to, const char *title)
-{
-    if (to->format == FORMAT_HTML)
-        html_begin_still(to->out, title);
-}
-
-bool render_end(const struct rendering *to)
-{
-    if (to->format == FORMAT_HTML)
-        html_end_still(to->out);
-    return fflush(to->out) == 0 && !ferror(to->out);
 }

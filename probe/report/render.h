@@ -5,8 +5,8 @@
  */
 #pragma once
 
-#include "report/counts.h"
 #include "report/document.h"
+#include "report/formats.h"
 
 /* How a value is written for people. CSV has it as it is. */
 enum as {
@@ -36,6 +36,7 @@ struct view_column {
     const char *mark;  /* a key: "~" is in front where it is there, and not false */
     const char *only; /* a key: without a row where it is there and not false, people do not see the column */
     size_t least, gap; /* of text: the least width, and the blanks before it, 0: two */
+    unsigned spare;    /* of text: where lines have no room, that with 1 is left out first; 0: never */
     bool below;        /* of text: where the lines have no room it follows on a line below its row */
     bool wide, narrow; /* not of text, for whose lines it is too much; of text alone */
     bool optional;     /* of CSV: without any value there is no such field; for people that always holds */
@@ -60,16 +61,17 @@ struct rendering {
     size_t columns; /* of text: where it folds */
     bool uncut;     /* of text: long lines of code stay whole */
     char separator; /* of CSV */
+    bool goes_on;   /* of CSV: the heading is there already */
 };
 
 /* False: out of memory. That all could be written is checked with the output. `rows` are freed; NULL: false.
  */
 bool render_table(const struct rendering *to, const struct view *view, json_t *rows);
 /* What only people see of a row: a key that the JSON lines do not have. "" is left out. */
-void row_text(struct json_part *row, const char *key, const char *text);
-void row_real(struct json_part *row, const char *key, double value);
-void row_flag(struct json_part *row, const char *key, bool value);
-void row_part(struct json_part *row, const char *key, struct json_part inner);
+#define row_text json_part_text
+#define row_real json_part_real
+#define row_flag json_part_bool
+#define row_part json_part_object
 /* A list of texts, whole sentences. */
 void render_notes(const struct rendering *to, const json_t *notes);
 /* Facts one after the other, which fold between two of them; "" is left out. */
@@ -78,10 +80,6 @@ void render_facts(const struct rendering *to, const char *const *facts, size_t n
 void render_text(const struct rendering *to, const char *text);
 /* Begins a part. */
 void render_heading(const struct rendering *to, const char *text);
-/* A page has the title; other formats need none. */
-void render_begin(const struct rendering *to, const char *title);
-/* False if the output could not be written whole. */
-bool render_end(const struct rendering *to);
 
 /* Text as Markdown that stays a text. */
 void markdown_text(FILE *out, const char *text);

@@ -39,10 +39,7 @@ json_t *run_first(const json_t *summary, const char **name)
 {
     json_t *column;
     json_object_foreach(json_object_get(summary, "columns"), *name, column)
-    {
         return column;
-    }
-
     return NULL;
 }
 
@@ -286,16 +283,14 @@ static bool add_columns(const struct run_lines *run, bool compared, json_t *rows
     json_t *lines = compared ? json_object_get(run->verdict, "columns") : NULL, *line;
     const char *name;
     bool ok = true;
-    json_object_foreach(columns, name, column)
-    {
+    json_object_foreach(columns, name, column) {
         struct json_part row = run_column_row(run->summary, name, column);
         line = json_object_get(lines, name);
         if (line != NULL)
             add_verdict(&row, run->verdict, line);
         ok = append_row(rows, run, row) && ok;
     }
-    json_object_foreach(lines, name, line)
-    {
+    json_object_foreach(lines, name, line) {
         if (json_object_get(columns, name) != NULL)
             continue;
         json_t *now = run->summary == NULL ? json_object_get(line, "now") : NULL;
@@ -315,10 +310,7 @@ bool run_add_rows(const struct run_lines *run, bool compared, json_t *rows)
     if (time_row(run, &time))
         ok = append_row(rows, run, time) && ok;
     json_object_foreach(json_object_get(run->summary, "metrics"), name, value)
-    {
         ok = append_row(rows, run, metric_row(run->summary, name, value)) && ok;
-    }
-
     return ok;
 }
 
@@ -358,11 +350,8 @@ static bool all_equal(const json_t *summary)
     json_t *columns = json_object_get(summary, "columns"), *column;
     const char *name;
     json_object_foreach(columns, name, column)
-    {
         if (!is_constant(column) || field_count(column, "at_least") > 0 || field_count(column, "count") < 2)
             return false;
-    }
-
     return json_object_size(columns) > 0;
 }
 
@@ -450,11 +439,8 @@ static uint64_t unknown_exceptions(const json_t *summary)
     json_t *column;
     const char *name;
     json_object_foreach(json_object_get(summary, "columns"), name, column)
-    {
         if (result_exceptions(name) != RESULT_EXCEPTIONS_NOT)
             return field_count(column, "at_least");
-    }
-
     return 0;
 }
 
@@ -487,8 +473,7 @@ static void add_words(struct json_part *list, const json_t *summary)
         return;
     size_t used = (size_t)snprintf(line, sizeof line, "max in hit %s:",
                                    number_unsigned(number, sizeof number, field_count(values, "hit")));
-    json_object_foreach(values, name, value)
-    {
+    json_object_foreach(values, name, value) {
         const char *text = json_string_value(json_object_get(words, name));
         if (strcmp(name, "hit") == 0 || used >= sizeof line)
             continue;
@@ -523,8 +508,7 @@ static struct seen look(const json_t *summary)
     struct seen seen = {0};
     json_t *column;
     const char *name;
-    json_object_foreach(json_object_get(summary, "columns"), name, column)
-    {
+    json_object_foreach(json_object_get(summary, "columns"), name, column) {
         double each = field_real(column, "plus_minus");
         if (!run_is_counted(column))
             continue;
@@ -593,14 +577,10 @@ static void add_bounds_of(struct json_part *list, json_t *columns, uint64_t bits
     size_t n = 0, put = 0;
     uint64_t first = 0;
     json_object_foreach(columns, name, column)
-    {
         n += field_count(column, "at_least") > 0 && field_count(column, "bits") == bits;
-    }
-
     if (bits > 0)
         snprintf(width, sizeof width, "%" PRIu64 "-bit ", bits);
-    json_object_foreach(columns, name, column)
-    {
+    json_object_foreach(columns, name, column) {
         if (field_count(column, "at_least") == 0 || field_count(column, "bits") != bits)
             continue;
         first = put == 0 ? field_count(column, "at_least") : first;
@@ -620,12 +600,10 @@ static void add_bounds(struct json_part *list, const json_t *summary)
 {
     json_t *columns = json_object_get(summary, "columns"), *column, *before;
     const char *name, *its;
-    json_object_foreach(columns, name, column)
-    {
+    json_object_foreach(columns, name, column) {
         uint64_t bits = field_count(column, "bits");
         bool told = field_count(column, "at_least") == 0;
-        json_object_foreach(columns, its, before)
-        {
+        json_object_foreach(columns, its, before) {
             if (before == column)
                 break;
             told = told || (field_count(before, "at_least") > 0 && field_count(before, "bits") == bits);
@@ -656,6 +634,14 @@ bool run_put_notes(const struct rendering *to, json_t *list)
 }
 
 /* ---- all of it */
+
+bool run_write_csv(const struct rendering *to, json_t *rows, const char *keys)
+{
+    for (size_t i = json_array_size(rows); i-- > 0;)
+        if (field_of(json_array_get(rows, i), keys) == NULL)
+            json_array_remove(rows, i);
+    return render_table(to, &run_csv, rows);
+}
 
 static bool put_table(const struct rendering *to, const struct run_lines *run, bool compared)
 {
@@ -724,10 +710,7 @@ bool run_write_table(const struct rendering *to, const struct run_lines *run)
         json_t *facts = run_facts(run), *fact;
         size_t i;
         json_array_foreach(facts, i, fact)
-        {
             render_text(to, json_string_value(fact));
-        }
-
         json_decref(facts);
         return ok && facts != NULL;
     }

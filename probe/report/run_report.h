@@ -39,6 +39,8 @@ bool run_put_notes(const struct rendering *to, json_t *list);
 
 /* Adds its rows, with verdicts if it has some and `compared`. */
 bool run_add_rows(const struct run_lines *run, bool compared, json_t *rows);
+/* The rows that have one of these keys, as CSV. Frees the rows. */
+bool run_write_csv(const struct rendering *to, json_t *rows, const char *keys);
 /* The table, and what is below it, without verdicts. */
 bool run_write_table(const struct rendering *to, const struct run_lines *run);
 /* A part of Markdown: title, table, facts, verdict. */

@@ -2,6 +2,7 @@
 
 #include "report/compare_report.h"
 #include "report/conditions.h"
+#include "report/counts.h"
 #include "report/delta_report.h"
 #include "report/formats.h"
 #include "report/guard_report.h"
@@ -12,8 +13,6 @@
 #include "report/survey_report.h"
 #include "report/terminal.h"
 
-#include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define TEXTS (1u << FORMAT_TEXT | 1u << FORMAT_JSON)
@@ -47,10 +46,7 @@ static bool show_guard(const struct rendering *to, const struct document *docume
     conditions_read(&conditions, document_line(document, "header"));
     conditions_write(to, &conditions);
     json_array_foreach(document->lines, i, line)
-    {
         guard_print_line(&view, line);
-    }
-
     return fflush(to->out) == 0 && !ferror(to->out);
 }
 
@@ -61,95 +57,13 @@ static bool show_lines(const struct rendering *to, const struct document *docume
 
 static bool show_report(const struct rendering *to, const struct document *document)
 {
-    char title[512];
-    if (document_line(document, "old") != NULL)
-        return profile_diff_show(to, document);
-    snprintf(title, sizeof title, "Profile %.400s", field_text(document_line(document, "profile"), "file"));
-    render_begin(to, title);
-    return profile_show(to, document, NULL);
+    return document_line(document, "old") != NULL ? profile_diff_show(to, document, NULL)
+                                                  : profile_show(to, document, NULL);
 }
 
 static bool show_history(const struct rendering *to, const struct document *document)
 {
-    struct history history;
-    bool ok = history_read(&history, document);
-    if (ok && to->format == FORMAT_JSON)
-        ok = document_write(to->out, document);
-    else if (ok && to->format == FORMAT_CSV)
-        ok = history_csv(to, document);
-    else if (ok)
-        ok = (to->format == FORMAT_HTML ? history_page : history_text)(to->out, &history);
-    history_free(&history);
-    return ok;
-}
-
-/* A `sample` or the `summary` of stat. */
-static void read_counts(struct counts *counts, const json_t *header, const json_t *line)
-{
-    const json_t *names = field_of(header, "columns"), *name;
-    json_t *metrics = json_object_get(line, "metrics"), *value;
-    const char *key;
-    size_t i;
-    *counts = (struct counts){.passes = field_count(line, "passes"),
-                              .seconds = field_real(line, "seconds"),
-                              .since_begin = fmax(0, field_real(line, "since_begin")),
-                              .skew_us = field_count(line, "skew_us"),
-                              .halts = field_count(line, "halts"),
-                              .halted_us = field_count(line, "halted_us"),
-                              .slept = field_is(line, "slept"),
-                              .clock_change = field_text(line, "clock_change"),
-                              .samples = field_count(line, "samples"),
-                              .lost = field_count(line, "lost")};
-    json_array_foreach(names, i, name)
-    {
-        const json_t *of = json_object_get(field_of(line, "columns"), text_or_empty(name));
-        if (counts->n < RESULT_COLUMNS && json_is_string(name))
-            counts->rows[counts->n++] = (struct counts_row){.name = json_string_value(name),
-                                                            .unsupported = field_text(of, "not_supported"),
-                                                            .count = field_count(of, "count"),
-                                                            .seconds = fmax(0, field_real(of, "seconds")),
-                                                            .at_least = field_is(of, "at_least"),
-                                                            .counted = field_of(of, "count") != NULL};
-    }
-    json_object_foreach(metrics, key, value)
-    {
-        struct metric_result *metric = &counts->metrics[counts->n_metrics];
-        if (counts->n_metrics == RESULT_METRICS)
-            break;
-        counts->n_metrics++;
-        utf8_clean(metric->name, sizeof metric->name, key);
-        utf8_clean(metric->unit, sizeof metric->unit,
-                   text_or_empty(json_object_get(field_of(line, "metric_units"), key)));
-        utf8_clean(metric->why, sizeof metric->why,
-                   text_or_empty(json_object_get(field_of(line, "metric_reasons"), key)));
-        metric->value = json_is_number(value) ? json_number_value(value) : (double)NAN;
-    }
-}
-
-static bool show_stat(const struct rendering *to, const struct document *document)
-{
-    const json_t *header = document_line(document, "header"), *line;
-    struct conditions conditions = {0};
-    struct counts *counts = calloc(1, sizeof *counts);
-    size_t i;
-    bool ok = counts != NULL;
-    if (ok && to->format == FORMAT_JSON) {
-        free(counts);
-        return document_write(to->out, document);
-    }
-    conditions_read(&conditions, header);
-    conditions_write(to, &conditions);
-    json_array_foreach(document->lines, i, line)
-    {
-        bool is_sample = strcmp(field_text(line, "type"), "sample") == 0;
-        if (!ok || (!is_sample && strcmp(field_text(line, "type"), "summary") != 0))
-            continue;
-        read_counts(counts, header, line);
-        ok = is_sample ? counts_interval(to->out, counts, to->format, to->separator)
-                       : counts_end(to->out, counts, to->format, to->separator);
-    }
-    free(counts);
-    return ok;
+    return history_write(to, document, NULL);
 }
 
 static const struct shown_result results[] = {
@@ -160,7 +74,7 @@ static const struct shown_result results[] = {
      show_lines},
     {"report", TEXTS | 1u << FORMAT_CSV | 1u << FORMAT_MARKDOWN | 1u << FORMAT_HTML, true, show_report},
     {"history", TEXTS | 1u << FORMAT_CSV | 1u << FORMAT_HTML, true, show_history},
-    {"stat", TEXTS | 1u << FORMAT_CSV, true, show_stat},
+    {"stat", TEXTS | 1u << FORMAT_CSV, true, counts_show},
     {"guard", TEXTS, false, show_guard},
 };
 

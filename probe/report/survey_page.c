@@ -1,41 +1,38 @@
 #include "report/survey_report.h"
 
 #include "report/page.h"
+#include "report/views.h"
 
 enum { CELL = 1024 };
 
-static void put_check(struct html_table *table, const struct survey_check *check)
+static bool put_checks(const struct rendering *to, const struct survey_lines *lines)
 {
-    char numbers[CELL], words[CELL];
-    survey_numbers(check, numbers, sizeof numbers);
-    survey_describe(check, words, sizeof words);
-    html_row(table, NULL);
-    html_cell(table, NULL, field_text(check->region, "name"));
-    html_cell(table, NULL, check->name);
-    html_cell(table, NULL, numbers);
-    html_cell(table, html_verdict_class(check->verdict), words);
-}
-
-static void put_checks(FILE *out, const struct survey_lines *lines)
-{
-    static const char *const columns[] = {"region", "budget or counter", "found", "verdict"};
-    struct html_table table = {
-        .out = out, .columns = columns, .n = 4, .texts = 2, .numbers = 1, .named = true};
     struct survey_check check;
     size_t i;
     const json_t *region;
     if (field_of(lines->summary, "verdict") == NULL)
-        return;
-    page_heading(out, "verdicts", "Verdicts");
-    html_table_begin(&table, "checks", "By region: its budget, and against the baseline");
-    json_array_foreach(lines->regions, i, region)
-    {
-        for (size_t k = 0; survey_take_check(region, json_array_get(lines->verdicts, i), k, &check); k++)
-            put_check(&table, &check);
+        return true;
+    struct document rows = document_new();
+    page_heading(to->out, "verdicts", "Verdicts");
+    json_array_foreach(lines->regions, i, region) {
+        for (size_t k = 0; survey_take_check(region, json_array_get(lines->verdicts, i), k, &check); k++) {
+            struct json_part row = json_part_new(NULL);
+            json_t *list = json_array();
+            char numbers[CELL], words[CELL];
+            survey_numbers(&check, numbers, sizeof numbers);
+            survey_describe(&check, words, sizeof words);
+            row_text(&row, "region", field_text(region, "name"));
+            row_text(&row, "name", check.name);
+            row_text(&row, "found", numbers);
+            run_append_verdict(&row, list, "", check.verdict, words, "");
+            json_part_array(&row, "verdict", list);
+            document_add(&rows, row);
+        }
     }
-
-    html_table_end(&table);
-    page_end_section(out);
+    bool ok = rows.ok && render_table(to, &check_view, json_incref(rows.lines));
+    document_free(&rows);
+    page_end_section(to->out);
+    return ok;
 }
 
 /* What a halt adds is shown for the first region that has hits. */
@@ -44,11 +41,8 @@ static const json_t *columns_of(const struct survey_lines *lines)
     size_t i;
     const json_t *region;
     json_array_foreach(lines->regions, i, region)
-    {
         if (field_of(region, "columns") != NULL)
             return field_of(region, "columns");
-    }
-
     return NULL;
 }
 
@@ -58,7 +52,7 @@ bool survey_page(const struct rendering *to, const struct survey_report *report,
     char title[64];
     size_t n = json_array_size(lines->regions);
     snprintf(title, sizeof title, "Survey of %zu region%s", n, n == 1 ? "" : "s");
-    const struct page page = {.out = to->out,
+    const struct page page = {.to = to,
                               .title = title,
                               .conditions = &lines->conditions,
                               .verdict = field_text(lines->summary, "verdict"),
@@ -67,9 +61,9 @@ bool survey_page(const struct rendering *to, const struct survey_report *report,
                               .command = report->command,
                               .document = report->document};
     page_begin(&page);
-    put_checks(to->out, lines);
+    bool ok = put_checks(to, lines);
     page_heading(to->out, "numbers", "All regions, largest share first");
-    bool ok = survey_tables(to, lines);
+    ok = survey_tables(to, lines) && ok;
     ok = run_put_notes(to, survey_notes(lines)) && ok;
     page_end_section(to->out);
     return page_end(&page) && ok;

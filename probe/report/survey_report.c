@@ -52,11 +52,8 @@ static json_t *first_of(const struct survey_lines *lines)
     size_t i;
     json_t *region;
     json_array_foreach(lines->regions, i, region)
-    {
         if (has_hits(region))
             return region;
-    }
-
     return NULL;
 }
 
@@ -123,8 +120,7 @@ bool survey_take_check(const json_t *region, const json_t *verdict, size_t i, st
         out->line = budget;
         out->name = field_text(budget, "budget");
     }
-    json_object_foreach(json_object_get(verdict, "columns"), out->name, line)
-    {
+    json_object_foreach(json_object_get(verdict, "columns"), out->name, line) {
         if (out->line != NULL || i-- > 0)
             continue;
         out->line = line;
@@ -219,8 +215,7 @@ static void print_checks(const struct rendering *to, const struct survey_lines *
     const json_t *region;
     struct survey_check check;
     fputc('\n', to->out);
-    json_array_foreach(lines->regions, i, region)
-    {
+    json_array_foreach(lines->regions, i, region) {
         for (size_t k = 0; survey_take_check(region, json_array_get(lines->verdicts, i), k, &check);
              k++, n++) {
             char clean[UTF8_CLEAN_ROOM(4 * TEXT)], words[2 * TEXT], text[4 * TEXT];
@@ -233,7 +228,6 @@ static void print_checks(const struct rendering *to, const struct survey_lines *
             counts[is]++;
         }
     }
-
     fprintf(to->out, "verdict: %s", verdict_name(verdict_by_name(field_text(lines->summary, "verdict"))));
     if (n == 0)
         fputs(", there is nothing to judge", to->out);
@@ -425,8 +419,7 @@ bool survey_tables(const struct rendering *to, const struct survey_lines *lines)
     bool ok = true, first = true;
     if (json_object_size(columns) == 0)
         return put_column(to, lines, "", true);
-    json_object_foreach(columns, name, column)
-    {
+    json_object_foreach(columns, name, column) {
         ok = put_column(to, lines, name, first) && ok;
         first = false;
     }
@@ -439,14 +432,10 @@ static bool put_csv(const struct rendering *to, const struct survey_lines *lines
     const char *name;
     bool ok = rows != NULL, first = true;
     size_t i;
-    json_object_foreach(columns, name, column)
-    {
+    json_object_foreach(columns, name, column) {
         json_t *some = column_rows(NULL, lines, name, first);
         json_array_foreach(some, i, row)
-        {
             ok = json_object_set_new(row, "name", json_string(name)) == 0 && ok;
-        }
-
         ok = some != NULL && json_array_extend(rows, some) == 0 && ok;
         json_decref(some);
         first = false;
@@ -476,8 +465,7 @@ static void add_metrics(struct json_part *list, const json_t *region)
     const char *name;
     char text[3 * TEXT] = "";
     size_t used = 0;
-    json_object_foreach(metrics, name, value)
-    {
+    json_object_foreach(metrics, name, value) {
         const char *unit = text_or_empty(json_object_get(field_of(region, "metric_units"), name)),
                    *why = text_or_empty(json_object_get(field_of(region, "metric_reasons"), name));
         char number[NUMBER_ROOM];
@@ -501,12 +489,10 @@ static void add_legend(struct json_part *list, const struct survey_lines *lines)
     size_t i;
     json_t *region, *column;
     const char *name;
-    json_array_foreach(lines->regions, i, region)
-    {
+    json_array_foreach(lines->regions, i, region) {
         if (!has_hits(region))
             continue;
-        json_object_foreach(json_object_get(region, "columns"), name, column)
-        {
+        json_object_foreach(json_object_get(region, "columns"), name, column) {
             bool counted = run_is_counted(column);
             unmeasured = unmeasured || (counted && !json_is_true(field_of(column, "calibrated")));
             each = each || (counted && field_real(column, "plus_minus") > 0);
@@ -578,8 +564,7 @@ static void add_end(struct json_part *list, const struct survey_lines *lines)
                *ended = field_text(lines->summary, "ended");
     size_t n = 0, i;
     const json_t *region;
-    json_array_foreach(lines->regions, i, region)
-    {
+    json_array_foreach(lines->regions, i, region) {
         n += !has_hits(region) && !is_unreached(region) && !had_no_turn(region);
     }
 
@@ -619,21 +604,16 @@ json_t *survey_notes(const struct survey_lines *lines)
     const json_t *region;
     char remark[2 * TEXT];
     json_array_foreach(lines->regions, i, region)
-    {
         if (has_hits(region))
             add_metrics(&list, region);
-    }
-
     if (first_of(lines) != NULL)
         add_legend(&list, lines);
-    json_array_foreach(lines->regions, i, region)
-    {
+    json_array_foreach(lines->regions, i, region) {
         if (told < TELLING && remark_of(region, remark, sizeof remark)) {
             add(&list, "%s: %s", field_text(region, "name"), remark);
             told++;
         }
     }
-
     add_end(&list, lines);
     add_order(&list, lines);
     if (list.ok)
@@ -677,8 +657,7 @@ static void add_other_columns(struct junit_suite *suite, const json_t *region, c
     json_t *columns = json_object_get(region, "columns"), *column;
     const char *name, *first = "";
     run_first(region, &first);
-    json_object_foreach(columns, name, column)
-    {
+    json_object_foreach(columns, name, column) {
         if (strcmp(name, first) != 0 && json_object_get(field_of(verdict, "columns"), name) == NULL)
             junit_add(suite, &(struct junit_case){.class = field_text(region, "name"),
                                                   .name = name,
@@ -695,10 +674,7 @@ static void add_columns(struct junit_suite *suite, const struct survey_lines *li
     json_t *names = json_array();
     const char *name;
     json_object_foreach(columns, name, column)
-    {
         json_part_append(&suite->properties, names, json_part_string(name));
-    }
-
     json_part_array(&suite->properties, "column", names);
 }
 
@@ -710,8 +686,7 @@ static bool put_junit(const struct rendering *to, const struct survey_lines *lin
     size_t i;
     const json_t *region, *verdict;
     junit_conditions(&suite, &lines->conditions);
-    json_array_foreach(lines->regions, i, region)
-    {
+    json_array_foreach(lines->regions, i, region) {
         verdict = json_array_get(lines->verdicts, i);
         if (field_of(verdict, "baseline") != NULL && field_of(suite.properties.json, "baseline") == NULL) {
             row_text(&suite.properties, "baseline", field_text(verdict, "baseline.file"));
@@ -749,8 +724,7 @@ static bool take_lines(const struct document *document, struct survey_lines *out
                                  .verdicts = json_array()};
     out->conditions = run_lines(out->header, (json_t *)out->summary, NULL).conditions;
     ok = out->regions != NULL && out->verdicts != NULL;
-    json_array_foreach(document->lines, i, line)
-    {
+    json_array_foreach(document->lines, i, line) {
         size_t n = json_array_size(out->regions);
         if (strcmp(field_text(line, "type"), "region") == 0)
             ok = json_array_append(out->regions, line) == 0 &&

@@ -173,7 +173,24 @@ static const struct view_column history_fields[] = {
     {TEXT("region")},  {TEXT("name")},     {TEXT("unit")}, {TEXT("median")}, {TEXT("error")}, {TEXT("end")},
     {TEXT("started")}, {TEXT("build_id")}, {TEXT("core")}, {TEXT("setup")},  {TEXT("file")},
 };
-const struct view history_csv_view = {COLUMNS(history_fields)};
+const struct view history_csv = {COLUMNS(history_fields)};
+
+static const struct view_column history_columns[] = {
+    {NAME("region", "region", NULL)}, {COUNT("runs", "runs")}, {COUNT("first", "first")},
+    {COUNT("last", "last")},          {TEXT("column")},        {TEXT("core")},
+    {FIELD("change", "last change")},
+};
+const struct view history_view = {COLUMNS(history_columns), .class = "history",
+                                  .caption = "Medians of each region and column", .folds = true};
+
+#define COUNTS(rate)                                                                                         \
+    {TEXT("region")}, {TEXT("name")}, {TEXT("unit")}, {FIELD("missing|count", "count")},                     \
+        {TEXT("since_begin")}, {TEXT("seconds")}, {TEXT(rate)},                                              \
+    {                                                                                                        \
+        TEXT("at_least")                                                                                     \
+    }
+static const struct view_column counts_fields[] = {COUNTS("per_second")}, cores_fields[] = {COUNTS("cpus")};
+const struct view counts_csv = {COLUMNS(counts_fields)}, cores_csv = {COLUMNS(cores_fields)};
 
 /* ---- runs */
 
@@ -237,9 +254,9 @@ static const struct view_column region_columns[] = {
     {COUNT("median", "median")},
     {.key = "each_alone", .heading = "±", .as = AS_PLACE, .only = "has_each"},
     MEAN,
-    {COUNT("min", "min")},
+    {COUNT("min", "min"), .spare = 2},
     {COUNT("max", "max")},
-    {COUNT("p99", "p99")},
+    {COUNT("p99", "p99"), .spare = 1},
     {.key = "rate", .heading = "calls/s", .as = AS_PLACE},
     {.key = "share_text", .heading = "share", .as = AS_PLACE},
     {.key = "verdict", .heading = "verdict", .as = AS_VERDICT, .wide = true},
@@ -257,6 +274,15 @@ static const struct view_column region_fields[] = {
     {FIELD("verdict_why|why", "why"), .optional = true},
 };
 const struct view region_csv = {COLUMNS(region_fields)};
+
+static const struct view_column check_columns[] = {
+    {TEXT("region")},
+    {FIELD("name", "budget or counter")},
+    {.key = "found", .heading = "found", .as = AS_PLACE},
+    {.key = "verdict", .heading = "verdict", .as = AS_VERDICT},
+};
+const struct view check_view = {COLUMNS(check_columns), .class = "checks",
+                                .caption = "By region: its budget, and against the baseline", .folds = true};
 
 /* ---- verdicts */
 

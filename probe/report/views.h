@@ -18,14 +18,18 @@ const struct view *code_view(bool has_lines);
 extern const struct view line_view;
 extern const struct view line_csv;
 /* A run of a `region` of `history` */
-extern const struct view history_csv_view;
+extern const struct view history_csv, history_view;
+/* A counter of a window, of `stat`; of a core of several */
+extern const struct view counts_csv, cores_csv;
 /* A row of a run (run_report.h): a column, the time, a metric */
 extern const struct view summary_view;
 extern const struct view run_csv;
 /* One column of `region` of `survey` */
 extern const struct view region_view;
 extern const struct view region_csv;
-/* For editors: `line` of `lines` and of `annotate`; a text, of a verdict or an overrun (editor.h) */
-extern const struct view line_gcc, code_gcc, text_gcc;
+/* Its verdicts, on a page */
+extern const struct view check_view;
 /* A column of a `verdict`, on a page */
 extern const struct view verdict_view;
+/* For editors: `line` of `lines` and of `annotate`; a text, of a verdict or an overrun (editor.h) */
+extern const struct view line_gcc, code_gcc, text_gcc;

@@ -17,7 +17,7 @@ from test_report import COUNTS, END, HEAD, INTERVALS, report, samples, text_of
 VOID = {"meta", "input"}
 TAGS = {"html", "head", "meta", "title", "style", "body", "main", "h1", "h2", "p", "ul", "li", "section", "form", "label", "input",
         "button", "output", "span", "figure", "svg", "rect", "text", "div", "table", "caption", "thead", "tbody", "tr", "th", "td",
-        "details", "summary", "script"}
+        "details", "summary", "pre", "script"}
 
 
 class Page(html.parser.HTMLParser):
@@ -45,6 +45,12 @@ class Page(html.parser.HTMLParser):
     def handle_data(self, data):
         for at in self.open:
             self.elements[at][2] += data
+
+    def code(self):
+        """The headings of sources. The JSON lines are folded in as well."""
+        *functions, lines = self.all("summary")
+        assert lines == "The same as JSON lines"
+        return functions
 
     def all(self, tag, **attributes):
         return [text for name, its, text in self.elements if name == tag and all(its.get(key) == value for key, value in attributes.items())]
@@ -128,7 +134,7 @@ def test_the_source_of_the_hottest(tmp_path):
     """As annotate has it."""
     built(tmp_path, "-g")
     page = page_of(tmp_path / "profile.jsonl")
-    (summary,) = page.all("summary")
+    (summary,) = page.code()
     assert summary.startswith("work ")
     body = re.search(r'<table class="code">.*?<tbody>(.*?)</tbody>', page.text, re.S)[1]
     rows = [re.findall(r"<td[^>]*>(.*?)</td>", row) for row in re.findall(r"<tr>(?=<td)(.*)", body)]
@@ -156,7 +162,7 @@ def test_names_that_want_to_be_markup(tmp_path):
     profile = tmp_path / "profile.jsonl"
     write_profile(profile, tmp_path / "loop.elf", dict.fromkeys(code, 9), date=EVIL, probe=EVIL, source=EVIL, cores=[EVIL])
     page = page_of(profile)
-    assert any(EVIL[:60] in summary for summary in page.all("summary"))
+    assert any(EVIL[:60] in summary for summary in page.code())
     assert any(EVIL in text for text in page.all("td")) and any(EVIL in text for text in page.all("p"))
     assert any("<script>alert(3)<" in text for text in page.all("th"))
     assert len(page.all("script")) == 1
@@ -172,7 +178,7 @@ def test_two_cores(tmp_path):
         ["core 1 Cortex-M4, by DWT_PCSR", "core 3 Cortex-M0, by DWT_PCSR"]
     frames = {name: number for name, number, *_ in frames_of(page)}
     assert frames["all"] == 8000 and frames["core 1 Cortex-M4"] == frames["core 3 Cortex-M0"] == 4000
-    assert {summary[-6:] for summary in page.all("summary")} == {"core 1", "core 3"}
+    assert {summary[-6:] for summary in page.code()} == {"core 1", "core 3"}
     words = (("annotate", "caller_one", str(path)), ("report", str(path), "--diff", str(path)))
     assert all({line["core"] for line in run_tool(*command, "-j").lines if "core" in line} == {1, 3} for command in words)
 
@@ -182,7 +188,7 @@ def test_without_a_program(profile):
     page = page_of(profile, "--elf", elf_of("m4", "ms"))
     (table,) = shares_of(page)
     assert len(table) == len(COUNTS) + 1 and all(name.startswith(("0x", "[")) for name in table)
-    assert any("not the program that was recorded" in text for text in page.all("li")) and not page.all("summary")
+    assert any("not the program that was recorded" in text for text in page.all("li")) and not page.code()
     empty = profile.parent / "empty.jsonl"
     empty.write_text(text_of(HEAD))
     assert [name for name, *_ in frames_of(page_of(empty))] == ["all"]

@@ -36,6 +36,22 @@ static inline struct baseline *baseline_of(const struct summary *summary)
     return baseline;
 }
 
+static inline void baseline_drop(struct baseline *baseline)
+{
+    baseline_free(baseline);
+    free(baseline);
+}
+
+/* How a run that has just ended compares. */
+static inline void live_compare(const struct baseline *baseline, const struct summary *run, double threshold,
+                                bool any_elf, size_t family, struct comparison *out)
+{
+    struct baseline now;
+    assert_true(baseline_live(&now, run));
+    runs_compare(baseline, &now, threshold, any_elf, family, out);
+    baseline_free(&now);
+}
+
 /* As summary_fir, with every value of the first column higher by `more`. */
 static inline struct summary *summary_slower(uint64_t more)
 {
@@ -57,8 +73,8 @@ static inline struct comparison *comparison_with_fir(const struct summary *now, 
     struct baseline *baseline = baseline_of(before);
     struct comparison *comparison = calloc(1, sizeof *comparison);
     assert_non_null(comparison);
-    baseline_compare(baseline, now, threshold, false, comparison);
+    live_compare(baseline, now, threshold, false, 1, comparison);
     summary_free(before);
-    free(baseline);
+    baseline_drop(baseline);
     return comparison;
 }

@@ -49,12 +49,19 @@ static void is_still(const char *text)
     has(text, "<tr", times(text, "</tr>"));
 }
 
-/* `n` hits of 100 to 109, every tenth tainted and every tenth a bound. */
+static struct json_part words_of(const char *name)
+{
+    struct json_part part = json_part_new(NULL);
+    json_part_unsigned(&part, name, 7);
+    return part;
+}
+
+/* `n` hits of 100 to 109, every tenth tainted and every tenth a bound; `left_out` more are in no line. */
 static char *page_of(const struct summary *summary, const struct comparison *comparison,
-                     const struct page_command *from, uint64_t n)
+                     const struct page_command *from, uint64_t n, uint64_t left_out)
 {
     struct document document = document_new();
-    struct json_part line = json_part_new("summary");
+    struct json_part line = json_part_new("summary"), outlier = json_part_new("outlier");
     document_add(&document, json_header_part(JSON_SCHEMA, &summary->conditions, summary->columns, summary->n,
                                              DOCUMENT_STARTED));
     for (uint64_t i = 0; i < n; i++) {
@@ -66,13 +73,19 @@ static char *page_of(const struct summary *summary, const struct comparison *com
                                  .values = {{.count = 18200 + i % 10, .at_least = i % 10 == 7}}};
         document_add(&document, json_hit_part(&hit, summary));
     }
+    json_part_text(&outlier, "function", EVIL);
+    json_part_hex(&outlier, "address", 0x1000);
+    json_part_object(&outlier, "registers", words_of(EVIL));
+    json_part_object(&outlier, "words", words_of(EVIL));
+    document_add(&document, outlier);
     json_summary_fill(&line, summary);
     document_add(&document, line);
     if (comparison != NULL)
         document_add(&document, comparison_line(comparison));
     document = document_again(document);
     const struct rendering to = {.out = output(), .format = FORMAT_HTML};
-    assert_true(delta_write(&to, &(struct delta_report){.document = &document, .command = from}));
+    assert_true(delta_write(
+        &to, &(struct delta_report){.document = &document, .left_out = left_out, .command = from}));
     document_free(&document);
     return output_text(NULL);
 }
@@ -110,7 +123,7 @@ TEST(the_page_of_delta)
     struct summary *now = summary_slower(0), *old = summary_fir();
     struct baseline *baseline = baseline_of(old);
     struct comparison *comparison = comparison_with_fir(now, 0.2);
-    char *text = page_of(now, comparison, &command, 40);
+    char *text = page_of(now, comparison, &command, 40, 0);
     is_still(text);
     has(text, "<h1>fir_filter to its return</h1>", 1);
     has(text, "mark plain\" x", 31);
@@ -133,15 +146,19 @@ TEST(the_page_of_delta)
     free(text);
     summary_free(now);
     summary_free(old);
-    free(baseline);
+    baseline_drop(baseline);
     free(comparison);
 }
 
-TEST(many_hits_share_marks)
+TEST(many_hits_share_marks_and_those_without_a_line_are_counted)
 {
     struct summary *now = summary_fir();
-    char *text = page_of(now, NULL, &command, 10005);
+    char *text = page_of(now, NULL, &command, PAGE_HITS, 5);
     is_still(text);
+    has(text, "&quot;type&quot;:&quot;hit&quot;", PAGE_HITS);
+    has(text, "5 later hits are left out here.", 1);
+    assert_non_null(strstr(text, "<pre class=\"outliers\" tabindex=\"0\">the slowest hit"));
+    has(text, "ended at &lt;/title&gt;&lt;/td&gt;&lt;/svg&gt;&lt;b onclick=x&gt;", 1);
     has(text, "16 successive hits together", 1);
     has(text, "class=\"rule\"", 0);
     assert_true(times(text, "class=\"line plain\"") > HIT_SPANS / 2);
@@ -155,7 +172,7 @@ TEST(a_run_without_numbers)
     now->conditions = conditions_fir();
     now->columns[now->n++] = (struct column){.name = "CPU_CYCLES", .statistics = statistics_new()};
     now->columns[now->n++] = (struct column){.name = "X", .unsupported = "not here"};
-    char *text = page_of(now, NULL, &command, 0);
+    char *text = page_of(now, NULL, &command, 0, 0);
     is_still(text);
     has(text, "<svg", 0);
     has(text, "&lt;not counted&gt;", 1);
@@ -189,9 +206,9 @@ TEST(names_that_want_to_be_markup)
     make_evil(old);
     struct baseline *baseline = baseline_of(old);
     struct comparison *comparison = calloc(1, sizeof *comparison);
-    baseline_compare(baseline, now, 0, false, comparison);
+    live_compare(baseline, now, 0, false, 1, comparison);
     snprintf(comparison->file, sizeof comparison->file, "%s", EVIL);
-    char *text = page_of(now, comparison, &from, 10);
+    char *text = page_of(now, comparison, &from, 10, 0);
     is_still(text);
     assert_non_null(strstr(text, "onclick=x&gt;"));
     free(text);
@@ -208,7 +225,7 @@ TEST(names_that_want_to_be_markup)
     free(text);
     summary_free(now);
     summary_free(old);
-    free(baseline);
+    baseline_drop(baseline);
     free(comparison);
 }
 
@@ -243,8 +260,8 @@ static struct comparison *compared(uint64_t more, const char *file)
     runs_compare(before, after, 0.01, false, 1, out);
     summary_free(now);
     summary_free(old);
-    free(before);
-    free(after);
+    baseline_drop(before);
+    baseline_drop(after);
     return out;
 }
 
@@ -258,6 +275,7 @@ TEST(the_page_of_compare)
     has(text, "class=\"interval bad\"", 1);
     has(text, "<strong class=\"verdict regressed\">regressed</strong> over all 2", 1);
     has(text, "fir_filter to its return, b.jsonl</th>", 3);
+    has(text, "where a change lies with 95 %, from -12 % at the left to +12 % at the right", 2);
     has(text, "&quot;type&quot;:&quot;verdict&quot;", 2);
     free(text);
     free(pairs[0]);

@@ -221,7 +221,10 @@ PROFILE_TEST(as_markdown)
 {
     profile->end.known = false;
     assert_true(profile_write(TO(FORMAT_MARKDOWN), &report));
-    output_is_golden("profile/shares.md");
+    char *text = output_text(NULL);
+    assert_non_null(strstr(text, "|share|±|samples|function|source|\n"));
+    assert_non_null(strstr(text, "has no end: the run was cut off"));
+    free(text);
 }
 
 PROFILE_TEST(as_folded_stacks)
@@ -252,7 +255,10 @@ PROFILE_TEST(names_from_outside)
     assert_true(profile_folded(output(), &report));
     output_is("core 0;a:b\xEF\xBF\xBD\xEF\xBF\xBD[2J\xEF\xBF\xBD 32590\n");
     assert_true(profile_write(TO(FORMAT_CSV), &report));
-    output_is_golden("profile/outside.csv");
+    char *text = output_text(NULL);
+    assert_non_null(
+        strstr(text, ",a;b\xEF\xBF\xBD\xEF\xBF\xBD[2J\xEF\xBF\xBD,\"x,\"\"y\"\"\xEF\xBF\xBD:1\""));
+    free(text);
     text_is("profile/outside.txt");
 }
 

@@ -169,10 +169,10 @@ static enum verdict verdict_among(shape *of, struct length base_length, struct l
     static struct comparison comparison;
     runs_begin(&before, &now, of, base_length, now_length, factor);
     struct baseline *baseline = baseline_of(&before);
-    baseline_compare_among(baseline, &now, 0, false, family, &comparison);
+    live_compare(baseline, &now, 0, false, family, &comparison);
     if (why != NULL)
         snprintf(why, 384, "%s", comparison.lines[0].why);
-    free(baseline);
+    baseline_drop(baseline);
     runs_end(&before, &now);
     return comparison.verdict;
 }
@@ -301,15 +301,22 @@ TEST_WITH(as_many_hits_as_are_named_decide, start_seed, NULL)
     assert_true(asked > 10 && decided * 10 > asked * 4);
 }
 
-/* As text and as its line, of which all other formats are made. To be freed. */
-static char *all_formats(const struct comparison *comparison)
+/* In each format. To be freed. */
+static char *all_formats(const struct baseline *now, const struct comparison *comparison)
 {
     char *text = NULL;
     size_t size = 0;
     FILE *out = open_memstream(&text, &size);
     assert_non_null(out);
-    comparison_print(out, comparison);
-    assert_true(json_part_write(out, comparison_line(comparison)));
+    for (enum format format = FORMAT_TEXT; format <= FORMAT_MARKDOWN; format++) {
+        const struct rendering to = {.out = out, .format = format, .columns = 80, .separator = ','};
+        struct document document = document_new();
+        document_add(&document, (struct json_part){.json = json_incref(now->header), .ok = true});
+        document_add(&document, (struct json_part){.json = json_incref(now->summary), .ok = true});
+        document_add(&document, comparison_line(comparison));
+        assert_true(delta_write(&to, &(struct delta_report){.document = &document, .begun = true}));
+        document_free(&document);
+    }
     fclose(out);
     return text;
 }
@@ -331,19 +338,22 @@ TEST_WITH(files_compare_as_the_run_itself_did, start_seed, NULL)
             runs_begin(&before, &now, shapes[s].of, whole(40), whole(20 + 30 * i), factors[i % 3]);
             now.columns[0].calibrated = before.columns[0].calibrated = i % 2 == 0;
             now.columns[0].at_least = i == 10;
-            struct baseline *old = baseline_of(&before), *new = baseline_of(&now);
-            baseline_compare(old, &now, thresholds[i % 2], false, &live);
+            struct baseline *old = baseline_of(&before), *new = baseline_of(&now), ended;
+            assert_true(baseline_live(&ended, &now));
+            json_object_set(ended.header, "started", json_object_get(new->header, "started"));
+            runs_compare(old, &ended, thresholds[i % 2], false, 1, &live);
             runs_compare(old, new, thresholds[i % 2], false, 1, &read);
             assert_string_equal(read.file_now, "main.jsonl");
             assert_string_equal(read.start, "fir_filter");
             read.file_now[0] = read.start[0] = read.end[0] = '\0'; /* nothing else is new */
-            char *as_it_ended = all_formats(&live), *from_files = all_formats(&read);
+            char *as_it_ended = all_formats(&ended, &live), *from_files = all_formats(new, &read);
             assert_string_equal(as_it_ended, from_files);
             seen[live.verdict]++;
             free(as_it_ended);
             free(from_files);
-            free(old);
-            free(new);
+            baseline_free(&ended);
+            baseline_drop(old);
+            baseline_drop(new);
             runs_end(&before, &now);
         }
     for (size_t i = 0; i < 4; i++)
