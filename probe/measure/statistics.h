@@ -14,8 +14,8 @@ enum { SERIES_MOST = 512 };
 
 /*
  * The hits in their order: single ones as long as there are few, later means of `each` successive hits.
- * Neighbours may be alike: interrupts come in bursts, a clock or a cache drifts. A hundred such hits say less
- * about the mean than a hundred independent ones. All zeros is an empty series.
+ * Neighbours may be alike: interrupts occur in bursts, a clock or a cache drifts. A hundred such hits say
+ * less about the mean than a hundred independent ones. All zeros is an empty series.
  */
 struct series {
     size_t n;
@@ -53,7 +53,7 @@ struct series_error statistics_error(const struct statistics *statistics);
    middle. `exact` may be NULL. */
 uint64_t statistics_quantile(const struct statistics *statistics, double p, bool *exact);
 
-/* What is told of the values; all zero while count is 0. */
+/* What is reported of the values; all zero while count is 0. */
 struct figures {
     uint64_t count, median, min, max, p90, p99;
     double mean, sd;
