@@ -31,7 +31,23 @@ WORDS = {
 FINDS = {word: re.compile(rf"(?<![\w-])(?:{pattern})(?![\w-])", re.I) for word, pattern in WORDS.items()}
 
 # The most that each may be: comments, messages, pages. Make a number smaller when the count is; make none larger.
-MOST = {}
+MOST = {
+    "behind": (153, 5, 11),
+    "beside": (37, 4, 2),
+    "come": (251, 28, 22),
+    "is no": (55, 26, 3),
+    "look": (212, 30, 18),
+    "no such": (22, 13, 3),
+    "of its own": (71, 5, 5),
+    "said": (39, 5, 0),
+    "so many": (51, 0, 3),
+    "somebody": (31, 0, 1),
+    "stands": (91, 23, 5),
+    "take away": (6, 0, 0),
+    "tells": (75, 16, 7),
+    "told": (54, 4, 2),
+    "whoever": (5, 0, 0),
+}
 
 C_PARTS = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', re.S)
 HASH_PARTS = re.compile(r'"(?:\\.|[^"\\\n])*"|(?<![\w$"\'{(])#[^\n]*')
@@ -77,6 +93,8 @@ def files(root):
     yield from sorted(name for name in os.listdir(root) if name.endswith(".md"))
     for room in ROOMS:
         for folder, _, names in os.walk(os.path.join(root, room)):
+            if os.path.relpath(folder, root) == os.path.join("tests", "golden"):
+                continue  # what the tool printed
             yield from sorted(os.path.relpath(os.path.join(folder, name), root) for name in names
                               if os.path.splitext(name)[1] in PARTS and name != os.path.basename(__file__))
 

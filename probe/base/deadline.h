@@ -83,7 +83,7 @@ struct ending {
 
 /* The putting back begins, or goes on after a failure. */
 void ending_begin(struct ending *ending);
-/* All is back. What is put back later has a its own budget. */
+/* All is back. What is put back later has its own budget. */
 void ending_done(struct ending *ending);
 /* For something that is put back: `ms`, and not longer than the ending lasts. */
 struct deadline ending_deadline(struct ending *ending, int64_t ms);

@@ -18,7 +18,7 @@ enum error_kind {
     ERROR_NOT_A_PROBE,   /* something answers, but not what we speak */
     ERROR_IN_USE,        /* another pmu-probe uses it */
     ERROR_LEFT,          /* a run that did not end has left the target changed */
-    ERROR_SERVER,        /* the server that we start does not start */
+    ERROR_SERVER,        /* the server that we launch does not start */
     ERROR_NO_MSR,        /* this machine's model-specific registers cannot be reached */
     ERROR_NO_AGENT,      /* no agent there that serves us another machine's */
     ERROR_LINK_LOST,     /* the link went away under us */

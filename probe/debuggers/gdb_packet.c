@@ -24,7 +24,7 @@ static void put(struct gdb_decoder *decoder, char c)
         decoder->too_long = true;
 }
 
-/* The character after '*' says how often the one before the next one. */
+/* The character after '*' says how often the one before it is repeated. */
 static void repeat(struct gdb_decoder *decoder, uint8_t byte)
 {
     int times = byte - RUN_BASE;

@@ -1,7 +1,7 @@
 /*
  * Memory of a program that runs. Where a Cortex-M sleeps, a chip may have no clock on the way to its memory
  * (STM32 without DBGMCU.DBG_SLEEP): a read then gives zeros, or what was read before, without a fault. So
- * each read of a word that matters is read together with the core's state.
+ * each word that matters is read together with the core's state.
  */
 #pragma once
 

@@ -56,8 +56,7 @@ static bool access_look_for_reset(struct halted_access *self, bool *seen, const 
     return true;
 }
 
-/* Reports why a list does not go on. An instruction that a reset cut off never ends, and its operand stays.
- */
+/* Reports why a list does not go on. An instruction that a reset cut off never ends, its operand stays. */
 static bool access_refuse(struct halted_access *self, enum why why, const struct deadline *deadline,
                           struct error *error)
 {

@@ -29,8 +29,7 @@ bool counter_stop_take(struct counter_stop *stop, struct device *device, const s
 enum counter_stop_state {
     COUNTER_STOP_RUNS,   /* not yet */
     COUNTER_STOP_STANDS, /* by the counter */
-    COUNTER_STOP_RESET,  /* the core was reset: all that was set is gone. It runs, or is halted where it began
-                          */
+    COUNTER_STOP_RESET,  /* the core was reset: all that was set is gone. It runs, or halts where it began */
     COUNTER_STOP_FOREIGN /* something else halted the core: it is left halted */
 };
 

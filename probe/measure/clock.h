@@ -1,5 +1,5 @@
 /*
- * Clock: how fast the core runs. The rate is given by the user, from the program's own variable, or from a
+ * Clock: how fast the core runs. The rate comes from the user, from the program's own variable, or from a
  * counter measured against host time. Its upper bound decides whether a counter can have wrapped unseen.
  */
 #pragma once

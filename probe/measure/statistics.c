@@ -73,7 +73,7 @@ static double drift_of(const double *values, size_t n)
 }
 
 /*
- * Takes single hits, then at stretches of two, four and so on. At each length at which neighbours are alike,
+ * Takes single hits, then stretches of two, four and so on. At each length at which neighbours are alike,
  * the error is the stretches' own spread, widened by what an autoregression of first order adds. The largest
  * error counts, and the fewest degrees of freedom. In a long run, hits that are alike within one mean show in
  * the spread of the means.

@@ -1,8 +1,8 @@
 /*
  * The event sampler: a counter stops the core after every N events, give or take an eighth by chance, so that
  * stops keep no step with loops. At each stop the sampler reads where the core is, arms the counter anew and
- * lets the core go on. The counters are stopped meanwhile, so the events are the program's own. The time that
- * the core was halted is measured by the host's clock, as counter_stop.h has it.
+ * lets the core go on. The counters are stopped meanwhile, so the events are the program's own. The host's
+ * clock measures how long the core was halted, as counter_stop.h has it.
  */
 #pragma once
 

@@ -16,7 +16,7 @@ struct sys_poll {
 };
 
 int sys_open(const char *path, bool to_write);
-/* A plain file of this user's that only this user may read, made if there is none, and locked until the
+/* A plain file of this user's that no one else may read, made if there is none, and locked until the
  * process ends; -1: it cannot be had, or is not this kind of file, -2: another process has the lock. */
 int sys_open_own(const char *path);
 long sys_read(int fd, void *to, size_t n);
