@@ -381,7 +381,8 @@ class Engine:
         return stop_reply(stop.number, f"halts:{halts:x};" + "others:;" * stop.others)
 
     def be_quiet(self):
-        """No reports of stops, and no questions. A breakpoint's condition may read memory that is given as read-only: then the file is not trusted."""
+        """No reports of stops, and no questions. A breakpoint's condition may read memory that is given as read-only: then the
+        file is not trusted."""
         if not self.settings:
             self.settings = {name: gdb.parameter(name) for name in SETTINGS}
             for name, value in SETTINGS.items():
@@ -389,7 +390,8 @@ class Engine:
                 switch(name, value and not (name == TRUSTED and conditions))
 
     def listen(self, end, asked, over):
-        """Waits, while GDB runs the core, for a request to interrupt it and for the engine's end. GDB may handle the interrupt when the core has stopped by itself, and a server may keep it for the next resume."""
+        """Waits, while GDB runs the core, for a request to interrupt it and for the engine's end. GDB may handle the interrupt
+        when the core has stopped by itself, and a server may keep it for the next resume."""
         if not self.rest:
             if end in select.select([self.socket, end], [], [])[0]:
                 return

@@ -203,7 +203,7 @@ static inline uint64_t pmu_counter_total(const struct pmu_totals *totals, unsign
 static inline uint64_t pmu_cycles_total(const struct pmu_totals *totals)
 {
 #ifdef __aarch64__
-    (void)totals; // it has its own 64 bits
+    (void)totals; // it has 64 bits of its own
     return pmu_cycles_read();
 #else
     uint32_t wraps, value, wrapped;

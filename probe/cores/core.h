@@ -37,7 +37,7 @@ struct core {
      * interface was off, so that its registers hold arbitrary values. */
     uint32_t halt_channel, run_channel;
     bool triggers_off;
-    bool numbered_by_unit; /* users know it by its number in the system, which is `unit` */
+    bool numbered_by_unit; /* users know it by its number in its system, which is `unit` */
     bool memory_hidden;    /* the link shows no memory of it */
     bool processes;        /* an MMU may show each program another memory */
     unsigned

@@ -17,7 +17,7 @@
 bool settings_apply(struct ledger *ledger, const struct setting *setting, const struct setting *locks,
                     size_t n, bool *again, const struct deadline *deadline, struct error *error);
 
-/* Which of a core's settings: those for a read of it, those that only stopping it needs, or all. */
+/* Which of a core's settings: those for a look at it, those that only stopping it needs, or all. */
 enum apply_what { APPLY_TO_LOOK, APPLY_TO_STOP, APPLY_ALL };
 bool settings_apply_core(struct ledger *ledger, const struct core *core, enum apply_what what,
                          const struct deadline *deadline, struct error *error);

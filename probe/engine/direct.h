@@ -85,7 +85,7 @@ bool direct_run_plain(struct direct_engine *self, const struct deadline *deadlin
  * called again after a failure. */
 bool direct_restore_borrowed(struct direct_engine *self, const struct deadline *deadline,
                              struct error *error);
-/* Delivers the hits that wait for the next check for resets: the next hit may be far away. */
+/* Delivers the hits that wait for the next check for resets: the next hit may take long. */
 bool direct_confirm_held(struct direct_engine *self, struct error *error);
 /* ERROR_ADDRESS if another core has stopped at our breakpoint. Rarely checks, unless `now`. */
 bool direct_check_neighbours(struct direct_engine *self, bool now, struct error *error);

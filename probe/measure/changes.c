@@ -139,8 +139,8 @@ static void shuffle(struct change_value *values, size_t n, uint64_t *state)
 }
 
 /* The chance of such a difference at any place if the same runs were in another order: it supposes nothing of
- * how they vary, but that neighbours are no more alike than others. `chance`: its value above that is not
- * needed. */
+ * how they vary, but that neighbours are no more alike than others. `chance`: a larger result need not be
+ * exact. */
 static double chance_of_order(const struct change_value *values, size_t n, double between, double chance)
 {
     unsigned orders = (unsigned)fmin(ceil(ORDERS / chance), ORDERS_MOST), as_great = 0, tried = 0;

@@ -256,7 +256,7 @@ size_t symbols_stops_before(struct symbols *symbols, const struct extent *ranges
     reached.n = 0;
     if (n > room) {
         n = 0;
-        for (size_t i = 0; i < n_ranges; i++) /* their own ways are followed below */
+        for (size_t i = 0; i < n_ranges; i++) /* their own ways are handled below */
             if (ranges[i].high == 0 && !reached_add(&reached, symbols, ranges[i].low))
                 n = room + 1;
         for (size_t i = 0; n <= room && i < n_ranges; i++)
