@@ -40,7 +40,7 @@ struct direct_engine {
     struct step items[LIST_ROOM];
     uint64_t results[LIST_ROOM];
     struct steps list;
-    size_t done; /* this number of its steps */
+    size_t done; /* how many of its steps */
     struct hit_results hits;
     bool ends_halted;     /* the list ends with the core halted at the end of a hit */
     bool resume_first;    /* so did the list before: this one begins by resuming the core */
