@@ -134,7 +134,7 @@ class Server:
         return re.sub(".{1,4000}", r"O\g<0>\n", printed.encode().hex()) + "OK"
 
     def resume_command(self):
-        """A breakpoint of ours where the core stands must stop it again with nothing executed: so the engine
+        """Our breakpoint where the core is halted must stop it again with nothing executed: so the engine
         measures what a halt costs. GDB's `continue` would step over it."""
         point = self.breakpoints.get(program_counter() & ~1)
         return JUMP if point is not None and point.enabled else "continue"
@@ -240,10 +240,10 @@ CONDITION_TESTS = ConditionTests()
 class Engine:
     """pmu-probe, started on a socket."""
 
-    late_interrupt = False  # one may still come that an earlier engine's end has caused
+    late_interrupt = False  # one may still arrive that an earlier engine's end has caused
 
     def __init__(self, words, stdin=subprocess.DEVNULL, often=False):
-        """`often`: it interrupts the core again and again, which is not to be told each time."""
+        """`often`: it interrupts the core again and again, which is not to be reported each time."""
         connection()
         self.often = often
         if gdb.selected_thread().is_running():
@@ -323,7 +323,7 @@ class Engine:
     def take(self, data):
         self.rest += data
         while found := PACKET.search(self.rest):
-            self.rest = self.rest[found.end():]  # with an interrupt that came too late
+            self.rest = self.rest[found.end():]  # with an interrupt that was too late
             answer = self.carry_out(found[1].decode(errors="replace")).split("\n")
             with contextlib.suppress(OSError):  # the engine has ended
                 self.socket.sendall(b"".join(map(packed, answer)))
@@ -381,8 +381,8 @@ class Engine:
         return stop_reply(stop.number, f"halts:{halts:x};" + "others:;" * stop.others)
 
     def be_quiet(self):
-        """No reports of stops, and no questions. A breakpoint's condition may read memory that is said to be
-        read-only: then the file is not trusted."""
+        """No reports of stops, and no questions. A breakpoint's condition may read memory that is given as read-only: then the
+        file is not trusted."""
         if not self.settings:
             self.settings = {name: gdb.parameter(name) for name in SETTINGS}
             for name, value in SETTINGS.items():
@@ -390,13 +390,13 @@ class Engine:
                 switch(name, value and not (name == TRUSTED and conditions))
 
     def listen(self, end, asked, over):
-        """Waits, while GDB runs the core, for a request to interrupt it and for the engine's end. GDB may come
-        to the interrupt when the core has stopped by itself, and a server may keep it for the next resume."""
+        """Waits, while GDB runs the core, for a request to interrupt it and for the engine's end. GDB may handle the interrupt
+        when the core has stopped by itself, and a server may keep it for the next resume."""
         if not self.rest:
             if end in select.select([self.socket, end], [], [])[0]:
                 return
             Engine.late_interrupt = not self.receive()
-        self.rest = b""  # only \x03 can come
+        self.rest = b""  # only \x03 can arrive
         asked.set()
         gdb.post_event(lambda: None if over.is_set() else interrupt())
         select.select([end], [], [])
@@ -409,8 +409,8 @@ def interrupt():
 
 
 class Silence:
-    """GDB tells of each signal, whatever it is told about notifications. On a terminal it can be kept from
-    that; elsewhere another program may read what it says."""
+    """GDB reports each signal, whatever its settings of notifications are. On a terminal it can be kept from
+    that; elsewhere another program may read what it prints."""
 
     def __init__(self, wanted):
         self.wanted, self.kept = wanted and os.isatty(1), None

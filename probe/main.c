@@ -60,7 +60,7 @@ static void print_error(const struct error *error, const char *command)
 {
     char text[UTF8_CLEAN_ROOM(sizeof error->text)];
     char *rest = text;
-    /* Lists in an error come line by line. */
+    /* Lists in an error are printed line by line. */
     char lines[sizeof error->text];
     snprintf(lines, sizeof lines, "%s", error->text);
     fprintf(stderr, "%spmu-probe:%s ", terminal_colour(stderr, COLOUR_BAD),
@@ -114,7 +114,7 @@ static int run(const struct options *options, struct wire **wire, struct error *
     enum output_keep keep = KEEP_NOTHING;
     int code = EXIT_DONE;
     uint64_t moved = 0;
-    struct error unlogged = {0}; /* a log that nobody reads is no failure */
+    struct error unlogged = {0}; /* an unread log is not a failure */
     if (!plain && options->command == NULL) {
         help_usage(stderr);
         return error_exit_code(ERROR_USAGE);

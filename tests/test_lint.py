@@ -9,6 +9,7 @@ import shutil
 import subprocess
 
 import layers
+import plain_words
 import pytest
 from once import once
 
@@ -147,6 +148,24 @@ def test_a_file_and_its_private_header_are_no_ring(tmp_path):
 
 def test_a_room_that_is_not_drawn_is_found(tmp_path):
     assert house(tmp_path, {"attic/old.h": ["base/a.h"], "base/a.h": []}) == ["attic: not in the drawing of docs/architecture.md"]
+
+
+def test_plain_words():
+    assert plain_words.too_many(plain_words.counts(), plain_words.MOST) == []
+
+
+def test_plain_words_are_found_where_people_read_them(tmp_path):
+    """In comments, strings and prose; not in code, in a page's code or in the strings of the tests."""
+    files = {"probe/base/a.c": 'int stood; /* it stood */\nconst char *a = "it stands"; // stands for\nchar b = \'"\'; /* told */',
+             "tests/a.py": '"""It is told."""\nstood = "stood"  # stood\n', "docs/a.md": "It stands.\n```\nstands\n```\n`stands`\n"}
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    table = plain_words.counts(tmp_path)
+    assert [table["stands"][kind] for kind in plain_words.KINDS] == [2, 1, 1]
+    assert [table["told"][kind] for kind in plain_words.KINDS] == [2, 0, 0]
+    most = {**plain_words.MOST, "stands": (1, 1, 1)}
+    assert plain_words.too_many(table, most) == ["stands: 2 in comments, 1 at most"]
 
 
 def text_of(path):

@@ -16,7 +16,7 @@ from labgrid.resource.common import NetworkResource
 from labgrid.util.proxy import proxymanager
 from pmu_probe import RESTORES, Pmu
 
-# At the exporter: the tool, and beside it a loop that ends it as Ctrl-C does when our side is gone, which puts the target back. Our
+# At the exporter: the tool, and next to it a loop that ends it as Ctrl-C does when our side is gone, which puts the target back. Our
 # side sends a byte each BEAT seconds: sshd itself does not notice a silent network while the tool prints. The second signal ends a
 # tool whose output nobody reads.
 BEAT = 5

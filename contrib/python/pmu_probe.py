@@ -36,7 +36,7 @@ class Record(SimpleNamespace):
 
 
 class Run:
-    """What one run printed. `lines` are all its JSON lines, `text` the same as text, `said` what came on standard error."""
+    """What one run printed. `lines` are all its JSON lines, `text` the same as text, `said` what it printed on standard error."""
 
     def __init__(self, code, text, said=""):
         self.code, self.text, self.said = code, text, said
@@ -123,7 +123,7 @@ class Pmu:
     def carry_out(self, line):
         """Exit code, standard output and standard error of a command line."""
         with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
-            # A session of its own: Ctrl-C must not reach it a second time, which would end it before the target is put back
+            # Its own session: Ctrl-C must not reach it a second time, which would end it before the target is put back
             process = subprocess.Popen(line, stdin=subprocess.PIPE, stdout=out, stderr=err, start_new_session=True)
             try:
                 code = self.wait_for(process)

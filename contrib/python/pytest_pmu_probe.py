@@ -44,7 +44,7 @@ def pmu_board(request):
 def pmu(pmu_board, request):
     judged = request.node.pmu_judged = Judged(pmu_board, request.node)
     yield judged
-    if judged.found["error"]:  # what fails behind the test is an error to pytest, and no failure of the code
+    if judged.found["error"]:  # what fails after the test is an error to pytest, and not a failure of the code
         pytest.fail("\n".join(judged.found["error"]), pytrace=False)
 
 

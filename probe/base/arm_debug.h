@@ -138,7 +138,7 @@ enum { /* DBGDSCR.MOE */
 };
 enum { DBGDRCR_HALT = 1 << 0, DBGDRCR_RESTART = 1 << 1, DBGDRCR_CLEAR_STICKY = 1 << 2 };
 enum { OSLSR_LOCKED = 1 << 1 };
-enum { DIDR_CONTEXTS = 20, DIDR_BREAKPOINTS = 24, DIDR_WATCHPOINTS = 28 }; /* so many and one */
+enum { DIDR_CONTEXTS = 20, DIDR_BREAKPOINTS = 24, DIDR_WATCHPOINTS = 28 }; /* this number plus one */
 enum { DBGVCR_RESET = 1 << 0 };
 enum { CPSR_MODE = 0x1F, CPSR_USER = 0x10, CPSR_T = 1 << 5 }; /* B1.3.3 */
 
@@ -218,7 +218,7 @@ enum { /* EDSCR.STATUS in Debug state */
        EDSCR_AT_EXCEPTION = 0x37,
 };
 enum { EDECR_OSUCE = 1 << 0, EDECR_RCE = 1 << 1, EDECR_SS = 1 << 2, EDRCR_CSE = 1 << 2, OSLAR_LOCK = 1 };
-enum { DFR_BREAKPOINTS = 12, DFR_WATCHPOINTS = 20, DFR_CONTEXTS = 28 }; /* so many and one */
+enum { DFR_BREAKPOINTS = 12, DFR_WATCHPOINTS = 20, DFR_CONTEXTS = 28 }; /* this number plus one */
 
 /* --- performance monitors: DDI 0406C table D2-1, DDI 0487 chapter I5, DDI 0553 D1.2 --------------------- */
 

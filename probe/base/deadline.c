@@ -18,7 +18,8 @@ enum {
 
 static int64_t ending_left_us(struct ending *ending, bool one_answer);
 
-/* Of the thread that measures: what runs beside it, and carries output or keeps a link alive, has the host's.
+/* Of the thread that measures: what runs next to it, and carries output or keeps a link alive, has the
+ * host's.
  */
 static _Thread_local const struct deadline_clock *clock_in_use;
 
@@ -118,7 +119,7 @@ static sig_atomic_t signals_so_far(const struct ending *ending)
     return ending->signals != NULL ? *ending->signals : 0;
 }
 
-/* Notes a signal, and tells the user what takes long. */
+/* Notes a signal, and shows the user what takes long. */
 static void ending_look(struct ending *ending, int64_t now)
 {
     sig_atomic_t signals = signals_so_far(ending);

@@ -53,24 +53,24 @@ struct deadline deadline_slice(const struct deadline *deadline, int64_t ms);
 bool deadline_cancelled(const struct deadline *deadline);
 bool deadline_passed(const struct deadline *deadline);     /* also true when cancelled */
 int64_t deadline_left_us(const struct deadline *deadline); /* never negative; 0 when cancelled */
-/* For poll(2): rounded up, and at most 100 ms, because a signal may come between a look and the wait. */
+/* For poll(2): rounded up, and at most 100 ms, because a signal may arrive between a check and the wait. */
 int deadline_poll_ms(const struct deadline *deadline);
 
-/* The pause between two looks at something that changes on its own, over a link or in another process. */
+/* The pause between two checks of something that changes on its own, over a link or in another process. */
 void deadline_nap(void);
 
 /*
  * The ending of a run. After Ctrl-C it lasts as long as the other side (a probe, a server) answers, 5 s at
- * most, and 2 s in which no answer comes end it. After an error it gives a cable that was pulled 3 s to come
- * back, and a slow connection 15 s in all. A further Ctrl-C ends it at once. $PMU_PROBE_PATIENCE multiplies
- * all of these. NULL stands for an ending without a limit.
+ * most, and 2 s in which no answer comes end it. After an error it gives a cable that was pulled 3 s to be
+ * plugged in again, and a slow connection 15 s in all. A further Ctrl-C ends it at once. $PMU_PROBE_PATIENCE
+ * multiplies all of these. NULL stands for an ending without a limit.
  *
- * Links note when they wait for an answer and when one comes: time that goes elsewhere, as into a pipe that
- * nobody reads, does not count as silence.
+ * Links note when they wait for an answer and when one arrives: time that goes elsewhere, as into an unread
+ * pipe, does not count as silence.
  */
 struct ending {
-    const volatile sig_atomic_t *signals; /* how many came; may be NULL */
-    /* Tells the user that it takes long; false: not yet. Called by whatever waits. May be NULL. */
+    const volatile sig_atomic_t *signals; /* how many arrived; may be NULL */
+    /* Informs the user that it takes long; false: not yet. All that waits calls it. May be NULL. */
     bool (*notice)(void *context);
     void *context;
     /* The rest is the ending's own. Times are those of deadline_now_us, 0: not yet. */
@@ -83,7 +83,7 @@ struct ending {
 
 /* The putting back begins, or goes on after a failure. */
 void ending_begin(struct ending *ending);
-/* All is back. What is put back later has a budget of its own. */
+/* All is back. What is put back later has its own budget. */
 void ending_done(struct ending *ending);
 /* For something that is put back: `ms`, and not longer than the ending lasts. */
 struct deadline ending_deadline(struct ending *ending, int64_t ms);

@@ -1,6 +1,6 @@
 /*
  * Errors: the layer that fails states the fact and its kind, once. error.c has the exit code of each kind and
- * what the user can do about it; where that does not fit the fact, the fact comes with its own advice.
+ * what the user can do about it; where that does not fit the fact, the fact has its own advice.
  */
 #pragma once
 
@@ -18,7 +18,7 @@ enum error_kind {
     ERROR_NOT_A_PROBE,   /* something answers, but not what we speak */
     ERROR_IN_USE,        /* another pmu-probe uses it */
     ERROR_LEFT,          /* a run that did not end has left the target changed */
-    ERROR_SERVER,        /* the server that we start does not come up */
+    ERROR_SERVER,        /* the server that we launch does not start */
     ERROR_NO_MSR,        /* this machine's model-specific registers cannot be reached */
     ERROR_NO_AGENT,      /* no agent there that serves us another machine's */
     ERROR_LINK_LOST,     /* the link went away under us */
@@ -33,9 +33,9 @@ enum error_kind {
     ERROR_NO_COMPARATOR, /* all breakpoint units are taken */
     ERROR_ADDRESS,       /* no breakpoint can be put there */
     ERROR_PLACE,         /* the core cannot run code there */
-    ERROR_HALTED,        /* the core was halted before we came */
+    ERROR_HALTED,        /* the core was halted before we connected */
     ERROR_FOREIGN_STOP,  /* another debugger's breakpoint */
-    ERROR_CLEARED,       /* our breakpoint was taken away under us */
+    ERROR_CLEARED,       /* our breakpoint was removed by something else */
     ERROR_RESET,         /* the target was reset under us */
     ERROR_NO_RESET,      /* the target ignores our request for a reset */
     ERROR_LOCKUP,        /* the core locked up */
@@ -51,7 +51,7 @@ enum error_kind {
 
 struct error {
     enum error_kind kind;
-    char text[1024]; /* what was tried and what came back */
+    char text[1024]; /* what was tried and what was answered */
     /* The register that ERROR_WRITTEN is about, or that does not take a value; NULL: none */
     const char *subject;
     const char *advice; /* in place of the kind's, "" for none; NULL: the kind's */
@@ -71,8 +71,7 @@ bool error_is_written(const struct error *error);
 bool error_replace(struct error *error, const struct error *why);
 /* Puts words in front of a fact that is already set ("cannot restore: ..."). Always returns false. */
 bool error_prefix(struct error *error, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* A further fact, on a line of its own; becomes the error itself when there is none yet. Always returns
- * false. */
+/* A further fact, on its own line; becomes the error itself when there is none yet. Always returns false. */
 bool error_add(struct error *error, const struct error *further);
 void error_clear(struct error *error);
 /* What the user can do next; NULL if the fact says it all. */

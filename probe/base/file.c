@@ -36,7 +36,7 @@ static int given_up(int fd)
     return -1;
 }
 
-/* A non-blocking read of a pipe without a writer looks like an empty file. */
+/* A non-blocking read of a pipe without a writer gives what an empty file gives. */
 int file_open_to_read(const char *path, const volatile sig_atomic_t *cancel)
 {
     int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);

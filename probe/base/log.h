@@ -1,5 +1,5 @@
 /*
- * The log: what goes to a probe or a server and what comes back, for bug reports. NULL is a log that is
+ * The log: what goes to a probe or a server and what it answers, for bug reports. NULL is a log that is
  * switched off.
  */
 #pragma once

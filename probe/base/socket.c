@@ -55,7 +55,7 @@ bool socket_wait(int fd, short events, const struct deadline *deadline)
     }
 }
 
-/* Waits until the connection stands; 0, or an errno. */
+/* Waits until the connection is made; 0, or an errno. */
 static int finish_connecting(int fd, const struct deadline *deadline)
 {
     int failure = 0;

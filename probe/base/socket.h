@@ -11,8 +11,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* Reads what follows "--probe KIND:": HOST, HOST:PORT, :PORT, [ADDRESS] or [ADDRESS]:PORT. An IPv6 address
- * stands in brackets. A part that is left out keeps the value it has. */
+/* Reads what follows "--probe KIND:": HOST, HOST:PORT, :PORT, [ADDRESS] or [ADDRESS]:PORT. An IPv6 address is
+ * in brackets. A part that is left out keeps the value it has. */
 bool socket_address_read(const char *text, char *host, size_t size, uint16_t *port, struct error *error);
 
 /* A non-blocking socket that sends at once; -1 with ERROR_NO_PROBE if nothing listens there. */

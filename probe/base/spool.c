@@ -16,7 +16,7 @@ enum {
     LOOK_MS = 100,
     STILL_MS = 2000,
     READ_AT_ONCE = 1 << 16,
-    WRITE_AT_ONCE = 4096, /* so many fit when poll(2) says that some do: PIPE_BUF */
+    WRITE_AT_ONCE = 4096, /* this number fits when poll(2) says that some do: PIPE_BUF */
 };
 
 struct spool {
@@ -84,7 +84,7 @@ static void give(struct spool *spool)
     }
 }
 
-/* A look at the user and at the clock while the reader takes nothing. */
+/* A check of the user and the clock while the reader takes nothing. */
 static void spool_wait(struct spool *spool, bool full)
 {
     if (*spool->signals > 1)

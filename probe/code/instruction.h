@@ -22,7 +22,7 @@ struct instruction {
         GOES_BREAKPOINT, /* halts the core while debug is on, else an exception; `number` */
         GOES_IT,         /* the next `number` ones have conditions */
         GOES_JUMP,       /* to `target` */
-        GOES_AWAY,       /* to an address that only its execution tells */
+        GOES_AWAY,       /* to an address known only when it executes */
         GOES_TABLE,      /* so, within the function: TBB, TBH */
         GOES_BACK,       /* so, to the caller */
         GOES_CALL,       /* of `target` */
@@ -78,7 +78,7 @@ static inline bool instruction_calls(const struct instruction *one)
     return one->kind == GOES_CALL || one->kind == GOES_CALL_BY;
 }
 
-/* Goes elsewhere, whatever the flags are, and does not come back as a call does. */
+/* Goes elsewhere, whatever the flags are, and does not return as a call does. */
 static inline bool instruction_leaves(const struct instruction *one)
 {
     return !one->conditional && one->kind >= GOES_JUMP && one->kind <= GOES_BACK;

@@ -237,7 +237,7 @@ static void add_proofs(const struct core *core, struct steps *list, const struct
                        const struct core_proof *spare, bool wait)
 {
     (void)spare; /* LR and SP need no other register */
-    (void)wait;  /* DBGDSCR tells when a transfer is done */
+    (void)wait;  /* DBGDSCR shows when a transfer is done */
     for (size_t i = 0; i < n; i++)
         armv7_add_expect_register(core, list, proofs[i].which, proofs[i].value);
     add_registers_done(core, list);
@@ -265,8 +265,8 @@ static size_t add_context(const struct core *core, struct steps *list)
     return at;
 }
 
-/* CPSR[4:0], DDI 0406C B1.3.1: modes that an exception enters, with an LR of their own. Not Supervisor mode:
- * there LR does hold where an SVC came from, and start code runs in it. */
+/* CPSR[4:0], DDI 0406C B1.3.1: modes that an exception enters, with their own LR. Not Supervisor mode: there
+ * LR does hold the return address of an SVC, and start code runs in it. */
 static const struct {
     uint8_t mode;
     const char *name;

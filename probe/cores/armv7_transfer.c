@@ -194,7 +194,7 @@ uint64_t armv7_register_value(const struct core *core, enum core_register which,
 void armv7_add_expect_stop(const struct core *core, const struct breakpoint_setup *setup, struct steps *list,
                            uint64_t place, bool wait)
 {
-    (void)wait; /* DBGDSCR tells when a transfer is done */
+    (void)wait; /* DBGDSCR shows when a transfer is done */
     if (setup->sole) {
         steps_add(list, step_expect(armv7_word(core, DBGDSCR), DBGDSCR_STOPPED | DBGDSCR_MOE,
                                     DBGDSCR_STOPPED | MOE_BREAKPOINT));

@@ -132,7 +132,8 @@ static const char *unreadable(const struct core *core, uint64_t status)
     return wide ? "it is in AArch64 state" : "it is in AArch32 state";
 }
 
-/* At a level that is in AArch32 state only if it is one of the lower ones, the level itself tells the state.
+/* At a level that is in AArch32 state only if it is one of the lower ones, the level itself determines the
+ * state.
  */
 static void note_state(struct core *core, uint64_t status)
 {
@@ -341,7 +342,7 @@ static const struct core_state_ops state = {.status_register = control_address,
                                             .unreadable = unreadable,
                                             .note = note_state,
                                             .at_first = RW << EDSCR_RW_SHIFT};
-/* Where EL3 is in AArch64 state the first stop is not as expected, and is looked at. */
+/* Where EL3 is in AArch64 state the first stop is not as expected, and is inspected. */
 static const struct core_state_ops state_in_aarch32 = {.status_register = control_address,
                                                        .halted = EDSCR_HALTED,
                                                        .state_of = state_of,
@@ -379,7 +380,7 @@ static const struct core_process_ops processes = {.add_mode = add_mode,
 const struct core_ops armv8_ops = {
     .traits = ARM_CODE | WIDE_REGISTERS | HIDES | DEBUG_COMPONENT | LOCKS_IN_PRSR | RUN_BY_TRIGGER |
               BORROWS_REGISTERS,
-    .fastest_hz = 5e9, /* those in servers come to 4 GHz */
+    .fastest_hz = 5e9, /* those in servers reach 4 GHz */
     .mapped_pmu = PMU_V3,
     .borrowed_mark = EDSCR_TDA,
     .register_names = register_names,
@@ -408,11 +409,11 @@ const struct core_ops armv8_ops = {
     .processes = &processes,
 };
 
-/* BKPT does not halt it, and HLT is not looked for. */
+/* BKPT does not halt it, and HLT is not searched for. */
 const struct core_ops armv8_ops_in_aarch32 = {
     .traits = ARM_CODE | THUMB_BY_BIT | HIDES | DEBUG_COMPONENT | LOCKS_IN_PRSR | RUN_BY_TRIGGER |
               BORROWS_REGISTERS,
-    .fastest_hz = 5e9, /* those in servers come to 4 GHz */
+    .fastest_hz = 5e9, /* those in servers reach 4 GHz */
     .mapped_pmu = PMU_V3,
     .borrowed_mark = EDSCR_TDA,
     .register_names = register_names,
@@ -443,7 +444,7 @@ const struct core_ops armv8_ops_in_aarch32 = {
 
 /* --- which core it is ----------------------------------------------------------------------------------- */
 
-/* DEVARCH.ARCHID, DDI 0487 H9.2: the version of the architecture stands above the common bits. */
+/* DEVARCH.ARCHID, DDI 0487 H9.2: the version of the architecture is above the common bits. */
 enum { ARCHID_FAMILY = 0xFFF, ARCHID_A = 0xA15, ARCHID_V8 = 6, ARCHID_V8R = 0x6A05 };
 enum { ARM = 0x41 };
 

@@ -11,7 +11,7 @@ struct transfer {
     unsigned register_shift;
     uint32_t register_mask;
     uint32_t show;       /* a register goes to the data transfer registers, */
-    uint32_t give;       /* and comes from there */
+    uint32_t give;       /* and returns from there */
     uint32_t drop;       /* empties DBGDTRRX_EL0 */
     uint32_t dlr, dspsr; /* the PC to go on from, and PSTATE */
 };
@@ -142,7 +142,7 @@ bool armv8_gives_first(const struct step *step)
 
 /* When X0 or the spare register is about to be restored, it may be used to empty DBGDTRRX_EL0. EDSCR may have
  * been restored before, with MA set. Giving a register back begins with the steps that fill the channel; then
- * comes the instruction. */
+ * the instruction follows. */
 void armv8_add_recover_instruction(const struct core *core, struct steps *list, const struct step *first)
 {
     const struct transfer *transfer = transfer_of(core);
@@ -212,7 +212,7 @@ static size_t add_copy(const struct core *core, struct steps *list, uint32_t off
     return steps_add(list, step_copy(armv8_word(core, offset), list->n - from));
 }
 
-/* Moves the result at `low`, of 64 bits with the one behind it, into X0. Returns the first step. */
+/* Moves the result at `low`, of 64 bits with the one after it, into X0. Returns the first step. */
 static size_t add_given(const struct core *core, struct steps *list, size_t low)
 {
     const struct transfer *transfer = transfer_of(core);
@@ -234,8 +234,8 @@ static void armv8_give_back(const struct core *core, struct steps *list, const s
     steps_give_back(list, borrowed->control, give);
 }
 
-/* In AArch64 state of all levels its bits of EDSCR are known; of AArch32 state not, before a stop is looked
- * at. */
+/* In AArch64 state of all levels its bits of EDSCR are known; of AArch32 state not, before a stop is
+ * inspected. */
 static size_t add_expect_state(const struct core *core, struct steps *list)
 {
     bool known = transfer_of(core)->wide;
@@ -244,7 +244,7 @@ static size_t add_expect_state(const struct core *core, struct steps *list)
 }
 
 /* Takes what the instructions put into X0, one after another. Returns the place of the last; the one before
- * has come BEFORE_LAST steps earlier. */
+ * is BEFORE_LAST steps earlier. */
 enum { BEFORE_LAST = 5 };
 
 static size_t add_all_through_x0(const struct core *core, struct steps *list, const uint32_t *instructions,
@@ -343,7 +343,7 @@ static void add_proof_through_spare(const struct core *core, struct steps *list,
 void armv8_add_proofs(const struct core *core, struct steps *list, const struct core_proof *proofs, size_t n,
                       const struct core_proof *spare, bool wait)
 {
-    (void)wait; /* EDSCR tells when a transfer is done */
+    (void)wait; /* EDSCR shows when a transfer is done */
     armv8_set_control(core, list, EDSCR_HDE);
     add_expect_control(core, list, CHANNEL, CHANNEL_FREE);
     for (size_t i = 0; i < n; i++) {

@@ -12,8 +12,7 @@ enum core_security { SECURITY_NONE, SECURITY_OPEN, SECURITY_HIDDEN };
 
 /*
  * How a reset during a run shows. Caught: the core halts at its reset vector, and the catch outlives the
- * reset: without us the program does not boot. Noticed: a register tells of it afterwards, and the core runs
- * on.
+ * reset: without us the program does not boot. Noticed: a register shows it afterwards, and the core runs on.
  */
 enum core_resets { RESETS_CAUGHT, RESETS_NOTICED };
 
@@ -38,7 +37,7 @@ struct core {
      * interface was off, so that its registers hold arbitrary values. */
     uint32_t halt_channel, run_channel;
     bool triggers_off;
-    bool numbered_by_unit; /* users know it by the number of its own system, which is `unit` */
+    bool numbered_by_unit; /* users know it by its number in its system, which is `unit` */
     bool memory_hidden;    /* the link shows no memory of it */
     bool processes;        /* an MMU may show each program another memory */
     unsigned
@@ -85,7 +84,7 @@ bool core_may_halt(uint32_t authstatus);
 /* Whether it allows that only outside the Secure state. Cortex-R has no such state, but the same value
  * (0xAF). */
 bool core_keeps_secure(const struct core *core, uint32_t authstatus);
-/* A likely cause of a stop that never comes, to be put behind "not reached"; "" if none is known. */
+/* A likely cause of a stop that never occurs, to be put after "not reached"; "" if none is known. */
 const char *core_may_be_unseen(const struct core *core);
 /* Opens the software lock of a component. Any value but the key locks again; the lock cannot be read. */
 struct setting core_open_lock(struct address lock, struct address status);
@@ -181,8 +180,8 @@ static inline void core_add_single_step(const struct core *core, struct steps *l
     core->ops->run->add_single_step(core, list, n, here);
 }
 
-/* For a stop that looks like the one before: clear its cause before running, then wait for it to come again.
- * The status may still show the old halt for a moment. */
+/* For a stop with the same status as the one before: clear its cause before running, then wait for it to
+ * occur again. The status may still show the old halt for a moment. */
 static inline void core_add_clear_breakpoint(const struct core *core, struct steps *list)
 {
     if (core->ops->stop->add_clear_breakpoint != NULL)
@@ -293,7 +292,7 @@ static inline void core_add_let_go_undebugged(const struct core *core, struct st
 }
 
 /* Whether an interrupt will run before the next instruction, or one that cannot be held off; SIZE_MAX and
- * false if the core cannot tell. */
+ * false if the core cannot show it. */
 static inline size_t core_add_pending(const struct core *core, struct steps *list)
 {
     const struct core_interrupt_ops *ops = core->ops->interrupts;
@@ -318,7 +317,7 @@ static inline bool core_entered(const struct core *core, uint64_t before, uint64
 
 /* --- registers of a halted core ------------------------------------------------------------------------- */
 
-/* Nothing is under way in the core, and no refusal sticks. Comes before registers are read after a list that
+/* Nothing is under way in the core, and no refusal sticks. Must precede reads of registers after a list that
  * ended early. */
 static inline void core_add_ready(const struct core *core, struct steps *list)
 {
@@ -340,7 +339,7 @@ static inline uint64_t core_register_value(const struct core *core, enum core_re
     return ops->register_value == NULL ? results[at] : ops->register_value(core, which, results, at);
 }
 
-/* What must come before step `first` begins to give back what a list that ended early has borrowed. */
+/* What must precede step `first` begins to give back what a list that ended early has borrowed. */
 static inline void core_add_recover_instruction(const struct core *core, struct steps *list,
                                                 const struct step *first)
 {
@@ -364,8 +363,8 @@ static inline void core_add_registers_done(const struct core *core, struct steps
 
 /*
  * Proves that the core has stopped at the breakpoint at `place`. `wait`: for the transfer to end, where no
- * probe can tell a new value from the old one: the PC was transferred last, or the core's clock is slow. A
- * proof that comes too early fails, and is looked into; it never holds by mistake.
+ * probe can distinguish a new value from the old one: the PC was transferred last, or the core's clock is
+ * slow. A proof that is too early fails, and is inspected; it never holds by mistake.
  */
 static inline void core_add_expect_stop(const struct core *core, const struct breakpoint_setup *setup,
                                         struct steps *list, uint64_t place, bool wait)
@@ -398,7 +397,7 @@ static inline void core_add_coprocessor(const struct core *core, struct steps *l
     core->ops->registers->add_coprocessor(core, list, accesses, n, spare, at);
 }
 
-/* Whether the halted core can be told to make accesses of its own. */
+/* Whether the halted core can be asked to make its own accesses. */
 static inline bool core_makes_accesses(const struct core *core)
 {
     return core->ops->registers != NULL && core->ops->registers->add_accesses != NULL;
@@ -441,7 +440,7 @@ static inline struct setting core_comparators_on(const struct core *core)
     return core->ops->breakpoints->comparators_on(core);
 }
 
-/* A comparator has so many registers, at most COMPARATOR_WORDS; in the first, 0 is off. */
+/* A comparator has this number of registers, at most COMPARATOR_WORDS; in the first, 0 is off. */
 static inline unsigned core_comparator_words(const struct core *core)
 {
     return core->ops->breakpoints->comparator_words;
@@ -537,13 +536,13 @@ static inline bool core_may_have_borrowed(const struct core *core, uint64_t stat
     return (status & core->ops->halts->borrowing) != 0;
 }
 
-/* By which bit of the status we mark that a borrowed register is to be restored; 0: no such core has one. */
+/* By which bit of the status we mark that a borrowed register is to be restored; 0: this core has none. */
 static inline uint64_t core_borrowed_mark(const struct core *core)
 {
     return core->ops->borrowed_mark;
 }
 
-/* Whether the core is to leave Debug state and has not done so; false where a stop that follows at once looks
+/* Whether the core is to leave Debug state and has not done so; false where a stop that follows at once reads
  * the same. */
 static inline bool core_has_not_left(const struct core *core, uint64_t status)
 {
@@ -585,7 +584,7 @@ static inline uint64_t core_context_comparator(const struct core *core, bool on)
 
 /* --- where a function returns to ------------------------------------------------------------------------ */
 
-/* Whether an exception handler may have an LR that is no return address. */
+/* Whether an exception handler may have an LR that is not a return address. */
 static inline bool core_has_exception_modes(const struct core *core)
 {
     return core->ops->returns != NULL && core->ops->returns->exception_mode != NULL;
@@ -603,8 +602,8 @@ static inline bool core_called_from(const struct core *core, uint64_t lr, uint32
     return !core_has_exception_modes(core) || core->ops->returns->called_from(core, lr, before, function);
 }
 
-/* Whether LR at a function's entry is no return address, but the stack has it: in a handler on Cortex-M, and
- * always on x86-64. */
+/* Whether LR at a function's entry is not a return address, but the stack has it: in a handler on Cortex-M,
+ * and always on x86-64. */
 static inline bool core_returns_by_frame(const struct core *core, uint64_t lr)
 {
     const struct core_return_ops *ops = core->ops->returns;

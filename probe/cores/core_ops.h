@@ -84,7 +84,7 @@ enum core_trait {
     THUMB_BY_BIT = 1 << 2,   /* Thumb code where bit 0 of its address says so */
     WIDE_REGISTERS = 1 << 3, /* registers and addresses have 64 bits */
     SYSTEM_SPACE = 1 << 4, /* the M profile's registers, as SysTick and VTOR, are memory at fixed addresses */
-    STATUS_FORGETS = 1 << 5,  /* a read of its status clears what that tells of a reset */
+    STATUS_FORGETS = 1 << 5,  /* a read of its status clears what it shows of a reset */
     HIDES = 1 << 6,           /* locks or a lack of power may hide its registers */
     DEBUG_COMPONENT = 1 << 7, /* A and R: with locks, a power status (PRSR) and a cross trigger interface */
     LOCKS_IN_PRSR = 1 << 8,   /* PRSR shows all its locks */
@@ -188,7 +188,7 @@ struct core_halt_ops {
     void (*add_identity)(const struct core *, struct steps *);
     void (*add_stops)(const struct core *, const uint64_t *identity, struct core_stops *);
     void (*add_last)(const struct core *, struct core_stops *);
-    uint64_t not_left;  /* bits of the status, all set until it has left Debug state; 0: it does not tell */
+    uint64_t not_left;  /* bits of the status, all set until it has left Debug state; 0: it has none */
     uint64_t borrowing; /* bits of the status, any of which is set while a register is transferred */
     void (*add_unlock)(const struct core *, struct steps *); /* NULL: as core_add_ready */
 };

@@ -380,7 +380,7 @@ static const char *const register_names[] = {
 
 const struct core_ops cortex_m_ops = {
     .traits = ARM_CODE | THUMB_ONLY | SYSTEM_SPACE | STATUS_FORGETS | COMPARATOR_SWITCH,
-    .fastest_hz = 1.2e9, /* Cortex-M7 and M85 come to 1 GHz and some more */
+    .fastest_hz = 1.2e9, /* Cortex-M7 and M85 reach 1 GHz and some more */
     .register_names = register_names,
     .state = &(const struct core_state_ops){.status_register = control_address, .state_of = state_of},
     .run = &(const struct core_run_ops){.settings = settings,

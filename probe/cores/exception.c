@@ -194,7 +194,7 @@ uint64_t exception_return(const struct core *core, const uint64_t *results, size
 /* DDI 0487 D13.2.37: EC, and IL, which is set whenever EC is 0. */
 enum { EC_SHIFT = 26, EC_SERROR = 0x2F, ESR_IL = 1 << 25 };
 
-/* The program may have code where VBAR points to, as after a reset: ESR tells whether an exception came. */
+/* The program may have code where VBAR points to, as after a reset: ESR shows if an exception was taken. */
 static bool is_taken(unsigned kind, uint64_t esr)
 {
     unsigned class = (unsigned)(esr >> EC_SHIFT) & 0x3F;

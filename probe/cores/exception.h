@@ -1,7 +1,7 @@
 /*
  * The exception that a core is in, and what its fault registers say of it, in words. On a Cortex-M by
  * registers that can be read while it runs: DDI 0403 B3.2.4 (ICSR), B3.2.15 to B3.2.18 (faults), DDI 0553 for
- * Armv8-M. An Armv7 core has its mode, which a halted core tells, and fault registers; an Armv8 core its
+ * Armv8-M. An Armv7 core has its mode, which a halted core shows, and fault registers; an Armv8 core its
  * vectors and the syndrome registers of its level.
  */
 #pragma once
@@ -15,7 +15,7 @@
 
 enum { EXCEPTION_WORDS = 5 };
 
-/* Adds the reads, EXCEPTION_WORDS at most; false: this core has no such registers. */
+/* Adds the reads, EXCEPTION_WORDS at most; false: this core lacks these registers. */
 bool exception_add(const struct core *core, struct steps *list);
 /* "exception 3 (HardFault): CFSR 0x00008200 (PRECISERR), BFAR 0x20100000"; "" in no exception. *is_fault:
  * one that a fault raises. */
@@ -26,7 +26,7 @@ void exception_describe_mode(const struct core *core, uint64_t status, char *out
 
 enum { FAULT_WORDS = 4 };
 
-/* Where a core has stopped, and the registers that tell of a fault. */
+/* Where a core has stopped, and the registers that show a fault. */
 struct exception_fault {
     uint64_t status, pc, lr; /* CORE_STATUS, ...; lr 0: not known */
     bool has_values;
@@ -35,13 +35,13 @@ struct exception_fault {
 
 /* In a mode, or at a level, that a fault enters. */
 bool exception_may_be_fault(const struct core *core, uint64_t status);
-/* Halted there: adds reads of what tells of it. Results are at at[], for exception_take_faults. False: there
- * are none. */
+/* Halted there: adds reads of what shows it. Results are at at[], for exception_take_faults. False: there are
+ * none. */
 bool exception_add_faults(const struct core *core, uint64_t status, struct steps *list,
                           size_t at[FAULT_WORDS]);
 void exception_take_faults(const struct core *core, const uint64_t *results, const size_t at[FAULT_WORDS],
                            struct exception_fault *fault);
-/* By CORE_STATUS: it may be at the beginning of an interrupt's handler. Then a register tells where that
+/* By CORE_STATUS: it may be at the beginning of an interrupt's handler. Then a register holds where that
  * returns to, as long as the handler has not changed it. */
 bool exception_may_be_interrupt(const struct core *core, uint64_t status);
 size_t exception_add_return(const struct core *core, uint64_t status, struct steps *list);

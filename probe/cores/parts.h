@@ -1,5 +1,5 @@
 /*
- * Parts: what is known of a core by its part number alone, in MIDR or CPUID. Registers tell the rest.
+ * Parts: what is known of a core by its part number alone, in MIDR or CPUID. Registers show the rest.
  */
 #pragma once
 
@@ -21,7 +21,7 @@ enum architecture {
 
 /* Bits. Errata of the Cortex-M7: Software Developers Errata Notice. */
 enum part_quirk {
-    /* If an exception comes just when a breakpoint is reached, the core may halt in its handler: 3092511. */
+    /* If an exception occurs just when a breakpoint is reached, the core may halt in its handler: 3092511. */
     HALTS_IN_HANDLER = 1 << 0,
     /* A single step enters a handler that is held off, and executes no instruction: 702596, r0p0 and r0p1. */
     STEPS_INTO_HANDLERS = 1 << 1,

@@ -151,7 +151,7 @@ bool pc_sample_proves(const struct pc_sample *sample, const uint64_t *words)
 
 /* --- a look --------------------------------------------------------------------------------------------- */
 
-/* DHCSR also tells of resets. DBGPRSR and EDPRSR come first: after a loss of power only reading them makes
+/* DHCSR also shows resets. DBGPRSR and EDPRSR are read first: after a loss of power only reading them makes
  * the others readable. */
 size_t pc_sample_add_look(const struct core *core, struct steps *list)
 {

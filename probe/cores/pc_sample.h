@@ -1,6 +1,6 @@
 /*
- * PC samples: registers that tell where a core is while it runs. Which of them a core has, how a value
- * becomes an address, and how a look at the core tells why there is none. Makes steps and reads results only.
+ * PC samples: registers that show where a core is while it runs. Which of them a core has, how a value
+ * becomes an address, and how a look at the core shows why there is none. Makes steps and reads results only.
  * Sources: DDI 0403 C1.8.5 (Cortex-M), DDI 0406C C11.11 (Armv7), DDI 0487 H9.2 and I5.3 (Armv8).
  */
 #pragma once
@@ -31,11 +31,11 @@ struct pc_sample {
     struct address context; /* CONTEXTIDR as it was at the sample that was read last */
 };
 
-/* The reads that tell which register a core has. They work while it runs; nothing if none are needed. */
+/* The reads that show which register a core has. They work while it runs; nothing if none are needed. */
 void pc_sample_add_identity(const struct core *core, struct steps *list);
 /* False if it has none. A Cortex-M shows only by its samples whether it has one: see pc_sample_proves. */
 bool pc_sample_identify(const struct core *core, const uint64_t *identity, struct pc_sample *out);
-/* What must be set so that it tells anything, besides the core's own settings for a look. */
+/* What must be set so that it shows anything, besides the core's own settings for a look. */
 size_t pc_sample_settings(const struct core *core, struct setting *out, size_t room);
 
 /* Returns the index of the first word. */
@@ -48,9 +48,9 @@ bool pc_sample_proves(const struct pc_sample *sample, const uint64_t *words);
 /* A look at the core between samples. */
 struct pc_look {
     enum core_state state;
-    bool reset; /* since the last look; the first look may tell of an old one */
+    bool reset; /* since the last look; the first look may report an old one */
     bool held;  /* in reset, or without power, right now */
-    bool off;   /* the samples tell nothing, until all is set once more */
+    bool off;   /* the samples show nothing, until all is set once more */
 };
 
 /* Returns the index of the first of PC_LOOK_WORDS. */

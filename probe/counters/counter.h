@@ -33,7 +33,7 @@ enum {
     PMU_RESET_EVENTS = 1 << 1,
     PMU_RESET_CYCLES = 1 << 2,
     PMU_DIVIDE = 1 << 3,            /* the cycle counter goes every 64th cycle */
-    PMU_STOP_PROHIBITED = 1 << 5,   /* it stands while events may not be counted */
+    PMU_STOP_PROHIBITED = 1 << 5,   /* it stops while events may not be counted */
     PMU_LONG_CYCLES = 1 << 6,       /* PMUv3: and is never divided */
     PMU_FREEZE_ON_OVERFLOW = 1 << 9 /* one overflow stops all counters */
 };
@@ -62,10 +62,11 @@ void pmu_take_common(struct pmu *pmu, const uint64_t *values);
 /* The events that PMCEID0 and PMCEID1 name; if both are 0 they do not exist, and any event may be there. */
 uint64_t pmu_event_bits(uint64_t low, uint64_t high);
 
-/* Fills in the counters, their state and the settings, behind those that `out` already has. */
+/* Fills in the counters, their state and the settings, after those that `out` already has. */
 void pmu_describe(const struct core *core, const struct pmu *found, struct counter_block *out);
 
-/* A register that is no event counter's, as the core itself reaches it, by its offset in a mapped PMU. */
+/* A register that does not belong to an event counter, as the core itself reaches it, by its offset in a
+ * mapped PMU. */
 struct address pmu_by_core(const struct core *core, uint64_t offset);
 
 /* For struct block_kind. */
@@ -134,13 +135,13 @@ struct counter_register {
 
 struct block_kind {
     const char *name;                         /* for --counter: "systick", "dwt" */
-    const struct counter_register *registers; /* the most telling ones first */
+    const struct counter_register *registers; /* the most useful ones first */
     size_t n_registers;
     /* Its registers are in SPACE_CORE: they are read when the block is taken, and `identify` gets no values
      * before. */
     bool by_core;
     void (*add_identity)(const struct core *, struct steps *);
-    /* False when the core has no such block. */
+    /* False when the core lacks this block. */
     bool (*identify)(const struct core *, const uint64_t *values, struct counter_block *out);
     /* Settings that make the counters count these events, in this order; returns how many. NULL: none are
      * needed. */
@@ -157,7 +158,7 @@ struct block_kind {
     bool (*follow_reload)(struct counter_block *, const char *changed);
     /* The counters that can count an event of `events`, as bits. NULL if `events` is NULL. */
     uint32_t (*counters_for)(const struct counter_block *, uint32_t code);
-    /* Adds to a code the modifiers behind an event's name, as in "NAME:cmask=2:inv". Modifiers NULL: only
+    /* Adds to a code the modifiers after an event's name, as in "NAME:cmask=2:inv". Modifiers NULL: only
      * checks the code. ERROR_USAGE. NULL if events cannot be modified. */
     bool (*modify)(const char *modifiers, uint32_t *code, struct error *error);
 };
@@ -167,7 +168,7 @@ struct block_kind {
  * Cortex-A8, R4 and R5, which is in CP15 alone, so that only the halted core itself reaches it (DDI 0406C
  * C12); PMUv3 of Armv8-A and -R (DDI 0487 chapter I5); that of Armv8.1-M (DDI 0553 D1.2); on Cortex-M the DWT
  * with its cycle counter and five profiling counters (DDI 0403 C1.8), and SysTick, a 24-bit down counter (DDI
- * 0403 B3.3); two counters of each thread of a Knights Corner, beside its time stamp counter (Intel 327357).
+ * 0403 B3.3); two counters of each thread of a Knights Corner, and its time stamp counter (Intel 327357).
  */
 extern const struct block_kind pmu_v7_kind, pmu_cp15_kind, pmu_v3_kind, pmu_v81m_kind;
 extern const struct block_kind dwt_kind, systick_kind, knc_kind;

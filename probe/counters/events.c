@@ -98,7 +98,7 @@ static bool read_range(struct parser *p, unsigned line, struct span word, uint32
     return *first <= *last || events_fail(p, line, "this range is backwards:", word);
 }
 
-/* Orders the events from `from` up to *to: those of a range come last, from where *to is then. */
+/* Orders the events from `from` up to *to: those of a range are last, from where *to is then. */
 static bool part_range(struct parser *p, unsigned line, struct span word, size_t from, size_t *to)
 {
     struct event *events = p->set->events;
@@ -119,7 +119,7 @@ static bool part_range(struct parser *p, unsigned line, struct span word, size_t
 }
 
 /* Orders the events from `from` on, which a `use` brought and which share one line number: those of these
- * codes come last, from *at on. */
+ * codes are last, from *at on. */
 static bool part_codes(struct parser *p, unsigned line, struct span rest, size_t from, size_t *at)
 {
     struct span word;
@@ -379,7 +379,7 @@ static bool open_group(struct wishing *w)
     return true;
 }
 
-/* One event with the braces around it: `at` begins it, and ends behind it, at a comma or the text's end. */
+/* One event with the braces around it: `at` begins it, and ends after it, at a comma or the text's end. */
 static bool read_one(struct wishing *w, const char **at)
 {
     if (**at == '{') {

@@ -38,7 +38,7 @@ static void skip(struct reading *r, size_t n)
     r->rest.n -= n;
 }
 
-/* The next character that is no blank; '\0' at the end. */
+/* The next character that is not a blank; '\0' at the end. */
 static char peek(struct reading *r)
 {
     while (r->rest.n > 0 && (r->rest.at[0] == ' ' || r->rest.at[0] == '\t'))

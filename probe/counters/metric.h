@@ -49,7 +49,7 @@ struct metric_set;
  * Lines are:
  *     EVENTS A, B, C                      what the METRICs below it are made of, till the next EVENTS
  *     METRIC NAME [UNIT] = expression     of numbers, those events, CYCLES, SECONDS and HZ, + - * / ( )
- * A name may stand in several sections: for cores with different events. ERROR_USAGE with the line for
+ * A name may be in several sections: for cores with different events. ERROR_USAGE with the line for
  * anything else.
  */
 struct metric_set *metric_set_parse(const char *text, size_t n, struct error *error);

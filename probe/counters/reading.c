@@ -5,7 +5,7 @@ static bool is_split(const struct counter *counter)
     return counter->high.size != 0;
 }
 
-/* Consecutive words cost a probe less than single addresses: if several counters stand two words apart, the
+/* Consecutive words cost a probe less than single addresses: if several counters are two words apart, the
  * words between them are read too. */
 enum { ROW = 4, WORD = 4 };
 
@@ -19,7 +19,7 @@ static bool is_behind(const struct reading *reading, size_t i)
            counter->low.offset == before->low.offset + UINT64_C(2) * WORD;
 }
 
-/* Whether the word behind counter `i` is read. */
+/* Whether the word after counter `i` is read. */
 static bool fills_gap(const struct reading *reading, size_t i)
 {
     size_t first = i, end = i + 1;

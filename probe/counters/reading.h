@@ -1,6 +1,6 @@
 /*
  * Readings: which counters a run reads at each stop and each poll, and where their values lie among a list's
- * results. The counters of one pass come first; others that are read with them (a slower clock, a variable of
+ * results. The counters of one pass are first; others that are read with them (a slower clock, a variable of
  * the program) follow.
  */
 #pragma once

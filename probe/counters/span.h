@@ -34,5 +34,5 @@ bool span_is_printable(struct span span);
 
 /* [A-Za-z0-9_.:=-], and not read as a code instead. */
 bool span_is_event_name(struct span span);
-/* An event's code where a name could stand: perf's r11, or 0x11. */
+/* An event's code in place of a name: perf's r11, or 0x11. */
 bool span_is_code(struct span span, uint32_t *code);

@@ -32,9 +32,9 @@ struct server_row {
                              say "trap" */
     bool answers_running; /* while the core runs, and then `?` knows no signal */
     bool resumes_by_monitor; /* `D` leaves the core halted */
-    bool polls;              /* a stop is seen ten times a second, unless its Tcl interpreter looks */
+    bool polls;              /* a stop is seen ten times a second, unless its Tcl interpreter polls */
     bool names_cores;        /* of threads that are cores; its first stop names no thread */
-    bool has_memory;         /* of its own: a Tcl interpreter, which can keep our mark */
+    bool has_memory;         /* its own: a Tcl interpreter, which can keep our mark */
     bool reaches_buses;      /* by monitor commands, and so a PMU that is not in the core's memory */
 };
 
@@ -45,8 +45,8 @@ struct debugger_facts {
     char core[64];         /* the first of several cores, as the server calls it; "" if there is only one */
     bool has_cores;        /* several: each stop names its core */
     enum debugger_profile profile;
-    bool was_halted;  /* when we connected, for a reason that is not ours, as far as the server tells */
-    bool is_emulator; /* its cores have no cycles of their own */
+    bool was_halted;  /* when we connected, for a reason that is not ours, as far as the server reports it */
+    bool is_emulator; /* its cores do not have their own cycles */
     bool is_attended; /* a user's GDB: the user halted the core, and it stays halted */
     bool has_cpu;     /* the server says on which CPU of a system the program stopped: `cpu` */
     unsigned cpu;

@@ -17,7 +17,7 @@ struct reader {
     unsigned next; /* number of the next register without one */
 };
 
-/* A document that is being read. An include is read where it stands, not afterwards. */
+/* A document that is being read. An include is read in its place, not afterwards. */
 struct document {
     struct reader *reader;
     XML_Parser parser;
@@ -42,7 +42,7 @@ static const char *attribute(const char **attributes, const char *name)
     return NULL;
 }
 
-/* True without the attribute; false if it is no number up to `most`. */
+/* True without the attribute; false if it is not a number up to `most`. */
 static bool number_attribute(const char **attributes, const char *name, unsigned most, unsigned *out)
 {
     const char *text = attribute(attributes, name);

@@ -32,7 +32,7 @@ struct gdb_features {
     size_t n;
 };
 
-/* Where documents come from: false with `error` if there is none of that name. `text` is valid until the next
+/* The source of documents: false with `error` if there is none of that name. `text` is valid until the next
  * call. */
 struct gdb_documents {
     void *context;

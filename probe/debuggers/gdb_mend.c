@@ -18,7 +18,7 @@ enum {
 
 /* ---- the same connection ---- */
 
-/* Only the answer to this question holds these words: what comes before it is late, and dropped. */
+/* Only the answer to this question holds these words: what arrives before it is late, and dropped. */
 static const char mark_question[] = "qSupported:swbreak+;hwbreak+;vContSupported+;xmlRegisters=arm,i386";
 static const char mark_answer[] = "PacketSize=";
 
@@ -223,7 +223,7 @@ static bool detach(struct gdb_session *session, struct debugger *debugger, struc
         return false;
     if (!session->running && !gdb_clear_breakpoints(session, &soon, error))
         return false;
-    /* OpenOCD answers the next command after it has halted the core for a request that came late */
+    /* OpenOCD answers the next command after it has halted the core for a request that arrived late */
     bool owed = session->owed && !session->running;
     bool stays = owed && !outlast_request(debugger);
     bool by_monitor = server_row(debugger->facts.server)->resumes_by_monitor;

@@ -1,7 +1,7 @@
 /*
  * After a fault on the connection to a GDB server: what still works so that registers are put back and the
  * core runs on. A damaged packet or a pause leaves the connection usable, if question and answer are brought
- * in step again; else a new connection is made. If neither works, the server is told blindly to let the core
+ * in step again; else a new connection is made. If neither works, the server is asked blindly to let the core
  * go: one that was only stopped may read it when it goes on.
  */
 #pragma once

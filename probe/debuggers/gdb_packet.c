@@ -24,7 +24,7 @@ static void put(struct gdb_decoder *decoder, char c)
         decoder->too_long = true;
 }
 
-/* The character after '*' says how often the one before it comes again. */
+/* The character after '*' says how often the one before it is repeated. */
 static void repeat(struct gdb_decoder *decoder, uint8_t byte)
 {
     int times = byte - RUN_BASE;
@@ -272,7 +272,7 @@ bool gdb_wire_send_raw(struct gdb_wire *wire, char byte, const struct deadline *
     return write_all(wire, &byte, 1, deadline, error);
 }
 
-/* Only what has come already; GDB_CAME_NOT: nothing has. */
+/* Only what has arrived already; GDB_CAME_NOT: nothing has. */
 static enum gdb_came fill(struct gdb_wire *wire, struct error *error)
 {
     ssize_t got = socket_try_receive(wire->fd, wire->in, sizeof wire->in);

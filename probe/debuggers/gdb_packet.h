@@ -67,8 +67,8 @@ struct gdb_wire {
     bool is_gdb;      /* GDB itself, whose user halted the core and may move it between two questions */
     int fd;
     bool acks, lost, hung_up; /* hung_up: by the other end; one that is only lost can be used once more */
-    bool noise;               /* any byte came */
-    bool heard;               /* a packet or an acknowledgement came */
+    bool noise;               /* any byte arrived */
+    bool heard;               /* a packet or an acknowledgement arrived */
     char payload[GDB_PAYLOAD + 1]; /* received last */
     struct gdb_decoder decoder;
     uint8_t in[GDB_CHUNK];

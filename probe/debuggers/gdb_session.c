@@ -23,7 +23,7 @@ static bool is_hex(char c)
     return gdb_hex_digit(c) >= 0;
 }
 
-/* A stop reply that is late or comes twice; it answers only the question '?'. */
+/* A stop reply that is late or arrives twice; it answers only the question '?'. */
 static bool is_stop(const char *payload)
 {
     return (payload[0] == 'T' || payload[0] == 'S') && is_hex(payload[1]) && is_hex(payload[2]);
@@ -54,8 +54,8 @@ static bool receive_answer(struct gdb_session *session, bool stops_count, size_t
     return gdb_wire_lose(wire, ERROR_LINK_PROTOCOL, " answers what it was not asked", error);
 }
 
-/* An answer that came twice would be taken for the next question's: only stops and console output may have
- * come already. With acknowledgements an answer may be repeated. */
+/* An answer that arrived twice would be taken for the next question's: only stops and console output may have
+ * arrived already. With acknowledgements an answer may be repeated. */
 static bool nothing_waits(struct gdb_session *session, struct error *error)
 {
     struct gdb_wire *wire = &session->wire;
@@ -257,7 +257,7 @@ bool gdb_take_stop(struct gdb_session *session, struct debugger_stop *stop)
     return true;
 }
 
-/* OpenOCD's "hwthread" names the core of a thread: "Name: cpu1, state: breakpoint". "": the thread is no
+/* OpenOCD's "hwthread" names the core of a thread: "Name: cpu1, state: breakpoint". "": the thread is not a
  * core. */
 static void take_core_name(const char *about, char *out, size_t size)
 {
@@ -422,7 +422,7 @@ static void tell_profile(const struct gdb_features *features, struct debugger_fa
         facts->profile = features->architecture[0] != '\0' ? PROFILE_OTHER : PROFILE_UNKNOWN;
 }
 
-/* QEMU answers a question of its own; other servers know the command "version", or refuse it. */
+/* QEMU answers its own question; other servers know the command "version", or refuse it. */
 bool gdb_tell_server(struct gdb_session *session, struct debugger_facts *facts,
                      const struct deadline *deadline, struct error *error)
 {

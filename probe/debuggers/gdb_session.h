@@ -41,7 +41,7 @@ struct gdb_session {
     size_t n_set;
     bool server_told;                 /* facts.server is what it says of itself */
     bool mended;                      /* it was lost in between */
-    struct debugger_stop mended_stop; /* why the core stands since then */
+    struct debugger_stop mended_stop; /* why the core is halted since then */
     struct deadline mend_until;       /* no attempt after it */
 };
 
@@ -54,12 +54,12 @@ bool gdb_ask_bytes(struct gdb_session *session, const void *question, size_t n, 
 bool gdb_is_ok(const struct gdb_session *session);
 bool gdb_is_refusal(const struct gdb_session *session);
 const char *gdb_refusal(const struct gdb_session *session); /* in the peer's words, or its code */
-/* Greets the server and reads its description of itself; `stop`: why the core stands. */
+/* Greets the server and reads its description of itself; `stop`: why the core is halted. */
 bool gdb_session_begin(struct gdb_session *session, struct debugger_facts *facts, struct debugger_stop *stop,
                        const struct deadline *deadline, struct error *error);
 bool gdb_tell_server(struct gdb_session *session, struct debugger_facts *facts,
                      const struct deadline *deadline, struct error *error);
-/* Forgets what a server told, for another connection. */
+/* Forgets what a server reported, for another connection. */
 void gdb_session_forget(struct gdb_session *session);
 bool gdb_monitor(struct gdb_session *session, const char *command, char *out, size_t size,
                  const struct deadline *deadline, struct error *error);
@@ -68,12 +68,13 @@ bool gdb_take_stop(struct gdb_session *session, struct debugger_stop *stop);
 void gdb_cache(struct gdb_session *session, unsigned number, const char *hex, size_t digits);
 
 /*
- * If several cores are threads of one GDB server, as OpenOCD's are that it was told belong together (`target
- * smp`, hwthread), each stop has a core.
+ * If several cores are threads of one GDB server, as in OpenOCD if it is configured that its cores belong
+ * together (`target smp`, hwthread), each stop has a core.
  */
-/* Names the core of a stop; nothing if the server's threads are no cores. */
+/* Names the core of a stop; nothing if the server's threads are not cores. */
 bool gdb_name_core(struct gdb_session *session, const struct debugger_facts *facts,
                    struct debugger_stop *stop, const struct deadline *deadline, struct error *error);
-/* OpenOCD keeps a request that came too late until the core runs again: that stop is not asked for any more.
+/* OpenOCD keeps a request that arrived too late until the core runs again: that stop is not asked for any
+ * more.
  */
 bool gdb_is_belated(struct gdb_session *session, const struct debugger_stop *stop);

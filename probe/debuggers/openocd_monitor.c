@@ -4,8 +4,8 @@
 #include <string.h>
 
 /*
- * A command is one line of bounded length, and its result comes in one packet, perhaps behind log messages.
- * So scripts go in pieces, as Tcl strings, and answers come in pieces between two marks; a + behind the first
+ * A command is one line of bounded length, and its result is one packet, perhaps after log messages. So
+ * scripts go in pieces, as Tcl strings, and answers arrive in pieces between two marks; a + after the first
  * mark says that more follows. Commands return the pieces: `echo` would print them on OpenOCD's terminal,
  * too.
  */

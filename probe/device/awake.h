@@ -1,7 +1,7 @@
 /*
  * Memory of a program that runs. Where a Cortex-M sleeps, a chip may have no clock on the way to its memory
  * (STM32 without DBGMCU.DBG_SLEEP): a read then gives zeros, or what was read before, without a fault. So
- * each read of a word that matters comes with how the core is.
+ * each word that matters is read together with the core's state.
  */
 #pragma once
 
@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Of one of the device's cores. A look that sees a reset notes it in the device: the register tells it only
+/* Of one of the device's cores. A look that sees a reset notes it in the device: the register shows it only
  * once.
  */
 typedef bool memory_reader(struct device *device, const struct core *core, const struct steps *list,

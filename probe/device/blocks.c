@@ -39,7 +39,7 @@ static struct counter_block *find_block(const struct device *device, const char 
 
 enum { USES_REGISTERS = 16 };
 
-/* What is looked for in the program's code, all of which is walked for it: what starts what the run may
+/* What is searched for in the program's code, all of which is walked for it: what starts what the run may
  * switch on, each register once, and what changes a counter. */
 struct uses {
     struct counter_switch switches[LEDGER_USES + USES_REGISTERS];
@@ -50,7 +50,7 @@ struct uses {
 
 static void add_starts(struct uses *uses, const struct core *core, const struct counter_block *block)
 {
-    if (block->kind == &systick_kind) /* its reload value tells */
+    if (block->kind == &systick_kind) /* its reload value shows it */
         return;
     for (size_t i = 0; i < block->n_settings && uses->n < LEDGER_USES; i++) {
         const struct setting *setting = &block->settings[i];
@@ -95,7 +95,7 @@ static void note_changes(struct device *device, const struct uses *uses)
     }
 }
 
-/* Those of an earlier look at these blocks. */
+/* Those of an earlier read of these blocks. */
 static void drop_changes(struct device *device, const struct counter_block *blocks, size_t n)
 {
     size_t kept = 0;
@@ -254,7 +254,7 @@ static bool look_again(struct device *device, struct counter_block *block, const
     struct step items[BLOCK_IDENTITY];
     uint64_t values[BLOCK_IDENTITY];
     struct steps list = {.items = items, .room = BLOCK_IDENTITY};
-    bool again; /* never: this setting is behind no lock */
+    bool again; /* never: no lock protects this setting */
     if (!apply_setting(device, block, &block->settings[0], &again, deadline, error))
         return false;
     kind->add_identity(core, &list);

@@ -19,7 +19,7 @@ void device_leave_as(struct device *device, enum leave leave)
         device->leave = leave;
 }
 
-/* The registers that tell a core to act may be written from here on. */
+/* The registers that make a core act may be written from here on. */
 static bool allow_commands(struct device *device, const struct core *core, struct error *error)
 {
     struct address commands[LIST_ROOM];
@@ -34,7 +34,8 @@ static bool allow_commands(struct device *device, const struct core *core, struc
 
 /*
  * Who stops and starts the chosen core. Either we do by its debug registers, and the core runs while nothing
- * is asked of it; or a debugger does, which halted the core when it came and lets it run only when told to.
+ * is asked of it; or a debugger does, which halted the core when it connected and lets it run only on
+ * request.
  */
 struct run_control {
     /* Finds a core's state, and the PC where it was found halted. */
@@ -49,8 +50,8 @@ struct run_control {
 
 /* --- by the core's debug registers ---------------------------------------------------------------------- */
 
-/* A core that lost power since it was last looked at hides its registers. Reading the register that tells of
- * the loss shows them again. */
+/* A core that lost power since it was last read hides its registers. Reading the register that reports the
+ * loss shows them again. */
 static bool device_read_status(struct device *device, const struct core *core, uint64_t *status,
                                const struct deadline *deadline, struct error *error)
 {
@@ -103,7 +104,7 @@ static bool tell_core(struct device *device, void (*add)(const struct core *, st
     return ledger_run(device->ledger, &list, values, deadline, error);
 }
 
-/* On A and R cores a server that looks at a halted core uses its registers; it must not while we do. */
+/* On A and R cores a server that inspects a halted core uses its registers; it must not while we do. */
 static bool hold_server(struct device *device, struct error *error)
 {
     struct step halted;
@@ -217,8 +218,8 @@ static bool has_core(const struct device *device, const struct device_core *core
            (facts->has_cores || facts->core[0] == '\0' || strcmp(facts->core, core->view.name) == 0);
 }
 
-/* A server may say that it halted a core that stood already: the core's own register knows better. A
- * Cortex-M's register does not, for the first look clears it. */
+/* A server may say that it halted a core that was halted already: the core's own register knows better. A
+ * Cortex-M's register does not, for the first read clears it. */
 static bool stood_already(struct device *device, const struct core *core, bool *stood,
                           const struct deadline *deadline, struct error *error)
 {
@@ -236,7 +237,7 @@ static bool stood_already(struct device *device, const struct core *core, bool *
     return true;
 }
 
-/* The state is the one before the debugger came, in which the debugger will leave the core. */
+/* The state is the one before the debugger connected, in which the debugger will leave the core. */
 static bool look_by_debugger(struct device *device, struct device_core *core, const struct deadline *deadline,
                              struct error *error)
 {
@@ -334,7 +335,7 @@ static bool look_at_security(struct device *device, struct core *core, const str
     return unread.kind == ERROR_FAULT || unread.kind == ERROR_ASLEEP || error_copy(error, &unread);
 }
 
-/* A block that refuses to be read is listed all the same, and doctor tells why. */
+/* A block that refuses to be read is listed all the same, and doctor shows why. */
 static bool identify_blocks(struct device *device, struct device_core *core, const struct deadline *deadline,
                             struct error *error)
 {
@@ -591,8 +592,8 @@ static bool catches_resets(const struct device *device)
            settings_catch_is_left(device->ledger, &device->chosen->core);
 }
 
-/* A reset after the engine let the core go, and before its catch was undone. The look at the witness may have
- * seen it already, and then the register tells of it no more. */
+/* A reset after the engine let the core go, and before its catch was undone. The check of the witness may
+ * have seen it already, and then the register no longer shows it. */
 static bool leave_reset(struct device *device, const struct deadline *deadline, struct error *error)
 {
     const struct core *core = &device->chosen->core;

@@ -25,7 +25,7 @@
 enum leave {
     LEAVE_AS_IT_IS,       /* what stopped it lets it go again */
     LEAVE_HALTED_AGAIN,   /* it was found halted and runs for us: device_undo halts it */
-    LEAVE_HALTED_RESET,   /* it stands where a reset put it */
+    LEAVE_HALTED_RESET,   /* it is halted where a reset put it */
     LEAVE_HALTED_FOREIGN, /* it stands for another debugger, which must find debug on and the stop's reason */
 };
 
@@ -54,7 +54,7 @@ struct device {
     struct error nothing;        /* why no core was found, if none was */
     int preferred;               /* the core to take if the user names none */
     struct device_core *chosen;  /* one of `cores` */
-    struct device_core *remote;  /* behind another link: its counters are taken; NULL: those of `chosen` */
+    struct device_core *remote;  /* on another link: its counters are taken; NULL: those of `chosen` */
     struct counter_block *block; /* the counters in use, NULL before device_take_block */
     struct counter_pick programmed[BLOCK_COUNTERS]; /* the events of its counters */
     size_t n_programmed;
@@ -62,7 +62,7 @@ struct device {
     struct witness block_witness;        /* what the block's counts depend on */
     struct witness witness;              /* the same, and what the programmed events depend on */
     struct halted_access *halted_access; /* NULL: the block is reached without the core */
-    bool keeps_registers;                /* as the request said */
+    bool keeps_registers;                /* as the request had it */
     bool looks_only;                     /* to be set before device_take: nothing is to stop the core */
     bool divide;                         /* to be set before device_take_block: cycles by 64 */
     bool server_held;                    /* the server, if any, is kept away */
@@ -71,22 +71,22 @@ struct device {
     bool slept;                          /* it was seen asleep while it was counted */
     struct counter_change changes[DEVICE_CHANGES]; /* by the program, of all blocks; found when it is taken */
     size_t n_changes;
-    bool was_reset;      /* a look at the end saw a reset, which registers tell only once */
+    bool was_reset;      /* a read at the end saw a reset, which registers show only once */
     uint64_t stopped_at; /* LEAVE_HALTED_FOREIGN: where, if a reading found the core so */
 };
 
-/* Looks at every view. Works on running cores; changes nothing. */
+/* Inspects every view. Works on running cores; changes nothing. */
 bool device_open(struct device *device, struct link *link, const struct device_request *request,
                  const struct deadline *deadline, struct error *error);
-/* Chooses the core of that number; -1: the one of the request. If counters come by another link, it is the
- * number of the CPU that has them; -1: the one on which a debugger stopped the program. */
+/* Chooses the core of that number; -1: the one of the request. If counters are read by another link, it is
+ * the number of the CPU that has them; -1: the one on which a debugger stopped the program. */
 bool device_choose(struct device *device, int number, struct error *error);
 struct device_core *device_counted(const struct device *device); /* whose counters are taken */
 /* We stop and start the chosen core, by its debug registers. Else a debugger does, or nothing can. */
 bool device_has_run_control(const struct device *device);
 /* Its registers can be read while the core runs; through a debugger they cannot. */
 bool device_sees_running(const struct device *device);
-/* Advice for a counter of another link that goes on while the program stands; "": none. */
+/* Advice for a counter of another link that goes on while the program is stopped; "": none. */
 const char *device_remote_advice(const struct device *device);
 /* ERROR_NO_COUNTER: the stop was on another CPU than the one whose counters are taken. */
 bool device_check_remote(const struct device *device, const struct debugger_stop *stop, struct error *error);
@@ -125,7 +125,7 @@ bool device_read(struct device *device, uint64_t *values, uint64_t *before_us, u
                  const struct deadline *deadline, struct error *error);
 /* device_read, and then what may have spoiled the counts. */
 struct device_poll {
-    bool reset;                         /* since the last poll; the first poll may tell of an old reset */
+    bool reset;                         /* since the last poll; the first poll may report an old reset */
     const struct witness_item *changed; /* NULL: nothing */
     uint64_t saw;                       /* its value now */
 };

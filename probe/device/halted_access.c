@@ -20,7 +20,7 @@ struct halted_access {
     bool begun;                                  /* the core must be let go again */
     bool halted;                                 /* as far as we know */
     bool asked;                                  /* we have halted it, or may have */
-    bool asking;                                 /* it may not have been told that it is halted */
+    bool asking;                                 /* it may not know that it is halted */
     bool caught;                                 /* our catch of resets has halted it */
     bool was_reset;                              /* after we halted it */
     bool reset_while_it_ran, reset_while_halted; /* seen, but not reported yet */
@@ -56,7 +56,7 @@ static bool access_look_for_reset(struct halted_access *self, bool *seen, const 
     return true;
 }
 
-/* Tells why a list does not go on. An instruction that a reset cut off never ends, and its operand stays. */
+/* Reports why a list does not go on. An instruction that a reset cut off never ends, its operand stays. */
 static bool access_refuse(struct halted_access *self, enum why why, const struct deadline *deadline,
                           struct error *error)
 {
@@ -67,7 +67,7 @@ static bool access_refuse(struct halted_access *self, enum why why, const struct
         self->was_reset = self->reset_while_halted = true;
         return error_set(error, ERROR_RESET, "%s", while_halted);
     }
-    /* The reset came before the halt: DBGDTRRX still holds a word that was meant for the program then */
+    /* The reset was before the halt: DBGDTRRX still holds a word that was meant for the program then */
     if (why == UNEXPECTED && self->reset_while_it_ran)
         return error_set(error, ERROR_RESET, "the target was reset");
     struct loan loan;
@@ -115,7 +115,7 @@ static bool access_give_back(struct halted_access *self, const struct deadline *
     return gave;
 }
 
-/* Looks for a reset before it halts the core, to tell it from a reset after that. */
+/* Checks for a reset before it halts the core, to distinguish it from a reset after that. */
 static bool access_begin(struct halted_access *self, uint64_t *status, const struct deadline *deadline,
                          struct error *error)
 {
@@ -191,7 +191,7 @@ static bool access_let_go(struct halted_access *self, const struct deadline *dea
         core_add_ready(self->core, &self->list);
         (void)core_add_register(self->core, &self->list, CORE_LR);
     }
-    /* A request to go on that failed may not have come there */
+    /* A request to go on that failed may not have arrived */
     bool again = self->asked && core_has_not_left(self->core, found);
     if (again || (halted && (ours || self->caught) && !self->was_reset))
         core_add_run(self->core, &self->list);
@@ -390,7 +390,7 @@ bool halted_access_prepare(struct halted_access *self, const struct deadline *de
            settings_switch_on_comparators(self->ledger, self->core, deadline, error);
 }
 
-/* Takes the time in a list of its own. */
+/* Takes the time in its own list. */
 static bool note_time(struct halted_access *self, unsigned which, uint64_t *us,
                       const struct deadline *deadline, struct error *error)
 {

@@ -1,9 +1,9 @@
 /*
  * Halted access: reads and writes registers of a running core that no debugger reaches (CP15, System
- * registers), and looks at memory as the core sees it. The core is halted, executes the accesses and runs
- * again, so that the ledger can hold and undo such registers like all others. Between two such accesses the
- * core stays halted; any other access, and the end of a piece of work (ledger_release_core), lets it run
- * first. A core that was found halted stays halted.
+ * registers), and reads memory as the core sees it. The core is halted, executes the accesses and runs again,
+ * so that the ledger can hold and undo such registers like all others. Between two such accesses the core
+ * stays halted; any other access, and the end of a piece of work (ledger_release_core), lets it run first. A
+ * core that was found halted stays halted.
  */
 #pragma once
 
@@ -31,7 +31,7 @@ bool halted_access_look(struct halted_access *halted_access, uint64_t address, u
                         const struct deadline *deadline, struct error *error);
 /* Another debugger had halted the core before the last reading, at that address. */
 bool halted_access_stood(const struct halted_access *halted_access, uint64_t *at);
-/* From now on registers are only restored: it is no error if a reset has cleared them. */
+/* From now on registers are only restored: it is not an error if a reset has cleared them. */
 void halted_access_undo(struct halted_access *halted_access);
 /* ERROR_RESET: a reset was seen since the last call. A count must not span one. */
 bool halted_access_check_reset(struct halted_access *halted_access, struct error *error);

@@ -22,8 +22,8 @@ struct own_breakpoint {
     struct breakpoint_code code;
 };
 
-/* Looks at the instruction in memory at `pc`. All false if it cannot be read or is another one. `symbols`,
- * the program's, may be NULL. */
+/* Reads the instruction in memory at `pc`. All false if it cannot be read or is another one. `symbols`, the
+ * program's, may be NULL. */
 struct own_breakpoint own_breakpoint_at(struct ledger *ledger, const struct core *core,
                                         struct symbols *symbols, uint64_t pc,
                                         const struct deadline *deadline);

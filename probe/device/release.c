@@ -33,8 +33,8 @@ static bool read_found(struct device *device, struct address at, uint64_t *value
     return ledger_old(device->ledger, at, value) || ledger_read(device->ledger, at, value, deadline, error);
 }
 
-/* All that is found is told before anything is cleared: a server that forgets its own breakpoints clears some
- * of it before we can. */
+/* All that is found is reported before anything is cleared: a server that forgets its own breakpoints clears
+ * some of it before we can. */
 enum pass { TELL, CLEAR };
 
 static bool release_take_stop(struct device *device, const struct core_stop *stop, enum pass pass,
@@ -127,7 +127,7 @@ bool release_stops(struct device *device, const struct release_sink *sink, const
 {
     struct core_stops stops = {.n = 0};
     uint64_t identity[STOPS_IDENTITY];
-    if (device->chosen->state == CORE_LOCKUP) /* its stops can be taken away all the same */
+    if (device->chosen->state == CORE_LOCKUP) /* its stops can be removed all the same */
         device->chosen->state = CORE_RUNNING;
     if (!device_keep(device, deadline, error) || !look_at_identity(device, identity, deadline, error))
         return false;
@@ -177,7 +177,7 @@ static bool put_code_back(struct device *device, uint64_t address, uint16_t code
     return list.n == 0 || ledger_run(device->ledger, &list, results, deadline, error);
 }
 
-/* The code before or behind it is as in the ELF file, so this code was the file's too. */
+/* The code before or after it is as in the ELF file, so this code was the file's too. */
 static bool is_known(const uint8_t *now, const uint8_t *bytes, size_t at, size_t size)
 {
     bool before = at >= BESIDE && memcmp(now + at - BESIDE, bytes + at - BESIDE, BESIDE) == 0;
@@ -444,7 +444,7 @@ bool reset_run(struct device *device, const struct deadline *deadline, struct er
     return ledger_run(device->ledger, &list, results, deadline, error);
 }
 
-/* Both at once where that can be: the program could come to a breakpoint instruction in between. */
+/* Both at once where that can be: the program could reach a breakpoint instruction in between. */
 static bool run_without_debug(struct device *device, const struct deadline *deadline, struct error *error)
 {
     struct core_stops last = {.n = 0};

@@ -1,5 +1,5 @@
 /*
- * Release, and reset: the ways back after a debugger that was killed, ourselves included. Release takes away
+ * Release, and reset: the ways back after a debugger that was killed, ourselves included. Release removes
  * everything that stops a core, and lets the core run; what it writes stays, so the ledger forgets it. Reset
  * starts the core anew, and the chip around it if the core can ask for that; the core halts at its first
  * instruction. Both use the core's own registers; a server's reset is in links/link.h.
@@ -15,12 +15,12 @@
 
 struct release_sink {
     void *context;
-    /* Something was taken away, at `place` if it had one. */
+    /* Something was removed, at `place` if it had one. */
     void (*removed)(void *context, const char *what, bool has_place, uint64_t place);
     /* What the ELF file has there. */
     enum mapping (*mapping)(void *context, uint64_t address);
-    /* A breakpoint instruction stays there, or what looks like one: the ELF file does not tell code from
-     * data. */
+    /* A breakpoint instruction stays there, or what has the form of one: the ELF file does not distinguish
+     * code from data. */
     void (*left)(void *context, uint64_t place);
 };
 
@@ -34,18 +34,18 @@ struct release {
     uint64_t stands_at;
 };
 
-/* Before release_stops: takes away what could keep us from the core. `again`: something was there, and the
+/* Before release_stops: removes what could keep us from the core. `again`: something was there, and the
  * device must be opened anew. */
 bool release_first(struct device *device, const struct release_sink *sink, bool *again,
                    const struct deadline *deadline, struct error *error);
-/* Clears comparators, watchpoints and catches of the chosen core, which runs or stands as before. */
+/* Clears comparators, watchpoints and catches of the chosen core, which runs or is halted as before. */
 bool release_stops(struct device *device, const struct release_sink *sink, const struct deadline *deadline,
                    struct error *error);
-/* Tells of them as release_stops does, and writes nothing. */
+/* Reports them as release_stops does, and writes nothing. */
 bool release_look(struct device *device, const struct release_sink *sink, const struct deadline *deadline,
                   struct error *error);
-/* Replaces breakpoint instructions in code that no comparator reaches, if the code beside them is as in the
- * ELF file. A variable beside the code may have the value of one: only what the file marks as code is
+/* Replaces breakpoint instructions in code that no comparator reaches, if the code next to them is as in the
+ * ELF file. A variable next to the code may have the value of one: only what the file marks as code is
  * written. */
 bool release_code(struct device *device, uint64_t address, const uint8_t *bytes, size_t size,
                   const struct release_sink *sink, const struct deadline *deadline, struct error *error);

@@ -23,14 +23,14 @@ struct left {
 bool left_any(const struct left *left);
 /* Chooses the core that the journal names. ERROR_NO_CORE: there is another core, or none. */
 bool restore_choose(struct device *device, const struct journal_head *head, struct error *error);
-/* Looks only: the core goes on. After restore_choose. If the core was reset since, the journal has no
+/* Reads only: the core goes on. After restore_choose. If the core was reset since, the journal has no
  * borrowed registers from here on. */
 bool restore_look(struct device *device, struct journal_file *file, struct left *out,
                   const struct deadline *deadline, struct error *error);
 
 struct restored {
     size_t registers, code; /* put back */
-    size_t unseen;          /* put back without a look at them before */
+    size_t unseen;          /* put back without a check of them before */
     bool gave_back;         /* registers of the program */
     bool gave_first;        /* that by which a server reads them: what it has read is not the program's */
     bool again;             /* the device must be opened anew, and restore_let_go called */
@@ -40,7 +40,7 @@ struct restored {
     uint64_t stands_at;
 };
 
-/* After restore_choose. False: something is left, and the journal must stay. device_undo comes next in any
+/* After restore_choose. False: something is left, and the journal must stay. device_undo must follow in any
  * case. */
 bool restore_run(struct device *device, const struct journal_file *file, struct restored *out,
                  const struct deadline *deadline, struct error *error);

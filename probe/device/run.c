@@ -37,7 +37,7 @@ struct outcome run_steps(struct ledger *ledger, const struct steps *list, size_t
 /* --- what it has borrowed ------------------------------------------------------------------------------- */
 
 /* Whether the program is still there that a loan belongs to. *marked: a register of it is not given back yet,
- * as far as the core's mark tells. */
+ * as far as the core's mark shows. */
 static bool is_there(struct ledger *ledger, const struct core *core, bool *there, bool *marked,
                      bool *was_reset, const struct deadline *deadline, struct error *error)
 {
@@ -88,7 +88,7 @@ bool run_settle(struct ledger *ledger, const struct core *core, const struct ste
         if (!is_there(ledger, core, &there, &marked, was_reset, deadline, &refused))
             return tell_unsettled(&refused, error);
         /* Without the mark the registers are given back, though the answer was lost, or not yet changed. With
-         * it the list came to the next loan, and that answer was lost. */
+         * it the list reached the next loan, and that answer was lost. */
         if (there && !marked && is_open && loan.since != SIZE_MAX)
             there = steps_loan(list->items, list->n, loan.since, &loan);
         if (!there || (!is_open && !marked)) {

@@ -21,7 +21,7 @@ struct outcome run_steps(struct ledger *ledger, const struct steps *list, size_t
                          const struct deadline *deadline, struct error *refused);
 /*
  * Gives back what a list owes that ended after *done steps, if the core still has the program that it belongs
- * to. True: it owes nothing any more. After a failure it can be called again; *done is how far it came.
+ * to. True: it owes nothing any more. After a failure it can be called again; *done is how far it got.
  * *was_reset becomes true if the target was reset since that was asked last; NULL: the core is in a
  * debugger's hands, which asks.
  */

@@ -15,7 +15,7 @@ static bool holds(const struct setting *setting, uint64_t value)
     return (value & setting->test) == (setting->set & setting->test);
 }
 
-/* The register takes what is written, and something else changes it at once: a read directly behind the write
+/* The register takes what is written, and something else changes it at once: a read directly after the write
  * shows that. */
 static bool takes_it(struct ledger *ledger, const struct setting *setting, uint64_t now,
                      const struct deadline *deadline)
@@ -113,7 +113,7 @@ static bool is_wanted(const struct setting *setting, enum apply_what what)
     return what == APPLY_ALL || setting->only_to_stop == (what == APPLY_TO_STOP);
 }
 
-/* Reads back only what it wrote: reading some registers clears what they tell. */
+/* Reads back only what it wrote: reading some registers clears what they show. */
 static bool apply_one(struct ledger *ledger, const struct setting *setting, const struct setting *lock,
                       bool *again, const struct deadline *deadline, struct error *error)
 {
@@ -188,7 +188,7 @@ bool settings_watch_resets(struct ledger *ledger, struct core *core, const struc
     if ((again || core_marks_resets(core)) && !read_reset(ledger, core, &value, deadline, error))
         return false;
     if (again && core_reset_seen(core, value)) {
-        core->resets = RESETS_CAUGHT; /* told once */
+        core->resets = RESETS_CAUGHT; /* reported once */
         return error_set(error, ERROR_RESET, "the target was reset");
     }
     if (core_marks_resets(core) && core->ops->stop->mark_is_used(core, value))

@@ -1,7 +1,7 @@
 /*
  * Applying settings, and checking that they hold: a register that ignores writes must not end in a number.
  * Some chips' locks say that they are open and still ignore writes: a setting that does not hold is written
- * once more behind the lock's key.
+ * once more after the lock's key.
  */
 #pragma once
 
@@ -12,8 +12,8 @@
 #include <stddef.h>
 
 /* ledger_apply, then a read. ERROR_NO_COUNTER: the register does not hold what was written. `locks` are the
- * settings, n of them, among which its lock may be. *again: a lock had lied, and all that was set behind it
- * before must be set again. */
+ * settings, n of them, among which its lock may be. *again: a lock had lied, and all that it protects and
+ * that was set before must be set again. */
 bool settings_apply(struct ledger *ledger, const struct setting *setting, const struct setting *locks,
                     size_t n, bool *again, const struct deadline *deadline, struct error *error);
 

@@ -8,7 +8,7 @@
 
 enum { ACCESS_MS = 5000, NAP_US = 2000, LIST_ROOM = 96, COMPARATOR = 3 };
 /* How long we wait for a first write, and then for more writes to the same register, or to others once one
- * writer is known. LOOKS is the least number of looks, for slow links and targets. */
+ * writer is known. LOOKS is the least number of reads, for slow links and targets. */
 enum { FIRST_MS = 1000, MORE_MS = 200, LOOKS = 40, STOPS = 16 };
 
 struct watch {

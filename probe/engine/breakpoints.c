@@ -138,7 +138,7 @@ static bool write_comparator(struct breakpoints *breakpoints, unsigned n, unsign
                         deadline, error);
 }
 
-/* A comparator of contexts never matches alone: it gates the one that is linked to it. Its control comes
+/* A comparator of contexts never matches alone: it gates the one that is linked to it. Its control is written
  * first: until it compares contexts, bits 1:0 of its value are dropped. */
 static bool set_context(struct breakpoints *breakpoints, const struct deadline *deadline, struct error *error)
 {
@@ -280,7 +280,7 @@ static bool guard_neighbours(struct breakpoints *breakpoints, uint64_t place, co
     return true;
 }
 
-/* Whether a core stands at a breakpoint of ours. */
+/* Whether a core has stopped at our breakpoint. */
 static bool has_stopped(struct breakpoints *breakpoints, const struct device_core *one, bool *stopped,
                         uint64_t *pc, const struct deadline *deadline, struct error *error)
 {
@@ -516,7 +516,7 @@ void breakpoints_add_proof(const struct breakpoints *breakpoints, struct steps *
                                     core_breakpoint_instruction(breakpoints->core, &size)));
 }
 
-/* Off now; its old value comes back with the rest of the ledger, after the unit as a whole. One that another
+/* Off now; its old value is restored with the rest of the ledger, after the unit as a whole. One that another
  * debugger has set since is its own. */
 static bool remove_comparator(struct breakpoints *breakpoints, unsigned n, const struct deadline *deadline,
                               struct error *error)

@@ -73,7 +73,7 @@ void breakpoints_add_proof(const struct breakpoints *breakpoints, struct steps *
  * that cannot be read now. For cores on which every stop is a comparator's. */
 bool breakpoints_check(const struct breakpoints *breakpoints, const struct deadline *deadline,
                        struct error *error);
-/* ERROR_ADDRESS if a neighbour has stopped at a breakpoint of ours. Looks every 100 ms, or `now`. */
+/* ERROR_ADDRESS if a neighbour has stopped at our breakpoint. Checks every 100 ms, or `now`. */
 bool breakpoints_check_neighbours(struct breakpoints *breakpoints, bool now, const struct deadline *deadline,
                                   struct error *error);
 /* Removes every stop. The undoing of the ledger restores what the comparators held before. Can be called

@@ -82,7 +82,7 @@ bool frame_find_end(struct frame *frame, const struct core *core, const struct r
 bool call_begin(struct call *call, struct device *device, const struct region *region,
                 const struct call_access *access, const struct deadline *deadline, struct error *error);
 /* The same as frame_find_end, and sets which further stops there are until then. ERROR_STATE if an exception
- * came to this function, so that LR does not say where it returns. */
+ * entered this function, so that LR does not have its return address. */
 bool call_enter(struct call *call, struct device *device, const struct region *region,
                 const struct call_access *access, const uint64_t *words, bool *inner,
                 const struct deadline *deadline, struct error *error);

@@ -95,7 +95,7 @@ static bool disarm_from_outside(struct counter_stop *stop, const struct deadline
 }
 
 /* The ledger undoes in reverse: this disarms; the ledger restores what was set; undo_by_going_on lets the
- * core go if it stands by the counter. */
+ * core go if the counter halted it. */
 static bool undo_by_disarming(void *context, const struct deadline *deadline, struct error *error)
 {
     struct counter_stop *stop = context;
@@ -291,7 +291,7 @@ static bool counter_stop_check_reset(struct counter_stop *stop, bool *reset, con
     return true;
 }
 
-/* The event came, and the core runs on: nothing leads from the one to the other. */
+/* The event occurred, and the core runs on: nothing connects the two. */
 static bool check_wired(struct counter_stop *stop, enum counter_stop_state *state,
                         const struct deadline *deadline, struct error *error)
 {
@@ -335,7 +335,7 @@ static bool look_around(struct counter_stop *stop, enum counter_stop_state *stat
     return reset || check_wired(stop, state, deadline, error);
 }
 
-/* A server reads only as often as an answer takes. If the wait took no longer, the first look saw it. */
+/* A server reads only as often as an answer takes. If the wait took no longer, the first read saw it. */
 static int64_t halted_behind_server(struct counter_stop *stop, int64_t before_us, int64_t after_us)
 {
     enum { COARSE_US = 50 };
@@ -348,7 +348,7 @@ static int64_t halted_behind_server(struct counter_stop *stop, int64_t before_us
 
 /*
  * When the core halted, as far as that is known. A probe that waited saw it at once; if the core `stood`
- * before that, it stopped between the look at the running core and this one. All these times are late by as
+ * before that, it stopped between the read that saw it running and this one. All these times are late by as
  * much as an answer takes.
  */
 static int64_t halted_at(struct counter_stop *stop, int64_t before_us, int64_t after_us, bool stood)
@@ -360,7 +360,7 @@ static int64_t halted_at(struct counter_stop *stop, int64_t before_us, int64_t a
     return stood ? (stop->ran_us + after_us) / 2 : after_us;
 }
 
-/* Adds the wait, and before it, where that costs little, a look at what it waits for. */
+/* Adds the wait, and before it, where that costs little, a read of what it waits for. */
 static const struct step *add_wait(const struct counter_stop *stop, struct steps *list)
 {
     size_t look =

@@ -182,7 +182,7 @@ static void add_writes(const struct counter_stop *stop, struct steps *list, cons
         steps_add(list, writes[i]);
 }
 
-/* So that it overflows behind so many events: its upper words are full. */
+/* Loads it so that it overflows after this number of events: its upper words are full. */
 static size_t counter_load(const struct counter_stop *stop, uint64_t events, struct step *out)
 {
     const struct counter *counter = &stop->counter;
@@ -232,7 +232,7 @@ void counter_stop_add_arm(const struct counter_stop *stop, struct steps *list, u
     }
 }
 
-/* The overflow stays, and tells counter_stop_look that it came. */
+/* The overflow stays, and shows counter_stop_look that it occurred. */
 void counter_stop_add_disarm(const struct counter_stop *stop, struct steps *list)
 {
     const struct step quiet = step_write(stop->way == COUNTER_STOP_MATCH ? counter_stop_function(stop->core)
@@ -302,7 +302,7 @@ static size_t look_reads(const struct counter_stop *stop, struct step *out)
     return LOOK_WORDS;
 }
 
-/* Where the words lie, behind the first of them. */
+/* Where the words lie, after the first of them. */
 static void add_look_reads(const struct counter_stop *stop, struct steps *list, size_t at[LOOK_WORDS])
 {
     struct step reads[LOOK_WORDS];

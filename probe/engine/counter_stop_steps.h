@@ -26,13 +26,13 @@ struct counter_stop {
     bool is_shared; /* the program uses the counter: it is never written, see counter_stop_add_arm */
     bool stands;    /* the counter halted the core, and it was not let go yet */
     bool asked;     /* for a halt, which was not followed by a run yet */
-    int64_t ran_us, looked_us; /* when it was seen running last; when more than that was looked at */
-    int64_t came_us;           /* when it was seen otherwise that the event had come; 0: not */
+    int64_t ran_us, looked_us; /* when it was seen running last; when more than that was read */
+    int64_t came_us;           /* when it was seen otherwise that the event had occurred; 0: not */
     int64_t answer_us;         /* how long a wait takes that need not wait */
-    uint64_t late;             /* the most events that a stop came late, as far as counter_stop_look saw */
+    uint64_t late;             /* the most events by which a stop was late, as far as counter_stop_look saw */
 };
 
-/* Which of the block's counters would count the event, and how: device_program comes next, with `picks`.
+/* Which of the block's counters would count the event, and how: device_program must follow, with `picks`.
  * `most`: for how many events it will be armed. Returns how many picks, 1 or 2; 0 with ERROR_NO_COUNTER. */
 size_t counter_stop_choose(const struct counter_block *block, const struct counter_pick *event, uint64_t most,
                            struct counter_pick picks[2], struct error *error);
@@ -40,10 +40,10 @@ size_t counter_stop_choose(const struct counter_block *block, const struct count
 const char *counter_stop_name(const struct counter_stop *stop);
 
 /*
- * Steps for a halted core. Armed, it halts behind so many events from here on, at least 1 and at most
+ * Steps for a halted core. Armed, it halts after this number of events from here on, at least 1 and at most
  * stop->most; `value` is what the counter held at this halt, by counter_stop_look, and is needed only if
- * stop->is_shared. Disarmed, it lets the core run; a running core may be disarmed, too, unless
- * stop->counter is one of SPACE_CORE.
+ * stop->is_shared. Disarmed, it lets the core run; a running core may be disarmed, too, unless stop->counter
+ * is one of SPACE_CORE.
  */
 void counter_stop_add_arm(const struct counter_stop *stop, struct steps *list, uint64_t events,
                           uint64_t value);
@@ -53,7 +53,7 @@ void counter_stop_add_disarm(const struct counter_stop *stop, struct steps *list
 void counter_stop_add_halt(const struct counter_stop *stop, struct steps *list);
 /* Disarms it; the core stays halted, until a debugger lets it go. */
 void counter_stop_add_stay(const struct counter_stop *stop, struct steps *list);
-/* Lets the core run, which is armed anew or disarmed, and clears why it stood. In place of core_add_run,
+/* Lets the core run, which is armed anew or disarmed, and clears why it was halted. In place of core_add_run,
  * which may disarm it. */
 void counter_stop_add_run(const struct counter_stop *stop, struct steps *list);
 
@@ -61,17 +61,17 @@ enum { COUNTER_STOP_STEPS = 400 }; /* of each of these functions, at most */
 
 struct counter_stop_look {
     bool is_ours;     /* the counter halted the core, and nothing else did */
-    bool has_come;    /* the event has come, whether or not the core halted for it */
+    bool has_come;    /* the event has occurred, whether or not the core halted for it */
     bool was_written; /* the counter halted the core, and has less by now: something else wrote it */
     bool was_taken;   /* the counter halted the core, and the overflow is cleared: a handler of the program's
                          interrupts was there first */
     bool was_reset;   /* since it was taken, or since the last such look */
     uint64_t value;   /* of the counter, for counter_stop_add_arm */
-    uint64_t late;    /* events behind the one that it was armed for; 0 if that has not come */
-    uint64_t cause;   /* the register that tells why it halted, for core_unreadable */
+    uint64_t late;    /* events after the one that it was armed for; 0 if that has not occurred */
+    uint64_t cause;   /* the register that shows why it halted, for core_unreadable */
 };
 
-/* Where a look's words lie among the results of its list. */
+/* Where the words of a look are among the results of its list. */
 struct counter_stop_places {
     size_t cause, reset, words[3];
 };
@@ -81,7 +81,7 @@ struct counter_stop_places counter_stop_add_look(const struct counter_stop *stop
 struct counter_stop_look counter_stop_look(struct counter_stop *stop, const uint64_t *results,
                                            const struct counter_stop_places *at);
 
-/* Waits for the cause of the stop; core_add_wait_halt comes next. */
+/* Waits for the cause of the stop; core_add_wait_halt must follow. */
 void counter_stop_add_wait(const struct counter_stop *stop, struct steps *list);
 
 /* For counter_stop.c alone. */

@@ -225,8 +225,8 @@ static bool stopped_by_reset(struct debugger_engine *self, const struct deadline
            core_cause(self->core, cause, status) == STOP_RESET;
 }
 
-/* The server may have read, and so cleared, what tells of resets. Then the cause of the stop does, or, on a
- * Cortex-M, where it stays until someone clears it, the PC. */
+/* The server may have read, and so cleared, what shows resets. Then the cause of the stop shows them, or the
+ * PC does on a Cortex-M, where the cause stays until someone clears it. */
 static bool is_reset(struct debugger_engine *self, uint64_t pc, const struct deadline *deadline)
 {
     uint64_t cause, table, entry;
@@ -245,8 +245,8 @@ static bool is_reset(struct debugger_engine *self, uint64_t pc, const struct dea
            core_code_place(entry) == pc;
 }
 
-/* While the core stands in a handler that ran just as the breakpoint was reached: lets it run on to the
- * breakpoint. *pc is where it stands. */
+/* While the core is halted in a handler that ran just as the breakpoint was reached: lets it run on to the
+ * breakpoint. *pc is where it is halted. */
 static bool leave_handlers(struct debugger_engine *self, uint64_t wanted, uint64_t *pc,
                            const struct deadline *deadline, struct error *error)
 {

@@ -34,7 +34,7 @@ struct debugger_engine {
 
     struct call call;
     bool can_watch; /* as far as we know the server has a breakpoint for a further stop */
-    /* What the core does when it is resumed onto the breakpoint where it stands. */
+    /* What the core does when it is resumed onto the breakpoint where it is halted. */
     enum { REHIT_UNKNOWN, REHIT_STOPS_AGAIN, REHIT_STEPS_OVER } rehit;
 
     const struct engine_request *request;
@@ -72,6 +72,6 @@ bool debuggee_run_to_stop(struct debugger_engine *self, enum engine_wait wait,
                           const struct deadline *deadline, struct error *error);
 /* One instruction, with the breakpoint out of the way. */
 bool debuggee_step(struct debugger_engine *self, const struct deadline *deadline, struct error *error);
-/* True if the core stands at `wanted`; otherwise ERROR_RESET, or ERROR_FOREIGN_STOP. */
+/* True if the core is halted at `wanted`; otherwise ERROR_RESET, or ERROR_FOREIGN_STOP. */
 bool debuggee_confirm_stop(struct debugger_engine *self, uint64_t wanted, const struct deadline *deadline,
                            struct error *error);

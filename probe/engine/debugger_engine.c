@@ -40,7 +40,7 @@ static uint64_t next_after(struct debugger_engine *self, uint64_t here, const st
 
 /*
  * Finds out whether a resume onto our own breakpoint executes nothing. With a server that steps over its
- * breakpoints, whole passages would look like the cost of a halt: a guard after the instruction shows it.
+ * breakpoints, whole passages would be taken for the cost of a halt: a guard after the instruction shows it.
  * *moved: the core went on to the guard.
  */
 static bool try_rehit(struct debugger_engine *self, uint64_t here, bool *moved,
@@ -517,7 +517,7 @@ struct engine *debugger_engine_new(struct device *device)
     return &self->engine;
 }
 
-/* --- where the core stands ------------------------------------------------------------------------------ */
+/* --- where the core is ---------------------------------------------------------------------------------- */
 
 /* The PC, as code. */
 static bool find_here(struct debugger_engine *self, uint64_t *here, const struct deadline *deadline,

@@ -101,7 +101,7 @@ static void begin_list(struct direct_engine *self)
     self->resume_first = false;
 }
 
-/* Whether the hits that are held can wait for the next list's look, too. */
+/* Whether the hits that are held can wait for the next list's check, too. */
 static bool can_look_later(const struct direct_engine *self)
 {
     const struct hit_results *hits = &self->hits;
@@ -109,9 +109,9 @@ static bool can_look_later(const struct direct_engine *self)
            deadline_now_us() - self->looked_us < LOOK_US;
 }
 
-/* If hits are rare, each looks for resets; else the first one of some lists and the very last one do. If more
- * lists follow, this one leaves the core halted at its end: then one packet resumes the core and waits for
- * the next start. */
+/* If hits are rare, each checks for resets; otherwise the first one of some lists and the very last one do.
+ * If more lists follow, this one leaves the core halted at its end: then one packet resumes the core and
+ * waits for the next start. */
 static void plan_hits(struct direct_engine *self, enum segment from, unsigned rehits)
 {
     bool round = self->region.start == direct_end(self);
@@ -123,7 +123,7 @@ static void plan_hits(struct direct_engine *self, enum segment from, unsigned re
     if (!later)
         self->looked_us = deadline_now_us();
     self->waited = false;
-    if (self->hits.sink->ended != NULL) { /* each hit is looked at where it ends */
+    if (self->hits.sink->ended != NULL) { /* each hit is inspected at its end */
         self->ends_halted = !round;
         add_hit(self, from, rehits, false);
         return;
@@ -138,7 +138,7 @@ static void plan_hits(struct direct_engine *self, enum segment from, unsigned re
     }
 }
 
-/* Waits at the start, to look at something before the first hit. */
+/* Waits at the start, to inspect something before the first hit. */
 static bool reach_start(struct direct_engine *self, const struct deadline *deadline, struct error *error)
 {
     size_t at = 0;
@@ -151,7 +151,7 @@ static bool reach_start(struct direct_engine *self, const struct deadline *deadl
     return at == self->list.n || direct_confirm_stop(self, self->region.start, deadline, error);
 }
 
-/* The core stands at the end of the hit that was delivered last. */
+/* The core is halted at the end of the hit that was delivered last. */
 static bool show_end(struct direct_engine *self, struct error *error)
 {
     const struct engine_sink *sink = self->hits.sink;

@@ -40,12 +40,12 @@ struct direct_engine {
     struct step items[LIST_ROOM];
     uint64_t results[LIST_ROOM];
     struct steps list;
-    size_t done; /* so many of its steps */
+    size_t done; /* how many of its steps */
     struct hit_results hits;
     bool ends_halted;     /* the list ends with the core halted at the end of a hit */
     bool resume_first;    /* so did the list before: this one begins by resuming the core */
     bool waited;          /* a step had to wait: hits are rare, and none is held back */
-    int64_t looked_us;    /* the last look for resets: its list began then, or it was made by itself */
+    int64_t looked_us;    /* the last check for resets: its list began then, or it was made by itself */
     bool halted_by_us;    /* as far as the steps of the last list show */
     bool interrupts_held; /* the same for interrupts that are held off */
     bool foreign_stop, was_reset;
@@ -85,11 +85,11 @@ bool direct_run_plain(struct direct_engine *self, const struct deadline *deadlin
  * called again after a failure. */
 bool direct_restore_borrowed(struct direct_engine *self, const struct deadline *deadline,
                              struct error *error);
-/* Delivers the hits that wait for the next check for resets: the next hit may be long in coming. */
+/* Delivers the hits that wait for the next check for resets: the next hit may take long. */
 bool direct_confirm_held(struct direct_engine *self, struct error *error);
-/* ERROR_ADDRESS if another core has stopped at a breakpoint of ours. Rarely looks, unless `now`. */
+/* ERROR_ADDRESS if another core has stopped at our breakpoint. Rarely checks, unless `now`. */
 bool direct_check_neighbours(struct direct_engine *self, bool now, struct error *error);
-/* Always false, with ERROR_RESET, or with ERROR_WRITTEN if something wrote the register that tells of it. */
+/* Always false, with ERROR_RESET, or with ERROR_WRITTEN if something wrote the register that shows it. */
 bool direct_tell_reset(struct direct_engine *self, struct error *error);
 /* A run that failed: false, with the reset that may be the cause. */
 bool direct_tell_cause(struct direct_engine *self, const struct error *why, struct error *error);
@@ -97,7 +97,7 @@ bool direct_tell_cause(struct direct_engine *self, const struct error *why, stru
 /* Waits for the halt, then reads where it is. */
 bool direct_read_stop(struct direct_engine *self, struct stop *stop, const struct deadline *deadline,
                       struct error *error);
-/* Of the halted core: why it stands, and what the budget's counter holds. */
+/* Of the halted core: why it halted, and what the budget's counter holds. */
 bool direct_look_at_budget(struct direct_engine *self, struct counter_stop_look *look,
                            const struct deadline *deadline, struct error *error);
 /* *is: a handler ran just as a breakpoint was reached, and the core halted there instead. */
@@ -106,8 +106,8 @@ bool direct_is_in_handler(struct direct_engine *self, const struct stop *stop, b
 /* It runs first, and returns to the breakpoint. `wait`: until then. */
 bool direct_go_on_in_handler(struct direct_engine *self, bool wait, const struct deadline *deadline,
                              struct error *error);
-/* True if the core does stand at `wanted`: the list read its status before the last stop was left, or the
- * core halted in a handler first. */
+/* True if the core is halted at `wanted`: the list read its status before the last stop was left, or the core
+ * halted in a handler first. */
 bool direct_confirm_stop(struct direct_engine *self, uint64_t wanted, const struct deadline *deadline,
                          struct error *error);
 

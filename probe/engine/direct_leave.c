@@ -27,7 +27,7 @@ static bool run_on(struct direct_engine *self, const struct deadline *deadline, 
     return direct_run_plain(self, deadline, error);
 }
 
-/* It may tell of a reset only once: the end of the run must know. */
+/* It may show a reset only once: the end of the run must know. */
 static bool direct_read_status(const struct direct_engine *self, uint64_t *status,
                                const struct deadline *deadline, struct error *error)
 {
@@ -72,7 +72,7 @@ static bool is_ours(struct direct_engine *self, const struct stop *stop, bool bu
     return true;
 }
 
-/* Resumes the core, if we stopped it or it stands at a stop of ours. */
+/* Resumes the core, if we stopped it or it is at one of our stops. */
 static bool leave_stop(struct direct_engine *self, const struct deadline *deadline, struct error *error)
 {
     uint64_t status = 0;
@@ -108,7 +108,7 @@ static bool leave_stop(struct direct_engine *self, const struct deadline *deadli
         !direct_look_at_budget(self, &look, deadline, &why) && !self->was_reset)
         return error_copy(error, &why);
     bool ours = look.is_ours;
-    /* A reset may come between the cause and the PC. */
+    /* A reset may occur between the cause and the PC. */
     for (int i = 0; i < STOP_READS && !ours; i++)
         if (!direct_read_stop(self, &stop, deadline, error) ||
             !is_ours(self, &stop, busy, &ours, deadline, error))

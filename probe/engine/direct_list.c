@@ -14,7 +14,7 @@ enum {
     INSTRUCTION_MS = 2000,
     BREAKPOINTS_CHECK_US = 50000,
     RESET_CHECK_US = 50000,
-    OVERDUE_US = 2000000 /* held hits are confirmed even if no list has looked */
+    OVERDUE_US = 2000000 /* held hits are confirmed even if no list has checked */
 };
 
 /* For a single read, whatever deadline the list has. */
@@ -293,8 +293,8 @@ bool direct_confirm_held(struct direct_engine *self, struct error *error)
 
 /* --- running a list ------------------------------------------------------------------------------------- */
 
-/* A stop at a breakpoint is awaited by the register that tells its cause. Another debugger that looks at the
- * core clears it, as OpenOCD does: then the core is halted, and the wait would never end. */
+/* The wait for a stop at a breakpoint reads the register that has its cause. Another debugger that reads it
+ * clears it, as OpenOCD does: then the core is halted, and the wait would never end. */
 static bool cause_was_cleared(struct direct_engine *self, size_t at)
 {
     struct address cause = core_cause_register(self->core), status = core_status_register(self->core);
@@ -359,7 +359,7 @@ bool direct_run_list(struct direct_engine *self, size_t *at, uint64_t *saw, cons
          * for what may never come, whatever the core was when it began: a reset may have let it run. */
         held = outcome.why == NOT_YET ? outcome.done > done : held;
         (refuses ? progress_was_refused : held ? progress_was_held : progress_went_on)(&self->progress);
-        /* Only the call's time is over. A wait for something that reads as 0 is told by the next call. */
+        /* Only the call's time is over. A wait for something that reads as 0 is found by the next call. */
         bool goes_on = outcome.why == NOT_YET && outcome.done > done && outcome.saw == 0;
         done = outcome.done;
         *at = self->done = done;

@@ -15,8 +15,8 @@
 #include <stdint.h>
 
 /*
- * Whose code is measured, if an operating system gives each program an address space of its own. The core
- * tells programs apart by what the system writes into CONTEXTIDR.
+ * Whose code is measured, if an operating system gives each program its own address space. The core
+ * distinguishes programs by what the system writes into CONTEXTIDR.
  */
 struct process {
     enum {
@@ -29,7 +29,7 @@ struct process {
 
 /* Appends the choice to `note`. */
 void process_note(const struct process *process, char *note, size_t size);
-/* ERROR_USAGE if the core has no such choice. */
+/* ERROR_USAGE if the core lacks this choice. */
 bool process_check(const struct process *process, const struct core *core, struct error *error);
 /* The same for a core that a debugger halts and resumes. */
 bool process_check_debugged(const struct process *process, struct error *error);
@@ -55,7 +55,7 @@ struct region {
     /* Whether a call can return to an address; NULL: unknown. */
     bool (*is_return)(void *context, uint64_t address);
     void *context;
-    /* The exits, should the function be an exception handler of a Cortex-M; unconditional ones come first.
+    /* The exits, should the function be an exception handler of a Cortex-M; unconditional ones are first.
      * `n_exits` counts those for which there was no room, too. */
     struct exit_place exits[REGION_EXITS];
     size_t n_exits;
@@ -129,16 +129,16 @@ struct engine_sink {
     bool (*hit)(void *context, const struct raw_hit *); /* false: enough */
     /* From a stop to the same stop, with nothing executed: the cost of a halt. */
     void (*rehit)(void *context, const struct raw_hit *);
-    /* The hit under way will not come: its call was made again before it returned. */
+    /* The hit under way is not delivered: its call was made again before it returned. */
     void (*left)(void *context);
     void (*tick)(void *context, enum engine_wait); /* now and then while the engine waits */
-    /* The core stands where the budget was used up, with all that can be read of a halted core. The hit ends
-     * at `end`. */
+    /* The core is halted where the budget was used up, with all that can be read of a halted core. The hit
+     * ends at `end`. */
     enum overrun_next (*overrun)(void *context, const struct counter_stop_look *, uint64_t end,
                                  const struct deadline *, struct error *);
     /* While the engine waits for the end; `hit` has only `from` and `before_us`. */
     void (*poll)(void *context, const struct raw_hit *hit, const struct raw_poll *);
-    /* After `hit`, while the core stands at that hit's end, for read_registers and reads of memory. False:
+    /* After `hit`, while the core is halted at that hit's end, for read_registers and reads of memory. False:
      * the run fails. With it each hit costs a round trip more; NULL: nothing is to be read there. */
     bool (*ended)(void *context, struct error *);
 };
@@ -172,7 +172,7 @@ struct engine_found {
 
 enum { ENGINE_REGISTERS = 40 }; /* that read_registers takes at once */
 
-/* A register of a core that stands. */
+/* A register of a halted core. */
 struct register_value {
     enum core_register which;
     uint64_t value; /* as core_register_value */
@@ -254,8 +254,8 @@ struct engine *direct_new(struct device *device);
  * stops only. For a device that has a debugger. NULL: out of memory.
  */
 struct engine *debugger_engine_new(struct device *device);
-/* Makes re-hits where the core stands; none if the debugger leaves open what a resume executes. If the core
- * stands at a branch, it is first stepped past up to `steps` instructions. */
+/* Makes re-hits where the core is halted; none if the debugger leaves open what a resume executes. If the
+ * core is at a branch, it is first stepped past up to `steps` instructions. */
 bool debugger_engine_calibrate_here(struct engine *engine, unsigned rehits, unsigned steps,
                                     const struct engine_sink *sink, const struct deadline *deadline,
                                     struct error *error);

@@ -11,7 +11,7 @@ static void add_run(const struct hit_plan *plan, struct steps *list)
 
 /* Reads the counters, and again after each re-hit: resumed onto its own breakpoint, the core stops with
  * nothing executed, so the counters have moved by what leaving and entering Debug state costs. Interrupts
- * that came up meanwhile are held off. */
+ * that became pending meanwhile are held off. */
 static void add_rehits(const struct hit_plan *plan, uint64_t here, unsigned which, struct steps *list,
                        struct hit_steps *out)
 {

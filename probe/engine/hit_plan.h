@@ -1,6 +1,6 @@
 /*
  * Plans the step list of one hit, in segments. The list can begin at any segment, so that a hit which went
- * another way than planned (another caller, another frame) goes on from where the core stands. Pure.
+ * another way than planned (another caller, another frame) goes on from where the core is. Pure.
  */
 #pragma once
 
@@ -57,7 +57,7 @@ struct hit_plan {
     unsigned rehits;
     bool slow; /* the core's clock: a register transfer may outlast a probe's next access */
     const struct witness *witness;
-    bool reset_later;            /* the next hit looks for resets, and at the witness, for both */
+    bool reset_later;            /* the next hit checks for resets, and checks the witness, for both */
     bool stay;                   /* at the end: the next list begins with the move to the start */
     const struct at_end *at_end; /* NULL: nothing */
     struct hit_budget budget;
@@ -69,7 +69,7 @@ void hit_plan_add(const struct hit_plan *plan, enum segment from, struct steps *
 void hit_plan_add_resume(const struct hit_plan *plan, struct steps *list);
 /* The segment in which step `at` lies. */
 enum segment hit_steps_segment(const struct hit_steps *hit_steps, size_t at);
-/* Before the end the core stands at `here`: one instruction past it, interrupts held off, then on. */
+/* Before the end the core is halted at `here`: one instruction past it, interrupts held off, then on. */
 size_t hit_plan_add_past_stop(const struct hit_plan *plan, uint64_t here, struct steps *list);
 /* One instruction past a stop at `from`, interrupts held off, then on with the stop at `to`. */
 size_t hit_plan_add_past(const struct hit_plan *plan, uint64_t from, uint64_t to, struct steps *list);

@@ -60,7 +60,7 @@ static bool was_disturbed(const struct hit_results *hits, const uint64_t *result
     return core_held_pending(hits->core, results[at]);
 }
 
-/* They are delivered only after the look for resets that follows them. */
+/* They are delivered only after the check for resets that follows them. */
 static void hold_rehits(struct hit_results *hits, const struct hit_steps *hit_steps, unsigned which,
                         const uint64_t *results)
 {
@@ -160,7 +160,7 @@ void hit_results_passed(struct hit_results *hits, bool tainted)
     hits->hit.past++;
 }
 
-/* It came while the core ran, and would have run before the end without us. */
+/* It became pending while the core ran, and would have run before the end without us. */
 void hit_results_interrupted(struct hit_results *hits)
 {
     hits->hit.pairs++;

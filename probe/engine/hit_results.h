@@ -1,6 +1,6 @@
 /*
- * Takes the results of planned hits as they come, segment by segment, and makes raw hits and re-hits of them
- * for the sink. Pure but for the calls to the sink.
+ * Takes the results of planned hits as they arrive, segment by segment, and makes raw hits and re-hits of
+ * them for the sink. Pure but for the calls to the sink.
  */
 #pragma once
 
@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Hits in a list, and hits that share one look for resets and at the witness if they come fast, which may be
+/* Hits in a list, and hits that share one check for resets and of the witness if they are fast, which may be
  * those of several lists. */
 enum { HIT_RESULTS_ROOM = 128, HIT_RESULTS_HELD = 256 };
 
@@ -38,7 +38,7 @@ struct hit_results {
     struct raw_hit hit; /* under way, if need be through several lists */
     bool polled;        /* its counters were, since it began */
     bool under_way;     /* its start was left, its end is not reached */
-    bool again;         /* the call before did not return: this start is no progress */
+    bool again;         /* the call before did not return: this start is not progress */
     uint64_t advances;  /* starts left and ends reached */
 
     struct raw_hit held[HIT_RESULTS_HELD]; /* complete, unless there was a reset */

@@ -52,7 +52,7 @@ void passage_add_stops(struct passage *passage, const uint64_t *stops, unsigned 
 {
     struct direct_engine *engine = passage->engine;
     uint64_t *set = passage->set;
-    /* Taking a breakpoint instruction away must not take away another's at the same place */
+    /* The removal of a breakpoint instruction must not remove another's at the same place */
     for (unsigned i = 0; i < PASSAGE_STOPS; i++)
         if (set[i] != BREAKPOINT_NONE &&
             (i >= n || (stops[i] != set[i] && passage_is_among(stops, n, set[i]))))
@@ -63,7 +63,7 @@ void passage_add_stops(struct passage *passage, const uint64_t *stops, unsigned 
         add_stop(passage, i, stops[i]);
         breakpoints_add_proof(&engine->breakpoints, &engine->list, stops[i]);
     }
-    /* For what looks at the stop if the run ends here */
+    /* For what inspects the stop if the run ends here */
     engine->call.others.n = 0;
     if (n > 0)
         engine->region.start = engine->region.end = stops[0];

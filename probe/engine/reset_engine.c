@@ -19,7 +19,7 @@ struct reset_engine {
     bool enough;
 };
 
-/* The program's own: after a reset the counter stands until the program starts it again. */
+/* The program's own: after a reset the counter is stopped until the program starts it again. */
 static bool is_owned(const struct counter_block *block)
 {
     bool owned = false;

@@ -1,6 +1,6 @@
 /*
  * What both engines make of a stop that is not the awaited one: who else stopped the core, and what to say if
- * the awaited stop does not come. Nothing here moves the core.
+ * the awaited stop does not occur. Nothing here moves the core.
  */
 #pragma once
 

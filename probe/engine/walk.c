@@ -13,7 +13,7 @@ struct walking {
     const struct deadline *deadline;
     bool is_thumb;
     struct passage passage;
-    uint64_t here; /* as core_code makes it; where the core stands */
+    uint64_t here; /* as core_code makes it; where the core is */
     size_t block;  /* around it; walk->n: none */
     uint64_t sp;   /* at the function's entry */
     struct walk_hop hop;
@@ -129,7 +129,7 @@ static bool pass(struct walking *self, const uint64_t *stops, unsigned n, bool b
     return take_look(self, &steps, ours, error);
 }
 
-/* Executes one instruction. *ours: as far as a stop there tells. */
+/* Executes one instruction. *ours: as far as a stop there shows it. */
 static bool step(struct walking *self, bool begins, bool *ours, struct error *error)
 {
     struct direct_engine *engine = self->engine;

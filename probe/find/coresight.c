@@ -21,7 +21,7 @@ struct walk {
     unsigned asleep; /* words for which it waited in vain */
 };
 
-/* After so many a walk ends: going on would only prolong the hang of a bus. */
+/* After this number a walk ends: going on would only prolong the hang of a bus. */
 enum { ASLEEP_MOST = 2 };
 
 static bool is_over(const struct walk *walk)

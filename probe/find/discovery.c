@@ -92,7 +92,7 @@ static bool read_identity(struct found *found, const struct steps *list, uint64_
 /*
  * They have their debug registers on their own bus, at one address. A server says which of its targets is
  * one. A bare access port may lead anywhere, and on another bus a read at that address may do harm: we read
- * only if a ROM table names the System Control Space, or if nothing else can be behind the debug port.
+ * only if a ROM table names the System Control Space, or if nothing else can be at the debug port.
  */
 
 /* The System Control Space is of the class of generic IP up to Armv7-M (DDI 0403E C1.2), and a CoreSight
@@ -157,7 +157,7 @@ static bool judge(struct found *found, const struct link_view *view, enum port_b
     *verdict = PERHAPS;
     if (!read_rom(found, view->port, &rom, deadline, error))
         return error->kind == ERROR_NONE;
-    /* A table at 0 would stand where a system has its vectors: BASE is not implemented. */
+    /* A table at 0 would be where a system has its vectors: BASE is not implemented. */
     if (!rom.there || rom.base == 0)
         return true;
     if (!coresight_find(found->ledger, view->unit, rom.base, DISCOVERY_M_SCS, &scs, deadline, error))
@@ -166,7 +166,7 @@ static bool judge(struct found *found, const struct link_view *view, enum port_b
     return true;
 }
 
-/* Behind a debug port with AHB-APs only, and no table that names a core, there can be no other kind of core.
+/* At a debug port with AHB-APs only, and no table that names a core, there can be no other kind of core.
  */
 static bool is_alone(const struct found *found, const enum port_bus *kinds, const enum verdict *verdicts,
                      const struct link_view *view)
@@ -536,7 +536,7 @@ static int core_at(const struct found *found, const struct device_bus *bus, uint
     return -1;
 }
 
-/* Looks for a Cortex-M behind an access port of the user's choice. */
+/* Searches for a Cortex-M at an access port of the user's choice. */
 static bool place_cortex_m(const struct placing *p, const struct place *place, int *number)
 {
     struct found *found = p->found;

@@ -1,6 +1,6 @@
 /*
- * Discovery of cores: Cortex-M behind the access ports of system buses; others on debug buses, where ROM
- * tables name their debug registers, PMUs and cross trigger interfaces; and what the user says instead.
+ * Discovery of cores: Cortex-M at the access ports of system buses; others on debug buses, where ROM tables
+ * name their debug registers, PMUs and cross trigger interfaces; and what the user says instead.
  */
 #pragma once
 
@@ -20,7 +20,7 @@ enum { TARGET_CORES = 16, TARGET_BLOCKS = 4, TARGET_BUSES = 8, TARGET_VIEWS = 25
 /* The System Control Space, by which the user names a Cortex-M: DDI 0403E B3.2. */
 enum { DISCOVERY_M_SCS = 0xE000E000 };
 
-/* A debug bus: the one behind an access port that has a ROM table. */
+/* A debug bus: the one at an access port that has a ROM table. */
 struct device_bus {
     uint16_t unit; /* of the link's view that reaches it */
     uint16_t port;
@@ -36,7 +36,7 @@ struct device_core {
     bool has_memory;      /* memory can be seen while it runs */
     /* Discovery leaves the rest to device.c. */
     enum core_state state; /* as found */
-    uint64_t status;       /* the register that tells the state, as found */
+    uint64_t status;       /* the register that shows the state, as found */
     uint64_t halted_at;    /* PC, when it was found halted */
     struct counter_block blocks[TARGET_BLOCKS];
     size_t n_blocks;
@@ -49,8 +49,8 @@ struct device_request {
     struct place debug, pmu, cti;
 };
 
-/* Where discovery looks, and what it finds. Its functions return false only when the link fails: what cannot
- * be read is left out. */
+/* Where discovery searches, and what it finds. Its functions return false only when the link fails: what
+ * cannot be read is left out. */
 struct found {
     struct ledger *ledger;
     const struct link_view *views;

@@ -1,6 +1,6 @@
 /*
  * Why discovery found no core: a chip that is closed, cores that are not measured, or a place that it had no
- * reason to look at.
+ * reason to read.
  */
 #pragma once
 

@@ -161,7 +161,7 @@ static void beat(struct msr_agent *agent)
     ssize_t sent = send(agent->fd, bytes, n, MSG_DONTWAIT | MSG_NOSIGNAL);
     agent->owes_beat = sent == (ssize_t)n;
     if (!agent->owes_beat) {
-        close(agent->fd); /* or half a request would stand before the next one */
+        close(agent->fd); /* or half a request would precede the next one */
         agent->fd = -1;
     }
 }

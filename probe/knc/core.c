@@ -1,5 +1,5 @@
 /*
- * Cores without run control of their own: threads of a Knights Corner, and programs on x86-64.
+ * Cores without their own run control: threads of a Knights Corner, and programs on x86-64.
  */
 #include "knc/knc.h"
 

@@ -15,7 +15,7 @@ enum {
     GLOBAL_CTRL = 0x2F,
 };
 enum { COUNTERS = 2, COUNTER_BITS = 40, TSC_BITS = 64 };
-enum { FIRST = 1 << 1, BOTH = FIRST | 1 << 2 }; /* counters of a block, behind the TSC */
+enum { FIRST = 1 << 1, BOTH = FIRST | 1 << 2 }; /* counters of a block, after the TSC */
 /* one per element of a vector, in all threads of the core */
 enum { EVENTS_A_CYCLE = 16 * KNC_THREADS };
 enum { L2_MASK = 0x10, CODE_BITS = 0xFFFF };
@@ -149,7 +149,7 @@ static uint32_t counters_for(const struct counter_block *block, uint32_t code)
     return (is_of_counter_0(code) ? FIRST : BOTH) & block->pmu.free << 1;
 }
 
-/* --- what may stand behind an event's name -------------------------------------------------------------- */
+/* --- what may follow an event's name -------------------------------------------------------------------- */
 
 /* u, k: user mode, kernel mode, by default both; any: all threads of the core; cmask=N: cycles with N events
  * or more; inv: cycles with less. */
@@ -199,7 +199,7 @@ static bool knc_read_word(const char *text, size_t n, uint32_t *code, struct err
     return true;
 }
 
-/* "cmask=2:inv:u", as it stands behind an event's name. */
+/* "cmask=2:inv:u", as it follows an event's name. */
 static bool read_modifiers(const char *text, uint32_t *code, struct error *error)
 {
     uint32_t result = *code;

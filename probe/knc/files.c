@@ -18,7 +18,7 @@ struct msr_files {
     int fds[MSR_CPUS]; /* as in msr.cpus */
 };
 
-/* ERROR_NO_MSR has several causes; only the text tells them apart. */
+/* ERROR_NO_MSR has several causes; only the text shows which. */
 static bool files_explain(const char *path, int failure, struct error *error)
 {
     if (failure == ENOENT)

@@ -26,7 +26,7 @@ static bool read_line(const char *path, char *out, size_t size)
     return read && out[0] != '\0';
 }
 
-/* Field 22 of /proc/PID/stat, counted behind the name, which may hold anything. 0: there is no such process.
+/* Field 22 of /proc/PID/stat, counted after the name, which may hold anything. 0: the process does not exist.
  */
 static uint64_t start_of(uint64_t process)
 {

@@ -13,7 +13,7 @@ enum { CLAIM_TEXT = 256 };
 
 struct claim {
     char host[64];
-    char boot[96]; /* tells this start of this machine, and its process ids, from others; "-": unknown */
+    char boot[96];             /* identifies this start of this machine, and its process ids; "-": unknown */
     uint64_t process, started; /* `started`: the process' start in clock ticks, for ids are used again */
     char since[8];             /* "14:02", the holder's local time */
     char command[24];
@@ -26,7 +26,7 @@ void claim_make(struct claim *claim, const char *command);
 void claim_write(const struct claim *claim, char out[CLAIM_TEXT]);
 /* False: no claim. */
 bool claim_read(const char *text, struct claim *out);
-/* Its process ended. False if it runs, or if this machine cannot tell. */
+/* Its process ended. False if it runs, or if this machine cannot know. */
 bool claim_is_dead(const struct claim *other, const struct claim *ours);
 /* "NAME is in use by pmu-probe delta, process 1234 on HOST, since 14:02". Always false. */
 bool claim_refuse(const struct claim *other, const char *name, struct error *error);

@@ -276,7 +276,7 @@ static bool write_lines(struct journal *journal)
 }
 
 /* With a name only once its first lines are in it: a run that is killed before has written nothing to its
- * target. If they cannot be written, the name alone tells of a run that goes on without a journal. */
+ * target. If they cannot be written, the name alone shows that a run goes on without a journal. */
 static bool make_file(struct journal *journal)
 {
     char first[PATH_MAX], *text = journal->text;
@@ -352,7 +352,7 @@ bool journal_borrow(struct journal *journal, const struct step *steps, size_t n)
     if (n > 0)
         memcpy(journal->borrowed, steps, n * sizeof *steps);
     journal->n_borrowed = n;
-    /* A slot that is there must not tell of what was borrowed before, whatever else cannot be written */
+    /* A slot that is there must not list what was borrowed before, whatever else cannot be written */
     bool synced = journal_sync(journal);
     return (write_slot(journal) || journal_fail(journal)) && synced;
 }
@@ -549,7 +549,7 @@ static void wrote_read(const uint64_t *value, struct journal_entry *entry)
 
 static void drop_read(struct journal_file *file, struct journal_entry *entry)
 {
-    if (entry < file->entries + file->earlier) { /* it is looked at again */
+    if (entry < file->entries + file->earlier) { /* it is checked again */
         entry->id = 0;
         return;
     }
@@ -719,7 +719,7 @@ bool journal_read(const char *path, struct journal_file *out, struct error *erro
     return ok;
 }
 
-/* Where the slot is: the line behind the first. */
+/* Where the slot is: the line after the first. */
 static bool find_slot(struct journal *journal)
 {
     char first[LINE];

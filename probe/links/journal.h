@@ -4,7 +4,7 @@
  * write to it. The file is removed when everything is put back.
  *
  * A journal is a file of lines in the state folder, one for each link and core. A file that cannot be
- * written on (the disk is full) is cut: its run goes on all the same, so that it tells less than was written.
+ * written on (the disk is full) is cut: its run goes on all the same, so that it lists less than was written.
  */
 #pragma once
 
@@ -78,8 +78,8 @@ void journal_drop(struct journal *journal, unsigned id);
 /* The steps that give back what is borrowed of the program from here on; n 0: nothing is. False: they are not
  * noted. */
 bool journal_borrow(struct journal *journal, const struct step *steps, size_t n);
-/* Before a write to the target: the file is there, and what was said so far is on disk. False if that failed;
- * then it is not tried again, and the warning was given. */
+/* Before a write to the target: the file is there, and what was noted so far is on disk. False if that
+ * failed; then it is not tried again, and the warning was given. */
 bool journal_sync(struct journal *journal);
 /* Called once, when nothing more can be written: "PATH: No space left on device". */
 struct journal_warning {
@@ -112,5 +112,6 @@ bool journal_parse(const char *bytes, size_t size, struct journal_file *out, str
 void journal_forget_borrowed(struct journal_file *file);
 void journal_file_free(struct journal_file *file);
 /* The paths of the journals that lie there, those of one link, which the caller has locked, or of all for
- * NULL; of a target the later first. Only those of runs that ended are of use: the link's lock tells. */
+ * NULL; the later ones of a target are first. Only those of runs that ended are of use: the link's lock shows
+ * that. */
 size_t journal_list(const char *link, char (*paths)[JOURNAL_PATH], size_t room);

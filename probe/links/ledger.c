@@ -397,8 +397,8 @@ static size_t noted_end(const struct steps *list, size_t done, const struct loan
 }
 
 /* Notes the steps that give back the registers of the program that are borrowed while the list goes on at
- * `done`. Returns the step up to which that is right. The note of another list, which did not come to its
- * end, stays until then: a list that borrows nothing may be what gives them back. */
+ * `done`. Returns the step up to which that is right. The note of another list, which did not reach its end,
+ * stays until then: a list that borrows nothing may be what gives them back. */
 static size_t note_borrowed(struct ledger *ledger, const struct steps *list, size_t done,
                             const uint64_t *results, bool *noted)
 {

@@ -79,14 +79,14 @@ bool ledger_is_ours(struct ledger *ledger, struct address at, bool *ours, const 
 void ledger_leave(struct ledger *ledger, struct address at);
 enum { LEDGER_USES = 16 };
 /* The program has code that sets these bits, which start a counter: where this run has set them, they stay
- * set, for the value does not tell whether the program counts with it by now. Before the address is held. */
+ * set, for the value does not show whether the program counts with it by now. Before the address is held. */
 void ledger_note_use(struct ledger *ledger, struct address at, uint64_t bits);
 /* What was left alone since the last call. */
 void ledger_take_left(struct ledger *ledger, struct left_alone *out);
 
 /* Forgets one address: its new value stays. */
 void ledger_forget(struct ledger *ledger, struct address at);
-/* The same, but the journal keeps it: it is put back after a run that does not come to its end. */
+/* The same, but the journal keeps it: it is put back after a run that does not reach its end. */
 void ledger_keep_at_end(struct ledger *ledger, struct address at);
 
 /*
@@ -116,5 +116,5 @@ void ledger_name(struct address at, char *out, size_t size);
  */
 void ledger_names(const struct ledger *ledger, char *out, size_t size);
 /* Undoes everything, last first, and goes on after a failure. What could not be undone stays held. What holds
- * another value than the run's is left alone; a look that fails keeps nothing from being undone. */
+ * another value than the run's is left alone; a read that fails keeps nothing from being undone. */
 bool ledger_undo(struct ledger *ledger, const struct deadline *deadline, struct error *error);

@@ -1,4 +1,4 @@
-/* The end of what the ledger holds: it looks before it writes. What no longer has this run's value stays as
+/* The end of what the ledger holds: it reads before it writes. What no longer has this run's value stays as
  * it is. */
 #include "links/ledger_inside.h"
 
@@ -8,7 +8,7 @@
 
 enum { TRIES = 3, LOOKS = 16 };
 
-/* --- looking before it is written ----------------------------------------------------------------------- */
+/* --- reading before it is written ----------------------------------------------------------------------- */
 
 void ledger_note_use(struct ledger *ledger, struct address at, uint64_t bits)
 {
@@ -33,7 +33,7 @@ static void undo_leave(struct ledger *ledger, const struct ledger_entry *entry, 
     left_alone_add(&ledger->book->left, entry->is.at, why, name);
 }
 
-/* It cannot be looked at now, which keeps nothing from being undone. */
+/* It cannot be read now, which keeps nothing from being undone. */
 static bool is_hidden(const struct error *unread)
 {
     return unread->kind == ERROR_FAULT || unread->kind == ERROR_ASLEEP;
@@ -78,7 +78,7 @@ static uint64_t bits_left_on(struct ledger *ledger, const struct ledger_entry *e
     return on;
 }
 
-/* The looks before what starts a counter is switched off: the counter's other registers tell whether
+/* The reads before what starts a counter is switched off: the counter's other registers show whether
  * something else uses it by now. */
 static size_t add_looks(const struct ledger *ledger, const struct ledger_entry *entry, struct step *steps,
                         const struct ledger_entry **looks)
@@ -99,7 +99,7 @@ static size_t add_looks(const struct ledger *ledger, const struct ledger_entry *
     return n;
 }
 
-/* Writes if the looks before it allow that, in one list. */
+/* Writes if the reads before it allow that, in one list. */
 static bool look_and_write(struct ledger *ledger, const struct ledger_entry *entry, uint64_t value,
                            bool *wrote, const struct deadline *deadline, struct error *error)
 {

@@ -15,7 +15,7 @@
 
 enum view_state { VIEW_UNKNOWN, VIEW_RUNNING, VIEW_HALTED, VIEW_RESET };
 
-/* One way to see memory: an OpenOCD target, an access port behind a probe, a CPU. */
+/* One way to see memory: an OpenOCD target, an access port of a probe, a CPU. */
 struct link_view {
     uint16_t unit; /* for struct address */
     char name[64]; /* the server's name for it, for printing only */
@@ -25,7 +25,7 @@ struct link_view {
     bool has_port;
     uint16_t port;         /* the access port in front of it: unit for SPACE_AP */
     uint64_t debug_base;   /* of its debug registers, if the server or the user says; else 0 */
-    unsigned core_id;      /* which of several cores behind one port */
+    unsigned core_id;      /* which of several cores at one port */
     enum view_state state; /* what the server believes */
     bool counts_only;      /* only for counters; another link controls the core: see link_combined_new */
 };
@@ -34,7 +34,7 @@ struct link_view {
 enum link_power {
     LINK_POWER_AS_FOUND,
     LINK_POWER_DOWN, /* no core is left halted */
-    LINK_POWER_UP,   /* a core is left halted for the user to look at */
+    LINK_POWER_UP,   /* a core is left halted for the user to inspect */
 };
 
 struct link;
@@ -100,7 +100,7 @@ void link_describe(struct link *link, char *out, size_t size);
 /* While held, a server neither polls the core nor acts on what it finds. True without a server. */
 bool link_hold(struct link *link, bool hold, struct error *error);
 /* Before link_hold: what is read there while the core is halted, an OP_UNTIL. A server that takes us for dead
- * does not look at a core that is halted so. NULL: it may, whenever it likes. */
+ * does not inspect a core that is halted so. NULL: it may, whenever it likes. */
 void link_hold_while(struct link *link, const struct step *halted);
 /* Marks a server that has memory as in use by us; link_close takes the mark away. ERROR_IN_USE: another
  * pmu-probe holds it. A holder that is dead is succeeded. True without such a server. */

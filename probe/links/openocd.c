@@ -159,7 +159,7 @@ static bool openocd_server_run(struct link *link, uint16_t unit, bool run, const
     if (unit >= openocd->n)
         return error_set(error, ERROR_NO_CORE, "OpenOCD has no target %u", unit);
     const char *name = openocd->targets[unit].name;
-    /* OpenOCD crashes if it is told to resume some of them */
+    /* OpenOCD crashes if it is asked to resume some of them */
     if (!openocd->targets[unit].is_core)
         return error_set(error, ERROR_NO_CORE, "%s is not a core", name);
     for (;;) {
@@ -221,7 +221,7 @@ static bool mark_server(void *context, const char *mine, const char *dead, char 
     char command[64 + 2 * CLAIM_TEXT];
     const char *answer = NULL;
     size_t length = 0;
-    /* A mark that cannot stand in braces is none of ours */
+    /* A mark that cannot be in braces is not one of ours */
     bool is_plain = strpbrk(dead, "{}\\\x1a") == NULL;
     snprintf(command, sizeof command, "pmu_claim {%s} {%s}", mine, is_plain ? dead : "");
     if (!openocd_session_text(&openocd->session, command, &deadline, &answer, &length, error))

@@ -190,7 +190,7 @@ static void find_port(struct openocd_process *process)
     }
 }
 
-/* Logs whole lines as they come; long ones in pieces. */
+/* Logs whole lines as they arrive; long ones in pieces. */
 static void pass_on(struct openocd_process *process, const char *text, size_t n)
 {
     for (size_t i = 0; process->to != NULL && i < n; i++) {
@@ -318,7 +318,7 @@ static bool wait_for_port(struct openocd_process *process, const struct deadline
         process->log_fd < 0 ? "OpenOCD could not start" : "OpenOCD did not open its Tcl port in time", error);
 }
 
-/* Where others put it, below the user's home. The last of several is the newest, as far as names tell. */
+/* Where others put it, below the user's home. The last of several is the newest, as far as names show it. */
 static bool find_elsewhere(char *out, size_t size)
 {
     static const char *const places[] = {"/.platformio/packages/tool-openocd*/bin/openocd",
@@ -353,7 +353,7 @@ struct openocd_process *openocd_process_start(const char *path, const char *cons
     }
     process->log_fd = -1;
     process->to = log;
-    /* Our options come first: OpenOCD refuses them after the user's `init` */
+    /* Our options are first: OpenOCD refuses them after the user's `init` */
     size_t used = 0;
     char elsewhere[PATH_MAX];
     const char *named = path != NULL ? path : getenv("PMU_OPENOCD");

@@ -16,7 +16,7 @@ enum {
     REFUSED_MS = 1000, /* while connections are refused */
     FIRST_WORD_MS = 3000,
     CUTS = 3,     /* of the connection, in one request */
-    NUMBERS = 24, /* bits of a session's own numbers; above them is what tells it from another's */
+    NUMBERS = 24, /* bits of a session's own numbers; the bits above identify the session */
     GLANCE_MS = 50,
     SMALL_ANSWER = 16384,
     QUOTE = 80,
@@ -64,7 +64,7 @@ static bool lose(struct openocd_session *session, enum openocd_end end, const ch
     switch (end) {
     case OPENOCD_SILENT:
     case OPENOCD_CANCELLED:
-        /* The answer may still come; its number tells it from the next one */
+        /* The answer may still arrive; its number differs from the next one's */
         return error_set(error, ERROR_LINK_LOST, "OpenOCD at %s stopped answering (%s)", session->peer,
                          phase_of(what, phase, sizeof phase));
     case OPENOCD_TOO_LONG:
@@ -383,7 +383,7 @@ static bool ask_version(struct openocd_session *session, const struct deadline *
            error_set(error, ERROR_LINK_PROTOCOL, "%s is too old: %s", session->peer, words);
 }
 
-/* Tells our pmu.tcl from that of another build or one edited by hand. */
+/* Distinguishes our pmu.tcl from that of another build or one edited by hand. */
 static uint32_t text_hash(const char *text)
 {
     uint32_t hash = 2166136261U;
@@ -431,7 +431,7 @@ static bool prepare(struct openocd_session *session, const struct deadline *dead
     return load_pmu_tcl(session, hash, deadline, error);
 }
 
-/* An OpenOCD that was restarted looks at the core by itself, and would take its registers in use for the
+/* An OpenOCD that was restarted reads the core by itself, and would take its registers in use for the
  * program's. Any other one knows our connection, which is another one now. */
 static bool hold_anew(struct openocd_session *session, const struct deadline *deadline, struct error *error)
 {

@@ -18,18 +18,18 @@ struct openocd_session {
     struct openocd_rpc rpc;
     struct openocd_process *process; /* NULL: not ours */
     char peer[128];                  /* "localhost:6666" */
-    char host[OPENOCD_HOST];         /* "": behind a transport */
+    char host[OPENOCD_HOST];         /* "": through a transport */
     uint16_t port;
     uint64_t sequence;        /* of the last request */
     uint64_t answered;        /* of the last answer */
     bool opened;              /* the first handshake was complete */
-    bool lost;                /* the answers make no sense any more, or none come */
+    bool lost;                /* the answers make no sense any more, or none arrive */
     bool gone;                /* and no connection can be made again */
     bool restarted;           /* it was another OpenOCD that answered then */
     bool held;                /* its polling is off, for us */
     char strange[96];         /* what it says in place of a version; "": it has one */
     char halted[96];          /* a step that is met while our core is halted; "": none */
-    bool silent;              /* the last answer did not come */
+    bool silent;              /* the last answer did not arrive */
     struct deadline patience; /* then: until this, in all, answers are waited for as long as ever */
     struct ending *ending;    /* how long the end of a run may take; may be NULL */
 };
@@ -57,14 +57,14 @@ bool openocd_session_distrust(struct openocd_session *session, const char *text,
 /* Runs a command of pmu.tcl that answers a number and a WHY but no results. */
 bool openocd_session_do(struct openocd_session *session, const char *command, const struct deadline *deadline,
                         enum why *why, struct error *error);
-/* Keeps OpenOCD from looking at the target by itself, or lets it. */
+/* Keeps OpenOCD from polling the target by itself, or lets it. */
 bool openocd_session_hold(struct openocd_session *session, bool hold, const struct deadline *deadline,
                           struct error *error);
 /* Runs a command that answers with text, valid until the next call, and that may be sent twice. */
 bool openocd_session_text(struct openocd_session *session, const char *command,
                           const struct deadline *deadline, const char **answer, size_t *length,
                           struct error *error);
-/* Lists the targets by `pmu_open`, which looks for them afresh, or by `pmu_targets`. */
+/* Lists the targets by `pmu_open`, which searches for them afresh, or by `pmu_targets`. */
 bool openocd_session_targets(struct openocd_session *session, const char *command,
                              const struct deadline *deadline, struct link_view *out, size_t room, size_t *n,
                              struct error *error);

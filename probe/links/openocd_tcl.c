@@ -59,7 +59,7 @@ void openocd_rpc_close(struct openocd_rpc *rpc)
     rpc->used = rpc->room = rpc->consumed = 0;
 }
 
-/* Sends through the transport; the answer then waits in the buffer as if it had come over a socket. */
+/* Sends through the transport; the answer then waits in the buffer as if it had arrived over a socket. */
 static enum openocd_end speak(struct openocd_rpc *rpc, const char *request, size_t length,
                               const struct deadline *deadline)
 {

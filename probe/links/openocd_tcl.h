@@ -21,8 +21,8 @@ enum openocd_end {
     OPENOCD_ANSWERED,
     OPENOCD_SILENT,    /* the deadline passed */
     OPENOCD_CANCELLED, /* the user cancelled */
-    OPENOCD_CLOSED,    /* the connection, or the process behind it, is gone */
-    OPENOCD_TOO_LONG,  /* more bytes came than allowed, without an end */
+    OPENOCD_CLOSED,    /* the connection, or the process at its other end, is gone */
+    OPENOCD_TOO_LONG,  /* more bytes arrived than allowed, without an end */
     OPENOCD_NO_MEMORY,
 };
 
@@ -89,7 +89,7 @@ struct openocd_reply {
     size_t words_length;
 };
 
-/* False: not an answer of pmu.tcl. `reply` points into `text`, after which comes a NUL. */
+/* False: not an answer of pmu.tcl. `reply` points into `text`, after which there is a NUL. */
 bool openocd_reply_read(const char *text, size_t length, struct openocd_reply *reply);
 /*
  * Checks that the reply can be the answer to these steps, all of which were sent, and takes its results.
@@ -98,8 +98,8 @@ bool openocd_reply_read(const char *text, size_t length, struct openocd_reply *r
 bool openocd_reply_take(const struct openocd_reply *reply, const struct step *steps, size_t n,
                         uint64_t *results, struct outcome *outcome);
 
-/* Reads the list of targets, after which comes a NUL; *n is how many there are, of which at most `room` are
- * stored. False: no list. */
+/* Reads the list of targets, after which there is a NUL; *n is how many there are, of which at most `room`
+ * are stored. False: no list. */
 bool openocd_targets_read(const char *text, size_t length, struct link_view *out, size_t room, size_t *n);
 /* Reads "Open On-Chip Debugger 0.12.0", "xPack Open On-Chip Debugger v0.12.0+dev". */
 bool openocd_version_read(const char *text, unsigned *major, unsigned *minor);

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* As many as no run has: a budget is no measurement, and has no error. */
+/* More than any run has: a budget is not a measurement, and has no error. */
 static const uint64_t NO_ERROR = UINT64_C(1) << 40;
 
 /* As in a region file: it reads back. */

@@ -18,5 +18,5 @@ struct budget {
 };
 
 /* Whether the region's first column keeps within the budget; `name` is the budget as text. `now` NULL: it has
- * no hit. `family`: so many verdicts are made together. */
+ * no hit. `family`: the number of verdicts made together. */
 struct verdict_line budget_decide(const struct budget *budget, const struct summary *now, size_t family);

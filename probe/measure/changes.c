@@ -44,7 +44,7 @@ static bool is_equal(const struct change_value *values, size_t from, size_t to)
     return true;
 }
 
-/* What is fitted to the same runs makes neighbours look less alike by about this, 1 + 3r for each of two
+/* What is fitted to the same runs makes neighbours seem less alike by about this, 1 + 3r for each of two
  * numbers that are fitted. 0 to ALIKE_MOST. */
 static double alike_corrected(double products, double squares, double runs)
 {
@@ -86,7 +86,7 @@ static struct split judge(const struct change_value *values, size_t from, size_t
 }
 
 struct place {
-    size_t at;      /* the first run behind the cut; that of the row if there is no place for one */
+    size_t at;      /* the first run after the cut; that of the row if there is no place for one */
     double between; /* how much a cut there takes from the squares around the mean */
 };
 
@@ -138,9 +138,9 @@ static void shuffle(struct change_value *values, size_t n, uint64_t *state)
     }
 }
 
-/* The chance of such a difference at any place if the same runs came in another order: it supposes nothing of
- * how they vary, but that neighbours are no more alike than others. `chance`: above it nobody asks by how
- * much. */
+/* The chance of such a difference at any place if the same runs were in another order: it supposes nothing of
+ * how they vary, but that neighbours are no more alike than others. `chance`: a larger result need not be
+ * exact. */
 static double chance_of_order(const struct change_value *values, size_t n, double between, double chance)
 {
     unsigned orders = (unsigned)fmin(ceil(ORDERS / chance), ORDERS_MOST), as_great = 0, tried = 0;
@@ -149,7 +149,7 @@ static double chance_of_order(const struct change_value *values, size_t n, doubl
     if (shuffled == NULL)
         return 1;
     memcpy(shuffled, values, n * sizeof *values);
-    /* Rounding must not tell equal orders apart */
+    /* Rounding must not distinguish equal orders */
     for (; tried < orders && as_great <= chance * orders; tried++) {
         shuffle(shuffled, n, &state);
         as_great += best_place(shuffled, 0, n).between >= between * (1 - 1e-9);
@@ -198,7 +198,7 @@ static size_t stretch_end(const struct change *changes, size_t n, size_t from, s
 }
 
 /* Cuts in every stretch whose halves differ, measured by how much neighbours differ: too many rather than too
- * few, because levels that are not cut apart yet look like noise. */
+ * few, because levels that are not cut apart yet have the form of noise. */
 static size_t cut(const struct change_value *values, size_t n, struct change *out, size_t room)
 {
     size_t found = 0;

@@ -18,7 +18,7 @@ struct change {
     double before, after; /* means of the stretches on both sides */
 };
 
-/* A level is believed after so many runs that vary, or so many that are exactly equal. */
+/* A level is believed after this number of runs that vary, or this number that are exactly equal. */
 enum { CHANGE_RUNS = 3, CHANGE_EQUAL_RUNS = 2 };
 
 /*

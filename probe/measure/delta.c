@@ -12,7 +12,7 @@
 enum {
     HITS_DEFAULT = 100,
     HITS_MOST = 1 << 30, /* if only the time ends it */
-    AT_ONCE = 16, /* if it is not known how many will come: the end of a turn loses those on their way */
+    AT_ONCE = 16, /* if it is not known how many will follow: the end of a turn loses those on their way */
     WINDOW_US = 2000000,
     ROUNDS = 4, /* the passes take turns, so that a drift affects all of them */
     REHITS_FIRST = 10,
@@ -82,7 +82,7 @@ struct waiting {
     size_t slot; /* of what was read at its end */
 };
 
-/* The end of the last hit. The next one in the same call of the engine shows when the call came again. */
+/* The end of the last hit. The next one in the same call of the engine shows when the call was made again. */
 struct hit_end {
     bool known;
     uint64_t values[READING_ROOM], us; /* us: not later than they were read */
@@ -99,7 +99,7 @@ struct delta {
     struct evaluation evaluation;
     struct plausible plausible;
     struct error written; /* no hit counts after this */
-    bool ran_on;          /* in this run, the next stop comes after the last hit's end */
+    bool ran_on;          /* in this run, the next stop is after the last hit's end */
     struct waiting waiting[WAITING_ROOM];
     size_t n_waiting;
     struct hit_end last;
@@ -140,13 +140,13 @@ static bool was_undisturbed(const struct delta *delta, const struct hit_result *
     return false;
 }
 
-/* Cycles come first in every pass. Without them, the passes begin with different events. */
+/* Cycles are first in every pass. Without them, the passes begin with different events. */
 static bool leads_as_the_first(const struct delta *delta)
 {
     return delta->pass->plan->column[0] == delta->passes->plan->column[0];
 }
 
-/* What a hit that counts adds to the run, beside the values of its columns. */
+/* What a hit that counts adds to the run, in addition to the values of its columns. */
 static void count(struct delta *delta, const struct raw_hit *raw, struct hit_result *hit)
 {
     struct summary *summary = delta->summary;
@@ -490,7 +490,7 @@ static uint64_t warmup_left(const struct delta *delta)
 }
 
 /* For how many hits the engine is asked. It has several on their way at a time, and waits for all of these at
- * the end of a turn: so no more than are likely to come in the time. */
+ * the end of a turn: so no more than are likely to occur in the time. */
 static uint64_t hits_to_ask(const struct delta *delta)
 {
     const struct pass *pass = delta->pass;
@@ -575,7 +575,7 @@ bool delta_turn(struct delta *delta, struct engine *engine, const struct delta_t
     return false;
 }
 
-/* A round up to so many hits of each pass. The passes share what is left of --for. */
+/* A round up to this number of hits of each pass. The passes share what is left of --for. */
 static bool take_round(struct delta *delta, struct engine *engine, uint64_t goal,
                        const struct deadline *deadline, struct error *error)
 {

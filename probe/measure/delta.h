@@ -18,8 +18,8 @@
 #include <stdint.h>
 
 struct delta_options {
-    uint64_t hits;      /* of each pass, exactly; 0: up to 100, or as many as come in 2 s after the first */
-    int64_t for_us;     /* or as many as come in this time, over all passes, but at least one; 0: not given */
+    uint64_t hits;  /* of each pass, exactly; 0: up to 100, or as many as occur in 2 s after the first */
+    int64_t for_us; /* or as many as occur in this time, over all passes, but at least one; 0: not given */
     int64_t timeout_ms; /* for the start, and then for the end, to be reached */
     uint64_t warmup;    /* the first hits of the run, which are measured and not counted */
     double precision;   /* end as soon as the mean of the first column is known so well (precision.h); with
@@ -41,8 +41,8 @@ struct delta_sink {
     void *context;
     void (*hit)(void *context, const struct hit_result *);
     void (*tick)(void *context, uint64_t hits, enum engine_wait);
-    /* With `slow_hits`: the core stands at the end of a hit that may be one. What is to be kept of that goes
-     * to slot `slot`. */
+    /* With `slow_hits`: the core is halted at the end of a hit that may be one. What is to be kept of that
+     * goes to slot `slot`. */
     bool (*slow_hit)(void *context, size_t slot, struct error *);
 };
 

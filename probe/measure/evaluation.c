@@ -117,7 +117,7 @@ static bool contradicts(const struct evaluation *evaluation, const struct counte
 }
 
 /* The target's own slow clock is better evidence than the host's time. If they contradict each other, the
- * host's has to agree only roughly: a target that stood still for a moment may make up for it. */
+ * host's has to agree only roughly: a target that was stopped for a moment may make up for it. */
 static void narrow(const struct evaluation *evaluation, const struct counter *counter,
                    const struct evaluation_span *span, uint64_t elapsed, struct widen_bounds *bounds)
 {

@@ -16,7 +16,7 @@
 struct line_cost {
     size_t file; /* of the listing */
     unsigned line;
-    uint64_t hits;                 /* how often the program came to it from another line, or back to it */
+    uint64_t hits;                 /* how often the program reached it from another line, or back to it */
     double mean;                   /* cycles per call */
     struct statistics *calls;      /* cycles of each call in which no hop of it was disturbed */
     unsigned pieces, instructions; /* blocks, and instructions in all of them */

@@ -180,7 +180,7 @@ static bool find_fixed(const struct counter_block *block, const char *name, uint
     return false;
 }
 
-/* Cuts the modifiers behind a colon off the name, if the block knows any. */
+/* Cuts the modifiers after a colon off the name, if the block knows any. */
 static char *split(const struct planning *p, struct event_request *request)
 {
     char *colon = strchr(request->name, ':');

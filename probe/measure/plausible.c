@@ -74,7 +74,7 @@ bool plausible_totals(const struct plausible *plausible, const struct widen *tot
     return true;
 }
 
-/* A hit executes at least one instruction, so it takes at least one cycle. A whole wrap would look the same.
+/* A hit executes at least one instruction, so it takes at least one cycle. A whole wrap would read the same.
  */
 static bool stood_still(const struct plausible *plausible, const struct raw_hit *hit)
 {
@@ -107,7 +107,7 @@ bool plausible_hit(struct plausible *plausible, const struct raw_hit *hit, struc
 bool plausible_rehit(const struct plausible *plausible, const struct raw_hit *rehit, int64_t now_us,
                      struct error *error)
 {
-    enum { LIKELY_BITS = 24 }; /* the same value after a wrap is no coincidence to be reckoned with */
+    enum { LIKELY_BITS = 24 }; /* the same value after a wrap is too unlikely a coincidence to consider */
     if (plausible->reading == NULL || !plausible->has_last || !plausible->counts_cycles)
         return true;
     const struct counter *cycles = &plausible->reading->counters[0];
@@ -134,7 +134,7 @@ static bool check_poll(const struct device_poll *poll, struct error *error)
     return poll->changed == NULL || witness_tell(poll->changed, poll->saw, error);
 }
 
-/* What the polls of a trial tell. */
+/* What the polls of a trial show. */
 struct trial {
     struct plausible by_claim, by_core; /* judges by the claimed clock, and by what any such core can do */
     uint64_t last[READING_ROOM], last_us, last_end_us, first_us, elapsed;

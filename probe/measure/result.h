@@ -87,7 +87,7 @@ struct hit_result {
     uint64_t number; /* from 1 */
     unsigned pass;   /* from 0 */
     bool tainted;
-    bool warmup;    /* it comes before those that count */
+    bool warmup;    /* it precedes those that count */
     double seconds; /* since the run began */
     size_t n;
     struct value values[RESULT_COLUMNS];
@@ -110,11 +110,11 @@ struct periods {
     /* Of the turns that began at random moments, the last ones: cycles up to the first call, at least. */
     uint64_t waits[PERIODS_WAITS];
     size_t n_waits;    /* of all turns */
-    bool has_waits;    /* the counter can tell them */
+    bool has_waits;    /* the counter can identify them */
     double share_most; /* what its callers show; 0: nothing */
 };
 
-/* A wait at whose end no call had come. */
+/* A wait at whose end no call had been made. */
 #define PERIODS_IN_VAIN UINT64_MAX
 
 static inline void periods_add_wait(struct periods *periods, uint64_t cycles)
@@ -127,7 +127,7 @@ struct summary {
     size_t n;
     struct column columns[RESULT_COLUMNS];
     unsigned passes;                /* that the columns take */
-    uint64_t hits, tainted, wanted; /* wanted: of each pass; 0: as many as come in the time */
+    uint64_t hits, tainted, wanted; /* wanted: of each pass; 0: as many as occur in the time */
     char disagreement[160];         /* how the passes' cycles differ; "" if they agree */
     uint64_t warmup;                /* hits before those that count; not in `hits` */
     double precision;               /* that was wanted, as a part of the mean; 0: none was */

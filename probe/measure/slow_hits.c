@@ -50,7 +50,7 @@ size_t slow_hits_take(struct slow_hits *slow, const struct hit_result *hit, size
     *kept = (struct slow_hit){.hit = *hit, .slot = slot};
     if (slot == SLOW_HIT_NONE)
         kept->slot = slow_hits_reserve(slow);
-    kept->hit.words = NULL; /* it moves: whoever prints it takes its own */
+    kept->hit.words = NULL; /* it moves: a printer uses kept->words */
     if (words != NULL)
         memcpy(kept->words, words, sizeof kept->words);
     return kept->slot;

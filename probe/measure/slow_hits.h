@@ -26,7 +26,7 @@ struct slow_hits {
     size_t n;
     struct slow_hit at[SLOW_HITS_MOST]; /* the slowest first */
     bool is_used[SLOW_HIT_SLOTS], is_read[SLOW_HIT_SLOTS];
-    int64_t longest_us; /* that the core stood to be read, at any hit */
+    int64_t longest_us; /* that the core was halted to be read, at any hit */
 };
 
 void slow_hits_begin(struct slow_hits *slow, size_t wanted);
@@ -35,7 +35,7 @@ size_t slow_hits_reserve(struct slow_hits *slow);
 void slow_hits_release(struct slow_hits *slow, size_t slot);
 /*
  * Judges a hit by its value of `column`; of equals, the earlier one is the slower, but a count that is only
- * bounded comes before an exact one. `slot` is reserved, or SLOW_HIT_NONE. Returns the slot of a hit that is
+ * bounded precedes an exact one. `slot` is reserved, or SLOW_HIT_NONE. Returns the slot of a hit that is
  * kept; else SLOW_HIT_NONE, and `slot` is released.
  */
 size_t slow_hits_take(struct slow_hits *slow, const struct hit_result *hit, size_t column,

@@ -73,10 +73,10 @@ static double drift_of(const double *values, size_t n)
 }
 
 /*
- * Looks at single hits, then at stretches of two, four and so on. At each length at which neighbours are
- * alike, the error is the stretches' own spread, widened by what an autoregression of first order adds. The
- * largest error counts, and the fewest degrees of freedom. In a long run, hits that are alike within one mean
- * show in the spread of the means.
+ * Takes single hits, then stretches of two, four and so on. At each length at which neighbours are alike,
+ * the error is the stretches' own spread, widened by what an autoregression of first order adds. The largest
+ * error counts, and the fewest degrees of freedom. In a long run, hits that are alike within one mean show in
+ * the spread of the means.
  */
 struct series_error series_error(const struct series *series, double sd, uint64_t count)
 {
@@ -150,7 +150,7 @@ static size_t bucket_of(uint64_t value)
     return first + (part < 1024 ? part / 2 : HALF + (part - 1024) / 3);
 }
 
-/* The bucket behind the last one would begin at 2^64, which is 0. */
+/* The bucket after the last one would begin at 2^64, which is 0. */
 static uint64_t bucket_low(size_t bucket)
 {
     if (bucket >= BUCKETS)
@@ -192,7 +192,7 @@ static bool entry_add(struct statistics *statistics, uint64_t value)
     return true;
 }
 
-/* Entries are sorted and so are their buckets: the overflows fit in behind the entries already read. */
+/* Entries are sorted and so are their buckets: the overflows fit in after the entries already read. */
 static void convert(struct statistics *statistics)
 {
     struct entry *entries = statistics->entries;

@@ -9,7 +9,7 @@ static const struct overhead none[READING_ROOM] = {{.known = true}};
 static void note_skew(struct window *window, uint64_t before_us, uint64_t after_us)
 {
     uint64_t skew = us_between(before_us, after_us);
-    if (window->halts) { /* the counters stand still during a sample */
+    if (window->halts) { /* the counters are stopped during a sample */
         window->halted_us += skew;
         return;
     }

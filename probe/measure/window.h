@@ -31,7 +31,7 @@ struct window {
     uint64_t sample_skew_us; /* the same for the last sample */
     bool halts;              /* each sample halts the core, and so does window_begin */
     uint64_t halted_us;      /* at most, in all */
-    uint64_t samples, lost;  /* lost: samples that came too late for a counter */
+    uint64_t samples, lost;  /* lost: samples that were too late for a counter */
 };
 
 bool window_begin(struct window *window, struct device *device, const struct clock *clock,
@@ -63,7 +63,7 @@ struct cpu_windows {
 bool cpu_windows_take_chosen(struct cpu_windows *windows, struct device *device, struct error *error);
 /*
  * Takes every CPU of the device, with the named block (NULL: the best). A counter counts as free only if it
- * is free on all CPUs. ERROR_USAGE if the cores are no threads of a card. Close it even after a failure;
+ * is free on all CPUs. ERROR_USAGE if the cores are not threads of a card. Close it even after a failure;
  * device_undo restores the target.
  */
 bool cpu_windows_take_all(struct cpu_windows *windows, struct device *device, const char *block,

@@ -31,7 +31,7 @@ struct wrap_evidence {
     uint64_t each, modulus;  /* of the tick variable */
     double slow_hz, fast_hz; /* the counter's rate against the timer's */
     /* Its tick comes from the watchdog, which the program has to start: only a timer that was seen to go on
-     * tells anything. */
+     * is evidence. */
     bool seen, runs;
     uint64_t last;
 };

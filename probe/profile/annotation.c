@@ -97,7 +97,7 @@ static bool rewrite(const struct making *making, bool by_line, const struct prof
     return true;
 }
 
-/* The errors of shares come from batches: those of a profile that has these keys only. */
+/* Batches give the errors of shares: those of a profile that has these keys only. */
 static bool share_out(const struct making *making, bool by_line, struct shares *out)
 {
     const struct profile *from = making->profile;

@@ -13,7 +13,7 @@ struct call_stack {
     uint64_t samples;
     uint64_t *at;        /* the leaf first; a caller's is inside its call instruction; owned by the set */
     size_t depth;        /* 1 to UNWIND_FRAMES */
-    size_t sure;         /* frames that are not guessed; what lies behind them rests on a guess */
+    size_t sure;         /* frames that are not guessed; what follows them rests on a guess */
     enum unwind_end end; /* UNWIND_OUTERMOST: it is whole; else why it is cut short */
 };
 
@@ -33,5 +33,5 @@ bool call_stacks_merge(struct call_stacks *to, const struct call_stacks *from);
 void call_stacks_free(struct call_stacks *set);
 /* "no_rules", the name of a reason in a file; NULL: the stack is whole. */
 const char *call_stack_end_name(enum unwind_end end);
-/* False: no such name. */
+/* False: unknown name. */
 bool call_stack_end_find(const char *name, enum unwind_end *out);

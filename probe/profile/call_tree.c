@@ -107,7 +107,7 @@ static bool is_row_of(const struct share *row, const struct stack_function *func
     return row->function != NULL && row->address == function->entry;
 }
 
-/* SIZE_MAX: it is no function, but the end of stacks that are cut short. */
+/* SIZE_MAX: it is not a function, but the end of stacks that are cut short. */
 static bool find_row(struct shares *shares, const struct stacks *stacks,
                      const struct stack_function *function, size_t *out)
 {

@@ -1,7 +1,7 @@
 /*
- * Contexts: which exception a Cortex-M is in, and which task of its RTOS it runs, read where the core is
- * looked at beside its samples, or where a sample stopped it; of other cores, what CONTEXTIDR was at the
- * sample before. Nothing is stopped for them.
+ * Contexts: which exception a Cortex-M is in, and which task of its RTOS it runs, read with each look at the
+ * core between its samples, or where a sample stopped it; of other cores, what CONTEXTIDR was at the sample
+ * before. Nothing is stopped for them.
  */
 #pragma once
 
@@ -24,7 +24,7 @@ struct contexts {
     uint64_t process;              /* the first one */
 };
 
-/* `task`: the address of the variable that tells of the task, of a Cortex-M; 0: it is not read. `sample`:
+/* `task`: the address of the variable that identifies the task, of a Cortex-M; 0: it is not read. `sample`:
  * the register that samples are read from, of other cores; NULL: the core is stopped for them. */
 void contexts_begin(struct contexts *contexts, const struct core *core, uint64_t task,
                     const struct pc_sample *sample);
@@ -32,7 +32,7 @@ void contexts_begin(struct contexts *contexts, const struct core *core, uint64_t
 size_t contexts_steps(const struct contexts *contexts);
 /* Returns the index of the first. */
 size_t contexts_add(const struct contexts *contexts, struct steps *list);
-/* Whether they change so often that more looks are worth it. */
+/* Whether they change so often that more reads are worth it. */
 bool contexts_are_many(const struct contexts *contexts);
 /* `sampled`: the sample before them had an address. `asleep`: the core was; then its task is not taken
  * where that is hidden. False: out of memory. */

@@ -16,7 +16,7 @@ enum {
     VISIT_MS = 500,
     NAP_US = 1000
 };
-/* The trial: as long as it takes to see that the event comes at all. */
+/* The trial: as long as it takes to see that the event occurs at all. */
 enum { TRIAL_EVENTS = 1000, TRIAL_MS = 300 };
 enum { DIFFERENT_RETURNS = 4, LOOKS_AT_ONE_PLACE = 32 };
 /* A stop takes up to a millisecond, and is to take no more than a tenth of the time. */
@@ -127,7 +127,7 @@ static bool read_pc(struct event_sampler *sampler, const struct counter_stop_loo
     return contexts_note(contexts, results + words, false, false) || fails_for_memory(error);
 }
 
-/* Beside a stack, which is read by lists of its own. */
+/* In addition to a stack, which has its own lists. */
 static bool note_contexts(struct event_sampler *sampler, const struct deadline *deadline, struct error *error)
 {
     struct step items[PROFILE_CONTEXTS];
@@ -164,8 +164,8 @@ static bool read_return(struct event_sampler *sampler, bool *is, uint64_t *to,
 
 /*
  * The PMU's overflow asks for the halt, and raises the PMU's interrupt: where that is enabled, the core takes
- * it first, and stands in its handler, always as far behind its beginning. So stops in a row at one place,
- * with interrupts from different ones, come of that. Stops of an idle core are at one place, too.
+ * it first, and stops in its handler, always at the same distance from its beginning. That causes stops in a
+ * row at one place, with interrupts from different ones. Stops of an idle core are at one place, too.
  */
 static bool note_handler(struct event_sampler *sampler, uint64_t pc, const struct deadline *deadline,
                          struct error *error)
@@ -187,7 +187,7 @@ static bool note_handler(struct event_sampler *sampler, uint64_t pc, const struc
     return true;
 }
 
-/* Where the core stands, into the tally. */
+/* Adds the core's place to the tally. */
 static bool note_place(struct event_sampler *sampler, const struct counter_stop_look *look,
                        struct profile_tally *tally, const struct deadline *deadline, struct error *error)
 {
@@ -261,8 +261,8 @@ static bool tell_foreign(struct event_sampler *sampler, const struct counter_sto
     return error_set(error, ERROR_FOREIGN_STOP, "another debugger halted the core at 0x%08" PRIX64, pc);
 }
 
-/* An overflow comes when the counter has gone from minus N to 0, and has no value outside that. As
- * the core must be halted to read it, this is done only where stops fail to come. */
+/* An overflow occurs when the counter has gone from minus N to 0, and has no value outside that. As the core
+ * must be halted to read it, this is done only where stops fail to occur. */
 static bool check_by_halting(struct event_sampler *sampler, const struct deadline *deadline,
                              struct error *error)
 {
@@ -287,8 +287,8 @@ static bool check_by_halting(struct event_sampler *sampler, const struct deadlin
     return counter_stop_go_on(&sampler->stop, left, look.value, &ignored, deadline, error);
 }
 
-/* A counter that the program sets back comes to its stop late, or never. After a reset, which is found a
- * little later, it looks the same once. */
+/* A counter that the program sets back reaches its stop late, or never. A reset, which is found a little
+ * later, has the same effect once. */
 static bool check_count(struct event_sampler *sampler, const struct deadline *deadline, struct error *error)
 {
     struct count now;

@@ -1,8 +1,8 @@
 /*
- * The event sampler: a counter stops the core after every N events, give or take an eighth by chance,
- * so that stops keep no step with loops. At each stop the sampler reads where the core is, arms the counter
- * anew and lets the core go on. The counters stand meanwhile, so the events are the program's own. How long
- * the core stood is measured by the host's clock, as counter_stop.h has it.
+ * The event sampler: a counter stops the core after every N events, give or take an eighth by chance, so that
+ * stops keep no step with loops. At each stop the sampler reads where the core is, arms the counter anew and
+ * lets the core go on. The counters are stopped meanwhile, so the events are the program's own. The host's
+ * clock measures how long the core was halted, as counter_stop.h has it.
  */
 #pragma once
 
@@ -32,7 +32,7 @@ struct event_sampler {
     /* Stops in a row at one place, and where the interrupt's handler that may be there returns to */
     unsigned at_one_place, returns_differ;
     uint64_t place, returns_to;
-    bool in_handler;             /* they come right behind an interrupt, which the overflow may have raised */
+    bool in_handler;             /* they occur right after an interrupt, which the overflow may have raised */
     struct stack_reader *stacks; /* NULL: none are wanted; set after event_sampler_begin */
     struct contexts *contexts;   /* the same */
     bool is_proved;
@@ -40,13 +40,13 @@ struct event_sampler {
     size_t n_picks;
     uint64_t seen, seen_us; /* what the counter held when it was read last, and when */
     bool has_seen;          /* since it was armed */
-    int64_t quiet_us;       /* since when no stop came; 0: not known */
+    int64_t quiet_us;       /* since when no stop occurred; 0: not known */
     unsigned set_back;      /* how often it had less than before, with no reset found since */
 };
 
 /* The most events that one stop can be armed for if it is to be this many on average. */
 uint64_t event_sampler_most(uint64_t every);
-/* So many events that stops come some hundred times a second of the running core, with two digits. After
+/* The number of events, of two digits, with which the running core stops some hundred times a second. After
  * device_program; one or two picks, of which the second one is chained. Takes a fifth of a second. */
 bool event_sampler_measure(struct device *device, size_t n, double *per_second, uint64_t *every,
                            const struct deadline *deadline, struct error *error);

@@ -142,7 +142,7 @@ static int by_width(const void *a, const void *b)
     return (one->index > other->index) - (one->index < other->index);
 }
 
-/* Beside one another in the order of their widths, each from the left of its parent on. */
+/* Next to each other in the order of their widths, each from the left of its parent on. */
 static bool lay_out(struct flame *flame)
 {
     struct placed *sorted = calloc(flame->n, sizeof *sorted);

@@ -9,7 +9,7 @@ uint64_t guard_most(uint64_t budget)
     return budget + HALT_ROOM;
 }
 
-/* --- where the core stands ------------------------------------------------------------------------------ */
+/* --- where the core is ---------------------------------------------------------------------------------- */
 
 /* A function that the call ended in, by a jump, returns to the same place. */
 static bool is_elsewhere(const struct guard *guard, const struct unwind_stack *stack, uint64_t end)

@@ -33,14 +33,14 @@ struct guard_sink {
     bool (*overrun)(void *context, const struct guard_overrun *, struct error *);
     /* The call that overran has returned. */
     void (*returned)(void *context, uint64_t number, uint64_t counted);
-    /* It had been left without returning before the core stopped, elsewhere: that was no overrun. */
+    /* It had been left without returning before the core stopped, elsewhere: that was not an overrun. */
     void (*left)(void *context, uint64_t number);
     void (*tick)(void *context, uint64_t calls, enum engine_wait);
 };
 
 struct guard_options {
     uint64_t budget;    /* events */
-    uint64_t overruns;  /* so many, and then it ends */
+    uint64_t overruns;  /* it ends after this number */
     bool keep;          /* at the last of them the core stays halted */
     bool calibrate;     /* else what a halt costs counts as the call's */
     int64_t for_us;     /* 0: not given */
@@ -73,7 +73,7 @@ struct guard {
     struct plausible plausible; /* of the counters that n_picks are of */
     struct guard_result result;
 
-    uint64_t armed; /* for so many events; 0: the call has no budget */
+    uint64_t armed; /* for this number of events; 0: the call has no budget */
     int64_t begun_us;
     struct error written; /* no count of a call may be so */
     bool is_elsewhere;    /* the call under way had used up its budget, and the core was not in it */
@@ -81,6 +81,6 @@ struct guard {
 
 /* The most events that the counter is armed for if this is the budget, for counter_stop_choose. */
 uint64_t guard_most(uint64_t budget);
-/* Until so many overruns, the time or Ctrl-C ends it, which is no failure. guard->result is right even after
- * one. ERROR_START: no call came in time. */
+/* The given number of overruns, the time or Ctrl-C ends it, and none of these is a failure. guard->result is
+ * right even after one. ERROR_START: no call was made in time. */
 bool guard_run(struct guard *guard, const struct deadline *deadline, struct error *error);

@@ -1,6 +1,6 @@
 /*
- * Samples of the PC where nothing tells it while the core runs: behind a GDB server, and in GDB. The core is
- * let go for a random time, interrupted, and asked where it is. So it stands a good part of the time.
+ * Samples of the PC where nothing shows it while the core runs: through a GDB server, and in GDB. The core is
+ * let go for a random time, interrupted, and asked where it is. So it is halted for a good part of the time.
  */
 #pragma once
 
@@ -17,12 +17,12 @@ struct halt_sampler {
     uint64_t random;   /* never 0 */
     double us_each;    /* how long the last stops took */
     uint64_t stood_us; /* at most: from the interrupt to the next run */
-    int64_t halted_us; /* since when it stands */
+    int64_t halted_us; /* since when it is halted */
 };
 
-/* After device_take. The core stands. */
+/* After device_take. The core is halted. */
 void halt_sampler_begin(struct halt_sampler *sampler, struct device *device);
-/* One sample; the core stands afterwards. ERROR_FOREIGN_STOP: it stopped by itself, at a breakpoint of the
+/* One sample; the core is halted afterwards. ERROR_FOREIGN_STOP: it stopped by itself, at a breakpoint of the
  * user's or by a fault. */
 bool halt_sampler_take(struct halt_sampler *sampler, struct profile_tally *tally,
                        const struct deadline *deadline, struct error *error);

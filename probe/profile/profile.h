@@ -9,10 +9,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What a look at the core found when it found no address. */
+/* The core's state when a sample has no address. */
 enum profile_state {
     PROFILE_ASLEEP,        /* WFI, WFE */
-    PROFILE_NOT_PERMITTED, /* the core ran where the sample register does not tell (Secure state), or the
+    PROFILE_NOT_PERMITTED, /* the core ran where the sample register does not show it (Secure state), or the
                               debug signals forbid it */
     PROFILE_HALTED,        /* another debugger's halt, a lockup */
     PROFILE_IN_RESET,      /* the core was held in reset, or its debug logic was off */
@@ -55,9 +55,9 @@ struct profile_about {
     size_t core_count;
     char *source; /* the register that gave the address: "DWT_PCSR", "EDPCSR" ...; "halts" where the core was
                      stopped for each; what stopped it: "DWT cycle match" ... */
-    char *task;   /* the variable that tells of the task; NULL: it was not read */
+    char *task;   /* the variable that identifies the task; NULL: it was not read */
     char *event;  /* that stopped the core; NULL: none, the samples are of time */
-    uint64_t every; /* so many events from stop to stop, on average */
+    uint64_t every; /* the average number of events from stop to stop */
     double asked_s; /* --for; 0: until Ctrl-C */
 };
 
@@ -110,7 +110,7 @@ struct profile_tally {
 bool profile_tally_add(struct profile_tally *tally, uint64_t address, uint64_t samples);
 /* 0: there are none. */
 uint64_t profile_tally_count(const struct profile_tally *tally, uint64_t address);
-/* So many samples of this address had none, because the core was in this state. */
+/* This number of samples of this address had none, because the core was in this state. */
 void profile_tally_move(struct profile_tally *tally, uint64_t address, uint64_t samples,
                         enum profile_state to);
 bool profile_tally_is_empty(const struct profile_tally *tally);

@@ -1,6 +1,6 @@
 /*
- * The last seconds of samples, as a profile whose oldest intervals are dropped as new ones come: what a live
- * table is made from.
+ * The last seconds of samples, as a profile whose oldest intervals are dropped when new ones arrive. A live
+ * table is made from it.
  */
 #pragma once
 

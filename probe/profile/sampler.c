@@ -183,7 +183,7 @@ static void settle_missed(struct sampler *sampler, bool slept, struct profile_ta
     sampler->missed = 0;
 }
 
-/* Returns false if memory is out. A core that stands neither works nor sleeps. */
+/* Returns false if memory is out. A halted core neither works nor sleeps. */
 static bool note_sleep(struct sampler *sampler, uint64_t address, const struct pc_look *look)
 {
     if (look->off || (look->state != CORE_RUNNING && look->state != CORE_ASLEEP))
@@ -195,7 +195,7 @@ static bool note_sleep(struct sampler *sampler, uint64_t address, const struct p
            profile_tally_add(&sampler->ever.asleep, address, asleep);
 }
 
-/* The words behind those of a look. */
+/* The words after those of a look. */
 static bool note_contexts(struct sampler *sampler, const struct pc_look *look, const uint64_t *words,
                           bool sampled)
 {
@@ -218,13 +218,13 @@ static void note_look(struct sampler *sampler, const struct pc_look *look, struc
         sampler->renew = true;
     sampler->look = *look;
     sampler->look.reset = look->reset || (sampler->was_reset && look->off);
-    /* A reset between the two reads of this look shows by the second alone: the renewal tells */
+    /* A reset between the two reads of this look shows by the second alone: the renewal finds it */
     if (!look->off || sampler->look.reset)
         settle_pending(sampler, &sampler->look, tally);
     settle_missed(sampler, !sampler->look.reset && sampler->waits, tally);
 }
 
-/* `next`: the look behind it, or the last one. */
+/* `next`: the look after it, or the last one. */
 static void take_sample(struct run *run, const uint64_t *words, const struct pc_look *next)
 {
     struct sampler *sampler = run->sampler;
@@ -273,7 +273,7 @@ static void take_results(struct run *run, size_t done)
 
 /* --- when the target does not answer -------------------------------------------------------------------- */
 
-/* The time without samples is worth so many of them. The look behind it says what they are. */
+/* The time without samples is worth this number of them. The look after it says what they are. */
 static void count_missed(struct sampler *sampler, int64_t us)
 {
     double missed = sampler->us_each > 0 ? (double)us / sampler->us_each : 1;
@@ -394,7 +394,7 @@ static enum sampler_place place_of(const struct sampler *sampler, uint64_t addre
 
 /* How samples are divided, with what was seen so far. */
 struct division {
-    bool by_code; /* else by the looks alone */
+    bool by_code; /* otherwise by the looks alone */
     double sleeps;
 };
 

@@ -1,7 +1,7 @@
 /*
  * The sampler: samples of the PC of the running core, as fast as the link goes, by lists of reads. The core
- * is never stopped. At random places in each list it looks at the core: whether it sleeps, stands or was
- * reset. After a reset it sets up again what the samples need, and goes on.
+ * is never stopped. At random places in each list it reads the core's state: whether it sleeps, is halted or
+ * was reset. After a reset it sets up again what the samples need, and goes on.
  */
 #pragma once
 
@@ -48,18 +48,18 @@ struct sampler {
     double us_each;                       /* how long a sample takes; 0: not known yet */
     size_t length;                        /* samples of the last list */
     /* What is carried from list to list. */
-    struct pc_look look;             /* the last one */
-    uint64_t pending;                /* samples without an address since then: the next look says why */
-    int64_t left_us;                 /* when the last list ended: what comes then is time of other cores */
-    int64_t good_us;                 /* when there were samples last */
-    int64_t missed_us;               /* up to when the time without samples is counted */
-    uint64_t missed;                 /* what that is worth; the next look says why they are missing */
-    bool waits;                      /* the target did not refuse, but let the probe wait */
-    bool was_reset;                  /* and what the samples need is not set yet */
-    bool renew;                      /* after this list all is to be set once more */
+    struct pc_look look; /* the last one */
+    uint64_t pending;    /* samples without an address since then: the next look says why */
+    int64_t left_us;     /* when the last list ended: the time after that belongs to other cores */
+    int64_t good_us;     /* when there were samples last */
+    int64_t missed_us;   /* up to when the time without samples is counted */
+    uint64_t missed;     /* what that is worth; the next look says why they are missing */
+    bool waits;          /* the target did not refuse, but let the probe wait */
+    bool was_reset;      /* and what the samples need is not set yet */
+    bool renew;          /* after this list all is to be set once more */
     const struct sampler_code *code; /* NULL: it is not known. The caller's */
-    /* Looks by the address of the sample before, and those of them that found the core asleep: of this
-     * interval, and of all. */
+    /* Looks by the address of the sample before, and those that found the core asleep: of this interval, and
+     * of all. */
     struct sampler_looks {
         struct profile_tally all, asleep;
     } now, ever;
@@ -73,17 +73,17 @@ struct sampler {
  * nothing. ERROR_NO_COUNTER: it has none. */
 bool sampler_find(struct sampler *sampler, struct device *device, bool *hidden,
                   const struct deadline *deadline, struct error *error);
-/* After device_take, and sampler_find that did find it. ERROR_NO_COUNTER: the register tells nothing. */
+/* After device_take, and sampler_find that did find it. ERROR_NO_COUNTER: the register shows nothing. */
 bool sampler_begin(struct sampler *sampler, const struct deadline *deadline, struct error *error);
-/* One list, which is to take so many microseconds. What it had is in the tally even after a failure. Time
- * between two calls is not missed. */
+/* One list, which is to take this number of microseconds. What it had is in the tally even after a failure.
+ * Time between two calls is not missed. */
 bool sampler_take(struct sampler *sampler, int64_t us, struct profile_tally *tally,
                   const struct deadline *deadline, struct error *error);
 /*
- * Before an interval is closed: separates sleep from work. A look comes later than its sample, and the core
- * may have gone to sleep or woken up in between. So where the code is known, the sampled address decides:
- * samples at a WFI or WFE were taken asleep, if they are as many as the looks say. Elsewhere, of an address'
- * samples the same part counts as asleep as of the looks after them, in this interval if there were any.
+ * Before an interval is closed: separates sleep from work. A look is later than its sample, and the core may
+ * have gone to sleep or woken up in between. So where the code is known, the sampled address decides: samples
+ * at a WFI or WFE were taken asleep, if they are as many as the looks say. Elsewhere, of an address' samples
+ * the same part counts as asleep as of the looks after them, in this interval if there were any.
  */
 void sampler_settle(struct sampler *sampler, struct profile_tally *tally);
 /* After the last list: a last look at the core, for the samples that wait for one. */

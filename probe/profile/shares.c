@@ -432,7 +432,7 @@ static void sum_up(struct making *making)
     out->seconds = to - from;
 }
 
-/* The largest first; equal ones in the order of their addresses, states behind them. */
+/* The largest first; equal ones in the order of their addresses, then states. */
 static int by_samples(const void *a, const void *b)
 {
     const struct row *one = *(struct row *const *)a, *other = *(struct row *const *)b;

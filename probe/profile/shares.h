@@ -1,7 +1,7 @@
 /*
  * What part of a core's samples fell on each function, line, file or address, and how far chance may have
- * moved it. Neighbouring samples are alike, so the error is not that of independent ones: it comes from how
- * much some twenty batches of neighbouring intervals differ.
+ * moved it. Neighbouring samples are alike, so the error is not that of independent ones: it is computed from
+ * how much some twenty batches of neighbouring intervals differ.
  */
 #pragma once
 
@@ -55,7 +55,7 @@ struct shares {
     /* Reasons to trust the table less */
     bool is_few;    /* so few samples that the shares say little */
     bool is_uneven; /* a large share differs much from one part of the run to the next */
-    bool is_sparse; /* the addresses stand apart, as if only some instructions could be sampled */
+    bool is_sparse; /* the addresses are apart, as if only some instructions could be sampled */
 };
 
 /* Of a `sort` from SHARES_CONTEXTS on. */
@@ -69,6 +69,6 @@ void shares_free(struct shares *shares);
 /* "[asleep]", as a name of a row. */
 const char *shares_state_name(enum profile_state state);
 
-/* The function around an address, by its entry; unknown: low and high are 0. Addresses come in order, so it
- * is mostly the one that `last` has, which begins as {0}. */
+/* The function around an address, by its entry; unknown: low and high are 0. Addresses are in order, so it is
+ * mostly the one that `last` has, which begins as {0}. */
 const struct location *shares_function_of(struct symbols *symbols, uint64_t address, struct location *last);

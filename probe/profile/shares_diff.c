@@ -92,7 +92,7 @@ static void merge(struct shares_diff *diff, int (*order)(const void *, const voi
     diff->n = used;
 }
 
-/* What was not met once in so many samples has a part below this, if samples were independent. */
+/* What did not occur once in this number of samples has a part below this, if samples were independent. */
 static double least_error(const struct shares *shares)
 {
     static const double chance = 0.05;

@@ -21,7 +21,7 @@ struct share_change {
     const struct share *row; /* of the new profile, else of the old one; it has the names */
     struct share_side now, old;
     double change;     /* of the part */
-    double plus_minus; /* half of its 95 % interval; NaN: one of the two is too short to tell */
+    double plus_minus; /* half of its 95 % interval; NaN: one of the two is too short to know */
     bool is_noise;     /* zero is in that interval, or it is not known */
 };
 

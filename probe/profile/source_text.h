@@ -1,6 +1,6 @@
 /*
- * The text of a source file that an ELF names. The program may have been built elsewhere: if there is no such
- * file, the ends of its path are tried from the current folder, the longest first.
+ * The text of a source file that an ELF names. The program may have been built elsewhere: if that file does
+ * not exist, the ends of its path are tried from the current folder, the longest first.
  */
 #pragma once
 

@@ -1,6 +1,6 @@
 /*
- * The stack reader: the registers of a core that stands, and its call stack, from these and as much of its
- * stack as it takes, read in pieces.
+ * The stack reader: the registers of a halted core, and its call stack, from these and as much of its stack
+ * as it takes, read in pieces.
  */
 #pragma once
 
@@ -16,13 +16,13 @@
 
 enum { STACK_PIECES = 16, STACK_PIECE_WORDS = 64 };
 
-/* What makes the core stand: one of these. */
+/* What halts the core: one of these. */
 struct stack_stop {
     struct counter_stop *counter;
     struct engine *engine; /* in engine_sink.ended */
 };
 
-/* Where a core stands. */
+/* Where a core is halted. */
 struct stop_place {
     struct stop_register {
         char name[8];

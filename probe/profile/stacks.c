@@ -243,7 +243,7 @@ static void merge_rows(struct stacks *out)
     out->n = used;
 }
 
-/* A stack of one frame is at the frame's own index; those of calls are behind all of these. */
+/* A stack of one frame is at the frame's own index; those of calls are after all of these. */
 static bool make_room(const struct making *making, const struct profile_interval *intervals, size_t n)
 {
     struct stacks *out = making->out;
@@ -279,7 +279,7 @@ static bool join(struct profile_interval *to, const struct profile_interval *fro
     return call_stacks_merge(&to->stacks, &from->stacks);
 }
 
-/* The stacks of a core are gathered in one interval behind all others, each once. */
+/* The stacks of a core are gathered in one interval after all others, each once. */
 static bool add_joined_rows(const struct making *making)
 {
     const struct profile *profile = making->profile;

@@ -40,7 +40,7 @@ struct stack {
 
 struct stacks {
     struct stack_function *functions;
-    struct stack_place *places; /* by rising address, states behind them, and then the end of those cut */
+    struct stack_place *places; /* by rising address, then states, and then the end of those cut */
     size_t *frames;             /* indices into `places` */
     struct stack *rows;
     size_t function_count, place_count, frame_count, n;

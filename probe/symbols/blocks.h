@@ -23,7 +23,7 @@ struct code_block {
     uint64_t next[BLOCK_NEXT]; /* blocks of the function that may follow */
     unsigned n_next;
     bool returns; /* or the function's return may */
-    bool is_open; /* only the execution of the last instruction tells */
+    bool is_open; /* known only when the last instruction executes */
     bool calls;
     bool is_inlined; /* set by the caller: it is another function's code */
 };

@@ -45,7 +45,7 @@ static bool jumps_on(struct symbols *symbols, const struct extent *function)
     return false;
 }
 
-/* Whether the function's last instruction goes on to what lies behind it. */
+/* Whether the function's last instruction goes on to the code after it. */
 static bool falls_on(struct symbols *symbols, const struct extent *function)
 {
     uint64_t last = function->high - 4;
@@ -256,7 +256,7 @@ size_t symbols_stops_before(struct symbols *symbols, const struct extent *ranges
     reached.n = 0;
     if (n > room) {
         n = 0;
-        for (size_t i = 0; i < n_ranges; i++) /* their own ways are looked at below */
+        for (size_t i = 0; i < n_ranges; i++) /* their own ways are handled below */
             if (ranges[i].high == 0 && !reached_add(&reached, symbols, ranges[i].low))
                 n = room + 1;
         for (size_t i = 0; n <= room && i < n_ranges; i++)

@@ -162,7 +162,8 @@ static bool decode_fortran(const char *symbol, char *out, size_t room)
            append(out, room, name + sizeof joint - 1, strlen(name + sizeof joint - 1));
 }
 
-/* filters__twist__2, an overload, is filters.twist. Names of C may look alike, so none is shown that way. */
+/* filters__twist__2, an overload, is filters.twist. Names of C may have the same form, so none is shown that
+ * way. */
 static bool decode_ada(const char *symbol, char *out, size_t room)
 {
     static const char prefix[] = "_ada_", joint[] = "__";
@@ -315,7 +316,7 @@ void name_query_init(struct name_query *request, const char *text, size_t length
     find_word(request->squeezed, request->word, sizeof request->word);
 }
 
-/* Nothing behind the parameters, such as const and &, must be written. */
+/* What follows the parameters, such as const and &, may be left out. */
 static bool is_spelling(const char *wanted, const char *name)
 {
     size_t length = strlen(wanted);

@@ -32,7 +32,7 @@ static int other_kind(const struct instruction *one)
     return (one->writes >> ARM_SP & 1) != 0 ? FRAME_LOST : FRAME_OTHER;
 }
 
-/* What is not always carried out is no op that can be relied on. */
+/* An op that is not always carried out cannot be relied on. */
 struct frame_op frame_op_of(enum instruction_set isa, uint32_t code)
 {
     struct instruction one = instruction_of(isa == ISA_A64 ? ISA_OTHER : isa, code, 0);
@@ -124,7 +124,7 @@ static bool adds_sp(struct frame_layout *layout, const struct frame_op *op)
     return layout->size < LARGEST;
 }
 
-/* Code behind a return is reached from the body, whose frame it has. */
+/* Code after a return is reached from the body, whose frame it has. */
 static bool follow(struct layout_walk *walk, const struct frame_op *op)
 {
     bool goes = op->kind == FRAME_BRANCH || op->kind == FRAME_JUMP || returns(op);

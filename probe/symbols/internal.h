@@ -90,7 +90,7 @@ struct symbols {
     char build_id[2 * 64 + 1];
 
     struct table table;
-    bool leave_known, may_leave; /* see symbols_may_leave, which looks once */
+    bool leave_known, may_leave; /* see symbols_may_leave, which searches once */
 
     bool dwarf_loaded;
     Dwarf *dwarf;
@@ -117,7 +117,7 @@ uint64_t cursor_uleb(struct cursor *cursor);
 int64_t cursor_sleb(struct cursor *cursor);
 const char *cursor_string(struct cursor *cursor);
 void cursor_skip(struct cursor *cursor, uint64_t size);
-/* The next `size` bytes as a cursor of their own; `cursor` moves behind them. */
+/* The next `size` bytes as their own cursor; `cursor` moves past them. */
 struct cursor cursor_part(struct cursor *cursor, uint64_t size);
 bool cursor_more(const struct cursor *cursor);
 
@@ -147,7 +147,7 @@ const struct table *table_get(struct symbols *symbols);
 const struct symbol *table_around(struct symbols *symbols, uint64_t address, struct extent *extent);
 /* Where the next function after `address` begins; `high` if that is not before it. */
 uint64_t table_next_function(struct symbols *symbols, uint64_t address, uint64_t high);
-/* Whether no other function or label has this name, alone or with a dot behind it, as the compiler's copies
+/* Whether no other function or label has this name, alone or followed by a dot, as the compiler's copies
  * have. False if that is not known. */
 bool table_is_alone(struct symbols *symbols, const char *name);
 enum instruction_set table_isa(struct symbols *symbols, uint64_t address);
@@ -188,7 +188,7 @@ struct code_instruction {
     uint64_t address;
     enum instruction_set isa;
     unsigned size;
-    uint32_t code, next; /* itself, and the one behind it */
+    uint32_t code, next; /* itself, and the next one */
     bool is_data;        /* by the mapping symbols; then `code` is 0 */
     bool is_first;       /* this walk has none before it */
 };
@@ -237,16 +237,16 @@ struct frame_op {
 };
 struct frame_op frame_op_of(enum instruction_set isa, uint32_t code);
 
-/* The ops from `pc` on until the function's return; returns their number, 0 if there is no such end. */
+/* The ops from `pc` on until the function's return; returns their number, 0 if that end is not found. */
 size_t frame_ending(struct symbols *symbols, uint64_t pc, struct frame_op *out, size_t room);
 
 /* Where a function without call frame information has its caller's registers. */
 struct frame_layout {
     uint32_t size;   /* of the frame in bytes: what it is below the caller's stack pointer */
     uint32_t saved;  /* a bit for each register */
-    uint32_t at[16]; /* of those: so many bytes below the caller's stack pointer */
+    uint32_t at[16]; /* of those: this number of bytes below the caller's stack pointer */
 };
-/* False: the code from the function's first instruction to `pc` does not tell. */
+/* False: the code from the function's first instruction to `pc` does not show it. */
 bool frame_layout_of(struct symbols *symbols, uint64_t pc, struct frame_layout *out);
 
 /* --- frame_rules.c: frames, by call frame information --------------------------------------------------- */
@@ -282,8 +282,8 @@ struct instruction_text {
 };
 
 struct disassembler *disassembler_open(const struct symbols *symbols); /* NULL: no memory */
-/* Instructions come in the order of their addresses: Thumb's conditions are those of an IT before. False: it
- * has no name here, or an operand that is not a target. */
+/* Instructions are given in the order of their addresses: Thumb's conditions are those of an IT before.
+ * False: it has no name here, or an operand that is not a target. */
 bool disassembler_text(struct disassembler *disassembler, const struct code_instruction *instruction,
                        struct instruction_text *out);
 void disassembler_close(struct disassembler *disassembler); /* NULL is allowed */
@@ -325,7 +325,7 @@ struct line_hits {
     struct line_hit {
         uint64_t address;
         bool is_statement; /* the compiler recommends it for breakpoints */
-        bool is_empty;     /* no instruction of its own: the next row has the same address */
+        bool is_empty;     /* without an instruction: the next row has the same address */
     } at[LINE_HITS];
     size_t count;
     bool has_more;       /* than fit here */

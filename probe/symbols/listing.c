@@ -14,7 +14,7 @@ struct making {
     struct disassembler *disassembler;
     struct listing *out;
     uint64_t low;
-    unsigned it_left; /* instructions of an IT's block that are still to come */
+    unsigned it_left; /* instructions of an IT's block that still follow */
 };
 
 /* "0x8000124 <fir_filter>", in the place of the operand "#0x8000124". */

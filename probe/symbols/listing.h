@@ -14,11 +14,11 @@
 enum { LISTING_BYTES = 1 << 18, LISTING_TEXT = 256 };
 #define LISTING_NO_FILE SIZE_MAX
 
-/* Where an instruction goes. A call comes back, so it goes on. */
+/* Where an instruction goes. A call returns, so it goes on. */
 enum code_flow {
     FLOW_ON,
     FLOW_TO,    /* to a number */
-    FLOW_AWAY,  /* to an address that only its execution tells */
+    FLOW_AWAY,  /* to an address known only when it executes */
     FLOW_RETURN /* to the caller */
 };
 
@@ -40,7 +40,7 @@ struct listing_row {
 struct listing {
     struct listing_row *rows; /* by rising address; they need not touch */
     size_t n;
-    char **files; /* whole paths, as far as the ELF tells; any bytes */
+    char **files; /* whole paths, as far as the ELF has them; any bytes */
     size_t file_count;
 };
 

@@ -410,7 +410,7 @@ enum { SHOWN = 128 };
 
 enum found { FOUND_NOTHING, FOUND_ONE, FOUND_TROUBLE };
 
-/* All of `text` as a decimal number, or hexadecimal behind 0x; no sign, no blanks. */
+/* All of `text` as a decimal number, or hexadecimal after 0x; no sign, no blanks. */
 static bool parse_number(const char *text, uint64_t *value)
 {
     bool is_hex = text[0] == '0' && (text[1] == 'x' || text[1] == 'X');
@@ -687,7 +687,7 @@ bool symbols_function(struct symbols *symbols, size_t i, struct location *out)
     if (i >= table->function_count)
         return false;
     const char *plain = table->functions[i].name;
-    /* In a large program this is most of them, and to look for each name among all takes long */
+    /* In a large program this is most of them, and to search all for each name takes long */
     if (!name_is_mangled(plain) && strchr(plain, '.') == NULL && strlen(plain) < sizeof out->name &&
         table_is_alone(symbols, plain)) {
         symbols_describe(symbols, table->functions[i].address, out);
@@ -726,7 +726,7 @@ static bool refuse_stripped(struct symbols *symbols, const char *name, struct er
                      separate != NULL ? " is neither next to it nor in .debug or /usr/lib/debug" : "");
 }
 
-/* Behind "file.c:" the function may be misspelt, or in another file. */
+/* After "file.c:" the function may be misspelt, or in another file. */
 static bool refuse_name(struct symbols *symbols, const char *text, struct error *error)
 {
     char name[SHOWN];

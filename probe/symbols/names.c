@@ -139,7 +139,8 @@ static unsigned score_of(const struct near *near, const char *name, size_t lengt
     return MOST_EDITS + (inside == name ? 1 : 2);
 }
 
-/* Behind the next "::" outside brackets; NULL: there is none. The name of an operator ends the search. */
+/* The text after the next "::" outside brackets; NULL: there is none. The name of an operator ends the
+ * search. */
 static const char *behind_colons(const char *name)
 {
     int depth = 0;
@@ -151,7 +152,7 @@ static const char *behind_colons(const char *name)
     return NULL;
 }
 
-/* Users leave out namespaces: the name behind them counts, too, a little less. */
+/* Users leave out namespaces: the name after them counts, too, a little less. */
 static unsigned score(const struct near *near, const char *name)
 {
     unsigned best = score_of(near, name, strlen(name));

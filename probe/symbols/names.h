@@ -8,7 +8,7 @@
 
 /* Copies the whole characters that fit; control characters and broken UTF-8 become '?'. */
 void name_copy(char *out, size_t room, const char *text, size_t length);
-const char *name_of_file(const char *path); /* behind the last / or \ */
+const char *name_of_file(const char *path); /* after the last / or \ */
 /* Whether `tail` is the last parts of `path`. */
 bool path_ends_with(const char *path, const char *tail, size_t length);
 

@@ -228,8 +228,8 @@ static bool is_reference_among(Dwarf_Die *die, unsigned attribute, const Dwarf_O
            is_among(offsets, n, &to);
 }
 
-/* Static functions of C++ have no mangled name: `path` has the namespaces around the function, each with "::"
- * behind it. A function that is defined outside its namespace refers to its declaration there. */
+/* Static functions of C++ have no mangled name: `path` has the namespaces around the function, each followed
+ * by "::". A function that is defined outside its namespace refers to its declaration there. */
 static bool is_meant(const struct inlined *self, Dwarf_Die *function, const char *path)
 {
     const struct qualified_name *wanted = self->wanted;
@@ -351,7 +351,7 @@ static void list_copies(const struct inlined *self, char *out, size_t room)
         snprintf(out + used, room - used, " and %zu more", self->more);
 }
 
-/* The line on which the caller goes on: the first other line behind the copy that is a location there. */
+/* The line on which the caller goes on: the first other line after the copy that is a location there. */
 static bool name_end(const struct inlined *self, const struct inlined_copy *copy, const char *start,
                      char *out, size_t room)
 {

@@ -36,8 +36,8 @@ size_t symbols_stores_to(struct symbols *symbols, uint64_t word, uint64_t *out, 
 
 /* --- after a stop ------------------------------------------------------------------------------------- */
 
-/* NEAR: how many instructions may execute until the core stops; the architecture sets no limit. The store is
- * looked for in at most MOST_FUNCTIONS functions of at most MOST_CODE bytes. */
+/* NEAR: how many instructions may execute until the core stops; the architecture sets no limit. The search
+ * for the store covers at most MOST_FUNCTIONS functions of at most MOST_CODE bytes. */
 enum { NEAR = 8, MOST_FUNCTIONS = 6, MOST_CODE = 1 << 16 };
 
 struct search {
@@ -52,7 +52,7 @@ struct search {
     size_t n;
 };
 
-/* A jump leads between the last store and the PC: the core may have come from there. */
+/* A jump leads between the last store and the PC: the core may have jumped from there. */
 static bool is_joined(const struct search *search)
 {
     struct extent extent = {0, 0};

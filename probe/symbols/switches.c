@@ -49,8 +49,8 @@ static bool writes_register(enum instruction_set isa, const struct instruction *
            name_register(does->crn, does->crm, does->op2, out, size);
 }
 
-/* The registers that change the cycle counter at once come first, and `named` or its SET or CLR twin before
- * all. */
+/* `named` or its SET or CLR twin is the very first, then the registers that change the cycle counter at
+ * once. */
 static unsigned rank_of(const char *name, const char *named)
 {
     static const char *const telling[] = {"PMCCNTR", "PMCR", "PMCNTENCLR", "PMCNTENSET", "PMCCFILTR"};
@@ -191,8 +191,8 @@ static bool may_turn(const struct trail *trail, unsigned which, uint32_t bits, b
     return bits != 0;
 }
 
-/* Constants of this function that lie near a word that is looked for. What is not known at a loop's beginning
- * may be any of them. */
+/* Constants of this function that lie near a wanted word. What is not known at a loop's beginning may be any
+ * of them. */
 enum { BASES = 16 };
 struct bases {
     uint32_t at[BASES];
@@ -211,7 +211,7 @@ static bool is_near(uint32_t value, const struct counter_switch *switches, size_
 static void note_bases(struct bases *bases, const struct constants_known *now, uint32_t writes,
                        const struct counter_switch *switches, size_t n)
 {
-    enum { PRIVATE_REGION = 0xE }; /* of each word that is looked for */
+    enum { PRIVATE_REGION = 0xE }; /* of each wanted word */
     for (uint32_t left = now->known & writes; left != 0 && bases->n < BASES; left &= left - 1) {
         uint32_t value = now->values[__builtin_ctz(left)];
         bool is_new = value >> 28 == PRIVATE_REGION && is_near(value, switches, n);
@@ -238,14 +238,14 @@ static bool may_hit(const struct instruction *store, const struct constants_know
     return false;
 }
 
-/* A write to a counter's register, and where its value comes from; NO_REGISTER: not one register. */
+/* A write to a counter's register, and the source of its value; NO_REGISTER: not one register. */
 struct written {
     char name[sizeof((struct counter_write *)0)->name]; /* "": a store */
     struct instruction does;
     unsigned from;
 };
 
-/* False: the instruction writes no such register. */
+/* False: the instruction does not write one. */
 static bool find_write(const struct code_instruction *one, struct written *out)
 {
     const struct instruction *does = &out->does;

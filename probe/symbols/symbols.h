@@ -44,11 +44,11 @@ void symbols_close(struct symbols *symbols); /* NULL is allowed */
 void symbols_move(struct symbols *symbols, uint64_t by);
 
 /*
- * Finds what `text` names: function, ns::Class::method(int), file.c:function, each with +0x10 behind it,
- * file.c:42, *0x10000200. One address: true. Several (static functions of one name, overloads, inlining, a
- * line with several statements): false, ERROR_AMBIGUOUS, and the error's text lists each of them as a
- * location that is accepted. None: false, ERROR_SYMBOL with near names, or with the callers that inline the
- * function. If `symbols` is NULL only *0x... can be found, and the error says that --elf is missing.
+ * Finds what `text` names: function, ns::Class::method(int), file.c:function, each of these followed by
+ * +0x10, file.c:42, *0x10000200. One address: true. Several (static functions of one name, overloads,
+ * inlining, a line with several statements): false, ERROR_AMBIGUOUS, and the error's text lists each of them
+ * as a location that is accepted. None: false, ERROR_SYMBOL with near names, or with the callers that inline
+ * the function. If `symbols` is NULL only *0x... can be found, and the error says that --elf is missing.
  */
 bool symbols_locate(struct symbols *symbols, const char *text, struct location *out, struct error *error);
 /*
@@ -87,7 +87,7 @@ struct symbols_member {
     uint64_t offset, size; /* bytes */
     bool is_pointer;
 };
-/* By the DWARF types; false if the program has no such structure or member. */
+/* By the DWARF types; false if the program lacks that structure or member. */
 bool symbols_member(struct symbols *symbols, const char *structure, const char *member,
                     struct symbols_member *out);
 
@@ -121,7 +121,7 @@ struct counter_write {
 };
 /*
  * Returns the number of writes, which may exceed `room`. Writes to the register `named`, which may be NULL,
- * come first, then those that change the cycle counter at once.
+ * are first, then those that change the cycle counter at once.
  */
 size_t symbols_counter_writes(struct symbols *symbols, const char *named, struct counter_write *out,
                               size_t room);
@@ -151,11 +151,12 @@ enum { SYMBOLS_STOPS = 8 };
  * lead to one. Returns how many; more than `room`: neither fits. */
 size_t symbols_stops_before(struct symbols *symbols, const struct extent *ranges, size_t n_ranges,
                             const uint64_t *places, size_t n_places, uint64_t *out, size_t room);
-/* A Cortex-M's stores to a word, as far as constants tell. Returns their number, which may exceed `room`. */
+/* A Cortex-M's stores to a word, as far as constants show them. Returns their number, which may exceed
+ * `room`. */
 size_t symbols_stores_to(struct symbols *symbols, uint64_t word, uint64_t *out, size_t room);
 /*
- * A Cortex-M has stopped a few instructions behind a store to `word`, with these registers R0 to R15: finds
- * the store, as far as the code and the registers tell.
+ * A Cortex-M has stopped a few instructions after a store to `word`, with these registers R0 to R15: finds
+ * the store, as far as the code and the registers allow.
  */
 bool symbols_store_before(struct symbols *symbols, const uint32_t *registers, uint64_t word, uint64_t *at);
 
@@ -213,7 +214,7 @@ size_t symbols_code(struct symbols *symbols, struct segment *out, size_t room);
  * symbol outweighs them, as not every tool marks variables.
  */
 enum mapping {
-    MAPPING_NONE, /* no symbol tells */
+    MAPPING_NONE, /* no symbol has it */
     MAPPING_CODE,
     MAPPING_DATA,
 };

@@ -1,5 +1,6 @@
 /*
- * What was said once has a number. The numbers count from 1, in the order in which texts were added.
+ * Each text has a number from its first use on. The numbers count from 1, in the order in which texts were
+ * added.
  */
 #pragma once
 

@@ -61,7 +61,7 @@ static bool is_ok(const struct wire *wire)
     return wire->failure.kind == ERROR_NONE;
 }
 
-/* Whether parts of the answer come from the file. */
+/* Whether parts of the answer are from the file. */
 static bool takes(const struct wire *wire)
 {
     return wire->replays && is_ok(wire);

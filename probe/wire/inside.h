@@ -82,6 +82,6 @@ void wire_advance(struct wire *wire, int64_t us);
 /* The debugger at the other end of a link, in both ways; `inner` NULL: a replay. Passes what it is as parts
  * of an answer. NULL: out of memory. */
 struct debugger *wire_debugger_new(struct wire *wire, struct debugger *inner);
-/* How it is to leave the core, which the inner one is told; `debugger` may be NULL. */
+/* How it is to leave the core, which the inner one is given; `debugger` may be NULL. */
 const char *wire_debugger_leaves(struct debugger *debugger);
 void wire_debugger_free(struct debugger *debugger);

@@ -251,7 +251,7 @@ static void add_word(struct line *line, const char *word)
     line_add(line, " %.*s%s", kept, word, base_name(word + kept));
 }
 
-/* A replay of another program would look for its names in the wrong places. */
+/* A replay of another program would search for its names in the wrong places. */
 static bool identify_elf(const char *path, char *out, size_t size, const struct wire_run *run,
                          struct error *error)
 {

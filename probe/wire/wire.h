@@ -1,5 +1,5 @@
 /*
- * Recordings of links: what a run asked of its link, what came back, and what time it was (`--wire FILE`).
+ * Recordings of links: what a run asked of its link, what was answered, and what time it was (`--wire FILE`).
  * A replay (`-p replay:FILE`) answers from the file, so that the same command runs again without a probe.
  *
  * The cut is at the link (links/link.h, debuggers/debugger.h), because every access of every command passes
@@ -16,7 +16,7 @@
  *     began 6543210 123456789 1           seconds since 1970; the monotonic clock; $PMU_PROBE_PATIENCE
  *     # chip ...                          a remark
  *
- *     s read4 m0 e000edf0                 a step; each one is said once, and has the next number
+ *     s read4 m0 e000edf0                 a step; each one is written once, and has the next number
  *
  *     q run 1-7 2*5                       a request, in the same way; of a list of steps, their numbers
  *     q rest 4                            the last four steps of the list before, which goes on
@@ -32,7 +32,7 @@
  *
  * Time. While a run is recorded or replayed, all that reads the clock above the link reads it from here
  * (base/deadline.h). A replay that reads it more often than the run did gets times that go on slowly, so that
- * every wait ends; what it does not read is skipped. Signals come where they were seen.
+ * every wait ends; what it does not read is skipped. Signals occur where they were seen.
  */
 #pragma once
 

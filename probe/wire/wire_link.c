@@ -229,7 +229,7 @@ static const struct link_ops all_ops = {.execute = execute,
                                         .end = end,
                                         .close = close_link};
 
-/* What callers can tell of a link without asking it. */
+/* What callers can know of a link without asking it. */
 static bool pass_nature(struct wire_link *self)
 {
     struct link *inner = self->inner;

@@ -16,7 +16,7 @@ struct agent {
     int fds[REGISTERS_CPUS];
     struct session session;
     int listening, signals, client; /* client -1: none */
-    uint64_t since_us;              /* the client has owed us something, or said nothing */
+    uint64_t since_us;              /* the client has owed us something, or sent nothing */
     int state;                      /* the state file; -1: none */
     bool has_header;                /* written to it */
     uint8_t boot[STATE_BOOT];
@@ -298,7 +298,7 @@ static uint32_t patience_ms(const struct agent *agent)
     return owes(agent) && idle_ms > SLOW_MS ? SLOW_MS : idle_ms;
 }
 
-/* By now: what has just come sets its own beginning. */
+/* By now: what has just arrived sets its own beginning. */
 static bool is_late(const struct agent *agent)
 {
     return sys_now_us() - agent->since_us > (uint64_t)patience_ms(agent) * 1000;
@@ -316,7 +316,7 @@ static void serve(struct agent *agent, short happened)
         leave(agent);
 }
 
-/* Until a signal comes. */
+/* Until a signal arrives. */
 static void run(struct agent *agent)
 {
     for (;;) {

@@ -12,7 +12,7 @@ static bool is_same(const char *a, const char *b)
     return *a == *b;
 }
 
-/* Decimal; moves *text behind it. */
+/* Decimal; moves *text past it. */
 static bool read_number(const char **text, uint32_t most, uint32_t *out)
 {
     const char *begin = *text;

@@ -1,4 +1,4 @@
-/* What the agent is told on its command line. */
+/* What the agent is given on its command line. */
 #ifndef KNC_OPTIONS_H
 #define KNC_OPTIONS_H
 

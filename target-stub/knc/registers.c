@@ -150,7 +150,7 @@ static uint64_t of_client(const struct served_cpu *cpu, uint64_t spflt)
     return is_changed(cpu, KEPT_SPFLT) ? ~(spflt ^ cpu->spflt) : 0;
 }
 
-/* The counters stand still meanwhile, so that each gets its exact value back. Of the registers that all
+/* The counters are stopped meanwhile, so that each gets its exact value back. Of the registers that all
  * counters share, only the client's changes are undone. */
 static bool put_back_one(struct registers *registers, struct served_cpu *cpu)
 {

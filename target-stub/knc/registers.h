@@ -30,7 +30,7 @@ struct registers {
         uint8_t status;                /* overflow flags, as they were before the first change */
         uint8_t touched;               /* counters, as bits, that the client made behave differently */
         uint64_t spflt;                /* what the client last wrote there */
-        uint64_t spflt_before;         /* and what stood there before that */
+        uint64_t spflt_before;         /* and what was there before that */
         uint64_t kept[REGISTERS_KEPT]; /* all of them, as they were before the first change */
     } cpus[REGISTERS_CPUS];            /* rising numbers */
 };

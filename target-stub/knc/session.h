@@ -38,11 +38,11 @@ struct session {
 };
 
 void session_begin(struct session *session, struct registers *registers, uint64_t (*now_us)(void));
-/* For one who comes while another is served; `out` has room for 8 bytes. */
+/* For one that connects while another is served; `out` has room for 8 bytes. */
 void session_busy(uint8_t *out);
 /* Where the next bytes go, and how many at most; 0: not before all is sent. */
 unsigned session_room(struct session *session, uint8_t **to);
-/* So many bytes came there. */
+/* This number of bytes arrived there. */
 void session_take(struct session *session, unsigned n);
 
 #endif

@@ -3,7 +3,7 @@
  * killed. Records of a fixed size: the header, then one for each CPU by its number, of zeros while nothing of
  * it is changed. An empty file says that there is nothing to put back. A record is written before the
  * register is, and is not synced: what loses it, a crash of the whole card, resets the registers too, and the
- * boot's identity in the header then tells that the file is of no more use.
+ * boot's identity in the header then shows that the file is of no more use.
  */
 #ifndef KNC_STATE_H
 #define KNC_STATE_H

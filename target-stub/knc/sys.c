@@ -101,7 +101,7 @@ void __stack_chk_fail(void)
     sys_exit(FAILED);
 }
 
-/* Behind the arguments and the environment Linux lists what else a program may want to know. */
+/* After the arguments and the environment Linux lists what else a program may want to know. */
 struct known {
     long kind;
     const uintptr_t *value;

@@ -16,8 +16,8 @@ struct sys_poll {
 };
 
 int sys_open(const char *path, bool to_write);
-/* A plain file of this user's that nobody else may look at, made if there is none, and locked until the
- * process ends; -1: it cannot be had, or is not such a file, -2: another process has the lock. */
+/* A plain file of this user's that no one else may read, made if there is none, and locked until the
+ * process ends; -1: it cannot be had, or is not this kind of file, -2: another process has the lock. */
 int sys_open_own(const char *path);
 long sys_read(int fd, void *to, size_t n);
 long sys_read_at(int fd, void *to, size_t n, uint64_t at);
@@ -35,7 +35,7 @@ int sys_accept(int fd);                            /* without waiting, and with 
 long sys_send(int fd, const void *from, size_t n); /* without waiting */
 long sys_receive(int fd, void *to, size_t n);      /* without waiting */
 bool sys_is_try_again(long result);
-/* A descriptor that is readable once SIGINT, SIGTERM or SIGHUP came; they do nothing else any more. */
+/* A descriptor that is readable once SIGINT, SIGTERM or SIGHUP arrived; they do nothing else any more. */
 int sys_signals(void);
 /* Allows as many open files as it takes. */
 void sys_allow_files(unsigned n);

@@ -61,7 +61,7 @@ static enum adi_end adi_end_of(uint8_t ack)
     return (ack & ACK_BITS) == ACK_WAIT ? ADI_WAIT : (ack & ACK_BITS) == ACK_FAULT ? ADI_FAULT : ADI_NO_ACK;
 }
 
-/* Whether its word comes with the next transfer. */
+/* Whether its word arrives with the next transfer. */
 static bool is_posted(const struct adi *adi, const struct adi_access *access)
 {
     return (access->request & (TRANSFER_READ | TRANSFER_MATCH_VALUE)) == TRANSFER_READ &&
@@ -244,7 +244,7 @@ static enum adi_end write_abort(struct adi *adi, uint32_t value, struct error *e
 {
     if (!adi->jtag)
         return adi_write_dp(adi, DP_ABORT, value, error);
-    uint8_t packet[PROTOCOL_ROOM]; /* over JTAG an instruction of its own, which DAP_Transfer does not know */
+    uint8_t packet[PROTOCOL_ROOM]; /* over JTAG its own instruction, which DAP_Transfer does not know */
     size_t n = protocol_write_abort(packet, adi->index, value);
     return probe_tell(adi->probe, packet, n, "abort an access", error) == ANSWER_GOOD ? ADI_OK : ADI_LOST;
 }
@@ -290,8 +290,8 @@ static enum adi_end adi_wait_for(struct adi *adi, uint32_t bits, uint32_t wanted
     }
 }
 
-/* Notes what another debugger requested before us. If we come again after a lost link, the port may show our
- * own requests; after a loss of power it shows none: so only bits seen both times count. */
+/* Notes what another debugger requested before us. If we connect again after a lost link, the port may show
+ * our own requests; after a loss of power it shows none: so only bits seen both times count. */
 static void note_found(struct adi_power *power, uint32_t stat)
 {
     uint32_t found = stat & (CDBGPWRUPREQ | CSYSPWRUPREQ | STAT_MODES);
@@ -585,7 +585,7 @@ bool adi_measure_match(struct adi *adi, struct error *error)
     if (!adi_configure(adi, MATCH_TRIAL, error))
         return false;
     adi->match = false;
-    for (int i = 0; i < MATCH_TRIES && !adi->match; i++) { /* noise looks like firmware without value match */
+    for (int i = 0; i < MATCH_TRIES && !adi->match; i++) { /* noise resembles firmware without value match */
         if (i > 0 && adi_mend(adi, ADI_NO_ACK, error) == ADI_GONE)
             return false;
         enum adi_end end = adi_read_dp(adi, DP_DPIDR, &dpidr, error);

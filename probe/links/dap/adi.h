@@ -1,6 +1,6 @@
 /*
- * The debug port behind a probe: single registers, debug power, recovery after a failure. The executor sends
- * a measurement's packets itself; this prepares for them and recovers the wires after them.
+ * The debug port at a probe: single registers, debug power, recovery after a failure. The executor sends a
+ * measurement's packets itself; this prepares for them and recovers the wires after them.
  */
 #pragma once
 
@@ -18,7 +18,7 @@ enum { ADI_PORTS = 16, ADI_BATCH = 10 };
 struct adi_power {
     bool known;
     uint32_t found; /* requests and modes in CTRL/STAT before us */
-    uint32_t up;    /* the acknowledges that came */
+    uint32_t up;    /* the acknowledges that arrived */
 };
 
 struct adi {
@@ -109,7 +109,7 @@ bool adi_adjust_match(struct adi *adi, bool proof, int64_t us, struct error *err
  */
 
 /* Requests debug and system power for the selected port and waits for it; clears sticky flags first. Some
- * chips never acknowledge system power; that is no error.
+ * chips never acknowledge system power; that is not an error.
  */
 enum adi_end adi_power_up(struct adi *adi, const struct deadline *deadline, struct error *error);
 /* Whether the port never acknowledged system power. */

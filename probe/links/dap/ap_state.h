@@ -20,7 +20,7 @@ enum dp_register {
     DP_SELECT = 0x8,
     DP_RDBUFF = 0xC,
 };
-/* Bits of CTRL/STAT, IHI 0031 B2.2.2: an access came too early, or the target's bus refused one. */
+/* Bits of CTRL/STAT, IHI 0031 B2.2.2: an access was too early, or the target's bus refused one. */
 enum { STAT_STICKY_ORUN = 1 << 1, STAT_STICKY_ERR = 1 << 5 };
 
 /* MEM-AP registers, IHI 0031 C2.6; ADIv6 has them 0xD00 higher. */
@@ -72,7 +72,7 @@ struct ap_state {
 };
 
 struct access_port *ap_state_port(struct ap_state *ap, uint16_t unit); /* NULL: none */
-/* Nothing is known any more: after a failure, or after accesses that did not come through here. */
+/* Nothing is known any more: after a failure, or after accesses that did not pass through here. */
 void ap_state_forget(struct ap_state *ap);
 /* What SELECT must hold for that register of the port. */
 uint32_t ap_state_select(const struct access_port *port, uint32_t offset);

@@ -387,7 +387,7 @@ static bool usb_send(struct carrier *carrier, const uint8_t *packet, size_t n,
                 failure == LIBUSB_ERROR_NO_DEVICE ? "it was unplugged" : libusb_strerror(failure), error);
 }
 
-/* Asks for a reply without a packet: one that an earlier program left behind. */
+/* Asks for a reply without a packet: one that an earlier program left unread. */
 static bool ask_for_more(struct usb *usb, struct exchange *exchange, struct error *error)
 {
     libusb_fill_bulk_transfer(exchange->in, usb->handle, usb->place.in, exchange->reply, reply_room(usb),
@@ -669,7 +669,7 @@ enum { TCP_HEADER = 8, TCP_REQUEST = 1, TCP_RESPONSE = 2 };
 struct tcp {
     struct carrier carrier; /* first */
     int fd;
-    unsigned owed; /* replies to come */
+    unsigned owed; /* replies still due */
 };
 
 /* `failure` is 0 if all bytes went through. */
@@ -684,7 +684,7 @@ static bool tcp_receive_all(const struct tcp *tcp, uint8_t *bytes, size_t n, con
     return went_through(tcp, socket_receive(tcp->fd, bytes, n, deadline), "no answer", error);
 }
 
-/* A reply that came twice is of the same form as the next one, and would be taken for it. */
+/* A reply that arrived twice is of the same form as the next one, and would be taken for it. */
 static bool tcp_is_in_step(const struct tcp *tcp)
 {
     uint8_t more;

@@ -111,7 +111,7 @@ struct carrier;
 
 struct carrier_ops {
     bool (*send)(struct carrier *, const uint8_t *packet, size_t n, const struct deadline *, struct error *);
-    /* Stores at most `room` bytes; *n is how many came. HID fills replies up to the size of a report. */
+    /* Stores at most `room` bytes; *n is how many arrived. HID fills replies up to the size of a report. */
     bool (*receive)(struct carrier *, uint8_t *packet, size_t room, size_t *n, const struct deadline *,
                     struct error *);
     void (*close)(struct carrier *);
@@ -121,7 +121,7 @@ struct carrier {
     const struct carrier_ops *ops; /* first member of each carrier's own struct */
     size_t largest;                /* longest packet, whatever the probe says; 0: no limit */
     size_t packet_size;            /* as the probe says; 0 until it is asked */
-    bool in_step;                  /* no reply to an earlier program's request comes any more */
+    bool in_step;                  /* no reply to an earlier program's request arrives any more */
     bool has_begun;                /* receive failed in the middle of a reply's header */
     bool padded;                   /* replies are longer than their contents */
     bool takes_several;            /* its firmware is known to handle as many packets in flight as it says */

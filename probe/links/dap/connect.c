@@ -606,7 +606,7 @@ static enum adi_end try_clock(struct adi *adi, const struct access_port *port, s
     return end;
 }
 
-/* Slows down until all patterns come back. If no clock helps, restores the first one. */
+/* Slows down until all patterns are read back. If no clock helps, restores the first one. */
 static bool find_clock(struct adi *adi, const struct access_port *port, struct error *error)
 {
     for (uint32_t first = adi->hz;;) {

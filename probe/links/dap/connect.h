@@ -1,5 +1,5 @@
 /*
- * Connects to a target: SWD or JTAG, one or several debug ports, and the access ports behind each.
+ * Connects to a target: SWD or JTAG, one or several debug ports, and the access ports of each.
  */
 #pragma once
 

@@ -327,7 +327,7 @@ static bool is_given_up(const struct dap *dap)
     return dap->probe.ending != NULL && ending_is_over(dap->probe.ending);
 }
 
-/* The probe may be lost meanwhile and come back. A probe that did not come back has no carrier. */
+/* The probe may be lost meanwhile and return. A probe that did not return has no carrier. */
 static void leave_target(struct dap *dap)
 {
     struct error ignored = {0};

@@ -29,7 +29,7 @@ struct dap_listed {
 
 size_t dap_list(struct dap_listed *out, size_t room, const struct deadline *deadline);
 /* Adapters of other kinds that are not in the list `listed`. */
-/* How an adapter is reached that is no CMSIS-DAP probe, by what users call it: "stlink", "jlink"; NULL:
+/* How to reach an adapter that is not a CMSIS-DAP probe, by what users call it: "stlink", "jlink"; NULL:
  * unknown.
  */
 const char *dap_other_way(const char *kind);

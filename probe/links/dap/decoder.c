@@ -34,7 +34,7 @@ static const struct note *wire_note_below(const struct packet *packet, size_t co
     return NULL;
 }
 
-/* Whether a look alone decides: no match follows it. */
+/* Whether a read alone decides: no match follows it. */
 static bool look_decides(const struct packet *packet, const struct note *look)
 {
     for (const struct note *note = look + 1; note < packet->notes + packet->n; note++)
@@ -112,7 +112,7 @@ static bool decoder_take(struct decoding *d, const struct note *note)
 }
 
 /*
- * Takes the first `good` transfers. `exact`: the reply must end with their words, since a longer reply comes
+ * Takes the first `good` transfers. `exact`: the reply must end with their words, since a longer reply is
  * from firmware that read the request differently. After a failure some firmware adds a word.
  */
 static bool take_all(struct decoding *d, size_t good, bool exact)

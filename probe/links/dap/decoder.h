@@ -1,6 +1,7 @@
 /*
- * The decoder: takes results from the reply to a compiled packet and finds how far the packet came. It trusts
- * only the count and the acknowledge in the reply, and these only as far as the packet allows. Pure.
+ * The decoder: takes results from the reply to a compiled packet and finds how far the packet was carried
+ * out. It trusts only the count and the acknowledge in the reply, and these only as far as the packet allows.
+ * Pure.
  */
 #pragma once
 

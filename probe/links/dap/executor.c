@@ -124,7 +124,7 @@ static bool bus_hangs(struct call *call, size_t step)
 
 /*
  * The reply of this read is lost, and whether it emptied its register is unknown: the register is emptied for
- * sure, and the call goes on where the list fills it. A call that began behind that point cannot go back and
+ * sure, and the call goes on where the list fills it. A call that began after that point cannot go back and
  * reads again. False: the probe is lost.
  */
 static bool fill_again(struct call *call)
@@ -202,7 +202,7 @@ static bool mend(struct call *call, const struct decoded *decoded)
     return call_lost(call);
 }
 
-/* Over JTAG a fault looks like a mismatch: asks which it was. */
+/* Over JTAG a fault resembles a mismatch: asks which it was. */
 static bool faulted_instead(struct call *call, const struct decoded *decoded, bool *go_on)
 {
     if (!call->executor->adi.jtag)
@@ -393,7 +393,7 @@ static bool overlap_once(struct call *call, bool *right, bool *acknowledged)
 }
 
 /*
- * One trial can pass by chance: on a busy host the first reply may have come before the second packet is
+ * One trial can pass by chance: on a busy host the first reply may have arrived before the second packet is
  * sent. False: the probe was lost.
  */
 static bool try_overlap(struct call *call)

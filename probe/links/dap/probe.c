@@ -117,7 +117,7 @@ static bool ask_first(struct dap_probe *probe, const uint8_t *packet, size_t n,
     return error_set(error, ERROR_LINK_PROTOCOL, "%s does not speak CMSIS-DAP", probe->carrier->name);
 }
 
-/* Asks two questions whose answers differ: a reply that an earlier program left behind can pass for the
+/* Asks two questions whose answers differ: a reply that an earlier program left unread can pass for the
  * answer to the first one only. */
 static bool find_beginning(struct dap_probe *probe, const struct deadline *deadline, struct error *error)
 {
@@ -141,7 +141,7 @@ static void fit_packets(struct dap_probe *probe)
     probe->carrier->packet_size = probe->info.packet_size;
 }
 
-/* A text longer than an endpoint's packet comes in several packets. */
+/* A text longer than an endpoint's packet is sent in several packets. */
 static bool receive_rest(struct dap_probe *probe, uint8_t *reply, size_t *n, struct error *error)
 {
     size_t piece = probe->carrier->padded ? 0 : probe->carrier->largest;

@@ -29,10 +29,10 @@ struct dap_probe {
     struct ending *ending; /* how long an answer is awaited; may be NULL */
 };
 
-/* Skips replies that an earlier program left behind, and asks for everything in struct dap_info. */
+/* Skips replies that an earlier program left unread, and asks for everything in struct dap_info. */
 bool probe_identify(struct dap_probe *probe, const struct deadline *deadline, struct error *error);
 bool probe_send(struct dap_probe *probe, const uint8_t *packet, size_t n, struct error *error);
-/* Waits as long as a probe may need, beyond the caller's own deadline: a reply left behind would be taken for
+/* Waits as long as a probe may need, beyond the caller's own deadline: a reply left unread would be taken for
  * that of the next packet. `reply` has room for CARRIER_ROOM bytes. */
 bool probe_receive(struct dap_probe *probe, uint8_t *reply, size_t *n, struct error *error);
 bool probe_ask(struct dap_probe *probe, const uint8_t *packet, size_t n, uint8_t *reply, size_t *reply_n,

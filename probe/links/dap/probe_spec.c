@@ -44,7 +44,7 @@ static bool read_id(const char *text, char end, uint16_t *out)
     return text[4] == end;
 }
 
-/* A number from 1 to 255 without leading zeros; the text behind it, NULL: none. */
+/* A number from 1 to 255 without leading zeros; the text after it, NULL: none. */
 static const char *skip_number(const char *text)
 {
     unsigned value = 0;

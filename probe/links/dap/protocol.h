@@ -90,7 +90,7 @@ size_t protocol_swd_configure(uint8_t *out);
 size_t protocol_swj_sequence(uint8_t *out, const uint8_t *bits, unsigned n);
 /* A write to TARGETSEL: no target acknowledges it, so DAP_Transfer cannot do it. */
 size_t protocol_target_select(uint8_t *out, uint32_t device);
-/* `n` (1 to 64) clocks with TMS held; `capture`: the reply brings what came on TDO. */
+/* `n` (1 to 64) clocks with TMS held; `capture`: the reply has what TDO gave. */
 size_t protocol_jtag_sequence(uint8_t *out, bool tms, bool capture, const uint8_t *tdi, unsigned n);
 size_t protocol_jtag_configure(uint8_t *out, const uint8_t *ir_lengths, size_t n);
 
@@ -105,9 +105,9 @@ enum protocol_answer protocol_check(const uint8_t *reply, size_t n, uint8_t comm
 /* For commands that answer with a status byte. */
 enum protocol_answer protocol_status(const uint8_t *reply, size_t n, uint8_t command);
 enum protocol_answer protocol_connected(const uint8_t *reply, size_t n, uint8_t *port);
-/* Copies the printable characters, none if the probe has no such text. False: the reply is broken. */
+/* Copies the printable characters, none if the probe lacks this text. False: the reply is broken. */
 bool protocol_info_text(const uint8_t *reply, size_t n, char *out, size_t size);
-/* False also if the probe has no such number. */
+/* False also if the probe lacks this number. */
 bool protocol_info_number(const uint8_t *reply, size_t n, uint32_t *value);
 bool protocol_jtag_captured(const uint8_t *reply, size_t n, uint8_t *out, unsigned bits);
 /* Takes one answer into `info`; a missing value keeps the old one. False: the reply is broken. */
@@ -160,5 +160,5 @@ void packet_begin(struct packet *packet, size_t limit, uint8_t index, size_t fir
 bool packet_put(struct packet *packet, struct note note, const uint32_t *data);
 /* Whether the reply has a word for it. */
 bool note_answers(const struct note *note);
-/* Whether its word comes with the next transfer: a read of an access port; over JTAG every read. */
+/* Whether its word arrives with the next transfer: a read of an access port; over JTAG every read. */
 bool note_posted(const struct note *note, bool jtag);

@@ -207,7 +207,7 @@ static bool clocks(struct dap_probe *probe, bool tms, unsigned n, struct error *
     return probe_tell(probe, packet, length, "shift over JTAG", error) == ANSWER_GOOD;
 }
 
-/* `fill` (0x00 or 0xFF) goes in while `n` bits come out, in the shift state. */
+/* `fill` (0x00 or 0xFF) is shifted in while `n` bits are shifted out, in the shift state. */
 static bool shift(struct dap_probe *probe, uint8_t fill, uint8_t *out, size_t n, struct error *error)
 {
     uint8_t tdi[8], packet[PROTOCOL_ROOM], reply[CARRIER_ROOM];

@@ -43,10 +43,10 @@ struct chain {
     size_t port; /* index of the debug port */
 };
 
-/* `bits` came out of the data registers after a reset while ones went in. False: no chain, or too many
- * devices. */
+/* `bits` were shifted out of the data registers after a reset while ones were shifted in. False: no chain, or
+ * too many devices. */
 bool chain_read_ids(struct chain *chain, const uint8_t *bits, size_t n_bits);
-/* `bits` came out of the instruction registers, whose lengths add up to `length`. */
+/* `bits` were shifted out of the instruction registers, whose lengths add up to `length`. */
 bool chain_read_lengths(struct chain *chain, const uint8_t *bits, size_t length);
 /* False: no Arm debug port that a CMSIS-DAP probe can use. */
 bool chain_find_port(struct chain *chain);
