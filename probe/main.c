@@ -100,7 +100,7 @@ static int run_command(const struct context *context, struct error *error)
 /* `| head` has had enough. What else went wrong is an error all the same. */
 static int without_reader(int code, struct error *error)
 {
-    bool by_that = error->kind == ERROR_CANCELLED || error->kind == ERROR_UNWRITTEN;
+    bool by_that = (error->kind == ERROR_CANCELLED || error->kind == ERROR_UNWRITTEN) && !error->added;
     if (by_that)
         error_clear(error);
     return by_that || code == EXIT_INTERRUPTED ? EXIT_DONE : code;

@@ -73,7 +73,7 @@ class Judged:
         path = self.baseline_of(region) if compared and "baseline" not in options else None
         if path and not self.item.config.getoption("--pmu-update"):
             if not os.path.exists(path):
-                pytest.fail(f"there is no baseline {path}: pytest --pmu-update writes it", pytrace=False)
+                pytest.fail(f"{path} does not exist: pytest --pmu-update writes it", pytrace=False)
             options.update(baseline=path, **compared.kwargs)
         run = self.board.delta(*region, **options)
         if path and "baseline" not in options:

@@ -177,6 +177,7 @@ bool error_add(struct error *error, const struct error *further)
         return error_copy(error, further);
     size_t used = strlen(error->text);
     snprintf(error->text + used, sizeof error->text - used, "\n%s", further->text);
+    error->added = true;
     return false;
 }
 
@@ -186,6 +187,7 @@ void error_clear(struct error *error)
     error->text[0] = '\0';
     error->subject = NULL;
     error->advice = NULL;
+    error->added = false;
 }
 
 const char *error_advice(const struct error *error)

@@ -55,6 +55,7 @@ struct error {
     /* The register that ERROR_WRITTEN is about, or that does not take a value; NULL: none */
     const char *subject;
     const char *advice; /* in place of the kind's, "" for none; NULL: the kind's */
+    bool added;         /* there are further facts than that of its kind */
 };
 
 /* Keeps the first fact: a later call on the same error is ignored. Always returns false. */

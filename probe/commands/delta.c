@@ -360,13 +360,7 @@ static int end_run(struct delta_command *self, struct verdict_output *check, boo
     slowest_close(self->slowest);
     summary_free(summary);
     counting_close(&self->counting);
-    if (after->kind != ERROR_NONE) {
-        ok = error_add(error, after);
-        error->advice = after->advice != NULL ? after->advice : error->advice;
-    }
-    if (self->unwritten)
-        ok = error_set(error, ERROR_UNWRITTEN, "the output could not be written");
-    return ok ? code : error_exit_code(error->kind);
+    return session_exit(ok, code, self->unwritten, after, error);
 }
 
 bool delta_within(struct session *session, struct error *error)

@@ -323,13 +323,7 @@ static int end_run(struct lines_command *self, bool ok, const struct error *afte
     line_costs_free(&self->costs);
     counting_close(&self->counting);
     free_code(self);
-    if (after->kind != ERROR_NONE) {
-        ok = error_add(error, after);
-        error->advice = after->advice != NULL ? after->advice : error->advice;
-    }
-    if (self->unwritten)
-        ok = error_set(error, ERROR_UNWRITTEN, "the output could not be written");
-    return ok ? code : error_exit_code(error->kind);
+    return session_exit(ok, code, self->unwritten, after, error);
 }
 
 bool lines_within(struct session *session, struct error *error)

@@ -760,18 +760,24 @@ static void tell_own_write(const struct session *session, struct error *error)
     error_add(error, &own);
 }
 
+int session_exit(bool ok, int code, bool unwritten, const struct error *after, struct error *error)
+{
+    if (after->kind != ERROR_NONE) {
+        ok = error_add(error, after);
+        error->advice = after->advice != NULL ? after->advice : error->advice;
+    }
+    if (unwritten)
+        ok = error_set(error, ERROR_UNWRITTEN, "the output could not be written");
+    return ok ? code : error_exit_code(error->kind);
+}
+
 int session_finish(struct session *session, bool ok, struct error *error)
 {
     struct error after = {0};
     if (!ok)
         tell_stop(session, error);
     tell_own_write(session, error);
-    if (!session_close(session, &after)) {
-        ok = error_add(error, &after);
-        if (after.advice != NULL)
-            error->advice = after.advice;
-    } else {
+    if (session_close(session, &after))
         session_forgive(session, error);
-    }
-    return ok ? EXIT_DONE : error_exit_code(error->kind);
+    return session_exit(ok, EXIT_DONE, false, &after, error);
 }

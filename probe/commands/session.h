@@ -147,6 +147,8 @@ bool session_close(struct session *session, struct error *error);
 /* After everything was put back: if Ctrl-C left the other side no time for its answer, the lost connection
  * was no failure. */
 void session_forgive(const struct session *session, struct error *error);
+/* The exit code of a measuring command, `code` if all went well. `after`: why the target was not put back. */
+int session_exit(bool ok, int code, bool unwritten, const struct error *after, struct error *error);
 /* session_close at the end of a command that did its work (`ok`) or failed with `error`. Returns the exit
  * code. */
 int session_finish(struct session *session, bool ok, struct error *error);

@@ -526,8 +526,7 @@ int command_survey(const struct context *context, struct error *error)
               order_by_heat(&self, false, error) && session_take(&self.session, error) &&
               order_by_heat(&self, true, error) && measure(&self, error);
     struct error after = {0};
-    bool closed = session_close(&self.session, &after);
-    if (closed)
+    if (session_close(&self.session, &after))
         session_forgive(&self.session, error);
     if (is_printable(&self, error)) {
         if (any_hits(&self))
@@ -550,11 +549,5 @@ int command_survey(const struct context *context, struct error *error)
         runs_free(self.before);
     free(self.before);
     counting_close(&self.counting);
-    if (!closed) {
-        ok = error_add(error, &after);
-        error->advice = after.advice != NULL ? after.advice : error->advice;
-    }
-    if (self.unwritten)
-        ok = error_set(error, ERROR_UNWRITTEN, "the output could not be written");
-    return ok ? code : error_exit_code(error->kind);
+    return session_exit(ok, code, self.unwritten, &after, error);
 }

@@ -7,7 +7,7 @@ import signal
 import pytest
 
 from gdb_place import GdbPlace
-from harness import NOWHERE, WORK_BY_DATA, Place, finish_tool, passages, places, returned, run_tool, start_tool
+from harness import INTERRUPTED, NOWHERE, WORK_BY_DATA, Place, finish_tool, passages, places, returned, run_tool, start_tool
 from test_application_cores import MOVING
 from test_faults import Cable
 from test_record import SLOW_WIRE
@@ -140,7 +140,7 @@ def test_one_comparator_is_linked_to_another(way):
         assert state["bcr"][5] == 0x3001E7 and state["bvr"][5] == 2
         assert state["bcr"][4] & ~(1 << 8 | 1 << 7) == 0x150067
         assert state["bcr"][:4] == before["bcr"][:4] and state["bvr"][:4] == before["bvr"][:4]
-        assert finish_tool(tool, signal.SIGINT).code == 0
+        assert finish_tool(tool, signal.SIGINT).code == INTERRUPTED
         assert_same(before, place.board.state())
 
 
@@ -185,7 +185,7 @@ def test_everything_is_put_back(way, how):
         elif how == "interrupted":
             tool = place.start("delta", "user_work", "-r", 100000000, "--context", 2)
             place.wait_for_stops(40)
-            assert finish_tool(tool, signal.SIGINT).code == 0
+            assert finish_tool(tool, signal.SIGINT).code == INTERRUPTED
         else:
             result = place.run("delta", "user_work", "--context", 3, "--timeout", 1)
             assert result.code == 3 and "start was not reached" in result.err

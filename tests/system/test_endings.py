@@ -149,6 +149,22 @@ def test_ctrl_c_after_the_reader_went_away_is_the_first_one(monkeypatch):
         assert test_trace.snapshot(behind.place) == before and behind.board.state()["run"] == "running"
 
 
+def test_a_reader_that_went_away_hides_nothing_that_is_left(monkeypatch):
+    """`pmu-probe stat -j | head` is silent, but not if the target could not be put back."""
+    monkeypatch.setenv("PMU_PROBE_PATIENCE", "1")
+    with Behind() as behind:
+        tool, kept = behind.start("stat", "-j", "-I", "20ms"), []
+        wait_for(lambda: behind.board.state()["dwt_ctrl"] & 1, "the counter to be switched on")
+        behind.relay.late = (0.6, 0.6)  # longer than it takes to the word
+        behind.relay.become(LATE)
+        tool.stdout.close()
+        tool.stdout = None
+        wait_for(lambda: is_told(tool, PUTTING, kept), "the word that it takes long")
+        behind.relay.become(CUT)
+        result = finish_told(tool, kept)
+        assert result.code == 3 and "DWT_CTRL" in left(result) and RESTORE in result.err, result.err
+
+
 def test_the_word_waits_for_no_reader(monkeypatch):
     """`2>&1 | less`, and the pipe is full."""
     monkeypatch.setenv("PMU_PROBE_PATIENCE", "5")
