@@ -213,11 +213,12 @@ def test_the_other_comparator_of_contexts_serves_as_well():
             compare(place, place.delta("user_work", "-r", HITS, "--context", 1), {1})
 
 
-@pytest.mark.parametrize("way", ["a7/swd", "a53/swd"])
-def test_shares_of_contexts(way, tmp_path):
+@pytest.mark.parametrize("way, source, options", [("a7/swd", "DBGPCSR", {}), ("a53/swd", "EDPCSR", {}),
+                                                  ("a53/swd", "PMPCSR", {"core_state": "samples-in-monitor"})])
+def test_shares_of_contexts(way, source, options, tmp_path):
     """The board adds up the cycles by the value of CONTEXTIDR. The program runs for some cycles with the one, longer with the other."""
     path = tmp_path / "p.jsonl"
-    with Place(way, "free", USER, dap_wire=SLOW_WIRE) as place:
+    with Place(way, "free", USER, dap_wire=SLOW_WIRE, **options) as place:
         place.board.write_word("idle_spin", 10)
         rounds = place.board.read_word("round_count")
         place.board.wait_for(lambda state: place.board.read_word("round_count") > rounds + 1)
@@ -226,7 +227,9 @@ def test_shares_of_contexts(way, tmp_path):
         spent = {f"0x{value:X}": cycles for value, cycles in place.board.command("profile")["cores"][0]["contexts"]}
         result = run_tool("report", "--sort", "context", path, "-j")
         assert result.code == 0, result.err
-        told = {line["context"]: line for line in map(json.loads, result.out.splitlines()) if line["type"] == "share"}
+        lines = [json.loads(line) for line in result.out.splitlines()]
+        assert [line["source"] for line in lines if "source" in line] == [source]
+        told = {line["context"]: line for line in lines if line["type"] == "share"}
         assert set(told) == set(spent) == {"0x1", "0x2"}
         for context, cycles in spent.items():
             row, truth = told[context], cycles / sum(spent.values())

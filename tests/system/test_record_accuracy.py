@@ -12,7 +12,7 @@ from harness import PREEMPTED, SLEEPER, SOAK, WORK_BY_DATA, Place, finish_tool, 
 from own_program import START, own_place
 from test_record import Profile, by_function, part_of
 
-CHIPS = ["rp2040", "rp2350", "m4", "m55", "a9", "a7", "a53"]
+CHIPS = ["rp2040", "rp2350", "m4", "m55", "a9", "a7", "a53", "a53+samples-in-monitor"]  # a state of the core after the +
 SKIDS = [0, 1, 2]  # instructions
 BY_CYCLES = 1  # three functions of known shares, some thousand cycles a call
 NEST = 8  # calls within calls, of leaves.c
@@ -22,6 +22,9 @@ RUNS = 200
 
 
 def place_of(chip, **options):
+    chip, _, state = chip.partition("+")
+    if state:
+        options["core_state"] = state
     place = Place(f"{chip}/swd", "free", WORK_BY_DATA, dap_wire=WIRE, dap_exact=True, clock=CLOCK, **options)
     place.board.write_word("shares", BY_CYCLES)
     place.board.run_for(200_000)

@@ -220,6 +220,8 @@ static bool set_state(struct core *core, const char *name, bool on)
         v8->bus->dirty = on;
     } else if (!strcmp(name, "idles-off")) {
         d->idles_off = on;
+    } else if (!strcmp(name, "samples-in-monitor")) {
+        d->samples_in_monitor = on;
     } else if (!strcmp(name, "secure-low")) {
         set_signals(v8, false, on);
     } else if (!strcmp(name, "unauthenticated")) {

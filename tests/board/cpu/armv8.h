@@ -125,11 +125,13 @@ struct v8_debug {
     bool lock_for_all;                                            // which hold for a debugger too
     bool lock_lies;                                               // and read as if there were none
     bool idles_off;                                               // WFI is taken for a powerdown
+    bool samples_in_monitor;                                      // PC samples are where Armv8.2 has them
     bool unsigned_non_secure, unsigned_secure;                    // the authentication signals are low
     bool was_off, was_reset, restarted, refused, monitor_refused; // EDPRSR.SPD, SR, SDR, SDAD, SPMAD
     uint8_t claims;
     enum v8_status status;
     uint32_t cidsr, vidsr; // go with the PC sample that was read last
+    uint32_t pcsr_high;    // and so does this, in the monitor
     uint64_t bloom;        // what the comparators may match, to dismiss the rest fast
 };
 

@@ -17,6 +17,9 @@ enum {
     EDCIDSR = 0x0A4,
     EDVIDSR = 0x0A8,
     EDPCSR_HIGH = 0x0AC,
+    PMPCSR_LOW = 0x200,
+    PMPCSR_HIGH = 0x204,
+    PMCID1SR = 0x208,
     OSLAR = 0x300,
     EDPRCR = 0x310,
     EDPRSR = 0x314,
@@ -34,6 +37,7 @@ enum {
     LAR = 0xFB0,
     LSR = 0xFB4,
     AUTHSTATUS = 0xFB8,
+    DEVID = 0xFC8,
 };
 enum { COMPARATOR_STRIDE = 16 };
 
@@ -68,6 +72,10 @@ enum {
 #define VIDSR_E2 (1u << 30)
 #define VIDSR_E3 (1u << 29)
 #define VIDSR_HV (1u << 28) // the high word has been sampled
+// PMPCSR[63:32]
+#define PCSR_NS    (1u << 31)
+#define PCSR_LEVEL 29
+enum { DEVID_PCSAMPLE = 0xF, PMDEVID_PCSR = 1 };
 enum { AUTH_DISABLED = 2, AUTH_ENABLED = 3 };
 
 uint8_t v8_authstatus(const struct armv8 *v8)
@@ -156,6 +164,7 @@ static uint32_t pc_sample(struct armv8 *v8)
     struct v8_debug *d = &v8->debug;
     const struct v8_sampled *s = &v8->sampled;
     d->cidsr = s->context;
+    d->pcsr_high = (s->secure ? 0 : PCSR_NS) | s->level << PCSR_LEVEL;
     d->vidsr = (s->secure ? 0 : VIDSR_NS) | (s->level == 2 ? VIDSR_E2 : 0) | (s->level == 3 ? VIDSR_E3 : 0) |
                VIDSR_HV;
     if (v8->state == V8_HALTED || v8->held_in_reset || !v8_may_halt(v8))
@@ -192,6 +201,8 @@ static uint32_t read_identity(const struct armv8 *v8, uint32_t offset)
         return profile->mpidr + v8->number;
     case AUTHSTATUS:
         return v8_authstatus(v8);
+    case DEVID:
+        return profile->debug.devid & ~(v8->debug.samples_in_monitor ? DEVID_PCSAMPLE : 0);
     default:
         return component_read(&profile->debug, offset);
     }
@@ -201,6 +212,28 @@ static uint32_t lock_status(const struct armv8 *v8, bool locked, enum bus_master
 {
     bool counts = master == BUS_CORE || (v8->debug.lock_for_all && !v8->debug.lock_lies);
     return !counts ? 0 : locked ? LSR_LOCKED : LSR_OPEN;
+}
+
+// Armv8.2 moved them into the monitor (DDI 0487H I5.3)
+static uint32_t read_sample(struct armv8 *v8, uint32_t offset, bool in_monitor)
+{
+    const struct v8_debug *d = &v8->debug;
+    if (in_monitor != d->samples_in_monitor)
+        return 0;
+    switch (offset) {
+    case EDPCSR_LOW:
+    case PMPCSR_LOW:
+        return pc_sample(v8);
+    case PMPCSR_HIGH:
+        return d->pcsr_high;
+    case EDCIDSR:
+    case PMCID1SR:
+        return d->cidsr;
+    case EDVIDSR:
+        return d->vidsr;
+    default:
+        return 0;
+    }
 }
 
 static uint32_t page_read(void *self, uint32_t offset, enum bus_master master)
@@ -223,13 +256,10 @@ static uint32_t page_read(void *self, uint32_t offset, enum bus_master master)
     case EDECCR:
         return d->edeccr;
     case EDPCSR_LOW:
-        return pc_sample(v8);
     case EDPCSR_HIGH:
-        return 0;
     case EDCIDSR:
-        return d->cidsr;
     case EDVIDSR:
-        return d->vidsr;
+        return read_sample(v8, offset, false);
     case EDPRCR:
         return d->edprcr;
     case EDPRSR:
@@ -349,6 +379,12 @@ static uint32_t monitor_read(void *self, uint32_t offset, enum bus_master master
         return lock_status(v8, v8->debug.monitor_locked, master);
     case AUTHSTATUS:
         return v8_authstatus(v8) & 0xCC; // non-invasive debug only
+    case PMPCSR_LOW:
+    case PMPCSR_HIGH:
+    case PMCID1SR:
+        return read_sample(v8, offset, true);
+    case DEVID:
+        return v8->debug.samples_in_monitor ? PMDEVID_PCSR : 0;
     default:
         return offset >= COMPONENT_IDS ? component_read(&v8->profile->monitor, offset)
                                        : pmu_v3_read(&v8->pmu, offset);
