@@ -13,8 +13,7 @@ void passage_init(struct passage *passage, struct direct_engine *engine)
         passage->set[i] = BREAKPOINT_NONE;
 }
 
-bool passage_begin(struct passage *passage, const struct region *region, unsigned stops,
-                   const struct deadline *deadline, struct error *error)
+bool passage_begin(struct passage *passage, const struct region *region, unsigned stops, struct error *error)
 {
     struct direct_engine *engine = passage->engine;
     engine->region = *region;
@@ -27,7 +26,8 @@ bool passage_begin(struct passage *passage, const struct region *region, unsigne
     if (region->process.which == PROCESS_ID)
         breakpoints_set_context(&engine->breakpoints, region->process.id);
     breakpoints_want_extra(&engine->breakpoints, stops - 1);
-    return settings_watch_resets(engine->device->ledger, &engine->device->chosen->core, deadline, error);
+    return settings_watch_resets(engine->device->ledger, &engine->device->chosen->core, engine->deadline,
+                                 error);
 }
 
 bool passage_is_among(const uint64_t *stops, unsigned n, uint64_t here)
@@ -72,11 +72,11 @@ void passage_add_stops(struct passage *passage, const uint64_t *stops, unsigned 
 }
 
 bool passage_prepare(const struct passage *passage, const uint64_t *stops, unsigned n, unsigned *fit,
-                     const struct deadline *deadline, struct error *error)
+                     struct error *error)
 {
     struct breakpoints *breakpoints = &passage->engine->breakpoints;
     for (*fit = 0; *fit < n && *fit < PASSAGE_STOPS; ++*fit) {
-        if (!breakpoints_prepare(breakpoints, stops[*fit], deadline, error))
+        if (!breakpoints_prepare(breakpoints, stops[*fit], passage->engine->deadline, error))
             return false;
         if (*fit > 0 && !breakpoints_can_have_extra(breakpoints, *fit - 1, stops[*fit]))
             break;
@@ -84,43 +84,39 @@ bool passage_prepare(const struct passage *passage, const uint64_t *stops, unsig
     return true;
 }
 
-bool passage_run(struct passage *passage, size_t reached, uint64_t expected, bool *whole,
-                 const struct deadline *deadline, struct error *error)
+bool passage_run(struct passage *passage, size_t reached, uint64_t expected, bool *whole, struct error *error)
 {
-    size_t at = 0;
-    uint64_t saw = 0;
-    if (!direct_run_list(passage->engine, &at, &saw, deadline, error))
+    if (!direct_run_list(passage->engine, error))
         return false;
-    *whole = at == passage->engine->list.n;
-    return at >= reached ||
+    *whole = direct_ran_whole(passage->engine);
+    return passage->engine->done >= reached ||
            error_set(error, ERROR_ADDRESS, "no breakpoint can be put at 0x%08" PRIX64, expected);
 }
 
-bool passage_find_stop(struct passage *passage, uint64_t *place, unsigned *handlers,
-                       const struct deadline *deadline, struct error *error)
+bool passage_find_stop(struct passage *passage, uint64_t *place, unsigned *handlers, struct error *error)
 {
     struct direct_engine *engine = passage->engine;
     *place = passage->set[0];
-    if (!direct_restore_borrowed(engine, deadline, error))
+    if (!direct_restore_borrowed(engine, error))
         return false;
     for (int i = 0; i < READS; i++) {
         struct stop stop = {0};
         bool in_handler;
-        if (!direct_read_stop(engine, &stop, deadline, error))
+        if (!direct_read_stop(engine, &stop, error))
             return false;
         if (stop.unreadable == NULL && stop.cause == STOP_BREAKPOINT &&
             passage_is_among(passage->set, PASSAGE_STOPS, stop.pc)) {
             *place = stop.pc;
             break;
         }
-        if (!direct_is_in_handler(engine, &stop, &in_handler, deadline, error))
+        if (!direct_is_in_handler(engine, &stop, &in_handler, error))
             return false;
         if (!in_handler)
             continue;
         ++*handlers;
-        if (!direct_go_on_in_handler(engine, false, deadline, error))
+        if (!direct_go_on_in_handler(engine, false, error))
             return false;
         i = -1;
     }
-    return direct_confirm_stop(engine, *place, deadline, error);
+    return direct_confirm_stop(engine, *place, error);
 }

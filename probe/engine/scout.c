@@ -8,19 +8,18 @@
 
 /* Sets breakpoints at as many of the starts as there are comparators for, in their order. */
 static bool watch_starts(struct passage *passage, const uint64_t *starts, unsigned n, unsigned *watched,
-                         const struct deadline *deadline, struct error *error)
+                         struct error *error)
 {
     struct direct_engine *engine = passage->engine;
     bool whole;
-    if (!passage_prepare(passage, starts, n, watched, deadline, error))
+    if (!passage_prepare(passage, starts, n, watched, error))
         return false;
     direct_new_list(engine);
     passage_add_stops(passage, starts, *watched);
-    return passage_run(passage, engine->list.n, starts[0], &whole, deadline, error);
+    return passage_run(passage, engine->list.n, starts[0], &whole, error);
 }
 
-static bool wait_for_one(struct passage *passage, uint64_t *place, const struct deadline *deadline,
-                         struct error *error)
+static bool wait_for_one(struct passage *passage, uint64_t *place, struct error *error)
 {
     struct direct_engine *engine = passage->engine;
     unsigned handlers = 0;
@@ -29,18 +28,15 @@ static bool wait_for_one(struct passage *passage, uint64_t *place, const struct 
     direct_new_list(engine);
     core_add_wait_halt(engine->core, &engine->list);
     core_add_expect_stop(engine->core, &engine->breakpoints.setup, &engine->list, *place, true);
-    return passage_run(passage, 0, *place, &whole, deadline, error) &&
-           (whole || passage_find_stop(passage, place, &handlers, deadline, error));
+    return passage_run(passage, 0, *place, &whole, error) &&
+           (whole || passage_find_stop(passage, place, &handlers, error));
 }
 
 bool direct_scout(struct engine *engine, const struct engine_scout *scout, struct engine_found *found,
                   const struct deadline *deadline, struct error *error)
 {
     struct direct_engine *self = (struct direct_engine *)engine;
-    static const struct engine_sink quiet;
-    const struct engine_request soon = {.timeout_ms = deadline_left_us(deadline) / 1000};
     const struct engine_request wait = {.timeout_ms = scout->timeout_ms};
-    const struct engine_sink *sink = scout->sink != NULL ? scout->sink : &quiet;
     struct error why = {0};
     uint64_t place = 0;
     struct passage passage;
@@ -50,14 +46,14 @@ bool direct_scout(struct engine *engine, const struct engine_scout *scout, struc
         starts[i] = core_code(self->core, scout->regions[i]->start, scout->regions[i]->start_is_thumb);
     *found = (struct engine_found){0};
     passage_init(&passage, self);
-    direct_begin(self, &soon, &quiet);
-    if (!passage_begin(&passage, scout->regions[0], n, deadline, error) ||
-        !watch_starts(&passage, starts, n, &watched, deadline, error))
+    direct_begin_own(self, deadline_left_us(deadline) / 1000, deadline);
+    if (!passage_begin(&passage, scout->regions[0], n, error) ||
+        !watch_starts(&passage, starts, n, &watched, error))
         return false;
     found->watched = watched;
-    direct_begin(self, &wait, sink);
+    direct_begin(self, &wait, scout->sink);
     int64_t begun_us = deadline_now_us();
-    bool reached = wait_for_one(&passage, &place, deadline, &why);
+    bool reached = wait_for_one(&passage, &place, &why);
     found->waited_us = deadline_now_us() - begun_us;
     if (!reached)
         return direct_tell_cause(self, &why, error);
