@@ -1,6 +1,3 @@
-/*
- * Requests to the debugger: see the header.
- */
 #include "engine/debuggee.h"
 #include "cores/architectures.h"
 #include "device/run.h"
@@ -11,8 +8,6 @@
 
 enum { SLICE_MS = 50, REQUEST_MS = 3000, READ_MS = 5000, GRACE_MS = 150 };
 enum { LIST_ROOM = READING_STEPS + WITNESS_ROOM + 8 };
-
-/* --- requests to the debugger --------------------------------------------------------------------------- */
 
 /* Each request has its own time: the caller's deadline is that of arming. */
 static struct deadline request_time(const struct debugger_engine *self)
@@ -158,13 +153,13 @@ bool debuggee_run_to_stop(struct debugger_engine *self, enum engine_wait wait, s
     struct deadline limit = request_time(self);
     struct debugger_stop previous = self->stop;
     bool outdated;
-    progress_was_held(&self->progress);
+    progress_add(&self->progress, PROGRESS_HELD);
     if (!debugger_run(self->debugger, &limit, error))
         return false;
     for (;;) {
         struct deadline slice = deadline_in_ms(SLICE_MS, self->deadline->cancel);
         enum debugger_wait come = ops->wait(self->debugger, &self->stop, &slice, error);
-        progress_went_on(&self->progress);
+        progress_add(&self->progress, PROGRESS_WENT_ON);
         switch (come) {
         case DEBUGGER_STOPPED:
             if (!is_outdated(self, previous.thread, &outdated, error))

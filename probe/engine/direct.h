@@ -25,7 +25,7 @@ struct direct_engine {
     struct breakpoints breakpoints;
     struct region region;
     const struct deadline *deadline; /* of the request under way */
-    struct engine_request own; /* in place of a request, where no hits are run */
+    struct engine_request own;       /* in place of a request, where no hits are run */
 
     struct call call;
     bool expects_frame;      /* the next list proves its frame, instead of ending at the entry */
@@ -62,12 +62,11 @@ struct stop {
     const char *unreadable; /* why its PC could not be read; NULL: it could */
 };
 
-/* Where this hit ends. */
 uint64_t direct_end(const struct direct_engine *self);
 /* Each request has its own time; `sink` may be NULL. */
 void direct_begin(struct direct_engine *self, const struct engine_request *request,
                   const struct engine_sink *sink);
-/* The same for what is no run of hits, as arming and disarming. */
+/* The same for arming, disarming and reading. */
 void direct_begin_own(struct direct_engine *self, int64_t timeout_ms, const struct deadline *deadline);
 /* ERROR_START or ERROR_END if there was no progress for too long, whatever stops there were. */
 bool direct_check_time(struct direct_engine *self, struct error *error);
@@ -96,7 +95,7 @@ bool direct_tell_reset(struct direct_engine *self, struct error *error);
 /* A run that failed: false, with the reset that may be the cause. */
 bool direct_tell_cause(struct direct_engine *self, const struct error *why, struct error *error);
 
-/* Waits for the halt, then reads where it is. */
+/* Waits for the halt first. */
 bool direct_read_stop(struct direct_engine *self, struct stop *stop, struct error *error);
 /* Of the halted core: why it halted, and what the budget's counter holds. */
 bool direct_look_at_budget(struct direct_engine *self, struct counter_stop_look *look, struct error *error);
@@ -113,7 +112,6 @@ bool direct_confirm_stop(struct direct_engine *self, uint64_t wanted, struct err
 /* Whether the registers of the halted core can be read: in another Execution state it must execute nothing of
  * ours. */
 bool direct_check_state(struct direct_engine *self, struct error *error);
-/* Of the halted core. */
 bool direct_read_register(struct direct_engine *self, enum core_register which, uint64_t *out,
                           struct error *error);
 /* ERROR_STATE in user mode, unless the user has named the process. */

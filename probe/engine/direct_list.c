@@ -3,7 +3,6 @@
 #include "device/run.h"
 
 #include <inttypes.h>
-#include <unistd.h>
 
 enum {
     STOP_TRIES = 2,
@@ -316,8 +315,8 @@ static bool cause_was_cleared(struct direct_engine *self, size_t at)
            (causes & wait->mask) != wait->value;
 }
 
-/* The step after `done` is not done yet. Whether to try it again; `waits`: it waits for a halt, `late`: there
- * was no progress for too long. */
+/* The step after `done` is not done yet. Whether to try it again; `waits`: it waits for a halt, `late`:
+ * nothing went on for too long. */
 static bool may_go_on(struct direct_engine *self, const struct outcome *outcome, bool waits, bool late,
                       const struct error *refused, struct error *error)
 {
@@ -367,9 +366,9 @@ bool direct_run_list(struct direct_engine *self, struct error *error)
             ledger_execute(self->device->ledger, &self->list, done, self->results, &patient, &refused);
         bool refuses = outcome.why == TARGET_WAIT || outcome.why == TARGET_FAULT;
         /* A long list may take many calls, and in most of it the core is halted. One that gets nowhere waits
-         * for what may never come, whatever the core was when it began: a reset may have let it run. */
+         * whatever the core was when it began: a reset may have let it run. */
         held = outcome.why == NOT_YET ? outcome.done > done : held;
-        (refuses ? progress_was_refused : held ? progress_was_held : progress_went_on)(&self->progress);
+        progress_add(&self->progress, refuses ? PROGRESS_REFUSED : held ? PROGRESS_HELD : PROGRESS_WENT_ON);
         /* Only the call's time is over. A wait for something that reads as 0 is found by the next call. */
         bool goes_on = outcome.why == NOT_YET && outcome.done > done && outcome.saw == 0;
         done = self->done = outcome.done;
@@ -498,10 +497,10 @@ bool direct_go_on_in_handler(struct direct_engine *self, bool wait, struct error
 
 static bool tell_state(const char *unreadable, struct error *error)
 {
-    return error_advise(
-        error, ERROR_STATE,
-        "Which of AArch64 and AArch32 is measured comes from --elf; without one it is AArch64.",
-        "the core has stopped, but %s, and the program that is measured in the other", unreadable);
+    return error_advise(error, ERROR_STATE,
+                        "--elf decides which of AArch64 and AArch32 is measured; without one it is AArch64.",
+                        "the core has stopped, but %s, and the program that is measured in the other",
+                        unreadable);
 }
 
 bool direct_check_state(struct direct_engine *self, struct error *error)

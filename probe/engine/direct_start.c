@@ -23,17 +23,17 @@ bool direct_read_register(struct direct_engine *self, enum core_register which, 
     return true;
 }
 
-/* "CONTEXTIDR, which tells them apart, was 0x2 at this stop", if it can be read. */
+/* "CONTEXTIDR, by which they differ, was 0x2 at this stop", if it can be read. */
 static bool describe_context(struct direct_engine *self, char *out, size_t size, struct error *error)
 {
     struct error unread = {0};
     size_t at;
-    snprintf(out, size, "CONTEXTIDR, which tells them apart, cannot be read from there");
+    snprintf(out, size, "CONTEXTIDR, by which they differ, cannot be read from there");
     direct_new_registers(self);
     if (!core_add_context(self->core, &self->list, &at))
         return true;
     if (direct_run_plain(self, &unread))
-        snprintf(out, size, "CONTEXTIDR, which tells them apart, was 0x%" PRIX64 " at this stop",
+        snprintf(out, size, "CONTEXTIDR, by which they differ, was 0x%" PRIX64 " at this stop",
                  self->results[at]);
     return direct_restore_borrowed(self, error);
 }

@@ -18,8 +18,7 @@ struct passage {
 
 bool passage_is_among(const uint64_t *stops, unsigned n, uint64_t here);
 void passage_init(struct passage *passage, struct direct_engine *engine);
-/* What a region that is not measured by hits needs: its process, its number of stops, and resets that show.
- */
+/* What a region needs that is not measured by hits. */
 bool passage_begin(struct passage *passage, const struct region *region, unsigned stops, struct error *error);
 /* Places as core_code makes them. *fit: how many of them can have breakpoints at once, the first ones. */
 bool passage_prepare(const struct passage *passage, const uint64_t *stops, unsigned n, unsigned *fit,

@@ -76,6 +76,18 @@ static bool take_look(struct walking *self, const struct passage_steps *steps, b
     return true;
 }
 
+/* When the core ran, and what the counters had before. */
+static void take_run(struct walking *self, const struct passage_steps *steps, bool begins)
+{
+    struct direct_engine *engine = self->engine;
+    if (begins) {
+        self->hop.before_us = engine->results[steps->before];
+        reading_take(&engine->device->reading, false, engine->results, steps->from, self->hop.readings[0]);
+    }
+    self->hop.after_us = engine->results[steps->after];
+    self->hop.pairs++;
+}
+
 /* The core did not stop where it was expected, or was read too early. */
 static bool find_stop(struct walking *self, struct error *error)
 {
@@ -109,12 +121,7 @@ static bool pass(struct walking *self, const uint64_t *stops, unsigned n, bool b
         return false;
     self->hop.tainted = self->hop.tainted || (steps.pending != SIZE_MAX &&
                                               core_pending(engine->core, engine->results[steps.pending]));
-    if (begins) {
-        self->hop.before_us = engine->results[steps.before];
-        reading_take(&engine->device->reading, false, engine->results, steps.from, self->hop.readings[0]);
-    }
-    self->hop.after_us = engine->results[steps.after];
-    self->hop.pairs++;
+    take_run(self, &steps, begins);
     self->here = stops[0];
     if (!whole) {
         if (!find_stop(self, error))
@@ -141,17 +148,9 @@ static bool step(struct walking *self, bool begins, bool *ours, struct error *er
     steps.after = steps_add(&engine->list, step_time(TIME_AFTER));
     if (!direct_check_time(engine, error) || !direct_run_plain(engine, error))
         return false;
-    self->hop.after_us = engine->results[steps.after];
-    if (begins) {
-        self->hop.before_us = engine->results[steps.before];
-        reading_take(&engine->device->reading, false, engine->results, steps.from, self->hop.readings[0]);
-    }
-    self->hop.pairs++;
-    direct_new_registers(engine);
-    size_t pc = core_add_register(engine->core, &engine->list, CORE_PC);
-    if (!direct_run_plain(engine, error))
+    take_run(self, &steps, begins);
+    if (!direct_read_register(engine, CORE_PC, &self->here, error))
         return false;
-    self->here = core_register_value(engine->core, CORE_PC, engine->results, pc);
     direct_new_registers(engine);
     add_look(self, self->here, &steps);
     return direct_run_plain(engine, error) && take_look(self, &steps, ours, error);
