@@ -3,7 +3,7 @@
 #include "commands/cockpit.h"
 #include "commands/command.h"
 #include "commands/profiling.h"
-#include "profile/rolling.h"
+#include "profile/profile.h"
 #include "profile/shares.h"
 #include "report/canvas.h"
 #include "report/json.h"

@@ -9,7 +9,6 @@
 #include "cores/core.h"
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 extern const struct core_ops cortex_m_ops, armv7_ops, armv8_ops, armv8_ops_in_aarch32;

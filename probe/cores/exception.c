@@ -12,13 +12,17 @@
 
 enum { CFSR = 0xE000ED28, HFSR = 0xE000ED2C, MMFAR = 0xE000ED34, BFAR = 0xE000ED38 };
 enum { READ_ICSR, READ_CFSR, READ_HFSR, READ_MMFAR, READ_BFAR };
-enum { FIRST_FAULT = 3, LAST_FAULT = 7, FIRST_INTERRUPT = 16 };
+enum { FIRST_FAULT = 3, LAST_FAULT = 7 };
 
 /* DDI 0403 B1.5.2; 7 is of Armv8-M (DDI 0553 B3.3). */
-static const char *const names[FIRST_INTERRUPT] = {
-    [1] = "Reset",         [2] = "NMI",        [3] = "HardFault",   [4] = "MemManage",
-    [5] = "BusFault",      [6] = "UsageFault", [7] = "SecureFault", [11] = "SVCall",
-    [12] = "DebugMonitor", [14] = "PendSV",    [15] = "SysTick"};
+const char *exception_name(uint64_t number)
+{
+    static const char *const names[EXCEPTION_IRQS] = {
+        [1] = "Reset",         [2] = "NMI",        [3] = "HardFault",   [4] = "MemManage",
+        [5] = "BusFault",      [6] = "UsageFault", [7] = "SecureFault", [11] = "SVCall",
+        [12] = "DebugMonitor", [14] = "PendSV",    [15] = "SysTick"};
+    return number < EXCEPTION_IRQS ? names[number] : NULL;
+}
 
 struct bit_name {
     unsigned bit;
@@ -77,10 +81,10 @@ void exception_describe(const struct core *core, const uint64_t *words, bool *is
     *is_fault = number >= FIRST_FAULT && number <= LAST_FAULT;
     if (number == 0)
         return;
-    if (number >= FIRST_INTERRUPT)
-        add(out, size, "exception %u (interrupt %u)", number, number - FIRST_INTERRUPT);
-    else if (names[number] != NULL)
-        add(out, size, "exception %u (%s)", number, names[number]);
+    if (number >= EXCEPTION_IRQS)
+        add(out, size, "exception %u (interrupt %u)", number, number - EXCEPTION_IRQS);
+    else if (exception_name(number) != NULL)
+        add(out, size, "exception %u (%s)", number, exception_name(number));
     else
         add(out, size, "exception %u", number);
     if (!*is_fault || cortex_m_is_baseline(core))

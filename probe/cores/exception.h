@@ -13,7 +13,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { EXCEPTION_WORDS = 5 };
+enum { EXCEPTION_WORDS = 5, EXCEPTION_IRQS = 16 };
+
+/* Of a Cortex-M: "HardFault"; NULL: it is an interrupt, or has no name. */
+const char *exception_name(uint64_t number);
 
 /* Adds the reads, EXCEPTION_WORDS at most; false: this core lacks these registers. */
 bool exception_add(const struct core *core, struct steps *list);

@@ -74,13 +74,8 @@ static bool identify(const struct core *core, const uint64_t *values, struct cou
     add_counters(core, out, ctrl & CTRL_NOPRFCNT ? PROFILE : COUNTERS);
     out->settings[out->n_settings++] = cortex_m_trace(core);
     if ((core->quirks & HAS_DWT_LOCK) != 0)
-        out->settings[out->n_settings++] =
-            (struct setting){.at = core_word(core, DWT_BASE + CORESIGHT_LAR),
-                             .test_at = core_word(core, DWT_BASE + CORESIGHT_LSR),
-                             .lock = true,
-                             .test = LSR_LOCKED,
-                             .key = LAR_KEY,
-                             .restore = {.mask = 1}};
+        out->settings[out->n_settings++] = core_open_lock(core_word(core, DWT_BASE + CORESIGHT_LAR),
+                                                          core_word(core, DWT_BASE + CORESIGHT_LSR));
     if (!runs) /* a counter that was off gets its value back */
         out->settings[out->n_settings++] = (struct setting){.at = core_word(core, DWT_CYCCNT),
                                                             .always = true,

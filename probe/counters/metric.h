@@ -10,7 +10,6 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 
 enum { METRIC_UNIT = 16, METRIC_EVENTS = 16, METRIC_STEPS = 64, METRIC_TEXT = 160 };
 

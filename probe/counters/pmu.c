@@ -138,16 +138,6 @@ static void keep_value(struct counter_block *out, struct address at)
                 (struct setting){.at = at, .always = true, .keep = UINT32_MAX, .restore = {.moves = true}});
 }
 
-static void add_unlock(const struct core *core, const struct pmu *pmu, struct counter_block *out)
-{
-    add_setting(out, (struct setting){.at = pmu->places->at(core, CORESIGHT_LAR),
-                                      .test_at = pmu->places->at(core, CORESIGHT_LSR),
-                                      .lock = true,
-                                      .test = LSR_LOCKED,
-                                      .key = LAR_KEY,
-                                      .restore = {.mask = 1}});
-}
-
 /* These precede the settings that start counters, so that counters are stopped again before their values are
  * restored. */
 static void add_values(const struct core *core, const struct pmu *pmu, struct counter_block *out)
@@ -241,7 +231,8 @@ void pmu_describe(const struct core *core, const struct pmu *found, struct count
     add_state(pmu, out);
     add_notes(pmu, out);
     if (pmu->places->locks)
-        add_unlock(core, pmu, out);
+        add_setting(
+            out, core_open_lock(pmu->places->at(core, CORESIGHT_LAR), pmu->places->at(core, CORESIGHT_LSR)));
     add_values(core, pmu, out);
     add_quiet(core, pmu, out);
     struct setting cycles = enable(core, pmu, CYCLES);

@@ -5,7 +5,7 @@
 
 enum { SYST_CSR = 0xE000E010, SYST_RVR = 0xE000E014, SYST_CVR = 0xE000E018 };
 enum { CSR_ENABLE = 1 << 0, CSR_TICKINT = 1 << 1, CSR_CLKSOURCE = 1 << 2, RELOAD = 0xFFFFFF };
-/* What an idle one gets: nearly all of it, and no program's usual value. So the end can tell whether the
+/* What an idle one gets: nearly all of it, and no program's usual value, so that the end sees whether the
  * program has started it since. */
 enum { OUR_RELOAD = 0xFFFFFE };
 
@@ -69,7 +69,7 @@ static bool identify(const struct core *core, const uint64_t *values, struct cou
         snprintf(out->state, sizeof out->state, "runs%s%s", csr & CSR_TICKINT ? ", interrupts the core" : "",
                  out->counts_cycles ? "" : ", from a clock that is not the core's");
         if (rvr == 0)
-            snprintf(out->unusable, sizeof out->unusable, "its reload value is 0: it stands still");
+            snprintf(out->unusable, sizeof out->unusable, "its reload value is 0: it does not count");
         out->may_reload = true;
         /* SYST_CSR is not watched: a read may clear the program's COUNTFLAG. */
         out->settings[out->n_settings++] = (struct setting){.at = core_word(core, SYST_RVR),

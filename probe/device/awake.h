@@ -10,9 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Of one of the device's cores. A look that sees a reset notes it in the device: the register shows it only
- * once.
- */
+/* Of one of the device's cores. Each notes a reset in the device: the register shows it only once. */
 typedef bool memory_reader(struct device *device, const struct core *core, const struct steps *list,
                            uint64_t *results, bool *asleep, const struct deadline *deadline,
                            struct error *error);

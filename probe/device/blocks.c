@@ -3,7 +3,6 @@
 #include "device/settings.h"
 #include "symbols/symbols.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -158,24 +157,32 @@ void device_end_access(struct device *device)
     device->halted_access = NULL;
 }
 
+/* Again: now its registers show more. */
+static bool identify_again(struct device *device, struct counter_block *block,
+                           const struct deadline *deadline, struct error *error)
+{
+    const struct core *core = &device_counted(device)->core;
+    struct step items[BLOCK_IDENTITY];
+    uint64_t values[BLOCK_IDENTITY];
+    struct steps list = {.items = items, .room = BLOCK_IDENTITY};
+    block->kind->add_identity(core, &list);
+    if (!ledger_read_list(device->ledger, &list, values, deadline, error))
+        return false;
+    block->kind->identify(core, values, block);
+    return true;
+}
+
 /* Identifies a block that only the core itself can read. */
 static bool look_by_core(struct device *device, struct counter_block *block, const struct deadline *deadline,
                          struct error *error)
 {
-    const struct core *core = &device->chosen->core;
-    const struct block_kind *kind = block->kind;
-    struct step items[BLOCK_IDENTITY];
-    uint64_t values[BLOCK_IDENTITY];
-    struct steps list = {.items = items, .room = BLOCK_IDENTITY};
     if (!device_make_access(device, error))
         return false;
     /* A debugger has the core halted already, and relies on DBGDSCR as it left it. */
     if (device->debugger == NULL && !halted_access_prepare(device->halted_access, deadline, error))
         return false;
-    kind->add_identity(core, &list);
-    if (!ledger_read_list(device->ledger, &list, values, deadline, error))
+    if (!identify_again(device, block, deadline, error))
         return false;
-    kind->identify(core, values, block);
     block->was_identified = true;
     device_note_uses(device, block, 1);
     return true;
@@ -226,17 +233,27 @@ static bool find_reason(struct device *device, const struct deadline *deadline, 
     return false;
 }
 
+static bool apply_each(struct device *device, const struct counter_block *block,
+                       const struct setting *settings, size_t n, struct witness *witness,
+                       const struct deadline *deadline, struct error *error)
+{
+    bool again;
+    for (size_t i = 0; i < n; i = again ? 0 : i + 1) {
+        if (!apply_setting(device, block, &settings[i], &again, deadline, error))
+            return false;
+        witness_take(witness, &settings[i]);
+    }
+    return true;
+}
+
 static bool apply_all(struct device *device, const struct counter_block *block,
                       const struct deadline *deadline, struct error *error)
 {
-    bool again;
-    device->block_witness.n = 0;
-    for (size_t i = 0; i < block->n_settings; i = again ? 0 : i + 1) {
-        if (!apply_setting(device, block, &block->settings[i], &again, deadline, error))
-            return find_reason(device, deadline, error);
-        witness_take(&device->block_witness, &block->settings[i]);
-    }
-    device->witness = device->block_witness;
+    struct witness *witness = &device->block_witness;
+    witness->n = 0;
+    if (!apply_each(device, block, block->settings, block->n_settings, witness, deadline, error))
+        return find_reason(device, deadline, error);
+    device->witness = *witness;
     return true;
 }
 
@@ -249,18 +266,10 @@ bool device_retake_block(struct device *device, const struct deadline *deadline,
 static bool look_again(struct device *device, struct counter_block *block, const struct deadline *deadline,
                        struct error *error)
 {
-    const struct core *core = &device_counted(device)->core;
-    const struct block_kind *kind = block->kind;
-    struct step items[BLOCK_IDENTITY];
-    uint64_t values[BLOCK_IDENTITY];
-    struct steps list = {.items = items, .room = BLOCK_IDENTITY};
     bool again; /* never: no lock protects this setting */
-    if (!apply_setting(device, block, &block->settings[0], &again, deadline, error))
+    if (!apply_setting(device, block, &block->settings[0], &again, deadline, error) ||
+        !identify_again(device, block, deadline, error))
         return false;
-    kind->add_identity(core, &list);
-    if (!ledger_run(device->ledger, &list, values, deadline, error))
-        return false;
-    kind->identify(core, values, block);
     block->look_again = false;
     return true;
 }
@@ -288,7 +297,7 @@ static bool check_counts(const struct device *device, const struct counter_block
     const char *server = server_row(device->debugger->facts.server)->name;
     return error_advise(
         error, ERROR_NO_COUNTER, "",
-        "%s is an emulator, whose time is not a core's: what %s shows is no measure of the code",
+        "%s is an emulator, whose time is not a core's: what %s shows does not measure the code",
         server[0] != '\0' ? server : "the GDB server", block->text);
 }
 
@@ -331,17 +340,11 @@ static bool apply_program(struct device *device, const struct deadline *deadline
     const struct counter_block *block = device->block;
     struct setting settings[BLOCK_PASS_SETTINGS];
     size_t n = 0;
-    bool again;
     if (block->kind->program != NULL)
         n = block->kind->program(&device_counted(device)->core, block, device->programmed,
                                  device->n_programmed, settings, BLOCK_PASS_SETTINGS);
     device->witness = device->block_witness;
-    for (size_t i = 0; i < n; i = again ? 0 : i + 1) {
-        if (!apply_setting(device, block, &settings[i], &again, deadline, error))
-            return false;
-        witness_take(&device->witness, &settings[i]);
-    }
-    return true;
+    return apply_each(device, block, settings, n, &device->witness, deadline, error);
 }
 
 bool device_renew_block(struct device *device, const struct deadline *deadline, struct error *error)

@@ -4,30 +4,16 @@
 #include "debuggers/debugger.h"
 #include "device/run.h"
 #include "device/settings.h"
-#include "find/nothing_found.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { LIST_ROOM = 64 };
-
 void device_leave_as(struct device *device, enum leave leave)
 {
     if (leave > device->leave)
         device->leave = leave;
-}
-
-/* The registers that make a core act may be written from here on. */
-static bool allow_commands(struct device *device, const struct core *core, struct error *error)
-{
-    struct address commands[LIST_ROOM];
-    size_t n = core_commands(core, commands, LIST_ROOM);
-    for (size_t i = 0; i < n; i++)
-        if (!ledger_allow(device->ledger, commands[i], error))
-            return false;
-    return true;
 }
 
 /* --- run control ---------------------------------------------------------------------------------------- */
@@ -83,25 +69,17 @@ static bool look_by_registers(struct device *device, struct device_core *core,
     bool reads_pc = !core_has(&core->core, BORROWS_REGISTERS) || !device->keeps_registers;
     if (core->state != CORE_HALTED || core_unreadable(&core->core, status) != NULL || !reads_pc)
         return true;
-    struct step items[LIST_ROOM];
-    uint64_t values[LIST_ROOM];
-    struct steps list = {.items = items, .room = LIST_ROOM};
-    size_t at = core_add_register(&core->core, &list, CORE_PC);
-    if (!allow_commands(device, &core->core, error) ||
-        !run_list(device->ledger, &core->core, &list, values, deadline, error))
+    if (!run_allow_commands(device->ledger, &core->core, error) ||
+        !run_read_register(device->ledger, &core->core, CORE_PC, &core->halted_at, deadline, error))
         return false;
-    core->halted_at = core_code_place(core_register_value(&core->core, CORE_PC, values, at));
+    core->halted_at = core_code_place(core->halted_at);
     return true;
 }
 
 static bool tell_core(struct device *device, void (*add)(const struct core *, struct steps *),
                       const struct deadline *deadline, struct error *error)
 {
-    struct step items[LIST_ROOM];
-    uint64_t values[LIST_ROOM];
-    struct steps list = {.items = items, .room = LIST_ROOM};
-    add(&device->chosen->core, &list);
-    return ledger_run(device->ledger, &list, values, deadline, error);
+    return run_add(device->ledger, &device->chosen->core, add, deadline, error);
 }
 
 /* On A and R cores a server that inspects a halted core uses its registers; it must not while we do. */
@@ -499,7 +477,7 @@ bool device_choose(struct device *device, int number, struct error *error)
             chosen++;
     if (chosen >= device->n_cores)
         return error_set(error, ERROR_NO_CORE, "there is no core %d: the last one%s is core %zu", number,
-                         device->cores_cut ? " that is looked at" : "",
+                         device->cores_cut ? " that is read" : "",
                          device->cores[0].core.numbered_by_unit ? device->cores[device->n_cores - 1].core.unit
                                                                 : device->n_cores - 1);
     device->chosen = &device->cores[chosen];
@@ -510,7 +488,7 @@ const char *device_remote_advice(const struct device *device)
 {
     return device->remote == NULL
                ? ""
-               : "; events with :u behind them count no kernel, and nothing else must run on that CPU";
+               : "; events with :u after them count no kernel, and nothing else must run on that CPU";
 }
 
 bool device_check_remote(const struct device *device, const struct debugger_stop *stop, struct error *error)
@@ -548,7 +526,8 @@ static bool reach_core(struct device *device, const struct deadline *deadline, s
 {
     if (device->chosen->state == CORE_LOCKUP)
         return error_set(error, ERROR_LOCKUP, "the core is locked up");
-    if (!allow_commands(device, &device->chosen->core, error) || !open_locks(device, deadline, error))
+    if (!run_allow_commands(device->ledger, &device->chosen->core, error) ||
+        !open_locks(device, deadline, error))
         return false;
     device_note_uses(device, device->chosen->blocks, device->chosen->n_blocks);
     return true;

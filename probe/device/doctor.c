@@ -6,7 +6,6 @@
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <string.h>
 
 struct examination {
     struct device *device;
@@ -77,6 +76,18 @@ static void unknown(struct examination *e, const char *name, const char *needs)
     note(e, name, FINDING_UNKNOWN, "unknown", "%s", needs);
 }
 
+static bool look_or_note(struct examination *e, const char *name, const char *which, struct address at,
+                         uint32_t *value)
+{
+    bool seen = doctor_look(e, at, value);
+    if (!seen)
+        note(e, name, FINDING_UNKNOWN, "unknown", "%s refuses to be read", which);
+    return seen;
+}
+
+static const char only_the_chip[] =
+    "Only the chip itself can allow it: fuses, secure boot, or one of its registers.";
+
 /* Two bits for each kind of debug: implemented, and allowed. Non-invasive debug of the Non-secure state is
  * bits 3:2, of the Secure one 7:6. */
 static bool authenticated(uint32_t status)
@@ -88,16 +99,13 @@ static bool authenticated(uint32_t status)
 static void test_authentication(struct examination *e)
 {
     uint32_t status;
-    if (!doctor_look(e, core_pmu(e->core, CORESIGHT_AUTHSTATUS), &status)) {
-        unknown(e, "authentication", "PMAUTHSTATUS refuses to be read");
+    if (!look_or_note(e, "authentication", "PMAUTHSTATUS", core_pmu(e->core, CORESIGHT_AUTHSTATUS), &status))
         return;
-    }
     bool allowed = authenticated(status);
     note(e, "authentication", allowed ? FINDING_OK : FINDING_BAD, allowed ? "ok" : "REFUSED",
          "PMAUTHSTATUS = 0x%02" PRIX32, status);
     if (!allowed)
-        blame(e, "the chip does not allow non-invasive debug (NIDEN and DBGEN are low)",
-              "Only the chip itself can allow it: fuses, secure boot, or a register of its own.", NULL);
+        blame(e, "the chip does not allow non-invasive debug (NIDEN and DBGEN are low)", only_the_chip, NULL);
 }
 
 /* Whether comparators may stop the core; counting alone does not need it. Invasive debug of the Non-secure
@@ -105,10 +113,8 @@ static void test_authentication(struct examination *e)
 static void test_halting(struct examination *e)
 {
     uint32_t status;
-    if (!doctor_look(e, core_debug(e->core, CORESIGHT_AUTHSTATUS), &status)) {
-        unknown(e, "halting", "DBGAUTHSTATUS refuses to be read");
+    if (!look_or_note(e, "halting", "DBGAUTHSTATUS", core_debug(e->core, CORESIGHT_AUTHSTATUS), &status))
         return;
-    }
     const char *state = "ok", *detail = "";
     if (!core_may_halt(status)) {
         state = "none";
@@ -123,10 +129,8 @@ static void test_halting(struct examination *e)
 static void test_software_lock(struct examination *e)
 {
     uint32_t status;
-    if (!doctor_look(e, core_pmu(e->core, CORESIGHT_LSR), &status)) {
-        unknown(e, "software lock", "PMLSR refuses to be read");
+    if (!look_or_note(e, "software lock", "PMLSR", core_pmu(e->core, CORESIGHT_LSR), &status))
         return;
-    }
     bool locked = (status & LSR_PRESENT) && (status & LSR_LOCKED);
     test_bit(e, "software lock", locked, "LOCKED", "PMLSR.SLK", locked);
     const struct setting mend = {.at = core_pmu(e->core, CORESIGHT_LAR),
@@ -142,6 +146,16 @@ static void test_software_lock(struct examination *e)
 static const char os_locked[] = "the OS lock is set, as after reset or power-down",
                   os_lock_advice[] = "delta, stat and watch clear it while they measure and set it again.";
 
+static bool test_power(struct examination *e, const char *bit, uint32_t status)
+{
+    bool off = (status & PRSR_PU) == 0;
+    test_bit(e, "power", off, "OFF", bit, !off);
+    if (off)
+        blame(e, "the core has no power", "Let the program switch it on, or keep it from being switched off.",
+              NULL);
+    return off;
+}
+
 static void examine_v8(struct examination *e)
 {
     uint32_t status;
@@ -150,11 +164,7 @@ static void examine_v8(struct examination *e)
         blame(e, "the debug power domain does not answer", "Is the cluster powered and clocked?", NULL);
         return;
     }
-    bool off = (status & PRSR_PU) == 0;
-    test_bit(e, "power", off, "OFF", "EDPRSR.PU", (status & PRSR_PU) != 0);
-    if (off)
-        blame(e, "the core has no power", "Let the program switch it on, or keep it from being switched off.",
-              NULL);
+    bool off = test_power(e, "EDPRSR.PU", status);
     bool double_locked = !off && (status & PRSR_DLK) != 0;
     if (off)
         unknown(e, "double lock", "needs power");
@@ -193,19 +203,13 @@ static void examine_v7(struct examination *e)
         blame(e, "the debug logic does not answer", "Is the core powered and clocked?", NULL);
         return;
     }
-    bool off = (status & PRSR_PU) == 0;
-    test_bit(e, "power", off, "OFF", "DBGPRSR.PU", (status & PRSR_PU) != 0);
-    if (off)
-        blame(e, "the core has no power", "Let the program switch it on, or keep it from being switched off.",
-              NULL);
-    if (doctor_look(e, core_debug(e->core, DBGOSLSR), &os_lock)) {
+    (void)test_power(e, "DBGPRSR.PU", status);
+    if (look_or_note(e, "OS lock", "DBGOSLSR", core_debug(e->core, DBGOSLSR), &os_lock)) {
         bool locked = (os_lock & OSLSR_LOCKED) != 0;
         test_bit(e, "OS lock", locked, "LOCKED", "DBGOSLSR.OSLK", locked);
         const struct setting open = {.at = core_debug(e->core, DBGOSLAR), .always = true};
         if (locked)
             blame(e, os_locked, os_lock_advice, &open);
-    } else {
-        unknown(e, "OS lock", "DBGOSLSR refuses to be read");
     }
     test_halting(e);
     if (e->core->pmu_base == 0) {
@@ -223,10 +227,8 @@ static void test_security(struct examination *e)
     uint32_t status;
     if (!cortex_m_is_v8(e->core))
         return;
-    if (!doctor_look(e, cortex_m_authentication(e->core), &status)) {
-        unknown(e, "authentication", "DAUTHSTATUS refuses to be read");
+    if (!look_or_note(e, "authentication", "DAUTHSTATUS", cortex_m_authentication(e->core), &status))
         return;
-    }
     bool allowed = (status & NSID) == NSID, hidden = e->core->security == SECURITY_HIDDEN;
     note(e, "authentication", allowed ? FINDING_OK : FINDING_BAD,
          !allowed  ? "REFUSED"
@@ -236,8 +238,8 @@ static void test_security(struct examination *e)
          hidden ? ": Secure code is never stopped nor counted" : "");
     if (!allowed && (status & SID) != SID)
         blame(e, "the chip does not allow a debugger to halt the core (DBGEN is low)",
-              "Only the chip itself can allow it: its life cycle state, a certificate, or a register of its "
-              "own.",
+              "Only the chip itself can allow it: its life cycle state, a certificate, or one of its "
+              "registers.",
               NULL);
 }
 
@@ -310,5 +312,5 @@ void hidden_describe(struct device *device, const struct device_core *core, char
         snprintf(out, size, "powered, %s; OS lock set, as after a reset: delta opens it while it measures",
                  (status & PRSR_HALTED) != 0 ? "halted" : "running");
     else
-        snprintf(out, size, "powered; its debug registers refuse to be read: pmu-probe doctor looks why");
+        snprintf(out, size, "powered; its debug registers refuse to be read: pmu-probe doctor finds why");
 }

@@ -4,7 +4,6 @@
 #include "device/settings.h"
 
 #include <stdlib.h>
-#include <unistd.h>
 
 enum { ROOM = 1024, RESTORE_MS = 500, TRIES = 4 };
 enum { STATE_MS = 2000, STATE_NAP_US = 2000 };
@@ -217,7 +216,7 @@ static bool access_leave(struct halted_access *self, const struct deadline *dead
     return true;
 }
 
-/* Of a core that is halted. `loads`: the mode counts that its status does not tell. */
+/* Of a core that is halted. `loads`: the mode counts, which its status does not show. */
 static bool look_for_hindrance(struct halted_access *self, bool loads, const char **hindrance,
                                const struct deadline *deadline, struct error *error)
 {

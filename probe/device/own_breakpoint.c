@@ -1,5 +1,6 @@
 #include "device/own_breakpoint.h"
 
+#include "device/run.h"
 #include "symbols/symbols.h"
 
 #include <stdio.h>
@@ -53,10 +54,7 @@ bool own_breakpoint_skip(struct ledger *ledger, const struct core *core, uint64_
     uint64_t results[LIST_ROOM];
     struct steps list = {.items = items, .room = LIST_ROOM};
     core_add_skip(core, &list, pc);
-    for (size_t i = 0; i < list.n; i++)
-        if (!ledger_allow(ledger, list.items[i].at, error))
-            return false;
-    return ledger_run(ledger, &list, results, deadline, error);
+    return run_allow(ledger, &list, error) && ledger_run(ledger, &list, results, deadline, error);
 }
 
 void own_breakpoint_describe(const struct own_breakpoint *own, char *out, size_t size)

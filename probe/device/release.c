@@ -93,12 +93,11 @@ static bool take_comparators(struct device *device, enum pass pass, const struct
         return false;
     bool act = (now & on.test) == on.set;
     for (unsigned i = 0; i < core->comparators; i++) {
-        uint64_t words[COMPARATOR_WORDS] = {0}, place = 0;
-        for (unsigned k = 0; k < core_comparator_words(core); k++)
-            if (!ledger_read(device->ledger, core_comparator(core, i, k), &words[k], deadline, error))
-                return false;
-        bool used = core_comparator_used(core, words, &place),
-             patch = used && core_comparator_patches(core, words[0]);
+        uint64_t words[COMPARATOR_WORDS], place = 0;
+        bool used;
+        if (!settings_read_comparator(device->ledger, core, i, words, &used, &place, deadline, error))
+            return false;
+        bool patch = used && core_comparator_patches(core, words[0]);
         patched = patched || patch;
         if (!used || patch)
             continue;
@@ -166,15 +165,10 @@ static uint16_t half_at(const uint8_t *bytes, size_t at)
 static bool put_code_back(struct device *device, uint64_t address, uint16_t code,
                           const struct deadline *deadline, struct error *error)
 {
-    struct step items[4];
-    uint64_t results[4];
-    struct steps list = {.items = items, .room = 4};
     struct address at = core_word(core_of(device), address);
     (void)core_breakpoint_instruction(core_of(device), &at.size);
-    if (!write_for_good(device, at, code, deadline, error))
-        return false;
-    core_add_code_changed(core_of(device), &list, address);
-    return list.n == 0 || ledger_run(device->ledger, &list, results, deadline, error);
+    return write_for_good(device, at, code, deadline, error) &&
+           run_code_changed(device->ledger, core_of(device), address, deadline, error);
 }
 
 /* The code before or after it is as in the ELF file, so this code was the file's too. */
@@ -388,14 +382,6 @@ bool release_run(struct device *device, struct release *out, const struct deadli
 
 /* --- reset ---------------------------------------------------------------------------------------------- */
 
-static bool allow(struct device *device, const struct steps *list, struct error *error)
-{
-    for (size_t i = 0; i < list->n; i++)
-        if (!ledger_allow(device->ledger, list->items[i].at, error))
-            return false;
-    return true;
-}
-
 /* Arms the catch of a reset, and clears an older catch. */
 static bool apply_settings(struct device *device, const struct deadline *deadline, struct error *error)
 {
@@ -430,18 +416,14 @@ static bool wait_for_reset(struct device *device, const struct deadline *deadlin
             return error_set(error, ERROR_CANCELLED, "cancelled");
         if (deadline_passed(&soon))
             return seen ? error_set(error, ERROR_ASLEEP, "the core was reset, but does not halt")
-                        : error_set(error, ERROR_NO_RESET, "the core was asked for a reset, and none came");
+                        : error_set(error, ERROR_NO_RESET,
+                                    "the core was asked for a reset, and there was none");
     }
 }
 
 bool reset_run(struct device *device, const struct deadline *deadline, struct error *error)
 {
-    const struct core *core = core_of(device);
-    struct step items[LIST_ROOM];
-    uint64_t results[LIST_ROOM];
-    struct steps list = {.items = items, .room = LIST_ROOM};
-    core_add_run(core, &list);
-    return ledger_run(device->ledger, &list, results, deadline, error);
+    return run_add(device->ledger, core_of(device), core_add_run, deadline, error);
 }
 
 /* Both at once where that can be: the program could reach a breakpoint instruction in between. */
@@ -492,7 +474,7 @@ bool reset_and_halt(struct device *device, const struct deadline *deadline, stru
     struct steps list = {.items = items, .room = LIST_ROOM};
     struct error refused = {0};
     core->ops->run->add_reset(core, &list);
-    if (!allow(device, &list, error) || !apply_settings(device, deadline, error) ||
+    if (!run_allow(device->ledger, &list, error) || !apply_settings(device, deadline, error) ||
         !forget_resets(device, deadline, error))
         return false;
     /* The reset may cut off the access that asks for it. */

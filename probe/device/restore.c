@@ -8,7 +8,6 @@
 #include "links/left_alone.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 
 enum { LIST_ROOM = JOURNAL_BORROWED + 1 };
 
@@ -149,19 +148,6 @@ static bool is_code(const struct device *device, const struct journal_entry *ent
            entry->at.space == SPACE_MEMORY;
 }
 
-static bool tell_core_of_code(struct device *device, uint64_t address, const struct deadline *deadline,
-                              struct error *error)
-{
-    struct step items[4];
-    uint64_t results[4];
-    struct steps list = {.items = items, .room = 4};
-    core_add_code_changed(&device->chosen->core, &list, address);
-    for (size_t i = 0; i < list.n; i++)
-        if (!ledger_allow(device->ledger, list.items[i].at, error))
-            return false;
-    return list.n == 0 || ledger_run(device->ledger, &list, results, deadline, error);
-}
-
 enum adopt { ADOPT_ALL, ADOPT_IN_SIGHT, ADOPT_UNSEEN };
 
 /* Takes the journal over into the ledger, which leaves alone what something else has written since. */
@@ -195,7 +181,8 @@ static bool remove_breakpoints(struct device *device, const struct journal_file 
         const struct journal_entry *entry = &file->entries[i];
         if (entry->restore.only_ours && !ledger_release(device->ledger, entry->at, deadline, error))
             return false;
-        if (is_code(device, entry) && !tell_core_of_code(device, entry->at.offset, deadline, error))
+        if (is_code(device, entry) &&
+            !run_code_changed(device->ledger, &device->chosen->core, entry->at.offset, deadline, error))
             return false;
     }
     return true;

@@ -1,8 +1,14 @@
 #include "device/run.h"
 
-#include <unistd.h>
-
-enum { LIST_ROOM = 32, READY_ROOM = 8, TRIES = 5, NAP_US = 2000, RESTORE_MS = 1000, STUCK_MS = 2000 };
+enum {
+    LIST_ROOM = 32,
+    SHORT_ROOM = 64,
+    READY_ROOM = 8,
+    TRIES = 5,
+    NAP_US = 2000,
+    RESTORE_MS = 1000,
+    STUCK_MS = 2000
+};
 
 /* --- one list ------------------------------------------------------------------------------------------- */
 
@@ -143,4 +149,58 @@ bool run_list(struct ledger *ledger, const struct core *core, const struct steps
     if (outcome.why == NOT_YET && !deadline_passed(deadline))
         return run_tell_stuck(error);
     return error_set(error, ERROR_ASLEEP, "the halted core does not answer");
+}
+
+/* --- short lists ---------------------------------------------------------------------------------------- */
+
+bool run_add(struct ledger *ledger, const struct core *core, void (*add)(const struct core *, struct steps *),
+             const struct deadline *deadline, struct error *error)
+{
+    struct step items[SHORT_ROOM];
+    uint64_t results[SHORT_ROOM];
+    struct steps list = {.items = items, .room = SHORT_ROOM};
+    add(core, &list);
+    return ledger_run(ledger, &list, results, deadline, error);
+}
+
+bool run_read_register(struct ledger *ledger, const struct core *core, enum core_register which,
+                       uint64_t *out, const struct deadline *deadline, struct error *error)
+{
+    struct step items[SHORT_ROOM];
+    uint64_t results[SHORT_ROOM];
+    struct steps list = {.items = items, .room = SHORT_ROOM};
+    size_t at = core_add_register(core, &list, which);
+    if (!run_list(ledger, core, &list, results, deadline, error))
+        return false;
+    *out = core_register_value(core, which, results, at);
+    return true;
+}
+
+bool run_allow(struct ledger *ledger, const struct steps *list, struct error *error)
+{
+    for (size_t i = 0; i < list->n; i++)
+        if (!ledger_allow(ledger, list->items[i].at, error))
+            return false;
+    return true;
+}
+
+bool run_allow_commands(struct ledger *ledger, const struct core *core, struct error *error)
+{
+    struct address commands[SHORT_ROOM];
+    size_t n = core_commands(core, commands, SHORT_ROOM);
+    for (size_t i = 0; i < n; i++)
+        if (!ledger_allow(ledger, commands[i], error))
+            return false;
+    return true;
+}
+
+bool run_code_changed(struct ledger *ledger, const struct core *core, uint64_t address,
+                      const struct deadline *deadline, struct error *error)
+{
+    struct step items[SHORT_ROOM];
+    uint64_t results[SHORT_ROOM];
+    struct steps list = {.items = items, .room = SHORT_ROOM};
+    core_add_code_changed(core, &list, address);
+    return list.n == 0 ||
+           (run_allow(ledger, &list, error) && ledger_run(ledger, &list, results, deadline, error));
 }

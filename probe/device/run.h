@@ -27,5 +27,17 @@ struct outcome run_steps(struct ledger *ledger, const struct steps *list, size_t
  */
 bool run_settle(struct ledger *ledger, const struct core *core, const struct steps *list, size_t *done,
                 uint64_t *results, bool *was_reset, const struct deadline *deadline, struct error *error);
+/* What `add` adds, which borrows nothing. */
+bool run_add(struct ledger *ledger, const struct core *core, void (*add)(const struct core *, struct steps *),
+             const struct deadline *deadline, struct error *error);
+bool run_read_register(struct ledger *ledger, const struct core *core, enum core_register which,
+                       uint64_t *out, const struct deadline *deadline, struct error *error);
+/* Code was written at `address`: the core drops what its caches have of it. */
+bool run_code_changed(struct ledger *ledger, const struct core *core, uint64_t address,
+                      const struct deadline *deadline, struct error *error);
+/* From here on the registers of a list may be written. */
+bool run_allow(struct ledger *ledger, const struct steps *list, struct error *error);
+/* Those that make the core act. */
+bool run_allow_commands(struct ledger *ledger, const struct core *core, struct error *error);
 /* Sets the error of a list whose instruction never ends. Returns false. */
 bool run_tell_stuck(struct error *error);

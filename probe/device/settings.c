@@ -3,7 +3,6 @@
 #include "cores/pc_sample.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 
 static struct address seen_at(const struct setting *setting)
 {
@@ -106,6 +105,15 @@ bool settings_apply(struct ledger *ledger, const struct setting *setting, const 
     if (!try_lock(ledger, lock, setting, again, deadline, error))
         return false;
     return *again || tell_refusal(ledger, setting, now, deadline, error);
+}
+
+bool settings_apply_each(struct ledger *ledger, const struct setting *settings, size_t n,
+                         const struct deadline *deadline, struct error *error)
+{
+    for (size_t i = 0; i < n; i++)
+        if (!ledger_apply(ledger, &settings[i], deadline, error))
+            return false;
+    return true;
 }
 
 static bool is_wanted(const struct setting *setting, enum apply_what what)
@@ -217,6 +225,17 @@ bool settings_catch_is_left(const struct ledger *ledger, const struct core *core
     return false;
 }
 
+bool settings_read_comparator(struct ledger *ledger, const struct core *core, unsigned n, uint64_t *words,
+                              bool *used, uint64_t *address, const struct deadline *deadline,
+                              struct error *error)
+{
+    for (unsigned i = 0; i < core_comparator_words(core); i++)
+        if (!ledger_read(ledger, core_comparator(core, n, i), &words[i], deadline, error))
+            return false;
+    *used = core_comparator_used(core, words, address);
+    return true;
+}
+
 bool settings_switch_on_comparators(struct ledger *ledger, const struct core *core,
                                     const struct deadline *deadline, struct error *error)
 {
@@ -227,10 +246,10 @@ bool settings_switch_on_comparators(struct ledger *ledger, const struct core *co
     bool all_off = (now & on.test) != on.set;
     for (unsigned i = 0; all_off && i < core->comparators; i++) {
         uint64_t words[COMPARATOR_WORDS], ignored;
-        for (unsigned k = 0; k < core_comparator_words(core); k++)
-            if (!ledger_read(ledger, core_comparator(core, i, k), &words[k], deadline, error))
-                return false;
-        if (core_comparator_used(core, words, &ignored) &&
+        bool used;
+        if (!settings_read_comparator(ledger, core, i, words, &used, &ignored, deadline, error))
+            return false;
+        if (used &&
             !ledger_write(ledger, core_comparator(core, i, 0), 0, (struct restore){0}, deadline, error))
             return false;
     }

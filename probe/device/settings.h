@@ -17,7 +17,11 @@
 bool settings_apply(struct ledger *ledger, const struct setting *setting, const struct setting *locks,
                     size_t n, bool *again, const struct deadline *deadline, struct error *error);
 
-/* Which of a core's settings: those for a look at it, those that only stopping it needs, or all. */
+/* Each in its order. */
+bool settings_apply_each(struct ledger *ledger, const struct setting *settings, size_t n,
+                         const struct deadline *deadline, struct error *error);
+
+/* Which of a core's settings: those that reading it needs, those that only stopping it needs, or all. */
 enum apply_what { APPLY_TO_LOOK, APPLY_TO_STOP, APPLY_ALL };
 bool settings_apply_core(struct ledger *ledger, const struct core *core, enum apply_what what,
                          const struct deadline *deadline, struct error *error);
@@ -34,6 +38,10 @@ bool settings_watch_resets(struct ledger *ledger, struct core *core, const struc
 /* Whether a catch of resets that the core did not have before is still to be undone. */
 bool settings_catch_is_left(const struct ledger *ledger, const struct core *core);
 
+/* *used: a breakpoint is in comparator `n`, at *address. `words` has room for COMPARATOR_WORDS. */
+bool settings_read_comparator(struct ledger *ledger, const struct core *core, unsigned n, uint64_t *words,
+                              bool *used, uint64_t *address, const struct deadline *deadline,
+                              struct error *error);
 /* Switches the comparators' unit on. Comparators that were left over in a unit that was off are switched off
  * first: they must not wake up with it. */
 bool settings_switch_on_comparators(struct ledger *ledger, const struct core *core,

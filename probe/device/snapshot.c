@@ -1,7 +1,7 @@
 #include "device/snapshot.h"
 
 static const char counts[] = "it counts on", status[] = "status, which changes while the core runs",
-                  sticky[] = "sticky flags: a stop sets them, and looking clears them";
+                  sticky[] = "sticky flags: a stop sets them, and a read clears them";
 
 static struct snapshot_item *find(struct snapshot *snapshot, struct address at)
 {

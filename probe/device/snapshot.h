@@ -1,6 +1,6 @@
 /*
  * Snapshots: the registers that a measurement may change, as they are at one moment; two of them show what it
- * left behind. The list is made from what cores and counter blocks ask for, and from what the ledger holds
+ * left changed. The list is made from what cores and counter blocks ask for, and from what the ledger holds
  * while a measurement runs: so a register that the ledger forgets is found all the same.
  */
 #pragma once

@@ -3,8 +3,6 @@
 #include "cores/core.h"
 
 #include <inttypes.h>
-#include <stdio.h>
-#include <string.h>
 
 static bool is_same(const struct address *a, const struct address *b)
 {

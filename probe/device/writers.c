@@ -2,14 +2,16 @@
 
 #include "base/arm_debug.h"
 #include "cores/watchpoints.h"
+#include "device/run.h"
+#include "device/settings.h"
 
 #include <stdio.h>
 #include <string.h>
 
 enum { ACCESS_MS = 5000, NAP_US = 2000, LIST_ROOM = 96, COMPARATOR = 3 };
 /* How long we wait for a first write, and then for more writes to the same register, or to others once one
- * writer is known. LOOKS is the least number of reads, for slow links and targets. */
-enum { FIRST_MS = 1000, MORE_MS = 200, LOOKS = 40, STOPS = 16 };
+ * writer is known. At least READS reads are made, for slow links and targets. */
+enum { FIRST_MS = 1000, MORE_MS = 200, READS = 40, STOPS = 16 };
 
 struct watch {
     struct device *device;
@@ -39,12 +41,6 @@ static bool give_up(struct watch *watch, const char *why)
     return true;
 }
 
-static bool run_list(struct watch *watch, const struct steps *list, uint64_t *results, struct error *error)
-{
-    struct deadline limit = soon(watch);
-    return ledger_run(watch->device->ledger, list, results, &limit, error);
-}
-
 bool writers_can_watch(const struct device *device)
 {
     return core_has(&device->chosen->core, SYSTEM_SPACE) && device_has_run_control(device);
@@ -55,10 +51,7 @@ bool writers_can_watch(const struct device *device)
 static bool apply(struct watch *watch, const struct setting *settings, size_t n, struct error *error)
 {
     struct deadline limit = soon(watch);
-    for (size_t i = 0; i < n; i++)
-        if (!ledger_apply(watch->ledger, &settings[i], &limit, error))
-            return false;
-    return true;
+    return settings_apply_each(watch->ledger, settings, n, &limit, error);
 }
 
 static struct setting trace_on(const struct core *core)
@@ -67,14 +60,6 @@ static struct setting trace_on(const struct core *core)
                             .test = watchpoints_trace_on(),
                             .set = watchpoints_trace_on(),
                             .keep = UINT64_MAX};
-}
-
-/* Debug first, so that it is undone last: by then the comparator is off. */
-static bool enable_debug(struct watch *watch, struct error *error)
-{
-    struct setting settings[CORE_SETTINGS];
-    size_t n = core_settings(watch->core, settings, CORE_SETTINGS);
-    return apply(watch, settings, n, error);
 }
 
 /* --- the core ------------------------------------------------------------------------------------------- */
@@ -96,6 +81,7 @@ static bool writers_look(struct watch *watch, struct look *out, struct error *er
     struct step items[LIST_ROOM];
     uint64_t results[LIST_ROOM];
     struct steps list = {.items = items, .room = LIST_ROOM};
+    struct deadline limit = soon(watch);
     enum core_register which[WRITERS_CORE];
     size_t at[WRITERS_CORE];
     size_t function = steps_add(&list, step_read(watchpoints_function(core, (unsigned)watch->comparator)));
@@ -105,7 +91,7 @@ static bool writers_look(struct watch *watch, struct look *out, struct error *er
     }
     size_t status = core_add_register(core, &list, CORE_STATUS);
     size_t cause = core_add_cause(core, &list); /* last: a reset until here is in it */
-    if (!run_list(watch, &list, results, error))
+    if (!ledger_run(watch->ledger, &list, results, &limit, error))
         return false;
     *out = (struct look){.cause = results[cause],
                          .function = results[function],
@@ -113,6 +99,12 @@ static bool writers_look(struct watch *watch, struct look *out, struct error *er
     for (unsigned i = 0; i < WRITERS_CORE; i++)
         out->registers[i] = core_register_value(core, which[i], results, at[i]);
     return true;
+}
+
+static void add_going_on(const struct core *core, struct steps *list)
+{
+    steps_add(list, step_write(core_cause_register(core), DFSR_ALL));
+    core_add_run(core, list);
 }
 
 /* A watched program may have just switched trace off: it is switched on again while the core is halted. */
@@ -127,25 +119,22 @@ static bool go_on(struct watch *watch, struct error *error)
         return false;
     if ((demcr & watchpoints_trace_on()) == 0)
         steps_add(&list, step_write(watchpoints_trace(core), demcr | watchpoints_trace_on()));
-    steps_add(&list, step_write(core_cause_register(core), DFSR_ALL));
-    core_add_run(core, &list);
-    return run_list(watch, &list, results, error);
+    add_going_on(core, &list);
+    limit = soon(watch);
+    return ledger_run(watch->ledger, &list, results, &limit, error);
 }
 
 /* The ledger undoes a watch in reverse: this halts the core and switches trace on, without which a comparator
  * cannot be switched off; then the ledger restores the comparator; then undo_by_going_on lets the core run.
  */
-static bool undo_by_standing(void *context, const struct deadline *deadline, struct error *error)
+static bool undo_by_halting(void *context, const struct deadline *deadline, struct error *error)
 {
     struct device *device = context;
     const struct core *core = &device->chosen->core;
     struct address trace = watchpoints_trace(core);
-    struct step items[LIST_ROOM];
-    uint64_t results[LIST_ROOM], demcr;
-    struct steps list = {.items = items, .room = LIST_ROOM};
-    if (device->leave != LEAVE_HALTED_FOREIGN)
-        core_add_halt(core, &list);
-    return (list.n == 0 || ledger_run(device->ledger, &list, results, deadline, error)) &&
+    uint64_t demcr;
+    return (device->leave == LEAVE_HALTED_FOREIGN ||
+            run_add(device->ledger, core, core_add_halt, deadline, error)) &&
            ledger_read(device->ledger, trace, &demcr, deadline, error) &&
            ledger_write(device->ledger, trace, demcr | watchpoints_trace_on(), (struct restore){0}, deadline,
                         error);
@@ -154,24 +143,14 @@ static bool undo_by_standing(void *context, const struct deadline *deadline, str
 static bool undo_by_going_on(void *context, const struct deadline *deadline, struct error *error)
 {
     struct device *device = context;
-    const struct core *core = &device->chosen->core;
-    struct step items[LIST_ROOM];
-    uint64_t results[LIST_ROOM];
-    struct steps list = {.items = items, .room = LIST_ROOM};
-    if (device->leave == LEAVE_HALTED_FOREIGN)
-        return true;
-    steps_add(&list, step_write(core_cause_register(core), DFSR_ALL));
-    core_add_run(core, &list);
-    return ledger_run(device->ledger, &list, results, deadline, error);
+    return device->leave == LEAVE_HALTED_FOREIGN ||
+           run_add(device->ledger, &device->chosen->core, add_going_on, deadline, error);
 }
 
 static bool halt(struct watch *watch, struct error *error)
 {
-    struct step items[LIST_ROOM];
-    uint64_t results[LIST_ROOM];
-    struct steps list = {.items = items, .room = LIST_ROOM};
-    core_add_halt(watch->core, &list);
-    return run_list(watch, &list, results, error);
+    struct deadline limit = soon(watch);
+    return run_add(watch->ledger, watch->core, core_add_halt, &limit, error);
 }
 
 /* --- a register ----------------------------------------------------------------------------------------- */
@@ -200,11 +179,12 @@ static bool writers_arm(struct watch *watch, uint64_t word, struct error *error)
 
 /* Halts the core: a running program may switch trace off, and then comparators can be neither read nor
  * written. */
-static bool writers_stand(struct watch *watch, struct error *error)
+static bool writers_halt(struct watch *watch, struct error *error)
 {
     struct deadline limit = soon(watch);
     const struct setting trace = trace_on(watch->core);
-    return enable_debug(watch, error) &&
+    return settings_apply_core(watch->ledger, watch->core, APPLY_ALL, &limit,
+                               error) && /* it is undone last */
            ledger_hold(watch->ledger, trace.at, (struct restore){0}, NULL, &limit, error) &&
            ledger_push_undo(watch->ledger, (struct undo_action){watch->device, undo_by_going_on}, error) &&
            halt(watch, error) && apply(watch, &trace, 1, error);
@@ -241,7 +221,7 @@ static bool hold(struct watch *watch, struct error *error)
     for (size_t i = 0; i < n; i++)
         if (!ledger_hold(watch->ledger, settings[i].at, settings[i].restore, NULL, &limit, error))
             return false;
-    return ledger_push_undo(watch->ledger, (struct undo_action){watch->device, undo_by_standing}, error);
+    return ledger_push_undo(watch->ledger, (struct undo_action){watch->device, undo_by_halting}, error);
 }
 
 /* Restores the counter too: without trace its registers could not be restored later. */
@@ -251,7 +231,7 @@ static bool undo(struct watch *watch, const struct counter_block *block, struct 
     struct deadline limit = soon(watch);
     struct address trace = watchpoints_trace(watch->core);
     size_t n = watchpoints_settings(watch->core, (unsigned)watch->comparator, 0, settings, COMPARATOR);
-    if (!ledger_run_undo(watch->ledger, (struct undo_action){watch->device, undo_by_standing}, &limit, error))
+    if (!ledger_run_undo(watch->ledger, (struct undo_action){watch->device, undo_by_halting}, &limit, error))
         return false;
     while (n-- > 0)
         if (!ledger_release(watch->ledger, settings[n].at, &limit, error))
@@ -317,8 +297,8 @@ static bool watch_register(struct watch *watch, const struct counter_register *w
         return false;
     if (!watch->over)
         watch->out->watched[watch->out->n_watched++] = which->name;
-    for (unsigned looks = 0; !watch->over && stops < STOPS && (looks < LOOKS || deadline_now_us() < until);
-         looks++) {
+    for (unsigned reads = 0; !watch->over && stops < STOPS && (reads < READS || deadline_now_us() < until);
+         reads++) {
         enum core_state state;
         bool ours = false;
         if (watch->cancel != NULL && *watch->cancel)
@@ -374,7 +354,7 @@ bool writers_watch(struct device *device, const struct counter_block *block, con
         return false;
     if (state == CORE_HALTED || state == CORE_LOCKUP)
         return give_up(&watch, "the core does not run");
-    if (!writers_stand(&watch, error) || !find_comparator(&watch, error))
+    if (!writers_halt(&watch, error) || !find_comparator(&watch, error))
         return false;
     if (watch.over) {
         struct deadline limit = soon(&watch);

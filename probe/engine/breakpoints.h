@@ -47,10 +47,9 @@ struct breakpoints {
     int64_t looked_us; /* when the neighbours were checked last */
 };
 
-/* `device` may be NULL. */
 void breakpoints_init(struct breakpoints *breakpoints, struct ledger *ledger, const struct core *core,
                       struct device *device);
-/* Stops in one context only. Before anything is prepared. */
+/* Before anything is prepared. */
 void breakpoints_set_context(struct breakpoints *breakpoints, uint32_t context);
 /* Asks for `n` stops besides the one that moves. Before anything is prepared. If too few comparators are
  * free, only addresses that no comparator reaches can have one. */
@@ -61,7 +60,7 @@ bool breakpoints_prepare(struct breakpoints *breakpoints, uint64_t address, cons
                          struct error *error);
 /* Whether extra stop number `n` can be at an address, which is prepared. */
 bool breakpoints_can_have_extra(const struct breakpoints *breakpoints, unsigned n, uint64_t address);
-/* Adds the steps that move the stop from one prepared address to another; either may be BREAKPOINT_NONE. */
+/* From one prepared address to another; either may be BREAKPOINT_NONE. */
 void breakpoints_add_move(const struct breakpoints *breakpoints, struct steps *list, uint64_t from,
                           uint64_t to);
 /* The same for an extra stop, which must be possible there. */
@@ -76,8 +75,8 @@ bool breakpoints_check(const struct breakpoints *breakpoints, const struct deadl
 /* ERROR_ADDRESS if a neighbour has stopped at our breakpoint. Checks every 100 ms, or `now`. */
 bool breakpoints_check_neighbours(struct breakpoints *breakpoints, bool now, const struct deadline *deadline,
                                   struct error *error);
-/* Removes every stop. The undoing of the ledger restores what the comparators held before. Can be called
- * again after a failure. */
+/* The undoing of the ledger restores what the comparators held before. Can be called again after a failure.
+ */
 bool breakpoints_remove(struct breakpoints *breakpoints, const struct deadline *deadline,
                         struct error *error);
 /* After that: resumes the neighbours that stopped at ours. */

@@ -35,12 +35,6 @@ static struct return_place frame_exit(const struct frame *frame, const struct co
                                  .sp = (frame->sp - UINT64_C(4) * exit->popped) & UINT32_MAX};
 }
 
-/* Whether a handler halted at its exit number `i` leaves there, by its CORE_STATUS. */
-static bool frame_takes_exit(const struct region *region, size_t i, uint64_t status)
-{
-    return !region->exits[i].conditional || cortex_m_condition_holds(status);
-}
-
 /* A call that is the last instruction of its function returns to whatever code happens to follow. */
 static bool check_return(const struct frame *frame, const struct core *core, const struct region *region,
                          struct error *error)
@@ -110,19 +104,23 @@ static unsigned call_size(const struct core *core, bool thumb, uint32_t before)
     return instruction_calls(&one) ? one.size : 0;
 }
 
-/* The instruction that made the call with this return address; UINT64_MAX if none is seen before it. */
-static bool entry_call(struct device *device, uint64_t lr, uint64_t *call, const struct deadline *deadline,
-                       struct error *error)
+static const struct core *core_of(const struct call_access *access)
 {
-    const struct core *core = &device->chosen->core;
+    return &access->device->chosen->core;
+}
+
+/* The instruction that made the call with this return address; UINT64_MAX if none is seen before it. */
+static bool entry_call(const struct call_access *access, uint64_t lr, uint64_t *call, struct error *error)
+{
+    const struct core *core = core_of(access);
     uint64_t to = core_code_of_lr(core, lr), place = core_place(core, to), words[2] = {0};
     bool thumb = core_is_thumb(core, to);
     struct error unread = {0};
     *call = UINT64_MAX;
     uint64_t first = (place - 4) & ~UINT64_C(3);
     for (unsigned i = 0; i < (place % 4 == 0 ? 1 : 2); i++)
-        if (!ledger_read(device->ledger, core_word(core, first + UINT64_C(4) * i), &words[i], deadline,
-                         &unread))
+        if (!ledger_read(access->device->ledger, core_word(core, first + UINT64_C(4) * i), &words[i],
+                         access->deadline, &unread))
             return unread.kind == ERROR_FAULT || error_copy(error, &unread);
     uint64_t both = (words[0] & UINT32_MAX) | words[1] << 32;
     uint32_t before = (uint32_t)(both >> 8 * (place - 4 - first));
@@ -133,16 +131,17 @@ static bool entry_call(struct device *device, uint64_t lr, uint64_t *call, const
 }
 
 /* An exception's entry. If the memory before LR cannot be read, it is taken for a call. */
-static bool entry_check(struct device *device, uint64_t status, uint64_t lr, uint64_t function,
-                        const struct deadline *deadline, struct error *error)
+static bool entry_check(const struct call_access *access, uint64_t status, uint64_t lr, struct error *error)
 {
-    const struct core *core = &device->chosen->core;
+    const struct core *core = core_of(access);
+    uint64_t function = access->region->start;
     const char *mode = core_exception_mode(core, status);
     struct error unread = {0};
     uint64_t before = 0;
     if (mode == NULL)
         return true;
-    if ((lr & 3) == 0 && !ledger_read(device->ledger, core_word(core, lr - 4), &before, deadline, &unread))
+    if ((lr & 3) == 0 &&
+        !ledger_read(access->device->ledger, core_word(core, lr - 4), &before, access->deadline, &unread))
         return unread.kind == ERROR_FAULT || error_copy(error, &unread);
     return core_called_from(core, lr, (uint32_t)before, function) ||
            error_set(error, ERROR_STATE,
@@ -153,14 +152,12 @@ static bool entry_check(struct device *device, uint64_t status, uint64_t lr, uin
 }
 
 /* Once a region. */
-static bool check_entry(struct call *call, struct device *device, const struct region *region,
-                        const struct call_access *access, const struct deadline *deadline,
-                        struct error *error)
+static bool check_entry(struct call *call, const struct call_access *access, struct error *error)
 {
     uint64_t status = 0;
-    if (core_has_exception_modes(&device->chosen->core) && !call->entry_checked &&
-        (!access->read(access->context, CORE_STATUS, &status, deadline, error) ||
-         !entry_check(device, status, call->frame.lr, region->start, deadline, error)))
+    if (core_has_exception_modes(core_of(access)) && !call->entry_checked &&
+        (!access->read(access->context, CORE_STATUS, &status, error) ||
+         !entry_check(access, status, call->frame.lr, error)))
         return false;
     call->entry_checked = true;
     return true;
@@ -168,47 +165,44 @@ static bool check_entry(struct call *call, struct device *device, const struct r
 
 /* --- until the end -------------------------------------------------------------------------------------- */
 
-static void watch_writers(struct call *call, const struct core *core, const struct region *region)
+static void watch_writers(struct call *call, const struct call_access *access)
 {
+    const struct region_writer *writers = access->region->writers;
     call->others.n = 0;
-    for (size_t i = 0; i < region->n_writers; i++)
-        others_add(&call->others, core_code(core, region->writers[i].at, region->writers[i].is_thumb),
+    for (size_t i = 0; i < access->region->n_writers; i++)
+        others_add(&call->others, core_code(core_of(access), writers[i].at, writers[i].is_thumb),
                    OTHER_WRITER, i);
 }
 
-bool call_begin(struct call *call, struct device *device, const struct region *region,
-                const struct call_access *access, const struct deadline *deadline, struct error *error)
+bool call_begin(struct call *call, const struct call_access *access, struct error *error)
 {
     bool can = true;
     *call = (struct call){.frame = call->frame};
-    watch_writers(call, &device->chosen->core, region);
+    watch_writers(call, access);
     for (unsigned i = 0; i < call->others.n; i++) {
-        if (!access->can_stop(access->context, i, call->others.items[i].at, &can, deadline, error))
+        if (!access->can_stop(access->context, i, call->others.items[i].at, &can, error))
             return false;
         if (!can)
             return error_set(error, ERROR_WRITER_SOUGHT,
                              "the program itself can change the counter in a hit: %s, and too few breakpoint "
                              "comparators are free to see whether it does",
-                             region->writers[i].what);
+                             access->region->writers[i].what);
     }
     return true;
 }
 
 /* Finds the instruction that made this call, to stop there if it is made again. */
-static bool find_caller(struct call *call, struct device *device, const struct region *region,
-                        const struct call_access *access, const struct deadline *deadline,
-                        struct error *error)
+static bool find_caller(struct call *call, const struct call_access *access, struct error *error)
 {
     uint64_t caller = UINT64_MAX;
     bool can = false;
     if (call->caller_known && call->caller_lr == call->frame.lr)
         return true;
-    watch_writers(call, &device->chosen->core, region);
+    watch_writers(call, access);
     call->caller_known = false;
-    if (region->may_be_left && !entry_call(device, call->frame.lr, &caller, deadline, error))
+    if (access->region->may_be_left && !entry_call(access, call->frame.lr, &caller, error))
         return false;
-    if (caller != UINT64_MAX &&
-        !access->can_stop(access->context, call->others.n, caller, &can, deadline, error))
+    if (caller != UINT64_MAX && !access->can_stop(access->context, call->others.n, caller, &can, error))
         return false;
     if (can)
         others_add(&call->others, caller, OTHER_CALL, 0);
@@ -218,15 +212,15 @@ static bool find_caller(struct call *call, struct device *device, const struct r
 }
 
 /* A handler ends at its own return: it may return to another handler or to another task. */
-static bool find_exits(struct call *call, const struct core *core, const struct region *region,
-                       const struct call_access *access, const struct deadline *deadline, struct error *error)
+static bool find_exits(struct call *call, const struct call_access *access, struct error *error)
 {
+    const struct region *region = access->region;
     bool can;
     call->caller_known = false;
-    watch_writers(call, core, region);
+    watch_writers(call, access);
     for (size_t i = 1; i < region->n_exits; i++) {
-        uint64_t at = frame_exit(&call->frame, core, region, i).pc;
-        if (!access->can_stop(access->context, call->others.n, at, &can, deadline, error))
+        uint64_t at = frame_exit(&call->frame, core_of(access), region, i).pc;
+        if (!access->can_stop(access->context, call->others.n, at, &can, error))
             return false;
         if (!can)
             return error_set(error, ERROR_NO_COMPARATOR,
@@ -238,19 +232,17 @@ static bool find_exits(struct call *call, const struct core *core, const struct 
     return true;
 }
 
-bool call_enter(struct call *call, struct device *device, const struct region *region,
-                const struct call_access *access, const uint64_t *words, bool *inner,
-                const struct deadline *deadline, struct error *error)
+bool call_enter(struct call *call, const struct call_access *access, const uint64_t *words, bool *inner,
+                struct error *error)
 {
-    const struct core *core = &device->chosen->core;
+    const struct core *core = core_of(access);
     *inner = false;
-    if (!check_entry(call, device, region, access, deadline, error) ||
-        !frame_find_end(&call->frame, core, region, words, inner, error))
+    if (!check_entry(call, access, error) ||
+        !frame_find_end(&call->frame, core, access->region, words, inner, error))
         return false;
     if (*inner || frame_is_on_stack(core))
         return true;
-    return call->frame.is_handler ? find_exits(call, core, region, access, deadline, error)
-                                  : find_caller(call, device, region, access, deadline, error);
+    return (call->frame.is_handler ? find_exits : find_caller)(call, access, error);
 }
 
 void call_forget_exit(struct call *call, const struct core *core, const struct region *region)
@@ -260,10 +252,10 @@ void call_forget_exit(struct call *call, const struct core *core, const struct r
     call->took_other_exit = false;
 }
 
-bool call_look(struct call *call, const struct core *core, const struct region *region,
-               const struct other_stop *other, const struct call_access *access, enum call_stop *what,
-               const struct deadline *deadline, struct error *error)
+bool call_look(struct call *call, const struct call_access *access, const struct other_stop *other,
+               enum call_stop *what, struct error *error)
 {
+    const struct region *region = access->region;
     uint64_t value = 0;
     *what = CALL_ENDS;
     switch (other->what) {
@@ -273,17 +265,18 @@ bool call_look(struct call *call, const struct core *core, const struct region *
         return error_set(error, ERROR_WRITER_SOUGHT, "the program itself changes the counter in a hit: %s",
                          region->writers[other->which].what);
     case OTHER_CALL:
-        if (!access->read(access->context, CORE_SP, &value, deadline, error))
+        if (!access->read(access->context, CORE_SP, &value, error))
             return false;
         *what = value == call->frame.sp ? CALL_IS_LEFT : CALL_IS_MADE;
         break;
     case OTHER_EXIT:
         if (region->exits[other->which].conditional &&
-            !access->read(access->context, CORE_STATUS, &value, deadline, error))
+            !access->read(access->context, CORE_STATUS, &value, error))
             return false;
-        call->frame.end = frame_exit(&call->frame, core, region, other->which);
+        call->frame.end = frame_exit(&call->frame, core_of(access), region, other->which);
         call->took_other_exit = true;
-        *what = frame_takes_exit(region, other->which, value) ? CALL_ENDS : CALL_STAYS_HERE;
+        *what = !region->exits[other->which].conditional || cortex_m_condition_holds(value) ? CALL_ENDS
+                                                                                            : CALL_STAYS_HERE;
         break;
     }
     return true;

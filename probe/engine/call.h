@@ -54,15 +54,16 @@ struct call {
     bool took_other_exit; /* a handler ended at one of `others`, which `frame.end` is now */
 };
 
-/* What an engine does for it. */
+/* What an engine has and does for it. */
 struct call_access {
+    struct device *device;
+    const struct region *region;
+    const struct deadline *deadline;
     void *context;
     /* Of the halted core. */
-    bool (*read)(void *context, enum core_register which, uint64_t *out, const struct deadline *,
-                 struct error *);
+    bool (*read)(void *context, enum core_register which, uint64_t *out, struct error *);
     /* *can: a breakpoint can be at `at`, next to the first `n` of `others`. */
-    bool (*can_stop)(void *context, unsigned n, uint64_t at, bool *can, const struct deadline *,
-                     struct error *);
+    bool (*can_stop)(void *context, unsigned n, uint64_t at, bool *can, struct error *);
 };
 
 /* Whether a call's return address is on the stack, and LR does not exist. */
@@ -79,13 +80,11 @@ bool frame_find_end(struct frame *frame, const struct core *core, const struct r
                     const uint64_t *words, bool *inner, struct error *error);
 
 /* A region begins: its writers alone are watched. ERROR_WRITER_SOUGHT: not all of them can be. */
-bool call_begin(struct call *call, struct device *device, const struct region *region,
-                const struct call_access *access, const struct deadline *deadline, struct error *error);
+bool call_begin(struct call *call, const struct call_access *access, struct error *error);
 /* The same as frame_find_end, and sets which further stops there are until then. ERROR_STATE if an exception
  * entered this function, so that LR does not have its return address. */
-bool call_enter(struct call *call, struct device *device, const struct region *region,
-                const struct call_access *access, const uint64_t *words, bool *inner,
-                const struct deadline *deadline, struct error *error);
+bool call_enter(struct call *call, const struct call_access *access, const uint64_t *words, bool *inner,
+                struct error *error);
 /* A handler's next hit is expected to take its first exit. */
 void call_forget_exit(struct call *call, const struct core *core, const struct region *region);
 
@@ -98,6 +97,5 @@ enum call_stop {
 };
 
 /* The core stopped at `other`. ERROR_WRITER_SOUGHT: it is a writer. */
-bool call_look(struct call *call, const struct core *core, const struct region *region,
-               const struct other_stop *other, const struct call_access *access, enum call_stop *what,
-               const struct deadline *deadline, struct error *error);
+bool call_look(struct call *call, const struct call_access *access, const struct other_stop *other,
+               enum call_stop *what, struct error *error);

@@ -5,8 +5,6 @@
 #include "device/settings.h"
 
 #include <inttypes.h>
-#include <string.h>
-#include <unistd.h>
 
 enum { LIST_ROOM = 2 * COUNTER_STOP_STEPS, NAP_US = 2000, LOOK_US = 200000, CALM_US = 2000 };
 
@@ -28,14 +26,14 @@ bool counter_stop_run(struct counter_stop *stop, const struct steps *list, uint6
     return run_list(stop->device->ledger, stop->core, list, results, deadline, error);
 }
 
-/* `stands`: it has stopped, or is just about to. */
-static bool look_now(struct counter_stop *stop, bool stands, struct counter_stop_look *look,
+/* `halted`: it has stopped, or is just about to. */
+static bool look_now(struct counter_stop *stop, bool halted, struct counter_stop_look *look,
                      const struct deadline *deadline, struct error *error)
 {
     struct step items[LIST_ROOM];
     uint64_t results[LIST_ROOM];
     struct steps list = {.items = items, .room = LIST_ROOM};
-    if (stands)
+    if (halted)
         core_add_wait_halt(stop->core, &list);
     struct counter_stop_places at = counter_stop_add_look(stop, &list);
     if (!counter_stop_run(stop, &list, results, deadline, error))
@@ -49,12 +47,6 @@ static bool look_now(struct counter_stop *stop, bool stands, struct counter_stop
 static bool is_standing(const struct device *device)
 {
     return device->leave >= LEAVE_HALTED_RESET;
-}
-
-/* Only the halted core reaches its counters. */
-static bool is_by_core(const struct counter_stop *stop)
-{
-    return stop->counter.low.space == SPACE_CORE;
 }
 
 static bool disarm_by_core(struct counter_stop *stop, const struct deadline *deadline, struct error *error)
@@ -101,8 +93,8 @@ static bool undo_by_disarming(void *context, const struct deadline *deadline, st
     struct counter_stop *stop = context;
     if (is_standing(stop->device))
         return true;
-    return is_by_core(stop) ? disarm_by_core(stop, deadline, error)
-                            : disarm_from_outside(stop, deadline, error);
+    return counter_stop_is_by_core(stop) ? disarm_by_core(stop, deadline, error)
+                                         : disarm_from_outside(stop, deadline, error);
 }
 
 static bool undo_by_going_on(void *context, const struct deadline *deadline, struct error *error)
@@ -121,14 +113,11 @@ static bool undo_by_going_on(void *context, const struct deadline *deadline, str
     return !stop->stands;
 }
 
-static bool set_all(struct counter_stop *stop, const struct deadline *deadline, struct error *error)
+bool counter_stop_set(struct counter_stop *stop, const struct deadline *deadline, struct error *error)
 {
     struct setting settings[COUNTER_STOP_SETTINGS];
     size_t n = counter_stop_settings(stop, settings, COUNTER_STOP_SETTINGS);
-    for (size_t i = 0; i < n; i++)
-        if (!ledger_apply(stop->device->ledger, &settings[i], deadline, error))
-            return false;
-    return true;
+    return settings_apply_each(stop->device->ledger, settings, n, deadline, error);
 }
 
 static bool find_comparator(struct counter_stop *stop, const struct deadline *deadline, struct error *error)
@@ -219,13 +208,8 @@ bool counter_stop_take(struct counter_stop *stop, struct device *device, const s
     return find_way(stop, deadline, error) && set_debug(stop, deadline, error) &&
            allow_commands(stop, error) &&
            ledger_push_undo(device->ledger, (struct undo_action){stop, undo_by_going_on}, error) &&
-           set_all(stop, deadline, error) &&
+           counter_stop_set(stop, deadline, error) &&
            ledger_push_undo(device->ledger, (struct undo_action){stop, undo_by_disarming}, error);
-}
-
-bool counter_stop_set_again(struct counter_stop *stop, const struct deadline *deadline, struct error *error)
-{
-    return set_all(stop, deadline, error);
 }
 
 bool counter_stop_renew(struct counter_stop *stop, bool *reset, const struct deadline *deadline,
@@ -237,7 +221,7 @@ bool counter_stop_renew(struct counter_stop *stop, bool *reset, const struct dea
         return error_copy(error, &told);
     *reset = *reset || told.kind == ERROR_RESET;
     return (told.kind == ERROR_NONE || set_debug(stop, deadline, error)) &&
-           device_renew_block(stop->device, deadline, error) && set_all(stop, deadline, error);
+           device_renew_block(stop->device, deadline, error) && counter_stop_set(stop, deadline, error);
 }
 
 bool counter_stop_check(const struct counter_stop *stop, const struct counter_stop_look *look, uint64_t armed,
@@ -245,7 +229,7 @@ bool counter_stop_check(const struct counter_stop *stop, const struct counter_st
 {
     if (look->was_taken)
         return error_advise(error, ERROR_WRITTEN,
-                            "Such stops come in that handler. Keep the PMU's interrupt masked at the "
+                            "Such stops are in that handler. Keep the PMU's interrupt masked at the "
                             "interrupt controller (on "
                             "Linux perf and its watchdog enable it), or record without -e.",
                             "the program cleared the overflow of %s before it could be seen: the PMU's "
@@ -297,7 +281,7 @@ static bool check_wired(struct counter_stop *stop, enum counter_stop_state *stat
 {
     struct counter_stop_look look;
     enum core_state now;
-    if (is_by_core(stop))
+    if (counter_stop_is_by_core(stop))
         return true;
     if (!look_now(stop, false, &look, deadline, error))
         return false;
@@ -311,7 +295,7 @@ static bool check_wired(struct counter_stop *stop, enum counter_stop_state *stat
         return false;
     return now == CORE_HALTED || now == CORE_ASLEEP ||
            error_advise(error, ERROR_NO_COUNTER, "",
-                        "%s does not stop the core: the event came, and the core ran on",
+                        "%s does not stop the core: the event occurred, and the core ran on",
                         counter_stop_name(stop));
 }
 
@@ -347,8 +331,8 @@ static int64_t halted_behind_server(struct counter_stop *stop, int64_t before_us
 }
 
 /*
- * When the core halted, as far as that is known. A probe that waited saw it at once; if the core `stood`
- * before that, it stopped between the read that saw it running and this one. All these times are late by as
+ * When the core halted, as far as that is known. A probe that waited saw it at once; if the core had `stood`
+ * before, it stopped between the read that saw it running and this one. All these times are late by as
  * much as an answer takes.
  */
 static int64_t halted_at(struct counter_stop *stop, int64_t before_us, int64_t after_us, bool stood)
@@ -452,11 +436,6 @@ bool counter_stop_begin(struct counter_stop *stop, uint64_t events, const struct
            counter_stop_go_on(stop, events, look.value, &ignored, deadline, error);
 }
 
-bool counter_stop_end(struct counter_stop *stop, const struct deadline *deadline, struct error *error)
-{
-    return undo_by_disarming(stop, deadline, error) && undo_by_going_on(stop, deadline, error);
-}
-
 bool counter_stop_prove(struct counter_stop *stop, uint64_t events, int ms, bool *proved,
                         const struct deadline *deadline, struct error *error)
 {
@@ -479,5 +458,5 @@ bool counter_stop_prove(struct counter_stop *stop, uint64_t events, int ms, bool
         device_leave_as(stop->device, LEAVE_HALTED_FOREIGN);
         return error_set(error, ERROR_FOREIGN_STOP, "another debugger halted the core");
     }
-    return counter_stop_end(stop, deadline, error);
+    return undo_by_disarming(stop, deadline, error) && undo_by_going_on(stop, deadline, error);
 }

@@ -60,13 +60,11 @@ bool counter_stop_go_on(struct counter_stop *stop, uint64_t events, uint64_t val
 /* Halts the core and disarms the counter; counter_stop_go_on must follow. ERROR_RESET. */
 bool counter_stop_halt(struct counter_stop *stop, struct counter_stop_look *look,
                        const struct deadline *deadline, struct error *error);
-/* Both, one after the other. */
 bool counter_stop_begin(struct counter_stop *stop, uint64_t events, const struct deadline *deadline,
                         struct error *error);
-/* Disarms the counter, and lets the core run if the counter halted it. device_undo does the same. */
-bool counter_stop_end(struct counter_stop *stop, const struct deadline *deadline, struct error *error);
-/* Sets once more what an engine that was armed has switched off: on Armv8 other triggers of the halt. */
-bool counter_stop_set_again(struct counter_stop *stop, const struct deadline *deadline, struct error *error);
+/* Sets what it needs, also once more: an engine that is armed switches off on Armv8 what triggers the halt.
+ */
+bool counter_stop_set(struct counter_stop *stop, const struct deadline *deadline, struct error *error);
 /* Sets all once more, after a reset or a refusal; then it is disarmed. *reset becomes true if a register
  * shows a reset. */
 bool counter_stop_renew(struct counter_stop *stop, bool *reset, const struct deadline *deadline,

@@ -5,7 +5,6 @@
 #include "cores/watchpoints.h"
 
 #include <stdio.h>
-#include <string.h>
 
 enum { CHAIN = 0x1E, CYCLES_FLAG = 31, WORD_BITS = 32 };
 
@@ -19,7 +18,7 @@ static bool is_m(const struct counter_stop *stop)
     return core_has(stop->core, SYSTEM_SPACE);
 }
 
-static bool by_core(const struct counter_stop *stop)
+bool counter_stop_is_by_core(const struct counter_stop *stop)
 {
     return stop->counter.low.space == SPACE_CORE;
 }
@@ -174,7 +173,7 @@ static void add_writes(const struct counter_stop *stop, struct steps *list, cons
                        size_t n)
 {
     size_t ignored[8];
-    if (by_core(stop)) {
+    if (counter_stop_is_by_core(stop)) {
         core_add_coprocessor(stop->core, list, writes, n, NULL, ignored);
         return;
     }
@@ -243,11 +242,11 @@ void counter_stop_add_disarm(const struct counter_stop *stop, struct steps *list
 
 void counter_stop_add_halt(const struct counter_stop *stop, struct steps *list)
 {
-    if (!by_core(stop))
+    if (!counter_stop_is_by_core(stop))
         counter_stop_add_disarm(stop, list);
     core_add_halt(stop->core, list);
     core_add_ready(stop->core, list);
-    if (by_core(stop))
+    if (counter_stop_is_by_core(stop))
         counter_stop_add_disarm(stop, list);
 }
 
@@ -307,7 +306,7 @@ static void add_look_reads(const struct counter_stop *stop, struct steps *list, 
 {
     struct step reads[LOOK_WORDS];
     size_t n = look_reads(stop, reads);
-    if (by_core(stop)) {
+    if (counter_stop_is_by_core(stop)) {
         core_add_coprocessor(stop->core, list, reads, n, NULL, at);
         return;
     }

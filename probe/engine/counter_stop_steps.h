@@ -36,6 +36,8 @@ struct counter_stop {
  * `most`: for how many events it will be armed. Returns how many picks, 1 or 2; 0 with ERROR_NO_COUNTER. */
 size_t counter_stop_choose(const struct counter_block *block, const struct counter_pick *event, uint64_t most,
                            struct counter_pick picks[2], struct error *error);
+/* Only the halted core reaches its counters. */
+bool counter_stop_is_by_core(const struct counter_stop *stop);
 /* What halts the core: "DWT cycle match" */
 const char *counter_stop_name(const struct counter_stop *stop);
 

@@ -1,6 +1,3 @@
-/*
- * Requests to the debugger: see the header.
- */
 #include "engine/debuggee.h"
 #include "cores/architectures.h"
 #include "device/run.h"
@@ -12,24 +9,22 @@
 enum { SLICE_MS = 50, REQUEST_MS = 3000, READ_MS = 5000, GRACE_MS = 150 };
 enum { LIST_ROOM = READING_STEPS + WITNESS_ROOM + 8 };
 
-/* --- requests to the debugger --------------------------------------------------------------------------- */
-
 /* Each request has its own time: the caller's deadline is that of arming. */
-static struct deadline request_time(const struct deadline *deadline)
+static struct deadline request_time(const struct debugger_engine *self)
 {
-    return deadline_in_ms(patience_ms(REQUEST_MS), deadline->cancel);
+    return deadline_in_ms(patience_ms(REQUEST_MS), self->deadline->cancel);
 }
 
-struct deadline debuggee_read_time(const struct deadline *deadline)
+struct deadline debuggee_read_time(const struct debugger_engine *self)
 {
-    return deadline_in_ms(patience_ms(READ_MS), deadline->cancel);
+    return deadline_in_ms(patience_ms(READ_MS), self->deadline->cancel);
 }
 
 bool debuggee_register(struct debugger_engine *self, enum core_register which, uint64_t *out,
-                       const struct deadline *deadline, struct error *error)
+                       struct error *error)
 {
     char name[8];
-    struct deadline limit = request_time(deadline);
+    struct deadline limit = request_time(self);
     core_register_name(self->core, which, name, sizeof name);
     if (which == CORE_LR && core_has(self->core, WIDE_REGISTERS))
         snprintf(name, sizeof name, "x30");
@@ -41,40 +36,35 @@ unsigned debuggee_code_size(const struct debugger_engine *self, uint64_t code)
     return core_has(self->core, PROGRAM_ONLY) ? X86_KIND : core_is_thumb(self->core, code) ? THUMB_KIND : 4;
 }
 
-bool debuggee_set_breakpoint(struct debugger_engine *self, uint64_t code, bool set,
-                             const struct deadline *deadline, struct error *error)
+bool debuggee_set_breakpoint(struct debugger_engine *self, uint64_t code, bool set, struct error *error)
 {
-    struct deadline limit = request_time(deadline);
+    struct deadline limit = request_time(self);
     return self->debugger->ops->breakpoint(self->debugger, core_place(self->core, code),
                                            debuggee_code_size(self, code), set, &limit, error);
 }
 
-bool debuggee_move_breakpoint(struct debugger_engine *self, uint64_t to, const struct deadline *deadline,
-                              struct error *error)
+bool debuggee_move_breakpoint(struct debugger_engine *self, uint64_t to, struct error *error)
 {
     if (self->breakpoint == to)
         return true;
-    if (self->breakpoint != BREAKPOINT_NONE &&
-        !debuggee_set_breakpoint(self, self->breakpoint, false, deadline, error))
+    if (self->breakpoint != BREAKPOINT_NONE && !debuggee_set_breakpoint(self, self->breakpoint, false, error))
         return false;
     if (self->breakpoint != BREAKPOINT_NONE)
         self->left = self->breakpoint;
     self->breakpoint = BREAKPOINT_NONE;
-    if (to != BREAKPOINT_NONE && !debuggee_set_breakpoint(self, to, true, deadline, error))
+    if (to != BREAKPOINT_NONE && !debuggee_set_breakpoint(self, to, true, error))
         return false;
     self->breakpoint = to;
     return true;
 }
 
-bool debuggee_set_others(struct debugger_engine *self, bool set, const struct deadline *deadline,
-                         struct error *error)
+bool debuggee_set_others(struct debugger_engine *self, bool set, struct error *error)
 {
     for (; set && self->n_set < self->call.others.n; self->n_set++)
-        if (!debuggee_set_breakpoint(self, self->call.others.items[self->n_set].at, true, deadline, error))
+        if (!debuggee_set_breakpoint(self, self->call.others.items[self->n_set].at, true, error))
             return false;
     for (; !set && self->n_set > 0; self->n_set--)
-        if (!debuggee_set_breakpoint(self, self->call.others.items[self->n_set - 1].at, false, deadline,
-                                     error))
+        if (!debuggee_set_breakpoint(self, self->call.others.items[self->n_set - 1].at, false, error))
             return false;
     return true;
 }
@@ -90,12 +80,12 @@ bool debuggee_is_other(const struct debugger_engine *self, uint64_t pc)
 }
 
 bool debuggee_read_counters(struct debugger_engine *self, uint64_t *values, bool *pending, bool *reset,
-                            const struct deadline *deadline, struct error *error)
+                            struct error *error)
 {
     struct step items[LIST_ROOM];
     uint64_t results[LIST_ROOM];
     struct steps list = {.items = items, .room = LIST_ROOM};
-    struct deadline limit = debuggee_read_time(deadline);
+    struct deadline limit = debuggee_read_time(self);
     size_t at = values != NULL ? reading_add(&self->device->reading, false, NULL, &list) : SIZE_MAX;
     size_t pending_at = pending != NULL ? core_add_pending(self->core, &list) : SIZE_MAX;
     bool may_reset = reset != NULL && core_has_run_control(self->core);
@@ -135,14 +125,14 @@ bool debuggee_check_time(const struct debugger_engine *self, struct error *error
 /* Another thread may have reached the breakpoint before it was moved; the debugger reports that stop only
  * now. */
 static bool is_outdated(struct debugger_engine *self, const char *previous, bool *outdated,
-                        const struct deadline *deadline, struct error *error)
+                        struct error *error)
 {
     uint64_t pc;
     *outdated = false;
     if (self->stop.why != DEBUGGER_TRAP || self->stop.thread[0] == '\0' || self->left == BREAKPOINT_NONE ||
         self->left == self->breakpoint || strcmp(self->stop.thread, previous) == 0)
         return true;
-    if (!debuggee_register(self, CORE_PC, &pc, deadline, error))
+    if (!debuggee_register(self, CORE_PC, &pc, error))
         return false;
     *outdated = core_place(self->core, pc) == core_place(self->core, self->left);
     return true;
@@ -157,27 +147,26 @@ static bool stops_by_itself(struct debugger_engine *self)
     return self->debugger->ops->wait(self->debugger, &self->stop, &grace, &ignored) == DEBUGGER_STOPPED;
 }
 
-bool debuggee_run_to_stop(struct debugger_engine *self, enum engine_wait wait,
-                          const struct deadline *deadline, struct error *error)
+bool debuggee_run_to_stop(struct debugger_engine *self, enum engine_wait wait, struct error *error)
 {
     const struct debugger_ops *ops = self->debugger->ops;
-    struct deadline limit = request_time(deadline);
+    struct deadline limit = request_time(self);
     struct debugger_stop previous = self->stop;
     bool outdated;
-    progress_was_held(&self->progress);
+    progress_add(&self->progress, PROGRESS_HELD);
     if (!debugger_run(self->debugger, &limit, error))
         return false;
     for (;;) {
-        struct deadline slice = deadline_in_ms(SLICE_MS, deadline->cancel);
+        struct deadline slice = deadline_in_ms(SLICE_MS, self->deadline->cancel);
         enum debugger_wait come = ops->wait(self->debugger, &self->stop, &slice, error);
-        progress_went_on(&self->progress);
+        progress_add(&self->progress, PROGRESS_WENT_ON);
         switch (come) {
         case DEBUGGER_STOPPED:
-            if (!is_outdated(self, previous.thread, &outdated, deadline, error))
+            if (!is_outdated(self, previous.thread, &outdated, error))
                 return false;
             if (!outdated)
                 return true;
-            limit = request_time(deadline);
+            limit = request_time(self);
             if (!ops->go(self->debugger, DEBUGGER_RUN, &limit, error))
                 return false;
             break;
@@ -186,7 +175,7 @@ bool debuggee_run_to_stop(struct debugger_engine *self, enum engine_wait wait,
         case DEBUGGER_RUNS:
             break;
         }
-        if (deadline_cancelled(deadline))
+        if (deadline_cancelled(self->deadline))
             return stops_by_itself(self) || error_set(error, ERROR_CANCELLED, "cancelled");
         if (!debuggee_check_time(self, error))
             return false;
@@ -195,18 +184,18 @@ bool debuggee_run_to_stop(struct debugger_engine *self, enum engine_wait wait,
     }
 }
 
-bool debuggee_step(struct debugger_engine *self, const struct deadline *deadline, struct error *error)
+bool debuggee_step(struct debugger_engine *self, struct error *error)
 {
     const struct debugger_ops *ops = self->debugger->ops;
-    struct deadline limit = request_time(deadline);
-    if (!debuggee_move_breakpoint(self, BREAKPOINT_NONE, deadline, error) ||
+    struct deadline limit = request_time(self);
+    if (!debuggee_move_breakpoint(self, BREAKPOINT_NONE, error) ||
         !ops->go(self->debugger, DEBUGGER_STEP, &limit, error))
         return false;
     switch (ops->wait(self->debugger, &self->stop, &limit, error)) {
     case DEBUGGER_STOPPED:
         return true;
     case DEBUGGER_RUNS:
-        return deadline_cancelled(deadline)
+        return deadline_cancelled(self->deadline)
                    ? error_set(error, ERROR_CANCELLED, "cancelled")
                    : error_set(error, ERROR_ASLEEP, "the core does not finish a single step");
     case DEBUGGER_GONE:
@@ -215,22 +204,22 @@ bool debuggee_step(struct debugger_engine *self, const struct deadline *deadline
     return false;
 }
 
-static bool stopped_by_reset(struct debugger_engine *self, const struct deadline *deadline)
+static bool stopped_by_reset(struct debugger_engine *self)
 {
     uint64_t cause, status;
-    struct deadline limit = request_time(deadline);
+    struct deadline limit = request_time(self);
     struct error unread = {0};
     return ledger_read(self->device->ledger, core_cause_register(self->core), &cause, &limit, &unread) &&
-           debuggee_register(self, CORE_STATUS, &status, &limit, &unread) &&
+           debuggee_register(self, CORE_STATUS, &status, &unread) &&
            core_cause(self->core, cause, status) == STOP_RESET;
 }
 
 /* The server may have read, and so cleared, what shows resets. Then the cause of the stop shows them, or the
  * PC does on a Cortex-M, where the cause stays until someone clears it. */
-static bool is_reset(struct debugger_engine *self, uint64_t pc, const struct deadline *deadline)
+static bool is_reset(struct debugger_engine *self, uint64_t pc)
 {
     uint64_t cause, table, entry;
-    struct deadline limit = request_time(deadline);
+    struct deadline limit = request_time(self);
     struct error unread = {0};
     struct ledger *ledger = self->device->ledger;
     if (!core_has_run_control(self->core))
@@ -239,7 +228,7 @@ static bool is_reset(struct debugger_engine *self, uint64_t pc, const struct dea
         core_reset_seen(self->core, cause))
         return true;
     if (!core_has(self->core, SYSTEM_SPACE))
-        return stopped_by_reset(self, deadline);
+        return stopped_by_reset(self);
     return ledger_read(ledger, cortex_m_vectors(self->core), &table, &limit, &unread) &&
            ledger_read(ledger, core_word(self->core, table + 4), &entry, &limit, &unread) &&
            core_code_place(entry) == pc;
@@ -247,23 +236,22 @@ static bool is_reset(struct debugger_engine *self, uint64_t pc, const struct dea
 
 /* While the core is halted in a handler that ran just as the breakpoint was reached: lets it run on to the
  * breakpoint. *pc is where it is halted. */
-static bool leave_handlers(struct debugger_engine *self, uint64_t wanted, uint64_t *pc,
-                           const struct deadline *deadline, struct error *error)
+static bool leave_handlers(struct debugger_engine *self, uint64_t wanted, uint64_t *pc, struct error *error)
 {
     for (;;) {
         uint64_t status = 0;
         bool is = core_place(self->core, *pc) != core_place(self->core, wanted) &&
                   self->stop.why == DEBUGGER_TRAP && (self->core->quirks & HALTS_IN_HANDLER) != 0;
-        struct deadline limit = request_time(deadline);
+        struct deadline limit = request_time(self);
         if (!is)
             return true;
-        if (!debuggee_register(self, CORE_STATUS, &status, deadline, error) ||
+        if (!debuggee_register(self, CORE_STATUS, &status, error) ||
             !handler_stop_check(self->device->ledger, self->core, *pc, status, &is, &limit, error))
             return false;
         if (!is)
             return true;
-        if (!debuggee_check_time(self, error) || !debuggee_run_to_stop(self, WAIT_END, deadline, error) ||
-            !debuggee_register(self, CORE_PC, pc, deadline, error))
+        if (!debuggee_check_time(self, error) || !debuggee_run_to_stop(self, WAIT_END, error) ||
+            !debuggee_register(self, CORE_PC, pc, error))
             return false;
         self->disturbed = self->hit.tainted = true;
         self->hit.after_us = (uint64_t)deadline_now_us();
@@ -283,12 +271,11 @@ static bool is_on_core(const struct debugger_engine *self, uint64_t pc, struct e
 
 /* A server that lost its target may say that the core stopped, and read zeros: the core's own register knows
  * better. */
-static bool debuggee_is_halted(struct debugger_engine *self, const struct deadline *deadline,
-                               struct error *error)
+static bool debuggee_is_halted(struct debugger_engine *self, struct error *error)
 {
     uint64_t status = 0;
     struct error why = {0};
-    struct deadline limit = debuggee_read_time(deadline);
+    struct deadline limit = debuggee_read_time(self);
     if (!core_has_run_control(self->core) || self->debugger->facts.is_emulator)
         return true;
     bool read = ledger_read(self->device->ledger, core_status_register(self->core), &status, &limit, &why);
@@ -301,8 +288,7 @@ static bool debuggee_is_halted(struct debugger_engine *self, const struct deadli
                      self->debugger->facts.name);
 }
 
-bool debuggee_confirm_stop(struct debugger_engine *self, uint64_t wanted, const struct deadline *deadline,
-                           struct error *error)
+bool debuggee_confirm_stop(struct debugger_engine *self, uint64_t wanted, struct error *error)
 {
     static const enum stop_cause causes[] = {
         [DEBUGGER_TRAP] = STOP_BREAKPOINT,   [DEBUGGER_REQUESTED] = STOP_REQUEST,
@@ -310,18 +296,18 @@ bool debuggee_confirm_stop(struct debugger_engine *self, uint64_t wanted, const 
         [DEBUGGER_OTHERS] = STOP_BREAKPOINT, [DEBUGGER_ENDED] = STOP_OTHER};
     enum debugger_why why;
     uint64_t pc;
-    if (!debuggee_register(self, CORE_PC, &pc, deadline, error) ||
-        !leave_handlers(self, wanted, &pc, deadline, error) || !is_on_core(self, pc, error))
+    if (!debuggee_register(self, CORE_PC, &pc, error) || !leave_handlers(self, wanted, &pc, error) ||
+        !is_on_core(self, pc, error))
         return false;
     why = self->stop.why;
     if (core_place(self->core, pc) == core_place(self->core, wanted) && why != DEBUGGER_WATCHPOINT &&
         why != DEBUGGER_OTHERS)
         return true;
-    if (why == DEBUGGER_REQUESTED && deadline_cancelled(deadline))
+    if (why == DEBUGGER_REQUESTED && deadline_cancelled(self->deadline))
         return error_set(error, ERROR_CANCELLED, "cancelled");
-    if (!debuggee_is_halted(self, deadline, error))
+    if (!debuggee_is_halted(self, error))
         return false;
-    bool reset = is_reset(self, core_place(self->core, pc), deadline);
+    bool reset = is_reset(self, core_place(self->core, pc));
     self->foreign_stop = !reset;
     const char *who = why == DEBUGGER_FAULT   ? "a fault"
                       : why == DEBUGGER_ENDED ? "the end of the program"

@@ -22,6 +22,7 @@ struct debugger_engine {
     struct debugger *debugger;
     const struct core *core;
     struct region region;
+    const struct deadline *deadline; /* of the request under way */
 
     uint64_t breakpoint;       /* where the breakpoint is; BREAKPOINT_NONE: nowhere */
     uint64_t left;             /* where it was before */
@@ -47,31 +48,26 @@ struct debugger_engine {
     struct progress progress;
 };
 
-struct deadline debuggee_read_time(const struct deadline *deadline);
+struct deadline debuggee_read_time(const struct debugger_engine *self);
 bool debuggee_register(struct debugger_engine *self, enum core_register which, uint64_t *out,
-                       const struct deadline *deadline, struct error *error);
+                       struct error *error);
 unsigned debuggee_code_size(const struct debugger_engine *self, uint64_t code);
-bool debuggee_set_breakpoint(struct debugger_engine *self, uint64_t code, bool set,
-                             const struct deadline *deadline, struct error *error);
-bool debuggee_move_breakpoint(struct debugger_engine *self, uint64_t to, const struct deadline *deadline,
-                              struct error *error);
+bool debuggee_set_breakpoint(struct debugger_engine *self, uint64_t code, bool set, struct error *error);
+bool debuggee_move_breakpoint(struct debugger_engine *self, uint64_t to, struct error *error);
 /* Sets the breakpoints at `others`, or removes them. */
-bool debuggee_set_others(struct debugger_engine *self, bool set, const struct deadline *deadline,
-                         struct error *error);
+bool debuggee_set_others(struct debugger_engine *self, bool set, struct error *error);
 bool debuggee_is_place(const struct debugger_engine *self, uint64_t code, uint64_t pc);
 bool debuggee_is_other(const struct debugger_engine *self, uint64_t pc);
 /* Of the halted core: all counters, whether an interrupt pends, and whether there was a reset. Each may be
  * NULL. */
 bool debuggee_read_counters(struct debugger_engine *self, uint64_t *values, bool *pending, bool *reset,
-                            const struct deadline *deadline, struct error *error);
+                            struct error *error);
 uint64_t debuggee_end(const struct debugger_engine *self);
 /* ERROR_START or ERROR_END if there was no progress for too long. */
 bool debuggee_check_time(const struct debugger_engine *self, struct error *error);
 /* Lets the core run until it stops; `wait` is for the sink. After a failure the core may still run. */
-bool debuggee_run_to_stop(struct debugger_engine *self, enum engine_wait wait,
-                          const struct deadline *deadline, struct error *error);
+bool debuggee_run_to_stop(struct debugger_engine *self, enum engine_wait wait, struct error *error);
 /* One instruction, with the breakpoint out of the way. */
-bool debuggee_step(struct debugger_engine *self, const struct deadline *deadline, struct error *error);
+bool debuggee_step(struct debugger_engine *self, struct error *error);
 /* True if the core is halted at `wanted`; otherwise ERROR_RESET, or ERROR_FOREIGN_STOP. */
-bool debuggee_confirm_stop(struct debugger_engine *self, uint64_t wanted, const struct deadline *deadline,
-                           struct error *error);
+bool debuggee_confirm_stop(struct debugger_engine *self, uint64_t wanted, struct error *error);

@@ -16,13 +16,13 @@ enum { STILL_MS = 20 };
 /* --- re-hits -------------------------------------------------------------------------------------------- */
 
 /* The instruction after the one at `here`; 0: the core may go elsewhere, or the length is unknown. */
-static uint64_t next_after(struct debugger_engine *self, uint64_t here, const struct deadline *deadline)
+static uint64_t next_after(struct debugger_engine *self, uint64_t here)
 {
     uint8_t code[4];
     bool thumb = debuggee_code_size(self, here) == THUMB_KIND;
     enum instruction_set isa = core_has(self->core, WIDE_REGISTERS) ? ISA_A64 : thumb ? ISA_THUMB : ISA_ARM;
     struct error unread = {0};
-    struct deadline limit = debuggee_read_time(deadline);
+    struct deadline limit = debuggee_read_time(self);
     if (core_has(self->core, PROGRAM_ONLY)) /* its instructions vary in length */
         return 0;
     if (!self->debugger->ops->read_memory(self->debugger, core_place(self->core, here), code, sizeof code,
@@ -43,39 +43,37 @@ static uint64_t next_after(struct debugger_engine *self, uint64_t here, const st
  * breakpoints, whole passages would be taken for the cost of a halt: a guard after the instruction shows it.
  * *moved: the core went on to the guard.
  */
-static bool try_rehit(struct debugger_engine *self, uint64_t here, bool *moved,
-                      const struct deadline *deadline, struct error *error)
+static bool try_rehit(struct debugger_engine *self, uint64_t here, bool *moved, struct error *error)
 {
-    uint64_t guard = next_after(self, here, deadline), pc = 0;
+    uint64_t guard = next_after(self, here), pc = 0;
     struct error refused = {0};
     *moved = false;
     if (guard == 0)
         return true;
-    if (!debuggee_set_breakpoint(self, guard, true, deadline, &refused))
+    if (!debuggee_set_breakpoint(self, guard, true, &refused))
         return refused.kind == ERROR_ADDRESS || refused.kind == ERROR_NO_COMPARATOR ||
                error_copy(error, &refused);
     self->guard = guard;
-    if (!debuggee_run_to_stop(self, WAIT_END, deadline, error) ||
-        !debuggee_register(self, CORE_PC, &pc, deadline, error))
+    if (!debuggee_run_to_stop(self, WAIT_END, error) || !debuggee_register(self, CORE_PC, &pc, error))
         return false; /* disarm removes the guard */
-    if (!debuggee_set_breakpoint(self, guard, false, deadline, error))
+    if (!debuggee_set_breakpoint(self, guard, false, error))
         return false;
     self->guard = BREAKPOINT_NONE;
     *moved = core_place(self->core, pc) == core_place(self->core, guard);
     self->rehit =
         core_place(self->core, pc) == core_place(self->core, here) ? REHIT_STOPS_AGAIN : REHIT_STEPS_OVER;
-    return *moved || debuggee_confirm_stop(self, here, deadline, error);
+    return *moved || debuggee_confirm_stop(self, here, error);
 }
 
 /* From the stop at `here` to the same stop, delivered to the sink once nothing else turns out to have written
  * the counters. *moved: the core went on while the first one was tried. */
 static bool run_rehits(struct debugger_engine *self, uint64_t here, unsigned rehits, bool *moved,
-                       const struct deadline *deadline, struct error *error)
+                       struct error *error)
 {
     const struct progress before = self->progress; /* no time of the region passes in a re-hit */
     *moved = false;
     progress_note(&self->progress);
-    if (rehits > 0 && self->rehit == REHIT_UNKNOWN && !try_rehit(self, here, moved, deadline, error))
+    if (rehits > 0 && self->rehit == REHIT_UNKNOWN && !try_rehit(self, here, moved, error))
         return false;
     self->progress = before;
     if (self->rehit != REHIT_STOPS_AGAIN)
@@ -88,10 +86,9 @@ static bool run_rehits(struct debugger_engine *self, uint64_t here, unsigned reh
         bool pending = false;
         self->disturbed = false;
         progress_note(&self->progress);
-        if (!debuggee_read_counters(self, rehit.from, &pending, NULL, deadline, error) ||
-            !debuggee_run_to_stop(self, WAIT_END, deadline, error) ||
-            !debuggee_confirm_stop(self, here, deadline, error) ||
-            !debuggee_read_counters(self, rehit.to, NULL, i + 1 == wanted ? &reset : NULL, deadline, error))
+        if (!debuggee_read_counters(self, rehit.from, &pending, NULL, error) ||
+            !debuggee_run_to_stop(self, WAIT_END, error) || !debuggee_confirm_stop(self, here, error) ||
+            !debuggee_read_counters(self, rehit.to, NULL, i + 1 == wanted ? &reset : NULL, error))
             return false;
         if (!pending && !self->disturbed) /* else a handler ran in it */
             done[n++] = rehit;
@@ -106,58 +103,59 @@ static bool run_rehits(struct debugger_engine *self, uint64_t here, unsigned reh
 
 /* --- the call that is measured -------------------------------------------------------------------------- */
 
-static bool read_for_call(void *context, enum core_register which, uint64_t *out,
-                          const struct deadline *deadline, struct error *error)
+static bool read_for_call(void *context, enum core_register which, uint64_t *out, struct error *error)
 {
-    return debuggee_register(context, which, out, deadline, error);
+    return debuggee_register(context, which, out, error);
 }
 
-static bool can_watch(void *context, unsigned n, uint64_t at, bool *can, const struct deadline *deadline,
-                      struct error *error)
+static bool can_watch(void *context, unsigned n, uint64_t at, bool *can, struct error *error)
 {
-    (void)n, (void)at, (void)deadline, (void)error;
+    (void)n, (void)at, (void)error;
     *can = ((struct debugger_engine *)context)->can_watch;
     return true;
 }
 
 static struct call_access access_to(struct debugger_engine *self)
 {
-    return (struct call_access){.context = self, .read = read_for_call, .can_stop = can_watch};
+    return (struct call_access){.device = self->device,
+                                .region = &self->region,
+                                .deadline = self->deadline,
+                                .context = self,
+                                .read = read_for_call,
+                                .can_stop = can_watch};
 }
 
 /* x86-64: the return address is on the stack. */
-static bool read_stack(struct debugger_engine *self, uint64_t *words, const struct deadline *deadline,
-                       struct error *error)
+static bool read_stack(struct debugger_engine *self, uint64_t *words, struct error *error)
 {
     struct step items[FRAME_WORDS];
     struct steps list = {.items = items, .room = FRAME_WORDS};
-    struct deadline limit = debuggee_read_time(deadline);
+    struct deadline limit = debuggee_read_time(self);
     for (unsigned i = 0; i < FRAME_WORDS; i++)
         steps_add(&list, step_read(core_word(self->core, self->call.frame.sp + UINT64_C(4) * i)));
     return ledger_run(self->device->ledger, &list, words, &limit, error);
 }
 
 /* Halted at a function's entry: finds out where this call returns to. *inner: the function called itself. */
-static bool find_return(struct debugger_engine *self, bool *inner, const struct deadline *deadline,
-                        struct error *error)
+static bool find_return(struct debugger_engine *self, bool *inner, struct error *error)
 {
     bool on_stack = frame_is_on_stack(self->core);
     uint64_t words[FRAME_WORDS];
     const struct call_access access = access_to(self);
-    if ((!on_stack && !debuggee_register(self, CORE_LR, &self->call.frame.lr, deadline, error)) ||
-        !debuggee_register(self, CORE_SP, &self->call.frame.sp, deadline, error) ||
-        (on_stack && !read_stack(self, words, deadline, error)) ||
-        !call_enter(&self->call, self->device, &self->region, &access, words, inner, deadline, error))
+    if ((!on_stack && !debuggee_register(self, CORE_LR, &self->call.frame.lr, error)) ||
+        !debuggee_register(self, CORE_SP, &self->call.frame.sp, error) ||
+        (on_stack && !read_stack(self, words, error)) ||
+        !call_enter(&self->call, &access, words, inner, error))
         return false;
     self->progress.inner += *inner;
     return true;
 }
 
 /* Halted at a start in the same function as the end. */
-static bool find_base(struct debugger_engine *self, const struct deadline *deadline, struct error *error)
+static bool find_base(struct debugger_engine *self, struct error *error)
 {
     uint64_t base;
-    if (!debuggee_register(self, self->region.start_base, &base, deadline, error))
+    if (!debuggee_register(self, self->region.start_base, &base, error))
         return false;
     frame_find_base(&self->call.frame, self->core, &self->region, base);
     return true;
@@ -166,33 +164,30 @@ static bool find_base(struct debugger_engine *self, const struct deadline *deadl
 /* --- a hit ---------------------------------------------------------------------------------------------- */
 
 /* Whether the stop at the end belongs to this hit, by its thread and its stack pointer. */
-static bool is_this_hit(struct debugger_engine *self, bool *ours, const struct deadline *deadline,
-                        struct error *error)
+static bool is_this_hit(struct debugger_engine *self, bool *ours, struct error *error)
 {
     uint64_t sp = self->call.frame.end.sp;
     *ours = strcmp(self->stop.thread, self->thread) == 0;
     if (!*ours || !(self->region.to_return || self->region.in_function))
         return true;
     enum core_register base = self->region.in_function ? self->region.end_base : CORE_SP;
-    if (!debuggee_register(self, base, &sp, deadline, error))
+    if (!debuggee_register(self, base, &sp, error))
         return false;
     *ours = sp == self->call.frame.end.sp;
     return true;
 }
 
-static bool look_at_stop(struct debugger_engine *self, enum call_stop *what, const struct deadline *deadline,
-                         struct error *error)
+static bool look_at_stop(struct debugger_engine *self, enum call_stop *what, struct error *error)
 {
     uint64_t pc = 0;
     const struct call_access access = access_to(self);
     *what = CALL_ENDS;
     if (self->n_set == 0 || self->stop.why != DEBUGGER_TRAP)
         return true;
-    if (!debuggee_register(self, CORE_PC, &pc, deadline, error))
+    if (!debuggee_register(self, CORE_PC, &pc, error))
         return false;
     const struct other_stop *other = others_find(&self->call.others, self->core, pc);
-    if (other != NULL &&
-        !call_look(&self->call, self->core, &self->region, other, &access, what, deadline, error))
+    if (other != NULL && !call_look(&self->call, &access, other, what, error))
         return false;
     if (*what == CALL_IS_LEFT && strcmp(self->stop.thread, self->thread) != 0)
         *what = CALL_IS_MADE;
@@ -200,8 +195,7 @@ static bool look_at_stop(struct debugger_engine *self, enum call_stop *what, con
 }
 
 /* Runs on until this hit ends. *again: it never will, for its call was made again. */
-static bool reach_end(struct debugger_engine *self, bool *again, const struct deadline *deadline,
-                      struct error *error)
+static bool reach_end(struct debugger_engine *self, bool *again, struct error *error)
 {
     *again = false;
     for (;;) {
@@ -209,32 +203,32 @@ static bool reach_end(struct debugger_engine *self, bool *again, const struct de
         enum call_stop what = CALL_ENDS;
         call_forget_exit(&self->call, self->core, &self->region);
         uint64_t end = debuggee_end(self);
-        if (!debuggee_check_time(self, error) || !debuggee_move_breakpoint(self, end, deadline, error) ||
-            !debuggee_set_others(self, true, deadline, error) ||
-            !debuggee_read_counters(self, NULL, &pending, NULL, deadline, error))
+        if (!debuggee_check_time(self, error) || !debuggee_move_breakpoint(self, end, error) ||
+            !debuggee_set_others(self, true, error) ||
+            !debuggee_read_counters(self, NULL, &pending, NULL, error))
             return false;
         self->hit.tainted = self->hit.tainted || pending;
         if (self->hit.past == 0 && self->region.start != end)
             self->hit.before_us = (uint64_t)deadline_now_us();
-        if (!debuggee_run_to_stop(self, WAIT_END, deadline, error))
+        if (!debuggee_run_to_stop(self, WAIT_END, error))
             return false;
         self->hit.after_us = (uint64_t)deadline_now_us();
         self->hit.pairs += self->stop.halts;
         self->hit.steps += (self->stop.halts + 1) / 2;
-        if (!look_at_stop(self, &what, deadline, error))
+        if (!look_at_stop(self, &what, error))
             return false;
-        if (what == CALL_ENDS && (!debuggee_confirm_stop(self, debuggee_end(self), deadline, error) ||
-                                  !is_this_hit(self, &ours, deadline, error)))
+        if (what == CALL_ENDS &&
+            (!debuggee_confirm_stop(self, debuggee_end(self), error) || !is_this_hit(self, &ours, error)))
             return false;
         *again = what == CALL_IS_LEFT;
         self->progress.lost += *again;
-        if (!debuggee_set_others(self, false, deadline, error))
+        if (!debuggee_set_others(self, false, error))
             return false;
         if (*again)
             return true;
         if (ours)
             return device_check_remote(self->device, &self->stop, error);
-        if (!debuggee_step(self, deadline, error))
+        if (!debuggee_step(self, error))
             return false;
         self->hit.pairs += 2;
         self->hit.steps++;
@@ -242,26 +236,24 @@ static bool reach_end(struct debugger_engine *self, bool *again, const struct de
     }
 }
 
-static bool engine_read_words(struct debugger_engine *self, const struct deadline *deadline,
-                              struct error *error)
+static bool engine_read_words(struct debugger_engine *self, struct error *error)
 {
     const struct at_end *at_end = self->request->at_end;
-    struct deadline limit = debuggee_read_time(deadline);
+    struct deadline limit = debuggee_read_time(self);
     for (size_t i = 0; at_end != NULL && i < at_end->n; i++) {
         const struct at_end_word *word = &at_end->words[i];
         if (word->is_register
-                ? !debuggee_register(self, word->which, &self->hit.words[i], deadline, error)
+                ? !debuggee_register(self, word->which, &self->hit.words[i], error)
                 : !ledger_read(self->device->ledger, word->at, &self->hit.words[i], &limit, error))
             return false;
     }
     return true;
 }
 
-static bool deliver(struct debugger_engine *self, const struct deadline *deadline, struct error *error)
+static bool deliver(struct debugger_engine *self, struct error *error)
 {
     bool reset = false;
-    if (!debuggee_read_counters(self, self->hit.to, NULL, &reset, deadline, error) ||
-        !engine_read_words(self, deadline, error))
+    if (!debuggee_read_counters(self, self->hit.to, NULL, &reset, error) || !engine_read_words(self, error))
         return false;
     if (reset)
         return error_set(error, ERROR_RESET, "the target was reset");
@@ -279,61 +271,61 @@ static bool read_registers(struct engine *engine, struct register_value *registe
                            const struct deadline *deadline, struct error *error)
 {
     struct debugger_engine *self = (struct debugger_engine *)engine;
-    for (size_t i = 0; i < n; i++) {
+    const struct deadline *before = self->deadline;
+    bool ok = true;
+    self->deadline = deadline; /* in `ended` the run's is kept */
+    for (size_t i = 0; ok && i < n; i++) {
         struct error lacking = {0};
-        registers[i].known =
-            debuggee_register(self, registers[i].which, &registers[i].value, deadline, &lacking);
-        if (!registers[i].known && lacking.kind != ERROR_FAULT)
-            return error_copy(error, &lacking);
+        registers[i].known = debuggee_register(self, registers[i].which, &registers[i].value, &lacking);
+        ok = registers[i].known || lacking.kind == ERROR_FAULT || error_copy(error, &lacking);
     }
-    return true;
+    self->deadline = before;
+    return ok;
 }
 
 /* Waits at the start, and finds out where the hit ends. *inner: a function called itself, and is stepped past
  * its entry. */
-static bool reach_start(struct debugger_engine *self, bool *inner, const struct deadline *deadline,
-                        struct error *error)
+static bool reach_start(struct debugger_engine *self, bool *inner, struct error *error)
 {
     *inner = false;
-    if (!self->at_start && (!debuggee_move_breakpoint(self, self->region.start, deadline, error) ||
-                            !debuggee_run_to_stop(self, WAIT_START, deadline, error)))
+    if (!self->at_start && (!debuggee_move_breakpoint(self, self->region.start, error) ||
+                            !debuggee_run_to_stop(self, WAIT_START, error)))
         return false;
     self->at_start = false;
-    if (!debuggee_confirm_stop(self, self->region.start, deadline, error) ||
+    if (!debuggee_confirm_stop(self, self->region.start, error) ||
         !device_check_remote(self->device, &self->stop, error))
         return false;
     snprintf(self->thread, sizeof self->thread, "%s", self->stop.thread);
     if (self->region.in_function)
-        return find_base(self, deadline, error);
+        return find_base(self, error);
     if (!self->region.to_return)
         return true;
-    if (!find_return(self, inner, deadline, error))
+    if (!find_return(self, inner, error))
         return false;
-    return !*inner || (debuggee_check_time(self, error) && debuggee_step(self, deadline, error));
+    return !*inner || (debuggee_check_time(self, error) && debuggee_step(self, error));
 }
 
 /* One passage from start to end, with *rehits at either end if it becomes a hit; then *rehits is 0. */
-static bool pass_once(struct debugger_engine *self, unsigned *rehits, const struct deadline *deadline,
-                      struct error *error)
+static bool pass_once(struct debugger_engine *self, unsigned *rehits, struct error *error)
 {
     bool inner = false, again = false, moved = false;
-    if (!reach_start(self, &inner, deadline, error))
+    if (!reach_start(self, &inner, error))
         return false;
     if (inner)
         return true;
-    if (!run_rehits(self, self->region.start, *rehits, &moved, deadline, error))
+    if (!run_rehits(self, self->region.start, *rehits, &moved, error))
         return false;
     if (moved)
         return true;
     bool round = self->region.start == debuggee_end(self);
     self->hit = (struct raw_hit){.pairs = round ? 2 : 1, .steps = round ? 1 : 0};
-    if (!debuggee_read_counters(self, self->hit.from, NULL, NULL, deadline, error))
+    if (!debuggee_read_counters(self, self->hit.from, NULL, NULL, error))
         return false;
     self->hit.before_us = (uint64_t)deadline_now_us();
     self->under_way = true;
     if (self->progress.lost == 0)
         progress_note(&self->progress);
-    if ((round && !debuggee_step(self, deadline, error)) || !reach_end(self, &again, deadline, error))
+    if ((round && !debuggee_step(self, error)) || !reach_end(self, &again, error))
         return false;
     self->under_way = false;
     if (again) {
@@ -341,13 +333,13 @@ static bool pass_once(struct debugger_engine *self, unsigned *rehits, const stru
             self->sink->left(self->sink->context);
         return true;
     }
-    if (!deliver(self, deadline, error))
+    if (!deliver(self, error))
         return false;
     unsigned after = *rehits;
     *rehits = 0;
-    if (after > 0 && !debuggee_move_breakpoint(self, debuggee_end(self), deadline, error))
+    if (after > 0 && !debuggee_move_breakpoint(self, debuggee_end(self), error))
         return false;
-    if (!run_rehits(self, debuggee_end(self), after, &moved, deadline, error))
+    if (!run_rehits(self, debuggee_end(self), after, &moved, error))
         return false;
     self->at_start = round && !moved;
     return true;
@@ -356,14 +348,14 @@ static bool pass_once(struct debugger_engine *self, unsigned *rehits, const stru
 /* --- the engine ----------------------------------------------------------------------------------------- */
 
 /* A counter that runs while the core is halted would count the debugger's time. */
-static bool stands_still(struct debugger_engine *self, const struct deadline *deadline, struct error *error)
+static bool stands_still(struct debugger_engine *self, struct error *error)
 {
     uint64_t before[READING_ROOM], after[READING_ROOM];
     const struct reading *reading = &self->device->reading;
-    if (!debuggee_read_counters(self, before, NULL, NULL, deadline, error))
+    if (!debuggee_read_counters(self, before, NULL, NULL, error))
         return false;
     deadline_nap_us(INT64_C(1000) * STILL_MS);
-    if (!debuggee_read_counters(self, after, NULL, NULL, deadline, error))
+    if (!debuggee_read_counters(self, after, NULL, NULL, error))
         return false;
     for (size_t i = 0; i < reading->counted; i++)
         if (before[i] != after[i])
@@ -374,16 +366,16 @@ static bool stands_still(struct debugger_engine *self, const struct deadline *de
 }
 
 /* Whether the server has a second breakpoint, tried for a moment after the entry's first instruction. */
-static bool try_second(struct debugger_engine *self, const struct deadline *deadline, struct error *error)
+static bool try_second(struct debugger_engine *self, struct error *error)
 {
     struct error refused = {0};
     uint64_t second = self->region.start + debuggee_code_size(self, self->region.start);
     self->can_watch = true;
     if (!self->region.may_be_left || !self->region.to_return || core_has(self->core, PROGRAM_ONLY))
         return true;
-    self->can_watch = debuggee_set_breakpoint(self, second, true, deadline, &refused);
+    self->can_watch = debuggee_set_breakpoint(self, second, true, &refused);
     if (self->can_watch)
-        return debuggee_set_breakpoint(self, second, false, deadline, error);
+        return debuggee_set_breakpoint(self, second, false, error);
     if (refused.kind != ERROR_ADDRESS && refused.kind != ERROR_NO_COMPARATOR)
         return error_copy(error, &refused);
     snprintf(self->engine.limit, sizeof self->engine.limit,
@@ -393,28 +385,29 @@ static bool try_second(struct debugger_engine *self, const struct deadline *dead
 }
 
 /* Whether the server has one for a writer, next to those before it, which are left set. */
-static bool try_writer(void *context, unsigned n, uint64_t at, bool *can, const struct deadline *deadline,
-                       struct error *error)
+static bool try_writer(void *context, unsigned n, uint64_t at, bool *can, struct error *error)
 {
     struct debugger_engine *self = context;
     struct error refused = {0};
-    *can = debuggee_set_breakpoint(self, at, true, deadline, &refused);
+    *can = debuggee_set_breakpoint(self, at, true, &refused);
     self->n_set = *can ? n + 1 : n;
     return *can || refused.kind == ERROR_ADDRESS || refused.kind == ERROR_NO_COMPARATOR ||
            error_copy(error, &refused);
 }
 
-static bool try_writers(struct debugger_engine *self, const struct deadline *deadline, struct error *error)
+static bool try_writers(struct debugger_engine *self, struct error *error)
 {
-    const struct call_access access = {.context = self, .read = read_for_call, .can_stop = try_writer};
+    struct call_access access = access_to(self);
+    access.can_stop = try_writer;
     self->n_set = 0;
-    return call_begin(&self->call, self->device, &self->region, &access, deadline, error);
+    return call_begin(&self->call, &access, error);
 }
 
 static bool debugger_arm(struct engine *engine, const struct region *region, const struct deadline *deadline,
                          struct error *error)
 {
     struct debugger_engine *self = (struct debugger_engine *)engine;
+    self->deadline = deadline;
     self->debugger->undoing = false;
     self->region = *region;
     self->region.start = core_code(self->core, region->start, region->start_is_thumb);
@@ -424,11 +417,10 @@ static bool debugger_arm(struct engine *engine, const struct region *region, con
     if (!settings_apply_core(self->device->ledger, self->core, APPLY_ALL, deadline, error))
         return false;
     /* Both ends, so that a refused one shows now */
-    return stands_still(self, deadline, error) &&
-           (region->to_return || debuggee_move_breakpoint(self, self->region.end, deadline, error)) &&
-           debuggee_move_breakpoint(self, self->region.start, deadline, error) &&
-           try_writers(self, deadline, error) && try_second(self, deadline, error) &&
-           debuggee_set_others(self, false, deadline, error);
+    return stands_still(self, error) &&
+           (region->to_return || debuggee_move_breakpoint(self, self->region.end, error)) &&
+           debuggee_move_breakpoint(self, self->region.start, error) && try_writers(self, error) &&
+           try_second(self, error) && debuggee_set_others(self, false, error);
 }
 
 static bool debugger_engine_run(struct engine *engine, const struct engine_request *request,
@@ -437,16 +429,17 @@ static bool debugger_engine_run(struct engine *engine, const struct engine_reque
 {
     struct debugger_engine *self = (struct debugger_engine *)engine;
     unsigned rehits = request->rehits;
+    self->deadline = deadline;
     self->request = request;
     self->sink = sink;
     self->hits = 0;
     self->enough = self->under_way = false;
     progress_note(&self->progress);
     /* In each pass, if other programs run on the counted core */
-    if (self->device->remote != NULL && !stands_still(self, deadline, error))
+    if (self->device->remote != NULL && !stands_still(self, error))
         return false;
     while (!self->enough)
-        if (!pass_once(self, &rehits, deadline, error))
+        if (!pass_once(self, &rehits, error))
             return false;
     if (request->rehits > 0 && self->rehit != REHIT_STOPS_AGAIN)
         snprintf(engine->uncalibrated, sizeof engine->uncalibrated, "%s",
@@ -457,9 +450,9 @@ static bool debugger_engine_run(struct engine *engine, const struct engine_reque
     return true;
 }
 
-static bool clear_guard(struct debugger_engine *self, const struct deadline *deadline, struct error *error)
+static bool clear_guard(struct debugger_engine *self, struct error *error)
 {
-    if (self->guard != BREAKPOINT_NONE && !debuggee_set_breakpoint(self, self->guard, false, deadline, error))
+    if (self->guard != BREAKPOINT_NONE && !debuggee_set_breakpoint(self, self->guard, false, error))
         return false;
     self->guard = BREAKPOINT_NONE;
     return true;
@@ -470,11 +463,12 @@ static bool disarm(struct engine *engine, const struct deadline *deadline, struc
     struct debugger_engine *self = (struct debugger_engine *)engine;
     uint64_t pc = 0;
     bool ran = self->debugger->ops->is_running(self->debugger);
+    self->deadline = deadline;
     self->debugger->undoing = true;
     if (!debugger_halt(self->debugger, &self->stop, error))
         return false;
     if (ran && self->stop.why != DEBUGGER_REQUESTED) { /* it stopped by itself just before */
-        if (!debuggee_register(self, CORE_PC, &pc, deadline, error))
+        if (!debuggee_register(self, CORE_PC, &pc, error))
             return false;
         self->engine.stopped_at = core_place(self->core, pc);
         self->foreign_stop = !debuggee_is_place(self, self->breakpoint, pc) && !debuggee_is_other(self, pc) &&
@@ -482,8 +476,8 @@ static bool disarm(struct engine *engine, const struct deadline *deadline, struc
     }
     if (self->foreign_stop)
         device_leave_as(self->device, LEAVE_HALTED_FOREIGN);
-    return clear_guard(self, deadline, error) && debuggee_set_others(self, false, deadline, error) &&
-           debuggee_move_breakpoint(self, BREAKPOINT_NONE, deadline, error);
+    return clear_guard(self, error) && debuggee_set_others(self, false, error) &&
+           debuggee_move_breakpoint(self, BREAKPOINT_NONE, error);
 }
 
 static bool debugger_stand(struct engine *engine, const struct deadline *deadline, struct error *error)
@@ -520,13 +514,11 @@ struct engine *debugger_engine_new(struct device *device)
 /* --- where the core is ---------------------------------------------------------------------------------- */
 
 /* The PC, as code. */
-static bool find_here(struct debugger_engine *self, uint64_t *here, const struct deadline *deadline,
-                      struct error *error)
+static bool find_here(struct debugger_engine *self, uint64_t *here, struct error *error)
 {
     uint64_t pc, status = 0;
-    if (!debuggee_register(self, CORE_PC, &pc, deadline, error) ||
-        (core_has(self->core, THUMB_BY_BIT) &&
-         !debuggee_register(self, CORE_STATUS, &status, deadline, error)))
+    if (!debuggee_register(self, CORE_PC, &pc, error) ||
+        (core_has(self->core, THUMB_BY_BIT) && !debuggee_register(self, CORE_STATUS, &status, error)))
         return false;
     *here = core_code(self->core, pc, core_has(self->core, THUMB_ONLY) || (status & CPSR_T) != 0);
     return true;
@@ -551,18 +543,18 @@ bool debugger_engine_calibrate_here(struct engine *engine, unsigned rehits, unsi
     bool moved = false;
     if (own.hit == NULL)
         own.hit = ignore_hit;
+    self->deadline = deadline;
     self->request = &request;
     self->sink = &own;
     progress_note(&self->progress);
     for (;;) {
-        if (!find_here(self, &here, deadline, error) ||
-            !debuggee_move_breakpoint(self, here, deadline, error) ||
-            !run_rehits(self, here, rehits, &moved, deadline, error) ||
-            !debuggee_move_breakpoint(self, BREAKPOINT_NONE, deadline, error))
+        if (!find_here(self, &here, error) || !debuggee_move_breakpoint(self, here, error) ||
+            !run_rehits(self, here, rehits, &moved, error) ||
+            !debuggee_move_breakpoint(self, BREAKPOINT_NONE, error))
             return false;
         if (self->rehit != REHIT_UNKNOWN || steps-- == 0)
             return true;
-        if (!debuggee_step(self, deadline, error)) /* past a branch: no place for a guard is known */
+        if (!debuggee_step(self, error)) /* past a branch: no place for a guard is known */
             return false;
     }
 }
@@ -570,5 +562,7 @@ bool debugger_engine_calibrate_here(struct engine *engine, unsigned rehits, unsi
 bool debugger_engine_read(struct engine *engine, uint64_t *values, bool *reset,
                           const struct deadline *deadline, struct error *error)
 {
-    return debuggee_read_counters((struct debugger_engine *)engine, values, NULL, reset, deadline, error);
+    struct debugger_engine *self = (struct debugger_engine *)engine;
+    self->deadline = deadline;
+    return debuggee_read_counters(self, values, NULL, reset, error);
 }

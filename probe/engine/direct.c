@@ -57,12 +57,12 @@ static bool was_pending(const struct direct_engine *self, size_t at)
 }
 
 /* Past the entry of a call that the function made itself. */
-static bool step_past_inner(struct direct_engine *self, const struct deadline *deadline, struct error *error)
+static bool step_past_inner(struct direct_engine *self, struct error *error)
 {
     struct hit_plan plan = plan_of(self, 0);
     direct_new_list(self);
     hit_plan_add_past(&plan, self->region.start, self->region.start, &self->list);
-    return direct_check_time(self, error) && direct_run_plain(self, deadline, error);
+    return direct_check_time(self, error) && direct_run_plain(self, error);
 }
 
 /* --- lists of hits -------------------------------------------------------------------------------------- */
@@ -139,16 +139,13 @@ static void plan_hits(struct direct_engine *self, enum segment from, unsigned re
 }
 
 /* Waits at the start, to inspect something before the first hit. */
-static bool reach_start(struct direct_engine *self, const struct deadline *deadline, struct error *error)
+static bool reach_start(struct direct_engine *self, struct error *error)
 {
-    size_t at = 0;
-    uint64_t saw = 0;
     begin_list(self);
     core_add_wait_halt(self->core, &self->list);
     core_add_expect_stop(self->core, &self->breakpoints.setup, &self->list, self->region.start, true);
-    if (!direct_run_list(self, &at, &saw, deadline, error))
-        return false;
-    return at == self->list.n || direct_confirm_stop(self, self->region.start, deadline, error);
+    return direct_run_list(self, error) &&
+           (direct_ran_whole(self) || direct_confirm_stop(self, self->region.start, error));
 }
 
 /* The core is halted at the end of the hit that was delivered last. */
@@ -166,13 +163,13 @@ static bool show_end(struct direct_engine *self, struct error *error)
 }
 
 /* After the last hit. */
-static bool leave_end(struct direct_engine *self, const struct deadline *deadline, struct error *error)
+static bool leave_end(struct direct_engine *self, struct error *error)
 {
     if (!self->resume_first)
         return true;
     self->hits.enough = false;
     begin_list(self);
-    bool ok = direct_run_plain(self, deadline, error);
+    bool ok = direct_run_plain(self, error);
     self->hits.enough = true;
     return ok;
 }
@@ -180,21 +177,19 @@ static bool leave_end(struct direct_engine *self, const struct deadline *deadlin
 /* --- when a list ends early ----------------------------------------------------------------------------- */
 
 /* Steps past a stop at `here` that is not this hit's. */
-static bool go_on_past(struct direct_engine *self, uint64_t here, const struct deadline *deadline,
-                       struct error *error)
+static bool go_on_past(struct direct_engine *self, uint64_t here, struct error *error)
 {
     struct hit_plan plan = plan_of(self, 0);
     direct_new_list(self);
     size_t pending = hit_plan_add_past_stop(&plan, here, &self->list);
-    if (!direct_check_time(self, error) || !direct_run_plain(self, deadline, error))
+    if (!direct_check_time(self, error) || !direct_run_plain(self, error))
         return false;
     hit_results_passed(&self->hits, was_pending(self, pending));
     return true;
 }
 
 /* At the instruction that made the call, which is made again: this one was left without returning. */
-static bool begin_again(struct direct_engine *self, enum segment *from, const struct deadline *deadline,
-                        struct error *error)
+static bool begin_again(struct direct_engine *self, enum segment *from, struct error *error)
 {
     struct hit_plan plan = plan_of(self, 0);
     *from = SEGMENT_AT_START;
@@ -206,15 +201,15 @@ static bool begin_again(struct direct_engine *self, enum segment *from, const st
         counter_stop_add_disarm(self->engine.budget.stop, &self->list);
     hit_plan_add_resume(&plan, &self->list);
     hit_results_left(&self->hits);
-    return direct_run_plain(self, deadline, error);
+    return direct_run_plain(self, error);
 }
 
 /* The core has stopped only now: the list took the stop before for the end of the hit. */
-static bool note_time(struct direct_engine *self, const struct deadline *deadline, struct error *error)
+static bool note_time(struct direct_engine *self, struct error *error)
 {
     direct_new_list(self);
     size_t after = steps_add(&self->list, step_time(TIME_AFTER));
-    if (!direct_run_plain(self, deadline, error))
+    if (!direct_run_plain(self, error))
         return false;
     hit_results_stopped(&self->hits, self->results[after]);
     return true;
@@ -222,7 +217,7 @@ static bool note_time(struct direct_engine *self, const struct deadline *deadlin
 
 /* The hit runs on to its end without its budget, or it ends here. */
 static bool go_on_after_overrun(struct direct_engine *self, const struct counter_stop_look *look,
-                                const struct deadline *deadline, struct error *error)
+                                struct error *error)
 {
     struct counter_stop *stop = self->engine.budget.stop;
     const struct engine_sink *sink = self->hits.sink;
@@ -230,7 +225,7 @@ static bool go_on_after_overrun(struct direct_engine *self, const struct counter
     self->halted_by_us = true;
     hit_results_overran(&self->hits);
     if (sink->overrun != NULL)
-        next = sink->overrun(sink->context, look, core_code_place(direct_end(self)), deadline, error);
+        next = sink->overrun(sink->context, look, core_code_place(direct_end(self)), self->deadline, error);
     if (next == OVERRUN_FAILS)
         return false;
     progress_note(&self->progress);
@@ -242,107 +237,100 @@ static bool go_on_after_overrun(struct direct_engine *self, const struct counter
         counter_stop_add_disarm(stop, &self->list);
         direct_add_run(self, &self->list);
     }
-    bool ok = direct_run_plain(self, deadline, error);
+    bool ok = direct_run_plain(self, error);
     if (ok && next == OVERRUN_STAYS)
         device_leave_as(self->device, LEAVE_HALTED_FOREIGN);
     return ok;
 }
 
 /* *over: the core did not reach the end, for its budget was used up. */
-static bool check_budget(struct direct_engine *self, bool *over, const struct deadline *deadline,
-                         struct error *error)
+static bool check_budget(struct direct_engine *self, bool *over, struct error *error)
 {
     struct counter_stop_look look = {0};
     *over = false;
     if (self->engine.budget.stop == NULL)
         return true;
-    if (!direct_restore_borrowed(self, deadline, error))
+    if (!direct_restore_borrowed(self, error))
         return false;
     for (int i = 0; i < STOP_READS && !*over; i++) {
-        if (!direct_look_at_budget(self, &look, deadline, error))
+        if (!direct_look_at_budget(self, &look, error))
             return false;
         *over = look.is_ours;
     }
-    return !*over || go_on_after_overrun(self, &look, deadline, error);
+    return !*over || go_on_after_overrun(self, &look, error);
 }
 
 /* At one of the further stops until the end. */
 static bool look_at_other(struct direct_engine *self, const struct other_stop *other, enum segment *from,
-                          const struct deadline *deadline, struct error *error)
+                          struct error *error)
 {
     const struct call_access access = direct_access(self);
     enum call_stop what;
-    bool looked = call_look(&self->call, self->core, &self->region, other, &access, &what, deadline, error);
+    bool looked = call_look(&self->call, &access, other, &what, error);
     self->halted_by_us = true;
     if (!looked)
         return false;
     if (what == CALL_IS_LEFT)
-        return begin_again(self, from, deadline, error);
+        return begin_again(self, from, error);
     *from = what == CALL_ENDS ? SEGMENT_FRAME : SEGMENT_AT_END;
-    return what == CALL_ENDS ? note_time(self, deadline, error)
-                             : go_on_past(self, other->at, deadline, error);
+    return what == CALL_ENDS ? note_time(self, error) : go_on_past(self, other->at, error);
 }
 
 /* The core did not stop at the end, or it was read before it had. */
-static bool confirm_end(struct direct_engine *self, enum segment *from, const struct deadline *deadline,
-                        struct error *error)
+static bool confirm_end(struct direct_engine *self, enum segment *from, struct error *error)
 {
     struct stop stop = {0};
     bool in_handler, over;
     *from = SEGMENT_AT_END;
-    if (!check_budget(self, &over, deadline, error))
+    if (!check_budget(self, &over, error))
         return false;
     if (over)
         return true;
     *from = SEGMENT_FRAME;
     if (self->call.others.n > 0 || (self->core->quirks & HALTS_IN_HANDLER) != 0) {
-        if (!direct_restore_borrowed(self, deadline, error) ||
-            !direct_read_stop(self, &stop, deadline, error))
+        if (!direct_restore_borrowed(self, error) || !direct_read_stop(self, &stop, error))
             return false;
         bool ours = stop.unreadable == NULL && stop.cause == STOP_BREAKPOINT;
         const struct other_stop *other = ours ? others_find(&self->call.others, self->core, stop.pc) : NULL;
         if (other != NULL)
-            return look_at_other(self, other, from, deadline, error);
-        if (!direct_is_in_handler(self, &stop, &in_handler, deadline, error))
+            return look_at_other(self, other, from, error);
+        if (!direct_is_in_handler(self, &stop, &in_handler, error))
             return false;
         if (in_handler) { /* it ran just as the end was reached, which is awaited again */
             *from = SEGMENT_AT_END;
             hit_results_interrupted(&self->hits);
-            return direct_go_on_in_handler(self, false, deadline, error);
+            return direct_go_on_in_handler(self, false, error);
         }
     }
-    return direct_confirm_stop(self, direct_end(self), deadline, error) && note_time(self, deadline, error);
+    return direct_confirm_stop(self, direct_end(self), error) && note_time(self, error);
 }
 
 /* The stack pointer is another call's, or it was read before it was there. */
-static bool look_at_frame(struct direct_engine *self, enum segment *from, const struct deadline *deadline,
-                          struct error *error)
+static bool look_at_frame(struct direct_engine *self, enum segment *from, struct error *error)
 {
     uint64_t sp = 0;
-    if (!direct_read_register(self, self->region.in_function ? self->region.end_base : CORE_SP, &sp, deadline,
-                              error))
+    if (!direct_read_register(self, self->region.in_function ? self->region.end_base : CORE_SP, &sp, error))
         return false;
     bool ours = sp == self->call.frame.end.sp;
     if (ours && self->spare_read)
         direct_note_change(self);
     *from = ours ? SEGMENT_FINISH : SEGMENT_AT_END;
-    return ours || go_on_past(self, direct_end(self), deadline, error);
+    return ours || go_on_past(self, direct_end(self), error);
 }
 
 /* A re-hit at the end failed after the end was read: the hit itself is complete. */
-static bool finish_by_hand(struct direct_engine *self, const struct hit_steps *hit_steps,
-                           const struct deadline *deadline, struct error *error)
+static bool finish_by_hand(struct direct_engine *self, const struct hit_steps *hit_steps, struct error *error)
 {
     struct hit_steps whole = *hit_steps; /* confirming the stop overwrites it, and its results */
     uint64_t results[LIST_ROOM];
     memcpy(results, self->results, sizeof results);
-    if (!direct_confirm_stop(self, direct_end(self), deadline, error))
+    if (!direct_confirm_stop(self, direct_end(self), error))
         return false;
     direct_new_list(self);
     struct witness_places places;
     witness_add(&self->device->witness, self->core, NULL, &self->list, &places);
     size_t reset = core_add_reset_seen(self->core, &self->list); /* as in the list */
-    if (!direct_run_plain(self, deadline, error))
+    if (!direct_run_plain(self, error))
         return false;
     if (core_reset_seen(self->core, self->results[reset]))
         return direct_tell_reset(self, error);
@@ -359,18 +347,17 @@ static bool finish_by_hand(struct direct_engine *self, const struct hit_steps *h
         struct hit_plan plan = plan_of(self, 0);
         hit_plan_add_resume(&plan, &self->list);
     }
-    return self->list.n == 0 || direct_run_plain(self, deadline, error);
+    return self->list.n == 0 || direct_run_plain(self, error);
 }
 
 /* A list of hits ended at step `at`. Sets the segment to go on from. */
-static bool recover(struct direct_engine *self, size_t at, enum segment *from,
-                    const struct deadline *deadline, struct error *error)
+static bool recover(struct direct_engine *self, size_t at, enum segment *from, struct error *error)
 {
     const struct hit_steps hit_steps = *hit_results_current(&self->hits);
     switch (hit_steps_segment(&hit_steps, at)) {
     case SEGMENT_AT_START:
         *from = SEGMENT_ENTRY;
-        return direct_confirm_stop(self, self->region.start, deadline, error);
+        return direct_confirm_stop(self, self->region.start, error);
     case SEGMENT_ENTRY:
         self->expects_frame = false;
         *from = SEGMENT_ENTRY;
@@ -382,19 +369,19 @@ static bool recover(struct direct_engine *self, size_t at, enum segment *from,
             return error_set(error, ERROR_ADDRESS, "no breakpoint can be put at 0x%08" PRIX64,
                              direct_end(self));
         *from = SEGMENT_LEAVE;
-        return direct_confirm_stop(self, self->region.start, deadline, error);
+        return direct_confirm_stop(self, self->region.start, error);
     case SEGMENT_AT_END:
-        return confirm_end(self, from, deadline, error);
+        return confirm_end(self, from, error);
     case SEGMENT_FRAME:
-        return look_at_frame(self, from, deadline, error);
+        return look_at_frame(self, from, error);
     case SEGMENT_FINISH:
         if (at < hit_steps.reading_at[1][0] && self->items[at].once) { /* the end is not read yet */
             direct_note_change(self);
             *from = SEGMENT_FINISH;
-            return direct_confirm_stop(self, direct_end(self), deadline, error);
+            return direct_confirm_stop(self, direct_end(self), error);
         }
         *from = self->region.start == direct_end(self) ? SEGMENT_ENTRY : SEGMENT_AT_START;
-        return finish_by_hand(self, &hit_steps, deadline, error);
+        return finish_by_hand(self, &hit_steps, error);
     case SEGMENTS:
         break;
     }
@@ -407,6 +394,7 @@ static bool direct_arm(struct engine *engine, const struct region *region, const
                        struct error *error)
 {
     struct direct_engine *self = (struct direct_engine *)engine;
+    self->deadline = deadline;
     const struct call_access access = direct_access(self);
     self->region = *region;
     self->device->slept = false;
@@ -427,20 +415,16 @@ static bool direct_arm(struct engine *engine, const struct region *region, const
         return false;
     if (!breakpoints_prepare(&self->breakpoints, self->region.start, deadline, error) ||
         (!region->to_return && !breakpoints_prepare(&self->breakpoints, self->region.end, deadline, error)) ||
-        !call_begin(&self->call, self->device, &self->region, &access, deadline, error))
+        !call_begin(&self->call, &access, error))
         return false;
     self->breakpoint_at = self->region.end;
     direct_new_list(self);
     breakpoints_add_move(&self->breakpoints, &self->list, BREAKPOINT_NONE, self->region.start);
     breakpoints_add_proof(&self->breakpoints, &self->list, self->region.start);
-    static const struct engine_sink quiet;
-    const struct engine_request soon = {.timeout_ms = deadline_left_us(deadline) / 1000};
-    size_t at = 0;
-    uint64_t saw = 0;
-    direct_begin(self, &soon, &quiet);
-    if (!direct_run_list(self, &at, &saw, deadline, error))
+    direct_begin_own(self, deadline_left_us(deadline) / 1000, deadline);
+    if (!direct_run_list(self, error))
         return false;
-    if (at < self->list.n)
+    if (!direct_ran_whole(self))
         return error_set(error, ERROR_ADDRESS, "no breakpoint can be put at 0x%08" PRIX64, region->start);
     if (region->may_be_left && region->to_return && self->breakpoints.n_extra == region->n_writers &&
         self->breakpoints.comparator_held)
@@ -452,8 +436,7 @@ static bool direct_arm(struct engine *engine, const struct region *region, const
 
 /* What has to be known at the start before hits can be planned: whose code runs, where the call ends, the
  * spare register. *again: the function called itself, and is stepped past its entry. */
-static bool look_at_start(struct direct_engine *self, enum segment *from, bool *again,
-                          const struct deadline *deadline, struct error *error)
+static bool look_at_start(struct direct_engine *self, enum segment *from, bool *again, struct error *error)
 {
     bool by_core = self->device->reading.by_core != NULL, inner = false;
     bool frame = is_framed(self) && !self->expects_frame;
@@ -461,37 +444,35 @@ static bool look_at_start(struct direct_engine *self, enum segment *from, bool *
     *again = false;
     if (*from > SEGMENT_ENTRY || (self->mode_checked && !frame && !spare))
         return true;
-    if (*from == SEGMENT_AT_START && !reach_start(self, deadline, error))
+    if (*from == SEGMENT_AT_START && !reach_start(self, error))
         return false;
     *from = SEGMENT_ENTRY;
-    if (!self->mode_checked && !direct_check_mode(self, deadline, error))
+    if (!self->mode_checked && !direct_check_mode(self, error))
         return false;
     if (spare)
-        return direct_find_spare(self, deadline, error);
+        return direct_find_spare(self, error);
     if (!frame)
         return true;
-    if (self->region.in_function ? !direct_find_base(self, deadline, error)
-                                 : !direct_find_return(self, &inner, deadline, error))
+    if (self->region.in_function ? !direct_find_base(self, error) : !direct_find_return(self, &inner, error))
         return false;
     *again = inner;
     *from = inner ? SEGMENT_AT_START : SEGMENT_LEAVE;
-    return !inner || step_past_inner(self, deadline, error);
+    return !inner || step_past_inner(self, error);
 }
 
 /* One list of hits, from segment *from on; then *from is where the next one begins. *rehits are made at both
  * ends of its first hit; 0 once they are. */
-static bool run_some(struct direct_engine *self, enum segment *from, unsigned *rehits,
-                     const struct deadline *deadline, struct error *error)
+static bool run_some(struct direct_engine *self, enum segment *from, unsigned *rehits, struct error *error)
 {
-    size_t at = 0;
-    uint64_t saw = 0, before = self->hits.hits;
+    uint64_t before = self->hits.hits;
     if (*from <= SEGMENT_LEAVE || *from == SEGMENT_AT_END)
         call_forget_exit(&self->call, self->core, &self->region);
     begin_list(self);
     plan_hits(self, *from, *rehits);
-    if (!direct_run_list(self, &at, &saw, deadline, error))
+    if (!direct_run_list(self, error))
         return false;
-    bool complete = at == self->list.n;
+    size_t at = self->done;
+    bool complete = direct_ran_whole(self);
     self->resume_first = self->ends_halted && complete;
     if (self->hits.hits > before) {
         *rehits = 0;
@@ -501,14 +482,14 @@ static bool run_some(struct direct_engine *self, enum segment *from, unsigned *r
     if (self->hits.enough)
         return true;
     if (!complete)
-        return direct_restore_borrowed(self, deadline, error) && recover(self, at, from, deadline, error);
+        return direct_restore_borrowed(self, error) && recover(self, at, from, error);
     self->spare_changes = 0;
     *from = self->region.start == direct_end(self) ? SEGMENT_ENTRY : SEGMENT_AT_START;
     return true;
 }
 
 static bool run_hits(struct direct_engine *self, const struct engine_request *request,
-                     const struct engine_sink *sink, const struct deadline *deadline, struct error *error)
+                     const struct engine_sink *sink, struct error *error)
 {
     enum segment from = SEGMENT_AT_START;
     /* The re-hits at both ends of the first hit have to fit into one list. */
@@ -519,34 +500,34 @@ static bool run_hits(struct direct_engine *self, const struct engine_request *re
     self->waited = true;
     while (!self->hits.enough) {
         bool again;
-        if (deadline_cancelled(deadline))
+        if (deadline_cancelled(self->deadline))
             return direct_confirm_held(self, error) && error_set(error, ERROR_CANCELLED, "cancelled");
         if (direct_has_shared_counter(self) && from <= SEGMENT_ENTRY)
             self->expects_frame = false;
-        if (!look_at_start(self, &from, &again, deadline, error) ||
-            (!again && !run_some(self, &from, &rehits, deadline, error)))
+        if (!look_at_start(self, &from, &again, error) || (!again && !run_some(self, &from, &rehits, error)))
             return false;
     }
-    return leave_end(self, deadline, error) && direct_check_neighbours(self, true, error);
+    return leave_end(self, error) && direct_check_neighbours(self, true, error);
 }
 
 static bool read_registers(struct engine *engine, struct register_value *registers, size_t n,
                            const struct deadline *deadline, struct error *error)
 {
     struct direct_engine *self = (struct direct_engine *)engine;
+    const struct deadline *before = self->deadline;
     size_t at[ENGINE_REGISTERS];
-    if (!direct_check_state(self, deadline, error))
-        return false;
+    self->deadline = deadline; /* in `ended` the run's is kept */
+    bool ok = direct_check_state(self, error);
     direct_new_registers(self);
     for (size_t i = 0; i < n; i++)
         at[i] = core_add_register(self->core, &self->list, registers[i].which);
-    if (!direct_run_plain(self, deadline, error))
-        return false;
-    for (size_t i = 0; i < n; i++) {
+    ok = ok && direct_run_plain(self, error);
+    for (size_t i = 0; ok && i < n; i++) {
         registers[i].value = core_register_value(self->core, registers[i].which, self->results, at[i]);
         registers[i].known = true;
     }
-    return true;
+    self->deadline = before;
+    return ok;
 }
 
 static bool direct_engine_run(struct engine *engine, const struct engine_request *request,
@@ -555,27 +536,26 @@ static bool direct_engine_run(struct engine *engine, const struct engine_request
 {
     struct direct_engine *self = (struct direct_engine *)engine;
     struct error why = {0};
-    return run_hits(self, request, sink, deadline, &why) || direct_tell_cause(self, &why, error);
+    self->deadline = deadline;
+    return run_hits(self, request, sink, &why) || direct_tell_cause(self, &why, error);
 }
 
 /* What the lists write that halt the core, if nothing was armed. */
-static bool hold_for_halt(struct direct_engine *self, const struct deadline *deadline, struct error *error)
+static bool hold_for_halt(struct direct_engine *self, struct error *error)
 {
     struct ledger *ledger = self->device->ledger;
-    return settings_watch_resets(ledger, &self->device->chosen->core, deadline, error) &&
+    return settings_watch_resets(ledger, &self->device->chosen->core, self->deadline, error) &&
            (core_has(self->core, COMPARATOR_SWITCH) ||
-            settings_switch_on_comparators(ledger, self->core, deadline, error));
+            settings_switch_on_comparators(ledger, self->core, self->deadline, error));
 }
 
 /* A core that another debugger has halted is left to it by disarm. */
 static bool direct_stand(struct engine *engine, const struct deadline *deadline, struct error *error)
 {
-    static const struct engine_request soon = {.timeout_ms = 1000};
-    static const struct engine_sink quiet;
     struct direct_engine *self = (struct direct_engine *)engine;
     uint64_t status;
-    direct_begin(self, &soon, &quiet);
-    if (!hold_for_halt(self, deadline, error) ||
+    direct_begin_own(self, OWN_MS, deadline);
+    if (!hold_for_halt(self, error) ||
         !ledger_read(self->device->ledger, core_status_register(self->core), &status, deadline, error))
         return false;
     if (core_state_of(self->core, status) == CORE_HALTED)
@@ -584,7 +564,7 @@ static bool direct_stand(struct engine *engine, const struct deadline *deadline,
     core_add_halt(self->core, &self->list);
     core_add_ready(self->core, &self->list);
     self->halted_by_us = true;
-    return direct_run_plain(self, deadline, error);
+    return direct_run_plain(self, error);
 }
 
 static void free_engine(struct engine *engine)

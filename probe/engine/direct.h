@@ -16,7 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { LIST_ROOM = 4096, STOP_READS = 2 /* the first may still show the stop before */ };
+enum { LIST_ROOM = 4096, OWN_MS = 1000, STOP_READS = 2 /* the first may still show the stop before */ };
 
 struct direct_engine {
     struct engine engine;
@@ -24,6 +24,8 @@ struct direct_engine {
     const struct core *core;
     struct breakpoints breakpoints;
     struct region region;
+    const struct deadline *deadline; /* of the request under way */
+    struct engine_request own;       /* in place of a request, where no hits are run */
 
     struct call call;
     bool expects_frame;      /* the next list proves its frame, instead of ending at the entry */
@@ -40,7 +42,8 @@ struct direct_engine {
     struct step items[LIST_ROOM];
     uint64_t results[LIST_ROOM];
     struct steps list;
-    size_t done; /* how many of its steps */
+    size_t done;  /* how many of its steps */
+    uint64_t saw; /* by the step after these */
     struct hit_results hits;
     bool ends_halted;     /* the list ends with the core halted at the end of a hit */
     bool resume_first;    /* so did the list before: this one begins by resuming the core */
@@ -59,11 +62,12 @@ struct stop {
     const char *unreadable; /* why its PC could not be read; NULL: it could */
 };
 
-/* Where this hit ends. */
 uint64_t direct_end(const struct direct_engine *self);
-/* Each request, and arming and disarming, has its own time. */
+/* Each request has its own time; `sink` may be NULL. */
 void direct_begin(struct direct_engine *self, const struct engine_request *request,
                   const struct engine_sink *sink);
+/* The same for arming, disarming and reading. */
+void direct_begin_own(struct direct_engine *self, int64_t timeout_ms, const struct deadline *deadline);
 /* ERROR_START or ERROR_END if there was no progress for too long, whatever stops there were. */
 bool direct_check_time(struct direct_engine *self, struct error *error);
 
@@ -72,19 +76,16 @@ void direct_new_list(struct direct_engine *self);
 void direct_add_run(const struct direct_engine *self, struct steps *list);
 /* A list that reads registers of the halted core, whatever the list before left unfinished. */
 void direct_new_registers(struct direct_engine *self);
-/*
- * Runs the list from its beginning. True if it ran to its end, or to an UNEXPECTED (the step is in *at, the
- * value that it saw in *saw), or until the sink had enough.
- */
-bool direct_run_list(struct direct_engine *self, size_t *at, uint64_t *saw, const struct deadline *deadline,
-                     struct error *error);
+/* Runs the list from its beginning. True if it ran to its end, or to an UNEXPECTED (step `done`, which saw
+ * `saw`), or until the sink had enough. */
+bool direct_run_list(struct direct_engine *self, struct error *error);
+bool direct_ran_whole(const struct direct_engine *self);
 /* A short list in which no step is UNEXPECTED, but by an access that was garbled, after which it runs again,
  * or by a single step that ended elsewhere. */
-bool direct_run_plain(struct direct_engine *self, const struct deadline *deadline, struct error *error);
+bool direct_run_plain(struct direct_engine *self, struct error *error);
 /* Gives back the registers that a list borrowed from the program and could not give back itself. Can be
  * called again after a failure. */
-bool direct_restore_borrowed(struct direct_engine *self, const struct deadline *deadline,
-                             struct error *error);
+bool direct_restore_borrowed(struct direct_engine *self, struct error *error);
 /* Delivers the hits that wait for the next check for resets: the next hit may take long. */
 bool direct_confirm_held(struct direct_engine *self, struct error *error);
 /* ERROR_ADDRESS if another core has stopped at our breakpoint. Rarely checks, unless `now`. */
@@ -94,38 +95,31 @@ bool direct_tell_reset(struct direct_engine *self, struct error *error);
 /* A run that failed: false, with the reset that may be the cause. */
 bool direct_tell_cause(struct direct_engine *self, const struct error *why, struct error *error);
 
-/* Waits for the halt, then reads where it is. */
-bool direct_read_stop(struct direct_engine *self, struct stop *stop, const struct deadline *deadline,
-                      struct error *error);
+/* Waits for the halt first. */
+bool direct_read_stop(struct direct_engine *self, struct stop *stop, struct error *error);
 /* Of the halted core: why it halted, and what the budget's counter holds. */
-bool direct_look_at_budget(struct direct_engine *self, struct counter_stop_look *look,
-                           const struct deadline *deadline, struct error *error);
+bool direct_look_at_budget(struct direct_engine *self, struct counter_stop_look *look, struct error *error);
 /* *is: a handler ran just as a breakpoint was reached, and the core halted there instead. */
-bool direct_is_in_handler(struct direct_engine *self, const struct stop *stop, bool *is,
-                          const struct deadline *deadline, struct error *error);
+bool direct_is_in_handler(struct direct_engine *self, const struct stop *stop, bool *is, struct error *error);
 /* It runs first, and returns to the breakpoint. `wait`: until then. */
-bool direct_go_on_in_handler(struct direct_engine *self, bool wait, const struct deadline *deadline,
-                             struct error *error);
+bool direct_go_on_in_handler(struct direct_engine *self, bool wait, struct error *error);
 /* True if the core is halted at `wanted`: the list read its status before the last stop was left, or the core
  * halted in a handler first. */
-bool direct_confirm_stop(struct direct_engine *self, uint64_t wanted, const struct deadline *deadline,
-                         struct error *error);
+bool direct_confirm_stop(struct direct_engine *self, uint64_t wanted, struct error *error);
 
 /* --- direct_start.c: what it finds out at a start ------------------------------------------------------- */
 
 /* Whether the registers of the halted core can be read: in another Execution state it must execute nothing of
  * ours. */
-bool direct_check_state(struct direct_engine *self, const struct deadline *deadline, struct error *error);
-/* Of the halted core. */
+bool direct_check_state(struct direct_engine *self, struct error *error);
 bool direct_read_register(struct direct_engine *self, enum core_register which, uint64_t *out,
-                          const struct deadline *deadline, struct error *error);
+                          struct error *error);
 /* ERROR_STATE in user mode, unless the user has named the process. */
-bool direct_check_mode(struct direct_engine *self, const struct deadline *deadline, struct error *error);
+bool direct_check_mode(struct direct_engine *self, struct error *error);
 /* At a function's entry: where this call returns to. *inner: the function called itself. */
-bool direct_find_return(struct direct_engine *self, bool *inner, const struct deadline *deadline,
-                        struct error *error);
+bool direct_find_return(struct direct_engine *self, bool *inner, struct error *error);
 /* At a start in the same function as the end: where that frame ends. */
-bool direct_find_base(struct direct_engine *self, const struct deadline *deadline, struct error *error);
+bool direct_find_base(struct direct_engine *self, struct error *error);
 /* What the call asks of this engine. */
 struct call_access direct_access(struct direct_engine *self);
 /* The budget's counter cannot be set to 0: where it is at the start says where it stops the core. */
@@ -134,7 +128,7 @@ bool direct_has_shared_counter(const struct direct_engine *self);
 /* The spare register: whether to use it, what it holds now, and that the program had another value in it than
  * a list was made for. */
 bool direct_has_spare(struct direct_engine *self);
-bool direct_find_spare(struct direct_engine *self, const struct deadline *deadline, struct error *error);
+bool direct_find_spare(struct direct_engine *self, struct error *error);
 void direct_note_change(struct direct_engine *self);
 
 /* --- direct_leave.c, scout.c, walk.c: see engine_ops ---------------------------------------------------- */

@@ -13,7 +13,7 @@ static bool is_other(const struct direct_engine *self, uint64_t pc)
            (self->call.others.n > 0 && self->breakpoint_at == pc);
 }
 
-static bool run_on(struct direct_engine *self, const struct deadline *deadline, struct error *error)
+static bool run_on(struct direct_engine *self, struct error *error)
 {
     direct_new_list(self);
     /* The halt ends a step and the holding off of interrupts */
@@ -24,46 +24,45 @@ static bool run_on(struct direct_engine *self, const struct deadline *deadline, 
         core_add_ready(self->core, &self->list);
     }
     direct_add_run(self, &self->list);
-    return direct_run_plain(self, deadline, error);
+    return direct_run_plain(self, error);
 }
 
 /* It may show a reset only once: the end of the run must know. */
-static bool direct_read_status(const struct direct_engine *self, uint64_t *status,
-                               const struct deadline *deadline, struct error *error)
+static bool direct_read_status(const struct direct_engine *self, uint64_t *status, struct error *error)
 {
     struct device *device = self->device;
-    if (!ledger_read(device->ledger, core_status_register(self->core), status, deadline, error))
+    if (!ledger_read(device->ledger, core_status_register(self->core), status, self->deadline, error))
         return false;
     device->was_reset =
         device->was_reset || (core_has(self->core, STATUS_FORGETS) && core_reset_since(self->core, *status));
     return true;
 }
 
-static bool has_left(const struct direct_engine *self, const struct deadline *deadline)
+static bool has_left(const struct direct_engine *self)
 {
     struct error unread = {0};
     uint64_t status = 0;
     for (int i = 0; i < HALT_READS; i++)
-        if (!direct_read_status(self, &status, deadline, &unread) || !core_has_not_left(self->core, status))
+        if (!direct_read_status(self, &status, &unread) || !core_has_not_left(self->core, status))
             return true;
     return false;
 }
 
 /* A server that was started anew has changed the trigger by which we let the core go. */
-static bool insist(struct direct_engine *self, const struct deadline *deadline, struct error *error)
+static bool insist(struct direct_engine *self, struct error *error)
 {
-    return settings_apply_core(self->device->ledger, self->core, APPLY_ALL, deadline, error) &&
-           run_on(self, deadline, error) &&
-           (has_left(self, deadline) ||
+    return settings_apply_core(self->device->ledger, self->core, APPLY_ALL, self->deadline, error) &&
+           run_on(self, error) &&
+           (has_left(self) ||
             error_set(error, ERROR_STATE, "the core is left halted: it does not leave Debug state"));
 }
 
 /* With the only breakpoint, a stop at one is ours even if its PC cannot be read. */
 static bool is_ours(struct direct_engine *self, const struct stop *stop, bool busy, bool *ours,
-                    const struct deadline *deadline, struct error *error)
+                    struct error *error)
 {
     bool in_handler;
-    if (!direct_is_in_handler(self, stop, &in_handler, deadline, error))
+    if (!direct_is_in_handler(self, stop, &in_handler, error))
         return false;
     bool other_code =
         stop->unreadable != NULL && stop->cause == STOP_BREAKPOINT && self->breakpoints.setup.sole;
@@ -73,20 +72,18 @@ static bool is_ours(struct direct_engine *self, const struct stop *stop, bool bu
 }
 
 /* Resumes the core, if we stopped it or it is at one of our stops. */
-static bool leave_stop(struct direct_engine *self, const struct deadline *deadline, struct error *error)
+static bool leave_stop(struct direct_engine *self, struct error *error)
 {
     uint64_t status = 0;
     struct stop stop = {0};
     struct error stays = {0};
-    static const struct engine_sink quiet;
-    static const struct engine_request soon = {.timeout_ms = 1000};
-    direct_begin(self, &soon, &quiet);
+    direct_begin_own(self, OWN_MS, self->deadline);
     if (self->device->leave == LEAVE_HALTED_FOREIGN)
         return true;
     bool busy = self->halted_by_us || self->was_reset, halted = !busy;
     /* Right after a resume the core may still read as halted; right after a step, not yet. */
     for (int i = 0; i < HALT_READS && halted != busy; i++) {
-        if (!direct_read_status(self, &status, deadline, error))
+        if (!direct_read_status(self, &status, error))
             return false;
         halted = core_state_of(self->core, status) == CORE_HALTED;
     }
@@ -94,7 +91,7 @@ static bool leave_stop(struct direct_engine *self, const struct deadline *deadli
         direct_new_list(self);
         core_add_halt(self->core, &self->list);
         core_add_let_go(self->core, &self->list);
-        return direct_run_plain(self, deadline, error);
+        return direct_run_plain(self, error);
     }
     if (!halted)
         return true;
@@ -104,28 +101,26 @@ static bool leave_stop(struct direct_engine *self, const struct deadline *deadli
     }
     struct counter_stop_look look = {0};
     struct error why = {0};
-    if (self->engine.budget.stop != NULL && !self->was_reset &&
-        !direct_look_at_budget(self, &look, deadline, &why) && !self->was_reset)
+    if (self->engine.budget.stop != NULL && !self->was_reset && !direct_look_at_budget(self, &look, &why) &&
+        !self->was_reset)
         return error_copy(error, &why);
     bool ours = look.is_ours;
     /* A reset may occur between the cause and the PC. */
     for (int i = 0; i < STOP_READS && !ours; i++)
-        if (!direct_read_stop(self, &stop, deadline, error) ||
-            !is_ours(self, &stop, busy, &ours, deadline, error))
+        if (!direct_read_stop(self, &stop, error) || !is_ours(self, &stop, busy, &ours, error))
             return false;
     if (self->foreign_stop || !ours) {
         device_leave_as(self->device, LEAVE_HALTED_FOREIGN);
         self->engine.stopped_at = core_code_place(stop.pc);
         return true;
     }
-    return run_on(self, deadline, error) && (has_left(self, deadline) || insist(self, deadline, error));
+    return run_on(self, error) && (has_left(self) || insist(self, error));
 }
 
 bool direct_disarm(struct engine *engine, const struct deadline *deadline, struct error *error)
 {
     struct direct_engine *self = (struct direct_engine *)engine;
-    return direct_restore_borrowed(self, deadline, error) &&
-           breakpoints_remove(&self->breakpoints, deadline, error) &&
-           breakpoints_resume_neighbours(&self->breakpoints, deadline, error) &&
-           leave_stop(self, deadline, error);
+    self->deadline = deadline;
+    return direct_restore_borrowed(self, error) && breakpoints_remove(&self->breakpoints, deadline, error) &&
+           breakpoints_resume_neighbours(&self->breakpoints, deadline, error) && leave_stop(self, error);
 }

@@ -3,7 +3,6 @@
 #include "device/run.h"
 
 #include <inttypes.h>
-#include <unistd.h>
 
 enum {
     STOP_TRIES = 2,
@@ -33,9 +32,17 @@ uint64_t direct_end(const struct direct_engine *self)
 void direct_begin(struct direct_engine *self, const struct engine_request *request,
                   const struct engine_sink *sink)
 {
-    hit_results_begin(&self->hits, request, sink);
+    static const struct engine_sink quiet;
+    hit_results_begin(&self->hits, request, sink != NULL ? sink : &quiet);
     self->advances = self->hits.advances;
     progress_note(&self->progress);
+}
+
+void direct_begin_own(struct direct_engine *self, int64_t timeout_ms, const struct deadline *deadline)
+{
+    self->deadline = deadline;
+    self->own = (struct engine_request){.timeout_ms = timeout_ms};
+    direct_begin(self, &self->own, NULL);
 }
 
 static bool is_late(struct direct_engine *self)
@@ -191,12 +198,11 @@ static bool has_it_off(const struct direct_engine *self, size_t at)
 
 /* If every stop is a comparator's, the wait would never end once the comparator is cleared. A core that lost
  * its power has lost them all. */
-static bool check_breakpoints(struct direct_engine *self, size_t at, bool late,
-                              const struct deadline *deadline, struct error *error)
+static bool check_breakpoints(struct direct_engine *self, size_t at, bool late, struct error *error)
 {
     struct error cleared = {0};
     uint8_t size = 0;
-    struct deadline soon = read_time(deadline->cancel);
+    struct deadline soon = read_time(self->deadline->cancel);
     int64_t now = deadline_now_us();
     (void)core_breakpoint_instruction(self->core, &size);
     if (size != 0 || (!late && now - self->breakpoints_checked_us < BREAKPOINTS_CHECK_US) ||
@@ -218,11 +224,11 @@ static bool write_may_be_lost(const struct direct_engine *self, size_t at, enum 
 
 /* Reads the running counters, so that no wrap goes unseen. A sleeping target may refuse now and answer next
  * time. */
-static bool poll_counters(struct direct_engine *self, const struct deadline *deadline, struct error *error)
+static bool poll_counters(struct direct_engine *self, struct error *error)
 {
     uint64_t values[READING_ROOM], before_us, after_us;
     struct error unread = {0};
-    struct deadline soon = read_time(deadline->cancel);
+    struct deadline soon = read_time(self->deadline->cancel);
     if (self->hits.sink->poll == NULL || self->device->reading.by_core != NULL)
         return true; /* not wanted, or the core would have to be halted */
     if (device_read(self->device, values, &before_us, &after_us, &soon, &unread)) {
@@ -309,24 +315,24 @@ static bool cause_was_cleared(struct direct_engine *self, size_t at)
            (causes & wait->mask) != wait->value;
 }
 
-/* The step after `done` is not done yet. Whether to try it again; `waits`: it waits for a halt, `late`: there
- * was no progress for too long. */
+/* The step after `done` is not done yet. Whether to try it again; `waits`: it waits for a halt, `late`:
+ * nothing went on for too long. */
 static bool may_go_on(struct direct_engine *self, const struct outcome *outcome, bool waits, bool late,
-                      const struct error *refused, const struct deadline *deadline, struct error *error)
+                      const struct error *refused, struct error *error)
 {
     bool at_end = waits && segment_at(self, self->done) == SEGMENT_AT_END;
     if (outcome->why == NOT_YET) {
         enum core_state state = waits ? core_state_of(self->core, outcome->saw) : CORE_RUNNING;
         if (state == CORE_LOCKUP)
             return error_set(error, ERROR_LOCKUP, "the core locked up");
-        if (waits && !check_breakpoints(self, self->done, late, deadline, error))
+        if (waits && !check_breakpoints(self, self->done, late, error))
             return false;
         self->device->slept |= at_end && state == CORE_ASLEEP;
         if (late)
             return waited_in_vain(self, error);
         if (!direct_check_reset(self, error))
             return false;
-        return !at_end || poll_counters(self, deadline, error);
+        return !at_end || poll_counters(self, error);
     }
     if (outcome->why == LINK_LOST || refused->kind == ERROR_SYSTEM || late ||
         write_may_be_lost(self, self->done, outcome->why))
@@ -343,27 +349,30 @@ static bool lets_run(const struct direct_engine *self)
     return false;
 }
 
-bool direct_run_list(struct direct_engine *self, size_t *at, uint64_t *saw, const struct deadline *deadline,
-                     struct error *error)
+bool direct_ran_whole(const struct direct_engine *self)
+{
+    return self->done == self->list.n;
+}
+
+bool direct_run_list(struct direct_engine *self, struct error *error)
 {
     size_t done = 0;
     int64_t went_on_us = deadline_now_us();
     for (;;) {
         struct error refused = {0};
-        struct deadline patient = deadline_in_ms(patience_ms(LIST_MS), deadline->cancel);
+        struct deadline patient = deadline_in_ms(patience_ms(LIST_MS), self->deadline->cancel);
         bool held = self->halted_by_us && !lets_run(self);
         struct outcome outcome =
             ledger_execute(self->device->ledger, &self->list, done, self->results, &patient, &refused);
         bool refuses = outcome.why == TARGET_WAIT || outcome.why == TARGET_FAULT;
         /* A long list may take many calls, and in most of it the core is halted. One that gets nowhere waits
-         * for what may never come, whatever the core was when it began: a reset may have let it run. */
+         * whatever the core was when it began: a reset may have let it run. */
         held = outcome.why == NOT_YET ? outcome.done > done : held;
-        (refuses ? progress_was_refused : held ? progress_was_held : progress_went_on)(&self->progress);
+        progress_add(&self->progress, refuses ? PROGRESS_REFUSED : held ? PROGRESS_HELD : PROGRESS_WENT_ON);
         /* Only the call's time is over. A wait for something that reads as 0 is found by the next call. */
         bool goes_on = outcome.why == NOT_YET && outcome.done > done && outcome.saw == 0;
-        done = outcome.done;
-        *at = self->done = done;
-        *saw = outcome.saw;
+        done = self->done = outcome.done;
+        self->saw = outcome.saw;
         note_halt(self, done);
         bool waits = outcome.why == NOT_YET && at_wait(self, done) && !goes_on;
         hit_results_take(&self->hits, self->results, done);
@@ -373,7 +382,7 @@ bool direct_run_list(struct direct_engine *self, size_t *at, uint64_t *saw, cons
             went_on_us = deadline_now_us();
         if (outcome.why != LINK_LOST && !direct_check_neighbours(self, false, error))
             return false;
-        bool cancelled = deadline_cancelled(deadline);
+        bool cancelled = deadline_cancelled(self->deadline);
         struct error unread = {0};
         bool overdue = deadline_now_us() - self->looked_us > OVERDUE_US;
         self->waited = self->waited || refuses || waits;
@@ -387,9 +396,9 @@ bool direct_run_list(struct direct_engine *self, size_t *at, uint64_t *saw, cons
             return direct_confirm_held(self, error);
         if (deadline_now_us() - went_on_us > patience_ms(INSTRUCTION_MS) * 1000LL)
             return was_reset_meanwhile(self) ? direct_tell_reset(self, error) : run_tell_stuck(error);
-        if ((!goes_on || late) && !may_go_on(self, &outcome, waits, late, &refused, deadline, error))
+        if ((!goes_on || late) && !may_go_on(self, &outcome, waits, late, &refused, error))
             return false;
-        if (deadline_cancelled(deadline))
+        if (deadline_cancelled(self->deadline))
             return error_set(error, ERROR_CANCELLED, "cancelled");
         if (self->hits.enough)
             return true;
@@ -399,34 +408,33 @@ bool direct_run_list(struct direct_engine *self, size_t *at, uint64_t *saw, cons
     }
 }
 
-bool direct_restore_borrowed(struct direct_engine *self, const struct deadline *deadline, struct error *error)
+bool direct_restore_borrowed(struct direct_engine *self, struct error *error)
 {
     return run_settle(self->device->ledger, self->core, &self->list, &self->done, self->results,
-                      &self->hits.was_reset, deadline, error);
+                      &self->hits.was_reset, self->deadline, error);
 }
 
-bool direct_run_plain(struct direct_engine *self, const struct deadline *deadline, struct error *error)
+bool direct_run_plain(struct direct_engine *self, struct error *error)
 {
     size_t at = 0;
-    uint64_t saw = 0;
     for (int i = 0; i < PLAIN_TRIES; i++) {
-        if (!direct_run_list(self, &at, &saw, deadline, error))
+        if (!direct_run_list(self, error))
             return false;
-        if (at == self->list.n || self->hits.enough)
+        at = self->done;
+        if (direct_ran_whole(self) || self->hits.enough)
             return true;
-        if (!direct_restore_borrowed(self, deadline, error))
+        if (!direct_restore_borrowed(self, error))
             return false;
         if (lets_run(self)) /* a single step that ended elsewhere */
-            return direct_confirm_stop(self, UINT64_MAX, deadline, error);
+            return direct_confirm_stop(self, UINT64_MAX, error);
     }
     return error_set(error, ERROR_FAULT, "0x%08" PRIX64 " never had the expected value, but 0x%08" PRIX64,
-                     self->items[at].at.offset, saw);
+                     self->items[at].at.offset, self->saw);
 }
 
 /* --- stops ---------------------------------------------------------------------------------------------- */
 
-bool direct_read_stop(struct direct_engine *self, struct stop *stop, const struct deadline *deadline,
-                      struct error *error)
+bool direct_read_stop(struct direct_engine *self, struct stop *stop, struct error *error)
 {
     bool held = self->interrupts_held;
     direct_new_list(self);
@@ -435,7 +443,7 @@ bool direct_read_stop(struct direct_engine *self, struct stop *stop, const struc
         core_add_hold(self->core, &self->list, false);
     size_t cause = core_add_cause(self->core, &self->list);
     if (core_may_be_unreadable(self->core)) {
-        if (!direct_run_plain(self, deadline, error))
+        if (!direct_run_plain(self, error))
             return false;
         uint64_t status = self->results[cause];
         const char *why = core_unreadable(self->core, status);
@@ -450,7 +458,7 @@ bool direct_read_stop(struct direct_engine *self, struct stop *stop, const struc
     core_add_ready(self->core, &self->list);
     size_t pc = core_add_register(self->core, &self->list, CORE_PC);
     size_t status = core_add_register(self->core, &self->list, CORE_STATUS);
-    if (!direct_run_plain(self, deadline, error))
+    if (!direct_run_plain(self, error))
         return false;
     *stop = (struct stop){.pc = core_register_value(self->core, CORE_PC, self->results, pc),
                           .status = core_register_value(self->core, CORE_STATUS, self->results, status)};
@@ -458,52 +466,49 @@ bool direct_read_stop(struct direct_engine *self, struct stop *stop, const struc
     return true;
 }
 
-bool direct_look_at_budget(struct direct_engine *self, struct counter_stop_look *look,
-                           const struct deadline *deadline, struct error *error)
+bool direct_look_at_budget(struct direct_engine *self, struct counter_stop_look *look, struct error *error)
 {
     direct_new_list(self);
     core_add_wait_halt(self->core, &self->list);
     core_add_ready(self->core, &self->list);
     struct counter_stop_places at = counter_stop_add_look(self->engine.budget.stop, &self->list);
-    if (!direct_run_plain(self, deadline, error))
+    if (!direct_run_plain(self, error))
         return false;
     *look = counter_stop_look(self->engine.budget.stop, self->results, &at);
     return !look->was_reset || direct_tell_reset(self, error);
 }
 
-bool direct_is_in_handler(struct direct_engine *self, const struct stop *stop, bool *is,
-                          const struct deadline *deadline, struct error *error)
+bool direct_is_in_handler(struct direct_engine *self, const struct stop *stop, bool *is, struct error *error)
 {
     *is = stop->unreadable == NULL && stop->cause == STOP_BREAKPOINT;
-    return !*is ||
-           handler_stop_check(self->device->ledger, self->core, stop->pc, stop->status, is, deadline, error);
+    return !*is || handler_stop_check(self->device->ledger, self->core, stop->pc, stop->status, is,
+                                      self->deadline, error);
 }
 
-bool direct_go_on_in_handler(struct direct_engine *self, bool wait, const struct deadline *deadline,
-                             struct error *error)
+bool direct_go_on_in_handler(struct direct_engine *self, bool wait, struct error *error)
 {
     direct_new_list(self);
     core_add_clear_breakpoint(self->core, &self->list);
     direct_add_run(self, &self->list);
     if (wait)
         core_add_wait_breakpoint(self->core, &self->list);
-    return direct_check_time(self, error) && direct_run_plain(self, deadline, error);
+    return direct_check_time(self, error) && direct_run_plain(self, error);
 }
 
 static bool tell_state(const char *unreadable, struct error *error)
 {
-    return error_advise(
-        error, ERROR_STATE,
-        "Which of AArch64 and AArch32 is measured comes from --elf; without one it is AArch64.",
-        "the core has stopped, but %s, and the program that is measured in the other", unreadable);
+    return error_advise(error, ERROR_STATE,
+                        "--elf decides which of AArch64 and AArch32 is measured; without one it is AArch64.",
+                        "the core has stopped, but %s, and the program that is measured in the other",
+                        unreadable);
 }
 
-bool direct_check_state(struct direct_engine *self, const struct deadline *deadline, struct error *error)
+bool direct_check_state(struct direct_engine *self, struct error *error)
 {
     uint64_t status;
     if (!core_may_be_unreadable(self->core))
         return true;
-    if (!ledger_read(self->device->ledger, core_status_register(self->core), &status, deadline, error))
+    if (!ledger_read(self->device->ledger, core_status_register(self->core), &status, self->deadline, error))
         return false;
     const char *why = core_unreadable(self->core, status);
     if (why != NULL)
@@ -512,14 +517,13 @@ bool direct_check_state(struct direct_engine *self, const struct deadline *deadl
     return true;
 }
 
-bool direct_confirm_stop(struct direct_engine *self, uint64_t wanted, const struct deadline *deadline,
-                         struct error *error)
+bool direct_confirm_stop(struct direct_engine *self, uint64_t wanted, struct error *error)
 {
     struct stop stop = {0};
-    if (!direct_restore_borrowed(self, deadline, error))
+    if (!direct_restore_borrowed(self, error))
         return false;
     for (int i = 0; i < STOP_TRIES; i++) {
-        if (!direct_read_stop(self, &stop, deadline, error))
+        if (!direct_read_stop(self, &stop, error))
             return false;
         if (stop.unreadable != NULL && stop.cause != STOP_RESET)
             return tell_state(stop.unreadable, error);
@@ -528,9 +532,9 @@ bool direct_confirm_stop(struct direct_engine *self, uint64_t wanted, const stru
         if (self->halted_by_us)
             return true;
         bool in_handler;
-        if (!direct_is_in_handler(self, &stop, &in_handler, deadline, error))
+        if (!direct_is_in_handler(self, &stop, &in_handler, error))
             return false;
-        if (in_handler && !direct_go_on_in_handler(self, true, deadline, error))
+        if (in_handler && !direct_go_on_in_handler(self, true, error))
             return false;
         i -= in_handler;
     }

@@ -13,43 +13,42 @@ bool direct_has_shared_counter(const struct direct_engine *self)
 }
 
 bool direct_read_register(struct direct_engine *self, enum core_register which, uint64_t *out,
-                          const struct deadline *deadline, struct error *error)
+                          struct error *error)
 {
     direct_new_registers(self);
     size_t at = core_add_register(self->core, &self->list, which);
-    if (!direct_run_plain(self, deadline, error))
+    if (!direct_run_plain(self, error))
         return false;
     *out = core_register_value(self->core, which, self->results, at);
     return true;
 }
 
-/* "CONTEXTIDR, which tells them apart, was 0x2 at this stop", if it can be read. */
-static bool describe_context(struct direct_engine *self, char *out, size_t size,
-                             const struct deadline *deadline, struct error *error)
+/* "CONTEXTIDR, by which they differ, was 0x2 at this stop", if it can be read. */
+static bool describe_context(struct direct_engine *self, char *out, size_t size, struct error *error)
 {
     struct error unread = {0};
     size_t at;
-    snprintf(out, size, "CONTEXTIDR, which tells them apart, cannot be read from there");
+    snprintf(out, size, "CONTEXTIDR, by which they differ, cannot be read from there");
     direct_new_registers(self);
     if (!core_add_context(self->core, &self->list, &at))
         return true;
-    if (direct_run_plain(self, deadline, &unread))
-        snprintf(out, size, "CONTEXTIDR, which tells them apart, was 0x%" PRIX64 " at this stop",
+    if (direct_run_plain(self, &unread))
+        snprintf(out, size, "CONTEXTIDR, by which they differ, was 0x%" PRIX64 " at this stop",
                  self->results[at]);
-    return direct_restore_borrowed(self, deadline, error);
+    return direct_restore_borrowed(self, error);
 }
 
-bool direct_check_mode(struct direct_engine *self, const struct deadline *deadline, struct error *error)
+bool direct_check_mode(struct direct_engine *self, struct error *error)
 {
     char context[96];
     direct_new_registers(self);
     size_t mode = self->core->ops->processes->add_mode(self->core, &self->list);
-    if (!direct_run_plain(self, deadline, error))
+    if (!direct_run_plain(self, error))
         return false;
     self->mode_checked = true;
     if (!self->core->ops->processes->in_user_mode(self->core, self->results[mode]))
         return true;
-    if (!describe_context(self, context, sizeof context, deadline, error))
+    if (!describe_context(self, context, sizeof context, error))
         return false;
     return error_set(
         error, ERROR_STATE,
@@ -59,18 +58,16 @@ bool direct_check_mode(struct direct_engine *self, const struct deadline *deadli
         core_code_place(self->region.start), context);
 }
 
-static bool read_for_call(void *context, enum core_register which, uint64_t *out,
-                          const struct deadline *deadline, struct error *error)
+static bool read_for_call(void *context, enum core_register which, uint64_t *out, struct error *error)
 {
-    return direct_read_register(context, which, out, deadline, error);
+    return direct_read_register(context, which, out, error);
 }
 
-static bool can_stop(void *context, unsigned n, uint64_t at, bool *can, const struct deadline *deadline,
-                     struct error *error)
+static bool can_stop(void *context, unsigned n, uint64_t at, bool *can, struct error *error)
 {
     struct direct_engine *self = context;
     *can = false;
-    if (!breakpoints_prepare(&self->breakpoints, at, deadline, error))
+    if (!breakpoints_prepare(&self->breakpoints, at, self->deadline, error))
         return false;
     *can = breakpoints_can_have_extra(&self->breakpoints, n, at);
     return true;
@@ -78,16 +75,21 @@ static bool can_stop(void *context, unsigned n, uint64_t at, bool *can, const st
 
 struct call_access direct_access(struct direct_engine *self)
 {
-    return (struct call_access){.context = self, .read = read_for_call, .can_stop = can_stop};
+    return (struct call_access){.device = self->device,
+                                .region = &self->region,
+                                .deadline = self->deadline,
+                                .context = self,
+                                .read = read_for_call,
+                                .can_stop = can_stop};
 }
 
-bool direct_find_base(struct direct_engine *self, const struct deadline *deadline, struct error *error)
+bool direct_find_base(struct direct_engine *self, struct error *error)
 {
     enum core_register base = self->region.start_base;
     direct_new_registers(self);
     size_t at = core_add_register(self->core, &self->list, base);
     size_t reset = core_add_reset_seen(self->core, &self->list);
-    if (!direct_run_plain(self, deadline, error))
+    if (!direct_run_plain(self, error))
         return false;
     if (core_reset_seen(self->core, self->results[reset]))
         return direct_tell_reset(self, error);
@@ -97,10 +99,10 @@ bool direct_find_base(struct direct_engine *self, const struct deadline *deadlin
     return true;
 }
 
-static bool find_counter(struct direct_engine *self, const struct deadline *deadline, struct error *error)
+static bool find_counter(struct direct_engine *self, struct error *error)
 {
     struct counter_stop_look look = {0};
-    bool ok = !direct_has_shared_counter(self) || direct_look_at_budget(self, &look, deadline, error);
+    bool ok = !direct_has_shared_counter(self) || direct_look_at_budget(self, &look, error);
     self->start_counter = look.value;
     return ok;
 }
@@ -130,17 +132,16 @@ static void note_spare(struct direct_engine *self, bool same_call, uint64_t valu
 }
 
 /* For counters that the core itself reads, in regions that need no frame. */
-bool direct_find_spare(struct direct_engine *self, const struct deadline *deadline, struct error *error)
+bool direct_find_spare(struct direct_engine *self, struct error *error)
 {
     uint64_t value = 0;
-    if (!direct_read_register(self, self->spare.which, &value, deadline, error))
+    if (!direct_read_register(self, self->spare.which, &value, error))
         return false;
     note_spare(self, false, value);
     return true;
 }
 
-bool direct_find_return(struct direct_engine *self, bool *inner, const struct deadline *deadline,
-                        struct error *error)
+bool direct_find_return(struct direct_engine *self, bool *inner, struct error *error)
 {
     direct_new_registers(self);
     size_t lr = core_add_register(self->core, &self->list, CORE_LR);
@@ -148,7 +149,7 @@ bool direct_find_return(struct direct_engine *self, bool *inner, const struct de
     bool has = direct_has_spare(self);
     size_t spare = has ? core_add_register(self->core, &self->list, self->spare.which) : 0;
     size_t reset = core_add_reset_seen(self->core, &self->list);
-    if (!direct_run_plain(self, deadline, error))
+    if (!direct_run_plain(self, error))
         return false;
     if (core_reset_seen(self->core, self->results[reset]))
         return direct_tell_reset(self, error);
@@ -159,16 +160,16 @@ bool direct_find_return(struct direct_engine *self, bool *inner, const struct de
         note_spare(self, self->call.frame.lr == before.lr && self->call.frame.sp == before.sp,
                    core_register_value(self->core, self->spare.which, self->results, spare));
     const struct call_access access = direct_access(self);
-    if (!call_enter(&self->call, self->device, &self->region, &access, NULL, inner, deadline, error))
+    if (!call_enter(&self->call, &access, NULL, inner, error))
         return false;
     self->breakpoint_at = self->call.frame.end.pc;
     self->expects_frame = !*inner;
     self->progress.inner += *inner;
     if (*inner)
         return true;
-    if (!find_counter(self, deadline, error))
+    if (!find_counter(self, error))
         return false;
     /* The start first: a full table of breakpoint instructions drops the one that was used longest ago. */
-    return breakpoints_prepare(&self->breakpoints, self->region.start, deadline, error) &&
-           breakpoints_prepare(&self->breakpoints, self->call.frame.end.pc, deadline, error);
+    return breakpoints_prepare(&self->breakpoints, self->region.start, self->deadline, error) &&
+           breakpoints_prepare(&self->breakpoints, self->call.frame.end.pc, self->deadline, error);
 }

@@ -27,7 +27,7 @@ struct process {
     uint32_t id; /* CONTEXTIDR */
 };
 
-/* Appends the choice to `note`. */
+/* Appends to `note`. */
 void process_note(const struct process *process, char *note, size_t size);
 /* ERROR_USAGE if the core lacks this choice. */
 bool process_check(const struct process *process, const struct core *core, struct error *error);
@@ -87,7 +87,7 @@ struct at_end {
     size_t n;
 };
 
-/* The counters at two stops, and what happened in between. */
+/* What happened between two stops. */
 struct raw_hit {
     uint64_t from[READING_ROOM], to[READING_ROOM];
     uint64_t before_us, after_us; /* the core ran between these moments of the link's clock */
@@ -223,12 +223,12 @@ struct engine_ops {
                   const struct deadline *, struct error *);
     /* Not armed: halts the core where it is, until disarm. NULL: the engine cannot. */
     bool (*stand)(struct engine *, const struct deadline *, struct error *);
-    /* In engine_sink.ended, and after stand. */
+    /* In engine_sink.ended, and of a core that the engine halted. */
     bool (*read_registers)(struct engine *, struct register_value *, size_t n, const struct deadline *,
                            struct error *);
     /* In place of arm and run. NULL: the engine cannot. */
     bool (*walk)(struct engine *, const struct engine_walk *, const struct deadline *, struct error *);
-    /* Removes every breakpoint and resumes the core, unless another debugger stopped it. */
+    /* The core runs on, unless another debugger stopped it. */
     bool (*disarm)(struct engine *, const struct deadline *, struct error *);
     void (*free)(struct engine *);
 };

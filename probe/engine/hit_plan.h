@@ -67,7 +67,6 @@ struct hit_plan {
 void hit_plan_add(const struct hit_plan *plan, enum segment from, struct steps *list, struct hit_steps *out);
 /* From a stop before or at the end, on to the start. */
 void hit_plan_add_resume(const struct hit_plan *plan, struct steps *list);
-/* The segment in which step `at` lies. */
 enum segment hit_steps_segment(const struct hit_steps *hit_steps, size_t at);
 /* Before the end the core is halted at `here`: one instruction past it, interrupts held off, then on. */
 size_t hit_plan_add_past_stop(const struct hit_plan *plan, uint64_t here, struct steps *list);

@@ -52,7 +52,6 @@ void hit_results_init(struct hit_results *hits, const struct core *core, const s
                       const struct witness *witness);
 void hit_results_begin(struct hit_results *hits, const struct engine_request *request,
                        const struct engine_sink *sink);
-/* A new list begins. */
 void hit_results_expect_none(struct hit_results *hits);
 /* Room for the next hit of the list; NULL: there is none. */
 struct hit_steps *hit_results_expect(struct hit_results *hits, unsigned pairs, uint64_t end);
@@ -61,7 +60,6 @@ void hit_results_take(struct hit_results *hits, const uint64_t *results, size_t 
 /* The first hit that is not complete; NULL: all are. */
 const struct hit_steps *hit_results_current(const struct hit_results *hits);
 
-/* The counters before the end was reached. */
 void hit_results_poll(struct hit_results *hits, const uint64_t *values, uint64_t before_us,
                       uint64_t after_us);
 
@@ -74,5 +72,5 @@ void hit_results_left(struct hit_results *hits);                 /* it will neve
 /* There was no reset in this hit, nor in the held ones, which are delivered first. */
 void hit_results_deliver(struct hit_results *hits, const struct hit_steps *hit_steps,
                          const uint64_t *results);
-/* Delivers the held hits, or drops them. */
+/* Drops them if there was a reset. */
 void hit_results_release(struct hit_results *hits, bool was_reset);

@@ -18,22 +18,19 @@ struct passage {
 
 bool passage_is_among(const uint64_t *stops, unsigned n, uint64_t here);
 void passage_init(struct passage *passage, struct direct_engine *engine);
-/* What a region that is not measured by hits needs: its process, its number of stops, and resets that show.
- */
-bool passage_begin(struct passage *passage, const struct region *region, unsigned stops,
-                   const struct deadline *deadline, struct error *error);
+/* What a region needs that is not measured by hits. */
+bool passage_begin(struct passage *passage, const struct region *region, unsigned stops, struct error *error);
 /* Places as core_code makes them. *fit: how many of them can have breakpoints at once, the first ones. */
 bool passage_prepare(const struct passage *passage, const uint64_t *stops, unsigned n, unsigned *fit,
-                     const struct deadline *deadline, struct error *error);
+                     struct error *error);
 /* To the engine's list: moves the breakpoints to these places, which are prepared, and notes them. */
 void passage_add_stops(struct passage *passage, const uint64_t *stops, unsigned n);
 /* The list, whose steps up to `reached` set breakpoints, and which then proves a stop at `expected`. *whole:
  * it stopped there. ERROR_ADDRESS: no breakpoint can be there. */
 bool passage_run(struct passage *passage, size_t reached, uint64_t expected, bool *whole,
-                 const struct deadline *deadline, struct error *error);
+                 struct error *error);
 /*
  * The core did not stop at the first of the places that were set, or was read too early. *place is the one
  * where it stopped. Handlers that ran just as it was reached are let go on before: *handlers says how many.
  */
-bool passage_find_stop(struct passage *passage, uint64_t *place, unsigned *handlers,
-                       const struct deadline *deadline, struct error *error);
+bool passage_find_stop(struct passage *passage, uint64_t *place, unsigned *handlers, struct error *error);

@@ -44,10 +44,11 @@ bool reset_engine_check(const struct device *device, const struct region *region
             "--reset needs OpenOCD's Tcl port or a CMSIS-DAP probe: each GDB server resets in its "
             "own way");
     if (is_owned(device->block) && !is_wide(device->block))
-        return error_set(error, ERROR_NO_COUNTER,
-                         "%s is the program's: after a reset it stands until the program starts it, so it "
-                         "cannot measure from a reset",
-                         device->block->text);
+        return error_set(
+            error, ERROR_NO_COUNTER,
+            "%s is the program's: after a reset it does not count until the program starts it, so it "
+            "cannot measure from a reset",
+            device->block->text);
     if (device->reading.by_core != NULL)
         return error_set(error, ERROR_NO_COUNTER,
                          "%s is set up by instructions that the core executes, which --reset cannot do",

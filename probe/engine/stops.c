@@ -16,26 +16,13 @@ void progress_note(struct progress *progress)
     *progress = (struct progress){.looked_us = deadline_now_us()};
 }
 
-static void progress_add(struct progress *progress, int64_t most_us)
+void progress_add(struct progress *progress, enum progress_kind kind)
 {
+    static const int64_t most_us[] = {
+        [PROGRESS_WENT_ON] = LOOK_MOST_US, [PROGRESS_HELD] = 0, [PROGRESS_REFUSED] = INT64_MAX};
     int64_t now_us = deadline_now_us(), us = now_us - progress->looked_us;
-    progress->went_us += us < most_us ? us : most_us;
+    progress->went_us += us < most_us[kind] ? us : most_us[kind];
     progress->looked_us = now_us;
-}
-
-void progress_went_on(struct progress *progress)
-{
-    progress_add(progress, LOOK_MOST_US);
-}
-
-void progress_was_held(struct progress *progress)
-{
-    progress_add(progress, 0);
-}
-
-void progress_was_refused(struct progress *progress)
-{
-    progress_add(progress, INT64_MAX);
 }
 
 bool progress_is_late(const struct progress *progress, const struct engine_request *request)
@@ -85,7 +72,7 @@ bool foreign_stop_tell(struct engine *engine, const struct core *core, enum stop
 
 enum { IPSR = 0x1FF }; /* DDI 0403 B1.4.2 */
 
-/* Any breakpoint at `pc`, in a comparator or in the code. */
+/* In a comparator or in the code. */
 static bool find_breakpoint(struct ledger *ledger, const struct core *core, uint64_t pc, bool *found,
                             const struct deadline *deadline, struct error *error)
 {

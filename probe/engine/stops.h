@@ -12,7 +12,6 @@
 #include "links/ledger.h"
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 /* The time since a start was left or an end reached, and the stops since then that were neither. Only time in
@@ -25,10 +24,9 @@ struct progress {
 };
 
 void progress_note(struct progress *progress);
-/* Since the last call of one of these four the core could go on, or was held, or the target refused. */
-void progress_went_on(struct progress *progress);
-void progress_was_held(struct progress *progress);
-void progress_was_refused(struct progress *progress);
+/* What the core could do since the last call of one of these two; or the target refused. */
+enum progress_kind { PROGRESS_WENT_ON, PROGRESS_HELD, PROGRESS_REFUSED };
+void progress_add(struct progress *progress, enum progress_kind kind);
 bool progress_is_late(const struct progress *progress, const struct engine_request *request);
 /* Always false, with ERROR_START or ERROR_END. `hit` is under way, NULL if none is; `to` is where the last
  * call returns to. */

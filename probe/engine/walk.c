@@ -10,7 +10,6 @@
 struct walking {
     struct direct_engine *engine;
     const struct engine_walk *walk;
-    const struct deadline *deadline;
     bool is_thumb;
     struct passage passage;
     uint64_t here; /* as core_code makes it; where the core is */
@@ -77,11 +76,23 @@ static bool take_look(struct walking *self, const struct passage_steps *steps, b
     return true;
 }
 
+/* When the core ran, and what the counters had before. */
+static void take_run(struct walking *self, const struct passage_steps *steps, bool begins)
+{
+    struct direct_engine *engine = self->engine;
+    if (begins) {
+        self->hop.before_us = engine->results[steps->before];
+        reading_take(&engine->device->reading, false, engine->results, steps->from, self->hop.readings[0]);
+    }
+    self->hop.after_us = engine->results[steps->after];
+    self->hop.pairs++;
+}
+
 /* The core did not stop where it was expected, or was read too early. */
 static bool find_stop(struct walking *self, struct error *error)
 {
     unsigned handlers = 0;
-    bool found = passage_find_stop(&self->passage, &self->here, &handlers, self->deadline, error);
+    bool found = passage_find_stop(&self->passage, &self->here, &handlers, error);
     self->hop.tainted = self->hop.tainted || handlers > 0;
     self->hop.pairs += handlers;
     return found;
@@ -106,24 +117,18 @@ static bool pass(struct walking *self, const uint64_t *stops, unsigned n, bool b
     size_t reached = engine->list.n;
     core_add_expect_stop(engine->core, &engine->breakpoints.setup, &engine->list, stops[0], true);
     add_look(self, stops[0], &steps);
-    if (!direct_check_time(engine, error) ||
-        !passage_run(&self->passage, reached, stops[0], &whole, self->deadline, error))
+    if (!direct_check_time(engine, error) || !passage_run(&self->passage, reached, stops[0], &whole, error))
         return false;
     self->hop.tainted = self->hop.tainted || (steps.pending != SIZE_MAX &&
                                               core_pending(engine->core, engine->results[steps.pending]));
-    if (begins) {
-        self->hop.before_us = engine->results[steps.before];
-        reading_take(&engine->device->reading, false, engine->results, steps.from, self->hop.readings[0]);
-    }
-    self->hop.after_us = engine->results[steps.after];
-    self->hop.pairs++;
+    take_run(self, &steps, begins);
     self->here = stops[0];
     if (!whole) {
         if (!find_stop(self, error))
             return false;
         direct_new_registers(engine);
         add_look(self, self->here, &steps);
-        if (!direct_run_plain(engine, self->deadline, error))
+        if (!direct_run_plain(engine, error))
             return false;
     }
     return take_look(self, &steps, ours, error);
@@ -141,22 +146,14 @@ static bool step(struct walking *self, bool begins, bool *ours, struct error *er
     steps.before = steps_add(&engine->list, step_time(TIME_BEFORE));
     core_add_single_step(engine->core, &engine->list, engine->breakpoints.comparator, self->here);
     steps.after = steps_add(&engine->list, step_time(TIME_AFTER));
-    if (!direct_check_time(engine, error) || !direct_run_plain(engine, self->deadline, error))
+    if (!direct_check_time(engine, error) || !direct_run_plain(engine, error))
         return false;
-    self->hop.after_us = engine->results[steps.after];
-    if (begins) {
-        self->hop.before_us = engine->results[steps.before];
-        reading_take(&engine->device->reading, false, engine->results, steps.from, self->hop.readings[0]);
-    }
-    self->hop.pairs++;
-    direct_new_registers(engine);
-    size_t pc = core_add_register(engine->core, &engine->list, CORE_PC);
-    if (!direct_run_plain(engine, self->deadline, error))
+    take_run(self, &steps, begins);
+    if (!direct_read_register(engine, CORE_PC, &self->here, error))
         return false;
-    self->here = core_register_value(engine->core, CORE_PC, engine->results, pc);
     direct_new_registers(engine);
     add_look(self, self->here, &steps);
-    return direct_run_plain(engine, self->deadline, error) && take_look(self, &steps, ours, error);
+    return direct_run_plain(engine, error) && take_look(self, &steps, ours, error);
 }
 
 /* --- a hop ---------------------------------------------------------------------------------------------- */
@@ -175,7 +172,7 @@ static bool choose_stops(const struct walking *self, uint64_t *stops, unsigned *
     if (block->returns || (block->is_open && !inside))
         stops[(*n)++] = end;
     bool is_open = block->is_open || *n == 0;
-    if (!is_open && !passage_prepare(&self->passage, stops, *n, &fit, self->deadline, error))
+    if (!is_open && !passage_prepare(&self->passage, stops, *n, &fit, error))
         return false;
     *steps = false;
     for (unsigned i = 0; i < *n; i++)
@@ -186,7 +183,7 @@ static bool choose_stops(const struct walking *self, uint64_t *stops, unsigned *
         *steps = *steps || (inside && core_code_place(self->here) >= core_code_place(last));
         stops[0] = last;
         *n = 1;
-        return *steps || passage_prepare(&self->passage, stops, 1, &fit, self->deadline, error);
+        return *steps || passage_prepare(&self->passage, stops, 1, &fit, error);
     }
     return true;
 }
@@ -205,7 +202,7 @@ static bool go_past(struct walking *self, const uint64_t *stops, unsigned n, str
 {
     bool ours = false;
     while (!ours) {
-        if (deadline_cancelled(self->deadline))
+        if (deadline_cancelled(self->engine->deadline))
             return error_set(error, ERROR_CANCELLED, "cancelled");
         if (!step(self, false, &ours, error))
             return false;
@@ -224,7 +221,7 @@ static bool hop_on(struct walking *self, bool *returned, struct error *error)
         uint64_t stops[PASSAGE_STOPS + 1] = {0};
         unsigned n = 0;
         bool steps = false, ours = true, same;
-        if (deadline_cancelled(self->deadline))
+        if (deadline_cancelled(self->engine->deadline))
             return error_set(error, ERROR_CANCELLED, "cancelled");
         if (!choose_stops(self, stops, &n, &steps, error))
             return false;
@@ -249,7 +246,7 @@ static bool reach_entry(struct walking *self, bool runs, struct error *error)
     struct direct_engine *engine = self->engine;
     uint64_t entry = code_of(self, self->walk->region->start);
     bool whole;
-    if (!breakpoints_prepare(&engine->breakpoints, entry, self->deadline, error))
+    if (!breakpoints_prepare(&engine->breakpoints, entry, self->engine->deadline, error))
         return false;
     self->hop = (struct walk_hop){.begins = true};
     engine->hits.under_way = false;
@@ -260,7 +257,7 @@ static bool reach_entry(struct walking *self, bool runs, struct error *error)
     size_t reached = engine->list.n;
     core_add_wait_halt(engine->core, &engine->list);
     core_add_expect_stop(engine->core, &engine->breakpoints.setup, &engine->list, entry, true);
-    if (!passage_run(&self->passage, reached, entry, &whole, self->deadline, error))
+    if (!passage_run(&self->passage, reached, entry, &whole, error))
         return false;
     self->here = entry;
     return whole || find_stop(self, error);
@@ -273,7 +270,7 @@ static bool find_frame(struct walking *self, bool *inner, struct error *error)
     direct_new_registers(engine);
     size_t lr = core_add_register(engine->core, &engine->list, CORE_LR);
     size_t sp = core_add_register(engine->core, &engine->list, CORE_SP);
-    if (!direct_run_plain(engine, self->deadline, error))
+    if (!direct_run_plain(engine, error))
         return false;
     frame->lr = core_register_value(engine->core, CORE_LR, engine->results, lr);
     frame->sp = self->sp = core_register_value(engine->core, CORE_SP, engine->results, sp);
@@ -291,7 +288,7 @@ static bool begin_call(struct walking *self, bool runs, struct error *error)
 {
     bool inner = true, ours;
     while (inner) {
-        if (deadline_cancelled(self->deadline))
+        if (deadline_cancelled(self->engine->deadline))
             return error_set(error, ERROR_CANCELLED, "cancelled");
         if (!reach_entry(self, runs, error) || !find_frame(self, &inner, error) ||
             (inner && !step(self, false, &ours, error)))
@@ -325,12 +322,12 @@ bool direct_walk(struct engine *engine, const struct engine_walk *walk, const st
                  struct error *error)
 {
     struct direct_engine *direct = (struct direct_engine *)engine;
-    struct walking self = {
-        .engine = direct, .walk = walk, .deadline = deadline, .is_thumb = walk->region->start_is_thumb};
+    struct walking self = {.engine = direct, .walk = walk, .is_thumb = walk->region->start_is_thumb};
     const struct engine_request wait = {.hits = UINT64_MAX, .timeout_ms = walk->timeout_ms};
     struct error why = {0};
+    direct->deadline = deadline;
     passage_init(&self.passage, direct);
-    if (!passage_begin(&self.passage, walk->region, 3, deadline, error))
+    if (!passage_begin(&self.passage, walk->region, 3, error))
         return false;
     direct_begin(direct, &wait, walk->sink);
     if (!walk_calls(&self, &why))

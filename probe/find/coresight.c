@@ -29,23 +29,29 @@ static bool is_over(const struct walk *walk)
     return walk->lost || walk->found != NULL || walk->asleep >= ASLEEP_MOST;
 }
 
+bool coresight_insist(struct ledger *ledger, const struct steps *list, uint64_t *values,
+                      const struct deadline *deadline, struct error *why)
+{
+    if (ledger_run(ledger, list, values, deadline, why))
+        return true;
+    if (why->kind != ERROR_FAULT)
+        return false;
+    error_clear(why);
+    return ledger_run(ledger, list, values, deadline, why);
+}
+
 /* False: it cannot be read, or the link is lost. */
 static bool coresight_read_word(struct walk *walk, uint64_t at, uint32_t *value)
 {
-    const struct address address = {.space = SPACE_MEMORY, .size = 4, .unit = walk->unit, .offset = at};
+    struct step read =
+        step_read((struct address){.space = SPACE_MEMORY, .size = 4, .unit = walk->unit, .offset = at});
+    const struct steps list = {.items = &read, .n = 1, .room = 1};
     struct error why = {0};
     uint64_t word = 0;
     *value = 0;
     if (is_over(walk))
         return false;
-    bool read = ledger_read(walk->ledger, address, &word, walk->deadline, &why);
-    if (!read &&
-        why.kind ==
-            ERROR_FAULT) { /* it may have been a passing fault: the next core must not take its number */
-        error_clear(&why);
-        read = ledger_read(walk->ledger, address, &word, walk->deadline, &why);
-    }
-    if (!read) {
+    if (!coresight_insist(walk->ledger, &list, &word, walk->deadline, &why)) {
         if (why.kind != ERROR_FAULT && why.kind != ERROR_ASLEEP) {
             walk->lost = true;
             error_set(walk->error, why.kind, "%s", why.text);

@@ -48,6 +48,10 @@ bool coresight_find(struct ledger *ledger, uint16_t unit, uint64_t rom, uint64_t
 /* Identifies the component at `base`, whether a table names it or not. */
 bool coresight_look(struct ledger *ledger, uint16_t unit, uint64_t base, struct component *out,
                     const struct deadline *deadline, struct error *error);
+/* Runs a list of reads once more after a fault, which may be a passing one: no port, component or core must
+ * be missed for it. False: `why` says it. */
+bool coresight_insist(struct ledger *ledger, const struct steps *list, uint64_t *values,
+                      const struct deadline *deadline, struct error *why);
 /* Adds the component unless its base is there already, and returns it; NULL: no room. */
 const struct component *coresight_put(struct coresight *coresight, const struct component *component);
 

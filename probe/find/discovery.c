@@ -20,21 +20,27 @@ static bool is_plain(const struct link_view *view)
 enum { AP_BASE = 0xF8, AP_IDR = 0xFC, BASE_NONE = 3 };
 static const uint32_t BASE_ADDRESS = 0xFFFFF000, BASE_LEGACY_NONE = 0xFFFFFFFF;
 
+/* False: it refuses to be read; ERROR_* only when the link itself failed. */
+static bool read_identity(struct found *found, const struct steps *list, uint64_t *values,
+                          const struct deadline *deadline, struct error *error)
+{
+    struct error unread = {0};
+    if (coresight_insist(found->ledger, list, values, deadline, &unread))
+        return true;
+    if (unread.kind != ERROR_FAULT && unread.kind != ERROR_ASLEEP)
+        error_copy(error, &unread);
+    return false;
+}
+
 bool discovery_read_port(struct found *found, uint16_t port, uint64_t offset, uint32_t *value,
                          const struct deadline *deadline, struct error *error)
 {
-    const struct address at = {.space = SPACE_AP, .size = 4, .unit = port, .offset = offset};
-    struct error why = {0};
+    struct step one =
+        step_read((struct address){.space = SPACE_AP, .size = 4, .unit = port, .offset = offset});
+    const struct steps list = {.items = &one, .n = 1, .room = 1};
     uint64_t word = 0;
-    bool read = ledger_read(found->ledger, at, &word, deadline, &why);
-    if (!read &&
-        why.kind == ERROR_FAULT) { /* it may have been a passing fault: the port must not be missed */
-        error_clear(&why);
-        read = ledger_read(found->ledger, at, &word, deadline, &why);
-    }
+    bool read = read_identity(found, &list, &word, deadline, error);
     *value = (uint32_t)word;
-    if (!read && why.kind != ERROR_FAULT && why.kind != ERROR_ASLEEP)
-        error_copy(error, &why);
     return read;
 }
 
@@ -67,24 +73,6 @@ static bool read_rom(struct found *found, uint16_t port, struct rom_table *rom,
     rom->there = base != BASE_LEGACY_NONE && (base & BASE_NONE) != 2;
     rom->base = rom->there ? base & BASE_ADDRESS : 0;
     return true;
-}
-
-/* False: it refuses to be read; ERROR_* only when the link itself failed. */
-static bool read_identity(struct found *found, const struct steps *list, uint64_t *values,
-                          const struct deadline *deadline, struct error *error)
-{
-    struct error unread = {0};
-    if (ledger_run(found->ledger, list, values, deadline, &unread))
-        return true;
-    if (unread.kind ==
-        ERROR_FAULT) { /* it may have been a passing fault: the next core must not take its number */
-        error_clear(&unread);
-        if (ledger_run(found->ledger, list, values, deadline, &unread))
-            return true;
-    }
-    if (unread.kind != ERROR_FAULT && unread.kind != ERROR_ASLEEP)
-        error_copy(error, &unread);
-    return false;
 }
 
 /* --- Cortex-M ------------------------------------------------------------------------------------------- */
@@ -554,7 +542,7 @@ static bool place_cortex_m(const struct placing *p, const struct place *place, i
         if (!add_if_cortex_m(found, view, p->deadline, p->error))
             return false;
         return found->n_cores > before ||
-               error_set(p->error, ERROR_NO_CORE, "--debug-base: no Cortex-M answers behind access port %u",
+               error_set(p->error, ERROR_NO_CORE, "--debug-base: no Cortex-M answers at access port %u",
                          place->port);
     }
     return error_set(p->error, ERROR_NO_CORE, "--debug-base: no access port %u is seen", place->port);

@@ -78,6 +78,10 @@ static inline bool discovery_is_bare(const struct link_view *view)
 
 bool discovery_m_run(struct found *found, const struct deadline *deadline, struct error *error);
 bool discovery_run(struct found *found, const struct deadline *deadline, struct error *error);
+/* Why there is no core: a chip that is closed, cores that are not measured, or a place that was not read.
+ * `why` becomes an ERROR_NO_CORE. False only when the link fails. */
+bool nothing_found(struct found *found, struct error *why, const struct deadline *deadline,
+                   struct error *error);
 /* After both: does what the user says. False also if it is not so. */
 bool discovery_place(struct found *found, const struct device_request *request,
                      const struct deadline *deadline, struct error *error);

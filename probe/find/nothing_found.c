@@ -1,8 +1,7 @@
-#include "find/nothing_found.h"
+#include "find/discovery.h"
 
 #include "base/coresight_id.h"
 
-#include <inttypes.h>
 #include <string.h>
 
 static const char nothing[] = "no core that can be measured was found";
@@ -120,7 +119,7 @@ bool nothing_found(struct found *found, struct error *why, const struct deadline
     else if (found->has_passed_over)
         error_set(why, ERROR_NO_CORE,
                   "%s. Access port %u has no ROM table that names a core, so "
-                  "we did not look for a Cortex-M there. To look, give --debug-base %u:0x%08X",
+                  "nothing was read there. If it has a Cortex-M, give --debug-base %u:0x%08X",
                   nothing, found->passed_over & 0xFFU, found->passed_over & 0xFFU, (unsigned)DISCOVERY_M_SCS);
     else
         error_set(why, ERROR_NO_CORE, "%s", nothing);

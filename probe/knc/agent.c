@@ -96,7 +96,7 @@ struct msr_agent {
     struct ending *ending; /* may be NULL */
 };
 
-static const char version[] = "If it is an msr-agent, start the one that came with this pmu-probe.";
+static const char version[] = "If it is an msr-agent, start the one of this pmu-probe's release.";
 
 static bool lose(struct msr_agent *agent, enum error_kind kind, const char *what, struct error *error)
 {
@@ -127,16 +127,11 @@ static enum why agent_explain(const struct msr_agent *agent, const struct msr_op
 {
     const char *what = op->kind == MSR_WRITE ? "written" : "read";
     if (why == FRAME_REFUSED)
-        error_advise(error, ERROR_FAULT,
-                     "The counters of msr: and msr-agent: are those of a Knights Corner card; other CPUs do "
-                     "not have them.",
-                     "%s does not let MSR 0x%" PRIX32 " of CPU %u be %s", agent->msr.name, op->number,
-                     (unsigned)op->cpu, what);
+        error_advise(error, ERROR_FAULT, MSR_ADVICE, "%s does not let MSR 0x%" PRIX32 " of CPU %u be %s",
+                     agent->msr.name, op->number, (unsigned)op->cpu, what);
     else
-        error_advise(error, ERROR_FAULT,
-                     "The counters of msr: and msr-agent: are those of a Knights Corner card; other CPUs do "
-                     "not have them.",
-                     "CPU %u refuses to have MSR 0x%" PRIX32 " %s", (unsigned)op->cpu, op->number, what);
+        error_advise(error, ERROR_FAULT, MSR_ADVICE, "CPU %u refuses to have MSR 0x%" PRIX32 " %s",
+                     (unsigned)op->cpu, op->number, what);
     return TARGET_FAULT;
 }
 
@@ -276,10 +271,10 @@ static bool greet(struct msr_agent *agent, const struct deadline *deadline, stru
     if (failure == SOCKET_LATE && deadline_cancelled(deadline))
         return lose(agent, ERROR_CANCELLED, "cancelled", error);
     if (failure != 0)
-        return lose(agent, ERROR_NO_AGENT, socket_failure(failure, "open, but silent: not a byte came"),
+        return lose(agent, ERROR_NO_AGENT, socket_failure(failure, "open, but silent: it sent nothing"),
                     error);
     if (!frame_greeting(header, &agent->msr.n_cpus, &busy))
-        return lose(agent, ERROR_NO_AGENT, "it is no msr-agent, or one of another version", error);
+        return lose(agent, ERROR_NO_AGENT, "it is not an msr-agent, or one of another version", error);
     if (busy)
         return lose(agent, ERROR_NO_AGENT, "it serves another client already", error);
     if (!receive_all(agent, bytes, agent->msr.n_cpus * FRAME_CPU, deadline, error))

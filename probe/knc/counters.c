@@ -214,7 +214,7 @@ static bool read_modifiers(const char *text, uint32_t *code, struct error *error
     if ((result & KNC_INVERT) != 0 && result >> KNC_CMASK_SHIFT == 0)
         return error_set(
             error, ERROR_USAGE,
-            "-e: inv counts the cycles with less than cmask=N of an event, so it needs cmask=N beside it");
+            "-e: inv counts the cycles with less than cmask=N of an event, so it needs cmask=N, too");
     *code = result;
     return true;
 }

@@ -23,7 +23,7 @@ static bool files_explain(const char *path, int failure, struct error *error)
 {
     if (failure == ENOENT)
         return error_set(error, ERROR_NO_MSR,
-                         "there is no %s: the msr driver is not loaded, or there is no such CPU", path);
+                         "there is no %s: the msr driver is not loaded, or this CPU does not exist", path);
     if (failure == ENXIO || failure == EIO)
         return error_set(error, ERROR_NO_MSR, "%s: this CPU is off, or has no model-specific registers",
                          path);
@@ -66,11 +66,9 @@ static enum why access_one(struct msr_files *files, const struct msr_op *op, uin
                                       : pread(files->fds[at], result, sizeof *result, op->number);
     if (n == (ssize_t)sizeof op->value)
         return DONE;
-    error_advise(error, ERROR_FAULT,
-                 "The counters of msr: and msr-agent: are those of a Knights Corner card; other CPUs do not "
-                 "have them.",
-                 "CPU %u refuses to have MSR 0x%" PRIX32 " %s: %s", (unsigned)op->cpu, op->number,
-                 op->kind == MSR_WRITE ? "written" : "read", n < 0 ? strerror(errno) : "cut short");
+    error_advise(error, ERROR_FAULT, MSR_ADVICE, "CPU %u refuses to have MSR 0x%" PRIX32 " %s: %s",
+                 (unsigned)op->cpu, op->number, op->kind == MSR_WRITE ? "written" : "read",
+                 n < 0 ? strerror(errno) : "cut short");
     return TARGET_FAULT;
 }
 

@@ -11,6 +11,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Where a register is refused. */
+#define MSR_ADVICE                                                                                           \
+    "The counters of msr: and msr-agent: are those of a Knights Corner card; other CPUs do not have them."
+
 /* "msr..." or "msr-agent..." */
 bool msr_spec_is(const char *probe);
 /*

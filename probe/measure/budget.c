@@ -72,7 +72,7 @@ struct verdict_line budget_decide(const struct budget *budget, const struct summ
             line = verdict_decide_among(&allowed, &side, 0, family);
             if (strncmp(line.why, "noise", 5) == 0) /* its advice is about thresholds */
                 verdict_conclude(&line, VERDICT_INCONCLUSIVE,
-                                 "%" PRIu64 " hits do not tell: more of them may (-r)", side.n);
+                                 "%" PRIu64 " hits do not decide: more of them may (-r)", side.n);
         } else {
             line.base = allowed;
             line.now = side;

@@ -1,6 +1,6 @@
 /*
- * Clock: how fast the core runs. The rate comes from the user, from the program's own variable, or from a
- * counter measured against host time. Its upper bound decides whether a counter can have wrapped unseen.
+ * Clock: how fast the core runs, by the user, by the program's own variable, or by a counter measured against
+ * host time. Its upper bound decides whether a counter can have wrapped unseen.
  */
 #pragma once
 

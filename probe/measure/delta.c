@@ -2,7 +2,7 @@
 
 #include "measure/evaluation.h"
 #include "measure/plausible.h"
-#include "measure/precision.h"
+#include "measure/verdict.h"
 
 #include <math.h>
 #include <stdio.h>

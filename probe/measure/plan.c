@@ -3,7 +3,6 @@
 #include "counters/span.h"
 #include "symbols/names.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -270,7 +269,7 @@ static bool add_request(struct planning *p, const struct event_request *request,
     struct plan_column *column = add_column(plan, name);
     if (counters == 0) {
         snprintf(column->unsupported, sizeof column->unsupported, "%s",
-                 absent ? "this core has no such event"
+                 absent ? "this core lacks this event"
                         : "not implemented here, or the counters for it are taken");
         return true;
     }

@@ -4,8 +4,8 @@
 #include <math.h>
 #include <string.h>
 
-/* The user's clock may be the one from before a PLL was set up. A measured clock is no bound: the core may
- * have slept. */
+/* The user's clock may be the one from before a PLL was set up. A measured clock does not bound it: the core
+ * may have slept. */
 static const double GIVEN_FACTOR = 4, SEEN_FACTOR = 1.5;
 enum {
     SLACK_US = 5000, /* error of a link's times; a model may run ahead of them for a moment */
@@ -96,7 +96,7 @@ bool plausible_hit(struct plausible *plausible, const struct raw_hit *hit, struc
         return false;
     if (stood_still(plausible, hit))
         return error_set(error, ERROR_WRITTEN,
-                         "the counter of %s stood still through a whole hit: something else switched it off",
+                         "the counter of %s did not move through a whole hit: something else switched it off",
                          plausible->reading->counters[0].name);
     memcpy(plausible->last, hit->to, sizeof plausible->last);
     plausible->last_us = hit->before_us;
@@ -116,9 +116,10 @@ bool plausible_rehit(const struct plausible *plausible, const struct raw_hit *re
     bool may_wrap =
         modulus < (double)(1UL << LIKELY_BITS) && (double)us / 1e6 * plausible->most_hz >= modulus;
     return cycles->shift != 0 || may_wrap || rehit->from[0] != plausible->last[0] ||
-           error_set(error, ERROR_WRITTEN,
-                     "the counter of %s stood still from one hit to the next: something else switched it off",
-                     cycles->name);
+           error_set(
+               error, ERROR_WRITTEN,
+               "the counter of %s did not move from one hit to the next: something else switched it off",
+               cycles->name);
 }
 
 static double rate_hz(const struct reading *reading, uint64_t from, uint64_t to, uint64_t us)

@@ -9,7 +9,7 @@ enum {
     STRETCHES = 16, /* fewer do not show whether neighbours are alike */
     DF_LEAST = 4,
 };
-/* A correlation counts from this many of its own standard errors on. */
+/* A correlation counts from this many standard errors on. */
 static const double significant = 1.6;
 static const double most_alike = 0.95;
 /* A wandering mean goes farther than a straight line through it shows. */

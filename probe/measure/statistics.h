@@ -14,8 +14,8 @@ enum { SERIES_MOST = 512 };
 
 /*
  * The hits in their order: single ones as long as there are few, later means of `each` successive hits.
- * Neighbours may be alike: interrupts come in bursts, a clock or a cache drifts. A hundred such hits say less
- * about the mean than a hundred independent ones. All zeros is an empty series.
+ * Neighbours may be alike: interrupts occur in bursts, a clock or a cache drifts. A hundred such hits say
+ * less about the mean than a hundred independent ones. All zeros is an empty series.
  */
 struct series {
     size_t n;

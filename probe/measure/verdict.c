@@ -11,6 +11,7 @@
 /* Chances of a wrong verdict, per column: a run of ten columns regresses by chance in 1 % of cases, and so
  * does a larger family as a whole (Bonferroni). */
 static const double chance_alone = 0.001, chance_passed = 0.01, chance_family = 0.01;
+static const double one_tail = 0.025; /* outside of a 95 % interval, at each end */
 static const double df_least = 0.001; /* a file may say anything */
 enum {
     FEW = 10, /* fewer hits do not show how a run varies */
@@ -102,6 +103,21 @@ double verdict_student_quantile(double chance, double df)
         *(verdict_student_above(middle, df) > chance ? &low : &high) = middle;
     }
     return high;
+}
+
+double precision_of(const struct statistics *statistics)
+{
+    if (statistics_count(statistics) == 0)
+        return INFINITY;
+    struct series_error error = statistics_error(statistics);
+    if (!(error.standard > 0))
+        return 0;
+    return verdict_student_quantile(one_tail, error.df) * error.standard / statistics_mean(statistics);
+}
+
+uint64_t precision_next(uint64_t hits)
+{
+    return hits < PRECISION_LEAST ? PRECISION_LEAST : hits + hits / 4;
 }
 
 /* Standard errors and degrees of freedom: of a mean, and of the difference of two. */
@@ -357,12 +373,6 @@ static void decide_by_chance(struct verdict_line *line, const struct question *q
     }
 }
 
-struct verdict_line verdict_decide(const struct verdict_side *base, const struct verdict_side *now,
-                                   double threshold)
-{
-    return verdict_decide_among(base, now, threshold, 1);
-}
-
 struct verdict_line verdict_decide_among(const struct verdict_side *base, const struct verdict_side *now,
                                          double threshold, size_t family)
 {
@@ -395,14 +405,13 @@ struct verdict_line verdict_decide_among(const struct verdict_side *base, const 
 
 bool verdict_interval(const struct verdict_line *line, struct verdict_interval *out)
 {
-    static const double each_side = 0.025;
     const struct verdict_side *base = &line->base, *now = &line->now;
     if (!isfinite(line->change) || base->at_least || now->at_least || !is_number(base) || !is_number(now))
         return false;
     double half = base->plus_minus + now->plus_minus + base->error.drift + now->error.drift;
     if (error_alone(base, now, 1) > 0) {
         struct deviation deviation = deviation_of_difference(base, now, 1);
-        half += verdict_student_quantile(each_side, deviation.df) * deviation.error;
+        half += verdict_student_quantile(one_tail, deviation.df) * deviation.error;
     }
     *out = (struct verdict_interval){.low = line->change - half / base->mean,
                                      .high = line->change + half / base->mean};

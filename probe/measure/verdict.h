@@ -44,11 +44,8 @@ struct verdict_line {
 /* Reads "2%", "2 %", "0.02" or "0". Refuses a bare number from 1 on: "5" probably means 5 %. */
 bool verdict_threshold(const char *text, double *out);
 
-/* Leaves `name` empty. Neither run is assumed to vary less than both together. */
-struct verdict_line verdict_decide(const struct verdict_side *base, const struct verdict_side *now,
-                                   double threshold);
-/* The same for one of `family` columns that are judged together: all of them regress by chance, even one, in
- * at most 1 % of cases. */
+/* Leaves `name` empty. Neither run is assumed to vary less than both together. `family` columns are judged
+ * together: by chance even one of them regresses in at most 1 % of cases. */
 struct verdict_line verdict_decide_among(const struct verdict_side *base, const struct verdict_side *now,
                                          double threshold, size_t family);
 /* The first of these that one of the two is: regressed, not comparable, inconclusive, pass. */
@@ -68,6 +65,21 @@ void verdict_conclude(struct verdict_line *line, enum verdict verdict, const cha
 /* Of all lines; without any, nothing is comparable. */
 enum verdict verdict_overall(const struct verdict_line *lines, size_t n);
 const char *verdict_name(enum verdict verdict); /* "pass", "regressed", "inconclusive", "not comparable" */
+
+/*
+ * Precision: when a run knows its mean well enough to stop. The measure is half of the mean's 95 % interval,
+ * from the standard error in statistics.h, which allows for neighbours that are alike. A run checks after 100
+ * hits, then after a quarter more each time: a check after each hit would stop when the hits happen to be
+ * alike for a while, and would take the interval for narrower than it is.
+ */
+
+/* Fewer do not show values that are rare. */
+enum { PRECISION_LEAST = 100 };
+
+/* As a part of the mean (0.01: 1 %); 0 if all hits are equal, infinite without a hit. */
+double precision_of(const struct statistics *statistics);
+/* After how many hits a run that has `hits` checks again. */
+uint64_t precision_next(uint64_t hits);
 
 /* The chance that Student's t of `df` > 0 degrees of freedom exceeds `t`. */
 double verdict_student_above(double t, double df);

@@ -28,12 +28,12 @@ bool window_begin(struct window *window, struct device *device, const struct clo
                                              .counts_cycles = device->block->counts_cycles,
                                              .bound_hz = clock->bound_hz}};
     window->plausible = plausible_begin(&device->reading, device->block->counts_cycles, clock, 0);
-    /* look.reset is ignored: it may be a reset before the window */
-    struct device_poll look;
-    if (!device_poll(device, window->last, &window->last_us, &after_us, &look, deadline, error))
+    /* Its reset is ignored: it may be before the window */
+    struct device_poll poll;
+    if (!device_poll(device, window->last, &window->last_us, &after_us, &poll, deadline, error))
         return false;
-    if (look.changed != NULL)
-        return witness_tell(look.changed, look.saw, error);
+    if (poll.changed != NULL)
+        return witness_tell(poll.changed, poll.saw, error);
     window->first_us = window->last_us;
     note_skew(window, window->last_us, after_us);
     return true;

@@ -4,8 +4,6 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <stdio.h>
-#include <string.h>
 
 enum { SYSTICK_EXCEPTION = 15 };
 /* RP2040 datasheet 2.15 (SYSINFO) and 4.6 (TIMER): the raw halves of its 64 bits do not latch each other. */

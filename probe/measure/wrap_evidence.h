@@ -30,7 +30,7 @@ struct wrap_evidence {
     bool wants_clock;        /* the clock is not known exactly: the timer gives an upper bound alone */
     uint64_t each, modulus;  /* of the tick variable */
     double slow_hz, fast_hz; /* the counter's rate against the timer's */
-    /* Its tick comes from the watchdog, which the program has to start: only a timer that was seen to go on
+    /* The watchdog makes its tick, and the program has to start that: only a timer that was seen to go on
      * is evidence. */
     bool seen, runs;
     uint64_t last;

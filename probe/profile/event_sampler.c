@@ -6,7 +6,6 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <stdlib.h>
 
 enum {
     PART = 8,
@@ -279,7 +278,7 @@ static bool check_by_halting(struct event_sampler *sampler, const struct deadlin
         left = went_by(sampler->device, sampler->n_picks, look.value, 0);
         if (left > sampler->armed || left == 0)
             return error_set(error, ERROR_WRITTEN,
-                             "something else writes the counter of %s: no stop came, and it has %" PRIu64
+                             "something else writes the counter of %s: there was no stop, and it has %" PRIu64
                              " where it began with minus %" PRIu64,
                              sampler->plausible.reading->counters[0].name, look.value, sampler->armed);
     }

@@ -1,7 +1,5 @@
 #include "profile/guard.h"
 
-#include <inttypes.h>
-
 enum { REHITS = 16, HALT_ROOM = 4096, CHAINED_BITS = 16 };
 
 uint64_t guard_most(uint64_t budget)
@@ -216,8 +214,7 @@ bool guard_run(struct guard *guard, const struct deadline *deadline, struct erro
     bool ok = !guard->options.calibrate || run_calls(guard, 1, REHITS, deadline, &why);
     if (ok && !is_over(guard)) {
         arm(guard);
-        ok = counter_stop_set_again(guard->stop, deadline, &why) &&
-             run_calls(guard, UINT64_MAX, 0, deadline, &why);
+        ok = counter_stop_set(guard->stop, deadline, &why) && run_calls(guard, UINT64_MAX, 0, deadline, &why);
     }
     result->elapsed_s = (double)(deadline_now_us() - guard->begun_us) / 1e6;
     result->end = result->overruns >= guard->options.overruns ? GUARD_OVERRUNS : GUARD_TIME;

@@ -118,3 +118,16 @@ bool profile_tally_is_empty(const struct profile_tally *tally);
  * memory, and it goes on. */
 bool profile_tally_close(struct profile_tally *tally, double to, struct profile_interval *out);
 void profile_tally_free(struct profile_tally *tally);
+
+/* The last seconds of samples: the oldest intervals are dropped when new ones are added. */
+struct rolling {
+    struct profile profile; /* `about` is the caller's */
+    double window;          /* s */
+    size_t room;
+};
+
+/* Takes the interval over, and drops what ended a window or more before its end. False: out of memory, and
+ * the interval is freed. */
+bool rolling_add(struct rolling *rolling, struct profile_interval *interval);
+void rolling_clear(struct rolling *rolling);
+void rolling_free(struct rolling *rolling);

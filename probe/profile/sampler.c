@@ -16,7 +16,7 @@ static bool tell_none(const struct core *core, struct error *error)
 {
     return error_advise(error, ERROR_NO_COUNTER,
                         "delta measures a function on it, and watch counts events while it runs.",
-                        "%s has no PC sample register: nothing tells where it is while it runs", core->name);
+                        "%s has no PC sample register: nothing shows where it is while it runs", core->name);
 }
 
 bool sampler_find(struct sampler *sampler, struct device *device, bool *hidden,
@@ -44,11 +44,9 @@ static bool apply_settings(struct sampler *sampler, const struct deadline *deadl
     struct ledger *ledger = sampler->device->ledger;
     struct setting settings[PC_SAMPLE_SETTINGS];
     size_t n = pc_sample_settings(sampler->core, settings, PC_SAMPLE_SETTINGS);
-    for (size_t i = 0; i < n; i++)
-        if (!ledger_apply(ledger, &settings[i], deadline, error))
-            return false;
-    return !core_has(sampler->core, HIDES) ||
-           settings_apply_core(ledger, sampler->core, APPLY_TO_LOOK, deadline, error);
+    return settings_apply_each(ledger, settings, n, deadline, error) &&
+           (!core_has(sampler->core, HIDES) ||
+            settings_apply_core(ledger, sampler->core, APPLY_TO_LOOK, deadline, error));
 }
 
 static bool read_look(struct sampler *sampler, struct pc_look *look, const struct deadline *deadline,

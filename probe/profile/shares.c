@@ -1,5 +1,6 @@
 #include "profile/shares.h"
 
+#include "cores/exception.h"
 #include "measure/verdict.h"
 
 #include <inttypes.h>
@@ -191,17 +192,13 @@ static void cut_line(char *source)
         *colon = '\0';
 }
 
-/* DDI 0403 B1.5.2, DDI 0553 B3.9. */
 static void name_exception(uint64_t number, char *out, size_t size)
 {
-    enum { FIRST_IRQ = 16 };
-    static const char *const names[FIRST_IRQ] = {
-        "[none]", "Reset", "NMI", "HardFault", "MemManage",    "BusFault", "UsageFault", "SecureFault",
-        NULL,     NULL,    NULL,  "SVCall",    "DebugMonitor", NULL,       "PendSV",     "SysTick"};
-    if (number >= FIRST_IRQ)
-        snprintf(out, size, "IRQ %" PRIu64, number - FIRST_IRQ);
-    else if (names[number] != NULL)
-        snprintf(out, size, "%s", names[number]);
+    const char *name = number == 0 ? "[none]" : exception_name(number);
+    if (number >= EXCEPTION_IRQS)
+        snprintf(out, size, "IRQ %" PRIu64, number - EXCEPTION_IRQS);
+    else if (name != NULL)
+        snprintf(out, size, "%s", name);
     else
         snprintf(out, size, "exception %" PRIu64, number);
 }

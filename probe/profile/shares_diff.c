@@ -31,27 +31,10 @@ static int compare_keys(const struct share *one, const struct share *other, enum
                : compare_sources(text_of(one->source), text_of(other->source), sort != SHARES_FUNCTION);
 }
 
-static int by_name(const void *a, const void *b)
+static int by_key(const void *a, const void *b, void *sort)
 {
     const struct share_change *one = a, *other = b;
-    return compare_keys(one->row, other->row, SHARES_FUNCTION);
-}
-
-static int by_line(const void *a, const void *b)
-{
-    const struct share_change *one = a, *other = b;
-    return compare_keys(one->row, other->row, SHARES_LINE);
-}
-
-static int by_address(const void *a, const void *b)
-{
-    const struct share_change *one = a, *other = b;
-    return compare_keys(one->row, other->row, SHARES_ADDRESS);
-}
-
-static int (*order_of(enum shares_sort sort))(const void *, const void *)
-{
-    return sort == SHARES_ADDRESS ? by_address : sort == SHARES_FUNCTION ? by_name : by_line;
+    return compare_keys(one->row, other->row, *(const enum shares_sort *)sort);
 }
 
 static int by_change(const void *a, const void *b)
@@ -75,12 +58,12 @@ static void add_side(struct share_side *to, const struct share_side *more)
     to->part += more->part;
 }
 
-static void merge(struct shares_diff *diff, int (*order)(const void *, const void *))
+static void merge(struct shares_diff *diff, enum shares_sort sort)
 {
     size_t used = 0;
     for (size_t i = 0; i < diff->n; i++) {
         const struct share_change *row = &diff->rows[i];
-        if (used == 0 || order(&diff->rows[used - 1], row) != 0) {
+        if (used == 0 || compare_keys(diff->rows[used - 1].row, row->row, sort) != 0) {
             diff->rows[used++] = *row;
             continue;
         }
@@ -117,7 +100,7 @@ static struct share_side side_of(const struct share *row)
 
 bool shares_diff_make(const struct shares *now, const struct shares *old, struct shares_diff *out)
 {
-    int (*order)(const void *, const void *) = order_of(now->sort);
+    enum shares_sort sort = now->sort;
     *out = (struct shares_diff){.rows = calloc(now->n + old->n + 1, sizeof *out->rows)};
     if (out->rows == NULL)
         return false;
@@ -125,8 +108,8 @@ bool shares_diff_make(const struct shares *now, const struct shares *old, struct
         out->rows[out->n++] = (struct share_change){.row = &now->rows[i], .now = side_of(&now->rows[i])};
     for (size_t i = 0; i < old->n; i++)
         out->rows[out->n++] = (struct share_change){.row = &old->rows[i], .old = side_of(&old->rows[i])};
-    qsort(out->rows, out->n, sizeof *out->rows, order);
-    merge(out, order);
+    qsort_r(out->rows, out->n, sizeof *out->rows, by_key, &sort);
+    merge(out, sort);
     for (size_t i = 0; i < out->n; i++) {
         judge(&out->rows[i], now, old);
         out->noise += out->rows[i].is_noise;

@@ -1,7 +1,6 @@
 #include "profile/source_text.h"
 
 #include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>

@@ -1,7 +1,5 @@
 #include "profile/stack_reader.h"
 
-#include <stdio.h>
-
 enum { LIST_ROOM = 1024, WORD = 4 };
 
 bool stack_reader_open(struct stack_reader *reader, struct device *device, struct stack_stop stop,

@@ -141,11 +141,7 @@ static bool look_at_pmu(struct stub *stub, struct stub_state *out, const struct 
 static bool open_lock(struct stub *stub, const struct deadline *deadline, struct error *error)
 {
     const struct core *core = &stub->device->chosen->core;
-    const struct setting lock = {.at = pmu_word(stub, CORESIGHT_LAR),
-                                 .test_at = pmu_word(stub, CORESIGHT_LSR),
-                                 .test = LSR_LOCKED,
-                                 .key = LAR_KEY,
-                                 .restore = {.mask = 1}};
+    const struct setting lock = core_open_lock(pmu_word(stub, CORESIGHT_LAR), pmu_word(stub, CORESIGHT_LSR));
     return stub->by_core || core_has(core, SYSTEM_SPACE) ||
            ledger_apply(stub->device->ledger, &lock, deadline, error);
 }

@@ -292,7 +292,7 @@ def test_a_trigger_that_leads_nowhere(tmp_path):
         program_of(place, "misses")
         before = snapshot(place)
         result = place.run("--cti", "1:0x80099000", *words_of("a9/swd"), "-o", tmp_path / "p.jsonl")
-        assert result.code == 3 and "does not stop the core: the event came, and the core ran on" in result.err, result.err
+        assert result.code == 3 and "does not stop the core: the event occurred, and the core ran on" in result.err, result.err
         assert_runs(place)
         assert snapshot(place) == before and os.listdir(tmp_path) == []
 

@@ -1,6 +1,6 @@
 /*
  * A link over a few registers in memory, for unit tests: executes steps by the contract of link_execute, logs
- * every write, and can be told to fail at a given access.
+ * every write, and fails at a given access if the test wants it.
  */
 #pragma once
 
@@ -42,7 +42,7 @@ static struct outcome fake_execute(struct link *link, const struct step *steps, 
     (void)deadline;
     for (size_t i = 0; i < n; i++) {
         if (fake->fail_after == 0) {
-            error_set(error, fake->fail_with == LINK_LOST ? ERROR_LINK_LOST : ERROR_FAULT, "told to fail");
+            error_set(error, fake->fail_with == LINK_LOST ? ERROR_LINK_LOST : ERROR_FAULT, "as wanted");
             return (struct outcome){.why = fake->fail_with, .done = i};
         }
         if (fake->fail_after > 0)

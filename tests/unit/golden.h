@@ -1,5 +1,5 @@
 /*
- * Whole outputs stand in tests/golden, as files. `make golden` writes them anew, and a person reads the diff.
+ * Whole outputs are in tests/golden, as files. `make golden` writes them anew, and a person reads the diff.
  *
  *     assert_true(csv_summary(output(), summary, NULL, ','));
  *     output_is_golden("csv/the_documented_example.csv");
@@ -57,7 +57,7 @@ static inline char *output_text(size_t *size)
     return golden_output.text;
 }
 
-/* For lines that are read better beside the code that makes them. */
+/* For lines that are read better next to the code that makes them. */
 static inline void output_is(const char *expected)
 {
     char *text = output_text(NULL);

@@ -1,6 +1,6 @@
 /*
  * One Cortex-M as a debugger sees it, register by register, for unit tests. It runs a script instead of code:
- * a list of addresses that are reached, and of other things that happen, so many cycles apart. Written from
+ * a list of addresses that are reached, and of other things that happen, each some cycles later. Written from
  * the architecture (DDI 0403 C1, B3.3) with its numbers written out, without the tool's own constants.
  */
 #pragma once
@@ -13,21 +13,21 @@ enum { MODEL_COMPARATORS = 8, MODEL_CELLS = 128, MODEL_WATCHPOINTS = 4 };
 
 enum model_kind {
     MODEL_AT,     /* an address is reached */
-    MODEL_PEND,   /* an interrupt comes up */
+    MODEL_PEND,   /* an interrupt pends */
     MODEL_RESET,  /* the core is reset and begins the script again */
     MODEL_LOCKUP, /* the core locks up */
-    MODEL_HALT,   /* somebody else asks for a halt, at `pc` */
+    MODEL_HALT,   /* another debugger asks for a halt, at `pc` */
     MODEL_SLEEP,  /* the core sleeps for `length` cycles */
-    MODEL_STORE   /* the program has written to the address `length`, and comes to `pc` */
+    MODEL_STORE   /* the program has written to the address `length`, and reaches `pc` */
 };
 
 struct model_event {
     enum model_kind kind;
     uint32_t cycles; /* after the event before */
-    uint32_t grow;   /* and so many more in each round of the script */
+    uint32_t grow;   /* and as many more in each round of the script */
     uint32_t pc, sp, lr, psp, ipsr;
     uint32_t length;
-    bool pended; /* MODEL_AT: just as an interrupt comes up */
+    bool pended; /* MODEL_AT: just as an interrupt pends */
 };
 
 enum model_trouble {
@@ -40,7 +40,7 @@ enum model_trouble {
     TROUBLE_LOST_AFTER, /* LINK_LOST, and the step was done */
     TROUBLE_RESET,
     TROUBLE_PEND,
-    TROUBLE_HALT, /* somebody else asks for a halt */
+    TROUBLE_HALT, /* another debugger asks for a halt */
     TROUBLE_LOOK, /* another debugger finds the core halted, and clears the cause, as OpenOCD's poll does */
 };
 
@@ -51,7 +51,7 @@ struct model_core {
     uint32_t cpuid, pace;            /* core cycles that one access takes */
     uint32_t leave_cost, enter_cost; /* of Debug state, as counters see it */
     uint32_t handler;                /* cycles of an interrupt's handler */
-    uint32_t stale, stale_step;      /* accesses for which the core stays in Debug state when told to go */
+    uint32_t stale, stale_step;      /* accesses for which the core stays in Debug state when it is to go */
     unsigned stale_only;             /* 0: each time, else only the so-manieth time (from 1) */
     uint32_t transfer;               /* accesses until a register transfer is done */
     unsigned transfer_only;          /* likewise */
@@ -62,7 +62,7 @@ struct model_core {
 
     uint32_t lead; /* cycles until the script begins, also after a reset */
     const struct model_event *script;
-    size_t n_script, loop, next; /* after the last event comes `loop` */
+    size_t n_script, loop, next; /* after the last event `loop` follows */
     uint64_t left, busy, asleep; /* cycles: to the next event, of a handler before that, of sleep */
     unsigned round;
 
@@ -85,14 +85,14 @@ struct model_core {
     long limit;              /* of accesses; more of them is taken for a hang */
     size_t steps_a_call;     /* that a call of the link takes of a list; 0: all */
     long trouble_at;         /* the access (from 0) at which ... */
-    long trouble_for;        /* ... and for so many ... */
+    long trouble_for;        /* ... and for this number ... */
     enum model_trouble what; /* ... this happens */
     volatile sig_atomic_t cancelled;
-    bool lost, hung, foreign; /* foreign: somebody else's halt was carried out, at foreign_pc */
+    bool lost, hung, foreign; /* foreign: another debugger's halt was carried out, at foreign_pc */
     uint32_t foreign_pc;
-    bool pended_halted; /* an interrupt came up in Debug state */
+    bool pended_halted; /* an interrupt pended in Debug state */
     unsigned entries;   /* into Debug state */
-    unsigned resumes;   /* times that it was told to go, steps included */
+    unsigned resumes;   /* how often it was let go, steps included */
     unsigned careless;  /* C_MASKINTS changed by the write that leaves Debug state: unpredictable */
     unsigned transfers;
     unsigned hasty;     /* transfers that were asked for before the one before was done: unpredictable */
@@ -172,7 +172,7 @@ static inline bool model_breaks(const struct model_core *m)
     return false;
 }
 
-/* About to execute what stands at the PC. */
+/* About to execute the instruction at the PC. */
 static inline void model_arrive(struct model_core *m)
 {
     if (!model_breaks(m))
@@ -192,7 +192,7 @@ static inline void model_be_in_handler(struct model_core *m)
     m->xpsr = 0x01000013;
 }
 
-/* An interrupt is taken before what stands at the PC. */
+/* An interrupt is taken before the instruction at the PC. */
 static inline void model_take(struct model_core *m)
 {
     m->busy = m->handler;

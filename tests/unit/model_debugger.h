@@ -1,5 +1,5 @@
 /*
- * The modelled core behind a debugger of the tests' own: what a GDB server would do, without a wire.
+ * The modelled core, reached by a debugger of the tests: what a GDB server would do, without a wire.
  */
 #pragma once
 
@@ -9,7 +9,7 @@
 
 #include <stdio.h>
 
-enum { MODEL_POLLS = 400 }; /* looks at a running core in one wait */
+enum { MODEL_POLLS = 400 }; /* reads of a running core in one wait */
 
 struct model_debugger {
     struct debugger debugger; /* first */
@@ -17,9 +17,9 @@ struct model_debugger {
     bool running, closed, closed_run;
     bool steps_over;       /* its own breakpoints, when it resumes at one */
     bool ignores_writes;   /* and says that they were done */
-    bool counts_on;        /* the cycle counter, while the core stands */
+    bool counts_on;        /* the cycle counter, while the core is halted */
     unsigned room;         /* breakpoints that it has */
-    unsigned pend_at;      /* an interrupt comes up in Debug state, behind that resume; 0: never */
+    unsigned pend_at;      /* an interrupt pends in Debug state, after that resume; 0: never */
     unsigned resumes, set; /* times; breakpoints there are */
     enum debugger_why why; /* of each stop but those asked for */
     bool asked;
@@ -97,7 +97,7 @@ static inline bool model_debugger_point(struct debugger *debugger, uint64_t at, 
             d->m->fp_ctrl = set || d->set > 0 ? d->m->fp_ctrl | 1 : d->m->fp_ctrl & ~1U;
             return true;
         }
-    return error_set(error, ERROR_ADDRESS, "no such breakpoint");
+    return error_set(error, ERROR_ADDRESS, "this breakpoint is not set");
 }
 
 static inline bool model_debugger_go(struct debugger *debugger, enum debugger_go how,
@@ -119,7 +119,7 @@ static inline bool model_debugger_go(struct debugger *debugger, enum debugger_go
         d->m->fp_ctrl &= ~1U;
         model_write_dhcsr(d->m, 0xA05F0005);
         d->m->fp_ctrl = was_on;
-        model_arrive(d->m); /* where the step has led may have a breakpoint of its own */
+        model_arrive(d->m); /* where the step has led may have a breakpoint */
     }
     if (how == DEBUGGER_RUN)
         model_write_dhcsr(d->m, 0xA05F0001);

@@ -46,7 +46,7 @@ void test_no_nap(uint64_t us);
     }                                                                                                        \
     static void name(void **state __attribute__((unused)))
 
-/* Once a file, behind the functions: what comes before its first test and after its last one. */
+/* Once a file, after the functions: what runs before its first test and after its last one. */
 #define TEST_GROUP(set_up, tear_down)                                                                        \
     __attribute__((constructor)) static void add_group(void)                                                 \
     {                                                                                                        \

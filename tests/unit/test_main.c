@@ -80,7 +80,7 @@ void test_no_nap(uint64_t us)
     (void)us;
 }
 
-/* These come before libc's own and those of the sanitizers, whose are the next ones. */
+/* These precede libc's own and those of the sanitizers, whose are the next ones. */
 int clock_gettime(clockid_t id, struct timespec *now)
 {
     static int (*next)(clockid_t, struct timespec *);
@@ -140,7 +140,7 @@ uint64_t test_seed(void)
     return seed;
 }
 
-/* The last step of splitmix64: neighbours come out far apart. */
+/* The last step of splitmix64: neighbours are far apart. */
 static uint64_t mixed(uint64_t value)
 {
     value += UINT64_C(0x9E3779B97F4A7C15);

@@ -129,7 +129,7 @@ RIG_TEST(a_real_time_core_has_no_contexts)
     assert_null(rig_end(rig));
 }
 
-/* All comparators were left so by somebody; as a whole they are off. */
+/* All comparators were left so by another debugger; as a whole they are off. */
 RIG_TEST(what_was_left_in_comparators_comes_back)
 {
     static const struct {
@@ -162,7 +162,7 @@ RIG_TEST(a_real_time_core_is_not_refused)
     assert_null(rig_end(rig));
 }
 
-/* A link lost at any access, which comes back: everything is put back. */
+/* A link lost at any access, which works again: everything is put back. */
 static void lose_anywhere(const struct model_event *script, const struct region *region)
 {
     bool reached = true;

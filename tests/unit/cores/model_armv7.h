@@ -1,6 +1,6 @@
 /*
  * One Armv7 core as a debugger sees it through its debug registers, for unit tests. It runs a script instead
- * of code: addresses that are reached, and other things that happen, so many cycles apart. Written from the
+ * of code: addresses that are reached, and other things that happen, each some cycles later. Written from the
  * architecture (DDI 0406C C3, C5, C8, C11) with its numbers written out, without the tool's own constants.
  * What the architecture leaves unpredictable is counted in `careless`.
  */
@@ -94,7 +94,7 @@ static inline bool model_hits(struct model *m, unsigned i)
     return kind != 3 && same && (kind == 0 || model_in_context(m, bcr >> 16 & 0xF));
 }
 
-/* About to execute what stands at the PC. */
+/* About to execute the instruction at the PC. */
 static inline void model_arrive(struct model *m)
 {
     for (unsigned i = 0; model_halting(m) && i < MODEL_COMPARATORS && !m->halted; i++)

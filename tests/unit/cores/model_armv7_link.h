@@ -163,7 +163,7 @@ static inline void model_init(struct model *m, const struct model_event *script,
     m->left += 1000;
 }
 
-/* Somebody else's breakpoint, at a place that is never reached: then ours is not the only one. */
+/* Another debugger's breakpoint, at a place that is never reached: then ours is not the only one. */
 static inline void model_add_theirs(struct model *m)
 {
     m->os_locked = false; /* or it could not be theirs */

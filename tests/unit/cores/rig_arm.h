@@ -1,5 +1,5 @@
 /*
- * A model core with the tool's target and engine on top, programs for it, and a sink that keeps what comes.
+ * A model core with the tool's target and engine on top, programs for it, and a sink that keeps what arrives.
  * For rig_armv7.h and rig_armv8.h.
  */
 #pragma once
@@ -63,7 +63,7 @@ struct scene {
     struct region region;
 };
 
-/* What tells the architectures apart: rig_armv7.h and rig_armv8.h. */
+/* How the architectures differ: rig_armv7.h and rig_armv8.h. */
 static inline struct core rig_identify(struct model *model);
 static inline struct counter rig_counter(const struct core *core);
 
@@ -181,7 +181,7 @@ static inline const char *rig_end(struct rig *rig)
     }
     rig_free(rig);
     if (rig->model.going > 0)
-        model_leave(&rig->model); /* it was told to */
+        model_leave(&rig->model); /* as the test wants */
     return rig->model.hung ? "it hangs"
            : undone        ? model_difference(&rig->model, &rig->before)
                            : "the end failed";

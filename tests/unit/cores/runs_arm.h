@@ -1,6 +1,6 @@
 /*
  * The engine on a core of either architecture: hits of every kind of region, and stops that are not ours. For
- * test_armv7_runs.c and test_armv8_runs.c, each of which has tests of its own.
+ * test_armv7_runs.c and test_armv8_runs.c, each of which has further tests.
  */
 #pragma once
 
@@ -153,7 +153,7 @@ RIG_TEST(breakpoints_left_over_do_not_wake_up)
 
 /* --- stops that are not ours ---------------------------------------------------------------------------- */
 
-/* The core stands at somebody else's stop after the first hit. */
+/* The core is halted at another debugger's stop after the first hit. */
 static void stop_at(struct rig *rig, const struct region *region, uint64_t place, const char *words)
 {
     rig_begin(rig);

@@ -194,7 +194,7 @@ TEST(stops_are_told_apart)
     assert_true(core_reset_seen(&core, 0x5));
 }
 
-/* Of a halted core, as they read there, with nothing left behind. */
+/* Of a halted core, as they read there, with nothing left changed. */
 TEST(registers_are_read_in_both_instruction_sets)
 {
     for (uint32_t thumb = 0; thumb < 2; thumb++) {

@@ -120,7 +120,7 @@ TEST(the_place_is_that_of_the_instruction)
     assert_int_equal(other.offset, 0x006100A2);
     struct address first = cp15_selected(0, 9, 0, 13, 1), second = cp15_selected(1, 9, 0, 13, 1);
     assert_int_equal((uint32_t)first.offset, 0x0009002D);
-    assert_int_not_equal(first.offset, second.offset); /* the ledger tells them apart */
+    assert_int_not_equal(first.offset, second.offset); /* for the ledger they differ */
     assert_int_not_equal(first.offset, cp15_register(9, 0, 13, 1).offset);
 }
 
@@ -149,7 +149,7 @@ TEST(each_access_can_stand_alone)
     }
 }
 
-/* The wait in front of it belongs to another loan. Returns how far it came. */
+/* The wait in front of it belongs to another loan. Returns how far it got. */
 static size_t give_back(const struct loan *loan)
 {
     enum why why;

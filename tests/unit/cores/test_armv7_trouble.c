@@ -25,5 +25,5 @@ static const char *foreign_told(struct rig *rig, bool ran)
     return rig->model.hung        ? "it hangs"
            : rig->model.corrupted ? "R0 was changed under the program"
            : rig->model.careless  ? "something unpredictable was done"
-                                  : (told ? NULL : "the foreign stop is not told");
+                                  : (told ? NULL : "the foreign stop is not reported");
 }

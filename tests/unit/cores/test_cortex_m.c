@@ -130,7 +130,7 @@ TEST(tells_handlers_from_calls)
     assert_non_null(core_no_return(&m4, 0xFEFFFFFE));
 }
 
-/* xPSR, and whether what comes next is done: EQ and NE, LT and GE, the last but one and the last of a block.
+/* xPSR, and whether what follows is done: EQ and NE, LT and GE, the last but one and the last of a block.
  */
 TEST(conditions_of_an_it_block)
 {

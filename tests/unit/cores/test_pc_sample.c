@@ -193,7 +193,7 @@ TEST(what_must_be_set)
 
 static struct pc_look look(const struct core *core, uint64_t status, uint64_t other)
 {
-    /* Of others the one that tells of a loss of power must be read first */
+    /* Of others the one that shows a loss of power must be read first */
     bool is_m = core->ops == &cortex_m_ops;
     return pc_sample_look(core, (const uint64_t[]){is_m ? status : other, is_m ? other : status});
 }

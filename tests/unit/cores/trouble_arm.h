@@ -1,6 +1,6 @@
 /*
  * The engine on a core of either architecture when the same thing goes wrong at any access: whatever it is,
- * the numbers that come are right, and the core is left as it was. For test_armv7_trouble.c and
+ * the numbers are right, and the core is left as it was. For test_armv7_trouble.c and
  * test_armv8_trouble.c.
  */
 #pragma once
@@ -112,7 +112,7 @@ static const char *reset_told(struct rig *rig, bool ran)
     model_forget_r0(&rig->model);
     if (ended != NULL && strcmp(ended, "the end failed") != 0 && strcmp(ended, "it hangs") != 0)
         ended = model_difference(&rig->model, &rig->before);
-    return ended != NULL ? ended : ran || told || rig->n_hits == 0 ? NULL : "the reset is not told";
+    return ended != NULL ? ended : ran || told || rig->n_hits == 0 ? NULL : "the reset is not reported";
 }
 
 static const char *foreign_told(struct rig *rig, bool ran);

@@ -13,7 +13,7 @@ static struct core core_of(uint32_t cpuid)
     return core;
 }
 
-/* SysTick as DDI 0419 tells it, tick by tick: after 0 comes the reload value. */
+/* SysTick by DDI 0419, tick by tick: after 0 the reload value follows. */
 static uint64_t tick(uint64_t value, uint64_t reload)
 {
     return value == 0 ? reload : value - 1;
@@ -130,7 +130,7 @@ TEST(split_counters_are_joined)
     assert_true(counter_value(&split, results, 0) == 0x0123456789ABCDEFULL);
 }
 
-/* Read between the two high words, the low one tells which of them it belongs to. */
+/* Read between the two high words, the low one shows which of them it belongs to. */
 TEST(a_low_word_finds_its_high_word)
 {
     assert_int_equal(counter_high(7, 0x80000000, 7), 7);

@@ -37,7 +37,7 @@ static bool core_offers(void *self, const char *event)
     return event_set_find(self, event) != NULL;
 }
 
-/* Counts are told apart by their powers of ten: A=1000, B=200, C=30; 4 cycles, 0.5 seconds, 8 Hz. */
+/* Counts differ by their powers of ten: A=1000, B=200, C=30; 4 cycles, 0.5 seconds, 8 Hz. */
 static double value_of(const char *expression)
 {
     char text[512];

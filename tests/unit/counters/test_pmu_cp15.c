@@ -193,7 +193,7 @@ FRESH_TEST(a_free_pmu_is_borrowed_and_given_back)
     assert_int_equal(f.careless, 0);
 }
 
-/* Where user mode may read the counters already, that is not ours to take away. */
+/* Where user mode may read the counters already, we must not forbid it. */
 FRESH_TEST(what_user_mode_may_is_left)
 {
     struct core core = core_of(R4);

@@ -79,7 +79,7 @@ FAKE_TEST(others_are_not_touched)
     assert_false(systick_kind.identify(&a9, NULL, &block));
 }
 
-/* Version 1 has none of these, and nothing tells what a read there does. */
+/* Version 1 has none of these, and nothing says what a read there does. */
 FAKE_TEST(version_1_has_no_filters)
 {
     struct fake_pmu *f = *state;
@@ -287,7 +287,7 @@ FAKE_TEST(events_that_are_not_there_are_refused)
     struct fake_pmu *f = *state;
     struct counter_block block;
     struct core core = place(f, A7, 0x41072000);
-    *fake_word(f, 0xE20) = 0x40020018; /* CHAIN is no event of Armv7, whatever this says */
+    *fake_word(f, 0xE20) = 0x40020018; /* CHAIN is not an event of Armv7, whatever this says */
     assert_true(fake_identify(f, &pmu_v7_kind, &core, &block));
     assert_int_equal(pmu_v7_kind.counters_for(&block, 0x03), 0x1E);
     assert_int_equal(pmu_v7_kind.counters_for(&block, 0x04), 0x1E);
@@ -322,7 +322,7 @@ FAKE_TEST(no_counter_is_ever_reset)
     assert_int_equal(f->writes[0].value, 0x41093008);
 }
 
-/* Looked at after it was written: a lock that does not open must not end in counts of 0. */
+/* Read after it was written: a lock that does not open must not end in counts of 0. */
 FAKE_TEST(a_write_that_is_lost_is_seen)
 {
     struct fake_pmu *f = *state;

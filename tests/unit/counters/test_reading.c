@@ -121,7 +121,7 @@ TEST(a_full_one_takes_no_more_and_fits_its_list)
     assert_int_equal(list.n, READING_STEPS);
 }
 
-/* Two words apart, as PMUv3 has its counters, behind one in two words. */
+/* Two words apart, as PMUv3 has its counters, after one in two words. */
 static struct reading row(unsigned n)
 {
     struct reading reading = {0};

@@ -1,5 +1,5 @@
 /*
- * The target: what is found behind a link, what is taken and what is refused, and that closing puts it all
+ * The target: what is found on a link, what is taken and what is refused, and that closing puts it all
  * back.
  */
 #include "../model_link.h"
@@ -137,7 +137,7 @@ FRESH_TEST(a_core_and_its_counters_are_found)
     assert_string_equal(core->blocks[0].kind->name, "dwt");
     assert_string_equal(core->blocks[1].kind->name, "systick");
     assert_int_equal(ledger_held(f.device.ledger), 0);
-    assert_undone(); /* looking changes nothing */
+    assert_undone(); /* reading changes nothing */
 }
 
 FRESH_TEST(a_halted_core_tells_where)
@@ -171,7 +171,7 @@ FRESH_TEST(a_view_that_cannot_be_read_is_no_error)
     f.n_views = 2;
     f.model.what = TROUBLE_FAULT;
     f.model.trouble_at = 0;
-    f.model.trouble_for = 2; /* the second look included */
+    f.model.trouble_for = 2; /* the second read included */
     open_it();
     assert_int_equal(f.device.n_cores, 1);
     assert_int_equal(f.error.kind, ERROR_NONE);

@@ -7,7 +7,7 @@
 #include "cores/armv7_transfer.h"
 #include "device/halted_access.h"
 
-static long impatience; /* microseconds that each look at the clock takes, beside the model's time */
+static long impatience; /* microseconds that each read of the clock takes, besides the model's time */
 
 static int clock_of_the_impatient(struct timespec *now)
 {
@@ -55,7 +55,7 @@ static bool prepare(struct rig *rig)
     return halted_access_prepare(rig->device.halted_access, &rig->deadline, &rig->error);
 }
 
-/* As a monitor is set up: some registers are looked at, some changed, and the core is let go. */
+/* As a monitor is set up: some registers are read, some changed, and the core is let go. */
 static bool program(struct rig *rig)
 {
     const struct setting settings[] = {setting(cp15_register(9, 0, 14, 0), 1),
@@ -185,7 +185,7 @@ RIG_TEST(what_was_halted_stays_so)
     assert_int_equal(rig->model.moe, 3);
 }
 
-/* Between our look and our request to halt, the core reaches another debugger's BKPT. */
+/* Between our read and our request to halt, the core reaches another debugger's BKPT. */
 RIG_TEST(what_stops_for_another_reason_is_left_to_who_waits_for_that)
 {
     static const struct model_event bkpt[] = {{.cycles = 1000000, .pc = 0x8000},
@@ -298,8 +298,8 @@ RIG_TEST(an_interrupt_anywhere)
 
 /* --- resets --------------------------------------------------------------------------------------------- */
 
-/* A core that was given its mode of before must not go on, and that is told; one that was caught before it
- * was halted for anything goes on, and no number is made of it. */
+/* A core that was given its mode of before must not go on, and that is reported; one that was caught before
+ * it was halted for anything goes on, and no number is made of it. */
 RIG_TEST(a_reset_anywhere)
 {
     long at = 0, left = 0, went_on = 0;
@@ -335,7 +335,7 @@ RIG_TEST(a_reset_anywhere)
         fail_msg("%ld resets, %ld left halted, %ld went on", at, left, went_on);
 }
 
-/* What the run saw itself of it is not told once more. */
+/* What the run saw itself of it is not reported once more. */
 RIG_TEST(a_reset_between_two_halts)
 {
     struct rig *rig = set_up(0);

@@ -1,6 +1,6 @@
 /*
  * System registers of an Armv8-A core that runs, and memory as it sees it: as test_halted_access.c has it for
- * CP15, and what is different there: a level at which nothing can be done, and a status that tells late.
+ * CP15, and what is different there: a level at which nothing can be done, and a status that shows it late.
  */
 #include "../cores/rig_armv8.h"
 
@@ -8,7 +8,7 @@
 
 enum { LOOKED_AT = 3 };
 
-static long impatience; /* microseconds that each look at the clock takes, beside the model's time */
+static long impatience; /* microseconds that each read of the clock takes, besides the model's time */
 
 static int clock_of_the_impatient(struct timespec *now)
 {
@@ -45,7 +45,7 @@ static struct rig *set_up(unsigned slow)
     return set_up_script(busy, COUNT(busy), slow);
 }
 
-/* As `stub enable` does, with a look before and after it. */
+/* As `stub enable` does, with a read before and after it. */
 static bool go(struct rig *rig, uint64_t *control, uint64_t *words)
 {
     const struct restore pair = {.how = RESTORE_PAIR, .clear = armv8_own_pmu(12, 2)};
@@ -71,7 +71,7 @@ static const char *end(struct rig *rig)
     }
     rig_free(rig);
     if (rig->model.going > 0)
-        model_leave(&rig->model); /* it was told to */
+        model_leave(&rig->model); /* as the test wants */
     const char *wrong = rig->model.hung ? "it hangs"
                         : undone        ? model_difference(&rig->model, &rig->before)
                                         : "the end failed";
@@ -251,7 +251,7 @@ RIG_TEST(the_link_lost_twice)
     }
 }
 
-/* A core that was given registers of before must not go on, and that is told. */
+/* A core that was given registers of before must not go on, and that is reported. */
 RIG_TEST(a_reset_anywhere)
 {
     long at = 0, left = 0, went_on = 0;

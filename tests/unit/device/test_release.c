@@ -1,5 +1,5 @@
 /*
- * Release: what is taken away of a model core, and what is the program's own and stays.
+ * Release: what is removed of a model core, and what is the program's own and stays.
  */
 #include "../model_link.h"
 #include "../test.h"
@@ -15,7 +15,7 @@ static struct fixture {
     struct deadline deadline;
     struct error error;
     char removed[256];
-    enum mapping code; /* below `data`; behind it are variables */
+    enum mapping code; /* below `data`; after it are variables */
     uint64_t data;
 } f;
 
@@ -134,7 +134,7 @@ RELEASE_TEST(interrupts_that_were_held_off_are_let_in_before_it_goes_on)
 
 enum { CODE = 0x20000000, DATA = CODE + 16, SIZE = 32, STANDS = CODE + 8, VALUE = DATA + 8 };
 
-/* The ELF has NOPs there, the target a breakpoint instruction, and a variable that looks like one. */
+/* The ELF has NOPs there, the target a breakpoint instruction, and a variable of the same value. */
 static void look_at_code(void)
 {
     uint8_t bytes[SIZE];
@@ -166,7 +166,7 @@ RELEASE_TEST(what_may_be_code_or_a_variable_is_left_and_told)
     assert_int_equal(model_halfword(&f.model, VALUE), 0xBE77);
 }
 
-/* The core is halted elsewhere, and comes to STANDS as soon as it is let go. */
+/* The core is halted elsewhere, and reaches STANDS as soon as it is let go. */
 static struct release stop_again(enum model_kind kind, uint16_t code)
 {
     const struct model_event soon = {.kind = kind, .cycles = 10, .pc = STANDS, .sp = 0x20007F00};

@@ -91,7 +91,7 @@ TEST(what_was_borrowed_is_given_back)
     at_each_access(MODEL_WAIT, true);
 }
 
-/* Two loans of R11 in a list whose answer was lost: nobody knows how far it came. */
+/* Two loans of R11 in a list whose answer was lost: nobody knows how far it got. */
 TEST(what_a_lost_list_has_borrowed_is_given_back)
 {
     const struct core_proof spare = {.which = CORE_R0 + 11, .value = 0xCAFE0B0B};

@@ -1,4 +1,4 @@
-/* Snapshots: a register that the ledger forgets is found, and what moves by itself is told from it. */
+/* Snapshots: a register that the ledger forgets is found, and what moves by itself is not taken for it. */
 #include "../fake_link.h"
 #include "../test.h"
 
@@ -101,7 +101,7 @@ TEST(what_refuses_is_unknown)
     tear_down(&rig);
 }
 
-/* --- how resets are told -------------------------------------------------------------------------------- */
+/* --- how resets are seen -------------------------------------------------------------------------------- */
 
 static uint64_t control_after(struct rig *rig, uint64_t before)
 {

@@ -28,7 +28,7 @@ TEST(bits_of_one_register_are_one_item)
     assert_int_equal(witness.n, 2);
     assert_int_equal(witness.items[0].mask, 0x21);
     assert_int_equal(witness.items[0].value, 0x21);
-    witness_take(&witness, &off); /* said last */
+    witness_take(&witness, &off); /* the last one */
     assert_int_equal(witness.items[0].mask, 0x21);
     assert_int_equal(witness.items[0].value, 0x01);
 }

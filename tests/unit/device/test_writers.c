@@ -1,6 +1,6 @@
 /*
  * Who writes a counter, on a model core whose program does it: what is seen, what is left alone, and that
- * nothing is left behind whatever goes wrong on the way.
+ * nothing is left changed whatever goes wrong on the way.
  */
 #include "../engine/rig.h"
 
@@ -35,7 +35,7 @@ static bool watch(struct rig *rig, const char *first)
     return writers_watch(&rig->device, rig->device.block, first, &seen, &rig->deadline, &rig->error);
 }
 
-/* As a command does at its end, some times if the link comes back. */
+/* As a command does at its end, some times if the link works again. */
 static void end_clean(struct rig *rig)
 {
     struct deadline deadline = deadline_in_ms(60000, NULL);

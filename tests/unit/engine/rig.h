@@ -1,5 +1,5 @@
 /*
- * A model core with the tool's target and engine on top, and a sink that keeps what comes: for the tests of
+ * A model core with the tool's target and engine on top, and a sink that keeps what arrives: for the tests of
  * the direct engine.
  */
 #pragma once
@@ -14,7 +14,7 @@
 
 enum { RIG_HITS = 64, RIG_REHITS = 512, RIG_COST = 11 }; /* the model's leave_cost and enter_cost */
 
-/* A program that comes by the same two places again and again. */
+/* A program that passes the same two places again and again. */
 static const struct region part = {.start = 0x1000, .end = 0x1100};
 static const struct region whole = {.start = 0x1000, .to_return = true, .low = 0x1000, .high = 0x1080};
 
@@ -191,7 +191,7 @@ static inline uint32_t rig_work(const struct raw_hit *hit)
     return (uint32_t)(hit->to[0] - hit->from[0]) - hit->pairs * RIG_COST;
 }
 
-/* With `looks`: each hit was looked at once, where it ended. `third`: the debugger has that register, too. */
+/* With `looks`: each hit was read once, where it ended. `third`: the debugger has that register, too. */
 static inline void rig_check_seen(const struct rig *rig, bool third)
 {
     assert_int_equal(rig->n_seen, rig->n_hits);
@@ -216,7 +216,7 @@ static inline void rig_check_hits(const struct rig *rig, size_t n, uint32_t base
         const struct raw_hit *hit = &rig->hits[i];
         assert_int_equal(rig_round(rig_work(hit), base, grow), i);
         if ((uint64_t)rig_work(hit) > (hit->after_us - hit->before_us) * MODEL_MHZ)
-            fail_msg("hit %zu ran for %u cycles, and is said to have run for no more than %u us", i,
+            fail_msg("hit %zu ran for %u cycles, and should have run for no more than %u us", i,
                      rig_work(hit), (unsigned)(hit->after_us - hit->before_us));
     }
 }

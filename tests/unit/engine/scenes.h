@@ -73,7 +73,7 @@ static const struct scene {
     {"round", round_trip, COUNT(round_trip), {.start = 0x1000, .end = 0x1000}},
 };
 
-/* What one run came to. */
+/* How one run ended. */
 struct end {
     bool armed, ran;
     long accesses; /* from arming to the end of the run */
@@ -112,7 +112,7 @@ static inline struct end go(struct rig *rig, const struct scene *scene)
     return end;
 }
 
-/* `unseen` counts the interrupts that came up in Debug state and ran first without a word; may be NULL. */
+/* `unseen` counts the interrupts that pended in Debug state and ran first without a word; may be NULL. */
 static inline const char *wrong_hits(const struct rig *rig, unsigned *unseen)
 {
     long last = -1;
@@ -144,7 +144,7 @@ static inline const char *wrong_rehits(const struct rig *rig)
 
 static inline const char *end_clean(struct rig *rig)
 {
-    rig->model.trouble_at = -1; /* the end has a test of its own */
+    rig->model.trouble_at = -1; /* another test is for the end */
     bool ended = rig_end(rig);
     const char *difference = model_difference(&rig->model, &rig->before);
     return difference != NULL ? difference : ended ? NULL : "the end failed";

@@ -86,7 +86,7 @@ FRESH_TEST(the_last_free_comparator_is_taken)
     f.model.fp_ctrl |= 1;
     f.model.comparators[0] = 0x40002001; /* another debugger's */
     f.model.comparators[5] = 0x80002003;
-    f.model.comparators[4] = 0x40002000; /* off, with a value of its own */
+    f.model.comparators[4] = 0x40002000; /* off, with a value */
     begin();
     assert_true(prepare(CODE));
     assert_int_equal(f.breakpoints.comparator, 4);
@@ -258,7 +258,7 @@ FRESH_TEST(removing_can_be_tried_again)
         f.model.trouble_for = 1;
         f.model.what = TROUBLE_LOST;
         bool removed = breakpoints_remove(&f.breakpoints, &f.deadline, &f.error);
-        assert_int_equal(removed, k >= 6); /* each is looked at, and written */
+        assert_int_equal(removed, k >= 6); /* each is read, and written */
         f.model.lost = false;
         f.model.trouble_at = -1;
         assert_true(breakpoints_remove(&f.breakpoints, &f.deadline, &f.error));

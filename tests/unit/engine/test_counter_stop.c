@@ -180,7 +180,7 @@ TEST(a_look_tells_whose_stop_it_is)
     rig.chosen.core.resets = RESETS_NOTICED;
     for (size_t i = 0; i < sizeof looks / sizeof *looks; i++) {
         uint64_t results[ROOM + 1] = {0};
-        rig.list.n = 1; /* whatever comes before */
+        rig.list.n = 1; /* whatever precedes it */
         struct counter_stop_places at = counter_stop_add_look(&rig.stop, &rig.list);
         for (size_t k = at.cause; k < rig.list.n; k++)
             results[k] = rig.items[k].at.offset == DFSR         ? looks[i].cause

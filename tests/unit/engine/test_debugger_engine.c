@@ -87,7 +87,7 @@ TIDY_TEST(every_hit_is_exact)
         for (size_t k = 0; k < rig->n_rehits; k++)
             assert_int_equal(rig->rehits[k], RIG_COST);
         assert_int_equal(rig->n_hits, HITS);
-        for (size_t k = 1; k < HITS; k++) /* a step within one costs a cycle of its own */
+        for (size_t k = 1; k < HITS; k++) /* a step within one costs one more cycle */
             assert_int_equal(rig_work(&rig->hits[k]) - rig_work(&rig->hits[k - 1]), GROW);
         if (rig->hits[0].pairs == 1)
             assert_int_equal((rig_work(&rig->hits[0]) - BASE) % GROW, 0);
@@ -110,7 +110,7 @@ TIDY_TEST(each_hit_is_looked_at_where_it_ends)
     }
 }
 
-/* It comes up while the core is halted and runs at the next resume; a halt does not cost that. */
+/* It pends while the core is halted and runs at the next resume; a halt does not cost that. */
 TIDY_TEST(an_interrupt_is_not_what_a_halt_costs)
 {
     enum { REHITS = 6, RESUMES = 2 * (REHITS + 2) };
@@ -233,7 +233,7 @@ TIDY_TEST(a_debugger_that_steps_over_is_not_calibrated)
     end(rig, false);
 }
 
-/* Where a branch stands at both ends, or there is one breakpoint only, nothing tells. */
+/* With a branch at both ends, or one breakpoint only, nothing shows it. */
 TIDY_TEST(why_there_is_no_calibration_is_said)
 {
     for (int i = 0; i < 2; i++) {
@@ -273,7 +273,7 @@ TIDY_TEST(a_foreign_stop_is_left_alone)
     assert_true(rig->model.halted && rig->model.pc == 0x1080);
 }
 
-/* Of a thread that came to the breakpoint just before it was moved on: here from the start to the end. */
+/* Of a thread that reached the breakpoint just before it was moved on: here from the start to the end. */
 TIDY_TEST(a_late_stop_is_passed_over)
 {
     struct rig *rig = begin_scene(0);

@@ -16,7 +16,7 @@ RIG_TEST(hits_are_exact_and_leave_no_trace)
     struct region region = {.start = START, .end = END};
     for (unsigned rehits = 0; rehits < 40; rehits += 13) {
         struct rig *rig = rig_fresh(to_end, COUNT(to_end));
-        rig->model.comparators[5] = 0x50000ABC; /* off, but with a value of its own */
+        rig->model.comparators[5] = 0x50000ABC; /* off, but with a value */
         rig_begin(rig);
         assert_true(rig_arm(rig, &region));
         assert_true(rig_run(rig, 1, rehits));

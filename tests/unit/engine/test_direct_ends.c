@@ -1,6 +1,6 @@
 /*
- * The direct engine with a sink that looks at the core where each hit ends: the core stands there, the hits
- * are those of a run without such looks, and the target is put back.
+ * The direct engine with a sink that reads the core where each hit ends: the core is halted there, the hits
+ * are those of a run without such reads, and the target is put back.
  */
 #include "scenes.h"
 

@@ -1,6 +1,6 @@
 /*
  * The direct engine and a Cortex-M7's erratum 3092511: a breakpoint that is reached just as an interrupt
- * comes up halts the core in the handler, which has no breakpoint.
+ * pends halts the core in the handler, which has no breakpoint.
  */
 #include "rig.h"
 

@@ -294,7 +294,7 @@ static const struct region handler_region = {
     .exits = {{.at = 0x1060, .popped = 2}, {.at = 0x1040}, {.at = 0x1020, .conditional = true}},
     .n_exits = 3};
 
-/* By each of its exits in turn; the one in an IT block is passed, and taken the next time. What runs behind a
+/* By each of its exits in turn; the one in an IT block is passed, and taken the next time. What runs after a
  * return is none of it. */
 RIG_TEST(a_handler_ends_at_its_own_return)
 {

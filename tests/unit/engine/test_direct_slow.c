@@ -40,7 +40,7 @@ RIG_TEST(a_stale_halt_is_not_taken_for_a_new_one)
             assert_int_equal(rig->n_hits, 5);
             for (size_t k = 0; k < 5; k++)
                 assert_int_equal(rig_work(&rig->hits[k]), 20000 + 7 * k);
-            finish_leaving(rig); /* has a test of its own */
+            finish_leaving(rig); /* another test is for that */
             rig_end_clean(rig);
         }
 }
@@ -106,7 +106,7 @@ RIG_TEST(a_stale_halt_in_a_step_is_not_the_step)
     }
 }
 
-/* A proof without a wait that comes before the register does. */
+/* A proof without a wait, made before the register has its value. */
 RIG_TEST(a_late_register_is_not_taken_for_another_value)
 {
     for (uint32_t transfer = 0; transfer < 9; transfer++)

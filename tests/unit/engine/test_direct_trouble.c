@@ -9,7 +9,7 @@
 /* Time is the model's, and goes by with accesses only. */
 TEST_TIME(rig_clock, test_no_nap)
 
-/* How often an interrupt that came up in Debug state ran first without a word. */
+/* How often an interrupt that pended in Debug state ran first without a word. */
 static unsigned unseen;
 
 /* Runs every scene with the trouble at every access. */
@@ -75,7 +75,7 @@ RIG_TEST(an_interrupt_may_come_up_anywhere)
 {
     unseen = 0;
     everywhere(TROUBLE_PEND, 1, must_succeed);
-    /* Between the look at ICSR and the write that resumes there is one access to each hit. */
+    /* Between the read of ICSR and the write that resumes there is one access to each hit. */
     assert_true(unseen <= COUNT(scenes) * 2 * HITS);
 }
 
@@ -92,7 +92,7 @@ RIG_TEST(an_interrupt_may_come_up_anywhere_on_an_m7)
 
 static const char *link_came_back(struct rig *rig, const struct end *end)
 {
-    const char *words = end->ran || end->kind != ERROR_LINK_LOST ? "the loss was not told" : NULL;
+    const char *words = end->ran || end->kind != ERROR_LINK_LOST ? "the loss was not reported" : NULL;
     rig->model.lost = false;
     const char *ended = end_clean(rig);
     return words != NULL ? words : ended;
@@ -111,7 +111,7 @@ RIG_TEST(the_link_may_be_lost_after_any_access)
 static const char *cancelled(struct rig *rig, const struct end *end)
 {
     const char *words =
-        end->armed && !end->ran && end->kind != ERROR_CANCELLED ? "not told as cancelled" : NULL;
+        end->armed && !end->ran && end->kind != ERROR_CANCELLED ? "not reported as cancelled" : NULL;
     const char *ended = end_clean(rig);
     return words != NULL ? words : ended;
 }
@@ -123,7 +123,8 @@ RIG_TEST(it_may_be_cancelled_anywhere)
 
 static const char *reset_or_nothing(struct rig *rig, const struct end *end)
 {
-    const char *words = end->armed && !end->ran && end->kind != ERROR_RESET ? "not told as a reset" : NULL;
+    const char *words =
+        end->armed && !end->ran && end->kind != ERROR_RESET ? "not reported as a reset" : NULL;
     rig->model.careless = 0; /* the reset changed C_MASKINTS */
     const char *ended = end_clean(rig);
     return words != NULL ? words : ended;
@@ -173,8 +174,8 @@ RIG_TEST(a_reset_at_the_end_does_not_leave_the_core_halted)
     scene_core = SCENE_M4;
 }
 
-/* Hits that come fast wait until it is known whether there was a reset, from the second list of a long run
- * on; there the core stays at the last one's end until the third list lets it go, which looks no sooner than
+/* Fast hits wait until it is known whether there was a reset, from the second list of a long run
+ * on; there the core stays at the last one's end until the third list lets it go, which checks no sooner than
  * the fourth. */
 enum { LISTS = 3 * HIT_RESULTS_ROOM, FAST = LISTS + 6 };
 
@@ -237,7 +238,7 @@ RIG_TEST(trouble_may_come_while_hits_are_held)
                 rig->model.lost = false;
                 rig->model.careless = 0;
                 if (kinds[k] == TROUBLE_HALT)
-                    (void)rig_end(rig); /* left as it stands, see above */
+                    (void)rig_end(rig); /* left as it is, see above */
                 else
                     assert_null(end_clean(rig));
                 (void)rig_tear_down(NULL);
@@ -265,7 +266,7 @@ RIG_TEST(no_more_hits_are_held_than_there_is_room_for)
 static const char *left_halted(struct rig *rig, const struct end *end)
 {
     const char *words =
-        end->armed && !end->ran && end->kind != ERROR_FOREIGN_STOP ? "not told as foreign" : NULL;
+        end->armed && !end->ran && end->kind != ERROR_FOREIGN_STOP ? "not reported as foreign" : NULL;
     if (!rig->model.foreign) {
         const char *ended = end_clean(rig);
         return words != NULL ? words : ended;
@@ -353,10 +354,10 @@ RIG_TEST(the_end_can_be_tried_again)
             rig->model.trouble_at = rig->model.accesses + k;
             rig->model.trouble_for = 1;
             bool first = rig_undo(rig, &error);
-            const char *told = first || error.kind != ERROR_NONE ? NULL : "a failure was not told";
+            const char *told = first || error.kind != ERROR_NONE ? NULL : "a failure was not reported";
             bool over = rig->model.accesses <= rig->model.trouble_at;
             rig->model.lost = false;
-            rig->model.careless = 0; /* the run's ends have tests of their own */
+            rig->model.careless = 0; /* other tests are for the run's ends */
             const char *ended = end_clean(rig);
             told = ended != NULL ? ended : told;
             if (told != NULL && wrong++ < WORDS)

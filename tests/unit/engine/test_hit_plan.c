@@ -68,7 +68,7 @@ static size_t find(size_t from, size_t to, enum op op, uint64_t offset, uint64_t
     for (size_t i = from; i < to; i++)
         if (items[i].op == op && items[i].at.offset == offset && (op == OP_READ || items[i].value == value))
             return i;
-    fail_msg("no such step: %d 0x%08X 0x%08X", (int)op, (unsigned)offset, (unsigned)value);
+    fail_msg("missing step: %d 0x%08X 0x%08X", (int)op, (unsigned)offset, (unsigned)value);
     return SIZE_MAX;
 }
 
@@ -114,7 +114,7 @@ FRESH_TEST(a_hit_from_start_to_end)
     assert_proof(0, first[SEGMENT_ENTRY], 15, 0x1000);
     assert_int_equal(first[SEGMENT_ENTRY], first[SEGMENT_LEAVE]); /* no call to be proved */
 
-    /* Read, point at the end, look for interrupts, run: in this order, and nothing between the time and run.
+    /* Read, point at the end, check for interrupts, run: in this order, and nothing between the time and run.
      */
     size_t leave = first[SEGMENT_LEAVE], at_end = first[SEGMENT_AT_END];
     assert_step(hit_steps.reading_at[0][0], OP_READ, COUNTER, 0);
@@ -144,7 +144,7 @@ FRESH_TEST(a_hit_from_start_to_end)
     assert_int_equal(count(0, list.n, OP_READ, COUNTER), 2);
 }
 
-/* A reset while the core is halted at the end must not go unseen: looked for after the counters are read. */
+/* A reset while the core is halted at the end must not go unseen: checked after the counters are read. */
 FRESH_TEST(resets_are_looked_for_after_the_reading)
 {
     struct hit_plan plan = plan_to(0x1100);
@@ -200,7 +200,7 @@ FRESH_TEST(indices_hold_after_other_hits)
 }
 
 /* Each re-hit: pending interrupts, cause cleared, run, wait, a new breakpoint here, the counters. Interrupts
- * are held off from before the first to behind the last, by writes that keep C_HALT. */
+ * are held off from before the first to after the last, by writes that keep C_HALT. */
 FRESH_TEST(rehits_prove_themselves)
 {
     struct hit_plan plan = plan_to(0x1100);

@@ -1,5 +1,5 @@
 /*
- * Hit results: a hit without a look for resets is held until a later hit, or the engine, has looked.
+ * Hit results: a hit without a check for resets is held until a later hit, or the engine, has checked.
  */
 #include "../test.h"
 
@@ -62,7 +62,7 @@ static int set_up(void **state)
 
 #define FRESH_TEST(name) TEST_WITH(name, set_up, NULL)
 
-/* A hit of `cycles`, from where the counter stands; the index of its look for a reset, SIZE_MAX: none. */
+/* A hit of `cycles`, from the counter's present value; the index of its check for a reset, SIZE_MAX: none. */
 static size_t add(uint64_t cycles, bool reset_later)
 {
     struct hit_plan plan = {.core = &core,
@@ -115,7 +115,7 @@ FRESH_TEST(a_reset_takes_all_that_is_held)
     (void)add(102, true);
     results[add(103, false)] = VCATCH;
     (void)add(104, true);
-    (void)add(105, false); /* what comes behind a reset is another program's */
+    (void)add(105, false); /* what follows a reset is another program's */
     assert_int_equal(results[first], 0);
     hit_results_take(&hits, results, list.n);
     assert_got(1);
@@ -124,7 +124,7 @@ FRESH_TEST(a_reset_takes_all_that_is_held)
     assert_got(1);
 }
 
-/* What it counted by was changed at some time since the look before. */
+/* What it counted by was changed at some time since the check before. */
 FRESH_TEST(a_change_of_the_settings_takes_all_that_is_held)
 {
     static const struct witness enable = {
@@ -188,7 +188,7 @@ FRESH_TEST(enough_counts_what_was_held)
     assert_true(hits.enough);
 }
 
-/* The sink has not seen the hits before yet, and would take it for a look at the first of them. */
+/* The sink has not seen the hits before yet, and would take it for a poll of the first of them. */
 FRESH_TEST(looks_are_not_given_ahead_of_held_hits)
 {
     const uint64_t values[] = {1};

@@ -1,6 +1,6 @@
 /*
  * What counts against the time in which a region has to be reached: time in which the core could get there.
- * Not that of a slow connection while the core stands, and not a pause of the tool itself.
+ * Not that of a slow connection while the core is halted, and not a pause of the tool itself.
  */
 #include "../model_debugger.h"
 #include "rig.h"
@@ -10,7 +10,7 @@ enum { SLOW_US = 400000, TIMEOUT_MS = 1000, PAUSE_S = 12 };
 static struct model_debugger attached;
 static struct link *attached_link;
 static int64_t call_us; /* what each call of the link takes */
-static int64_t gone_us; /* beside that, a millisecond a look at the clock, and the pauses */
+static int64_t gone_us; /* besides that, a millisecond for each read of the clock, and the pauses */
 
 static int clock_of_calls(struct timespec *now)
 {

@@ -87,7 +87,7 @@ FRESH_TEST(a_table_names_its_components)
     put(0x80000004, 0x00020002); /* not present: skipped, and not the end */
     put(0x80000008, 0x00011003);
     put(0x8000000C, 0);
-    put(0x80000010, 0x00099003); /* behind the end */
+    put(0x80000010, 0x00099003); /* after the end */
     component(0x80010000, 9, 0xC09, 0x15, 0);
     component(0x80011000, 9, 0x9A0, 0x16, 0);
     assert_true(walk(0x80000000));
@@ -190,7 +190,7 @@ FRESH_TEST(the_way_to_one_component)
     unsigned reads = f.reads;
     assert_true(coresight_find(f.ledger, 0, 0x100000, 0x105000, &one, &deadline, &f.error));
     assert_false(one.readable);
-    assert_true(f.reads - reads > reads); /* the first walk did not look behind it */
+    assert_true(f.reads - reads > reads); /* the first walk did not read on after it */
 }
 
 /* A table of class 9 with entries of two words, and one that ends when it is full. */

@@ -1,4 +1,4 @@
-/* Cores behind debug buses: which components belong to which, as a Zynq has them and as others might. */
+/* Cores on debug buses: which components belong to which, as a Zynq has them and as others might. */
 #include "../test.h"
 #include "cores/architectures.h"
 
@@ -11,7 +11,7 @@
 
 enum { PORTS = 4, AHB = 0, APB = 1 };
 
-/* Access ports, and what stands on the debug bus behind one of them. */
+/* Access ports, and what is on the debug bus at one of them. */
 static struct fixture {
     struct link link;
     struct found found;
@@ -206,7 +206,7 @@ FRESH_TEST(two_cores_through_a_probe)
     assert_int_equal(f.others, 0); /* the system bus was not touched */
 }
 
-/* As an STM32MP25 has it: the first system bus is that of a Cortex-M, and AXI comes after AHB. */
+/* As an STM32MP25 has it: the first system bus is that of a Cortex-M, and AXI follows AHB. */
 FRESH_TEST(memory_is_that_of_the_cores_own_bus)
 {
     enum { OTHER_AHB = 2, AXI = 3 };
@@ -319,7 +319,7 @@ FRESH_TEST(what_belongs_to_which_core)
     }
 }
 
-/* A core without power is listed among the components, and is no core that can be measured. */
+/* A core without power is listed among the components, and cannot be measured. */
 FRESH_TEST(a_core_that_is_off_is_left_out)
 {
     debug_component(&f.words, 0x80000000, 1, 0x4A9, 0, 0);

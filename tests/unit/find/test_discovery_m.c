@@ -1,4 +1,4 @@
-/* Cortex-M cores behind bare access ports: where discovery looks for one, and where it must not. */
+/* Cortex-M cores at bare access ports: where discovery reads, and where it must not. */
 #include "../test.h"
 
 #include "debug_words.h"
@@ -165,7 +165,7 @@ FRESH_TEST(what_stands_there_is_something_else)
     assert_int_equal(f.found.passed_over, 0);
 }
 
-/* Without a table it looks only if all ports are AHB-APs. */
+/* Without a table it reads only if all ports are AHB-APs. */
 FRESH_TEST(no_look_where_another_kind_of_core_may_be)
 {
     static const uint32_t bases[] = {UINT32_MAX, 0x2, 0, 0x3};
@@ -183,7 +183,7 @@ FRESH_TEST(no_look_where_another_kind_of_core_may_be)
             assert_int_equal(f.looked[0] + f.looked[1], 0);
         }
     set_up(NULL);
-    add_port(AHB); /* on this bus no core, or one that is off: the other port's is told of */
+    add_port(AHB); /* on this bus no core, or one that is off: the other port's is named */
     add_port(AHB);
     add_cortex_m(1);
     assert_true(run());

@@ -1,4 +1,4 @@
-/* Knights Corner's PMU: what it is told, what is put back, which counter counts what. */
+/* Knights Corner's PMU: what is written, what is put back, which counter counts what. */
 #include "../test.h"
 
 #include "cores/architectures.h"

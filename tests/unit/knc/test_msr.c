@@ -42,7 +42,7 @@ static enum why run(struct msr_link *link, const struct msr_op *ops, size_t n, u
     for (*done = 0; *done < n; ++*done, fake.accesses++) {
         const struct msr_op *op = &ops[*done];
         if (fake.accesses == fake.fail_at) {
-            error_set(error, fake.fail_with == LINK_LOST ? ERROR_LINK_LOST : ERROR_FAULT, "told to");
+            error_set(error, fake.fail_with == LINK_LOST ? ERROR_LINK_LOST : ERROR_FAULT, "as wanted");
             return fake.fail_with;
         }
         if (op->kind == MSR_TIME) {

@@ -1,6 +1,6 @@
 /*
  * An engine that runs hits of a test's choosing, in the order of a real one: re-hits at the start, the hit,
- * re-hits at the end. It has a clock of its own, which goes on with every hit.
+ * re-hits at the end. Its own clock goes on with every hit.
  */
 #pragma once
 

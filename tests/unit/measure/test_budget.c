@@ -1,4 +1,4 @@
-/* Budgets: what keeps within, what does not, and what cannot be told. */
+/* Budgets: what keeps within, what does not, and what is not known. */
 #include "../test.h"
 
 #include "measure/budget.h"
@@ -111,8 +111,8 @@ FRESH_TEST(a_mean_is_judged_by_chance)
     assert_int_equal(of_mean(130, 1).verdict, VERDICT_PASS);
     assert_int_equal(of_mean(70, 1).verdict, VERDICT_REGRESSED);
     assert_int_equal(of_mean(102, 1).verdict, VERDICT_INCONCLUSIVE);
-    assert_string_equal(of_mean(102, 1).why, "100 hits do not tell: more of them may (-r)");
-    /* What is rare for one is no wonder among a thousand */
+    assert_string_equal(of_mean(102, 1).why, "100 hits do not decide: more of them may (-r)");
+    /* What is rare for one must occur among a thousand */
     assert_int_equal(of_mean(81, 1).verdict, VERDICT_REGRESSED);
     assert_int_equal(of_mean(81, 1000).verdict, VERDICT_INCONCLUSIVE);
     assert_int_equal(of_mean(70, 1000).verdict, VERDICT_REGRESSED);

@@ -68,7 +68,7 @@ static double alike(double before)
 static const struct {
     const char *name;
     shape *of;
-    double right; /* the part of the steps that is found at its run, at least: a slow run beside it blurs a
+    double right; /* the part of the steps that is found at its run, at least: a slow run next to it blurs a
                      step */
 } shapes[] = {{"all equal", equal, 1},          {"normal", bell, 0.97},
               {"two modes", two_modes, 0.97},   {"5 % slow ones", seldom_slow, 0.93},
@@ -146,7 +146,7 @@ TEST(exact_rows_need_two_runs)
     assert_int_equal(changes_find(values, 21, 0.03, changes, ROOM), 1);
     assert_int_equal(changes[0].at, 19);
     assert_true(changes[0].before == 475 && changes[0].after == 483);
-    values[20].error = 1; /* a run that knows its value less well is no proof */
+    values[20].error = 1; /* a run that knows its value less well proves nothing */
     assert_int_equal(changes_find(values, 21, 0.03, changes, ROOM), 0);
     values[20].error = 0;
     assert_int_equal(changes_find(values + 16, 5, 0.01, changes, ROOM), 0);
@@ -177,7 +177,7 @@ TEST(short_rows_have_no_change)
         assert_int_equal(changes_find(values, n, 0.01, changes, ROOM), 0);
 }
 
-/* What a run knows of its own value counts, even if the runs happen to agree. */
+/* What a run knows of the value counts, even if the runs happen to agree. */
 TEST(unsure_runs_hide_a_step)
 {
     struct change_value values[40];

@@ -71,7 +71,7 @@ TIDY_TEST(a_claimed_clock_that_the_counter_outruns_is_not_believed)
     assert_true(clock.hz == 4e6);
 }
 
-/* The true rate lies within the error, whatever the counter and wherever it stood. */
+/* The true rate lies within the error, whatever the counter and its value. */
 TIDY_TEST(the_truth_lies_within_the_error)
 {
     static const double rates[] = {12e6, 48e6, 133e6, 600e6};
@@ -84,7 +84,7 @@ TIDY_TEST(the_truth_lies_within_the_error)
             assert_true(clock.hz - clock.error_hz <= rates[i] * 1.000001);
             assert_true(clock.hz + clock.error_hz >= rates[i] * 0.999999);
             assert_true(clock.error_hz > 0 && clock.error_hz < 0.1 * rates[i]);
-            assert_true(clock.bound_hz >= 1e9); /* what was measured now does not bound what comes */
+            assert_true(clock.bound_hz >= 1e9); /* what was measured now does not bound what follows */
         }
 }
 

@@ -1,4 +1,4 @@
-/* All threads of a card: each with a window of its own, what is free on all, and what goes wrong on one. */
+/* All threads of a card: each with its window, what is free on all, and what goes wrong on one. */
 #include "../test.h"
 
 #include "counters/counter.h"
@@ -9,7 +9,7 @@
 
 enum { CPUS = 7, REGISTERS = 0x30, CNTR0 = 0x20, SELECT0 = 0x28, CONTROL = 0x2F };
 
-/* Each look at a counter of CPU n finds it n + 1 further. */
+/* Each read of a counter of CPU n finds it n + 1 further. */
 static struct card {
     struct link link;
     uint64_t at[CPUS][REGISTERS];

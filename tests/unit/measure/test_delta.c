@@ -5,7 +5,7 @@
 #include "../test.h"
 
 #include "fake_engine.h"
-#include "measure/precision.h"
+#include "measure/verdict.h"
 
 #include <math.h>
 
@@ -301,7 +301,7 @@ FRESH_TEST(a_hit_with_a_bound_is_judged_by_it)
     assert_int_equal(bounded, 1);
 }
 
-/* --- a counter that somebody else writes ---------------------------------------------------------------- */
+/* --- a counter that something else writes --------------------------------------------------------------- */
 
 static void cleared_inside(struct fake_engine *engine, uint64_t number, struct raw_hit *hit)
 {
@@ -509,7 +509,7 @@ FRESH_TEST(for_a_time_or_so_many_hits_whichever_comes_first)
     assert_int_equal(results.n, 50);
 }
 
-/* The hit that does not come is waited for no longer than that, and is no failure. */
+/* The hit that does not occur is awaited no longer than that, and nothing fails. */
 FRESH_TEST(for_a_time_a_wait_ends_with_it)
 {
     options.hits = 0;
@@ -527,7 +527,7 @@ FRESH_TEST(for_a_time_a_wait_ends_with_it)
 
 /* --- an early end --------------------------------------------------------------------------------------- */
 
-/* --- what comes before, and when it is precise enough --------------------------------------------------- */
+/* --- what is before, and when it is precise enough ----------------------------------------------------- */
 
 static void expect_warmup(uint64_t warmup, uint64_t hits)
 {
@@ -642,7 +642,7 @@ FRESH_TEST(it_ends_when_the_mean_is_known)
     uint64_t looks = 0;
     while (looks < summary.hits)
         looks = precision_next(looks);
-    assert_int_equal(looks, summary.hits); /* it ended where it looked */
+    assert_int_equal(looks, summary.hits); /* it ended where it read */
 }
 
 FRESH_TEST(or_after_so_many_hits)

@@ -1,6 +1,6 @@
 /*
  * More events than counters: the passes take turns over the same region, each with hits, an overhead and a
- * calibration of its own.
+ * separate calibration.
  */
 #include "../test.h"
 
@@ -21,7 +21,7 @@ static size_t n_programmed;
 
 TEST_TIME(fake_time, NULL)
 
-/* The last pick of a pass tells which it is. */
+/* The last pick of a pass shows which it is. */
 static size_t program(const struct core *core, const struct counter_block *block,
                       const struct counter_pick *picks, size_t n, struct setting *out, size_t room)
 {
@@ -303,7 +303,7 @@ FRESH_TEST(passes_that_saw_something_else_are_told)
     assert_non_null(strstr(summary.disagreement, "in pass 3"));
 }
 
-/* Where no counter is in every pass, what comes first in one is another thing than in the next. */
+/* Where no counter is in every pass, the first of one is another than that of the next. */
 FRESH_TEST(passes_without_cycles_are_not_compared)
 {
     fake.block.counts_cycles = false;

@@ -12,7 +12,7 @@ static struct delta *deltas[REGIONS];
 static struct delta_options options;
 static struct delta_sink sink;
 static struct error error;
-static uint64_t tainted_at, late_us; /* the hit that is; how much later than expected the hits come */
+static uint64_t tainted_at, late_us; /* the hit that is; how much later than expected the hits occur */
 
 TEST_TIME(fake_time, NULL)
 
@@ -154,7 +154,7 @@ FRESH_TEST(a_turn_asks_for_the_hits_that_are_likely_to_come)
     end();
 }
 
-/* It has its hits after 5 ms; the time from call to call is told by all of 30. */
+/* It has its hits after 5 ms; the time from call to call is known by all of 30. */
 FRESH_TEST(a_turn_with_a_number_of_hits_lasts_as_long_as_it_is_to)
 {
     options.hits = 5;

@@ -1,4 +1,4 @@
-/* From raw readings to counts: what looks, cycles and a slower clock decide, and what stays a bound. */
+/* From raw readings to counts: what polls, cycles and a slower clock decide, and what stays a bound. */
 #include "../test.h"
 
 #include "measure/evaluation.h"
@@ -72,7 +72,7 @@ FRESH_TEST(what_halts_add_is_removed_from_the_whole)
     assert_int_equal(evaluation_value(&evaluation, 0, &bound, 1).count, 85); /* what it can be off by, too */
 }
 
-/* 24 bits at 100 MHz wrap every 168 ms: looked at every 50 ms over ten of those. */
+/* 24 bits at 100 MHz wrap every 168 ms: polled every 50 ms over ten of those. */
 FRESH_TEST(looks_save_what_wraps_between_the_stops)
 {
     struct widen totals[READING_ROOM];
@@ -91,12 +91,12 @@ FRESH_TEST(looks_save_what_wraps_between_the_stops)
     evaluation_total(&evaluation, &hit, totals);
     assert_int_equal(totals[0].total, 1700 * per_ms);
     assert_false(totals[0].at_least);
-    /* the next hit knows nothing of those looks; without its own it is a bound */
+    /* the next hit knows nothing of those polls; without its own it is a bound */
     evaluation_total(&evaluation, &hit, totals);
     assert_true(totals[0].at_least);
 }
 
-/* 24 bits at 100 MHz: between the start of one look and the end of the next there is time for a wrap. */
+/* 24 bits at 100 MHz: between the start of one poll and the end of the next there is time for a wrap. */
 FRESH_TEST(a_look_that_takes_long_may_hide_a_wrap)
 {
     struct widen totals[READING_ROOM];
@@ -130,7 +130,7 @@ FRESH_TEST(eight_bits_are_exact_while_fewer_cycles_went_by)
     evaluation_total(&evaluation, &hit, totals);
     assert_int_equal(totals[1].total, 11);
     assert_true(totals[1].at_least);
-    /* looks, in which the two are not read at one moment, take nothing away */
+    /* polls, in which the two are not read at one moment, lose nothing */
     hit.to[0] = 1255;
     const struct raw_poll look = {.values = {1100, 252}, .before_us = 20, .after_us = 900000, .first = true};
     evaluation_poll(&evaluation, &hit, &look);
@@ -139,7 +139,7 @@ FRESH_TEST(eight_bits_are_exact_while_fewer_cycles_went_by)
     assert_false(totals[1].at_least);
 }
 
-/* A clock said to be ten times slower than it is: counts that fit the counter stay what they are. */
+/* A clock given ten times slower than it is: counts that fit the counter stay what they are. */
 FRESH_TEST(a_clock_that_is_wrong_makes_no_count_doubtful)
 {
     struct widen totals[READING_ROOM];
@@ -260,7 +260,7 @@ FRESH_TEST(a_timer_without_a_clock_bounds_what_the_host_saw)
         (struct wrap_evidence){.kind = EVIDENCE_TIMER, .at = 1, .wants_clock = true, .fast_hz = 100e6};
     struct raw_hit hit = {.to = {600, 0}, .after_us = 900000, .pairs = 1};
     evaluation_total(&evaluation, &hit, totals);
-    assert_true(totals[0].at_least); /* it may stand */
+    assert_true(totals[0].at_least); /* it may not run */
     hit.to[1] = 50;
     evaluation_total(&evaluation, &hit, totals);
     assert_true(totals[0].total == 600 && !totals[0].at_least);
@@ -344,7 +344,7 @@ FRESH_TEST(a_look_that_comes_too_late_leaves_a_bound)
     assert_int_equal(totals[0].total, 100);
 }
 
-/* A look of a hit whose first look was not seen says nothing of the hit. */
+/* A poll of a hit whose first poll was not seen says nothing of the hit. */
 FRESH_TEST(looks_begin_with_the_first)
 {
     struct widen totals[READING_ROOM];

@@ -48,7 +48,7 @@ TEST(a_handler_that_slipped_in_is_put_aside)
     assert_int_equal(overhead.high, 5);
 }
 
-/* SysTick's reload register comes first in such a value. */
+/* SysTick's reload register is first in such a value. */
 TEST(a_reload_that_changes_in_a_halt_leaves_its_cost_unknown)
 {
     const struct counter systick = {
@@ -135,7 +135,7 @@ TEST(test_free_halts)
     between(rig, 107, 0, counts);
     assert_int_equal(counts[0].count, 107);
     assert_true(!counts[0].at_most && !counts[0].at_least && counts[0].plus_minus == 0);
-    between(rig, 330, 0, counts); /* in so many cycles eight bits may wrap once more */
+    between(rig, 330, 0, counts); /* in 330 cycles eight bits may wrap once more */
     assert_true(counts[1].at_least && counts[1].count == 66);
     free(rig);
 }

@@ -5,7 +5,7 @@
 
 enum { HALT = 11, CLOCK = 1000000 };
 
-/* Line 10; line 11 in two pieces, the second behind line 12; line 12 is a loop of one block. */
+/* Line 10; line 11 in two pieces, the second after line 12; line 12 is a loop of one block. */
 static struct code_block blocks[] = {
     {.low = 0x100, .line = 10, .instructions = 2, .next = {0x104}, .n_next = 1},
     {.low = 0x104, .line = 11, .instructions = 1, .next = {0x106}, .n_next = 1},

@@ -1,4 +1,5 @@
-/* When passes that should have seen the same are said to disagree, and when that is just how they vary. */
+/* When passes that should have seen the same are reported to disagree, and when that is just how they vary.
+ */
 #include "../test.h"
 
 #include "measure/delta.h"

@@ -49,7 +49,7 @@ static size_t first_of(const struct placement_request *requests, size_t request)
     return first;
 }
 
-/* The wishes of a group, behind `used` others. */
+/* The wishes of a group, after `used` others. */
 static size_t collect(const struct placement_request *requests, size_t n, size_t member, size_t *out,
                       size_t used)
 {
@@ -90,7 +90,7 @@ static void check_all_there(const struct placement_request *requests, size_t n, 
     }
 }
 
-/* Nothing is in a later pass that would have gone into an earlier one beside what came before it. */
+/* Nothing is in a later pass that would have gone into an earlier one with what was before it. */
 static void check_first_fit(const struct placement_request *requests, size_t n, const size_t *pass_of,
                             uint32_t free_counters)
 {
@@ -169,7 +169,7 @@ TEST(groups_stay_together)
     struct placed o = make(requests, 5, 3, 0);
     assert_true(o.ok);
     assert_int_equal(o.n, 3);
-    assert_int_equal(o.passes[0].request[1], 2); /* what comes later fills what the group left */
+    assert_int_equal(o.passes[0].request[1], 2); /* what is later fills what the group left */
     assert_int_equal(o.passes[1].request[0], 1);
     assert_int_equal(o.passes[1].request[1], 3);
     assert_int_equal(o.passes[2].request[0], 4);

@@ -201,9 +201,9 @@ FRESH_TEST(codes_without_a_name_are_counted_by_their_code)
     assert_int_equal(plan.passes[0].picks[2].code, 3);
     kind.counters_for = none_for;
     assert_true(make("r77"));
-    assert_string_equal(plan.columns[1].unsupported, "this core has no such event");
+    assert_string_equal(plan.columns[1].unsupported, "this core lacks this event");
     assert_true(make("C"));
-    assert_string_not_equal(plan.columns[1].unsupported, "this core has no such event");
+    assert_string_not_equal(plan.columns[1].unsupported, "this core lacks this event");
 }
 
 /* What was in a plan before, and what lay in its memory, is not in the next. */

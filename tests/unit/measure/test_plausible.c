@@ -44,7 +44,7 @@ TEST(more_than_the_time_allows_cannot_be)
     assert_true(span(&plausible, 0xFFFFFFF0, 12000, 1000)); /* over the top, in a millisecond */
     assert_false(span(&plausible, 12000, 0, 1000));
     assert_non_null(strstr(error.text, "something else writes the counter of CPU_CYCLES"));
-    /* A core that runs four times faster than is said is the user's mistake, and not that */
+    /* A core that runs four times faster than given is the user's mistake, and not that */
     assert_true(span(&plausible, 0, 288000, 1000));
     assert_false(span(&plausible, 0, 310000, 1000));
 }
@@ -86,7 +86,7 @@ TEST(a_counter_that_stands_was_switched_off)
     struct plausible plausible = begin(32, 12e6, 0);
     const struct raw_hit stands = hit_of(1000, 1000, 5000, 5100), longer = hit_of(7, 7, 5000, 900000000);
     assert_false(plausible_hit(&plausible, &stands, &error));
-    assert_non_null(strstr(error.text, "stood still"));
+    assert_non_null(strstr(error.text, "did not move"));
     error_clear(&error);
     assert_true(plausible_hit(&plausible, &longer, &error)); /* it may have wrapped */
     struct plausible events = begin(32, 12e6, 0);
@@ -104,7 +104,7 @@ TEST(a_counter_that_stands_from_hit_to_hit_was_switched_off)
     assert_true(plausible_rehit(&plausible, &goes_on, 9000, &error));
     assert_false(plausible_rehit(&plausible, &stands, 9000, &error));
     assert_int_equal(error.kind, ERROR_WRITTEN);
-    assert_non_null(strstr(error.text, "stood still from one hit to the next"));
+    assert_non_null(strstr(error.text, "did not move from one hit to the next"));
     error_clear(&error);
     plausible.counts_cycles = false;
     assert_true(plausible_rehit(&plausible, &stands, 9000, &error));
@@ -170,7 +170,7 @@ TEST(a_claimed_clock_far_below_the_counter_is_not_believed)
     device_close(&f.ticking.device);
 }
 
-/* The counter's own reload is no clearing. */
+/* The counter's reload does not clear it. */
 TEST(a_counter_that_reloads_is_sound)
 {
     memset(&f, 0, sizeof f);

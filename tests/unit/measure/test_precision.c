@@ -1,7 +1,6 @@
 /* When a run is precise enough. test_verdict_runs.c has simulated runs that end by it. */
 #include "../test.h"
 
-#include "measure/precision.h"
 #include "measure/verdict.h"
 
 #include <math.h>

@@ -89,7 +89,7 @@ TEST(nothing_moves)
     assert_true(error.standard == 0 && error.drift == 0 && error.df == 4999);
 }
 
-/* Beyond SERIES_MOST they are means of so many in a row, and the last ones may still be waiting. */
+/* Beyond SERIES_MOST they are means of several in a row, and the last ones may still be waiting. */
 TEST(all_of_them_are_in_it)
 {
     for (uint64_t hits = 1; hits < 40000; hits = hits * 2 + hits % 7) {

@@ -15,7 +15,7 @@ static size_t take(uint64_t number, uint64_t count, bool at_least, size_t slot)
     return slow_hits_take(&outliers, &hit, 0, words, slot);
 }
 
-/* The numbers of those that are kept, and that each has a slot and words of its own. */
+/* The numbers of those that are kept, and that each has its slot and words. */
 static void kept_are(const uint64_t *numbers, size_t n)
 {
     bool seen[SLOW_HIT_SLOTS] = {false};

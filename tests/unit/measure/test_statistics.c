@@ -184,7 +184,7 @@ TEST(small_spread_on_large_values)
     free(values);
 }
 
-/* A step halfway: a mean that moves by difference / n would stay behind. */
+/* A step halfway: a mean that moves by difference / n would lag. */
 TEST(mean_follows_a_late_step)
 {
     enum { N = 1000000 };

@@ -1,5 +1,5 @@
 /*
- * Verdicts. The reference values of the t-test come from elsewhere: t and its degrees of freedom from their
+ * Verdicts. The reference values of the t-test are from elsewhere: t and its degrees of freedom from their
  * definitions, p by Simpson's rule on the density, normalized by the same rule.
  */
 #include "measure/verdict.h"
@@ -24,7 +24,7 @@ static void assert_close(double got, double expected, double part)
 static void assert_verdict(enum verdict expected, struct verdict_side base, struct verdict_side now,
                            double threshold)
 {
-    struct verdict_line line = verdict_decide(&base, &now, threshold);
+    struct verdict_line line = verdict_decide_among(&base, &now, threshold, 1);
     if (line.verdict != expected)
         fail_msg("%g±%g -> %g±%g by %g is %s, not %s: %s", base.mean, base.sd, now.mean, now.sd, threshold,
                  verdict_name(line.verdict), verdict_name(expected), line.why);
@@ -92,7 +92,7 @@ TEST(without_spread_a_cycle_counts)
         assert_verdict(VERDICT_REGRESSED, side(10, 700, 0), side(10, 701 + 7 * percent, 0), percent / 100.0);
     }
     struct verdict_side base = side(100, 200, 0), now = side(100, 210, 0);
-    struct verdict_line line = verdict_decide(&base, &now, 0.02);
+    struct verdict_line line = verdict_decide_among(&base, &now, 0.02, 1);
     assert_close(line.change, 0.05, 1e-15);
     assert_true(line.base.mean == 200 && line.now.mean == 210);
     assert_string_equal(line.name, "");
@@ -101,7 +101,7 @@ TEST(without_spread_a_cycle_counts)
 
 TEST(noise_is_not_a_regression)
 {
-    /* The same again: with room for it a pass, without it nothing can be said */
+    /* The same again: with room for it a pass, without it nothing is known */
     assert_verdict(VERDICT_PASS, side(100, 18204, 61), side(100, 18210, 58), 0.02);
     assert_verdict(VERDICT_INCONCLUSIVE, side(100, 18204, 61), side(100, 18210, 58), 0);
     assert_verdict(VERDICT_REGRESSED, side(100, 18204, 61), side(100, 18231, 58), 0); /* p 0.00078 */
@@ -116,7 +116,7 @@ TEST(noise_is_not_a_regression)
 static void assert_why(const char *expected, struct verdict_side base, struct verdict_side now,
                        double threshold)
 {
-    struct verdict_line line = verdict_decide(&base, &now, threshold);
+    struct verdict_line line = verdict_decide_among(&base, &now, threshold, 1);
     assert_int_equal(line.verdict, VERDICT_INCONCLUSIVE);
     assert_string_equal(line.why, expected);
 }
@@ -152,7 +152,7 @@ TEST(calibration_is_granted)
     assert_verdict(VERDICT_PASS, base, now, 0);
     now.mean = 476;
     assert_verdict(VERDICT_PASS, base, now, 0.01);
-    struct verdict_line line = verdict_decide(&base, &now, 0);
+    struct verdict_line line = verdict_decide_among(&base, &now, 0, 1);
     assert_string_equal(line.why, "within ± 2 of the limit, which is what calibration leaves open");
 
     base = side(100, 18204, 61), now = side(100, 18240, 58);
@@ -160,7 +160,7 @@ TEST(calibration_is_granted)
     assert_verdict(VERDICT_REGRESSED, base, now, 0);
     now.plus_minus = 16;
     assert_verdict(VERDICT_INCONCLUSIVE, base, now, 0);
-    line = verdict_decide(&base, &now, 0);
+    line = verdict_decide_among(&base, &now, 0, 1);
     assert_string_equal(line.why, "within ± 16 of the limit, which is what calibration leaves open");
     base.plus_minus = 1; /* of the base it grows with the threshold */
     now = side(100, 30000, 0), base.sd = 0, base.mean = 10000;
@@ -207,7 +207,7 @@ TEST(hits_that_are_alike_say_less)
     assert_verdict(VERDICT_INCONCLUSIVE, base, now, 0);
     now.mean = 1020;
     assert_verdict(VERDICT_REGRESSED, base, now, 0);
-    /* Smaller than what the spread alone leaves open is no error that could be */
+    /* Smaller than what the spread alone leaves open cannot be an error */
     base.error = now.error = (struct series_error){.standard = 0.001, .df = 1e9};
     now.mean = 1003;
     assert_verdict(VERDICT_INCONCLUSIVE, base, now, 0);
@@ -235,11 +235,11 @@ TEST(from_nothing)
     assert_verdict(VERDICT_REGRESSED, side(100, 0, 0), side(100, 4.5, 2), 0.5);
     assert_verdict(VERDICT_PASS, side(100, 7, 0), side(100, 0, 0), 0);
     struct verdict_side base = side(100, 0, 0), now = side(100, 1, 0);
-    struct verdict_line line = verdict_decide(&base, &now, 0);
+    struct verdict_line line = verdict_decide_among(&base, &now, 0, 1);
     assert_true(isnan(line.change));
     assert_string_equal(line.why, "the baseline is 0");
     now.sd = 0.5;
-    assert_string_equal(verdict_decide(&base, &now, 0).why, "the baseline is 0");
+    assert_string_equal(verdict_decide_among(&base, &now, 0, 1).why, "the baseline is 0");
 }
 
 TEST(what_cannot_be_decided)
@@ -261,11 +261,11 @@ TEST(what_cannot_be_decided)
                  {1, 3, "mean, sd or ± is not a number"}};
     const struct verdict_side *sides[] = {&none, &some, &bounded, &broken};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct verdict_line line = verdict_decide(sides[cases[i].base], sides[cases[i].now], 0);
+        struct verdict_line line = verdict_decide_among(sides[cases[i].base], sides[cases[i].now], 0, 1);
         assert_int_equal(line.verdict, VERDICT_INCONCLUSIVE);
         assert_string_equal(line.why, cases[i].why);
     }
-    assert_true(isnan(verdict_decide(&none, &some, 0).change));
+    assert_true(isnan(verdict_decide_among(&none, &some, 0, 1).change));
     assert_verdict(VERDICT_INCONCLUSIVE, side(100, 1e300, 0), side(100, 1, 0), 1e300);
     assert_verdict(VERDICT_INCONCLUSIVE, side(100, 1, DBL_MAX), side(100, 1, 1), 2);
     assert_verdict(VERDICT_INCONCLUSIVE, side(100, 1, 0), side(100, 1, 0), (double)NAN);
@@ -274,7 +274,7 @@ TEST(what_cannot_be_decided)
     wild.error = (struct series_error){.standard = 1e300, .df = 1e-300, .drift = 1e300};
     assert_why("the numbers are too large to compare", wild, side(100, 1, 1), 0);
     assert_why("the numbers are too large to compare", side(100, 1, 1), wild, 0);
-    /* A deviation whose square is no number, too small or too large, is still one */
+    /* A deviation whose square is not a number, too small or too large, is still one */
     assert_verdict(VERDICT_REGRESSED, side(100, 475, 1e-300), side(100, 476, 1e-300), 0);
     assert_verdict(VERDICT_REGRESSED, side(100, 475, 0), side(100, 476, 4e-324), 0);
     assert_verdict(VERDICT_INCONCLUSIVE, side(100, 475, 1e200), side(100, 476, 1e200), 0);
@@ -302,11 +302,11 @@ TEST(errors_of_the_first_kind)
             double mean = sum / HITS;
             sides[which] = side(HITS, mean, sqrt((squares - sum * mean) / (HITS - 1)));
         }
-        enum verdict verdict = verdict_decide(&sides[0], &sides[1], 0).verdict;
+        enum verdict verdict = verdict_decide_among(&sides[0], &sides[1], 0, 1).verdict;
         regressed += verdict == VERDICT_REGRESSED;
         passed += verdict == VERDICT_PASS;
         sides[1].mean *= 1.04;
-        found += verdict_decide(&sides[0], &sides[1], 0.02).verdict == VERDICT_REGRESSED;
+        found += verdict_decide_among(&sides[0], &sides[1], 0.02, 1).verdict == VERDICT_REGRESSED;
     }
     assert_in_range(regressed, 0, RUNS / 250);
     assert_in_range(passed, RUNS / 200, RUNS / 66);
@@ -331,7 +331,7 @@ TEST(over_all)
 
 static void interval_is(struct verdict_side base, struct verdict_side now, double low, double high)
 {
-    struct verdict_line line = verdict_decide(&base, &now, 0);
+    struct verdict_line line = verdict_decide_among(&base, &now, 0, 1);
     struct verdict_interval interval;
     assert_true(verdict_interval(&line, &interval));
     assert_close(interval.low, low, 1e-4);
@@ -362,7 +362,7 @@ TEST(no_interval_without_a_change)
     const struct verdict_side pairs[][2] = {
         {one, none}, {none, one}, {zero, one}, {one, bound}, {bound, one}};
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
-        struct verdict_line line = verdict_decide(&pairs[i][0], &pairs[i][1], 0.1);
+        struct verdict_line line = verdict_decide_among(&pairs[i][0], &pairs[i][1], 0.1, 1);
         assert_false(verdict_interval(&line, &interval));
     }
 }

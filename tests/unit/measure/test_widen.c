@@ -217,10 +217,10 @@ static uint64_t seed;
 
 struct tally {
     unsigned decided, undecided, edge, on_foot;
-    unsigned wrapped; /* of the decided, those whose readings alone would not have told */
+    unsigned wrapped; /* of the decided, those whose readings alone would not have decided */
 };
 
-/* What the oracle makes of the looks so far. */
+/* What the oracle makes of the reads so far. */
 struct judgement {
     bool decidable, undecidable; /* neither: it depends on the rounding */
     bool wrapped;
@@ -230,7 +230,7 @@ struct judgement {
 static void check(bool ok, const struct world *world, unsigned look, const char *what)
 {
     if (!ok)
-        fail_msg("PMU_SEED=%" PRIu64 ", sequence %u, look %u, %u bits %s, modulus %" PRIu64 ": %s", seed,
+        fail_msg("PMU_SEED=%" PRIu64 ", sequence %u, read %u, %u bits %s, modulus %" PRIu64 ": %s", seed,
                  world->number, look, world->shape.bits, world->shape.down ? "down" : "up",
                  (uint64_t)(world->shape.modulus - 1) + 1, what);
 }
@@ -313,7 +313,7 @@ TEST(no_sequence_of_looks_is_widened_wrongly)
             fail_msg("PMU_SEED=%" PRIu64 ", kind %u: %u decidable, %u of them wrapped, %u not", seed, i,
                      tally[i].decided, tally[i].wrapped, tally[i].undecided);
     }
-    print_message("%u sequences decidable, %u not, %u by rounding; %u looks judged on foot\n", sum.decided,
+    print_message("%u sequences decidable, %u not, %u by rounding; %u reads judged on foot\n", sum.decided,
                   sum.undecided, sum.edge, sum.on_foot);
     if (sum.decided < SEQUENCES / 4 || sum.undecided < SEQUENCES / 4 || sum.edge > SEQUENCES / 20 ||
         sum.on_foot < SEQUENCES)

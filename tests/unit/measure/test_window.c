@@ -70,7 +70,7 @@ TIDY_TEST(every_wrap_is_counted)
     }
 }
 
-/* A sample that comes so late that a wrap may have been missed makes the total a lower bound, for good. */
+/* A sample so late that a wrap may have been missed makes the total a lower bound, for good. */
 TIDY_TEST(a_wrap_that_may_be_missed_is_told)
 {
     begin(50e6, 24, 0x1000000, true, clock_given(50e6, "--freq", 1.2e9));
@@ -91,7 +91,7 @@ TIDY_TEST(a_wrap_that_may_be_missed_is_told)
     assert_true(f.window.totals[0].missed > 0);
 }
 
-/* Looks that cost a halt are as far apart as wraps allow, and how long they take is the program's loss. */
+/* Samples that cost a halt are as far apart as wraps allow, and how long they take is the program's loss. */
 TIDY_TEST(looks_that_halt_are_few)
 {
     begin(10e6, 32, 0, false, clock_given(10e6, "--freq", 1.2e9));
@@ -150,7 +150,7 @@ TIDY_TEST(the_pace_fits_the_counter)
     assert_int_equal(window_longest_ms(&f.window), 1000);
     begin(48e6, 24, 60000, true, clock_given(48e6, "--freq", 1.2e9));
     assert_int_equal(window_longest_ms(&f.window), 1);
-    begin(48e6, 24, 1000, true, clock_given(48e6, "--freq", 1.2e9)); /* nobody can look that often */
+    begin(48e6, 24, 1000, true, clock_given(48e6, "--freq", 1.2e9)); /* no link reads that often */
     assert_int_equal(window_longest_ms(&f.window), 1000);
 }
 

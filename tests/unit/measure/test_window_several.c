@@ -1,4 +1,4 @@
-/* Windows over several counters at a time, of any width, each with a rate of its own. */
+/* Windows over several counters at a time, of any width, each with its rate. */
 #include "../test.h"
 
 #include "measure/window.h"
@@ -41,7 +41,7 @@ static struct outcome execute(struct link *link, const struct step *steps, size_
             return (struct outcome){.why = TARGET_FAULT, .done = i};
         }
         size_t which = steps[i].at.offset / 8;
-        if (which >= COUNTERS) { /* of what is read beside them */
+        if (which >= COUNTERS) { /* of what is read with them */
             results[i] = 99;
             continue;
         }
@@ -158,7 +158,7 @@ FRESH_TEST(the_pace_fits_each_counter)
     }
 }
 
-/* One that wraps faster than anybody can look is a bound, and does not keep the others from being exact. */
+/* One that wraps faster than any link reads is a bound, and does not keep the others from being exact. */
 FRESH_TEST(each_is_judged_by_itself)
 {
     add_counter(32, 1, 100);
@@ -196,7 +196,7 @@ FRESH_TEST(a_late_sample_loses_the_fast_ones_first)
     assert_int_equal(f.window.lost, 2);
 }
 
-/* What is read beside the counters is no counter. */
+/* What is read with the counters is not one. */
 FRESH_TEST(what_is_read_beside_them_is_not_summed)
 {
     const struct counter beside = {.low = {.size = 4, .offset = UINT64_C(8) * COUNTERS}, .bits = 32};

@@ -1,5 +1,5 @@
 /*
- * A tick variable beside SysTick, against a simulation in which a debugger halts at every cycle: whatever is
+ * A tick variable next to SysTick, against a simulation in which a debugger halts at every cycle: whatever is
  * taken for exact is the truth, and what can be known is.
  */
 #include "../test.h"
@@ -71,7 +71,7 @@ static bool is_calm(const struct tick_moment *moment)
     return (moment->status & 0x1FF) == 0;
 }
 
-/* From every cycle to every later one. Pairs of places in threads must come out exact. */
+/* From every cycle to every later one. Pairs of places in threads must be exact. */
 static struct tally try_all(struct tick_world world, uint64_t slack)
 {
     struct test_sweep sweep =
@@ -119,7 +119,7 @@ TEST(interrupts_that_are_off_for_a_while)
     assert_true(tally.wrapped > tally.pairs / 2);
 }
 
-/* What is above SysTick may stand on a handler that has not counted yet. */
+/* What is above SysTick may have interrupted a handler that has not counted yet. */
 TEST(handlers_above_the_tick)
 {
     for (int tells = 0; tells < 2; tells++) {
@@ -132,7 +132,7 @@ TEST(handlers_above_the_tick)
     }
 }
 
-/* With a bound on the time that leaves out a period more or less, the handler is no riddle. */
+/* With a bound on the time that leaves out a period more or less, the handler is clear. */
 TEST(the_time_settles_what_a_handler_leaves_open)
 {
     struct tally loose = try_all(plain, 100000), tight = try_all(plain, 5);
@@ -158,7 +158,7 @@ TEST(variables_of_any_width_wrap)
     }
 }
 
-/* 8 bits, 64 a tick: four ticks look like none. */
+/* 8 bits, 64 a tick: four ticks read as none. */
 TEST(a_variable_that_goes_around_is_not_believed)
 {
     struct tick_world world = plain;

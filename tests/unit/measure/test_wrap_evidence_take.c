@@ -1,4 +1,4 @@
-/* Taking what is to be read beside a counter: a tick variable that must go up, the timer of an RP2040. */
+/* Taking what is to be read with a counter: a tick variable that must go up, the timer of an RP2040. */
 #include "../test.h"
 
 #include "measure/wrap_evidence.h"
@@ -139,7 +139,7 @@ FRESH_TEST(ticks_put_by_are_read_too)
         take_tick((struct wrap_evidence_tick){.variable = word(VARIABLE, 4), .pended = word(PENDED, 4)}));
     assert_int_equal(f.device.reading.n, 4);
     assert_true(f.evidence.has_pended);
-    assert_int_equal(f.evidence.each, 1); /* not said */
+    assert_int_equal(f.evidence.each, 1); /* not given */
     assert_int_equal(f.device.reading.counters[3].low.offset, PENDED);
 }
 
@@ -169,7 +169,7 @@ FRESH_TEST(a_variable_that_keeps_pace_is_believed)
     }
 }
 
-/* One tick in several calls of the handler comes late, but it comes. */
+/* One tick in several calls of the handler is late, but counts. */
 FRESH_TEST(a_slow_one_is_waited_for)
 {
     f.ticks_a_ms = 0.005;
@@ -179,7 +179,7 @@ FRESH_TEST(a_slow_one_is_waited_for)
 
 FRESH_TEST(what_is_no_tick_variable_is_refused)
 {
-    static const double rates[] = {0, 3, -1}; /* it stands, goes too fast, goes down */
+    static const double rates[] = {0, 3, -1}; /* it does not move, goes too fast, goes down */
     for (size_t i = 0; i < sizeof rates / sizeof *rates; i++) {
         set_up(NULL);
         f.first = 5000;
@@ -256,7 +256,7 @@ FRESH_TEST(only_a_timer_that_is_known_to_fit_is_taken)
     }
     f.refuses = 0;
     assert_int_equal(take_timer(clock_given(125e6, "--freq", 1.2e9)), EVIDENCE_TIMER);
-    assert_true(check(125e6)); /* there is no variable to look at */
+    assert_true(check(125e6)); /* there is no variable to read */
 }
 
 FRESH_TEST(without_an_exact_clock_the_timer_gives_an_upper_bound)
@@ -272,7 +272,7 @@ FRESH_TEST(without_an_exact_clock_the_timer_gives_an_upper_bound)
         assert_true(f.evidence.wants_clock);
         wrap_evidence_see(&f.evidence, from);
         wrap_evidence_narrow(&f.evidence, &f.device.reading.counters[0], from, from, 0, &bounds);
-        assert_int_equal(bounds.most, UINT64_MAX); /* it may stand: no program has started its tick */
+        assert_int_equal(bounds.most, UINT64_MAX); /* it may not run: no program has started its tick */
         wrap_evidence_see(&f.evidence, to);
         wrap_evidence_narrow(&f.evidence, &f.device.reading.counters[0], from, to, 0, &bounds);
         assert_int_equal(bounds.least, 0);

@@ -18,7 +18,7 @@ struct tick_world {
     unsigned bits;         /* of the variable */
     uint64_t first;        /* what it holds at the beginning */
     bool tells_base;       /* ICSR.RETTOBASE is there: Armv7-M */
-    /* Every so many cycles, for so many: an interrupt above the tick, interrupts off, the scheduler off. */
+    /* Every N cycles, for M: an interrupt above the tick, interrupts off, the scheduler off. */
     uint32_t above_every, above_for, masked_every, masked_for, suspended_every, suspended_for;
 
     uint64_t cvr, variable, pended;
@@ -26,7 +26,7 @@ struct tick_world {
     uint32_t into; /* cycles of the handler that were executed */
 };
 
-/* Values as they stand in a reading. */
+/* Values as a reading has them. */
 struct tick_moment {
     uint64_t cvr, variable, status, pended;
 };

@@ -19,7 +19,7 @@ struct ticking {
     uint64_t now_us, count;    /* since the beginning; count without any wrap */
     uint64_t access_us;        /* that one access takes */
     uint64_t early_us;         /* and by how much the link's times may be off */
-    long accesses, trouble_at; /* the access at which `trouble` comes, once */
+    long accesses, trouble_at; /* the access at which `trouble` occurs, once */
     enum why trouble;
 };
 

@@ -1,6 +1,6 @@
 /*
  * What widening is judged by: registers of any width and direction, what can be known of the time between two
- * looks at one, and an oracle that says how many true counts fit both. It asks of single counts whether they
+ * reads one, and an oracle that says how many true counts fit both. It asks of single counts whether they
  * fit, by 128-bit arithmetic or on foot, and knows nothing of bounds.
  */
 #pragma once
@@ -56,7 +56,7 @@ static inline bool too_many(const struct evidence *e, wide count, enum strictnes
            (e->spanned && count > e->most);
 }
 
-/* Looks for the first count that is not too few among those that lead from one reading to the other. */
+/* Finds the first count that is not too few among those that lead from one reading to the other. */
 static inline struct verdict oracle_search(const struct shape *shape, const struct evidence *e, uint64_t from,
                                            uint64_t to, enum strictness strictness)
 {

@@ -1,6 +1,6 @@
 /*
  * A world to widen in: one counter whose true count goes on by random steps, from none to far beyond what its
- * register holds. Each look gives what the register shows and what an observer could know of the step: times
+ * register holds. Each read gives what the register shows and what an observer could know of the step: times
  * by a host that is late and a clock that is not quite as fast as it says, a
  * span, or nothing. All of it is true.
  */
@@ -116,7 +116,7 @@ static inline uint64_t world_step(struct world *world)
 }
 
 /* Hosts see a step begin late and end late; what they know of the clock is good to some parts. The last bits
- * are for what doubles cannot tell. */
+ * are for what doubles cannot hold. */
 static inline void world_time(struct world *world, uint64_t count, struct evidence *e)
 {
     static const double no_time[] = {NAN, INFINITY, -INFINITY, -1};

@@ -1,5 +1,5 @@
 /*
- * A link to a Cortex-M4 that runs, sleeps, stands or is reset by a script of the link's own clock: its PC
+ * A link to a Cortex-M4 that runs, sleeps, halts or is reset by a script of the link's own clock: its PC
  * sample register, DHCSR and DEMCR. Each access takes time, and so does each nap.
  */
 #pragma once
@@ -39,7 +39,7 @@ struct sampled {
     enum error_kind kind;
     size_t n_writes, lists;
     struct step writes[SAMPLED_WRITES];
-    size_t reads, looks, first_looks[SAMPLED_WRITES]; /* where in a list the first one stood */
+    size_t reads, looks, first_looks[SAMPLED_WRITES]; /* where in a list the first one was */
 };
 
 static struct sampled s;
@@ -147,7 +147,7 @@ static bool sampled_begin(struct sampled_moment (*script)(uint64_t))
            sampler_begin(&s.sampler, &s.deadline, &s.error);
 }
 
-/* Lists for so many microseconds; false with the error. */
+/* Lists for N microseconds; false with the error. */
 static bool sampled_run(int64_t us)
 {
     int64_t end_us = sampled_us + us;

@@ -1,4 +1,4 @@
-/* Which words tell of exceptions and tasks, and what becomes of them. */
+/* Which words show exceptions and tasks, and what becomes of them. */
 #include "../test.h"
 #include "cores/architectures.h"
 

@@ -1,6 +1,6 @@
 #include "../test.h"
 
-#include "profile/rolling.h"
+#include "profile/profile.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -34,8 +34,8 @@ TEST_WITH(the_link_has_most_of_the_time, sampled_set_up, sampled_tear_down)
     assert_true(s.looks > s.reads / SAMPLER_APART / 2);
 }
 
-/* The program's loop takes just as long as so many accesses: within a list always the same few places of it
- * are met. Lists begin at places of their own. */
+/* The program's loop takes just as long as some accesses: within a list always the same few places of it
+ * are met. Lists begin at other places. */
 static uint64_t in_step;
 
 static struct sampled_moment keeps_step(uint64_t us)
@@ -298,7 +298,7 @@ TEST_WITH(a_lost_link_ends_it_with_what_was_counted, sampled_set_up, sampled_tea
     profile_interval_free(&interval);
 }
 
-/* It does not answer for 100 ms: these are told as asleep, at the pace before. */
+/* It does not answer for 100 ms: these count as asleep, at the pace before. */
 TEST_WITH(a_core_that_sleeps_without_a_clock, sampled_set_up, sampled_tear_down)
 {
     trouble(TARGET_WAIT, ERROR_ASLEEP, 100);

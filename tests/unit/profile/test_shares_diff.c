@@ -1,4 +1,4 @@
-/* Changes between two profiles: rows meet by their names, and what is no change is called noise as often as
+/* Changes between two profiles: rows meet by their names, and what did not change is called noise as often as
  * its ± says. */
 #include "profiles.h"
 
@@ -122,7 +122,7 @@ TEST(lines_meet_by_their_numbers)
     now.sort = old.sort = SHARES_FUNCTION;
 }
 
-/* Twenty places with lasting samples, half of which move: what is told is so. */
+/* Twenty places with lasting samples, half of which move: what is reported is so. */
 static struct profile *recorded(uint64_t *seed, double first)
 {
     struct profile *profile = profile_new(1);
@@ -141,7 +141,8 @@ static struct profile *recorded(uint64_t *seed, double first)
     return profile;
 }
 
-/* Of pairs whose first share is `before` and `after`: the part of them in which it is told to have changed.
+/* Of pairs whose first share is `before` and `after`: the part of them in which it is reported to have
+ * changed.
  */
 static double told(double before, double after, unsigned pairs)
 {

@@ -4,7 +4,7 @@
  * hundredth more is to be seen where the spread is below that. docs/ci.md has the figures: PMU_SOAK=1
  * build/unit/report test_verdict_runs prints them.
  */
-#include "measure/precision.h"
+#include "measure/verdict.h"
 #include "report/documents.h"
 #include "report/fresh.h"
 
