@@ -52,7 +52,8 @@ enum step_mark {
     MARK_RUNS,      /* lets the core run */
     MARK_RUNS_HELD, /* the same, with interrupts held off */
     MARK_HOLDS,     /* the core stays halted and holds interrupts off */
-    MARK_CONTROLS,  /* a halt, a single step, or the end of holding off */
+    MARK_STEPS,     /* a single step */
+    MARK_CONTROLS,  /* a halt, or the end of holding off */
     MARK_AWAITS_HALT,
     MARK_STOP_OFF, /* switches off the breakpoint that moves, */
     MARK_STOP_ON,  /* or on */

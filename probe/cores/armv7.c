@@ -186,7 +186,7 @@ static void add_single_step(const struct core *core, struct steps *list, unsigne
     armv7_add_write(core, list, DBGBVR0 + 4 * n, match_value(here));
     armv7_add_write(core, list, DBGBCR0 + 4 * n, match_control(here) | BCR_MISMATCH);
     armv7_set_control(core, list, DBGDSCR_HDBGEN | DBGDSCR_INTDIS);
-    add_control(core, list, MARK_CONTROLS, LEAVE_DEBUG_STATE);
+    add_control(core, list, MARK_STEPS, LEAVE_DEBUG_STATE);
     add_wait_halt(core, list);
     armv7_add_write(core, list, DBGBCR0 + 4 * n, 0);
 }
@@ -353,6 +353,8 @@ const struct core_ops armv7_ops = {
                                           .can_notice_resets = can_notice_resets,
                                           .trigger_mask = DBGDSCR_MOE,
                                           .trigger = MOE_EXTERNAL_REQUEST,
+                                          .stepped_mask = DBGDSCR_MOE,
+                                          .stepped = MOE_BREAKPOINT,
                                           .cause = cause_of},
     .registers = &(const struct core_register_ops){.add_ready = add_ready,
                                                    .add_register = armv7_add_register,

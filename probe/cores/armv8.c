@@ -185,7 +185,7 @@ static void add_single_step(const struct core *core, struct steps *list, unsigne
     (void)here;
     armv8_add_write(core, list, EDECR, halting_events(core) | EDECR_SS);
     armv8_set_control(core, list, EDSCR_LEAVING | EDSCR_INTDIS);
-    pulse(core, list, MARK_CONTROLS, core->run_channel);
+    pulse(core, list, MARK_STEPS, core->run_channel);
     steps_add(list, step_marked(MARK_AWAITS_HALT,
                                 step_until(armv8_word(core, EDSCR), EDSCR_HALTED | EDSCR_MA, EDSCR_HALTED)));
     steps_add(list, step_expect(armv8_word(core, EDSCR), EDSCR_STEPPED, EDSCR_STEPPED));
@@ -363,6 +363,8 @@ static const struct core_stop_ops stop = {.reset_register = reset_register,
                                           .can_notice_resets = can_notice_resets,
                                           .trigger_mask = EDSCR_STATUS,
                                           .trigger = EDSCR_AT_REQUEST,
+                                          .stepped_mask = EDSCR_STEPPED,
+                                          .stepped = EDSCR_STEPPED,
                                           .cause = cause_of};
 static const struct core_halt_ops halts = {.add_first = add_first_stops,
                                            .add_identity = add_stops_identity,

@@ -238,6 +238,12 @@ static inline bool core_stopped_by_trigger(const struct core *core, uint64_t cau
     return (cause & core->ops->stop->trigger_mask) == core->ops->stop->trigger;
 }
 
+/* Whether the status of a halted core may be that after a single step. */
+static inline bool core_may_have_stepped(const struct core *core, uint64_t status)
+{
+    return (status & core->ops->stop->stepped_mask) == core->ops->stop->stepped;
+}
+
 /* Why it stopped. `status`: its CORE_STATUS, 0 if that is not known. */
 static inline struct address core_cause_register(const struct core *core)
 {

@@ -131,6 +131,7 @@ struct core_stop_ops {
     bool (*reset_since)(const struct core *, uint64_t value);
     struct address (*cause_register)(const struct core *); /* NULL: the status register */
     uint64_t trigger_mask, trigger;                        /* a halt by a cross trigger, in the cause */
+    uint64_t stepped_mask, stepped;                        /* the end of a single step, in the status */
     enum stop_cause (*cause)(const struct core *, uint64_t cause, uint64_t status);
 };
 

@@ -87,6 +87,8 @@ static enum step_mark mark_of(uint32_t bits)
         return MARK_RUNS_HELD;
     case DHCSR_C_HALT | DHCSR_C_MASKINTS:
         return MARK_HOLDS;
+    case DHCSR_C_STEP | DHCSR_C_MASKINTS:
+        return MARK_STEPS;
     default:
         return MARK_CONTROLS;
     }
@@ -400,6 +402,8 @@ const struct core_ops cortex_m_ops = {
                                           .since_register = control_address,
                                           .reset_since = reset_since,
                                           .cause_register = cause_register,
+                                          .stepped_mask = DHCSR_C_STEP,
+                                          .stepped = DHCSR_C_STEP,
                                           .cause = cause_of},
     .interrupts = &(const struct core_interrupt_ops){.add_hold = add_hold,
                                                      .add_run_held = add_run_held,

@@ -51,6 +51,7 @@ struct direct_engine {
     int64_t looked_us;    /* the last check for resets: its list began then, or it was made by itself */
     bool halted_by_us;    /* as far as the steps of the last list show */
     bool interrupts_held; /* the same for interrupts that are held off */
+    bool may_step;        /* a single step is under way, or was in a list whose answer was lost */
     bool foreign_stop, was_reset;
     uint64_t start_counter; /* what the budget's counter held at the start, if it is shared */
 };

@@ -95,6 +95,7 @@ static bool leave_stop(struct direct_engine *self, struct error *error)
     }
     if (!halted)
         return true;
+    busy = busy || (self->may_step && core_may_have_stepped(self->core, status));
     if (!device_check_left(self->device, &stays)) {
         device_leave_as(self->device, LEAVE_HALTED_RESET);
         return true;

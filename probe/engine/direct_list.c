@@ -123,6 +123,25 @@ static void note_halt(struct direct_engine *self, size_t done)
         self->halted_by_us = proved;
 }
 
+static bool has_step(const struct direct_engine *self, size_t from)
+{
+    for (size_t i = from; i < self->list.n; i++)
+        if (self->items[i].mark == MARK_STEPS)
+            return true;
+    return false;
+}
+
+/* A single step whose end has not been seen. */
+static bool step_may_be_under_way(const struct direct_engine *self, size_t done, bool lost)
+{
+    if (lost && has_step(self, done))
+        return true;
+    for (size_t i = done; i-- > 0 && self->items[i].mark != MARK_AWAITS_HALT;)
+        if (step_controls(&self->items[i]))
+            return self->items[i].mark == MARK_STEPS;
+    return false;
+}
+
 /* --- while a list waits --------------------------------------------------------------------------------- */
 
 /* The first witness that has changed. The core may be running: registers that only it can read are checked
@@ -374,6 +393,8 @@ bool direct_run_list(struct direct_engine *self, struct error *error)
         done = self->done = outcome.done;
         self->saw = outcome.saw;
         note_halt(self, done);
+        if (lets_run(self))
+            self->may_step = step_may_be_under_way(self, done, outcome.why == LINK_LOST);
         bool waits = outcome.why == NOT_YET && at_wait(self, done) && !goes_on;
         hit_results_take(&self->hits, self->results, done);
         if (!is_sound(self, error))

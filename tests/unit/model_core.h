@@ -38,6 +38,7 @@ enum model_trouble {
     TROUBLE_FAULT,      /* TARGET_FAULT */
     TROUBLE_LOST,       /* LINK_LOST, and the step was not done */
     TROUBLE_LOST_AFTER, /* LINK_LOST, and the step was done */
+    TROUBLE_UNHEARD,    /* the same, and more accesses of the list were made than is known */
     TROUBLE_RESET,
     TROUBLE_PEND,
     TROUBLE_HALT, /* another debugger asks for a halt */
@@ -88,6 +89,7 @@ struct model_core {
     long trouble_for;        /* ... and for this number ... */
     enum model_trouble what; /* ... this happens */
     volatile sig_atomic_t cancelled;
+    bool unheard;
     bool lost, hung, foreign; /* foreign: another debugger's halt was carried out, at foreign_pc */
     uint32_t foreign_pc;
     bool pended_halted; /* an interrupt pended in Debug state */

@@ -126,6 +126,8 @@ static inline enum why model_begin_access(struct model_core *m, bool *after)
     model_advance(m, m->pace);
     if (m->deep_sleep && m->asleep > 0)
         return TARGET_WAIT;
+    if (m->unheard && now >= m->trouble_at + m->trouble_for)
+        return LINK_LOST;
     if (now < m->trouble_at || now >= m->trouble_at + m->trouble_for)
         return DONE;
     switch (m->what) {
@@ -145,6 +147,9 @@ static inline enum why model_begin_access(struct model_core *m, bool *after)
         m->lost = true;
         *after = m->what == TROUBLE_LOST_AFTER;
         return LINK_LOST;
+    case TROUBLE_UNHEARD:
+        m->unheard = true;
+        break;
     case TROUBLE_RESET:
         model_reset(m);
         break;
@@ -184,12 +189,31 @@ static inline struct outcome model_step(struct model_core *m, const struct step 
     }
 }
 
+/* Whatever the list came to, nothing is heard of it from step `heard` on. */
+static inline struct outcome model_ended(struct model_core *m, struct outcome outcome, size_t heard,
+                                         struct error *error)
+{
+    if (heard != SIZE_MAX) {
+        m->lost = true;
+        m->unheard = false;
+        outcome = (struct outcome){.why = LINK_LOST, .done = heard};
+    }
+    if (outcome.why == TARGET_WAIT)
+        error_set(error, ERROR_ASLEEP, "no answer");
+    else if (outcome.why == TARGET_FAULT)
+        error_set(error, ERROR_FAULT, "refused");
+    else if (outcome.why == LINK_LOST)
+        error_set(error, ERROR_LINK_LOST, "the link is gone");
+    return outcome;
+}
+
 static inline struct outcome model_execute(struct link *link, const struct step *steps, size_t n,
                                            uint64_t *results, const struct deadline *deadline,
                                            struct error *error)
 {
     struct model_core *m = (struct model_core *)link;
     (void)deadline;
+    size_t heard = SIZE_MAX;
     m->lists++;
     for (size_t i = 0; i < n; i++) {
         if (steps[i].op == OP_TIME) {
@@ -197,21 +221,17 @@ static inline struct outcome model_execute(struct link *link, const struct step 
             continue;
         }
         if (m->steps_a_call > 0 && i >= m->steps_a_call)
-            return (struct outcome){.why = NOT_YET, .done = i};
+            return model_ended(m, (struct outcome){.why = NOT_YET, .done = i}, heard, error);
         uint64_t result = 0;
         struct outcome outcome = model_step(m, &steps[i], &result);
         outcome.done = i;
-        if (outcome.why == TARGET_WAIT)
-            error_set(error, ERROR_ASLEEP, "no answer");
-        else if (outcome.why == TARGET_FAULT)
-            error_set(error, ERROR_FAULT, "refused");
-        else if (outcome.why == LINK_LOST)
-            error_set(error, ERROR_LINK_LOST, "the link is gone");
+        if (m->unheard && heard == SIZE_MAX)
+            heard = i;
         if (outcome.why != DONE)
-            return outcome;
+            return model_ended(m, outcome, heard, error);
         results[i] = result;
     }
-    return (struct outcome){.why = DONE, .done = n};
+    return model_ended(m, (struct outcome){.why = DONE, .done = n}, heard, error);
 }
 
 static inline size_t model_views(struct link *link, struct link_view *out, size_t room, struct error *error)

@@ -108,6 +108,12 @@ RIG_TEST(the_link_may_be_lost_after_any_access)
     everywhere(TROUBLE_LOST_AFTER, 1, link_came_back);
 }
 
+RIG_TEST(the_answer_to_a_list_may_be_lost)
+{
+    for (long more = 1; more < 16; more += 3)
+        everywhere(TROUBLE_UNHEARD, more, link_came_back);
+}
+
 static const char *cancelled(struct rig *rig, const struct end *end)
 {
     const char *words =
@@ -337,7 +343,8 @@ RIG_TEST(a_halted_core_that_does_not_answer_ends_the_run_early)
  */
 RIG_TEST(the_end_can_be_tried_again)
 {
-    static const enum model_trouble kinds[] = {TROUBLE_LOST, TROUBLE_LOST_AFTER, TROUBLE_SLICE};
+    static const enum model_trouble kinds[] = {TROUBLE_LOST, TROUBLE_LOST_AFTER, TROUBLE_UNHEARD,
+                                               TROUBLE_SLICE};
     unsigned wrong = 0;
     for (size_t i = 0; i < COUNT(scenes) * COUNT(kinds) * 3; i++) {
         const struct scene *scene = &scenes[i % COUNT(scenes)];
