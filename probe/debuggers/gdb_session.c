@@ -483,7 +483,7 @@ bool gdb_session_begin(struct gdb_session *session, struct debugger_facts *facts
                    ? error_advise(
                          error, ERROR_NOT_A_PROBE,
                          "A server that is stopped, or busy with its adapter, says nothing either; its "
-                         "core may stand halted now. Name a GDB server's port.",
+                         "core may be left halted. Name a GDB server's port.",
                          "the GDB server is open, but silent")
                : session->wire.hung_up
                    ? error_set(error, ERROR_NO_PROBE,

@@ -61,7 +61,7 @@ GATE_OF_ITS_RESUME = 1 << 1  # which OpenOCD opens when `restore` asks it to let
 OF_EXAMINATION = {"dhcsr", "demcr", "edscr", "os_locked", "cti_control", "cti_outen", "dscr"}
 CODES = {"doctor": (0, 3, 5), "doctor of a location": (0, 3, 5)}  # 5: it found something
 # What was left must be told as a fact; advice that is always there tells nobody
-TELLS = re.compile(r"could not restore [^;]|could not be put back|not put back|is left |stays |was left|left by")
+TELLS = re.compile(r"could not restore [^;]|could not be put back|not put back|is left |be left |stays |was left|left by")
 TELLS_OF_HALT = re.compile(r"\bhalted\b")
 OTHERS_WRITES = {**WRITES, "m55": WRITES["m4"], "rp2350": WRITES["m4"], "rp2040": {"SYST_CSR": "mww 0xE000E010 0", "SYST_RVR": "mww 0xE000E014 999"}}
 
