@@ -1,7 +1,5 @@
 #include "engine/passage.h"
 
-#include "device/settings.h"
-
 #include <inttypes.h>
 
 enum { READS = 3 };
@@ -21,13 +19,7 @@ bool passage_begin(struct passage *passage, const struct region *region, unsigne
     engine->region.start = engine->region.end =
         core_code(engine->core, region->start, region->start_is_thumb);
     engine->call.others.n = 0;
-    if (!process_check(&region->process, engine->core, error))
-        return false;
-    if (region->process.which == PROCESS_ID)
-        breakpoints_set_context(&engine->breakpoints, region->process.id);
-    breakpoints_want_extra(&engine->breakpoints, stops - 1);
-    return settings_watch_resets(engine->device->ledger, &engine->device->chosen->core, engine->deadline,
-                                 error);
+    return direct_prepare(engine, &region->process, stops - 1, error);
 }
 
 bool passage_is_among(const uint64_t *stops, unsigned n, uint64_t here)

@@ -18,7 +18,6 @@ struct walking {
     struct walk_hop hop;
 };
 
-/* What a list of a passage reads, as indices of its results. */
 struct passage_steps {
     size_t from, to, pending, before, after, frame, reset;
 };
@@ -76,7 +75,6 @@ static bool take_look(struct walking *self, const struct passage_steps *steps, b
     return true;
 }
 
-/* When the core ran, and what the counters had before. */
 static void take_run(struct walking *self, const struct passage_steps *steps, bool begins)
 {
     struct direct_engine *engine = self->engine;
@@ -134,7 +132,7 @@ static bool pass(struct walking *self, const uint64_t *stops, unsigned n, bool b
     return take_look(self, &steps, ours, error);
 }
 
-/* Executes one instruction. *ours: as far as a stop there shows it. */
+/* *ours: as far as a stop there shows it. */
 static bool step(struct walking *self, bool begins, bool *ours, struct error *error)
 {
     struct direct_engine *engine = self->engine;
@@ -240,7 +238,6 @@ static bool hop_on(struct walking *self, bool *returned, struct error *error)
 
 /* --- a call --------------------------------------------------------------------------------------------- */
 
-/* Waits at the function's entry. */
 static bool reach_entry(struct walking *self, bool runs, struct error *error)
 {
     struct direct_engine *engine = self->engine;
