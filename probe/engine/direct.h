@@ -74,7 +74,7 @@ bool direct_check_time(struct direct_engine *self, struct error *error);
 bool direct_prepare(struct direct_engine *self, const struct process *process, unsigned extra,
                     struct error *error);
 void direct_new_list(struct direct_engine *self);
-/* Lets the core run; in place of core_add_run, which takes a budget's stop away. */
+/* Lets the core run; in place of core_add_run, which removes a budget's stop. */
 void direct_add_run(const struct direct_engine *self, struct steps *list);
 /* A list that reads registers of the halted core, whatever the list before left unfinished. */
 void direct_new_registers(struct direct_engine *self);
@@ -131,7 +131,7 @@ bool direct_has_spare(struct direct_engine *self);
 bool direct_find_spare(struct direct_engine *self, struct error *error);
 void direct_note_change(struct direct_engine *self);
 
-/* --- direct_leave.c, scout.c, walk.c: see engine_ops ---------------------------------------------------- */
+/* --- direct_leave.c, walk.c: see engine_ops ---------------------------------------------------- */
 
 bool direct_disarm(struct engine *engine, const struct deadline *deadline, struct error *error);
 bool direct_scout(struct engine *engine, const struct engine_scout *scout, struct engine_found *found,
