@@ -34,11 +34,11 @@ static bool work(struct stub_command *self, struct error *error)
         return false;
     switch (self->action) {
     case ENABLE:
-        return stub_enable(&self->stub, &self->found, &self->now, &deadline, error);
+        return stub_change(&self->stub, true, &self->found, &self->now, error);
     case DISABLE:
-        return stub_disable(&self->stub, &self->found, &self->now, &deadline, error);
+        return stub_change(&self->stub, false, &self->found, &self->now, error);
     default:
-        return stub_look(&self->stub, &self->now, &deadline, error);
+        return stub_look(&self->stub, &self->now, error);
     }
 }
 

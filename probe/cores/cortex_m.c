@@ -344,14 +344,14 @@ static const char *no_return(const struct core *core, uint64_t lr)
 
 static void add_stops_identity(const struct core *core, struct steps *list)
 {
-    steps_add(list, step_read(watchpoints_trace(core)));
-    steps_add(list, step_read(watchpoints_control(core)));
+    steps_add(list, step_read(core_word(core, DEMCR)));
+    steps_add(list, step_read(core_word(core, DWT_CTRL)));
 }
 
 static void add_stops(const struct core *core, const uint64_t *identity, struct core_stops *out)
 {
-    struct address demcr = watchpoints_trace(core);
-    bool traced = (identity[0] & watchpoints_trace_on()) != 0;
+    struct address demcr = core_word(core, DEMCR);
+    bool traced = (identity[0] & DEMCR_TRCENA) != 0;
     bool v8m = cortex_m_is_v8(core);
     for (unsigned i = 0; traced && i < watchpoints_count(identity[1]); i++) {
         struct core_stop watch = {

@@ -119,11 +119,6 @@ size_t cross_trigger_settings(const struct core *core, const struct cross_trigge
     return list.n;
 }
 
-struct address cross_trigger_acknowledge_register(const struct core *core)
-{
-    return core_cti(core, CTIINTACK);
-}
-
 void cross_trigger_add_acknowledge(const struct core *core, struct steps *list)
 {
     steps_add(list, step_write(core_cti(core, CTIINTACK), HALTS));

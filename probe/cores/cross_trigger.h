@@ -30,7 +30,5 @@ size_t cross_trigger_settings(const struct core *core, const struct cross_trigge
 /* Of channels, as bits: the last, and those that the first `n` inputs and outputs do not use. */
 uint32_t cross_trigger_last(uint32_t channels);
 uint32_t cross_trigger_free(uint64_t devid, const uint64_t *inputs, const uint64_t *outputs, unsigned n);
-/* The register by which a halt request is taken back, to be allowed. */
-struct address cross_trigger_acknowledge_register(const struct core *core);
 /* Takes back the halt request once its cause is gone, and waits for that. */
 void cross_trigger_add_acknowledge(const struct core *core, struct steps *list);

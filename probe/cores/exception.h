@@ -29,7 +29,6 @@ void exception_describe_mode(const struct core *core, uint64_t status, char *out
 
 enum { FAULT_WORDS = 4 };
 
-/* Where a core has stopped, and the registers that show a fault. */
 struct exception_fault {
     uint64_t status, pc, lr; /* CORE_STATUS, ...; lr 0: not known */
     bool has_values;

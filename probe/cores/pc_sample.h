@@ -11,7 +11,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* How a value becomes an address. */
 enum pc_form {
     PC_FORM_M,         /* the address */
     PC_FORM_V7_OFFSET, /* 8 beyond it; in Thumb state 4 beyond it, and bit 0 is set */
@@ -45,7 +44,6 @@ bool pc_sample_address(const struct pc_sample *sample, const uint64_t *words, ui
 /* A register that is not implemented reads as 0. */
 bool pc_sample_proves(const struct pc_sample *sample, const uint64_t *words);
 
-/* A look at the core between samples. */
 struct pc_look {
     enum core_state state;
     bool reset; /* since the last look; the first look may report an old one */

@@ -30,21 +30,6 @@ enum {
     ID_DATA_ADDRESS = 1 << 3,
 };
 
-struct address watchpoints_trace(const struct core *core)
-{
-    return core_word(core, DEMCR);
-}
-
-uint64_t watchpoints_trace_on(void)
-{
-    return DEMCR_TRCENA;
-}
-
-struct address watchpoints_control(const struct core *core)
-{
-    return core_word(core, DWT_CTRL);
-}
-
 unsigned watchpoints_count(uint64_t control)
 {
     return control >> NUMCOMP & 0xF;

@@ -11,13 +11,8 @@
 
 enum { WATCHPOINTS = 15 }; /* DWT_CTRL.NUMCOMP has four bits */
 
-/* The register and bit that switch the DWT on; without it the DWT cannot be read. */
-struct address watchpoints_trace(const struct core *core);
-uint64_t watchpoints_trace_on(void);
-struct address watchpoints_control(const struct core *core);
 unsigned watchpoints_count(uint64_t control);
 struct address watchpoints_function(const struct core *core, unsigned n);
-/* The register with the address that it matches. */
 struct address watchpoints_place(const struct core *core, unsigned n);
 /* The last free comparator, by the function registers of all `n`; -1: there is none. *others: one is in
  * use. */

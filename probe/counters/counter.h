@@ -16,7 +16,6 @@
 struct counter_block;
 struct counter_pick;
 
-/* The registers of one kind. */
 struct pmu_places {
     struct address (*at)(const struct core *, uint64_t offset);
     uint8_t stride;      /* from one event counter to the next */
@@ -62,14 +61,13 @@ void pmu_take_common(struct pmu *pmu, const uint64_t *values);
 /* The events that PMCEID0 and PMCEID1 name; if both are 0 they do not exist, and any event may be there. */
 uint64_t pmu_event_bits(uint64_t low, uint64_t high);
 
-/* Fills in the counters, their state and the settings, after those that `out` already has. */
+/* After the settings that `out` already has. */
 void pmu_describe(const struct core *core, const struct pmu *found, struct counter_block *out);
 
 /* A register that does not belong to an event counter, as the core itself reaches it, by its offset in a
  * mapped PMU. */
 struct address pmu_by_core(const struct core *core, uint64_t offset);
 
-/* For struct block_kind. */
 bool pmu_divide(const struct core *core, struct counter_block *block);
 /* CHAIN is offered only on the counter above that of a pass's first event. */
 size_t pmu_program(const struct core *core, const struct counter_block *block,
@@ -98,7 +96,6 @@ struct counter {
 
 enum { BLOCK_COUNTERS = 32, BLOCK_SETTINGS = 48, BLOCK_IDENTITY = 12, BLOCK_PASS_SETTINGS = 80 };
 
-/* An event on a counter, for one pass. */
 struct counter_pick {
     uint8_t counter;
     uint32_t code;
@@ -124,7 +121,7 @@ struct counter_block {
     struct pmu pmu;      /* of the kinds that are PMUs */
 };
 
-/* A register by which a program can change what a block counts. */
+/* By which a program can change what a block counts. */
 struct counter_register {
     const char *name; /* "DWT_CYCCNT"; of an A or R core's PMU the name in its instructions: "PMCCNTR" */
     const char *also; /* a witness may call it so; or NULL */
@@ -179,13 +176,11 @@ bool counter_event_is_slow(const char *name);
 /* All kinds, best first. */
 size_t counter_kinds(const struct block_kind *const **out);
 
-/* The counts from `from` to `to`, modulo the counter's modulus; 0 if its reload value changed between them.
- */
+/* Modulo the counter's modulus; 0 if its reload value changed between them. */
 uint64_t counter_elapsed(const struct counter *counter, uint64_t from, uint64_t to);
 /* Counts since the last wrap. */
 uint64_t counter_phase(const struct counter *counter, uint64_t value);
 uint64_t counter_modulus(const struct counter *counter); /* UINT64_MAX for a 64-bit counter */
-/* As it was at this reading. */
 uint64_t counter_modulus_at(const struct counter *counter, uint64_t value);
 /* False: the counter cannot show these two, or its reload value changed between them. */
 bool counter_leads(const struct counter *counter, uint64_t from, uint64_t to);

@@ -129,14 +129,6 @@ static bool part_codes(struct parser *p, unsigned line, struct span rest, size_t
     return true;
 }
 
-/* Drops codes from the events that the last `use` brought, which begin at `from`. */
-static bool read_except(struct parser *p, unsigned line, struct span rest, size_t from)
-{
-    if (rest.n == 0)
-        return events_fail(p, line, "which codes, after", (struct span){"except", 6});
-    return part_codes(p, line, rest, from, &p->set->n);
-}
-
 /* Drops all others. */
 static bool keep_codes(struct parser *p, unsigned line, struct span rest, size_t from)
 {
@@ -192,7 +184,9 @@ static bool read_text(struct parser *p, struct span text)
         } else if (span_is(word, "except")) {
             if (used_from == SIZE_MAX)
                 return events_fail(p, lines.line, "only after a `use` there can be", word);
-            if (!read_except(p, lines.line, rest, used_from))
+            if (rest.n == 0)
+                return events_fail(p, lines.line, "which codes, after", word);
+            if (!part_codes(p, lines.line, rest, used_from, &p->set->n)) /* these are dropped */
                 return false;
         } else {
             used_from = SIZE_MAX;
@@ -371,20 +365,13 @@ static bool add_request(struct wishing *w, struct span span)
     return true;
 }
 
-static bool open_group(struct wishing *w)
-{
-    if (w->group != 0)
-        return error_set(w->error, ERROR_USAGE, "-e: a group { } cannot hold another");
-    w->group = ++w->last_group;
-    return true;
-}
-
 /* One event with the braces around it: `at` begins it, and ends after it, at a comma or the text's end. */
 static bool read_one(struct wishing *w, const char **at)
 {
     if (**at == '{') {
-        if (!open_group(w))
-            return false;
+        if (w->group != 0)
+            return error_set(w->error, ERROR_USAGE, "-e: a group { } cannot hold another");
+        w->group = ++w->last_group;
         ++*at;
     }
     size_t n = strcspn(*at, ",{}");

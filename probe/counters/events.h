@@ -18,11 +18,9 @@ struct event {
     char words[96];
 };
 
-/* The events of one core, sorted by code. */
 struct event_set;
 
-/* An embedded set by its name ("cortex-a9", "dwt"), ignoring case. NULL: there is none; the error lists all
- * names. */
+/* By its name ("cortex-a9", "dwt"), in any case. NULL: there is none; the error lists all names. */
 struct event_set *event_set_open(const char *cpu, struct error *error);
 
 /*

@@ -77,7 +77,6 @@ static bool read_number(struct reading *r)
     return emit(r, (struct metric_step){.op = METRIC_NUMBER, .number = value});
 }
 
-/* Adds the event to the metric's list unless it is there. */
 static bool use_event(struct reading *r, const char *name)
 {
     struct metric *out = r->out;
@@ -193,7 +192,6 @@ struct metric_set {
     size_t n, room;
 };
 
-/* The section that is being parsed. */
 struct section {
     char names[MOST_NAMES][EVENT_NAME];
     struct metric_names events;

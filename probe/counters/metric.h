@@ -41,7 +41,6 @@ struct metric {
     size_t n_steps;
 };
 
-/* The metrics of one text, in their order. */
 struct metric_set;
 
 /*

@@ -52,11 +52,6 @@ static bool counts_every_cycle(const struct pmu *pmu)
     return cycles_are_ours(pmu) || (!divided && (pmu->cycle_filter & pmu->exclude) == 0);
 }
 
-static struct address counter_at(const struct core *core, const struct pmu *pmu, unsigned n)
-{
-    return pmu->places->at(core, (uint64_t)pmu->places->stride * n);
-}
-
 static void add_counters(const struct core *core, const struct pmu *pmu, struct counter_block *out)
 {
     const struct pmu_places *places = pmu->places;
@@ -71,8 +66,9 @@ static void add_counters(const struct core *core, const struct pmu *pmu, struct 
     }
     snprintf(cycles->name, sizeof cycles->name, "%s", out->counts_cycles ? "CPU_CYCLES" : "PMCCNTR");
     for (unsigned i = 0; i < pmu->n; i++)
-        out->counters[i + 1] = (struct counter){
-            .low = counter_at(core, pmu, i), .bits = places->bits, .per_cycle = EVENTS_A_CYCLE};
+        out->counters[i + 1] = (struct counter){.low = places->at(core, (uint64_t)places->stride * i),
+                                                .bits = places->bits,
+                                                .per_cycle = EVENTS_A_CYCLE};
     out->n = pmu->n + 1;
 }
 

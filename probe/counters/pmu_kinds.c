@@ -282,22 +282,6 @@ static void cp15_add_identity(const struct core *core, struct steps *list)
         pmu_add_common(&cp15_places, core, list);
 }
 
-/* A hit may stop the core in User mode, in which PMUSERENR must allow it to read the counters. */
-static void add_user_access(const struct core *core, struct counter_block *out)
-{
-    out->settings[out->n_settings++] = (struct setting){.at = cp15_at(core, PMUSERENR),
-                                                        .test = PMUSERENR_EN,
-                                                        .set = PMUSERENR_EN,
-                                                        .restore = {.mask = PMUSERENR_EN}};
-}
-
-static void add_halts_note(struct counter_block *out)
-{
-    static const char halts[] = "the core is halted briefly to set and to read its counters";
-    size_t used = strlen(out->note);
-    snprintf(out->note + used, sizeof out->note - used, "%s%s", used > 0 ? "; " : "", halts);
-}
-
 static bool cp15_identify(const struct core *core, const uint64_t *values, struct counter_block *out)
 {
     const struct part_pmu *part = cp15_part(core);
@@ -308,9 +292,15 @@ static bool cp15_identify(const struct core *core, const uint64_t *values, struc
     if (values != NULL) {
         pmu_take_common(&pmu, values);
         pmu.n = pmu.control >> PMCR_N_SHIFT & PMCR_N;
-        add_user_access(core, out);
+        /* A hit may stop the core in User mode, in which PMUSERENR must allow it to read the counters. */
+        out->settings[out->n_settings++] = (struct setting){.at = cp15_at(core, PMUSERENR),
+                                                            .test = PMUSERENR_EN,
+                                                            .set = PMUSERENR_EN,
+                                                            .restore = {.mask = PMUSERENR_EN}};
         pmu_describe(core, &pmu, out);
-        add_halts_note(out);
+        size_t used = strlen(out->note);
+        snprintf(out->note + used, sizeof out->note - used,
+                 "%sthe core is halted briefly to set and to read its counters", used > 0 ? "; " : "");
     } else {
         snprintf(out->state, sizeof out->state, "seen only while the core is halted");
     }

@@ -19,7 +19,6 @@ static bool is_behind(const struct reading *reading, size_t i)
            counter->low.offset == before->low.offset + UINT64_C(2) * WORD;
 }
 
-/* Whether the word after counter `i` is read. */
 static bool fills_gap(const struct reading *reading, size_t i)
 {
     size_t first = i, end = i + 1;
@@ -45,7 +44,6 @@ static size_t pick(const struct reading *reading, bool by_core, struct step *acc
     return n;
 }
 
-/* Where each value lies. */
 static void add_by_core(const struct reading *reading, const struct core_proof *spare, struct steps *list,
                         size_t *at)
 {

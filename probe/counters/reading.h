@@ -1,7 +1,6 @@
 /*
- * Readings: which counters a run reads at each stop and each poll, and where their values lie among a list's
- * results. The counters of one pass are first; others that are read with them (a slower clock, a variable of
- * the program) follow.
+ * Readings: which counters a run reads at each stop and poll, and where their values lie among a list's
+ * results. Those of the pass are first; others (a slower clock, a variable of the program) follow.
  */
 #pragma once
 
@@ -23,7 +22,6 @@ struct reading {
     uint16_t apart[READING_ROOM]; /* of by_core: how far after the first value each of them lies */
 };
 
-/* `by_core` as above. */
 void reading_begin(struct reading *reading, const struct core *by_core);
 /* False when it is full. */
 bool reading_append(struct reading *reading, const struct counter *counter);
@@ -32,7 +30,7 @@ bool reading_append(struct reading *reading, const struct counter *counter);
  * for reading_take. */
 size_t reading_add(const struct reading *reading, bool running, const struct core_proof *spare,
                    struct steps *list);
-/* How many steps that is at most, with the core halted. */
+/* At most, with the core halted. */
 size_t reading_steps(const struct reading *reading);
 /* `out` has room for reading->n. */
 void reading_take(const struct reading *reading, bool running, const uint64_t *results, size_t at,

@@ -1,7 +1,4 @@
-/*
- * Spans: event and metric files, and the text after -e, are ASCII words. This cuts such text into lines and
- * words. Any bytes are safe to hand in, and none of them needs to be a NUL.
- */
+/* Spans: cuts event and metric files, and the text after -e, into lines and words. Any bytes are safe. */
 #pragma once
 
 #include <stdbool.h>
@@ -29,7 +26,7 @@ bool span_word(struct span *rest, struct span *word);
 bool span_is(struct span span, const char *word);
 /* False when it does not fit with its NUL, or holds a NUL. */
 bool span_copy(struct span span, char *out, size_t size);
-/* True when all of it can be printed: no control characters, nothing beyond ASCII. */
+/* No control characters, nothing beyond ASCII. */
 bool span_is_printable(struct span span);
 
 /* [A-Za-z0-9_.:=-], and not read as a code instead. */

@@ -94,7 +94,6 @@ static void note_changes(struct device *device, const struct uses *uses)
     }
 }
 
-/* Those of an earlier read of these blocks. */
 static void drop_changes(struct device *device, const struct counter_block *blocks, size_t n)
 {
     size_t kept = 0;
@@ -166,13 +165,13 @@ static bool identify_again(struct device *device, struct counter_block *block,
     uint64_t values[BLOCK_IDENTITY];
     struct steps list = {.items = items, .room = BLOCK_IDENTITY};
     block->kind->add_identity(core, &list);
-    if (!ledger_read_list(device->ledger, &list, values, deadline, error))
+    if (!(block->kind->by_core ? ledger_read_list : ledger_run)(device->ledger, &list, values, deadline,
+                                                                error))
         return false;
     block->kind->identify(core, values, block);
     return true;
 }
 
-/* Identifies a block that only the core itself can read. */
 static bool look_by_core(struct device *device, struct counter_block *block, const struct deadline *deadline,
                          struct error *error)
 {
@@ -188,7 +187,6 @@ static bool look_by_core(struct device *device, struct counter_block *block, con
     return true;
 }
 
-/* Lets a core go on that was halted for its counters. */
 static bool leave_core(struct device *device, const struct deadline *deadline, struct error *error)
 {
     return ledger_release_core(device->ledger, deadline, error) &&
@@ -274,7 +272,6 @@ static bool look_again(struct device *device, struct counter_block *block, const
     return true;
 }
 
-/* The named block, or the best one that can be used. */
 static struct counter_block *choose_block(struct device *device, const char *name,
                                           const struct deadline *deadline, struct error *error)
 {

@@ -18,11 +18,8 @@ void device_leave_as(struct device *device, enum leave leave)
 
 /* --- run control ---------------------------------------------------------------------------------------- */
 
-/*
- * Who stops and starts the chosen core. Either we do by its debug registers, and the core runs while nothing
- * is asked of it; or a debugger does, which halted the core when it connected and lets it run only on
- * request.
- */
+/* Who stops and starts the chosen core: we do by its debug registers, and it runs while nothing is asked of
+ * it; or a debugger does, which halted it when it connected and lets it run only on request. */
 struct run_control {
     /* Finds a core's state, and the PC where it was found halted. */
     bool (*look)(struct device *, struct device_core *, const struct deadline *, struct error *);
@@ -351,7 +348,7 @@ static bool find(struct device *device, const struct device_request *request, co
                  struct error *error)
 {
     struct link_view views[TARGET_VIEWS];
-    struct found found = {.ledger = device->ledger, .views = views};
+    struct found found = {.ledger = device->ledger, .deadline = deadline, .error = error, .views = views};
     found.n_views = link_views(device->link, views, TARGET_VIEWS, error);
     if (found.n_views == 0)
         return error_set(error, ERROR_NO_CORE, "the link shows no target");
@@ -362,10 +359,9 @@ static bool find(struct device *device, const struct device_request *request, co
         error_set(error, ERROR_SYSTEM, "out of memory");
         return false;
     }
-    bool done = discovery_m_run(&found, deadline, error) && discovery_run(&found, deadline, error) &&
-                discovery_place(&found, request, deadline, error);
+    bool done = discovery_m_run(&found) && discovery_run(&found) && discovery_place(&found, request);
     if (done && found.n_cores == 0)
-        done = nothing_found(&found, &device->nothing, deadline, error);
+        done = nothing_found(&found, &device->nothing);
     device->room = found.room;
     device->n_cores = found.n_cores;
     device->n_buses = found.n_buses;
@@ -395,7 +391,6 @@ bool device_open(struct device *device, struct link *link, const struct device_r
 
 /* --- choosing one --------------------------------------------------------------------------------------- */
 
-/* The number of the core that the debugger has. */
 static size_t debugged_core(const struct device *device, size_t otherwise)
 {
     if (device->debugger == NULL)
@@ -563,7 +558,7 @@ static void keep_stop(struct device *device)
         ledger_keep_at_end(device->ledger, core_cause_register(core));
 }
 
-/* Whether a reset would halt the core only because of us. */
+/* Only because of us. */
 static bool catches_resets(const struct device *device)
 {
     return device->chosen != NULL && device->debugger == NULL && device->leave == LEAVE_AS_IT_IS &&

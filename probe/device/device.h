@@ -1,7 +1,6 @@
 /*
- * The device: the target at the other end of a link, with its cores. device_open finds the cores that the
- * link's views show; one of them is chosen, with its counter blocks. The device owns the ledger, through
- * which alone the target is written; device_undo puts the target back as it was found, however a run ends.
+ * The device: the target at the other end of a link, with its cores, one of which is chosen. It owns the
+ * ledger, through which alone the target is written; device_undo puts the target back as it was found.
  */
 #pragma once
 
@@ -75,7 +74,7 @@ struct device {
     uint64_t stopped_at; /* LEAVE_HALTED_FOREIGN: where, if a reading found the core so */
 };
 
-/* Inspects every view. Works on running cores; changes nothing. */
+/* Changes nothing. */
 bool device_open(struct device *device, struct link *link, const struct device_request *request,
                  const struct deadline *deadline, struct error *error);
 /* Chooses the core of that number; -1: the one of the request. If counters are read by another link, it is
@@ -108,8 +107,8 @@ void device_note_uses(struct device *device, const struct counter_block *blocks,
 /* Takes the named counter block, or the best one for NULL, and makes it count; its first counter is read. */
 bool device_take_block(struct device *device, const char *name, const struct deadline *deadline,
                        struct error *error);
-/* Something else changed this register, by a witness's name. If it is the counter's reload register, the
- * block, to be taken again then, has it read at each stop. False while no block is taken. */
+/* Something else changed this register, by a witness's name. True: it is the counter's reload register, and
+ * the block, which is to be taken again, has it read at each stop. */
 bool device_follow_reload(struct device *device, const char *changed);
 /* Makes it count once more, after a reset. */
 bool device_retake_block(struct device *device, const struct deadline *deadline, struct error *error);
@@ -133,15 +132,15 @@ bool device_poll(struct device *device, uint64_t *values, uint64_t *before_us, u
                  struct device_poll *look, const struct deadline *deadline, struct error *error);
 /* ERROR_WRITTEN: a register on which counts depend has changed. */
 bool device_check_witness(struct device *device, const struct deadline *deadline, struct error *error);
-/* Lets the core run for a time. If a debugger has run control, it resumes the core for that time only. */
+/* A debugger that has run control resumes the core for that time only. */
 bool device_run_for(struct device *device, int ms, const struct deadline *deadline, struct error *error);
 /* The program's breakpoint instruction at `pc`; and whether it would not have stopped the core without us. */
 struct own_breakpoint device_own_breakpoint(const struct device *device, uint64_t pc,
                                             const struct deadline *deadline);
 bool device_debug_is_ours(const struct device *device);
-/* Notes how the core is to be left; never takes back what outweighs it. */
+/* What outweighs it stays. */
 void device_leave_as(struct device *device, enum leave leave);
-/* Undoes everything, at any time. After a failure it can be called again. */
+/* At any time. After a failure it can be called again. */
 bool device_undo(struct device *device, const struct deadline *deadline, struct error *error);
 /* After device_undo. ERROR_RESET: the core was reset while it was halted for its counters, and stays halted.
  */

@@ -389,7 +389,6 @@ bool halted_access_prepare(struct halted_access *self, const struct deadline *de
            settings_switch_on_comparators(self->ledger, self->core, deadline, error);
 }
 
-/* Takes the time in its own list. */
 static bool note_time(struct halted_access *self, unsigned which, uint64_t *us,
                       const struct deadline *deadline, struct error *error)
 {
@@ -401,7 +400,6 @@ static bool note_time(struct halted_access *self, unsigned which, uint64_t *us,
     return true;
 }
 
-/* Finds where a foreign stop is. */
 static bool look_where(struct halted_access *self, const struct deadline *deadline, struct error *error)
 {
     if (!self->stood)

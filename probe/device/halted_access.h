@@ -22,7 +22,7 @@ void halted_access_free(struct halted_access *halted_access); /* NULL is allowed
  */
 bool halted_access_prepare(struct halted_access *halted_access, const struct deadline *deadline,
                            struct error *error);
-/* Reads every counter during a single halt, which begins after before_us and ends before after_us. */
+/* During a single halt, which begins after before_us and ends before after_us. */
 bool halted_access_read(struct halted_access *halted_access, const struct reading *reading, uint64_t *values,
                         uint64_t *before_us, uint64_t *after_us, const struct deadline *deadline,
                         struct error *error);

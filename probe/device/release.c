@@ -162,15 +162,6 @@ static uint16_t half_at(const uint8_t *bytes, size_t at)
     return (uint16_t)(bytes[at] | bytes[at + 1] << 8);
 }
 
-static bool put_code_back(struct device *device, uint64_t address, uint16_t code,
-                          const struct deadline *deadline, struct error *error)
-{
-    struct address at = core_word(core_of(device), address);
-    (void)core_breakpoint_instruction(core_of(device), &at.size);
-    return write_for_good(device, at, code, deadline, error) &&
-           run_code_changed(device->ledger, core_of(device), address, deadline, error);
-}
-
 /* The code before or after it is as in the ELF file, so this code was the file's too. */
 static bool is_known(const uint8_t *now, const uint8_t *bytes, size_t at, size_t size)
 {
@@ -204,7 +195,10 @@ static bool release_piece(struct device *device, uint64_t address, const uint8_t
             sink->left(sink->context, address + i);
         if (mapping != MAPPING_CODE)
             continue;
-        if (!put_code_back(device, address + i, half_at(bytes, i), deadline, error))
+        struct address at = core_word(core_of(device), address + i);
+        (void)core_breakpoint_instruction(core_of(device), &at.size);
+        if (!write_for_good(device, at, half_at(bytes, i), deadline, error) ||
+            !run_code_changed(device->ledger, core_of(device), address + i, deadline, error))
             return false;
         sink->removed(sink->context, "breakpoint instruction", true, address + i);
     }
@@ -249,16 +243,6 @@ static bool read_pc(struct device *device, void (*add_first)(const struct core *
     return true;
 }
 
-/* A server that has halted the core takes it for granted that instructions can be executed. */
-static bool give_control_back(struct device *device, uint64_t status, const struct deadline *deadline,
-                              struct error *error)
-{
-    struct step write = step_write(core_status_register(core_of(device)), status);
-    const struct steps list = {.items = &write, .n = 1, .room = 1};
-    uint64_t result;
-    return ledger_run(device->ledger, &list, &result, deadline, error);
-}
-
 static bool release_look_at(struct device *device, bool *halted, uint64_t *pc,
                             const struct deadline *deadline, struct error *error)
 {
@@ -270,8 +254,12 @@ static bool release_look_at(struct device *device, bool *halted, uint64_t *pc,
     *halted = core_state_of(core, status) == CORE_HALTED;
     if (!*halted || (core_unreadable(core, status) != NULL))
         return true;
+    /* A server that has halted the core takes it for granted that instructions can be executed. */
+    struct step back = step_write(core_status_register(core), status);
+    const struct steps list = {.items = &back, .n = 1, .room = 1};
     return read_pc(device, core_add_unlock, pc, deadline, error) &&
-           (!core_has(core, BORROWS_REGISTERS) || give_control_back(device, status, deadline, error));
+           (!core_has(core, BORROWS_REGISTERS) ||
+            ledger_run(device->ledger, &list, &status, deadline, error));
 }
 
 /* A server that knows that the core is halted keeps its registers, and only the server can let it run. */
@@ -389,14 +377,6 @@ static bool apply_settings(struct device *device, const struct deadline *deadlin
     return settings_apply_core(device->ledger, core_of(device), APPLY_ALL, deadline, error);
 }
 
-/* Reading the register clears what it knows of earlier resets. */
-static bool forget_resets(struct device *device, const struct deadline *deadline, struct error *error)
-{
-    const struct core *core = core_of(device);
-    uint64_t cause;
-    return ledger_read(device->ledger, core_reset_register(core), &cause, deadline, error);
-}
-
 /* The target may refuse to answer during the reset. */
 static bool wait_for_reset(struct device *device, const struct deadline *deadline, struct error *error)
 {
@@ -470,12 +450,12 @@ bool reset_and_halt(struct device *device, const struct deadline *deadline, stru
 {
     const struct core *core = core_of(device);
     struct step items[LIST_ROOM];
-    uint64_t results[LIST_ROOM];
+    uint64_t results[LIST_ROOM], forgets; /* what the register knows of earlier resets */
     struct steps list = {.items = items, .room = LIST_ROOM};
     struct error refused = {0};
     core->ops->run->add_reset(core, &list);
     if (!run_allow(device->ledger, &list, error) || !apply_settings(device, deadline, error) ||
-        !forget_resets(device, deadline, error))
+        !ledger_read(device->ledger, core_reset_register(core), &forgets, deadline, error))
         return false;
     /* The reset may cut off the access that asks for it. */
     if (!ledger_run(device->ledger, &list, results, deadline, &refused) && refused.kind != ERROR_FAULT &&

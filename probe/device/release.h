@@ -17,7 +17,6 @@ struct release_sink {
     void *context;
     /* Something was removed, at `place` if it had one. */
     void (*removed)(void *context, const char *what, bool has_place, uint64_t place);
-    /* What the ELF file has there. */
     enum mapping (*mapping)(void *context, uint64_t address);
     /* A breakpoint instruction stays there, or what has the form of one: the ELF file does not distinguish
      * code from data. */
@@ -38,7 +37,7 @@ struct release {
  * device must be opened anew. */
 bool release_first(struct device *device, const struct release_sink *sink, bool *again,
                    const struct deadline *deadline, struct error *error);
-/* Clears comparators, watchpoints and catches of the chosen core, which runs or is halted as before. */
+/* Comparators, watchpoints and catches of the chosen core, which runs or is halted as before. */
 bool release_stops(struct device *device, const struct release_sink *sink, const struct deadline *deadline,
                    struct error *error);
 /* Reports them as release_stops does, and writes nothing. */

@@ -188,7 +188,6 @@ static bool remove_breakpoints(struct device *device, const struct journal_file 
     return true;
 }
 
-/* Registers that only the halted core reaches. */
 static bool put_back_unseen(struct device *device, const struct journal_file *file,
                             const struct deadline *deadline, struct error *error)
 {

@@ -12,14 +12,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What such a run has left. */
 struct left {
     size_t ours;   /* registers that hold what the run wrote */
     bool halted;   /* the core ran before, and is halted now */
     bool borrowed; /* values of the program are still in the journal alone */
 };
 
-/* Something of the run is still there. */
 bool left_any(const struct left *left);
 /* Chooses the core that the journal names. ERROR_NO_CORE: there is another core, or none. */
 bool restore_choose(struct device *device, const struct journal_head *head, struct error *error);

@@ -116,11 +116,6 @@ bool settings_apply_each(struct ledger *ledger, const struct setting *settings, 
     return true;
 }
 
-static bool is_wanted(const struct setting *setting, enum apply_what what)
-{
-    return what == APPLY_ALL || setting->only_to_stop == (what == APPLY_TO_STOP);
-}
-
 /* Reads back only what it wrote: reading some registers clears what they show. */
 static bool apply_one(struct ledger *ledger, const struct setting *setting, const struct setting *lock,
                       bool *again, const struct deadline *deadline, struct error *error)
@@ -147,7 +142,8 @@ bool settings_apply_core(struct ledger *ledger, const struct core *core, enum ap
     size_t n = core_settings(core, settings, CORE_SETTINGS);
     for (size_t i = 0; i < n;) {
         bool again = false;
-        if (is_wanted(&settings[i], what) &&
+        bool wanted = what == APPLY_ALL || settings[i].only_to_stop == (what == APPLY_TO_STOP);
+        if (wanted &&
             !apply_one(ledger, &settings[i], lock_of(settings, n, &settings[i]), &again, deadline, error))
             return false;
         i = again ? 0 : i + 1; /* once for each lock: then it is held */
@@ -254,4 +250,12 @@ bool settings_switch_on_comparators(struct ledger *ledger, const struct core *co
             return false;
     }
     return ledger_apply(ledger, &on, deadline, error);
+}
+
+bool settings_prepare_halts(struct ledger *ledger, struct core *core, const struct deadline *deadline,
+                            struct error *error)
+{
+    return settings_watch_resets(ledger, core, deadline, error) &&
+           (core_has(core, COMPARATOR_SWITCH) ||
+            settings_switch_on_comparators(ledger, core, deadline, error));
 }

@@ -17,7 +17,6 @@
 bool settings_apply(struct ledger *ledger, const struct setting *setting, const struct setting *locks,
                     size_t n, bool *again, const struct deadline *deadline, struct error *error);
 
-/* Each in its order. */
 bool settings_apply_each(struct ledger *ledger, const struct setting *settings, size_t n,
                          const struct deadline *deadline, struct error *error);
 
@@ -34,6 +33,10 @@ void settings_undo_counters(struct ledger *ledger, const struct core *core, cons
  * ERROR_RESET: there was one since an earlier call. */
 bool settings_watch_resets(struct ledger *ledger, struct core *core, const struct deadline *deadline,
                            struct error *error);
+
+/* What halting the core needs, if no breakpoint is set. */
+bool settings_prepare_halts(struct ledger *ledger, struct core *core, const struct deadline *deadline,
+                            struct error *error);
 
 /* Whether a catch of resets that the core did not have before is still to be undone. */
 bool settings_catch_is_left(const struct ledger *ledger, const struct core *core);

@@ -11,7 +11,6 @@ static struct snapshot_item *find(struct snapshot *snapshot, struct address at)
     return NULL;
 }
 
-/* Bits that several ask for are restored for each of them. */
 static struct snapshot_item *snapshot_add(struct snapshot *snapshot, struct address at, uint64_t promised,
                                           const char *moves)
 {

@@ -4,18 +4,13 @@
 
 #include <inttypes.h>
 
-static bool is_same(const struct address *a, const struct address *b)
-{
-    return a->space == b->space && a->unit == b->unit && a->offset == b->offset;
-}
-
 void witness_take(struct witness *witness, const struct setting *setting)
 {
     const struct address *at = setting->test_at.size != 0 ? &setting->test_at : &setting->at;
     size_t i = 0;
     if (setting->watched == NULL || setting->test == 0)
         return;
-    while (i < witness->n && !is_same(&witness->items[i].at, at))
+    while (i < witness->n && !address_same(witness->items[i].at, *at))
         i++;
     if (i == WITNESS_ROOM)
         return;

@@ -1,7 +1,6 @@
 /*
  * The witness: registers on which counts depend (enables, dividers, event selections), and the bits that they
- * must hold while we count. If a program, an operating system or another debugger changes one of them, a
- * count means nothing.
+ * must hold while we count. If something else changes one of them, a count means nothing.
  */
 #pragma once
 

@@ -24,7 +24,6 @@ struct watch {
     bool over;   /* nothing more is watched: out->hindrance */
 };
 
-/* What a halted core shows. */
 struct look {
     uint64_t cause, function, status, registers[WRITERS_CORE];
 };
@@ -56,10 +55,8 @@ static bool apply(struct watch *watch, const struct setting *settings, size_t n,
 
 static struct setting trace_on(const struct core *core)
 {
-    return (struct setting){.at = watchpoints_trace(core),
-                            .test = watchpoints_trace_on(),
-                            .set = watchpoints_trace_on(),
-                            .keep = UINT64_MAX};
+    return (struct setting){
+        .at = core_word(core, DEMCR), .test = DEMCR_TRCENA, .set = DEMCR_TRCENA, .keep = UINT64_MAX};
 }
 
 /* --- the core ------------------------------------------------------------------------------------------- */
@@ -115,10 +112,10 @@ static bool go_on(struct watch *watch, struct error *error)
     struct step items[LIST_ROOM];
     uint64_t results[LIST_ROOM], demcr;
     struct steps list = {.items = items, .room = LIST_ROOM};
-    if (!ledger_read(watch->ledger, watchpoints_trace(core), &demcr, &limit, error))
+    if (!ledger_read(watch->ledger, core_word(core, DEMCR), &demcr, &limit, error))
         return false;
-    if ((demcr & watchpoints_trace_on()) == 0)
-        steps_add(&list, step_write(watchpoints_trace(core), demcr | watchpoints_trace_on()));
+    if ((demcr & DEMCR_TRCENA) == 0)
+        steps_add(&list, step_write(core_word(core, DEMCR), demcr | DEMCR_TRCENA));
     add_going_on(core, &list);
     limit = soon(watch);
     return ledger_run(watch->ledger, &list, results, &limit, error);
@@ -131,13 +128,12 @@ static bool undo_by_halting(void *context, const struct deadline *deadline, stru
 {
     struct device *device = context;
     const struct core *core = &device->chosen->core;
-    struct address trace = watchpoints_trace(core);
+    struct address trace = core_word(core, DEMCR);
     uint64_t demcr;
     return (device->leave == LEAVE_HALTED_FOREIGN ||
             run_add(device->ledger, core, core_add_halt, deadline, error)) &&
            ledger_read(device->ledger, trace, &demcr, deadline, error) &&
-           ledger_write(device->ledger, trace, demcr | watchpoints_trace_on(), (struct restore){0}, deadline,
-                        error);
+           ledger_write(device->ledger, trace, demcr | DEMCR_TRCENA, (struct restore){0}, deadline, error);
 }
 
 static bool undo_by_going_on(void *context, const struct deadline *deadline, struct error *error)
@@ -194,16 +190,16 @@ static bool writers_halt(struct watch *watch, struct error *error)
 static bool find_comparator(struct watch *watch, struct error *error)
 {
     struct deadline limit = soon(watch);
-    struct address trace = watchpoints_trace(watch->core);
+    struct address trace = core_word(watch->core, DEMCR);
     uint64_t functions[WATCHPOINTS], control, found = 0;
-    if (!ledger_read(watch->ledger, watchpoints_control(watch->core), &control, &limit, error))
+    if (!ledger_read(watch->ledger, core_word(watch->core, DWT_CTRL), &control, &limit, error))
         return false;
     unsigned n = watchpoints_count(control);
     for (unsigned i = 0; i < n; i++)
         if (!ledger_read(watch->ledger, watchpoints_function(watch->core, i), &functions[i], &limit, error))
             return false;
     watch->comparator = watchpoints_find(watch->core, functions, n, &watch->others);
-    if (watch->others && ledger_old(watch->ledger, trace, &found) && (found & watchpoints_trace_on()) == 0) {
+    if (watch->others && ledger_old(watch->ledger, trace, &found) && (found & DEMCR_TRCENA) == 0) {
         give_up(watch, "another debugger's watchpoint would wake up");
         return ledger_write(watch->ledger, trace, found, (struct restore){0}, &limit, error);
     }
@@ -212,7 +208,6 @@ static bool find_comparator(struct watch *watch, struct error *error)
     return watch->comparator >= 0 || give_up(watch, "all watchpoint comparators are in use");
 }
 
-/* From here on the ledger restores the comparator, whatever happens. */
 static bool hold(struct watch *watch, struct error *error)
 {
     struct setting settings[COMPARATOR];
@@ -229,7 +224,7 @@ static bool undo(struct watch *watch, const struct counter_block *block, struct 
 {
     struct setting settings[COMPARATOR];
     struct deadline limit = soon(watch);
-    struct address trace = watchpoints_trace(watch->core);
+    struct address trace = core_word(watch->core, DEMCR);
     size_t n = watchpoints_settings(watch->core, (unsigned)watch->comparator, 0, settings, COMPARATOR);
     if (!ledger_run_undo(watch->ledger, (struct undo_action){watch->device, undo_by_halting}, &limit, error))
         return false;

@@ -30,14 +30,12 @@ static uint32_t first_ones(unsigned n)
     return n < 32 ? bit(n) - 1 : UINT32_MAX;
 }
 
-/* The last `n` of them, as bits. */
 static uint32_t last_ones(const struct core *core, unsigned n)
 {
     unsigned all = count_comparators(core);
     return n >= all ? first_ones(all) : first_ones(all) & ~first_ones(all - n);
 }
 
-/* Takes the last one of a set that is not empty. */
 static unsigned take_last(uint32_t *set)
 {
     unsigned n = 0;
@@ -54,33 +52,38 @@ static void add_taken(char *text, size_t size, uint64_t address)
 }
 
 /* To be restored; its value last, for the value may need the control to say what it is. */
-static bool hold_comparator(struct ledger *ledger, const struct core *core, unsigned n,
-                            const struct deadline *deadline, struct error *error)
+static bool hold_comparator(struct breakpoints *self, unsigned n, struct error *error)
 {
+    const struct core *core = self->core;
     for (unsigned i = core_comparator_words(core); i-- > 0;)
-        if (!ledger_hold(ledger, core_comparator(core, n, i), only_ours, NULL, deadline, error))
+        if (!ledger_hold(self->ledger, core_comparator(core, n, i), only_ours, NULL, self->deadline, error))
             return false;
     return true;
 }
 
-/* Switches off what is left over in a unit that is off as a whole, for it would act with ours. */
-static bool find_comparators(struct ledger *ledger, const struct core *core, struct comparators *out,
-                             const struct deadline *deadline, struct error *error)
+static bool write_comparator(struct breakpoints *self, unsigned n, unsigned word, uint64_t value,
+                             struct error *error)
 {
+    return ledger_write(self->ledger, core_comparator(self->core, n, word), value, only_ours, self->deadline,
+                        error);
+}
+
+/* Switches off what is left over in a unit that is off as a whole, for it would act with ours. */
+static bool find_comparators(struct breakpoints *self, struct comparators *out, struct error *error)
+{
+    const struct core *core = self->core;
     struct setting on = core_comparators_on(core);
     uint64_t now;
     *out = (struct comparators){.sole = true};
-    if (!ledger_read(ledger, on.at, &now, deadline, error))
+    if (!ledger_read(self->ledger, on.at, &now, self->deadline, error))
         return false;
     bool all_off = (now & on.test) != on.set;
     for (unsigned n = count_comparators(core); n-- > 0;) {
         bool used;
         uint64_t words[COMPARATOR_WORDS], address;
-        if (!settings_read_comparator(ledger, core, n, words, &used, &address, deadline, error))
+        if (!settings_read_comparator(self->ledger, core, n, words, &used, &address, self->deadline, error))
             return false;
-        if (used && all_off &&
-            !(hold_comparator(ledger, core, n, deadline, error) &&
-              ledger_write(ledger, core_comparator(core, n, 0), 0, only_ours, deadline, error)))
+        if (used && all_off && !(hold_comparator(self, n, error) && write_comparator(self, n, 0, 0, error)))
             return false;
         if (!used || all_off) {
             out->free |= bit(n);
@@ -121,16 +124,9 @@ bool comparators_choose(const struct core *core, const struct comparators *found
     return true;
 }
 
-static bool write_comparator(struct breakpoints *self, unsigned n, unsigned word, uint64_t value,
-                             const struct deadline *deadline, struct error *error)
-{
-    return ledger_write(self->ledger, core_comparator(self->core, n, word), value, only_ours, deadline,
-                        error);
-}
-
 /* A comparator of contexts never matches alone: it gates the one that is linked to it. Its control is written
  * first: until it compares contexts, bits 1:0 of its value are dropped. */
-static bool set_context(struct breakpoints *self, const struct deadline *deadline, struct error *error)
+static bool set_context(struct breakpoints *self, struct error *error)
 {
     const struct core *core = self->core;
     unsigned n = self->context_comparator;
@@ -138,17 +134,17 @@ static bool set_context(struct breakpoints *self, const struct deadline *deadlin
     self->setup.linked_to = n;
     if (!self->by_context)
         return true;
-    if (!hold_comparator(self->ledger, core, n, deadline, error))
+    if (!hold_comparator(self, n, error))
         return false;
-    if (!write_comparator(self, n, 0, core_context_comparator(core, false), deadline, error))
+    if (!write_comparator(self, n, 0, core_context_comparator(core, false), error))
         return false;
     for (unsigned i = 1; i < core_comparator_words(core); i++)
-        if (!write_comparator(self, n, i, i == 1 ? self->context : 0, deadline, error))
+        if (!write_comparator(self, n, i, i == 1 ? self->context : 0, error))
             return false;
-    return write_comparator(self, n, 0, core_context_comparator(core, true), deadline, error);
+    return write_comparator(self, n, 0, core_context_comparator(core, true), error);
 }
 
-static bool take_comparators(struct breakpoints *self, const struct deadline *deadline, struct error *error)
+static bool take_comparators(struct breakpoints *self, struct error *error)
 {
     const struct core *core = self->core;
     struct setting on = core_comparators_on(core);
@@ -156,7 +152,7 @@ static bool take_comparators(struct breakpoints *self, const struct deadline *de
     struct comparator_choice choice;
     if (self->comparator_held)
         return true;
-    if (!find_comparators(self->ledger, core, &found, deadline, error))
+    if (!find_comparators(self, &found, error))
         return false;
     if (core->unstoppable != NULL)
         return error_set(error, ERROR_NO_CORE, "the core cannot be halted: %s", core->unstoppable);
@@ -167,15 +163,14 @@ static bool take_comparators(struct breakpoints *self, const struct deadline *de
         return false;
     for (self->n_extra = 0; self->n_extra < self->n_wanted && choice.rest != 0; self->n_extra++) {
         self->extra[self->n_extra] = take_last(&choice.rest);
-        if (!hold_comparator(self->ledger, core, self->extra[self->n_extra], deadline, error))
+        if (!hold_comparator(self, self->extra[self->n_extra], error))
             return false;
     }
     self->setup.sole = found.sole && self->n_extra == 0;
     self->comparator = choice.stop;
     self->context_comparator = choice.context;
-    self->comparator_held = set_context(self, deadline, error) &&
-                            hold_comparator(self->ledger, core, choice.stop, deadline, error) &&
-                            ledger_apply(self->ledger, &on, deadline, error);
+    self->comparator_held = set_context(self, error) && hold_comparator(self, choice.stop, error) &&
+                            ledger_apply(self->ledger, &on, self->deadline, error);
     return self->comparator_held;
 }
 
@@ -245,8 +240,7 @@ static bool is_place(const struct breakpoints *self, uint64_t pc)
 }
 
 /* Before a breakpoint instruction is written at `place`. */
-static bool guard_neighbours(struct breakpoints *self, uint64_t place, const struct deadline *deadline,
-                             struct error *error)
+static bool guard_neighbours(struct breakpoints *self, uint64_t place, struct error *error)
 {
     struct device *device = self->device;
     if (!is_place(self, place))
@@ -254,7 +248,7 @@ static bool guard_neighbours(struct breakpoints *self, uint64_t place, const str
     for (size_t i = 0; !self->guarded && i < device->n_cores; i++) {
         struct error why = {0};
         if (is_neighbour(device, &device->cores[i]) &&
-            !switch_on(device, &device->cores[i].core, deadline, &why) && !is_away(&why))
+            !switch_on(device, &device->cores[i].core, self->deadline, &why) && !is_away(&why))
             return error_set(error, why.kind, "core %zu may run onto a breakpoint in RAM: %s", i, why.text);
     }
     self->guarded = true;
@@ -262,9 +256,8 @@ static bool guard_neighbours(struct breakpoints *self, uint64_t place, const str
     return true;
 }
 
-/* Whether a core has stopped at our breakpoint. */
 static bool has_stopped(struct breakpoints *self, const struct device_core *one, bool *stopped, uint64_t *pc,
-                        const struct deadline *deadline, struct error *error)
+                        struct error *error)
 {
     struct device *device = self->device;
     const struct core *core = &one->core;
@@ -272,11 +265,11 @@ static bool has_stopped(struct breakpoints *self, const struct device_core *one,
     *stopped = false;
     if (!is_neighbour(device, one))
         return true;
-    if (!ledger_read(device->ledger, core_status_register(core), &status, deadline, error))
+    if (!ledger_read(device->ledger, core_status_register(core), &status, self->deadline, error))
         return false;
     if (core_state_of(core, status) != CORE_HALTED)
         return true;
-    if (!run_read_register(device->ledger, core, CORE_PC, pc, deadline, error))
+    if (!run_read_register(device->ledger, core, CORE_PC, pc, self->deadline, error))
         return false;
     *pc = core_code_place(*pc);
     *stopped = is_place(self, *pc);
@@ -286,6 +279,7 @@ static bool has_stopped(struct breakpoints *self, const struct device_core *one,
 bool breakpoints_check_neighbours(struct breakpoints *self, bool now, const struct deadline *deadline,
                                   struct error *error)
 {
+    self->deadline = deadline;
     struct device *device = self->device;
     int64_t us = deadline_now_us();
     if (!self->guarded || (!now && us - self->looked_us < NEIGHBOURS_US))
@@ -294,7 +288,7 @@ bool breakpoints_check_neighbours(struct breakpoints *self, bool now, const stru
     for (size_t i = 0; i < device->n_cores; i++) {
         bool stopped;
         uint64_t pc;
-        if (!has_stopped(self, &device->cores[i], &stopped, &pc, deadline, error))
+        if (!has_stopped(self, &device->cores[i], &stopped, &pc, error))
             return false;
         if (stopped)
             return error_set(error, ERROR_ADDRESS,
@@ -305,32 +299,32 @@ bool breakpoints_check_neighbours(struct breakpoints *self, bool now, const stru
     return true;
 }
 
-static bool resume_neighbour(struct breakpoints *self, const struct device_core *one,
-                             const struct deadline *deadline, struct error *error)
+static bool resume_neighbour(struct breakpoints *self, const struct device_core *one, struct error *error)
 {
     const struct core *core = &one->core;
     struct step items[LIST_ROOM];
     uint64_t results[LIST_ROOM], pc;
     struct steps list = {.items = items, .room = LIST_ROOM};
     bool stopped;
-    if (!has_stopped(self, one, &stopped, &pc, deadline, error))
+    if (!has_stopped(self, one, &stopped, &pc, error))
         return false;
     if (!stopped)
         return true;
     core_add_clear_breakpoint(core, &list);
     core_add_let_go(core, &list);
-    return ledger_run(self->device->ledger, &list, results, deadline, error);
+    return ledger_run(self->device->ledger, &list, results, self->deadline, error);
 }
 
 bool breakpoints_resume_neighbours(struct breakpoints *self, const struct deadline *deadline,
                                    struct error *error)
 {
+    self->deadline = deadline;
     struct device *device = self->device;
     for (size_t i = 0; self->guarded && i < device->n_cores; i++) {
         struct error why = {0};
         for (int tries = 0; tries < RESUME_TRIES; tries++) {
             why = (struct error){0};
-            if (resume_neighbour(self, &device->cores[i], deadline, &why) || !is_away(&why))
+            if (resume_neighbour(self, &device->cores[i], &why) || !is_away(&why))
                 break;
             deadline_nap_us(NAP_US);
         }
@@ -359,30 +353,30 @@ static const struct bkpt_patch *find_patch(const struct breakpoints *self, uint6
     return NULL;
 }
 
-/* Makes room in a full table: drops the one that was used longest ago. */
-static bool drop_oldest(struct breakpoints *self, const struct deadline *deadline, struct error *error)
+static bool drop_oldest(struct breakpoints *self, struct error *error)
 {
     size_t oldest = 0;
     for (size_t i = 1; i < self->n_patches; i++)
         if (self->patches[i].used < self->patches[oldest].used)
             oldest = i;
-    if (!ledger_release(self->ledger, instruction_at(self, self->patches[oldest].address), deadline, error))
+    if (!ledger_release(self->ledger, instruction_at(self, self->patches[oldest].address), self->deadline,
+                        error))
         return false;
     self->patches[oldest] = self->patches[--self->n_patches];
     return true;
 }
 
-static bool prepare_patch(struct breakpoints *self, uint64_t address, const struct deadline *deadline,
-                          struct error *error)
+static bool prepare_patch(struct breakpoints *self, uint64_t address, struct error *error)
 {
     uint64_t original;
     if (find_patch(self, address) != NULL)
         return true;
-    if (self->n_patches == BREAKPOINTS_PATCHES && !drop_oldest(self, deadline, error))
+    if (self->n_patches == BREAKPOINTS_PATCHES && !drop_oldest(self, error))
         return false;
-    if (self->device != NULL && !guard_neighbours(self, address, deadline, error))
+    if (self->device != NULL && !guard_neighbours(self, address, error))
         return false;
-    if (!ledger_hold(self->ledger, instruction_at(self, address), only_ours, &original, deadline, error))
+    if (!ledger_hold(self->ledger, instruction_at(self, address), only_ours, &original, self->deadline,
+                     error))
         return error_prefix(error, "no breakpoint at 0x%08" PRIX64 ": ", address);
     self->patches[self->n_patches++] = (struct bkpt_patch){.address = address, .original = original};
     return true;
@@ -395,16 +389,16 @@ static void write_instruction(const struct breakpoints *self, struct steps *list
     core_add_code_changed(self->core, list, address);
 }
 
-static bool remove_patch(struct breakpoints *self, const struct deadline *deadline, struct error *error)
+static bool remove_patch(struct breakpoints *self, struct error *error)
 {
     struct step items[4];
     uint64_t results[4];
     struct steps list = {.items = items, .room = 4};
     uint64_t address = self->patches[self->n_patches - 1].address;
     core_add_code_changed(self->core, &list, address);
-    if (!ledger_release(self->ledger, instruction_at(self, address), deadline, error))
+    if (!ledger_release(self->ledger, instruction_at(self, address), self->deadline, error))
         return false;
-    if (list.n > 0 && ledger_execute(self->ledger, &list, 0, results, deadline, error).why != DONE)
+    if (list.n > 0 && ledger_execute(self->ledger, &list, 0, results, self->deadline, error).why != DONE)
         return error_set(error, ERROR_FAULT,
                          "the core may still have a breakpoint at 0x%08" PRIX64 " in a cache", address);
     self->n_patches--;
@@ -419,12 +413,6 @@ void breakpoints_init(struct breakpoints *self, struct ledger *ledger, const str
     *self = (struct breakpoints){.ledger = ledger, .core = core, .device = device};
 }
 
-void breakpoints_set_context(struct breakpoints *self, uint32_t context)
-{
-    self->by_context = true;
-    self->context = context;
-}
-
 void breakpoints_want_extra(struct breakpoints *self, unsigned n)
 {
     self->n_wanted = n < BREAKPOINTS_EXTRA ? n : BREAKPOINTS_EXTRA;
@@ -433,9 +421,10 @@ void breakpoints_want_extra(struct breakpoints *self, unsigned n)
 bool breakpoints_prepare(struct breakpoints *self, uint64_t address, const struct deadline *deadline,
                          struct error *error)
 {
+    self->deadline = deadline;
     if (core_can_compare(self->core, address))
-        return take_comparators(self, deadline, error);
-    if (!prepare_patch(self, address, deadline, error))
+        return take_comparators(self, error);
+    if (!prepare_patch(self, address, error))
         return false;
     for (size_t i = 0; i < self->n_patches; i++)
         if (self->patches[i].address == address)
@@ -490,30 +479,30 @@ void breakpoints_add_proof(const struct breakpoints *self, struct steps *list, u
 
 /* Off now; its old value is restored with the rest of the ledger, after the unit as a whole. One that another
  * debugger has set since is its own. */
-static bool remove_comparator(struct breakpoints *self, unsigned n, const struct deadline *deadline,
-                              struct error *error)
+static bool remove_comparator(struct breakpoints *self, unsigned n, struct error *error)
 {
     const struct core *core = self->core;
     bool ours = true;
     for (unsigned i = 0; ours && i < core_comparator_words(core); i++)
-        if (!ledger_is_ours(self->ledger, core_comparator(core, n, i), &ours, deadline, error))
+        if (!ledger_is_ours(self->ledger, core_comparator(core, n, i), &ours, self->deadline, error))
             return false;
     for (unsigned i = core_comparator_words(core); !ours && i-- > 0;)
         ledger_leave(self->ledger, core_comparator(core, n, i));
-    return !ours || write_comparator(self, n, 0, 0, deadline, error);
+    return !ours || write_comparator(self, n, 0, 0, error);
 }
 
 bool breakpoints_remove(struct breakpoints *self, const struct deadline *deadline, struct error *error)
 {
+    self->deadline = deadline;
     while (self->n_patches > 0)
-        if (!remove_patch(self, deadline, error))
+        if (!remove_patch(self, error))
             return false;
     for (unsigned i = 0; self->comparator_held && i < self->n_extra; i++)
-        if (!remove_comparator(self, self->extra[i], deadline, error))
+        if (!remove_comparator(self, self->extra[i], error))
             return false;
     if (self->comparator_held &&
-        (!remove_comparator(self, self->comparator, deadline, error) ||
-         (self->by_context && !remove_comparator(self, self->context_comparator, deadline, error))))
+        (!remove_comparator(self, self->comparator, error) ||
+         (self->by_context && !remove_comparator(self, self->context_comparator, error))))
         return false;
     self->comparator_held = false;
     return true;

@@ -1,7 +1,6 @@
 /*
  * Breakpoints of the direct engine. One comparator moves from stop to stop; code that no comparator reaches
- * (RAM, with the flash patch unit of Cortex-M0 to M4) gets a breakpoint instruction instead. All of it goes
- * through the ledger, so that it can be removed at any moment.
+ * (RAM, with the flash patch unit of Cortex-M0 to M4) gets a breakpoint instruction instead.
  *
  * Every core that shares the memory runs onto a breakpoint instruction, and a core without a debugger takes a
  * fault there. So debug is switched on for these neighbours while there are such instructions, and one that
@@ -24,10 +23,11 @@ static const uint64_t BREAKPOINT_NONE = UINT64_MAX;
 struct breakpoints {
     struct ledger *ledger;
     const struct core *core;
+    const struct deadline *deadline; /* of the request under way */
     struct breakpoint_setup setup;
     unsigned comparator; /* the one that moves */
     bool comparator_held;
-    bool by_context;             /* it matches only while CONTEXTIDR is `context`, */
+    bool by_context;             /* to be set first: it matches only while CONTEXTIDR is `context`, */
     uint32_t context;            /* by a link */
     unsigned context_comparator; /* to this comparator */
     unsigned n_wanted, n_extra;  /* further comparators: wanted, and taken */
@@ -49,13 +49,9 @@ struct breakpoints {
 
 void breakpoints_init(struct breakpoints *breakpoints, struct ledger *ledger, const struct core *core,
                       struct device *device);
-/* Before anything is prepared. */
-void breakpoints_set_context(struct breakpoints *breakpoints, uint32_t context);
-/* Asks for `n` stops besides the one that moves. Before anything is prepared. If too few comparators are
- * free, only addresses that no comparator reaches can have one. */
+/* Stops besides the one that moves, as far as comparators are free. Before anything is prepared. */
 void breakpoints_want_extra(struct breakpoints *breakpoints, unsigned n);
-/* Makes it possible to stop at an address; does not stop there yet. Notes in `setup` whether
- * other breakpoints than ours are set. */
+/* Makes it possible to stop at an address. Notes in `setup` whether other breakpoints than ours are set. */
 bool breakpoints_prepare(struct breakpoints *breakpoints, uint64_t address, const struct deadline *deadline,
                          struct error *error);
 /* Whether extra stop number `n` can be at an address, which is prepared. */
@@ -63,10 +59,9 @@ bool breakpoints_can_have_extra(const struct breakpoints *breakpoints, unsigned 
 /* From one prepared address to another; either may be BREAKPOINT_NONE. */
 void breakpoints_add_move(const struct breakpoints *breakpoints, struct steps *list, uint64_t from,
                           uint64_t to);
-/* The same for an extra stop, which must be possible there. */
 void breakpoints_add_extra(const struct breakpoints *breakpoints, struct steps *list, unsigned n,
                            uint64_t from, uint64_t to);
-/* Adds a proof that a breakpoint instruction at `address` got into memory; nothing for comparators. */
+/* That a breakpoint instruction at `address` got into memory; nothing for comparators. */
 void breakpoints_add_proof(const struct breakpoints *breakpoints, struct steps *list, uint64_t address);
 /* While the core runs: ERROR_CLEARED if a comparator of ours is off, or halting debug as a whole. True if
  * that cannot be read now. For cores on which every stop is a comparator's. */
@@ -83,7 +78,6 @@ bool breakpoints_remove(struct breakpoints *breakpoints, const struct deadline *
 bool breakpoints_resume_neighbours(struct breakpoints *breakpoints, const struct deadline *deadline,
                                    struct error *error);
 
-/* The breakpoint comparators of a core that are free, and those of them that we take. */
 struct comparators {
     uint32_t free; /* as bits */
     bool sole;     /* no other debugger has one */
@@ -97,6 +91,6 @@ struct comparator_choice {
     uint32_t rest;    /* left over, as bits */
 };
 
-/* Takes the last free ones, for other debuggers begin with the first. ERROR_NO_COMPARATOR. */
+/* The last free ones: other debuggers begin with the first. ERROR_NO_COMPARATOR. */
 bool comparators_choose(const struct core *core, const struct comparators *found, bool by_context,
                         struct comparator_choice *out, struct error *error);

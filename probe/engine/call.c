@@ -26,7 +26,6 @@ bool frame_is_on_stack(const struct core *core)
     return core_has(core, PROGRAM_ONLY);
 }
 
-/* Where a handler ends that takes its exit number `i`. */
 static struct return_place frame_exit(const struct frame *frame, const struct core *core,
                                       const struct region *region, size_t i)
 {
@@ -151,7 +150,6 @@ static bool entry_check(const struct call_access *access, uint64_t status, uint6
                      core_code_place(function), mode);
 }
 
-/* Once a region. */
 static bool check_entry(struct call *call, const struct call_access *access, struct error *error)
 {
     uint64_t status = 0;
@@ -191,7 +189,6 @@ bool call_begin(struct call *call, const struct call_access *access, struct erro
     return true;
 }
 
-/* Finds the instruction that made this call, to stop there if it is made again. */
 static bool find_caller(struct call *call, const struct call_access *access, struct error *error)
 {
     uint64_t caller = UINT64_MAX;

@@ -1,7 +1,4 @@
-/*
- * The call that is measured: where it ends, which further stops matter until then, and which instruction made
- * it. For both engines; nothing here moves the core.
- */
+/* The call that is measured: where it ends, and which further stops matter until then. For both engines. */
 #pragma once
 
 #include "base/deadline.h"
@@ -14,14 +11,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The call that is measured, as its start shows it. Places in code are as core_code makes them. */
+/* As its start shows it. Places in code are as core_code makes them. */
 struct frame {
     uint64_t lr, sp;         /* at the start; if both ends are in one function, `sp` is its `start_base` */
     struct return_place end; /* where the call returns to, or the exit that a handler is expected to take */
     bool is_handler;         /* of an exception on Cortex-M: it ends at one of the region's exits */
 };
 
-/* Further stops until the end of a hit, and what each of them means. */
 enum other_meaning {
     OTHER_PLACE, /* one of several that are awaited */
     OTHER_CALL,  /* the instruction that made the call: it may be made again */
@@ -40,7 +36,6 @@ struct other_stops {
     unsigned n;
 };
 
-/* There must be room. */
 void others_add(struct other_stops *others, uint64_t at, enum other_meaning what, size_t which);
 /* The first one at this PC; NULL: there is none. */
 const struct other_stop *others_find(const struct other_stops *others, const struct core *core, uint64_t pc);
@@ -54,7 +49,6 @@ struct call {
     bool took_other_exit; /* a handler ended at one of `others`, which `frame.end` is now */
 };
 
-/* What an engine has and does for it. */
 struct call_access {
     struct device *device;
     const struct region *region;
@@ -88,7 +82,6 @@ bool call_enter(struct call *call, const struct call_access *access, const uint6
 /* A handler's next hit is expected to take its first exit. */
 void call_forget_exit(struct call *call, const struct core *core, const struct region *region);
 
-/* What a stop means while the engine waits for the end. */
 enum call_stop {
     CALL_ENDS,      /* it is where this call ends, by frame.end */
     CALL_IS_MADE,   /* another call is made by the same instruction */

@@ -167,11 +167,7 @@ static bool find_way(struct counter_stop *stop, const struct deadline *deadline,
 
 static bool set_debug(struct counter_stop *stop, const struct deadline *deadline, struct error *error)
 {
-    struct device *device = stop->device;
-    if (!settings_watch_resets(device->ledger, &device->chosen->core, deadline, error))
-        return false;
-    return core_has(stop->core, COMPARATOR_SWITCH) ||
-           settings_switch_on_comparators(device->ledger, stop->core, deadline, error);
+    return settings_prepare_halts(stop->device->ledger, &stop->device->chosen->core, deadline, error);
 }
 
 static bool allow_commands(struct counter_stop *stop, struct error *error)
@@ -245,7 +241,6 @@ bool counter_stop_check(const struct counter_stop *stop, const struct counter_st
 
 /* --- waiting -------------------------------------------------------------------------------------------- */
 
-/* The core is halted: by what? */
 static bool tell_stop(struct counter_stop *stop, enum counter_stop_state *state,
                       struct counter_stop_look *look, const struct deadline *deadline, struct error *error)
 {
@@ -299,7 +294,6 @@ static bool check_wired(struct counter_stop *stop, enum counter_stop_state *stat
                         counter_stop_name(stop));
 }
 
-/* It did not stop yet. */
 static bool look_around(struct counter_stop *stop, enum counter_stop_state *state,
                         struct counter_stop_look *look, const struct deadline *deadline, struct error *error)
 {

@@ -25,7 +25,6 @@
 bool counter_stop_take(struct counter_stop *stop, struct device *device, const struct counter_pick *picks,
                        size_t n, const struct deadline *deadline, struct error *error);
 
-/* The result of a wait for a stop. */
 enum counter_stop_state {
     COUNTER_STOP_RUNS,   /* not yet */
     COUNTER_STOP_STANDS, /* by the counter */
@@ -43,7 +42,7 @@ bool counter_stop_wait(struct counter_stop *stop, int64_t until_us, enum counter
  * overflow that stopped the core. */
 bool counter_stop_check(const struct counter_stop *stop, const struct counter_stop_look *look, uint64_t armed,
                         struct error *error);
-/* Executes a list without waits for events: what it borrows of the program is given back even if it fails. */
+/* Without waits for events: what the list borrows is given back even if it fails. */
 bool counter_stop_run(struct counter_stop *stop, const struct steps *list, uint64_t *results,
                       const struct deadline *deadline, struct error *error);
 /*

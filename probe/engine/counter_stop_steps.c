@@ -104,11 +104,6 @@ size_t counter_stop_choose(const struct counter_block *block, const struct count
 
 /* --- the registers -------------------------------------------------------------------------------------- */
 
-static uint64_t at_cycles(const struct counter_stop *stop)
-{
-    return cortex_m_is_v8(stop->core) ? V8_AT_CYCLES : V7_AT_CYCLES;
-}
-
 struct address counter_stop_function(const struct core *core)
 {
     return core_word(core, DWT_FUNCTION0);
@@ -152,7 +147,7 @@ size_t counter_stop_commands(const struct counter_stop *stop, struct address *ou
     if (stop->way != COUNTER_STOP_MATCH && n < room)
         out[n++] = pmu_at(stop, PMOVSCLR);
     if (stop->way == COUNTER_STOP_TRIGGER && n < room)
-        out[n++] = cross_trigger_acknowledge_register(stop->core);
+        out[n++] = core_cti(stop->core, CTIINTACK);
     return n;
 }
 
@@ -213,7 +208,8 @@ static void arm_match(const struct counter_stop *stop, struct steps *list, uint6
         steps_add(list, step_write(stop->counter.low, 0));
     steps_add(list, step_write(core_word(stop->core, DWT_COMP0),
                                ((stop->is_shared ? value : 0) + events) & UINT32_MAX));
-    steps_add(list, step_write(counter_stop_function(stop->core), at_cycles(stop)));
+    steps_add(list, step_write(counter_stop_function(stop->core),
+                               cortex_m_is_v8(stop->core) ? V8_AT_CYCLES : V7_AT_CYCLES));
 }
 
 void counter_stop_add_arm(const struct counter_stop *stop, struct steps *list, uint64_t events,
@@ -283,7 +279,6 @@ void counter_stop_add_wait(const struct counter_stop *stop, struct steps *list)
 
 /* --- a look --------------------------------------------------------------------------------------------- */
 
-/* The reads of a look, in order. */
 enum { LOOK_TARGET, LOOK_FLAGS = LOOK_TARGET, LOOK_VALUE, LOOK_UPPER, LOOK_MATCHED = LOOK_UPPER, LOOK_WORDS };
 
 static size_t look_reads(const struct counter_stop *stop, struct step *out)
@@ -301,7 +296,6 @@ static size_t look_reads(const struct counter_stop *stop, struct step *out)
     return LOOK_WORDS;
 }
 
-/* Where the words lie, after the first of them. */
 static void add_look_reads(const struct counter_stop *stop, struct steps *list, size_t at[LOOK_WORDS])
 {
     struct step reads[LOOK_WORDS];

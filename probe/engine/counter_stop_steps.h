@@ -1,7 +1,4 @@
-/*
- * What counter stops are made of: settings and steps, as data. counter_stop.h says what they are, and carries
- * them out. The steps of arming and disarming can be part of any list.
- */
+/* What counter stops are made of, as data; counter_stop.h carries it out. */
 #pragma once
 
 #include "cores/cross_trigger.h"
@@ -38,7 +35,7 @@ size_t counter_stop_choose(const struct counter_block *block, const struct count
                            struct counter_pick picks[2], struct error *error);
 /* Only the halted core reaches its counters. */
 bool counter_stop_is_by_core(const struct counter_stop *stop);
-/* What halts the core: "DWT cycle match" */
+/* "DWT cycle match" */
 const char *counter_stop_name(const struct counter_stop *stop);
 
 /*
@@ -73,12 +70,10 @@ struct counter_stop_look {
     uint64_t cause;   /* the register that shows why it halted, for core_unreadable */
 };
 
-/* Where the words of a look are among the results of its list. */
 struct counter_stop_places {
     size_t cause, reset, words[3];
 };
 
-/* Why the core halted, and what the counter holds. */
 struct counter_stop_places counter_stop_add_look(const struct counter_stop *stop, struct steps *list);
 struct counter_stop_look counter_stop_look(struct counter_stop *stop, const uint64_t *results,
                                            const struct counter_stop_places *at);
@@ -89,7 +84,6 @@ void counter_stop_add_wait(const struct counter_stop *stop, struct steps *list);
 /* For counter_stop.c alone. */
 enum { COUNTER_STOP_SETTINGS = CROSS_TRIGGER_SETTINGS + 4, COUNTER_STOP_COMMANDS = 4 };
 
-/* What must hold while it is used; disarmed. */
 size_t counter_stop_settings(const struct counter_stop *stop, struct setting *out, size_t room);
 /* Registers that act, to be allowed. */
 size_t counter_stop_commands(const struct counter_stop *stop, struct address *out, size_t room);

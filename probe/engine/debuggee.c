@@ -69,16 +69,6 @@ bool debuggee_set_others(struct debugger_engine *self, bool set, struct error *e
     return true;
 }
 
-bool debuggee_is_place(const struct debugger_engine *self, uint64_t code, uint64_t pc)
-{
-    return core_place(self->core, code) == core_place(self->core, pc);
-}
-
-bool debuggee_is_other(const struct debugger_engine *self, uint64_t pc)
-{
-    return self->n_set > 0 && others_find(&self->call.others, self->core, pc) != NULL;
-}
-
 bool debuggee_read_counters(struct debugger_engine *self, uint64_t *values, bool *pending, bool *reset,
                             struct error *error)
 {

@@ -1,7 +1,4 @@
-/*
- * What the debugger engine asks of the debugger that owns the core: registers, breakpoints, the counters of
- * the halted core, and to run until a stop that is the awaited one. Private to the engine.
- */
+/* What the debugger engine asks of the debugger that owns the core. Private to the engine. */
 #pragma once
 
 #include "debuggers/debugger.h"
@@ -54,10 +51,7 @@ bool debuggee_register(struct debugger_engine *self, enum core_register which, u
 unsigned debuggee_code_size(const struct debugger_engine *self, uint64_t code);
 bool debuggee_set_breakpoint(struct debugger_engine *self, uint64_t code, bool set, struct error *error);
 bool debuggee_move_breakpoint(struct debugger_engine *self, uint64_t to, struct error *error);
-/* Sets the breakpoints at `others`, or removes them. */
 bool debuggee_set_others(struct debugger_engine *self, bool set, struct error *error);
-bool debuggee_is_place(const struct debugger_engine *self, uint64_t code, uint64_t pc);
-bool debuggee_is_other(const struct debugger_engine *self, uint64_t pc);
 /* Of the halted core: all counters, whether an interrupt pends, and whether there was a reset. Each may be
  * NULL. */
 bool debuggee_read_counters(struct debugger_engine *self, uint64_t *values, bool *pending, bool *reset,

@@ -1,7 +1,5 @@
-/*
- * The debugger engine: hits through a debugger that owns the core. One breakpoint moves from the start to the
- * end and back; the counters are read at each stop. Addresses of code are as core_code makes them.
- */
+/* The debugger engine. One breakpoint moves from the start to the end and back. Places are as core_code makes
+ * them. */
 #include "base/arm_debug.h"
 #include "code/instruction.h"
 #include "device/settings.h"
@@ -125,7 +123,6 @@ static struct call_access access_to(struct debugger_engine *self)
                                 .can_stop = can_watch};
 }
 
-/* x86-64: the return address is on the stack. */
 static bool read_stack(struct debugger_engine *self, uint64_t *words, struct error *error)
 {
     struct step items[FRAME_WORDS];
@@ -136,7 +133,7 @@ static bool read_stack(struct debugger_engine *self, uint64_t *words, struct err
     return ledger_run(self->device->ledger, &list, words, &limit, error);
 }
 
-/* Halted at a function's entry: finds out where this call returns to. *inner: the function called itself. */
+/* Halted at a function's entry. *inner: the function called itself. */
 static bool find_return(struct debugger_engine *self, bool *inner, struct error *error)
 {
     bool on_stack = frame_is_on_stack(self->core);
@@ -151,7 +148,6 @@ static bool find_return(struct debugger_engine *self, bool *inner, struct error 
     return true;
 }
 
-/* Halted at a start in the same function as the end. */
 static bool find_base(struct debugger_engine *self, struct error *error)
 {
     uint64_t base;
@@ -163,7 +159,6 @@ static bool find_base(struct debugger_engine *self, struct error *error)
 
 /* --- a hit ---------------------------------------------------------------------------------------------- */
 
-/* Whether the stop at the end belongs to this hit, by its thread and its stack pointer. */
 static bool is_this_hit(struct debugger_engine *self, bool *ours, struct error *error)
 {
     uint64_t sp = self->call.frame.end.sp;
@@ -471,8 +466,10 @@ static bool disarm(struct engine *engine, const struct deadline *deadline, struc
         if (!debuggee_register(self, CORE_PC, &pc, error))
             return false;
         self->engine.stopped_at = core_place(self->core, pc);
-        self->foreign_stop = !debuggee_is_place(self, self->breakpoint, pc) && !debuggee_is_other(self, pc) &&
-                             !debuggee_is_place(self, self->left, pc); /* the request to go on was lost */
+        pc = self->engine.stopped_at;
+        self->foreign_stop = pc != core_place(self->core, self->breakpoint) &&
+                             pc != core_place(self->core, self->left) && /* the request to go on was lost */
+                             (self->n_set == 0 || others_find(&self->call.others, self->core, pc) == NULL);
     }
     if (self->foreign_stop)
         device_leave_as(self->device, LEAVE_HALTED_FOREIGN);

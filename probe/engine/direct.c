@@ -1,7 +1,6 @@
 /*
- * The direct engine: hits through the core's own debug registers. Once the start of one call is known, many
- * hits are planned as one step list; if the list ends early, the step at which it ended says what happened,
- * and the next list goes on from that segment of the hit.
+ * The direct engine. Once the start of one call is known, many hits are planned as one step list; if the list
+ * ends early, the step at which it ended says what happened, and the next list goes on from that segment.
  */
 #include "engine/direct.h"
 #include "device/settings.h"
@@ -51,12 +50,6 @@ static struct hit_plan plan_of(const struct direct_engine *self, unsigned rehits
     return plan;
 }
 
-static bool was_pending(const struct direct_engine *self, size_t at)
-{
-    return at != SIZE_MAX && core_pending(self->core, self->results[at]);
-}
-
-/* Past the entry of a call that the function made itself. */
 static bool step_past_inner(struct direct_engine *self, struct error *error)
 {
     struct hit_plan plan = plan_of(self, 0);
@@ -101,7 +94,6 @@ static void begin_list(struct direct_engine *self)
     self->resume_first = false;
 }
 
-/* Whether the hits that are held can wait for the next list's check, too. */
 static bool can_look_later(const struct direct_engine *self)
 {
     const struct hit_results *hits = &self->hits;
@@ -138,7 +130,6 @@ static void plan_hits(struct direct_engine *self, enum segment from, unsigned re
     }
 }
 
-/* Waits at the start, to inspect something before the first hit. */
 static bool reach_start(struct direct_engine *self, struct error *error)
 {
     begin_list(self);
@@ -148,7 +139,6 @@ static bool reach_start(struct direct_engine *self, struct error *error)
            (direct_ran_whole(self) || direct_confirm_stop(self, self->region.start, error));
 }
 
-/* The core is halted at the end of the hit that was delivered last. */
 static bool show_end(struct direct_engine *self, struct error *error)
 {
     const struct engine_sink *sink = self->hits.sink;
@@ -162,7 +152,6 @@ static bool show_end(struct direct_engine *self, struct error *error)
     return ok;
 }
 
-/* After the last hit. */
 static bool leave_end(struct direct_engine *self, struct error *error)
 {
     if (!self->resume_first)
@@ -184,7 +173,7 @@ static bool go_on_past(struct direct_engine *self, uint64_t here, struct error *
     size_t pending = hit_plan_add_past_stop(&plan, here, &self->list);
     if (!direct_check_time(self, error) || !direct_run_plain(self, error))
         return false;
-    hit_results_passed(&self->hits, was_pending(self, pending));
+    hit_results_passed(&self->hits, pending != SIZE_MAX && core_pending(self->core, self->results[pending]));
     return true;
 }
 
@@ -260,7 +249,6 @@ static bool check_budget(struct direct_engine *self, bool *over, struct error *e
     return !*over || go_on_after_overrun(self, &look, error);
 }
 
-/* At one of the further stops until the end. */
 static bool look_at_other(struct direct_engine *self, const struct other_stop *other, enum segment *from,
                           struct error *error)
 {
@@ -350,7 +338,6 @@ static bool finish_by_hand(struct direct_engine *self, const struct hit_steps *h
     return self->list.n == 0 || direct_run_plain(self, error);
 }
 
-/* A list of hits ended at step `at`. Sets the segment to go on from. */
 static bool recover(struct direct_engine *self, size_t at, enum segment *from, struct error *error)
 {
     const struct hit_steps hit_steps = *hit_results_current(&self->hits);
@@ -403,15 +390,9 @@ static bool direct_arm(struct engine *engine, const struct region *region, const
     self->region.start = core_code(self->core, region->start, region->start_is_thumb);
     self->region.end = core_code(self->core, region->end, region->end_is_thumb);
     self->mode_checked = !self->core->processes || region->process.which != PROCESS_NOT_SAID;
-    if (!process_check(&region->process, self->core, error))
-        return false;
-    if (region->process.which == PROCESS_ID)
-        breakpoints_set_context(&self->breakpoints, region->process.id);
     unsigned exits = region->n_exits > 1 ? (unsigned)region->n_exits - 1 : 0, call = region->may_be_left;
-    breakpoints_want_extra(&self->breakpoints, (unsigned)region->n_writers + (!region->to_return ? 0
-                                                                              : exits > call     ? exits
-                                                                                                 : call));
-    if (!settings_watch_resets(self->device->ledger, &self->device->chosen->core, deadline, error))
+    unsigned extra = !region->to_return ? 0 : exits > call ? exits : call;
+    if (!direct_prepare(self, &region->process, (unsigned)region->n_writers + extra, error))
         return false;
     if (!breakpoints_prepare(&self->breakpoints, self->region.start, deadline, error) ||
         (!region->to_return && !breakpoints_prepare(&self->breakpoints, self->region.end, deadline, error)) ||
@@ -540,22 +521,13 @@ static bool direct_engine_run(struct engine *engine, const struct engine_request
     return run_hits(self, request, sink, &why) || direct_tell_cause(self, &why, error);
 }
 
-/* What the lists write that halt the core, if nothing was armed. */
-static bool hold_for_halt(struct direct_engine *self, struct error *error)
-{
-    struct ledger *ledger = self->device->ledger;
-    return settings_watch_resets(ledger, &self->device->chosen->core, self->deadline, error) &&
-           (core_has(self->core, COMPARATOR_SWITCH) ||
-            settings_switch_on_comparators(ledger, self->core, self->deadline, error));
-}
-
 /* A core that another debugger has halted is left to it by disarm. */
 static bool direct_stand(struct engine *engine, const struct deadline *deadline, struct error *error)
 {
     struct direct_engine *self = (struct direct_engine *)engine;
     uint64_t status;
     direct_begin_own(self, OWN_MS, deadline);
-    if (!hold_for_halt(self, error) ||
+    if (!settings_prepare_halts(self->device->ledger, &self->device->chosen->core, deadline, error) ||
         !ledger_read(self->device->ledger, core_status_register(self->core), &status, deadline, error))
         return false;
     if (core_state_of(self->core, status) == CORE_HALTED)

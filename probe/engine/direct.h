@@ -56,7 +56,6 @@ struct direct_engine {
     uint64_t start_counter; /* what the budget's counter held at the start, if it is shared */
 };
 
-/* Where the core is halted, and why. */
 struct stop {
     uint64_t pc, status;
     enum stop_cause cause;
@@ -72,22 +71,24 @@ void direct_begin_own(struct direct_engine *self, int64_t timeout_ms, const stru
 /* ERROR_START or ERROR_END if there was no progress for too long, whatever stops there were. */
 bool direct_check_time(struct direct_engine *self, struct error *error);
 
+/* The region's process, stops besides the one that moves, and resets that show. */
+bool direct_prepare(struct direct_engine *self, const struct process *process, unsigned extra,
+                    struct error *error);
 void direct_new_list(struct direct_engine *self);
-/* Lets the core run; in place of core_add_run, which takes a budget's stop away. */
+/* Lets the core run; in place of core_add_run, which removes a budget's stop. */
 void direct_add_run(const struct direct_engine *self, struct steps *list);
 /* A list that reads registers of the halted core, whatever the list before left unfinished. */
 void direct_new_registers(struct direct_engine *self);
-/* Runs the list from its beginning. True if it ran to its end, or to an UNEXPECTED (step `done`, which saw
- * `saw`), or until the sink had enough. */
+/* From its beginning to its end, or to an UNEXPECTED (step `done`, which saw `saw`), or until the sink had
+ * enough. */
 bool direct_run_list(struct direct_engine *self, struct error *error);
 bool direct_ran_whole(const struct direct_engine *self);
 /* A short list in which no step is UNEXPECTED, but by an access that was garbled, after which it runs again,
  * or by a single step that ended elsewhere. */
 bool direct_run_plain(struct direct_engine *self, struct error *error);
-/* Gives back the registers that a list borrowed from the program and could not give back itself. Can be
- * called again after a failure. */
+/* What a list borrowed of the program and could not give back. Can be called again after a failure. */
 bool direct_restore_borrowed(struct direct_engine *self, struct error *error);
-/* Delivers the hits that wait for the next check for resets: the next hit may take long. */
+/* Delivers the hits that wait for a check for resets. */
 bool direct_confirm_held(struct direct_engine *self, struct error *error);
 /* ERROR_ADDRESS if another core has stopped at our breakpoint. Rarely checks, unless `now`. */
 bool direct_check_neighbours(struct direct_engine *self, bool now, struct error *error);
@@ -117,11 +118,10 @@ bool direct_read_register(struct direct_engine *self, enum core_register which, 
                           struct error *error);
 /* ERROR_STATE in user mode, unless the user has named the process. */
 bool direct_check_mode(struct direct_engine *self, struct error *error);
-/* At a function's entry: where this call returns to. *inner: the function called itself. */
+/* At a function's entry. *inner: the function called itself. */
 bool direct_find_return(struct direct_engine *self, bool *inner, struct error *error);
-/* At a start in the same function as the end: where that frame ends. */
+/* At a start in the same function as the end. */
 bool direct_find_base(struct direct_engine *self, struct error *error);
-/* What the call asks of this engine. */
 struct call_access direct_access(struct direct_engine *self);
 /* The budget's counter cannot be set to 0: where it is at the start says where it stops the core. */
 bool direct_has_shared_counter(const struct direct_engine *self);
@@ -132,7 +132,7 @@ bool direct_has_spare(struct direct_engine *self);
 bool direct_find_spare(struct direct_engine *self, struct error *error);
 void direct_note_change(struct direct_engine *self);
 
-/* --- direct_leave.c, scout.c, walk.c: see engine_ops ---------------------------------------------------- */
+/* --- direct_leave.c, walk.c: see engine_ops ---------------------------------------------------- */
 
 bool direct_disarm(struct engine *engine, const struct deadline *deadline, struct error *error);
 bool direct_scout(struct engine *engine, const struct engine_scout *scout, struct engine_found *found,

@@ -1,17 +1,8 @@
-/*
- * How the direct engine leaves the core: without breakpoints, and running, unless something else stopped it.
- */
 #include "engine/direct.h"
 
 #include "device/settings.h"
 
 enum { HALT_READS = 12 };
-
-static bool is_other(const struct direct_engine *self, uint64_t pc)
-{
-    return others_find(&self->call.others, self->core, pc) != NULL ||
-           (self->call.others.n > 0 && self->breakpoint_at == pc);
-}
 
 static bool run_on(struct direct_engine *self, struct error *error)
 {
@@ -67,7 +58,8 @@ static bool is_ours(struct direct_engine *self, const struct stop *stop, bool bu
     bool other_code =
         stop->unreadable != NULL && stop->cause == STOP_BREAKPOINT && self->breakpoints.setup.sole;
     *ours = busy || other_code || in_handler || stop->cause == STOP_RESET || stop->pc == self->region.start ||
-            stop->pc == direct_end(self) || is_other(self, stop->pc);
+            stop->pc == direct_end(self) || others_find(&self->call.others, self->core, stop->pc) != NULL ||
+            (self->call.others.n > 0 && self->breakpoint_at == stop->pc);
     return true;
 }
 

@@ -1,6 +1,7 @@
 #include "engine/direct.h"
 
 #include "device/run.h"
+#include "device/settings.h"
 
 #include <inttypes.h>
 
@@ -67,6 +68,17 @@ bool direct_check_time(struct direct_engine *self, struct error *error)
 
 /* --- lists ---------------------------------------------------------------------------------------------- */
 
+bool direct_prepare(struct direct_engine *self, const struct process *process, unsigned extra,
+                    struct error *error)
+{
+    if (!process_check(process, self->core, error))
+        return false;
+    self->breakpoints.by_context = process->which == PROCESS_ID;
+    self->breakpoints.context = process->id;
+    breakpoints_want_extra(&self->breakpoints, extra);
+    return settings_watch_resets(self->device->ledger, &self->device->chosen->core, self->deadline, error);
+}
+
 void direct_new_list(struct direct_engine *self)
 {
     self->list = (struct steps){.items = self->items, .room = LIST_ROOM};
@@ -93,11 +105,6 @@ static enum segment segment_at(const struct direct_engine *self, size_t at)
 {
     const struct hit_steps *hit_steps = hit_results_current(&self->hits);
     return hit_steps != NULL ? hit_steps_segment(hit_steps, at) : SEGMENT_AT_START;
-}
-
-static bool at_wait(const struct direct_engine *self, size_t at)
-{
-    return at < self->list.n && self->items[at].mark == MARK_AWAITS_HALT;
 }
 
 /* Whether we have halted the core: a halt was proved to be ours, or a step of ours has ended. And whether it
@@ -199,11 +206,6 @@ bool direct_tell_cause(struct direct_engine *self, const struct error *why, stru
     if (may_be && self->core->resets == RESETS_NOTICED && was_reset_meanwhile(self))
         return direct_tell_reset(self, error);
     return error_copy(error, why);
-}
-
-static bool waited_in_vain(struct direct_engine *self, struct error *error)
-{
-    return was_reset_meanwhile(self) ? direct_tell_reset(self, error) : tell_late(self, error);
 }
 
 /* The list itself switched the comparator off for a single step. */
@@ -348,7 +350,7 @@ static bool may_go_on(struct direct_engine *self, const struct outcome *outcome,
             return false;
         self->device->slept |= at_end && state == CORE_ASLEEP;
         if (late)
-            return waited_in_vain(self, error);
+            return was_reset_meanwhile(self) ? direct_tell_reset(self, error) : tell_late(self, error);
         if (!direct_check_reset(self, error))
             return false;
         return !at_end || poll_counters(self, error);
@@ -395,7 +397,8 @@ bool direct_run_list(struct direct_engine *self, struct error *error)
         note_halt(self, done);
         if (lets_run(self))
             self->may_step = step_may_be_under_way(self, done, outcome.why == LINK_LOST);
-        bool waits = outcome.why == NOT_YET && at_wait(self, done) && !goes_on;
+        bool waits = outcome.why == NOT_YET && done < self->list.n &&
+                     self->items[done].mark == MARK_AWAITS_HALT && !goes_on;
         hit_results_take(&self->hits, self->results, done);
         if (!is_sound(self, error))
             return false;

@@ -1,7 +1,3 @@
-/*
- * What the direct engine finds out of the core that it has halted at a start: whose code runs, where this
- * call ends, and what the next call probably has in common with it.
- */
 #include "engine/direct.h"
 
 #include <inttypes.h>

@@ -14,10 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/*
- * Whose code is measured, if an operating system gives each program its own address space. The core
- * distinguishes programs by what the system writes into CONTEXTIDR.
- */
+/* Whose code is measured, if an operating system gives each program its own address space. */
 struct process {
     enum {
         PROCESS_NOT_SAID, /* code in user mode is refused: any program may have code there */
@@ -27,7 +24,6 @@ struct process {
     uint32_t id; /* CONTEXTIDR */
 };
 
-/* Appends to `note`. */
 void process_note(const struct process *process, char *note, size_t size);
 /* ERROR_USAGE if the core lacks this choice. */
 bool process_check(const struct process *process, const struct core *core, struct error *error);
@@ -49,19 +45,18 @@ struct region {
     bool start_is_thumb, end_is_thumb; /* ignored on cores with one instruction set */
     bool to_return;
     uint64_t low, high; /* that function is [low, high); both 0 if unknown */
-    /* The program can leave functions without returning (longjmp, C++ exceptions). If a second comparator is
-     * free, the engine watches for the call to be made again. */
+    /* The program can leave functions without returning (longjmp, C++ exceptions): with a second comparator
+     * the engine sees the call made again. */
     bool may_be_left;
     /* Whether a call can return to an address; NULL: unknown. */
     bool (*is_return)(void *context, uint64_t address);
     void *context;
-    /* The exits, should the function be an exception handler of a Cortex-M; unconditional ones are first.
-     * `n_exits` counts those for which there was no room, too. */
+    /* Of an exception handler of a Cortex-M, unconditional ones first; `n_exits` may be more than there is
+     * room for. */
     struct exit_place exits[REGION_EXITS];
     size_t n_exits;
-    /* Instructions that change the count, or lead to one that does: a hit in which the core reaches one ends
-     * the run with ERROR_WRITER_SOUGHT; so does arm if not each can have a breakpoint. Not for the round of a
-     * loop, nor for a walk. */
+    /* Instructions that change the count: a hit that reaches one ends the run with ERROR_WRITER_SOUGHT, and
+     * so does arm if not each can have a breakpoint. Not for the round of a loop, nor for a walk. */
     struct region_writer {
         uint64_t at;
         bool is_thumb;
@@ -77,7 +72,7 @@ struct region {
 
 enum { AT_END_WORDS = 16 };
 
-/* What else is read at the end of a hit: registers of the core and words of memory. */
+/* What else is read at the end of a hit. */
 struct at_end {
     struct at_end_word {
         bool is_register;
@@ -87,7 +82,6 @@ struct at_end {
     size_t n;
 };
 
-/* What happened between two stops. */
 struct raw_hit {
     uint64_t from[READING_ROOM], to[READING_ROOM];
     uint64_t before_us, after_us; /* the core ran between these moments of the link's clock */
@@ -107,10 +101,7 @@ struct raw_poll {
     bool first; /* of the hit under way */
 };
 
-/*
- * A budget that no hit is to use up. The counter is armed at the start of each hit and taken back at its end,
- * and in between it stops the core at the very place where the budget is used up. For the direct engine.
- */
+/* The counter stops the core where a hit has used up its budget. For the direct engine. */
 struct hit_budget {
     struct counter_stop *stop; /* taken, and disarmed; NULL: there is no budget */
     uint64_t events;           /* at most stop->most; may change between two calls of run */
@@ -138,8 +129,8 @@ struct engine_sink {
                                  const struct deadline *, struct error *);
     /* While the engine waits for the end; `hit` has only `from` and `before_us`. */
     void (*poll)(void *context, const struct raw_hit *hit, const struct raw_poll *);
-    /* After `hit`, while the core is halted at that hit's end, for read_registers and reads of memory. False:
-     * the run fails. With it each hit costs a round trip more; NULL: nothing is to be read there. */
+    /* After `hit`, while the core is halted at that hit's end, for reads; each hit costs a round trip more.
+     * False: the run fails. */
     bool (*ended)(void *context, struct error *);
 };
 
@@ -172,14 +163,12 @@ struct engine_found {
 
 enum { ENGINE_REGISTERS = 40 }; /* that read_registers takes at once */
 
-/* A register of a halted core. */
 struct register_value {
     enum core_register which;
     uint64_t value; /* as core_register_value */
     bool known;     /* false: the debugger does not have it */
 };
 
-/* A piece of code that is entered at its first instruction and left at its last one. */
 struct walk_block {
     uint64_t low, last, high;
     uint64_t next[2]; /* where it may go on in the function */
@@ -192,7 +181,6 @@ struct walk_block {
     int64_t apart;
 };
 
-/* From one stop to the next. */
 struct walk_hop {
     size_t from, to; /* blocks; `to` is the number of blocks: the function has returned */
     bool begins;     /* a call */
@@ -203,7 +191,6 @@ struct walk_hop {
     bool tainted;
 };
 
-/* Calls of a function, from block to block. */
 struct engine_walk {
     const struct region *region; /* to_return */
     const struct walk_block *blocks;
@@ -241,18 +228,10 @@ struct engine {
     char limit[160]; /* what the engine may mistake for a hit, known once it is armed; "" if nothing */
 };
 
-/*
- * The direct engine drives the core's own debug registers over a link. It plans hits as step lists, many hits
- * to a list, and every stop is proved before the core is resumed from it. For device->chosen and
- * device->block; the device must outlive the engine. NULL: out of memory.
- */
+/* By the core's own debug registers. The device must outlive the engine. NULL: out of memory. */
 struct engine *direct_new(struct device *device);
 
-/*
- * The debugger engine drives a debugger, one request at a time, for servers that own the core. It is slower
- * than the direct engine, its halts cost what the debugger makes them cost, and it reads the counters at
- * stops only. For a device that has a debugger. NULL: out of memory.
- */
+/* Through the device's debugger: slower, and the counters are read at stops only. NULL: out of memory. */
 struct engine *debugger_engine_new(struct device *device);
 /* Makes re-hits where the core is halted; none if the debugger leaves open what a resume executes. If the
  * core is at a branch, it is first stepped past up to `steps` instructions. */
@@ -263,10 +242,8 @@ bool debugger_engine_calibrate_here(struct engine *engine, unsigned rehits, unsi
 bool debugger_engine_read(struct engine *engine, uint64_t *values, bool *reset,
                           const struct deadline *deadline, struct error *error);
 
-/*
- * The reset engine resets the core before each hit, so that a hit is the first passage after a reset. It
- * drives another engine, which it owns. NULL: out of memory, and `inner` is freed.
- */
+/* Each hit is the first passage after a reset, run by `inner`, which it owns. NULL: out of memory, and
+ * `inner` is freed. */
 struct engine *reset_engine_new(struct device *device, struct engine *inner);
 /* ERROR_USAGE, ERROR_NO_COUNTER or ERROR_ADDRESS if this region cannot be measured from a reset. The device
  * and its block are taken. */

@@ -1,6 +1,6 @@
 /*
- * Plans the step list of one hit, in segments. The list can begin at any segment, so that a hit which went
- * another way than planned (another caller, another frame) goes on from where the core is. Pure.
+ * Plans the step list of one hit. It can begin at any segment, so that a hit which went another way than
+ * planned (another caller, another frame) goes on from where the core is. Pure.
  */
 #pragma once
 

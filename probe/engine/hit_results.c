@@ -55,11 +55,6 @@ static bool was_entered(const struct hit_results *hits, const struct hit_steps *
            core_entered(hits->core, results[hit_steps->pending_early_at], results[hit_steps->pending_at]);
 }
 
-static bool was_disturbed(const struct hit_results *hits, const uint64_t *results, size_t at)
-{
-    return core_held_pending(hits->core, results[at]);
-}
-
 /* They are delivered only after the check for resets that follows them. */
 static void hold_rehits(struct hit_results *hits, const struct hit_steps *hit_steps, unsigned which,
                         const uint64_t *results)
@@ -67,7 +62,7 @@ static void hold_rehits(struct hit_results *hits, const struct hit_steps *hit_st
     for (unsigned i = 0; i < hit_steps->rehits && hits->n_rehits < ENGINE_REHITS; i++) {
         struct raw_hit rehit = {.pairs = 1};
         size_t at = hit_steps->disturbed_at[which][i];
-        if (at != HIT_NEVER && was_disturbed(hits, results, at))
+        if (at != HIT_NEVER && core_held_pending(hits->core, results[at]))
             continue; /* a handler ran in it */
         reading_take(hits->reading, false, results, hit_steps->reading_at[which][i], rehit.from);
         reading_take(hits->reading, false, results, hit_steps->reading_at[which][i + 1], rehit.to);
@@ -106,13 +101,6 @@ void hit_results_release(struct hit_results *hits, bool was_reset)
     for (size_t i = 0; i < hits->n_held && !hits->was_reset; i++)
         deliver(hits, &hits->held[i]);
     hits->n_held = 0;
-}
-
-static void begin_hit(struct hit_results *hits)
-{
-    hits->under_way = true;
-    hits->polled = false;
-    hits->advances += !hits->again;
 }
 
 static void end_hit(struct hit_results *hits)
@@ -186,7 +174,9 @@ static void take_segment(struct hit_results *hits, const struct expected_hit *ex
         reading_take(hits->reading, false, results, hit_steps->reading_at[0][hit_steps->rehits],
                      hits->hit.from);
         hits->hit.before_us = results[hit_steps->before_at];
-        begin_hit(hits);
+        hits->under_way = true;
+        hits->polled = false;
+        hits->advances += !hits->again;
         break;
     case SEGMENT_AT_END:
         hit_results_stopped(hits, results[hit_steps->after_at]);

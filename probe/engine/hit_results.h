@@ -1,7 +1,4 @@
-/*
- * Takes the results of planned hits as they arrive, segment by segment, and makes raw hits and re-hits of
- * them for the sink. Pure but for the calls to the sink.
- */
+/* Makes raw hits and re-hits for the sink of the results of planned hits, as they arrive. */
 #pragma once
 
 #include "counters/reading.h"
@@ -12,8 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Hits in a list, and hits that share one check for resets and of the witness if they are fast, which may be
- * those of several lists. */
+/* Hits in a list; fast hits that share one check for resets and of the witness, also of several lists. */
 enum { HIT_RESULTS_ROOM = 128, HIT_RESULTS_HELD = 256 };
 
 struct hit_results {
@@ -53,11 +49,11 @@ void hit_results_init(struct hit_results *hits, const struct core *core, const s
 void hit_results_begin(struct hit_results *hits, const struct engine_request *request,
                        const struct engine_sink *sink);
 void hit_results_expect_none(struct hit_results *hits);
-/* Room for the next hit of the list; NULL: there is none. */
+/* NULL: there is no room for one more. */
 struct hit_steps *hit_results_expect(struct hit_results *hits, unsigned pairs, uint64_t end);
 /* results[0..done) of the list are valid. */
 void hit_results_take(struct hit_results *hits, const uint64_t *results, size_t done);
-/* The first hit that is not complete; NULL: all are. */
+/* NULL: all are complete. */
 const struct hit_steps *hit_results_current(const struct hit_results *hits);
 
 void hit_results_poll(struct hit_results *hits, const uint64_t *values, uint64_t before_us,

@@ -1,6 +1,3 @@
-/*
- * The reset engine: resets the core before each hit, then has another engine run that one hit.
- */
 #include "engine/engine.h"
 
 #include "device/release.h"
@@ -66,7 +63,6 @@ static struct reset_engine *reset_engine_of(struct engine *engine)
     return (struct reset_engine *)engine;
 }
 
-/* Passes on what the inner engine says. */
 static bool pass_on(struct reset_engine *self, bool ok)
 {
     self->engine.stopped_at = self->inner->stopped_at;

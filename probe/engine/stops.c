@@ -72,7 +72,6 @@ bool foreign_stop_tell(struct engine *engine, const struct core *core, enum stop
 
 enum { IPSR = 0x1FF }; /* DDI 0403 B1.4.2 */
 
-/* In a comparator or in the code. */
 static bool find_breakpoint(struct ledger *ledger, const struct core *core, uint64_t pc, bool *found,
                             const struct deadline *deadline, struct error *error)
 {

@@ -1,7 +1,4 @@
-/*
- * What both engines make of a stop that is not the awaited one: who else stopped the core, and what to say if
- * the awaited stop does not occur. Nothing here moves the core.
- */
+/* What both engines make of a stop that is not the awaited one, and of one that does not occur. */
 #pragma once
 
 #include "base/deadline.h"

@@ -1,7 +1,4 @@
-/*
- * CoreSight: the components on a debug bus, found through its ROM tables: core debug registers, PMUs, cross
- * trigger interfaces and the rest, each by its own identification registers.
- */
+/* CoreSight: the components on a debug bus, by its ROM tables and by their identification registers. */
 #pragma once
 
 #include "base/deadline.h"
@@ -45,7 +42,7 @@ bool coresight_walk(struct ledger *ledger, uint16_t unit, uint64_t rom, struct c
 /* Walks only up to the component at `base`, which is unreadable if no table leads there. */
 bool coresight_find(struct ledger *ledger, uint16_t unit, uint64_t rom, uint64_t base, struct component *out,
                     const struct deadline *deadline, struct error *error);
-/* Identifies the component at `base`, whether a table names it or not. */
+/* Whether a table names it or not. */
 bool coresight_look(struct ledger *ledger, uint16_t unit, uint64_t base, struct component *out,
                     const struct deadline *deadline, struct error *error);
 /* Runs a list of reads once more after a fault, which may be a passing one: no port, component or core must

@@ -21,37 +21,34 @@ enum { AP_BASE = 0xF8, AP_IDR = 0xFC, BASE_NONE = 3 };
 static const uint32_t BASE_ADDRESS = 0xFFFFF000, BASE_LEGACY_NONE = 0xFFFFFFFF;
 
 /* False: it refuses to be read; ERROR_* only when the link itself failed. */
-static bool read_identity(struct found *found, const struct steps *list, uint64_t *values,
-                          const struct deadline *deadline, struct error *error)
+static bool read_identity(struct found *found, const struct steps *list, uint64_t *values)
 {
     struct error unread = {0};
-    if (coresight_insist(found->ledger, list, values, deadline, &unread))
+    if (coresight_insist(found->ledger, list, values, found->deadline, &unread))
         return true;
     if (unread.kind != ERROR_FAULT && unread.kind != ERROR_ASLEEP)
-        error_copy(error, &unread);
+        error_copy(found->error, &unread);
     return false;
 }
 
-bool discovery_read_port(struct found *found, uint16_t port, uint64_t offset, uint32_t *value,
-                         const struct deadline *deadline, struct error *error)
+bool discovery_read_port(struct found *found, uint16_t port, uint64_t offset, uint32_t *value)
 {
     struct step one =
         step_read((struct address){.space = SPACE_AP, .size = 4, .unit = port, .offset = offset});
     const struct steps list = {.items = &one, .n = 1, .room = 1};
     uint64_t word = 0;
-    bool read = read_identity(found, &list, &word, deadline, error);
+    bool read = read_identity(found, &list, &word);
     *value = (uint32_t)word;
     return read;
 }
 
 /* False only when the link fails. */
-static bool read_kind(struct found *found, uint16_t port, enum port_bus *kind,
-                      const struct deadline *deadline, struct error *error)
+static bool read_kind(struct found *found, uint16_t port, enum port_bus *kind)
 {
     uint32_t idr;
     *kind = PORT_NONE;
-    if (!discovery_read_port(found, port, AP_IDR, &idr, deadline, error))
-        return error->kind == ERROR_NONE;
+    if (!discovery_read_port(found, port, AP_IDR, &idr))
+        return found->error->kind == ERROR_NONE;
     if ((idr & IDR_CLASS) == IDR_CLASS_MEMORY)
         *kind = port_bus_of(idr);
     return true;
@@ -63,12 +60,11 @@ struct rom_table {
 };
 
 /* False: it cannot be read; ERROR_* only when the link itself failed. */
-static bool read_rom(struct found *found, uint16_t port, struct rom_table *rom,
-                     const struct deadline *deadline, struct error *error)
+static bool read_rom(struct found *found, uint16_t port, struct rom_table *rom)
 {
     uint32_t base;
     *rom = (struct rom_table){0};
-    if (!discovery_read_port(found, port, AP_BASE, &base, deadline, error))
+    if (!discovery_read_port(found, port, AP_BASE, &base))
         return false;
     rom->there = base != BASE_LEGACY_NONE && (base & BASE_NONE) != 2;
     rom->base = rom->there ? base & BASE_ADDRESS : 0;
@@ -83,9 +79,6 @@ static bool read_rom(struct found *found, uint16_t port, struct rom_table *rom,
  * only if a ROM table names the System Control Space, or if nothing else can be at the debug port.
  */
 
-/* The System Control Space is of the class of generic IP up to Armv7-M (DDI 0403E C1.2), and a CoreSight
- * component of that architecture from Armv8-M on (DDI 0553 D1.2). */
-
 /* Does a view lead to a Cortex-M? */
 enum verdict {
     NO,
@@ -93,9 +86,7 @@ enum verdict {
     PERHAPS, /* an AHB-AP whose table does not name one */
 };
 
-/* Reads the registers that identify a core, and adds it if there is one. */
-static bool add_if_cortex_m(struct found *found, const struct link_view *view,
-                            const struct deadline *deadline, struct error *error)
+static bool add_if_cortex_m(struct found *found, const struct link_view *view)
 {
     struct step items[CORTEX_M_IDENTITY];
     uint64_t values[CORTEX_M_IDENTITY];
@@ -107,8 +98,8 @@ static bool add_if_cortex_m(struct found *found, const struct link_view *view,
     struct device_core *core = &found->cores[found->n_cores];
     *core = (struct device_core){.view = *view};
     cortex_m_add_identity(view->unit, &list);
-    if (!read_identity(found, &list, values, deadline, error))
-        return error->kind == ERROR_NONE;
+    if (!read_identity(found, &list, values))
+        return found->error->kind == ERROR_NONE;
     if (!cortex_m_identify(view->unit, values, &core->core))
         return true;
     core->server_unit = view->unit;
@@ -126,16 +117,9 @@ bool discovery_is_told(const struct link_view *view)
     return false;
 }
 
-static bool is_scs(const struct component *component)
-{
-    return component->readable &&
-           (component->class == CLASS_GENERIC ||
-            (component->class == CLASS_CORESIGHT && component_archid(component) == ARCHID_SCS));
-}
-
 /* False only when the link fails. */
 static bool judge(struct found *found, const struct link_view *view, enum port_bus kind,
-                  enum verdict *verdict, const struct deadline *deadline, struct error *error)
+                  enum verdict *verdict)
 {
     struct component scs;
     struct rom_table rom;
@@ -143,14 +127,18 @@ static bool judge(struct found *found, const struct link_view *view, enum port_b
     if (!discovery_is_bare(view) || kind != PORT_AHB)
         return true;
     *verdict = PERHAPS;
-    if (!read_rom(found, view->port, &rom, deadline, error))
-        return error->kind == ERROR_NONE;
+    if (!read_rom(found, view->port, &rom))
+        return found->error->kind == ERROR_NONE;
     /* A table at 0 would be where a system has its vectors: BASE is not implemented. */
     if (!rom.there || rom.base == 0)
         return true;
-    if (!coresight_find(found->ledger, view->unit, rom.base, DISCOVERY_M_SCS, &scs, deadline, error))
+    if (!coresight_find(found->ledger, view->unit, rom.base, DISCOVERY_M_SCS, &scs, found->deadline,
+                        found->error))
         return false;
-    *verdict = is_scs(&scs) ? YES : PERHAPS;
+    /* Generic IP up to Armv7-M (DDI 0403E C1.2), CoreSight from Armv8-M on (DDI 0553 D1.2). */
+    bool is_scs =
+        scs.class == CLASS_GENERIC || (scs.class == CLASS_CORESIGHT && component_archid(&scs) == ARCHID_SCS);
+    *verdict = scs.readable && is_scs ? YES : PERHAPS;
     return true;
 }
 
@@ -166,21 +154,20 @@ static bool is_alone(const struct found *found, const enum port_bus *kinds, cons
     return true;
 }
 
-bool discovery_m_run(struct found *found, const struct deadline *deadline, struct error *error)
+bool discovery_m_run(struct found *found)
 {
     enum port_bus kinds[TARGET_VIEWS];
     enum verdict verdicts[TARGET_VIEWS];
     for (size_t i = 0; i < found->n_views; i++) {
         kinds[i] = PORT_NONE;
-        if ((discovery_is_bare(&found->views[i]) &&
-             !read_kind(found, found->views[i].port, &kinds[i], deadline, error)) ||
-            !judge(found, &found->views[i], kinds[i], &verdicts[i], deadline, error))
+        if ((discovery_is_bare(&found->views[i]) && !read_kind(found, found->views[i].port, &kinds[i])) ||
+            !judge(found, &found->views[i], kinds[i], &verdicts[i]))
             return false;
     }
     for (size_t i = 0; i < found->n_views; i++) {
         bool look = verdicts[i] == YES ||
                     (verdicts[i] == PERHAPS && is_alone(found, kinds, verdicts, &found->views[i]));
-        if (look && !add_if_cortex_m(found, &found->views[i], deadline, error))
+        if (look && !add_if_cortex_m(found, &found->views[i]))
             return false;
         if (verdicts[i] == PERHAPS && !look) {
             found->has_passed_over = true;
@@ -211,15 +198,14 @@ static bool has_cortex_m(const struct found *found, uint16_t port)
 
 /* Finds the view of a system bus on the same debug port: AXI before AHB. A port with a Cortex-M on it shows
  * that core's memory, and is the last. */
-static bool find_memory(struct found *found, uint16_t port, uint16_t *unit, const struct deadline *deadline,
-                        struct error *error)
+static bool find_memory(struct found *found, uint16_t port, uint16_t *unit)
 {
     int best = 0;
     for (size_t i = 0; i < found->n_views; i++) {
         const struct link_view *view = &found->views[i];
         enum port_bus kind;
         if (!is_plain(view) || !view->has_port || view->port >> 8 != port >> 8 || view->port == port ||
-            !read_kind(found, view->port, &kind, deadline, error) || kind == PORT_NONE || kind == PORT_APB)
+            !read_kind(found, view->port, &kind) || kind == PORT_NONE || kind == PORT_APB)
             continue;
         int rank = has_cortex_m(found, view->port) ? 1 : kind == PORT_AXI ? 3 : 2;
         if (rank > best)
@@ -278,47 +264,41 @@ static const struct link_view *view_of(const struct found *found, const struct d
     return bare;
 }
 
-static bool identify_armv7(struct found *found, uint16_t unit, uint64_t debug_base, struct core *out,
-                           const struct deadline *deadline, struct error *error)
+static bool identify_armv7(struct found *found, uint16_t unit, uint64_t debug_base, struct core *out)
 {
     struct step items[ARMV7_IDENTITY];
     uint64_t values[ARMV7_IDENTITY];
     struct steps list = {.items = items, .room = ARMV7_IDENTITY};
     armv7_add_identity(unit, debug_base, &list);
-    return read_identity(found, &list, values, deadline, error) &&
-           armv7_identify(unit, debug_base, values, out);
+    return read_identity(found, &list, values) && armv7_identify(unit, debug_base, values, out);
 }
 
 /* The part number can be read even without power. */
 static bool identify_armv8(struct found *found, uint16_t unit, const struct component *debug,
-                           const struct component *cti, struct core *out, const struct deadline *deadline,
-                           struct error *error)
+                           const struct component *cti, struct core *out)
 {
     struct step items[ARMV8_IDENTITY];
     uint64_t values[ARMV8_IDENTITY], cti_base = cti != NULL ? cti->base : 0;
     struct steps list = {.items = items, .room = ARMV8_IDENTITY};
     armv8_add_identity(unit, debug->base, cti_base, &list);
-    if (read_identity(found, &list, values, deadline, error))
+    if (read_identity(found, &list, values))
         armv8_identify(unit, debug->base, cti_base, values, out);
     else
         armv8_identify_hidden(unit, debug->base, cti_base, debug->part, out);
-    return error->kind == ERROR_NONE;
+    return found->error->kind == ERROR_NONE;
 }
 
 static bool identify(struct found *found, uint16_t unit, const struct component *debug,
-                     const struct component *cti, struct core *out, const struct deadline *deadline,
-                     struct error *error)
+                     const struct component *cti, struct core *out)
 {
-    bool known = armv8_is_archid(component_archid(debug))
-                     ? identify_armv8(found, unit, debug, cti, out, deadline, error)
-                     : identify_armv7(found, unit, debug->base, out, deadline, error);
+    bool known = armv8_is_archid(component_archid(debug)) ? identify_armv8(found, unit, debug, cti, out)
+                                                          : identify_armv7(found, unit, debug->base, out);
     if (known)
         out->cti_base = cti != NULL ? cti->base : 0;
     return known;
 }
 
-static bool add_core(struct found *found, const struct device_bus *bus, size_t at, unsigned number,
-                     const struct deadline *deadline, struct error *error)
+static bool add_core(struct found *found, const struct device_bus *bus, size_t at, unsigned number)
 {
     const struct coresight *coresight = &bus->coresight;
     const struct component *debug = &coresight->components[at];
@@ -333,13 +313,13 @@ static bool add_core(struct found *found, const struct device_bus *bus, size_t a
     *core = (struct device_core){.view = *view};
     const struct component *pmu = follower(coresight, at, DEVTYPE_PMU);
     const struct component *cti = follower(coresight, at, DEVTYPE_CTI);
-    if (!identify(found, bus->unit, debug, cti, &core->core, deadline, error))
-        return error->kind == ERROR_NONE;
+    if (!identify(found, bus->unit, debug, cti, &core->core))
+        return found->error->kind == ERROR_NONE;
     core->core.pmu_base = pmu != NULL ? pmu->base : 0;
     core->core.pmu_unit = bus->unit;
     core->server_unit = view->unit;
-    core->has_memory = find_memory(found, bus->port, &core->core.memory_unit, deadline, error);
-    if (error->kind != ERROR_NONE)
+    core->has_memory = find_memory(found, bus->port, &core->core.memory_unit);
+    if (found->error->kind != ERROR_NONE)
         return false;
     found->n_cores++;
     return true;
@@ -358,50 +338,46 @@ static uint64_t packed_cti(uint64_t debug_base)
 }
 
 static bool put_if(struct found *found, struct device_bus *bus, uint64_t base, uint8_t devtype,
-                   const struct component **put, const struct deadline *deadline, struct error *error)
+                   const struct component **put)
 {
     struct component there;
     *put = NULL;
-    if (!coresight_look(found->ledger, bus->unit, base, &there, deadline, error))
+    if (!coresight_look(found->ledger, bus->unit, base, &there, found->deadline, found->error))
         return false;
     if (there.readable && there.devtype == devtype)
         *put = coresight_put(&bus->coresight, &there);
     return true;
 }
 
-static bool put_core(struct found *found, struct device_bus *bus, uint64_t base,
-                     const struct deadline *deadline, struct error *error)
+static bool put_core(struct found *found, struct device_bus *bus, uint64_t base)
 {
     const struct component *debug, *pmu, *cti;
-    if (!put_if(found, bus, base, DEVTYPE_CORE, &debug, deadline, error))
+    if (!put_if(found, bus, base, DEVTYPE_CORE, &debug))
         return false;
     if (debug == NULL)
         return true;
     bool v8 = armv8_is_archid(component_archid(debug));
-    if (v8 && (!put_if(found, bus, base + ARMV8_PMU, DEVTYPE_PMU, &pmu, deadline, error) ||
-               !put_if(found, bus, base + ARMV8_CTI, DEVTYPE_CTI, &cti, deadline, error)))
+    if (v8 && (!put_if(found, bus, base + ARMV8_PMU, DEVTYPE_PMU, &pmu) ||
+               !put_if(found, bus, base + ARMV8_CTI, DEVTYPE_CTI, &cti)))
         return false;
     if (v8 && pmu != NULL)
         return true;
-    if (!put_if(found, bus, base + NEXT_PMU, DEVTYPE_PMU, &pmu, deadline, error))
+    if (!put_if(found, bus, base + NEXT_PMU, DEVTYPE_PMU, &pmu))
         return false;
-    return pmu == NULL || put_if(found, bus, packed_cti(base), DEVTYPE_CTI, &cti, deadline, error);
+    return pmu == NULL || put_if(found, bus, packed_cti(base), DEVTYPE_CTI, &cti);
 }
 
 /* Without a table: adds cores where the server's configuration has their debug registers. */
-static bool add_told(struct found *found, struct device_bus *bus, const struct deadline *deadline,
-                     struct error *error)
+static bool add_told(struct found *found, struct device_bus *bus)
 {
     for (size_t i = 0; i < found->n_views; i++)
         if (found->views[i].has_port && found->views[i].port == bus->port &&
-            found->views[i].debug_base != 0 &&
-            !put_core(found, bus, found->views[i].debug_base, deadline, error))
+            found->views[i].debug_base != 0 && !put_core(found, bus, found->views[i].debug_base))
             return false;
     return true;
 }
 
-static bool add_bus(struct found *found, const struct link_view *view, const struct deadline *deadline,
-                    struct error *error)
+static bool add_bus(struct found *found, const struct link_view *view)
 {
     struct rom_table rom;
     if (find_bus(found, view->port) != NULL)
@@ -410,21 +386,21 @@ static bool add_bus(struct found *found, const struct link_view *view, const str
         found->buses_cut = true;
         return true;
     }
-    if (!read_rom(found, view->port, &rom, deadline, error))
-        return error->kind == ERROR_NONE;
+    if (!read_rom(found, view->port, &rom))
+        return found->error->kind == ERROR_NONE;
     struct device_bus *bus = &found->buses[found->n_buses++];
     *bus = (struct device_bus){.unit = view->unit, .port = view->port, .has_rom = rom.there, .rom = rom.base};
-    bool walked =
-        !bus->has_rom || coresight_walk(found->ledger, bus->unit, bus->rom, &bus->coresight, deadline, error);
+    bool walked = !bus->has_rom || coresight_walk(found->ledger, bus->unit, bus->rom, &bus->coresight,
+                                                  found->deadline, found->error);
     if (!walked)
         return false;
-    if (bus->coresight.n <= 1 && !add_told(found, bus, deadline, error))
+    if (bus->coresight.n <= 1 && !add_told(found, bus))
         return false;
     unsigned number = 0;
     for (size_t i = 0; i < bus->coresight.n; i++) {
         if (bus->coresight.components[i].devtype != DEVTYPE_CORE)
             continue;
-        if (!add_core(found, bus, i, number++, deadline, error))
+        if (!add_core(found, bus, i, number++))
             return false;
     }
     return true;
@@ -441,7 +417,7 @@ static void add_view(struct found *found, const struct link_view *view, bool has
     describe(view->unit, &core->core);
 }
 
-bool discovery_run(struct found *found, const struct deadline *deadline, struct error *error)
+bool discovery_run(struct found *found)
 {
     for (size_t i = 0; i < found->n_views; i++) {
         enum port_bus kind;
@@ -451,9 +427,9 @@ bool discovery_run(struct found *found, const struct deadline *deadline, struct 
             add_view(found, &found->views[i], true, x86_64_describe);
         if (!found->views[i].has_port)
             continue;
-        if (!read_kind(found, found->views[i].port, &kind, deadline, error))
+        if (!read_kind(found, found->views[i].port, &kind))
             return false;
-        if (kind == PORT_APB && !add_bus(found, &found->views[i], deadline, error))
+        if (kind == PORT_APB && !add_bus(found, &found->views[i]))
             return false;
     }
     return true;
@@ -461,56 +437,49 @@ bool discovery_run(struct found *found, const struct deadline *deadline, struct 
 
 /* --- what the user says --------------------------------------------------------------------------------- */
 
-struct placing {
-    struct found *found;
-    const struct deadline *deadline;
-    struct error *error;
-};
-
-static struct device_bus *bus_at(const struct placing *p, const struct place *place)
+static struct device_bus *bus_at(struct found *found, const struct place *place)
 {
-    for (size_t i = 0; i < p->found->n_buses; i++)
-        if ((p->found->buses[i].port & 0xFF) == place->port)
-            return &p->found->buses[i];
+    for (size_t i = 0; i < found->n_buses; i++)
+        if ((found->buses[i].port & 0xFF) == place->port)
+            return &found->buses[i];
     return NULL;
 }
 
-/* Finds the view that reads a component, which may be on another bus than the core's debug registers. */
-static bool find_unit(const struct placing *p, const struct place *place, uint16_t *unit)
+static bool find_unit(struct found *found, const struct place *place, uint16_t *unit)
 {
-    const struct device_bus *bus = bus_at(p, place);
+    const struct device_bus *bus = bus_at(found, place);
     if (bus != NULL) {
         *unit = bus->unit;
         return true;
     }
-    for (size_t i = 0; i < p->found->n_views; i++) {
-        if (is_plain(&p->found->views[i]) && p->found->views[i].has_port &&
-            (p->found->views[i].port & 0xFF) == place->port) {
-            *unit = p->found->views[i].unit;
+    for (size_t i = 0; i < found->n_views; i++) {
+        if (is_plain(&found->views[i]) && found->views[i].has_port &&
+            (found->views[i].port & 0xFF) == place->port) {
+            *unit = found->views[i].unit;
             return true;
         }
     }
     return false;
 }
 
-static bool discovery_look(const struct placing *p, const char *option, const struct place *place,
+static bool discovery_look(struct found *found, const char *option, const struct place *place,
                            uint8_t devtype, uint16_t *unit, struct component *out)
 {
     char is[64], wanted[64];
     const struct component kind = {.readable = true, .class = 9, .devtype = devtype};
-    if (!find_unit(p, place, unit))
-        return error_set(p->error, ERROR_NO_CORE, "%s: no access port %u is seen", option, place->port);
-    if (!coresight_look(p->found->ledger, *unit, place->base, out, p->deadline, p->error))
+    if (!find_unit(found, place, unit))
+        return error_set(found->error, ERROR_NO_CORE, "%s: no access port %u is seen", option, place->port);
+    if (!coresight_look(found->ledger, *unit, place->base, out, found->deadline, found->error))
         return false;
     if (!out->readable)
-        return error_set(p->error, ERROR_NO_CORE,
+        return error_set(found->error, ERROR_NO_CORE,
                          "%s: what is at 0x%08" PRIX64 " on access port %u does not say what it is", option,
                          place->base, place->port);
     if (out->devtype == devtype)
         return true;
     component_name(out, is, sizeof is);
     component_name(&kind, wanted, sizeof wanted);
-    return error_set(p->error, ERROR_NO_CORE,
+    return error_set(found->error, ERROR_NO_CORE,
                      "%s: on access port %u, 0x%08" PRIX64 " is %s (part 0x%03X), not %s", option,
                      place->port, place->base, is, out->part, wanted);
 }
@@ -524,12 +493,10 @@ static int core_at(const struct found *found, const struct device_bus *bus, uint
     return -1;
 }
 
-/* Searches for a Cortex-M at an access port of the user's choice. */
-static bool place_cortex_m(const struct placing *p, const struct place *place, int *number)
+static bool place_cortex_m(struct found *found, const struct place *place, int *number)
 {
-    struct found *found = p->found;
-    for (size_t i = 0; i < p->found->n_views; i++) {
-        const struct link_view *view = &p->found->views[i];
+    for (size_t i = 0; i < found->n_views; i++) {
+        const struct link_view *view = &found->views[i];
         if (!view->is_core || !view->has_port || (view->port & 0xFF) != place->port)
             continue;
         for (size_t k = 0; k < found->n_cores; k++)
@@ -539,32 +506,32 @@ static bool place_cortex_m(const struct placing *p, const struct place *place, i
             }
         size_t before = found->n_cores;
         *number = (int)before;
-        if (!add_if_cortex_m(found, view, p->deadline, p->error))
+        if (!add_if_cortex_m(found, view))
             return false;
         return found->n_cores > before ||
-               error_set(p->error, ERROR_NO_CORE, "--debug-base: no Cortex-M answers at access port %u",
+               error_set(found->error, ERROR_NO_CORE, "--debug-base: no Cortex-M answers at access port %u",
                          place->port);
     }
-    return error_set(p->error, ERROR_NO_CORE, "--debug-base: no access port %u is seen", place->port);
+    return error_set(found->error, ERROR_NO_CORE, "--debug-base: no access port %u is seen", place->port);
 }
 
-static bool place_core(const struct placing *p, const struct place *place, int *number)
+static bool place_core(struct found *found, const struct place *place, int *number)
 {
     uint16_t unit = 0;
     struct component there;
-    struct device_bus *bus = bus_at(p, place);
+    struct device_bus *bus = bus_at(found, place);
     if (bus == NULL && place->base == DISCOVERY_M_SCS)
-        return place_cortex_m(p, place, number);
+        return place_cortex_m(found, place, number);
     if (bus == NULL)
-        return error_set(p->error, ERROR_NO_CORE, "--debug-base: access port %u leads to no debug bus",
+        return error_set(found->error, ERROR_NO_CORE, "--debug-base: access port %u leads to no debug bus",
                          place->port);
-    *number = core_at(p->found, bus, place->base);
+    *number = core_at(found, bus, place->base);
     if (*number >= 0)
         return true;
-    if (!discovery_look(p, "--debug-base", place, DEVTYPE_CORE, &unit, &there))
+    if (!discovery_look(found, "--debug-base", place, DEVTYPE_CORE, &unit, &there))
         return false;
     size_t before = bus->coresight.n;
-    if (!put_core(p->found, bus, place->base, p->deadline, p->error))
+    if (!put_core(found, bus, place->base))
         return false;
     size_t at = 0;
     while (at < bus->coresight.n && bus->coresight.components[at].base != place->base)
@@ -572,41 +539,42 @@ static bool place_core(const struct placing *p, const struct place *place, int *
     unsigned order = 0;
     for (size_t i = 0; i < at && i < before; i++)
         order += bus->coresight.components[i].devtype == DEVTYPE_CORE;
-    if (at < bus->coresight.n && !add_core(p->found, bus, at, order, p->deadline, p->error))
+    if (at < bus->coresight.n && !add_core(found, bus, at, order))
         return false;
-    *number = core_at(p->found, bus, place->base);
+    *number = core_at(found, bus, place->base);
     return *number >= 0 ||
-           error_set(p->error, ERROR_NO_CORE,
+           error_set(found->error, ERROR_NO_CORE,
                      "--debug-base: the core at 0x%08" PRIX64 " is of an unknown kind", place->base);
 }
 
-static bool place_pmu(const struct placing *p, const struct place *place, struct core *core)
+static bool place_pmu(struct found *found, const struct place *place, struct core *core)
 {
     struct component there;
     if (core_has(core, SYSTEM_SPACE))
-        return error_set(p->error, ERROR_USAGE,
+        return error_set(found->error, ERROR_USAGE,
                          "--pmu-base: a Cortex-M has its PMU where all of them have it");
-    if (!discovery_look(p, "--pmu-base", place, DEVTYPE_PMU, &core->pmu_unit, &there))
+    if (!discovery_look(found, "--pmu-base", place, DEVTYPE_PMU, &core->pmu_unit, &there))
         return false;
     core->pmu_base = place->base;
     return true;
 }
 
-static bool place_cti(const struct placing *p, const struct place *place, struct core *core)
+static bool place_cti(struct found *found, const struct place *place, struct core *core)
 {
     struct component there = {0}, debug = {0};
     uint16_t unit = 0;
     if (!core_has(core, DEBUG_COMPONENT))
-        return error_set(p->error, ERROR_USAGE, "--cti: only A and R cores are halted by one");
-    if (!discovery_look(p, "--cti", place, DEVTYPE_CTI, &unit, &there))
+        return error_set(found->error, ERROR_USAGE, "--cti: only A and R cores are halted by one");
+    if (!discovery_look(found, "--cti", place, DEVTYPE_CTI, &unit, &there))
         return false;
     if (unit != core->unit)
-        return error_set(p->error, ERROR_USAGE, "--cti: it must be on the bus of the core's debug registers");
-    if (!coresight_look(p->found->ledger, core->unit, core->debug_base, &debug, p->deadline, p->error))
+        return error_set(found->error, ERROR_USAGE,
+                         "--cti: it must be on the bus of the core's debug registers");
+    if (!coresight_look(found->ledger, core->unit, core->debug_base, &debug, found->deadline, found->error))
         return false;
     struct core with = {0};
-    if (!identify(p->found, core->unit, &debug, &there, &with, p->deadline, p->error))
-        return error_set(p->error, ERROR_NO_CORE, "--cti: the core does not answer any more");
+    if (!identify(found, core->unit, &debug, &there, &with))
+        return error_set(found->error, ERROR_NO_CORE, "--cti: the core does not answer any more");
     with.memory_unit = core->memory_unit;
     with.pmu_unit = core->pmu_unit;
     with.pmu_base = core->pmu_base;
@@ -614,17 +582,15 @@ static bool place_cti(const struct placing *p, const struct place *place, struct
     return true;
 }
 
-bool discovery_place(struct found *found, const struct device_request *request,
-                     const struct deadline *deadline, struct error *error)
+bool discovery_place(struct found *found, const struct device_request *request)
 {
-    const struct placing p = {.found = found, .deadline = deadline, .error = error};
     int number = request->core;
-    if (request->debug.said && !place_core(&p, &request->debug, &number))
+    if (request->debug.said && !place_core(found, &request->debug, &number))
         return false;
     found->preferred = number < 0 ? 0 : number;
     if ((size_t)found->preferred >= found->n_cores)
         return true; /* device_choose says it */
     struct core *core = &found->cores[found->preferred].core;
-    return (!request->pmu.said || place_pmu(&p, &request->pmu, core)) &&
-           (!request->cti.said || place_cti(&p, &request->cti, core));
+    return (!request->pmu.said || place_pmu(found, &request->pmu, core)) &&
+           (!request->cti.said || place_cti(found, &request->cti, core));
 }

@@ -20,7 +20,7 @@ enum { TARGET_CORES = 16, TARGET_BLOCKS = 4, TARGET_BUSES = 8, TARGET_VIEWS = 25
 /* The System Control Space, by which the user names a Cortex-M: DDI 0403E B3.2. */
 enum { DISCOVERY_M_SCS = 0xE000E000 };
 
-/* A debug bus: the one at an access port that has a ROM table. */
+/* At an access port that has a ROM table. */
 struct device_bus {
     uint16_t unit; /* of the link's view that reaches it */
     uint16_t port;
@@ -53,6 +53,8 @@ struct device_request {
  * cannot be read is left out. */
 struct found {
     struct ledger *ledger;
+    const struct deadline *deadline;
+    struct error *error; /* why a function failed */
     const struct link_view *views;
     size_t n_views;
     struct device_core *cores; /* `room` of them */
@@ -66,8 +68,7 @@ struct found {
 };
 
 /* False: it cannot be read; ERROR_* only when the link itself failed. */
-bool discovery_read_port(struct found *found, uint16_t port, uint64_t offset, uint32_t *value,
-                         const struct deadline *deadline, struct error *error);
+bool discovery_read_port(struct found *found, uint16_t port, uint64_t offset, uint32_t *value);
 /* The server calls it a Cortex-M. */
 bool discovery_is_told(const struct link_view *view);
 /* An access port, which may lead anywhere. */
@@ -76,12 +77,10 @@ static inline bool discovery_is_bare(const struct link_view *view)
     return strcmp(view->type, "ap") == 0 && view->has_port;
 }
 
-bool discovery_m_run(struct found *found, const struct deadline *deadline, struct error *error);
-bool discovery_run(struct found *found, const struct deadline *deadline, struct error *error);
+bool discovery_m_run(struct found *found);
+bool discovery_run(struct found *found);
 /* Why there is no core: a chip that is closed, cores that are not measured, or a place that was not read.
  * `why` becomes an ERROR_NO_CORE. False only when the link fails. */
-bool nothing_found(struct found *found, struct error *why, const struct deadline *deadline,
-                   struct error *error);
+bool nothing_found(struct found *found, struct error *why);
 /* After both: does what the user says. False also if it is not so. */
-bool discovery_place(struct found *found, const struct device_request *request,
-                     const struct deadline *deadline, struct error *error);
+bool discovery_place(struct found *found, const struct device_request *request);

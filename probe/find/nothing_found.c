@@ -22,8 +22,7 @@ static const struct opener {
 };
 
 /* Whether a memory port is closed by the chip: CSW.DeviceEn, IHI 0031 C2.6.4. */
-static bool find_closed(struct found *found, uint16_t *port, const char **opener,
-                        const struct deadline *deadline, struct error *error)
+static bool find_closed(struct found *found, uint16_t *port, const char **opener)
 {
     enum { DESIGNER_SHIFT = 17, DESIGNER = 0x7FF, AP_CSW = 0x00, AP_IDR = 0xFC, CSW_DEVICE_EN = 1 << 6 };
     bool closed = false;
@@ -33,14 +32,14 @@ static bool find_closed(struct found *found, uint16_t *port, const char **opener
     for (size_t i = 0; i < found->n_views; i++) {
         uint32_t idr, csw;
         if (!discovery_is_bare(&found->views[i]) ||
-            !discovery_read_port(found, found->views[i].port, AP_IDR, &idr, deadline, error))
+            !discovery_read_port(found, found->views[i].port, AP_IDR, &idr))
             continue;
         for (size_t k = 0; k < sizeof openers / sizeof *openers; k++)
             if ((idr & IDR_CLASS) != IDR_CLASS_MEMORY &&
                 (idr >> DESIGNER_SHIFT & DESIGNER) == openers[k].designer)
                 *opener = openers[k].text;
         if (closed || (idr & IDR_CLASS) != IDR_CLASS_MEMORY ||
-            !discovery_read_port(found, found->views[i].port, AP_CSW, &csw, deadline, error))
+            !discovery_read_port(found, found->views[i].port, AP_CSW, &csw))
             continue;
         closed = (csw & CSW_DEVICE_EN) == 0;
         *port = found->views[i].port;
@@ -51,7 +50,7 @@ static bool find_closed(struct found *found, uint16_t *port, const char **opener
 /* --- cores of other kinds ------------------------------------------------------------------------------- */
 
 /* By TARGETID of its debug port (IHI 0074 B2.2.10), whatever its cores are: they share nothing else. */
-static bool is_rp2350(struct found *found, const struct deadline *deadline)
+static bool is_rp2350(struct found *found)
 {
     enum { TARGETID = 0x24, REVISION_AND_ABOVE = 28, RP2350 = 0x0040927 };
     const struct address at = {.space = SPACE_DP, .size = 4, .offset = TARGETID};
@@ -60,7 +59,7 @@ static bool is_rp2350(struct found *found, const struct deadline *deadline)
     bool may_be = false;
     for (size_t i = 0; i < found->n_views; i++)
         may_be = may_be || discovery_is_bare(&found->views[i]) || discovery_is_told(&found->views[i]);
-    return may_be && ledger_read(found->ledger, at, &id, deadline, &unread) &&
+    return may_be && ledger_read(found->ledger, at, &id, found->deadline, &unread) &&
            (id & ((UINT64_C(1) << REVISION_AND_ABOVE) - 1)) == RP2350;
 }
 
@@ -97,19 +96,18 @@ static bool tell_other(const struct link_view *view, struct error *why)
                      nothing, view->port & 0xFFU, view->name, view->type);
 }
 
-bool nothing_found(struct found *found, struct error *why, const struct deadline *deadline,
-                   struct error *error)
+bool nothing_found(struct found *found, struct error *why)
 {
     const struct link_view *other = other_core(found);
     const char *opener;
     uint16_t port;
-    if (is_rp2350(found, deadline))
+    if (is_rp2350(found))
         error_advise(
             why, ERROR_NO_CORE,
             "Its RISC-V cores (Hazard3) run in their place, which are not measured: load a program for "
             "Arm, or picotool reboot -c arm. Or its OTP forbids debugging.",
             "%s: the Arm cores of this RP2350 do not answer", nothing);
-    else if (find_closed(found, &port, &opener, deadline, error))
+    else if (find_closed(found, &port, &opener))
         error_advise(
             why, ERROR_NO_CORE, opener,
             "access port %u is closed by the chip (CSW.DeviceEn is 0): it lets no debugger see its core",
@@ -123,5 +121,5 @@ bool nothing_found(struct found *found, struct error *why, const struct deadline
                   nothing, found->passed_over & 0xFFU, found->passed_over & 0xFFU, (unsigned)DISCOVERY_M_SCS);
     else
         error_set(why, ERROR_NO_CORE, "%s", nothing);
-    return error->kind == ERROR_NONE;
+    return found->error->kind == ERROR_NONE;
 }

@@ -22,9 +22,7 @@ bool msr_spec_is(const char *probe);
  */
 struct link *msr_connect(const char *probe, const struct deadline *deadline, struct error *error);
 
-/*
- * A list of steps is cut into batches of plain accesses; a carrier takes these to the registers.
- */
+/* A list of steps is cut into batches of plain accesses, which a carrier takes to the registers. */
 enum { MSR_CPUS = 256, MSR_BATCH = 64 };
 enum { MSR_AGENT_PORT = 2001 };
 
@@ -54,7 +52,7 @@ struct msr_carrier_ops {
     void (*close)(struct msr_link *);
 };
 
-/* Sets the link's operations; the caller fills in the rest first. */
+/* The caller fills in the rest first. */
 void msr_link_init(struct msr_link *link, const struct msr_carrier_ops *carrier);
 
 struct link *msr_files_open(const char *root, int cpu, struct error *error); /* cpu -1: all */

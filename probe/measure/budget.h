@@ -1,7 +1,6 @@
 /*
- * Budgets: what a region may cost at most, in cycles or in time. A budget of the maximum is for every hit:
- * one that was seen above it is enough. A budget of the mean is for what the region costs in the long run, so
- * chance is reckoned with, as in a verdict against a baseline. Pure.
+ * Budgets: what a region may cost at most, in cycles or in time. For a budget of the maximum one hit above it
+ * is enough; for one of the mean chance is reckoned with, as in a verdict against a baseline. Pure.
  */
 #pragma once
 

@@ -188,7 +188,6 @@ static void insert(struct change *changes, size_t n, size_t at)
     changes[n] = (struct change){.at = at};
 }
 
-/* The end of the stretch that begins at `from`. */
 static size_t stretch_end(const struct change *changes, size_t n, size_t from, size_t runs)
 {
     for (size_t i = 0; i < n; i++)

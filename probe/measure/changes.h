@@ -27,6 +27,6 @@ enum { CHANGE_RUNS = 3, CHANGE_EQUAL_RUNS = 2 };
  */
 size_t changes_find(const struct change_value *values, size_t n, double chance, struct change *out,
                     size_t room);
-/* Whether the values rise or fall all the way, by a straight line through them that chance does not explain.
- * `out` has its two ends; `at` is 0. For values without a step. */
+/* Whether values without a step rise or fall by a straight line that chance does not explain. `out` has its
+ * two ends; `at` is 0. */
 bool changes_trend(const struct change_value *values, size_t n, double chance, struct change *out);

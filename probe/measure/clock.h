@@ -24,9 +24,7 @@ struct clock clock_unknown(double fastest_hz);
 /* So slow that two accesses of a probe may be closer than a register transfer takes. */
 bool clock_is_slow(const struct clock *clock);
 struct clock clock_given(double hz, const char *source, double fastest_hz);
-/* The counter of cycles was seen to run so fast at least: if a claimed clock is slower than that, it is
- * wrong.
- */
+/* The counter of cycles was seen to run so fast at least: a claimed clock that is slower is wrong. */
 void clock_check(struct clock *clock, double seen_hz);
 /* Measures counter 0 of the block in use for about `ms` while the core runs. Unknown if it could wrap
  * meanwhile. */

@@ -104,8 +104,10 @@ struct delta {
     size_t n_waiting;
     struct hit_end last;
     size_t slot;            /* to be read into at the end of the last hit; SLOW_HIT_NONE: nothing is */
-    struct delta_turn turn; /* the one under way */
-    struct armed {          /* the counters after the turn's engine was armed, until its first hit */
+    struct delta_turn turn; /* the one under way, */
+    struct engine *engine;  /* by this engine */
+    const struct deadline *deadline;
+    struct armed { /* the counters after the turn's engine was armed, until its first hit */
         bool known;
         uint64_t values[READING_ROOM], us;
     } armed;
@@ -114,11 +116,6 @@ struct delta {
     unsigned most_pairs, most_steps;
     int64_t started_us, turns_us; /* turns_us: that all turns took */
 };
-
-static size_t number_of(const struct delta *delta)
-{
-    return (size_t)(delta->pass - delta->passes);
-}
 
 static void put_value(struct column *column, const struct value *value)
 {
@@ -146,7 +143,6 @@ static bool leads_as_the_first(const struct delta *delta)
     return delta->pass->plan->column[0] == delta->passes->plan->column[0];
 }
 
-/* What a hit that counts adds to the run, in addition to the values of its columns. */
 static void count(struct delta *delta, const struct raw_hit *raw, struct hit_result *hit)
 {
     struct summary *summary = delta->summary;
@@ -190,8 +186,7 @@ static size_t judge_slow_hit(struct delta *delta, const struct raw_hit *raw, con
     return slow_hits_take(slow, hit, delta->pass->plan->column[0], raw->words, slot);
 }
 
-/* Returns the slot of a hit that is among the slowest so far; `slot` was reserved for it, or is
- * SLOW_HIT_NONE. */
+/* Returns the slot of a hit that is among the slowest so far. */
 static size_t evaluate(struct delta *delta, const struct raw_hit *raw, const struct widen *totals,
                        int64_t at_us, size_t slot)
 {
@@ -203,7 +198,7 @@ static size_t evaluate(struct delta *delta, const struct raw_hit *raw, const str
     else
         summary->hits++;
     struct hit_result hit = {.number = summary->warmup + summary->hits,
-                             .pass = (unsigned)number_of(delta),
+                             .pass = (unsigned)(delta->pass - delta->passes),
                              .tainted = raw->tainted,
                              .warmup = warmup,
                              .seconds = (double)(at_us - delta->started_us) / 1e6,
@@ -284,7 +279,6 @@ static void add_period(struct delta *delta, const struct raw_hit *raw)
     periods->at_least = periods->at_least || last->at_least || value.at_least;
 }
 
-/* From the arming to the start of the turn's first call. */
 static void add_wait(struct delta *delta, const struct raw_hit *raw)
 {
     const struct evaluation_span span = {.from = delta->armed.values,
@@ -415,16 +409,10 @@ static bool differ(const struct pass *pass)
 }
 
 /* After an error: whatever stopped the core may have stopped the counter during the last re-hits. */
-static void forget_unproved(struct pass *pass)
-{
-    for (size_t i = 0; pass->proved > 0 && i < pass->plan->n; i++)
-        pass->calibrations[i].n = pass->proved;
-}
-
-static void forget_all(struct pass *pass)
+static void forget_unproved(struct pass *pass, size_t proved)
 {
     for (size_t i = 0; i < pass->plan->n; i++)
-        pass->calibrations[i].n = 0;
+        pass->calibrations[i].n = proved;
 }
 
 static void finish_calibration(struct delta *delta)
@@ -443,8 +431,7 @@ static void finish_calibration(struct delta *delta)
     }
 }
 
-static bool run_some(struct delta *delta, struct engine *engine, uint64_t hits, unsigned rehits,
-                     const struct deadline *deadline, struct error *error)
+static bool run_some(struct delta *delta, uint64_t hits, unsigned rehits, struct error *error)
 {
     struct engine_sink sink = {.context = delta,
                                .hit = on_hit,
@@ -463,8 +450,9 @@ static bool run_some(struct delta *delta, struct engine *engine, uint64_t hits, 
     int64_t left_ms = left_us(delta, deadline_now_us()) / 1000 + 1;
     if (timed && left_ms < request.timeout_ms)
         request.timeout_ms = left_ms > 1 ? left_ms : 1;
-    bool ok = engine->ops->run(engine, &request, &sink, deadline, error);
-    snprintf(delta->summary->uncalibrated, sizeof delta->summary->uncalibrated, "%s", engine->uncalibrated);
+    bool ok = delta->engine->ops->run(delta->engine, &request, &sink, delta->deadline, error);
+    snprintf(delta->summary->uncalibrated, sizeof delta->summary->uncalibrated, "%s",
+             delta->engine->uncalibrated);
     if (delta->written.kind != ERROR_NONE)
         return error_replace(error, &delta->written);
     bool waited = error->kind == ERROR_START || error->kind == ERROR_END;
@@ -474,19 +462,13 @@ static bool run_some(struct delta *delta, struct engine *engine, uint64_t hits, 
     return true;
 }
 
-static bool calibrate(struct delta *delta, struct engine *engine, const struct deadline *deadline,
-                      struct error *error)
+static bool calibrate(struct delta *delta, struct error *error)
 {
     unsigned rehits = delta->turn.goal == 1 ? REHITS_MORE : REHITS_FIRST;
-    if (!run_some(delta, engine, 1, rehits, deadline, error))
+    if (!run_some(delta, 1, rehits, error))
         return false;
     return !differ(delta->pass) || is_enough(delta, deadline_now_us()) ||
-           run_some(delta, engine, 1, REHITS_MORE, deadline, error);
-}
-
-static uint64_t warmup_left(const struct delta *delta)
-{
-    return delta->options->warmup - delta->summary->warmup;
+           run_some(delta, 1, REHITS_MORE, error);
 }
 
 /* For how many hits the engine is asked. It has several on their way at a time, and waits for all of these at
@@ -502,11 +484,11 @@ static uint64_t hits_to_ask(const struct delta *delta)
         uint64_t most = likely > AT_ONCE ? (uint64_t)likely : AT_ONCE;
         more = more < most ? more : most;
     }
-    return more + warmup_left(delta);
+    return more + delta->options->warmup - delta->summary->warmup;
 }
 
 /* Re-hits would count as a wait, and so would the time in which a core is halted to be read. */
-static void begin_wait(struct delta *delta, const struct deadline *deadline)
+static void begin_wait(struct delta *delta)
 {
     const struct device *device = delta->device;
     struct error unread = {0};
@@ -514,37 +496,34 @@ static void begin_wait(struct delta *delta, const struct deadline *deadline)
     bool can =
         device->block->counts_cycles && device->reading.by_core == NULL && delta->pass->plan->column[0] == 0;
     delta->summary->periods.has_waits = can;
-    delta->armed.known =
-        can && delta->turn.at_random && delta->pass->calibrated &&
-        device_read(delta->device, delta->armed.values, &delta->armed.us, &after_us, deadline, &unread);
+    delta->armed.known = can && delta->turn.at_random && delta->pass->calibrated &&
+                         device_read(delta->device, delta->armed.values, &delta->armed.us, &after_us,
+                                     delta->deadline, &unread);
 }
 
-static bool arm(struct delta *delta, struct engine *engine, const struct deadline *deadline,
-                struct error *error)
+static bool arm(struct delta *delta, struct error *error)
 {
     if (delta->turn.region == NULL)
         return true;
-    if (!engine->ops->arm(engine, delta->turn.region, deadline, error))
+    if (!delta->engine->ops->arm(delta->engine, delta->turn.region, delta->deadline, error))
         return false;
     *delta->turn.armed = true;
-    begin_wait(delta, deadline);
+    begin_wait(delta);
     return true;
 }
 
-static bool take_turn(struct delta *delta, struct engine *engine, const struct deadline *deadline,
-                      struct error *error)
+static bool take_turn(struct delta *delta, struct error *error)
 {
     struct pass *pass = delta->pass;
-    struct deadline soon = deadline_in_ms(patience_ms(5000), deadline->cancel);
-    if (!device_program(delta->device, pass->plan->picks, pass->plan->n, &soon, error) ||
-        !arm(delta, engine, deadline, error))
+    struct deadline soon = deadline_in_ms(patience_ms(5000), delta->deadline->cancel);
+    if (!device_program(delta->device, pass->plan->picks, pass->plan->n, &soon, error) || !arm(delta, error))
         return false;
-    if (!pass->calibrated && delta->options->calibrate && !calibrate(delta, engine, deadline, error))
+    if (!pass->calibrated && delta->options->calibrate && !calibrate(delta, error))
         return false;
     if (!pass->calibrated)
         finish_calibration(delta);
     while (!is_enough(delta, deadline_now_us())) {
-        if (!run_some(delta, engine, hits_to_ask(delta), 0, deadline, error))
+        if (!run_some(delta, hits_to_ask(delta), 0, error))
             return false;
     }
     return true;
@@ -555,29 +534,31 @@ bool delta_turn(struct delta *delta, struct engine *engine, const struct delta_t
 {
     struct pass *pass = delta->pass = &delta->passes[turn->pass];
     delta->turn = *turn;
+    delta->engine = engine;
+    delta->deadline = deadline;
     delta->evaluation.overheads = pass->overheads;
     delta->plausible.has_last = false;
     pass->begun_us = deadline_now_us();
     pass->first_us = 0;
     delta->taken = 0;
     delta->armed.known = false;
-    bool ok = take_turn(delta, engine, deadline, error);
+    bool ok = take_turn(delta, error);
     delta->turns_us += deadline_now_us() - pass->begun_us;
     if (delta->armed.known && error->kind == ERROR_START)
         periods_add_wait(&delta->summary->periods, PERIODS_IN_VAIN);
     if (ok || pass->calibrated)
         return ok;
-    forget_unproved(pass);
+    if (pass->proved > 0)
+        forget_unproved(pass, pass->proved);
     if (delta->n_waiting > 0)
         finish_calibration(delta);
     else /* without a hit nothing proves the re-hits: a later turn makes its own */
-        forget_all(pass);
+        forget_unproved(pass, 0);
     return false;
 }
 
 /* A round up to this number of hits of each pass. The passes share what is left of --for. */
-static bool take_round(struct delta *delta, struct engine *engine, uint64_t goal,
-                       const struct deadline *deadline, struct error *error)
+static bool take_round(struct delta *delta, uint64_t goal, struct error *error)
 {
     int64_t for_us = delta->options->for_us;
     struct delta_turn turn = {.goal = goal};
@@ -586,15 +567,14 @@ static bool take_round(struct delta *delta, struct engine *engine, uint64_t goal
         int64_t left = delta->started_us + for_us - deadline_now_us(),
                 share = left / (int64_t)(passes - turn.pass);
         turn.for_us = for_us == 0 ? 0 : share > 1 ? share : 1;
-        if (!delta_turn(delta, engine, &turn, deadline, error))
+        if (!delta_turn(delta, delta->engine, &turn, delta->deadline, error))
             return false;
     }
     return true;
 }
 
 /* Until the mean of the first column is known well enough, or a limit is reached. */
-static bool measure_precisely(struct delta *delta, struct engine *engine, const struct deadline *deadline,
-                              struct error *error)
+static bool measure_precisely(struct delta *delta, struct error *error)
 {
     const struct delta_options *options = delta->options;
     struct summary *summary = delta->summary;
@@ -603,7 +583,7 @@ static bool measure_precisely(struct delta *delta, struct engine *engine, const 
     bool ok = true, more = true;
     while (ok && more) {
         goal = precision_next(goal) < most ? precision_next(goal) : most;
-        ok = take_round(delta, engine, goal, deadline, error);
+        ok = take_round(delta, goal, error);
         bool late = options->for_us > 0 && deadline_now_us() - delta->started_us >= options->for_us;
         more =
             goal < most && !late && statistics_count(first) > 0 && precision_of(first) > options->precision;
@@ -613,12 +593,11 @@ static bool measure_precisely(struct delta *delta, struct engine *engine, const 
     return ok;
 }
 
-static bool measure_all(struct delta *delta, struct engine *engine, const struct deadline *deadline,
-                        struct error *error)
+static bool measure_all(struct delta *delta, struct error *error)
 {
     const struct delta_options *options = delta->options;
     if (options->precision > 0)
-        return measure_precisely(delta, engine, deadline, error);
+        return measure_precisely(delta, error);
     uint64_t usual = options->for_us > 0 ? HITS_MOST : HITS_DEFAULT;
     uint64_t wanted = options->hits == 0 ? usual : options->hits;
     unsigned passes = delta->summary->passes;
@@ -627,7 +606,7 @@ static bool measure_all(struct delta *delta, struct engine *engine, const struct
     for (uint64_t round = 1; round <= rounds; round++) {
         turn.goal = wanted / rounds * round + (round == rounds ? wanted % rounds : 0);
         for (turn.pass = 0; turn.pass < passes; turn.pass++)
-            if (!delta_turn(delta, engine, &turn, deadline, error))
+            if (!delta_turn(delta, delta->engine, &turn, delta->deadline, error))
                 return false;
     }
     return true;
@@ -740,7 +719,9 @@ bool delta_measure(struct engine *engine, struct device *device, const struct de
     struct delta *delta = delta_begin(device, options, sink, summary, error);
     if (delta == NULL)
         return false;
-    bool ok = measure_all(delta, engine, deadline, error);
+    delta->engine = engine;
+    delta->deadline = deadline;
+    bool ok = measure_all(delta, error);
     delta_end(delta);
     return ok;
 }

@@ -32,8 +32,7 @@ struct delta_options {
     struct wrap_evidence evidence;
     const struct plan *plan;
     const struct at_end *at_end; /* what summary->at_max names; NULL: nothing */
-    /* Begun; gets the slowest of the hits that the statistics count, and of those with a lower bound. NULL:
-     * they are not wanted. */
+    /* Begun; of the hits that the statistics count, and of those with a lower bound. NULL: not wanted. */
     struct slow_hits *slow_hits;
 };
 
@@ -41,12 +40,10 @@ struct delta_sink {
     void *context;
     void (*hit)(void *context, const struct hit_result *);
     void (*tick)(void *context, uint64_t hits, enum engine_wait);
-    /* With `slow_hits`: the core is halted at the end of a hit that may be one. What is to be kept of that
-     * goes to slot `slot`. */
+    /* With `slow_hits`: the core is halted at the end of a hit that may be one, to be kept in this slot. */
     bool (*slow_hit)(void *context, size_t slot, struct error *);
 };
 
-/* What one turn of a region is to bring. */
 struct delta_turn {
     size_t pass;
     uint64_t goal;  /* hits of the pass, with those of earlier turns */
@@ -59,29 +56,21 @@ struct delta_turn {
     int64_t least_us; /* of a region with a number of hits: it goes on for so long even if it has them all */
 };
 
-/*
- * A region that takes turns with others: each turn has an engine that is armed for it. The rest lives on from
- * turn to turn: what a halt costs, the counts and their statistics. All that is given must outlive it. NULL,
- * with `error`: out of memory; `summary` may then have statistics, as after delta_measure.
- */
+/* A region that takes turns with others; what a halt costs and the statistics live on. All that is given must
+ * outlive it. NULL: out of memory; `summary` may then have statistics, as after delta_measure. */
 struct delta;
 struct delta *delta_begin(struct device *device, const struct delta_options *options,
                           const struct delta_sink *sink, struct summary *summary, struct error *error);
 /* A turn that failed leaves what was measured before; another may follow it. */
 bool delta_turn(struct delta *delta, struct engine *engine, const struct delta_turn *turn,
                 const struct deadline *deadline, struct error *error);
-/* Completes the summary. */
 void delta_end(struct delta *delta);
 
-/*
- * One region by itself. `engine` is armed. Fills hits, columns and times of `summary`; the caller frees its
- * statistics with summary_free. A failure leaves what was measured before it in `summary`, and
- * `summary->ended` says why.
- */
+/* One region by itself; `engine` is armed. A failure leaves what was measured before it in `summary`, which
+ * the caller frees with summary_free, and `summary->ended` says why. */
 bool delta_measure(struct engine *engine, struct device *device, const struct delta_options *options,
                    const struct delta_sink *sink, struct summary *summary, const struct deadline *deadline,
                    struct error *error);
-/* How the first counter of a pass varies, so that passes which count the same can be compared. */
 struct pass_check {
     uint64_t n, min, max;
     double mean, squares; /* Welford's */

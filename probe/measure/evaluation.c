@@ -206,7 +206,6 @@ static void decide_by_cycles(const struct evaluation *evaluation, const struct e
         out[i] = whole;
 }
 
-/* After the polls of a long hit. */
 static void add_last_step(struct evaluation *evaluation, const struct raw_hit *hit,
                           const struct evaluation_span *whole, struct widen *out)
 {

@@ -35,7 +35,7 @@ struct overhead {
 };
 
 void calibration_add(struct calibration *calibration, uint64_t sample); /* ignored when full */
-/* Adds what the counter went by in a re-hit, unless its reload changed meanwhile: then nothing is known. */
+/* Nothing, if the counter's reload changed meanwhile. */
 void calibration_take(struct calibration *calibration, const struct counter *counter, uint64_t from,
                       uint64_t to);
 struct overhead calibration_result(const struct calibration *calibration);
@@ -58,7 +58,6 @@ struct evaluation {
     bool polled;
 };
 
-/* Two readings, and the time and halts between them. */
 struct evaluation_span {
     const uint64_t *from, *to;
     uint64_t longest_us;
@@ -66,20 +65,16 @@ struct evaluation_span {
     bool halted;    /* at both: all counters were read at one moment */
 };
 
-/* Widens each counted counter over one span. */
 void evaluation_step(const struct evaluation *evaluation, const struct evaluation_span *span,
                      struct widen *out);
 void evaluation_poll(struct evaluation *evaluation, const struct raw_hit *hit, const struct raw_poll *poll);
 /* The whole hit, after its polls, if any. `out` has room for reading->counted. */
 void evaluation_total(struct evaluation *evaluation, const struct raw_hit *hit, struct widen *out);
-/* A total without the cost of its halts. */
+/* Without the cost of its halts. */
 struct value evaluation_value(const struct evaluation *evaluation, size_t which, const struct widen *total,
                               unsigned pairs);
 
-/*
- * Halt cost: what a halt adds to each counter in use, gathered from an engine's re-hits, and what was counted
- * between two halts without it. Pure but for the sink that an engine fills.
- */
+/* What a halt adds to each counter in use, by an engine's re-hits, and what was counted between two halts. */
 struct halt_cost {
     const struct reading *reading;
     struct evaluation evaluation;

@@ -1,7 +1,7 @@
 /*
- * What each line of a function costs, from the hops of a walk. The halts' own cost is subtracted at each hop.
- * A call counts only when it has returned. Hops in which an interrupt ran that pended while the core was
- * halted count as hits, but not as cycles, unless a block has no others. Pure.
+ * What each line of a function costs, from the hops of a walk. A call counts only when it has returned. Hops
+ * in which an interrupt ran that pended while the core was halted count as hits, but not as cycles, unless a
+ * block has no others. Pure.
  */
 #pragma once
 

@@ -14,7 +14,6 @@ struct placing {
     uint32_t free; /* counters that requests can have */
 };
 
-/* Which request has which counter in the pass being made. */
 struct matching {
     long owner[PLACEMENT_COUNTERS]; /* or FREE */
 };

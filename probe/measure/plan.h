@@ -1,6 +1,6 @@
 /*
- * Plan: which counter counts which event, in which pass. First the placement, which knows events only by the
- * counters that can count them; then the plan, which turns requests into columns and passes. Pure.
+ * Plan: which counter counts which event, in which pass. The placement knows events only by the counters that
+ * can count them; the plan turns requests into columns and passes. Pure.
  */
 #pragma once
 

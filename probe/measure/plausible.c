@@ -135,7 +135,6 @@ static bool check_poll(const struct device_poll *poll, struct error *error)
     return poll->changed == NULL || witness_tell(poll->changed, poll->saw, error);
 }
 
-/* What the polls of a trial show. */
 struct trial {
     struct plausible by_claim, by_core; /* judges by the claimed clock, and by what any such core can do */
     uint64_t last[READING_ROOM], last_us, last_end_us, first_us, elapsed;

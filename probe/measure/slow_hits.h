@@ -1,6 +1,6 @@
 /*
- * Slow hits: which hits of a run are the slowest so far. What is read where such a hit ended lies in slots of
- * the caller's, by number; here is only which slot is whose. Neither grows with the hits. Pure.
+ * Slow hits: which hits of a run are the slowest so far, and which of the caller's slots has what was read
+ * where each ended. Pure.
  */
 #pragma once
 

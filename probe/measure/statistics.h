@@ -1,8 +1,6 @@
 /*
- * Statistics of any number of hits in constant memory: mean, deviation and quantiles, and how well a run
- * knows its own mean. The distinct values are kept as long as there are at most a few thousand of them.
- * Beyond that, values fall into buckets of at most 0.1 % width, and quantiles say that they are no longer
- * exact.
+ * Statistics of any number of hits in constant memory. A few thousand distinct values are kept; beyond that
+ * they fall into buckets of at most 0.1 % width, and quantiles say that they are no longer exact.
  */
 #pragma once
 
@@ -61,7 +59,7 @@ struct histogram_bin {
    many. */
 size_t statistics_histogram(const struct statistics *statistics, uint64_t from, uint64_t to,
                             struct histogram_bin *out, size_t room);
-/* The number of values in [from, to], and the outermost of them; without any, those are left unset. */
+/* In [from, to], with the outermost of them, which are left unset without any. */
 uint64_t statistics_between(const struct statistics *statistics, uint64_t from, uint64_t to, uint64_t *least,
                             uint64_t *greatest);
 

@@ -240,7 +240,6 @@ static bool decide_unmeasured(struct verdict_line *line)
     return true;
 }
 
-/* The numbers that decide a line. */
 struct question {
     double limit;    /* of the mean */
     double distance; /* from there to this run's mean */

@@ -1,7 +1,6 @@
 /*
- * Widening: 64-bit totals from raw readings of a counter of any width, direction and modulus. Two readings
- * leave open how many times the counter wrapped between them. Other evidence (the time, a slower clock)
- * bounds the count. The total is exact if one count fits the bounds, else it is "at least". Pure.
+ * Widening: 64-bit totals from raw readings of a counter of any width, direction and modulus. How often it
+ * wrapped between two readings is bounded by other evidence (the time, a slower clock). Pure.
  */
 #pragma once
 
@@ -10,7 +9,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Bounds of the count between two readings. */
 struct widen_bounds {
     uint64_t least, most; /* most UINT64_MAX: unknown */
 };
@@ -33,8 +31,6 @@ struct widen {
  */
 void widen_add(struct widen *widen, const struct counter *counter, uint64_t from, uint64_t to,
                struct widen_bounds bounds);
-
-/* The next two narrow the bounds, if the evidence allows. */
 
 void widen_by_span(struct widen_bounds *bounds, uint64_t least, uint64_t most);
 /* For a counter of clock cycles; rounds outward. A bound is skipped if one of its factors is not finite, is

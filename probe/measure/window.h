@@ -1,7 +1,7 @@
 /*
- * Windows: samples of all counters in use while the core runs, summed to 64-bit totals. Totals are exact as
- * long as no counter can wrap between two samples. A window covers one CPU. struct cpu_windows has one for
- * each measured CPU: the chosen core, or all hardware threads of a card.
+ * Windows: samples of all counters in use while the core runs, summed to 64-bit totals, which are exact as
+ * long as no counter can wrap between two samples. struct cpu_windows has one for each measured CPU: the
+ * chosen core, or all hardware threads of a card.
  */
 #pragma once
 
@@ -40,8 +40,7 @@ bool window_begin(struct window *window, struct device *device, const struct clo
 bool window_sample(struct window *window, const struct deadline *deadline, struct error *error);
 /* The longest time between samples in ms: 1 to 1000, or up to a minute if each sample halts the core. */
 int window_longest_ms(const struct window *window);
-/* The time between samples in ms. If samples do not halt the core they are frequent, so that a write to a
- * counter by the target shows. */
+/* If samples do not halt the core they are frequent, so that a write to a counter by the target shows. */
 int window_pace_ms(const struct window *window);
 
 struct cpu_windows_member {
@@ -72,10 +71,8 @@ void cpu_windows_close(struct cpu_windows *windows);
 
 bool cpu_windows_program(struct cpu_windows *windows, const struct counter_pick *picks, size_t n,
                          const struct deadline *deadline, struct error *error);
-/* For all windows. */
 bool cpu_windows_begin(struct cpu_windows *windows, const struct clock *clock,
                        const struct deadline *deadline, struct error *error);
 bool cpu_windows_sample(struct cpu_windows *windows, const struct deadline *deadline, struct error *error);
 void cpu_windows_begin_interval(struct cpu_windows *windows);
-/* The time between samples in ms: window_pace_ms, or window_longest_ms for all threads of a card. */
 int cpu_windows_pace_ms(const struct cpu_windows *windows);

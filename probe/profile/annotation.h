@@ -35,7 +35,6 @@ struct annotation {
     bool is_sparse; /* only some instructions seem to be sampled */
 };
 
-/* A function of a program, with what a profile has of it. */
 struct annotated_function {
     struct location at; /* its entry */
     struct listing listing;

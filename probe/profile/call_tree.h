@@ -1,7 +1,4 @@
-/*
- * The call tree of a core: what its samples are part of, function by function from the outermost one on, and
- * how many samples each function has with all that it calls.
- */
+/* The call tree of a core: its samples function by function, from the outermost one on. */
 #pragma once
 
 #include "profile/shares.h"

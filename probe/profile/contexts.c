@@ -37,11 +37,6 @@ bool contexts_are_many(const struct contexts *contexts)
     return contexts != NULL && (contexts->of[PROFILE_TASKS].is_read || contexts->has_several);
 }
 
-static uint64_t value_of(enum profile_context kind, uint64_t word)
-{
-    return kind == PROFILE_EXCEPTIONS ? word & ICSR_VECTACTIVE : word;
-}
-
 static void note_process(struct contexts *contexts, uint64_t process)
 {
     if (!contexts->has_process)
@@ -56,7 +51,7 @@ bool contexts_note(struct contexts *contexts, const uint64_t *words, bool sample
         struct context_source *source = &contexts->of[i];
         if (!source->is_read)
             continue;
-        uint64_t value = value_of((enum profile_context)i, *words++);
+        uint64_t word = *words++, value = i == PROFILE_EXCEPTIONS ? word & ICSR_VECTACTIVE : word;
         if (i == PROFILE_PROCESSES && !sampled)
             continue;
         if (i == PROFILE_PROCESSES)

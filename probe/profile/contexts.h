@@ -1,7 +1,6 @@
 /*
- * Contexts: which exception a Cortex-M is in, and which task of its RTOS it runs, read with each look at the
- * core between its samples, or where a sample stopped it; of other cores, what CONTEXTIDR was at the sample
- * before. Nothing is stopped for them.
+ * Contexts: which exception a Cortex-M is in, and which task of its RTOS it runs, read with each look, or
+ * where a sample stopped it; of other cores, what CONTEXTIDR was at the sample before.
  */
 #pragma once
 
@@ -28,7 +27,6 @@ struct contexts {
  * the register that samples are read from, of other cores; NULL: the core is stopped for them. */
 void contexts_begin(struct contexts *contexts, const struct core *core, uint64_t task,
                     const struct pc_sample *sample);
-/* How many steps contexts_add adds. */
 size_t contexts_steps(const struct contexts *contexts);
 /* Returns the index of the first. */
 size_t contexts_add(const struct contexts *contexts, struct steps *list);

@@ -186,7 +186,6 @@ static bool note_handler(struct event_sampler *sampler, uint64_t pc, const struc
     return true;
 }
 
-/* Adds the core's place to the tally. */
 static bool note_place(struct event_sampler *sampler, const struct counter_stop_look *look,
                        struct profile_tally *tally, const struct deadline *deadline, struct error *error)
 {

@@ -1,8 +1,7 @@
 /*
  * The event sampler: a counter stops the core after every N events, give or take an eighth by chance, so that
- * stops keep no step with loops. At each stop the sampler reads where the core is, arms the counter anew and
- * lets the core go on. The counters are stopped meanwhile, so the events are the program's own. The host's
- * clock measures how long the core was halted, as counter_stop.h has it.
+ * stops keep no step with loops. There the sampler reads where the core is, arms the counter anew and lets
+ * the core go on.
  */
 #pragma once
 
@@ -44,7 +43,7 @@ struct event_sampler {
     unsigned set_back;      /* how often it had less than before, with no reset found since */
 };
 
-/* The most events that one stop can be armed for if it is to be this many on average. */
+/* That one stop can be armed for, if it is to be this many on average. */
 uint64_t event_sampler_most(uint64_t every);
 /* The number of events, of two digits, with which the running core stops some hundred times a second. After
  * device_program; one or two picks, of which the second one is chained. Takes a fifth of a second. */

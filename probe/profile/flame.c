@@ -44,7 +44,6 @@ static bool element_at(const struct making *making, const struct stack *row, siz
     return height == row->depth && stacks->places[innermost].line > 0;
 }
 
-/* Two frames of one parent. */
 static int compare_elements(const struct making *making, const struct element *one,
                             const struct element *other)
 {

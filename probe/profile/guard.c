@@ -43,7 +43,6 @@ static uint64_t modulus_mask(const struct guard *guard)
     return bits >= 64 ? UINT64_MAX : (UINT64_C(1) << bits) - 1;
 }
 
-/* What the counter had when the hit began to run. */
 static uint64_t counter_at_start(const struct guard *guard, const struct raw_hit *hit)
 {
     if (guard->armed == 0 || guard->stop->is_shared)
@@ -51,16 +50,15 @@ static uint64_t counter_at_start(const struct guard *guard, const struct raw_hit
     return guard->stop->way == COUNTER_STOP_MATCH ? 0 : -guard->armed;
 }
 
-static uint64_t halt_cost(const struct guard *guard)
+static bool is_halt_known(const struct guard_result *result)
 {
-    const struct guard_result *result = &guard->result;
-    return result->halt_most >= result->halt_least ? result->halt_least : 0;
+    return result->halt_most >= result->halt_least;
 }
 
 static bool count_of(struct guard *guard, const struct raw_hit *hit, uint64_t *counted)
 {
     uint64_t raw = (value_of(guard, hit->to) - counter_at_start(guard, hit)) & modulus_mask(guard);
-    uint64_t cost = hit->pairs * halt_cost(guard);
+    uint64_t cost = is_halt_known(&guard->result) ? hit->pairs * guard->result.halt_least : 0;
     uint64_t us = us_between(hit->before_us, hit->after_us);
     *counted = raw > cost ? raw - cost : 0;
     return plausible_count(&guard->plausible, 0, raw, us, hit->pairs + hit->steps, &guard->written);
@@ -81,7 +79,7 @@ static void on_rehit(void *context, const struct raw_hit *hit)
     uint64_t us = us_between(hit->before_us, hit->after_us);
     if (!plausible_count(&guard->plausible, 0, cost, us, hit->pairs + hit->steps, &guard->written))
         return;
-    bool known = result->halt_most >= result->halt_least;
+    bool known = is_halt_known(result);
     if (!known || cost > result->halt_most)
         result->halt_most = cost;
     if (!known || cost < result->halt_least)
@@ -131,7 +129,7 @@ static enum overrun_next on_overrun(void *context, const struct counter_stop_loo
 {
     struct guard *guard = context;
     struct guard_result *result = &guard->result;
-    uint64_t spread = result->halt_most >= result->halt_least ? result->halt_most - result->halt_least : 0;
+    uint64_t spread = is_halt_known(result) ? result->halt_most - result->halt_least : 0;
     struct guard_overrun overrun = {.number = result->overruns + 1,
                                     .calls = result->calls,
                                     .counted = guard->options.budget + look->late,
@@ -181,7 +179,7 @@ static void arm(struct guard *guard)
 {
     const struct guard_result *result = &guard->result;
     guard->armed = guard->options.budget;
-    if (result->halt_most >= result->halt_least)
+    if (is_halt_known(result))
         guard->armed += result->halt_most;
     if (guard->armed > guard->stop->most)
         guard->armed = guard->stop->most;

@@ -1,7 +1,7 @@
 /*
- * The guard: runs the calls of a function at full speed, and stops the core at the very place where a call
- * has used up its budget. There it reads where the core is; then the call goes on to its return, or the core
- * is left halted for a debugger. The first call measures what a halt costs, and has no budget.
+ * The guard: runs the calls of a function at full speed, and stops the core where a call has used up its
+ * budget. Then the call goes on to its return, or the core is left halted for a debugger. The first call
+ * measures what a halt costs, and has no budget.
  */
 #pragma once
 
@@ -16,7 +16,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Where a call had used up its budget. */
 struct guard_overrun {
     uint64_t number;   /* from 1 */
     uint64_t calls;    /* that returned before it */
@@ -79,7 +78,7 @@ struct guard {
     bool is_elsewhere;    /* the call under way had used up its budget, and the core was not in it */
 };
 
-/* The most events that the counter is armed for if this is the budget, for counter_stop_choose. */
+/* That the counter is armed for, for counter_stop_choose. */
 uint64_t guard_most(uint64_t budget);
 /* The given number of overruns, the time or Ctrl-C ends it, and none of these is a failure. guard->result is
  * right even after one. ERROR_START: no call was made in time. */

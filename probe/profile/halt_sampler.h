@@ -1,6 +1,6 @@
 /*
- * Samples of the PC where nothing shows it while the core runs: through a GDB server, and in GDB. The core is
- * let go for a random time, interrupted, and asked where it is. So it is halted for a good part of the time.
+ * Samples of the PC where nothing shows it while the core runs: through a GDB server, and in GDB. The core
+ * runs for a random time and is interrupted, so it is halted for a good part of the time.
  */
 #pragma once
 

@@ -3,13 +3,12 @@
  */
 #pragma once
 
-#include "profile/call_stacks.h"
+#include "symbols/unwind.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-/* The core's state when a sample has no address. */
 enum profile_state {
     PROFILE_ASLEEP,        /* WFI, WFE */
     PROFILE_NOT_PERMITTED, /* the core ran where the sample register does not show it (Secure state), or the
@@ -27,12 +26,38 @@ enum profile_context {
     PROFILE_CONTEXTS
 };
 
+/* Call stacks that were sampled, each kept once with the number of its samples. */
+struct call_stack {
+    uint64_t samples;
+    uint64_t *at;        /* the leaf first; a caller's is inside its call instruction; owned by the set */
+    size_t depth;        /* 1 to UNWIND_FRAMES */
+    size_t sure;         /* frames that are not guessed; what follows them rests on a guess */
+    enum unwind_end end; /* UNWIND_OUTERMOST: it is whole; else why it is cut short */
+};
+
+struct call_stacks {
+    struct call_stack *rows;
+    size_t n, room;
+    size_t *slots; /* a hash table of indexes into `rows`, and SIZE_MAX */
+    size_t slot_count;
+};
+
+/* Adds the samples of a stack; `at` is copied. False: out of memory, and nothing is added. */
+bool call_stacks_add(struct call_stacks *set, const struct call_stack *stack);
+/* One sample of a stack as it was found. */
+bool call_stacks_add_found(struct call_stacks *set, const struct unwind_stack *stack);
+bool call_stacks_merge(struct call_stacks *to, const struct call_stacks *from);
+void call_stacks_free(struct call_stacks *set);
+/* "no_rules", the name of a reason in a file; NULL: the stack is whole. */
+const char *call_stack_end_name(enum unwind_end end);
+/* False: unknown name. */
+bool call_stack_end_find(const char *name, enum unwind_end *out);
+
 struct profile_count {
     uint64_t address;
     uint64_t samples;
 };
 
-/* Samples of one core between two times. */
 struct profile_interval {
     unsigned core;                /* index into profile_about.cores */
     double from, to;              /* s since the first sample */
@@ -61,7 +86,7 @@ struct profile_about {
     double asked_s; /* --for; 0: until Ctrl-C */
 };
 
-/* What is known at the end only. A file that was cut off has none. */
+/* A file that was cut off has none. */
 struct profile_end {
     bool known;
     double elapsed_s;
@@ -90,10 +115,10 @@ unsigned profile_core_number(const struct profile_about *about, size_t core);
 void profile_about_free(struct profile_about *about);
 void profile_end_free(struct profile_end *end);
 void profile_interval_free(struct profile_interval *interval);
-/* All of them, with and without an address. */
+/* With and without an address. */
 uint64_t profile_interval_samples(const struct profile_interval *interval);
-/* How long an interval lasts at least that ends `elapsed` s after the first sample: the file of a long run
- * grows with the logarithm of its time. */
+/* Of one that ends `elapsed` s after the first sample, at least: the file grows with the logarithm of time.
+ */
 double profile_interval_length(double elapsed);
 
 /* The interval under way. What it holds does not grow with time, but with the code that is executed in it. */
@@ -110,7 +135,7 @@ struct profile_tally {
 bool profile_tally_add(struct profile_tally *tally, uint64_t address, uint64_t samples);
 /* 0: there are none. */
 uint64_t profile_tally_count(const struct profile_tally *tally, uint64_t address);
-/* This number of samples of this address had none, because the core was in this state. */
+/* These samples had no address, because the core was in this state. */
 void profile_tally_move(struct profile_tally *tally, uint64_t address, uint64_t samples,
                         enum profile_state to);
 bool profile_tally_is_empty(const struct profile_tally *tally);

@@ -390,7 +390,6 @@ static enum sampler_place place_of(const struct sampler *sampler, uint64_t addre
     return sampler->code != NULL ? sampler->code->place(sampler->code->context, address) : SAMPLER_UNKNOWN;
 }
 
-/* How samples are divided, with what was seen so far. */
 struct division {
     bool by_code; /* otherwise by the looks alone */
     double sleeps;

@@ -1,7 +1,7 @@
 /*
- * The sampler: samples of the PC of the running core, as fast as the link goes, by lists of reads. The core
- * is never stopped. At random places in each list it reads the core's state: whether it sleeps, is halted or
- * was reset. After a reset it sets up again what the samples need, and goes on.
+ * The sampler: samples of the PC of the running core, as fast as the link goes, by lists of reads. At random
+ * places in each list it reads the core's state. After a reset it sets up again what the samples need, and
+ * goes on.
  */
 #pragma once
 
@@ -16,13 +16,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Samples from look to look: normally, and if the core was seen asleep, its tasks are read, or CONTEXTIDR had
- * more than one value.
- */
+/* Samples from look to look; the second if the core was seen asleep, or its contexts are many. */
 enum { SAMPLER_APART = 256, SAMPLER_APART_ASLEEP = 64 };
 enum { SAMPLER_MOST = 4096, SAMPLER_LOOKS = SAMPLER_MOST / SAMPLER_APART_ASLEEP + 1 };
 
-/* What a sampled address is by the program. */
 enum sampler_place {
     SAMPLER_UNKNOWN,
     SAMPLER_SLEEPS, /* a WFI or WFE, or the instruction after one */
@@ -39,7 +36,6 @@ struct sampler {
     const struct core *core;
     struct pc_sample source;
     struct contexts *contexts; /* to be read with each look; NULL: none. The caller's */
-    /* The list under way. */
     struct step *items;
     uint64_t *results;
     struct steps list;
@@ -86,6 +82,6 @@ bool sampler_take(struct sampler *sampler, int64_t us, struct profile_tally *tal
  * the same part counts as asleep as of the looks after them, in this interval if there were any.
  */
 void sampler_settle(struct sampler *sampler, struct profile_tally *tally);
-/* After the last list: a last look at the core, for the samples that wait for one. */
+/* After the last list: for the samples that wait for a look. */
 void sampler_end(struct sampler *sampler, struct profile_tally *tally, const struct deadline *deadline);
 void sampler_free(struct sampler *sampler);

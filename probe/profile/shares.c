@@ -18,7 +18,6 @@ enum {
 };
 static const double large_part = 0.1, uneven_part = 0.5, sparse_part = 0.95;
 
-/* A sampled address and the row that it counts for. */
 struct place {
     uint64_t address, samples;
     struct row *row;

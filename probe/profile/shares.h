@@ -1,7 +1,6 @@
 /*
- * What part of a core's samples fell on each function, line, file or address, and how far chance may have
- * moved it. Neighbouring samples are alike, so the error is not that of independent ones: it is computed from
- * how much some twenty batches of neighbouring intervals differ.
+ * What part of a core's samples fell on each function, line, file or address. Neighbouring samples are alike,
+ * so its error is not that of independent ones, but by how much some twenty batches of intervals differ.
  */
 #pragma once
 

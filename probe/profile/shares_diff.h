@@ -1,7 +1,6 @@
 /*
- * What grew and what shrank: the shares of one profile against those of an older one, row by row. Programs
- * are built anew between the two, so rows are the same by their names: a function by its name and file, a
- * line by its number too. The error of a change has those of both shares in it.
+ * The shares of one profile against those of an older one, row by row. Programs are built anew between the
+ * two, so rows are the same by their names: a function by its name and file, a line by its number too.
  */
 #pragma once
 

@@ -18,12 +18,6 @@ void stack_reader_close(struct stack_reader *reader)
 
 /* --- registers ------------------------------------------------------------------------------------------ */
 
-/* General registers by number; SP, LR and PC follow them, in struct unwind_core as in wanted_place. */
-static unsigned general_registers(const struct core *core)
-{
-    return core_has(core, WIDE_REGISTERS) ? UNWIND_A64_LR : UNWIND_ARM_SP;
-}
-
 /* Index into unwind_core.value; UNWIND_VALUES and above: none. */
 static unsigned value_of(const struct core *core, enum core_register which)
 {
@@ -50,7 +44,8 @@ static size_t want_registers(const struct core *core, bool all, struct register_
     bool wide = core_has(core, WIDE_REGISTERS);
     uint64_t needs = wide ? UNWIND_NEEDS_A64 : UNWIND_NEEDS_ARM;
     size_t n = 0;
-    for (unsigned i = 0; i < general_registers(core); i++)
+    unsigned general = wide ? UNWIND_A64_LR : UNWIND_ARM_SP; /* SP, LR and PC follow them */
+    for (unsigned i = 0; i < general; i++)
         if (all || (needs >> i & 1) != 0)
             out[n++] = (struct register_value){.which = (enum core_register)(CORE_R0 + i)};
     for (size_t i = 0; i < sizeof last / sizeof *last; i++)
@@ -63,7 +58,7 @@ static size_t want_registers(const struct core *core, bool all, struct register_
 }
 
 static bool read_at_counter_stop(struct stack_reader *reader, struct register_value *registers, size_t n,
-                                 const struct deadline *deadline, struct error *error)
+                                 struct error *error)
 {
     const struct core *core = reader->core;
     struct step items[LIST_ROOM];
@@ -73,7 +68,7 @@ static bool read_at_counter_stop(struct stack_reader *reader, struct register_va
     core_add_ready(core, &list);
     for (size_t i = 0; i < n; i++)
         at[i] = core_add_register(core, &list, registers[i].which);
-    if (!counter_stop_run(reader->stop.counter, &list, results, deadline, error))
+    if (!counter_stop_run(reader->stop.counter, &list, results, reader->deadline, error))
         return false;
     for (size_t i = 0; i < n; i++) {
         registers[i].value = core_register_value(core, registers[i].which, results, at[i]);
@@ -83,11 +78,11 @@ static bool read_at_counter_stop(struct stack_reader *reader, struct register_va
 }
 
 static bool read_registers(struct stack_reader *reader, struct register_value *registers, size_t n,
-                           const struct deadline *deadline, struct error *error)
+                           struct error *error)
 {
     struct engine *engine = reader->stop.engine;
-    if (engine == NULL ? !read_at_counter_stop(reader, registers, n, deadline, error)
-                       : !engine->ops->read_registers(engine, registers, n, deadline, error))
+    if (engine == NULL ? !read_at_counter_stop(reader, registers, n, error)
+                       : !engine->ops->read_registers(engine, registers, n, reader->deadline, error))
         return false;
     for (size_t i = 0; i < n; i++)
         if (registers[i].which == CORE_PC)
@@ -141,8 +136,7 @@ static bool copy_memory(void *context, uint64_t address, void *out, size_t size)
 }
 
 /* Addresses of no memory are the program's fault, or the stack's that is taken for one. */
-static bool read_piece(struct stack_reader *reader, uint64_t address, const struct deadline *deadline,
-                       struct error *error)
+static bool read_piece(struct stack_reader *reader, uint64_t address, struct error *error)
 {
     struct step items[STACK_PIECE_WORDS];
     uint64_t results[STACK_PIECE_WORDS];
@@ -152,7 +146,7 @@ static bool read_piece(struct stack_reader *reader, uint64_t address, const stru
     *piece = (struct stack_piece){.address = address & ~(uint64_t)(WORD - 1)};
     for (size_t i = 0; i < STACK_PIECE_WORDS; i++)
         steps_add(&list, step_read(core_word(reader->core, piece->address + WORD * i)));
-    piece->is_there = ledger_run(reader->device->ledger, &list, results, deadline, &refused);
+    piece->is_there = ledger_run(reader->device->ledger, &list, results, reader->deadline, &refused);
     if (!piece->is_there && refused.kind != ERROR_FAULT)
         return error_copy(error, &refused);
     for (size_t i = 0; i < STACK_PIECE_WORDS && piece->is_there; i++)
@@ -160,12 +154,11 @@ static bool read_piece(struct stack_reader *reader, uint64_t address, const stru
     return true;
 }
 
-static bool find_stack(struct stack_reader *reader, const struct unwind_core *core,
-                       const struct deadline *deadline, struct error *error)
+static bool find_stack(struct stack_reader *reader, const struct unwind_core *core, struct error *error)
 {
     reader->n_pieces = 0;
     for (uint64_t next = core->value[value_of(reader->core, CORE_SP)];;) {
-        if (!read_piece(reader, next, deadline, error))
+        if (!read_piece(reader, next, error))
             return false;
         unwind_find(reader->unwind, core, copy_memory, reader, &reader->stack);
         next = reader->stack.unread;
@@ -179,20 +172,21 @@ static bool find_stack(struct stack_reader *reader, const struct unwind_core *co
 }
 
 static bool take(struct stack_reader *reader, bool all, struct register_value *registers, size_t *n,
-                 const struct deadline *deadline, struct error *error)
+                 struct error *error)
 {
     *n = want_registers(reader->core, all, registers);
-    if (!read_registers(reader, registers, *n, deadline, error))
+    if (!read_registers(reader, registers, *n, error))
         return false;
     struct unwind_core core = core_of(reader->core, registers, *n);
-    return find_stack(reader, &core, deadline, error);
+    return find_stack(reader, &core, error);
 }
 
 bool stack_reader_take(struct stack_reader *reader, const struct deadline *deadline, struct error *error)
 {
     struct register_value registers[ENGINE_REGISTERS];
     size_t n;
-    return take(reader, false, registers, &n, deadline, error);
+    reader->deadline = deadline;
+    return take(reader, false, registers, &n, error);
 }
 
 bool stack_reader_place(struct stack_reader *reader, struct stop_place *out, const struct deadline *deadline,
@@ -200,7 +194,8 @@ bool stack_reader_place(struct stack_reader *reader, struct stop_place *out, con
 {
     struct register_value registers[ENGINE_REGISTERS];
     size_t n;
-    if (!take(reader, true, registers, &n, deadline, error))
+    reader->deadline = deadline;
+    if (!take(reader, true, registers, &n, error))
         return false;
     out->n_registers = 0;
     for (size_t i = 0; i < n; i++) {

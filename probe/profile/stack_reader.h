@@ -1,7 +1,4 @@
-/*
- * The stack reader: the registers of a halted core, and its call stack, from these and as much of its stack
- * as it takes, read in pieces.
- */
+/* The registers of a halted core, and its call stack, from these and as much of its memory as that takes. */
 #pragma once
 
 #include "base/deadline.h"
@@ -22,7 +19,6 @@ struct stack_stop {
     struct engine *engine; /* in engine_sink.ended */
 };
 
-/* Where a core is halted. */
 struct stop_place {
     struct stop_register {
         char name[8];
@@ -35,6 +31,7 @@ struct stop_place {
 struct stack_reader {
     struct device *device;
     const struct core *core;
+    const struct deadline *deadline; /* of the request under way */
     struct stack_stop stop;
     struct unwind *unwind;
     struct stack_piece {

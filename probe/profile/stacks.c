@@ -202,7 +202,6 @@ static size_t find_place(const struct making *making, uint64_t address, bool is_
     return (size_t)(place - places);
 }
 
-/* There is room for it. */
 static void add_stack(const struct making *making, const struct profile_interval *interval,
                       const struct call_stack *stack)
 {

@@ -19,7 +19,6 @@ struct stack_function {
     uint64_t entry; /* 0: unknown */
 };
 
-/* An address that was sampled, or a state without one. */
 struct stack_place {
     enum profile_state state; /* PROFILE_STATES: an address */
     uint64_t address;
@@ -50,5 +49,4 @@ struct stacks {
  * NULL. False: out of memory, and `out` is empty. */
 bool stacks_make(const struct profile *profile, struct symbols *symbols, bool in_time, struct stacks *out);
 void stacks_free(struct stacks *stacks);
-/* Whether there are call stacks in it. */
 bool stacks_are_in(const struct profile *profile);

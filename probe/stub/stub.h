@@ -21,20 +21,18 @@ struct stub_state {
 
 struct stub {
     struct device *device;
+    const struct deadline *deadline;
     const struct stub_way *way;
     bool by_core;              /* the halted core itself makes the accesses */
     struct address changed[4]; /* registers that are to stay as they are now */
     size_t n_changed;
 };
 
-/* Makes the core reachable. */
+/* Makes the core reachable; `deadline` is for all that follows. */
 bool stub_open(struct stub *stub, struct device *device, const struct deadline *deadline,
                struct error *error);
-bool stub_look(struct stub *stub, struct stub_state *out, const struct deadline *deadline,
-               struct error *error);
-/* `found`: before the change; `now`: after it. */
-bool stub_enable(struct stub *stub, struct stub_state *found, struct stub_state *now,
-                 const struct deadline *deadline, struct error *error);
-/* If event counters are enabled, the monitor is in use: then only user mode loses it. */
-bool stub_disable(struct stub *stub, struct stub_state *found, struct stub_state *now,
-                  const struct deadline *deadline, struct error *error);
+bool stub_look(struct stub *stub, struct stub_state *out, struct error *error);
+/* `found`: before the change; `now`: after it. If event counters are enabled, the monitor is in use: then
+ * only user mode loses it. */
+bool stub_change(struct stub *stub, bool on, struct stub_state *found, struct stub_state *now,
+                 struct error *error);

@@ -89,6 +89,8 @@ static int set_up(void **state)
     memset(&f, 0, sizeof f);
     f.link.ops = &ops;
     f.found.ledger = ledger_new(&f.link);
+    f.found.deadline = &f.deadline;
+    f.found.error = &f.error;
     f.found.buses = calloc(TARGET_BUSES, sizeof *f.found.buses);
     f.found.room = TARGET_CORES;
     f.found.cores = calloc(f.found.room, sizeof *f.found.cores);
@@ -169,7 +171,7 @@ static bool run(void)
 {
     f.found.views = f.views;
     f.found.n_views = f.n_views;
-    return discovery_run(&f.found, &f.deadline, &f.error);
+    return discovery_run(&f.found);
 }
 
 static void expect_core(size_t number, uint64_t debug, uint64_t pmu, uint64_t cti)
@@ -418,7 +420,7 @@ FRESH_TEST(trigger_interfaces_behind_the_cores)
 
 static bool place(const struct device_request *request)
 {
-    return run() && discovery_place(&f.found, request, &f.deadline, &f.error);
+    return run() && discovery_place(&f.found, request);
 }
 
 FRESH_TEST(a_core_where_the_user_says)

@@ -75,6 +75,8 @@ static int set_up(void **state)
     memset(&f, 0, sizeof f);
     f.link.ops = &ops;
     f.found.ledger = ledger_new(&f.link);
+    f.found.deadline = &f.deadline;
+    f.found.error = &f.error;
     f.found.room = TARGET_CORES;
     f.found.cores = calloc(f.found.room, sizeof *f.found.cores);
     for (unsigned i = 0; i < PORTS; i++)
@@ -122,7 +124,7 @@ static bool run(void)
 {
     f.found.views = f.views;
     f.found.n_views = f.n_views;
-    return discovery_m_run(&f.found, &f.deadline, &f.error);
+    return discovery_m_run(&f.found);
 }
 
 FRESH_TEST(a_table_leads_to_it)
@@ -272,12 +274,12 @@ FRESH_TEST(where_the_user_says)
     assert_true(run());
     assert_int_equal(f.found.n_cores, 0);
     for (int i = 0; i < 2; i++) { /* the second time it is known */
-        assert_true(discovery_place(&f.found, &request, &f.deadline, &f.error));
+        assert_true(discovery_place(&f.found, &request));
         assert_int_equal(f.found.n_cores, 1);
         assert_int_equal(f.found.preferred, 0);
     }
     f.words[0].n = 0;
     f.found.n_cores = 0;
-    assert_false(discovery_place(&f.found, &request, &f.deadline, &f.error));
+    assert_false(discovery_place(&f.found, &request));
     assert_non_null(strstr(f.error.text, "no Cortex-M answers"));
 }

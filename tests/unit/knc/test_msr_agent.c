@@ -171,14 +171,14 @@ FRESH_TEST(greetings_that_no_agent_gives_are_refused)
         size_t n;
         const char *what;
     } wrong[] = {
-        {"PMR2\1\0\0\0\0\0\0\0", 12, "no msr-agent"},
-        {"PMR1\0\0\0\0", 8, "no msr-agent"},
-        {"PMR1\1\1\0\0", 8, "no msr-agent"},
+        {"PMR2\1\0\0\0\0\0\0\0", 12, "not an msr-agent"},
+        {"PMR1\0\0\0\0", 8, "not an msr-agent"},
+        {"PMR1\1\1\0\0", 8, "not an msr-agent"},
         {"PMR1\0\0\1\0", 8, "another client"},
         {"PMR1\2\0\0\0\4\0\0\0\4\0\0\0", 16, "no order"},
         {"PMR1\2\0\0\0\4\0\0\0\3\0\0\0", 16, "no order"},
         {"PMR1\2\0\0\0\4\0\0\0", 12, "closed"},
-        {"SSH-2.0-OpenSSH", 15, "no msr-agent"},
+        {"SSH-2.0-OpenSSH", 15, "not an msr-agent"},
         {"", 0, "closed"},
     };
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
