@@ -1,4 +1,4 @@
-#include "links/dap/connect.h"
+#include "links/dap/adi.h"
 
 #include "base/coresight_id.h"
 

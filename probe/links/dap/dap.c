@@ -5,7 +5,6 @@
 
 #include "links/dap/ap_state.h"
 #include "links/dap/carrier.h"
-#include "links/dap/connect.h"
 #include "links/dap/executor.h"
 
 #include <inttypes.h>

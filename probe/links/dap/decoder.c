@@ -1,4 +1,4 @@
-#include "links/dap/decoder.h"
+#include "links/dap/compiler.h"
 
 struct decoding {
     struct compiler *compiler;

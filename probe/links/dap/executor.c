@@ -1,7 +1,5 @@
 #include "links/dap/executor.h"
 
-#include "links/dap/decoder.h"
-
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>

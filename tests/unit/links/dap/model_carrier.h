@@ -2,7 +2,7 @@
 #pragma once
 
 #include "dap_model.h"
-#include "links/dap/connect.h"
+#include "links/dap/adi.h"
 #include "links/dap/executor.h"
 #include "links/dap/wires.h"
 #include "test.h"

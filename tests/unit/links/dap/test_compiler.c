@@ -1,5 +1,5 @@
 /* Packets by their bytes, and replies with every kind of error. */
-#include "links/dap/decoder.h"
+#include "links/dap/compiler.h"
 #include "test.h"
 
 #include <stdio.h>
