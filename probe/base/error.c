@@ -106,34 +106,39 @@ static const struct {
     [ERROR_UNWRITTEN] = {EXIT_MEASURE, NULL},
 };
 
-/* False: a fact is set already, or `error` is NULL. */
-static bool error_begin(struct error *error, enum error_kind kind, const char *advice)
+static void set_fact(struct error *error, enum error_kind kind, const char *advice, const char *format,
+                     va_list arguments)
 {
     if (error == NULL || error->kind != ERROR_NONE)
-        return false;
+        return;
     error->kind = kind;
     error->advice = advice;
-    return true;
+    vsnprintf(error->text, sizeof error->text, format, arguments);
 }
 
 bool error_set(struct error *error, enum error_kind kind, const char *format, ...)
 {
-    if (!error_begin(error, kind, NULL))
-        return false;
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(error->text, sizeof error->text, format, arguments);
+    set_fact(error, kind, NULL, format, arguments);
     va_end(arguments);
     return false;
 }
 
-bool error_advise(struct error *error, enum error_kind kind, const char *advice, const char *format, ...)
+void *error_null(struct error *error, enum error_kind kind, const char *format, ...)
 {
-    if (!error_begin(error, kind, advice))
-        return false;
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(error->text, sizeof error->text, format, arguments);
+    set_fact(error, kind, NULL, format, arguments);
+    va_end(arguments);
+    return NULL;
+}
+
+bool error_advise(struct error *error, enum error_kind kind, const char *advice, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    set_fact(error, kind, advice, format, arguments);
     va_end(arguments);
     return false;
 }

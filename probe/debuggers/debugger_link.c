@@ -404,8 +404,7 @@ struct link *debugger_link_new(struct debugger *debugger, struct error *error)
     struct debugger_link *self = calloc(1, sizeof *self);
     if (self == NULL) {
         debugger->ops->close(debugger, true);
-        error_set(error, ERROR_SYSTEM, "out of memory");
-        return NULL;
+        return error_null(error, ERROR_SYSTEM, "out of memory");
     }
     self->link.ops = &ops;
     self->debugger = debugger;

@@ -392,8 +392,7 @@ static struct debugger *open_session(int fd, bool is_gdb, const char *name, cons
     struct debugger_stop stop;
     if (remote == NULL) {
         close(fd);
-        error_set(error, ERROR_SYSTEM, "out of memory");
-        return NULL;
+        return error_null(error, ERROR_SYSTEM, "out of memory");
     }
     struct gdb_session *session = &remote->session;
     remote->debugger.ops = &ops;

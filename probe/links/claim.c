@@ -111,11 +111,6 @@ static enum { LIVES, DIED, ELSEWHERE } holder_of(const struct claim *other, cons
     return start_of(other->process) == other->started ? LIVES : DIED;
 }
 
-bool claim_is_dead(const struct claim *other, const struct claim *ours)
-{
-    return holder_of(other, ours) == DIED;
-}
-
 static bool may_succeed(const struct claim *ours, const struct claim *other)
 {
     int holder = holder_of(other, ours);

@@ -110,8 +110,8 @@ size_t ledger_held(const struct ledger *ledger);
 /* What is held as number `i`; false: an undo action. restore->starts: bits that may stay on. */
 bool ledger_entry(const struct ledger *ledger, size_t i, struct address *at, struct restore *restore,
                   uint64_t *old);
-/* "DWT_COMP2", for registers that every Cortex-M has; "" for others. */
-void ledger_name(struct address at, char *out, size_t size);
+/* "DWT_COMP2", for registers that every Cortex-M has; else its address, and false. */
+bool ledger_name(const struct address *at, char *out, size_t size);
 /* "DEMCR, DWT_CTRL, 0x80001100": the registers that are held, in the order in which they were written first.
  */
 void ledger_names(const struct ledger *ledger, char *out, size_t size);
@@ -130,10 +130,6 @@ bool ledger_undo(struct ledger *ledger, const struct deadline *deadline, struct 
 enum holds { HOLDS_OURS, HOLDS_OLD, HOLDS_OTHER };
 enum holds left_alone_holds(const struct journal_entry *entry, uint64_t now);
 
-/* The step that expects what the run has left there, `last` being what it wrote last; false if there is
- * nothing to compare. Where it does not match, left_alone_holds decides. */
-bool left_alone_expected(const struct journal_entry *entry, bool wrote, uint64_t last, struct step *out);
-
 enum left_why {
     LEFT_WRITTEN, /* something else has written it */
     LEFT_ON,      /* the program may use it */
@@ -151,7 +147,5 @@ struct left_alone {
     size_t n;
 };
 
-/* Once for each address. */
-void left_alone_add(struct left_alone *left, struct address at, enum left_why why, const char *name);
 /* "left alone: SYST_RVR, something else has written it since"; a line for each reason, "" for none. */
 void left_alone_tell(const struct left_alone *left, enum left_why why, char *out, size_t size);

@@ -55,7 +55,10 @@ enum holds left_alone_holds(const struct journal_entry *entry, uint64_t now)
     return (up & ~ones) == 0 && (down & ~zeros) == 0 ? HOLDS_OURS : HOLDS_OTHER;
 }
 
-bool left_alone_expected(const struct journal_entry *entry, bool wrote, uint64_t last, struct step *out)
+/* The step that expects what the run has left there, `last` being what it wrote last; false if there is
+ * nothing to compare. Where it does not match, left_alone_holds decides. */
+static bool left_alone_expected(const struct journal_entry *entry, bool wrote, uint64_t last,
+                                struct step *out)
 {
     const struct restore *restore = &entry->restore;
     uint64_t mask = mask_of(restore), all = UINT64_MAX >> (64 - 8 * entry->at.size);
@@ -71,7 +74,8 @@ bool left_alone_expected(const struct journal_entry *entry, bool wrote, uint64_t
     return true;
 }
 
-void left_alone_add(struct left_alone *left, struct address at, enum left_why why, const char *name)
+/* Once for each address. */
+static void left_alone_add(struct left_alone *left, struct address at, enum left_why why, const char *name)
 {
     for (size_t i = 0; i < left->n; i++)
         if (address_same(left->items[i].at, at))
@@ -123,7 +127,7 @@ void ledger_take_left(struct ledger *ledger, struct left_alone *out)
 static void undo_leave(struct ledger *ledger, const struct ledger_entry *entry, enum left_why why)
 {
     char name[LEFT_NAME];
-    if (!ledger_write_name(&entry->is.at, name, sizeof name) && entry->name != NULL)
+    if (!ledger_name(&entry->is.at, name, sizeof name) && entry->name != NULL)
         snprintf(name, sizeof name, "%s", entry->name);
     left_alone_add(&ledger->book->left, entry->is.at, why, name);
 }
@@ -276,7 +280,7 @@ static bool put_back_plain(struct ledger *ledger, const struct ledger_entry *ent
                            const struct deadline *deadline, struct error *error)
 {
     const struct restore *restore = &entry->is.restore;
-    uint64_t mask = restore->mask != 0 ? restore->mask : UINT64_MAX, now;
+    uint64_t mask = mask_of(restore), now;
     uint64_t value = (entry->is.old & mask) | restore->key;
     struct error unread = {0};
     bool wrote;
@@ -306,13 +310,10 @@ static bool put_back_pair(struct ledger *ledger, const struct ledger_entry *entr
                           const struct deadline *deadline, struct error *error)
 {
     const struct restore *restore = &entry->is.restore;
-    uint64_t mask = restore->mask != 0 ? restore->mask : UINT64_MAX;
+    uint64_t mask = mask_of(restore);
     uint64_t came_up = now & ~entry->is.old & mask, went_down = entry->is.old & ~now & mask;
     if (restore->starts != 0 && holds(entry, now) == HOLDS_OTHER) {
-        uint64_t ours = 0;
-        for (size_t i = 0; i < entry->is.n_wrote; i++)
-            ours |= entry->is.wrote[i];
-        came_up &= ours;
+        came_up &= ones_of(&entry->is);
         undo_leave(ledger, entry, LEFT_WRITTEN);
     }
     came_up &= ~bits_left_on(ledger, entry, now);
@@ -326,7 +327,7 @@ static bool put_back(struct ledger *ledger, const struct ledger_entry *entry, co
     const struct restore *restore = &entry->is.restore;
     if (entry->action.undo != NULL)
         return entry->action.undo(entry->action.context, deadline, error);
-    uint64_t mask = restore->mask != 0 ? restore->mask : UINT64_MAX;
+    uint64_t mask = mask_of(restore);
     if (belongs_to_left(ledger, entry)) {
         undo_leave(ledger, entry, LEFT_WITH);
         return true;
@@ -366,7 +367,7 @@ bool ledger_release(struct ledger *ledger, struct address at, const struct deadl
 static void cannot_restore(struct error *error, const struct ledger_entry *entry, const struct error *why)
 {
     char name[LEDGER_NAME], place[LEDGER_NAME] = "";
-    if (ledger_write_name(&entry->is.at, name, sizeof name))
+    if (ledger_name(&entry->is.at, name, sizeof name))
         snprintf(place, sizeof place, " (0x%08" PRIX64 ")", entry->is.at.offset);
     error_set(error, why->kind, "could not restore %s%s to 0x%" PRIX64 ": %s", name, place, entry->is.old,
               why->text);
@@ -399,7 +400,7 @@ bool ledger_undo(struct ledger *ledger, const struct deadline *deadline, struct 
             error_clear(&one);
             back = put_back(ledger, &entry, deadline, &one);
         }
-        if (back && entry.action.undo == NULL && ledger->book->journal != NULL)
+        if (back && entry.action.undo == NULL)
             journal_drop(ledger->book->journal, entry.is.id);
         if (back)
             continue;

@@ -307,8 +307,7 @@ struct link *link_combined_new(struct link *control, struct link *counters, stru
     if (self == NULL) {
         link_close(counters);
         link_close(control);
-        error_set(error, ERROR_SYSTEM, "out of memory");
-        return NULL;
+        return error_null(error, ERROR_SYSTEM, "out of memory");
     }
     self->ops =
         (struct link_ops){.execute = execute,

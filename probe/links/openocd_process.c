@@ -281,7 +281,7 @@ bool openocd_process_tell(struct openocd_process *process, const char *what, str
     if (strstr(words, "Can't find ") != NULL)
         return error_advise(
             error, ERROR_SERVER,
-            "This OpenOCD has no such file; a newer one may have it, and --openocd PATH names another. ls "
+            "This OpenOCD lacks that file; a newer one may have it, and --openocd PATH names another. ls "
             "/usr/share/openocd/scripts/target shows the files of Debian's.",
             "%s: %s", what, words);
     return error_set(error, ERROR_SERVER, "%s: %s", what, words);

@@ -1,3 +1,4 @@
+#include "base/file.h"
 #include "symbols/internal.h"
 
 #include <elfutils/libdwelf.h>
@@ -301,8 +302,7 @@ static struct symbols *open_image(uint8_t *image, size_t size, const char *file,
     struct symbols *symbols = calloc(1, sizeof *symbols);
     if (symbols == NULL) {
         free(image);
-        error_set(error, ERROR_SYSTEM, "no memory for the symbols of %s", file);
-        return NULL;
+        return error_null(error, ERROR_SYSTEM, "no memory for the symbols of %s", file);
     }
     name_copy(symbols->file, sizeof symbols->file, file, strlen(file));
     symbols->image = image;
@@ -313,8 +313,7 @@ static struct symbols *open_image(uint8_t *image, size_t size, const char *file,
     }
     if (!read_sections(symbols) || !read_segments(symbols)) {
         symbols_close(symbols);
-        error_set(error, ERROR_SYSTEM, "no memory for the symbols of %s", file);
-        return NULL;
+        return error_null(error, ERROR_SYSTEM, "no memory for the symbols of %s", file);
     }
     code_merge(symbols);
     if (symbols->machine == EM_ARM) {
@@ -344,30 +343,11 @@ void symbols_move(struct symbols *symbols, uint64_t by)
 struct symbols *symbols_open_memory(const void *bytes, size_t size, struct error *error)
 {
     uint8_t *image = malloc(size ? size : 1);
-    if (image == NULL) {
-        error_set(error, ERROR_SYSTEM, "no memory for an ELF file of %zu bytes", size);
-        return NULL;
-    }
+    if (image == NULL)
+        return error_null(error, ERROR_SYSTEM, "no memory for an ELF file of %zu bytes", size);
     if (size > 0)
         memcpy(image, bytes, size);
     return open_image(image, size, "the ELF file", error);
-}
-
-/* Reads up to `size` bytes; returns how many, or -1 and errno. */
-static ssize_t read_all(int fd, uint8_t *out, size_t size)
-{
-    size_t done = 0;
-    while (done < size) {
-        ssize_t got = read(fd, out + done, size - done);
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got < 0)
-            return -1;
-        if (got == 0)
-            break;
-        done += (size_t)got;
-    }
-    return (ssize_t)done;
 }
 
 /*
@@ -386,19 +366,17 @@ static uint8_t *read_file(const char *path, size_t *size, struct error *error)
     }
     if (!S_ISREG(status.st_mode)) {
         close(fd);
-        error_set(error, ERROR_ELF, "%s is %s, not an ELF file", path,
-                  S_ISDIR(status.st_mode) ? "a directory" : "not a plain file");
-        return NULL;
+        return error_null(error, ERROR_ELF, "%s is %s, not an ELF file", path,
+                          S_ISDIR(status.st_mode) ? "a directory" : "not a plain file");
     }
     size_t room = (size_t)status.st_size;
     uint8_t *image = malloc(room ? room : 1);
-    ssize_t got = image != NULL ? read_all(fd, image, room) : -1;
+    ssize_t got = image != NULL ? file_read(fd, image, room, NULL) : -1;
     int reason = errno;
     close(fd);
     if (got < 0) {
         free(image);
-        error_set(error, ERROR_SYSTEM, "cannot read %s: %s", path, strerror(reason));
-        return NULL;
+        return error_null(error, ERROR_SYSTEM, "cannot read %s: %s", path, strerror(reason));
     }
     *size = (size_t)got;
     return image;

@@ -60,15 +60,10 @@ static void tell_unwritten(struct wire *wire, const char *why)
 
 void wire_write(struct wire *wire)
 {
-    size_t done = 0;
     if (wire->fd >= 0 && wire->out.failed)
         tell_unwritten(wire, "out of memory");
-    while (wire->fd >= 0 && done < wire->out.used) {
-        ssize_t n = write(wire->fd, wire->out.bytes + done, wire->out.used - done);
-        if (n < 0 && errno != EINTR)
-            tell_unwritten(wire, strerror(errno));
-        done += n > 0 ? (size_t)n : 0;
-    }
+    if (wire->fd >= 0 && !file_write(wire->fd, wire->out.bytes, wire->out.used))
+        tell_unwritten(wire, strerror(errno));
     line_clear(&wire->out);
 }
 

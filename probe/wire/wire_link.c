@@ -279,10 +279,8 @@ struct link *wire_connect(struct wire *wire, struct link *(*open)(void *context,
                           void *context, struct error *error)
 {
     struct wire_link *self = calloc(1, sizeof *self);
-    if (self == NULL) {
-        error_set(error, ERROR_SYSTEM, "out of memory");
-        return NULL;
-    }
+    if (self == NULL)
+        return error_null(error, ERROR_SYSTEM, "out of memory");
     self->wire = wire;
     self->link.ops = &self->ops;
     struct link *link = wire_ask(wire, error, "connect") ? connect_new(self, open, context, error) : NULL;

@@ -305,7 +305,7 @@ KINDS = ["cmsis-dap-tcp", "msr-agent"]
 def test_who_says_nothing_is_told_so(kind):
     with listener(say(b"")) as port:
         result = run_tool("-p", f"{kind}:127.0.0.1:{port}", "info")
-    assert result.code == 3 and "open, but silent: not a byte came" in result.err, result.err
+    assert result.code == 3 and "open, but silent: not a byte arrived" in result.err, result.err
     assert "openocd" not in result.err.lower() and "gdb" not in result.err.lower()
 
 

@@ -68,6 +68,8 @@ enum adi_end adi_transfer(struct adi *adi, struct adi_access *list, size_t n, si
 enum adi_end adi_read_dp(struct adi *adi, uint8_t offset, uint32_t *value, struct error *error);
 enum adi_end adi_write_dp(struct adi *adi, uint8_t offset, uint32_t value, struct error *error);
 
+unsigned adi_version(const struct adi *adi); /* of the debug port's architecture; 0: over JTAG */
+void adi_will_change(const struct adi *adi); /* calls `before_change` */
 /* Selects debug port `number`. */
 enum adi_end adi_select(struct adi *adi, size_t number, struct error *error);
 /* Clears the sticky flags: with one of them set, a debug port refuses most accesses. */

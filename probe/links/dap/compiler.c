@@ -107,7 +107,7 @@ const char *compiler_refusal(const struct compiler *compiler, const struct step 
     if (at->space == SPACE_MEMORY || at->space == SPACE_AP) {
         port = ap_state_port((struct ap_state *)&compiler->ap, at->unit);
         if (port == NULL)
-            return "there is no such access port";
+            return "that access port does not exist";
     }
     switch ((enum space)at->space) {
     case SPACE_MEMORY:
@@ -118,16 +118,16 @@ const char *compiler_refusal(const struct compiler *compiler, const struct step 
         if (at->size < 4 && !port->narrow)
             return "that access port takes whole words only";
         if (at->offset > UINT32_MAX || at->offset % at->size != 0)
-            return "there is no such address";
+            return "that address does not exist";
         return NULL;
     case SPACE_AP:
         if (at->size != 4 || at->offset > (port->v6 ? 0xFFCU : 0xFCU) || at->offset % 4 != 0)
-            return "there is no such register";
+            return "that register does not exist";
         return NULL;
     case SPACE_DP:
         if (at->size != 4 || at->offset > 0xFC || at->offset % 4 != 0 ||
             (at->offset % 16 == DP_RDBUFF && step->op == OP_WRITE) || (at->offset > 0xF && compiler->jtag))
-            return "there is no such register";
+            return "that register does not exist";
         return NULL;
     case SPACE_MSR:
     case SPACE_CORE:
@@ -380,9 +380,4 @@ void compiler_packet(struct compiler *compiler, const struct step *steps, size_t
     const struct note *last = last_note(packet);
     if (compiler->jtag && last != NULL && last->kind != NOTE_CHECK)
         put_check(&c);
-}
-
-void compiler_forget(struct compiler *compiler)
-{
-    ap_state_forget(&compiler->ap);
 }

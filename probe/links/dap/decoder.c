@@ -8,8 +8,8 @@ struct decoding {
     size_t n, used; /* bytes of the reply; bytes taken */
     uint64_t *results;
     struct decoded out;
-    size_t look;   /* step whose look succeeded; SIZE_MAX: none */
-    size_t looked; /* step that was looked at; SIZE_MAX: none */
+    size_t look;   /* step whose NOTE_LOOK matched; SIZE_MAX: none */
+    size_t looked; /* step that had one; SIZE_MAX: none */
 };
 
 static uint32_t next_word(struct decoding *d)
@@ -140,7 +140,7 @@ static void mismatch(struct decoding *d, size_t count)
         d->out.end = DECODE_NO_ACK;
         return;
     }
-    if (d->look == note->step) { /* the look before it succeeded */
+    if (d->look == note->step) { /* the read before it matched */
         d->out.step = note->step + 1;
         return;
     }
