@@ -1,6 +1,4 @@
-#include "symbols/demangle.h"
-
-#include "symbols/names.h"
+#include "symbols/internal.h"
 
 #include <ctype.h>
 #include <libiberty/demangle.h>

@@ -1,4 +1,4 @@
-#include "symbols/line_program.h"
+#include "symbols/internal.h"
 
 #include <dwarf.h>
 #include <stdio.h>

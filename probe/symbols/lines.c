@@ -1,7 +1,7 @@
 /*
  * The DWARF line tables: which line an instruction belongs to, and which addresses a line has.
  */
-#include "symbols/line_program.h"
+#include "symbols/internal.h"
 
 #include <dwarf.h>
 #include <inttypes.h>

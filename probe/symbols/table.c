@@ -1,7 +1,5 @@
 #include "symbols/internal.h"
 
-#include "symbols/demangle.h"
-
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
