@@ -1,6 +1,6 @@
 #include "links/claim.h"
 
-#include "base/state.h"
+#include "base/values.h"
 
 #include <ctype.h>
 #include <inttypes.h>

@@ -2,6 +2,7 @@
 
 #include "base/file.h"
 #include "base/state.h"
+#include "base/values.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -1,7 +1,7 @@
 #include "links/openocd_tcl.h"
 
 #include "base/socket.h"
-#include "base/state.h"
+#include "base/values.h"
 #include "links/openocd_process.h"
 
 #include <errno.h>

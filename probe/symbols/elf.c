@@ -1,4 +1,5 @@
 #include "base/file.h"
+#include "base/values.h"
 #include "symbols/internal.h"
 
 #include <elfutils/libdwelf.h>
@@ -47,20 +48,10 @@ static bool segment_header(const struct symbols *symbols, size_t i, GElf_Phdr *o
 
 /* --- sections ------------------------------------------------------------------------------------------ */
 
-bool elf_is_code(const struct symbols *symbols, uint64_t address)
+bool symbols_is_code(const struct symbols *symbols, uint64_t address)
 {
-    size_t low = 0;
-    size_t high = symbols->code_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (address < symbols->code[middle].low)
-            high = middle;
-        else if (address >= symbols->code[middle].high)
-            low = middle + 1;
-        else
-            return true;
-    }
-    return false;
+    size_t until = sorted_until(symbols->code, symbols->code_count, sizeof *symbols->code, address);
+    return until > 0 && address < symbols->code[until - 1].high;
 }
 
 struct debug_section elf_section(Elf *elf, const char *name)
@@ -588,11 +579,6 @@ bool symbols_overlay(struct symbols *symbols, uint64_t address, char *out, size_
 bool symbols_is_movable(const struct symbols *symbols)
 {
     return symbols->is_movable;
-}
-
-bool symbols_is_code(const struct symbols *symbols, uint64_t address)
-{
-    return elf_is_code(symbols, address);
 }
 
 bool symbols_has_code(const struct symbols *symbols)

@@ -13,9 +13,9 @@
 #include <gelf.h>
 
 struct symbol {
+    uint64_t address; /* Thumb bit cleared */
     const char *name;
     const char *file; /* of a local symbol, by the symbol table; may be NULL */
-    uint64_t address; /* Thumb bit cleared */
     uint64_t size;
     uint64_t limit; /* the end of its section */
     unsigned char type, bind;
@@ -167,7 +167,6 @@ uint64_t elf_moved(const struct symbols *symbols, uint64_t linked);
 uint64_t elf_linked(const struct symbols *symbols, uint64_t address);
 /* gelf_getshdr, with the address at which the section is in memory. */
 bool elf_section_header(const struct symbols *symbols, Elf_Scn *section, GElf_Shdr *out);
-bool elf_is_code(const struct symbols *symbols, uint64_t address);
 /* The code from `address` on, in the file; NULL, and *n 0, if there is none. */
 const uint8_t *elf_code(const struct symbols *symbols, uint64_t address, size_t *n);
 struct debug_section elf_section(Elf *elf, const char *name);
@@ -480,6 +479,7 @@ void functions_close(struct symbols *symbols);
 
 /* The next sibling; false at the end, and if the file leads back, which libdw would follow for ever. */
 bool die_next(Dwarf_Die *die);
+bool die_number(Dwarf_Die *die, unsigned attribute, uint64_t *out); /* false: it has none */
 bool die_is_namespace(int tag);
 const char *die_linkage_name(Dwarf_Die *die); /* NULL: it has none */
 /* dwarf_ranges and dwarf_entrypc, with addresses in memory. */

@@ -13,7 +13,7 @@
 static bool has_thumb_bit(const struct symbols *symbols, uint64_t address)
 {
     return (address & 1) &&
-           (symbols == NULL || (symbols->machine == EM_ARM && elf_is_code(symbols, address)));
+           (symbols == NULL || (symbols->machine == EM_ARM && symbols_is_code(symbols, address)));
 }
 
 void symbols_describe(struct symbols *symbols, uint64_t address, struct location *out)

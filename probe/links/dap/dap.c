@@ -2,6 +2,7 @@
 
 #include "base/coresight_id.h"
 #include "base/state.h"
+#include "base/values.h"
 
 #include "links/dap/ap_state.h"
 #include "links/dap/carrier.h"

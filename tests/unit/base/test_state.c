@@ -2,6 +2,7 @@
 #include "../test.h"
 
 #include "base/state.h"
+#include "base/values.h"
 
 #include <limits.h>
 #include <stdio.h>
