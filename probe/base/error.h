@@ -8,7 +8,7 @@
 #include <stddef.h>
 
 enum error_kind {
-    ERROR_NONE,
+    ERROR_NONE,          /* the next four are about what the user gave: exit code 2 */
     ERROR_USAGE,         /* the command line, or a file that the user wrote, is wrong */
     ERROR_SYMBOL,        /* a location names nothing in the ELF */
     ERROR_AMBIGUOUS,     /* a location names several addresses */

@@ -111,16 +111,12 @@ static bool add_text(struct journal *journal, const char *text, size_t n)
 {
     if (n == 0)
         return true;
-    if (journal->used + n > journal->room) {
-        size_t room = 2 * (journal->used + n);
-        char *larger = realloc(journal->text, room);
-        if (larger == NULL) {
-            errno = ENOMEM;
-            return journal_fail(journal);
-        }
-        journal->text = larger;
-        journal->room = room;
+    char *larger = array_grow(journal->text, journal->used + n, &journal->room, 1);
+    if (larger == NULL) {
+        errno = ENOMEM;
+        return journal_fail(journal);
     }
+    journal->text = larger;
     memcpy(journal->text + journal->used, text, n);
     journal->used += n;
     return true;

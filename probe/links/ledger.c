@@ -1,6 +1,7 @@
 #include "links/ledger_inside.h"
 
 #include "base/arm_debug.h"
+#include "base/values.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -8,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { HELD_FIRST = 64, NAP_US = 1000, SHORT_NAPS = 100, LONG_NAP_US = 4000 };
+enum { NAP_US = 1000, SHORT_NAPS = 100, LONG_NAP_US = 4000 };
 
 struct ledger *ledger_new(struct link *link)
 {
@@ -71,14 +72,11 @@ void ledger_end_journal(struct ledger *ledger)
 
 static bool ledger_make_room(struct ledger *ledger, struct error *error)
 {
-    if (ledger->book->n_held < ledger->book->room)
-        return true;
-    size_t room = ledger->book->room > 0 ? 2 * ledger->book->room : HELD_FIRST;
-    struct ledger_entry *held = realloc(ledger->book->held, room * sizeof *held);
+    struct ledger_book *book = ledger->book;
+    struct ledger_entry *held = array_grow(book->held, book->n_held + 1, &book->room, sizeof *held);
     if (held == NULL)
         return error_set(error, ERROR_SYSTEM, "out of memory");
-    ledger->book->held = held;
-    ledger->book->room = room;
+    book->held = held;
     return true;
 }
 

@@ -64,13 +64,10 @@ static enum openocd_end speak(struct openocd_rpc *rpc, const char *request, size
                               const struct deadline *deadline)
 {
     size_t got = 0;
-    if (rpc->room < SPOKEN_ANSWER) {
-        char *buffer = realloc(rpc->buffer, SPOKEN_ANSWER);
-        if (buffer == NULL)
-            return OPENOCD_NO_MEMORY;
-        rpc->buffer = buffer;
-        rpc->room = SPOKEN_ANSWER;
-    }
+    char *buffer = array_grow(rpc->buffer, SPOKEN_ANSWER, &rpc->room, 1);
+    if (buffer == NULL)
+        return OPENOCD_NO_MEMORY;
+    rpc->buffer = buffer;
     rpc->used = rpc->consumed = 0;
     enum openocd_end end = rpc->transport->ask(rpc->transport->context, request, length, rpc->buffer,
                                                SPOKEN_ANSWER - 1, &got, deadline);
@@ -100,19 +97,6 @@ enum openocd_end openocd_rpc_send(struct openocd_rpc *rpc, const char *request, 
     return OPENOCD_ANSWERED;
 }
 
-static bool rpc_make_room(struct openocd_rpc *rpc)
-{
-    if (rpc->room - rpc->used >= READ_AT_LEAST)
-        return true;
-    size_t room = rpc->room * 2 + READ_AT_LEAST;
-    char *buffer = realloc(rpc->buffer, room);
-    if (buffer == NULL)
-        return false;
-    rpc->buffer = buffer;
-    rpc->room = room;
-    return true;
-}
-
 enum openocd_end openocd_rpc_receive(struct openocd_rpc *rpc, size_t largest, const struct deadline *deadline,
                                      const char **answer, size_t *length)
 {
@@ -137,8 +121,10 @@ enum openocd_end openocd_rpc_receive(struct openocd_rpc *rpc, size_t largest, co
             return OPENOCD_TOO_LONG;
         if (rpc->fd < 0)
             return OPENOCD_CLOSED;
-        if (!rpc_make_room(rpc))
+        char *buffer = array_grow(rpc->buffer, rpc->used + READ_AT_LEAST, &rpc->room, 1);
+        if (buffer == NULL)
             return OPENOCD_NO_MEMORY;
+        rpc->buffer = buffer;
         enum openocd_end ready = rpc_wait_for(rpc, POLLIN, deadline);
         if (ready != OPENOCD_ANSWERED)
             return ready;

@@ -1,6 +1,6 @@
 /*
  * Frames of Arm's 32-bit code, by the instructions: what ends a frame from here on, which compilers leave out
- * of their call frame information for Thumb-1; and what made the frame of a function that has no such
+ * of their call frame information for Thumb-1; and what made the frame of a function without such
  * information.
  */
 #include "symbols/internal.h"

@@ -7,7 +7,6 @@
 #pragma once
 
 #include "base/deadline.h"
-#include "wire/dictionary.h"
 #include "wire/wire.h"
 #include "wire/words.h"
 
@@ -55,9 +54,10 @@ void wire_text(struct wire *wire, char *text, size_t size);
 void wire_bytes(struct wire *wire, void *bytes, size_t n);
 void wire_outcome(struct wire *wire, const struct step *steps, size_t n, struct outcome *outcome,
                   uint64_t *results);
-void wire_error(struct wire *wire, struct error *error); /* the last part */
 /* The answer is complete. False: it has failed; then `error` says so. */
 bool wire_answered(struct wire *wire, struct error *error);
+/* The same with the link's error as the last part, which `error` takes over. */
+bool wire_closed(struct wire *wire, struct error *why, struct error *error);
 /* The whole answer of what works or does not. Takes both ways' `ok` and `why`. */
 bool wire_worked(struct wire *wire, bool ok, struct error *why, struct error *error);
 

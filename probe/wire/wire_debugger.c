@@ -51,11 +51,7 @@ static bool read_memory(struct debugger *debugger, uint64_t at, void *out, size_
     wire_flag(wire, &ok);
     if (ok)
         wire_bytes(wire, out, n);
-    wire_error(wire, &why);
-    if (!wire_answered(wire, error))
-        return false;
-    error_copy(error, &why);
-    return ok;
+    return wire_closed(wire, &why, error) && ok;
 }
 
 static bool write_memory(struct debugger *debugger, uint64_t at, const void *bytes, size_t n,
@@ -124,11 +120,7 @@ static enum debugger_wait wait_for_stop(struct debugger *debugger, struct debugg
     wire_number(wire, DEBUGGER_GONE, &how);
     if (how == DEBUGGER_STOPPED)
         pass_stop(wire, stop);
-    wire_error(wire, &why);
-    if (!wire_answered(wire, error))
-        return DEBUGGER_GONE;
-    error_copy(error, &why);
-    return (enum debugger_wait)how;
+    return wire_closed(wire, &why, error) ? (enum debugger_wait)how : DEBUGGER_GONE;
 }
 
 static bool interrupt(struct debugger *debugger, struct error *error)
@@ -153,11 +145,7 @@ static bool read_register(struct debugger *debugger, const char *name, uint64_t 
     wire_flag(wire, &ok);
     if (ok)
         wire_number(wire, UINT64_MAX, out);
-    wire_error(wire, &why);
-    if (!wire_answered(wire, error))
-        return false;
-    error_copy(error, &why);
-    return ok;
+    return wire_closed(wire, &why, error) && ok;
 }
 
 static bool monitor(struct debugger *debugger, const char *command, char *out, size_t size,
@@ -173,11 +161,7 @@ static bool monitor(struct debugger *debugger, const char *command, char *out, s
     wire_answer(wire);
     wire_flag(wire, &ok);
     wire_text(wire, out, size);
-    wire_error(wire, &why);
-    if (!wire_answered(wire, error))
-        return false;
-    error_copy(error, &why);
-    return ok;
+    return wire_closed(wire, &why, error) && ok;
 }
 
 static bool is_running(const struct debugger *debugger)

@@ -33,11 +33,7 @@ static struct outcome execute(struct link *link, const struct step *steps, size_
         outcome = inner->ops->execute(inner, steps, n, results, deadline, &why);
     wire_answer(wire);
     wire_outcome(wire, steps, n, &outcome, results);
-    wire_error(wire, &why);
-    if (!wire_answered(wire, error))
-        return (struct outcome){.why = LINK_LOST};
-    error_copy(error, &why);
-    return outcome;
+    return wire_closed(wire, &why, error) ? outcome : (struct outcome){.why = LINK_LOST};
 }
 
 static void pass_view(struct wire *wire, struct link_view *view)
@@ -74,11 +70,7 @@ static size_t views(struct link *link, struct link_view *out, size_t room, struc
             out[i] = (struct link_view){0};
         pass_view(wire, &out[i]);
     }
-    wire_error(wire, &why);
-    if (!wire_answered(wire, error))
-        return 0;
-    error_copy(error, &why);
-    return (size_t)n;
+    return wire_closed(wire, &why, error) ? (size_t)n : 0;
 }
 
 static void describe(struct link *link, char *out, size_t size)
@@ -263,8 +255,7 @@ static struct link *connect_new(struct wire_link *self, struct link *(*open)(voi
     wire_answer(self->wire);
     wire_flag(self->wire, &opened);
     bool ok = !opened || pass_nature(self);
-    wire_error(self->wire, &why);
-    bool answered = wire_answered(self->wire, error);
+    bool answered = wire_closed(self->wire, &why, error);
     if (ok && answered && opened)
         return &self->link;
     error_copy(error, &why);

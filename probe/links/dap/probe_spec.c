@@ -33,15 +33,8 @@ bool probe_spec_names(const struct probe_spec *spec, uint16_t vendor, uint16_t p
 /* Four hexadecimal digits, then `end`. */
 static bool read_id(const char *text, char end, uint16_t *out)
 {
-    unsigned value = 0;
-    for (int i = 0; i < 4; i++) {
-        if (!isxdigit((unsigned char)text[i]))
-            return false;
-        unsigned digit = isdigit((unsigned char)text[i]) ? (unsigned)(text[i] - '0') : (text[i] & 7U) + 9;
-        value = value << 4 | digit;
-    }
-    *out = (uint16_t)value;
-    return text[4] == end;
+    *out = (uint16_t)strtoul(text, NULL, 16);
+    return strspn(text, "0123456789abcdefABCDEF") == 4 && text[4] == end;
 }
 
 /* A number from 1 to 255 without leading zeros; the text after it, NULL: none. */

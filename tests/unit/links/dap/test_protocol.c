@@ -90,7 +90,7 @@ TEST(test_info)
 
     struct dap_info info = {.packet_count = 1, .packet_size = 64};
     assert_true(protocol_take_info(&info, DAP_INFO_PACKET_COUNT, (const uint8_t *)"\x00\x01\x00", 3));
-    assert_int_equal(info.packet_count, 1); /* none in flight is no way to talk */
+    assert_int_equal(info.packet_count, 1); /* with none in flight nothing can be asked */
     assert_true(protocol_take_info(&info, DAP_INFO_PACKET_COUNT, (const uint8_t *)"\x00\x01\x04", 3));
     assert_int_equal(info.packet_count, 4);
     assert_true(protocol_take_info(&info, DAP_INFO_PACKET_SIZE, (const uint8_t *)"\x00\x02\x08\x00", 4));
@@ -151,7 +151,7 @@ TEST(test_chain)
         assert_false(chain_find_port(&chain));
         assert_int_equal(chain_newer_port(&chain), newer[i]);
         chain.id[2] = 0x6BA00477;
-        assert_true(chain_find_port(&chain)); /* the one behind it, which can be talked to */
+        assert_true(chain_find_port(&chain)); /* the one after it, which can be used */
         assert_int_equal(chain.port, 2);
     }
     memset(bits, 0, sizeof bits);
@@ -169,7 +169,7 @@ TEST(test_chain_lengths)
     assert_true(chain_read_lengths(&two, bits, 10));
     assert_int_equal(two.ir[0], 4);
     assert_int_equal(two.ir[1], 6);
-    put_bits(bits, 4, 0x35, 6); /* status bits that look like begins */
+    put_bits(bits, 4, 0x35, 6); /* status bits like those of a begin */
     memset(two.ir, 0, sizeof two.ir);
     assert_true(chain_read_lengths(&two, bits, 10));
     assert_int_equal(two.ir[0], 4);
