@@ -120,7 +120,7 @@ void cursor_skip(struct cursor *cursor, uint64_t size);
 struct cursor cursor_part(struct cursor *cursor, uint64_t size);
 bool cursor_more(const struct cursor *cursor);
 
-/* --- demangle.c: names of the source ------------------------------------------------------------------- */
+/* --- names.c: names of the source ------------------------------------------------------------------- */
 
 /*
  * Demangling, by libiberty: the name of a symbol in the source, for C++ and both manglings of Rust; by rules
@@ -251,7 +251,7 @@ bool call_is_made(struct symbols *symbols, uint64_t address);
 /* Whether that call can have led into the function around `pc`: it goes there, or into one that jumps on. */
 bool call_leads(struct symbols *symbols, const struct instruction *call, uint64_t pc);
 
-/* --- frame_code.c: frames, by the instructions that make and end them ---------------------------------- */
+/* --- frames.c: frames, by the instructions that make and end them ---------------------------------- */
 
 /* What one instruction does to the stack and to registers that lead to the caller. */
 struct frame_op {
@@ -283,7 +283,7 @@ struct frame_layout {
 /* False: the code from the function's first instruction to `pc` does not show it. */
 bool frame_layout_of(struct symbols *symbols, uint64_t pc, struct frame_layout *out);
 
-/* --- frame_rules.c: frames, by call frame information --------------------------------------------------- */
+/* --- frames.c: frames, by call frame information --------------------------------------------------- */
 
 struct frame_rules;
 
@@ -322,8 +322,7 @@ bool disassembler_text(struct disassembler *disassembler, const struct code_inst
                        struct instruction_text *out);
 void disassembler_close(struct disassembler *disassembler); /* NULL is allowed */
 
-/* --- stores.c: stores of a Cortex-M's code, and the constants by which they are found ---------------------
- */
+/* --- stores.c: stores of a Cortex-M's code, and the constants by which they are found ------------------- */
 
 /* Whether a store goes to part of the word, with the registers before it. */
 bool store_hits(const struct instruction *store, const uint32_t *registers, uint64_t word);
@@ -355,8 +354,7 @@ void constants_arrive(struct constants *constants, uint64_t at);
 bool constants_follow(struct constants *constants, struct symbols *symbols,
                       const struct code_instruction *one, const struct instruction *does, uint64_t word);
 
-/* --- line_program.c: a unit's line table -----------------------------------------------------------------
- */
+/* --- line_program.c: a unit's line table ---------------------------------------------------------------- */
 
 /*
  * A unit's line table, DWARF 2 to 5, run by a reader of our own. libdw has one, but it sorts the rows of all

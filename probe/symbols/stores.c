@@ -15,8 +15,7 @@ bool store_hits(const struct instruction *store, const uint32_t *registers, uint
     return from < word + 4 && word < (uint64_t)from + store->bytes;
 }
 
-/* --- constants -------------------------------------------------------------------------------------------
- */
+/* --- constants ------------------------------------------------------------------------------------------ */
 
 static void set(struct constants_known *constants, unsigned which, bool known, uint32_t value)
 {

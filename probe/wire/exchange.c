@@ -68,8 +68,7 @@ static bool takes(const struct wire *wire)
     return wire->replays && is_ok(wire);
 }
 
-/* --- what is asked ---------------------------------------------------------------------------------------
- */
+/* --- what is asked -------------------------------------------------------------------------------------- */
 
 void wire_step(struct line *line, const struct step *step)
 {
@@ -335,8 +334,7 @@ static void keep_list(struct wire *wire, size_t n)
     wire->n_before = n;
 }
 
-/* --- what is answered ------------------------------------------------------------------------------------
- */
+/* --- what is answered ----------------------------------------------------------------------------------- */
 
 /* Line "< US ...", or "< US =": as the last time. */
 static void take_answer(struct wire *wire)

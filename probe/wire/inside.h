@@ -10,8 +10,6 @@
 #include "wire/wire.h"
 #include "wire/words.h"
 
-struct debugger;
-
 enum { WIRE_VERSION = 1 };
 
 struct wire {
@@ -78,10 +76,3 @@ bool wire_next(struct wire *wire, struct words *out);
 void wire_skip_readings(struct wire *wire);
 void wire_take_signals(struct wire *wire);
 void wire_advance(struct wire *wire, int64_t us);
-
-/* The debugger at the other end of a link, in both ways; `inner` NULL: a replay. Passes what it is as parts
- * of an answer. NULL: out of memory. */
-struct debugger *wire_debugger_new(struct wire *wire, struct debugger *inner);
-/* How it is to leave the core, which the inner one is given; `debugger` may be NULL. */
-const char *wire_debugger_leaves(struct debugger *debugger);
-void wire_debugger_free(struct debugger *debugger);

@@ -35,8 +35,7 @@ static struct dap *dap_of(struct link *link)
     return (struct dap *)link;
 }
 
-/* --- what a run that did not end has left at the debug port: the next one finds it in the lock's note ------
- */
+/* --- what a run that did not end has left at the debug port: the next one finds it in the lock's note --- */
 
 static const struct port_left *find_left(const struct dap *dap, uint16_t unit)
 {
