@@ -61,7 +61,7 @@ void deadline_nap(void);
 
 /*
  * The ending of a run. After Ctrl-C it lasts as long as the other side (a probe, a server) answers, 5 s at
- * most, and 2 s in which no answer comes end it. After an error it gives a cable that was pulled 3 s to be
+ * most, and 2 s without an answer end it. After an error it gives a cable that was pulled 3 s to be
  * plugged in again, and a slow connection 15 s in all. A further Ctrl-C ends it at once. $PMU_PROBE_PATIENCE
  * multiplies all of these. NULL is an ending without a limit.
  *

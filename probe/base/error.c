@@ -6,134 +6,108 @@
 
 enum { EXIT_USAGE = 2, EXIT_MEASURE = 3 };
 
-static const struct {
-    int exit_code;
-    const char *advice;
-} outcomes[ERROR_KINDS] = {
-    [ERROR_NONE] = {0, NULL},
-    [ERROR_USAGE] = {EXIT_USAGE, "pmu-probe --help shows the commands; pmu-probe help COMMAND, its options."},
+static const char *const advice_of[ERROR_KINDS] = {
+    [ERROR_USAGE] = "pmu-probe --help shows the commands; pmu-probe help COMMAND, its options.",
     [ERROR_SYMBOL] =
-        {EXIT_USAGE,
-         "A location is function, file.c:function, ns::Class::method(int), file.c:42 or *0x10000200."},
-    [ERROR_AMBIGUOUS] = {EXIT_USAGE, "Name one of them as it stands above."},
-    [ERROR_ELF] = {EXIT_USAGE, "Give the ELF file that the linker wrote, with --elf FILE."},
+        "A location is function, file.c:function, ns::Class::method(int), file.c:42 or *0x10000200.",
+    [ERROR_AMBIGUOUS] = "Name one of them as it is written above.",
+    [ERROR_ELF] = "Give the ELF file that the linker wrote, with --elf FILE.",
     [ERROR_ELF_MISMATCH] =
-        {EXIT_MEASURE,
-         "Flash the program that --elf names, or name the one that the target runs. If it was moved in "
-         "memory, --load-offset says how far."},
+        "Flash the program that --elf names, or name the one that the target runs. If it was moved in "
+        "memory, --load-offset says how far.",
     [ERROR_NO_PROBE] =
-        {EXIT_MEASURE,
-         "Plug in a CMSIS-DAP probe, start OpenOCD (openocd -f board/YOUR_BOARD.cfg), or let pmu-probe "
-         "start it: -f board/YOUR_BOARD.cfg"},
-    [ERROR_NOT_A_PROBE] = {EXIT_MEASURE,
-                           "Name OpenOCD's Tcl port (tcl_port, default 6666), not its GDB or telnet port."},
-    [ERROR_IN_USE] = {EXIT_MEASURE,
-                      "One pmu-probe at a time. If that one is gone for good and this machine cannot tell: "
-                      "pmu-probe restore takes its place."},
-    [ERROR_LEFT] = {EXIT_MEASURE, "pmu-probe restore puts the target back as it was before that run."},
-    [ERROR_SERVER] =
-        {EXIT_MEASURE,
-         "Is the adapter plugged in and free, and does the board file name it? -v shows all that "
-         "OpenOCD says."},
-    [ERROR_NO_MSR] = {EXIT_MEASURE,
-                      "Load the driver (modprobe msr), and run pmu-probe as root: it needs CAP_SYS_RAWIO."},
+        "Plug in a CMSIS-DAP probe, start OpenOCD (openocd -f board/YOUR_BOARD.cfg), or let pmu-probe "
+        "start it: -f board/YOUR_BOARD.cfg",
+    [ERROR_NOT_A_PROBE] = "Name OpenOCD's Tcl port (tcl_port, default 6666), not its GDB or telnet port.",
+    [ERROR_IN_USE] = "One pmu-probe at a time. If that one is gone for good and this machine cannot know: "
+                     "pmu-probe restore takes its place.",
+    [ERROR_LEFT] = "pmu-probe restore puts the target back as it was before that run.",
+    [ERROR_SERVER] = "Is the adapter plugged in and free, and does the board file name it? -v shows all that "
+                     "OpenOCD says.",
+    [ERROR_NO_MSR] = "Load the driver (modprobe msr), and run pmu-probe as root: it needs CAP_SYS_RAWIO.",
     [ERROR_NO_AGENT] =
-        {EXIT_MEASURE,
-         "Start msr-agent on the card, as root; it serves one client at a time, on the card's own "
-         "loopback unless told otherwise: ssh -L 2001:localhost:2001 CARD brings it here."},
+        "Start msr-agent on the card, as root; it serves one client at a time, on the card's own "
+        "loopback unless you choose another address: ssh -L 2001:localhost:2001 CARD brings it here.",
     [ERROR_LINK_LOST] =
-        {EXIT_MEASURE,
-         "Check the cable, and OpenOCD's own output if it is in between. A reset alone does not undo what "
-         "pmu-probe could not restore: debug registers outlive it. Run pmu-probe restore, or power the "
-         "target off and on; pmu-probe restore --force removes breakpoints alone."},
+        "Check the cable, and OpenOCD's own output if it is in between. A reset alone does not undo what "
+        "pmu-probe could not restore: debug registers outlive it. Run pmu-probe restore, or power the "
+        "target off and on; pmu-probe restore --force removes breakpoints alone.",
     [ERROR_LINK_PROTOCOL] =
-        {EXIT_MEASURE, "pmu-probe needs OpenOCD 0.12 or later, or a GDB server that keeps to the protocol."},
-    [ERROR_FAULT] = {EXIT_MEASURE, "Is the address mapped, and are the target's power and clocks on?"},
+        "pmu-probe needs OpenOCD 0.12 or later, or a GDB server that keeps to the protocol.",
+    [ERROR_FAULT] = "Is the address mapped, and are the target's power and clocks on?",
     [ERROR_ASLEEP] =
-        {EXIT_MEASURE,
-         "Is the target powered and connected? If it sleeps: wake it, or keep its debug clocks on in sleep "
-         "(DBGMCU on STM32)."},
-    [ERROR_NO_TARGET] = {EXIT_MEASURE,
-                         "Is the target powered, and are its debug wires and ground connected? --transport "
-                         "and a lower --speed may help."},
-    [ERROR_NO_CORE] = {EXIT_MEASURE, "pmu-probe info shows what can be seen; -C N takes another core."},
-    [ERROR_NO_COUNTER] = {EXIT_MEASURE, "pmu-probe info shows the counter blocks; --counter NAME takes one."},
+        "Is the target powered and connected? If it sleeps: wake it, or keep its debug clocks on in sleep "
+        "(DBGMCU on STM32).",
+    [ERROR_NO_TARGET] = "Is the target powered, and are its debug wires and ground connected? --transport "
+                        "and a lower --speed may help.",
+    [ERROR_NO_CORE] = "pmu-probe info shows what can be seen; -C N takes another core.",
+    [ERROR_NO_COUNTER] = "pmu-probe info shows the counter blocks; --counter NAME takes one.",
     [ERROR_WRITTEN] =
-        {EXIT_MEASURE,
-         "The program, an operating system (perf, or cpuidle, which cuts an idle core's power) or "
-         "another debugger does this, and then no count is right. pmu-probe --elf FILE doctor names the "
-         "lines of the program that do it. --counter NAME takes a counter that nothing else uses (pmu-probe "
-         "info shows them)."},
-    [ERROR_WRITER_SOUGHT] = {EXIT_MEASURE,
-                             "Change the program, or take a counter that nothing else uses: --counter NAME "
-                             "(pmu-probe info shows them)."},
-    [ERROR_NO_COMPARATOR] = {EXIT_MEASURE,
-                             "Remove a hardware breakpoint in the other debugger, then try again. "
-                             "If an earlier pmu-probe was killed: pmu-probe restore --force."},
-    [ERROR_ADDRESS] = {EXIT_MEASURE, "Take a location in flash, or in RAM that the program runs from."},
-    [ERROR_PLACE] = {EXIT_MEASURE, "Name RAM that the core may execute: stub ACTION LOCATION."},
-    [ERROR_HALTED] = {EXIT_MEASURE,
-                      "Use --resume to run it during the measurement, or resume it in your debugger. "
-                      "(If an earlier pmu-probe was killed: pmu-probe restore --force.)"},
-    [ERROR_FOREIGN_STOP] = {EXIT_MEASURE,
-                            "The core is left halted there for the debugger that set the breakpoint. "
-                            "If an earlier pmu-probe was killed: pmu-probe restore --force."},
+        "The program, an operating system (perf, or cpuidle, which cuts an idle core's power) or "
+        "another debugger does this, and then no count is right. pmu-probe --elf FILE doctor names the "
+        "lines of the program that do it. --counter NAME takes a counter that nothing else uses (pmu-probe "
+        "info shows them).",
+    [ERROR_WRITER_SOUGHT] = "Change the program, or take a counter that nothing else uses: --counter NAME "
+                            "(pmu-probe info shows them).",
+    [ERROR_NO_COMPARATOR] = "Remove a hardware breakpoint in the other debugger, then try again. "
+                            "If an earlier pmu-probe was killed: pmu-probe restore --force.",
+    [ERROR_ADDRESS] = "Take a location in flash, or in RAM that the program runs from.",
+    [ERROR_PLACE] = "Name RAM that the core may execute: stub ACTION LOCATION.",
+    [ERROR_HALTED] = "Use --resume to run it during the measurement, or resume it in your debugger. "
+                     "(If an earlier pmu-probe was killed: pmu-probe restore --force.)",
+    [ERROR_FOREIGN_STOP] = "The core is left halted there for the debugger that set the breakpoint. "
+                           "If an earlier pmu-probe was killed: pmu-probe restore --force.",
     [ERROR_CLEARED] =
-        {EXIT_MEASURE,
-         "An operating system clears breakpoints when it takes a core down or wakes it (CPU hotplug, "
-         "suspend, "
-         "cpuidle), and sets its own (perf, gdb on the target). Linux: boot with cpuidle.off=1 and "
-         "keep perf's breakpoints and other debuggers away."},
+        "An operating system clears breakpoints when it takes a core down or wakes it (CPU hotplug, "
+        "suspend, "
+        "cpuidle), and sets its own (perf, gdb on the target). Linux: boot with cpuidle.off=1 and "
+        "keep perf's breakpoints and other debuggers away.",
     [ERROR_RESET] =
-        {EXIT_MEASURE,
-         "Something reset the target: a watchdog, a brown-out, the program itself, or on Cortex-A "
-         "the power that an idle core lost (Linux: cpuidle.off=1). A program that clears DEMCR.MON_REQ of "
-         "a Cortex-M looks like it. No number is made of a region with a reset in it."},
+        "Something reset the target: a watchdog, a brown-out, the program itself, or on Cortex-A "
+        "the power that an idle core lost (Linux: cpuidle.off=1). A program that clears DEMCR.MON_REQ of "
+        "a Cortex-M has the same signs. No number is made of a region with a reset in it.",
     [ERROR_NO_RESET] =
-        {EXIT_MEASURE,
-         "Not every core takes a debugger's request: press the board's button, or let OpenOCD do "
-         "it with its reset line (-f board/YOUR_BOARD.cfg, reset_config srst_only)."},
-    [ERROR_LOCKUP] = {EXIT_MEASURE,
-                      "A fault inside a fault handler does this. Reset the target (pmu-probe reset) "
-                      "and look at the faulting code first."},
-    [ERROR_STATE] = {EXIT_MEASURE, NULL},
-    [ERROR_START] = {EXIT_MEASURE, "Does the program get there? A longer --timeout waits longer."},
-    [ERROR_END] = {EXIT_MEASURE,
-                   "Does every way from the start lead to the end? A longer --timeout waits longer."},
-    [ERROR_DIVERGED] = {EXIT_MEASURE, NULL},
-    [ERROR_CANCELLED] = {EXIT_MEASURE, NULL},
-    [ERROR_SYSTEM] = {EXIT_MEASURE, NULL},
-    [ERROR_UNWRITTEN] = {EXIT_MEASURE, NULL},
+        "Not every core takes a debugger's request: press the board's button, or let OpenOCD do "
+        "it with its reset line (-f board/YOUR_BOARD.cfg, reset_config srst_only).",
+    [ERROR_LOCKUP] = "A fault inside a fault handler does this. Reset the target (pmu-probe reset) "
+                     "and check the faulting code first.",
+    [ERROR_START] = "Does the program get there? A longer --timeout waits longer.",
+    [ERROR_END] = "Does every way from the start lead to the end? A longer --timeout waits longer.",
 };
 
-/* False: a fact is set already, or `error` is NULL. */
-static bool error_begin(struct error *error, enum error_kind kind, const char *advice)
+static void set_fact(struct error *error, enum error_kind kind, const char *advice, const char *format,
+                     va_list arguments)
 {
     if (error == NULL || error->kind != ERROR_NONE)
-        return false;
+        return;
     error->kind = kind;
     error->advice = advice;
-    return true;
+    vsnprintf(error->text, sizeof error->text, format, arguments);
 }
 
 bool error_set(struct error *error, enum error_kind kind, const char *format, ...)
 {
-    if (!error_begin(error, kind, NULL))
-        return false;
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(error->text, sizeof error->text, format, arguments);
+    set_fact(error, kind, NULL, format, arguments);
     va_end(arguments);
     return false;
 }
 
-bool error_advise(struct error *error, enum error_kind kind, const char *advice, const char *format, ...)
+void *error_null(struct error *error, enum error_kind kind, const char *format, ...)
 {
-    if (!error_begin(error, kind, advice))
-        return false;
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(error->text, sizeof error->text, format, arguments);
+    set_fact(error, kind, NULL, format, arguments);
+    va_end(arguments);
+    return NULL;
+}
+
+bool error_advise(struct error *error, enum error_kind kind, const char *advice, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    set_fact(error, kind, advice, format, arguments);
     va_end(arguments);
     return false;
 }
@@ -194,10 +168,10 @@ const char *error_advice(const struct error *error)
 {
     if (error->advice != NULL)
         return error->advice[0] != '\0' ? error->advice : NULL;
-    return (unsigned)error->kind < ERROR_KINDS ? outcomes[error->kind].advice : NULL;
+    return (unsigned)error->kind < ERROR_KINDS ? advice_of[error->kind] : NULL;
 }
 
 int error_exit_code(enum error_kind kind)
 {
-    return (unsigned)kind < ERROR_KINDS ? outcomes[kind].exit_code : EXIT_MEASURE;
+    return kind == ERROR_NONE ? 0 : kind <= ERROR_ELF ? EXIT_USAGE : EXIT_MEASURE;
 }

@@ -8,7 +8,7 @@
 #include <stddef.h>
 
 enum error_kind {
-    ERROR_NONE,
+    ERROR_NONE,          /* the next four are about what the user gave: exit code 2 */
     ERROR_USAGE,         /* the command line, or a file that the user wrote, is wrong */
     ERROR_SYMBOL,        /* a location names nothing in the ELF */
     ERROR_AMBIGUOUS,     /* a location names several addresses */
@@ -60,6 +60,9 @@ struct error {
 
 /* Keeps the first fact: a later call on the same error is ignored. Always returns false. */
 bool error_set(struct error *error, enum error_kind kind, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+/* The same for functions that return a pointer: always returns NULL. */
+void *error_null(struct error *error, enum error_kind kind, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 /* The same with its own advice, a constant. */
 bool error_advise(struct error *error, enum error_kind kind, const char *advice, const char *format, ...)

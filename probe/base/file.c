@@ -89,6 +89,20 @@ ssize_t file_read(int fd, void *out, size_t n, const volatile sig_atomic_t *canc
     }
 }
 
+bool file_write(int fd, const void *bytes, size_t n)
+{
+    for (const char *at = bytes; n > 0;) {
+        ssize_t done = write(fd, at, n);
+        if (done == 0)
+            errno = ENOSPC;
+        if (done == 0 || (done < 0 && errno != EINTR))
+            return false;
+        at += done > 0 ? done : 0;
+        n -= done > 0 ? (size_t)done : 0;
+    }
+    return true;
+}
+
 bool file_takes(int fd)
 {
     struct pollfd end = {.fd = fd, .events = POLLOUT};

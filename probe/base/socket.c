@@ -143,32 +143,29 @@ ssize_t socket_try_receive(int fd, void *bytes, size_t room)
     return got > 0 ? got : would_block(errno) ? 0 : -errno;
 }
 
-int socket_send(int fd, const void *bytes, size_t n, const struct deadline *deadline)
+/* Sends from `out`, or receives to `in`. */
+static int move(int fd, const char *out, char *in, size_t n, const struct deadline *deadline)
 {
-    for (const char *at = bytes; n > 0;) {
-        ssize_t sent = socket_try_send(fd, at, n);
-        if (sent < 0)
-            return (int)-sent;
-        if (sent == 0 && !socket_wait(fd, POLLOUT, deadline))
+    for (size_t done = 0; done < n;) {
+        ssize_t more = out != NULL ? socket_try_send(fd, out + done, n - done)
+                                   : socket_try_receive(fd, in + done, n - done);
+        if (more < 0)
+            return (int)-more;
+        if (more == 0 && !socket_wait(fd, out != NULL ? POLLOUT : POLLIN, deadline))
             return SOCKET_LATE;
-        at += sent;
-        n -= (size_t)sent;
+        done += (size_t)more;
     }
     return 0;
 }
 
+int socket_send(int fd, const void *bytes, size_t n, const struct deadline *deadline)
+{
+    return move(fd, bytes, NULL, n, deadline);
+}
+
 int socket_receive(int fd, void *bytes, size_t n, const struct deadline *deadline)
 {
-    for (char *at = bytes; n > 0;) {
-        ssize_t got = socket_try_receive(fd, at, n);
-        if (got < 0)
-            return (int)-got;
-        if (got == 0 && !socket_wait(fd, POLLIN, deadline))
-            return SOCKET_LATE;
-        at += got;
-        n -= (size_t)got;
-    }
-    return 0;
+    return move(fd, NULL, bytes, n, deadline);
 }
 
 /* A peer that dies resets the connection if it left something unread, and ends it otherwise. */

@@ -1,6 +1,7 @@
 #include "base/spool.h"
 
 #include "base/deadline.h"
+#include "base/values.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -47,14 +48,8 @@ static bool spool_make_room(struct spool *spool)
         spool->end -= spool->begin;
         spool->begin = 0;
     }
-    if (spool->room - spool->end >= READ_AT_ONCE)
-        return true;
-    size_t room = spool->room * 2 + READ_AT_ONCE;
-    char *bytes = realloc(spool->bytes, room);
-    if (bytes != NULL) {
-        spool->bytes = bytes;
-        spool->room = room;
-    }
+    char *bytes = array_grow(spool->bytes, spool->end + READ_AT_ONCE, &spool->room, 1);
+    spool->bytes = bytes != NULL ? bytes : spool->bytes;
     return bytes != NULL;
 }
 

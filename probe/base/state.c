@@ -1,6 +1,7 @@
 #include "base/state.h"
 
-#include <ctype.h>
+#include "base/values.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -196,28 +197,4 @@ void lock_free(struct lock *lock)
         unlink(lock->path);
     close(lock->fd);
     free(lock);
-}
-
-/* --- text ----------------------------------------------------------------------------------------------- */
-
-const char *numbers_read(const char *text, int base, uint64_t *out, size_t n)
-{
-    for (size_t i = 0; i < n; i++) {
-        char *end;
-        if (i > 0 && *text++ != ' ')
-            return NULL;
-        bool prefix = text[0] == '0' && text[1] == 'x';
-        if (prefix && base == EITHER_BASE)
-            text += 2;
-        int one = prefix && base == EITHER_BASE ? 16 : base == EITHER_BASE ? 10 : base;
-        if (one == 16 ? !isxdigit((unsigned char)*text) : !isdigit((unsigned char)*text))
-            return NULL;
-        errno = 0;
-        unsigned long long value = strtoull(text, &end, one);
-        if (errno != 0 || (text[0] == '0' && (text[1] | 0x20) == 'x'))
-            return NULL;
-        out[i] = value;
-        text = end;
-    }
-    return text;
 }

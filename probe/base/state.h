@@ -30,9 +30,3 @@ void lock_note(struct lock *lock, const char *text);
 const char *
 lock_left(const struct lock *lock); /* what the last one noted, and did not take back; "": nothing */
 void lock_free(struct lock *lock);  /* NULL is allowed */
-
-/* Reads `n` numbers without sign, a space before each but the first. `base`: 10 or 16 without prefix, or
- * EITHER_BASE: decimal, or hexadecimal after 0x. Returns where they end; NULL: they are not there, or one is
- * too large. */
-enum { EITHER_BASE = 0 };
-const char *numbers_read(const char *text, int base, uint64_t *out, size_t n);

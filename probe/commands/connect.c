@@ -5,7 +5,6 @@
 #include "commands/board_files.h"
 #include "commands/options.h"
 #include "debuggers/debugger.h"
-#include "debuggers/gdb_remote.h"
 #include "knc/msr.h"
 #include "links/link.h"
 #include "links/openocd.h"

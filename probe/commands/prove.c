@@ -118,7 +118,8 @@ static void put_register(const struct prove *self, size_t i, bool left)
     FILE *out = self->session->context->out;
     const char *why = left ? "" : was->moves;
     char name[24], text[256], head[LEFT];
-    ledger_name(was->at, name, sizeof name);
+    if (!ledger_name(&was->at, name, sizeof name))
+        name[0] = '\0';
     if (is_json(self)) {
         struct json_part line = json_part_new("register");
         json_part_text(&line, "name", name);

@@ -62,8 +62,8 @@ bool debugger_halt(struct debugger *debugger, struct debugger_stop *stop, struct
 /*
  * OpenOCD polls for a stop only ten times a second, and that cannot be set. So it gets a handler for one
  * "gdb-start", the event after GDB's resume, that polls in a loop. The loop is short, because OpenOCD serves
- * nothing else meanwhile. The handler first puts back the one that was there. If the event never came, the
- * handler is still there at the next run, and is not set again.
+ * nothing else meanwhile. The handler first puts back the one that was there. If the event never occurred,
+ * the handler is still there at the next run, and is not set again.
  */
 static void poll_soon(struct debugger *debugger, const struct deadline *deadline)
 {

@@ -7,6 +7,7 @@
 
 #include "base/deadline.h"
 #include "base/error.h"
+#include "base/log.h"
 #include "links/link.h"
 
 #include <stdbool.h>
@@ -147,3 +148,17 @@ bool debugger_run_for(struct debugger *debugger, int64_t ms, const struct deadli
  * on error; NULL on error. link_close lets the core run on, unless debugger->stays_halted.
  */
 struct link *debugger_link_new(struct debugger *debugger, struct error *error);
+
+/*
+ * A client of the GDB remote protocol: a debugger that is a GDB server (OpenOCD, pyOCD, J-Link, Black Magic,
+ * QEMU), or GDB itself through our Python (gdb-scripts/pmu_engine.py). The other end is not trusted: answers
+ * are bounded in length and in time.
+ */
+/* NULL on error. ERROR_NO_PROBE: no server listens there; ERROR_NOT_A_PROBE: it does not speak the protocol.
+ * A lost connection is made again to undo what was done. */
+struct debugger *gdb_remote_connect(const char *host, uint16_t port, const struct log *log,
+                                    const struct deadline *deadline, struct error *error);
+/* Takes over a connected stream socket, even on error, without a way to connect again. Of GDB: once it has
+ * died, what was done is undone through its server. */
+struct debugger *gdb_remote_open(int fd, bool is_gdb, const struct log *log, const struct deadline *deadline,
+                                 struct error *error);

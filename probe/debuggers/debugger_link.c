@@ -130,9 +130,9 @@ static struct outcome execute(struct link *link, const struct step *steps, size_
     if (openocd != NULL) {
         /* What happened to the connection the debugger knows best */
         const struct error *cause = &self_of(link)->monitor.why;
-        struct error said = {0};
-        struct outcome outcome = openocd->ops->execute(openocd, steps, n, results, deadline, &said);
-        error_copy(error, outcome.why == LINK_LOST && cause->kind != ERROR_NONE ? cause : &said);
+        struct error its = {0};
+        struct outcome outcome = openocd->ops->execute(openocd, steps, n, results, deadline, &its);
+        error_copy(error, outcome.why == LINK_LOST && cause->kind != ERROR_NONE ? cause : &its);
         return outcome;
     }
     for (size_t done = 0; done < n;) {
@@ -404,8 +404,7 @@ struct link *debugger_link_new(struct debugger *debugger, struct error *error)
     struct debugger_link *self = calloc(1, sizeof *self);
     if (self == NULL) {
         debugger->ops->close(debugger, true);
-        error_set(error, ERROR_SYSTEM, "out of memory");
-        return NULL;
+        return error_null(error, ERROR_SYSTEM, "out of memory");
     }
     self->link.ops = &ops;
     self->debugger = debugger;

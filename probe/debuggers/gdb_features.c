@@ -1,4 +1,4 @@
-#include "debuggers/gdb_features.h"
+#include "debuggers/gdb_session.h"
 
 #include <errno.h>
 #include <expat.h>
@@ -141,7 +141,7 @@ static bool parse(struct document *document, const char *text, size_t length)
     XML_SetEntityDeclHandler(document->parser, on_entity);
     bool ok = XML_Parse(document->parser, text, (int)length, XML_TRUE) == XML_STATUS_OK;
     if (!ok)
-        error_set(error, ERROR_LINK_PROTOCOL, "the server's target description %.64s is no XML: %s",
+        error_set(error, ERROR_LINK_PROTOCOL, "the server's target description %.64s is not XML: %s",
                   document->name, XML_ErrorString(XML_GetErrorCode(document->parser)));
     XML_ParserFree(document->parser);
     return ok && error->kind == ERROR_NONE;

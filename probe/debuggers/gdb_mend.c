@@ -1,4 +1,4 @@
-#include "debuggers/gdb_mend.h"
+#include "debuggers/gdb_session.h"
 
 #include "base/socket.h"
 
@@ -18,17 +18,15 @@ enum {
 
 /* ---- the same connection ---- */
 
-/* Only the answer to this question holds these words: what arrives before it is late, and dropped. */
-static const char mark_question[] = "qSupported:swbreak+;hwbreak+;vContSupported+;xmlRegisters=arm,i386";
+/* Only the answer to the greeting holds these words: what arrives before it is late, and dropped. */
 static const char mark_answer[] = "PacketSize=";
 
 static bool find_mark(struct gdb_session *session, const struct deadline *deadline, struct error *error)
 {
     struct gdb_wire *wire = &session->wire;
-    size_t length;
     for (unsigned stray = 0; stray < STRAY; stray++) {
         struct error damaged = {0};
-        enum gdb_came came = gdb_wire_receive(wire, &length, deadline, &damaged);
+        enum gdb_came came = gdb_wire_receive(wire, deadline, &damaged);
         if (came == GDB_CAME && strstr(wire->payload, mark_answer) != NULL)
             return true;
         if (came == GDB_CAME)
@@ -42,8 +40,7 @@ static bool find_mark(struct gdb_session *session, const struct deadline *deadli
 
 static bool ask_why(struct gdb_session *session, const struct deadline *deadline, struct error *error)
 {
-    size_t length;
-    return gdb_ask(session, "?", &length, deadline, error) &&
+    return gdb_ask(session, "?", deadline, error) &&
            (gdb_take_stop(session, &session->mended_stop) ||
             gdb_wire_lose(&session->wire, ERROR_LINK_PROTOCOL, " does not say where the core is", error));
 }
@@ -52,7 +49,6 @@ static bool ask_why(struct gdb_session *session, const struct deadline *deadline
 static bool stand_still(struct gdb_session *session, const struct debugger_facts *facts,
                         const struct deadline *deadline, struct error *error)
 {
-    size_t length;
     if (!ask_why(session, deadline, error))
         return false;
     if (!server_row(facts->server)->answers_running || strncmp(session->wire.payload + 1, "00", 2) != 0)
@@ -60,7 +56,7 @@ static bool stand_still(struct gdb_session *session, const struct debugger_facts
     if (!gdb_wire_send_raw(&session->wire, INTERRUPT, deadline, error))
         return false;
     do {
-        if (gdb_wire_receive(&session->wire, &length, deadline, error) != GDB_CAME)
+        if (gdb_wire_receive(&session->wire, deadline, error) != GDB_CAME)
             return gdb_wire_lose(&session->wire, ERROR_LINK_LOST, " does not halt the core", error);
     } while (!gdb_take_stop(session, &session->mended_stop));
     return true;
@@ -77,7 +73,7 @@ static bool mend_here(struct gdb_session *session, const struct debugger_facts *
     if (session->running && !server_row(facts->server)->answers_running &&
         !gdb_wire_send_raw(wire, INTERRUPT, &soon, error))
         return false;
-    return gdb_wire_send(wire, mark_question, sizeof mark_question - 1, &soon, error) &&
+    return gdb_wire_send(wire, GDB_GREETING, strlen(GDB_GREETING), &soon, error) &&
            find_mark(session, &soon, error) && stand_still(session, facts, &soon, error);
 }
 
@@ -196,12 +192,11 @@ static const char openocd_resume[] = "if {[catch {resume}] && [[target current] 
 
 bool gdb_clear_breakpoints(struct gdb_session *session, const struct deadline *deadline, struct error *error)
 {
-    size_t length;
     for (; session->n_set > 0; session->n_set--) {
         const struct gdb_set *set = &session->set[session->n_set - 1];
         char clear[64];
         snprintf(clear, sizeof clear, "z1,%" PRIx64 ",%x", set->at, set->size);
-        if (!gdb_ask(session, clear, &length, deadline, error))
+        if (!gdb_ask(session, clear, deadline, error))
             return false;
     }
     return true;
@@ -215,7 +210,6 @@ static bool detach(struct gdb_session *session, struct debugger *debugger, struc
     struct debugger_stop stop;
     struct error why = {0}, refused = {0};
     char text[64];
-    size_t length;
     if (!gdb_mend(session, &debugger->facts, &soon, error))
         return false;
     if (!session->server_told && !session->running &&
@@ -236,7 +230,7 @@ static bool detach(struct gdb_session *session, struct debugger *debugger, struc
         return error_set(error, refused.kind, "OpenOCD cannot resume it");
     }
     error_clear(&why);
-    bool gone = gdb_ask(session, "D", &length, &soon, &why) || session->wire.hung_up || by_monitor;
+    bool gone = gdb_ask(session, "D", &soon, &why) || session->wire.hung_up || by_monitor;
     if (refused.kind != ERROR_NONE)
         return error_copy(error, &refused);
     return gone || error_copy(error, &why);
@@ -262,5 +256,5 @@ bool gdb_let_go(struct gdb_session *session, struct debugger *debugger, struct e
         "%s: the core %s: %s%s. A debugger's `continue` there, or OpenOCD's `resume`, lets it run",
         debugger->facts.name,
         runs ? "was running and will halt at a breakpoint that is left" : "is left halted", why.text,
-        waits ? " (it was told to let the core go, and may do so when it goes on)" : "");
+        waits ? " (it was asked to let the core go, and may do so when it goes on)" : "");
 }

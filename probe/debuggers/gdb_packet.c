@@ -325,8 +325,7 @@ static enum gdb_came take_event(struct gdb_wire *wire, enum gdb_event event, con
     return GDB_CAME_NOT;
 }
 
-enum gdb_came gdb_wire_receive(struct gdb_wire *wire, size_t *length, const struct deadline *deadline,
-                               struct error *error)
+enum gdb_came gdb_wire_receive(struct gdb_wire *wire, const struct deadline *deadline, struct error *error)
 {
     if (wire->lost) {
         gdb_wire_tell_lost(wire, error);
@@ -339,9 +338,9 @@ enum gdb_came gdb_wire_receive(struct gdb_wire *wire, size_t *length, const stru
                                                     wire->in_n - wire->in_taken, &taken);
             wire->in_taken += taken;
             enum gdb_came came = take_event(wire, event, deadline, error);
-            *length = wire->decoder.used;
+            wire->length = wire->decoder.used;
             if (came == GDB_CAME)
-                log_text(wire->log, '<', "gdb", wire->payload, *length);
+                log_text(wire->log, '<', "gdb", wire->payload, wire->length);
             if (came != GDB_CAME_NOT)
                 return came;
         }

@@ -70,6 +70,7 @@ struct gdb_wire {
     bool noise;               /* any byte arrived */
     bool heard;               /* a packet or an acknowledgement arrived */
     char payload[GDB_PAYLOAD + 1]; /* received last */
+    size_t length;                 /* of it */
     struct gdb_decoder decoder;
     uint8_t in[GDB_CHUNK];
     size_t in_n, in_taken;
@@ -91,8 +92,7 @@ bool gdb_wire_send_raw(struct gdb_wire *wire, char byte, const struct deadline *
                        struct error *error);
 /* The next packet, into wire->payload, acknowledged. GDB_CAME_NOT: the deadline passed; `error` is set for
  * GDB_CAME_NEVER only. */
-enum gdb_came gdb_wire_receive(struct gdb_wire *wire, size_t *length, const struct deadline *deadline,
-                               struct error *error);
+enum gdb_came gdb_wire_receive(struct gdb_wire *wire, const struct deadline *deadline, struct error *error);
 /* Marks it lost; always false. `why` goes on after the peer's name: " does not answer". */
 bool gdb_wire_lose(struct gdb_wire *wire, enum error_kind kind, const char *why, struct error *error);
 /* Says that it is lost; always false. */

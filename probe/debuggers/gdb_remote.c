@@ -1,7 +1,4 @@
-#include "debuggers/gdb_remote.h"
-
 #include "base/socket.h"
-#include "debuggers/gdb_mend.h"
 #include "debuggers/gdb_session.h"
 
 #include <fcntl.h>
@@ -52,7 +49,7 @@ static bool must_be_halted(struct debugger *debugger, const struct deadline *dea
            error_advise(
                error, ERROR_FAULT,
                "stat, watch and doctor need OpenOCD's Tcl port or a CMSIS-DAP probe; delta works here.",
-               "through %s a core can be looked at only while it is halted",
+               "through %s a core can be read only while it is halted",
                session_of(debugger)->wire.is_gdb ? "GDB" : "a GDB server");
 }
 
@@ -60,11 +57,10 @@ static bool must_be_halted(struct debugger *debugger, const struct deadline *dea
 static bool select_thread(struct gdb_session *session, const struct deadline *deadline, struct error *error)
 {
     char question[GDB_THREAD + 4];
-    size_t length;
     if (session->wire.is_gdb || session->thread[0] == '\0' || strcmp(session->thread, session->selected) == 0)
         return true;
     snprintf(question, sizeof question, "Hg%s", session->thread);
-    if (!gdb_ask(session, question, &length, deadline, error))
+    if (!gdb_ask(session, question, deadline, error))
         return false;
     if (!gdb_is_ok(session))
         return error_set(error, ERROR_LINK_PROTOCOL, "the GDB server does not know its own thread %s",
@@ -77,14 +73,14 @@ static bool read_some(struct gdb_session *session, uint64_t at, void *out, size_
                       const struct deadline *deadline, struct error *error)
 {
     char question[64];
-    size_t length, got;
+    size_t got;
     snprintf(question, sizeof question, "m%" PRIx64 ",%zx", at, n);
-    if (!gdb_ask(session, question, &length, deadline, error))
+    if (!gdb_ask(session, question, deadline, error))
         return false;
     if (gdb_is_refusal(session))
         return error_set(error, ERROR_FAULT, "%s cannot read 0x%08" PRIX64 " (%.256s)", session->wire.peer,
                          at, gdb_refusal(session));
-    if (!gdb_hex_read(session->wire.payload, length, out, n, &got) || got > n)
+    if (!gdb_hex_read(session->wire.payload, session->wire.length, out, n, &got) || got > n)
         return gdb_wire_lose(&session->wire, ERROR_LINK_PROTOCOL, "'s memory makes no sense", error);
     return got == n || error_set(error, ERROR_FAULT, "%s reads only %zu bytes at 0x%08" PRIX64,
                                  session->wire.peer, got, at);
@@ -116,18 +112,17 @@ static bool write_some(struct gdb_session *session, uint64_t at, const void *byt
                        const struct deadline *deadline, struct error *error)
 {
     char question[2 * WRITE_MOST + 64];
-    size_t length;
     if (n >= BINARY_LEAST && !session->no_binary) {
         int used = snprintf(question, sizeof question, "X%" PRIx64 ",%zx:", at, n);
         memcpy(question + used, bytes, n);
-        if (!gdb_ask_bytes(session, question, (size_t)used + n, &length, deadline, error))
+        if (!gdb_ask_bytes(session, question, (size_t)used + n, deadline, error))
             return false;
-        session->no_binary = length == 0;
+        session->no_binary = session->wire.length == 0;
     }
     if (n < BINARY_LEAST || session->no_binary) {
         int used = snprintf(question, sizeof question, "M%" PRIx64 ",%zx:", at, n);
         gdb_hex_write(bytes, n, question + used);
-        if (!gdb_ask(session, question, &length, deadline, error))
+        if (!gdb_ask(session, question, deadline, error))
             return false;
     }
     if (!gdb_is_ok(session) && !gdb_is_refusal(session))
@@ -166,13 +161,12 @@ static bool breakpoint(struct debugger *debugger, uint64_t at, unsigned size, bo
 {
     struct gdb_session *session = session_of(debugger);
     char question[64];
-    size_t length;
     if (!must_be_halted(debugger, deadline, error))
         return false;
     if (set)
         note_breakpoint(session, at, size, true);
     snprintf(question, sizeof question, "%c1,%" PRIx64 ",%x", set ? 'Z' : 'z', at, size);
-    if (!gdb_ask(session, question, &length, deadline, error))
+    if (!gdb_ask(session, question, deadline, error))
         return false;
     if (set ? gdb_is_refusal(session) : gdb_is_ok(session) || gdb_is_refusal(session))
         note_breakpoint(session, at, size, false);
@@ -180,7 +174,7 @@ static bool breakpoint(struct debugger *debugger, uint64_t at, unsigned size, bo
         return true;
     if (!gdb_is_refusal(session))
         return out_of_step(session, error);
-    if (length == 0)
+    if (session->wire.length == 0)
         return error_set(error, ERROR_NO_COMPARATOR, "%s knows no hardware breakpoints", session->wire.peer);
     return error_set(error, ERROR_ADDRESS, "%s cannot %s a breakpoint at 0x%08" PRIX64 " (%.256s)",
                      session->wire.peer, set ? "set" : "clear", at, gdb_refusal(session));
@@ -216,13 +210,12 @@ static enum debugger_wait remote_wait_for(struct debugger *debugger, struct debu
                                           const struct deadline *deadline, struct error *error)
 {
     struct gdb_session *session = session_of(debugger);
-    size_t length;
     if (session->mended && !session->running) {
         *stop = session->mended_stop;
         return DEBUGGER_STOPPED;
     }
     do {
-        enum gdb_came came = gdb_wire_receive(&session->wire, &length, deadline, error);
+        enum gdb_came came = gdb_wire_receive(&session->wire, deadline, error);
         if (came == GDB_CAME_NOT)
             return DEBUGGER_RUNS;
         if (came == GDB_CAME_NEVER)
@@ -281,29 +274,28 @@ static bool read_one(struct gdb_session *session, const struct gdb_register *whi
                      const struct deadline *deadline, struct error *error)
 {
     char question[32];
-    size_t length;
     if (session->no_single_registers)
         return true;
     snprintf(question, sizeof question, "p%x", which->number);
-    if (!gdb_ask(session, question, &length, deadline, error))
+    if (!gdb_ask(session, question, deadline, error))
         return false;
     if (gdb_is_refusal(session))
         session->no_single_registers = true;
     else
-        gdb_cache(session, which->number, session->wire.payload, at_most(length, hex_digits(which)));
+        gdb_cache(session, which->number, session->wire.payload,
+                  at_most(session->wire.length, hex_digits(which)));
     return true;
 }
 
 static bool read_all(struct gdb_session *session, const struct deadline *deadline, struct error *error)
 {
-    size_t length;
-    if (!gdb_ask(session, "g", &length, deadline, error))
+    if (!gdb_ask(session, "g", deadline, error))
         return false;
     session->n_cached = 0;
     for (size_t i = 0; i < session->features.n && !gdb_is_refusal(session); i++) {
         const struct gdb_register *one = &session->features.registers[i];
         size_t digits = hex_digits(one);
-        if (digits <= 16 && 2 * one->offset + digits <= length)
+        if (digits <= 16 && 2 * one->offset + digits <= session->wire.length)
             gdb_cache(session, one->number, session->wire.payload + 2 * one->offset, digits);
     }
     return true;
@@ -332,7 +324,7 @@ static bool read_register(struct debugger *debugger, const char *name, uint64_t 
         value = cached(session, which->number);
     }
     if (value == NULL)
-        return error_advise(error, ERROR_FAULT, "", "%s does not tell its register %s", session->wire.peer,
+        return error_advise(error, ERROR_FAULT, "", "%s does not give its register %s", session->wire.peer,
                             name);
     *out = value->value;
     return true;
@@ -392,8 +384,7 @@ static struct debugger *open_session(int fd, bool is_gdb, const char *name, cons
     struct debugger_stop stop;
     if (remote == NULL) {
         close(fd);
-        error_set(error, ERROR_SYSTEM, "out of memory");
-        return NULL;
+        return error_null(error, ERROR_SYSTEM, "out of memory");
     }
     struct gdb_session *session = &remote->session;
     remote->debugger.ops = &ops;
@@ -419,7 +410,7 @@ struct debugger *gdb_remote_open(int fd, bool is_gdb, const struct log *log, con
     int flags = fcntl(fd, F_GETFL);
     if (flags >= 0 && fcntl(fd, F_SETFL, flags | O_NONBLOCK) == 0)
         return open_session(fd, is_gdb, "gdb", "", 0, log, deadline, error);
-    error_set(error, ERROR_SYSTEM, "descriptor %d is no socket", fd);
+    error_set(error, ERROR_SYSTEM, "descriptor %d is not a socket", fd);
     close(fd);
     return NULL;
 }

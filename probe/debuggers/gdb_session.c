@@ -30,19 +30,20 @@ static bool is_stop(const char *payload)
 }
 
 /* Console output. By an empty one OpenOCD says that it is still there. */
-static bool is_console(const char *payload, size_t length)
+static bool is_console(const struct gdb_wire *wire)
 {
-    return payload[0] == 'O' && length % 2 == 1 && (length == 1 || is_hex(payload[1]));
+    return wire->payload[0] == 'O' && wire->length % 2 == 1 &&
+           (wire->length == 1 || is_hex(wire->payload[1]));
 }
 
-static bool receive_answer(struct gdb_session *session, bool stops_count, size_t *length,
-                           const struct deadline *deadline, struct error *error)
+static bool receive_answer(struct gdb_session *session, bool stops_count, const struct deadline *deadline,
+                           struct error *error)
 {
     struct gdb_wire *wire = &session->wire;
     for (unsigned stray = 0; stray < STRAY; stray++) {
-        switch (gdb_wire_receive(wire, length, deadline, error)) {
+        switch (gdb_wire_receive(wire, deadline, error)) {
         case GDB_CAME:
-            if (is_console(wire->payload, *length) || (!stops_count && is_stop(wire->payload)))
+            if (is_console(wire) || (!stops_count && is_stop(wire->payload)))
                 continue;
             return true;
         case GDB_CAME_NOT:
@@ -60,14 +61,13 @@ static bool nothing_waits(struct gdb_session *session, struct error *error)
 {
     struct gdb_wire *wire = &session->wire;
     const struct deadline now = deadline_in_ms(0, NULL);
-    size_t length;
     if (wire->acks)
         return true;
     for (unsigned stray = 0; stray < STRAY; stray++) {
-        enum gdb_came came = gdb_wire_receive(wire, &length, &now, error);
+        enum gdb_came came = gdb_wire_receive(wire, &now, error);
         if (came != GDB_CAME)
             return came == GDB_CAME_NOT;
-        if (!is_console(wire->payload, length) && !is_stop(wire->payload))
+        if (!is_console(wire) && !is_stop(wire->payload))
             break;
     }
     return gdb_wire_lose(wire, ERROR_LINK_PROTOCOL, " answers what it was not asked", error);
@@ -103,18 +103,18 @@ static bool session_ask(struct gdb_session *session, const void *question, size_
            gdb_wire_send(&session->wire, question, n, most, error);
 }
 
-bool gdb_ask_bytes(struct gdb_session *session, const void *question, size_t n, size_t *length,
+bool gdb_ask_bytes(struct gdb_session *session, const void *question, size_t n,
                    const struct deadline *deadline, struct error *error)
 {
     struct deadline most = answer_time(session, deadline);
     return session_ask(session, question, n, deadline, &most, error) &&
-           receive_answer(session, n == 1 && *(const char *)question == '?', length, &most, error);
+           receive_answer(session, n == 1 && *(const char *)question == '?', &most, error);
 }
 
-bool gdb_ask(struct gdb_session *session, const char *question, size_t *length,
-             const struct deadline *deadline, struct error *error)
+bool gdb_ask(struct gdb_session *session, const char *question, const struct deadline *deadline,
+             struct error *error)
 {
-    return gdb_ask_bytes(session, question, strlen(question), length, deadline, error);
+    return gdb_ask_bytes(session, question, strlen(question), deadline, error);
 }
 
 bool gdb_is_ok(const struct gdb_session *session)
@@ -152,15 +152,15 @@ bool gdb_monitor(struct gdb_session *session, const char *command, char *out, si
         return false;
     for (;;) {
         char text[GDB_CHUNK];
-        enum gdb_came came = gdb_wire_receive(wire, &length, &most, error);
+        enum gdb_came came = gdb_wire_receive(wire, &most, error);
         if (came == GDB_CAME_NOT)
             return gdb_wire_lose(wire, ERROR_LINK_LOST, " does not answer", error);
         if (came == GDB_CAME_NEVER)
             return false;
-        bool more = is_console(wire->payload, length), stop = !more && is_stop(wire->payload);
+        bool more = is_console(wire), stop = !more && is_stop(wire->payload);
         /* Output without an end always finds the socket ready */
         if ((more || stop) && deadline_passed(&most))
-            return gdb_wire_lose(wire, ERROR_LINK_LOST, " does not come to an end", error);
+            return gdb_wire_lose(wire, ERROR_LINK_LOST, " does not end", error);
         if (stop)
             continue;
         if (!more && gdb_is_refusal(session))
@@ -272,14 +272,13 @@ bool gdb_name_core(struct gdb_session *session, const struct debugger_facts *fac
                    struct debugger_stop *stop, const struct deadline *deadline, struct error *error)
 {
     char question[GDB_THREAD + 32], about[128];
-    size_t length, n;
+    size_t n;
     if (stop->thread[0] == '\0' || !server_row(facts->server)->names_cores)
         return true;
     snprintf(question, sizeof question, "qThreadExtraInfo,%s", stop->thread);
-    if (!gdb_ask(session, question, &length, deadline, error))
+    if (!gdb_ask(session, question, deadline, error))
         return false;
-    if (length >= 2 * sizeof about ||
-        !gdb_hex_read(session->wire.payload, length, about, sizeof about - 1, &n))
+    if (!gdb_hex_read(session->wire.payload, session->wire.length, about, sizeof about - 1, &n))
         return true;
     about[n] = '\0';
     take_core_name(about, stop->core, sizeof stop->core);
@@ -290,10 +289,10 @@ bool gdb_name_core(struct gdb_session *session, const struct debugger_facts *fac
 static bool find_cores(struct gdb_session *session, struct debugger_facts *facts, struct debugger_stop *stop,
                        const struct deadline *deadline, struct error *error)
 {
-    size_t length;
     if (stop->thread[0] == '\0' && server_row(facts->server)->names_cores) {
-        if (!gdb_ask(session, "qC", &length, deadline, error))
+        if (!gdb_ask(session, "qC", deadline, error))
             return false;
+        size_t length = session->wire.length;
         if (strncmp(session->wire.payload, "QC", 2) == 0 && length - 2 < sizeof stop->thread &&
             strspn(session->wire.payload + 2, "0123456789abcdef") == length - 2)
             snprintf(stop->thread, sizeof stop->thread, "%s", session->wire.payload + 2);
@@ -362,16 +361,16 @@ static bool fetch(void *context, const char *name, const char **text, size_t *le
     source->length = 0;
     for (unsigned pieces = 0;; pieces++) {
         char question[128];
-        size_t n;
         if (strlen(name) > 64 || strpbrk(name, ":;,#$") != NULL)
             return error_set(error, ERROR_LINK_PROTOCOL,
                              "the GDB server's description names a file that makes no sense");
         snprintf(question, sizeof question, "qXfer:features:read:%s:%zx,%x", name, source->length, ASKED_FOR);
-        if (!gdb_ask(session, question, &n, source->deadline, error))
+        if (!gdb_ask(session, question, source->deadline, error))
             return false;
         const char *payload = session->wire.payload;
+        size_t n = session->wire.length;
         if (n == 0 || (payload[0] != 'm' && payload[0] != 'l') || (payload[0] == 'm' && n == 1))
-            return error_set(error, ERROR_LINK_PROTOCOL, "the GDB server does not tell what is in %.64s",
+            return error_set(error, ERROR_LINK_PROTOCOL, "the GDB server does not say what is in %.64s",
                              name);
         if (source->length + n > GDB_XML_BYTES || pieces == PIECES)
             return error_set(error, ERROR_LINK_PROTOCOL, "the GDB server's %.64s is too long", name);
@@ -398,8 +397,7 @@ static bool read_features(struct gdb_session *session, const struct deadline *de
         return true;
     }
     /* gdbserver crashes if it is asked for its description before a thread is chosen */
-    size_t ignored;
-    if (!gdb_ask(session, "Hg0", &ignored, deadline, error))
+    if (!gdb_ask(session, "Hg0", deadline, error))
         return false;
     bool ok = gdb_features_read(&session->features, &documents, error);
     free(source.text);
@@ -427,9 +425,8 @@ bool gdb_tell_server(struct gdb_session *session, struct debugger_facts *facts,
                      const struct deadline *deadline, struct error *error)
 {
     char text[512];
-    size_t length;
     struct error refused = {0};
-    if (!gdb_ask(session, "qqemu.sstepbits", &length, deadline, error))
+    if (!gdb_ask(session, "qqemu.sstepbits", deadline, error))
         return false;
     if (strncmp(session->wire.payload, "ENABLE=", 7) == 0) {
         facts->server = SERVER_QEMU;
@@ -451,14 +448,13 @@ static bool pass_signals(struct gdb_session *session, const struct deadline *dea
 {
     enum { REAL_TIME_33 = 45, REAL_TIME_63 = 75 };
     char question[160] = "QPassSignals:1;d;e;10;14;17;1a;1b;1c;1e;1f";
-    size_t length;
     if (!session->has_pass_signals)
         return true;
     for (unsigned number = REAL_TIME_33; number <= REAL_TIME_63; number++) {
         size_t used = strlen(question);
         snprintf(question + used, sizeof question - used, ";%x", number);
     }
-    return gdb_ask(session, question, &length, deadline, error); /* if refused, they stop it */
+    return gdb_ask(session, question, deadline, error); /* if refused, they stop it */
 }
 
 void gdb_session_forget(struct gdb_session *session)
@@ -471,13 +467,11 @@ void gdb_session_forget(struct gdb_session *session)
 bool gdb_session_begin(struct gdb_session *session, struct debugger_facts *facts, struct debugger_stop *stop,
                        const struct deadline *deadline, struct error *error)
 {
-    size_t length;
     struct error why = {0};
     session->packet_size = 400; /* what every server takes, GDB manual E.4 */
     /* A late answer to an earlier client would else be taken for ours */
     if (!gdb_wire_send_raw(&session->wire, '+', deadline, &why) ||
-        !gdb_ask(session, "qSupported:swbreak+;hwbreak+;vContSupported+;xmlRegisters=arm,i386", &length,
-                 deadline, &why))
+        !gdb_ask(session, GDB_GREETING, deadline, &why))
         return why.kind == ERROR_LINK_LOST && !session->wire.heard && !session->wire.hung_up &&
                        !session->wire.noise
                    ? error_advise(
@@ -492,18 +486,18 @@ bool gdb_session_begin(struct gdb_session *session, struct debugger_facts *facts
                    : error_copy(error, &why);
     take_supported(session, facts);
     if (session->has_no_ack) {
-        if (!gdb_ask(session, "QStartNoAckMode", &length, deadline, error))
+        if (!gdb_ask(session, "QStartNoAckMode", deadline, error))
             return false;
         session->wire.acks = !gdb_is_ok(session);
     }
-    if (!read_features(session, deadline, error) || !gdb_ask(session, "?", &length, deadline, error))
+    if (!read_features(session, deadline, error) || !gdb_ask(session, "?", deadline, error))
         return false;
     if (!gdb_take_stop(session, stop))
         return error_set(error, ERROR_NOT_A_PROBE, "%s does not say where the core is (%.256s)",
                          session->wire.peer, gdb_refusal(session));
     if (stop->why == DEBUGGER_ENDED)
         return error_set(error, ERROR_NO_CORE, "the GDB server has no core to debug");
-    if (!gdb_ask(session, "vCont?", &length, deadline, error))
+    if (!gdb_ask(session, "vCont?", deadline, error))
         return false;
     session->has_vcont = strncmp(session->wire.payload, "vCont;", 6) == 0;
     tell_profile(&session->features, facts);

@@ -5,12 +5,51 @@
 #pragma once
 
 #include "debuggers/debugger.h"
-#include "debuggers/gdb_features.h"
 #include "debuggers/gdb_packet.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+/*
+ * Features: a GDB server's target description (target.xml and its includes, GDB manual, appendix G): the
+ * architecture, and the registers by name, number and size. Depth, documents, bytes and registers are
+ * bounded. Expat reads the XML; entities are refused.
+ */
+enum {
+    GDB_REGISTERS = 1024,
+    GDB_NAME = 32,
+    GDB_XML_BYTES = 512 * 1024,
+    GDB_XML_DOCUMENTS = 64,
+    GDB_XML_DEPTH = 8
+};
+
+struct gdb_register {
+    char name[GDB_NAME];
+    unsigned number, bits;
+    size_t offset; /* in a `g` packet, in bytes */
+};
+
+struct gdb_features {
+    char architecture[48]; /* "arm", "aarch64"; "" if unknown */
+    bool m_profile;        /* a feature org.gnu.gdb.arm.m-profile */
+    struct gdb_register registers[GDB_REGISTERS];
+    size_t n;
+};
+
+/* The source of documents: false with `error` if there is none of that name. `text` is valid until the next
+ * call. */
+struct gdb_documents {
+    void *context;
+    bool (*fetch)(void *context, const char *name, const char **text, size_t *length, struct error *error);
+};
+
+bool gdb_features_read(struct gdb_features *features, const struct gdb_documents *documents,
+                       struct error *error);
+/* For a server that describes nothing: r0 to r15 and cpsr, as GDB numbers them on Arm. */
+void gdb_features_assume_arm(struct gdb_features *features);
+/* By name, in any case; NULL: there is none. */
+const struct gdb_register *gdb_features_find(const struct gdb_features *features, const char *name);
 
 enum { GDB_CACHE = 64, GDB_THREAD = 32, GDB_SET = 16, GDB_HOST = 256 };
 
@@ -31,7 +70,7 @@ struct gdb_session {
         uint64_t value;
     } cache[GDB_CACHE];
     size_t n_cached;
-    /* For gdb_mend.h. */
+    /* For gdb_mend.c. */
     char host[GDB_HOST];
     uint16_t port;   /* 0: no new connection can be made. Of GDB: its server's, free once GDB has died */
     struct gdb_set { /* breakpoints that are set */
@@ -45,10 +84,12 @@ struct gdb_session {
     struct deadline mend_until;       /* no attempt after it */
 };
 
+#define GDB_GREETING "qSupported:swbreak+;hwbreak+;vContSupported+;xmlRegisters=arm,i386"
+
 /* Asks; the answer is in wire.payload. */
-bool gdb_ask(struct gdb_session *session, const char *question, size_t *length,
-             const struct deadline *deadline, struct error *error);
-bool gdb_ask_bytes(struct gdb_session *session, const void *question, size_t n, size_t *length,
+bool gdb_ask(struct gdb_session *session, const char *question, const struct deadline *deadline,
+             struct error *error);
+bool gdb_ask_bytes(struct gdb_session *session, const void *question, size_t n,
                    const struct deadline *deadline, struct error *error);
 /* The answer is "OK". */
 bool gdb_is_ok(const struct gdb_session *session);
@@ -78,3 +119,18 @@ bool gdb_name_core(struct gdb_session *session, const struct debugger_facts *fac
  * more.
  */
 bool gdb_is_belated(struct gdb_session *session, const struct debugger_stop *stop);
+
+/*
+ * After a fault on the connection to a GDB server: what still works so that registers are put back and the
+ * core runs on. A damaged packet or a pause leaves the connection usable, if question and answer are brought
+ * in step again; else a new connection is made. If neither works, the server is asked blindly to let the core
+ * go: one that was only stopped may read it when it goes on.
+ */
+/* Makes a lost session usable to undo things, and halts the core; nothing to do if it is not lost. Tries for
+ * a short time in all, and then fails at once. */
+bool gdb_mend(struct gdb_session *session, struct debugger_facts *facts, const struct deadline *deadline,
+              struct error *error);
+/* Of a halted core: one whose answer was lost may be set, though nobody counts on it. */
+bool gdb_clear_breakpoints(struct gdb_session *session, const struct deadline *deadline, struct error *error);
+/* Ends a session so that the core runs on. False: it is left halted, or nobody knows; the error says it. */
+bool gdb_let_go(struct gdb_session *session, struct debugger *debugger, struct error *error);

@@ -25,20 +25,13 @@ static enum openocd_end monitor_end_of(const struct error *why)
                                                                             : OPENOCD_SILENT;
 }
 
-/* Quotes a character for a Tcl string in quotes; returns the number of characters, at most four. */
+/* Quotes a character for a Tcl string in quotes; returns the number of characters, 1 or 2. */
 static size_t put_quoted(char c, char *out)
 {
-    size_t n = 0;
-    if (strchr("\\\"$[]{};", c) != NULL && c != '\0') {
-        out[n++] = '\\';
-        out[n++] = c;
-    } else if (c == '\n') {
-        out[n++] = '\\';
-        out[n++] = 'n';
-    } else {
-        out[n++] = c;
-    }
-    return n;
+    bool quoted = c == '\n' || (strchr("\\\"$[]{};", c) != NULL && c != '\0');
+    out[0] = quoted ? '\\' : c;
+    out[1] = c == '\n' ? 'n' : c;
+    return quoted ? 2 : 1;
 }
 
 static bool tell(struct openocd_monitor *monitor, const struct deadline *deadline, struct error *error)
@@ -124,16 +117,25 @@ void openocd_monitor_init(struct openocd_monitor *monitor, struct debugger *debu
         (struct openocd_monitor){.transport = {.context = monitor, .ask = monitor_ask}, .debugger = debugger};
 }
 
+static bool ask_text(struct openocd_monitor *monitor, const char *script, char answer[SMALL],
+                     const char *otherwise, const struct deadline *deadline, struct error *error)
+{
+    size_t length = 0;
+    if (monitor_ask(monitor, script, strlen(script), answer, SMALL - 1, &length, deadline) !=
+        OPENOCD_ANSWERED)
+        return error_set(error, ERROR_LINK_PROTOCOL, "%s", otherwise);
+    answer[length] = '\0';
+    return true;
+}
+
 bool openocd_monitor_target(struct openocd_monitor *monitor, char *out, size_t size,
                             const struct deadline *deadline, struct error *error)
 {
-    static const char script[] = "target current";
     char answer[SMALL];
-    size_t length = 0;
-    if (monitor_ask(monitor, script, sizeof script - 1, answer, sizeof answer - 1, &length, deadline) !=
-        OPENOCD_ANSWERED)
-        return error_set(error, ERROR_LINK_PROTOCOL, "OpenOCD does not say which of its targets this is");
-    snprintf(out, size, "%.*s", (int)length, answer);
+    if (!ask_text(monitor, "target current", answer, "OpenOCD does not say which of its targets this is",
+                  deadline, error))
+        return false;
+    snprintf(out, size, "%s", answer);
     return true;
 }
 
@@ -141,15 +143,13 @@ bool openocd_monitor_mark(struct openocd_monitor *monitor, const char *mine, con
                           size_t size, const struct deadline *deadline, struct error *error)
 {
     char script[2 * SMALL], answer[SMALL];
-    size_t length = 0;
-    int n = snprintf(script, sizeof script,
-                     "if {![info exists ::pmu_holder] || $::pmu_holder eq {%s}} {set ::pmu_holder {%s}}; "
-                     "format %%s $::pmu_holder",
-                     strpbrk(dead, "{}\\") == NULL ? dead : "", mine);
-    if (monitor_ask(monitor, script, (size_t)n, answer, sizeof answer - 1, &length, deadline) !=
-        OPENOCD_ANSWERED)
-        return error_set(error, ERROR_LINK_PROTOCOL, "OpenOCD does not say who uses it");
-    snprintf(found, size, "%.*s", (int)length, answer);
+    snprintf(script, sizeof script,
+             "if {![info exists ::pmu_holder] || $::pmu_holder eq {%s}} {set ::pmu_holder {%s}}; "
+             "format %%s $::pmu_holder",
+             strpbrk(dead, "{}\\") == NULL ? dead : "", mine);
+    if (!ask_text(monitor, script, answer, "OpenOCD does not say who uses it", deadline, error))
+        return false;
+    snprintf(found, size, "%s", answer);
     return true;
 }
 
@@ -157,13 +157,10 @@ bool openocd_monitor_unmark(struct openocd_monitor *monitor, const char *mine,
                             const struct deadline *deadline, struct error *error)
 {
     char script[SMALL], answer[SMALL];
-    size_t length = 0;
-    int n = snprintf(
-        script, sizeof script,
-        "if {[info exists ::pmu_holder] && $::pmu_holder eq {%s}} {unset ::pmu_holder}; format {}", mine);
-    return monitor_ask(monitor, script, (size_t)n, answer, sizeof answer - 1, &length, deadline) ==
-               OPENOCD_ANSWERED ||
-           error_set(error, ERROR_LINK_PROTOCOL, "OpenOCD does not answer");
+    snprintf(script, sizeof script,
+             "if {[info exists ::pmu_holder] && $::pmu_holder eq {%s}} {unset ::pmu_holder}; format {}",
+             mine);
+    return ask_text(monitor, script, answer, "OpenOCD does not answer", deadline, error);
 }
 
 bool openocd_monitor_way(struct openocd_monitor *monitor, char *out, size_t size,
@@ -174,11 +171,9 @@ bool openocd_monitor_way(struct openocd_monitor *monitor, char *out, size_t size
                                        "in use, by a mem_ap target",
                                        "in use, by its access port's registers (apreg)"};
     char answer[SMALL];
-    size_t length = 0;
-    if (monitor_ask(monitor, script, sizeof script - 1, answer, sizeof answer - 1, &length, deadline) !=
-        OPENOCD_ANSWERED)
-        return error_set(error, ERROR_LINK_PROTOCOL, "OpenOCD does not say how it reaches its target");
-    bool known = length == 1 && answer[0] >= '0' && answer[0] <= '2';
+    if (!ask_text(monitor, script, answer, "OpenOCD does not say how it reaches its target", deadline, error))
+        return false;
+    bool known = answer[0] >= '0' && answer[0] <= '2' && answer[1] == '\0';
     snprintf(out, size, "%s", known ? ways[answer[0] - '0'] : "in use");
     return true;
 }

@@ -5,7 +5,7 @@
 #include "device/release.h"
 #include "device/run.h"
 #include "device/settings.h"
-#include "links/left_alone.h"
+#include "links/ledger.h"
 
 #include <inttypes.h>
 

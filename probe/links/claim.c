@@ -1,6 +1,6 @@
 #include "links/claim.h"
 
-#include "base/state.h"
+#include "base/values.h"
 
 #include <ctype.h>
 #include <inttypes.h>
@@ -109,11 +109,6 @@ static enum { LIVES, DIED, ELSEWHERE } holder_of(const struct claim *other, cons
         strcmp(ours->boot, "-") == 0)
         return ELSEWHERE;
     return start_of(other->process) == other->started ? LIVES : DIED;
-}
-
-bool claim_is_dead(const struct claim *other, const struct claim *ours)
-{
-    return holder_of(other, ours) == DIED;
 }
 
 static bool may_succeed(const struct claim *ours, const struct claim *other)

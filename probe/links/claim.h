@@ -26,8 +26,6 @@ void claim_make(struct claim *claim, const char *command);
 void claim_write(const struct claim *claim, char out[CLAIM_TEXT]);
 /* False: no claim. */
 bool claim_read(const char *text, struct claim *out);
-/* Its process ended. False if it runs, or if this machine cannot know. */
-bool claim_is_dead(const struct claim *other, const struct claim *ours);
 /* "NAME is in use by pmu-probe delta, process 1234 on HOST, since 14:02". Always false. */
 bool claim_refuse(const struct claim *other, const char *name, struct error *error);
 

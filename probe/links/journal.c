@@ -1,6 +1,8 @@
 #include "links/journal.h"
 
+#include "base/file.h"
 #include "base/state.h"
+#include "base/values.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -68,10 +70,8 @@ struct journal *journal_new(const struct journal_head *head, struct error *error
     if (!state_folder(folder, sizeof folder, error))
         return NULL;
     struct journal *journal = calloc(1, sizeof *journal);
-    if (journal == NULL) {
-        error_set(error, ERROR_SYSTEM, "out of memory");
-        return NULL;
-    }
+    if (journal == NULL)
+        return error_null(error, ERROR_SYSTEM, "out of memory");
     snprintf(text, sizeof text, "%u %s", head->number, head->core);
     state_key(head->link, link);
     state_key(text, core);
@@ -87,7 +87,8 @@ struct journal *journal_new(const struct journal_head *head, struct error *error
 
 void journal_warn(struct journal *journal, struct journal_warning warning)
 {
-    journal->warning = warning;
+    if (journal != NULL)
+        journal->warning = warning;
 }
 
 static bool write_slot(struct journal *journal);
@@ -110,16 +111,12 @@ static bool add_text(struct journal *journal, const char *text, size_t n)
 {
     if (n == 0)
         return true;
-    if (journal->used + n > journal->room) {
-        size_t room = 2 * (journal->used + n);
-        char *larger = realloc(journal->text, room);
-        if (larger == NULL) {
-            errno = ENOMEM;
-            return journal_fail(journal);
-        }
-        journal->text = larger;
-        journal->room = room;
+    char *larger = array_grow(journal->text, journal->used + n, &journal->room, 1);
+    if (larger == NULL) {
+        errno = ENOMEM;
+        return journal_fail(journal);
     }
+    journal->text = larger;
     memcpy(journal->text + journal->used, text, n);
     journal->used += n;
     return true;
@@ -178,11 +175,13 @@ static off_t add_head(struct journal *journal)
 /* After a line that could not be written whole, a new one would become part of it. */
 static bool takes_lines(const struct journal *journal)
 {
-    return !journal->reopened || !journal->cut;
+    return journal != NULL && (!journal->reopened || !journal->cut);
 }
 
 void journal_begin(struct journal *journal)
 {
+    if (journal == NULL)
+        return;
     if (journal->numbered && takes_lines(journal))
         add_numbers(journal, LINE_AGAIN, NULL, 0);
     journal->numbered = false;
@@ -232,22 +231,6 @@ void journal_drop(struct journal *journal, unsigned id)
         add_numbers(journal, LINE_DROP, (uint64_t[]){id}, 1);
 }
 
-static bool write_all(int fd, const char *text, size_t n)
-{
-    while (n > 0) {
-        ssize_t done = write(fd, text, n);
-        if (done < 0 && errno == EINTR)
-            continue;
-        if (done == 0)
-            errno = ENOSPC;
-        if (done <= 0)
-            return false;
-        text += done;
-        n -= (size_t)done;
-    }
-    return true;
-}
-
 static void sync_folder(const struct journal *journal)
 {
     char folder[PATH_MAX];
@@ -268,7 +251,7 @@ static void name_unfinished(const char *path, char out[PATH_MAX])
 
 static bool write_lines(struct journal *journal)
 {
-    bool ok = (journal->used == 0 || write_all(journal->fd, journal->text, journal->used)) &&
+    bool ok = file_write(journal->fd, journal->text, journal->used) &&
               (!journal->dirty || fdatasync(journal->fd) == 0);
     journal->used = 0;
     journal->dirty = false;
@@ -303,8 +286,8 @@ static bool make_file(struct journal *journal)
 
 bool journal_sync(struct journal *journal)
 {
-    if (journal->failed || (journal->fd >= 0 && journal->used == 0 && !journal->dirty))
-        return !journal->failed;
+    if (journal == NULL || journal->failed || (journal->fd >= 0 && journal->used == 0 && !journal->dirty))
+        return journal == NULL || !journal->failed;
     if (journal->fd < 0)
         return make_file(journal);
     return write_lines(journal) || journal_fail(journal);
@@ -340,7 +323,7 @@ static bool write_slot(struct journal *journal)
 /* Not synced: it is for a run that is killed. */
 bool journal_borrow(struct journal *journal, const struct step *steps, size_t n)
 {
-    if (n > JOURNAL_BORROWED)
+    if (journal == NULL || n > JOURNAL_BORROWED)
         return false;
     for (size_t i = 0; i < n; i++)
         if ((unsigned)steps[i].op >= OPS || ops[steps[i].op] == '\0')
@@ -487,7 +470,7 @@ static struct journal_entry *find_earlier(const struct journal_file *file, struc
     return NULL;
 }
 
-/* The index counts the entries of its own ledger only. */
+/* The index counts the entries of one ledger only. */
 static size_t place_of(const struct journal_file *file, uint64_t index)
 {
     return index < file->n - file->earlier ? file->earlier + (size_t)index : file->n;
@@ -675,31 +658,17 @@ bool journal_parse(const char *bytes, size_t size, struct journal_file *out, str
     return true;
 }
 
-static bool read_all(int fd, size_t most, char **bytes, size_t *size)
-{
-    *bytes = malloc(most);
-    *size = 0;
-    while (*bytes != NULL && *size < most) {
-        ssize_t n = read(fd, *bytes + *size, most - *size);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            return n == 0;
-        *size += (size_t)n;
-    }
-    return false;
-}
-
 bool journal_read(const char *path, struct journal_file *out, struct error *error)
 {
-    char *bytes = NULL;
-    size_t size = 0;
     struct stat file;
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     bool ours = fd >= 0 && fstat(fd, &file) == 0 && S_ISREG(file.st_mode) && file.st_uid == geteuid() &&
                 (file.st_mode & (S_IWGRP | S_IWOTH)) == 0;
     bool fits = ours && file.st_size < LARGEST;
-    bool whole = fits && read_all(fd, (size_t)file.st_size + 1, &bytes, &size) && bytes != NULL;
+    size_t room = fits ? (size_t)file.st_size + 1 : 0;
+    char *bytes = fits ? malloc(room) : NULL;
+    ssize_t size = bytes != NULL ? file_read(fd, bytes, room, NULL) : -1;
+    bool whole = size >= 0 && (size_t)size < room;
     if (fd < 0)
         error_set(error, ERROR_USAGE, "%.300s: %s", path, strerror(errno));
     else if (!ours)
@@ -708,7 +677,8 @@ bool journal_read(const char *path, struct journal_file *out, struct error *erro
         error_set(error, ERROR_SYSTEM, "%.300s: out of memory", path);
     else if (!whole)
         error_set(error, ERROR_USAGE, "%.300s: it cannot be read, or is too long", path);
-    bool ok = whole && (journal_parse(bytes, size, out, error) || error_prefix(error, "%.300s: ", path));
+    bool ok =
+        whole && (journal_parse(bytes, (size_t)size, out, error) || error_prefix(error, "%.300s: ", path));
     if (fd >= 0)
         close(fd);
     free(bytes);
@@ -736,10 +706,8 @@ static bool find_slot(struct journal *journal)
 struct journal *journal_reopen(const struct journal_file *file, struct error *error)
 {
     struct journal *journal = calloc(1, sizeof *journal);
-    if (journal == NULL) {
-        error_set(error, ERROR_SYSTEM, "out of memory");
-        return NULL;
-    }
+    if (journal == NULL)
+        return error_null(error, ERROR_SYSTEM, "out of memory");
     journal->reopened = journal->numbered = true;
     journal->cut = file->cut;
     snprintf(journal->path, sizeof journal->path, "%s", file->path);

@@ -58,7 +58,7 @@ struct journal_entry {
 
 /* --- writing it ----------------------------------------------------------------------------------------- */
 
-struct journal;
+struct journal; /* NULL: none is kept; what is below does nothing then */
 
 /* No file is made yet. NULL on error: there is no place for it. */
 struct journal *journal_new(const struct journal_head *head, struct error *error);

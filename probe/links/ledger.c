@@ -1,6 +1,7 @@
 #include "links/ledger_inside.h"
 
 #include "base/arm_debug.h"
+#include "base/values.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -8,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { HELD_FIRST = 64, NAP_US = 1000, SHORT_NAPS = 100, LONG_NAP_US = 4000 };
+enum { NAP_US = 1000, SHORT_NAPS = 100, LONG_NAP_US = 4000 };
 
 struct ledger *ledger_new(struct link *link)
 {
@@ -61,26 +62,21 @@ bool ledger_release_core(struct ledger *ledger, const struct deadline *deadline,
 void ledger_keep_journal(struct ledger *ledger, struct journal *journal)
 {
     ledger->book->journal = journal;
-    if (journal != NULL)
-        journal_begin(journal);
+    journal_begin(journal);
 }
 
 void ledger_end_journal(struct ledger *ledger)
 {
-    if (ledger->book->journal != NULL)
-        journal_end(ledger->book->journal);
+    journal_end(ledger->book->journal);
 }
 
 static bool ledger_make_room(struct ledger *ledger, struct error *error)
 {
-    if (ledger->book->n_held < ledger->book->room)
-        return true;
-    size_t room = ledger->book->room > 0 ? 2 * ledger->book->room : HELD_FIRST;
-    struct ledger_entry *held = realloc(ledger->book->held, room * sizeof *held);
+    struct ledger_book *book = ledger->book;
+    struct ledger_entry *held = array_grow(book->held, book->n_held + 1, &book->room, sizeof *held);
     if (held == NULL)
         return error_set(error, ERROR_SYSTEM, "out of memory");
-    ledger->book->held = held;
-    ledger->book->room = room;
+    book->held = held;
     return true;
 }
 
@@ -105,11 +101,9 @@ static struct ledger_entry *insert(struct ledger *ledger, size_t index, struct j
             is.used = true;
         }
     *entry = (struct ledger_entry){.is = is};
-    if (ledger->book->journal != NULL) {
-        for (size_t i = index; i-- > 0;) /* the journal knows nothing of actions */
-            index -= ledger->book->held[i].action.undo != NULL;
-        journal_hold(ledger->book->journal, index, &entry->is);
-    }
+    for (size_t i = index; i-- > 0;) /* the journal knows nothing of actions */
+        index -= ledger->book->held[i].action.undo != NULL;
+    journal_hold(ledger->book->journal, index, &entry->is);
     return entry;
 }
 
@@ -172,19 +166,16 @@ void ledger_note_write(struct ledger *ledger, struct address at, uint64_t value)
             return;
     if (entry->is.n_wrote < JOURNAL_WROTE) {
         entry->is.wrote[entry->is.n_wrote++] = value;
-        if (ledger->book->journal != NULL)
-            journal_wrote(ledger->book->journal, entry->is.id, value);
+        journal_wrote(ledger->book->journal, entry->is.id, value);
     } else {
         entry->is.wrote_others = true;
-        if (ledger->book->journal != NULL)
-            journal_wrote_others(ledger->book->journal, entry->is.id);
+        journal_wrote_others(ledger->book->journal, entry->is.id);
     }
 }
 
 void ledger_sync(struct ledger *ledger)
 {
-    if (ledger->book->journal != NULL)
-        (void)journal_sync(ledger->book->journal);
+    (void)journal_sync(ledger->book->journal);
 }
 
 static bool may_write(const struct ledger *ledger, struct address at)
@@ -413,7 +404,7 @@ static size_t note_borrowed(struct ledger *ledger, const struct steps *list, siz
             step = step_write(step.at, results[i - step.back]);
         given[n++] = step;
     }
-    if (ledger->book->journal != NULL && (some || *noted))
+    if (some || *noted)
         (void)journal_borrow(ledger->book->journal, given, n);
     *noted = some;
     return noted_end(list, done, some ? &loan : NULL);
@@ -507,8 +498,7 @@ static const char *name_of(const struct address *at, unsigned *number)
     return NULL;
 }
 
-/* "FP_COMP3", or the address if the register has no name here. */
-bool ledger_write_name(const struct address *at, char *out, size_t size)
+bool ledger_name(const struct address *at, char *out, size_t size)
 {
     unsigned number = UINT32_MAX;
     const char *name = name_of(at, &number);
@@ -537,12 +527,6 @@ bool ledger_entry(const struct ledger *ledger, size_t i, struct address *at, str
     return entry->action.undo == NULL;
 }
 
-void ledger_name(struct address at, char *out, size_t size)
-{
-    if (!ledger_write_name(&at, out, size))
-        out[0] = '\0';
-}
-
 void ledger_names(const struct ledger *ledger, char *out, size_t size)
 {
     size_t used = 0, others = 0;
@@ -551,7 +535,7 @@ void ledger_names(const struct ledger *ledger, char *out, size_t size)
         char name[LEDGER_NAME];
         if (ledger->book->held[i].action.undo != NULL)
             continue;
-        (void)ledger_write_name(&ledger->book->held[i].is.at, name, sizeof name);
+        (void)ledger_name(&ledger->book->held[i].is.at, name, sizeof name);
         if (others > 0 || used + strlen(name) + sizeof ", and 18446744073709551615 more" > size)
             others++;
         else
@@ -561,17 +545,16 @@ void ledger_names(const struct ledger *ledger, char *out, size_t size)
         snprintf(out + used, size - used, " and %zu more", others);
 }
 
-/* "could not restore FP_CTRL (0xE0002000) to 0x260: ..." */
 static void take_out(struct ledger *ledger, struct ledger_entry *entry)
 {
-    size_t behind = ledger->book->n_held - (size_t)(entry - ledger->book->held) - 1;
-    memmove(entry, entry + 1, behind * sizeof *entry);
+    size_t after = ledger->book->n_held - (size_t)(entry - ledger->book->held) - 1;
+    memmove(entry, entry + 1, after * sizeof *entry);
     ledger->book->n_held--;
 }
 
 static void drop(struct ledger *ledger, struct ledger_entry *entry)
 {
-    if (ledger->book->journal != NULL && entry->action.undo == NULL)
+    if (entry->action.undo == NULL)
         journal_drop(ledger->book->journal, entry->is.id);
     take_out(ledger, entry);
 }

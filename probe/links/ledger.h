@@ -10,7 +10,6 @@
 #include "base/error.h"
 #include "base/step.h"
 #include "links/journal.h"
-#include "links/left_alone.h"
 #include "links/link.h"
 
 #include <stdbool.h>
@@ -18,6 +17,7 @@
 #include <stdint.h>
 
 struct ledger;
+struct left_alone;
 
 struct ledger *ledger_new(struct link *link); /* NULL: out of memory */
 void ledger_free(struct ledger *ledger);      /* restores nothing */
@@ -110,11 +110,42 @@ size_t ledger_held(const struct ledger *ledger);
 /* What is held as number `i`; false: an undo action. restore->starts: bits that may stay on. */
 bool ledger_entry(const struct ledger *ledger, size_t i, struct address *at, struct restore *restore,
                   uint64_t *old);
-/* "DWT_COMP2", for registers that every Cortex-M has; "" for others. */
-void ledger_name(struct address at, char *out, size_t size);
+/* "DWT_COMP2", for registers that every Cortex-M has; else its address, and false. */
+bool ledger_name(const struct address *at, char *out, size_t size);
 /* "DEMCR, DWT_CTRL, 0x80001100": the registers that are held, in the order in which they were written first.
  */
 void ledger_names(const struct ledger *ledger, char *out, size_t size);
 /* Undoes everything, last first, and goes on after a failure. What could not be undone stays held. What holds
  * another value than the run's is left alone; a read that fails keeps nothing from being undone. */
 bool ledger_undo(struct ledger *ledger, const struct deadline *deadline, struct error *error);
+
+/*
+ * What an end leaves alone. A place that a run has written is put back only if it still holds what the run
+ * wrote. If not, something else has written it since, and has a use for what is there now. What starts a
+ * counter stays on if the program may count with it by now, and so do the other registers of that counter.
+ * One rule for the undoing at the end of a run, and for that of a run that did not end.
+ */
+/* What such a place holds: the run's value, the one from before the run, or another one. `now` is a read of
+ * entry->status, if the entry has one. Pure. */
+enum holds { HOLDS_OURS, HOLDS_OLD, HOLDS_OTHER };
+enum holds left_alone_holds(const struct journal_entry *entry, uint64_t now);
+
+enum left_why {
+    LEFT_WRITTEN, /* something else has written it */
+    LEFT_ON,      /* the program may use it */
+    LEFT_WITH     /* it belongs to one that is left on */
+};
+
+enum { LEFT_ROOM = 64, LEFT_NAME = 32 };
+
+struct left_alone {
+    struct left_item {
+        struct address at;
+        enum left_why why;
+        char name[LEFT_NAME];
+    } items[LEFT_ROOM];
+    size_t n;
+};
+
+/* "left alone: SYST_RVR, something else has written it since"; a line for each reason, "" for none. */
+void left_alone_tell(const struct left_alone *left, enum left_why why, char *out, size_t size);

@@ -49,5 +49,3 @@ bool ledger_write_now(struct ledger *ledger, struct address at, uint64_t value,
  * was done. */
 bool ledger_do_steps(struct ledger *ledger, const struct step *steps, size_t n, uint64_t *results,
                      struct outcome *outcome, const struct deadline *deadline, struct error *error);
-/* "DWT_COMP2", or its address, and then false. */
-bool ledger_write_name(const struct address *at, char *out, size_t size);

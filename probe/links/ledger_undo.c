@@ -8,6 +8,105 @@
 
 enum { TRIES = 3, LOOKS = 16 };
 
+/* --- what is left alone --------------------------------------------------------------------------------- */
+
+static uint64_t mask_of(const struct restore *restore)
+{
+    return restore->mask != 0 ? restore->mask : UINT64_MAX;
+}
+
+/* Bits that the run has written as 1. */
+static uint64_t ones_of(const struct journal_entry *entry)
+{
+    uint64_t ones = 0;
+    for (size_t i = 0; i < entry->n_wrote; i++)
+        ones |= entry->wrote[i];
+    return entry->wrote_others ? UINT64_MAX : ones;
+}
+
+/* Read-only bits and those that hardware changes differ from what was written: a register holds what the run
+ * wrote if every bit that differs from before was written so. Where a bit is known to take what is written,
+ * it must be as in one of the run's values. */
+enum holds left_alone_holds(const struct journal_entry *entry, uint64_t now)
+{
+    const struct restore *restore = &entry->restore;
+    uint64_t mask = mask_of(restore), exact = (restore->only_ours ? UINT64_MAX : restore->exact) & mask;
+    uint64_t up = now & ~entry->old & mask, down = entry->old & ~now & mask, ones = 0, zeros = 0;
+    uint64_t always = entry->old & mask & ~exact; /* bits that were never written as 0 */
+    bool same = exact == 0;
+    if (entry->status.size != 0)
+        return entry->n_wrote > 0 && (now & entry->test) == entry->set ? HOLDS_OURS : HOLDS_OLD;
+    if (restore->how == RESTORE_PAIR && restore->starts != 0)
+        return (up & ~ones_of(entry)) != 0 ? HOLDS_OTHER : up != 0 ? HOLDS_OURS : HOLDS_OLD;
+    if (up == 0 && down == 0)
+        return HOLDS_OLD;
+    for (size_t i = 0; i < entry->n_wrote; i++) {
+        if (restore->only_ours && ((entry->wrote[i] ^ now) & mask) == 0)
+            return HOLDS_OURS;
+        same = same || ((entry->wrote[i] ^ now) & exact) == 0;
+        ones |= entry->wrote[i];
+        zeros |= ~entry->wrote[i];
+    }
+    /* A unit that is switched off reads as zero */
+    if (entry->wrote_others || (now == 0 && (always & ~zeros) != 0))
+        return HOLDS_OURS;
+    if (restore->only_ours || entry->n_wrote == 0 || !same)
+        return HOLDS_OTHER;
+    return (up & ~ones) == 0 && (down & ~zeros) == 0 ? HOLDS_OURS : HOLDS_OTHER;
+}
+
+/* The step that expects what the run has left there, `last` being what it wrote last; false if there is
+ * nothing to compare. Where it does not match, left_alone_holds decides. */
+static bool left_alone_expected(const struct journal_entry *entry, bool wrote, uint64_t last,
+                                struct step *out)
+{
+    const struct restore *restore = &entry->restore;
+    uint64_t mask = mask_of(restore), all = UINT64_MAX >> (64 - 8 * entry->at.size);
+    if (entry->status.size != 0 || restore->moves || (!wrote && !restore->only_ours))
+        return false;
+    if (restore->how == RESTORE_PLAIN)
+        *out = step_expect(entry->at, mask & all, (wrote ? last : entry->old) & mask & all);
+    else if (restore->how == RESTORE_PAIR && restore->starts != 0)
+        *out =
+            step_expect(entry->at, mask & all & ~ones_of(entry), entry->old & mask & all & ~ones_of(entry));
+    else
+        return false;
+    return true;
+}
+
+/* Once for each address. */
+static void left_alone_add(struct left_alone *left, struct address at, enum left_why why, const char *name)
+{
+    for (size_t i = 0; i < left->n; i++)
+        if (address_same(left->items[i].at, at))
+            return;
+    if (left->n == LEFT_ROOM)
+        return;
+    struct left_item *item = &left->items[left->n++];
+    *item = (struct left_item){.at = at, .why = why};
+    snprintf(item->name, sizeof item->name, "%s", name);
+}
+
+void left_alone_tell(const struct left_alone *left, enum left_why why, char *out, size_t size)
+{
+    size_t used = 0, n = 0;
+    out[0] = '\0';
+    for (size_t i = 0; i < left->n; i++) {
+        if (left->items[i].why != why)
+            continue;
+        int more = snprintf(out + used, size - used, "%s%s",
+                            n++ > 0               ? ", "
+                            : why == LEFT_WRITTEN ? "left alone: "
+                                                  : "left on: ",
+                            left->items[i].name);
+        used += (size_t)more < size - used ? (size_t)more : size - used - 1;
+    }
+    if (n > 0 && why == LEFT_WRITTEN)
+        snprintf(out + used, size - used, ", something else has written %s since", n == 1 ? "it" : "them");
+    else if (n > 0)
+        snprintf(out + used, size - used, ", the program may use %s by now", n == 1 ? "it" : "them");
+}
+
 /* --- reading before it is written ----------------------------------------------------------------------- */
 
 void ledger_note_use(struct ledger *ledger, struct address at, uint64_t bits)
@@ -28,7 +127,7 @@ void ledger_take_left(struct ledger *ledger, struct left_alone *out)
 static void undo_leave(struct ledger *ledger, const struct ledger_entry *entry, enum left_why why)
 {
     char name[LEFT_NAME];
-    if (!ledger_write_name(&entry->is.at, name, sizeof name) && entry->name != NULL)
+    if (!ledger_name(&entry->is.at, name, sizeof name) && entry->name != NULL)
         snprintf(name, sizeof name, "%s", entry->name);
     left_alone_add(&ledger->book->left, entry->is.at, why, name);
 }
@@ -181,7 +280,7 @@ static bool put_back_plain(struct ledger *ledger, const struct ledger_entry *ent
                            const struct deadline *deadline, struct error *error)
 {
     const struct restore *restore = &entry->is.restore;
-    uint64_t mask = restore->mask != 0 ? restore->mask : UINT64_MAX, now;
+    uint64_t mask = mask_of(restore), now;
     uint64_t value = (entry->is.old & mask) | restore->key;
     struct error unread = {0};
     bool wrote;
@@ -211,13 +310,10 @@ static bool put_back_pair(struct ledger *ledger, const struct ledger_entry *entr
                           const struct deadline *deadline, struct error *error)
 {
     const struct restore *restore = &entry->is.restore;
-    uint64_t mask = restore->mask != 0 ? restore->mask : UINT64_MAX;
+    uint64_t mask = mask_of(restore);
     uint64_t came_up = now & ~entry->is.old & mask, went_down = entry->is.old & ~now & mask;
     if (restore->starts != 0 && holds(entry, now) == HOLDS_OTHER) {
-        uint64_t ours = 0;
-        for (size_t i = 0; i < entry->is.n_wrote; i++)
-            ours |= entry->is.wrote[i];
-        came_up &= ours;
+        came_up &= ones_of(&entry->is);
         undo_leave(ledger, entry, LEFT_WRITTEN);
     }
     came_up &= ~bits_left_on(ledger, entry, now);
@@ -231,7 +327,7 @@ static bool put_back(struct ledger *ledger, const struct ledger_entry *entry, co
     const struct restore *restore = &entry->is.restore;
     if (entry->action.undo != NULL)
         return entry->action.undo(entry->action.context, deadline, error);
-    uint64_t mask = restore->mask != 0 ? restore->mask : UINT64_MAX;
+    uint64_t mask = mask_of(restore);
     if (belongs_to_left(ledger, entry)) {
         undo_leave(ledger, entry, LEFT_WITH);
         return true;
@@ -271,7 +367,7 @@ bool ledger_release(struct ledger *ledger, struct address at, const struct deadl
 static void cannot_restore(struct error *error, const struct ledger_entry *entry, const struct error *why)
 {
     char name[LEDGER_NAME], place[LEDGER_NAME] = "";
-    if (ledger_write_name(&entry->is.at, name, sizeof name))
+    if (ledger_name(&entry->is.at, name, sizeof name))
         snprintf(place, sizeof place, " (0x%08" PRIX64 ")", entry->is.at.offset);
     error_set(error, why->kind, "could not restore %s%s to 0x%" PRIX64 ": %s", name, place, entry->is.old,
               why->text);
@@ -304,7 +400,7 @@ bool ledger_undo(struct ledger *ledger, const struct deadline *deadline, struct 
             error_clear(&one);
             back = put_back(ledger, &entry, deadline, &one);
         }
-        if (back && entry.action.undo == NULL && ledger->book->journal != NULL)
+        if (back && entry.action.undo == NULL)
             journal_drop(ledger->book->journal, entry.is.id);
         if (back)
             continue;

@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum view_state { VIEW_UNKNOWN, VIEW_RUNNING, VIEW_HALTED, VIEW_RESET };
+enum view_state { VIEW_UNKNOWN, VIEW_RUNNING, VIEW_HALTED, VIEW_RESET }; /* as pmu.tcl numbers them */
 
 /* One way to see memory: an OpenOCD target, an access port of a probe, a CPU. */
 struct link_view {
@@ -102,7 +102,7 @@ bool link_hold(struct link *link, bool hold, struct error *error);
 /* Before link_hold: what is read there while the core is halted, an OP_UNTIL. A server that takes us for dead
  * does not inspect a core that is halted so. NULL: it may, whenever it likes. */
 void link_hold_while(struct link *link, const struct step *halted);
-/* Marks a server that has memory as in use by us; link_close takes the mark away. ERROR_IN_USE: another
+/* Marks a server that has memory as in use by us; link_close removes the mark. ERROR_IN_USE: another
  * pmu-probe holds it. A holder that is dead is succeeded. True without such a server. */
 bool link_claim(struct link *link, const struct claim *claim, struct error *error);
 /* Puts back what a client of ours that died left in the server: polling. */

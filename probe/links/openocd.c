@@ -293,85 +293,83 @@ static const struct link_ops openocd_ops = {
     .close = openocd_close,
 };
 
-static struct openocd *openocd_new(struct error *error)
+static struct openocd *openocd_new(const struct log *log, const struct deadline *deadline,
+                                   struct error *error)
 {
     struct openocd *openocd = calloc(1, sizeof *openocd);
-    if (openocd == NULL) {
-        error_set(error, ERROR_SYSTEM, "out of memory");
-        return NULL;
-    }
+    if (openocd == NULL)
+        return error_null(error, ERROR_SYSTEM, "out of memory");
     openocd->link.ops = &openocd_ops;
     openocd->session.rpc.fd = -1;
+    openocd->session.rpc.log = log;
+    openocd->session.ending = deadline->ending;
     return openocd;
 }
 
-static struct link *openocd_opened(struct openocd *openocd, bool opened, const struct deadline *deadline,
-                                   struct error *error)
+static struct link *openocd_open(struct openocd *openocd, const struct deadline *deadline,
+                                 struct error *error)
 {
-    if (opened && openocd_session_targets(&openocd->session, "pmu_open", deadline, openocd->targets, TARGETS,
-                                          &openocd->n, error)) {
-        if (openocd->n > TARGETS)
-            openocd->n = TARGETS;
-        const char *strange = openocd->session.strange;
-        if (strange[0] != '\0')
-            snprintf(openocd->link.note, sizeof openocd->link.note,
-                     "it does not say which version of OpenOCD it is, but \"%s\"", strange);
-        return &openocd->link;
+    const char *strange = openocd->session.strange;
+    if (!openocd_session_open(&openocd->session, deadline, error) ||
+        !openocd_session_targets(&openocd->session, "pmu_open", deadline, openocd->targets, TARGETS,
+                                 &openocd->n, error)) {
+        link_close(&openocd->link);
+        return NULL;
     }
-    link_close(&openocd->link);
-    return NULL;
+    if (openocd->n > TARGETS)
+        openocd->n = TARGETS;
+    if (strange[0] != '\0')
+        snprintf(openocd->link.note, sizeof openocd->link.note,
+                 "it does not say which version of OpenOCD it is, but \"%s\"", strange);
+    return &openocd->link;
 }
 
-static struct link *openocd_begin(struct openocd *openocd, const char *host, uint16_t port,
-                                  const struct deadline *deadline, struct error *error)
+static struct link *openocd_dial(struct openocd *openocd, const char *host, uint16_t port,
+                                 const struct deadline *deadline, struct error *error)
 {
-    openocd->session.ending = deadline->ending;
-    snprintf(openocd->session.peer, sizeof openocd->session.peer, "%.100s:%u", host, port);
+    struct openocd_session *session = &openocd->session;
+    snprintf(session->host, sizeof session->host, "%s", host);
+    session->port = port;
+    snprintf(session->peer, sizeof session->peer, "%.100s:%u", host, port);
     if (openocd->name[0] == '\0')
         snprintf(openocd->name, sizeof openocd->name, "openocd %.100s:%u", host, port);
-    bool opened = openocd_session_open(&openocd->session, host, port, deadline, error);
-    return openocd_opened(openocd, opened, deadline, error);
+    return openocd_open(openocd, deadline, error);
 }
 
 struct link *openocd_connect(const char *host, uint16_t port, const struct log *log,
                              const struct deadline *deadline, struct error *error)
 {
-    struct openocd *openocd = openocd_new(error);
-    if (openocd == NULL)
-        return NULL;
-    openocd->session.rpc.log = log;
-    return openocd_begin(openocd, host, port, deadline, error);
+    struct openocd *openocd = openocd_new(log, deadline, error);
+    return openocd != NULL ? openocd_dial(openocd, host, port, deadline, error) : NULL;
 }
 
 struct link *openocd_start(const char *path, const char *const *options, size_t n, size_t named,
                            const struct log *log, const struct deadline *deadline, struct error *error)
 {
-    struct openocd *openocd = openocd_new(error);
+    struct openocd *openocd = openocd_new(log, deadline, error);
     if (openocd == NULL)
         return NULL;
     /* The link's name is what the user typed */
     size_t used = (size_t)snprintf(openocd->name, sizeof openocd->name, "openocd");
     for (size_t i = 0; i < named && used < sizeof openocd->name; i++)
         used += (size_t)snprintf(openocd->name + used, sizeof openocd->name - used, " %s", options[i]);
-    openocd->session.rpc.log = log;
     openocd->session.process = openocd_process_start(path, options, n, log, deadline, error);
     if (openocd->session.process == NULL) {
         link_close(&openocd->link);
         return NULL;
     }
-    return openocd_begin(openocd, "127.0.0.1", openocd_process_port(openocd->session.process), deadline,
-                         error);
+    return openocd_dial(openocd, "127.0.0.1", openocd_process_port(openocd->session.process), deadline,
+                        error);
 }
 
 struct link *openocd_through(const struct tcl_transport *transport, const char *name,
                              const struct deadline *deadline, struct error *error)
 {
-    struct openocd *openocd = openocd_new(error);
+    struct openocd *openocd = openocd_new(NULL, deadline, error);
     if (openocd == NULL)
         return NULL;
-    openocd->session.ending = deadline->ending;
-    snprintf(openocd->session.peer, sizeof openocd->session.peer, "%.127s", name);
-    snprintf(openocd->name, sizeof openocd->name, "%.127s", name);
-    bool opened = openocd_session_open_transport(&openocd->session, transport, deadline, error);
-    return openocd_opened(openocd, opened, deadline, error);
+    openocd->session.rpc.transport = transport;
+    snprintf(openocd->session.peer, sizeof openocd->session.peer, "%s", name);
+    snprintf(openocd->name, sizeof openocd->name, "%s", name);
+    return openocd_open(openocd, deadline, error);
 }

@@ -78,12 +78,12 @@ void openocd_text_clean(const char *text, size_t length, char *out, size_t size)
 static const char *error_in(const char *line, size_t length, size_t *left)
 {
     static const char word[] = "Error: ";
-    for (size_t i = 0; i + sizeof word - 1 <= length; i++)
-        if (memcmp(line + i, word, sizeof word - 1) == 0) {
-            *left = length - i - (sizeof word - 1);
-            return line + i + sizeof word - 1;
-        }
-    return NULL;
+    const char *found = memmem(line, length, word, sizeof word - 1);
+    if (found == NULL)
+        return NULL;
+    found += sizeof word - 1;
+    *left = length - (size_t)(found - line);
+    return found;
 }
 
 bool openocd_text_errors(const char *log, size_t length, char *out, size_t size)
@@ -281,7 +281,7 @@ bool openocd_process_tell(struct openocd_process *process, const char *what, str
     if (strstr(words, "Can't find ") != NULL)
         return error_advise(
             error, ERROR_SERVER,
-            "This OpenOCD has no such file; a newer one may have it, and --openocd PATH names another. ls "
+            "This OpenOCD lacks that file; a newer one may have it, and --openocd PATH names another. ls "
             "/usr/share/openocd/scripts/target shows the files of Debian's.",
             "%s: %s", what, words);
     return error_set(error, ERROR_SERVER, "%s: %s", what, words);

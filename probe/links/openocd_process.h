@@ -33,9 +33,8 @@ bool openocd_process_tell(struct openocd_process *process, const char *what, str
 /* The end of its log on one line, as much as fits. Waits a moment for the log's end. */
 void openocd_process_last_words(struct openocd_process *process, char *out, size_t size);
 
-/*
- * A server's words, prepared for our error texts.
- */
+/* --- a server's words, prepared for our error texts ----------------------------------------------------- */
+
 /* One line, ASCII, no longer than `size`: line ends become "; ", runs of blanks one blank. */
 void openocd_text_clean(const char *text, size_t length, char *out, size_t size);
 /* The error lines of a log without their prefixes, one a line. False: there are none. */

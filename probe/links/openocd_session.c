@@ -10,7 +10,7 @@
 
 enum {
     GRACE_MS = 1000,   /* for an answer that is on its way */
-    SILENCE_MS = 1000, /* for the answers after one that did not come, in all */
+    SILENCE_MS = 1000, /* for the answers after one that did not arrive, in all */
     SILENT_MS = 100,   /* the same, from a server that does not answer */
     REOPEN_MS = 1500,  /* for a handshake */
     REFUSED_MS = 1000, /* while connections are refused */
@@ -35,17 +35,6 @@ static void quote(const char *text, size_t length, char *out, size_t size)
     openocd_text_clean(text, length < QUOTE ? length : QUOTE, out, size);
 }
 
-/* The end of its log, if we started it. */
-static void add_last_words(struct openocd_session *session, char *out, size_t size)
-{
-    out[0] = '\0';
-    if (session->process == NULL)
-        return;
-    char words[600];
-    openocd_process_last_words(session->process, words, sizeof words);
-    snprintf(out, size, ". Its last words: %s", words);
-}
-
 /* What it was doing: `what` names a command of pmu.tcl or says how many steps were sent. */
 static const char *phase_of(const char *what, char *out, size_t size)
 {
@@ -60,7 +49,7 @@ static const char *phase_of(const char *what, char *out, size_t size)
 
 static bool lose(struct openocd_session *session, enum openocd_end end, const char *what, struct error *error)
 {
-    char words[640], phase[128];
+    char words[600] = "", phase[128];
     switch (end) {
     case OPENOCD_SILENT:
     case OPENOCD_CANCELLED:
@@ -79,12 +68,13 @@ static bool lose(struct openocd_session *session, enum openocd_end end, const ch
         break;
     }
     session->lost = true;
-    add_last_words(session, words, sizeof words);
-    return error_set(error, ERROR_LINK_LOST, "OpenOCD at %s closed the connection (%s)%s", session->peer,
-                     phase_of(what, phase, sizeof phase), words);
+    if (session->process != NULL)
+        openocd_process_last_words(session->process, words, sizeof words);
+    return error_set(error, ERROR_LINK_LOST, "OpenOCD at %s closed the connection (%s)%s%s", session->peer,
+                     phase_of(what, phase, sizeof phase),
+                     session->process != NULL ? ". Its last words: " : "", words);
 }
 
-/* The answer makes no sense: all later requests fail at once. Always false. */
 bool openocd_session_distrust(struct openocd_session *session, const char *text, size_t length,
                               struct error *error)
 {
@@ -164,9 +154,9 @@ static bool exchange(struct openocd_session *session, const char *request, size_
     note_silence(session, end);
     if (end == OPENOCD_ANSWERED)
         return true;
-    bool result = lose(session, end, what, error);
+    lose(session, end, what, error);
     session->lost = true;
-    return result;
+    return false;
 }
 
 /* One try. OPENOCD_ANSWERED with `*nonsense`: the answer makes none. */
@@ -235,7 +225,6 @@ bool openocd_session_ask(struct openocd_session *session, const char *request, s
     }
 }
 
-/* Runs a command of pmu.tcl that answers a number and a WHY but no results. */
 bool openocd_session_do(struct openocd_session *session, const char *command, const struct deadline *deadline,
                         enum why *why, struct error *error)
 {
@@ -449,7 +438,6 @@ static bool hold_anew(struct openocd_session *session, const struct deadline *de
     return exchange(session, hold, length + 1, SMALL_ANSWER, deadline, "pmu_hold", &answer, &length, error);
 }
 
-/* By the socket or the transport that the session has. */
 static bool shake_hands(struct openocd_session *session, const struct deadline *deadline, struct error *error)
 {
     session->rpc.process = session->process;
@@ -492,20 +480,9 @@ static bool open_again(struct openocd_session *session, const struct deadline *d
     }
 }
 
-bool openocd_session_open(struct openocd_session *session, const char *host, uint16_t port,
-                          const struct deadline *deadline, struct error *error)
+bool openocd_session_open(struct openocd_session *session, const struct deadline *deadline,
+                          struct error *error)
 {
-    snprintf(session->host, sizeof session->host, "%s", host);
-    session->port = port;
-    session->opened = shake_hands(session, deadline, error);
-    return session->opened;
-}
-
-bool openocd_session_open_transport(struct openocd_session *session, const struct tcl_transport *transport,
-                                    const struct deadline *deadline, struct error *error)
-{
-    session->rpc.fd = -1;
-    session->rpc.transport = transport;
     session->opened = shake_hands(session, deadline, error);
     return session->opened;
 }

@@ -34,10 +34,9 @@ struct openocd_session {
     struct ending *ending;    /* how long the end of a run may take; may be NULL */
 };
 
-bool openocd_session_open(struct openocd_session *session, const char *host, uint16_t port,
-                          const struct deadline *deadline, struct error *error);
-bool openocd_session_open_transport(struct openocd_session *session, const struct tcl_transport *transport,
-                                    const struct deadline *deadline, struct error *error);
+/* Through rpc.transport; NULL: by a socket to `host` and `port`. */
+bool openocd_session_open(struct openocd_session *session, const struct deadline *deadline,
+                          struct error *error);
 /* Ends an OpenOCD of ours, too. */
 void openocd_session_close(struct openocd_session *session);
 

@@ -1,7 +1,7 @@
 #include "links/openocd_tcl.h"
 
 #include "base/socket.h"
-#include "base/state.h"
+#include "base/values.h"
 #include "links/openocd_process.h"
 
 #include <errno.h>
@@ -64,13 +64,10 @@ static enum openocd_end speak(struct openocd_rpc *rpc, const char *request, size
                               const struct deadline *deadline)
 {
     size_t got = 0;
-    if (rpc->room < SPOKEN_ANSWER) {
-        char *buffer = realloc(rpc->buffer, SPOKEN_ANSWER);
-        if (buffer == NULL)
-            return OPENOCD_NO_MEMORY;
-        rpc->buffer = buffer;
-        rpc->room = SPOKEN_ANSWER;
-    }
+    char *buffer = array_grow(rpc->buffer, SPOKEN_ANSWER, &rpc->room, 1);
+    if (buffer == NULL)
+        return OPENOCD_NO_MEMORY;
+    rpc->buffer = buffer;
     rpc->used = rpc->consumed = 0;
     enum openocd_end end = rpc->transport->ask(rpc->transport->context, request, length, rpc->buffer,
                                                SPOKEN_ANSWER - 1, &got, deadline);
@@ -100,19 +97,6 @@ enum openocd_end openocd_rpc_send(struct openocd_rpc *rpc, const char *request, 
     return OPENOCD_ANSWERED;
 }
 
-static bool rpc_make_room(struct openocd_rpc *rpc)
-{
-    if (rpc->room - rpc->used >= READ_AT_LEAST)
-        return true;
-    size_t room = rpc->room * 2 + READ_AT_LEAST;
-    char *buffer = realloc(rpc->buffer, room);
-    if (buffer == NULL)
-        return false;
-    rpc->buffer = buffer;
-    rpc->room = room;
-    return true;
-}
-
 enum openocd_end openocd_rpc_receive(struct openocd_rpc *rpc, size_t largest, const struct deadline *deadline,
                                      const char **answer, size_t *length)
 {
@@ -137,8 +121,10 @@ enum openocd_end openocd_rpc_receive(struct openocd_rpc *rpc, size_t largest, co
             return OPENOCD_TOO_LONG;
         if (rpc->fd < 0)
             return OPENOCD_CLOSED;
-        if (!rpc_make_room(rpc))
+        char *buffer = array_grow(rpc->buffer, rpc->used + READ_AT_LEAST, &rpc->room, 1);
+        if (buffer == NULL)
             return OPENOCD_NO_MEMORY;
+        rpc->buffer = buffer;
         enum openocd_end ready = rpc_wait_for(rpc, POLLIN, deadline);
         if (ready != OPENOCD_ANSWERED)
             return ready;
@@ -187,17 +173,14 @@ const char *openocd_step_refusal(const struct step *step, size_t targets)
     switch ((enum space)at->space) {
     case SPACE_MEMORY:
         if (at->unit >= targets)
-            return "there is no such target";
+            return "that target does not exist";
         if (at->size != 1 && at->size != 2 && at->size != 4 && at->size != 8)
             return "no access has that size";
         return NULL;
     case SPACE_AP:
-        if (at->size != 4 || at->offset > 0xffc || at->offset % 4 != 0)
-            return "there is no such register";
-        return NULL;
     case SPACE_DP:
-        if (at->size != 4 || at->offset > 0xfc || at->offset % 4 != 0)
-            return "there is no such register";
+        if (at->size != 4 || at->offset > (at->space == SPACE_AP ? 0xffc : 0xfc) || at->offset % 4 != 0)
+            return "that register does not exist";
         return NULL;
     case SPACE_MSR:
     case SPACE_CORE:
@@ -211,46 +194,17 @@ static uint64_t fitted(uint64_t value, unsigned size)
     return size < 8 ? value & ((UINT64_C(1) << (8 * size)) - 1) : value;
 }
 
-static unsigned unit_number(const struct address *at)
-{
-    switch ((enum space)at->space) {
-    case SPACE_AP:
-        return UNIT_AP + at->unit;
-    case SPACE_DP:
-        return UNIT_DP + at->unit;
-    case SPACE_MEMORY:
-    case SPACE_MSR:
-    case SPACE_CORE:
-        break;
-    }
-    return at->unit;
-}
-
 static int write_item(const struct step *step, size_t length, char *out, size_t size)
 {
+    static const unsigned numbers[] = {[OP_READ] = 0, [OP_WRITE] = 1, [OP_UNTIL] = 2, [OP_EXPECT] = 3};
     const struct address *at = &step->at;
-    uint64_t a = length, b = 0;
-    unsigned op = 0;
-    switch (step->op) {
-    case OP_READ:
-        break;
-    case OP_WRITE:
-        op = 1;
-        a = fitted(step->value, at->size);
-        break;
-    case OP_UNTIL:
-    case OP_EXPECT:
-        op = step->op == OP_UNTIL ? 2 : 3;
-        a = step->mask;
-        b = step->value;
-        break;
-    case OP_COPY: /* not for links */
-    case OP_CHECK:
-    case OP_TIME:
+    unsigned unit = at->unit + (at->space == SPACE_AP ? UNIT_AP : at->space == SPACE_DP ? UNIT_DP : 0);
+    bool waits = step->op == OP_UNTIL || step->op == OP_EXPECT;
+    uint64_t a = step->op == OP_WRITE ? fitted(step->value, at->size) : waits ? step->mask : length;
+    if (step->op == OP_TIME)
         return snprintf(out, size, "4 0 0 0 0 0 ");
-    }
-    return snprintf(out, size, "%u %u %u 0x%" PRIx64 " 0x%" PRIx64 " 0x%" PRIx64 " ", op, unit_number(at),
-                    8U * at->size, at->offset, a, b);
+    return snprintf(out, size, "%u %u %u 0x%" PRIx64 " 0x%" PRIx64 " 0x%" PRIx64 " ", numbers[step->op], unit,
+                    8U * at->size, at->offset, a, waits ? step->value : 0);
 }
 
 size_t openocd_program_write(const struct step *steps, size_t n, size_t targets, char *out, size_t size)
@@ -274,7 +228,7 @@ size_t openocd_program_write(const struct step *steps, size_t n, size_t targets,
 
 static bool fits(uint64_t value, unsigned size)
 {
-    return size >= 8 || value >> (8 * size) == 0;
+    return fitted(value, size) == value;
 }
 
 bool openocd_reply_read(const char *text, size_t length, struct openocd_reply *reply)
@@ -394,16 +348,14 @@ static void take_place(struct link_view *view)
 /* A line "NUMBER STATE TYPE NAME". */
 static bool take_target(const char *line, const char *end, size_t index, struct link_view *view)
 {
-    static const enum view_state states[] = {VIEW_UNKNOWN, VIEW_RUNNING, VIEW_HALTED, VIEW_RESET};
     uint64_t of[2];
     const char *type = numbers_read(line, 10, of, 2);
-    if (type == NULL || *type++ != ' ' || of[0] != index || index > UINT16_MAX ||
-        of[1] >= sizeof states / sizeof *states)
+    if (type == NULL || *type++ != ' ' || of[0] != index || index > UINT16_MAX || of[1] > VIEW_RESET)
         return false;
     const char *blank = type < end ? memchr(type, ' ', (size_t)(end - type)) : NULL;
     if (blank == NULL || blank == type || blank + 1 == end)
         return false;
-    *view = (struct link_view){.unit = (uint16_t)index, .state = states[of[1]]};
+    *view = (struct link_view){.unit = (uint16_t)index, .state = (enum view_state)of[1]};
     openocd_text_clean(type, (size_t)(blank - type), view->type, sizeof view->type);
     openocd_text_clean(blank + 1, (size_t)(end - blank - 1), view->name, sizeof view->name);
     take_place(view);

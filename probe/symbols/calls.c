@@ -2,6 +2,7 @@
  * Whether an address can be where a callee returns to: by the call before it, and by where that call goes.
  * And what code runs if a function is called.
  */
+#include "base/values.h"
 #include "symbols/internal.h"
 
 #include <stdlib.h>
@@ -65,7 +66,7 @@ bool call_leads(struct symbols *symbols, const struct instruction *call, uint64_
     if (call->kind == GOES_CALL_BY)
         return true;
     if (table_around(symbols, call->target, &callee) == NULL)
-        return elf_is_code(symbols, call->target);
+        return symbols_is_code(symbols, call->target);
     bool is_known = table_around(symbols, pc, &here) != NULL;
     bool is_inside = is_known && here.low >= callee.low && here.low < callee.high;
     if (is_inside || (is_known && here.low == callee.high && falls_on(symbols, &callee)))
@@ -117,15 +118,10 @@ struct reached {
 
 static bool reached_grow(struct reached *reached, struct extent extent)
 {
-    enum { ROOM = 64 };
-    if (reached->n == reached->room) {
-        size_t room = reached->room > 0 ? 2 * reached->room : ROOM;
-        struct extent *items = realloc(reached->items, room * sizeof *items);
-        if (items == NULL)
-            return false;
-        reached->items = items;
-        reached->room = room;
-    }
+    struct extent *items = array_grow(reached->items, reached->n + 1, &reached->room, sizeof *items);
+    if (items == NULL)
+        return false;
+    reached->items = items;
     reached->items[reached->n++] = extent;
     return true;
 }

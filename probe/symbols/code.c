@@ -282,8 +282,8 @@ static void add_exit(struct exit_search *search, uint64_t at, unsigned popped, b
     search->n++;
     if (to == search->room)
         return;
-    for (; !conditional && to > 0 && search->out[to - 1].conditional;
-         to--) /* unconditional ones come first */
+    /* Unconditional ones are first */
+    for (; !conditional && to > 0 && search->out[to - 1].conditional; to--)
         search->out[to] = search->out[to - 1];
     search->out[to] = exit;
 }

@@ -1,6 +1,9 @@
+#include "base/file.h"
+#include "base/values.h"
 #include "symbols/internal.h"
 
 #include <elfutils/libdwelf.h>
+#include <elfutils/libdwfl.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -45,20 +48,10 @@ static bool segment_header(const struct symbols *symbols, size_t i, GElf_Phdr *o
 
 /* --- sections ------------------------------------------------------------------------------------------ */
 
-bool elf_is_code(const struct symbols *symbols, uint64_t address)
+bool symbols_is_code(const struct symbols *symbols, uint64_t address)
 {
-    size_t low = 0;
-    size_t high = symbols->code_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (address < symbols->code[middle].low)
-            high = middle;
-        else if (address >= symbols->code[middle].high)
-            low = middle + 1;
-        else
-            return true;
-    }
-    return false;
+    size_t until = sorted_until(symbols->code, symbols->code_count, sizeof *symbols->code, address);
+    return until > 0 && address < symbols->code[until - 1].high;
 }
 
 struct debug_section elf_section(Elf *elf, const char *name)
@@ -301,8 +294,7 @@ static struct symbols *open_image(uint8_t *image, size_t size, const char *file,
     struct symbols *symbols = calloc(1, sizeof *symbols);
     if (symbols == NULL) {
         free(image);
-        error_set(error, ERROR_SYSTEM, "no memory for the symbols of %s", file);
-        return NULL;
+        return error_null(error, ERROR_SYSTEM, "no memory for the symbols of %s", file);
     }
     name_copy(symbols->file, sizeof symbols->file, file, strlen(file));
     symbols->image = image;
@@ -313,8 +305,7 @@ static struct symbols *open_image(uint8_t *image, size_t size, const char *file,
     }
     if (!read_sections(symbols) || !read_segments(symbols)) {
         symbols_close(symbols);
-        error_set(error, ERROR_SYSTEM, "no memory for the symbols of %s", file);
-        return NULL;
+        return error_null(error, ERROR_SYSTEM, "no memory for the symbols of %s", file);
     }
     code_merge(symbols);
     if (symbols->machine == EM_ARM) {
@@ -344,30 +335,11 @@ void symbols_move(struct symbols *symbols, uint64_t by)
 struct symbols *symbols_open_memory(const void *bytes, size_t size, struct error *error)
 {
     uint8_t *image = malloc(size ? size : 1);
-    if (image == NULL) {
-        error_set(error, ERROR_SYSTEM, "no memory for an ELF file of %zu bytes", size);
-        return NULL;
-    }
+    if (image == NULL)
+        return error_null(error, ERROR_SYSTEM, "no memory for an ELF file of %zu bytes", size);
     if (size > 0)
         memcpy(image, bytes, size);
     return open_image(image, size, "the ELF file", error);
-}
-
-/* Reads up to `size` bytes; returns how many, or -1 and errno. */
-static ssize_t read_all(int fd, uint8_t *out, size_t size)
-{
-    size_t done = 0;
-    while (done < size) {
-        ssize_t got = read(fd, out + done, size - done);
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got < 0)
-            return -1;
-        if (got == 0)
-            break;
-        done += (size_t)got;
-    }
-    return (ssize_t)done;
 }
 
 /*
@@ -386,22 +358,62 @@ static uint8_t *read_file(const char *path, size_t *size, struct error *error)
     }
     if (!S_ISREG(status.st_mode)) {
         close(fd);
-        error_set(error, ERROR_ELF, "%s is %s, not an ELF file", path,
-                  S_ISDIR(status.st_mode) ? "a directory" : "not a plain file");
-        return NULL;
+        return error_null(error, ERROR_ELF, "%s is %s, not an ELF file", path,
+                          S_ISDIR(status.st_mode) ? "a directory" : "not a plain file");
     }
     size_t room = (size_t)status.st_size;
     uint8_t *image = malloc(room ? room : 1);
-    ssize_t got = image != NULL ? read_all(fd, image, room) : -1;
+    ssize_t got = image != NULL ? file_read(fd, image, room, NULL) : -1;
     int reason = errno;
     close(fd);
     if (got < 0) {
         free(image);
-        error_set(error, ERROR_SYSTEM, "cannot read %s: %s", path, strerror(reason));
-        return NULL;
+        return error_null(error, ERROR_SYSTEM, "cannot read %s: %s", path, strerror(reason));
     }
     *size = (size_t)got;
     return image;
+}
+
+/*
+ * The separate file that has the names and lines of a stripped program: found by its build ID or its
+ * .gnu_debuglink where GDB finds it, by libdwfl, which also compares the ID or the checksum.
+ */
+static bool debug_file_is_wanted(Elf *elf)
+{
+    bool has_symbols = false,
+         has_lines = elf_section(elf, ".debug_line").size > 0 || elf_section(elf, ".zdebug_line").size > 0;
+    for (Elf_Scn *section = NULL; (section = elf_nextscn(elf, section)) != NULL;) {
+        GElf_Shdr header;
+        has_symbols = has_symbols || (gelf_getshdr(section, &header) != NULL && header.sh_type == SHT_SYMTAB);
+    }
+    return !has_symbols || !has_lines;
+}
+
+const char *debug_file_name(Elf *elf)
+{
+    GElf_Word checksum;
+    return dwelf_elf_gnu_debuglink(elf, &checksum);
+}
+
+static bool debug_file_find(const char *path, char *out, size_t room)
+{
+    char *folders = NULL; /* libdwfl's: next to the file, .debug, /usr/lib/debug */
+    const Dwfl_Callbacks callbacks = {.find_elf = dwfl_build_id_find_elf,
+                                      .find_debuginfo = dwfl_standard_find_debuginfo,
+                                      .section_address = dwfl_offline_section_address,
+                                      .debuginfo_path = &folders};
+    const char *name = NULL;
+    Dwarf_Addr bias = 0;
+    Dwfl *session = dwfl_begin(&callbacks);
+    Dwfl_Module *module = session != NULL ? dwfl_report_offline(session, "", path, -1) : NULL;
+    out[0] = '\0';
+    if (module != NULL && dwfl_report_end(session, NULL, NULL) == 0 &&
+        dwfl_module_getdwarf(module, &bias) != NULL &&
+        dwfl_module_info(module, NULL, NULL, NULL, NULL, NULL, NULL, &name) != NULL && name != NULL &&
+        strlen(name) < room)
+        snprintf(out, room, "%s", name);
+    dwfl_end(session);
+    return out[0] != '\0';
 }
 
 /* Without it, or if it cannot be read, less is known. */
@@ -567,11 +579,6 @@ bool symbols_overlay(struct symbols *symbols, uint64_t address, char *out, size_
 bool symbols_is_movable(const struct symbols *symbols)
 {
     return symbols->is_movable;
-}
-
-bool symbols_is_code(const struct symbols *symbols, uint64_t address)
-{
-    return elf_is_code(symbols, address);
 }
 
 bool symbols_has_code(const struct symbols *symbols)

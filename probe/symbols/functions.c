@@ -2,6 +2,7 @@
  * Where the DWARF functions lie: which unit and which function an address belongs to. The units' own ranges
  * are read at once, which is fast in any program. A unit's functions are read when one of them is asked for.
  */
+#include "base/values.h"
 #include "symbols/internal.h"
 
 #include <dwarf.h>
@@ -15,14 +16,10 @@ enum { MOST_NAMESPACES = 16, MOST_RANGES = 1 << 16 };
 
 bool ranges_add(struct ranges *ranges, const struct range *range)
 {
-    if (ranges->n == ranges->room) {
-        size_t room = ranges->room > 0 ? 2 * ranges->room : 64;
-        struct range *grown = realloc(ranges->at, room * sizeof *grown);
-        if (grown == NULL)
-            return false;
-        ranges->at = grown;
-        ranges->room = room;
-    }
+    struct range *grown = array_grow(ranges->at, ranges->n + 1, &ranges->room, sizeof *grown);
+    if (grown == NULL)
+        return false;
+    ranges->at = grown;
     ranges->at[ranges->n++] = *range;
     return true;
 }
@@ -54,16 +51,8 @@ static const size_t NO_RANGE = SIZE_MAX;
 
 static const struct range *range_next(const struct ranges *ranges, uint64_t address, size_t *i)
 {
-    if (*i == NO_RANGE) {
-        *i = 0;
-        for (size_t high = ranges->n; *i < high;) {
-            size_t middle = *i + (high - *i) / 2;
-            if (ranges->at[middle].low <= address)
-                *i = middle + 1;
-            else
-                high = middle;
-        }
-    }
+    if (*i == NO_RANGE)
+        *i = sorted_until(ranges->at, ranges->n, sizeof *ranges->at, address);
     while (*i > 0 && ranges->at[*i - 1].reach > address) {
         const struct range *range = &ranges->at[--*i];
         if (address < range->high)
@@ -107,15 +96,14 @@ bool die_is_namespace(int tag)
 static void add_functions(struct symbols *symbols, size_t unit, Dwarf_Die *parent, int depth)
 {
     Dwarf_Die die;
-    if (depth > MOST_NAMESPACES || dwarf_child(parent, &die) != 0)
-        return;
-    do {
+    bool more = depth <= MOST_NAMESPACES && dwarf_child(parent, &die) == 0;
+    for (; more; more = die_next(&die)) {
         int tag = dwarf_tag(&die);
         if (tag == DW_TAG_subprogram)
             (void)add_ranges(symbols, &symbols->units[unit].functions, &die, unit);
         else if (die_is_namespace(tag))
             add_functions(symbols, unit, &die, depth + 1);
-    } while (die_next(&die));
+    }
 }
 
 static const struct ranges *functions_of(struct symbols *symbols, size_t unit)
@@ -165,7 +153,7 @@ static const struct range *function_range(struct symbols *symbols, uint64_t addr
     const struct range *unit, *found;
     size_t i = NO_RANGE;
     bool has_unit = false;
-    if (!elf_is_code(symbols, address) || !functions_load(symbols))
+    if (!symbols_is_code(symbols, address) || !functions_load(symbols))
         return NULL;
     for (; (unit = range_next(&symbols->unit_ranges, address, &i)) != NULL; has_unit = true)
         if ((found = ranges_find(functions_of(symbols, unit->unit), address)) != NULL)
@@ -185,7 +173,7 @@ bool units_next(struct unit_search *search, struct unit **unit)
 {
     struct symbols *symbols = search->symbols;
     if (search->stage == 0) {
-        if (!elf_is_code(symbols, search->address) || !functions_load(symbols))
+        if (!symbols_is_code(symbols, search->address) || !functions_load(symbols))
             return false;
         search->i = NO_RANGE;
         search->stage = 1;

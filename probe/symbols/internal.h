@@ -5,7 +5,6 @@
  */
 #pragma once
 
-#include "symbols/demangle.h"
 #include "symbols/listing.h"
 #include "symbols/names.h"
 #include "symbols/symbols.h"
@@ -14,9 +13,9 @@
 #include <gelf.h>
 
 struct symbol {
+    uint64_t address; /* Thumb bit cleared */
     const char *name;
     const char *file; /* of a local symbol, by the symbol table; may be NULL */
-    uint64_t address; /* Thumb bit cleared */
     uint64_t size;
     uint64_t limit; /* the end of its section */
     unsigned char type, bind;
@@ -121,6 +120,46 @@ void cursor_skip(struct cursor *cursor, uint64_t size);
 struct cursor cursor_part(struct cursor *cursor, uint64_t size);
 bool cursor_more(const struct cursor *cursor);
 
+/* --- names.c: names of the source ------------------------------------------------------------------- */
+
+/*
+ * Demangling, by libiberty: the name of a symbol in the source, for C++ and both manglings of Rust; by rules
+ * of our own for D and Fortran, and Ada's where they are typed. It also
+ * knows what compilers append to names: to copies that they specialised (.isra.0, .constprop.0), to parts
+ * that they moved out (.part.0, .cold; of coroutines .actor, .resume), and to functions that they only
+ * renamed (.lto_priv.0, .llvm.1).
+ */
+enum { DEMANGLED_ROOM = 2048 };
+
+/* Copies the name of a symbol as people write it, without its parameters: ns::class::function. */
+void name_plain(char *out, size_t room, const char *symbol);
+/* With the parameters, if there are any: ns::class::function(int) const. */
+void name_signature(char *out, size_t room, const char *symbol);
+
+bool name_is_mangled(const char *symbol);
+
+/* How a symbol matches the wanted name; the higher, the better. */
+enum likeness {
+    UNLIKE,
+    LIKE_PART, /* a part of the function, which the compiler moved out */
+    LIKE_COPY, /* a copy of the function, specialised for some calls */
+    LIKE_SAME, /* the function itself, perhaps renamed by the linker */
+};
+
+struct name_query {
+    const char *text; /* the caller's */
+    size_t length;
+    size_t base;        /* the length without the suffix */
+    const char *suffix; /* appended by a compiler; "" if none */
+    char suffix_text[64];
+    char squeezed[DEMANGLED_ROOM]; /* the base in its one canonical spelling */
+    char word[64];                 /* part of every mangled symbol that can match; "": unknown */
+};
+
+void name_query_init(struct name_query *request, const char *text, size_t length);
+/* The query may be mangled, or as in the source, with or without parameters. */
+enum likeness name_compare(const struct name_query *request, const char *symbol);
+
 /* --- elf.c: sections and segments ---------------------------------------------------------------------- */
 
 /* Where a place of the file is in memory, and back. */
@@ -128,16 +167,11 @@ uint64_t elf_moved(const struct symbols *symbols, uint64_t linked);
 uint64_t elf_linked(const struct symbols *symbols, uint64_t address);
 /* gelf_getshdr, with the address at which the section is in memory. */
 bool elf_section_header(const struct symbols *symbols, Elf_Scn *section, GElf_Shdr *out);
-bool elf_is_code(const struct symbols *symbols, uint64_t address);
 /* The code from `address` on, in the file; NULL, and *n 0, if there is none. */
 const uint8_t *elf_code(const struct symbols *symbols, uint64_t address, size_t *n);
 struct debug_section elf_section(Elf *elf, const char *name);
 
-/* --- debug_file.c: the separate file with names and lines ----------------------------------------------- */
-
-bool debug_file_is_wanted(Elf *elf);                            /* the program lacks names or lines */
-const char *debug_file_name(Elf *elf);                          /* by its .gnu_debuglink; NULL: it has none */
-bool debug_file_find(const char *path, char *out, size_t room); /* of the program at `path` */
+const char *debug_file_name(Elf *elf); /* by its .gnu_debuglink; NULL: it has none */
 
 /* --- table.c: the symbol table ------------------------------------------------------------------------- */
 
@@ -217,7 +251,7 @@ bool call_is_made(struct symbols *symbols, uint64_t address);
 /* Whether that call can have led into the function around `pc`: it goes there, or into one that jumps on. */
 bool call_leads(struct symbols *symbols, const struct instruction *call, uint64_t pc);
 
-/* --- frame_code.c: frames, by the instructions that make and end them ---------------------------------- */
+/* --- frames.c: frames, by the instructions that make and end them ---------------------------------- */
 
 /* What one instruction does to the stack and to registers that lead to the caller. */
 struct frame_op {
@@ -249,7 +283,7 @@ struct frame_layout {
 /* False: the code from the function's first instruction to `pc` does not show it. */
 bool frame_layout_of(struct symbols *symbols, uint64_t pc, struct frame_layout *out);
 
-/* --- frame_rules.c: frames, by call frame information --------------------------------------------------- */
+/* --- frames.c: frames, by call frame information --------------------------------------------------- */
 
 struct frame_rules;
 
@@ -288,10 +322,89 @@ bool disassembler_text(struct disassembler *disassembler, const struct code_inst
                        struct instruction_text *out);
 void disassembler_close(struct disassembler *disassembler); /* NULL is allowed */
 
-/* --- stores.c: stores of a Cortex-M's code ------------------------------------------------------------- */
+/* --- stores.c: stores of a Cortex-M's code, and the constants by which they are found ------------------- */
 
 /* Whether a store goes to part of the word, with the registers before it. */
 bool store_hits(const struct instruction *store, const uint32_t *registers, uint64_t word);
+
+/* The registers whose values are constants. Forward jumps are followed. At the beginning of a loop, the
+ * registers that it changes are not known. */
+enum { LANDINGS = 24 };
+struct constants {
+    struct constants_known {
+        uint32_t values[16];
+        uint32_t known; /* as bits */
+    } now;
+    bool passed; /* the instruction before does not lead here */
+    struct landing {
+        uint64_t at;
+        struct constants_known known;
+    } landings[LANDINGS];
+    size_t n;
+};
+
+/* True also for no register. */
+static inline bool constants_know(const struct constants_known *constants, unsigned which)
+{
+    return which == NO_REGISTER || (constants->known & 1U << which) != 0;
+}
+/* The constants as they are when the instruction at `at` begins, which other ways may lead to. */
+void constants_arrive(struct constants *constants, uint64_t at);
+/* Follows one instruction, in the order of the code, and what it does. True: it stores to the word. */
+bool constants_follow(struct constants *constants, struct symbols *symbols,
+                      const struct code_instruction *one, const struct instruction *does, uint64_t word);
+
+/* --- line_program.c: a unit's line table ---------------------------------------------------------------- */
+
+/*
+ * A unit's line table, DWARF 2 to 5, run by a reader of our own. libdw has one, but it sorts the rows of all
+ * sequences of a unit by address: then the rows of functions that the linker dropped, which stay in the table
+ * at address 0, are mixed with the rows of the code that is at 0, as it often is on microcontrollers.
+ */
+struct line_row {
+    uint64_t address;
+    uint64_t file; /* for line_program_path */
+    uint64_t line; /* 0: the compiler's own */
+    bool is_statement;
+    bool begins_sequence; /* a new run of rising addresses, independent of the rows before */
+    bool ends_sequence;   /* the address after the last instruction, without code */
+};
+
+struct line_file {
+    const char *name;
+    uint64_t directory;
+};
+
+struct line_program {
+    const struct symbols *symbols;
+    struct cursor rest;
+    unsigned version;
+    size_t offset_size;
+    uint8_t step, line_range, opcode_base;
+    int8_t line_base;
+    bool starts_as_statement;
+    const uint8_t *operand_counts;
+    struct debug_section line_str, str;
+
+    const char **directories;
+    size_t directory_count, directory_room;
+    struct line_file *files;
+    size_t file_count, file_room;
+
+    struct line_row row;
+    bool in_sequence;
+};
+
+/* False if the table is cut short or its version unknown. The caller closes it in either case. */
+bool line_program_open(struct line_program *program, struct symbols *symbols, uint64_t offset);
+void line_program_close(struct line_program *program);
+/* The next row; false at the end of the table, or if the table makes no sense from here on. */
+bool line_program_next(struct line_program *program, struct line_row *row);
+/* The base name of a row's file; NULL if it has none. */
+const char *line_program_file(const struct line_program *program, uint64_t file);
+/* The whole path of a row's file, as far as it is known; false: it has no file. */
+bool line_program_path(const struct line_program *program, const char *unit_directory, uint64_t file,
+                       char *out, size_t room);
 
 /* --- lines.c: the DWARF line tables -------------------------------------------------------------------- */
 
@@ -364,6 +477,7 @@ void functions_close(struct symbols *symbols);
 
 /* The next sibling; false at the end, and if the file leads back, which libdw would follow for ever. */
 bool die_next(Dwarf_Die *die);
+bool die_number(Dwarf_Die *die, unsigned attribute, uint64_t *out); /* false: it has none */
 bool die_is_namespace(int tag);
 const char *die_linkage_name(Dwarf_Die *die); /* NULL: it has none */
 /* dwarf_ranges and dwarf_entrypc, with addresses in memory. */

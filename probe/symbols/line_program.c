@@ -1,4 +1,5 @@
-#include "symbols/line_program.h"
+#include "base/values.h"
+#include "symbols/internal.h"
 
 #include <dwarf.h>
 #include <stdio.h>
@@ -7,38 +8,26 @@
 
 /* --- a line table: its header -------------------------------------------------------------------------- */
 
-/* Makes room for another element; false: out of memory. */
-static bool grow(void **array, size_t count, size_t *room, size_t size)
-{
-    if (count < *room)
-        return true;
-    size_t wanted = *room ? 2 * *room : 16;
-    void *grown = realloc(*array, wanted * size);
-    if (grown == NULL)
-        return false;
-    *array = grown;
-    *room = wanted;
-    return true;
-}
-
 static bool add_directory(struct line_program *program, const char *name)
 {
-    void *directories = (void *)program->directories;
-    bool added = grow(&directories, program->directory_count, &program->directory_room, sizeof(const char *));
-    program->directories = directories;
-    if (added)
-        program->directories[program->directory_count++] = name;
-    return added;
+    const char **grown = array_grow((void *)program->directories, program->directory_count + 1,
+                                    &program->directory_room, sizeof(const char *));
+    if (grown == NULL)
+        return false;
+    program->directories = grown;
+    program->directories[program->directory_count++] = name;
+    return true;
 }
 
 static bool add_file(struct line_program *program, const char *name, uint64_t directory)
 {
-    void *files = program->files;
-    bool added = grow(&files, program->file_count, &program->file_room, sizeof(struct line_file));
-    program->files = files;
-    if (added)
-        program->files[program->file_count++] = (struct line_file){name, directory};
-    return added;
+    struct line_file *grown =
+        array_grow(program->files, program->file_count + 1, &program->file_room, sizeof *grown);
+    if (grown == NULL)
+        return false;
+    program->files = grown;
+    program->files[program->file_count++] = (struct line_file){name, directory};
+    return true;
 }
 
 /* DWARF 2 to 4: strings, ended by an empty one. Directory 0 and file 0 are not in the lists. */

@@ -1,7 +1,8 @@
 /*
  * The DWARF line tables: which line an instruction belongs to, and which addresses a line has.
  */
-#include "symbols/line_program.h"
+#include "base/values.h"
+#include "symbols/internal.h"
 
 #include <dwarf.h>
 #include <inttypes.h>
@@ -24,12 +25,7 @@ static int unit_order(const void *a, const void *b)
 static struct unit unit_make(Dwarf_Die *die)
 {
     struct unit unit = {.die = *die};
-    Dwarf_Attribute attribute;
-    Dwarf_Word offset = 0;
-    if (dwarf_attr(die, DW_AT_stmt_list, &attribute) != NULL && dwarf_formudata(&attribute, &offset) == 0) {
-        unit.lines = offset;
-        unit.has_lines = true;
-    }
+    unit.has_lines = die_number(die, DW_AT_stmt_list, &unit.lines);
     return unit;
 }
 
@@ -42,13 +38,10 @@ static void read_units(struct symbols *symbols)
     while (dwarf_get_units(symbols->dwarf, cu, &cu, NULL, &type, &die, NULL) == 0) {
         if (type != DW_UT_compile && type != DW_UT_partial && type != DW_UT_skeleton)
             continue;
-        if (symbols->unit_count == room) {
-            room = room ? 2 * room : 64;
-            struct unit *grown = realloc(symbols->units, room * sizeof *grown);
-            if (grown == NULL)
-                break;
-            symbols->units = grown;
-        }
+        struct unit *grown = array_grow(symbols->units, symbols->unit_count + 1, &room, sizeof *grown);
+        if (grown == NULL)
+            break;
+        symbols->units = grown;
         symbols->units[symbols->unit_count++] = unit_make(&die);
     }
     if (symbols->unit_count > 0)
@@ -209,10 +202,10 @@ static bool source_in_unit(struct symbols *symbols, struct unit *unit, uint64_t 
     if (found)
         use(&program, unit, &piece, out, room);
     line_program_close(&program);
-    if (memory != NULL)
+    if (memory != NULL) {
         memory_clear(memory);
-    if (memory != NULL)
         memory->unit = unit;
+    }
     return found;
 }
 

@@ -1,5 +1,6 @@
 #include "symbols/listing.h"
 
+#include "base/values.h"
 #include "symbols/internal.h"
 
 #include <inttypes.h>
@@ -193,13 +194,6 @@ void listing_free(struct listing *listing)
 
 size_t listing_row_at(const struct listing *listing, uint64_t address)
 {
-    size_t low = 0;
-    for (size_t high = listing->n; low < high;) {
-        size_t middle = low + (high - low) / 2;
-        if (listing->rows[middle].address <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low > 0 ? low - 1 : listing->n;
+    size_t until = sorted_until(listing->rows, listing->n, sizeof *listing->rows, address);
+    return until > 0 ? until - 1 : listing->n;
 }

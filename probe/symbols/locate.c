@@ -2,6 +2,7 @@
  * Locations: turns text into addresses (a symbol, file.c:symbol, file.c:42, *0x10000200) and addresses into
  * text. A location that may mean several addresses is refused, with a list of locations that each mean one.
  */
+#include "base/values.h"
 #include "symbols/internal.h"
 
 #include <inttypes.h>
@@ -13,7 +14,7 @@
 static bool has_thumb_bit(const struct symbols *symbols, uint64_t address)
 {
     return (address & 1) &&
-           (symbols == NULL || (symbols->machine == EM_ARM && elf_is_code(symbols, address)));
+           (symbols == NULL || (symbols->machine == EM_ARM && symbols_is_code(symbols, address)));
 }
 
 void symbols_describe(struct symbols *symbols, uint64_t address, struct location *out)
@@ -414,20 +415,8 @@ enum found { FOUND_NOTHING, FOUND_ONE, FOUND_TROUBLE };
 static bool parse_number(const char *text, uint64_t *value)
 {
     bool is_hex = text[0] == '0' && (text[1] == 'x' || text[1] == 'X');
-    const char *digits = is_hex ? text + 2 : text;
-    uint64_t base = is_hex ? 16 : 10;
-    size_t length = strspn(digits, is_hex ? "0123456789abcdefABCDEF" : "0123456789");
-    if (length == 0 || digits[length] != '\0')
-        return false;
-    *value = 0;
-    for (size_t i = 0; i < length; i++) {
-        char c = digits[i];
-        uint64_t digit = (uint64_t)(c <= '9' ? c - '0' : (c | 0x20) - 'a' + 10);
-        if (*value > (UINT64_MAX - digit) / base)
-            return false;
-        *value = *value * base + digit;
-    }
-    return true;
+    const char *end = is_hex ? numbers_read(text + 2, 16, value, 1) : numbers_read(text, 10, value, 1);
+    return end != NULL && *end == '\0';
 }
 
 static bool is_aligned(const struct location *location)

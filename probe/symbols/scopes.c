@@ -1,6 +1,6 @@
 /*
  * The DWARF functions: which one an instruction belongs to, and where a function went that the compiler
- * inlined at each of its calls.
+ * inlined at each of its calls. And members of structures.
  */
 #include "symbols/internal.h"
 
@@ -43,6 +43,16 @@ bool die_entry(const struct symbols *symbols, Dwarf_Die *die, uint64_t *out)
     return true;
 }
 
+bool die_number(Dwarf_Die *die, unsigned attribute, uint64_t *out)
+{
+    Dwarf_Attribute found;
+    Dwarf_Word number = 0;
+    if (dwarf_attr(die, attribute, &found) == NULL || dwarf_formudata(&found, &number) != 0)
+        return false;
+    *out = number;
+    return true;
+}
+
 bool die_next(Dwarf_Die *die)
 {
     Dwarf_Off before = dwarf_dieoffset(die);
@@ -53,9 +63,8 @@ bool die_next(Dwarf_Die *die)
 static bool enter_block(struct symbols *symbols, Dwarf_Die *die, uint64_t address)
 {
     Dwarf_Die child;
-    if (dwarf_child(die, &child) != 0)
-        return false;
-    do {
+    bool more = dwarf_child(die, &child) == 0;
+    for (; more; more = die_next(&child)) {
         int tag = dwarf_tag(&child);
         bool is_block = tag == DW_TAG_lexical_block || tag == DW_TAG_inlined_subroutine ||
                         tag == DW_TAG_try_block || tag == DW_TAG_catch_block || tag == DW_TAG_subprogram;
@@ -63,7 +72,7 @@ static bool enter_block(struct symbols *symbols, Dwarf_Die *die, uint64_t addres
             *die = child;
             return true;
         }
-    } while (die_next(&child));
+    }
     return false;
 }
 
@@ -138,30 +147,21 @@ struct function_facts scopes_function(struct symbols *symbols, uint64_t address)
 
 static const char *call_file(Dwarf_Die *unit, Dwarf_Die *die)
 {
-    Dwarf_Attribute attribute;
-    Dwarf_Word number = 0;
+    uint64_t number = 0;
     Dwarf_Files *files = NULL;
     size_t count = 0;
-    if (dwarf_attr(die, DW_AT_call_file, &attribute) == NULL || dwarf_formudata(&attribute, &number) != 0 ||
-        dwarf_getsrcfiles(unit, &files, &count) != 0 || number >= count)
+    if (!die_number(die, DW_AT_call_file, &number) || dwarf_getsrcfiles(unit, &files, &count) != 0 ||
+        number >= count)
         return NULL;
     return dwarf_filesrc(files, (size_t)number, NULL, NULL);
-}
-
-static uint64_t call_line(Dwarf_Die *die)
-{
-    Dwarf_Attribute attribute;
-    Dwarf_Word line = 0;
-    return dwarf_attr(die, DW_AT_call_line, &attribute) != NULL && dwarf_formudata(&attribute, &line) == 0
-               ? line
-               : 0;
 }
 
 static void describe_inlined(Dwarf_Die *unit, Dwarf_Die *die, struct inlined_frame *out)
 {
     const char *file = call_file(unit, die), *name = die_linkage_name(die);
     char base[200];
-    uint64_t line = call_line(die);
+    uint64_t line = 0;
+    (void)die_number(die, DW_AT_call_line, &line);
     if (name == NULL)
         name = dwarf_diename(die);
     name_plain(out->name, sizeof out->name, name != NULL ? name : "");
@@ -259,9 +259,8 @@ static void find_functions(struct inlined *self, Dwarf_Die *parent, unsigned att
                            size_t *n, const char *path, int depth)
 {
     Dwarf_Die die;
-    if (depth > MOST_DEPTH || dwarf_child(parent, &die) != 0)
-        return;
-    do {
+    bool more = depth <= MOST_DEPTH && dwarf_child(parent, &die) == 0;
+    for (; more; more = die_next(&die)) {
         int tag = dwarf_tag(&die);
         if (tag == DW_TAG_subprogram && dwarf_hasattr(&die, attribute) && is_meant(self, &die, path))
             note_offset(offsets, n, &die);
@@ -273,7 +272,7 @@ static void find_functions(struct inlined *self, Dwarf_Die *parent, unsigned att
             snprintf(inner, sizeof inner, "%s%s%s", path, name != NULL ? name : "", name != NULL ? "::" : "");
         find_functions(self, &die, attribute, offsets, n,
                        length > 0 && (size_t)length < sizeof inner ? inner : path, depth + 1);
-    } while (die_next(&die));
+    }
 }
 
 static bool is_copy(const struct inlined *self, Dwarf_Die *die)
@@ -300,7 +299,7 @@ static void add_copy(struct inlined *self, Dwarf_Die *die, const char *outer)
     }
     if (copy.high == 0)
         return;
-    copy.line = call_line(die);
+    (void)die_number(die, DW_AT_call_line, &copy.line);
     if (self->n_copies == MOST_COPIES)
         self->more++;
     else
@@ -310,14 +309,13 @@ static void add_copy(struct inlined *self, Dwarf_Die *die, const char *outer)
 static void find_copies(struct inlined *self, Dwarf_Die *parent, const char *outer, int depth)
 {
     Dwarf_Die die;
-    if (depth > MOST_DEPTH || dwarf_child(parent, &die) != 0)
-        return;
-    do {
+    bool more = depth <= MOST_DEPTH && dwarf_child(parent, &die) == 0;
+    for (; more; more = die_next(&die)) {
         if (is_copy(self, &die))
             add_copy(self, &die, outer);
         bool is_function = dwarf_tag(&die) == DW_TAG_subprogram && !dwarf_hasattr(&die, DW_AT_inline);
         find_copies(self, &die, is_function ? dwarf_diename(&die) : outer, depth + 1);
-    } while (die_next(&die));
+    }
 }
 
 /* "ping at scenarios.c:98 and :103, pong at scenarios.c:110" */
@@ -410,9 +408,55 @@ bool inlined_refuse(struct symbols *symbols, const struct qualified_name *wanted
     name_copy(name, sizeof name, wanted->name, wanted->length);
     list_copies(&self, list, sizeof list);
     name_range(&self, &self.copies[0], range, sizeof range);
-    error_set(
-        error, ERROR_SYMBOL,
-        "`%s` has no code of its own: it is inlined where it is called, into %s; name a range such as %s",
-        name, list, range);
+    error_set(error, ERROR_SYMBOL,
+              "`%s` has no separate code: it is inlined where it is called, into %s; name a range such as %s",
+              name, list, range);
     return true;
+}
+
+/* --- members of structures, by the DWARF types ---------------------------------------------------------- */
+
+static bool is_named(Dwarf_Die *die, const char *name)
+{
+    const char *its = dwarf_diename(die);
+    return its != NULL && strcmp(its, name) == 0;
+}
+
+static bool describe(Dwarf_Die *member, struct symbols_member *out)
+{
+    Dwarf_Attribute attribute;
+    Dwarf_Die type;
+    Dwarf_Word size;
+    uint64_t offset;
+    if (!die_number(member, DW_AT_data_member_location, &offset) ||
+        dwarf_formref_die(dwarf_attr(member, DW_AT_type, &attribute), &type) == NULL ||
+        dwarf_peel_type(&type, &type) != 0 || dwarf_aggregate_size(&type, &size) != 0)
+        return false;
+    *out = (struct symbols_member){
+        .offset = offset, .size = size, .is_pointer = dwarf_tag(&type) == DW_TAG_pointer_type};
+    return true;
+}
+
+static bool find_member(Dwarf_Die *structure, const char *member, struct symbols_member *out)
+{
+    Dwarf_Die child;
+    bool more = dwarf_child(structure, &child) == 0;
+    for (; more; more = die_next(&child))
+        if (dwarf_tag(&child) == DW_TAG_member && is_named(&child, member))
+            return describe(&child, out);
+    return false;
+}
+
+bool symbols_member(struct symbols *symbols, const char *structure, const char *member,
+                    struct symbols_member *out)
+{
+    for (size_t i = 0; lines_load(symbols) && i < symbols->unit_count; i++) {
+        Dwarf_Die child;
+        bool more = dwarf_child(&symbols->units[i].die, &child) == 0;
+        for (; more; more = die_next(&child))
+            if (dwarf_tag(&child) == DW_TAG_structure_type && is_named(&child, structure) &&
+                find_member(&child, member, out))
+                return true;
+    }
+    return false;
 }

@@ -2,7 +2,7 @@
  * Which instructions of the program write to a counter's registers: an A or R core's to its PMU, and any
  * core's that may start a counter.
  */
-#include "symbols/constants.h"
+#include "symbols/internal.h"
 
 #include <stdio.h>
 #include <string.h>

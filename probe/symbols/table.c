@@ -1,6 +1,5 @@
+#include "base/values.h"
 #include "symbols/internal.h"
-
-#include "symbols/demangle.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -125,7 +124,7 @@ static void symbol_add(struct symbols *symbols, struct table *table, struct symb
         table->objects[table->object_count++] = *symbol;
     } else if (symbol->type == STT_NOTYPE && !mark_add(table, symbols, symbol)) {
         /* a label of the linker script (_etext) is neither code nor an object of a known size */
-        if (symbol->address < symbol->limit && elf_is_code(symbols, symbol->address))
+        if (symbol->address < symbol->limit && symbols_is_code(symbols, symbol->address))
             table->labels[table->label_count++] = *symbol;
         else
             table->objects[table->object_count++] = *symbol;
@@ -266,18 +265,9 @@ bool table_is_alone(struct symbols *symbols, const char *name)
     return same == 1;
 }
 
-/* The number of sorted symbols at or before `address`. */
 static size_t count_until(const struct symbol *sorted, size_t count, uint64_t address)
 {
-    size_t low = 0;
-    while (low < count) {
-        size_t middle = low + (count - low) / 2;
-        if (sorted[middle].address <= address)
-            low = middle + 1;
-        else
-            count = middle;
-    }
-    return low;
+    return sorted_until(sorted, count, sizeof *sorted, address);
 }
 
 /* The best name at the last address with a symbol up to `address`. */
@@ -364,14 +354,10 @@ void table_add_function(struct symbols *symbols, struct table *table, const stru
     size_t used = table->function_count + table->added_count;
     if (function->name == NULL || function->name[0] == '\0')
         return;
-    if (used >= table->function_room) {
-        size_t room = 2 * used + 64;
-        struct symbol *grown = realloc(table->functions, room * sizeof *grown);
-        if (grown == NULL)
-            return;
-        table->functions = grown;
-        table->function_room = room;
-    }
+    struct symbol *grown = array_grow(table->functions, used + 1, &table->function_room, sizeof *grown);
+    if (grown == NULL)
+        return;
+    table->functions = grown;
     struct symbol *added = &table->functions[used];
     *added = *function;
     added->type = STT_FUNC;
@@ -403,14 +389,7 @@ static const char NO_MARK = '\0';
 static char mark_until(struct symbols *symbols, uint64_t address, uint64_t *until)
 {
     const struct table *table = table_get(symbols);
-    size_t low = 0;
-    for (size_t high = table->mark_count; low < high;) {
-        size_t middle = low + (high - low) / 2;
-        if (table->marks[middle].address <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t low = sorted_until(table->marks, table->mark_count, sizeof *table->marks, address);
     *until = address;
     if (low == 0 || address >= table->marks[low - 1].limit)
         return NO_MARK;
@@ -494,7 +473,7 @@ bool table_is_object(const struct symbols *symbols, const struct symbol *symbol)
 {
     return symbol->type == STT_OBJECT ||
            (symbol->type == STT_NOTYPE && symbol->size > 0 && symbol->address < symbol->limit &&
-            !elf_is_code(symbols, symbol->address));
+            !symbols_is_code(symbols, symbol->address));
 }
 
 /* The global object of this name, else the only one: no static object goes before another. */
@@ -533,7 +512,7 @@ bool symbols_object(struct symbols *symbols, const char *name, uint64_t *address
 
 bool table_is_kept(struct symbols *symbols, uint64_t begin)
 {
-    if (!elf_is_code(symbols, begin))
+    if (!symbols_is_code(symbols, begin))
         return false;
     /* GNU ld writes 1 where 0 would end a list of ranges */
     return elf_linked(symbols, begin) > 1 ||

@@ -59,7 +59,7 @@ struct unwind *unwind_open(struct symbols *symbols)
         free(unwind);
         return NULL;
     }
-    if (!elf_is_code(symbols, entry) || table_around(symbols, entry, &unwind->start) == NULL)
+    if (!symbols_is_code(symbols, entry) || table_around(symbols, entry, &unwind->start) == NULL)
         unwind->start = (struct extent){0, 0};
     return unwind;
 }
@@ -314,7 +314,7 @@ static enum unwind_end take_frame(struct walk *walk, uint64_t sp, uint32_t back,
         words[i] = (uint32_t)word;
     }
     if ((words[STACKED_STATUS] & STATUS_THUMB) == 0 || (words[STACKED_PC] & 1) != 0 ||
-        !elf_is_code(walk->unwind->symbols, words[STACKED_PC]))
+        !symbols_is_code(walk->unwind->symbols, words[STACKED_PC]))
         return UNWIND_NO_CALL;
     struct unwind_core *core = &walk->core;
     for (unsigned i = 0; i < sizeof numbers; i++) {
@@ -386,7 +386,7 @@ static bool check_call(const struct walk *walk, const struct unwind_frame *frame
     bool thumb = !walk->unwind->wide && (caller->back & 1) != 0;
     struct instruction call;
     *pc = thumb ? caller->back - 1 : caller->back;
-    if (*pc < 4 || !elf_is_code(symbols, *pc - 2) || (walk->core.is_m && !thumb))
+    if (*pc < 4 || !symbols_is_code(symbols, *pc - 2) || (walk->core.is_m && !thumb))
         return false;
     enum instruction_set isa = table_isa(symbols, *pc - 2);
     if ((isa == ISA_THUMB) != thumb)

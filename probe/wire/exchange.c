@@ -1,4 +1,5 @@
 /* One request and its answer, in both ways. */
+#include "base/values.h"
 #include "wire/inside.h"
 
 #include <inttypes.h>
@@ -67,8 +68,7 @@ static bool takes(const struct wire *wire)
     return wire->replays && is_ok(wire);
 }
 
-/* --- what is asked ---------------------------------------------------------------------------------------
- */
+/* --- what is asked -------------------------------------------------------------------------------------- */
 
 void wire_step(struct line *line, const struct step *step)
 {
@@ -250,18 +250,6 @@ bool wire_ask(struct wire *wire, struct error *error, const char *format, ...)
     return ask(wire, NULL, 0, error);
 }
 
-static bool make_asked_room(struct wire *wire, size_t n)
-{
-    if (n <= wire->asked_room)
-        return true;
-    struct saying **asked = realloc(wire->asked, n * sizeof(struct saying *));
-    if (asked == NULL)
-        return false;
-    wire->asked = asked;
-    wire->asked_room = n;
-    return true;
-}
-
 /* The step's saying; a recording adds what is new. */
 static struct saying *say_step(struct wire *wire, const struct step *step, struct line *text)
 {
@@ -321,7 +309,9 @@ bool wire_ask_steps(struct wire *wire, const struct step *steps, size_t n, struc
     struct line text = {0};
     if (wire->replays && !is_ok(wire))
         return error_copy(error, &wire->failure);
-    bool begun = begin(wire), room = make_asked_room(wire, n);
+    struct saying **asked = array_grow(wire->asked, n + 1, &wire->asked_room, sizeof(struct saying *));
+    bool begun = begin(wire), room = asked != NULL;
+    wire->asked = room ? asked : wire->asked;
     for (size_t i = 0; i < n && room; i++)
         wire->asked[i] = begun ? say_step(wire, &steps[i], &text) : NULL;
     for (size_t i = 0; i < n && room && !wire->replays; i++)
@@ -344,8 +334,7 @@ static void keep_list(struct wire *wire, size_t n)
     wire->n_before = n;
 }
 
-/* --- what is answered ------------------------------------------------------------------------------------
- */
+/* --- what is answered ----------------------------------------------------------------------------------- */
 
 /* Line "< US ...", or "< US =": as the last time. */
 static void take_answer(struct wire *wire)
@@ -482,12 +471,6 @@ static void take_results(struct wire *wire, const struct step *steps, size_t n, 
         (void)wire_damaged(wire);
 }
 
-/* What no link may say, a file must not either. */
-static bool is_possible(size_t n, const struct outcome *outcome)
-{
-    return outcome->why == DONE || outcome->done < n;
-}
-
 static void take_outcome(struct wire *wire, size_t n, struct outcome *outcome)
 {
     *outcome = (struct outcome){.why = DONE, .done = n};
@@ -500,32 +483,25 @@ static void take_outcome(struct wire *wire, size_t n, struct outcome *outcome)
         (!words_number(&wire->words, n, &done) || !words_number(&wire->words, UINT64_MAX, &outcome->saw)))
         (void)wire_damaged(wire);
     outcome->done = (size_t)done;
-    if (!is_possible(n, outcome))
+    if (outcome->why != DONE && done >= n) /* no link answers that */
         (void)wire_damaged(wire);
 }
 
-static void pass_outcome(struct wire *wire, const struct step *steps, size_t n, struct outcome *outcome,
-                         uint64_t *results)
+void wire_outcome(struct wire *wire, const struct step *steps, size_t n, struct outcome *outcome,
+                  uint64_t *results)
 {
     if (!wire->replays) {
         line_add(&wire->line, " %c", letters[outcome->why]);
         if (outcome->why != DONE)
             line_add(&wire->line, "%zx %" PRIx64, outcome->done, outcome->saw);
         put_results(wire, steps, outcome->done, results);
-        return;
     }
     if (takes(wire))
         take_outcome(wire, n, outcome);
     if (takes(wire))
         take_results(wire, steps, outcome->done, results);
-    if (!is_ok(wire))
+    if (wire->replays && !is_ok(wire))
         *outcome = (struct outcome){.why = LINK_LOST};
-}
-
-void wire_outcome(struct wire *wire, const struct step *steps, size_t n, struct outcome *outcome,
-                  uint64_t *results)
-{
-    pass_outcome(wire, steps, n, outcome, results);
     keep_list(wire, n);
 }
 
@@ -547,7 +523,7 @@ static void take_error(struct wire *wire, struct error *error)
     }
 }
 
-void wire_error(struct wire *wire, struct error *error)
+static void pass_error(struct wire *wire, struct error *error)
 {
     if (wire->replays) {
         error_clear(error);
@@ -601,13 +577,18 @@ bool wire_answered(struct wire *wire, struct error *error)
     return is_ok(wire) || error_copy(error, &wire->failure);
 }
 
+bool wire_closed(struct wire *wire, struct error *why, struct error *error)
+{
+    pass_error(wire, why);
+    if (!wire_answered(wire, error))
+        return false;
+    error_copy(error, why);
+    return true;
+}
+
 bool wire_worked(struct wire *wire, bool ok, struct error *why, struct error *error)
 {
     wire_answer(wire);
     wire_flag(wire, &ok);
-    wire_error(wire, why);
-    if (!wire_answered(wire, error))
-        return false;
-    error_copy(error, why);
-    return ok;
+    return wire_closed(wire, why, error) && ok;
 }

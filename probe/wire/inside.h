@@ -7,11 +7,8 @@
 #pragma once
 
 #include "base/deadline.h"
-#include "wire/dictionary.h"
 #include "wire/wire.h"
 #include "wire/words.h"
-
-struct debugger;
 
 enum { WIRE_VERSION = 1 };
 
@@ -55,9 +52,10 @@ void wire_text(struct wire *wire, char *text, size_t size);
 void wire_bytes(struct wire *wire, void *bytes, size_t n);
 void wire_outcome(struct wire *wire, const struct step *steps, size_t n, struct outcome *outcome,
                   uint64_t *results);
-void wire_error(struct wire *wire, struct error *error); /* the last part */
 /* The answer is complete. False: it has failed; then `error` says so. */
 bool wire_answered(struct wire *wire, struct error *error);
+/* The same with the link's error as the last part, which `error` takes over. */
+bool wire_closed(struct wire *wire, struct error *why, struct error *error);
 /* The whole answer of what works or does not. Takes both ways' `ok` and `why`. */
 bool wire_worked(struct wire *wire, bool ok, struct error *why, struct error *error);
 
@@ -78,10 +76,3 @@ bool wire_next(struct wire *wire, struct words *out);
 void wire_skip_readings(struct wire *wire);
 void wire_take_signals(struct wire *wire);
 void wire_advance(struct wire *wire, int64_t us);
-
-/* The debugger at the other end of a link, in both ways; `inner` NULL: a replay. Passes what it is as parts
- * of an answer. NULL: out of memory. */
-struct debugger *wire_debugger_new(struct wire *wire, struct debugger *inner);
-/* How it is to leave the core, which the inner one is given; `debugger` may be NULL. */
-const char *wire_debugger_leaves(struct debugger *debugger);
-void wire_debugger_free(struct debugger *debugger);

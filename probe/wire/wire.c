@@ -19,8 +19,7 @@ enum { MOST_BYTES = 1 << 28, TIMES_ROOM = 4096, ELF_TEXT = 320, PATIENCE_MOST = 
 
 static const char first_line[] = "pmu-probe wire ";
 
-/* --- failures --------------------------------------------------------------------------------------------
- */
+/* --- failures ------------------------------------------------------------------------------------------- */
 
 static void stop_run(struct wire *wire)
 {
@@ -47,8 +46,7 @@ bool wire_damaged(struct wire *wire)
     return wire_fail(wire, "line %zu is damaged", wire->number);
 }
 
-/* --- writing ---------------------------------------------------------------------------------------------
- */
+/* --- writing -------------------------------------------------------------------------------------------- */
 
 /* A run is worth more than its recording: it goes on without. */
 static void tell_unwritten(struct wire *wire, const char *why)
@@ -60,15 +58,10 @@ static void tell_unwritten(struct wire *wire, const char *why)
 
 void wire_write(struct wire *wire)
 {
-    size_t done = 0;
     if (wire->fd >= 0 && wire->out.failed)
         tell_unwritten(wire, "out of memory");
-    while (wire->fd >= 0 && done < wire->out.used) {
-        ssize_t n = write(wire->fd, wire->out.bytes + done, wire->out.used - done);
-        if (n < 0 && errno != EINTR)
-            tell_unwritten(wire, strerror(errno));
-        done += n > 0 ? (size_t)n : 0;
-    }
+    if (wire->fd >= 0 && !file_write(wire->fd, wire->out.bytes, wire->out.used))
+        tell_unwritten(wire, strerror(errno));
     line_clear(&wire->out);
 }
 
@@ -103,8 +96,7 @@ void wire_note(struct wire *wire, const char *text)
     wire_write(wire);
 }
 
-/* --- reading ---------------------------------------------------------------------------------------------
- */
+/* --- reading -------------------------------------------------------------------------------------------- */
 
 char wire_peek(struct wire *wire)
 {
@@ -182,8 +174,7 @@ void wire_skip_readings(struct wire *wire)
         ;
 }
 
-/* --- the clock -------------------------------------------------------------------------------------------
- */
+/* --- the clock ------------------------------------------------------------------------------------------ */
 
 static int64_t now_of_recording(void *context)
 {
@@ -224,8 +215,7 @@ static void use_clock(struct wire *wire)
     deadline_use_clock(&wire->clock);
 }
 
-/* --- the beginning ---------------------------------------------------------------------------------------
- */
+/* --- the beginning -------------------------------------------------------------------------------------- */
 
 static struct wire *wire_new(const char *name, const struct wire_run *run, struct error *error)
 {
@@ -423,8 +413,7 @@ const char *wire_spec(const char *probe)
     return probe != NULL && strncmp(probe, kind, strlen(kind)) == 0 ? probe + strlen(kind) : NULL;
 }
 
-/* --- the end ---------------------------------------------------------------------------------------------
- */
+/* --- the end -------------------------------------------------------------------------------------------- */
 
 /* What a replay left out. */
 static void check_end(struct wire *wire, int code)

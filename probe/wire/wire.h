@@ -21,7 +21,7 @@
  *     q run 1-7 2*5                       a request, in the same way; of a list of steps, their numbers
  *     q rest 4                            the last four steps of the list before, which goes on
  *
- *     t 12 3 !1 5                         readings of the clock since then; "!1": the first Ctrl-C came
+ *     t 12 3 !1 5                         readings of the clock since then; "!1": the first Ctrl-C
  *
  *     > 17 2                              request 2 is asked, 17 us after that
  *     < 153 D .6 +1f                      its answer, after 153 us: "D" as `letters` in exchange.c, then

@@ -1,6 +1,9 @@
 #include "wire/words.h"
 
+#include "base/values.h"
+
 #include <inttypes.h>
+#include <search.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,17 +15,10 @@ static bool make_room(struct line *line, size_t more)
 {
     if (line->failed)
         return false;
-    if (line->room - line->used > more)
-        return true;
-    size_t room = 2 * (line->used + more) + 64;
-    char *bytes = realloc(line->bytes, room);
-    if (bytes == NULL) {
-        line->failed = true;
-        return false;
-    }
-    line->bytes = bytes;
-    line->room = room;
-    return true;
+    char *bytes = array_grow(line->bytes, line->used + more + 1, &line->room, 1);
+    line->failed = bytes == NULL;
+    line->bytes = bytes != NULL ? bytes : line->bytes;
+    return !line->failed;
 }
 
 void line_add(struct line *line, const char *format, ...)
@@ -161,4 +157,67 @@ bool words_bytes(struct words *words, uint8_t *out, size_t n)
         if (!read_byte(words->at, &out[i]))
             return false;
     return *words->at == '\0' || *words->at == ' ';
+}
+
+/* --- dictionaries --------------------------------------------------------------------------------------- */
+
+static const char *text_of(const void *saying)
+{
+    return ((const struct saying *)saying)->text;
+}
+
+static int compare_texts(const void *one, const void *other)
+{
+    return strcmp(text_of(one), text_of(other));
+}
+
+/* The tree compares sayings, of which a key has only the text. */
+static struct saying *make_key(const char *text)
+{
+    size_t length = strlen(text);
+    struct saying *key = calloc(1, sizeof *key + length + 1);
+    if (key != NULL)
+        memcpy(key->text, text, length + 1);
+    return key;
+}
+
+struct saying *dictionary_find(const struct dictionary *dictionary, const char *text)
+{
+    struct saying *key = make_key(text);
+    void *found = key == NULL ? NULL : tfind(key, &dictionary->tree, compare_texts);
+    free(key);
+    return found != NULL ? *(struct saying **)found : NULL;
+}
+
+struct saying *dictionary_add(struct dictionary *dictionary, const char *text)
+{
+    struct saying *new = make_key(text), **sayings = NULL;
+    if (new != NULL)
+        sayings = array_grow(dictionary->sayings, dictionary->n + 1, &dictionary->room, sizeof *sayings);
+    dictionary->sayings = sayings != NULL ? sayings : dictionary->sayings;
+    void *found = sayings == NULL ? NULL : tsearch(new, &dictionary->tree, compare_texts);
+    if (found == NULL || *(struct saying **)found != new) {
+        free(new);
+        return found != NULL ? *(struct saying **)found : NULL;
+    }
+    dictionary->sayings[dictionary->n++] = new;
+    new->number = dictionary->n;
+    return new;
+}
+
+struct saying *dictionary_at(const struct dictionary *dictionary, uint64_t number)
+{
+    return number == 0 || number > dictionary->n ? NULL : dictionary->sayings[number - 1];
+}
+
+void dictionary_free(struct dictionary *dictionary)
+{
+    while (dictionary->n > 0) {
+        struct saying *last = dictionary->sayings[--dictionary->n];
+        (void)tdelete(last, &dictionary->tree, compare_texts);
+        free(last->answer);
+        free(last);
+    }
+    free(dictionary->sayings);
+    *dictionary = (struct dictionary){0};
 }

@@ -35,3 +35,28 @@ bool words_decimal(struct words *words, uint64_t most, uint64_t *out);
 /* Too long a text is refused. */
 bool words_text(struct words *words, char *out, size_t size);
 bool words_bytes(struct words *words, uint8_t *out, size_t n);
+
+/*
+ * Each text has a number from its first use on. The numbers count from 1, in the order in which texts were
+ * added.
+ */
+struct saying {
+    size_t number;
+    uint64_t result; /* of a step: the last one */
+    char *answer;    /* to a request: the last one; NULL: none */
+    char text[];
+};
+
+struct dictionary {
+    struct saying **sayings;
+    size_t n, room;
+    void *tree;
+};
+
+/* NULL: it has not been added. */
+struct saying *dictionary_find(const struct dictionary *dictionary, const char *text);
+/* NULL: out of memory. What has been added before is returned again. */
+struct saying *dictionary_add(struct dictionary *dictionary, const char *text);
+/* NULL: no text has this number. */
+struct saying *dictionary_at(const struct dictionary *dictionary, uint64_t number);
+void dictionary_free(struct dictionary *dictionary);

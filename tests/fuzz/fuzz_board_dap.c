@@ -1,5 +1,5 @@
 // The virtual board's CMSIS-DAP command processor: any packets at all, over a debug port with a little memory
-// behind it. Each gets at most one reply, that fits.
+// after it. Each gets at most one reply, that fits.
 #include <stdlib.h>
 #include <string.h>
 
@@ -67,7 +67,7 @@ static void set_up(struct place *p, uint8_t options)
     processor_init(&p->processor);
 }
 
-// As a host would begin, so that there is somebody to talk to
+// As a host would begin, so that something answers
 static void connect(struct place *p, bool jtag)
 {
     static const uint8_t to_swd[] = {0x12, 136,  0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0x9E,
@@ -80,7 +80,7 @@ static void connect(struct place *p, bool jtag)
     processor_packet(&p->processor, identify, sizeof identify, reply);
 }
 
-// The first byte chooses the probe; then packets, each behind its length in two bytes
+// The first byte chooses the probe; then packets, each after its length in two bytes
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct place *p = calloc(1, sizeof *p);

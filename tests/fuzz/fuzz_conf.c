@@ -1,6 +1,6 @@
 /*
  * Any bytes as pmu-probe.conf: the first chooses the command, the rest is the file of the current folder and,
- * behind a zero, the user's own. What is refused is so with a fact that names the file; what is read is text
+ * after a zero, the user's own. What is refused is so with a fact that names the file; what is read is text
  * that stays valid, and numbers that their options may have. Without --trust-conf a folder's file starts
  * nothing and names no output.
  */

@@ -2,7 +2,7 @@
  * Any bytes as what a probe answers: the decoder, the Info answers, the scan chain. Whatever they say, no
  * step below the one where it ended may lack its result, and none above it may have one.
  */
-#include "links/dap/decoder.h"
+#include "links/dap/compiler.h"
 #include "links/dap/wires.h"
 
 #include <stddef.h>

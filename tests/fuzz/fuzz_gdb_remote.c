@@ -1,10 +1,10 @@
 /*
  * The client of the GDB remote protocol against a server that sends these bytes, whatever it is asked, and
- * then hangs up. Mutated packets mostly get their right checksum again: else nothing behind the framing would
+ * then hangs up. Mutated packets mostly get their right checksum again: else nothing after the framing would
  * ever be reached.
  */
 #include "debuggers/gdb_packet.h"
-#include "debuggers/gdb_remote.h"
+#include "debuggers/debugger.h"
 
 #include <fcntl.h>
 #include <stddef.h>

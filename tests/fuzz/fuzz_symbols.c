@@ -1,4 +1,4 @@
-/* Any bytes as an ELF file: every function of symbols/ must come back, whatever they say. */
+/* Any bytes as an ELF file: every function of symbols/ must return, whatever they say. */
 #include "symbols/listing.h"
 #include "symbols/symbols.h"
 

@@ -1,6 +1,6 @@
 /*
  * Registers, memory and call frame information from outside, for the unwinder: a length of two bytes, a stack
- * of so many bytes, then an ELF file. It must come to an end, with frames in order, whatever these say.
+ * of that length, then an ELF file. It must end, with frames in order, whatever these say.
  */
 #include "symbols/unwind.h"
 

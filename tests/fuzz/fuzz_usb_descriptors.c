@@ -1,6 +1,6 @@
 /*
  * Any bytes as what a device on USB says of itself: interfaces with their endpoints, strings, HID report
- * descriptors. Whatever it says, what comes of it fits the buffers that it is used with, and is printable.
+ * descriptors. Whatever it says, what is made of it fits the buffers that it is used with, and is printable.
  */
 #include "links/dap/carrier.h"
 

@@ -85,7 +85,7 @@ static struct link *open_nothing(void *context, struct error *error)
 {
     (void)context;
     (void)error;
-    abort(); /* a replay has no link of its own */
+    abort(); /* a replay has no link */
 }
 
 static void play(struct wire *wire)

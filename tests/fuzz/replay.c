@@ -25,7 +25,7 @@ static const struct target {
 #include "fuzz_targets.h"
     {NULL, NULL}};
 
-/* gcc has it, but no header of its own that says so. */
+/* gcc has it, but no header that says so. */
 size_t __sanitizer_get_current_allocated_bytes(void);
 
 static const struct target *target = targets;
@@ -66,7 +66,7 @@ static int give_file(const char *path, const struct stat *about, int kind, struc
     target->give(data, size);
     alarm(0);
     free(data);
-    /* At the end nobody would know whose leak it is. To look after each would take long. */
+    /* At the end nobody would know whose leak it is. To search after each would take long. */
     if (__sanitizer_get_current_allocated_bytes() > before && __lsan_do_recoverable_leak_check() != 0)
         stop(0);
     given++;

@@ -37,6 +37,12 @@ enum {
 
 /* ---- transfers */
 
+/* Whether the reply has a word for it. */
+static bool is_read(const struct adi_access *access)
+{
+    return (access->request & (TRANSFER_READ | TRANSFER_MATCH_VALUE)) == TRANSFER_READ;
+}
+
 static size_t write_request(const struct adi *adi, const struct adi_access *list, size_t n, uint8_t *out)
 {
     size_t length = TRANSFER_HEAD;
@@ -45,8 +51,7 @@ static size_t write_request(const struct adi *adi, const struct adi_access *list
     out[2] = (uint8_t)n;
     for (size_t i = 0; i < n; i++) {
         out[length++] = list[i].request;
-        bool word = !(list[i].request & TRANSFER_READ) || (list[i].request & TRANSFER_MATCH_VALUE);
-        for (unsigned shift = 0; word && shift < 32; shift += 8)
+        for (unsigned shift = 0; !is_read(&list[i]) && shift < 32; shift += 8)
             out[length++] = (uint8_t)(list[i].value >> shift);
     }
     return length;
@@ -59,13 +64,6 @@ static enum adi_end adi_end_of(uint8_t ack)
     if ((ack & ACK_BITS) == ACK_OK)
         return ack & ACK_MISMATCH ? ADI_MISMATCH : ADI_OK;
     return (ack & ACK_BITS) == ACK_WAIT ? ADI_WAIT : (ack & ACK_BITS) == ACK_FAULT ? ADI_FAULT : ADI_NO_ACK;
-}
-
-/* Whether its word arrives with the next transfer. */
-static bool is_posted(const struct adi *adi, const struct adi_access *access)
-{
-    return (access->request & (TRANSFER_READ | TRANSFER_MATCH_VALUE)) == TRANSFER_READ &&
-           (adi->jtag || (access->request & TRANSFER_AP));
 }
 
 /* A reply of the full packet size, whatever it holds, means that the probe pads its replies. */
@@ -84,14 +82,15 @@ static bool take_reply(struct adi *adi, const uint8_t *reply, size_t length, str
         return false;
     size_t good = reply[1], at = TRANSFER_HEAD, words = 0;
     *end = adi_end_of(reply[2]);
-    if (*end != ADI_OK && *end != ADI_MISMATCH && good > 0 && is_posted(adi, &list[good - 1]))
-        good--;
+    if (*end != ADI_OK && *end != ADI_MISMATCH && good > 0 && is_read(&list[good - 1]) &&
+        (adi->jtag || (list[good - 1].request & TRANSFER_AP)))
+        good--; /* its word arrives with the next transfer */
     for (size_t i = 0; i < good; i++)
-        words += (list[i].request & (TRANSFER_READ | TRANSFER_MATCH_VALUE)) == TRANSFER_READ;
+        words += is_read(&list[i]);
     if (!right_length(adi, length, at + 4 * words, *end == ADI_OK || *end == ADI_MISMATCH))
         return false;
     for (size_t i = 0; i < good; i++) {
-        if ((list[i].request & (TRANSFER_READ | TRANSFER_MATCH_VALUE)) != TRANSFER_READ)
+        if (!is_read(&list[i]))
             continue;
         list[i].value = reply[at] | (uint32_t)reply[at + 1] << 8 | (uint32_t)reply[at + 2] << 16 |
                         (uint32_t)reply[at + 3] << 24;
@@ -101,14 +100,6 @@ static bool take_reply(struct adi *adi, const uint8_t *reply, size_t length, str
     if (*end == ADI_OK && good < n)
         *end = ADI_NO_ACK;
     return true;
-}
-
-static enum adi_end broken(struct adi *adi, struct error *error)
-{
-    adi->probe->lost = true;
-    error_set(error, ERROR_LINK_PROTOCOL, "%s answers something else than it was asked",
-              adi->probe->carrier->name);
-    return ADI_LOST;
 }
 
 /* *understood: the reply fits the list. */
@@ -132,7 +123,9 @@ enum adi_end adi_transfer(struct adi *adi, struct adi_access *list, size_t n, si
 {
     bool understood;
     enum adi_end end = exchange(adi, list, n, done, &understood, error);
-    return end == ADI_LOST || understood ? end : broken(adi, error);
+    if (end != ADI_LOST && !understood)
+        probe_distrust(adi->probe, error);
+    return understood ? end : ADI_LOST;
 }
 
 enum adi_end adi_read_dp(struct adi *adi, uint8_t offset, uint32_t *value, struct error *error)
@@ -202,12 +195,9 @@ static enum adi_end keep_clock(struct adi *adi, struct error *error)
     return ADI_OK;
 }
 
-/* From DPv2 on (IHI 0031 B5.2). One that was found awake, by a debugger before us, is dormant once it has
- * lost its power. */
-static bool has_dormant(const struct adi *adi)
+unsigned adi_version(const struct adi *adi)
 {
-    enum { VERSION_SHIFT = 12, VERSION = 0xF };
-    return !adi->jtag && (adi->dpidr >> VERSION_SHIFT & VERSION) >= 2;
+    return adi->jtag ? 0 : adi->dpidr >> 12 & 0xF;
 }
 
 enum adi_end adi_resume(struct adi *adi, struct error *error)
@@ -216,7 +206,9 @@ enum adi_end adi_resume(struct adi *adi, struct error *error)
     enum adi_end end = ADI_NO_ACK;
     for (int i = 0; i < RESUME_TRIES; i++) {
         bool other = i == RESUME_BY_OTHER_WAY, dormant = adi->dormant != other;
-        if (other && !has_dormant(adi))
+        /* DPv2 has a dormant state (IHI 0031 B5.2). A port that was found awake, by a debugger before us, is
+         * dormant once it has lost its power */
+        if (other && adi_version(adi) < 2)
             continue;
         if (i > RESUME_BY_OTHER_WAY && !adi_slow_down(adi, error))
             return ADI_LOST;
@@ -246,7 +238,7 @@ static enum adi_end write_abort(struct adi *adi, uint32_t value, struct error *e
         return adi_write_dp(adi, DP_ABORT, value, error);
     uint8_t packet[PROTOCOL_ROOM]; /* over JTAG its own instruction, which DAP_Transfer does not know */
     size_t n = protocol_write_abort(packet, adi->index, value);
-    return probe_tell(adi->probe, packet, n, "abort an access", error) == ANSWER_GOOD ? ADI_OK : ADI_LOST;
+    return probe_tell(adi->probe, packet, n, "abort an access", error) ? ADI_OK : ADI_LOST;
 }
 
 static enum adi_end clear_sticky(struct adi *adi, bool give_up, struct error *error)
@@ -290,6 +282,12 @@ static enum adi_end adi_wait_for(struct adi *adi, uint32_t bits, uint32_t wanted
     }
 }
 
+void adi_will_change(const struct adi *adi)
+{
+    if (adi->before_change != NULL)
+        adi->before_change(adi->context);
+}
+
 /* Notes what another debugger requested before us. If we connect again after a lost link, the port may show
  * our own requests; after a loss of power it shows none: so only bits seen both times count. */
 static void note_found(struct adi_power *power, uint32_t stat)
@@ -312,8 +310,7 @@ enum adi_end adi_power_up(struct adi *adi, const struct deadline *deadline, stru
         return end;
     note_found(power, stat);
     power->up = 0;
-    if (adi->before_change != NULL)
-        adi->before_change(adi->context);
+    adi_will_change(adi);
     end = adi->jtag ? adi_clear_sticky(adi, error) : ADI_OK; /* which also requests power */
     if (end == ADI_OK)
         end = adi_write_dp(adi, DP_CTRL_STAT, CDBGPWRUPREQ | CSYSPWRUPREQ, error);
@@ -508,7 +505,7 @@ bool adi_configure(struct adi *adi, uint16_t match_retry, struct error *error)
     uint64_t waits = (uint64_t)adi->hz * (adi->patient ? PATIENT_US : WAIT_RETRY_US) / 1000000 / WAIT_BITS;
     size_t n = protocol_transfer_configure(
         packet, IDLE_BITS, between(waits, 64, adi->patient ? UINT16_MAX : 20000), match_retry);
-    return probe_tell(adi->probe, packet, n, "set its retries", error) == ANSWER_GOOD;
+    return probe_tell(adi->probe, packet, n, "set its retries", error);
 }
 
 static uint16_t retries_for(const struct adi *adi)

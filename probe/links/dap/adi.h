@@ -68,6 +68,8 @@ enum adi_end adi_transfer(struct adi *adi, struct adi_access *list, size_t n, si
 enum adi_end adi_read_dp(struct adi *adi, uint8_t offset, uint32_t *value, struct error *error);
 enum adi_end adi_write_dp(struct adi *adi, uint8_t offset, uint32_t value, struct error *error);
 
+unsigned adi_version(const struct adi *adi); /* of the debug port's architecture; 0: over JTAG */
+void adi_will_change(const struct adi *adi); /* calls `before_change` */
 /* Selects debug port `number`. */
 enum adi_end adi_select(struct adi *adi, size_t number, struct error *error);
 /* Clears the sticky flags: with one of them set, a debug port refuses most accesses. */
@@ -118,3 +120,19 @@ bool adi_power_lacks_system(const struct adi *adi, size_t port);
 bool adi_power_is_ours(const struct adi *adi);
 /* Restores the power of every port that we powered up and that still answers. */
 void adi_power_leave(struct adi *adi, enum link_power leave, struct error *error);
+
+/*
+ * Connects to a target: SWD or JTAG, one or several debug ports, and the access ports of each (connect.c).
+ */
+/* From the wires to powered debug ports. `hz` 0: as fast as the wires allow. */
+bool connect_target(struct adi *adi, enum dap_wires wires, uint32_t hz, const struct deadline *deadline,
+                    struct error *error);
+/* Lowers the clock until patterns written to the first memory access port's TAR read back right. A register
+ * that is read again and again would not show damaged data. */
+bool connect_check_clock(struct adi *adi, struct ap_state *ap, struct error *error);
+/* After a connection anew: whether these are still the access ports. One that cannot be read proves nothing.
+ * ERROR_NO_TARGET: there are others, so this is another target. */
+bool connect_check_ports(struct adi *adi, struct ap_state *ap, struct error *error);
+/* Fills ap->ports with the access ports of all debug ports. */
+bool connect_find_ports(struct adi *adi, struct ap_state *ap, const struct deadline *deadline,
+                        struct error *error);

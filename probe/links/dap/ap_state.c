@@ -85,43 +85,23 @@ static bool same_again(const struct step *steps, size_t n, size_t at)
 
 /* ---- writing what is missing */
 
-static bool put_setup(struct packet *packet, uint8_t request, uint32_t value, size_t step)
+/* Puts a write of the register, unless it is `known` to hold the value. */
+static bool want(struct packet *packet, size_t step, uint8_t request, uint32_t value, bool *known,
+                 uint32_t *held)
 {
-    return packet_put(packet, (struct note){.kind = NOTE_SETUP, .request = request, .step = (uint32_t)step},
-                      &value);
+    struct note note = {.kind = NOTE_SETUP, .request = request, .step = (uint32_t)step};
+    if (*known && *held == value)
+        return true;
+    if (!packet_put(packet, note, &value))
+        return false;
+    *known = true;
+    *held = value;
+    return true;
 }
 
 static bool want_select(struct ap_state *ap, struct packet *packet, uint32_t select, size_t step)
 {
-    if (ap->select_known && ap->select == select)
-        return true;
-    if (!put_setup(packet, DP_SELECT, select, step))
-        return false;
-    ap->select_known = true;
-    ap->select = select;
-    return true;
-}
-
-static bool want_csw(struct packet *packet, struct access_port *port, uint32_t csw, size_t step)
-{
-    if (port->csw_known && port->csw == csw)
-        return true;
-    if (!put_setup(packet, TRANSFER_AP | AP_CSW, csw, step))
-        return false;
-    port->csw_known = true;
-    port->csw = csw;
-    return true;
-}
-
-static bool want_tar(struct packet *packet, struct access_port *port, uint32_t tar, size_t step)
-{
-    if (port->tar_known && port->tar == tar)
-        return true;
-    if (!put_setup(packet, TRANSFER_AP | AP_TAR, tar, step))
-        return false;
-    port->tar_known = true;
-    port->tar = tar;
-    return true;
+    return want(packet, step, DP_SELECT, select, &ap->select_known, &ap->select);
 }
 
 bool ap_state_register(struct ap_state *ap, struct packet *packet, const struct access_port *port,
@@ -194,8 +174,9 @@ static bool ap_state_memory(struct ap_state *ap, struct packet *packet, const st
     }
     *request = TRANSFER_AP | AP_DRW;
     return through_drw || (want_select(ap, packet, ap_state_select(port, AP_DRW), at) &&
-                           want_csw(packet, port, csw_wanted(port, steps, n, at), at) &&
-                           want_tar(packet, port, address, at));
+                           want(packet, at, TRANSFER_AP | AP_CSW, csw_wanted(port, steps, n, at),
+                                &port->csw_known, &port->csw) &&
+                           want(packet, at, TRANSFER_AP | AP_TAR, address, &port->tar_known, &port->tar));
 }
 
 bool ap_state_step(struct ap_state *ap, struct packet *packet, const struct step *steps, size_t n, size_t at,

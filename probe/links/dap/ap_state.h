@@ -72,13 +72,14 @@ struct ap_state {
 };
 
 struct access_port *ap_state_port(struct ap_state *ap, uint16_t unit); /* NULL: none */
-/* Nothing is known any more: after a failure, or after accesses that did not pass through here. */
+/* Nothing is known any more: transfers failed, their fate is unknown, or accesses did not pass through here.
+ */
 void ap_state_forget(struct ap_state *ap);
 /* What SELECT must hold for that register of the port. */
 uint32_t ap_state_select(const struct access_port *port, uint32_t offset);
 
 /*
- * Puts the writes that steps[at] needs first into the packet; *request gets the register bits of its own
+ * Puts the writes that steps[at] needs first into the packet; *request gets the register bits of the
  * request. False if the packet is full: the writes that were put stay valid for the next packet.
  */
 bool ap_state_step(struct ap_state *ap, struct packet *packet, const struct step *steps, size_t n, size_t at,

@@ -349,15 +349,22 @@ static const char *words_for(int status)
     case LIBUSB_TRANSFER_STALL:
         return "it refuses the packet";
     case LIBUSB_TRANSFER_OVERFLOW:
-        return "a reply is longer than it said";
+        return "a reply is longer than announced";
     default:
         return "the transfer failed: was it unplugged?";
     }
 }
 
-static int reply_room(const struct usb *usb)
+/* 0, or libusb's error. */
+static int ask_for_reply(struct usb *usb, struct exchange *exchange)
 {
-    return (int)descriptors_reply_room(usb->place.in_packet, usb->carrier.packet_size);
+    int room = (int)descriptors_reply_room(usb->place.in_packet, usb->carrier.packet_size);
+    libusb_fill_bulk_transfer(exchange->in, usb->handle, usb->place.in, exchange->reply, room, finished,
+                              &exchange->in_busy, 0);
+    int failure = libusb_submit_transfer(exchange->in);
+    exchange->in_busy = failure == 0;
+    usb->sent++;
+    return failure;
 }
 
 static bool usb_send(struct carrier *carrier, const uint8_t *packet, size_t n,
@@ -370,13 +377,9 @@ static bool usb_send(struct carrier *carrier, const uint8_t *packet, size_t n,
     if (!work(usb, &exchange->out_busy, deadline))
         return lost(&usb->carrier, "it takes no more packets", error);
     memcpy(exchange->request, packet, n);
-    libusb_fill_bulk_transfer(exchange->in, usb->handle, usb->place.in, exchange->reply, reply_room(usb),
-                              finished, &exchange->in_busy, 0);
     libusb_fill_bulk_transfer(exchange->out, usb->handle, usb->place.out, exchange->request, (int)n, finished,
                               &exchange->out_busy, 0);
-    int failure = libusb_submit_transfer(exchange->in);
-    exchange->in_busy = failure == 0;
-    usb->sent++;
+    int failure = ask_for_reply(usb, exchange);
     if (failure == 0) {
         failure = libusb_submit_transfer(exchange->out);
         exchange->out_busy = failure == 0;
@@ -387,24 +390,15 @@ static bool usb_send(struct carrier *carrier, const uint8_t *packet, size_t n,
                 failure == LIBUSB_ERROR_NO_DEVICE ? "it was unplugged" : libusb_strerror(failure), error);
 }
 
-/* Asks for a reply without a packet: one that an earlier program left unread. */
-static bool ask_for_more(struct usb *usb, struct exchange *exchange, struct error *error)
-{
-    libusb_fill_bulk_transfer(exchange->in, usb->handle, usb->place.in, exchange->reply, reply_room(usb),
-                              finished, &exchange->in_busy, 0);
-    int failure = libusb_submit_transfer(exchange->in);
-    exchange->in_busy = failure == 0;
-    usb->sent++;
-    return failure == 0 || lost(&usb->carrier, libusb_strerror(failure), error);
-}
-
 static bool usb_receive(struct carrier *carrier, uint8_t *packet, size_t room, size_t *n,
                         const struct deadline *deadline, struct error *error)
 {
     struct usb *usb = (struct usb *)carrier;
     struct exchange *exchange = &usb->exchanges[usb->received % IN_FLIGHT];
-    if (usb->received == usb->sent && !ask_for_more(usb, exchange, error))
-        return false;
+    /* Without a packet: a reply that an earlier program left unread */
+    int failure = usb->received == usb->sent ? ask_for_reply(usb, exchange) : 0;
+    if (failure != 0)
+        return lost(&usb->carrier, libusb_strerror(failure), error);
     if (!work(usb, &exchange->in_busy, deadline)) {
         if (!exchange->out_busy && exchange->out->status != LIBUSB_TRANSFER_COMPLETED)
             return lost(&usb->carrier, words_for(exchange->out->status), error);
@@ -637,20 +631,16 @@ struct carrier *hid_connect(const struct dap_found *found, struct error *error)
     static const struct carrier_ops ops = {.send = hid_send, .receive = hid_receive, .close = hid_end};
     char name[96];
     usb_choice_name(found, name, sizeof name);
-    if (found->problem[0] != '\0') {
-        error_set(error, ERROR_NO_PROBE, "%s: %s", name, found->problem);
-        return NULL;
-    }
+    if (found->problem[0] != '\0')
+        return error_null(error, ERROR_NO_PROBE, "%s: %s", name, found->problem);
     struct hid *hid = calloc(1, sizeof *hid);
-    if (hid == NULL) {
-        error_set(error, ERROR_SYSTEM, "out of memory");
-        return NULL;
-    }
+    if (hid == NULL)
+        return error_null(error, ERROR_SYSTEM, "out of memory");
     hid->device = hid_open_path(found->place);
     if (hid->device == NULL) {
         free(hid);
-        error_set(error, ERROR_NO_PROBE, "%s: it cannot be opened: does another program use it?", name);
-        return NULL;
+        return error_null(error, ERROR_NO_PROBE, "%s: it cannot be opened: does another program use it?",
+                          name);
     }
     hid->report = read_report_size(found->place);
     hid->carrier.ops = &ops;
@@ -746,8 +736,7 @@ struct carrier *tcp_connect(const char *host, uint16_t port, const struct deadli
     if (tcp == NULL) {
         if (fd >= 0)
             close(fd);
-        error_set(error, ERROR_SYSTEM, "out of memory"); /* keeps an earlier error */
-        return NULL;
+        return error_null(error, ERROR_SYSTEM, "out of memory");
     }
     tcp->fd = fd;
     tcp->carrier.ops = &ops;

@@ -1,5 +1,6 @@
 /*
- * Which probe the user wants, by --probe, and which of the probes plugged in it is. Pure.
+ * Probes: which one the user wants, by --probe, and which of those plugged in it is (probe_spec.c); how
+ * packets are carried to it and back, and what its USB descriptors say (carrier.c).
  */
 #pragma once
 
@@ -43,9 +44,7 @@ bool usb_port_is(const char *text);
 /* The device that a path in /sys/devices leads through, the last one; false: none. */
 bool usb_port_of_path(const char *path, char out[USB_PORT_ROOM]);
 
-/*
- * A probe that is plugged in, as a carrier lists it.
- */
+/* A probe that is plugged in, as a carrier lists it. */
 struct dap_found {
     enum dap_kind kind;                /* DAP_USB or DAP_HID */
     uint16_t vendor, product, release; /* idVendor, idProduct and bcdDevice of its device descriptor */
@@ -80,9 +79,7 @@ void usb_choice_identity(const struct dap_found *list, size_t n, const struct da
 void usb_choice_keep(const struct dap_found *list, size_t n, const struct dap_found *found,
                      struct probe_spec *spec);
 
-/*
- * Debug adapters that do not speak CMSIS-DAP: what they are and how to use them all the same.
- */
+/* Debug adapters that do not speak CMSIS-DAP: what they are and how to use them all the same. */
 struct adapter {
     uint16_t vendor, product; /* product 0: every product of the vendor */
     const char *name;         /* "ST-Link V2-1" */
@@ -148,9 +145,6 @@ static inline void carrier_close(struct carrier *carrier)
         carrier->ops->close(carrier);
 }
 
-/*
- * How each kind of carrier is listed and opened.
- */
 /* Packets in a stream: "DAP", 0, length, 1 for a request and 2 for a response, 0; little endian. */
 struct carrier *tcp_connect(const char *host, uint16_t port, const struct deadline *deadline,
                             struct error *error);

@@ -50,7 +50,8 @@ void predict_failed(struct predictor *predictor, uint8_t entry, uint32_t saw);
  * reads the replies.
  *
  * A match on memory re-reads its register, up to once more than asked. Where a read has side effects, as on
- * data-transfer registers, an OP_EXPECT must be `once`: then a failed match decides, and no look follows.
+ * data-transfer registers, an OP_EXPECT must be `once`: then a failed match decides, and no further read
+ * follows.
  */
 struct compiler {
     size_t packet_size;
@@ -79,9 +80,37 @@ struct compiler_gates {
  * Makes the next packet, with as many steps from `first` on as fit, up to one that is impossible or belongs
  * to another debug port. `look`: the match of the first step failed, so it is read once for us to see, and a
  * wait then goes on with its own mask. A packet without transfers holds only times, or nothing. If `gates` is
- * not NULL, all steps must be memory behind one access port.
+ * not NULL, all steps must be memory of one access port.
  */
 void compiler_packet(struct compiler *compiler, const struct step *steps, size_t n, size_t first, bool look,
                      const struct compiler_gates *gates, struct packet *packet);
-/* The transfers of a packet failed or their fate is unknown: forgets what SELECT, CSW and TAR hold. */
-void compiler_forget(struct compiler *compiler);
+
+/*
+ * The decoder: takes results from the reply to a compiled packet and finds how far the packet was carried
+ * out. It trusts only the count and the acknowledge in the reply, and these only as far as the packet allows.
+ * Pure.
+ */
+enum decode_end {
+    DECODE_DONE,     /* go on with `step` */
+    DECODE_MISMATCH, /* the wait or proof at `step` failed */
+    DECODE_WAIT,
+    DECODE_FAULT,
+    DECODE_NO_ACK, /* noise on the wires, or no target */
+    DECODE_BROKEN, /* not a reply to this packet: nothing is known */
+};
+
+struct decoded {
+    enum decode_end end;
+    size_t step;             /* the steps before it are done, with results */
+    bool saw_known;          /* DECODE_MISMATCH: `saw` was read at `step` */
+    uint64_t saw;            /* shifted and cut to the step's size */
+    const struct note *note; /* DECODE_MISMATCH: the match that failed; NULL: a NOTE_LOOK did */
+    bool write;              /* the write at `written` was accepted last; how it ended is unknown */
+    bool behind;             /* and `step` is the wait or proof after it, which may be what failed */
+    size_t written;
+    size_t unchecked; /* JTAG: a fault happened at this step or later */
+};
+
+/* `results` has the same indexes as `steps`. */
+struct decoded decode(struct compiler *compiler, const struct packet *packet, const struct step *steps,
+                      const uint8_t *reply, size_t n, uint64_t *results);

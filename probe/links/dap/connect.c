@@ -1,4 +1,4 @@
-#include "links/dap/connect.h"
+#include "links/dap/adi.h"
 
 #include "base/coresight_id.h"
 
@@ -27,11 +27,6 @@ static const uint32_t TARGETID_NUMBER = 0xF0000000;
 
 /* ---- SWD and JTAG */
 
-static unsigned version_of(uint32_t dpidr)
-{
-    return dpidr >> 12 & 0xF;
-}
-
 /* Reads DPIDR. Several ports may answer at once: they give the same value. */
 static enum adi_end first_answer(struct adi *adi, struct error *error)
 {
@@ -52,7 +47,7 @@ static enum adi_end try_target(struct adi *adi, uint32_t device, struct error *e
 static enum adi_end look_for_more(struct adi *adi, struct error *error)
 {
     uint32_t id = 0;
-    if (version_of(adi->dpidr) < 2)
+    if (adi_version(adi) < 2)
         return ADI_OK;
     if (adi_write_dp(adi, DP_SELECT, TARGETID_BANK, error) != ADI_OK ||
         adi_read_dp(adi, DP_CTRL_STAT, &id, error) != ADI_OK)
@@ -135,11 +130,10 @@ static bool connect_swd(struct adi *adi, struct error *error)
 {
     static const char silence[] =
         "no target answers over SWD: is it powered, and are SWCLK, SWDIO and ground connected?";
-    uint8_t packet[PROTOCOL_ROOM];
-    if (!choose_port(adi, DAP_PORT_SWD, error))
-        return false;
-    size_t n = protocol_swd_configure(packet);
-    if (probe_tell(adi->probe, packet, n, "set up SWD", error) != ANSWER_GOOD)
+    /* One clock of turnaround, no data phase after WAIT and FAULT */
+    static const uint8_t usual[] = {DAP_SWD_CONFIGURE, 0};
+    if (!choose_port(adi, DAP_PORT_SWD, error) ||
+        !probe_tell(adi->probe, usual, sizeof usual, "set up SWD", error))
         return false;
     for (bool clocked = false;; adi->hz /= 2) {
         struct error refused = {0}, cannot = {0};
@@ -219,7 +213,7 @@ static bool power_ports(struct adi *adi, struct error *error)
             break;
         }
         if (end != ADI_OK)
-            return error_set(error, ERROR_NO_TARGET, "the target's debug power does not come on");
+            return error_set(error, ERROR_NO_TARGET, "the target's debug power does not switch on");
     }
     enum adi_end end = adi_select(adi, 0, error);
     return end == ADI_OK || error_set(error, ERROR_NO_TARGET, "the debug port stopped answering");
@@ -228,8 +222,8 @@ static bool power_ports(struct adi *adi, struct error *error)
 bool connect_target(struct adi *adi, enum dap_wires wires, uint32_t hz, const struct deadline *deadline,
                     struct error *error)
 {
+    static const uint8_t lamp_on[] = {DAP_HOST_STATUS, 0, 1};
     const struct dap_info *info = &adi->probe->info;
-    uint8_t packet[PROTOCOL_ROOM];
     struct error refused = {0};
     bool can_swd = !info->capabilities_known || (info->capabilities & DAP_CAN_SWD);
     bool can_jtag = !info->capabilities_known || (info->capabilities & DAP_CAN_JTAG);
@@ -250,7 +244,7 @@ bool connect_target(struct adi *adi, enum dap_wires wires, uint32_t hz, const st
                   wires == DAP_WIRES_JTAG ? "JTAG" : "SWD");
         return error_copy(error, &refused);
     }
-    (void)probe_tell(adi->probe, packet, protocol_host_status(packet, true), "light its lamp", &refused);
+    (void)probe_tell(adi->probe, lamp_on, sizeof lamp_on, "light its lamp", &refused);
     return power_ports(adi, error) && adi_measure_match(adi, error);
 }
 
@@ -354,12 +348,6 @@ static void take_csw(struct access_port *port, uint32_t back)
     port->csw_unsure = (took ^ written) | (debugger_bits(port->idr) == CSW_AHB_DEBUGGER ? CSW_HNONSEC : 0);
 }
 
-static void note_ports(const struct finding *f)
-{
-    if (f->adi->before_change != NULL)
-        f->adi->before_change(f->adi->context);
-}
-
 static bool add_port(struct finding *f, bool v6, uint32_t base, uint8_t number, uint32_t idr)
 {
     struct ap_state *ap = f->ap;
@@ -383,7 +371,7 @@ static bool add_port(struct finding *f, bool v6, uint32_t base, uint8_t number, 
         if (!find_upper_address(f, port))
             return false;
         ap->n++; /* it is among those whose state is noted now */
-        note_ports(f);
+        adi_will_change(f->adi);
         ap->n--;
         if (!write_ap(f, select, AP_CSW, port->csw_base) || !read_ap(f, select, AP_CSW, &back))
             return false;
@@ -395,7 +383,7 @@ static bool add_port(struct finding *f, bool v6, uint32_t base, uint8_t number, 
     ap->n++;
     f->found++;
     if (port->memory)
-        note_ports(f);
+        adi_will_change(f->adi);
     return true;
 }
 
@@ -525,7 +513,7 @@ bool connect_find_ports(struct adi *adi, struct ap_state *ap, const struct deadl
             return false;
         if (end != ADI_OK)
             return error_set(error, ERROR_NO_TARGET, "debug port %zu stopped answering", i);
-        bool by_address = !adi->jtag && (adi->dpidr >> 12 & 0xF) >= VERSION_V6;
+        bool by_address = adi_version(adi) >= VERSION_V6;
         if (!(by_address ? find_by_address(&f) : find_by_number(&f)))
             return false;
         if (deadline_cancelled(deadline))

@@ -2,10 +2,10 @@
 
 #include "base/coresight_id.h"
 #include "base/state.h"
+#include "base/values.h"
 
 #include "links/dap/ap_state.h"
 #include "links/dap/carrier.h"
-#include "links/dap/connect.h"
 #include "links/dap/executor.h"
 
 #include <inttypes.h>
@@ -35,8 +35,7 @@ static struct dap *dap_of(struct link *link)
     return (struct dap *)link;
 }
 
-/* --- what a run that did not end has left at the debug port: the next one finds it in the lock's note ------
- */
+/* --- what a run that did not end has left at the debug port: the next one finds it in the lock's note --- */
 
 static const struct port_left *find_left(const struct dap *dap, uint16_t unit)
 {
@@ -282,7 +281,7 @@ static void dap_describe(struct link *link, char *out, size_t size)
     snprintf(out, size, "%s  %s %.3g MHz%s%s%s%s", name, adi->jtag ? "JTAG" : "SWD", adi->hz / 1e6,
              adi->match ? "" : ", waits by polling (the probe has no value match)",
              single != NULL ? ", one packet at a time: " : "", single != NULL ? single : "",
-             dap->executor.compiler.ap.cut ? ", not all access ports are looked at" : "");
+             dap->executor.compiler.ap.cut ? ", not all access ports are read" : "");
 }
 
 static void dap_leave_power(struct link *link, enum link_power power)
@@ -348,14 +347,14 @@ static void leave_target(struct dap *dap)
 
 static void dap_close(struct link *link)
 {
+    static const uint8_t lamp_off[] = {DAP_HOST_STATUS, 0, 0}, disconnect[] = {DAP_DISCONNECT};
     struct dap *dap = dap_of(link);
-    uint8_t packet[PROTOCOL_ROOM];
     struct error ignored = {0};
     leave_target(dap);
     if (!dap->probe.lost)
-        (void)probe_tell(&dap->probe, packet, protocol_host_status(packet, false), "", &ignored);
+        (void)probe_tell(&dap->probe, lamp_off, sizeof lamp_off, "", &ignored);
     if (!dap->probe.lost)
-        (void)probe_tell(&dap->probe, packet, protocol_disconnect(packet), "", &ignored);
+        (void)probe_tell(&dap->probe, disconnect, sizeof disconnect, "", &ignored);
     if (dap->probe.carrier != NULL)
         probe_close(&dap->probe);
     free(dap);
@@ -384,10 +383,8 @@ struct link *dap_open(const struct probe_spec *spec, const struct deadline *dead
                                         .close = dap_close,
                                         .comes_back = true};
     struct dap *dap = calloc(1, sizeof *dap);
-    if (dap == NULL) {
-        error_set(error, ERROR_SYSTEM, "out of memory");
-        return NULL;
-    }
+    if (dap == NULL)
+        return error_null(error, ERROR_SYSTEM, "out of memory");
     dap->link.ops = &ops;
     dap->spec = *spec;
     dap->probe.log = spec->log;

@@ -28,9 +28,8 @@ struct dap_listed {
 };
 
 size_t dap_list(struct dap_listed *out, size_t room, const struct deadline *deadline);
-/* Adapters of other kinds that are not in the list `listed`. */
 /* How to reach an adapter that is not a CMSIS-DAP probe, by what users call it: "stlink", "jlink"; NULL:
- * unknown.
- */
+ * unknown. */
 const char *dap_other_way(const char *kind);
+/* Adapters of other kinds that are not in the list `listed`. */
 size_t dap_list_adapters(const struct dap_listed *listed, size_t n, struct adapter_found *out, size_t room);

@@ -1,7 +1,5 @@
 #include "links/dap/executor.h"
 
-#include "links/dap/decoder.h"
-
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -46,7 +44,7 @@ void executor_begin(struct executor *executor)
     compiler->padded = executor->adi.padded;
     compiler->loses_place = executor->adi.loses_place;
     compiler->match = executor->adi.match;
-    compiler_forget(compiler);
+    ap_state_forget(&compiler->ap);
     executor->smooth = 0;
     executor->overlaps = false;
 }
@@ -156,7 +154,7 @@ static bool mend(struct call *call, const struct decoded *decoded)
                                                       : ADI_NO_ACK;
     bool write = decoded->write && !(decoded->behind && end != ADI_NO_ACK);
     size_t refused = write ? decoded->written : decoded->step;
-    compiler_forget(&call->executor->compiler);
+    ap_state_forget(&call->executor->compiler.ap);
     call->done = decoded->step;
     enum adi_health health = adi_mend(adi, end, call->error);
     if (health != ADI_GONE && adi->jtag) /* over JTAG the fault may be at an earlier step */
@@ -226,7 +224,7 @@ static bool mismatch(struct call *call, const struct decoded *decoded)
         return go_on;
     const struct step *step = &call->steps[decoded->step];
     bool looked = decoded->saw_known;
-    compiler_forget(&call->executor->compiler);
+    ap_state_forget(&call->executor->compiler.ap);
     call->done = decoded->step;
     if (looked && step->op == OP_EXPECT)
         return call_unexpected(call, call->done, decoded->saw);
@@ -297,10 +295,10 @@ static bool select_port(struct call *call, size_t at)
     struct adi *adi = &call->executor->adi;
     size_t number = call->steps[at].at.unit >> 8;
     if (number >= adi->n_ports)
-        return call_end(call, TARGET_FAULT, at, ERROR_FAULT, "there is no such debug port");
+        return call_end(call, TARGET_FAULT, at, ERROR_FAULT, "that debug port does not exist");
     if (adi->selected == number)
         return true;
-    compiler_forget(&call->executor->compiler);
+    ap_state_forget(&call->executor->compiler.ap);
     enum adi_end end = adi_select(adi, number, call->error);
     for (int i = 0; end != ADI_OK && end != ADI_LOST && i < 2; i++) {
         adi->selected = number; /* adi_resume selects it */
@@ -311,7 +309,7 @@ static bool select_port(struct call *call, size_t at)
     return end == ADI_OK || call_end(call, TARGET_WAIT, at, ERROR_ASLEEP, "nothing answers on the wires");
 }
 
-/* A look at a step whose predicted word did not match teaches the predictor. */
+/* A read of a step whose predicted word did not match teaches the predictor. */
 static void settle_prediction(struct call *call, const struct decoded *decoded)
 {
     if (call->look && call->predicted && decoded->step > call->done)
@@ -522,7 +520,7 @@ static bool run_packet(struct call *call)
     uint8_t reply[CARRIER_ROOM];
     size_t length;
     if (!send_packets(call)) {
-        compiler_forget(&executor->compiler);
+        ap_state_forget(&executor->compiler.ap);
         return false;
     }
     const struct executor_flight *now = flight(call, call->received);
@@ -534,7 +532,7 @@ static bool run_packet(struct call *call)
         return true;
     }
     if (!probe_receive(executor->adi.probe, reply, &length, call->error)) {
-        compiler_forget(&executor->compiler);
+        ap_state_forget(&executor->compiler.ap);
         return call_lost(call);
     }
     call->received++;
@@ -554,7 +552,7 @@ static bool run_packet(struct call *call)
         executor->smooth += executor->smooth < SMOOTH;
         return true;
     }
-    compiler_forget(&executor->compiler);
+    ap_state_forget(&executor->compiler.ap);
     executor->smooth = 0;
     if (decoded.step >= packet->end && call->received < call->sent) {
         /* Only the packet's closing transfers failed, so the next one may have passed its gate: read its

@@ -49,19 +49,25 @@ bool probe_ask(struct dap_probe *probe, const uint8_t *packet, size_t n, uint8_t
     return probe_send(probe, packet, n, error) && probe_receive(probe, reply, reply_n, error);
 }
 
-enum protocol_answer probe_tell(struct dap_probe *probe, const uint8_t *packet, size_t n, const char *what,
-                                struct error *error)
+bool probe_tell(struct dap_probe *probe, const uint8_t *packet, size_t n, const char *what,
+                struct error *error)
 {
     uint8_t reply[CARRIER_ROOM];
     size_t length;
     if (!probe_ask(probe, packet, n, reply, &length, error))
-        return ANSWER_BROKEN;
+        return false;
     enum protocol_answer answer = protocol_status(reply, length, packet[0]);
-    if (answer == ANSWER_UNKNOWN)
-        error_set(error, ERROR_LINK_PROTOCOL, "%s: its firmware cannot %s", probe->carrier->name, what);
-    else if (answer != ANSWER_GOOD)
-        error_set(error, ERROR_LINK_PROTOCOL, "%s: it could not %s", probe->carrier->name, what);
-    return answer;
+    return answer == ANSWER_GOOD ||
+           error_set(error, ERROR_LINK_PROTOCOL,
+                     answer == ANSWER_UNKNOWN ? "%s: its firmware cannot %s" : "%s: it could not %s",
+                     probe->carrier->name, what);
+}
+
+bool probe_distrust(struct dap_probe *probe, struct error *error)
+{
+    probe->lost = true;
+    return error_set(error, ERROR_LINK_PROTOCOL, "%s answers something else than it was asked",
+                     probe->carrier->name);
 }
 
 /* Whether the reply can answer a question for the capabilities. */
@@ -92,7 +98,8 @@ static bool no_answer(const struct dap_probe *probe, const struct deadline *limi
     if (why->kind != ERROR_LINK_LOST)
         return error_copy(error, why);
     if (deadline_passed(limit))
-        return error_advise(error, ERROR_NOT_A_PROBE, taken, "%s is open, but silent: not a byte came", name);
+        return error_advise(error, ERROR_NOT_A_PROBE, taken, "%s is open, but silent: it sent nothing",
+                            name);
     return error_advise(error, why->kind, taken, "%s, before it answered anything: is it in use?", why->text);
 }
 
@@ -121,13 +128,10 @@ static bool ask_first(struct dap_probe *probe, const uint8_t *packet, size_t n,
  * answer to the first one only. */
 static bool find_beginning(struct dap_probe *probe, const struct deadline *deadline, struct error *error)
 {
-    uint8_t packet[PROTOCOL_ROOM];
+    static const uint8_t first[] = {DAP_INFO, DAP_INFO_CAPABILITIES}, second[] = {DAP_HOST_STATUS, 0, 0};
     struct deadline limit = deadline_slice(deadline, patience_ms(SILENCE_MS));
-    size_t n = protocol_info(packet, DAP_INFO_CAPABILITIES);
-    if (!ask_first(probe, packet, n, answers_first, &limit, error))
-        return false;
-    n = protocol_host_status(packet, false);
-    probe->carrier->in_step = ask_first(probe, packet, n, answers_second, &limit, error);
+    probe->carrier->in_step = ask_first(probe, first, sizeof first, answers_first, &limit, error) &&
+                              ask_first(probe, second, sizeof second, answers_second, &limit, error);
     return probe->carrier->in_step;
 }
 
@@ -170,16 +174,14 @@ bool probe_identify(struct dap_probe *probe, const struct deadline *deadline, st
     if (!find_beginning(probe, deadline, error))
         return false;
     for (size_t i = 0; i < sizeof ids; i++) {
-        uint8_t packet[PROTOCOL_ROOM], reply[CARRIER_ROOM];
-        size_t n = protocol_info(packet, ids[i]), length;
-        if (!probe_ask(probe, packet, n, reply, &length, error) ||
+        const uint8_t packet[] = {DAP_INFO, ids[i]};
+        uint8_t reply[CARRIER_ROOM];
+        size_t length;
+        if (!probe_ask(probe, packet, sizeof packet, reply, &length, error) ||
             !receive_rest(probe, reply, &length, error))
             return false;
-        if (!protocol_take_info(&probe->info, ids[i], reply, length)) {
-            probe->lost = true;
-            return error_set(error, ERROR_LINK_PROTOCOL, "%s answers something else than it was asked",
-                             probe->carrier->name);
-        }
+        if (!protocol_take_info(&probe->info, ids[i], reply, length))
+            return probe_distrust(probe, error);
         fit_packets(probe);
         if (deadline_cancelled(deadline))
             return error_set(error, ERROR_CANCELLED, "cancelled");

@@ -38,8 +38,10 @@ bool probe_receive(struct dap_probe *probe, uint8_t *reply, size_t *n, struct er
 bool probe_ask(struct dap_probe *probe, const uint8_t *packet, size_t n, uint8_t *reply, size_t *reply_n,
                struct error *error);
 /* For commands that answer with a status; `what` completes "it cannot ..." in the error. */
-enum protocol_answer probe_tell(struct dap_probe *probe, const uint8_t *packet, size_t n, const char *what,
-                                struct error *error);
+bool probe_tell(struct dap_probe *probe, const uint8_t *packet, size_t n, const char *what,
+                struct error *error);
+/* Its answer makes no sense: gives it up. Always false. */
+bool probe_distrust(struct dap_probe *probe, struct error *error);
 /* The probe was lost with several packets in flight, so one packet at a time may still work. */
 bool probe_lost_overlapped(const struct dap_probe *probe);
 void probe_close(struct dap_probe *probe);

@@ -33,15 +33,8 @@ bool probe_spec_names(const struct probe_spec *spec, uint16_t vendor, uint16_t p
 /* Four hexadecimal digits, then `end`. */
 static bool read_id(const char *text, char end, uint16_t *out)
 {
-    unsigned value = 0;
-    for (int i = 0; i < 4; i++) {
-        if (!isxdigit((unsigned char)text[i]))
-            return false;
-        unsigned digit = isdigit((unsigned char)text[i]) ? (unsigned)(text[i] - '0') : (text[i] & 7U) + 9;
-        value = value << 4 | digit;
-    }
-    *out = (uint16_t)value;
-    return text[4] == end;
+    *out = (uint16_t)strtoul(text, NULL, 16);
+    return strspn(text, "0123456789abcdefABCDEF") == 4 && text[4] == end;
 }
 
 /* A number from 1 to 255 without leading zeros; the text after it, NULL: none. */
@@ -275,12 +268,10 @@ const struct dap_found *usb_choice_choose(const struct dap_found *list, size_t n
             chosen = &list[i];
         add_candidate(names, sizeof names, &list[i], "");
     }
-    if (others > 0) {
-        error_set(error, ERROR_USAGE,
-                  "several probes: %s; choose one with --probe cmsis-dap:SERIAL or cmsis-dap:usb:PORT",
-                  names);
-        return NULL;
-    }
+    if (others > 0)
+        return error_null(
+            error, ERROR_USAGE,
+            "several probes: %s; choose one with --probe cmsis-dap:SERIAL or cmsis-dap:usb:PORT", names);
     if (chosen != NULL)
         return chosen;
     names[0] = '\0';
@@ -288,17 +279,15 @@ const struct dap_found *usb_choice_choose(const struct dap_found *list, size_t n
         if (!is_again(list, i))
             add_candidate(names, sizeof names, &list[i], "; there is ");
     if (spec->usb[0] != '\0')
-        error_set(error, ERROR_NO_PROBE, "no CMSIS-DAP probe%s%.64s is plugged in at usb:%s%s",
-                  spec->serial[0] != '\0' ? " " : "", spec->serial, spec->usb, names);
-    else if (spec->serial[0] != '\0')
-        error_set(error, ERROR_NO_PROBE, "no CMSIS-DAP probe has the serial number %.64s%s", spec->serial,
-                  names);
-    else if (spec->by_id)
-        error_set(error, ERROR_NO_PROBE, "no CMSIS-DAP probe is %04x:%04x%s", spec->vendor, spec->product,
-                  names);
-    else
-        error_set(error, ERROR_NO_PROBE, "no CMSIS-DAP probe is plugged in");
-    return NULL;
+        return error_null(error, ERROR_NO_PROBE, "no CMSIS-DAP probe%s%.64s is plugged in at usb:%s%s",
+                          spec->serial[0] != '\0' ? " " : "", spec->serial, spec->usb, names);
+    if (spec->serial[0] != '\0')
+        return error_null(error, ERROR_NO_PROBE, "no CMSIS-DAP probe has the serial number %.64s%s",
+                          spec->serial, names);
+    if (spec->by_id)
+        return error_null(error, ERROR_NO_PROBE, "no CMSIS-DAP probe is %04x:%04x%s", spec->vendor,
+                          spec->product, names);
+    return error_null(error, ERROR_NO_PROBE, "no CMSIS-DAP probe is plugged in");
 }
 
 enum { ST = 0x0483, SEGGER = 0x1366, FTDI = 0x0403, RASPBERRY_PI = 0x2E8A };

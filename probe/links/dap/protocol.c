@@ -46,34 +46,6 @@ const char *protocol_name(uint8_t command)
     return NULL;
 }
 
-size_t protocol_info(uint8_t *out, uint8_t id)
-{
-    out[0] = DAP_INFO;
-    out[1] = id;
-    return 2;
-}
-
-size_t protocol_host_status(uint8_t *out, bool connected)
-{
-    out[0] = DAP_HOST_STATUS;
-    out[1] = 0;
-    out[2] = connected;
-    return 3;
-}
-
-size_t protocol_connect(uint8_t *out, uint8_t port)
-{
-    out[0] = DAP_CONNECT;
-    out[1] = port;
-    return 2;
-}
-
-size_t protocol_disconnect(uint8_t *out)
-{
-    out[0] = DAP_DISCONNECT;
-    return 1;
-}
-
 size_t protocol_transfer_configure(uint8_t *out, uint8_t idle, uint16_t wait_retry, uint16_t match_retry)
 {
     out[0] = DAP_TRANSFER_CONFIGURE;
@@ -104,13 +76,6 @@ size_t protocol_pins(uint8_t *out, uint8_t levels, uint8_t select)
     return 3 + put_32(out + 3, 0); /* do not wait for the pins */
 }
 
-size_t protocol_swd_configure(uint8_t *out)
-{
-    out[0] = DAP_SWD_CONFIGURE;
-    out[1] = 0; /* one clock of turnaround, no data phase after WAIT and FAULT */
-    return 2;
-}
-
 size_t protocol_swj_sequence(uint8_t *out, const uint8_t *bits, unsigned n)
 {
     size_t bytes = (n + 7) / 8;
@@ -118,11 +83,6 @@ size_t protocol_swj_sequence(uint8_t *out, const uint8_t *bits, unsigned n)
     out[1] = (uint8_t)n; /* 0 stands for 256 */
     memcpy(out + 2, bits, bytes);
     return 2 + bytes;
-}
-
-static uint8_t parity_32(uint32_t value)
-{
-    return (uint8_t)__builtin_parity(value);
 }
 
 size_t protocol_target_select(uint8_t *out, uint32_t device)
@@ -135,7 +95,7 @@ size_t protocol_target_select(uint8_t *out, uint32_t device)
     out[4] = DIN | 5; /* turnaround, three bits of an ACK that no target drives, turnaround */
     out[5] = 33;
     put_32(out + 6, device);
-    out[10] = parity_32(device);
+    out[10] = (uint8_t)__builtin_parity(device);
     return 11;
 }
 
@@ -187,24 +147,23 @@ enum protocol_answer protocol_connected(const uint8_t *reply, size_t n, uint8_t 
     return reply[1] == 0 ? ANSWER_REFUSED : ANSWER_GOOD;
 }
 
+/* The whole answer to a question about the probe. */
+static bool is_info(const uint8_t *reply, size_t n)
+{
+    return protocol_check(reply, n, DAP_INFO) == ANSWER_GOOD && n >= 2 && (size_t)reply[1] + 2 <= n;
+}
+
 bool protocol_info_text(const uint8_t *reply, size_t n, char *out, size_t size)
 {
-    out[0] = '\0';
-    if (protocol_check(reply, n, DAP_INFO) != ANSWER_GOOD || n < 2 || (size_t)reply[1] + 2 > n)
-        return false;
-    size_t used = 0;
-    for (size_t i = 0; i < reply[1] && used + 1 < size && reply[2 + i] != 0; i++)
-        if (reply[2 + i] >= 0x20 && reply[2 + i] < 0x7F)
-            out[used++] = (char)reply[2 + i];
-    out[used] = '\0';
-    return true;
+    bool whole = is_info(reply, n);
+    size_t length = whole ? strnlen((const char *)reply + 2, reply[1]) : 0;
+    (void)descriptors_text(whole ? reply + 2 : reply, length, out, size);
+    return whole;
 }
 
 bool protocol_info_number(const uint8_t *reply, size_t n, uint32_t *value)
 {
-    if (protocol_check(reply, n, DAP_INFO) != ANSWER_GOOD || n < 2 || (size_t)reply[1] + 2 > n)
-        return false;
-    if (reply[1] == 0 || reply[1] > 4)
+    if (!is_info(reply, n) || reply[1] == 0 || reply[1] > 4)
         return false;
     *value = 0;
     for (size_t i = reply[1]; i-- > 0;)
@@ -221,16 +180,10 @@ bool protocol_jtag_captured(const uint8_t *reply, size_t n, uint8_t *out, unsign
     return true;
 }
 
-static bool well_formed(const uint8_t *reply, size_t n)
-{
-    enum protocol_answer answer = protocol_check(reply, n, DAP_INFO);
-    return answer == ANSWER_UNKNOWN || (answer == ANSWER_GOOD && n >= 2 && (size_t)reply[1] + 2 <= n);
-}
-
 bool protocol_take_info(struct dap_info *info, uint8_t id, const uint8_t *reply, size_t n)
 {
     uint32_t value;
-    if (!well_formed(reply, n))
+    if (protocol_check(reply, n, DAP_INFO) != ANSWER_UNKNOWN && !is_info(reply, n))
         return false;
     switch (id) {
     case DAP_INFO_VENDOR:

@@ -75,17 +75,12 @@ struct dap_info {
 /* The command's name; NULL: not in the list above. */
 const char *protocol_name(uint8_t command);
 
-/* Requests; each returns its length. */
-size_t protocol_info(uint8_t *out, uint8_t id);
-size_t protocol_host_status(uint8_t *out, bool connected);
-size_t protocol_connect(uint8_t *out, uint8_t port);
-size_t protocol_disconnect(uint8_t *out);
+/* Requests of which a byte or more must be made; each returns its length. */
 size_t protocol_transfer_configure(uint8_t *out, uint8_t idle, uint16_t wait_retry, uint16_t match_retry);
 size_t protocol_write_abort(uint8_t *out, uint8_t index, uint32_t value);
 size_t protocol_clock(uint8_t *out, uint32_t hz);
 /* The pins of `select` get the levels of `levels`. */
 size_t protocol_pins(uint8_t *out, uint8_t levels, uint8_t select);
-size_t protocol_swd_configure(uint8_t *out);
 /* Up to 256 bits on SWDIO/TMS, least significant first. */
 size_t protocol_swj_sequence(uint8_t *out, const uint8_t *bits, unsigned n);
 /* A write to TARGETSEL: no target acknowledges it, so DAP_Transfer cannot do it. */

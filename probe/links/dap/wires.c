@@ -36,11 +36,12 @@ const uint8_t *wires_bits(enum wires_sequence sequence, unsigned *n)
 
 bool wires_connect(struct dap_probe *probe, uint8_t port, struct error *error)
 {
+    const uint8_t disconnect[] = {DAP_DISCONNECT}, connect[] = {DAP_CONNECT, port};
     uint8_t packet[PROTOCOL_ROOM], reply[CARRIER_ROOM], got = 0;
     size_t length;
     /* Some probes do not connect again without a disconnect. Its answer does not matter */
-    if (!probe_ask(probe, packet, protocol_disconnect(packet), reply, &length, error) ||
-        !probe_ask(probe, packet, protocol_connect(packet, port), reply, &length, error))
+    if (!probe_ask(probe, disconnect, sizeof disconnect, reply, &length, error) ||
+        !probe_ask(probe, connect, sizeof connect, reply, &length, error))
         return false;
     if (protocol_connected(reply, length, &got) != ANSWER_GOOD || got != port)
         return error_set(error, ERROR_LINK_PROTOCOL, "%s: it cannot speak %s", probe->carrier->name,
@@ -55,12 +56,13 @@ bool wires_connect(struct dap_probe *probe, uint8_t port, struct error *error)
 /* After a missing acknowledge, some firmware leaves SWDIO an input and does not drive sequences on it. */
 static bool take_line(struct dap_probe *probe, struct error *error)
 {
-    uint8_t packet[PROTOCOL_ROOM], reply[CARRIER_ROOM];
+    const uint8_t connect[] = {DAP_CONNECT, probe->port};
+    uint8_t reply[CARRIER_ROOM];
     size_t length;
     if (!probe->unanswered || probe->port != DAP_PORT_SWD)
         return true;
     probe->unanswered = false;
-    return probe_ask(probe, packet, protocol_connect(packet, probe->port), reply, &length, error);
+    return probe_ask(probe, connect, sizeof connect, reply, &length, error);
 }
 
 bool wires_send(struct dap_probe *probe, enum wires_sequence sequence, struct error *error)
@@ -68,27 +70,23 @@ bool wires_send(struct dap_probe *probe, enum wires_sequence sequence, struct er
     uint8_t packet[PROTOCOL_ROOM];
     unsigned n;
     const uint8_t *bits = wires_bits(sequence, &n);
-    if (!take_line(probe, error))
-        return false;
     size_t length = protocol_swj_sequence(packet, bits, n);
-    return probe_tell(probe, packet, length, "send a sequence on the wires", error) == ANSWER_GOOD;
+    return take_line(probe, error) &&
+           probe_tell(probe, packet, length, "send a sequence on the wires", error);
 }
 
 bool wires_target_select(struct dap_probe *probe, uint32_t device, struct error *error)
 {
     uint8_t packet[PROTOCOL_ROOM];
-    if (!wires_send(probe, WIRES_LINE_RESET, error))
-        return false;
     size_t length = protocol_target_select(packet, device);
-    return probe_tell(probe, packet, length, "choose among several debug ports (DAP_SWD_Sequence)", error) ==
-           ANSWER_GOOD;
+    return wires_send(probe, WIRES_LINE_RESET, error) &&
+           probe_tell(probe, packet, length, "choose among several debug ports (DAP_SWD_Sequence)", error);
 }
 
 bool wires_clock(struct dap_probe *probe, uint32_t hz, struct error *error)
 {
     uint8_t packet[PROTOCOL_ROOM];
-    size_t length = protocol_clock(packet, hz);
-    return probe_tell(probe, packet, length, "set the clock", error) == ANSWER_GOOD;
+    return probe_tell(probe, packet, protocol_clock(packet, hz), "set the clock", error);
 }
 
 /* ---- the scan chain: what its bits say */
@@ -204,7 +202,7 @@ static bool clocks(struct dap_probe *probe, bool tms, unsigned n, struct error *
     static const uint8_t ones[8] = {0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF};
     uint8_t packet[PROTOCOL_ROOM];
     size_t length = protocol_jtag_sequence(packet, tms, false, ones, n);
-    return probe_tell(probe, packet, length, "shift over JTAG", error) == ANSWER_GOOD;
+    return probe_tell(probe, packet, length, "shift over JTAG", error);
 }
 
 /* `fill` (0x00 or 0xFF) is shifted in while `n` bits are shifted out, in the shift state. */
@@ -227,9 +225,8 @@ static bool shift(struct dap_probe *probe, uint8_t fill, uint8_t *out, size_t n,
 static bool measure_ir(struct dap_probe *probe, struct chain *chain, struct error *error)
 {
     uint8_t captured[CHAIN_IR_BITS / 8], after[CHAIN_IR_BITS / 8];
-    /* TMS 1, 1, 0, 0 leads from Run-Test/Idle to Shift-IR. Ones select bypass everywhere; then zeros show the
-     * length
-     */
+    /* TMS 1, 1, 0, 0 leads from Run-Test/Idle to Shift-IR. Ones select bypass everywhere: then zeros show
+     * the length */
     if (!clocks(probe, true, 2, error) || !clocks(probe, false, 2, error) ||
         !shift(probe, 0xFF, captured, CHAIN_IR_BITS, error) ||
         !shift(probe, 0x00, after, CHAIN_IR_BITS, error) || !shift(probe, 0xFF, after, CHAIN_IR_BITS, error))
@@ -274,5 +271,5 @@ bool chain_scan(struct dap_probe *probe, struct chain *chain, struct error *erro
             "no Arm debug port is on the JTAG chain: its first device has the IDCODE 0x%08" PRIX32,
             chain->id[0]);
     size_t n = protocol_jtag_configure(packet, chain->ir, chain->n);
-    return probe_tell(probe, packet, n, "learn the JTAG chain", error) == ANSWER_GOOD;
+    return probe_tell(probe, packet, n, "learn the JTAG chain", error);
 }

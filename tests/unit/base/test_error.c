@@ -1,4 +1,4 @@
-/* Errors: the first fact stays, and its advice comes with it. */
+/* Errors: the first fact stays, and its advice with it. */
 #include "base/error.h"
 #include "test.h"
 

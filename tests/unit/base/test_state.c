@@ -1,4 +1,4 @@
-/* The state folder, its locks, and numbers in what they keep. */
+/* The state folder and its locks. */
 #include "../test.h"
 
 #include "base/state.h"
@@ -65,7 +65,7 @@ TEST(a_lock_keeps_its_note_after_a_crash)
     }
     assert_true(waitpid(child, &status, 0) == child && WIFEXITED(status));
     assert_int_equal(WEXITSTATUS(status), 0);
-    for (int run = 0; run < 2; run++) { /* it stays until somebody takes it back */
+    for (int run = 0; run < 2; run++) { /* it stays until it is taken back */
         assert_true(lock_take("probe", &lock, &error) && lock != NULL);
         assert_string_equal(lock_left(lock), "power 0 0;");
         if (run == 1)
@@ -85,38 +85,4 @@ TEST(a_folder_that_others_may_write_is_refused)
     assert_false(state_folder(path, sizeof path, &error));
     assert_int_equal(error.kind, ERROR_SYSTEM);
     remove_folder(folder);
-}
-
-TEST(numbers_are_read_strictly)
-{
-    static const struct {
-        const char *text;
-        int base;
-        size_t n;
-        uint64_t last;
-        const char *rest; /* NULL: refused */
-    } rows[] = {{"12 34", 10, 2, 34, ""},
-                {"ff 0 10;", 16, 3, 16, ";"},
-                {"0", 16, 1, 0, ""},
-                {"ffffffffffffffff", 16, 1, UINT64_MAX, ""},
-                {"10000000000000000", 16, 1, 0, NULL},
-                {"18446744073709551616", 10, 1, 0, NULL},
-                {"1 2", 10, 3, 0, NULL},
-                {"1  2", 10, 2, 0, NULL},
-                {"-1", 10, 1, 0, NULL},
-                {"+1", 16, 1, 0, NULL},
-                {" 1", 16, 1, 0, NULL},
-                {"0x1", 16, 1, 0, NULL},
-                {"f", 10, 1, 0, NULL},
-                {"", 16, 1, 0, NULL}};
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        uint64_t out[3] = {0};
-        const char *rest = numbers_read(rows[i].text, rows[i].base, out, rows[i].n);
-        if ((rest == NULL) != (rows[i].rest == NULL))
-            fail_msg("\"%s\" is %s", rows[i].text, rest == NULL ? "refused" : "read");
-        if (rest == NULL)
-            continue;
-        assert_string_equal(rest, rows[i].rest);
-        assert_int_equal(out[rows[i].n - 1], rows[i].last);
-    }
 }

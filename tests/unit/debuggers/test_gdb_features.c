@@ -1,4 +1,4 @@
-#include "debuggers/gdb_features.h"
+#include "debuggers/gdb_session.h"
 
 #include "test.h"
 
@@ -121,8 +121,8 @@ TEST(test_what_makes_no_sense)
         {NULL, NULL}};
     for (size_t i = 0; i < sizeof registers / sizeof *registers; i++)
         must_refuse((struct file[]){{"target.xml", registers[i]}, {NULL, NULL}}, "makes no sense");
-    must_refuse(no_xml, "is no XML");
-    must_refuse(cut, "is no XML");
+    must_refuse(no_xml, "is not XML");
+    must_refuse(cut, "is not XML");
     must_refuse(entities, "entities");
 }
 

@@ -1,8 +1,8 @@
 /*
- * The client of a GDB server: its questions, its answers, a request to stop that comes too late, and a server
+ * The client of a GDB server: its questions, its answers, a request to stop that is too late, and a server
  * that debugs a program.
  */
-#include "debuggers/gdb_remote.h"
+#include "debuggers/debugger.h"
 
 #include "gdb_server.h"
 
@@ -263,7 +263,7 @@ TEST(test_monitor)
     gdb_server_stop(&server);
 }
 
-/* An answer that comes too late must not be taken for that of the next question. */
+/* An answer that arrives too late must not be taken for that of the next question. */
 TEST(test_silence_ends_it)
 {
     static const struct gdb_answer answers[] = {
@@ -312,7 +312,7 @@ TEST(test_servers_that_are_none)
     refuse_to_open(no_stop, LIMIT_MS, ERROR_NOT_A_PROBE, "does not say where");
     refuse_to_open(itself, LIMIT_MS, ERROR_LINK_PROTOCOL, "includes itself");
     refuse_to_open(endless, LIMIT_MS, ERROR_LINK_PROTOCOL, "too long");
-    refuse_to_open(nothing, LIMIT_MS, ERROR_LINK_PROTOCOL, "does not tell");
+    refuse_to_open(nothing, LIMIT_MS, ERROR_LINK_PROTOCOL, "does not say");
 }
 
 /* ---- a connection that breaks in the middle */
@@ -320,7 +320,7 @@ TEST(test_servers_that_are_none)
 static const struct gdb_answer openocd_version = {
     "qRcmd,76657273696f6e", "4f70656e204f6e2d4368697020446562756767657220302e31322e30", false};
 
-/* The packets in between come in step again by a question that only one answer fits. */
+/* Question and answer are in step again by a question that only one answer fits. */
 TEST(after_a_damaged_packet_the_core_is_let_go_over_the_same_connection)
 {
     const struct gdb_answer answers[] = {
@@ -371,7 +371,7 @@ TEST(a_core_that_stays_halted_is_told)
     assert_non_null(strstr(error.text, "the core is left halted"));
     debugger->ops->close(debugger, true);
     gdb_server_stop(&server);
-    /* It was told all the same: "catch {rbp 0x100}; resume" */
+    /* It was sent all the same: "catch {rbp 0x100}; resume" */
     assert_non_null(strstr(server.asked, "qRcmd,6361746368207b7262702030783130307d3b20726573756d65\nD\n"));
 }
 

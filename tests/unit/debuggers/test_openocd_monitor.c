@@ -9,7 +9,7 @@
 
 enum { LINES = 64, ROOM = 32 * 1024 };
 
-/* A debugger that keeps what it is told and answers from a list. */
+/* A debugger that keeps what it is sent and answers from a list. */
 static struct teller {
     struct debugger debugger; /* first */
     char lines[LINES][OPENOCD_MONITOR_LINE];

@@ -99,7 +99,7 @@ static const char fake_tcl[] =
 
 struct fake {
     struct openocd_process *process;
-    struct openocd_rpc rpc; /* a second connection, to look behind the scenes */
+    struct openocd_rpc rpc; /* a second connection, to read what the link does not show */
     struct link *link;
     struct error error;
 };

@@ -25,12 +25,12 @@ typedef bool peer_answer(struct peer *peer, const char *request);
 
 struct peer {
     peer_answer *answer;
-    const char *greeting; /* sent when somebody connects */
+    const char *greeting; /* sent to each client */
     const char *text;     /* for the answer function */
     int listener, fd;
     uint16_t port;
     uint64_t sequence; /* of the request */
-    unsigned again;    /* so many further connections are served; others are closed at once */
+    unsigned again;    /* the number of further connections that are served; others are closed at once */
     bool forgets;      /* its pmu.tcl with each connection, as another OpenOCD would */
     char loaded[32];
     unsigned executed; /* for the answer function */

@@ -1,4 +1,4 @@
-/* Two links used as one: which link carries out which step, and how the pair looks to its user. */
+/* Two links used as one: which link carries out which step, and what the pair shows its user. */
 #include "links/link.h"
 
 #include "fake_link.h"

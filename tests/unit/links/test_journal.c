@@ -1,4 +1,4 @@
-/* The journal: what the ledger holds is in a file before it is written, and comes back from there. */
+/* The journal: what the ledger holds is in a file before it is written, and is read back from there. */
 #include "../test.h"
 #include "fake_link.h"
 
@@ -153,7 +153,7 @@ FRESH_TEST(an_unfinished_one_tells_that_nothing_was_written)
 static struct full {
     struct rlimit before;
     unsigned warnings;
-    uint64_t target; /* what is there when the warning comes */
+    uint64_t target; /* what is there when the warning is given */
 } full;
 
 static void on_warning(void *context, const char *problem)
@@ -518,7 +518,7 @@ FRESH_TEST(the_note_tells_of_the_register_that_is_borrowed)
     }
 }
 
-/* --- files that are no journals ------------------------------------------------------------------------- */
+/* --- files that are not journals ------------------------------------------------------------------------ */
 
 static const char first_line[] =
     "{\"journal\":\"pmu-probe/"

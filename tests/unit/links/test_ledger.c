@@ -96,7 +96,7 @@ FRESH_TEST(a_pair_is_put_back_bit_by_bit)
     *fake_at(&f->fake, 0xC00) = 0x5;
     struct restore pair = {.how = RESTORE_PAIR, .clear = at(0xC20)};
     assert_true(ledger_hold(f->ledger, at(0xC00), pair, NULL, &f->deadline, &f->error));
-    *fake_at(&f->fake, 0xC00) = 0x6; /* bit 0 went, bit 1 came */
+    *fake_at(&f->fake, 0xC00) = 0x6; /* bit 0 is cleared, bit 1 set */
     f->fake.n_writes = 0;
     assert_true(ledger_undo(f->ledger, &f->deadline, &f->error));
     assert_int_equal(f->fake.n_writes, 2);
@@ -208,7 +208,7 @@ FRESH_TEST(a_setting_that_is_true_is_not_written)
 FRESH_TEST(undo_can_be_tried_again)
 {
     struct fixture *f = *state;
-    for (long lost_at = 0; lost_at < 6; lost_at++) { /* each is looked at, and written */
+    for (long lost_at = 0; lost_at < 6; lost_at++) { /* each is read, and written */
         for (uint64_t i = 0; i < 3; i++) {
             *fake_at(&f->fake, 0x100 + 4 * i) = i;
             assert_true(ledger_write(f->ledger, at(0x100 + 4 * i), 50 + i, (struct restore){0}, &f->deadline,

@@ -172,7 +172,7 @@ FRESH_TEST(many_copies_in_a_row)
     }
 }
 
-/* A write in between is no result, and a copy does not end the range of steps that can be copied. */
+/* A write in between is not a result, and a copy does not end the range of steps that can be copied. */
 FRESH_TEST(copies_among_other_steps)
 {
     const struct step steps[] = {step_read(at),    step_write(at, 7), step_copy(at, 2), step_write(at, 8),

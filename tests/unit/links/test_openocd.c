@@ -225,7 +225,7 @@ CLEAN_TEST(test_impossible_steps_are_refused_in_their_turn)
     error_clear(&fake.error);
     steps[1] = step_read((struct address){.space = SPACE_MEMORY, .size = 4, .unit = 9, .offset = 0});
     assert_outcome(run(steps, 2, results), TARGET_FAULT, 1);
-    assert_non_null(strstr(fake.error.text, "there is no such target"));
+    assert_non_null(strstr(fake.error.text, "that target does not exist"));
 }
 
 CLEAN_TEST(test_a_late_answer_is_not_the_next_one)

@@ -327,7 +327,7 @@ CLEAN_TEST(test_garbage_instead_of_an_answer)
     assert_lost(closes_in_the_middle, NULL, ERROR_LINK_LOST);
 }
 
-/* A number that is asked again was carried out, unless it did not come through. */
+/* A number that is asked again was carried out, unless it did not arrive. */
 static bool is_cut_before_it_answers(struct peer *self, const char *request)
 {
     static uint64_t first;
@@ -356,7 +356,7 @@ CLEAN_TEST(a_cut_connection_is_made_again_and_the_request_sent_again)
     peer_stop(&peer);
 }
 
-/* It does not know pmu.tcl any more: what came of the list is not known, and the next one is served. */
+/* It does not know pmu.tcl any more: what became of the list is not known, and the next one is served. */
 CLEAN_TEST(a_list_that_another_openocd_may_not_have_seen_is_lost)
 {
     uint64_t results[2] = {0};

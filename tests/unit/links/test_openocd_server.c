@@ -177,7 +177,7 @@ CLEAN_TEST(a_dead_holder_is_succeeded_and_its_polling_put_back)
     snprintf(command, sizeof command, "set ::pmu_holder {%s}; set ::pmu_polling 1; set polling off", mark);
     fake_eval(&fake, command);
     assert_true(link_claim(fake.link, &ours, &fake.error));
-    assert_string_equal(fake_eval(&fake, "set polling"), "off"); /* what is left there is looked at first */
+    assert_string_equal(fake_eval(&fake, "set polling"), "off"); /* what is left there is read first */
     assert_true(link_server_recover(fake.link, &fake.error));
     assert_string_equal(fake_eval(&fake, "set polling"), "on");
     /* One on another machine may live */

@@ -1,6 +1,6 @@
 #include "fixture.h"
 
-#include "symbols/demangle.h"
+#include "symbols/internal.h"
 
 static enum likeness likeness(const char *wanted, const char *symbol)
 {

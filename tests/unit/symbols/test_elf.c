@@ -196,7 +196,7 @@ TEST(machine_of_aarch64_is_told)
     free(bytes);
 }
 
-/* Calls all there is; what comes back matters to the sanitizers only */
+/* Calls all there is; what is returned matters to the sanitizers only */
 static void ask_everything(const uint8_t *bytes, size_t size)
 {
     static const char *const texts[] = {"main",  "helper", "fir_filter+4", "mian",
@@ -238,7 +238,7 @@ TEST(files_cut_short_do_no_harm)
     }
 }
 
-/* Headers and counts of all sorts, always the same ones so that a failure comes again */
+/* Headers and counts of all sorts, always the same ones so that a failure repeats */
 TEST(damaged_files_do_no_harm)
 {
     static const char *const names[] = {"blink", "blink4", "blinkz", "shapes", "names", "host"};

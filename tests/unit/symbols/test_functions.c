@@ -1,4 +1,4 @@
-/* Functions that DWARF tells better than the symbol table. */
+/* Functions that DWARF describes better than the symbol table. */
 #include "fixture.h"
 
 static void check_source(struct symbols *symbols, const char *function, const char *mark)
@@ -82,7 +82,7 @@ TEST(calls_to_a_function_are_found)
     assert_int_equal(symbols_callers(symbols, &function, at, 2), 1);
     assert_in_range(at[0], start.low, start.high - 1);
     assert_int_equal(symbols_callers(symbols, &function, NULL, 0), 1);
-    /* its loop is no call of it */
+    /* its loop does not call it */
     assert_int_equal(symbols_callers(symbols, &outermost, at, 2), 0);
     symbols_close(symbols);
 }

@@ -20,7 +20,7 @@ TEST(line_in_one_place_is_found)
     }
 }
 
-/* The rows of a `for` stand at its beginning and at its end: it begins where it begins */
+/* The rows of a `for` are at its beginning and at its end: it begins where it begins */
 TEST(fragments_of_a_line_are_one_place)
 {
     struct symbols *symbols = fixture_open("blink0");
@@ -130,7 +130,7 @@ TEST(dropped_code_is_nowhere)
     }
 }
 
-/* The same program at 0 and at 0x08000000: every address must tell the same story */
+/* The same program at 0 and at 0x08000000: every address must give the same */
 TEST(code_at_0_is_described_like_any_other)
 {
     struct symbols *low = fixture_open("blink");

@@ -27,7 +27,7 @@ static void texts_are(const char *program, const char *function, const char *con
     symbols_close(symbols);
 }
 
-/* What is no instruction takes its place in the IT block: the next one has no condition */
+/* What is not an instruction takes its place in the IT block: the next one has no condition */
 TEST(thumb_of_armv8_m)
 {
     static const char *const texts[] = {"itte    eq",
@@ -82,7 +82,7 @@ TEST(a64_with_constants)
     symbols_close(symbols);
 }
 
-/* The end of the path, and the line that the address itself is said to have. */
+/* The end of the path, and the line that the address itself has by DWARF. */
 static void lines_are_those_of_addresses(const char *program)
 {
     struct symbols *symbols = fixture_open(program);

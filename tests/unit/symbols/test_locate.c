@@ -129,7 +129,8 @@ TEST(static_functions_of_one_name_are_listed)
     symbols_close(symbols);
 }
 
-/* What the list says must be accepted, or there is no way out of it: each name finds the address beside it */
+/* What the list says must be accepted, or there is no way out of it: each name finds the address next to it
+ */
 static void listed_are_accepted(struct symbols *symbols, const char *text, unsigned wanted)
 {
     struct location location;
@@ -466,7 +467,7 @@ TEST(many_symbols_are_no_burden)
     assert_true(seconds() - begin < 5.0);
 }
 
-/* Static functions of one name are told apart by their files. */
+/* Static functions of one name differ by their files. */
 TEST(each_function_has_a_name_that_finds_it_alone)
 {
     struct symbols *symbols = fixture_open("blink");

@@ -60,8 +60,8 @@ TEST(instructions_that_give_the_stack_pointer_a_value)
         {ISA_THUMB, {0, 0x449D, 0}, false},            /* add sp, r3 */
         {ISA_THUMB, {0, 0xEBAD0D03, 0}, false},        /* sub.w sp, sp, r3 */
         {ISA_ARM, {0, 0xE1A0D000, 0}, true},           /* mov sp, r0 */
-        {ISA_ARM, {0xF1020013, 0xE1A0D000, 0}, false}, /* ... behind a cps */
-        {ISA_ARM, {0xE121F000, 0xE1A0D000, 0}, false}, /* ... behind a msr cpsr_c */
+        {ISA_ARM, {0xF1020013, 0xE1A0D000, 0}, false}, /* ... after a cps */
+        {ISA_ARM, {0xE121F000, 0xE1A0D000, 0}, false}, /* ... after a msr cpsr_c */
         {ISA_ARM, {0, 0xE1A0D00B, ARM_POP}, false},    /* mov sp, fp at a frame's end */
         {ISA_ARM, {0, 0xE24BD004, ARM_POP}, false},    /* sub sp, fp, #4 */
         {ISA_ARM, {0, 0xE24BD004, 0xE5910000}, true},  /* the same anywhere else */

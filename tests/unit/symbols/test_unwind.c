@@ -29,7 +29,7 @@ static int tear_down(void **state)
 
 #define UNWIND_TEST(name) TEST_WITH(name, set_up, tear_down)
 
-/* The words from BASE on; behind `end` nothing can be read. */
+/* The words from BASE on; after `end` nothing can be read. */
 struct memory {
     uint32_t words[WORDS];
     size_t end;
@@ -171,7 +171,7 @@ UNWIND_TEST(exceptions_that_cannot_be)
     memory.words[6] = BASE; /* not code */
     assert_int_equal(find(&core, &memory).end, UNWIND_NO_CALL);
     memory.words[6] = address_of("library");
-    memory.words[5] = EXC_TO_MSP; /* a thread is no handler */
+    memory.words[5] = EXC_TO_MSP; /* a thread is not a handler */
     assert_int_equal(find(&core, &memory).count, 2);
     core.value[UNWIND_ARM_LR] = 0xFFFFFFF5; /* a handler on the process stack */
     assert_int_equal(find(&core, &memory).count, 1);

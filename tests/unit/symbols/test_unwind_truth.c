@@ -1,6 +1,6 @@
 /*
  * The unwinder against the truth: unicorn executes a program, and a hook at each instruction keeps the true
- * stack by calls and returns. On a Cortex-M, exceptions come at random places; their frames are made here.
+ * stack by calls and returns. On a Cortex-M, exceptions occur at random places; their frames are made here.
  * PMU_SHOW=1 prints the first stacks that are not right.
  */
 #include "fixture.h"

@@ -1,6 +1,6 @@
 /*
  * Which instructions write a counter: those of A and R cores by their codes, the stores of a Cortex-M by the
- * constants in its code, and by its registers at a stop behind one. The programs are GNU as's.
+ * constants in its code, and by its registers at a stop after one. The programs are GNU as's.
  */
 #include "fixture.h"
 
@@ -159,7 +159,7 @@ TEST(a_part_of_a_function_runs_what_it_has_itself)
     part.high = change + 2;
     assert_true(symbols_reach(symbols, &part, 1, &change, 1, &which));
     part = (struct extent){address_of(symbols, "between"), address_of(symbols, "between") + 4};
-    assert_false(symbols_reach(symbols, &part, 1, &called, 1, &which)); /* the jump comes after it */
+    assert_false(symbols_reach(symbols, &part, 1, &called, 1, &which)); /* the jump is after it */
     part.high += 4;
     assert_true(symbols_reach(symbols, &part, 1, &called, 1, &which));
     symbols_close(symbols);
@@ -218,7 +218,7 @@ TEST(the_store_before_a_stop_is_told_by_the_registers)
     assert_true(store_before(symbols, "second+4", NULL, CYCCNT, &at));
     assert_int_equal(at, address_of(symbols, "second"));
     assert_false(store_before(symbols, "second+4", NULL, 0x20000000, &at)); /* of what was it the address? */
-    assert_false(store_before(symbols, "second", NULL, CYCCNT, &at));       /* too far behind the first one */
+    assert_false(store_before(symbols, "second", NULL, CYCCNT, &at));       /* too far after the first one */
     symbols_close(symbols);
 }
 

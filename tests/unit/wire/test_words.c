@@ -1,6 +1,5 @@
-/* Words of a recording: they come back as they were, and nothing else is one. */
+/* Words of a recording: they are read as they were written, and nothing else is one. */
 #include "test.h"
-#include "wire/dictionary.h"
 #include "wire/words.h"
 
 #include <string.h>

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "dap_model.h"
-#include "links/dap/connect.h"
+#include "links/dap/adi.h"
 #include "links/dap/executor.h"
 #include "links/dap/wires.h"
 #include "test.h"
@@ -19,7 +19,7 @@ struct model_carrier {
     unsigned in, out;
     unsigned most;  /* in flight at a time */
     long lose_at;   /* number of the packet that is not sent any more; -1: never */
-    long drop_at;   /* number of the packet whose reply never comes; -1: never */
+    long drop_at;   /* number of the packet whose reply never arrives; -1: never */
     long late_from; /* waiting replies that are right; the others get the newer one's length; -1: all */
     long sent;
 };

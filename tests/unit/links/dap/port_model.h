@@ -42,9 +42,9 @@ struct model {
     unsigned packet_size, packet_count;
     bool has_match, has_swd_sequence, pads;
     bool fewer_reads; /* a match reads as often as its retries say, not once more */
-    bool loses_place; /* a match directly behind a posted read: what it compares with is taken for requests */
+    bool loses_place; /* a match directly after a posted read: what it compares with is taken for requests */
     uint8_t nobody;   /* the acknowledge when nobody answers: the three bits that were on the line */
-    bool v6;          /* a ROM table at 0 that lists a MEM-AP at 0x2000 behind one that is not there */
+    bool v6;          /* a ROM table at 0 that lists a MEM-AP at 0x2000 after one that is not there */
     bool jtag; /* answers as over JTAG: a fault shows in CTRL/STAT only, and what follows is not done */
     uint8_t capabilities;
     /* the probe's own state */
@@ -66,7 +66,7 @@ struct model {
     bool needs_wake;   /* asleep until woken from the dormant state */
     uint32_t device_id;   /* 0: not multidrop */
     int selected;         /* debug port; -1: none */
-    bool no_system_power; /* CSYSPWRUPACK never comes */
+    bool no_system_power; /* CSYSPWRUPACK never arrives */
     unsigned aps;         /* access ports, ADIv5 */
     bool aliased;         /* and every number shows the first one */
     bool large;           /* TAR has an upper word, SELECT too */
@@ -115,7 +115,7 @@ static uint32_t model_read(struct model *m, uint32_t address)
 }
 
 /*
- * 0x...F00 is a control word: what is written there comes up in 0x...F04 after (value >> 28) reads, with a
+ * 0x...F00 is a control word: what is written there appears in 0x...F04 after (value >> 28) reads, with a
  * bit 24 that a read clears. That is enough of a core for waits.
  */
 static void model_write(struct model *m, uint32_t address, uint32_t value, uint32_t lanes)
@@ -337,7 +337,7 @@ static int model_transaction(struct model *m, uint8_t request, uint32_t *data)
         return m->nobody;
     m->listening = false;
     if (trouble == TROUBLE_NO_ACK || (trouble == TROUBLE_ACK_LOST && !(request & 2))) {
-        m->ports[m->selected].data_error |= trouble == TROUBLE_ACK_LOST; /* what follows is no data */
+        m->ports[m->selected].data_error |= trouble == TROUBLE_ACK_LOST; /* no data follows */
         m->silent = true;
         return m->nobody;
     }

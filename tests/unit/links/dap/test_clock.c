@@ -1,4 +1,4 @@
-/* The clock at which data must come through undamaged. */
+/* The clock at which data must arrive undamaged. */
 #include "model_carrier.h"
 
 enum { FAST = 10000000 };

@@ -1,5 +1,5 @@
 /* Packets by their bytes, and replies with every kind of error. */
-#include "links/dap/decoder.h"
+#include "links/dap/compiler.h"
 #include "test.h"
 
 #include <stdio.h>
@@ -78,7 +78,7 @@ TEST(test_first_access)
     assert_packet("05 00 01 0f");
 }
 
-/* However short a packet is, it starts with a match on the previous token and leaves its own behind. */
+/* However short a packet is, it starts with a match on the previous token and ends with its own. */
 TEST(test_gates_of_a_packet_of_one_step)
 {
     struct step steps[] = {step_read(word(0xE000ED00))};
@@ -97,7 +97,7 @@ TEST(test_neighbours_through_banked_registers)
     begin(64);
     stand_at(0xE000EDF0, false);
     compile(steps, 4);
-    /* SELECT, DCRSR; mask, DHCSR and a look at it; mask, DCRDR; SELECT, TAR, CYCCNT */
+    /* SELECT, DCRSR; mask, DHCSR and a read of it; mask, DCRDR; SELECT, TAR, CYCCNT */
     assert_packet("05 00 0a 08 10 00 00 00 05 0f 00 00 00 20 00 00 01 00 13 00 00 01 00 03 20 ff ff ff ff "
                   "1b 78 56 34 12 08 00 00 00 00 05 04 10 00 e0 0f");
 }
@@ -163,7 +163,7 @@ TEST(test_prediction)
     assert_packet("05 00 03 20 00 00 02 00 1f 00 00 02 00 0f");
     assert_int_equal(ANSWER(steps, "\x05\x03\x01\x03\x00\x03\x00").end, DECODE_DONE);
     assert_int_equal(results[0], 0x30003);
-    compile(steps, 2); /* what comes out well is known now: one mask serves both */
+    compile(steps, 2); /* what succeeds is known now: one mask serves both */
     assert_packet("05 00 03 20 ff ff ff ff 1f 03 00 03 00 1f 09 00 00 00");
     struct decoded decoded = ANSWER(steps, "\x05\x01\x11");
     assert_int_equal(decoded.end, DECODE_MISMATCH);
@@ -213,13 +213,13 @@ TEST(test_looks)
     stand_at(0x1000, false);
     compiler_packet(&compiler, steps, 2, 0, true, NULL, &packet);
     assert_int_equal(packet.notes[0].kind, NOTE_LOOK);
-    /* one look, then a wait that runs out */
+    /* one read, then a wait that runs out */
     struct decoded decoded = ANSWER(steps, "\x05\x02\x11\x07\x00\x00\x00");
     assert_int_equal(decoded.end, DECODE_MISMATCH);
     assert_int_equal(decoded.step, 0);
     assert_true(decoded.saw_known);
     assert_int_equal(decoded.saw, 7);
-    /* the look saw it, the wait did not: it counts */
+    /* the read saw it, the wait did not: it counts */
     decoded = ANSWER(steps, "\x05\x02\x11\x01\x02\x00\x00");
     assert_int_equal(decoded.end, DECODE_DONE);
     assert_int_equal(decoded.step, 1);
@@ -267,7 +267,7 @@ TEST(test_a_mask_write_behind_a_word_over_jtag_where_it_must_be)
                   "0d 03 00 00 00 06 20 ff ff ff ff 1f 04 00 00 00 06");
 }
 
-/* Each word, a check's too, comes with the next transfer: it may be missing though its transfer counts as
+/* Each word, a check's too, arrives with the next transfer: it may be missing though its transfer counts as
  * done. */
 TEST(test_posted_checks_over_jtag)
 {
@@ -344,9 +344,9 @@ TEST(test_where_it_failed)
         bool write;
     } cases[] = {
         {0, 2, 0, DECODE_WAIT, 0, false},   /* the first was never accepted */
-        {1, 4, 0, DECODE_FAULT, 0, false},  /* its word never came */
+        {1, 4, 0, DECODE_FAULT, 0, false},  /* its word never arrived */
         {2, 4, 1, DECODE_FAULT, 1, false},  /* the second's */
-        {2, 7, 2, DECODE_NO_ACK, 1, false}, /* it did, but a padded reply would not tell */
+        {2, 7, 2, DECODE_NO_ACK, 1, false}, /* it did, but a padded reply would not show it */
         {3, 4, 2, DECODE_FAULT, 2, true},   /* the guard: it was the write */
         {3, 2, 2, DECODE_WAIT, 2, true},
         {3, 7, 2, DECODE_NO_ACK, 3, true}, /* the guard itself: the write was accepted before */
@@ -363,7 +363,7 @@ TEST(test_where_it_failed)
         {0, 5, 0, DECODE_NO_ACK, 0, false},
         {4, 6, 3, DECODE_NO_ACK, 3, false},
         {5, 8, 3, DECODE_NO_ACK, 4, false},
-        {6, 4, 3, DECODE_FAULT, 4, false}, /* the last word never came */
+        {6, 4, 3, DECODE_FAULT, 4, false}, /* the last word never arrived */
         {6, 4, 4, DECODE_FAULT, 4, false}, /* or was sent all the same */
         {6, 1, 4, DECODE_DONE, 5, false},
     };
@@ -403,7 +403,7 @@ TEST(test_broken_replies)
                   {"\x05\x06\x01\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0", 23}, /* too many */
                   {"\x05\x04\x11\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0", 19},
                   {"\x05\x00\x20", 3},
-                  {"\x05\x03\x11\0\0\0\0\0\0\0\0", 11}, /* a mismatch at what is no match */
+                  {"\x05\x03\x11\0\0\0\0\0\0\0\0", 11}, /* a mismatch at what is not a match */
                   {"\x05\x06\x11\0\0\0\0\0\0\0\0", 11},
                   {"\x05\x04\x31\0\0\0\0\0\0\0\0\0\0\0\0", 15},
                   {"\x05\x04\x11\0\0\0\0\0\0\0\0", 11}};

@@ -227,7 +227,7 @@ TEST(test_system_power_that_never_comes)
         assert_int_equal(bench.executor.adi.n_ports, ports);
         for (size_t i = 0; i < ports; i++)
             assert_true(adi_power_lacks_system(&bench.executor.adi, i));
-        /* and is no sign of a loss of power either */
+        /* and does not mean a loss of power either */
         assert_int_equal(adi_mend(&bench.executor.adi, ADI_NO_ACK, &bench.error), ADI_FINE);
     }
 }

@@ -70,7 +70,7 @@ TEST(test_trouble_in_rows)
                 done += outcome.done;
                 if (outcome.why == TARGET_FAULT || outcome.why == TARGET_WAIT) {
                     size_t reads =
-                        0; /* nothing behind the failure ran, but for the read that fetches its word */
+                        0; /* nothing after the failure ran, but for the read that fetches its word */
                     for (size_t i = 0; i < done; i++)
                         reads += steps[i].op != OP_TIME;
                     if (bench.model.n_log > reads + 2)
@@ -133,8 +133,8 @@ TEST(test_patience)
     assert_int_equal(bench.model.match_retry, 25);
 }
 
-/* Where a read changes the register only the first one can prove anything: there is no look after a match
- * that failed, and none after trouble. */
+/* Where a read changes the register only the first one can prove anything: no read follows a match
+ * that failed, and none follows trouble. */
 TEST(test_one_read_decides)
 {
     static struct bench bench, begin;
@@ -180,7 +180,7 @@ TEST(test_one_read_decides)
     assert_true(unproved > 0);
 }
 
-/* The model's 0x2F04 shows what was written to 0x2F00, with a bit that the first read of it takes away. */
+/* The model's 0x2F04 shows what was written to 0x2F00, with a bit that the first read of it removes. */
 TEST(test_a_read_that_empties_a_register_is_filled_again)
 {
     static struct bench bench, begin;

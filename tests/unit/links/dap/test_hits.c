@@ -2,7 +2,6 @@
  * What a hit costs on the wire: the step lists of the engine as packets, in bytes.
  */
 #include "links/dap/compiler.h"
-#include "links/dap/decoder.h"
 #include "test.h"
 
 #include "cores/architectures.h"

@@ -1,4 +1,4 @@
-/* Several packets in flight with a probe that may lose some. Time passes only while no reply comes. */
+/* Several packets in flight with a probe that may lose some. Time passes only while no reply arrives. */
 #include "model_carrier.h"
 
 static int64_t now_us;
@@ -18,8 +18,8 @@ TEST_TIME(clock_of_naps, nap)
 
 enum { ROW = 300 };
 
-/* Whichever reply of a row never comes: what is said to be done is right, and nothing is said of what came
- * while others were in flight, for those behind the gap pass for the one before. */
+/* Whichever reply of a row never arrives: what counts as done is right, and nothing counts that arrived
+ * while others were in flight, for those after the gap pass for the one before. */
 TEST(test_a_reply_of_a_row_never_comes)
 {
     static struct bench bench;
@@ -41,7 +41,7 @@ TEST(test_a_reply_of_a_row_never_comes)
     }
 }
 
-/* On a busy host a reply may leave the probe before the next packet comes, so one trial shows nothing. */
+/* On a busy host a reply may leave the probe before the next packet arrives, so one trial shows nothing. */
 TEST(test_a_trial_that_passes_by_chance_decides_nothing)
 {
     enum { TRIALS = 6, RUNS = 5 };

@@ -29,7 +29,7 @@ TEST(test_words)
     assert_true(spec.by_id);
     assert_int_equal(spec.vendor, 0x2e8a);
     assert_int_equal(spec.product, 0x000c);
-    assert_true(reads("cmsis-dap:2e8a:000c1")); /* a serial number may look like anything */
+    assert_true(reads("cmsis-dap:2e8a:000c1")); /* a serial number may be anything */
     assert_string_equal(spec.serial, "2e8a:000c1");
     assert_true(reads("cmsis-dap:2e8g:000c") && !spec.by_id);
     char text[200] = "cmsis-dap:";

@@ -17,15 +17,10 @@ TEST(test_requests)
 {
     uint8_t out[PROTOCOL_ROOM];
     const uint8_t ir[] = {4, 5}, bits[] = {0x9E, 0xE7};
-    ASSERT_BYTES(out, protocol_info(out, 0xF0), "\x00\xF0");
-    ASSERT_BYTES(out, protocol_host_status(out, true), "\x01\x00\x01");
-    ASSERT_BYTES(out, protocol_connect(out, 2), "\x02\x02");
-    ASSERT_BYTES(out, protocol_disconnect(out), "\x03");
     ASSERT_BYTES(out, protocol_transfer_configure(out, 2, 0x1234, 0x5678), "\x04\x02\x34\x12\x78\x56");
     ASSERT_BYTES(out, protocol_write_abort(out, 1, 0x1E), "\x08\x01\x1E\x00\x00\x00");
     ASSERT_BYTES(out, protocol_pins(out, 0x20, 0x20), "\x10\x20\x20\x00\x00\x00\x00");
     ASSERT_BYTES(out, protocol_clock(out, 10000000), "\x11\x80\x96\x98\x00");
-    ASSERT_BYTES(out, protocol_swd_configure(out), "\x13\x00");
     ASSERT_BYTES(out, protocol_swj_sequence(out, bits, 16), "\x12\x10\x9E\xE7");
     ASSERT_BYTES(out, protocol_jtag_sequence(out, true, false, bits, 5), "\x14\x01\x45\x9E");
     ASSERT_BYTES(out, protocol_jtag_sequence(out, false, true, bits, 9), "\x14\x01\x89\x9E\xE7");
@@ -95,7 +90,7 @@ TEST(test_info)
 
     struct dap_info info = {.packet_count = 1, .packet_size = 64};
     assert_true(protocol_take_info(&info, DAP_INFO_PACKET_COUNT, (const uint8_t *)"\x00\x01\x00", 3));
-    assert_int_equal(info.packet_count, 1); /* none in flight is no way to talk */
+    assert_int_equal(info.packet_count, 1); /* with none in flight nothing can be asked */
     assert_true(protocol_take_info(&info, DAP_INFO_PACKET_COUNT, (const uint8_t *)"\x00\x01\x04", 3));
     assert_int_equal(info.packet_count, 4);
     assert_true(protocol_take_info(&info, DAP_INFO_PACKET_SIZE, (const uint8_t *)"\x00\x02\x08\x00", 4));
@@ -156,7 +151,7 @@ TEST(test_chain)
         assert_false(chain_find_port(&chain));
         assert_int_equal(chain_newer_port(&chain), newer[i]);
         chain.id[2] = 0x6BA00477;
-        assert_true(chain_find_port(&chain)); /* the one behind it, which can be talked to */
+        assert_true(chain_find_port(&chain)); /* the one after it, which can be used */
         assert_int_equal(chain.port, 2);
     }
     memset(bits, 0, sizeof bits);
@@ -174,7 +169,7 @@ TEST(test_chain_lengths)
     assert_true(chain_read_lengths(&two, bits, 10));
     assert_int_equal(two.ir[0], 4);
     assert_int_equal(two.ir[1], 6);
-    put_bits(bits, 4, 0x35, 6); /* status bits that look like begins */
+    put_bits(bits, 4, 0x35, 6); /* status bits like those of a begin */
     memset(two.ir, 0, sizeof two.ir);
     assert_true(chain_read_lengths(&two, bits, 10));
     assert_int_equal(two.ir[0], 4);

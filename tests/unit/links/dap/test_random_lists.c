@@ -1,5 +1,5 @@
 /*
- * Random lists of steps through compiler, executor and decoder and a modelled probe must come out as the same
+ * Random lists of steps through compiler, executor and decoder and a modelled probe must end as the same
  * steps carried out one by one, whatever goes wrong at whichever transaction.
  */
 #include "reference.h"
@@ -22,7 +22,7 @@ static uint32_t some_address(void)
     return bases[random_below(sizeof bases / sizeof *bases)];
 }
 
-/* Steps that come out well most of the time: `expected` follows what a target would hold. */
+/* Steps that succeed most of the time: `expected` follows what a target would hold. */
 static size_t make_steps(struct step *steps, size_t n, const struct model *before)
 {
     static struct model copy;
@@ -50,7 +50,7 @@ static size_t make_steps(struct step *steps, size_t n, const struct model *befor
             steps[i] = step_write(word(at == 0x3F04 ? 0x2000 : at), value);
             model_write(&copy, (uint32_t)steps[i].at.offset, value, UINT32_MAX);
             break;
-        case 7: { /* a wait that ends: the control word is written, the status comes up */
+        case 7: { /* a wait that ends: the control word is written, the status appears */
             uint32_t control = random_below(12) << 28 | random_below(1 << 16);
             steps[i] = step_write(word(0x3F00), control);
             model_write(&copy, 0x3F00, control, UINT32_MAX);
@@ -157,7 +157,7 @@ TEST(test_over_jtag)
     run_plain(&spec, CALLS);
 }
 
-/* free-dap's two ways of its own. */
+/* free-dap's two ways. */
 TEST(test_firmware_that_reads_less_often_or_loses_its_place)
 {
     static struct model spec;

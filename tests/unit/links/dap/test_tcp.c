@@ -1,4 +1,4 @@
-/* The whole link against a probe behind a socket, in a thread: opened, used, lost, found again. */
+/* The whole link against a probe at a socket, in a thread: opened, used, lost, found again. */
 #include "dap_model.h"
 #include "links/dap/carrier.h"
 #include "links/dap/dap.h"

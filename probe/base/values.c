@@ -1,0 +1,57 @@
+#include "base/values.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *numbers_read(const char *text, int base, uint64_t *out, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        char *end;
+        if (i > 0 && *text++ != ' ')
+            return NULL;
+        bool prefix = text[0] == '0' && text[1] == 'x';
+        if (prefix && base == EITHER_BASE)
+            text += 2;
+        int one = prefix && base == EITHER_BASE ? 16 : base == EITHER_BASE ? 10 : base;
+        if (one == 16 ? !isxdigit((unsigned char)*text) : !isdigit((unsigned char)*text))
+            return NULL;
+        errno = 0;
+        unsigned long long value = strtoull(text, &end, one);
+        if (errno != 0 || (text[0] == '0' && (text[1] | 0x20) == 'x'))
+            return NULL;
+        out[i] = value;
+        text = end;
+    }
+    return text;
+}
+
+void *array_grow(void *items, size_t n, size_t *room, size_t size)
+{
+    enum { FIRST = 16 };
+    size_t wanted = n > 2 * *room ? n : 2 * *room;
+    if (n <= *room)
+        return items;
+    wanted = wanted > FIRST ? wanted : FIRST;
+    items = realloc(items, wanted * size);
+    if (items != NULL)
+        *room = wanted;
+    return items;
+}
+
+size_t sorted_until(const void *items, size_t n, size_t size, uint64_t address)
+{
+    size_t low = 0;
+    while (low < n) {
+        size_t middle = low + (n - low) / 2;
+        uint64_t at;
+        memcpy(&at, (const char *)items + middle * size, sizeof at);
+        if (at <= address)
+            low = middle + 1;
+        else
+            n = middle;
+    }
+    return low;
+}

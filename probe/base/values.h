@@ -1,0 +1,19 @@
+/*
+ * Numbers in text; arrays that grow, and those sorted by address.
+ */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Reads `n` numbers without sign, a space before each but the first. `base`: 10 or 16 without prefix, or
+ * EITHER_BASE: decimal, or hexadecimal after 0x. Returns where they end; NULL: they are not there, or one is
+ * too large. */
+enum { EITHER_BASE = 0 };
+const char *numbers_read(const char *text, int base, uint64_t *out, size_t n);
+
+/* Room for `n` items of `size` bytes: the array, which may have moved. NULL: out of memory, and `items`
+ * stays. */
+void *array_grow(void *items, size_t n, size_t *room, size_t size);
+/* How many of the sorted items, each of which begins with its 64-bit address, are at or before `address`. */
+size_t sorted_until(const void *items, size_t n, size_t size, uint64_t address);
