@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "commands/profiling.h"
+#include "run/pc_samples.h"
 #include "symbols/symbols.h"
 
 #include <stdbool.h>

@@ -1,9 +1,9 @@
 /* Completion: what can take the place of the word at the cursor. No target is connected for this. */
-#include "commands/board_files.h"
 #include "commands/command.h"
 #include "commands/options.h"
 #include "counters/events.h"
 #include "counters/metric.h"
+#include "run/board_files.h"
 #include "symbols/symbols.h"
 
 #include <stdlib.h>

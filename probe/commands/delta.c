@@ -2,11 +2,7 @@
 #include "measure/delta.h"
 #include "commands/cockpit.h"
 #include "commands/command.h"
-#include "commands/counting.h"
-#include "commands/session.h"
-#include "commands/slowest.h"
 #include "commands/verdicts.h"
-#include "commands/where.h"
 #include "engine/engine.h"
 #include "measure/plausible.h"
 #include "report/comparison.h"
@@ -16,6 +12,10 @@
 #include "report/json.h"
 #include "report/progress.h"
 #include "report/terminal.h"
+#include "run/counting.h"
+#include "run/session.h"
+#include "run/slowest.h"
+#include "run/where.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -1,13 +1,13 @@
 /* doctor: why a counter cannot be read, and what mends it. --mend is the one thing that leaves a trace. */
 #include "device/doctor.h"
-#include "commands/calibrate.h"
 #include "commands/command.h"
-#include "commands/session.h"
-#include "commands/where.h"
 #include "device/writers.h"
 #include "measure/plausible.h"
 #include "report/json.h"
 #include "report/terminal.h"
+#include "run/calibration.h"
+#include "run/session.h"
+#include "run/where.h"
 
 #include <inttypes.h>
 #include <stdio.h>

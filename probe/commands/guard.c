@@ -1,13 +1,13 @@
 /* guard FUNCTION --budget: stops the core where a call has used up its budget. */
 #include "profile/guard.h"
 #include "commands/command.h"
-#include "commands/profiling.h"
-#include "commands/session.h"
-#include "commands/where.h"
 #include "report/guard_report.h"
 #include "report/json.h"
 #include "report/profile_file.h"
 #include "report/progress.h"
+#include "run/pc_samples.h"
+#include "run/session.h"
+#include "run/where.h"
 
 #include <inttypes.h>
 #include <math.h>

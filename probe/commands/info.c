@@ -1,13 +1,13 @@
 /* info: cores, counters and breakpoints, and who uses them already. Changes nothing. */
 #include "commands/command.h"
-#include "commands/session.h"
-#include "commands/where.h"
 #include "counters/events.h"
 #include "debuggers/debugger.h"
 #include "device/doctor.h"
 #include "links/link.h"
 #include "report/json.h"
 #include "report/terminal.h"
+#include "run/session.h"
+#include "run/where.h"
 
 #include <inttypes.h>
 #include <stdio.h>

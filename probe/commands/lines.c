@@ -1,9 +1,6 @@
 /* lines: what each line of a function costs, by stops at all places where another line begins. */
 #include "commands/cockpit.h"
 #include "commands/command.h"
-#include "commands/counting.h"
-#include "commands/session.h"
-#include "commands/where.h"
 #include "measure/delta.h"
 #include "measure/line_costs.h"
 #include "measure/plausible.h"
@@ -11,6 +8,9 @@
 #include "report/line_table.h"
 #include "report/number.h"
 #include "report/terminal.h"
+#include "run/counting.h"
+#include "run/session.h"
+#include "run/where.h"
 #include "symbols/blocks.h"
 
 #include <inttypes.h>

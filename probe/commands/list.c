@@ -1,10 +1,10 @@
 /* list: the events of a core and the metrics made of them; probes: the links that can be reached. */
 #include "commands/command.h"
-#include "commands/session.h"
 #include "counters/events.h"
 #include "counters/metric.h"
 #include "report/json.h"
 #include "report/terminal.h"
+#include "run/session.h"
 #include "symbols/names.h"
 
 #include <inttypes.h>

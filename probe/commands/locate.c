@@ -1,9 +1,9 @@
 /* `locate`: what locations mean in an ELF file. No target is touched. */
 #include "commands/command.h"
-#include "commands/region_file.h"
 #include "report/json.h"
 #include "report/place_report.h"
 #include "report/terminal.h"
+#include "run/region_file.h"
 #include "symbols/symbols.h"
 
 #include <inttypes.h>

@@ -1,9 +1,9 @@
 /* The page of a profile: its flame graph, its shares, and the hottest functions annotated. */
-#include "commands/profiling.h"
 #include "profile/annotation.h"
 #include "profile/flame.h"
 #include "profile/stacks.h"
 #include "report/profile_page.h"
+#include "run/pc_samples.h"
 
 enum { HOT_MOST = 10 };
 static const double hot_part = 0.01;

@@ -1,10 +1,10 @@
 /* record: samples of where the core is, written as a profile: of time, while it runs on, or of events, by a
  * counter that stops it. */
 #include "commands/command.h"
-#include "commands/profiling.h"
 #include "report/number.h"
 #include "report/profile_file.h"
 #include "report/progress.h"
+#include "run/pc_samples.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -1,13 +1,13 @@
 /* `report`: the shares of a profile that `record` wrote. No target is touched. */
 #include "commands/command.h"
 #include "commands/profile_input.h"
-#include "commands/profiling.h"
 #include "profile/call_tree.h"
 #include "profile/shares_diff.h"
 #include "report/profile_diff.h"
 #include "report/profile_table.h"
 #include "report/stack_formats.h"
 #include "report/terminal.h"
+#include "run/pc_samples.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* reset: starts the program anew; with --halt it stands at its first instruction afterwards. */
 #include "commands/command.h"
-#include "commands/session.h"
 #include "device/release.h"
+#include "run/session.h"
 
 #include <stdio.h>
 

@@ -2,9 +2,9 @@
 #include "device/restore.h"
 #include "base/state.h"
 #include "commands/command.h"
-#include "commands/session.h"
 #include "device/release.h"
 #include "links/journal.h"
+#include "run/session.h"
 
 #include <stdio.h>
 #include <stdlib.h>

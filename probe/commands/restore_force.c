@@ -1,7 +1,7 @@
 /* restore --force: takes every breakpoint away, and lets the cores go. */
 #include "commands/command.h"
-#include "commands/session.h"
 #include "device/release.h"
+#include "run/session.h"
 
 #include <stdio.h>
 

@@ -11,14 +11,14 @@
  * input everything is restored.
  */
 #include "commands/command.h"
-#include "commands/counting.h"
-#include "commands/session.h"
 #include "engine/engine.h"
 #include "measure/evaluation.h"
 #include "measure/plausible.h"
 #include "report/formats.h"
 #include "report/number.h"
 #include "report/terminal.h"
+#include "run/counting.h"
+#include "run/session.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -1,9 +1,9 @@
 /* stat: counts over a time window while the core runs. More events than counters take successive windows. */
 #include "commands/command.h"
-#include "commands/sampling.h"
 #include "debuggers/debugger.h"
 #include "report/number.h"
 #include "report/progress.h"
+#include "run/windows.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -1,7 +1,7 @@
 /* stub: does through the probe what the target stub does: lets the program read its own counters, or not. */
 #include "stub/stub.h"
 #include "commands/command.h"
-#include "commands/session.h"
+#include "run/session.h"
 
 #include <stdio.h>
 #include <string.h>

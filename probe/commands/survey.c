@@ -1,14 +1,14 @@
 /* survey: many functions in one run. */
-#include "commands/survey.h"
+#include "run/turns.h"
 
 #include "commands/command.h"
 #include "commands/verdicts.h"
-#include "commands/where.h"
 #include "report/comparison.h"
 #include "report/formats.h"
 #include "report/survey.h"
 #include "report/survey_report.h"
 #include "report/terminal.h"
+#include "run/where.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -2,7 +2,6 @@
  * list for each interval. The core is never stopped, unless a key measures the marked function. */
 #include "commands/cockpit.h"
 #include "commands/command.h"
-#include "commands/profiling.h"
 #include "profile/rolling.h"
 #include "profile/shares.h"
 #include "report/canvas.h"
@@ -11,6 +10,7 @@
 #include "report/profile_table.h"
 #include "report/terminal.h"
 #include "report/top_screen.h"
+#include "run/pc_samples.h"
 
 #include <math.h>
 #include <stdio.h>

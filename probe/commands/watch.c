@@ -1,10 +1,10 @@
 /* watch: the counters while the core runs, live on a terminal, else in lines at regular intervals. */
 #include "commands/command.h"
-#include "commands/sampling.h"
 #include "report/formats.h"
 #include "report/json.h"
 #include "report/number.h"
 #include "report/screen.h"
+#include "run/windows.h"
 
 #include <inttypes.h>
 #include <math.h>
