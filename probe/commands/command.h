@@ -15,9 +15,6 @@
 #include <stdio.h>
 
 struct rendering;
-struct wire;
-
-enum { CONTEXT_OUTPUTS = 2 };
 
 /* What becomes of the file that -o names. */
 enum output_keep {
@@ -26,18 +23,13 @@ enum output_keep {
     KEEP_ALL,
 };
 
-/* What main gives to a command. `cancel` counts Ctrl-C, SIGTERM and SIGHUP. */
+/* What main gives to a command. */
 struct context {
     const struct options *options;
-    volatile sig_atomic_t *cancel;
-    struct ending *ending; /* of this run; may be NULL */
+    struct surroundings around;
     FILE *out;
-    size_t columns;                                /* of a text for a screen; 0: as `out` has */
-    const struct output *outputs[CONTEXT_OUTPUTS]; /* `out` and the log; NULL: none */
-    enum output_keep *keep;                        /* see command_has_result; may be NULL */
-    uint64_t *load_offset;                         /* what the target's memory tells of it; may be NULL */
-    const struct log *log;                         /* NULL without -v */
-    struct wire *wire;                             /* NULL: neither recorded nor a replay */
+    size_t columns;         /* of a text for a screen; 0: as `out` has */
+    enum output_keep *keep; /* see command_has_result; may be NULL */
 };
 
 /* 2 and 3 are those of errors: base/error.c. */
@@ -52,6 +44,12 @@ void command_has_result(const struct context *context);
 void command_ended(const struct context *context, const struct error *why, char *out, size_t size);
 /* A measurement that Ctrl-C ended has some of its hits: clears that error. Returns the exit code. */
 int command_interrupted(const struct context *context, struct error *error);
+/* The exit code of what went well or failed with `error`. */
+int command_code(bool ok, const struct error *error);
+/* The same of a measurement, `code` if all went well. `after`: why the target was not put back. */
+int command_end(bool ok, int code, bool unwritten, const struct error *after, struct error *error);
+/* The first operand that is a name, so that the program must be known; NULL: none. */
+const char *command_names(const struct options *options);
 /* The output of the run and its format, as the options say. */
 struct rendering command_rendering(const struct context *context);
 

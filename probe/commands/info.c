@@ -6,6 +6,7 @@
 #include "links/link.h"
 #include "report/json.h"
 #include "report/terminal.h"
+#include "run/program.h"
 #include "run/session.h"
 #include "run/where.h"
 
@@ -15,6 +16,11 @@
 
 enum { LEFT = 192, STATE = 800, COMPARATORS = 32, BLOCK_TEXT = 128 };
 
+struct info_command {
+    const struct context *context;
+    struct session session;
+};
+
 /* The addresses of the comparators that are enabled. */
 struct comparators {
     uint64_t used[COMPARATORS];
@@ -22,48 +28,50 @@ struct comparators {
 };
 
 /* A debugger halted the chosen core for us; without us it would run. */
-static bool is_held(const struct session *session, const struct device_core *core)
+static bool is_held(const struct info_command *self, const struct device_core *core)
 {
-    return session->device.debugger != NULL && core == session->device.chosen && core->state == CORE_RUNNING;
+    return self->session.device.debugger != NULL && core == self->session.device.chosen &&
+           core->state == CORE_RUNNING;
 }
 
-static void describe_state(struct session *session, const struct device_core *core, char *out, size_t size)
+static void describe_state(struct info_command *self, const struct device_core *core, char *out, size_t size)
 {
     char place[512];
-    struct deadline deadline = session_deadline(session);
+    struct deadline deadline = session_deadline(&self->session);
     const char *state = "running";
-    if (is_held(session, core))
+    if (is_held(self, core))
         state = "halted by the debugger";
     else if (core->state == CORE_ASLEEP)
         state = "asleep";
     else if (core->state == CORE_LOCKUP)
         state = "locked up";
     if (core->state == CORE_HALTED) {
-        session_place(session, core->halted_at, place, sizeof place);
+        session_place(&self->session, core->halted_at, place, sizeof place);
         snprintf(out, size, "halted at %s", place);
     } else if (core->state == CORE_HIDDEN) {
-        hidden_describe(&session->device, core, out, size, &deadline);
+        hidden_describe(&self->session.device, core, out, size, &deadline);
     } else {
         snprintf(out, size, "%s", state);
     }
     size_t used = strlen(out);
     if (core->state != CORE_HIDDEN)
-        where_describe_exception(session, &core->core, core->state != CORE_HALTED, out + used, size - used);
+        where_describe_exception(&self->session, &core->core, core->state != CORE_HALTED, out + used,
+                                 size - used);
 }
 
-static bool read_comparators(struct session *session, const struct core *core, struct comparators *out,
+static bool read_comparators(struct info_command *self, const struct core *core, struct comparators *out,
                              struct error *error)
 {
-    struct deadline deadline = session_deadline(session);
+    struct deadline deadline = session_deadline(&self->session);
     struct setting on = core_comparators_on(core);
     uint64_t value, address, words[COMPARATOR_WORDS];
     out->n = 0;
-    if (!ledger_read(session->device.ledger, on.at, &value, &deadline, error))
+    if (!ledger_read(self->session.device.ledger, on.at, &value, &deadline, error))
         return false;
     bool enabled = (value & on.test) == on.set;
     for (unsigned i = 0; i < core->comparators; i++) {
         for (unsigned w = 0; w < core_comparator_words(core); w++)
-            if (!ledger_read(session->device.ledger, core_comparator(core, i, w), &words[w], &deadline,
+            if (!ledger_read(self->session.device.ledger, core_comparator(core, i, w), &words[w], &deadline,
                              error))
                 return false;
         if (enabled && out->n < COMPARATORS && core_comparator_used(core, words, &address))
@@ -74,23 +82,23 @@ static bool read_comparators(struct session *session, const struct core *core, s
 
 /* What keeps a block from measuring, or what it does. If its registers refuse to be read, doctor's tests say
  * why. */
-static const char *block_state(struct session *session, const struct device_core *core,
+static const char *block_state(struct info_command *self, const struct device_core *core,
                                const struct counter_block *block, struct diagnosis *diagnosis)
 {
     struct error ignored = {0};
-    struct deadline deadline = session_deadline(session);
+    struct deadline deadline = session_deadline(&self->session);
     if (block->n == 0 && block->unusable[0] != '\0' &&
-        doctor_examine(&session->device, core, diagnosis, &deadline, &ignored) && !diagnosis->healthy)
+        doctor_examine(&self->session.device, core, diagnosis, &deadline, &ignored) && !diagnosis->healthy)
         return diagnosis->reason;
     return block->unusable[0] != '\0' ? block->unusable : block->state;
 }
 
-static bool print_comparators(struct session *session, const struct core *core, FILE *out,
+static bool print_comparators(struct info_command *self, const struct core *core, FILE *out,
                               struct error *error)
 {
     struct comparators found;
     char left[LEFT], place[512], piece[sizeof place + 2];
-    if (!read_comparators(session, core, &found, error))
+    if (!read_comparators(self, core, &found, error))
         return false;
     int width = snprintf(left, sizeof left, "  %-12s %u,", "breakpoints", core->comparators);
     struct fold fold = {
@@ -98,7 +106,7 @@ static bool print_comparators(struct session *session, const struct core *core, 
     fputs(left, out);
     fold_put(&fold, found.n == 0 ? "all free" : "in use:", 1);
     for (size_t i = 0; i < found.n; i++) {
-        session_place(session, found.used[i], place, sizeof place);
+        session_place(&self->session, found.used[i], place, sizeof place);
         snprintf(piece, sizeof piece, "%s%s", place, i + 1 < found.n ? "," : "");
         fold_put(&fold, piece, 1);
     }
@@ -107,24 +115,24 @@ static bool print_comparators(struct session *session, const struct core *core, 
 }
 
 /* False: run control and the breakpoints are the debugger's. */
-static bool has_own_comparators(const struct session *session, const struct device_core *core)
+static bool has_own_comparators(const struct info_command *self, const struct device_core *core)
 {
-    const struct debugger *debugger = session->device.debugger;
+    const struct debugger *debugger = self->session.device.debugger;
     return debugger == NULL || (core->core.comparators > 0 && !debugger->facts.is_emulator);
 }
 
 /* False: -C asks for another core. */
-static bool is_shown(const struct session *session, const struct device_core *core)
+static bool is_shown(const struct info_command *self, const struct device_core *core)
 {
-    return session->context->options->core < 0 || core == session->device.chosen ||
-           core == session->device.remote;
+    return self->context->options->request.core < 0 || core == self->session.device.chosen ||
+           core == self->session.device.remote;
 }
 
 /* The number of the core that a component belongs to; -1: none. */
-static int owner_of(const struct session *session, const struct component *component)
+static int owner_of(const struct info_command *self, const struct component *component)
 {
-    for (size_t k = 0; component->base != 0 && k < session->device.n_cores; k++) {
-        const struct core *core = &session->device.cores[k].core;
+    for (size_t k = 0; component->base != 0 && k < self->session.device.n_cores; k++) {
+        const struct core *core = &self->session.device.cores[k].core;
         if (component->base == core->debug_base || component->base == core->pmu_base ||
             component->base == core->cti_base)
             return (int)k;
@@ -139,14 +147,14 @@ static void describe_block(const struct counter_block *block, char out[BLOCK_TEX
     snprintf(out, BLOCK_TEXT, "%s%s", block->text, is_generic ? ", generic events" : "");
 }
 
-static bool print_core(struct session *session, size_t number, struct error *error)
+static bool print_core(struct info_command *self, size_t number, struct error *error)
 {
-    FILE *out = session->context->out;
-    const struct device_core *core = &session->device.cores[number];
+    FILE *out = self->context->out;
+    const struct device_core *core = &self->session.device.cores[number];
     char name[UTF8_CLEAN_ROOM(64)], line[LEFT + UTF8_CLEAN_ROOM(64)], state[STATE];
     snprintf(line, sizeof line, "core %zu   %s   %s   ", number, core->core.name,
              terminal_text(name, sizeof name, core->view.name));
-    describe_state(session, core, state, sizeof state);
+    describe_state(self, core, state, sizeof state);
     fputc('\n', out);
     fold_beside(out, terminal_columns(out), line, state);
     for (size_t i = 0; i < core->n_blocks; i++) {
@@ -155,22 +163,22 @@ static bool print_core(struct session *session, size_t number, struct error *err
         char left[LEFT], text[BLOCK_TEXT];
         describe_block(block, text);
         snprintf(left, sizeof left, "  %-12s %-36s ", block->kind->name, text);
-        fold_beside(out, terminal_columns(out), left, block_state(session, core, block, &diagnosis));
+        fold_beside(out, terminal_columns(out), left, block_state(self, core, block, &diagnosis));
     }
-    if (!has_own_comparators(session, core)) {
+    if (!has_own_comparators(self, core)) {
         fprintf(out, "  %-12s %s\n", "breakpoints", "the debugger's own");
         return true;
     }
     if (core->state != CORE_HIDDEN)
-        return print_comparators(session, &core->core, out, error);
+        return print_comparators(self, &core->core, out, error);
     fprintf(out, "  %-12s %u\n", "breakpoints", core->core.comparators);
     return true;
 }
 
 /* The components that the ROM tables of a debug bus list. */
-static void print_bus(struct session *session, const struct device_bus *bus)
+static void print_bus(struct info_command *self, const struct device_bus *bus)
 {
-    FILE *out = session->context->out;
+    FILE *out = self->context->out;
     fprintf(out, "\nAP %u   APB-AP   ", bus->port & 0xFFU);
     if (bus->has_rom)
         fprintf(out, "ROM table 0x%08" PRIX64 "\n", bus->rom);
@@ -181,7 +189,7 @@ static void print_bus(struct session *session, const struct device_bus *bus)
         char name[64];
         component_name(component, name, sizeof name);
         char owner[32] = "";
-        int number = owner_of(session, component);
+        int number = owner_of(self, component);
         if (number >= 0)
             snprintf(owner, sizeof owner, "core %d", number);
         if (component->readable)
@@ -195,41 +203,42 @@ static void print_bus(struct session *session, const struct device_bus *bus)
 }
 
 /* SystemCoreClock as core 0 sees it: measuring would disturb the core. False: not known. */
-static bool read_clock(struct session *session, uint32_t *hz)
+static bool read_clock(struct info_command *self, uint32_t *hz)
 {
     uint64_t address, size;
-    struct deadline deadline = session_deadline(session);
-    return session->symbols != NULL && symbols_object(session->symbols, "SystemCoreClock", &address, &size) &&
-           size == 4 && session_look(session, &session->device.cores[0].core, address, &deadline, hz);
+    struct deadline deadline = session_deadline(&self->session);
+    return self->session.symbols != NULL &&
+           symbols_object(self->session.symbols, "SystemCoreClock", &address, &size) && size == 4 &&
+           session_look(&self->session, &self->session.device.cores[0].core, address, &deadline, hz);
 }
 
-static void print_clock(struct session *session)
+static void print_clock(struct info_command *self)
 {
     uint32_t hz;
-    if (read_clock(session, &hz))
-        fprintf(session->context->out, "\nclock    %.6g MHz   SystemCoreClock\n", (double)hz / 1e6);
+    if (read_clock(self, &hz))
+        fprintf(self->context->out, "\nclock    %.6g MHz   SystemCoreClock\n", (double)hz / 1e6);
 }
 
-static bool is_any_shown(const struct session *session, const struct device_core *cores, size_t from,
+static bool is_any_shown(const struct info_command *self, const struct device_core *cores, size_t from,
                          size_t to)
 {
     for (size_t i = from; i < to; i++)
-        if (is_shown(session, &cores[i]))
+        if (is_shown(self, &cores[i]))
             return true;
     return false;
 }
 
 /* One line for a run of threads whose counters are in the same state: a card has hundreds. */
-static void print_threads(const struct session *session)
+static void print_threads(const struct info_command *self)
 {
-    FILE *out = session->context->out;
-    const struct device_core *cores = session->device.cores;
+    FILE *out = self->context->out;
+    const struct device_core *cores = self->session.device.cores;
     size_t n = 0;
-    for (size_t i = 0; i < session->device.n_cores; i++) {
-        if (!session->device.cores[i].core.numbered_by_unit)
+    for (size_t i = 0; i < self->session.device.n_cores; i++) {
+        if (!self->session.device.cores[i].core.numbered_by_unit)
             continue;
         if (n++ == 0)
-            cores = &session->device.cores[i];
+            cores = &self->session.device.cores[i];
     }
     if (n == 0)
         return;
@@ -242,11 +251,11 @@ static void print_threads(const struct session *session)
             if (strcmp(next->unusable[0] != '\0' ? next->unusable : next->state, state) != 0)
                 break;
         }
-        if (!is_any_shown(session, cores, i, end))
+        if (!is_any_shown(self, cores, i, end))
             continue;
         char which[32];
-        if (session->context->options->core >= 0)
-            snprintf(which, sizeof which, "CPU %d", session->context->options->core);
+        if (self->context->options->request.core >= 0)
+            snprintf(which, sizeof which, "CPU %d", self->context->options->request.core);
         else if (end - i == 1)
             snprintf(which, sizeof which, "CPU %u", (unsigned)cores[i].core.unit);
         else
@@ -275,40 +284,40 @@ static void print_access(const struct debugger *debugger, FILE *out)
         fprintf(out, "nothing can be measured in this way; it is only looked at\n");
 }
 
-static bool print(struct session *session, bool opened, struct error *error)
+static bool print(struct info_command *self, bool opened, struct error *error)
 {
-    FILE *out = session->context->out;
-    const struct debugger *debugger = session->link != NULL ? link_debugger(session->link) : NULL;
+    FILE *out = self->context->out;
+    const struct debugger *debugger = self->session.link != NULL ? link_debugger(self->session.link) : NULL;
     char text[128];
     if (opened || (debugger != NULL && debugger->access.settled)) {
-        link_describe(session->link, text, sizeof text);
+        link_describe(self->session.link, text, sizeof text);
         fprintf(out, "%s\n", text);
     }
     print_access(debugger, out);
     if (!opened)
         return false;
-    for (size_t i = 0; i < session->device.n_buses; i++)
-        print_bus(session, &session->device.buses[i]);
-    for (size_t i = 0; i < session->device.n_cores; i++) {
-        const struct device_core *core = &session->device.cores[i];
-        if (!core->core.numbered_by_unit && is_shown(session, core) && !print_core(session, i, error))
+    for (size_t i = 0; i < self->session.device.n_buses; i++)
+        print_bus(self, &self->session.device.buses[i]);
+    for (size_t i = 0; i < self->session.device.n_cores; i++) {
+        const struct device_core *core = &self->session.device.cores[i];
+        if (!core->core.numbered_by_unit && is_shown(self, core) && !print_core(self, i, error))
             return false;
     }
-    if (session->device.buses_cut)
+    if (self->session.device.buses_cut)
         fprintf(out, "\nthere are more debug buses: %d are looked at\n", TARGET_BUSES);
-    if (session->device.cores_cut)
-        fprintf(out, "\nthere are more cores: %zu are looked at\n", session->device.room);
-    print_threads(session);
-    if (!session->device.chosen->core.memory_hidden)
-        print_clock(session);
+    if (self->session.device.cores_cut)
+        fprintf(out, "\nthere are more cores: %zu are looked at\n", self->session.device.room);
+    print_threads(self);
+    if (!self->session.device.chosen->core.memory_hidden)
+        print_clock(self);
     return true;
 }
 
 /* ---- as JSON lines */
 
-static const char *state_of(const struct session *session, const struct device_core *core)
+static const char *state_of(const struct info_command *self, const struct device_core *core)
 {
-    if (is_held(session, core))
+    if (is_held(self, core))
         return "halted by the debugger";
     switch (core->state) {
     case CORE_HALTED:
@@ -325,11 +334,11 @@ static const char *state_of(const struct session *session, const struct device_c
     return "running";
 }
 
-static struct json_part place_part(struct session *session, uint64_t address)
+static struct json_part place_part(struct info_command *self, uint64_t address)
 {
     struct json_part part = json_part_new(NULL);
     char place[512];
-    session_place(session, address, place, sizeof place);
+    session_place(&self->session, address, place, sizeof place);
     json_part_hex(&part, "address", address);
     json_part_text(&part, "place", place);
     return part;
@@ -341,42 +350,42 @@ static json_t *take(struct json_part *into, struct json_part part)
     return part.json;
 }
 
-static bool put_breakpoints(struct session *session, const struct device_core *core, struct json_part *line,
+static bool put_breakpoints(struct info_command *self, const struct device_core *core, struct json_part *line,
                             struct error *error)
 {
     struct json_part part = json_part_new(NULL);
     struct comparators found = {.n = 0};
     bool ok = true;
-    if (!has_own_comparators(session, core)) {
+    if (!has_own_comparators(self, core)) {
         json_part_text(&part, "of", "debugger");
     } else {
         json_part_unsigned(&part, "count", core->core.comparators);
         if (core->state != CORE_HIDDEN)
-            ok = read_comparators(session, &core->core, &found, error);
+            ok = read_comparators(self, &core->core, &found, error);
     }
     json_t *used = json_array();
     for (size_t i = 0; i < found.n; i++)
-        json_part_append(&part, used, take(&part, place_part(session, found.used[i])));
+        json_part_append(&part, used, take(&part, place_part(self, found.used[i])));
     json_part_array(&part, "used", used);
     json_part_object(line, "breakpoints", part);
     return ok;
 }
 
-static bool put_core(struct session *session, size_t number, bool *written, struct error *error)
+static bool put_core(struct info_command *self, size_t number, bool *written, struct error *error)
 {
-    const struct device_core *core = &session->device.cores[number];
+    const struct device_core *core = &self->session.device.cores[number];
     struct json_part line = json_part_new("core");
     json_t *blocks = json_array();
     json_part_unsigned(&line, "number", number);
     json_part_text(&line, "name", core->core.name);
     json_part_text(&line, "view", core->view.name);
-    json_part_text(&line, "state", state_of(session, core));
+    json_part_text(&line, "state", state_of(self, core));
     if (core->state == CORE_HALTED)
-        json_part_object(&line, "halted_at", place_part(session, core->halted_at));
+        json_part_object(&line, "halted_at", place_part(self, core->halted_at));
     if (core->state == CORE_HIDDEN) {
         char why[512];
-        struct deadline deadline = session_deadline(session);
-        hidden_describe(&session->device, core, why, sizeof why, &deadline);
+        struct deadline deadline = session_deadline(&self->session);
+        hidden_describe(&self->session.device, core, why, sizeof why, &deadline);
         json_part_text(&line, "why", why);
     }
     for (size_t i = 0; i < core->n_blocks; i++) {
@@ -388,16 +397,16 @@ static bool put_core(struct session *session, size_t number, bool *written, stru
         json_part_text(&one, "kind", block->kind->name);
         json_part_text(&one, "text", text);
         json_part_bool(&one, "usable", block->unusable[0] == '\0');
-        json_part_text(&one, "state", block_state(session, core, block, &diagnosis));
+        json_part_text(&one, "state", block_state(self, core, block, &diagnosis));
         json_part_append(&line, blocks, take(&line, one));
     }
     json_part_array(&line, "counters", blocks);
-    bool ok = core->core.numbered_by_unit || put_breakpoints(session, core, &line, error);
-    *written = json_part_write(session->context->out, line) && *written;
+    bool ok = core->core.numbered_by_unit || put_breakpoints(self, core, &line, error);
+    *written = json_part_write(self->context->out, line) && *written;
     return ok;
 }
 
-static bool put_bus(const struct session *session, const struct device_bus *bus)
+static bool put_bus(const struct info_command *self, const struct device_bus *bus)
 {
     struct json_part line = json_part_new("bus");
     json_t *components = json_array();
@@ -408,7 +417,7 @@ static bool put_bus(const struct session *session, const struct device_bus *bus)
         const struct component *component = &bus->coresight.components[i];
         struct json_part one = json_part_new(NULL);
         char name[64];
-        int owner = owner_of(session, component);
+        int owner = owner_of(self, component);
         json_part_hex(&one, "base", component->base);
         component_name(component, name, sizeof name);
         json_part_text(&one, "name", name);
@@ -421,10 +430,10 @@ static bool put_bus(const struct session *session, const struct device_bus *bus)
     json_part_array(&line, "components", components);
     if (bus->coresight.cut)
         json_part_bool(&line, "cut", true);
-    return json_part_write(session->context->out, line);
+    return json_part_write(self->context->out, line);
 }
 
-static bool put_access(const struct session *session, const struct debugger *debugger)
+static bool put_access(const struct info_command *self, const struct debugger *debugger)
 {
     bool written = true;
     for (enum access_way way = 0; way < ACCESS_WAYS; way++) {
@@ -434,39 +443,39 @@ static bool put_access(const struct session *session, const struct debugger *deb
         json_part_text(&line, "why", debugger->access.why[way]);
         if (way == debugger->access.used)
             json_part_bool(&line, "writes", !debugger->access.only_looks);
-        written = json_part_write(session->context->out, line) && written;
+        written = json_part_write(self->context->out, line) && written;
     }
     return written;
 }
 
-static bool print_json(struct session *session, struct error *error)
+static bool print_json(struct info_command *self, struct error *error)
 {
-    FILE *out = session->context->out;
-    const struct debugger *debugger = link_debugger(session->link);
+    FILE *out = self->context->out;
+    const struct debugger *debugger = link_debugger(self->session.link);
     char link[128];
     uint64_t shown = 0;
     uint32_t hz;
-    link_describe(session->link, link, sizeof link);
+    link_describe(self->session.link, link, sizeof link);
     bool written = json_command_header(out, "info", link), ok = true;
     if (debugger != NULL && debugger->access.settled)
-        written = put_access(session, debugger) && written;
-    for (size_t i = 0; i < session->device.n_buses; i++)
-        written = put_bus(session, &session->device.buses[i]) && written;
-    for (size_t i = 0; ok && i < session->device.n_cores; i++) {
-        if (!is_shown(session, &session->device.cores[i]))
+        written = put_access(self, debugger) && written;
+    for (size_t i = 0; i < self->session.device.n_buses; i++)
+        written = put_bus(self, &self->session.device.buses[i]) && written;
+    for (size_t i = 0; ok && i < self->session.device.n_cores; i++) {
+        if (!is_shown(self, &self->session.device.cores[i]))
             continue;
-        ok = put_core(session, i, &written, error);
+        ok = put_core(self, i, &written, error);
         shown++;
     }
     if (!ok)
         return false;
     struct json_part line = json_part_new("summary");
     json_part_unsigned(&line, "cores", shown);
-    if (session->device.buses_cut)
+    if (self->session.device.buses_cut)
         json_part_bool(&line, "more_buses", true);
-    if (session->device.cores_cut)
+    if (self->session.device.cores_cut)
         json_part_bool(&line, "more_cores", true);
-    if (!session->device.chosen->core.memory_hidden && read_clock(session, &hz)) {
+    if (!self->session.device.chosen->core.memory_hidden && read_clock(self, &hz)) {
         struct json_part clock = json_part_new(NULL);
         json_part_unsigned(&clock, "hz", hz);
         json_part_text(&clock, "source", "SystemCoreClock");
@@ -478,11 +487,15 @@ static bool print_json(struct session *session, struct error *error)
 
 int command_info(const struct context *context, struct error *error)
 {
-    struct session session = {.context = context, .tolerates_left = true};
-    bool ok = session_open_elf(&session, error) && session_open_target(&session, error);
+    struct info_command self = {.context = context,
+                                .session = {.request = &context->options->request,
+                                            .around = &context->around,
+                                            .tolerates_left = true}};
+    struct session *session = &self.session;
+    bool ok = program_open(session, error) && program_open_target(session, error);
     if (context->options->format == FORMAT_JSON)
-        ok = ok && print_json(&session, error);
+        ok = ok && print_json(&self, error);
     else
-        ok = print(&session, ok, error);
-    return session_finish(&session, ok, error);
+        ok = print(&self, ok, error);
+    return command_code(session_finish(session, ok, error), error);
 }

@@ -4,6 +4,8 @@
 #include "counters/metric.h"
 #include "report/json.h"
 #include "report/terminal.h"
+#include "run/connect.h"
+#include "run/program.h"
 #include "run/session.h"
 #include "symbols/names.h"
 
@@ -387,7 +389,8 @@ static bool show(struct listing *self, const char *link, struct error *error)
 int command_list(const struct context *context, struct error *error)
 {
     const struct options *options = context->options;
-    struct session session = {.context = context, .tolerates_left = true};
+    struct session session = {
+        .request = &context->options->request, .around = &context->around, .tolerates_left = true};
     struct listing self = {.context = context,
                            .pattern = options->n_operands > 0 ? options->operands[0] : NULL};
     char link[128] = "";
@@ -396,12 +399,12 @@ int command_list(const struct context *context, struct error *error)
     if (ok && options->cpu != NULL) {
         ok = add_cpu(&self, options->cpu, error);
     } else if (ok) {
-        ok = session_open_target(&session, error) && add_target(&self, &session, error);
+        ok = program_open_target(&session, error) && add_target(&self, &session, error);
         if (ok)
             link_describe(session.link, link, sizeof link);
     }
     ok = ok && show(&self, link, error);
-    int code = session_finish(&session, ok, error);
+    int code = command_code(session_finish(&session, ok, error), error);
     for (size_t i = 0; i < self.n; i++)
         event_set_free(self.groups[i].set);
     metric_set_free(self.metrics);
@@ -583,17 +586,16 @@ static int list_all(const struct context *context, struct error *error)
     struct dap_listed listed[CONNECT_PROBES];
     struct adapter_found adapters[CONNECT_PROBES];
     struct error no_server = {0};
-    struct options at_home = *context->options;
+    struct request at_home = context->options->request;
     at_home.probe = "openocd";
-    struct context home = {
-        .options = &at_home, .cancel = context->cancel, .out = context->out, .wire = context->wire};
+    const struct surroundings home = {.cancel = context->around.cancel, .wire = context->around.wire};
     if (is_json(context))
         json_command_header(context->out, "probes", "");
-    struct link *link = connect_link(&home, &no_server);
+    struct link *link = connect_link(&at_home, &home, &no_server);
     if (link != NULL)
         print_link(context, link, error);
     link_close(link);
-    size_t n = connect_list(context, listed, CONNECT_PROBES);
+    size_t n = connect_list(&context->around, listed, CONNECT_PROBES);
     for (size_t i = 0; i < n; i++)
         print_plugged(context, &listed[i]);
     size_t others = dap_list_adapters(listed, n, adapters, CONNECT_PROBES);
@@ -601,16 +603,17 @@ static int list_all(const struct context *context, struct error *error)
         print_adapter(context, &adapters[i]);
     if (link == NULL && n == 0 && others == 0)
         return tell_nothing(context, &no_server, error);
-    if (link == NULL && no_server.kind != ERROR_NO_PROBE && !context->options->quiet)
+    if (link == NULL && no_server.kind != ERROR_NO_PROBE && !context->options->request.quiet)
         fprintf(stderr, "pmu-probe: %s\n", no_server.text);
     return end(context, n, error);
 }
 
 int command_probes(const struct context *context, struct error *error)
 {
-    if (context->options->probe == NULL && context->options->n_openocd == 0 && !context->options->wires_said)
+    if (context->options->request.probe == NULL && context->options->request.n_openocd == 0 &&
+        !context->options->request.wires_said)
         return list_all(context, error);
-    struct link *link = connect_link(context, error);
+    struct link *link = connect_link(&context->options->request, &context->around, error);
     if (link == NULL)
         return error_exit_code(error->kind);
     if (is_json(context))

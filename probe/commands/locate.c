@@ -190,8 +190,8 @@ static bool show_all(struct locating *self, struct error *error)
 {
     const struct options *options = self->context->options;
     struct region_file file = {.n = 0};
-    bool ok =
-        options->regions == NULL || region_file_read(options->regions, self->context->cancel, &file, error);
+    bool ok = options->regions == NULL ||
+              region_file_read(options->regions, self->context->around.cancel, &file, error);
     for (size_t i = 0; ok && i < options->n_operands; i++)
         show(self, options->operands[i], NULL);
     for (size_t i = 0; ok && i < file.n; i++) {
@@ -216,13 +216,13 @@ int command_locate(const struct context *context, struct error *error)
     const struct options *options = context->options;
     struct locating self = {.context = context, .ok = true};
     bool ok = true;
-    if (options->elf == NULL)
+    if (options->request.elf == NULL)
         ok = error_advise(error, ERROR_USAGE, "Name the program: pmu-probe --elf app.elf locate main.",
                           "locate looks locations up in an ELF file");
     else if (options->n_operands == 0 && options->regions == NULL)
         ok = error_set(error, ERROR_USAGE, "locate needs a location, or the --regions of a file");
     if (ok)
-        self.symbols = symbols_open_moved(options->elf, options->load_offset, error);
+        self.symbols = symbols_open_moved(options->request.elf, options->request.load_offset, error);
     ok = ok && self.symbols != NULL &&
          (options->format != FORMAT_JSON || json_command_header(context->out, "locate", "") ||
           error_set(error, ERROR_UNWRITTEN, "the output could not be written"));
@@ -230,7 +230,7 @@ int command_locate(const struct context *context, struct error *error)
     if (ok && self.failed > 0) {
         command_has_result(context);
         ok = error_set(error, self.kind, "%zu of %zu locations %s not found in %s", self.failed, self.tried,
-                       self.failed == 1 ? "was" : "were", options->elf);
+                       self.failed == 1 ? "was" : "were", options->request.elf);
     }
     symbols_close(self.symbols);
     return ok ? EXIT_DONE : error_exit_code(error->kind);

@@ -1,9 +1,9 @@
 /* The page of a profile: its flame graph, its shares, and the hottest functions annotated. */
+#include "commands/profiling_page.h"
 #include "profile/annotation.h"
 #include "profile/flame.h"
 #include "profile/stacks.h"
 #include "report/profile_page.h"
-#include "run/pc_samples.h"
 
 enum { HOT_MOST = 10 };
 static const double hot_part = 0.01;
@@ -63,4 +63,19 @@ bool profiling_page(FILE *out, const struct profile_report *report, struct symbo
     flame_free(&parts.flame);
     stacks_free(&parts.stacks);
     return ok;
+}
+
+bool profiling_sort(const struct options *options, bool contexts, enum shares_sort *out, struct error *error)
+{
+    static const char *const names[SHARES_SORTS] = {
+        [SHARES_FUNCTION] = "function", [SHARES_LINE] = "line", [SHARES_FILE] = "file",
+        [SHARES_ADDRESS] = "address",   [SHARES_TASK] = "task", [SHARES_EXCEPTION] = "exception",
+        [SHARES_PROCESS] = "context"};
+    for (int sort = 0; sort < (contexts ? SHARES_SORTS : SHARES_CONTEXTS); sort++)
+        if (options->sort == NULL || strcmp(options->sort, names[sort]) == 0) {
+            *out = (enum shares_sort)sort;
+            return true;
+        }
+    return error_set(error, ERROR_USAGE, "--sort takes function, line, file%s; got \"%.64s\"",
+                     contexts ? ", address, task, exception or context" : " or address", options->sort);
 }

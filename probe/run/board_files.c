@@ -51,18 +51,18 @@ static const char *name_of(const struct board_files *self, const char *name, cha
 }
 
 /* The i-th of OpenOCD's words is what follows -f. */
-static bool is_file(const struct options *options, size_t i)
+static bool is_file(const struct request *request, size_t i)
 {
-    return i % 2 == 1 && strcmp(options->openocd[i - 1], "-f") == 0;
+    return i % 2 == 1 && strcmp(request->openocd[i - 1], "-f") == 0;
 }
 
-size_t board_files_words(struct board_files *self, const struct options *options,
+size_t board_files_words(struct board_files *self, const struct request *request,
                          const char *words[BOARD_WORDS])
 {
-    size_t n = options->n_openocd;
+    size_t n = request->n_openocd;
     for (size_t i = 0; i < n; i++) {
-        const char *word = options->openocd[i];
-        const char *name = is_file(options, i) ? name_of(self, word, self->names[i]) : NULL;
+        const char *word = request->openocd[i];
+        const char *name = is_file(request, i) ? name_of(self, word, self->names[i]) : NULL;
         words[i] = name != NULL ? name : word;
     }
     for (size_t i = 0; i < BOARD_FOLDERS; i++)
@@ -103,14 +103,14 @@ static void offer(void *context, const char *name)
     snprintf(advice->list + used, sizeof advice->list - used, "%s%s", used > 0 ? ", " : "", name);
 }
 
-bool board_files_advise(const struct board_files *self, const struct options *options, struct error *error)
+bool board_files_advise(const struct board_files *self, const struct request *request, struct error *error)
 {
-    for (size_t i = 0; i < options->n_openocd; i++) {
-        const char *name = options->openocd[i];
+    for (size_t i = 0; i < request->n_openocd; i++) {
+        const char *name = request->openocd[i];
         char missing[128], room[NEAR_TEXT];
         struct advice advice = {.list = ""};
         snprintf(missing, sizeof missing, "Can't find %s", name);
-        if (!is_file(options, i) || strchr(name, '/') != NULL || strstr(error->text, missing) == NULL)
+        if (!is_file(request, i) || strchr(name, '/') != NULL || strstr(error->text, missing) == NULL)
             continue;
         near_init(&advice.near, name, strcspn(name, "."));
         board_files_each(self, offer, &advice);

@@ -1,8 +1,7 @@
-#include "run/session.h"
+#include "run/connect.h"
 
 #include "base/socket.h"
 #include "base/state.h"
-#include "commands/options.h"
 #include "debuggers/debugger.h"
 #include "debuggers/gdb_remote.h"
 #include "knc/msr.h"
@@ -13,6 +12,8 @@
 #include "run/board_files.h"
 #include "wire/wire.h"
 
+#include "run/values.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,10 +21,15 @@
 
 enum { CONNECT_MS = 5000, START_MS = 20000, LIST_MS = 3000, OPENOCD_TCL_PORT = 6666 };
 
-static struct deadline deadline_until(const struct context *context, int64_t ms)
+struct connecting {
+    const struct request *request;
+    const struct surroundings *around;
+};
+
+static struct deadline deadline_until(const struct surroundings *around, int64_t ms)
 {
-    struct deadline deadline = deadline_in_ms(patience_ms(ms), context->cancel);
-    deadline.ending = context->ending;
+    struct deadline deadline = deadline_in_ms(patience_ms(ms), around->cancel);
+    deadline.ending = around->ending;
     return deadline;
 }
 
@@ -80,7 +86,7 @@ static bool refuse_probe(const char *probe, struct error *error)
         probe);
 }
 
-static struct link *connect_openocd(const struct context *context, const char *probe, struct error *error)
+static struct link *connect_openocd(const struct connecting *self, const char *probe, struct error *error)
 {
     char host[256] = "localhost";
     uint16_t port = OPENOCD_TCL_PORT;
@@ -95,12 +101,12 @@ static struct link *connect_openocd(const struct context *context, const char *p
     link_end_name(name, sizeof name, "openocd", host, port);
     if (!lock_take(name, &lock, error))
         return NULL;
-    struct deadline deadline = deadline_until(context, CONNECT_MS);
-    return claimed(openocd_connect(host, port, context->log, &deadline, error), name, lock);
+    struct deadline deadline = deadline_until(self->around, CONNECT_MS);
+    return claimed(openocd_connect(host, port, self->around->log, &deadline, error), name, lock);
 }
 
 /* GDB servers have no usual port. */
-static struct link *connect_gdb(const struct context *context, const char *probe, struct error *error)
+static struct link *connect_gdb(const struct connecting *self, const char *probe, struct error *error)
 {
     char host[256] = "localhost";
     uint16_t port = 0;
@@ -115,13 +121,13 @@ static struct link *connect_gdb(const struct context *context, const char *probe
     link_end_name(end, sizeof end, "gdb", host, port);
     if (!lock_take(end, &lock, error))
         return NULL;
-    struct deadline deadline = deadline_until(context, CONNECT_MS);
-    struct debugger *debugger = gdb_remote_connect(host, port, context->log, &deadline, error);
+    struct deadline deadline = deadline_until(self->around, CONNECT_MS);
+    struct debugger *debugger = gdb_remote_connect(host, port, self->around->log, &deadline, error);
     return claimed(debugger == NULL ? NULL : debugger_link_new(debugger, error), end, lock);
 }
 
 /* "door:N": GDB's Python, which started this process, is at the other end of this descriptor. */
-static struct link *connect_door(const struct context *context, const char *probe, struct error *error)
+static struct link *connect_door(const struct connecting *self, const char *probe, struct error *error)
 {
     enum { FIRST = 3 };
     uint64_t fd;
@@ -130,67 +136,67 @@ static struct link *connect_door(const struct context *context, const char *prob
         error_set(error, ERROR_USAGE, "--probe door is for GDB's own use");
         return NULL;
     }
-    struct deadline deadline = deadline_until(context, CONNECT_MS);
-    struct debugger *debugger = gdb_remote_open((int)fd, true, context->log, &deadline, error);
+    struct deadline deadline = deadline_until(self->around, CONNECT_MS);
+    struct debugger *debugger = gdb_remote_open((int)fd, true, self->around->log, &deadline, error);
     return debugger == NULL ? NULL : debugger_link_new(debugger, error);
 }
 
-static struct link *connect_dap(const struct context *context, const char *probe, struct error *error)
+static struct link *connect_dap(const struct connecting *self, const char *probe, struct error *error)
 {
-    struct probe_spec request;
-    const struct options *options = context->options;
-    if (!probe_spec_read(probe, &request, error))
+    struct probe_spec spec;
+    const struct request *request = self->request;
+    if (!probe_spec_read(probe, &spec, error))
         return NULL;
-    if (options->transport != NULL && strcmp(options->transport, "swd") == 0)
-        request.wires = DAP_WIRES_SWD;
-    else if (options->transport != NULL && strcmp(options->transport, "jtag") == 0)
-        request.wires = DAP_WIRES_JTAG;
-    else if (options->transport != NULL) {
-        error_set(error, ERROR_USAGE, "--transport takes swd or jtag; got \"%.32s\"", options->transport);
+    if (request->transport != NULL && strcmp(request->transport, "swd") == 0)
+        spec.wires = DAP_WIRES_SWD;
+    else if (request->transport != NULL && strcmp(request->transport, "jtag") == 0)
+        spec.wires = DAP_WIRES_JTAG;
+    else if (request->transport != NULL) {
+        error_set(error, ERROR_USAGE, "--transport takes swd or jtag; got \"%.32s\"", request->transport);
         return NULL;
     }
-    request.hz = (uint32_t)options->speed_hz;
-    request.packets = options->packets < UINT16_MAX ? (unsigned)options->packets : UINT16_MAX;
-    request.log = context->log;
-    struct deadline deadline = deadline_until(context, CONNECT_MS);
-    return dap_open(&request, &deadline, error);
+    spec.hz = (uint32_t)request->speed_hz;
+    spec.packets = request->packets < UINT16_MAX ? (unsigned)request->packets : UINT16_MAX;
+    spec.log = self->around->log;
+    struct deadline deadline = deadline_until(self->around, CONNECT_MS);
+    return dap_open(&spec, &deadline, error);
 }
 
-size_t connect_list(const struct context *context, struct dap_listed *out, size_t room)
+size_t connect_list(const struct surroundings *around, struct dap_listed *out, size_t room)
 {
-    struct deadline deadline = deadline_until(context, LIST_MS);
+    struct deadline deadline = deadline_until(around, LIST_MS);
     return dap_list(out, room, &deadline);
 }
 
-static struct link *start_openocd(const struct context *context, struct error *error)
+static struct link *start_openocd(const struct connecting *self, struct error *error)
 {
-    const struct options *options = context->options;
+    const struct request *request = self->request;
     const char *words[BOARD_WORDS];
     struct board_files boards;
     board_files_find(&boards);
-    size_t n = board_files_words(&boards, options, words);
+    size_t n = board_files_words(&boards, request, words);
     char name[LINK_NAME] = "openocd";
     struct lock *lock;
-    for (size_t i = 0, used = strlen(name); i < options->n_openocd && used < sizeof name; i++)
-        used += (size_t)snprintf(name + used, sizeof name - used, " %s", options->openocd[i]);
+    for (size_t i = 0, used = strlen(name); i < request->n_openocd && used < sizeof name; i++)
+        used += (size_t)snprintf(name + used, sizeof name - used, " %s", request->openocd[i]);
     if (!lock_take(name, &lock, error))
         return NULL;
-    struct deadline deadline = deadline_until(context, START_MS);
-    struct link *link =
-        openocd_start(options->openocd_path, words, n, options->n_openocd, context->log, &deadline, error);
+    struct deadline deadline = deadline_until(self->around, START_MS);
+    struct link *link = openocd_start(request->openocd_path, words, n, request->n_openocd, self->around->log,
+                                      &deadline, error);
     if (link == NULL)
-        board_files_advise(&boards, options, error);
+        board_files_advise(&boards, request, error);
     return claimed(link, name, lock);
 }
 
 /* No probe was named: takes the only one there is. What else listens on OpenOCD's port hides none. */
-static struct link *connect_default(const struct context *context, struct error *error)
+static struct link *connect_default(const struct connecting *self, struct error *error)
 {
     struct dap_listed probes[CONNECT_PROBES];
     struct error no_server = {0};
-    struct link *link = connect_openocd(context, "openocd", &no_server);
+    struct link *link = connect_openocd(self, "openocd", &no_server);
     bool none = no_server.kind == ERROR_NO_PROBE, other_kind = no_server.kind == ERROR_NOT_A_PROBE;
-    size_t n = link == NULL && (none || other_kind) ? connect_list(context, probes, CONNECT_PROBES) : 0;
+    size_t n = link == NULL && (none || other_kind) ? connect_list(self->around, probes, CONNECT_PROBES) : 0;
     if (link != NULL || (n == 0 && !none)) {
         *error = no_server;
         return link;
@@ -204,7 +210,7 @@ static struct link *connect_default(const struct context *context, struct error 
                   has_other ? ", " : "", has_other ? other.adapter->way : "");
         return NULL;
     }
-    link = connect_dap(context, "cmsis-dap", error);
+    link = connect_dap(self, "cmsis-dap", error);
     if (link != NULL && other_kind) {
         size_t used = strlen(link->note);
         snprintf(link->note + used, sizeof link->note - used, "%s%.100s", used > 0 ? "; " : "",
@@ -213,56 +219,55 @@ static struct link *connect_default(const struct context *context, struct error 
     return link;
 }
 
-static struct link *connect_msr(const struct context *context, const char *probe, struct error *error)
+static struct link *connect_msr(const struct connecting *self, const char *probe, struct error *error)
 {
     struct lock *lock;
     if (!lock_take(probe, &lock, error))
         return NULL;
-    struct deadline deadline = deadline_until(context, CONNECT_MS);
+    struct deadline deadline = deadline_until(self->around, CONNECT_MS);
     return claimed(msr_connect(probe, &deadline, error), probe, lock);
 }
 
-static struct link *connect_control(const struct context *context, struct error *error)
+static struct link *connect_control(const struct connecting *self, struct error *error)
 {
-    const struct options *options = context->options;
-    if (options->n_openocd > 0)
-        return start_openocd(context, error);
-    if (options->probe == NULL && options->wires_said)
-        return connect_dap(context, "cmsis-dap", error);
-    if (options->probe == NULL)
-        return connect_default(context, error);
-    if (is_kind(options->probe, "gdb"))
-        return connect_gdb(context, options->probe, error);
-    if (msr_spec_is(options->probe))
-        return connect_msr(context, options->probe, error);
-    if (is_kind(options->probe, "door"))
-        return connect_door(context, options->probe, error);
-    return probe_spec_is(options->probe) ? connect_dap(context, options->probe, error)
-                                         : connect_openocd(context, options->probe, error);
+    const struct request *request = self->request;
+    if (request->n_openocd > 0)
+        return start_openocd(self, error);
+    if (request->probe == NULL && request->wires_said)
+        return connect_dap(self, "cmsis-dap", error);
+    if (request->probe == NULL)
+        return connect_default(self, error);
+    if (is_kind(request->probe, "gdb"))
+        return connect_gdb(self, request->probe, error);
+    if (msr_spec_is(request->probe))
+        return connect_msr(self, request->probe, error);
+    if (is_kind(request->probe, "door"))
+        return connect_door(self, request->probe, error);
+    return probe_spec_is(request->probe) ? connect_dap(self, request->probe, error)
+                                         : connect_openocd(self, request->probe, error);
 }
 
 /* With --counters both links must be named. */
-static bool check_pair(const struct options *options, struct error *error)
+static bool check_pair(const struct request *request, struct error *error)
 {
-    if (!msr_spec_is(options->counters))
+    if (!msr_spec_is(request->counters))
         return error_set(error, ERROR_USAGE, "--counters %.64s: neither msr[:CPU] nor msr-agent:HOST[:PORT]",
-                         options->counters);
-    bool control = options->n_openocd > 0 || (options->probe != NULL && !msr_spec_is(options->probe));
+                         request->counters);
+    bool control = request->n_openocd > 0 || (request->probe != NULL && !msr_spec_is(request->probe));
     return control || error_set(error, ERROR_USAGE,
                                 "--counters needs another link for run control: --probe gdb:HOST:PORT");
 }
 
-static struct link *connect_all(const struct context *context, struct error *error)
+static struct link *connect_all(const struct connecting *self, struct error *error)
 {
-    const char *request = context->options->counters;
-    if (request == NULL)
-        return connect_control(context, error);
-    if (!check_pair(context->options, error))
+    if (self->request->counters == NULL)
+        return connect_control(self, error);
+    if (!check_pair(self->request, error))
         return NULL;
-    struct link *counters = connect_msr(context, request, error);
+    struct link *counters = connect_msr(self, self->request->counters, error);
     if (counters == NULL)
         return NULL;
-    struct link *control = connect_control(context, error);
+    struct link *control = connect_control(self, error);
     if (control == NULL) {
         link_close(counters);
         return NULL;
@@ -275,21 +280,21 @@ static struct link *connect_recorded(void *context, struct error *error)
     return connect_all(context, error);
 }
 
-struct link *connect_link(const struct context *context, struct error *error)
+struct link *connect_link(const struct request *request, const struct surroundings *around,
+                          struct error *error)
 {
-    const struct options *options = context->options;
+    struct connecting self = {request, around};
     struct progress progress = {0};
-    if (!options->quiet)
+    if (!request->quiet)
         progress_begin(&progress, stderr);
-    if (options->n_openocd > 0)
+    if (request->n_openocd > 0)
         progress_now(&progress, "starting OpenOCD ...");
     else
-        progress_now(&progress, "connecting to %s ...", options->probe != NULL ? options->probe : "a probe");
-    struct context below = *context;
-    struct link *link = context->wire == NULL ? connect_all(context, error)
-                                              : wire_connect(context->wire, connect_recorded, &below, error);
+        progress_now(&progress, "connecting to %s ...", request->probe != NULL ? request->probe : "a probe");
+    struct link *link = around->wire == NULL ? connect_all(&self, error)
+                                             : wire_connect(around->wire, connect_recorded, &self, error);
     progress_clear(&progress);
-    if (link != NULL && link->note[0] != '\0' && !options->quiet) {
+    if (link != NULL && link->note[0] != '\0' && !request->quiet) {
         char name[LINK_NAME];
         link_describe(link, name, sizeof name);
         fprintf(stderr, "pmu-probe: %s: %s\n", name, link->note);

@@ -3,6 +3,8 @@
 
 #include "symbols/names.h"
 
+#include "run/values.h"
+
 #include <errno.h>
 #include <limits.h>
 #include <math.h>
@@ -13,13 +15,13 @@
 static bool read_requests(const struct session *session, struct event_request *requests, size_t *n,
                           struct error *error)
 {
-    const struct options *options = session->context->options;
+    const struct request *request = session->request;
     const char *own_cycles = session->device.block->kind->own_cycles;
-    if (options->n_events == 0 && options->n_metrics == 0 && session->device.remote != NULL &&
+    if (request->n_events == 0 && request->n_metrics == 0 && session->device.remote != NULL &&
         own_cycles != NULL)
         return event_requests_parse(own_cycles, requests, PLAN_COLUMNS, n, error);
-    for (size_t i = 0; i < options->n_events; i++)
-        if (!event_requests_parse(options->events[i], requests, PLAN_COLUMNS, n, error))
+    for (size_t i = 0; i < request->n_events; i++)
+        if (!event_requests_parse(request->events[i], requests, PLAN_COLUMNS, n, error))
             return false;
     return true;
 }
@@ -157,7 +159,7 @@ static bool add_metric_file(struct counting *counting, const struct session *ses
 {
     if (counting->n_metric_sets == COUNTING_METRIC_SETS)
         return error_set(error, ERROR_USAGE, "-M: more than %d files", COUNTING_METRIC_SETS - 1);
-    struct metric_set *set = read_metric_file(path, session->context->cancel, error);
+    struct metric_set *set = read_metric_file(path, session->around->cancel, error);
     if (set == NULL)
         return false;
     counting->metric_sets[counting->n_metric_sets++] = set;
@@ -191,10 +193,10 @@ static bool add_metric_list(struct counting *counting, const struct session *ses
 static bool add_metrics(struct counting *counting, struct session *session, struct event_request *requests,
                         size_t *n, struct error *error)
 {
-    const struct options *options = session->context->options;
+    const struct request *request = session->request;
     counting->n_metric_sets = OWN + 1;
-    for (size_t i = 0; i < options->n_metrics; i++)
-        if (!add_metric_list(counting, session, options->metrics[i], requests, n, error))
+    for (size_t i = 0; i < request->n_metrics; i++)
+        if (!add_metric_list(counting, session, request->metrics[i], requests, n, error))
             return false;
     return true;
 }
@@ -250,6 +252,19 @@ size_t counting_metrics(const struct counting *counting, counting_mean *mean, co
     return counting->n_metrics;
 }
 
+static double column_mean(const void *context, size_t i)
+{
+    const struct column *column = &((const struct summary *)context)->columns[i];
+    if (column->at_least > 0 || statistics_count(column->statistics) == 0)
+        return (double)NAN;
+    return statistics_mean(column->statistics);
+}
+
+void counting_summary(const struct counting *counting, double hz, struct summary *summary)
+{
+    summary->n_metrics = counting_metrics(counting, column_mean, summary, hz, summary->metrics);
+}
+
 /* ---- further words that are read with the counters */
 
 static bool has_word(const struct session *session, const char *name, uint64_t *address, uint64_t *size)
@@ -270,7 +285,7 @@ static bool find_word(struct session *session, const char *name, struct address 
 
 bool counting_check_tick(const struct session *session, struct error *error)
 {
-    const char *name = session->context->options->tick;
+    const char *name = session->request->tick;
     uint64_t address, size;
     if (name == NULL || has_word(session, name, &address, &size))
         return true;
@@ -314,7 +329,7 @@ static bool find_pended(struct session *session, struct address *out, struct err
 static bool take_tick(struct counting *counting, struct session *session, const struct clock *clock,
                       struct error *error)
 {
-    const char *name = session->context->options->tick;
+    const char *name = session->request->tick;
     struct wrap_evidence_tick tick = {0};
     struct deadline deadline = session_deadline(session);
     if (strcmp(session->device.block->kind->name, "systick") != 0)
@@ -333,7 +348,7 @@ static bool take_beside(struct counting *counting, struct session *session, cons
                         struct error *error)
 {
     struct deadline deadline = session_deadline(session);
-    if (session->context->options->tick != NULL)
+    if (session->request->tick != NULL)
         return take_tick(counting, session, clock, error);
     if (strcmp(session->device.block->kind->name, "systick") != 0 || !session->device.block->counts_cycles)
         return true;
@@ -417,7 +432,7 @@ static bool read_word(struct session *session, const char *name, struct at_end_w
 bool counting_words(struct counting *counting, struct session *session, struct result_words *names,
                     struct error *error)
 {
-    const char *at = session->context->options->show;
+    const char *at = session->request->show;
     for (names->n = 0; at != NULL && *at != '\0'; names->n++) {
         size_t length = strcspn(at, ",");
         if (names->n == RESULT_WORDS || length == 0 || length >= sizeof names->names[0])

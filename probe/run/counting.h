@@ -1,5 +1,5 @@
 /*
- * Counting: from what the user typed (-e, -M, --tick, --show) to what is counted and read on the target
+ * Counting: from a request (events, metrics, tick, show) to what is counted and read on the target
  * that a session has taken.
  */
 #pragma once
@@ -36,6 +36,8 @@ typedef double counting_mean(const void *context, size_t column);
 /* Returns the number of metrics; `out` has room for RESULT_METRICS. */
 size_t counting_metrics(const struct counting *counting, counting_mean *mean, const void *context, double hz,
                         struct metric_result *out);
+/* The same of a run's means, into its summary. */
+void counting_summary(const struct counting *counting, double hz, struct summary *summary);
 /* The words that --show names; `names` gets them as they are shown. */
 bool counting_words(struct counting *counting, struct session *session, struct result_words *names,
                     struct error *error);

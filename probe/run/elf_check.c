@@ -1,5 +1,8 @@
-#include "device/awake.h"
-#include "run/session.h"
+#include "run/elf_check.h"
+
+#include "base/log.h"
+#include "run/elf_memory.h"
+#include "run/values.h"
 #include "run/where.h"
 
 #include <elf.h>
@@ -45,7 +48,7 @@ static bool is_for_m(const struct symbols_machine *machine)
            architecture == V8_M_BASE || architecture == V8_M_MAIN || architecture == V81_M_MAIN;
 }
 
-bool elf_fits(const struct symbols_machine *machine, const struct core *core)
+bool elf_check_fits(const struct symbols_machine *machine, const struct core *core)
 {
     bool arm = machine->number == EM_ARM && !is_for_m(machine);
     if (core_has(core, SYSTEM_SPACE))
@@ -65,11 +68,11 @@ static bool check_machine(struct session *session, struct error *error)
     symbols_machine(session->symbols, &machine);
     if (session->device.debugger == NULL)
         (void)core_take_state(&session->device.chosen->core, machine.number == EM_AARCH64);
-    if (!elf_fits(&machine, core))
+    if (!elf_check_fits(&machine, core))
         return error_set(error, ERROR_ELF_MISMATCH, "this ELF is for %s; the core is a %s", machine.name,
                          core->name);
     if (core_has(core, PROGRAM_ONLY) && symbols_is_movable(session->symbols) &&
-        session->context->options->load_offset == 0)
+        session->request->load_offset == 0)
         return error_advise(error, ERROR_USAGE,
                             "Link it with -no-pie, or give --load-offset: how far above its addresses it is.",
                             "the ELF is position independent, and where a system has put it is not known");
@@ -87,63 +90,6 @@ static bool check_code(struct session *session, struct error *error)
 
 /* ---- what is in memory */
 
-/* Some chips' flash tools put a checksum into this unused vector. */
-static const uint64_t VECTOR_CHECKSUM = 0x1C;
-enum { WORDS = 64 };
-
-/* Reads from the target *n words of a piece of the file, at most WORDS, from its byte *skip on. *asleep: the
- * core slept, so that they may be other than memory has. */
-static bool read_piece_by(struct session *session, memory_reader *read, const struct segment *piece,
-                          uint64_t *results, size_t *skip, size_t *n, bool *asleep, struct error *error)
-{
-    struct step items[WORDS];
-    struct steps list = {.items = items, .room = WORDS};
-    *skip = (4 - piece->address % 4) % 4;
-    for (size_t at = *skip; at + 4 <= piece->size && list.n < WORDS; at += 4)
-        steps_add(&list, step_read(core_word(&session->device.chosen->core, piece->address + at)));
-    *n = list.n;
-    struct deadline deadline = session_deadline(session);
-    *asleep = false;
-    return list.n == 0 ||
-           read(&session->device, &session->device.chosen->core, &list, results, asleep, &deadline, error);
-}
-
-static bool read_piece(struct session *session, const struct segment *piece, uint64_t *results, size_t *skip,
-                       size_t *n, bool *asleep, struct error *error)
-{
-    return read_piece_by(session, awake_look, piece, results, skip, n, asleep, error);
-}
-
-/* Compares words of the target with a piece of the file, from its byte `skip` on. A program that moved itself
- * has moved the addresses in it, too. */
-static bool compare_moved(const struct session *session, const struct segment *piece, size_t skip,
-                          const uint64_t *words, size_t n, uint32_t moved, struct error *error)
-{
-    struct symbols_machine machine;
-    symbols_machine(session->symbols, &machine);
-    for (size_t i = 0; i < n; i++) {
-        uint32_t in_file;
-        if (piece->address + skip + 4 * i == VECTOR_CHECKSUM)
-            continue;
-        memcpy(&in_file, piece->bytes + skip + 4 * i, 4);
-        if (machine.big_endian_words)
-            in_file = __builtin_bswap32(in_file);
-        if (in_file != words[i] && in_file + moved != words[i])
-            return error_set(error, ERROR_ELF_MISMATCH,
-                             "the target does not run this ELF: at 0x%08" PRIX64 " it holds 0x%08" PRIX32
-                             ", the file 0x%08" PRIX32,
-                             piece->address + skip + 4 * i, (uint32_t)words[i], in_file);
-    }
-    return true;
-}
-
-static bool compare(const struct session *session, const struct segment *piece, size_t skip,
-                    const uint64_t *words, size_t n, struct error *error)
-{
-    return compare_moved(session, piece, skip, words, n, (uint32_t)session->context->options->load_offset,
-                         error);
-}
-
 /* ---- the same through the core */
 
 /* The core's cache may be ahead of memory, and the MMU may map an address to another place. */
@@ -160,22 +106,22 @@ static bool look_by_core(struct session *session, uint64_t address, uint64_t *wo
 {
     struct device *device = &session->device;
     struct deadline deadline = session_deadline(session);
-    bool ready = session->looks_by_core ||
+    bool ready = session->elf.by_core ||
                  (device_keep(device, &deadline, error) && device_access_by_core(device, &deadline, error));
-    session->looks_by_core = device->halted_access != NULL;
+    session->elf.by_core = device->halted_access != NULL;
     return ready && halted_access_look(device->halted_access, address, words, n, &deadline, error);
 }
 
 /* False with ERROR_ELF_MISMATCH only when its own view differs. */
 static bool compare_by_core(struct session *session, const struct segment *piece, struct error *error)
 {
-    uint64_t words[WORDS];
-    size_t skip = (4 - piece->address % 4) % 4, n = piece->size < skip ? 0 : (piece->size - skip) / 4;
-    n = n < WORDS ? n : WORDS;
-    if (!look_by_core(session, piece->address + skip, words, n, error) ||
-        !compare(session, piece, skip, words, n, error))
+    struct elf_words words = {.skip = (4 - piece->address % 4) % 4};
+    words.n = piece->size < words.skip ? 0 : (piece->size - words.skip) / 4;
+    words.n = words.n < ELF_WORDS ? words.n : ELF_WORDS;
+    if (!look_by_core(session, piece->address + words.skip, words.at, words.n, error) ||
+        !elf_memory_compare(session, piece, &words, error))
         return false;
-    log_line(session->context->log, "0x%08" PRIX64 ": the core sees the ELF's code, memory has other",
+    log_line(session->around->log, "0x%08" PRIX64 ": the core sees the ELF's code, memory has other",
              piece->address);
     return true;
 }
@@ -183,42 +129,23 @@ static bool compare_by_core(struct session *session, const struct segment *piece
 /* The same of a core that sleeps, once it is halted: then its memory has a clock. */
 static bool compare_halted(struct session *session, const struct segment *piece, struct error *error)
 {
-    uint64_t words[WORDS];
-    size_t skip, n;
-    bool asleep, same = false;
+    struct elf_words words;
+    bool same = false;
     struct deadline deadline = session_deadline(session);
     struct engine *engine = session_engine(session, error);
     if (engine == NULL)
         return false;
     if (device_keep(&session->device, &deadline, error) && engine->ops->stand(engine, &deadline, error))
-        same = read_piece(session, piece, words, &skip, &n, &asleep, error) &&
-               compare(session, piece, skip, words, n, error);
+        same = elf_memory_read(session, awake_look, piece, &words, error) &&
+               elf_memory_compare(session, piece, &words, error);
     struct error stays = {0};
     if (!session_disarm(session, engine, &stays) && same)
         same = error_copy(error, &stays);
     engine->ops->free(engine);
     if (same)
-        log_line(session->context->log, "0x%08" PRIX64 ": halted, the core has the ELF's code; asleep, other",
+        log_line(session->around->log, "0x%08" PRIX64 ": halted, the core has the ELF's code; asleep, other",
                  piece->address);
     return same;
-}
-
-bool elf_hidden_in_sleep(struct session *session)
-{
-    struct segment segment;
-    struct step items[WORDS];
-    uint64_t words[WORDS];
-    struct steps list = {.items = items, .room = WORDS};
-    struct deadline deadline = session_deadline(session);
-    struct error differs = {0};
-    const struct core *core = &session->device.chosen->core;
-    if (session->symbols == NULL || symbols_segments(session->symbols, &segment, 1) == 0)
-        return false;
-    size_t skip = (4 - segment.address % 4) % 4;
-    for (size_t at = skip; at + 4 <= segment.size && list.n < WORDS; at += 4)
-        steps_add(&list, step_read(core_word(core, segment.address + at)));
-    return list.n > 1 && asleep_read(&session->device, core, &list, words, &deadline) &&
-           !compare(session, &segment, skip, words, list.n, &differs);
 }
 
 static bool stops_there(enum error_kind kind)
@@ -238,31 +165,29 @@ static const char *cached(struct session *session)
 /* Compares the beginning of a piece of the file with the target: another program differs early. */
 static bool check_piece(struct session *session, const struct segment *piece, struct error *error)
 {
-    uint64_t results[WORDS];
-    size_t skip, n;
-    bool asleep;
+    struct elf_words words;
     struct error differs = {0}, by_core = {0}, ignored = {0};
-    if (!read_piece(session, piece, results, &skip, &n, &asleep, &differs)) {
+    if (!elf_memory_read(session, awake_look, piece, &words, &differs)) {
         error_prefix(&differs, "the ELF's code at 0x%08" PRIX64 " cannot be read back: ", piece->address);
         if (differs.kind == ERROR_FAULT)
             differs.advice =
                 "The program is probably another chip's, with memory where this one has none. Else: are its "
                 "power and clocks on?";
-    } else if (compare(session, piece, skip, results, n, &differs)) {
-        session->shown_in_sleep = session->shown_in_sleep || asleep;
+    } else if (elf_memory_compare(session, piece, &words, &differs)) {
+        session->elf.shown_in_sleep = session->elf.shown_in_sleep || words.asleep;
         return true;
-    } else if (asleep && read_piece_by(session, awake_read, piece, results, &skip, &n, &asleep, &ignored) &&
-               compare(session, piece, skip, results, n, &ignored)) {
+    } else if (words.asleep && elf_memory_read(session, awake_read, piece, &words, &ignored) &&
+               elf_memory_compare(session, piece, &words, &ignored)) {
         return true;
-    } else if (asleep && session->may_stop) {
+    } else if (words.asleep && session->may_stop) {
         return compare_halted(session, piece, error);
-    } else if (asleep) {
-        if (!session->may_be_other && !session->context->options->quiet)
+    } else if (words.asleep) {
+        if (!session->elf.may_be_other && !session->request->quiet)
             fputs("pmu-probe: it is not known whether the target runs this ELF: its core sleeps, and some "
                   "chips show other "
                   "words than memory has then\n",
                   stderr);
-        session->may_be_other = true;
+        session->elf.may_be_other = true;
         return true;
     }
     bool lost = differs.kind == ERROR_LINK_LOST || differs.kind == ERROR_CANCELLED;
@@ -277,112 +202,22 @@ static bool check_piece(struct session *session, const struct segment *piece, st
     return error_copy(error, &differs);
 }
 
-/* ---- a program that was moved */
-
-enum { SEGMENTS = 16, PIECES = 3 };
-
-/* Its beginning, middle and end. */
-static struct segment piece_of(const struct segment *segment, size_t k)
-{
-    enum { PIECE = 256 };
-    const size_t offsets[PIECES] = {0, segment->size / 2 & ~(size_t)3,
-                                    segment->size > PIECE ? segment->size - PIECE : 0};
-    return (struct segment){segment->address + offsets[k], segment->size - offsets[k],
-                            segment->bytes + offsets[k]};
-}
-
-static bool is_narrow(const struct session *session)
-{
-    struct symbols_machine machine;
-    symbols_machine(session->symbols, &machine);
-    return machine.number == EM_ARM;
-}
-
-/* All segments, and the note of the build ID. */
-static size_t read_only(struct session *session, struct segment out[SEGMENTS + 1])
-{
-    size_t n = symbols_segments(session->symbols, out, SEGMENTS);
-    return n + symbols_build_note(session->symbols, &out[n]);
-}
-
-/* Whether all of the program is there: one function alone may be in another program, too. */
-static bool is_whole_at(struct session *session, uint64_t offset)
-{
-    struct segment segments[SEGMENTS + 1];
-    size_t n = read_only(session, segments);
-    for (size_t i = 0; i < n * PIECES; i++) {
-        struct segment piece = piece_of(&segments[i / PIECES], i % PIECES);
-        uint64_t words[WORDS];
-        size_t skip, count;
-        bool asleep;
-        struct error differs = {0};
-        piece.address += offset - session->context->options->load_offset;
-        if (is_narrow(session))
-            piece.address &= UINT32_MAX;
-        if (!read_piece(session, &piece, words, &skip, &count, &asleep, &differs) ||
-            !compare_moved(session, &piece, skip, words, count, (uint32_t)offset, &differs))
-            return false;
-    }
-    return n > 0;
-}
-
-bool elf_is_there(struct session *session)
+bool elf_check_is_there(struct session *session)
 {
     struct error other = {0};
     return !session->device.chosen->core.memory_hidden && check_machine(session, &other) &&
-           check_code(session, &other) && is_whole_at(session, session->context->options->load_offset);
-}
-
-/* The words of the target from an address on, as the file has its bytes. */
-static bool read_bytes(struct session *session, uint64_t address, uint8_t *out, size_t size)
-{
-    const struct segment piece = {.address = address, .size = size};
-    uint64_t words[WORDS];
-    size_t skip, n;
-    bool asleep;
-    struct symbols_machine machine;
-    struct error unread = {0};
-    symbols_machine(session->symbols, &machine);
-    if (!read_piece(session, &piece, words, &skip, &n, &asleep, &unread))
-        return false;
-    for (size_t i = 0; i < n; i++) {
-        uint32_t word = machine.big_endian_words ? __builtin_bswap32((uint32_t)words[i]) : (uint32_t)words[i];
-        memcpy(out + 4 * i, &word, 4);
-    }
-    return true;
-}
-
-bool elf_find_moved(struct session *session, uint64_t pc, uint64_t *by)
-{
-    static const struct {
-        size_t before, size;
-    } pieces[] = {{32, 64}, {0, 32}, {32, 32}, {0, 16}, {16, 16}}; /* code may begin or end there */
-    uint8_t bytes[64];
-    uint64_t linked;
-    if (session->symbols == NULL || session->device.chosen->core.memory_hidden)
-        return false;
-    for (size_t i = 0; i < sizeof pieces / sizeof *pieces; i++) {
-        uint64_t from = (pc & ~UINT64_C(3)) - pieces[i].before;
-        if (from > pc || !read_bytes(session, from, bytes, pieces[i].size) ||
-            !symbols_find_moved(session->symbols, from, bytes, pieces[i].size, &linked))
-            continue;
-        *by = session->context->options->load_offset + (from - linked);
-        if (is_narrow(session))
-            *by = (uint64_t)(int64_t)(int32_t)*by;
-        return from != linked && is_whole_at(session, *by);
-    }
-    return false;
+           check_code(session, &other) && elf_memory_is_whole(session, session->request->load_offset);
 }
 
 /* Undoes what it did to look through the core. */
 static bool let_go(struct session *session, struct error *error)
 {
-    if (!session->looks_by_core)
+    if (!session->elf.by_core)
         return true;
     if (!session_undo(session, error) || !device_check_left(&session->device, error))
         return false; /* session_close tries again */
     device_end_access(&session->device);
-    session->looks_by_core = false;
+    session->elf.by_core = false;
     return true;
 }
 
@@ -390,14 +225,14 @@ static bool let_go(struct session *session, struct error *error)
 static void find_moved(struct session *session, struct error *error)
 {
     uint64_t by;
-    const struct context *context = session->context;
+    uint64_t *load_offset = session->around->load_offset;
     struct error moved = {0};
     char offset[VALUE_OFFSET];
     if ((error->kind != ERROR_ELF_MISMATCH && error->kind != ERROR_FAULT) || !session->may_stop ||
         !let_go(session, &moved) || !where_moved(session, &by))
         return;
-    if (context->load_offset != NULL && context->options->load_offset == 0)
-        *context->load_offset = by;
+    if (load_offset != NULL && session->request->load_offset == 0)
+        *load_offset = by;
     value_offset_text(by, offset);
     error_advise(&moved, error->kind, "", "It runs the ELF's code at another place: --load-offset %s",
                  offset);
@@ -444,15 +279,15 @@ static struct segment neighbourhood(const struct segment *segments, size_t n, co
 static bool find_id(struct session *session, const struct segment *around, uint64_t from,
                     struct build_id *out)
 {
-    enum { STEP = 4 * (WORDS - 6), SEARCH_MS = 3000 };
-    struct deadline deadline = deadline_in_ms(patience_ms(SEARCH_MS), session->context->cancel);
+    enum { STEP = 4 * (ELF_WORDS - 6), SEARCH_MS = 3000 };
+    struct deadline deadline = deadline_in_ms(patience_ms(SEARCH_MS), session->around->cancel);
     uint64_t end = around->address + around->size;
-    bool ended[2] = {false, false}, asleep; /* after the note, before it */
+    bool ended[2] = {false, false}; /* after the note, before it */
     for (uint64_t round = 0; !(ended[0] && ended[1]) && !deadline_passed(&deadline); round++) {
-        uint64_t words[WORDS], distance = (round + 1) / 2 * STEP;
+        struct elf_words words;
+        uint64_t distance = (round + 1) / 2 * STEP;
         bool before = round % 2 != 0;
         uint64_t below = from - around->address, at = before ? around->address : from + distance;
-        size_t skip, n;
         struct error unread = {0};
         if (before && distance < below)
             at = from - distance;
@@ -460,9 +295,9 @@ static bool find_id(struct session *session, const struct segment *around, uint6
         if (ended[before])
             continue;
         struct segment piece = {.address = at, .size = end - at};
-        ended[before] = !read_piece(session, &piece, words, &skip, &n, &asleep, &unread);
-        for (size_t i = 0; !ended[before] && i < n; i++)
-            if (take_id(words + i, n - i, out))
+        ended[before] = !elf_memory_read(session, awake_look, &piece, &words, &unread);
+        for (size_t i = 0; !ended[before] && i < words.n; i++)
+            if (take_id(words.at + i, words.n - i, out))
                 return true;
     }
     return false;
@@ -506,8 +341,8 @@ static void name_builds(struct session *session, const struct segment *segments,
 
 static bool check_segment(struct session *session, const struct segment *segment, struct error *error)
 {
-    for (size_t k = 0; k < PIECES; k++) {
-        const struct segment piece = piece_of(segment, k);
+    for (size_t k = 0; k < ELF_PIECES; k++) {
+        const struct segment piece = elf_memory_piece(segment, k);
         if (!check_piece(session, &piece, error))
             return false;
     }
@@ -517,10 +352,10 @@ static bool check_segment(struct session *session, const struct segment *segment
 /* Compares the beginning, middle and end of each segment, and the build ID. */
 static bool check_memory(struct session *session, struct error *error)
 {
-    struct segment segments[SEGMENTS + 1];
+    struct segment segments[ELF_SEGMENTS + 1];
     if (session->device.chosen->core.memory_hidden)
         return true;
-    size_t n = read_only(session, segments);
+    size_t n = elf_memory_segments(session, segments);
     for (size_t i = 0; i < n; i++)
         if (!check_segment(session, &segments[i], error)) {
             name_builds(session, segments, n, error);

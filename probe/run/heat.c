@@ -1,5 +1,4 @@
-/* survey: what samples of the PC say of which functions are hot. */
-#include "run/turns.h"
+#include "run/heat.h"
 
 #include "profile/halt_sampler.h"
 #include "profile/sampler.h"
@@ -28,12 +27,10 @@ static bool sample(struct session *session, struct progress *progress, int64_t u
     struct deadline deadline = session_deadline(session);
     int64_t end_us = deadline_now_us() + us;
     bool hidden;
-    char place[512];
     if (!sampler_find(sampler, &session->device, &hidden, &deadline, error))
         return false;
-    session_place(session, session->device.chosen->halted_at, place, sizeof place);
     session->device.looks_only = true;
-    if (!device_take(&session->device, false, place, &deadline, error) ||
+    if (!session_take_core(session, false, error) ||
         (hidden && !sampler_find(sampler, &session->device, &hidden, &deadline, error)) ||
         !sampler_begin(sampler, &deadline, error))
         return false;
@@ -53,14 +50,14 @@ static bool sample(struct session *session, struct progress *progress, int64_t u
 static bool sample_running(struct session *session, struct progress *progress, int64_t us,
                            struct profile_tally *tally, struct error *error)
 {
-    const struct sampler_code code = {.context = session, .place = session_sampled_place};
+    const struct sampler_code code = {.context = session, .place = own_code_sampled};
     struct sampler sampler = {.code = &code};
     struct error why = {0};
     bool ok = sample(session, progress, us, &sampler, tally, &why);
     sampler_free(&sampler);
     if (!ok && !cannot_be_sampled(&why))
         return error_copy(error, &why);
-    if (!session_undo(session, error) || !session_look_again(session, session->context->options->core, error))
+    if (!session_undo(session, error) || !session_look_again(session, session->request->core, error))
         return false;
     return ok || error_copy(error, &why);
 }
@@ -109,16 +106,17 @@ static bool find_shares(struct session *session, struct progress *progress, int6
 
 /* --- the functions -------------------------------------------------------------------------------------- */
 
-bool survey_choose_hottest(struct survey_regions *regions, struct session *session, struct progress *progress,
-                           struct error *error)
+bool heat_choose(struct survey_regions *regions, struct session *session, struct progress *progress,
+                 struct error *error)
 {
-    const struct options *options = session->context->options;
+    const struct request *request = session->request;
     struct shares shares = {0};
     bool ok = session_sees_running(session, "--hot", error) &&
               find_shares(session, progress, SAMPLED_US, &shares, error);
-    for (size_t i = 0; ok && i < shares.n && regions->n < options->hot; i++)
+    for (size_t i = 0; ok && i < shares.n && regions->n < request->hot; i++)
         if (shares.rows[i].state == PROFILE_STATES)
-            ok = survey_choose_at(regions, session->symbols, shares.rows[i].address, options, error);
+            ok = survey_regions_choose_at(regions, session->symbols, shares.rows[i].address,
+                                          &request->process, error);
     shares_free(&shares);
     return ok && (regions->n > 0 ||
                   error_set(error, ERROR_STATE, "no sample of the program counter is in a function of %.128s",
@@ -140,16 +138,15 @@ static bool bring_forward(struct survey_regions *regions, uint64_t address, uint
     return true;
 }
 
-bool survey_order_by_heat(struct survey_regions *regions, struct session *session, struct progress *progress,
-                          struct survey_heat *heat, struct error *error)
+bool heat_order(struct survey_regions *regions, struct session *session, struct progress *progress,
+                struct heat *heat, struct error *error)
 {
     struct shares shares = {0};
     struct error why = {0};
-    int64_t begun_us = deadline_now_us(),
-            part_us = (int64_t)(session->context->options->for_s * 1e6) / SAMPLED_PART;
+    int64_t begun_us = deadline_now_us(), part_us = (int64_t)(session->request->for_s * 1e6) / SAMPLED_PART;
     bool ok = find_shares(session, progress, part_us > 0 && part_us < SAMPLED_US ? part_us : SAMPLED_US,
                           &shares, &why);
-    *heat = (struct survey_heat){.samples = ok ? shares.samples : 0};
+    *heat = (struct heat){.samples = ok ? shares.samples : 0};
     for (size_t i = 0; i < shares.n; i++)
         if (shares.rows[i].state == PROFILE_STATES)
             heat->hot += bring_forward(regions, shares.rows[i].address, shares.rows[i].samples, heat->hot);

@@ -2,25 +2,28 @@
 
 #include "counters/events.h"
 #include "report/terminal.h"
+#include "run/elf_memory.h"
+#include "run/event_stop.h"
+#include "run/own_code.h"
+#include "run/program.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <time.h>
 
 enum { LIST_LEAST_US = 5000, LIST_MOST_US = 40000 };
 
-static const struct options *options_of(const struct profiling *self)
+static const struct request *request_of(const struct pc_samples *self)
 {
-    return self->session.context->options;
+    return self->session.request;
 }
 
-bool profiling_open(struct profiling *self, struct error *error)
+bool pc_samples_open(struct pc_samples *self, struct error *error)
 {
     struct session *session = &self->session;
-    bool ok = session_open_elf(session, error) && session_open_target(session, error);
+    bool ok = program_open(session, error) && program_open_target(session, error);
     self->by_halts = ok && !device_sees_running(&session->device);
     session->may_stop = self->by_halts;
     return ok;
@@ -28,7 +31,7 @@ bool profiling_open(struct profiling *self, struct error *error)
 
 /* --- taking the core ------------------------------------------------------------------------------------ */
 
-static bool take_core(struct profiling *self, struct device_core *core, struct sampler *sampler,
+static bool take_core(struct pc_samples *self, struct device_core *core, struct sampler *sampler,
                       struct error *error)
 {
     struct session *session = &self->session;
@@ -36,77 +39,47 @@ static bool take_core(struct profiling *self, struct device_core *core, struct s
     struct deadline deadline = session_deadline(session);
     bool hidden;
     device->chosen = core;
-    self->code = (struct sampler_code){.context = session, .place = session_sampled_place};
+    self->code = (struct sampler_code){.context = session, .place = own_code_sampled};
     sampler->code = &self->code;
-    char place[512];
     if (!sampler_find(sampler, device, &hidden, &deadline, error))
         return false;
-    session_place(session, device->chosen->halted_at, place, sizeof place);
     device->looks_only = true;
-    return device_take(device, false, place, &deadline, error) &&
+    return session_take_core(session, false, error) &&
            (!hidden || sampler_find(sampler, device, &hidden, &deadline, error)) &&
            sampler_begin(sampler, &deadline, error);
 }
 
 /* Through a debugger, which has one core. */
-static bool take_by_halts(struct profiling *self, struct error *error)
+static bool take_by_halts(struct pc_samples *self, struct error *error)
 {
     struct session *session = &self->session;
-    struct device *device = &session->device;
-    struct deadline deadline = session_deadline(session);
-    char place[512];
-    if (options_of(self)->all_cpus)
+    if (request_of(self)->all_cpus)
         return error_set(error, ERROR_USAGE, "-a: through a GDB server samples are taken of one core");
-    session_place(session, device->chosen->halted_at, place, sizeof place);
-    if (!device_take(device, false, place, &deadline, error))
+    if (!session_take_core(session, false, error))
         return false;
-    halt_sampler_begin(&self->halts, device);
+    halt_sampler_begin(&self->halts, &session->device);
     return true;
 }
 
 /* --- stops by events ------------------------------------------------------------------------------------ */
 
-static bool is_cycles(const struct event_request *event)
-{
-    return !event->by_code && strcasecmp(event->name, "CPU_CYCLES") == 0;
-}
-
 /* The one event of -e; perf calls the cycles `cycles`. */
-static bool read_event(const struct options *options, struct event_request *out, struct error *error)
+static bool read_event(const struct request *request, struct event_request *out, struct error *error)
 {
     size_t n = 0;
-    const char *text = options->n_events > 0 ? options->events[0] : "CPU_CYCLES";
-    if (options->n_events > 1 || strpbrk(text, "{,") != NULL)
+    const char *text = request->n_events > 0 ? request->events[0] : "CPU_CYCLES";
+    if (request->n_events > 1 || strpbrk(text, "{,") != NULL)
         return error_set(error, ERROR_USAGE, "-e: one event stops the core, and %.64s are several", text);
     return event_requests_parse(text, out, 1, &n, error);
 }
 
-bool profiling_find_event(const struct counter_block *block, const struct event_request *wanted,
-                          struct counter_pick *out, struct error *error)
-{
-    struct event_set *set = block->events != NULL ? event_set_open(block->events, error) : NULL;
-    const struct event *known = NULL;
-    struct event_request named = *wanted;
-    const struct event_request *event = &named;
-    event_requests_name(&named, 1, set, block);
-    if (set != NULL)
-        known = event->by_code ? event_set_by_code(set, event->code) : event_set_find(set, event->name);
-    *out = (struct counter_pick){.code = known != NULL ? known->code : event->code};
-    memcpy(out->name, known != NULL ? known->name : event->name, sizeof out->name);
-    event_set_free(set);
-    if (known != NULL || event->by_code || error->kind != ERROR_NONE)
-        return error->kind == ERROR_NONE;
-    return error_advise(error, ERROR_USAGE, "pmu-probe list shows the events of this core.",
-                        "%s has no event %.48s", block->text, event->name);
-}
-
 /* Without --every: what the event's rate makes of it. */
-static bool choose_every(struct profiling *self, const struct counter_pick *event, uint64_t *every,
+static bool choose_every(struct pc_samples *self, const struct counter_pick *event, uint64_t *every,
                          const struct deadline *deadline, struct error *error)
 {
     struct device *device = &self->session.device;
     struct counter_pick picks[2];
-    *every = options_of(self)->every;
+    *every = request_of(self)->every;
     if (*every > 0)
         return true;
     size_t n =
@@ -116,24 +89,25 @@ static bool choose_every(struct profiling *self, const struct counter_pick *even
 }
 
 /* A stop comes late after such a write. Unlike other commands, record prints no notes of the counter. */
-static void tell_own_writes(const struct profiling *self)
+static void tell_own_writes(const struct pc_samples *self)
 {
-    const char *what = self->session.own_write;
-    char clean[UTF8_CLEAN_ROOM(sizeof self->session.own_write)];
-    if (what[0] != '\0' && !options_of(self)->quiet)
+    const char *what = self->session.measured.own_write;
+    char clean[UTF8_CLEAN_ROOM(sizeof self->session.measured.own_write)];
+    if (what[0] != '\0' && !request_of(self)->quiet)
         fprintf(stderr, "pmu-probe: %s: where it runs, the shares are wrong\n",
                 terminal_text(clean, sizeof clean, what));
 }
 
-static bool try_block(struct profiling *self, const char *name, struct event_sampler *sampler,
-                      const struct event_request *event, struct error *error)
+static bool try_block(void *context, const char *name, unsigned way, struct error *error)
 {
+    struct pc_samples *self = context;
+    struct event_sampler *sampler = &self->stops[way];
     struct device *device = &self->session.device;
     struct deadline deadline = session_deadline(&self->session);
     struct counter_pick pick, picks[2];
     uint64_t every;
-    if (!device_take_block(device, name, &deadline, error) || !session_check_writes(&self->session, error) ||
-        !profiling_find_event(device->block, event, &pick, error) ||
+    if (!device_take_block(device, name, &deadline, error) || !own_code_check(&self->session, error) ||
+        !event_stop_find(device->block, &self->wanted, &pick, error) ||
         !choose_every(self, &pick, &every, &deadline, error))
         return false;
     size_t n = counter_stop_choose(device->block, &pick, event_sampler_most(every), picks, error);
@@ -146,52 +120,29 @@ static bool try_block(struct profiling *self, const char *name, struct event_sam
     return true;
 }
 
-/* On a Cortex-M the DWT comes first, as its match needs no interrupt: what it lacks, the PMU may have. */
-static bool take_to_stop(struct profiling *self, struct error *error)
+static bool check_stops(const struct pc_samples *self, struct error *error)
 {
-    struct session *session = &self->session;
-    struct device *device = &session->device;
-    struct deadline deadline = session_deadline(session);
-    struct event_request event = {0};
-    struct error first = {0};
-    char place[512];
-    session_place(session, device->chosen->halted_at, place, sizeof place);
-    if (!read_event(options_of(self), &event, error) || !device_take(device, false, place, &deadline, error))
-        return false;
-    bool matches = core_has(&device->chosen->core, SYSTEM_SPACE) && is_cycles(&event);
-    if (matches && try_block(self, "dwt", &self->stops[0], &event, &first))
-        return true;
-    bool again = !matches || first.kind == ERROR_NO_COUNTER || first.kind == ERROR_NO_COMPARATOR;
-    if (!again)
-        return error_copy(error, &first);
-    if (try_block(self, NULL, &self->stops[1], &event, error))
-        return true;
-    if (matches && (error->kind == ERROR_NO_COUNTER || error->kind == ERROR_USAGE))
-        *error = first;
-    return false;
-}
-
-static bool check_stops(const struct profiling *self, struct error *error)
-{
-    const struct options *options = options_of(self);
+    const struct request *request = request_of(self);
     if (self->by_halts)
         return error_set(error, ERROR_USAGE, "%s: through a GDB server no counter stops the core",
-                         options->stacks ? "-g" : "--every");
-    if (options->all_cpus)
+                         request->stacks ? "-g" : "--every");
+    if (request->all_cpus)
         return error_set(error, ERROR_USAGE,
                          "-a: a counter stops the core that it is in, and the run is of that core's stops; "
                          "-C N takes another one");
-    return !options->stacks || self->session.symbols != NULL ||
+    return !request->stacks || self->session.symbols != NULL ||
            error_set(error, ERROR_ELF, "-g: stacks are found by the program's ELF file, and none is given");
 }
 
-static bool take_by_stops(struct profiling *self, struct error *error)
+static bool take_by_stops(struct pc_samples *self, struct error *error)
 {
     struct session *session = &self->session;
     session->may_stop = true;
-    if (!check_stops(self, error) || !take_to_stop(self, error))
+    if (!check_stops(self, error) || !read_event(request_of(self), &self->wanted, error) ||
+        !session_take_core(session, false, error) ||
+        !event_stop_take(&session->device.chosen->core, &self->wanted, try_block, self, error))
         return false;
-    if (!options_of(self)->stacks)
+    if (!request_of(self)->stacks)
         return true;
     self->by_stops->stacks = &self->stacks;
     return stack_reader_open(&self->stacks, &session->device,
@@ -204,25 +155,25 @@ static char *copy_of(const char *text)
     return text != NULL && text[0] != '\0' ? strdup(text) : NULL;
 }
 
-void profiling_about(const struct session *session, struct profile_about *about)
+void pc_samples_about(const struct session *session, struct profile_about *about)
 {
-    const struct options *options = session->context->options;
+    const struct request *request = session->request;
     char text[128];
     time_t now = deadline_wall_s();
     struct tm utc;
-    about->asked_s = options->for_s;
+    about->asked_s = request->for_s;
     if (gmtime_r(&now, &utc) != NULL && strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &utc) > 0)
         about->date = copy_of(text);
     link_describe(session->link, text, sizeof text);
     about->probe = copy_of(text);
     if (session->symbols != NULL) {
-        about->elf = copy_of(options->elf);
-        about->load_offset = options->load_offset;
+        about->elf = copy_of(request->elf);
+        about->load_offset = request->load_offset;
         about->build_id = copy_of(symbols_build_id(session->symbols));
     }
 }
 
-static bool fill_about(struct profiling *self, struct error *error)
+static bool fill_about(struct pc_samples *self, struct error *error)
 {
     const struct session *session = &self->session;
     struct profile_about *about = &self->about;
@@ -242,26 +193,26 @@ static bool fill_about(struct profiling *self, struct error *error)
         about->event = copy_of(self->event);
         about->every = self->by_stops->every;
     }
-    profiling_about(session, about);
+    pc_samples_about(session, about);
     return true;
 }
 
 /* --- exceptions, tasks and processes ------------------------------------------------------------------- */
 
-static bool begin_cortex_m(struct profiling *self, struct profiling_core *core, struct error *error)
+static bool begin_cortex_m(struct pc_samples *self, struct pc_samples_core *core, struct error *error)
 {
     struct device *device = &self->session.device;
     const struct core *its = &device->cores[core->number].core;
     struct deadline deadline = session_deadline(&self->session);
     uint64_t address, ignored;
     struct error unread = {0};
-    if (!tasks_find(&self->tasks, self->session.symbols, options_of(self)->task, core->number, &address,
+    if (!tasks_find(&self->tasks, self->session.symbols, request_of(self)->task, core->number, &address,
                     error))
         return false;
     bool ok = address == 0 ||
               ledger_read(device->ledger, core_word(its, address), &ignored, &deadline, &unread) ||
               unread.kind == ERROR_ASLEEP; /* it wakes up */
-    if (!ok && (options_of(self)->task != NULL || unread.kind != ERROR_FAULT)) {
+    if (!ok && (request_of(self)->task != NULL || unread.kind != ERROR_FAULT)) {
         error_copy(error, &unread);
         return error_prefix(error, "--task: ");
     }
@@ -272,13 +223,13 @@ static bool begin_cortex_m(struct profiling *self, struct profiling_core *core, 
     return true;
 }
 
-static bool begin_contexts(struct profiling *self, struct error *error)
+static bool begin_contexts(struct pc_samples *self, struct error *error)
 {
     bool is_m = core_has(&self->session.device.chosen->core, SYSTEM_SPACE);
-    if ((self->by_halts || !is_m) && options_of(self)->task != NULL)
+    if ((self->by_halts || !is_m) && request_of(self)->task != NULL)
         return error_set(error, ERROR_USAGE, "--task works on a Cortex-M only, and not through a GDB server");
     for (size_t i = 0; self->has_contexts && !self->by_halts && i < self->n; i++) {
-        struct profiling_core *core = &self->cores[i];
+        struct pc_samples_core *core = &self->cores[i];
         if (is_m && !begin_cortex_m(self, core, error))
             return false;
         if (!is_m)
@@ -286,8 +237,8 @@ static bool begin_contexts(struct profiling *self, struct error *error)
                            self->by_stops == NULL ? &core->sampler.source : NULL);
         core->sampler.contexts = &core->contexts;
         core->contexts.hidden_in_sleep =
-            core->contexts.of[PROFILE_TASKS].is_read && elf_hidden_in_sleep(&self->session);
-        if (core->contexts.hidden_in_sleep && !options_of(self)->quiet)
+            core->contexts.of[PROFILE_TASKS].is_read && elf_memory_hides_in_sleep(&self->session);
+        if (core->contexts.hidden_in_sleep && !request_of(self)->quiet)
             fputs("pmu-probe: the memory of this chip cannot be read while its core sleeps: tasks are those "
                   "of the time "
                   "awake\n",
@@ -300,16 +251,16 @@ static bool begin_contexts(struct profiling *self, struct error *error)
 
 /* --- all cores ------------------------------------------------------------------------------------------ */
 
-static unsigned number_of(const struct profiling *self, const struct device_core *core)
+static unsigned number_of(const struct pc_samples *self, const struct device_core *core)
 {
     return (unsigned)(core - self->session.device.cores);
 }
 
-static void tell_left_out(const struct profiling *self, const struct device_core *core,
+static void tell_left_out(const struct pc_samples *self, const struct device_core *core,
                           const struct error *why)
 {
     char clean[UTF8_CLEAN_ROOM(sizeof why->text)];
-    if (!options_of(self)->quiet)
+    if (!request_of(self)->quiet)
         fprintf(stderr, "pmu-probe: core %u is left out: %s\n", number_of(self, core),
                 terminal_text(clean, sizeof clean, why->text));
 }
@@ -321,10 +272,10 @@ static bool may_be_left_out(const struct error *why)
 }
 
 /* Cores of one kind: what a sample is must be the same for all. */
-static bool take_one_of_all(struct profiling *self, struct device_core *core, struct error *error)
+static bool take_one_of_all(struct pc_samples *self, struct device_core *core, struct error *error)
 {
     const struct device_core *first = self->session.device.chosen;
-    struct profiling_core *taken = &self->cores[self->n];
+    struct pc_samples_core *taken = &self->cores[self->n];
     struct error why = {0};
     if (core->view.counts_only || core->core.ops != first->core.ops)
         return true;
@@ -342,7 +293,7 @@ static bool take_one_of_all(struct profiling *self, struct device_core *core, st
     return true;
 }
 
-static bool take_all(struct profiling *self, struct error *error)
+static bool take_all(struct pc_samples *self, struct error *error)
 {
     struct device *device = &self->session.device;
     for (size_t i = 0; i < device->n_cores; i++) {
@@ -356,15 +307,15 @@ static bool take_all(struct profiling *self, struct error *error)
            error_set(error, ERROR_NO_COUNTER, "no core has a PC sample register that can be read");
 }
 
-bool profiling_take(struct profiling *self, struct error *error)
+bool pc_samples_take(struct pc_samples *self, struct error *error)
 {
     struct device *device = &self->session.device;
     self->cores = calloc(device->n_cores, sizeof *self->cores);
     if (self->cores == NULL)
         return error_set(error, ERROR_SYSTEM, "out of memory");
-    const struct options *options = options_of(self);
-    bool by_stops = options->every > 0 || options->n_events > 0 || options->stacks;
-    if (options->all_cpus && !self->by_halts && !by_stops)
+    const struct request *request = request_of(self);
+    bool by_stops = request->every > 0 || request->n_events > 0 || request->stacks;
+    if (request->all_cpus && !self->by_halts && !by_stops)
         return take_all(self, error) && fill_about(self, error) && begin_contexts(self, error);
     self->cores[0].number = number_of(self, device->chosen);
     self->n = 1;
@@ -377,31 +328,31 @@ bool profiling_take(struct profiling *self, struct error *error)
 /* --- sampling ------------------------------------------------------------------------------------------- */
 
 /* Ctrl-C ends the run behind a list, and does not cancel it. */
-static struct deadline uncancelled(const struct profiling *self)
+static struct deadline uncancelled(const struct pc_samples *self)
 {
     struct deadline deadline = session_deadline(&self->session);
     deadline.cancel = NULL;
     return deadline;
 }
 
-bool profiling_is_over(const struct profiling *self)
+bool pc_samples_is_over(const struct pc_samples *self)
 {
-    double for_s = options_of(self)->for_s;
-    return *self->session.context->cancel != 0 || (for_s > 0 && self->elapsed_s >= for_s);
+    double for_s = request_of(self)->for_s;
+    return *self->session.around->cancel != 0 || (for_s > 0 && self->elapsed_s >= for_s);
 }
 
-static int64_t list_us(const struct profiling *self, double us)
+static int64_t list_us(const struct pc_samples *self, double us)
 {
-    double for_s = options_of(self)->for_s, left_us = (for_s - self->elapsed_s) * 1e6;
+    double for_s = request_of(self)->for_s, left_us = (for_s - self->elapsed_s) * 1e6;
     us /= (double)self->n;
     us = us < LIST_LEAST_US ? LIST_LEAST_US : us > LIST_MOST_US ? LIST_MOST_US : us;
     us = for_s > 0 && us > left_us ? left_us : us;
     return us > 0 ? (int64_t)us : 0; /* the other cores have had the time that was left */
 }
 
-static void tell_handler(struct profiling *self)
+static void tell_handler(struct pc_samples *self)
 {
-    if (!self->by_stops->in_handler || self->told_handler || options_of(self)->quiet)
+    if (!self->by_stops->in_handler || self->told_handler || request_of(self)->quiet)
         return;
     self->told_handler = true;
     fprintf(
@@ -412,7 +363,8 @@ static void tell_handler(struct profiling *self)
         self->event);
 }
 
-static bool take_samples(struct profiling *self, struct profiling_core *core, double us, struct error *error)
+static bool take_samples(struct pc_samples *self, struct pc_samples_core *core, double us,
+                         struct error *error)
 {
     struct deadline deadline = uncancelled(self);
     if (self->by_stops != NULL)
@@ -422,13 +374,13 @@ static bool take_samples(struct profiling *self, struct profiling_core *core, do
                           : sampler_take(&core->sampler, list_us(self, us), &core->tally, &deadline, error);
 }
 
-double profiling_stood(const struct profiling *self)
+double pc_samples_stood(const struct pc_samples *self)
 {
     double stood_s = self->by_stops != NULL ? self->stood_s : (double)self->halts.stood_us / 1e6;
     return self->elapsed_s > 0 ? fmin(stood_s / self->elapsed_s, 1) : 0;
 }
 
-bool profiling_sample(struct profiling *self, double us, struct error *error)
+bool pc_samples_sample(struct pc_samples *self, double us, struct error *error)
 {
     if (self->begun_us == 0)
         self->begun_us = deadline_now_us();
@@ -441,7 +393,7 @@ bool profiling_sample(struct profiling *self, double us, struct error *error)
     return true;
 }
 
-static bool close_tally(const struct profiling *self, struct profile_tally *tally, size_t core,
+static bool close_tally(const struct pc_samples *self, struct profile_tally *tally, size_t core,
                         struct profile_interval *out, bool *any, struct error *error)
 {
     *any = !profile_tally_is_empty(tally);
@@ -450,8 +402,8 @@ static bool close_tally(const struct profiling *self, struct profile_tally *tall
            error_set(error, ERROR_SYSTEM, "out of memory");
 }
 
-bool profiling_close(struct profiling *self, size_t core, struct profile_interval *out, bool *any,
-                     struct error *error)
+bool pc_samples_close(struct pc_samples *self, size_t core, struct profile_interval *out, bool *any,
+                      struct error *error)
 {
     struct profile_tally *tally = &self->cores[core].tally;
     if (!self->by_halts && self->by_stops == NULL)
@@ -460,13 +412,13 @@ bool profiling_close(struct profiling *self, size_t core, struct profile_interva
     return close_tally(self, tally, core, out, any, error);
 }
 
-bool profiling_close_contexts(struct profiling *self, size_t core, enum profile_context kind,
-                              struct profile_interval *out, bool *any, struct error *error)
+bool pc_samples_close_contexts(struct pc_samples *self, size_t core, enum profile_context kind,
+                               struct profile_interval *out, bool *any, struct error *error)
 {
     return close_tally(self, &self->cores[core].contexts.of[kind].tally, core, out, any, error);
 }
 
-bool profiling_name_task(struct profiling *self, size_t core, uint64_t task, char name[TASK_NAME])
+bool pc_samples_name_task(struct pc_samples *self, size_t core, uint64_t task, char name[TASK_NAME])
 {
     struct device *device = &self->session.device;
     struct deadline deadline = uncancelled(self);
@@ -474,7 +426,7 @@ bool profiling_name_task(struct profiling *self, size_t core, uint64_t task, cha
                       &deadline);
 }
 
-bool profiling_pause(struct profiling *self, struct error *error)
+bool pc_samples_pause(struct pc_samples *self, struct error *error)
 {
     sampler_free(&self->cores[0].sampler);
     self->cores[0].sampler = (struct sampler){0};
@@ -482,16 +434,16 @@ bool profiling_pause(struct profiling *self, struct error *error)
 }
 
 /* The samples of the time in between are no missing ones. */
-bool profiling_go_on(struct profiling *self, struct error *error)
+bool pc_samples_go_on(struct pc_samples *self, struct error *error)
 {
-    struct profiling_core *core = &self->cores[0];
+    struct pc_samples_core *core = &self->cores[0];
     bool ok = take_core(self, self->session.device.chosen, &core->sampler, error);
     self->elapsed_s = (double)(deadline_now_us() - self->begun_us) / 1e6;
     core->tally.now.from = self->elapsed_s;
     return ok;
 }
 
-void profiling_end(struct profiling *self, struct error *why)
+void pc_samples_end(struct pc_samples *self, struct error *why)
 {
     bool ok = why->kind == ERROR_NONE;
     if (why->kind == ERROR_LINK_LOST) /* the link's silence after Ctrl-C is no failure */
@@ -504,10 +456,10 @@ void profiling_end(struct profiling *self, struct error *why)
     }
 }
 
-int profiling_finish(struct profiling *self, bool ok, struct error *error)
+bool pc_samples_finish(struct pc_samples *self, bool ok, struct error *error)
 {
     stack_reader_close(&self->stacks); /* before its symbols */
-    int code = session_finish(&self->session, ok, error);
+    ok = session_finish(&self->session, ok, error);
     for (size_t i = 0; i < self->n; i++) {
         sampler_free(&self->cores[i].sampler);
         profile_tally_free(&self->cores[i].tally);
@@ -517,20 +469,5 @@ int profiling_finish(struct profiling *self, bool ok, struct error *error)
     profile_about_free(&self->about);
     self->cores = NULL;
     self->n = 0;
-    return code;
-}
-
-bool profiling_sort(const struct options *options, bool contexts, enum shares_sort *out, struct error *error)
-{
-    static const char *const names[SHARES_SORTS] = {
-        [SHARES_FUNCTION] = "function", [SHARES_LINE] = "line", [SHARES_FILE] = "file",
-        [SHARES_ADDRESS] = "address",   [SHARES_TASK] = "task", [SHARES_EXCEPTION] = "exception",
-        [SHARES_PROCESS] = "context"};
-    for (int sort = 0; sort < (contexts ? SHARES_SORTS : SHARES_CONTEXTS); sort++)
-        if (options->sort == NULL || strcmp(options->sort, names[sort]) == 0) {
-            *out = (enum shares_sort)sort;
-            return true;
-        }
-    return error_set(error, ERROR_USAGE, "--sort takes function, line, file%s; got \"%.64s\"",
-                     contexts ? ", address, task, exception or context" : " or address", options->sort);
+    return ok;
 }

@@ -1,5 +1,4 @@
-/* The region that the operands FUNCTION, or START and END, name. */
-#include "run/session.h"
+#include "run/region.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -14,12 +13,12 @@ static enum core_register register_of(const struct frame_base *base)
     return base->is_sp ? CORE_SP : (enum core_register)(CORE_R0 + base->number);
 }
 
-void region_of_function(struct named_region *out, const struct options *options)
+void region_of_function(struct named_region *out, const struct process *process)
 {
     out->region = (struct region){
         .start = out->start.address, .low = out->start.low, .high = out->start.high, .to_return = true};
     out->region.start_is_thumb = out->start.isa == ISA_THUMB;
-    out->region.process = options->process;
+    out->region.process = *process;
 }
 
 void region_describe(const struct named_region *named, struct conditions *out)
@@ -36,19 +35,12 @@ void region_describe(const struct named_region *named, struct conditions *out)
     out->end_address = named->region.end;
 }
 
-bool region_locate(struct named_region *out, struct symbols *symbols, const struct options *options,
-                   struct error *error)
-{
-    return region_locate_ends(out, symbols, options->operands[0],
-                              options->n_operands > 1 ? options->operands[1] : NULL, options, error);
-}
-
-bool region_locate_ends(struct named_region *out, struct symbols *symbols, const char *start, const char *end,
-                        const struct options *options, struct error *error)
+bool region_locate(struct named_region *out, struct symbols *symbols, const char *start, const char *end,
+                   const struct process *process, struct error *error)
 {
     if (!symbols_locate(symbols, start, &out->start, error))
         return false;
-    region_of_function(out, options);
+    region_of_function(out, process);
     if (end == NULL) {
         if (!out->start.is_function_entry)
             return error_set(error, ERROR_USAGE, "%.128s is not the entry of a function: name an end as well",
@@ -61,6 +53,15 @@ bool region_locate_ends(struct named_region *out, struct symbols *symbols, const
     out->region.end = out->end.address;
     out->region.end_is_thumb = out->end.isa == ISA_THUMB;
     return true;
+}
+
+/* Round a loop it is all of the function. */
+struct extent region_code(const struct named_region *named)
+{
+    const struct location *start = &named->start, *end = &named->end;
+    if (named->region.to_return || (end->low == start->low && end->address <= start->address))
+        return (struct extent){.low = start->address};
+    return end->low == start->low ? (struct extent){start->address, end->address} : (struct extent){.low = 0};
 }
 
 bool region_check_place(struct symbols *symbols, const struct location *at, struct error *error)

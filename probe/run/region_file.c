@@ -1,7 +1,7 @@
 #include "run/region_file.h"
 
-#include "commands/options.h"
 #include "report/terminal.h"
+#include "run/values.h"
 #include "run/word_file.h"
 
 #include <math.h>

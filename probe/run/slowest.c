@@ -20,9 +20,9 @@ struct slowest {
 
 bool slowest_open(struct slowest **out, struct session *session, struct error *error)
 {
-    const struct options *options = session->context->options;
+    const struct request *request = session->request;
     *out = NULL;
-    if (options->outliers == 0)
+    if (request->outliers == 0)
         return true;
     if (session->symbols == NULL)
         return error_set(error, ERROR_ELF,
@@ -30,7 +30,7 @@ bool slowest_open(struct slowest **out, struct session *session, struct error *e
     struct slowest *slowest = calloc(1, sizeof *slowest);
     if (slowest == NULL)
         return error_set(error, ERROR_SYSTEM, "out of memory");
-    slowest->wanted = (size_t)options->outliers;
+    slowest->wanted = (size_t)request->outliers;
     slowest->symbols = session->symbols;
     session->lends_symbols = true;
     *out = slowest;

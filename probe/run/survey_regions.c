@@ -1,5 +1,4 @@
-/* Which functions a survey measures. */
-#include "run/turns.h"
+#include "run/survey_regions.h"
 
 #include "symbols/names.h"
 
@@ -38,7 +37,7 @@ static struct survey_region *add(struct survey_regions *regions, struct error *e
 
 /* A function that delta would refuse is kept, with the reason. */
 static bool add_function(struct survey_regions *regions, struct symbols *symbols,
-                         const struct location *location, const struct options *options, struct error *error)
+                         const struct location *location, const struct process *process, struct error *error)
 {
     struct error why = {0};
     if (has_it(regions, location->address))
@@ -47,7 +46,7 @@ static bool add_function(struct survey_regions *regions, struct symbols *symbols
     if (one == NULL)
         return false;
     one->named.start = *location;
-    region_of_function(&one->named, options);
+    region_of_function(&one->named, process);
     one->refused = !region_look_into(&one->named, symbols, &why);
     snprintf(one->why, sizeof one->why, "%.500s", why.text);
     return true;
@@ -60,7 +59,7 @@ static bool is_part(const char *name)
 }
 
 static bool choose_matching(struct survey_regions *regions, struct symbols *symbols, const char *pattern,
-                            const struct options *options, struct error *error)
+                            const struct process *process, struct error *error)
 {
     char name[LOCATION_NAME];
     size_t matches = 0;
@@ -70,14 +69,14 @@ static bool choose_matching(struct survey_regions *regions, struct symbols *symb
             continue;
         matches++;
         if (symbols_function(symbols, i, &location) && location.is_function_entry &&
-            !add_function(regions, symbols, &location, options, error))
+            !add_function(regions, symbols, &location, process, error))
             return false;
     }
     return matches > 0 || error_set(error, ERROR_SYMBOL, "no function matches \"%.128s\"", pattern);
 }
 
-bool survey_choose(struct survey_regions *regions, struct symbols *symbols, const char *pattern,
-                   const struct options *options, struct error *error)
+bool survey_regions_choose(struct survey_regions *regions, struct symbols *symbols, const char *pattern,
+                           const struct process *process, struct error *error)
 {
     struct location location;
     if (symbols == NULL)
@@ -86,27 +85,28 @@ bool survey_choose(struct survey_regions *regions, struct symbols *symbols, cons
                          "them up in");
     if (pattern[0] != '*' || strncmp(pattern, "*0x", 3) != 0)
         if (strpbrk(pattern, "*?[") != NULL)
-            return choose_matching(regions, symbols, pattern, options, error);
+            return choose_matching(regions, symbols, pattern, process, error);
     if (!symbols_locate(symbols, pattern, &location, error))
         return false;
     if (!location.is_function_entry)
         return error_set(error, ERROR_USAGE, "%.128s is not the entry of a function", pattern);
-    return add_function(regions, symbols, &location, options, error);
+    return add_function(regions, symbols, &location, process, error);
 }
 
-bool survey_choose_at(struct survey_regions *regions, struct symbols *symbols, uint64_t address,
-                      const struct options *options, struct error *error)
+bool survey_regions_choose_at(struct survey_regions *regions, struct symbols *symbols, uint64_t address,
+                              const struct process *process, struct error *error)
 {
     struct location around, entry;
     symbols_describe(symbols, address, &around);
     if (around.high == 0)
         return true;
     symbols_describe(symbols, around.low, &entry);
-    return !entry.is_function_entry || add_function(regions, symbols, &entry, options, error);
+    return !entry.is_function_entry || add_function(regions, symbols, &entry, process, error);
 }
 
-bool survey_choose_lines(struct survey_regions *regions, struct symbols *symbols,
-                         const struct region_file *file, const struct options *options, struct error *error)
+bool survey_regions_choose_lines(struct survey_regions *regions, struct symbols *symbols,
+                                 const struct region_file *file, const struct process *process,
+                                 struct error *error)
 {
     for (size_t i = 0; i < file->n; i++) {
         const struct region_line *line = &file->lines[i];
@@ -115,8 +115,8 @@ bool survey_choose_lines(struct survey_regions *regions, struct symbols *symbols
         if (one == NULL)
             return false;
         one->line = line;
-        if (!region_locate_ends(&one->named, symbols, line->start, line->end[0] != '\0' ? line->end : NULL,
-                                options, error))
+        if (!region_locate(&one->named, symbols, line->start, line->end[0] != '\0' ? line->end : NULL,
+                           process, error))
             return error_prefix(error, "%s:%u: ", file->file, line->line);
         one->refused = !region_look_into(&one->named, symbols, &why);
         snprintf(one->why, sizeof one->why, "%.500s", why.text);
@@ -124,7 +124,7 @@ bool survey_choose_lines(struct survey_regions *regions, struct symbols *symbols
     return true;
 }
 
-const char *survey_name(const struct survey_region *region)
+const char *survey_regions_name(const struct survey_region *region)
 {
     return region->line != NULL ? region->line->name : region->named.start.name;
 }

@@ -1,7 +1,7 @@
 #include "run/tasks.h"
 
 #include "base/arm_debug.h"
-#include "commands/options.h"
+#include "run/values.h"
 
 #include <string.h>
 

@@ -1,31 +1,13 @@
-/* Which counter a run takes and by which clock: what the program writes itself, and what is tried for a
- * moment, decides, and whether the clock was the same at the end. */
-#include "run/session.h"
+#include "run/trial.h"
 
-#include "device/awake.h"
 #include "measure/plausible.h"
 #include "report/number.h"
+#include "run/own_code.h"
 
 #include <stdio.h>
 #include <string.h>
 
 enum { CLOCK_MS = 60 };
-
-bool session_look(struct session *session, const struct core *core, uint64_t address,
-                  const struct deadline *deadline, uint32_t *out)
-{
-    struct step read = step_read(core_word(core, address));
-    struct steps list = {.items = &read, .n = 1, .room = 1};
-    struct error ignored = {0};
-    uint64_t value;
-    bool asleep;
-    if (!awake_look(&session->device, core, &list, &value, &asleep, deadline, &ignored) ||
-        (asleep && !session->shown_in_sleep &&
-         !awake_read(&session->device, core, &list, &value, &asleep, deadline, &ignored)))
-        return false;
-    *out = (uint32_t)value;
-    return !asleep || session->shown_in_sleep;
-}
 
 static bool clock_from_program(struct session *session, struct clock *out)
 {
@@ -37,41 +19,41 @@ static bool clock_from_program(struct session *session, struct clock *out)
         value < 1000 || value > 2000000000)
         return false;
     *out = clock_given((double)value, "SystemCoreClock", core_fastest_hz(&session->device.chosen->core));
-    session->clock_at = address;
-    session->clock_was = value;
+    session->clock.at = address;
+    session->clock.was = value;
     return true;
 }
 
 /* The program may have switched its clock since. What cannot be read tells nothing. */
-const char *session_clock_change(struct session *session)
+const char *trial_clock_change(struct session *session)
 {
     uint32_t value;
     char before[NUMBER_ROOM], after[NUMBER_ROOM];
     struct deadline deadline = session_last_deadline(session);
-    if (session->clock_at == 0 || session->clock_change[0] != '\0' ||
-        !session_look(session, &session->device.chosen->core, session->clock_at, &deadline, &value) ||
-        value == session->clock_was)
-        return session->clock_change;
-    number_frequency(before, sizeof before, (double)session->clock_was);
+    if (session->clock.at == 0 || session->clock.change[0] != '\0' ||
+        !session_look(session, &session->device.chosen->core, session->clock.at, &deadline, &value) ||
+        value == session->clock.was)
+        return session->clock.change;
+    number_frequency(before, sizeof before, (double)session->clock.was);
     number_frequency(after, sizeof after, (double)value);
-    snprintf(session->clock_change, sizeof session->clock_change,
+    snprintf(session->clock.change, sizeof session->clock.change,
              "SystemCoreClock went from %.24s to %.24s during the run", before, after);
-    return session->clock_change;
+    return session->clock.change;
 }
 
-void session_end_conditions(const struct session *session, struct conditions *conditions)
+void trial_end_conditions(const struct session *session, struct conditions *conditions)
 {
-    if (session->clock_change[0] == '\0')
+    if (session->clock.change[0] == '\0')
         return;
-    memcpy(conditions->clock_change, session->clock_change, sizeof conditions->clock_change);
+    memcpy(conditions->clock_change, session->clock.change, sizeof conditions->clock_change);
     conditions->clock_hz = conditions->clock_error_hz = 0;
 }
 
-bool session_clock(struct session *session, struct clock *out, struct error *error)
+bool trial_clock(struct session *session, struct clock *out, struct error *error)
 {
-    const struct options *options = session->context->options;
-    if (options->freq_hz > 0) {
-        *out = clock_given(options->freq_hz, "--freq", core_fastest_hz(&session->device.chosen->core));
+    const struct request *request = session->request;
+    if (request->freq_hz > 0) {
+        *out = clock_given(request->freq_hz, "--freq", core_fastest_hz(&session->device.chosen->core));
         return true;
     }
     if (session->device.block->counts_cycles && clock_from_program(session, out))
@@ -99,10 +81,10 @@ static struct counter_block *find_other(const struct device *device)
     return NULL;
 }
 
-static bool try_counter(struct session *session, struct clock *clock, double *seen_hz, struct error *error)
+static bool try_once(struct session *session, struct clock *clock, double *seen_hz, struct error *error)
 {
     struct deadline deadline = session_deadline(session);
-    return session_check_writes(session, error) && session_clock(session, clock, error) &&
+    return own_code_check(session, error) && trial_clock(session, clock, error) &&
            plausible_trial(&session->device, clock, seen_hz, &deadline, error);
 }
 
@@ -117,37 +99,37 @@ static bool follow(struct session *session, struct clock *clock, double *seen_hz
 {
     struct deadline deadline = session_deadline(session);
     return device_take_block(&session->device, session->device.block->kind->name, &deadline, error) &&
-           try_counter(session, clock, seen_hz, error);
+           try_once(session, clock, seen_hz, error);
 }
 
-bool session_try_counter(struct session *session, struct clock *clock, double *seen_hz, struct error *error)
+bool trial_counter(struct session *session, struct clock *clock, double *seen_hz, struct error *error)
 {
     struct error why = {0};
-    if (try_counter(session, clock, seen_hz, &why))
+    if (try_once(session, clock, seen_hz, &why))
         return true;
     return may_follow(session, &why) ? follow(session, clock, seen_hz, error) : error_copy(error, &why);
 }
 
-bool session_take_other(struct session *session, const struct error *why, struct clock *clock,
-                        double *seen_hz, struct error *error)
+bool trial_other(struct session *session, const struct error *why, struct clock *clock, double *seen_hz,
+                 struct error *error)
 {
-    const struct options *options = session->context->options;
+    const struct request *request = session->request;
     struct deadline deadline = session_deadline(session);
     const struct counter_block *written = session->device.block;
     struct counter_block *other = find_other(&session->device);
     if (may_follow(session, why))
         return follow(session, clock, seen_hz, error);
-    char own_write[sizeof session->own_write];
-    memcpy(own_write, session->own_write, sizeof own_write);
+    char own_write[sizeof session->measured.own_write];
+    memcpy(own_write, session->measured.own_write, sizeof own_write);
     /* The requested events belong to the block that has them */
-    if (!error_is_written(why) || other == NULL || options->counter != NULL || options->n_events > 0 ||
-        options->n_metrics > 0)
+    if (!error_is_written(why) || other == NULL || request->counter != NULL || request->n_events > 0 ||
+        request->n_metrics > 0)
         return error_copy(error, why);
     struct error other_why = {0};
     if (!device_take_block(&session->device, other->kind->name, &deadline, &other_why) ||
-        !session_try_counter(session, clock, seen_hz, &other_why)) {
+        !trial_counter(session, clock, seen_hz, &other_why)) {
         bool no_better = error_is_written(&other_why) || other_why.kind == ERROR_NO_COUNTER;
-        memcpy(session->own_write, own_write, sizeof own_write);
+        memcpy(session->measured.own_write, own_write, sizeof own_write);
         return error_copy(error, no_better ? why : &other_why);
     }
     char note[sizeof other->note];
@@ -158,19 +140,18 @@ bool session_take_other(struct session *session, const struct error *why, struct
     return true;
 }
 
-bool session_trial(struct session *session, struct clock *clock, double *seen_hz, struct error *error)
+bool trial_run(struct session *session, struct clock *clock, double *seen_hz, struct error *error)
 {
     struct error why = {0}, other = {0}, watched = {0};
     struct deadline deadline = session_deadline(session);
     const struct counter_block *first = session->device.block;
-    if (session_try_counter(session, clock, seen_hz, &why) ||
-        session_take_other(session, &why, clock, seen_hz, &other))
+    if (trial_counter(session, clock, seen_hz, &why) || trial_other(session, &why, clock, seen_hz, &other))
         return true;
-    if (!session_watch_writes(session, &other))
+    if (!own_code_watch(session, &other))
         return error_copy(error, &other);
     if (session->device.block != first &&
         !device_take_block(&session->device, first->kind->name, &deadline, error))
         return false;
-    return session_try_counter(session, clock, seen_hz, &watched) ||
-           session_take_other(session, &watched, clock, seen_hz, error);
+    return trial_counter(session, clock, seen_hz, &watched) ||
+           trial_other(session, &watched, clock, seen_hz, error);
 }

@@ -1,8 +1,3 @@
-/*
- * The turns of a survey. A function that was not reached yet is looked for together with others, as many as
- * there are comparators; once it is reached, it gets its turn at once. Whatever does not come within a slice
- * is left alone until the next round.
- */
 #include "run/turns.h"
 
 #include "base/random.h"
@@ -32,7 +27,7 @@ struct part {
 
 /* --- what there is to do -------------------------------------------------------------------------------- */
 
-static unsigned passes_of(const struct survey_turns *turns)
+static unsigned passes_of(const struct turns *turns)
 {
     return (unsigned)turns->counting->plan->n_passes;
 }
@@ -43,12 +38,12 @@ static bool has_hits(const struct survey_region *region)
 }
 
 /* Of each pass; 0: not given. */
-static uint64_t hits_wanted(const struct survey_turns *turns, const struct survey_region *region)
+static uint64_t hits_wanted(const struct turns *turns, const struct survey_region *region)
 {
     return region->line != NULL && region->line->hits > 0 ? region->line->hits : turns->hits;
 }
 
-static bool has_enough(const struct survey_turns *turns, const struct survey_region *region)
+static bool has_enough(const struct turns *turns, const struct survey_region *region)
 {
     if (region->refused)
         return true;
@@ -61,29 +56,29 @@ static bool has_enough(const struct survey_turns *turns, const struct survey_reg
     return (hits == 0 && region->turns >= ROUNDS) || region->looks >= ROUNDS;
 }
 
-static bool is_over(const struct survey_turns *turns)
+static bool is_over(const struct turns *turns)
 {
     return turns->until_us > 0 && deadline_now_us() >= turns->until_us;
 }
 
-bool survey_had_no_turn(const struct survey_region *region)
+bool turns_had_none(const struct survey_region *region)
 {
     return !region->refused && !region->seen && region->waited_us == 0;
 }
 
-double survey_takes_s(size_t functions, unsigned passes)
+double turns_need_s(size_t functions, unsigned passes)
 {
     return (double)functions * ROUNDS * SLICE_US * passes / 1e6;
 }
 
-static bool is_cancelled(const struct survey_turns *turns, struct error *error)
+static bool is_cancelled(const struct turns *turns, struct error *error)
 {
-    return *turns->session->context->cancel != 0 && !error_set(error, ERROR_CANCELLED, "cancelled");
+    return *turns->session->around->cancel != 0 && !error_set(error, ERROR_CANCELLED, "cancelled");
 }
 
 /* --- progress ------------------------------------------------------------------------------------------- */
 
-static double left_s(const struct survey_turns *turns)
+static double left_s(const struct turns *turns)
 {
     if (turns->for_us > 0)
         return (double)(turns->begun_us + turns->for_us - deadline_now_us()) / 1e6;
@@ -97,7 +92,7 @@ static double left_s(const struct survey_turns *turns)
     return (double)left * (double)turns->slice_us / 1e6;
 }
 
-static void show(const struct survey_turns *turns, const char *doing)
+static void show(const struct turns *turns, const char *doing)
 {
     char time[NUMBER_ROOM];
     size_t reached = 0;
@@ -136,7 +131,7 @@ static bool is_its_own(enum error_kind kind)
            kind == ERROR_USAGE || kind == ERROR_END || kind == ERROR_START || kind == ERROR_WRITER_SOUGHT;
 }
 
-static bool begin_region(struct survey_turns *turns, struct survey_region *region, struct error *error)
+static bool begin_region(struct turns *turns, struct survey_region *region, struct error *error)
 {
     static const struct delta_sink sink_of_all = {.hit = on_hit, .tick = on_tick};
     const struct session *session = turns->session;
@@ -151,7 +146,7 @@ static bool begin_region(struct survey_turns *turns, struct survey_region *regio
         return error_set(error, ERROR_SYSTEM, "out of memory");
     region->options =
         (struct delta_options){.hits = hits_wanted(turns, region),
-                               .calibrate = !session->context->options->no_calibrate,
+                               .calibrate = !session->request->no_calibrate,
                                .clock = turns->clock,
                                .seen_hz = turns->seen_hz,
                                .evidence = turns->counting->evidence,
@@ -177,7 +172,7 @@ static void end_region(struct survey_region *region)
 }
 
 /* So that turns do not begin at one place of what the program does again and again. */
-static void nap(struct survey_turns *turns)
+static void nap(struct turns *turns)
 {
     if (turns->random == 0)
         turns->random = (uint64_t)deadline_now_us() | 1;
@@ -186,7 +181,7 @@ static void nap(struct survey_turns *turns)
 }
 
 /* `follows`: the core has just been at the start. */
-static bool take_passes(struct survey_turns *turns, struct survey_region *region, bool follows,
+static bool take_passes(struct turns *turns, struct survey_region *region, bool follows,
                         struct engine *engine, const struct deadline *deadline, struct error *error)
 {
     bool armed = false;
@@ -235,8 +230,7 @@ static bool judge(struct survey_region *region, uint64_t before, const struct er
     return why->kind == ERROR_NONE || is_its_own(why->kind) || error_copy(error, why);
 }
 
-static bool take_turn(struct survey_turns *turns, struct survey_region *region, bool follows,
-                      struct error *error)
+static bool take_turn(struct turns *turns, struct survey_region *region, bool follows, struct error *error)
 {
     struct session *session = turns->session;
     struct error why = {0}, after = {0};
@@ -267,8 +261,8 @@ static bool take_turn(struct survey_turns *turns, struct survey_region *region, 
 
 /* Waits until one of the regions is reached, for at most *left_us, which is reduced. *n: how many could be
  * watched; *which NULL: none was reached. */
-static bool look_for(struct survey_turns *turns, struct survey_region *const *group, size_t *n,
-                     int64_t *left_us, struct survey_region **which, struct error *error)
+static bool look_for(struct turns *turns, struct survey_region *const *group, size_t *n, int64_t *left_us,
+                     struct survey_region **which, struct error *error)
 {
     struct session *session = turns->session;
     const struct region *regions[ENGINE_SCOUTED];
@@ -303,7 +297,7 @@ static bool look_for(struct survey_turns *turns, struct survey_region *const *gr
     return error->kind == ERROR_NONE;
 }
 
-static bool can_look(struct survey_turns *turns, bool *can, struct error *error)
+static bool can_look(struct turns *turns, bool *can, struct error *error)
 {
     struct engine *engine = session_engine(turns->session, error);
     if (engine == NULL)
@@ -314,8 +308,7 @@ static bool can_look(struct survey_turns *turns, bool *can, struct error *error)
 }
 
 /* One slice for this group, and a turn for each of them that is reached. */
-static bool look_for_group(struct survey_turns *turns, struct survey_region **group, size_t *n,
-                           struct error *error)
+static bool look_for_group(struct turns *turns, struct survey_region **group, size_t *n, struct error *error)
 {
     int64_t left_us = turns->slice_us;
     size_t left = *n;
@@ -344,7 +337,7 @@ static bool look_for_group(struct survey_turns *turns, struct survey_region **gr
     return true;
 }
 
-static bool look_round(struct survey_turns *turns, struct part part, struct error *error)
+static bool look_round(struct turns *turns, struct part part, struct error *error)
 {
     struct survey_regions *regions = turns->regions;
     struct survey_region *group[ENGINE_SCOUTED];
@@ -370,7 +363,7 @@ static bool look_round(struct survey_turns *turns, struct part part, struct erro
 
 /* --- rounds --------------------------------------------------------------------------------------------- */
 
-static bool take_round(struct survey_turns *turns, struct part part, bool looks, struct error *error)
+static bool take_round(struct turns *turns, struct part part, bool looks, struct error *error)
 {
     for (size_t i = part.from; i < part.to && !is_over(turns); i++) {
         struct survey_region *region = &turns->regions->at[i];
@@ -382,7 +375,7 @@ static bool take_round(struct survey_turns *turns, struct part part, bool looks,
     return !looks || look_round(turns, part, error);
 }
 
-static bool is_left(const struct survey_turns *turns, struct part part)
+static bool is_left(const struct turns *turns, struct part part)
 {
     for (size_t i = part.from; i < part.to; i++)
         if (!has_enough(turns, &turns->regions->at[i]))
@@ -391,7 +384,7 @@ static bool is_left(const struct survey_turns *turns, struct part part)
 }
 
 /* A slice of which so many functions have ROUNDS each in the time. */
-static int64_t slice_of(const struct survey_turns *turns, int64_t us, size_t functions)
+static int64_t slice_of(const struct turns *turns, int64_t us, size_t functions)
 {
     int64_t each = us / ((int64_t)(ROUNDS * passes_of(turns)) * (int64_t)(functions + 1));
     each = each < SLICE_LEAST_US ? SLICE_LEAST_US : each > SLICE_MOST_US ? SLICE_MOST_US : each;
@@ -399,9 +392,9 @@ static int64_t slice_of(const struct survey_turns *turns, int64_t us, size_t fun
 }
 
 /* A few at a time have all their turns, so that a run that ends early has whole rows. */
-static bool take_hot(struct survey_turns *turns, bool looks, struct error *error)
+static bool take_hot(struct turns *turns, bool looks, struct error *error)
 {
-    size_t first = turns->hot < SURVEY_FEW ? turns->hot : SURVEY_FEW;
+    size_t first = turns->hot < TURNS_FEW ? turns->hot : TURNS_FEW;
     turns->slice_us = slice_of(turns, turns->hot_us, first);
     turns->until_us = turns->for_us > 0 ? turns->begun_us + turns->hot_us : 0;
     for (struct part part = {0, first}; part.from < turns->hot; part.from = part.to) {
@@ -413,7 +406,7 @@ static bool take_hot(struct survey_turns *turns, bool looks, struct error *error
     return true;
 }
 
-bool survey_take_turns(struct survey_turns *turns, struct error *error)
+bool turns_take(struct turns *turns, struct error *error)
 {
     const struct part all = {0, turns->regions->n};
     bool looks = false;
@@ -428,7 +421,7 @@ bool survey_take_turns(struct survey_turns *turns, struct error *error)
     return true;
 }
 
-void survey_end_turns(struct survey_turns *turns)
+void turns_end(struct turns *turns)
 {
     for (size_t i = 0; i < turns->regions->n; i++)
         end_region(&turns->regions->at[i]);

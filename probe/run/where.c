@@ -5,6 +5,8 @@
 #include "links/ledger.h"
 #include "profile/stack_reader.h"
 #include "report/place_report.h"
+#include "run/elf_memory.h"
+#include "run/values.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -95,7 +97,7 @@ static void add_moved(struct where *where, uint64_t pc)
     uint64_t by, place = core_place(&session->device.chosen->core, core_code_place(pc));
     char offset[VALUE_OFFSET], linked[PLACE_ROOM];
     if (session->symbols == NULL || symbols_is_code(session->symbols, place) ||
-        !elf_find_moved(session, place, &by))
+        !elf_memory_find_moved(session, place, &by))
         return;
     value_offset_text(by, offset);
     place_name(session->symbols, place - by, linked);
@@ -187,7 +189,7 @@ static bool can_look(const struct session *session)
     const struct device *device = &session->device;
     const struct core *core = &device->chosen->core;
     bool can_halt = device->debugger != NULL || (core_has_run_control(core) && core->unstoppable == NULL);
-    return can_halt && *session->context->cancel == 0 && device->leave <= LEAVE_HALTED_AGAIN &&
+    return can_halt && *session->around->cancel == 0 && device->leave <= LEAVE_HALTED_AGAIN &&
            core_may_be_unseen(core)[0] == '\0';
 }
 
@@ -226,7 +228,7 @@ static bool read_pc(struct where *where, struct engine *engine, uint64_t *out)
 static void look_whether_moved(struct where *where, struct engine *engine)
 {
     uint64_t pc;
-    where->is_moved = read_pc(where, engine, &pc) && elf_find_moved(where->session, pc, &where->by);
+    where->is_moved = read_pc(where, engine, &pc) && elf_memory_find_moved(where->session, pc, &where->by);
 }
 
 bool where_moved(struct session *session, uint64_t *by)
@@ -236,7 +238,7 @@ bool where_moved(struct session *session, uint64_t *by)
     struct error ignored = {0};
     struct deadline deadline = session_deadline(session);
     if (chosen->state == CORE_HALTED)
-        return elf_find_moved(session, core_place(&chosen->core, chosen->halted_at), by);
+        return elf_memory_find_moved(session, core_place(&chosen->core, chosen->halted_at), by);
     if (!device_take(&session->device, false, "", &deadline, &ignored) || !can_look(session))
         return false;
     for (int i = 0; i < PLACES && !where.is_moved; i++)

@@ -1,5 +1,8 @@
 #include "run/windows.h"
 
+#include "run/program.h"
+#include "run/trial.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,31 +16,31 @@ static int by_core(const void *a, const void *b)
 }
 
 /* Rows for the CPUs, then for the cores, then for all. */
-static bool make_rows(const struct sampling *self, struct cores_table *table, struct error *error)
+static bool make_rows(const struct windows *self, struct cores_table *table, struct error *error)
 {
-    const struct cpu_windows *windows = &self->windows;
-    table->rows = calloc(2 * windows->n + 1, sizeof *table->rows);
+    const struct cpu_windows *cpus = &self->cpus;
+    table->rows = calloc(2 * cpus->n + 1, sizeof *table->rows);
     if (table->rows == NULL)
         return error_set(error, ERROR_SYSTEM, "out of memory");
-    for (size_t i = 0; i < windows->n; i++)
-        table->rows[i] = (struct cores_row){.cpu = windows->members[i].core->core.unit,
-                                            .core = (int)windows->members[i].core->view.core_id,
+    for (size_t i = 0; i < cpus->n; i++)
+        table->rows[i] = (struct cores_row){.cpu = cpus->members[i].core->core.unit,
+                                            .core = (int)cpus->members[i].core->view.core_id,
                                             .cpus = 1};
-    table->n_rows = windows->n;
-    for (size_t i = 0; i < windows->n; i++) {
-        size_t at = windows->n;
+    table->n_rows = cpus->n;
+    for (size_t i = 0; i < cpus->n; i++) {
+        size_t at = cpus->n;
         while (at < table->n_rows && table->rows[at].core != table->rows[i].core)
             at++;
         if (at == table->n_rows)
             table->rows[table->n_rows++] = (struct cores_row){.cpu = -1, .core = table->rows[i].core};
         table->rows[at].cpus++;
     }
-    qsort(table->rows + windows->n, table->n_rows - windows->n, sizeof *table->rows, by_core);
-    table->rows[table->n_rows++] = (struct cores_row){.cpu = -1, .core = -1, .cpus = (unsigned)windows->n};
+    qsort(table->rows + cpus->n, table->n_rows - cpus->n, sizeof *table->rows, by_core);
+    table->rows[table->n_rows++] = (struct cores_row){.cpu = -1, .core = -1, .cpus = (unsigned)cpus->n};
     return true;
 }
 
-static bool make_table(const struct sampling *self, struct cores_table *table, struct error *error)
+static bool make_table(const struct windows *self, struct cores_table *table, struct error *error)
 {
     const struct plan *plan = self->counting.plan;
     table->n_columns = plan->n_columns;
@@ -75,10 +78,10 @@ static double value_of(const void *context, size_t column)
     return value->counted && !value->at_least ? (double)value->count : (double)NAN;
 }
 
-static void fill_cpu(const struct sampling *self, size_t cpu, struct cores_table *table,
+static void fill_cpu(const struct windows *self, size_t cpu, struct cores_table *table,
                      const struct plan_pass *pass)
 {
-    const struct cpu_windows_member *member = &self->windows.members[cpu];
+    const struct cpu_windows_member *member = &self->cpus.members[cpu];
     const struct window *now = &member->window,
                         *from = table == &self->interval ? &member->before : &member->begin;
     struct cores_row *row = &table->rows[cpu];
@@ -95,9 +98,9 @@ static void fill_cpu(const struct sampling *self, size_t cpu, struct cores_table
     table->lost += now->lost - from->lost;
 }
 
-void sampling_fill(struct sampling *self, struct cores_table *table, const struct plan_pass *pass)
+void windows_fill(struct windows *self, struct cores_table *table, const struct plan_pass *pass)
 {
-    size_t n = self->windows.n;
+    size_t n = self->cpus.n;
     struct cores_row *all = &table->rows[table->n_rows - 1];
     for (size_t i = 0; i < n; i++)
         fill_cpu(self, i, table, pass);
@@ -120,7 +123,7 @@ void sampling_fill(struct sampling *self, struct cores_table *table, const struc
 
 /* ---- the counts of one core */
 
-void sampling_name(const struct sampling *self, struct counts *out)
+void windows_name(const struct windows *self, struct counts *out)
 {
     const struct plan *plan = self->counting.plan;
     out->n = plan->n_columns;
@@ -131,10 +134,10 @@ void sampling_name(const struct sampling *self, struct counts *out)
             (struct counts_row){.name = plan->columns[i].name, .unsupported = plan->columns[i].unsupported};
 }
 
-static void put_rows(const struct sampling *self, const struct plan_pass *pass, const struct window *from,
+static void put_rows(const struct windows *self, const struct plan_pass *pass, const struct window *from,
                      struct counts *out)
 {
-    const struct window *window = sampling_window(self);
+    const struct window *window = windows_window(self);
     out->n = self->counting.plan->n_columns;
     out->seconds = (double)(window->last_us - from->last_us) / 1e6;
     out->since_begin = (double)(window->last_us - window->first_us) / 1e6;
@@ -149,18 +152,18 @@ static void put_rows(const struct sampling *self, const struct plan_pass *pass, 
                                 .counted = true};
 }
 
-void sampling_interval(const struct sampling *self, const struct plan_pass *pass, struct counts *out)
+void windows_interval(const struct windows *self, const struct plan_pass *pass, struct counts *out)
 {
-    const struct cpu_windows_member *member = &self->windows.members[0];
+    const struct cpu_windows_member *member = &self->cpus.members[0];
     uint64_t first = member->before.sample_skew_us, last = member->window.sample_skew_us;
     *out = (struct counts){.skew_us = first > last ? first : last};
     put_rows(self, pass, &member->before, out);
 }
 
-void sampling_add(const struct sampling *self, const struct plan_pass *pass, const struct window *from,
-                  struct counts *out)
+void windows_add(const struct windows *self, const struct plan_pass *pass, const struct window *from,
+                 struct counts *out)
 {
-    const struct window *window = sampling_window(self);
+    const struct window *window = windows_window(self);
     put_rows(self, pass, from, out);
     out->skew_us = window->skew_us > out->skew_us ? window->skew_us : out->skew_us;
     if (window->halts) {
@@ -175,113 +178,112 @@ static double count_of(const void *context, size_t column)
     return row->counted && !row->at_least ? (double)row->count : (double)NAN;
 }
 
-void sampling_metrics(const struct sampling *self, struct counts *out)
+void windows_metrics(const struct windows *self, struct counts *out)
 {
     out->n_metrics = counting_metrics(&self->counting, count_of, out, self->clock.hz, out->metrics);
 }
 
-/* ---- opening, closing and sampling */
+/* ---- opening, closing and windows */
 
-static bool open_chosen(struct sampling *self, const char *sees_running, struct error *error)
+static bool open_chosen(struct windows *self, const char *sees_running, struct error *error)
 {
     struct session *session = &self->session;
     double seen_hz;
     session->polls = true;
     if ((sees_running != NULL && !session_sees_running(session, sees_running, error)) ||
-        !session_take(session, error) || !session_trial(session, &self->clock, &seen_hz, error) ||
+        !session_take(session, error) || !trial_run(session, &self->clock, &seen_hz, error) ||
         !counting_open(&self->counting, session, &self->clock, error) ||
-        !cpu_windows_take_chosen(&self->windows, &session->device, error))
+        !cpu_windows_take_chosen(&self->cpus, &session->device, error))
         return false;
     session_conditions(session, &self->clock, &self->conditions);
     return true;
 }
 
-static bool open_all(struct sampling *self, struct error *error)
+static bool open_all(struct windows *self, struct error *error)
 {
     struct session *session = &self->session;
     struct conditions *conditions = &self->conditions;
     struct deadline deadline = session_deadline(session);
-    if (!cpu_windows_take_all(&self->windows, &session->device, session->context->options->counter, &deadline,
-                              error) ||
-        !session_clock(session, &self->clock, error) ||
+    if (!cpu_windows_take_all(&self->cpus, &session->device, session->request->counter, &deadline, error) ||
+        !trial_clock(session, &self->clock, error) ||
         !counting_open(&self->counting, session, &self->clock, error) ||
         !make_table(self, &self->interval, error) || !make_table(self, &self->whole, error))
         return false;
     session_conditions(session, &self->clock, conditions);
     snprintf(conditions->core, sizeof conditions->core, "%.31s, %zu CPUs on %zu cores",
-             session->device.chosen->core.name, self->windows.n, self->whole.n_rows - self->windows.n - 1);
+             session->device.chosen->core.name, self->cpus.n, self->whole.n_rows - self->cpus.n - 1);
     return true;
 }
 
-bool sampling_open(struct sampling *self, const char *sees_running, struct error *error)
+bool windows_open(struct windows *self, const char *sees_running, struct error *error)
 {
     struct session *session = &self->session;
-    const struct options *options = session->context->options;
-    return session_open_elf(session, error) && session_open_target(session, error) &&
-           (options->all_cpus ? open_all(self, error) : open_chosen(self, sees_running, error));
+    const struct request *request = session->request;
+    return program_open(session, error) && program_open_target(session, error) &&
+           (request->all_cpus ? open_all(self, error) : open_chosen(self, sees_running, error));
 }
 
-int sampling_finish(struct sampling *self, bool ok, struct error *error)
+bool windows_finish(struct windows *self, bool ok, struct error *error)
 {
     counting_close(&self->counting);
-    int code = session_finish(&self->session, ok, error);
-    cpu_windows_close(&self->windows);
+    ok = session_finish(&self->session, ok, error);
+    cpu_windows_close(&self->cpus);
     free(self->interval.rows);
     free(self->whole.rows);
-    return code;
+    return ok;
 }
 
-struct window *sampling_window(const struct sampling *self)
+struct window *windows_window(const struct windows *self)
 {
-    return &self->windows.members[0].window;
+    return &self->cpus.members[0].window;
 }
 
 /* Ctrl-C ends a window with one more sample, so it does not cancel that sample. */
-static struct deadline uncancelled(const struct sampling *self)
+static struct deadline uncancelled(const struct windows *self)
 {
     struct deadline deadline = session_deadline(&self->session);
     deadline.cancel = NULL;
     return deadline;
 }
 
-bool sampling_program(struct sampling *self, const struct plan_pass *pass, struct error *error)
+bool windows_program(struct windows *self, const struct plan_pass *pass, struct error *error)
 {
     struct deadline deadline = uncancelled(self);
-    return cpu_windows_program(&self->windows, pass->picks, pass->n, &deadline, error);
+    return cpu_windows_program(&self->cpus, pass->picks, pass->n, &deadline, error);
 }
 
-static void note_stop(struct sampling *self)
+static void note_stop(struct windows *self)
 {
     self->stopped = self->stopped || self->session.device.leave == LEAVE_HALTED_FOREIGN;
     self->ended = self->ended || self->stopped;
 }
 
-bool sampling_begin(struct sampling *self, struct error *error)
+bool windows_begin(struct windows *self, struct error *error)
 {
     struct deadline deadline = uncancelled(self);
-    if (!cpu_windows_begin(&self->windows, &self->clock, &deadline, error))
+    if (!cpu_windows_begin(&self->cpus, &self->clock, &deadline, error))
         return false;
     note_stop(self);
     return true;
 }
 
-bool sampling_until(struct sampling *self, int64_t until_us, struct error *error)
+bool windows_until(struct windows *self, int64_t until_us, struct error *error)
 {
-    const struct context *context = self->session.context;
+    const volatile sig_atomic_t *cancel = self->session.around->cancel;
     do {
         int64_t left_us = until_us - deadline_now_us();
-        int64_t pace_us = cpu_windows_pace_ms(&self->windows) * INT64_C(1000);
+        int64_t pace_us = cpu_windows_pace_ms(&self->cpus) * INT64_C(1000);
         if (!self->wait(self->context, left_us < pace_us ? left_us : pace_us, error))
             return false;
         struct deadline deadline = uncancelled(self);
-        if (!cpu_windows_sample(&self->windows, &deadline, error) && !self->recover(self->context, error))
+        if (!cpu_windows_sample(&self->cpus, &deadline, error) && !self->recover(self->context, error))
             return false;
         note_stop(self);
-    } while (*context->cancel == 0 && !self->ended && deadline_now_us() < until_us);
+    } while (*cancel == 0 && !self->ended && deadline_now_us() < until_us);
     return true;
 }
 
-bool sampling_check_stop(const struct sampling *self, struct error *error)
+bool windows_check_stop(const struct windows *self, struct error *error)
 {
     char place[512];
     if (!self->stopped || self->session.device.debugger != NULL)

@@ -2,7 +2,7 @@
 #include "cores/architectures.h"
 #include "knc/knc.h"
 
-#include "run/session.h"
+#include "run/elf_check.h"
 
 #include <elf.h>
 #include <string.h>
@@ -22,7 +22,7 @@ static bool fits_m(unsigned architecture, char profile, uint32_t id)
     const struct symbols_machine machine = {
         .number = EM_ARM, .architecture = architecture, .profile = profile};
     const struct core core = core_of(&cortex_m_ops, id);
-    return elf_fits(&machine, &core);
+    return elf_check_fits(&machine, &core);
 }
 
 TEST(a_cortex_m_runs_what_is_for_it_or_for_less)
@@ -68,11 +68,11 @@ TEST(other_machines_are_told_apart)
                       a53 = core_of(&armv8_ops, A53), r52 = core_of(&armv8_ops, R52),
                       x86 = core_of(&x86_64_ops, 0), card = core_of(&knc_ops, 0);
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
-        assert_int_equal(elf_fits(&table[i].machine, &m4), table[i].m4);
-        assert_int_equal(elf_fits(&table[i].machine, &a9), table[i].a9);
-        assert_int_equal(elf_fits(&table[i].machine, &a53), table[i].a53);
-        assert_int_equal(elf_fits(&table[i].machine, &r52), table[i].r52);
-        assert_int_equal(elf_fits(&table[i].machine, &x86), table[i].x86);
-        assert_int_equal(elf_fits(&table[i].machine, &card), table[i].card);
+        assert_int_equal(elf_check_fits(&table[i].machine, &m4), table[i].m4);
+        assert_int_equal(elf_check_fits(&table[i].machine, &a9), table[i].a9);
+        assert_int_equal(elf_check_fits(&table[i].machine, &a53), table[i].a53);
+        assert_int_equal(elf_check_fits(&table[i].machine, &r52), table[i].r52);
+        assert_int_equal(elf_check_fits(&table[i].machine, &x86), table[i].x86);
+        assert_int_equal(elf_check_fits(&table[i].machine, &card), table[i].card);
     }
 }

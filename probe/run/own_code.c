@@ -1,7 +1,6 @@
-/* The instructions of the program itself that matter for what is measured: those that change the counter in
- * use, looked for before anything is measured with it, and those at which the core may sleep. */
+#include "run/own_code.h"
+
 #include "cores/architectures.h"
-#include "run/session.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -18,21 +17,12 @@ static size_t places_of(const struct session *session, uint64_t *out)
     return n;
 }
 
-/* Round a loop it is all of the function. */
-struct extent region_code(const struct named_region *named)
-{
-    const struct location *start = &named->start, *end = &named->end;
-    if (named->region.to_return || (end->low == start->low && end->address <= start->address))
-        return (struct extent){.low = start->address};
-    return end->low == start->low ? (struct extent){start->address, end->address} : (struct extent){.low = 0};
-}
-
-void session_measures(struct session *session, struct named_region *named, bool may_watch)
+void own_code_measured(struct session *session, struct named_region *named, bool may_watch)
 {
     const struct region *region = &named->region;
-    session->measured = named;
-    session->inside = region_code(named);
-    session->may_watch = may_watch && (region->to_return || region->start != region->end);
+    session->measured.region = named;
+    session->measured.inside = region_code(named);
+    session->measured.may_watch = may_watch && (region->to_return || region->start != region->end);
 }
 
 /* "writes.c:96 (write_it+0x8) writes DWT_CYCCNT" */
@@ -48,8 +38,8 @@ static void describe(const struct session *session, uint64_t at, char *out, size
     snprintf(out, size, "%.80s writes %.24s", place, name);
 }
 
-bool session_writes_inside(const struct session *session, const struct extent *ranges, size_t n, char *out,
-                           size_t size)
+bool own_code_writes_inside(const struct session *session, const struct extent *ranges, size_t n, char *out,
+                            size_t size)
 {
     uint64_t places[DEVICE_CHANGES];
     size_t n_places = places_of(session, places), which = 0;
@@ -57,46 +47,6 @@ bool session_writes_inside(const struct session *session, const struct extent *r
         return false;
     describe(session, places[which], out, size);
     return true;
-}
-
-static void find_sleeps(struct session *session)
-{
-    enum { SLEEPS = sizeof session->sleeps / sizeof *session->sleeps };
-    if (session->sleeps_known || session->symbols == NULL)
-        return;
-    size_t n = symbols_sleeps(session->symbols, session->sleeps, SLEEPS);
-    session->sleeps_known = true;
-    session->more_sleeps = n > SLEEPS;
-    session->n_sleeps = n < SLEEPS ? n : SLEEPS;
-}
-
-enum sampler_place session_sampled_place(void *context, uint64_t address)
-{
-    enum { LONGEST = 4 }; /* bytes of an instruction */
-    struct session *session = context;
-    find_sleeps(session);
-    for (size_t i = 0; i < session->n_sleeps; i++)
-        if (address >= session->sleeps[i] && address - session->sleeps[i] <= LONGEST)
-            return SAMPLER_SLEEPS;
-    bool known = session->sleeps_known && !session->more_sleeps && symbols_is_code(session->symbols, address);
-    return known ? SAMPLER_WORKS : SAMPLER_UNKNOWN;
-}
-
-void session_sleep_note(struct session *session, const struct extent *code, char *out, size_t size)
-{
-    char place[256];
-    size_t which = 0;
-    out[0] = '\0';
-    find_sleeps(session);
-    if (code->low == 0 || session->n_sleeps == 0 ||
-        !symbols_reach(session->symbols, code, 1, session->sleeps, session->n_sleeps, &which))
-        return;
-    session_place(session, session->sleeps[which], place, sizeof place);
-    snprintf(
-        out, size,
-        "%.120s may sleep (WFI or WFE): its clock may go on then, and cycles count that do not without a "
-        "debugger",
-        place);
 }
 
 /* The handlers that the target has now, of a Cortex-M. What cannot be read has none. */
@@ -126,16 +76,16 @@ static size_t read_handlers(struct session *session, struct extent *out)
 
 static bool refuse(struct session *session, const char *what, const char *where, struct error *error)
 {
-    memcpy(session->own_write, what, sizeof session->own_write);
+    memcpy(session->measured.own_write, what, sizeof session->measured.own_write);
     return error_set(error, ERROR_WRITER_SOUGHT, "the program itself can change %s: %s, %s",
                      session->device.block->text, what, where);
 }
 
-bool session_watch_writes(struct session *session, const struct error *why)
+bool own_code_watch(struct session *session, const struct error *why)
 {
-    if (why->kind != ERROR_WRITER_SOUGHT || !session->may_watch || session->watches)
+    if (why->kind != ERROR_WRITER_SOUGHT || !session->measured.may_watch || session->measured.watches)
         return false;
-    session->watches = true;
+    session->measured.watches = true;
     return true;
 }
 
@@ -162,8 +112,8 @@ static bool is_writing_place(const uint64_t *places, size_t n, uint64_t place)
     return false;
 }
 
-bool session_watch_region(struct session *session, const struct extent *code, struct region *region,
-                          uint64_t *first)
+bool own_code_watch_region(struct session *session, const struct extent *code, struct region *region,
+                           uint64_t *first)
 {
     struct extent ranges[1 + MOST_VECTORS];
     uint64_t places[DEVICE_CHANGES], stops[REGION_WRITERS];
@@ -191,7 +141,7 @@ static void note(struct session *session, uint64_t first, size_t n, const char *
     struct counter_block *block = session->device.block;
     char text[sizeof block->note], what[112], more[40] = "";
     describe(session, first, what, sizeof what);
-    memcpy(session->own_write, what, sizeof session->own_write);
+    memcpy(session->measured.own_write, what, sizeof session->measured.own_write);
     if (n > 1)
         snprintf(more, sizeof more, " (doctor: %zu more)", n - 1);
     snprintf(text, sizeof text, "%.150s%s%s%s: %s", block->note, block->note[0] != '\0' ? "; " : "", what,
@@ -200,32 +150,75 @@ static void note(struct session *session, uint64_t first, size_t n, const char *
         memcpy(block->note, text, sizeof text);
 }
 
-bool session_check_writes(struct session *session, struct error *error)
+bool own_code_check(struct session *session, struct error *error)
 {
     struct extent handlers[MOST_VECTORS];
     uint64_t places[DEVICE_CHANGES];
     char what[112];
     size_t n = places_of(session, places);
-    session->own_write[0] = '\0';
-    if (session->measured != NULL)
-        session->measured->region.n_writers = 0;
+    session->measured.own_write[0] = '\0';
+    if (session->measured.region != NULL)
+        session->measured.region->region.n_writers = 0;
     if (n == 0)
         return true;
     uint64_t first = 0;
-    if (session->watches && session->measured != NULL &&
-        session_watch_region(session, &session->inside, &session->measured->region, &first) &&
-        session->measured->region.n_writers > 0) {
+    if (session->measured.watches && session->measured.region != NULL &&
+        own_code_watch_region(session, &session->measured.inside, &session->measured.region->region,
+                              &first) &&
+        session->measured.region->region.n_writers > 0) {
         note(session, first, n, "a hit in which it runs ends the run");
         return true;
     }
-    if (session->measured != NULL) {
-        if (session->inside.low != 0 &&
-            session_writes_inside(session, &session->inside, 1, what, sizeof what))
+    if (session->measured.region != NULL) {
+        if (session->measured.inside.low != 0 &&
+            own_code_writes_inside(session, &session->measured.inside, 1, what, sizeof what))
             return refuse(session, what, "which what is measured may run", error);
         size_t n_handlers = read_handlers(session, handlers);
-        if (session_writes_inside(session, handlers, n_handlers, what, sizeof what))
+        if (own_code_writes_inside(session, handlers, n_handlers, what, sizeof what))
             return refuse(session, what, "which an exception handler may run", error);
     }
     note(session, places[0], n, "counts in which it runs are wrong");
     return true;
+}
+
+/* --- sleep ---------------------------------------------------------------------------------------------- */
+
+static void find_sleeps(struct session *session)
+{
+    enum { SLEEPS = sizeof session->sleeps.at / sizeof *session->sleeps.at };
+    if (session->sleeps.known || session->symbols == NULL)
+        return;
+    size_t n = symbols_sleeps(session->symbols, session->sleeps.at, SLEEPS);
+    session->sleeps.known = true;
+    session->sleeps.more = n > SLEEPS;
+    session->sleeps.n = n < SLEEPS ? n : SLEEPS;
+}
+
+enum sampler_place own_code_sampled(void *context, uint64_t address)
+{
+    enum { LONGEST = 4 }; /* bytes of an instruction */
+    struct session *session = context;
+    find_sleeps(session);
+    for (size_t i = 0; i < session->sleeps.n; i++)
+        if (address >= session->sleeps.at[i] && address - session->sleeps.at[i] <= LONGEST)
+            return SAMPLER_SLEEPS;
+    bool known = session->sleeps.known && !session->sleeps.more && symbols_is_code(session->symbols, address);
+    return known ? SAMPLER_WORKS : SAMPLER_UNKNOWN;
+}
+
+void own_code_sleep_note(struct session *session, const struct extent *code, char *out, size_t size)
+{
+    char place[256];
+    size_t which = 0;
+    out[0] = '\0';
+    find_sleeps(session);
+    if (code->low == 0 || session->sleeps.n == 0 ||
+        !symbols_reach(session->symbols, code, 1, session->sleeps.at, session->sleeps.n, &which))
+        return;
+    session_place(session, session->sleeps.at[which], place, sizeof place);
+    snprintf(
+        out, size,
+        "%.120s may sleep (WFI or WFE): its clock may go on then, and cycles count that do not without a "
+        "debugger",
+        place);
 }
