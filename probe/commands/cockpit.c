@@ -1,6 +1,6 @@
 #include "commands/cockpit.h"
 
-#include "commands/profiling_page.h"
+#include "commands/profiling.h"
 
 #include "base/file.h"
 #include "report/annotation_table.h"

@@ -359,6 +359,11 @@ int command_interrupted(const struct context *context, struct error *error)
     return EXIT_INTERRUPTED;
 }
 
+bool command_wrote(bool written, struct error *error)
+{
+    return written || error_set(error, ERROR_UNWRITTEN, "the output could not be written");
+}
+
 int command_code(bool ok, const struct error *error)
 {
     return ok ? EXIT_DONE : error_exit_code(error->kind);
@@ -367,8 +372,7 @@ int command_code(bool ok, const struct error *error)
 int command_end(bool ok, int code, bool unwritten, const struct error *after, struct error *error)
 {
     ok = session_add_failure(after, ok, error);
-    if (unwritten)
-        ok = error_set(error, ERROR_UNWRITTEN, "the output could not be written");
+    ok = command_wrote(!unwritten, error) && ok;
     return ok ? code : error_exit_code(error->kind);
 }
 

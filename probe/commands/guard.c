@@ -1,6 +1,7 @@
 /* guard FUNCTION --budget: stops the core where a call has used up its budget. */
 #include "profile/guard.h"
 #include "commands/command.h"
+#include "commands/profiling.h"
 #include "report/guard_report.h"
 #include "report/json.h"
 #include "report/profile_file.h"
@@ -65,12 +66,6 @@ static bool has_profile(const struct guarding *self)
     return options_of(self)->output != NULL;
 }
 
-static bool check_profile(int result, struct error *error)
-{
-    return result == 0 ||
-           error_set(error, ERROR_SYSTEM, "the profile could not be written: %s", strerror(-result));
-}
-
 static bool begin_profile(struct guarding *self, struct error *error)
 {
     char source[sizeof self->conditions.start + EVENT_NAME + 64];
@@ -89,7 +84,7 @@ static bool begin_profile(struct guarding *self, struct error *error)
     about->numbers[0] = (unsigned)(device->chosen - device->cores);
     about->core_count = 1;
     pc_samples_about(&self->session, about);
-    return check_profile(profile_file_begin(self->context->out, about), error);
+    return profiling_wrote(profile_file_begin(self->context->out, about), error);
 }
 
 static bool add_sample(struct guarding *self, const struct guard_overrun *overrun, struct error *error)
@@ -123,35 +118,24 @@ static bool add_held(struct guarding *self, struct error *error)
 
 static bool end_profile(struct guarding *self, const struct error *why, struct error *error)
 {
+    FILE *out = self->context->out;
     struct profile_interval interval = {0};
     const struct guard_result *result = &self->guard.result;
-    bool failed = result->end == GUARD_FAILED;
-    char lost[] = "lost", interrupt[] = "Ctrl-C", time[] = "time", text[sizeof why->text];
+    const struct error none = {0};
     if (!add_held(self, error))
         return false;
     if (!has_profile(self) || profile_tally_is_empty(&self->tally))
         return true;
-    snprintf(text, sizeof text, "%s", why->text);
-    const struct profile_end end = {.known = true,
-                                    .elapsed_s = result->elapsed_s,
-                                    .samples = result->overruns,
-                                    .why = failed                           ? lost
-                                           : result->end == GUARD_CANCELLED ? interrupt
-                                                                            : time,
-                                    .error = failed ? text : NULL};
     if (!profile_tally_close(&self->tally, result->elapsed_s, &interval))
         return error_set(error, ERROR_SYSTEM, "out of memory");
-    int written = profile_file_add(self->context->out, &interval);
+    int written = profile_file_add(out, &interval);
     profile_interval_free(&interval);
-    return check_profile(written, error) && check_profile(profile_file_end(self->context->out, &end), error);
+    return profiling_wrote(written, error) &&
+           profiling_end(out, result->elapsed_s, result->overruns, result->end == GUARD_FAILED ? why : &none,
+                         result->end == GUARD_CANCELLED, error);
 }
 
 /* --- what the user sees --------------------------------------------------------------------------------- */
-
-static bool fails_to_write(struct error *error)
-{
-    return error_set(error, ERROR_UNWRITTEN, "the output could not be written");
-}
 
 static bool on_overrun(void *context, const struct guard_overrun *overrun, struct error *error)
 {
@@ -160,7 +144,7 @@ static bool on_overrun(void *context, const struct guard_overrun *overrun, struc
     command_has_result(self->context);
     return add_held(self, error) &&
            (overrun->is_elsewhere ? hold_sample(self, overrun) : add_sample(self, overrun, error)) &&
-           (guard_report_overrun(&self->report, overrun) || fails_to_write(error));
+           command_wrote(guard_report_overrun(&self->report, overrun), error);
 }
 
 static void on_returned(void *context, uint64_t number, uint64_t counted)
@@ -196,7 +180,7 @@ static bool print_begin(struct guarding *self, struct error *error)
                                          .budget = self->budget,
                                          .budget_s = self->wanted.seconds};
     self->has_begun = true;
-    return guard_report_begin(&self->report, conditions) || fails_to_write(error);
+    return command_wrote(guard_report_begin(&self->report, conditions), error);
 }
 
 /* --- the budget ----------------------------------------------------------------------------------------- */
@@ -353,11 +337,10 @@ static bool tell_change(struct guarding *self, struct error *error)
     if (!is_misjudged(self))
         return true;
     if (self->report.format != FORMAT_JSON)
-        return fprintf(out, "no verdict: %s, and the budget is a time\n", change) > 0 ||
-               fails_to_write(error);
+        return command_wrote(fprintf(out, "no verdict: %s, and the budget is a time\n", change) > 0, error);
     struct json_part line = json_part_new("clock");
     json_part_text(&line, "clock_change", change);
-    return json_part_write(out, line) || fails_to_write(error);
+    return command_wrote(json_part_write(out, line), error);
 }
 
 static bool print_end(struct guarding *self, const struct error *why, struct error *error)
@@ -367,7 +350,7 @@ static bool print_end(struct guarding *self, const struct error *why, struct err
     if (self->guard.result.calls > 0)
         command_has_result(self->context);
     return end_profile(self, why, error) && tell_change(self, error) &&
-           (guard_report_end(&self->report, &self->guard.result) || fails_to_write(error));
+           command_wrote(guard_report_end(&self->report, &self->guard.result), error);
 }
 
 static bool open_text(struct guarding *self, struct error *error)

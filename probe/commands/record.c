@@ -1,6 +1,7 @@
 /* record: samples of where the core is, written as a profile: of time, while it runs on, or of events, by a
  * counter that stops it. */
 #include "commands/command.h"
+#include "commands/profiling.h"
 #include "report/number.h"
 #include "report/profile_file.h"
 #include "report/progress.h"
@@ -27,12 +28,6 @@ static const struct options *options_of(const struct recording *self)
 
 /* --- the file ------------------------------------------------------------------------------------------- */
 
-static bool check_written(int result, struct error *error)
-{
-    return result == 0 ||
-           error_set(error, ERROR_SYSTEM, "the profile could not be written: %s", strerror(-result));
-}
-
 /* Whatever is in the file is worth keeping from the first interval on. */
 static bool write_interval(struct recording *self, size_t core, struct error *error)
 {
@@ -49,7 +44,7 @@ static bool write_interval(struct recording *self, size_t core, struct error *er
     int result = profile_file_add(self->context->out, &interval);
     profile_interval_free(&interval);
     command_has_result(self->context);
-    return check_written(result, error);
+    return profiling_wrote(result, error);
 }
 
 static bool write_contexts(struct recording *self, size_t core, enum profile_context kind,
@@ -69,7 +64,7 @@ static bool write_contexts(struct recording *self, size_t core, enum profile_con
     if (result == 0)
         result = profile_file_add_contexts(self->context->out, kind, &interval);
     profile_interval_free(&interval);
-    return check_written(result, error);
+    return profiling_wrote(result, error);
 }
 
 static bool write_intervals(struct recording *self, struct error *error)
@@ -81,21 +76,6 @@ static bool write_intervals(struct recording *self, struct error *error)
             !write_contexts(self, i, PROFILE_PROCESSES, error) || !write_interval(self, i, error))
             return false;
     return true;
-}
-
-static bool write_end(struct recording *self, const struct error *why, struct error *error)
-{
-    bool failed = why->kind != ERROR_NONE, cancelled = *self->context->around.cancel != 0;
-    char lost[] = "lost", interrupt[] = "Ctrl-C", time[] = "time", text[sizeof why->text];
-    snprintf(text, sizeof text, "%s", why->text);
-    const struct profile_end end = {.known = true,
-                                    .elapsed_s = self->pc_samples.elapsed_s,
-                                    .samples = self->samples,
-                                    .why = failed      ? lost
-                                           : cancelled ? interrupt
-                                                       : time,
-                                    .error = failed ? text : NULL};
-    return check_written(profile_file_end(self->context->out, &end), error);
 }
 
 /* --- what the user sees --------------------------------------------------------------------------------- */
@@ -190,7 +170,7 @@ static bool record(struct recording *self, struct error *error)
     struct pc_samples *pc_samples = &self->pc_samples;
     struct error why = {0};
     if (!pc_samples_take(pc_samples, error) ||
-        !check_written(profile_file_begin(self->context->out, &pc_samples->about), error))
+        !profiling_wrote(profile_file_begin(self->context->out, &pc_samples->about), error))
         return false;
     tell_every(self);
     if (!options_of(self)->request.quiet)
@@ -198,7 +178,9 @@ static bool record(struct recording *self, struct error *error)
     sample(self, &why);
     progress_clear(&self->progress);
     pc_samples_end(pc_samples, &why);
-    if (!write_intervals(self, error) || !write_end(self, &why, error))
+    if (!write_intervals(self, error) ||
+        !profiling_end(self->context->out, pc_samples->elapsed_s, self->samples, &why,
+                       *self->context->around.cancel != 0, error))
         return false;
     command_has_result(self->context);
     tell_end(self);

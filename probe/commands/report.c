@@ -1,7 +1,7 @@
 /* `report`: the shares of a profile that `record` wrote. No target is touched. */
 #include "commands/command.h"
 #include "commands/profile_input.h"
-#include "commands/profiling_page.h"
+#include "commands/profiling.h"
 #include "profile/call_tree.h"
 #include "profile/shares_diff.h"
 #include "report/profile_diff.h"

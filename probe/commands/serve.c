@@ -156,7 +156,7 @@ static bool take_stop(struct serve_command *self, unsigned pairs, bool look, str
         self->resumed_us = 0;
     if (!look && !calibrate(self, error))
         return false;
-    return fflush(out) == 0 || error_set(error, ERROR_UNWRITTEN, "the output could not be written");
+    return command_wrote(fflush(out) == 0, error);
 }
 
 static bool obey(struct serve_command *self, const char *line, struct error *error)

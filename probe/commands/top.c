@@ -2,7 +2,7 @@
  * list for each interval. The core is never stopped, unless a key measures the marked function. */
 #include "commands/cockpit.h"
 #include "commands/command.h"
-#include "commands/profiling_page.h"
+#include "commands/profiling.h"
 #include "profile/rolling.h"
 #include "profile/shares.h"
 #include "report/canvas.h"
@@ -366,11 +366,6 @@ static struct profile_report report_of(struct topping *self)
                                    .n = self->pc_samples.n};
 }
 
-static bool check_output(bool ok, struct error *error)
-{
-    return ok || error_set(error, ERROR_UNWRITTEN, "the output could not be written");
-}
-
 static void print_text(struct topping *self, FILE *out, size_t most)
 {
     struct rendering to = command_rendering(self->context);
@@ -444,12 +439,12 @@ static bool print_end(struct topping *self, bool was_shown, struct error *error)
     bool ok = true;
     if (was_shown) {
         self->within = false;
-        ok = make_shares(self, error) && check_output(print_head(self) && print_last(self), error);
+        ok = make_shares(self, error) && command_wrote(print_head(self) && print_last(self), error);
     } else if (options_of(self)->format == FORMAT_JSON) {
         struct json_part line = json_part_new("summary");
         json_part_unsigned(&line, "samples", self->samples);
         json_part_real(&line, "seconds", self->pc_samples.elapsed_s);
-        ok = check_output(json_part_write(self->context->out, line), error);
+        ok = command_wrote(json_part_write(self->context->out, line), error);
     }
     return ok;
 }
@@ -466,7 +461,7 @@ static bool show(struct topping *self, struct error *error)
             draw(self); /* the terminal may have another size */
         return self->paused || self->page.text != NULL || redraw(self, error);
     }
-    bool ok = make_shares(self, error) && check_output(print_list(self), error);
+    bool ok = make_shares(self, error) && command_wrote(print_list(self), error);
     rolling_clear(&self->rolling);
     command_has_result(self->context);
     return ok;
@@ -537,7 +532,7 @@ static bool top(struct topping *self, struct error *error)
     if (!plain && screen_open(&self->screen, STDIN_FILENO, STDOUT_FILENO)) {
         self->rolling.window = fmax((double)options->request.interval_ms / 1000, screen_s);
         draw(self);
-    } else if (!check_output(print_head(self), error)) {
+    } else if (!command_wrote(print_head(self), error)) {
         return false;
     }
     bool was_shown = self->screen.open;

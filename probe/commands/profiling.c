@@ -1,9 +1,11 @@
-/* The page of a profile: its flame graph, its shares, and the hottest functions annotated. */
-#include "commands/profiling_page.h"
+#include "commands/profiling.h"
 #include "profile/annotation.h"
 #include "profile/flame.h"
 #include "profile/stacks.h"
+#include "report/profile_file.h"
 #include "report/profile_page.h"
+
+#include <string.h>
 
 enum { HOT_MOST = 10 };
 static const double hot_part = 0.01;
@@ -63,6 +65,28 @@ bool profiling_page(FILE *out, const struct profile_report *report, struct symbo
     flame_free(&parts.flame);
     stacks_free(&parts.stacks);
     return ok;
+}
+
+bool profiling_wrote(int result, struct error *error)
+{
+    return result == 0 ||
+           error_set(error, ERROR_SYSTEM, "the profile could not be written: %s", strerror(-result));
+}
+
+bool profiling_end(FILE *out, double elapsed_s, uint64_t samples, const struct error *why, bool cancelled,
+                   struct error *error)
+{
+    bool failed = why->kind != ERROR_NONE;
+    char lost[] = "lost", interrupt[] = "Ctrl-C", time[] = "time", text[sizeof why->text];
+    snprintf(text, sizeof text, "%s", why->text);
+    const struct profile_end end = {.known = true,
+                                    .elapsed_s = elapsed_s,
+                                    .samples = samples,
+                                    .why = failed      ? lost
+                                           : cancelled ? interrupt
+                                                       : time,
+                                    .error = failed ? text : NULL};
+    return profiling_wrote(profile_file_end(out, &end), error);
 }
 
 bool profiling_sort(const struct options *options, bool contexts, enum shares_sort *out, struct error *error)

@@ -1,5 +1,5 @@
 /*
- * What `top` and `report` do with a profile: its page, and the order of its rows.
+ * What commands do with a profile: they write it, make its page, and sort its rows.
  */
 #pragma once
 
@@ -11,6 +11,12 @@
 #include <stdio.h>
 
 struct profile_report;
+
+/* `result` is that of profile_file.h. */
+bool profiling_wrote(int result, struct error *error);
+/* The last line of a profile: of a run that failed by `why`, or was cancelled, or whose time was over. */
+bool profiling_end(FILE *out, double elapsed_s, uint64_t samples, const struct error *why, bool cancelled,
+                   struct error *error);
 
 /* Its page; the shares are by function. That all of it could be written is checked with the output. */
 bool profiling_page(FILE *out, const struct profile_report *report, struct symbols *symbols,
