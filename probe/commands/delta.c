@@ -37,14 +37,14 @@ struct delta_command {
     struct progress progress;
     struct summary summary;
     struct slowest *slowest;  /* NULL: not wanted */
-    struct document document; /* the result; of JSON its lines are written as they come */
+    struct document document; /* the result; of JSON its lines are written at once */
     struct hit_times *times;  /* of --format html; NULL: none yet */
     uint64_t left_out;        /* hits that are not in the page's lines */
     double threshold;         /* of --baseline; 0: none */
     bool unwritten;           /* the output could not be written */
 };
 
-/* Over all passes, with those before that do not count; 0: as many as come. */
+/* Over all passes, with those before that do not count; 0: without a limit. */
 static uint64_t wanted_hits(const struct delta_command *self)
 {
     const struct options *options = self->context->options;
@@ -150,7 +150,7 @@ static bool check_writes_of_boot(struct session *session, struct error *error)
 /* Of a run that ends when it is precise enough, unless the user says other limits. */
 static const double precise_s = 60;
 
-/* A verdict is clear when chance is small beside the threshold. */
+/* A verdict is clear when chance is small against the threshold. */
 static double precision_wanted(const struct delta_command *self)
 {
     const struct options *options = self->context->options;
@@ -387,13 +387,31 @@ static int end_run(struct delta_command *self, struct verdict_output *check, boo
     return command_end(ok, code, self->unwritten, after, error);
 }
 
+/* `within`: in a session that is open and stays so. */
+static int run_delta(struct delta_command *self, bool within, struct error *error)
+{
+    const struct context *context = self->context;
+    struct session *session = self->session;
+    struct verdict_output *check = NULL;
+    struct error after = {0};
+    if (!context->options->request.quiet)
+        progress_begin(&self->progress, stderr);
+    bool ok = (within || (verdict_output_begin(self, &check, error) && program_open(session, error))) &&
+              find_region(self, error) && (within || program_open_target(session, error)) &&
+              measure_region(self, error);
+    if (within)
+        (void)session_undo(session, &after);
+    else if (session_close(session, &after))
+        session_forgive(session, error);
+    int code = end_run(self, check, ok, &after, error);
+    free(check);
+    return code;
+}
+
 bool delta_within(struct session *session, const struct context *context, struct error *error)
 {
     struct delta_command self = {.context = context, .session = session};
-    struct error after = {0};
-    bool ok = find_region(&self, error) && measure_region(&self, error);
-    (void)session_undo(session, &after);
-    return end_run(&self, NULL, ok, &after, error) == EXIT_DONE;
+    return run_delta(&self, true, error) == EXIT_DONE;
 }
 
 int command_delta(const struct context *context, struct error *error)
@@ -403,16 +421,5 @@ int command_delta(const struct context *context, struct error *error)
                               .needs_name = command_names(context->options),
                               .may_stop = true};
     struct delta_command self = {.context = context, .session = &session};
-    struct verdict_output *check = NULL;
-    struct error after = {0};
-    if (!context->options->request.quiet)
-        progress_begin(&self.progress, stderr);
-    bool ok = verdict_output_begin(&self, &check, error) && program_open(&session, error) &&
-              find_region(&self, error) && program_open_target(&session, error) &&
-              measure_region(&self, error);
-    if (session_close(&session, &after))
-        session_forgive(&session, error);
-    int code = end_run(&self, check, ok, &after, error);
-    free(check);
-    return code;
+    return run_delta(&self, false, error);
 }

@@ -315,13 +315,26 @@ static int end_run(struct lines_command *self, bool ok, const struct error *afte
     return command_end(ok, code, self->unwritten, after, error);
 }
 
+/* `within`: in a session that is open and stays so. */
+static int run_lines(struct lines_command *self, bool within, struct error *error)
+{
+    struct session *session = self->session;
+    struct error after = {0};
+    if (!session->request->quiet)
+        progress_begin(&self->progress, stderr);
+    bool ok = (within || program_open(session, error)) && find_function(self, error) &&
+              (within || program_open_target(session, error)) && measure_function(self, error);
+    if (within)
+        (void)session_undo(session, &after);
+    else if (session_close(session, &after))
+        session_forgive(session, error);
+    return end_run(self, ok, &after, error);
+}
+
 bool lines_within(struct session *session, const struct context *context, struct error *error)
 {
     struct lines_command self = {.context = context, .session = session};
-    struct error after = {0};
-    bool ok = find_function(&self, error) && measure_function(&self, error);
-    (void)session_undo(session, &after);
-    return end_run(&self, ok, &after, error) == EXIT_DONE;
+    return run_lines(&self, true, error) == EXIT_DONE;
 }
 
 int command_lines(const struct context *context, struct error *error)
@@ -331,12 +344,5 @@ int command_lines(const struct context *context, struct error *error)
                               .needs_name = command_names(context->options),
                               .may_stop = true};
     struct lines_command self = {.context = context, .session = &session};
-    struct error after = {0};
-    if (!context->options->request.quiet)
-        progress_begin(&self.progress, stderr);
-    bool ok = program_open(&session, error) && find_function(&self, error) &&
-              program_open_target(&session, error) && measure_function(&self, error);
-    if (session_close(&session, &after))
-        session_forgive(&session, error);
-    return end_run(&self, ok, &after, error);
+    return run_lines(&self, false, error);
 }

@@ -3,6 +3,7 @@
 #include "base/random.h"
 #include "engine/engine.h"
 #include "report/number.h"
+#include "run/engine_use.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -230,62 +231,78 @@ static bool judge(struct survey_region *region, uint64_t before, const struct er
     return why->kind == ERROR_NONE || is_its_own(why->kind) || error_copy(error, why);
 }
 
+struct turn {
+    struct turns *turns;
+    struct survey_region *region;
+    bool follows;
+};
+
+static bool use_turn(void *context, struct engine *engine, const struct deadline *deadline,
+                     struct error *error)
+{
+    const struct turn *turn = context;
+    struct survey_region *region = turn->region;
+    int64_t begun_us = deadline_now_us();
+    bool ok = take_passes(turn->turns, region, turn->follows, engine, deadline, error);
+    region->quick = deadline_now_us() - begun_us < turn->turns->slice_us;
+    snprintf(region->limit, sizeof region->limit, "%s", engine->limit);
+    return ok;
+}
+
 static bool take_turn(struct turns *turns, struct survey_region *region, bool follows, struct error *error)
 {
     struct session *session = turns->session;
+    struct turn turn = {.turns = turns, .region = region, .follows = follows};
     struct error why = {0}, after = {0};
     uint64_t before = has_hits(region) ? region->summary->hits : 0;
-    struct engine *engine = session_engine(session, error);
-    if (engine == NULL)
+    if (!begin_region(turns, region, error))
         return false;
-    struct deadline deadline = session_deadline(session);
-    if (!begin_region(turns, region, error)) {
-        engine->ops->free(engine);
-        return false;
-    }
     if (!follows)
         nap(turns);
-    int64_t begun_us = deadline_now_us();
-    (void)take_passes(turns, region, follows, engine, &deadline, &why);
-    region->quick = deadline_now_us() - begun_us < turns->slice_us;
-    bool sound = session_end_engine(turns->session, engine, &why, &after);
+    bool sound = engine_use_quietly(session, use_turn, &turn, &why, &after);
     region->summary->slept = region->summary->slept || session->device.slept;
-    snprintf(region->limit, sizeof region->limit, "%s", engine->limit);
-    engine->ops->free(engine);
     if (!judge(region, before, &why, error))
         return sound ? false : error_add(error, &after);
     return sound || error_copy(error, &after);
 }
 
-/* --- looking for those that were not reached ------------------------------------------------------------ */
+/* --- the search for those that were not reached ------------------------------------------------------------
+ */
+
+struct search {
+    const struct engine_scout *scout;
+    struct engine_found found;
+    bool is_found;
+};
+
+static bool use_search(void *context, struct engine *engine, const struct deadline *deadline,
+                       struct error *error)
+{
+    struct search *search = context;
+    search->is_found = engine->ops->scout(engine, search->scout, &search->found, deadline, error);
+    return search->is_found;
+}
 
 /* Waits until one of the regions is reached, for at most *left_us, which is reduced. *n: how many could be
  * watched; *which NULL: none was reached. */
 static bool look_for(struct turns *turns, struct survey_region *const *group, size_t *n, int64_t *left_us,
                      struct survey_region **which, struct error *error)
 {
-    struct session *session = turns->session;
     const struct region *regions[ENGINE_SCOUTED];
     const struct engine_sink sink = {.context = turns, .tick = on_look};
     struct error why = {0}, after = {0};
-    struct engine_found found = {0};
-    struct engine *engine = session_engine(session, error);
-    *which = NULL;
-    if (engine == NULL)
-        return false;
     for (size_t i = 0; i < *n; i++)
         regions[i] = &group[i]->named.region;
     const struct engine_scout scout = {
         .regions = regions, .n = *n, .timeout_ms = *left_us / 1000 + 1, .sink = &sink};
-    struct deadline deadline = session_deadline(session);
-    if (engine->ops->scout(engine, &scout, &found, &deadline, &why))
-        *which = group[found.which];
-    *left_us -= found.waited_us;
-    for (size_t i = 0; i < found.watched && i < *n; i++)
-        group[i]->waited_us += found.waited_us;
-    bool sound = session_end_engine(turns->session, engine, &why, &after);
-    engine->ops->free(engine);
-    *n = found.watched > 0 && found.watched < *n ? found.watched : *n;
+    struct search search = {.scout = &scout};
+    bool sound = engine_use_quietly(turns->session, use_search, &search, &why, &after);
+    size_t watched = search.found.watched;
+    *which = search.is_found ? group[search.found.which] : NULL;
+    *left_us -= search.found.waited_us;
+    for (size_t i = 0; i < watched && i < *n; i++)
+        group[i]->waited_us += search.found.waited_us;
+    *n = watched > 0 && watched < *n ? watched : *n;
     if (why.kind == ERROR_ADDRESS || why.kind == ERROR_NO_COMPARATOR) {
         *which = group[0]; /* its own turn says why */
         why = (struct error){0};
@@ -343,7 +360,7 @@ static bool look_round(struct turns *turns, struct part part, struct error *erro
     struct survey_region *group[ENGINE_SCOUTED];
     for (size_t i = part.from; i < part.to && !is_over(turns);) {
         size_t n = 0, end = i;
-        size_t behind[ENGINE_SCOUTED] = {0}; /* where to go on after so many of the group */
+        size_t behind[ENGINE_SCOUTED] = {0}; /* where to go on after this many of the group */
         for (; end < part.to && n < ENGINE_SCOUTED; end++) {
             struct survey_region *region = &regions->at[end];
             if (region->seen || has_enough(turns, region))
@@ -383,7 +400,7 @@ static bool is_left(const struct turns *turns, struct part part)
     return false;
 }
 
-/* A slice of which so many functions have ROUNDS each in the time. */
+/* A slice of which each of these functions has ROUNDS in the time. */
 static int64_t slice_of(const struct turns *turns, int64_t us, size_t functions)
 {
     int64_t each = us / ((int64_t)(ROUNDS * passes_of(turns)) * (int64_t)(functions + 1));
