@@ -34,21 +34,37 @@ static bool is_json(const struct doctor_command *self)
     return self->context->options->format == FORMAT_JSON;
 }
 
-/* ---- which lines of the program write the counter: a watchpoint tells on a Cortex-M; of an A or R core the
- * ELF is searched for instructions that can */
+/* ---- which lines of the program write the counter: a watchpoint shows it on a Cortex-M; of an A or R core
+ * the ELF is searched for instructions that can */
 
 enum { CANDIDATES = 6, PLACE = 512, STATE = 256 };
+
+/* A fact: its line of JSON, or a row of text. */
+static void put(const struct doctor_command *self, struct json_part line, const char *what, const char *name,
+                const char *text)
+{
+    FILE *out = self->context->out;
+    char left[LEFT];
+    if (is_json(self)) {
+        json_part_write(out, line);
+        return;
+    }
+    json_decref(line.json);
+    snprintf(left, sizeof left, "  %-15s %-10s ", what, name);
+    fold_beside(out, terminal_columns(out), left, text);
+}
 
 static void tell(const struct doctor_command *self, const char *text)
 {
     FILE *out = self->context->out;
-    if (!is_json(self)) {
-        fold_beside(out, terminal_columns(out), "  ", text);
-        return;
-    }
     struct json_part line = json_part_new("note");
     json_part_text(&line, "text", text);
-    json_part_write(out, line);
+    if (is_json(self)) {
+        json_part_write(out, line);
+        return;
+    }
+    json_decref(line.json);
+    fold_beside(out, terminal_columns(out), "  ", text);
 }
 
 /* "writes.c:76 (write_it+0x12), 0x0800041E", or the address alone. */
@@ -59,14 +75,6 @@ static void place_of(const struct doctor_command *self, uint64_t address, char *
     snprintf(digits, sizeof digits, "0x%08" PRIX64, address);
     snprintf(out, size, "%s%s%s", strcmp(place, digits) == 0 ? "" : place,
              strcmp(place, digits) == 0 ? "" : ", ", digits);
-}
-
-static void print_row(const struct doctor_command *self, const char *what, const char *name, const char *text)
-{
-    FILE *out = self->context->out;
-    char left[LEFT];
-    snprintf(left, sizeof left, "  %-15s %-10s ", what, name);
-    fold_beside(out, terminal_columns(out), left, text);
 }
 
 /* A line of JSON that names an instruction; the caller adds what its method knows. */
@@ -89,12 +97,8 @@ static struct json_part writer_line(const struct doctor_command *self, const cha
 static void put_candidate(const struct doctor_command *self, const char *name, uint64_t address)
 {
     char place[PLACE];
-    if (is_json(self)) {
-        json_part_write(self->context->out, writer_line(self, name, address, "code"));
-        return;
-    }
     place_of(self, address, place, sizeof place);
-    print_row(self, "may write it", name, place);
+    put(self, writer_line(self, name, address, "code"), "may write it", name, place);
 }
 
 static void tell_candidates(const struct doctor_command *self, size_t n)
@@ -174,17 +178,13 @@ static size_t gather(const struct doctor_command *self, const struct writers *wr
 static void put_seen(const struct doctor_command *self, const struct seen *seen)
 {
     char place[PLACE], text[PLACE + 64];
-    if (is_json(self)) {
-        struct json_part line = writer_line(self, seen->name, seen->at, "watchpoint");
-        json_part_bool(&line, "exact", seen->exact);
-        json_part_unsigned(&line, "times", seen->times);
-        json_part_write(self->context->out, line);
-        return;
-    }
+    struct json_part line = writer_line(self, seen->name, seen->at, "watchpoint");
+    json_part_bool(&line, "exact", seen->exact);
+    json_part_unsigned(&line, "times", seen->times);
     place_of(self, seen->at, place, sizeof place);
     snprintf(text, sizeof text, "%s%s: %u time%s", seen->exact ? "" : "at or a few instructions before ",
              place, seen->times, seen->times == 1 ? "" : "s");
-    print_row(self, "written by", seen->name, text);
+    put(self, line, "written by", seen->name, text);
 }
 
 static void list_watched(const struct writers *writers, char *out, size_t size)
@@ -288,22 +288,33 @@ static void name_stoppers(const struct doctor_command *self)
 
 static void put_core(struct doctor_command *self)
 {
+    FILE *out = self->context->out;
     const struct device *device = &self->session.device;
     const struct core *core = &device->chosen->core;
-    struct json_part line = json_part_new("core");
+    unsigned number = (unsigned)(device->chosen - device->cores);
     char link[128];
+    if (!is_json(self)) {
+        fprintf(out, "core %u   %s", number, core->name);
+        if (core->debug_base != 0)
+            fprintf(out, "   debug 0x%08" PRIX64, core->debug_base);
+        if (core->pmu_base != 0)
+            fprintf(out, "   PMU 0x%08" PRIX64, core->pmu_base);
+        fprintf(out, "\n\n");
+        return;
+    }
+    struct json_part line = json_part_new("core");
     link_describe(self->session.link, link, sizeof link);
-    json_command_header(self->context->out, "doctor", link);
-    json_part_unsigned(&line, "number", (uint64_t)(device->chosen - device->cores));
+    json_command_header(out, "doctor", link);
+    json_part_unsigned(&line, "number", number);
     json_part_text(&line, "name", core->name);
     if (core->debug_base != 0)
         json_part_hex(&line, "debug_base", core->debug_base);
     if (core->pmu_base != 0)
         json_part_hex(&line, "pmu_base", core->pmu_base);
-    json_part_write(self->context->out, line);
+    json_part_write(out, line);
 }
 
-static void put_tests(FILE *out, const struct diagnosis *diagnosis)
+static void put_tests(const struct doctor_command *self, const struct diagnosis *diagnosis)
 {
     static const char *const findings[] = {
         [FINDING_OK] = "ok", [FINDING_BAD] = "bad", [FINDING_UNKNOWN] = "unknown"};
@@ -314,36 +325,37 @@ static void put_tests(FILE *out, const struct diagnosis *diagnosis)
         json_part_text(&line, "finding", findings[test->finding]);
         json_part_text(&line, "state", test->state);
         json_part_text(&line, "detail", test->detail);
-        json_part_write(out, line);
+        put(self, line, test->name, test->state, test->detail);
     }
 }
 
-static void put_counter(FILE *out, const struct device *device, uint64_t first, uint64_t second, int ms)
+static void put_counter(const struct doctor_command *self, uint64_t first, uint64_t second, int ms)
 {
+    const struct device *device = &self->session.device;
+    const char *name = device->reading.counters[0].name, *state = device->block->state;
     struct json_part line = json_part_new("counter");
-    json_part_text(&line, "name", device->reading.counters[0].name);
+    char text[256];
+    json_part_text(&line, "name", name);
     json_part_text(&line, "text", device->block->text);
-    json_part_text(&line, "state", device->block->state);
+    json_part_text(&line, "state", state);
     json_part_unsigned(&line, "first", first);
     json_part_unsigned(&line, "second", second);
     json_part_unsigned(&line, "ms", (uint64_t)ms);
     json_part_bool(&line, "moves", first != second);
-    json_part_write(out, line);
+    snprintf(text, sizeof text, "%s: %" PRIu64 ", and %d ms later %" PRIu64, name, first, ms, second);
+    put(self, line, "counter", first != second ? "ok" : "STANDS", text);
+    if (!is_json(self))
+        fprintf(self->context->out, "  %-15s %-10s %s\n", "found", state, device->block->text);
 }
 
 static void put_written(struct doctor_command *self, const struct error *why)
 {
-    FILE *out = self->context->out;
     const struct counter_block *block = written_block(self);
-    if (is_json(self)) {
-        struct json_part line = json_part_new("counter");
-        json_part_text(&line, "name", block != NULL ? block->counters[0].name : "");
-        json_part_text(&line, "text", block != NULL ? block->text : "");
-        json_part_bool(&line, "written", true);
-        json_part_write(out, line);
-    } else {
-        fprintf(out, "  %-15s %-10s %s\n", "counter", "WRITTEN", block != NULL ? block->text : "");
-    }
+    struct json_part line = json_part_new("counter");
+    json_part_text(&line, "name", block != NULL ? block->counters[0].name : "");
+    json_part_text(&line, "text", block != NULL ? block->text : "");
+    json_part_bool(&line, "written", true);
+    put(self, line, "counter", "WRITTEN", block != NULL ? block->text : "");
     name_writers(self, why);
 }
 
@@ -368,28 +380,7 @@ static bool put_summary(const struct doctor_command *self, const struct diagnosi
     }
     if (self->calibration != NULL)
         json_part_object(&line, "columns", calibrate_columns(self->calibration));
-    return json_part_write(self->context->out, line) ||
-           error_set(error, ERROR_UNWRITTEN, "the output could not be written");
-}
-
-static void print_core(FILE *out, const struct device *device)
-{
-    const struct core *core = &device->chosen->core;
-    fprintf(out, "core %d   %s", (int)(device->chosen - device->cores), core->name);
-    if (core->debug_base != 0)
-        fprintf(out, "   debug 0x%08" PRIX64, core->debug_base);
-    if (core->pmu_base != 0)
-        fprintf(out, "   PMU 0x%08" PRIX64, core->pmu_base);
-    fprintf(out, "\n\n");
-}
-
-static void print_tests(FILE *out, const struct diagnosis *diagnosis)
-{
-    for (size_t i = 0; i < diagnosis->n; i++) {
-        char left[LEFT];
-        snprintf(left, sizeof left, "  %-15s %-10s ", diagnosis->tests[i].name, diagnosis->tests[i].state);
-        fold_beside(out, terminal_columns(out), left, diagnosis->tests[i].detail);
-    }
+    return command_wrote(json_part_write(self->context->out, line), error);
 }
 
 /* *second equals *first if the counter stood still for *ms. */
@@ -449,7 +440,6 @@ static bool counts_at_stops(struct doctor_command *self, struct error *error)
 /* The counter itself: on a running core it moves between two reads. */
 static bool try_counter(struct doctor_command *self, struct error *error)
 {
-    FILE *out = self->context->out;
     struct device *device = &self->session.device;
     const struct core *counted = &device_counted(device)->core;
     uint64_t first, second, status;
@@ -468,18 +458,9 @@ static bool try_counter(struct doctor_command *self, struct error *error)
     if (!read_twice(device, &first, &second, &ms, &deadline, error) ||
         !ledger_read(device->ledger, core_status_register(counted), &status, &deadline, error))
         return false;
-    const char *name = device->reading.counters[0].name;
-    bool moves = first != second;
-    if (is_json(self)) {
-        put_counter(out, device, first, second, ms);
-        name_own_writes(self);
-        return check_movement(self, moves, status, error);
-    }
-    fprintf(out, "  %-15s %-10s %s: %" PRIu64 ", and %d ms later %" PRIu64 "\n", "counter",
-            moves ? "ok" : "STANDS", name, first, ms, second);
-    fprintf(out, "  %-15s %-10s %s\n", "found", device->block->state, device->block->text);
+    put_counter(self, first, second, ms);
     name_own_writes(self);
-    return check_movement(self, moves, status, error);
+    return check_movement(self, first != second, status, error);
 }
 
 static bool mend(struct doctor_command *self, const struct diagnosis *diagnosis, struct error *error)
@@ -536,20 +517,16 @@ static void put_register(void *context, const struct proof_register *it)
     bool left = it->moves == NULL;
     const char *why = left ? "" : it->moves;
     char text[256];
-    if (is_json(self)) {
-        struct json_part line = json_part_new("register");
-        json_part_text(&line, "name", it->name);
-        json_part_hex(&line, "address", it->offset);
-        json_part_hex(&line, "before", it->before);
-        json_part_hex(&line, "after", it->after);
-        json_part_bool(&line, "left", left);
-        json_part_text(&line, "reason", why);
-        json_part_write(self->context->out, line);
-        return;
-    }
+    struct json_part line = json_part_new("register");
+    json_part_text(&line, "name", it->name);
+    json_part_hex(&line, "address", it->offset);
+    json_part_hex(&line, "before", it->before);
+    json_part_hex(&line, "after", it->after);
+    json_part_bool(&line, "left", left);
+    json_part_text(&line, "reason", why);
     snprintf(text, sizeof text, "0x%08" PRIX64 "%s%s: 0x%" PRIX64 " became 0x%" PRIX64 "%s%s", it->offset,
              it->name[0] != '\0' ? ", " : "", it->name, it->before, it->after, left ? "" : ": ", why);
-    print_row(self, "", left ? "LEFT" : "moved", text);
+    put(self, line, "", left ? "LEFT" : "moved", text);
 }
 
 static void print_verdict(const struct doctor_command *self)
@@ -565,7 +542,7 @@ static void print_verdict(const struct doctor_command *self)
                  unseen);
     else
         snprintf(text, sizeof text, "all %zu registers are as before%s%s", proof->compared, moved, unseen);
-    print_row(self, "restored", proof->left > 0 ? "NOT ALL" : "ok", text);
+    put(self, (struct json_part){0}, "restored", proof->left > 0 ? "NOT ALL" : "ok", text);
 }
 
 static bool prove(struct doctor_command *self, struct error *error)
@@ -592,48 +569,41 @@ static bool look_closer(struct doctor_command *self, struct error *error)
     return self->context->options->prove ? prove(self, error) : try_counter(self, error);
 }
 
-static bool examine_as_json(struct doctor_command *self, bool *healthy, struct error *error)
+/* Why the counters cannot be read, and what can be done. */
+static void tell_reason(const struct doctor_command *self, const struct diagnosis *diagnosis)
 {
-    struct diagnosis diagnosis;
-    struct deadline deadline = session_deadline(&self->session);
-    put_core(self);
-    if (!doctor_examine(&self->session.device, self->session.device.chosen, &diagnosis, &deadline, error))
-        return false;
-    put_tests(self->context->out, &diagnosis);
-    *healthy = diagnosis.healthy;
-    bool mending = !diagnosis.healthy && diagnosis.mendable && self->context->options->mend;
-    bool closer = diagnosis.healthy || self->context->options->prove || self->calibration != NULL;
-    return (!closer || look_closer(self, error)) && (!mending || mend(self, &diagnosis, error)) &&
-           put_summary(self, &diagnosis, mending, error);
+    FILE *out = self->context->out;
+    char reason[sizeof diagnosis->reason + 64];
+    if (is_json(self)) /* the summary says it */
+        return;
+    snprintf(reason, sizeof reason, "The counters cannot be read: %s.", diagnosis->reason);
+    fputc('\n', out);
+    fold_text(out, terminal_columns(out), INDENT, reason);
+    fold_text(out, terminal_columns(out), INDENT, diagnosis->advice);
 }
 
 static bool examine(struct doctor_command *self, bool *healthy, struct error *error)
 {
-    FILE *out = self->context->out;
+    const struct options *options = self->context->options;
+    struct device *device = &self->session.device;
     struct diagnosis diagnosis;
     struct deadline deadline = session_deadline(&self->session);
-    if (is_json(self))
-        return examine_as_json(self, healthy, error);
-    print_core(out, &self->session.device);
-    if (!doctor_examine(&self->session.device, self->session.device.chosen, &diagnosis, &deadline, error))
+    put_core(self);
+    if (!doctor_examine(device, device->chosen, &diagnosis, &deadline, error))
         return false;
-    print_tests(out, &diagnosis);
+    put_tests(self, &diagnosis);
     *healthy = diagnosis.healthy;
-    if (diagnosis.healthy)
-        return look_closer(self, error);
-    char reason[sizeof diagnosis.reason + 64];
-    snprintf(reason, sizeof reason, "The counters cannot be read: %s.", diagnosis.reason);
-    fputc('\n', out);
-    fold_text(out, terminal_columns(out), INDENT, reason);
-    fold_text(out, terminal_columns(out), INDENT, diagnosis.advice);
-    if (self->context->options->prove || self->calibration != NULL)
-        return look_closer(self, error);
-    if (!diagnosis.mendable)
-        return true;
-    if (self->context->options->mend)
-        return mend(self, &diagnosis, error);
-    fprintf(out, "To mend it and leave it so:  pmu-probe -C %d doctor --mend\n",
-            (int)(self->session.device.chosen - self->session.device.cores));
+    bool closer = diagnosis.healthy || options->prove || self->calibration != NULL;
+    bool mendable = !diagnosis.healthy && diagnosis.mendable, mending = mendable && options->mend;
+    if (!diagnosis.healthy)
+        tell_reason(self, &diagnosis);
+    if ((closer && !look_closer(self, error)) || (mending && !mend(self, &diagnosis, error)))
+        return false;
+    if (is_json(self))
+        return put_summary(self, &diagnosis, mending, error);
+    if (mendable && !mending && !closer)
+        fprintf(self->context->out, "To mend it and leave it so:  pmu-probe -C %d doctor --mend\n",
+                (int)(device->chosen - device->cores));
     return true;
 }
 
@@ -674,7 +644,7 @@ int command_doctor(const struct context *context, struct error *error)
         error->kind = ERROR_WRITER_SOUGHT;
     if (!session_finish(&self.session, ok, error))
         return found ? EXIT_UNHEALTHY : error_exit_code(error->kind);
-    if (options->prove) /* a lock that a measurement opens is no finding here */
+    if (options->prove) /* a lock that a measurement opens is not a finding here */
         return self.proof.left == 0 ? EXIT_DONE : EXIT_UNHEALTHY;
     return healthy || options->mend || measures ? EXIT_DONE : EXIT_UNHEALTHY;
 }
