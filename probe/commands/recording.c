@@ -1,4 +1,4 @@
-/* --wire and -p replay: a run whose link is recorded, or comes from a recording. */
+/* --wire and -p replay: a run whose link is recorded, or is a recording. */
 #include "commands/command.h"
 #include "report/json.h"
 #include "wire/wire.h"

@@ -1,4 +1,4 @@
-/* reset: starts the program anew; with --halt it stands at its first instruction afterwards. */
+/* reset: starts the program anew; with --halt it is at its first instruction afterwards. */
 #include "commands/command.h"
 #include "device/release.h"
 #include "run/program.h"
@@ -18,7 +18,7 @@ static bool print_place(struct session *session, FILE *out, struct error *error)
     return true;
 }
 
-/* After a second look: a breakpoint instruction of the program's own stops it at once. */
+/* It is read once more: a breakpoint instruction of the program itself stops it at once. */
 static bool print_running(struct session *session, FILE *out, struct error *error)
 {
     struct deadline deadline = session_deadline(session);

@@ -110,7 +110,7 @@ static bool look_at_core(struct session *session, struct device_core *core, stru
                         core->core.name, halted ? "is halted" : "", set);
 }
 
-/* What a run whose journal is not here, or does not tell all, may have left. */
+/* What a run whose journal is not here, or is cut, may have left. */
 static bool look_at_cores(struct session *session, struct error *error)
 {
     bool ok = true;
@@ -158,7 +158,7 @@ static void keep_journal(struct session *session, const struct journal_file *fil
         log_line(session->around->log, "%s", none.text);
 }
 
-/* The journal of this run does not tell all. */
+/* The journal of this run may be cut. */
 static bool look_for_more(const struct restore_command *self, struct session *session, struct error *error)
 {
     if (!self->file.cut)

@@ -143,7 +143,7 @@ static void fill_row(const struct survey_command *self, struct survey_region *re
     counting_summary(&self->counting, summary->conditions.clock_hz, summary);
 }
 
-/* Of the file of --baseline; NULL: it has no such region. */
+/* Of the file of --baseline; NULL: it lacks this region. */
 static const struct baseline *find_before(const struct survey_command *self,
                                           const struct survey_region *region)
 {

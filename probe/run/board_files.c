@@ -38,7 +38,7 @@ void board_files_find(struct board_files *self)
         }
 }
 
-/* The name of a board's file that was named without its ending; NULL: it is no board's, or a file here. */
+/* The name of a board's file that was named without its ending; NULL: it is not a board's, or a file here. */
 static const char *name_of(const struct board_files *self, const char *name, char out[BOARD_NAME])
 {
     char path[BOARD_PATH + BOARD_NAME];

@@ -1,5 +1,5 @@
 /*
- * OpenOCD's files for boards that come with pmu-probe, where `make install` or the source tree has them,
+ * OpenOCD's files for boards, part of pmu-probe, where `make install` or the source tree has them,
  * relative to this program. -f finds them by name.
  */
 #pragma once

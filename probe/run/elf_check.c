@@ -154,7 +154,7 @@ static bool stops_there(enum error_kind kind)
            kind == ERROR_FOREIGN_STOP || kind == ERROR_RESET || kind == ERROR_SYSTEM;
 }
 
-/* What a look at memory cannot tell, of a command that does not stop the core. */
+/* What memory alone does not show, of a command that does not stop the core. */
 static const char *cached(struct session *session)
 {
     return !session->may_stop && may_see_more(session)
@@ -209,7 +209,7 @@ bool elf_check_is_there(struct session *session)
            check_code(session, &other) && elf_memory_is_whole(session, session->request->load_offset);
 }
 
-/* Undoes what it did to look through the core. */
+/* Undoes what it did to read through the core. */
 static bool let_go(struct session *session, struct error *error)
 {
     if (!session->elf.by_core)
@@ -221,7 +221,7 @@ static bool let_go(struct session *session, struct error *error)
     return true;
 }
 
-/* The bytes where the core is tell how far the program was moved. The run begins anew with that. */
+/* The bytes where the core is show how far the program was moved. The run begins anew with that. */
 static void find_moved(struct session *session, struct error *error)
 {
     uint64_t by;

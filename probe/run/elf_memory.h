@@ -1,5 +1,5 @@
 /*
- * The program's file beside the target's memory, piece by piece.
+ * The program's file against the target's memory, piece by piece.
  */
 #pragma once
 

@@ -16,7 +16,7 @@ struct elf_files {
         int64_t changed_ns;
     } files[ELF_FILES];
     size_t n;
-    unsigned entries; /* that were looked at */
+    unsigned entries; /* that were read */
 };
 
 extern const char elf_folders[]; /* for messages */

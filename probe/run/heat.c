@@ -62,7 +62,7 @@ static bool sample_running(struct session *session, struct progress *progress, i
     return ok || error_copy(error, &why);
 }
 
-/* Through a debugger that has the session's core, which stands. */
+/* Through a debugger that has the session's core, which is halted. */
 static bool sample_halting(struct session *session, struct progress *progress, int64_t us,
                            struct profile_tally *tally, struct error *error)
 {

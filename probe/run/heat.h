@@ -13,7 +13,7 @@ bool heat_choose(struct survey_regions *regions, struct session *session, struct
                  struct error *error);
 struct heat {
     uint64_t samples; /* with and without an address; 0: the program could not be sampled */
-    size_t hot;       /* so many regions had some */
+    size_t hot;       /* regions that had some */
     int64_t took_us;
     char none[256]; /* why `hot` is 0 */
 };

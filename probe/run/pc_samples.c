@@ -88,7 +88,7 @@ static bool choose_every(struct pc_samples *self, const struct counter_pick *eve
            event_sampler_measure(device, n, &self->event_rate, every, deadline, error);
 }
 
-/* A stop comes late after such a write. Unlike other commands, record prints no notes of the counter. */
+/* A stop is late after such a write. Unlike other commands, record prints no notes of the counter. */
 static void tell_own_writes(const struct pc_samples *self)
 {
     const char *what = self->session.measured.own_write;
@@ -265,7 +265,7 @@ static void tell_left_out(const struct pc_samples *self, const struct device_cor
                 terminal_text(clean, sizeof clean, why->text));
 }
 
-/* With -a a core that has no such register, or no power, is no failure. */
+/* With -a a core without this register, or without power, is not a failure. */
 static bool may_be_left_out(const struct error *why)
 {
     return why->kind == ERROR_NO_COUNTER || why->kind == ERROR_ASLEEP;
@@ -327,7 +327,7 @@ bool pc_samples_take(struct pc_samples *self, struct error *error)
 
 /* --- sampling ------------------------------------------------------------------------------------------- */
 
-/* Ctrl-C ends the run behind a list, and does not cancel it. */
+/* Ctrl-C ends the run after a list, and does not cancel it. */
 static struct deadline uncancelled(const struct pc_samples *self)
 {
     struct deadline deadline = session_deadline(&self->session);
@@ -433,7 +433,7 @@ bool pc_samples_pause(struct pc_samples *self, struct error *error)
     return session_undo(&self->session, error);
 }
 
-/* The samples of the time in between are no missing ones. */
+/* No samples are missing of the time in between. */
 bool pc_samples_go_on(struct pc_samples *self, struct error *error)
 {
     struct pc_samples_core *core = &self->cores[0];
@@ -446,7 +446,7 @@ bool pc_samples_go_on(struct pc_samples *self, struct error *error)
 void pc_samples_end(struct pc_samples *self, struct error *why)
 {
     bool ok = why->kind == ERROR_NONE;
-    if (why->kind == ERROR_LINK_LOST) /* the link's silence after Ctrl-C is no failure */
+    if (why->kind == ERROR_LINK_LOST) /* the link's silence after Ctrl-C is not a failure */
         session_forgive(&self->session, why);
     if (why->kind == ERROR_CANCELLED)
         error_clear(why);

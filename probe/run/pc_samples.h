@@ -33,7 +33,7 @@ struct pc_samples {
     struct halt_sampler halts; /* in place of the cores' samplers, if `by_halts` */
     bool by_halts;             /* since pc_samples_open */
     struct event_sampler stops[EVENT_STOP_WAYS], *by_stops; /* in place of the cores' samplers; NULL: not */
-    bool told_handler;                                      /* that they come in an interrupt's handler */
+    bool told_handler;                                      /* that they are in an interrupt's handler */
     struct stack_reader stacks;                             /* of `by_stops` */
     bool has_contexts;                                      /* exceptions and tasks are read, too */
     struct tasks tasks;
@@ -69,8 +69,8 @@ bool pc_samples_name_task(struct pc_samples *self, size_t core, uint64_t task, c
 bool pc_samples_pause(struct pc_samples *self, struct error *error);
 /* The target was found again. */
 bool pc_samples_go_on(struct pc_samples *self, struct error *error);
-/* After the last list, which failed if `why` has an error. What is no failure, because the user ended it, is
- * cleared. */
+/* After the last list, which failed if `why` has an error. What is not a failure, because the user ended it,
+ * is cleared. */
 void pc_samples_end(struct pc_samples *self, struct error *why);
 /* Frees all, and puts the target back. */
 bool pc_samples_finish(struct pc_samples *self, bool ok, struct error *error);

@@ -85,7 +85,8 @@ static bool measure(struct prove *self, struct snapshot *held, struct error *err
     return ok;
 }
 
-/* A register behind a lock, or one that only the halted core reads, is found as it is by the next taking. */
+/* A register that a lock hides, or one that only the halted core reads, is found as it is by the next taking.
+ */
 static bool take_after(struct prove *self, struct error *error)
 {
     struct deadline deadline = session_deadline(self->session);

@@ -40,7 +40,7 @@ struct session {
         char found[ELF_PATH]; /* the file that was not named; "" */
         bool by_core;         /* memory is read as the core sees it */
         bool shown_in_sleep;  /* memory of the sleeping core was right */
-        bool may_be_other;    /* what it shows in sleep is not this ELF, which was said */
+        bool may_be_other;    /* what it shows in sleep is not this ELF, which a note says */
     } elf;
     struct {
         struct named_region *region; /* NULL: not a region */
@@ -120,7 +120,8 @@ struct engine *session_engine(struct session *session, struct error *error);
 /* Removes the engine's breakpoints, as often as session_undo tries. */
 bool session_disarm(struct session *session, struct engine *engine, struct error *error);
 /* The end of an engine's use, which may have failed by `why`: disarms it, names the place of a foreign stop,
- * and checks what the counts depend on. False with `after`, which may be why an awaited stop did not come. */
+ * and checks what the counts depend on. False with `after`, which may be why an awaited stop did not occur.
+ */
 bool session_end_engine(struct session *session, struct engine *engine, struct error *why,
                         struct error *after);
 /* Says what an undoing has left alone, and why. */
@@ -130,7 +131,7 @@ bool session_undo(struct session *session, struct error *error);
 /* Restores the target and closes everything; false with `error` if something could not be restored. */
 bool session_close(struct session *session, struct error *error);
 /* After everything was put back: if Ctrl-C left the other side no time for its answer, the lost connection
- * was no failure. */
+ * was not a failure. */
 void session_forgive(const struct session *session, struct error *error);
 /* session_close after work that was done (`ok`) or failed with `error`, which says what was left. False: one
  * of them failed. */

@@ -59,8 +59,8 @@ bool session_unknown_left(const struct journal_head *head, struct error *error)
         command, when);
 }
 
-/* Whether the target still has what this journal tells of. One of another target stays where it is, and one
- * that is cut until it is restored or released: it does not tell all. */
+/* Whether the target still has what this journal names. One of another target stays where it is, and one
+ * that is cut until it is restored or released: it does not name all. */
 static bool is_left(struct session *session, struct journal_file *file, struct left *left,
                     struct error *error)
 {
@@ -222,6 +222,7 @@ void session_begin_journal(struct session *session)
     if (none.kind != ERROR_NONE)
         tell_no_journal(session, none.text);
     session_use_journal(session, session->journal);
-    if (device->debugger != NULL && session->journal != NULL) /* its server halted the core when we came */
+    if (device->debugger != NULL &&
+        session->journal != NULL) /* its server halted the core when we connected */
         ledger_sync(device->ledger);
 }

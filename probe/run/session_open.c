@@ -112,7 +112,7 @@ bool session_reach_target(struct session *session, struct error *error)
             return error_copy(error, &left);
         fprintf(stderr, "pmu-probe: %s. %s\n", left.text, error_advice(&left));
     }
-    /* A server that looked at a core with borrowed registers would take these for the program's */
+    /* A server that reads a core with borrowed registers would take these for the program's */
     if (left.kind == ERROR_NONE && !session->restores && !link_server_recover(session->link, error))
         return false;
     session_begin_journal(session);

@@ -122,7 +122,7 @@ bool session_disarm(struct session *session, struct engine *engine, struct error
     return true;
 }
 
-/* A program that looks for a debugger finds us. */
+/* A program that asks for a debugger finds us. */
 static void tell_own_breakpoint(struct session *session, const struct own_breakpoint *own, const char *place,
                                 struct error *error)
 {
@@ -176,7 +176,7 @@ bool session_end_engine(struct session *session, struct engine *engine, struct e
     return ok;
 }
 
-/* Every register that is not as it was, on a line of its own, and what to do. */
+/* Every register that is not as it was, on a separate line, and what to do. */
 static void tell_what_is_left(const struct session *session, struct error *error)
 {
     static const char advice[] = "pmu-probe restore puts it back, once the other side answers again.";

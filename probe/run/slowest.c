@@ -46,7 +46,7 @@ void slowest_close(struct slowest *slowest)
     free(slowest);
 }
 
-/* The event of the core by which a hit would tell. */
+/* The event of the core by which a hit would show them. */
 static const char *event_of_exceptions(const struct counter_block *block)
 {
     struct error none = {0};
@@ -88,7 +88,7 @@ bool slowest_read(struct slowest *slowest, size_t slot, struct error *error)
     struct deadline deadline = deadline_in_ms(patience_ms(READ_MS), NULL); /* after Ctrl-C as well */
     if (!stack_reader_place(&slowest->reader, place, &deadline, error))
         return false;
-    /* A call has returned, and stands behind its instruction; a handler ends inside itself. */
+    /* A call has returned, and is after its instruction; a handler ends inside itself. */
     struct unwind_frame *end = &place->stack.at[0];
     end->is_exact = !region->to_return || (end->pc >= region->low && end->pc < region->high);
     return true;

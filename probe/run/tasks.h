@@ -16,16 +16,16 @@
 enum { TASKS_NAMED = 64, TASK_NAME = 32 };
 
 struct tasks {
-    const char *variable; /* that tells of the task; NULL: none */
+    const char *variable; /* that holds the task; NULL: none */
     bool has_names;
     struct symbols_member name;
     uint64_t asked[TASKS_NAMED];
     size_t n;
 };
 
-/* The word that tells which task of this core runs; *address is 0 if there is none. `wanted` is what the user
- * says, "variable" or "*0x20000100"; if it is NULL, the program's RTOS is looked for. ERROR_SYMBOL: there is
- * no such variable. `symbols` may be NULL. */
+/* The word that shows which task of this core runs; *address is 0 if there is none. `wanted` is what the user
+ * says, "variable" or "*0x20000100"; if it is NULL, the program's RTOS is searched for. ERROR_SYMBOL: the
+ * program lacks this variable. `symbols` may be NULL. */
 bool tasks_find(struct tasks *tasks, struct symbols *symbols, const char *wanted, unsigned core,
                 uint64_t *address, struct error *error);
 /* Whether the program's scheduler, if it is a known one, moves tasks from core to core. `symbols` may be

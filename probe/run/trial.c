@@ -24,7 +24,7 @@ static bool clock_from_program(struct session *session, struct clock *out)
     return true;
 }
 
-/* The program may have switched its clock since. What cannot be read tells nothing. */
+/* The program may have switched its clock since. What cannot be read shows nothing. */
 const char *trial_clock_change(struct session *session)
 {
     uint32_t value;

@@ -9,7 +9,7 @@
 bool trial_clock(struct session *session, struct clock *out, struct error *error);
 /* Checks the program's code, measures the clock and tries the counter in use. */
 bool trial_counter(struct session *session, struct clock *clock, double *seen_hz, struct error *error);
-/* The same with another counter of the core. False with `why` if it has none, if `why` is no reason for
+/* The same with another counter of the core. False with `why` if it has none, if `why` is not a reason for
  * another one, or if the request names a counter or events. */
 bool trial_other(struct session *session, const struct error *why, struct clock *clock, double *seen_hz,
                  struct error *error);

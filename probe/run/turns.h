@@ -23,7 +23,7 @@ struct turns {
     struct progress *progress;
     int64_t begun_us, for_us; /* for_us 0: until each function had its turns, or its hits */
     uint64_t hits;            /* of each pass; 0: not given */
-    size_t hot;               /* so many, the first ones, have their turns before the others: */
+    size_t hot;               /* the first N, which have their turns before the others: */
     int64_t hot_us;           /* for so long at most, if for_us is not 0 */
     /* Of turns_take */
     int64_t slice_us, until_us; /* until_us 0: no time ends it */
@@ -37,5 +37,5 @@ bool turns_take(struct turns *turns, struct error *error);
 void turns_end(struct turns *turns);
 /* It was neither reached nor waited for, as the time was over. */
 bool turns_had_none(const struct survey_region *region);
-/* How long a survey takes, about, that measures so many functions without --for and -r. */
+/* How long a survey of these functions takes, about, without --for and -r. */
 double turns_need_s(size_t functions, unsigned passes);

@@ -131,7 +131,7 @@ static void read_faults(struct where *where, struct exception_fault *fault)
         exception_take_faults(core, results, at, fault);
 }
 
-/* True in a fault, which tells where it was. */
+/* True in a fault, which shows where it was. */
 static bool add_fault(struct where *where, struct engine *engine, uint64_t pc, uint64_t status,
                       const struct deadline *deadline)
 {

@@ -1,6 +1,6 @@
 /*
  * Files of words: lines of words that the user keeps in a project. A # begins a comment, and quotes keep the
- * blanks of a word. Pure but for word_file_read: the text comes from outside, and every error names the file
+ * blanks of a word. Pure but for word_file_read: the text is from outside, and every error names the file
  * and the line.
  */
 #pragma once
@@ -38,7 +38,7 @@ bool words_have(const struct words *words, size_t i, const char *text);
 /* False: it is empty, or longer than `size` - 1; `what` names it in the error. */
 bool words_copy(const struct word_file *file, char *out, size_t size, const char *word, const char *what);
 
-/* The whole file, to be freed; NULL: ERROR_USAGE or ERROR_CANCELLED. One that is too long is cut behind
+/* The whole file, to be freed; NULL: ERROR_USAGE or ERROR_CANCELLED. One that is too long is cut after
  * WORD_FILE_BYTES, which word_file_parse refuses. */
 char *word_file_read(const char *path, const volatile sig_atomic_t *cancel, size_t *size,
                      struct error *error);
