@@ -1,7 +1,7 @@
 /* What users write behind options, read as a whole or not at all. */
 #include "../test.h"
 
-#include "commands/options.h"
+#include "run/values.h"
 
 #include <string.h>
 
