@@ -82,8 +82,7 @@ static int run_moved(const struct command *command, const struct context *contex
     options.request.load_offset = *context->around.load_offset;
     error_clear(error);
     value_offset_text(options.request.load_offset, offset);
-    if (!options.request.quiet)
-        fprintf(stderr, "pmu-probe: the target runs this ELF at another place: --load-offset %s\n", offset);
+    request_note(&options.request, "the target runs this ELF at another place: --load-offset %s", offset);
     return command->run(&moved, error);
 }
 

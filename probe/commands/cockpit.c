@@ -2,7 +2,6 @@
 
 #include "commands/profiling.h"
 
-#include "base/file.h"
 #include "report/annotation_table.h"
 #include "report/profile_table.h"
 #include "report/terminal.h"

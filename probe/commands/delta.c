@@ -4,7 +4,6 @@
 #include "commands/command.h"
 #include "commands/verdicts.h"
 #include "engine/engine.h"
-#include "measure/plausible.h"
 #include "report/comparison.h"
 #include "report/conditions.h"
 #include "report/delta_report.h"
@@ -20,10 +19,7 @@
 #include "run/session.h"
 #include "run/slowest.h"
 #include "run/trial.h"
-#include "run/where.h"
 
-#include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

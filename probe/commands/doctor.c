@@ -3,7 +3,6 @@
 #include "commands/calibrate.h"
 #include "commands/command.h"
 #include "device/writers.h"
-#include "measure/plausible.h"
 #include "report/json.h"
 #include "report/terminal.h"
 #include "run/program.h"

@@ -14,15 +14,12 @@
 #include "run/region.h"
 #include "run/session.h"
 #include "run/trial.h"
-#include "run/where.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
-#include <time.h>
 
 /* Two accesses at 10 MHz SWD are some 10 us apart. */
 enum { SLOW_HZ = 4000000, TRIAL_EVENTS = 1000, TRIAL_MS = 300 };

@@ -6,7 +6,6 @@
 #include "measure/plausible.h"
 #include "report/conditions.h"
 #include "report/line_table.h"
-#include "report/number.h"
 #include "report/terminal.h"
 #include "run/counting.h"
 #include "run/engine_use.h"
@@ -15,7 +14,6 @@
 #include "run/region.h"
 #include "run/session.h"
 #include "run/trial.h"
-#include "run/where.h"
 #include "symbols/blocks.h"
 
 #include <inttypes.h>

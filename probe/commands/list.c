@@ -591,8 +591,8 @@ static int list_all(const struct context *context, struct error *error)
         print_adapter(context, &adapters[i]);
     if (link == NULL && n == 0 && others == 0)
         return tell_nothing(context, &no_server, error);
-    if (link == NULL && no_server.kind != ERROR_NO_PROBE && !context->options->request.quiet)
-        fprintf(stderr, "pmu-probe: %s\n", no_server.text);
+    if (link == NULL && no_server.kind != ERROR_NO_PROBE)
+        request_note(&context->options->request, "%s", no_server.text);
     return end(context, n, error);
 }
 

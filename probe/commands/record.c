@@ -7,10 +7,8 @@
 #include "report/progress.h"
 #include "run/pc_samples.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 struct recording {
     const struct context *context;

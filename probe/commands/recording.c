@@ -3,7 +3,6 @@
 #include "report/json.h"
 #include "wire/wire.h"
 
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 

@@ -8,14 +8,12 @@
 #include "links/link.h"
 #include "links/openocd.h"
 #include "report/progress.h"
-#include "report/terminal.h"
 #include "run/board_files.h"
 #include "wire/wire.h"
 
 #include "run/values.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -294,10 +292,10 @@ struct link *connect_link(const struct request *request, const struct surroundin
     struct link *link = around->wire == NULL ? connect_all(&self, error)
                                              : wire_connect(around->wire, connect_recorded, &self, error);
     progress_clear(&progress);
-    if (link != NULL && link->note[0] != '\0' && !request->quiet) {
+    if (link != NULL && link->note[0] != '\0') {
         char name[LINK_NAME];
         link_describe(link, name, sizeof name);
-        fprintf(stderr, "pmu-probe: %s: %s\n", name, link->note);
+        request_note(request, "%s: %s", name, link->note);
     }
     return link;
 }

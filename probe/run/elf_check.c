@@ -182,11 +182,10 @@ static bool check_piece(struct session *session, const struct segment *piece, st
     } else if (words.asleep && session->may_stop) {
         return compare_halted(session, piece, error);
     } else if (words.asleep) {
-        if (!session->elf.may_be_other && !session->request->quiet)
-            fputs("pmu-probe: it is not known whether the target runs this ELF: its core sleeps, and some "
-                  "chips show other "
-                  "words than memory has then\n",
-                  stderr);
+        if (!session->elf.may_be_other)
+            request_note(session->request,
+                         "it is not known whether the target runs this ELF: its core sleeps, and some chips "
+                         "show other words than memory has then");
         session->elf.may_be_other = true;
         return true;
     }

@@ -1,14 +1,12 @@
 #include "run/pc_samples.h"
 
 #include "counters/events.h"
-#include "report/terminal.h"
 #include "run/elf_memory.h"
 #include "run/event_stop.h"
 #include "run/own_code.h"
 #include "run/program.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -92,10 +90,8 @@ static bool choose_every(struct pc_samples *self, const struct counter_pick *eve
 static void tell_own_writes(const struct pc_samples *self)
 {
     const char *what = self->session.measured.own_write;
-    char clean[UTF8_CLEAN_ROOM(sizeof self->session.measured.own_write)];
-    if (what[0] != '\0' && !request_of(self)->quiet)
-        fprintf(stderr, "pmu-probe: %s: where it runs, the shares are wrong\n",
-                terminal_text(clean, sizeof clean, what));
+    if (what[0] != '\0')
+        request_note(request_of(self), "%s: where it runs, the shares are wrong", what);
 }
 
 static bool try_block(void *context, const char *name, unsigned way, struct error *error)
@@ -238,11 +234,10 @@ static bool begin_contexts(struct pc_samples *self, struct error *error)
         core->sampler.contexts = &core->contexts;
         core->contexts.hidden_in_sleep =
             core->contexts.of[PROFILE_TASKS].is_read && elf_memory_hides_in_sleep(&self->session);
-        if (core->contexts.hidden_in_sleep && !request_of(self)->quiet)
-            fputs("pmu-probe: the memory of this chip cannot be read while its core sleeps: tasks are those "
-                  "of the time "
-                  "awake\n",
-                  stderr);
+        if (core->contexts.hidden_in_sleep)
+            request_note(request_of(self),
+                         "the memory of this chip cannot be read while its core sleeps: tasks "
+                         "are those of the time awake");
     }
     if (self->by_stops != NULL)
         self->by_stops->contexts = &self->cores[0].contexts;
@@ -254,15 +249,6 @@ static bool begin_contexts(struct pc_samples *self, struct error *error)
 static unsigned number_of(const struct pc_samples *self, const struct device_core *core)
 {
     return (unsigned)(core - self->session.device.cores);
-}
-
-static void tell_left_out(const struct pc_samples *self, const struct device_core *core,
-                          const struct error *why)
-{
-    char clean[UTF8_CLEAN_ROOM(sizeof why->text)];
-    if (!request_of(self)->quiet)
-        fprintf(stderr, "pmu-probe: core %u is left out: %s\n", number_of(self, core),
-                terminal_text(clean, sizeof clean, why->text));
 }
 
 /* With -a a core without this register, or without power, is not a failure. */
@@ -289,7 +275,7 @@ static bool take_one_of_all(struct pc_samples *self, struct device_core *core, s
         error_copy(error, &why);
         return error_prefix(error, "core %u: ", number_of(self, core));
     }
-    tell_left_out(self, core, &why);
+    request_note(request_of(self), "core %u is left out: %s", number_of(self, core), why.text);
     return true;
 }
 
@@ -352,15 +338,14 @@ static int64_t list_us(const struct pc_samples *self, double us)
 
 static void tell_handler(struct pc_samples *self)
 {
-    if (!self->by_stops->in_handler || self->told_handler || request_of(self)->quiet)
+    if (!self->by_stops->in_handler || self->told_handler)
         return;
     self->told_handler = true;
-    fprintf(
-        stderr,
-        "pmu-probe: stops come at the beginning of an interrupt's handler: unless %s counts interrupts, its "
-        "overflow raises the PMU's interrupt, which is enabled at the interrupt controller, and the shares "
-        "are wrong\n",
-        self->event);
+    request_note(request_of(self),
+                 "stops come at the beginning of an interrupt's handler: unless %s counts interrupts, its "
+                 "overflow raises the PMU's interrupt, which is enabled at the interrupt controller, and the "
+                 "shares are wrong",
+                 self->event);
 }
 
 static bool take_samples(struct pc_samples *self, struct pc_samples_core *core, double us,

@@ -1,6 +1,5 @@
 #include "run/program.h"
 
-#include "report/terminal.h"
 #include "run/elf_check.h"
 
 #include <stdio.h>
@@ -29,16 +28,10 @@ static size_t choose_elf(struct session *session, const struct elf_files *files)
 
 static void tell_chosen(const struct session *session, size_t there)
 {
-    char path[UTF8_CLEAN_ROOM(ELF_PATH)];
-    utf8_clean(path, sizeof path, session->elf.found);
-    if (session->request->quiet)
-        return;
-    if (there == 1)
-        fprintf(stderr, "pmu-probe: using %s (its code is on the target)\n", path);
-    else
-        fprintf(stderr,
-                "pmu-probe: using %s (its code is on the target; the newest, of %zu others it is, too)\n",
-                path, there - 1);
+    char others[64] = "";
+    if (there > 1)
+        snprintf(others, sizeof others, "; the newest, of %zu others it is, too", there - 1);
+    request_note(session->request, "using %s (its code is on the target%s)", session->elf.found, others);
 }
 
 static bool refuse_without_elf(const struct session *session, const struct elf_files *files,

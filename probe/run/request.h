@@ -61,6 +61,10 @@ struct request {
     bool resume, reset, halt, keep;
 };
 
+/* A line on standard error, unless it is quiet. */
+void request_note(const struct request *request, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
 enum { SURROUNDINGS_OUTPUTS = 2 };
 
 struct spool;

@@ -180,10 +180,8 @@ static void say_how_to_connect(const struct request *request, struct journal_hea
 static void tell_no_journal(void *context, const char *why)
 {
     const struct session *session = context;
-    if (!session->request->quiet)
-        fprintf(stderr,
-                "pmu-probe: no journal is kept, so that after a crash nothing can restore the target: %s\n",
-                why);
+    request_note(session->request,
+                 "no journal is kept, so that after a crash nothing can restore the target: %s", why);
 }
 
 void session_use_journal(struct session *session, struct journal *journal)

@@ -79,8 +79,8 @@ void session_tell_left(const struct session *session)
     ledger_take_left(session->device.ledger, &left);
     for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++) {
         left_alone_tell(&left, reasons[i], line, sizeof line);
-        if (line[0] != '\0' && !session->request->quiet)
-            fprintf(stderr, "pmu-probe: %s\n", line);
+        if (line[0] != '\0')
+            request_note(session->request, "%s", line);
     }
 }
 

@@ -1,7 +1,5 @@
 #include "run/survey_regions.h"
 
-#include "symbols/names.h"
-
 #include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>

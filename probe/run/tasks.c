@@ -1,6 +1,5 @@
 #include "run/tasks.h"
 
-#include "base/arm_debug.h"
 #include "run/values.h"
 
 #include <string.h>
