@@ -338,9 +338,9 @@ static int64_t list_us(const struct pc_samples *self, double us)
 
 static void tell_handler(struct pc_samples *self)
 {
-    if (!self->by_stops->in_handler || self->told_handler)
+    if (!self->by_stops->in_handler || self->noted_handler)
         return;
-    self->told_handler = true;
+    self->noted_handler = true;
     request_note(request_of(self),
                  "stops come at the beginning of an interrupt's handler: unless %s counts interrupts, its "
                  "overflow raises the PMU's interrupt, which is enabled at the interrupt controller, and the "

@@ -73,7 +73,7 @@ struct surroundings {
     struct ending *ending;         /* of this run; may be NULL */
     const struct log *log;         /* NULL without -v */
     struct wire *wire;             /* NULL: neither recorded nor a replay */
-    struct spool
-        *outputs[SURROUNDINGS_OUTPUTS]; /* of a session a reader that takes nothing ends it; NULL: none */
-    uint64_t *load_offset;              /* what the target's memory shows of it; may be NULL */
+    /* A reader that takes nothing of one of these ends the run; NULL: none */
+    struct spool *outputs[SURROUNDINGS_OUTPUTS];
+    uint64_t *load_offset; /* what the target's memory shows of it; may be NULL */
 };

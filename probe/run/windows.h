@@ -1,6 +1,5 @@
 /*
- * Counts of one core, or with -a of all CPUs of a card and their sums,
- * over windows while the program runs.
+ * Counts of one core, or with -a of all CPUs of a card and their sums, over windows while the program runs.
  */
 #pragma once
 
