@@ -50,7 +50,7 @@ static void find(struct locating *self, const char *text, const char *region, st
         return;
     const struct extent function = {place->at.low, place->at.high};
     struct addresses *callers = &place->callers, *exits = &place->exits;
-    struct handler_exit found[MOST];
+    struct handler_exit found[MOST] = {{.at = 0}};
     struct symbols_machine machine;
     symbols_machine(self->symbols, &machine);
     callers->all = symbols_callers(self->symbols, &function, callers->at, MOST);
